@@ -6,6 +6,8 @@
 #include "dialects/tile/Tile.h"
 #include "mlir/IR/Matchers.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <limits>
 #include <numeric>
 
@@ -14,15 +16,38 @@ using namespace tlc;
 
 namespace {
 constexpr int maxDepth = 16;
+/// Powers of two survive a wrap-around, and they are what alignment asks for.
+constexpr int64_t enough = 1 << 20;
 
-int64_t divisorOf(Value value, int depth);
+/// The divisors of one position and of what it is made of.
+class Divisors {
+public:
+  int64_t of(Value value, int depth = 0);
 
-int64_t divisorOfArgument(BlockArgument argument, int depth) {
+private:
+  int64_t ofArgument(BlockArgument argument, int depth);
+  int64_t ofResult(OpResult result, int depth);
+  int64_t ofCarried(Value initial, Value yielded, int depth) {
+    return std::gcd(std::gcd(of(initial, depth), of(yielded, depth)), enough);
+  }
+
+  /// What loops carry and is being looked at. What follows from itself puts no bound on its divisor, 0; that
+  /// of the start and of what is added then holds for every round.
+  llvm::SmallDenseSet<Value> carried;
+};
+
+int64_t Divisors::ofArgument(BlockArgument argument, int depth) {
   Operation *parent = argument.getOwner()->getParentOp();
-  if (auto loop = dyn_cast<scf::ForOp>(parent))
-    return argument == loop.getInductionVar()
-               ? std::gcd(divisorOf(loop.getLowerBound(), depth), divisorOf(loop.getStep(), depth))
-               : 1;
+  if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+    if (argument == loop.getInductionVar())
+      return std::gcd(of(loop.getLowerBound(), depth), of(loop.getStep(), depth));
+    if (!carried.insert(argument).second)
+      return 0;
+    int64_t divisor = ofCarried(loop.getTiedLoopInit(argument)->get(),
+                                loop.getTiedLoopYieldedValue(argument)->get(), depth);
+    carried.erase(argument);
+    return divisor;
+  }
   if (auto kernel = dyn_cast<tile::KernelOp>(parent))
     if (auto dimension =
             dyn_cast_if_present<program::DimensionAttr>(kernel.getArgument(argument.getArgNumber())))
@@ -30,7 +55,29 @@ int64_t divisorOfArgument(BlockArgument argument, int depth) {
   return 1;
 }
 
-int64_t divisorOf(Value value, int depth) {
+int64_t Divisors::ofResult(OpResult result, int depth) {
+  Operation *op = result.getOwner();
+  if (auto loop = dyn_cast<scf::ForOp>(op)) // the start's if it makes no round
+    return of(loop.getRegionIterArg(result.getResultNumber()), depth);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return std::gcd(of(branch.thenYield().getOperand(result.getResultNumber()), depth),
+                    of(branch.elseYield().getOperand(result.getResultNumber()), depth));
+  auto ofOperand = [&](unsigned operand) { return of(op->getOperand(operand), depth); };
+  if (isa<arith::AddIOp, arith::SubIOp, arith::MinUIOp, arith::MinSIOp, arith::MaxUIOp, arith::MaxSIOp,
+          arith::RemUIOp, arith::RemSIOp>(op))
+    return std::gcd(ofOperand(0), ofOperand(1));
+  if (isa<arith::SelectOp>(op))
+    return std::gcd(ofOperand(1), ofOperand(2));
+  if (isa<arith::MulIOp>(op)) {
+    int64_t lhs = ofOperand(0), rhs = ofOperand(1);
+    return lhs == 0 || rhs == 0 ? 0 : std::gcd(lhs, enough) * std::gcd(rhs, enough);
+  }
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp>(op))
+    return ofOperand(0);
+  return 1;
+}
+
+int64_t Divisors::of(Value value, int depth) {
   if (IntegerAttr constant; matchPattern(value, m_Constant(&constant)))
     // The least number has no absolute value, but is a multiple of this one.
     return constant.getInt() == std::numeric_limits<int64_t>::min() ? int64_t(1) << 62
@@ -38,24 +85,9 @@ int64_t divisorOf(Value value, int depth) {
   if (depth == maxDepth)
     return 1;
   if (auto argument = dyn_cast<BlockArgument>(value))
-    return divisorOfArgument(argument, depth + 1);
-  Operation *op = value.getDefiningOp();
-  auto of = [&](unsigned operand) { return divisorOf(op->getOperand(operand), depth + 1); };
-  if (isa<arith::AddIOp, arith::SubIOp, arith::MinUIOp, arith::MinSIOp, arith::MaxUIOp, arith::MaxSIOp,
-          arith::RemUIOp, arith::RemSIOp>(op))
-    return std::gcd(of(0), of(1));
-  if (isa<arith::SelectOp>(op))
-    return std::gcd(of(1), of(2));
-  if (isa<arith::MulIOp>(op)) {
-    // Powers of two survive a wrap-around, and they are what alignment asks for.
-    constexpr int64_t enough = 1 << 20;
-    int64_t lhs = of(0), rhs = of(1);
-    return lhs == 0 || rhs == 0 ? 0 : std::gcd(lhs, enough) * std::gcd(rhs, enough);
-  }
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp>(op))
-    return of(0);
-  return 1;
+    return ofArgument(argument, depth + 1);
+  return ofResult(cast<OpResult>(value), depth + 1);
 }
 } // namespace
 
-int64_t tile::knownDivisor(Value value) { return divisorOf(value, 0); }
+int64_t tile::knownDivisor(Value value) { return Divisors().of(value); }

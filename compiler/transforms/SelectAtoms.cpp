@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/CopyGroups.h"
 #include "compiler/analysis/LoadRole.h"
+#include "compiler/analysis/PanelStores.h"
 #include "compiler/analysis/ProductRegisters.h"
 #include "compiler/analysis/Remarks.h"
 #include "compiler/analysis/TensorMemory.h"
@@ -30,8 +31,6 @@ using namespace mlir;
 
 namespace {
 
-/// Columns of the staging panels of a store, of fragments of 16 bits.
-constexpr int64_t storedColumns = panelColumns(16);
 /// Accumulator registers per thread above which a product is given more warpgroups.
 constexpr int64_t maxAccumulatorRegisters = 200;
 
@@ -372,57 +371,59 @@ private:
     return success();
   }
 
-  /// A store through panels needs 16-bit elements in the accumulator's layout and whole panels. What the TMA
-  /// cannot write from there the threads do, if the fragment is an accumulator anyway: their rows fill whole
-  /// sectors.
+  /// A store through panels needs 16-bit elements in the accumulator's layout and whole panels.
   LogicalResult selectStores(bool allowTma) {
+    SmallVector<PanelStore> byTma, byThreads;
     for (StoreOp store : stores) {
       if (store.getStaging())
         return store.emitOpError("expected no staging buffer because atoms are yet to be chosen");
-      auto slice = store.getDestination().getDefiningOp<SliceOp>();
-      auto value = cast<RankedTensorType>(store.getValue().getType());
       store.setAtom(CopyAtom::simt);
-      if (!slice || !useTma || value.getRank() != 2 || value.getElementType().getIntOrFloatBitWidth() != 16)
+      std::optional<PanelStore> panels = useTma ? panelStoreOf(store) : std::nullopt;
+      if (!panels)
         continue;
-      int64_t warpgroups = warpsAt(store, kernel.getWarps()) / warpsPerWarpgroup;
-      auto panel = SharedType::get(kernel.getContext(), {panelRows, storedColumns}, value.getElementType());
-      bool wholePanels = warpgroups > 0 && value.getDimSize(0) % (panelRows * warpgroups) == 0 &&
-                         value.getDimSize(1) % storedColumns == 0 &&
-                         hasRowsAlongLastAxis(slice, value.getShape());
-      bool isByTma = allowTma && tmaProblem(slice, panel, target).empty();
-      if (!wholePanels || (!isByTma && !isAccumulator(value)))
-        continue;
-      OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-      int64_t count = value.getNumElements() / (warpgroups * panelRows * storedColumns);
-      int64_t room = freeSharedBytes() / (warpgroups * panelRows * storedColumns * 2);
-      int64_t least = std::min<int64_t>(count, 2);
-      if (!isByTma && room < 1)
-        continue;
-      if (isByTma && roles && room < least) { // and nothing gives way: stages are the program's
-        int64_t wanted = least * warpgroups * panelRows * storedColumns * 2;
-        emitRemark(store, RemarkId::storeWithoutTma)
-            << "store uses ordinary stores, not the TMA: that takes " << wanted
+      if (allowTma && tmaProblem(panels->slice, panels->panel, target).empty())
+        byTma.push_back(*panels);
+      else if (isAccumulator(store))
+        byThreads.push_back(*panels);
+    }
+    for (PanelStore &panels : byTma) {
+      int64_t room = panels.buffersIn(freeSharedBytes()), least = std::min<int64_t>(panels.count, 2);
+      if (roles && room < least) { // and nothing gives way: stages are the program's
+        emitRemark(panels.store, RemarkId::storeWithoutTma)
+            << "store uses ordinary stores, not the TMA: that takes " << panels.bytesOf(least)
             << " bytes of shared memory, but the roles' buffers leave "
             << std::max<int64_t>(freeSharedBytes(), 0);
         continue;
       }
-      int64_t buffers = isByTma ? std::clamp(room, least, count) : std::min(room, count);
-      SmallVector<int64_t> panels = {warpgroups, buffers, panelRows, storedColumns};
-      auto staging = SharedType::get(kernel.getContext(), panels, value.getElementType());
-      auto buffer = AllocSharedOp::create(builder, store.getLoc(), staging,
-                                          (tensorOf(slice).getName() + ".staging").str(), IntegerAttr());
-      if (isByTma)
-        store.setAtom(CopyAtom::tma);
-      store.getStagingMutable().assign(buffer);
+      panels.store.setAtom(CopyAtom::tma);
+      stage(panels, std::clamp(room, least, panels.count));
     }
+    // What the TMA cannot write from there the threads do, in the memory that is left: their rows fill whole
+    // sectors.
+    for (PanelStore &panels : byThreads)
+      if (int64_t room = panels.buffersIn(freeSharedBytes()); room >= 1)
+        stage(panels, std::min(room, panels.count));
     return success();
   }
 
-  /// Whether wgmma has accumulators of this shape in the kernel.
-  bool isAccumulator(RankedTensorType fragment) const {
+  void stage(PanelStore &panels, int64_t buffers) {
+    OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    SmallVector<int64_t> shape = {panels.warpgroups, buffers};
+    llvm::append_range(shape, panels.panel.getShape());
+    auto staging = SharedType::get(kernel.getContext(), shape, panels.panel.getElementType());
+    auto buffer = AllocSharedOp::create(builder, panels.store.getLoc(), staging,
+                                        (tensorOf(panels.slice).getName() + ".staging").str(), IntegerAttr());
+    panels.store.getStagingMutable().assign(buffer);
+  }
+
+  /// Whether what is stored has the shape of an accumulator of wgmma of the same warps, and so most likely
+  /// its layout.
+  bool isAccumulator(StoreOp store) const {
     return llvm::any_of(products, [&](const Product &product) {
       return cast<ProductOpInterface>(product.op).getAtom() == MatrixAtom::wgmma &&
-             fragment.getShape() == ArrayRef<int64_t>({product.m, product.n});
+             product.op->getParentOfType<RoleOp>() == store->getParentOfType<RoleOp>() &&
+             cast<RankedTensorType>(store.getValue().getType()).getShape() ==
+                 ArrayRef<int64_t>({product.m, product.n});
     });
   }
 

@@ -91,6 +91,11 @@ def Simt_SyncOp : Simt_EffectOp<"sync"> {
   let assemblyFormat = "$id (`threads` $threads^)? (`arrive` $arrive^)? attr-dict";
 }
 
+def Simt_WarpSyncOp : Simt_EffectOp<"warp_sync"> {
+  let summary = "bar.warp.sync: the lanes of the warp meet, and what they did before is ordered";
+  let assemblyFormat = "attr-dict";
+}
+
 def Simt_ClusterSyncOp : Simt_EffectOp<"cluster_sync", [Program_Needs<"cluster">]> {
   let summary = "All threads of the cluster meet; relaxed: what they did before is not ordered by that";
   let arguments = (ins UnitAttr:$relaxed);

@@ -445,7 +445,8 @@ SmallVector<MemoryAccess, 3> StoreOp::getMemoryAccesses() {
            .kind = AccessKind::write,
            .proxy = tma ? Proxy::asyncCopy : Proxy::generic,
            .order = std::nullopt,
-           .fragment = getValue(),
+           // From panels other threads store elements than hold them.
+           .fragment = getStaging() ? Value() : getValue(),
            .mayBeGeneric = true}};
 }
 

@@ -50,6 +50,7 @@ namespace tlc::differential {
   X(workspace, 60)                                                                                           \
   X(interleaved, 2)                                                                                          \
   X(accumulatorOrder, 40)                                                                                    \
+  X(panelStore, 45)                                                                                          \
   X(storedFactor, 25)                                                                                        \
   X(fixedDimension, 12)                                                                                      \
   X(multipleOf, 10)                                                                                          \

@@ -98,7 +98,8 @@ bool Generator::loop(Body &body, bool isPipelined) {
     Sizes shape = drawShape();
     if (isLean)
       shape = {newSize(draw.oneOf<int64_t>({64, 64, 128})),
-               newSize(draw.oneOf<int64_t>({8, 16, 32, 64, 64, 128}))};
+               newSize(draw.wants(Feature::panelStore) ? draw.oneOf<int64_t>({64, 64, 128})
+                                                       : draw.oneOf<int64_t>({8, 16, 32, 64, 64, 128}))};
     int id = declare(body, isLean || draw.chance(85) ? ElementType::f32 : drawFloat(), shape, {});
     if (draw.chance(20)) {
       variableHolds[size_t(id)].current = domainOf(1);

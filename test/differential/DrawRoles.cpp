@@ -203,7 +203,8 @@ void Generator::consume(Body &statements, int ring, const std::vector<int> &tile
     round.push_back(synchronization(Kind::advance, cursor));
   });
   drawBody(body, int(draw.between(0, 2)));
-  store(body, sum);
+  if (!draw.wants(Feature::panelStore) || !storePanels(body, sum))
+    store(body, sum);
   append(statements, forTiles(std::move(body)));
 }
 

@@ -276,25 +276,62 @@ bool Generator::store(Body &body, int variable) {
                   : launchesLeft > 0 && draw.wants(Feature::workspace) ? Access::workspace
                                                                        : Access::output;
   std::optional<Box> box = drawOwnedBox(info.shape, element, access);
-  if (!box)
-    return false;
-  access = tree.tensors[size_t(box->tensor)].access;
-  if (access == Access::workspace)
+  if (box)
+    storeTo(body, *box, std::move(*value), info.shape);
+  return box.has_value();
+}
+
+void Generator::storeTo(Body &body, const Box &box, Drawn value, const Sizes &shape) {
+  const TensorInfo &tensor = tree.tensors[size_t(box.tensor)];
+  if (tensor.access == Access::workspace)
     draw.note(Feature::workspace);
-  Domain &holds = tensorDomains[size_t(box->tensor)];
-  holds = join(holds, value->domain);
-  Box written = *box;
+  Domain &holds = tensorDomains[size_t(box.tensor)];
+  holds = join(holds, value.domain);
+  Box written = box;
   if (draw.chance(30))
     decorate(written, /*isRead=*/false, nullptr);
-  if (!written.limit || access == Access::inout)
-    env.stored.push_back(*box);
+  if (!written.limit || tensor.access == Access::inout)
+    env.stored.push_back(box);
   if (!written.limit && env.loops == 0 && !env.inBranch && !env.inRole)
-    launchStores.push_back(*box);
-  if (!isPacked(element) && draw.wants(Feature::scatter))
-    scatter(body, written, info.shape);
+    launchStores.push_back(box);
+  if (!isPacked(tensor.element) && draw.wants(Feature::scatter))
+    scatter(body, written, shape);
   body.push_back({.kind = Statement::Kind::store,
                   .to = Place::of(std::move(written)),
-                  .values = {std::move(value->expression)}});
+                  .values = {std::move(value.expression)}});
+}
+
+/// What leaves as 16 bits by whole panels, to a tensor that the TMA can write or to rows of any alignment, in
+/// its natural order or another one, once or twice.
+bool Generator::storePanels(Body &body, int variable) {
+  const Sizes shape = tree.variables[size_t(variable)].shape;
+  constexpr int64_t panel = 64, tmaBytes = 16;
+  if (shape.size() != 2 || tree.valueOf(shape[0]) % panel != 0 || tree.valueOf(shape[1]) % panel != 0 ||
+      !spend(2 * double(tree.elementsOf(shape))))
+    return false;
+  ElementType element = draw.chance(50) ? ElementType::bf16 : ElementType::f16;
+  std::optional<Drawn> value = converted(variableValue(variable), element);
+  if (!value)
+    return false;
+  Access access = draw.chance(25)                       ? Access::inout
+                  : launchesLeft > 0 && draw.chance(70) ? Access::workspace
+                                                        : Access::output;
+  std::optional<Box> box = drawOwnedBox(shape, element, access);
+  if (!box)
+    return false;
+  draw.note(Feature::panelStore);
+  TensorInfo &tensor = tree.tensors[size_t(box->tensor)];
+  if (tensor.access != Access::workspace && tensor.shape.size() > 1 && draw.chance(60)) {
+    int64_t row = tree.shapeOf(tensor).back();
+    tensor.offset = 0;
+    tensor.rowPadding = alignTo(row, tmaBytes / bytesOf(element, 1)) - row;
+    tensor.alignment = tmaBytes;
+  }
+  storeTo(body, *box, std::move(*value), shape);
+  if (!draw.chance(35))
+    return true;
+  if (std::optional<Drawn> other = drawFull(shape, element, 1))
+    storeTo(body, *box, std::move(*other), shape);
   return true;
 }
 

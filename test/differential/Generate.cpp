@@ -262,6 +262,11 @@ void Generator::drawRequirement(LaunchTree &launch) {
 void Generator::storeResults(Body &body) {
   std::vector<int> left = env.variables;
   int wanted = int(draw.between(1, 3)), stored = 0;
+  for (size_t place = draw.wants(Feature::panelStore) ? left.size() : 0; place > 0 && stored == 0; --place)
+    if (storePanels(body, left[place - 1])) {
+      left.erase(left.begin() + int64_t(place - 1));
+      ++stored;
+    }
   while (!left.empty() && stored < wanted) {
     // The last ones depend on most.
     size_t place = draw.chance(60) ? left.size() - 1 : draw.below(left.size());

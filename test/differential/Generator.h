@@ -137,6 +137,8 @@ private:
   bool declareComputed(Body &body);
   bool assign(Body &body);
   bool store(Body &body, int variable);
+  bool storePanels(Body &body, int variable);
+  void storeTo(Body &body, const Box &box, Drawn value, const Sizes &shape);
   bool shared(Body &body);
   int newShared(Body &body, const Sizes &shape, ElementType element);
   bool writeTile(Body &body, int tile);

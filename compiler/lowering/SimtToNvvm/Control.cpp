@@ -145,6 +145,15 @@ struct LowerSync : OpConversionPattern<SyncOp> {
   }
 };
 
+struct LowerWarpSync : OpConversionPattern<WarpSyncOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(WarpSyncOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::SyncWarpOp>(op, constantI32(rewriter, op.getLoc(), -1));
+    return success();
+  }
+};
+
 struct LowerClusterSync : OpConversionPattern<ClusterSyncOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(ClusterSyncOp op, OpAdaptor,
@@ -186,6 +195,7 @@ void tlc::simt::populateControlPatterns(const TypeConverter &converter, RewriteP
                                         LLVM::GlobalOp dynamicShared) {
   MLIRContext *context = patterns.getContext();
   patterns.add<LowerKernel, LowerReturn, LowerWarpIndex, LowerOpaque, LowerElect, LowerSetRegisters,
-               LowerSync, LowerClusterSync, LowerClusterRank, LowerLaunchOrder>(converter, context);
+               LowerSync, LowerWarpSync, LowerClusterSync, LowerClusterRank, LowerLaunchOrder>(converter,
+                                                                                               context);
   patterns.add<LowerSharedBase>(converter, context, dynamicShared);
 }

@@ -40,20 +40,22 @@ LogicalResult lowerBody(KernelLowering &k, Block &block) {
 
 namespace {
 /// The carried truth value without which what is left of the loop changes nothing; null if it has none. All
-/// that has effects is a branch on it, whose other side leaves what is carried as it is. Threads meet in the
-/// loop as often as they go round. Of products in flight only loops with a count are known to lead them on.
+/// that has effects is a branch on it, whose other side has none and leaves what is carried as it is. Threads
+/// meet in the loop as often as they go round. Of products in flight only loops with a count are known to
+/// lead them on.
 BlockArgument permissionOf(scf::ForOp op) {
   scf::IfOp branch;
   for (Operation &inner : op.getBody()->without_terminator()) {
-    if (isMemoryEffectFree(&inner) || isa<tile::SyncOp>(inner))
-      continue;
-    if (branch || !isa<scf::IfOp>(inner))
+    auto candidate = dyn_cast<scf::IfOp>(inner);
+    if (!branch && candidate && llvm::is_contained(op.getRegionIterArgs(), candidate.getCondition()))
+      branch = candidate;
+    else if (!isMemoryEffectFree(&inner) && !isa<tile::SyncOp>(inner))
       return {};
-    branch = cast<scf::IfOp>(inner);
   }
-  auto permission = branch ? dyn_cast<BlockArgument>(branch.getCondition()) : BlockArgument();
-  if (!permission || !llvm::is_contained(op.getRegionIterArgs(), permission))
+  auto isFree = [](Operation &inner) { return isMemoryEffectFree(&inner); };
+  if (!branch || (branch.elseBlock() && !llvm::all_of(branch.elseBlock()->without_terminator(), isFree)))
     return {};
+  auto permission = cast<BlockArgument>(branch.getCondition());
   for (auto [argument, yielded] : llvm::zip(op.getRegionIterArgs(), op.getYieldedValues())) {
     auto result = dyn_cast<OpResult>(yielded);
     bool isOfBranch = result && result.getOwner() == branch;

@@ -30,12 +30,6 @@ Value isStorable(Emitter &b, const Slice &slice, const Target &target) {
 /// Fragments of 16 bits are stored.
 constexpr int64_t storedColumns = panelColumns(16);
 
-LogicalResult rejectStore(tile::StoreOp op, const Twine &why) {
-  return op.emitOpError()
-         << "expected a store that goes through panels of 64x64 because it has a staging buffer: " << why
-         << "; use the atom simt without one";
-}
-
 /// Bulk groups committed since the buffer of panel `number` was last sent, by this store or the one before.
 int64_t groupsSinceUse(int64_t number, int64_t total, int64_t batch, int64_t buffers) {
   if (batch == total)
@@ -46,15 +40,128 @@ int64_t groupsSinceUse(int64_t number, int64_t total, int64_t batch, int64_t buf
   return total - 1 - last + number;
 }
 
-/// The warpgroup writes a panel that begins at `start` of the slice. A warp writes one row after the other,
-/// its lanes adjacent elements, which fills whole sectors of memory whatever the row's alignment. Of
-/// `rowsAtOnce` of its rows the loads are under way together.
-void storePanelByThreads(KernelLowering &k, const Slice &slice, ArrayRef<int> axes, const SharedTile &panel,
-                         ArrayRef<Value> start, int64_t rowsAtOnce) {
+/// A store of a fragment through panels, as the warpgroup that executes it sees it.
+class PanelStore {
+public:
+  /// Nothing, with an error, if the store cannot go through panels.
+  static std::optional<PanelStore> create(KernelLowering &k, tile::StoreOp op);
+
+  /// By the TMA, where it may write; with a buffer for every panel they all go at once, else one by one, each
+  /// when its buffer has been read.
+  LogicalResult storeByTma();
+  /// By the threads: a warp needs nothing but what it has put into shared memory itself.
+  void storeByThreads();
+
+private:
+  PanelStore(KernelLowering &k, tile::StoreOp op, const WgmmaShare &share)
+      : k(k), b(k.b), op(op), slice(k.slice(op.getDestination())), share(share) {}
+
+  /// Where a panel begins in its tensor's tile.
+  Value rowOf(Value number) { return b.add(start[0], b.mul(b.divide(number, panels), panelRows)); }
+  Value columnOf(Value number) { return b.add(start[1], b.mul(b.remainder(number, panels), storedColumns)); }
+  Value bufferOf(Value number) {
+    return b.offset(groupBase, b.mul(b.remainder(number, buffers), bufferPitch));
+  }
+
+  void fill(int64_t number);
+  void send(int64_t number, BoxMaps &maps);
+  void write(int64_t first, int64_t end, int64_t linesAtOnce);
+  void writePanel(Value number, int64_t linesAtOnce);
+
+  KernelLowering &k;
+  Emitter &b;
+  tile::StoreOp op;
+  const Slice &slice;
+  WgmmaShare share;
+  SmallVector<int> axes; ///< of the tile, by the slice's axes; -1 where the slice has one element
+  SharedTile panel;
+  Value groupBase;
+  SmallVector<Value> start; ///< the warpgroup's first row and column
+  int64_t buffers = 0, bufferPitch = 0;
+  int64_t panels = 0, total = 0; ///< of the warpgroup: from left to right, and all
+};
+
+std::optional<PanelStore> PanelStore::create(KernelLowering &k, tile::StoreOp op) {
+  auto reject = [&](const Twine &why) {
+    op.emitOpError() << "expected a store that goes through panels of 64x64 because it has a staging buffer: "
+                     << why << "; use the atom simt without one";
+    return std::nullopt;
+  };
+  RankedTensorType type = op.getValue().getType();
+  const Slice &slice = k.slice(op.getDestination());
+  const SharedTile &staging = k.shared(op.getStaging());
+  const FragmentLayout &layout = k.layoutOf(type);
+  if (type.getRank() != 2 || type.getElementTypeBitWidth() != 16)
+    return reject("expected two axes and elements of 16 bits");
+  if (slice.tensor->argument.getOrder() != program::TensorOrder::natural)
+    return reject("expected rows of a tensor that are where its strides say");
+  if (!k.team.hasWarpgroups())
+    return reject("expected whole warpgroups");
+  std::optional<WgmmaShare> share = wgmmaShare(layout, type.getShape(), k.team.warps);
+  if (!share || share->columns % storedColumns != 0)
+    return reject("expected the layout of a wgmma accumulator with a multiple of 64 columns per warpgroup");
+  PanelStore store(k, op, *share);
   Emitter &b = k.b;
+  store.buffers = staging.shape.size() == 4 ? std::max<int64_t>(1, staging.shape[1]) : 2;
+  Shape expected = {k.team.warps / warpsPerWarpgroup, store.buffers, panelRows, storedColumns};
+  if (staging.shape != expected || staging.layout.swizzle() != Swizzle::bytes128 ||
+      staging.layout.contiguousAxis() != staging.layout.rank() - 1)
+    return reject(Twine("expected staging of ") + printShape(expected) +
+                  " with rows along the last axis and a swizzle of 128 bytes");
+  store.axes = slice.tileAxes(type.getShape());
+  if (store.axes.back() != 1)
+    return reject("expected columns along the tensor's last axis");
+  if (std::string problem = limitProblem(slice, k.target);
+      op.getAtom() == tile::CopyAtom::tma && !problem.empty())
+    return reject(problem);
+
+  store.panel.shape = {panelRows, storedColumns};
+  store.panel.layout = SharedLayout::swizzled(store.panel.shape, 16, 1, Swizzle::bytes128);
+  store.panel.element = type.getElementType();
+  store.bufferPitch = store.panel.layout.totalBytes();
+  Value warpgroup = b.divide(k.team.warp, warpsPerWarpgroup);
+  store.groupBase = b.offset(staging.base, b.mul(warpgroup, store.buffers * store.bufferPitch));
+  Team firstThread = k.team;
+  firstThread.lane = b.i32(0);
+  firstThread.warp = b.mul(warpgroup, warpsPerWarpgroup);
+  store.start = threadCoordinates(b, layout, firstThread);
+  store.panels = share->columns / storedColumns;
+  store.total = share->blocks * store.panels;
+  return store;
+}
+
+/// The warpgroup puts a panel's registers into the panel's buffer.
+void PanelStore::fill(int64_t number) {
+  FragmentLayout layout = wgmmaAccumulator(panelRows, storedColumns, {1, 1});
+  panel.base = b.offset(groupBase, number % buffers * bufferPitch);
+  int64_t firstRegister = (number / panels * share.columns + number % panels * storedColumns) / 2;
+  Value part = b.piece(k.value(op.getValue()), firstRegister, layout.registersPerThread());
+  Team team = k.team;
+  k.team.warp = b.remainder(team.warp, warpsPerWarpgroup);
+  k.team.warps = warpsPerWarpgroup;
+  storeShared(k, panel, layout, panel.shape, part);
+  k.team = team;
+}
+
+void PanelStore::send(int64_t number, BoxMaps &maps) {
+  SmallVector<Value> coordinates;
+  for (auto [at, axis] : llvm::reverse(llvm::zip(slice.origin, axes)))
+    coordinates.push_back(axis < 0 ? at
+                                   : b.add(at, axis == 0 ? rowOf(b.i32(number)) : columnOf(b.i32(number))));
+  Value map = maps.place(coordinates);
+  simt::TmaStoreOp::create(b, b.offset(groupBase, number % buffers * bufferPitch), map, coordinates);
+}
+
+/// A warp writes the rows that it has filled, one after the other, its lanes adjacent elements: this fills
+/// whole sectors of memory whatever the row's alignment. Of `linesAtOnce` such lines, one or whole rows, the
+/// loads are under way together.
+void PanelStore::writePanel(Value number, int64_t linesAtOnce) {
+  constexpr int64_t rowsOfWarp = panelRows / warpsPerWarpgroup; // in the layout of an accumulator
   const GlobalTensor &tensor = *slice.tensor;
   Value thread = k.threadOfGroup();
   Value warp = b.divide(thread, lanesPerWarp), lane = b.remainder(thread, lanesPerWarp);
+  Value origin[] = {rowOf(number), columnOf(number)};
+  panel.base = bufferOf(number);
   auto columnAxis = size_t(llvm::find(axes, 1) - axes.begin());
   // Of the element in that row and column: its place from the tensor's begin, and whether it exists.
   auto along = [&](bool ofColumns, Value within, Value &inside) {
@@ -64,156 +171,102 @@ void storePanelByThreads(KernelLowering &k, const Slice &slice, ArrayRef<int> ax
         continue;
       Value at = slice.origin[axis];
       if (tileAxis >= 0)
-        at = b.add(at, b.add(start[size_t(tileAxis)], within));
+        at = b.add(at, b.add(origin[tileAxis], within));
       if (slice.isGuarded(int(axis)))
         inside = b.both(inside, b.isBelow(at, slice.ends[axis]));
       index = b.add(index, b.mul(b.extend(at), tensor.strides[axis]));
     }
     return index;
   };
-  struct Column {
-    Value number, index, inside;
+  struct Element {
+    Value value, index, inside;
   };
-  SmallVector<Column> columns;
-  for (int64_t first = 0; first < storedColumns; first += lanesPerWarp) {
-    Column column = {b.add(lane, first), {}, {}};
-    column.index = along(true, column.number, column.inside);
-    columns.push_back(column);
-  }
-  const int64_t rowsOfStep = rowsAtOnce * warpsPerWarpgroup;
-  auto step = [&](OpBuilder &, Location, Value step, ValueRange) {
-    struct Element {
-      Value value, index, inside;
-    };
+  constexpr int64_t lines = storedColumns / lanesPerWarp; // of a row
+  auto step = [&](OpBuilder &, Location, Value first, ValueRange) {
     SmallVector<Element> elements;
-    for (int64_t i = 0; i < rowsAtOnce; ++i) {
-      Value row = b.add(b.add(b.mul(step, rowsOfStep), warp), i * warpsPerWarpgroup), inRow;
-      Value rowIndex = along(false, row, inRow);
-      for (const Column &column : columns) {
-        Value within[] = {row, column.number};
-        SharedAddresses addresses(b, panel, FragmentLayout::replicated({1, 1}, 1), Team(), within);
-        elements.push_back({simt::LoadOp::create(b, panel.element, addresses.at({0, 0}), Value()),
-                            b.add(rowIndex, column.index), b.both(inRow, column.inside)});
-      }
+    for (int64_t i = 0; i < linesAtOnce; ++i) {
+      bool isRow = linesAtOnce % lines == 0;
+      Value row = b.add(b.mul(warp, rowsOfWarp), b.add(b.divide(first, lines), i / lines));
+      Value line = isRow ? b.i32(i % lines) : b.remainder(first, lines);
+      Value within[] = {row, b.add(b.mul(line, lanesPerWarp), lane)};
+      Value inside, index = b.add(along(false, within[0], inside), along(true, within[1], inside));
+      SharedAddresses addresses(b, panel, FragmentLayout::replicated({1, 1}, 1), Team(), within);
+      elements.push_back(
+          {simt::LoadOp::create(b, panel.element, addresses.at({0, 0}), Value()), index, inside});
     }
     for (const Element &element : elements)
       simt::StoreOp::create(b, element.value, b.element(tensor.pointer, tensor.element, element.index),
                             element.inside);
     scf::YieldOp::create(b);
   };
-  scf::ForOp::create(b, b.i32(0), b.i32(panelRows / rowsOfStep), b.i32(1), ValueRange(), step);
+  scf::ForOp::create(b, b.i32(0), b.i32(rowsOfWarp * lines), b.i32(linesAtOnce), ValueRange(), step);
 }
-} // namespace
 
-LogicalResult lowering::storeThroughPanels(KernelLowering &k, tile::StoreOp op) {
-  Emitter &b = k.b;
-  RankedTensorType type = op.getValue().getType();
-  const Slice &slice = k.slice(op.getDestination());
-  const SharedTile &staging = k.shared(op.getStaging());
-  const FragmentLayout &layout = k.layoutOf(type);
-  if (type.getRank() != 2 || type.getElementTypeBitWidth() != 16)
-    return rejectStore(op, "expected two axes and elements of 16 bits");
-  if (!k.team.hasWarpgroups())
-    return rejectStore(op, "expected whole warpgroups");
-  std::optional<WgmmaShare> share = wgmmaShare(layout, type.getShape(), k.team.warps);
-  if (!share || share->columns % storedColumns != 0)
-    return rejectStore(op, "expected the layout of a wgmma accumulator with a multiple of 64 columns per "
-                           "warpgroup");
-  int64_t buffers = staging.shape.size() == 4 ? std::max<int64_t>(1, staging.shape[1]) : 2;
-  Shape expected = {k.team.warps / warpsPerWarpgroup, buffers, panelRows, storedColumns};
-  if (staging.shape != expected || staging.layout.swizzle() != Swizzle::bytes128 ||
-      staging.layout.contiguousAxis() != staging.layout.rank() - 1)
-    return rejectStore(op, Twine("expected staging of ") + printShape(expected) +
-                               " with rows along the last axis and a swizzle of 128 bytes");
+/// A loop over the panels keeps the code small.
+void PanelStore::write(int64_t first, int64_t end, int64_t linesAtOnce) {
+  scf::ForOp::create(b, b.i32(first), b.i32(end), b.i32(1), ValueRange(),
+                     [&](OpBuilder &, Location, Value number, ValueRange) {
+                       writePanel(number, linesAtOnce);
+                       scf::YieldOp::create(b);
+                     });
+}
 
-  // One panel as a tile, and this warpgroup as the team that fills it.
-  SharedTile panel;
-  panel.shape = {panelRows, storedColumns};
-  panel.layout = SharedLayout::swizzled(panel.shape, 16, 1, Swizzle::bytes128);
-  panel.element = type.getElementType();
-  Value warpgroup = b.divide(k.team.warp, warpsPerWarpgroup);
-  int64_t bufferPitch = panel.layout.totalBytes(), groupPitch = buffers * bufferPitch;
-  Value groupBase = b.offset(staging.base, b.mul(warpgroup, groupPitch));
-  FragmentLayout panelLayout = wgmmaAccumulator(panelRows, storedColumns, {1, 1});
-
+LogicalResult PanelStore::storeByTma() {
   // The tile's rows and columns run along the slice's two axes that are not 1.
-  Shape box(slice.shape.size(), 1);
-  SmallVector<int> axes = slice.tileAxes(type.getShape());
-  for (auto [extent, axis] : llvm::zip(box, axes))
-    extent = axis < 0 ? 1 : axis == 0 ? panelRows : storedColumns;
-  if (axes.back() != 1)
-    return rejectStore(op, "expected columns along the tensor's last axis");
-  bool isByTma = op.getAtom() == tile::CopyAtom::tma;
-  if (std::string problem = limitProblem(slice, k.target); isByTma && !problem.empty())
-    return rejectStore(op, problem);
-  std::optional<BoxMaps> maps;
-  if (isByTma)
-    maps.emplace(k, slice, box, Swizzle::bytes128);
-  Team team = k.team;
-  Team group = team;
-  group.warp = b.remainder(team.warp, warpsPerWarpgroup);
-  group.warps = warpsPerWarpgroup;
-  // The warpgroup's first row and column are those of its first thread.
-  Team firstThread = team;
-  firstThread.lane = b.i32(0);
-  firstThread.warp = b.mul(warpgroup, warpsPerWarpgroup);
-  SmallVector<Value> start = threadCoordinates(b, layout, firstThread);
-
+  Shape box;
+  for (int axis : axes)
+    box.push_back(axis < 0 ? 1 : axis == 0 ? panelRows : storedColumns);
+  BoxMaps maps(k, slice, box, Swizzle::bytes128);
   Value isLeader = b.isEqual(k.threadOfGroup(), 0);
-  Value storable = isByTma ? isStorable(b, slice, k.target) : Value();
-  int64_t panels = share->columns / storedColumns, total = share->blocks * panels;
-  auto rowOf = [&](int64_t number) { return number / panels * panelRows; };
-  auto columnOf = [&](int64_t number) { return number % panels * storedColumns; };
-  auto fill = [&](int64_t number) {
-    panel.base = b.offset(groupBase, number % buffers * bufferPitch);
-    int64_t firstRegister = (number / panels * share->columns + columnOf(number)) / 2;
-    Value part = b.piece(k.value(op.getValue()), firstRegister, panelLayout.registersPerThread());
-    k.team = group;
-    storeShared(k, panel, panelLayout, panel.shape, part);
-    k.team = team;
-  };
-  auto send = [&](int64_t number) {
-    SmallVector<Value> coordinates;
-    for (auto [at, axis] : llvm::reverse(llvm::zip(slice.origin, axes)))
-      coordinates.push_back(
-          axis < 0 ? at
-                   : b.add(b.add(at, start[size_t(axis)]), axis == 0 ? rowOf(number) : columnOf(number)));
-    Value map = maps->place(coordinates);
-    simt::TmaStoreOp::create(b, b.offset(groupBase, number % buffers * bufferPitch), map, coordinates);
-  };
-  // With a buffer for every panel they all go at once; else one by one, each when its buffer has been read.
+  Value storable = isStorable(b, slice, k.target);
+  // Whether the TMA may store some of the kernel's tiles and not others.
+  bool differs = slice.originMultiple() % granuleElements(*slice.tensor, k.target) != 0;
   int64_t batch = buffers >= total ? total : 1;
   for (int64_t first = 0; first < total; first += batch) {
-    if (isByTma)
-      b.when(isLeader,
-             [&] { simt::BulkWaitOp::create(b, groupsSinceUse(first, total, batch, buffers), true); });
+    b.when(isLeader,
+           [&] { simt::BulkWaitOp::create(b, groupsSinceUse(first, total, batch, buffers), true); });
     if (failed(k.syncWarpgroup()))
       return failure();
     for (int64_t number = first; number < first + batch; ++number)
       fill(number);
-    if (isByTma)
-      simt::ProxyFenceOp::create(b, /*global=*/false);
+    simt::ProxyFenceOp::create(b, /*global=*/false);
     if (failed(k.syncWarpgroup()))
       return failure();
     auto sendAll = [&] {
       b.when(isLeader, [&] {
         for (int64_t number = first; number < first + batch; ++number)
-          send(number);
+          send(number, maps);
         simt::BulkCommitOp::create(b);
       });
     };
     auto writeAll = [&] {
-      for (int64_t number = first; number < first + batch; ++number) {
-        panel.base = b.offset(groupBase, number % buffers * bufferPitch);
-        Value at[] = {b.add(start[0], rowOf(number)), b.add(start[1], columnOf(number))};
-        // Where the TMA stores most tiles, little code matters more.
-        storePanelByThreads(k, slice, axes, panel, at, isByTma ? 1 : 4);
-      }
+      write(first, first + batch, /*linesAtOnce=*/1); // most do not run it
+      if (differs)                                    // `groupsSinceUse` counts it
+        b.when(isLeader, [&] { simt::BulkCommitOp::create(b); });
     };
-    if (isByTma)
-      b.choose(storable, sendAll, writeAll);
-    else
-      writeAll();
+    b.choose(storable, sendAll, writeAll);
   }
+  return success();
+}
+
+void PanelStore::storeByThreads() {
+  int64_t batch = buffers >= total ? total : 1;
+  for (int64_t first = 0; first < total; first += batch) {
+    simt::WarpSyncOp::create(b);
+    for (int64_t number = first; number < first + batch; ++number)
+      fill(number);
+    simt::WarpSyncOp::create(b);
+    write(first, first + batch, /*linesAtOnce=*/8);
+  }
+}
+} // namespace
+
+LogicalResult lowering::storeThroughPanels(KernelLowering &k, tile::StoreOp op) {
+  std::optional<PanelStore> store = PanelStore::create(k, op);
+  if (!store)
+    return failure();
+  if (op.getAtom() == tile::CopyAtom::tma)
+    return store->storeByTma();
+  store->storeByThreads();
   return success();
 }

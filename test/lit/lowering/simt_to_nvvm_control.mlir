@@ -66,6 +66,8 @@ simt.kernel @whole(
   }
   // CHECK: nvvm.barrier id = %{{[0-9]+$}}
   simt.sync %c4
+  // CHECK: nvvm.bar.warp.sync
+  simt.warp_sync
   // CHECK: llvm.return
   simt.return
 }

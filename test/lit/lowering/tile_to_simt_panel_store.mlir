@@ -1,21 +1,22 @@
 // RUN: %tlc-opt %s -tile-to-simt | FileCheck %s
 
-// Without the TMA: each warp leaves its part of a panel in shared memory, the warpgroup meets, and each warp writes 16 of
-// the rows, 4 at a time, its lanes adjacent elements; the next panel is filled when all have read this one.
+// Without the TMA: each warp leaves its 16 rows of a panel in shared memory, its lanes meet, and it writes them, 4 at a
+// time, its lanes adjacent elements; the next panel is filled when all lanes have read this one.
 #acc = #tile.layout<"reg(2@1:1, 2@0:8, 16@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
 #c = #tile.shared_layout<"1x1x64x64 16b axis 3 panel 64 swizzle 128 pad 0">
 // CHECK-LABEL: simt.kernel @unaligned(
 // CHECK-SAME:    tensor_maps = []
-// CHECK:         simt.sync
+// CHECK-NOT:     simt.sync
+// CHECK:         simt.warp_sync
 // CHECK-COUNT-4: simt.stmatrix
 // CHECK-NOT:     simt.proxy_fence
-// CHECK:         simt.sync
-// CHECK:         scf.for %{{.*}} = %c0_i32 to %c4_i32 step %c1_i32
+// CHECK:         simt.warp_sync
+// CHECK:         scf.for %{{.*}} = %c0_i32 to %c32_i32 step %c8_i32
 // CHECK-COUNT-8:   simt.load {{.*}} -> bf16
 // CHECK-COUNT-8:   simt.store {{.*}} if {{.*}} : bf16
-// CHECK:         simt.sync
+// CHECK:         simt.warp_sync
 // CHECK-COUNT-4: simt.stmatrix
-// CHECK:         simt.sync
+// CHECK:         simt.warp_sync
 // CHECK:         scf.for
 // CHECK-NOT:     simt.bulk_wait
 // CHECK:         simt.return

@@ -54,6 +54,8 @@ simt.kernel @control() attributes {launch = #program.launch<warps = 12, cluster 
     // CHECK: simt.set_registers 232 increase
     simt.set_registers 232 increase
   }
+  // CHECK: simt.warp_sync
+  simt.warp_sync
   // CHECK: simt.sync %{{.*}}
   simt.sync %one
   // CHECK: simt.sync %{{.*}} threads 256

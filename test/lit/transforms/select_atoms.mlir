@@ -460,6 +460,44 @@ tile.kernel @unaligned_rows(%B: !tile.global<64x64xbf16> {program.argument = #pr
 
 // -----
 
+// Panels of threads take what those of the TMA leave, and not the memory of a tensor in another order, or of another
+// role than the product's.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @order_of_stores(
+// CHECK-DAG:     %[[Z:.*]] = tile.alloc_shared "Z.staging" : !tile.shared<1x1x64x64xbf16>
+// CHECK-DAG:     %[[Y:.*]] = tile.alloc_shared "Y.staging" : !tile.shared<1x1x64x64xbf16>
+// CHECK-NOT:     staging"
+// CHECK:         tile.store %{{.*}} staging %[[Y]] : {{.*}} atom simt
+// CHECK:         tile.store %{{.*}} staging %[[Z]] : {{.*}} atom tma
+// CHECK:         tile.store %{{[^ ]*}}, %{{[^ ]*}} atom simt
+tile.kernel @order_of_stores(%B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>},
+    %Y: !tile.global<64x65xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1], alignment = 2>},
+    %Z: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Z", output, dims[-1, -1], alignment = 16>},
+    %W: !tile.global<64x64xbf16> {program.argument = #program.tensor<"W", workspace, dims[-1, -1], order = accumulator>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %b, %b, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %h = tile.convert %sum : tensor<64x64xf32> to tensor<64x64xbf16>
+  %y = tile.slice %Y[%c0, %c0] : !tile.global<64x65xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %y : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+  %z = tile.slice %Z[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %z : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+  %w = tile.slice %W[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.store %h, %w : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+  tile.return
+}
+}
+
+// -----
+
 // Each reason against the TMA, which takes the other copies all the same.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @copies(
@@ -539,12 +577,6 @@ tile.kernel @explicit(%B: !tile.global<64x64xbf16> {program.argument = #program.
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   tile.roles {
-    tile.role "load" warps(1) {
-      %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-      // CHECK: tile.copy {{.*}} atom simt
-      // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: a role loads through the TMA with an asynchronous copy and a ring}}
-      tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
-    }
     tile.role "math" warps(4) {
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
       // CHECK: tile.gemm_async {{.*}} atom wgmma
@@ -559,6 +591,12 @@ tile.kernel @explicit(%B: !tile.global<64x64xbf16> {program.argument = #program.
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
       // CHECK: tile.gemm {{.*}} atom wgmma
       %sum = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    }
+    tile.role "load" warps(1) {
+      %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+      // CHECK: tile.copy {{.*}} atom simt
+      // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: a role loads through the TMA with an asynchronous copy and a ring}}
+      tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     }
   }
   tile.return

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/analysis/PanelStores.h"
+
+#include "compiler/analysis/CopyGroups.h"
+#include "compiler/analysis/TmaAccess.h"
+#include "dialects/tile/Shapes.h"
+#include "runtime/target/Hardware.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+namespace {
+/// Fragments of 16 bits are stored.
+constexpr int storedBits = 16;
+constexpr int64_t storedColumns = panelColumns(storedBits);
+
+/// The warpgroups that execute an operation; none if its warps are no whole ones.
+int64_t warpgroupsAt(Operation *op) {
+  auto role = op->getParentOfType<RoleOp>();
+  if (!role) {
+    auto warps = int64_t(op->getParentOfType<KernelOp>().getWarps());
+    return warps % warpsPerWarpgroup == 0 ? warps / warpsPerWarpgroup : 0;
+  }
+  int64_t first = 0, warps = int64_t(role.getWarps());
+  for (auto before : role->getParentOfType<RolesOp>().getOps<RoleOp>()) {
+    if (before == role)
+      break;
+    first += int64_t(before.getWarps());
+  }
+  return first % warpsPerWarpgroup == 0 && warps % warpsPerWarpgroup == 0 ? warps / warpsPerWarpgroup : 0;
+}
+} // namespace
+
+int64_t PanelStore::bytesOf(int64_t buffers) const { return buffers * warpgroups * sizeInBytes(panel); }
+
+std::optional<PanelStore> tile::panelStoreOf(StoreOp store) {
+  auto slice = store.getDestination().getDefiningOp<SliceOp>();
+  auto value = cast<RankedTensorType>(store.getValue().getType());
+  int64_t warpgroups = warpgroupsAt(store);
+  if (!slice || warpgroups == 0 || slice.getTensorOrder() != program::TensorOrder::natural ||
+      value.getRank() != 2 || value.getElementType().getIntOrFloatBitWidth() != storedBits ||
+      value.getDimSize(0) % (panelRows * warpgroups) != 0 || value.getDimSize(1) % storedColumns != 0 ||
+      !hasRowsAlongLastAxis(slice, value.getShape()))
+    return std::nullopt;
+  auto panel = SharedType::get(store.getContext(), {panelRows, storedColumns}, value.getElementType());
+  return PanelStore{store, slice, panel, warpgroups,
+                    value.getNumElements() / (warpgroups * panelRows * storedColumns)};
+}

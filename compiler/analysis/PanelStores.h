@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Which fragments may leave through panels in shared memory, from which the TMA or the threads write rows.
+#pragma once
+
+#include "dialects/tile/Tile.h"
+
+namespace tlc::tile {
+
+/// A store that may go through panels.
+struct PanelStore {
+  StoreOp store;
+  SliceOp slice;
+  SharedType panel;
+  int64_t warpgroups = 0;
+  int64_t count = 0; ///< of a warpgroup's panels
+
+  int64_t bytesOf(int64_t buffers) const;
+  /// Buffers for a panel of each warpgroup that there is room for.
+  int64_t buffersIn(int64_t bytes) const { return bytes / bytesOf(1); }
+};
+
+/// Whole warpgroups store whole panels of 16-bit elements to rows of a tensor in its natural order.
+std::optional<PanelStore> panelStoreOf(StoreOp store);
+
+} // namespace tlc::tile
