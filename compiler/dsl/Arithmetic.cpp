@@ -441,12 +441,12 @@ Value truth(Trace &trace, const Predicate &predicate, StringRef what, Loc loc) {
   return trace.use(predicate.ref(), what, loc);
 }
 
-Value uniformTruth(Trace &trace, const Predicate &predicate, StringRef what, Loc loc) {
+Value uniformTruth(Trace &trace, const Predicate &predicate, StringRef what, Loc loc, StringRef cure) {
   Value value = truth(trace, predicate, what, loc);
   if (!value || !isa<RankedTensorType>(value.getType()))
     return value;
   trace.error(loc, "expected " + what + " to be one truth value, but got one per element (" +
-                       trace.describe(value) + "); choose between elements with where()");
+                       trace.describe(value) + "); " + cure);
   return {};
 }
 

@@ -56,7 +56,8 @@ Predicate comparison(Comparison kind, const Operand &a, const Operand &b, Loc lo
 /// The value of a predicate, or null.
 mlir::Value truth(Trace &trace, const Predicate &predicate, llvm::StringRef what, Loc loc);
 /// As above, for one truth value and not one per element.
-mlir::Value uniformTruth(Trace &trace, const Predicate &predicate, llvm::StringRef what, Loc loc);
+mlir::Value uniformTruth(Trace &trace, const Predicate &predicate, llvm::StringRef what, Loc loc,
+                         llvm::StringRef cure = "choose between elements with where()");
 /// The value, a number or a fragment, with another element type.
 mlir::Value convert(Trace &trace, mlir::Value value, ElementType element, Conversion how, Loc loc);
 

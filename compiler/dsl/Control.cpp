@@ -217,6 +217,15 @@ scf::ForOp makeLoop(Trace &trace, const Range &range, ValueRange initial, Loc lo
     trace.error(loc, "expected a step of at least 1, but got " + Twine(*range.step.constant()));
     step = {};
   }
+  constexpr int64_t largest = std::numeric_limits<int32_t>::max();
+  if (std::optional<int64_t> end = range.to.constant(), by = range.step.constant();
+      step && end && by && *end > largest - *by + 1) {
+    trace.error(loc,
+                "expected a loop that ends at most at " + Twine(largest - *by + 1) +
+                    " because positions, the one after the last step included, are below 2^31, but got " +
+                    Twine(*end) + " in steps of " + Twine(*by));
+    step = {};
+  }
   return from && to && step ? trace.create<scf::ForOp>(loc, from, to, step, initial) : scf::ForOp();
 }
 
@@ -252,7 +261,8 @@ void Scope::loopWhile(const Range &range, const LoopWhileBody &body, Loc loc) {
                                            /*addElseBlock=*/true);
     trace->inside(branch.thenBlock(), [&] {
       Predicate condition = body(trace->make<Index>(loop.getInductionVar()));
-      Value value = uniformTruth(*trace, condition, "the condition of k.loopWhile", loc);
+      Value value = uniformTruth(*trace, condition, "the condition of k.loopWhile", loc,
+                                 "copy them to shared memory and compare one that read() gives");
       trace->create<scf::YieldOp>(loc, value ? value : truthValue(false));
     });
     trace->inside(branch.elseBlock(), [&] { trace->create<scf::YieldOp>(loc, truthValue(false)); });

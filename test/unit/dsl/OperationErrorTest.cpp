@@ -456,10 +456,13 @@ TEST_CASE("a loop goes on by one condition for all threads", "[dsl][errors]") {
           Fragment x = k.fragment(f32, {16});
           k.loopWhile(4, [&](Index) -> Predicate { return x < 1; });
         }) == "expected the condition of k.loopWhile to be one truth value, but got one per element (16 of "
-              "truth values); "
-              "choose between elements with where()");
+              "truth values); copy them to shared memory and compare one that read() gives");
   CHECK(errorOf([](Scope &k) { k.loopWhile({0, 4, 0}, [&](Index i) -> Predicate { return i < 2; }); }) ==
         "expected a step of at least 1, but got 0");
+  CHECK(errorOf([](Scope &k) { k.loop({0, 2147483647, 2}, [&](Index) {}); }) ==
+        "expected a loop that ends at most at 2147483646 because positions, the one after the last step "
+        "included, "
+        "are below 2^31, but got 2147483647 in steps of 2");
 }
 
 TEST_CASE("products want matrices of fitting extents and types", "[dsl][errors]") {
