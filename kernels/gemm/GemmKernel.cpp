@@ -43,7 +43,8 @@ std::vector<Parameter> allParameters() {
   all.push_back(
       {.name = "repack",
        .description =
-           "whether a launch before copies such operands to rows that the TMA can copy, if there is one",
+           "whether a launch before copies operands with unaligned rows to aligned ones, which the TMA can "
+           "copy; has no effect on operands with aligned rows",
        .kind = Kind::choice,
        .fallback = "auto",
        .choices = {"auto", "no", "yes"}});

@@ -25,6 +25,7 @@ constexpr double partialShare = 0.61;       // of the memory's rate, where parti
 constexpr double tileOverhead = 2000;   // cycles from a tile's first copy to its last product, and its end
 constexpr double launchOverhead = 3000; // of a second launch, in cycles
 constexpr double repackingShare = 0.62; // of the memory's rate, where operands are copied element by element
+constexpr double repackingMargin = 1.2; // what repacking small operands takes longer than that
 constexpr double unalignedBytesPerCycle =
     5.2;                           // that the threads of a multiprocessor copy, element by element
 constexpr double chipWeight = 0.1; // of time on the chip where memory is what takes longest
@@ -52,8 +53,8 @@ struct Problem {
   double repacking(const GemmConfig &c) const {
     double elements = (c.rowsOfA == GemmRows::repacked ? double(m) * double(k) : 0) +
                       (c.rowsOfB == GemmRows::repacked ? double(n) * double(k) : 0);
-    return elements > 0 ? 2 * elements * 2 / (repackingShare * memoryPerCycle) + tileOverhead + launchOverhead
-                        : 0;
+    double copies = 2 * elements * 2 / (repackingShare * memoryPerCycle);
+    return elements > 0 ? repackingMargin * (copies + tileOverhead + launchOverhead) : 0;
   }
 
   double cycles(const GemmConfig &c) const {
@@ -118,10 +119,14 @@ GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, 
     return ways;
   };
   // Large tiles first: among equals they read the least.
+  constexpr int64_t leastTile = 64, mostParts = 16, leastSteps = 4;
+  auto isHalfOutside = [](int64_t tile, int64_t extent) { return tile > leastTile && extent <= tile / 2; };
   for (int64_t bm : {128, 64})
-    for (int64_t bn : {256, 128, 64})
-      for (int64_t split = 1; split <= 16; ++split) {
-        if (split > 1 && split > ceilDiv(k, 4 * bk)) // at least four steps for a part
+    for (int64_t bn : {256, 128, 64}) {
+      if (isHalfOutside(bm, m) || isHalfOutside(bn, n))
+        continue;
+      for (int64_t split = 1; split <= mostParts; ++split) {
+        if (split > 1 && split > ceilDiv(k, leastSteps * bk))
           break;
         for (GemmRows rowsOfA : waysOf(unaligned.a))
           for (GemmRows rowsOfB : waysOf(unaligned.b)) {
@@ -135,6 +140,7 @@ GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, 
             best = config;
           }
       }
+    }
   best.group = 16;
   if (!target.wgmma)
     best.policy = dsl::WarpPolicy::square; // no warp then reads all of B
