@@ -11,7 +11,7 @@
 
 namespace tlc {
 template <class T> class Result;
-}
+} // namespace tlc
 
 namespace tlc::kernels {
 

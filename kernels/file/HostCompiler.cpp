@@ -13,6 +13,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -88,7 +89,10 @@ std::string whyUnsuitable(const std::string &compiler) {
   const auto valueOf = [&](std::string_view name) {
     const std::string line = fmt::format("#define {} ", name);
     const size_t at = macros ? macros->find(line) : std::string::npos;
-    return at == std::string::npos ? -1 : std::atoi(macros->c_str() + at + line.size());
+    int value = -1;
+    if (at != std::string::npos)
+      std::from_chars(macros->data() + at + line.size(), macros->data() + macros->size(), value);
+    return value;
   };
   constexpr int leastClang = 16, leastGcc = 12; // as in kernel.h
   const int clang = valueOf("__clang_major__"), gcc = valueOf("__GNUC__");
@@ -156,7 +160,7 @@ std::string manifestOf(std::string_view object,
                        const std::vector<std::pair<std::string, std::string>> &hashes) {
   std::string manifest = hashOf(object) + "\n";
   for (const auto &[file, hash] : hashes)
-    manifest += hash + " " + file + "\n";
+    manifest += fmt::format("{} {}\n", hash, file);
   return manifest + fmt::format("{:016x}", manifest.size()) + std::string(mark);
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/support/Hash.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <fmt/format.h>
 #include <mutex>
@@ -27,9 +28,13 @@ namespace {
 
 /// The file's own words for the place of a registration.
 dsl::Position parsePosition(std::string_view text) {
+  const auto numberAfter = [&](size_t colon) {
+    unsigned number = 0;
+    std::from_chars(text.data() + colon + 1, text.data() + text.size(), number);
+    return number;
+  };
   const size_t column = text.rfind(':'), line = text.rfind(':', column - 1);
-  return {std::string(text.substr(0, line)), unsigned(std::atoi(std::string(text.substr(line + 1)).c_str())),
-          unsigned(std::atoi(std::string(text.substr(column + 1)).c_str()))};
+  return {std::string(text.substr(0, line)), numberAfter(line), numberAfter(column)};
 }
 
 class UserKernel final : public Kernel {

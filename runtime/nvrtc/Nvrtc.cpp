@@ -38,8 +38,8 @@ Result<Nvrtc> Nvrtc::open() {
   Nvrtc nvrtc;
   for (const char *path : {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
                            "/usr/local/cuda/lib64/libnvrtc.so"})
-    if ((nvrtc.library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL)))
-      break;
+    if (!nvrtc.library)
+      nvrtc.library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!nvrtc.library)
     return Error{
         ErrorKind::environment,

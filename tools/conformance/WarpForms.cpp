@@ -43,7 +43,7 @@ void addExchanges(FormList &list) {
 /// the others keep $b. Afterwards the warp is together.
 void addDivergent(FormList &list, Format result, std::vector<Format> sources, std::string_view then) {
   list.add(
-      result, sources,
+      result, std::move(sources),
       "{{ .reg .b32 members, other; vote.sync.ballot.b32 members, $a, -1; mov.b{} $d, $b; @!$a bra Done; {} "
       "Done: bar.warp.sync -1; }}",
       registerBits(result), then);

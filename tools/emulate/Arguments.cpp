@@ -327,7 +327,7 @@ Result<std::vector<std::byte>> Arguments::parametersOf(const emulator::Kernel &k
     auto value = valueOf(spec);
     if (!value)
       return value.error();
-    const auto refuse = [&](std::string why) {
+    const auto refuse = [&](const std::string &why) {
       return invalid("'{}' does not fit parameter '{}: {}' of '{}': {}", spec.text, parameter.name,
                      typeText(parameter), kernel.name, why);
     };

@@ -170,7 +170,7 @@ private:
       if (!type || !shape)
         return invalid("expected {}:TYPE:SHAPE, for example {}:f32:128x64, but got '{}'", parts[0], parts[0],
                        text);
-      spec.type = *type;
+      spec.type = type;
       spec.shape = *shape;
       options = 3;
     }
@@ -185,8 +185,11 @@ private:
   }
 
   Result<void> arrayOption(ArraySpec &spec, std::string_view option) {
-    if (spec.source == Source::file && !spec.type && (spec.type = parseNumberType(option)))
-      return {};
+    if (spec.source == Source::file && !spec.type) {
+      spec.type = parseNumberType(option);
+      if (spec.type)
+        return {};
+    }
     if (option.ends_with(".npy") && spec.writeTo.empty()) {
       spec.writeTo = option;
       return {};

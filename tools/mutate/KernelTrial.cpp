@@ -180,7 +180,7 @@ Outcome KernelTrial::run(const std::string &module) const {
   return {};
 }
 
-Outcome KernelTrial::run(const Request &request, std::shared_ptr<const Artifact> changed,
+Outcome KernelTrial::run(const Request &request, const std::shared_ptr<const Artifact> &changed,
                          unsigned schedule) const {
   EmulatorOptions emulator;
   emulator.multiprocessors = multiprocessors;
@@ -191,8 +191,8 @@ Outcome KernelTrial::run(const Request &request, std::shared_ptr<const Artifact>
   std::optional<FindingKind> found;
   emulator.onFindings = [&](const Findings &findings) { found = findings.all().front().kind; };
   std::unique_ptr<Device> device = createEmulatorDevice(emulator);
-  Result<KernelRun> run = KernelRun::create(*device, request, std::move(changed),
-                                            {.seed = options.seed, .alignment = alignment()});
+  Result<KernelRun> run =
+      KernelRun::create(*device, request, changed, {.seed = options.seed, .alignment = alignment()});
   if (!run)
     return {Detection::refused, run.error().message};
   Result<kernels::Verdict> verdict = run->verify();

@@ -55,7 +55,7 @@ public:
 private:
   /// Whether the launcher may take this variant for the problem.
   Result<bool> suits(const kernels::Request &problem) const;
-  Outcome run(const kernels::Request &request, std::shared_ptr<const Artifact> changed,
+  Outcome run(const kernels::Request &request, const std::shared_ptr<const Artifact> &changed,
               unsigned schedule) const;
 
   Origin from;

@@ -30,11 +30,11 @@ Index lookUp(const Global &tensor, std::vector<Index> origin, const ScorePositio
   return FragmentValue(elements, loc).toIndex(loc);
 }
 
-TileSpan lookUp(const Global &tensor, std::vector<Index> origin, const TileSpan &tile, Loc loc) {
+TileSpan lookUp(const Global &tensor, const std::vector<Index> &origin, const TileSpan &tile, Loc loc) {
   return {elementAt(tensor, origin, tile.first, loc), elementAt(tensor, origin, tile.last, loc)};
 }
 
-UnknownElement lookUp(const Global &, std::vector<Index>, const UnknownPosition &position, Loc) {
+UnknownElement lookUp(const Global &, const std::vector<Index> &, const UnknownPosition &position, Loc) {
   return {.position = position};
 }
 

@@ -32,10 +32,10 @@ private:
 dsl::Index lookUp(const dsl::Global &tensor, std::vector<dsl::Index> origin, const ScorePosition &positions,
                   dsl::Loc loc = dsl::Loc::current());
 /// For a tile: of elements that grow with the position, or stay.
-TileSpan lookUp(const dsl::Global &tensor, std::vector<dsl::Index> origin, const TileSpan &tile,
+TileSpan lookUp(const dsl::Global &tensor, const std::vector<dsl::Index> &origin, const TileSpan &tile,
                 dsl::Loc loc = dsl::Loc::current());
 /// At an unknown position: any may have the element that is compared with.
-UnknownElement lookUp(const dsl::Global &tensor, std::vector<dsl::Index> origin,
+UnknownElement lookUp(const dsl::Global &tensor, const std::vector<dsl::Index> &origin,
                       const UnknownPosition &position, dsl::Loc loc = dsl::Loc::current());
 /// With a tensor that, for each value, says how many positions have elements up to it; it has the same
 /// origin. With it positions are found for elements, too. `end`s of documents say it of their `begin`s.

@@ -25,7 +25,7 @@ std::string findIdentifier(const char *notes, size_t bytes) {
       break;
     const char *name = notes + sizeof(note);
     if (note.n_type == NT_GNU_BUILD_ID &&
-        std::string_view(name, note.n_namesz) == std::string_view("GNU", 4)) {
+        std::string_view(name, note.n_namesz) == std::string_view("GNU\0", 4)) {
       std::string text;
       for (char byte : std::string_view(name + alignUp(note.n_namesz), note.n_descsz))
         text += fmt::format("{:02x}", static_cast<unsigned char>(byte));

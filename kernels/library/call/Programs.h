@@ -34,14 +34,15 @@ struct CallProgram {
 
 /// Of a configuration that describes itself.
 template <class Config>
-CallProgram callProgram(std::string_view call, const Config &config, std::function<dsl::Program()> trace) {
+CallProgram callProgram(std::string_view call, const Config &config,
+                        const std::function<dsl::Program()> &trace) {
   KeyBuilder key;
   key.add(call);
   for (int64_t number : numbersOf(config))
     key.add(number);
   return {.key = std::move(key),
           .check = [call = std::string(call), config] { return checkOptions(call, config); },
-          .trace = std::move(trace)};
+          .trace = trace};
 }
 
 /// Kept once they are loaded. Safe to use from several threads.

@@ -193,7 +193,7 @@ std::string RaceReport::missing(const Record &before, const Record &now) const {
   const bool isSameWarp = before.warp == now.warp, isDone = hasWaited(before, now);
   if (nowKind == Kind::wgmma && (kind == Kind::warp || isDone)) {
     // All of the warpgroup have to know, the warp itself too.
-    const std::string order = fmt::format(
+    std::string order = fmt::format(
         "a barrier or mbarrier at which the warpgroup of {} waits for {}, before the product is issued",
         nameOfWarp(now.warp), nameOfWarp(before.warp));
     if (isDone || (isSameWarp && before.number <= operations.running->own))
@@ -206,7 +206,7 @@ std::string RaceReport::missing(const Record &before, const Record &now) const {
       return isDone || !operations.running || before.number <= operations.running->own
                  ? fmt::format("bar.warp.sync in {} between them", nameOfWarp(now.warp))
                  : missingAfter(now, before);
-    const std::string order = missingBarrier(now.warp, before.warp);
+    std::string order = missingBarrier(now.warp, before.warp);
     if (nowKind == Kind::warp)
       return order;
     return isDone ? order + ", before the operation is issued"

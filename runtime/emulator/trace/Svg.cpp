@@ -311,8 +311,10 @@ private:
       if (length / (step * factor) >= 8)
         step *= factor;
     step = std::max(1.0, step);
-    for (double cycle = std::ceil(double(window.begin) / step) * step; cycle <= double(window.end);
-         cycle += step) {
+    const auto first = uint64_t(std::ceil(double(window.begin) / step)),
+               last = uint64_t(double(window.end) / step);
+    for (uint64_t line = first; line <= last; ++line) {
+      const double cycle = double(line) * step;
       const double x = xOf(window, cycle);
       add("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" class=\"grid\"/>", x, top - 4,
           bottom + 4);

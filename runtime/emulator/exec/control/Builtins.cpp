@@ -96,7 +96,8 @@ public:
         out += format[i];
         continue;
       }
-      if (++i < format.size() && format[i] == '%') {
+      ++i; // after the percent sign
+      if (i < format.size() && format[i] == '%') {
         out += '%';
         continue;
       }

@@ -199,7 +199,7 @@ inline Grid &gridOf(const Warp &warp) { return *warp.block->cluster->grid; }
 inline Cluster &clusterOf(const Warp &warp) { return *warp.block->cluster; }
 
 /// A finding that ends the run.
-Step fault(Warp &warp, const Instruction &instruction, std::string what);
+Step fault(Warp &warp, const Instruction &instruction, const std::string &what);
 /// Records a finding, of which kind, missing, memory and before are set: gives
 /// it its site and a message that says `what`.
 void record(Warp &warp, const Instruction &instruction, const std::string &what, Finding finding);

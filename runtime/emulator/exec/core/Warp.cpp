@@ -77,7 +77,7 @@ Step faultEndless(Warp &warp, const Instruction &instruction, std::string text) 
     text +=
         fmt::format("{} PTX lines {} to {}", &loop == &around.front() ? "; it is in the loop of" : ", inside",
                     kernel.code[loop.first].line, kernel.code[loop.last].line);
-  return fault(warp, instruction, std::move(text));
+  return fault(warp, instruction, text);
 }
 
 /// Whether lanes at the one are together with those at the other.
@@ -412,7 +412,7 @@ void record(Warp &warp, const Instruction &instruction, const std::string &what,
   clusterOf(warp).findings.add(std::move(finding));
 }
 
-Step fault(Warp &warp, const Instruction &instruction, std::string what) {
+Step fault(Warp &warp, const Instruction &instruction, const std::string &what) {
   Cluster &cluster = clusterOf(warp);
   if (!cluster.faulted)
     record(warp, instruction, what, {.kind = FindingKind::fault});

@@ -129,7 +129,7 @@ public:
   template <class P> Instruction &emitWith(Eval eval, std::span<const Slot> slots, P payload) {
     auto owned = std::make_shared<const P>(std::move(payload));
     Instruction &instruction = emit(eval, slots);
-    instruction.payload = owned.get();
+    instruction.payload = static_cast<const void *>(owned.get());
     kernel.payloads.push_back(std::move(owned));
     return instruction;
   }
