@@ -5,14 +5,9 @@
 /// Built with exceptions, without MLIR.
 #pragma once
 
-#include "compiler/dsl/Program.h"
-#include "runtime/support/Result.h"
+#include "kernels/file/Entries.h"
 
-#include <cstdint>
-#include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace tlc::kernels {
 
@@ -22,31 +17,14 @@ struct ObjectFile {
   std::string source; ///< for messages
 };
 
-using ParameterTexts = std::vector<std::pair<std::string, std::string>>;
-
 /// All kernels (`unpackDescriptions`).
 Result<std::string> describeKernels(const ObjectFile &object);
 
-/// The floating-point operations, a double, then the program (`unpackProgram`).
+/// As `traceEntry`.
 Result<std::string> traceKernel(const ObjectFile &object, size_t kernel, const ParameterTexts &values,
                                 const dsl::TraceOptions &options);
 
-/// A tensor's contents on the host, which the function is given.
-struct NamedNumbers {
-  std::string name;
-  std::vector<int64_t> shape;
-  std::span<const double> numbers;
-};
-
-/// Some numbers of a tensor: what an output should hold, or what an input holds.
-struct NumbersQuestion {
-  std::string tensor;
-  bool isOutput = true;
-  std::vector<int64_t> shape;
-  std::vector<NamedNumbers> inputs;
-  std::span<const int64_t> elements; ///< row-major
-};
-/// As many doubles.
+/// As `numbersOfEntry`.
 Result<std::string> numbersOfKernel(const ObjectFile &object, size_t kernel, const ParameterTexts &values,
                                     const NumbersQuestion &question);
 

@@ -3,262 +3,42 @@
 /// Files, and their kernels as kernels of the registry.
 #include "kernels/file/UserFile.h"
 
-#include "compiler/dsl/Module.h"
+#include "kernels/file/DescribedKernel.h"
 #include "kernels/file/Description.h"
 #include "kernels/file/FileProcess.h"
-#include "kernels/file/Pack.h"
-#include "kernels/file/ProgramTensors.h"
-#include "kernels/file/Transport.h"
 #include "runtime/support/ChildProcess.h"
 #include "runtime/support/Excerpt.h"
-#include "runtime/support/Hash.h"
 
-#include <algorithm>
-#include <charconv>
-#include <cstring>
 #include <fmt/format.h>
-#include <mutex>
-#include <numeric>
 #include <unistd.h>
 
 using namespace tlc;
 using namespace tlc::kernels;
 
-namespace {
-
-/// The file's own words for the place of a registration.
-dsl::Position parsePosition(std::string_view text) {
-  const auto numberAfter = [&](size_t colon) {
-    unsigned number = 0;
-    std::from_chars(text.data() + colon + 1, text.data() + text.size(), number);
-    return number;
-  };
-  const size_t column = text.rfind(':'), line = text.rfind(':', column - 1);
-  return {std::string(text.substr(0, line)), numberAfter(line), numberAfter(column)};
-}
-
-class UserKernel final : public Kernel {
+/// Each question is one to a process of its own.
+class UserFile::Source final : public KernelSource {
 public:
-  UserKernel(const UserFile &file, size_t number, std::shared_ptr<const KernelDescription> description)
-      : Kernel(description->name, description->summary, description->parameters), file(file), number(number),
-        description(std::move(description)) {}
+  explicit Source(const UserFile &file) : file(file) {}
 
-  std::string code() const override { return file.sharedObject().code; }
-
-  dsl::Program build(const Parameters &values, const Target &,
-                     const dsl::TraceOptions &options) const override {
-    const Traced &traced = trace(values, options);
-    return unpackProgram(name(), traced.program);
+  std::string code() const override { return file.object.code; }
+  Result<std::string> trace(size_t kernel, const ParameterTexts &values,
+                            const dsl::TraceOptions &options) const override {
+    return file.ask("tracing it", [&] { return traceKernel(objectFile(), kernel, values, options); });
   }
-
-  std::vector<TensorSpec> tensors(const Parameters &values) const override {
-    return trace(values, {}).tensors;
-  }
-
-  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
-                                        size_t output, std::span<const int64_t> elements) const override {
-    const TensorSpec spec = outputOf(values, output);
-    if (!description->references.contains(spec.name))
-      return Error{
-          ErrorKind::invalidArgument,
-          fmt::format("expected a reference of '{0}' in kernel '{1}' because there is nothing else to "
-                      "compare with, but got none; call .reference(\"{0}\", ...)",
-                      spec.name, name())};
-    return numbers(values, tensors(values), spec, inputs, true, elements);
-  }
-
-  Tolerance tolerance(const Parameters &values, size_t output) const override {
-    const TensorSpec spec = outputOf(values, output);
-    if (auto found = description->tolerances.find(spec.name); found != description->tolerances.end())
-      return found->second;
-    // Approximate functions and sums of some hundred terms, in f32.
-    return {.limit = isInteger(spec.element) ? 0 : 2 * roundingError(spec.element) + 1e-4, .floor = 1};
-  }
-
-  double flops(const Parameters &values) const override { return trace(values, {}).operations; }
-  Definitions emulatorSizes() const override { return description->emulatorSizes; }
-  std::vector<Definitions> suite() const override {
-    return description->suite.empty() ? std::vector<Definitions>(1) : description->suite;
+  Result<std::string> numbers(size_t kernel, const ParameterTexts &values,
+                              const NumbersQuestion &question) const override {
+    return file.ask(question.what(), [&] { return numbersOfKernel(objectFile(), kernel, values, question); });
   }
 
 private:
-  /// What a process has said of the program for some values.
-  struct Traced {
-    std::string program; ///< `unpackProgram`
-    std::vector<TensorSpec> tensors = {};
-    double operations = 0;
-  };
-
-  const Traced &trace(const Parameters &values, const dsl::TraceOptions &options) const {
-    Packer key;
-    for (const auto &[name, value] : values.values())
-      key.add(name).add(value);
-    for (const auto &[name, value] : options.fixedDimensions)
-      key.add(name).add(value);
-    std::lock_guard lock(mutex);
-    auto [entry, isNew] = traces.try_emplace(key.take());
-    if (isNew)
-      entry->second = traceAnew(values, options);
-    return entry->second;
-  }
-
-  Traced traceAnew(const Parameters &values, const dsl::TraceOptions &options) const {
-    const ObjectFile object{file.sharedObject().file.get(), file.path()};
-    Result<std::string> answer =
-        file.ask("tracing it", [&] { return traceKernel(object, number, values.values(), options); });
-    if (!answer)
-      return mistake(answer.error().message);
-    Unpacker unpacker(*answer);
-    Traced traced;
-    traced.operations = unpacker.get<double>();
-    traced.program = unpacker.text();
-    dsl::Program program = unpackProgram(name(), traced.program);
-    if (!program.ok())
-      return traced;
-    const dsl::ProgramModule module = dsl::ProgramModule::take(std::move(program));
-    Result<std::vector<TensorSpec>> tensors = tensorsOf(*module.module, [&](llvm::StringRef dimension) {
-      return sizeOf(values, std::string_view(dimension));
-    });
-    if (!tensors)
-      return mistake(tensors.error().message);
-    if (auto scalars = scalarsOf(*module.module); !scalars.empty())
-      return mistake(
-          fmt::format("expected the program of a file's kernel to have no scalar arguments because nothing "
-                      "gives them a value, but it has '{}'; make it a parameter: .number(\"{}\", ...)",
-                      scalars.front().first, scalars.front().first));
-    if (std::string wrong = complete(values, *tensors); !wrong.empty())
-      return mistake(wrong);
-    traced.tensors = std::move(*tensors);
-    return traced;
-  }
-
-  /// A mistake at the place of the registration.
-  Traced mistake(const std::string &message) const {
-    return {packMistakes(
-        {{parsePosition(description->position), fmt::format("kernel '{}': {}", name(), message)}})};
-  }
-
-  Result<int64_t> sizeOf(const Parameters &values, std::string_view dimension) const {
-    for (const Parameter &parameter : parameters())
-      if (parameter.name == dimension && parameter.isDimension())
-        return values.size(dimension);
-    return Error{
-        ErrorKind::invalidArgument,
-        fmt::format("expected a size for each dimension of the program, but there is none for '{0}'; call "
-                    ".size(\"{0}\", ...)",
-                    dimension)};
-  }
-
-  /// Adds contents to the tensors; gives what is wrong.
-  std::string complete(const Parameters &values, std::vector<TensorSpec> &tensors) const {
-    const auto find = [&](const std::string &name) {
-      return std::ranges::find(tensors, name, &TensorSpec::name);
-    };
-    const auto check = [&](std::string_view call, const std::string &name, bool isOutput) -> std::string {
-      auto found = find(name);
-      if (found != tensors.end() &&
-          (isOutput ? found->access != Access::input : found->access != Access::output))
-        return {};
-      std::vector<std::string> known;
-      for (const TensorSpec &tensor : tensors)
-        if (isOutput ? tensor.access != Access::input : tensor.access != Access::output)
-          known.push_back(tensor.name);
-      return fmt::format("expected .{} of one of {}, but got '{}'", call, fmt::join(known, ", "),
-                         excerpt(name));
-    };
-    std::string wrong;
-    for (const std::string &name : description->references)
-      wrong = wrong.empty() ? check("reference", name, true) : wrong;
-    for (const auto &[name, tolerance] : description->tolerances)
-      wrong = wrong.empty() ? check("tolerance", name, true) : wrong;
-    for (const std::string &name : description->contents)
-      wrong = wrong.empty() ? check("contents", name, false) : wrong;
-    for (const auto &[name, range] : description->ranges)
-      wrong = wrong.empty() ? check("random", name, false) : wrong;
-    if (!wrong.empty())
-      return wrong;
-    for (const auto &[name, range] : description->ranges)
-      std::tie(find(name)->low, find(name)->high) = range;
-    for (size_t i = 0; i != tensors.size(); ++i)
-      if (description->contents.contains(tensors[i].name))
-        tensors[i].derived = [this, values, before = std::vector(tensors.begin(), tensors.begin() + long(i)),
-                              spec = tensors[i]](std::span<const std::vector<double>> contents) {
-          int64_t count = 1;
-          for (int64_t extent : spec.shape)
-            count *= extent;
-          std::vector<int64_t> all(static_cast<size_t>(count));
-          std::iota(all.begin(), all.end(), 0);
-          std::vector<std::vector<double>> inputs;
-          for (size_t i = 0; i != before.size(); ++i)
-            if (before[i].access != Access::output)
-              inputs.push_back(contents[i]);
-          return numbers(values, before, spec, inputs, false, all);
-        };
-    return {};
-  }
-
-  TensorSpec outputOf(const Parameters &values, size_t output) const {
-    for (const TensorSpec &spec : tensors(values))
-      if (spec.access != Access::input && output-- == 0)
-        return spec;
-    return {};
-  }
-
-  /// `inputs` are the contents of those of `tensors` that are read.
-  Result<std::vector<double>> numbers(const Parameters &values, std::span<const TensorSpec> tensors,
-                                      const TensorSpec &of, std::span<const std::vector<double>> inputs,
-                                      bool isOutput, std::span<const int64_t> elements) const {
-    NumbersQuestion question{of.name, isOutput, of.shape, {}, elements};
-    for (const TensorSpec &tensor : tensors)
-      if (tensor.access != Access::output)
-        question.inputs.push_back({tensor.name, tensor.shape, inputs[question.inputs.size()]});
-    // The same numbers are asked for again and again where changed programs are compared, by several threads.
-    Hash128 key = keyOf(values, question);
-    std::lock_guard lock(mutex);
-    if (auto found = answers.find({key.high, key.low}); found != answers.end())
-      return found->second;
-    const ObjectFile object{file.sharedObject().file.get(), file.path()};
-    const std::string what = fmt::format("the {} of '{}'", isOutput ? "reference" : "contents", of.name);
-    Result<std::string> answer =
-        file.ask(what, [&] { return numbersOfKernel(object, number, values.values(), question); });
-    if (!answer)
-      return Error{answer.error().kind,
-                   fmt::format("{}: kernel '{}': {}", description->position, name(), answer.error().message)};
-    std::vector<double> result(elements.size());
-    if (answer->size() != result.size() * sizeof(double))
-      return Error{ErrorKind::execution,
-                   fmt::format("{}: kernel '{}': expected {} numbers of {}, but got {} bytes",
-                               description->position, name(), result.size(), what, answer->size())};
-    std::memcpy(result.data(), answer->data(), answer->size());
-    constexpr size_t mostAnswers = 16;
-    if (answers.size() == mostAnswers)
-      answers.clear();
-    return answers[{key.high, key.low}] = std::move(result);
-  }
-
-  static Hash128 keyOf(const Parameters &values, const NumbersQuestion &question) {
-    Packer text;
-    for (const auto &[name, value] : values.values())
-      text.add(name).add(value);
-    text.add(question.tensor).add(question.isOutput);
-    const std::string bytes = text.take();
-    Hash128 hash;
-    hash.update(std::as_bytes(std::span(bytes)));
-    for (const NamedNumbers &input : question.inputs)
-      hash.update(std::as_bytes(input.numbers));
-    hash.update(std::as_bytes(question.elements));
-    return hash;
-  }
+  ObjectFile objectFile() const { return {file.object.file.get(), file.path()}; }
 
   const UserFile &file;
-  size_t number;
-  std::shared_ptr<const KernelDescription> description;
-  mutable std::mutex mutex;
-  mutable std::map<std::string, Traced> traces;
-  mutable std::map<std::pair<uint64_t, uint64_t>, std::vector<double>> answers; ///< by `keyOf`
 };
 
-} // namespace
+UserFile::UserFile(std::string source, SharedObject object, std::chrono::seconds limit)
+    : source(std::move(source)), object(std::move(object)), limit(limit),
+      functions(std::make_unique<Source>(*this)) {}
 
 Result<std::string> UserFile::ask(std::string_view what,
                                   const std::function<Result<std::string>()> &body) const {
@@ -285,11 +65,9 @@ Result<std::unique_ptr<UserFile>> UserFile::open(const std::string &path, const 
                                          [&] { return describeKernels({file->object.file.get(), path}); });
   if (!answer)
     return answer.error();
-  for (KernelDescription &each : unpackDescriptions(*answer)) {
-    auto description = std::make_shared<const KernelDescription>(std::move(each));
-    file->owned.push_back(std::make_unique<UserKernel>(*file, file->owned.size(), std::move(description)));
-    file->listed.push_back(file->owned.back().get());
-  }
+  file->owned = kernelsOf(*file->functions, unpackDescriptions(*answer));
+  for (const auto &kernel : file->owned)
+    file->listed.push_back(kernel.get());
   return file;
 }
 

@@ -32,18 +32,19 @@ public:
   Result<const Kernel *> find(std::string_view name) const;
   const std::optional<std::string> &remark() const { return object.remark; }
 
-  /// Of a process that loads the file.
-  Result<std::string> ask(std::string_view what, const std::function<Result<std::string>()> &body) const;
-  const SharedObject &sharedObject() const { return object; }
   const std::string &path() const { return source; }
 
 private:
-  UserFile(std::string source, SharedObject object, std::chrono::seconds limit)
-      : source(std::move(source)), object(std::move(object)), limit(limit) {}
+  class Source;
+  UserFile(std::string source, SharedObject object, std::chrono::seconds limit);
+
+  /// Of a process that loads the file.
+  Result<std::string> ask(std::string_view what, const std::function<Result<std::string>()> &body) const;
 
   std::string source;
   SharedObject object;
   std::chrono::seconds limit;
+  std::unique_ptr<const Source> functions;
   std::vector<std::unique_ptr<const Kernel>> owned;
   std::vector<const Kernel *> listed;
 };
