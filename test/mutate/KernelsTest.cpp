@@ -40,6 +40,7 @@ constexpr Expected expected[] = {
 
 } // namespace
 
+// Not those of the cookbook: they are examples whose synchronisation is the compiler's, as in these programs.
 TEST_CASE("every registered kernel has programs to mutate", "[mutate]") {
   const std::vector<Case> cases = expectValue(parseCases(contentOf("cases.txt")));
   for (const kernels::Kernel *kernel : kernels::allKernels()) {

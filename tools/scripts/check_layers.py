@@ -98,6 +98,9 @@ LAYERS = {
     "kernels/library/call": ARTIFACT + LIBRARY + ["kernels/library/Compile.h", MLIR, LLVM],
     "kernels/harness": ARTIFACT + LIBRARY + ["kernels/library"],
     "kernels/file": ARTIFACT + LIBRARY + ["kernels/library/call", "dialects/program", "dialects/tile", MLIR, LLVM],
+    "kernels/cookbook": [OWN],  # files as users write them
+    "kernels/cookbook/Cookbook.h": ["kernels/Registry.h"],
+    "kernels/cookbook/Cookbook.cpp": REGISTRY + ["kernels/cookbook/Cookbook.h", "kernels/file", FMT],
     "tools/tlc/New.cpp": [OWN, "tools", "kernels", "runtime", LLVM],  # it has the text of such a file
     "tools": ["tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM],
     "tools/conformance": ["runtime", FMT, CUDA],

@@ -3,6 +3,7 @@
 /// Names to kernels.
 #include "tools/tlc/KernelFlags.h"
 
+#include "kernels/cookbook/Cookbook.h"
 #include "tools/tlc/Messages.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -37,8 +38,16 @@ Result<const kernels::UserFile *> KernelFlags::open(const std::string &path) con
 
 Result<const kernels::Kernel *> KernelFlags::find(const std::string &name) const {
   auto inFile = kernels::FileKernelName::parse(name);
-  if (!inFile)
-    return kernels::findKernel(name);
+  if (!inFile) {
+    for (const kernels::Kernel *kernel : kernels::cookbookKernels())
+      if (kernel->name() == name)
+        return kernel;
+    Result<const kernels::Kernel *> found = kernels::findKernel(name);
+    if (!found)
+      return tlc::Error{found.error().kind,
+                        found.error().message + "; 'tlc list' shows those of the cookbook, too"};
+    return found;
+  }
   Result<const kernels::UserFile *> file = open(inFile->file);
   return file ? (*file)->find(inFile->kernel) : file.error();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The argument of subcommands that names a kernel: of the registry, or of a file of the user's.
+/// The argument of subcommands that names a kernel: of the registry, of the cookbook, or of a file of the
+/// user's.
 #pragma once
 
 #include "kernels/file/UserFile.h"
@@ -18,8 +19,8 @@ public:
   /// Registers the flags of files with `command`.
   explicit KernelFlags(llvm::cl::SubCommand &command);
 
-  /// A name of the registry, `file.cpp`, or `file.cpp:name` where the file has several. Compiles a file the
-  /// first time that it is named; the kernel lives as long as this.
+  /// A name of the registry or of the cookbook, `file.cpp`, or `file.cpp:name` where the file has several.
+  /// Compiles a file the first time that it is named; the kernel lives as long as this.
   Result<const kernels::Kernel *> find(const std::string &name) const;
   /// All kernels of the file, or the one that is named.
   Result<std::vector<const kernels::Kernel *>> findAll(const std::string &name) const;

@@ -3,7 +3,7 @@
 /// The subcommand `list`.
 #include "tools/tlc/List.h"
 
-#include "kernels/Registry.h"
+#include "kernels/cookbook/Cookbook.h"
 #include "runtime/target/Target.h"
 #include "tools/tlc/Messages.h"
 
@@ -81,15 +81,13 @@ ListCommand::ListCommand()
       json("json", cl::sub(command), cl::desc("One JSON object")), kernelNames(command) {}
 
 ExitCode ListCommand::execute() const {
-  std::span<const kernels::Kernel *const> all = kernels::allKernels();
-  Kernels listed(all.data(), all.size());
-  std::vector<const kernels::Kernel *> named;
+  std::vector<const kernels::Kernel *> listed(kernels::allKernels().begin(), kernels::allKernels().end());
+  listed.insert(listed.end(), kernels::cookbookKernels().begin(), kernels::cookbookKernels().end());
   if (!kernel.empty()) {
     Result<std::vector<const kernels::Kernel *>> found = kernelNames.findAll(kernel);
     if (!found)
       return failBy(found.error());
-    named = std::move(*found);
-    listed = named;
+    listed = std::move(*found);
   }
   json ? printJson(listed) : printText(listed);
   return ExitCode::success;

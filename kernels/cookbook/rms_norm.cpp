@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// RMS normalisation, forward and backward.
+///
+/// A row of X is divided by the root of its mean square and multiplied by a weight for each column:
+///
+///     r = 1 / sqrt(mean(x^2) + epsilon)        y = x r w
+///
+/// The forward kernel also writes r, one number for each row, which the backward kernel reads:
+///
+///     dx = r (w dy - x r^2 mean(x w dy))       dw = sum over rows of dy x r
+///
+/// X, Y and the gradients are row-major, bf16; the weights and all arithmetic are f32. A block has 4 rows,
+/// one for each warp, so that no sum crosses warps. It reads a row in tiles of 1024 columns, 32 for each
+/// lane: once for the sum, and once more, from the L2 cache, for the result. So rows may have any length. The
+/// gradient of the weights is a sum over rows. 32 blocks share the rows of each 128 columns and leave their
+/// sums in a workspace, which the last launch adds up: the result has the same bits in every run.
+#include <cmath>
+#include <tlc/kernel.h>
+
+using namespace tlc;
+using namespace tlc::dsl;
+
+namespace {
+
+constexpr double epsilon = 1e-6;
+constexpr int64_t width = 1024; ///< columns of a tile
+
+void forward(Scope &k) {
+  constexpr int64_t rows = 4;
+  Index m = k.dim("m"), n = k.dim("n");
+  Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n});
+  Global Y = k.output("Y", bf16, {m, n}), R = k.output("R", f32, {m});
+  auto [block] = k.grid(ceilDiv(m, rows));
+  Index row = block * rows;
+  Fragment x = k.fragment(bf16, {rows, width}), w = k.fragment(f32, {1, width});
+  Fragment squares = k.fragment(f32, {rows, 1});
+  k.loop(ceilDiv(n, width), [&](Index j) {
+    copy(X.tile({row, j * width}, {rows, width}), x); // 0 beyond the end
+    squares += rowSum(x.to(f32) * x.to(f32));
+  });
+  FragmentValue r = rsqrt(squares / n.to(f32) + epsilon);
+  copy(r, R.tile({row}, {rows}));
+  k.loop(ceilDiv(n, width), [&](Index j) {
+    copy(X.tile({row, j * width}, {rows, width}), x);
+    copy(W.tile({j * width}, {width}), w);
+    copy((x.to(f32) * r * w).to(bf16), Y.tile({row, j * width}, {rows, width}));
+  });
+}
+
+void backward(Scope &k) {
+  constexpr int64_t rows = 4, parts = 32, tall = 32, narrow = 128;
+  Index m = k.dim("m"), n = k.dim("n");
+  Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n}), R = k.input("R", f32, {m});
+  Global dY = k.input("dY", bf16, {m, n});
+  Global dX = k.output("dX", bf16, {m, n}), dW = k.output("dW", f32, {n});
+  Global partial = k.workspace("partial", f32, {parts, n});
+  k.launch("rms_norm_bwd_rows", [&] {
+    auto [block] = k.grid(ceilDiv(m, rows));
+    Index row = block * rows;
+    Fragment x = k.fragment(bf16, {rows, width}), dy = k.fragment(bf16, {rows, width});
+    Fragment w = k.fragment(f32, {1, width}), r = k.fragment(f32, {rows, 1}),
+             sum = k.fragment(f32, {rows, 1});
+    auto load = [&](const Index &j) {
+      copy(X.tile({row, j * width}, {rows, width}), x);
+      copy(dY.tile({row, j * width}, {rows, width}), dy);
+      copy(W.tile({j * width}, {width}), w);
+    };
+    copy(R.tile({row}, {rows}), r);
+    k.loop(ceilDiv(n, width), [&](Index j) {
+      load(j);
+      sum += rowSum(x.to(f32) * dy.to(f32) * w);
+    });
+    FragmentValue mean = sum * r * r / n.to(f32);
+    k.loop(ceilDiv(n, width), [&](Index j) {
+      load(j);
+      FragmentValue dx = r * (w * dy.to(f32) - x.to(f32) * mean);
+      copy(dx.to(bf16), dX.tile({row, j * width}, {rows, width}));
+    });
+  });
+  k.launch("rms_norm_bwd_weights", [&] {
+    auto [j, part] = k.grid(ceilDiv(n, narrow), parts);
+    Fragment x = k.fragment(bf16, {tall, narrow}), dy = k.fragment(bf16, {tall, narrow});
+    Fragment r = k.fragment(f32, {tall, 1}), sum = k.fragment(f32, {tall, narrow});
+    k.loop({part, ceilDiv(m, tall), parts}, [&](Index i) {
+      copy(X.tile({i * tall, j * narrow}, {tall, narrow}), x);
+      copy(dY.tile({i * tall, j * narrow}, {tall, narrow}), dy);
+      copy(R.tile({i * tall}, {tall}), r);
+      sum += x.to(f32) * dy.to(f32) * r;
+    });
+    copy(reduce(Reduction::sum, sum, 0), partial.tile({part, j * narrow}, {1, narrow}));
+  });
+  k.launch("rms_norm_bwd_sum", [&] {
+    auto [j] = k.grid(ceilDiv(n, narrow));
+    Fragment sums = k.fragment(f32, {parts, narrow});
+    copy(partial.tile({0, j * narrow}, {parts, narrow}), sums);
+    copy(reduce(Reduction::sum, sums, 0), dW.tile({j * narrow}, {narrow}));
+  });
+}
+
+double rms(const HostArray &X, int64_t row) {
+  double sum = 0;
+  for (int64_t j = 0; j < X.shape()[1]; ++j)
+    sum += X(row, j) * X(row, j);
+  return 1 / std::sqrt(sum / double(X.shape()[1]) + epsilon);
+}
+
+} // namespace
+
+void registerKernels(KernelFile &file) {
+  file.kernel("rms_norm", "Y = X / sqrt(mean(X^2)) W, row by row, and the factor R of each row")
+      .size("m", 4096, {.onEmulator = 11})
+      .size("n", 4096, {.least = 1, .onEmulator = 1504})
+      .program(forward)
+      .reference("Y",
+                 [](const HostInputs &in) {
+                   std::vector<double> r;
+                   HostArray X = in.tensor("X"), W = in.tensor("W");
+                   for (int64_t i = 0; i < X.shape()[0]; ++i)
+                     r.push_back(rms(X, i));
+                   return [=](int64_t i, int64_t j) { return X(i, j) * r[size_t(i)] * W(j); };
+                 })
+      .reference("R",
+                 [](const HostInputs &in) { return [X = in.tensor("X")](int64_t i) { return rms(X, i); }; })
+      .flops([](const Values &v) { return 4.0 * double(v["m"]) * double(v["n"]); })
+      .bench({{"m", "16384"}, {"n", "8192"}});
+
+  file.kernel("rms_norm_bwd", "Gradients dX and dW of rms_norm from dY, X and the factors R")
+      .size("m", 4096, {.onEmulator = 37})
+      .size("n", 4096, {.least = 1, .onEmulator = 1304})
+      .program(backward)
+      .contents("R",
+                [](const HostInputs &in) { return [X = in.tensor("X")](int64_t i) { return rms(X, i); }; })
+      .reference("dX",
+                 [](const HostInputs &in) {
+                   HostArray X = in.tensor("X"), W = in.tensor("W"), R = in.tensor("R"), dY = in.tensor("dY");
+                   const int64_t n = in.values["n"];
+                   std::vector<double> means;
+                   for (int64_t i = 0; i < in.values["m"]; ++i) {
+                     double sum = 0;
+                     for (int64_t j = 0; j < n; ++j)
+                       sum += X(i, j) * W(j) * dY(i, j);
+                     means.push_back(sum / double(n));
+                   }
+                   return [=](int64_t i, int64_t j) {
+                     const double r = R(i);
+                     return r * (W(j) * dY(i, j) - X(i, j) * r * r * means[size_t(i)]);
+                   };
+                 })
+      .reference("dW",
+                 [](const HostInputs &in) {
+                   HostArray X = in.tensor("X"), R = in.tensor("R"), dY = in.tensor("dY");
+                   return [=, m = in.values["m"]](int64_t j) {
+                     double sum = 0;
+                     for (int64_t i = 0; i < m; ++i)
+                       sum += X(i, j) * dY(i, j) * R(i);
+                     return sum;
+                   };
+                 })
+      .flops([](const Values &v) { return 12.0 * double(v["m"]) * double(v["n"]); })
+      .bench({{"m", "16384"}, {"n", "8192"}});
+}

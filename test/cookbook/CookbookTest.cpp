@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Every kernel of the cookbook on the emulator, with its checker on and its outputs poisoned, against its
+/// reference in double precision: at the emulator's sizes, and at odd ones.
+#include "kernels/cookbook/Cookbook.h"
+
+#include "kernels/harness/KernelRun.h"
+#include "runtime/emulator/EmulatorDevice.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <sstream>
+
+using namespace tlc;
+using namespace tlc::kernels;
+
+namespace {
+
+/// A kernel, and values of its parameters besides the emulator's sizes.
+constexpr const char *problems[] = {
+    "rms_norm m=1 n=1",     "rms_norm m=5 n=1023",      "rms_norm m=2 n=3001",
+    "rms_norm_bwd m=1 n=1", "rms_norm_bwd m=65 n=1025",
+};
+
+std::pair<std::string, Definitions> parse(const std::string &line) {
+  std::istringstream words(line);
+  std::pair<std::string, Definitions> problem;
+  words >> problem.first;
+  for (std::string word; words >> word;)
+    problem.second[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+  return problem;
+}
+
+/// One library for all, so that a program is compiled once for all sizes.
+void check(Library &library, const Kernel &kernel, const Definitions &given, const Placement &placement) {
+  std::string text(kernel.name());
+  for (const auto &[name, value] : given)
+    text += " " + name + "=" + value;
+  INFO(text << ", row padding " << placement.rowPadding << ", offset " << placement.offset);
+  Result<Request> request = Request::parse(kernel, given, {}, DefaultSizes::emulator);
+  INFO((request ? "" : request.error().message));
+  REQUIRE(request);
+  CompileLog log;
+  Result<std::shared_ptr<const Artifact>> artifact = library.compile(*request, {}, log);
+  INFO((artifact ? "" : artifact.error().message));
+  REQUIRE(artifact);
+  EmulatorOptions options;
+  options.multiprocessors = 3; // few, so that a persistent block has several tiles
+  std::unique_ptr<Device> device = createEmulatorDevice(options);
+  RunOptions runOptions;
+  runOptions.placement = placement;
+  runOptions.seed = Catch::rngSeed();
+  runOptions.referenceOperations = 1e12; // every element
+  Result<KernelRun> run = KernelRun::create(*device, *request, *artifact, runOptions);
+  INFO((run ? "" : run.error().message));
+  REQUIRE(run);
+  INFO("variant " << run->variant());
+  Result<Verdict> verdict = run->verify();
+  INFO((verdict ? verdict->complaint : verdict.error().message));
+  REQUIRE(verdict);
+  CHECK(verdict->correct());
+  CHECK(verdict->compared == verdict->elements);
+}
+
+} // namespace
+
+TEST_CASE("the cookbook's kernels are right at the emulator's sizes", "[cookbook]") {
+  Library library;
+  for (const Kernel *kernel : cookbookKernels()) {
+    check(library, *kernel, {}, {});
+    check(library, *kernel, {}, {.rowPadding = 3, .offset = 1}); // the general variant, if there are two
+  }
+}
+
+TEST_CASE("the cookbook's kernels are right at odd sizes", "[cookbook]") {
+  Library library;
+  for (const Kernel *kernel : cookbookKernels()) {
+    size_t count = 0;
+    for (const char *line : problems)
+      if (auto [name, given] = parse(line); name == kernel->name()) {
+        check(library, *kernel, given, {});
+        ++count;
+      }
+    INFO("problems of '" << kernel->name() << "'");
+    CHECK(count >= 2);
+  }
+}
+
+TEST_CASE("problems are of kernels of the cookbook", "[cookbook]") {
+  for (const char *line : problems) {
+    INFO(line);
+    CHECK(std::ranges::count(cookbookKernels(), parse(line).first, &Kernel::name) == 1);
+  }
+}
+
+TEST_CASE("a kernel of the cookbook is right", "[smoke]") {
+  Library library;
+  const Kernel &kernel = *cookbookKernels().front();
+  CHECK(kernel.name() == "rms_norm");
+  CHECK(Parameters::parse(kernel.name(), kernel.parameters(), {}));
+  check(library, kernel, {}, {});
+}
+
+TEST_CASE("the names of the cookbook's kernels are not the registry's", "[smoke]") {
+  for (const Kernel *kernel : cookbookKernels()) {
+    INFO(kernel->name());
+    CHECK(!findKernel(kernel->name()));
+    CHECK(!kernel->suite().empty());
+    CHECK(!kernel->emulatorSizes().empty());
+  }
+}
