@@ -16,19 +16,48 @@ using namespace tlc::kernels;
 
 namespace {
 
-/// A kernel, and values of its parameters besides the emulator's sizes.
-constexpr const char *problems[] = {
-    "rms_norm m=1 n=1",     "rms_norm m=5 n=1023",      "rms_norm m=2 n=3001",
-    "rms_norm_bwd m=1 n=1", "rms_norm_bwd m=65 n=1025",
+/// A kernel in each line, and values of its parameters besides the emulator's sizes.
+constexpr const char *problems = R"(
+rms_norm m=1 n=1
+rms_norm m=5 n=1023
+rms_norm m=2 n=3001
+rms_norm_bwd m=1 n=1
+rms_norm_bwd m=65 n=1025
+layer_norm m=1 n=1
+layer_norm m=5 n=1023
+layer_norm m=3 n=3001
+layer_norm_bwd m=1 n=1
+layer_norm_bwd m=65 n=1025
+rotary tokens=1 heads=1 positions=1 d=16
+rotary tokens=35 d=64 direction=backward
+cross_entropy tokens=1 words=1
+cross_entropy tokens=7 words=5001
+cross_entropy_bwd tokens=1 words=1
+cross_entropy_bwd tokens=7 words=1501
+swiglu m=1 n=1
+swiglu m=9 n=513
+swiglu_bwd m=1 n=1
+swiglu_bwd m=9 n=513
+)";
+
+struct Problem {
+  std::string kernel;
+  Definitions values = {};
 };
 
-std::pair<std::string, Definitions> parse(const std::string &line) {
-  std::istringstream words(line);
-  std::pair<std::string, Definitions> problem;
-  words >> problem.first;
-  for (std::string word; words >> word;)
-    problem.second[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
-  return problem;
+std::vector<Problem> allProblems() {
+  std::vector<Problem> parsed;
+  std::istringstream lines(problems);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    Problem problem;
+    if (!(words >> problem.kernel))
+      continue;
+    for (std::string word; words >> word;)
+      problem.values[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+    parsed.push_back(std::move(problem));
+  }
+  return parsed;
 }
 
 /// One library for all, so that a program is compiled once for all sizes.
@@ -76,9 +105,9 @@ TEST_CASE("the cookbook's kernels are right at odd sizes", "[cookbook]") {
   Library library;
   for (const Kernel *kernel : cookbookKernels()) {
     size_t count = 0;
-    for (const char *line : problems)
-      if (auto [name, given] = parse(line); name == kernel->name()) {
-        check(library, *kernel, given, {});
+    for (const Problem &problem : allProblems())
+      if (problem.kernel == kernel->name()) {
+        check(library, *kernel, problem.values, {});
         ++count;
       }
     INFO("problems of '" << kernel->name() << "'");
@@ -87,9 +116,9 @@ TEST_CASE("the cookbook's kernels are right at odd sizes", "[cookbook]") {
 }
 
 TEST_CASE("problems are of kernels of the cookbook", "[cookbook]") {
-  for (const char *line : problems) {
-    INFO(line);
-    CHECK(std::ranges::count(cookbookKernels(), parse(line).first, &Kernel::name) == 1);
+  for (const Problem &problem : allProblems()) {
+    INFO(problem.kernel);
+    CHECK(std::ranges::count(cookbookKernels(), problem.kernel, &Kernel::name) == 1);
   }
 }
 

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Layer normalisation, forward and backward.
+///
+/// With the mean and the variance of a row of X,
+///
+///     r = 1 / sqrt(variance + epsilon)      z = (x - mean) r      y = z w + b
+///
+/// The forward kernel also writes mean and r, which the backward kernel reads. With g = w dy,
+///
+///     dx = r (g - mean(g) - z mean(g z))     dw = sum over rows of dy z     db = sum over rows of dy
+///
+/// X, Y and their gradients are row-major, bf16; the rest and all arithmetic are f32. A block has 4 rows, one
+/// for each warp, so that no sum crosses warps. It reads a row in tiles of 1024 columns, 32 for each lane,
+/// and merges the mean and the sum of squares of a tile with those of the tiles before. So one pass gives
+/// both, rows may have any length, and a mean far from 0 costs no digits. The gradients of w and b are sums
+/// over rows. 32 blocks share the rows of each 128 columns and leave their sums in workspaces, which the last
+/// launch adds up: the result has the same bits in every run.
+#include <cmath>
+#include <tlc/kernel.h>
+
+using namespace tlc;
+using namespace tlc::dsl;
+
+namespace {
+
+constexpr double epsilon = 1e-5;
+constexpr int64_t rows = 4, width = 1024; ///< of a tile
+
+void forward(Scope &k) {
+  Index m = k.dim("m"), n = k.dim("n");
+  Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n}), B = k.input("B", f32, {n});
+  Global Y = k.output("Y", bf16, {m, n}), Mean = k.output("Mean", f32, {m}), R = k.output("R", f32, {m});
+  auto [block] = k.grid(ceilDiv(m, rows));
+  Index row = block * rows;
+  Fragment x = k.fragment(bf16, {rows, width}), w = k.fragment(f32, {1, width}),
+           b = k.fragment(f32, {1, width});
+  Fragment mean = k.fragment(f32, {rows, 1}), squares = k.fragment(f32, {rows, 1});
+  k.loop(ceilDiv(n, width), [&](Index j) {
+    copy(X.tile({row, j * width}, {rows, width}), x); // 0 beyond the end
+    FragmentValue before = (j * width).to(f32) + k.fragment(f32, {1, 1});
+    FragmentValue count = min(n - j * width, Index(width)).to(f32) + k.fragment(f32, {1, 1});
+    FragmentValue tileMean = rowSum(x.to(f32)) / count, step = tileMean - mean;
+    FragmentValue d =
+        where([&](Index, Index column) { return j * width + column < n; }, x.to(f32) - tileMean, 0);
+    squares += rowSum(d * d) + step * step * before * count / (before + count);
+    mean += step * count / (before + count);
+  });
+  FragmentValue r = rsqrt(squares / n.to(f32) + epsilon);
+  copy(mean, Mean.tile({row}, {rows}));
+  copy(r, R.tile({row}, {rows}));
+  k.loop(ceilDiv(n, width), [&](Index j) {
+    copy(X.tile({row, j * width}, {rows, width}), x);
+    copy(W.tile({j * width}, {width}), w);
+    copy(B.tile({j * width}, {width}), b);
+    copy(((x.to(f32) - mean) * r * w + b).to(bf16), Y.tile({row, j * width}, {rows, width}));
+  });
+}
+
+void backward(Scope &k) {
+  constexpr int64_t parts = 32, tall = 32, narrow = 128;
+  Index m = k.dim("m"), n = k.dim("n");
+  Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n}), dY = k.input("dY", bf16, {m, n});
+  Global Mean = k.input("Mean", f32, {m}), R = k.input("R", f32, {m});
+  Global dX = k.output("dX", bf16, {m, n}), dW = k.output("dW", f32, {n}), dB = k.output("dB", f32, {n});
+  Global partW = k.workspace("part_w", f32, {parts, n}), partB = k.workspace("part_b", f32, {parts, n});
+  k.launch("layer_norm_bwd_rows", [&] {
+    auto [block] = k.grid(ceilDiv(m, rows));
+    Index row = block * rows;
+    Fragment x = k.fragment(bf16, {rows, width}), dy = k.fragment(bf16, {rows, width});
+    Fragment w = k.fragment(f32, {1, width}), mean = k.fragment(f32, {rows, 1}),
+             r = k.fragment(f32, {rows, 1});
+    Fragment sumG = k.fragment(f32, {rows, 1}), sumGz = k.fragment(f32, {rows, 1});
+    copy(Mean.tile({row}, {rows}), mean);
+    copy(R.tile({row}, {rows}), r);
+    auto load = [&](const Index &j) {
+      copy(X.tile({row, j * width}, {rows, width}), x);
+      copy(dY.tile({row, j * width}, {rows, width}), dy); // 0 beyond the end, and so is g
+      copy(W.tile({j * width}, {width}), w);
+    };
+    k.loop(ceilDiv(n, width), [&](Index j) {
+      load(j);
+      FragmentValue g = w * dy.to(f32);
+      sumG += rowSum(g);
+      sumGz += rowSum(g * (x.to(f32) - mean) * r);
+    });
+    FragmentValue meanG = sumG / n.to(f32), meanGz = sumGz / n.to(f32);
+    k.loop(ceilDiv(n, width), [&](Index j) {
+      load(j);
+      FragmentValue z = (x.to(f32) - mean) * r;
+      copy((r * (w * dy.to(f32) - meanG - z * meanGz)).to(bf16), dX.tile({row, j * width}, {rows, width}));
+    });
+  });
+  k.launch("layer_norm_bwd_weights", [&] {
+    auto [j, part] = k.grid(ceilDiv(n, narrow), parts);
+    Fragment x = k.fragment(bf16, {tall, narrow}), dy = k.fragment(bf16, {tall, narrow});
+    Fragment mean = k.fragment(f32, {tall, 1}), r = k.fragment(f32, {tall, 1});
+    Fragment dw = k.fragment(f32, {tall, narrow}), db = k.fragment(f32, {tall, narrow});
+    k.loop({part, ceilDiv(m, tall), parts}, [&](Index i) {
+      copy(X.tile({i * tall, j * narrow}, {tall, narrow}), x);
+      copy(dY.tile({i * tall, j * narrow}, {tall, narrow}), dy);
+      copy(Mean.tile({i * tall}, {tall}), mean);
+      copy(R.tile({i * tall}, {tall}), r);
+      dw += dy.to(f32) * (x.to(f32) - mean) * r;
+      db += dy.to(f32);
+    });
+    copy(reduce(Reduction::sum, dw, 0), partW.tile({part, j * narrow}, {1, narrow}));
+    copy(reduce(Reduction::sum, db, 0), partB.tile({part, j * narrow}, {1, narrow}));
+  });
+  k.launch("layer_norm_bwd_sum", [&] {
+    auto [j] = k.grid(ceilDiv(n, narrow));
+    Fragment dw = k.fragment(f32, {parts, narrow}), db = k.fragment(f32, {parts, narrow});
+    copy(partW.tile({0, j * narrow}, {parts, narrow}), dw);
+    copy(partB.tile({0, j * narrow}, {parts, narrow}), db);
+    copy(reduce(Reduction::sum, dw, 0), dW.tile({j * narrow}, {narrow}));
+    copy(reduce(Reduction::sum, db, 0), dB.tile({j * narrow}, {narrow}));
+  });
+}
+
+double meanOf(const HostArray &X, int64_t row) {
+  double sum = 0;
+  for (int64_t j = 0; j < X.shape()[1]; ++j)
+    sum += X(row, j);
+  return sum / double(X.shape()[1]);
+}
+
+double factorOf(const HostArray &X, int64_t row) {
+  double sum = 0, mean = meanOf(X, row);
+  for (int64_t j = 0; j < X.shape()[1]; ++j)
+    sum += (X(row, j) - mean) * (X(row, j) - mean);
+  return 1 / std::sqrt(sum / double(X.shape()[1]) + epsilon);
+}
+
+/// A number of each row, computed once.
+template <class F> std::vector<double> ofRows(int64_t count, F function) {
+  std::vector<double> numbers;
+  for (int64_t i = 0; i < count; ++i)
+    numbers.push_back(function(i));
+  return numbers;
+}
+
+} // namespace
+
+void registerKernels(KernelFile &file) {
+  auto mean = [](const HostInputs &in) { return [X = in.tensor("X")](int64_t i) { return meanOf(X, i); }; };
+  auto factor = [](const HostInputs &in) {
+    return [X = in.tensor("X")](int64_t i) { return factorOf(X, i); };
+  };
+  file.kernel("layer_norm", "Y = (X - mean) / sqrt(variance) W + B, row by row, and both numbers of each row")
+      .size("m", 4096, {.onEmulator = 11})
+      .size("n", 4096, {.least = 1, .onEmulator = 1504})
+      .program(forward)
+      .random("X", 99, 101)
+      .reference("Y",
+                 [](const HostInputs &in) {
+                   HostArray X = in.tensor("X"), W = in.tensor("W"), B = in.tensor("B");
+                   auto means = ofRows(X.shape()[0], [&](int64_t i) { return meanOf(X, i); });
+                   auto factors = ofRows(X.shape()[0], [&](int64_t i) { return factorOf(X, i); });
+                   return [=](int64_t i, int64_t j) {
+                     return (X(i, j) - means[size_t(i)]) * factors[size_t(i)] * W(j) + B(j);
+                   };
+                 })
+      .reference("Mean", mean)
+      .reference("R", factor)
+      .flops([](const Values &v) { return 9.0 * double(v["m"]) * double(v["n"]); })
+      .bench({{"m", "16384"}, {"n", "8192"}});
+
+  file.kernel("layer_norm_bwd", "Gradients dX, dW and dB of layer_norm from dY, X, Mean and R")
+      .size("m", 4096, {.onEmulator = 37})
+      .size("n", 4096, {.least = 1, .onEmulator = 1304})
+      .program(backward)
+      .contents("Mean", mean)
+      .contents("R", factor)
+      .reference("dX",
+                 [](const HostInputs &in) {
+                   HostArray X = in.tensor("X"), W = in.tensor("W"), dY = in.tensor("dY");
+                   HostArray Mean = in.tensor("Mean"), R = in.tensor("R");
+                   const int64_t n = in.values["n"];
+                   auto z = [=](int64_t i, int64_t j) { return (X(i, j) - Mean(i)) * R(i); };
+                   auto meanG = ofRows(in.values["m"], [&](int64_t i) {
+                     double sum = 0;
+                     for (int64_t j = 0; j < n; ++j)
+                       sum += W(j) * dY(i, j);
+                     return sum / double(n);
+                   });
+                   auto meanGz = ofRows(in.values["m"], [&](int64_t i) {
+                     double sum = 0;
+                     for (int64_t j = 0; j < n; ++j)
+                       sum += W(j) * dY(i, j) * z(i, j);
+                     return sum / double(n);
+                   });
+                   return [=](int64_t i, int64_t j) {
+                     return R(i) * (W(j) * dY(i, j) - meanG[size_t(i)] - z(i, j) * meanGz[size_t(i)]);
+                   };
+                 })
+      .reference("dW",
+                 [](const HostInputs &in) {
+                   HostArray X = in.tensor("X"), dY = in.tensor("dY");
+                   HostArray Mean = in.tensor("Mean"), R = in.tensor("R");
+                   return [=, m = in.values["m"]](int64_t j) {
+                     double sum = 0;
+                     for (int64_t i = 0; i < m; ++i)
+                       sum += dY(i, j) * (X(i, j) - Mean(i)) * R(i);
+                     return sum;
+                   };
+                 })
+      .reference("dB",
+                 [](const HostInputs &in) {
+                   return [dY = in.tensor("dY"), m = in.values["m"]](int64_t j) {
+                     double sum = 0;
+                     for (int64_t i = 0; i < m; ++i)
+                       sum += dY(i, j);
+                     return sum;
+                   };
+                 })
+      .flops([](const Values &v) { return 16.0 * double(v["m"]) * double(v["n"]); })
+      .bench({{"m", "16384"}, {"n", "8192"}});
+}

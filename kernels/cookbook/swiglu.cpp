@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// SwiGLU, forward and backward: the gate of a feed-forward layer.
+///
+///     s = 1 / (1 + exp(-g))       y = g s u       dg = dy u s (1 + g (1 - s))       du = dy g s
+///
+/// X is [rows, 2 n], bf16: a product left g in the first n columns and u in the others. Y is [rows, n]. Both
+/// kernels read and write each element once, so that memory decides. A tile of 8 x 512 gives each of 128
+/// threads 32 elements of each tensor, in vectors of 16 bytes where rows are aligned.
+#include <cmath>
+#include <tlc/kernel.h>
+
+using namespace tlc;
+using namespace tlc::dsl;
+
+namespace {
+
+constexpr int64_t rows = 8, width = 512; ///< of a tile
+
+void forward(Scope &k) {
+  Index m = k.dim("m"), n = k.dim("n");
+  Global X = k.input("X", bf16, {m, 2, n}), Y = k.output("Y", bf16, {m, n});
+  auto [i, j] = k.grid(ceilDiv(m, rows), ceilDiv(n, width));
+  Fragment g = k.fragment(bf16, {rows, width}), u = k.fragment(bf16, {rows, width});
+  copy(X.tile({i * rows, 0, j * width}, {rows, 1, width}), g);
+  copy(X.tile({i * rows, 1, j * width}, {rows, 1, width}), u);
+  FragmentValue gate = g.to(f32);
+  copy((gate / (1 + exp(-gate)) * u.to(f32)).to(bf16), Y.tile({i * rows, j * width}, {rows, width}));
+}
+
+void backward(Scope &k) {
+  Index m = k.dim("m"), n = k.dim("n");
+  Global X = k.input("X", bf16, {m, 2, n}), dY = k.input("dY", bf16, {m, n});
+  Global dX = k.output("dX", bf16, {m, 2, n});
+  auto [i, j] = k.grid(ceilDiv(m, rows), ceilDiv(n, width));
+  Fragment g = k.fragment(bf16, {rows, width}), u = k.fragment(bf16, {rows, width});
+  Fragment dy = k.fragment(bf16, {rows, width});
+  copy(X.tile({i * rows, 0, j * width}, {rows, 1, width}), g);
+  copy(X.tile({i * rows, 1, j * width}, {rows, 1, width}), u);
+  copy(dY.tile({i * rows, j * width}, {rows, width}), dy);
+  FragmentValue gate = g.to(f32), s = 1 / (1 + exp(-gate));
+  FragmentValue dg = dy.to(f32) * u.to(f32) * s * (1 + gate * (1 - s)), du = dy.to(f32) * gate * s;
+  copy(dg.to(bf16), dX.tile({i * rows, 0, j * width}, {rows, 1, width}));
+  copy(du.to(bf16), dX.tile({i * rows, 1, j * width}, {rows, 1, width}));
+}
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+} // namespace
+
+void registerKernels(KernelFile &file) {
+  file.kernel("swiglu", "Y = g sigmoid(g) u of the two halves g and u of each row of X")
+      .size("m", 8192, {.onEmulator = 19})
+      .size("n", 14336, {.onEmulator = 1000})
+      .program(forward)
+      .random("X", -6, 6)
+      .reference("Y",
+                 [](const HostInputs &in) {
+                   return [X = in.tensor("X")](int64_t i, int64_t j) {
+                     return X(i, 0, j) * sigmoid(X(i, 0, j)) * X(i, 1, j);
+                   };
+                 })
+      .flops([](const Values &v) { return 5.0 * double(v["m"]) * double(v["n"]); })
+      .bench({{"m", "16384"}, {"n", "4096"}});
+
+  file.kernel("swiglu_bwd", "gradients of both halves of X from dY")
+      .size("m", 8192, {.onEmulator = 19})
+      .size("n", 14336, {.onEmulator = 1000})
+      .program(backward)
+      .random("X", -6, 6)
+      .reference("dX",
+                 [](const HostInputs &in) {
+                   return [X = in.tensor("X"), dY = in.tensor("dY")](int64_t i, int64_t half, int64_t j) {
+                     const double g = X(i, 0, j), s = sigmoid(g);
+                     return dY(i, j) * (half ? g * s : X(i, 1, j) * s * (1 + g * (1 - s)));
+                   };
+                 })
+      .flops([](const Values &v) { return 12.0 * double(v["m"]) * double(v["n"]); })
+      .bench({{"m", "16384"}, {"n", "4096"}});
+}
