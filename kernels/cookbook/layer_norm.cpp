@@ -10,12 +10,14 @@
 ///
 ///     dx = r (g - mean(g) - z mean(g z))     dw = sum over rows of dy z     db = sum over rows of dy
 ///
-/// X, Y and their gradients are row-major, bf16; the rest and all arithmetic are f32. A block has 4 rows, one
-/// for each warp, so that no sum crosses warps. It reads a row in tiles of 1024 columns, 32 for each lane,
-/// and merges the mean and the sum of squares of a tile with those of the tiles before. So one pass gives
-/// both, rows may have any length, and a mean far from 0 costs no digits. The gradients of w and b are sums
-/// over rows. 32 blocks share the rows of each 128 columns and leave their sums in workspaces, which the last
-/// launch adds up: the result has the same bits in every run.
+/// X, Y and their gradients are row-major, bf16; the rest and all arithmetic are f32. A block of 128 threads
+/// has 4 rows, in tiles of 1024 columns, so that a thread has 8 neighbours of each row: one load of 16 bytes.
+/// The forward kernel merges the mean and the sum of squares of a tile with those of the tiles before. So one
+/// pass gives both, rows may have any length, and a mean far from 0 costs no digits. In the backward kernel a
+/// thread adds up its own elements over the tiles, and only the last sums cross threads.
+///
+/// The gradients of w and b are sums over rows. 32 blocks share the rows of each 128 columns and leave their
+/// sums in workspaces, which the last launch adds up: the result has the same bits in every run.
 #include <cmath>
 #include <tlc/kernel.h>
 
@@ -70,7 +72,7 @@ void backward(Scope &k) {
     Fragment x = k.fragment(bf16, {rows, width}), dy = k.fragment(bf16, {rows, width});
     Fragment w = k.fragment(f32, {1, width}), mean = k.fragment(f32, {rows, 1}),
              r = k.fragment(f32, {rows, 1});
-    Fragment sumG = k.fragment(f32, {rows, 1}), sumGz = k.fragment(f32, {rows, 1});
+    Fragment sumG = k.fragment(f32, {rows, width}), sumGz = k.fragment(f32, {rows, width});
     copy(Mean.tile({row}, {rows}), mean);
     copy(R.tile({row}, {rows}), r);
     auto load = [&](const Index &j) {
@@ -81,10 +83,10 @@ void backward(Scope &k) {
     k.loop(ceilDiv(n, width), [&](Index j) {
       load(j);
       FragmentValue g = w * dy.to(f32);
-      sumG += rowSum(g);
-      sumGz += rowSum(g * (x.to(f32) - mean) * r);
+      sumG += g;
+      sumGz += g * (x.to(f32) - mean) * r;
     });
-    FragmentValue meanG = sumG / n.to(f32), meanGz = sumGz / n.to(f32);
+    FragmentValue meanG = rowSum(sumG) / n.to(f32), meanGz = rowSum(sumGz) / n.to(f32);
     k.loop(ceilDiv(n, width), [&](Index j) {
       load(j);
       FragmentValue z = (x.to(f32) - mean) * r;

@@ -10,11 +10,13 @@
 ///
 ///     dx = r (w dy - x r^2 mean(x w dy))       dw = sum over rows of dy x r
 ///
-/// X, Y and the gradients are row-major, bf16; the weights and all arithmetic are f32. A block has 4 rows,
-/// one for each warp, so that no sum crosses warps. It reads a row in tiles of 1024 columns, 32 for each
-/// lane: once for the sum, and once more, from the L2 cache, for the result. So rows may have any length. The
-/// gradient of the weights is a sum over rows. 32 blocks share the rows of each 128 columns and leave their
-/// sums in a workspace, which the last launch adds up: the result has the same bits in every run.
+/// X, Y and the gradients are row-major, bf16; the weights and all arithmetic are f32. A block of 128 threads
+/// has 4 rows, in tiles of 1024 columns, so that a thread has 8 neighbours of each row: one load of 16 bytes.
+/// It adds up its own elements over the tiles, and only the last sum crosses threads. Then it reads the rows
+/// once more, from the L2 cache, for the result: so rows may have any length.
+///
+/// The gradient of the weights is a sum over rows. 32 blocks share the rows of each 128 columns and leave
+/// their sums in a workspace, which the last launch adds up: the result has the same bits in every run.
 #include <cmath>
 #include <tlc/kernel.h>
 
@@ -34,12 +36,12 @@ void forward(Scope &k) {
   auto [block] = k.grid(ceilDiv(m, rows));
   Index row = block * rows;
   Fragment x = k.fragment(bf16, {rows, width}), w = k.fragment(f32, {1, width});
-  Fragment squares = k.fragment(f32, {rows, 1});
+  Fragment squares = k.fragment(f32, {rows, width});
   k.loop(ceilDiv(n, width), [&](Index j) {
     copy(X.tile({row, j * width}, {rows, width}), x); // 0 beyond the end
-    squares += rowSum(x.to(f32) * x.to(f32));
+    squares += x.to(f32) * x.to(f32);
   });
-  FragmentValue r = rsqrt(squares / n.to(f32) + epsilon);
+  FragmentValue r = rsqrt(rowSum(squares) / n.to(f32) + epsilon);
   copy(r, R.tile({row}, {rows}));
   k.loop(ceilDiv(n, width), [&](Index j) {
     copy(X.tile({row, j * width}, {rows, width}), x);
@@ -60,7 +62,7 @@ void backward(Scope &k) {
     Index row = block * rows;
     Fragment x = k.fragment(bf16, {rows, width}), dy = k.fragment(bf16, {rows, width});
     Fragment w = k.fragment(f32, {1, width}), r = k.fragment(f32, {rows, 1}),
-             sum = k.fragment(f32, {rows, 1});
+             sum = k.fragment(f32, {rows, width});
     auto load = [&](const Index &j) {
       copy(X.tile({row, j * width}, {rows, width}), x);
       copy(dY.tile({row, j * width}, {rows, width}), dy);
@@ -69,9 +71,9 @@ void backward(Scope &k) {
     copy(R.tile({row}, {rows}), r);
     k.loop(ceilDiv(n, width), [&](Index j) {
       load(j);
-      sum += rowSum(x.to(f32) * dy.to(f32) * w);
+      sum += x.to(f32) * dy.to(f32) * w;
     });
-    FragmentValue mean = sum * r * r / n.to(f32);
+    FragmentValue mean = rowSum(sum) * r * r / n.to(f32);
     k.loop(ceilDiv(n, width), [&](Index j) {
       load(j);
       FragmentValue dx = r * (w * dy.to(f32) - x.to(f32) * mean);
