@@ -57,6 +57,16 @@ embedding tokens=1 words=1 d=1
 embedding tokens=33 d=259
 embedding_bwd tokens=1 words=1 d=1
 embedding_bwd tokens=33 d=259
+cumulative_sum rows=1 n=1
+cumulative_sum rows=2 n=8193
+router tokens=1 experts=8
+router tokens=33 experts=61 count=6
+histogram n=1 bins=1
+histogram n=8193 bins=65
+dropout rows=1 columns=1 drop=0
+dropout rows=5 columns=2049 drop=50
+stencil rows=1 columns=1
+stencil rows=17 columns=257
 )";
 
 struct Problem {

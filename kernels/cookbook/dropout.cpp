@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Dropout with a counter-based generator: an element of X is 0 with a chance p, otherwise divided by 1 - p.
+///
+/// X and Y are [rows, columns], bf16. Random bits are those of Philox 4 x 32 with 10 rounds: four words of 32
+/// bits that depend on nothing but the seed and a counter. The counter is the row and a column, so that the
+/// same elements are dropped whatever the tiles, and the gradient drops them again: it is the same kernel
+/// with dY for X.
+///
+/// A tile is 4 x 2048. One counter serves four elements, which are 512 columns apart, one in each quarter of
+/// the tile: then all arithmetic is element by element, and a thread has 16 elements of each quarter, in
+/// vectors.
+#include <array>
+#include <tlc/kernel.h>
+
+using namespace tlc;
+using namespace tlc::dsl;
+
+namespace {
+
+constexpr uint32_t factors[] = {0xD2511F53u, 0xCD9E8D57u}, steps[] = {0x9E3779B9u, 0xBB67AE85u};
+constexpr int64_t rows = 4, quarter = 512; ///< of a tile
+
+/// Words from here on keep their element.
+constexpr uint32_t leastKept(int64_t drop) { return uint32_t((drop << 32) / 100); }
+
+/// Four words of random bits for each element of `row` and `column`.
+std::array<FragmentValue, 4> philox(Scope &k, const FragmentValue &row, const FragmentValue &column,
+                                    int64_t seed) {
+  FragmentValue zero = k.fragment(u32, {rows, quarter});
+  std::array<FragmentValue, 4> word = {column.to(u32) + zero, row.to(u32) + zero, zero, zero};
+  uint32_t keys[] = {uint32_t(seed), 0};
+  for (int round = 0; round < 10; ++round) {
+    FragmentValue p = word[0].to(i64) * factors[0], q = word[2].to(i64) * factors[1]; // 64 bits each
+    word = {(q >> 32).to(u32) ^ word[1] ^ keys[0], q.to(u32), (p >> 32).to(u32) ^ word[3] ^ keys[1],
+            p.to(u32)};
+    keys[0] += steps[0];
+    keys[1] += steps[1];
+  }
+  return word;
+}
+
+void dropout(Scope &k, const Values &v) {
+  const int64_t drop = v["drop"]; // per cent
+  Index m = k.dim("rows"), n = k.dim("columns");
+  Global X = k.input("X", bf16, {m, n}), Y = k.output("Y", bf16, {m, n});
+  auto [i, j] = k.grid(ceilDiv(m, rows), ceilDiv(n, 4 * quarter));
+  FragmentValue row = k.positions({rows, 1}, 0) + (i * rows).to(i32);
+  FragmentValue column = k.positions({1, quarter}, 1) + (j * quarter).to(i32);
+  std::array<FragmentValue, 4> word = philox(k, row, column, v["seed"]);
+  for (size_t part = 0; part < 4; ++part) {
+    Index first = (j * 4 + int64_t(part)) * quarter;
+    Fragment x = k.fragment(bf16, {rows, quarter});
+    copy(X.tile({i * rows, first}, {rows, quarter}), x);
+    FragmentValue y = where(word[part] >= leastKept(drop), x.to(f32) * (100.0 / double(100 - drop)), 0);
+    copy(y.to(bf16), Y.tile({i * rows, first}, {rows, quarter}));
+  }
+}
+
+/// One word of those of a counter, on the host.
+uint32_t philoxWord(std::array<uint32_t, 4> word, uint32_t seed, size_t number) {
+  uint32_t keys[] = {seed, 0};
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p = uint64_t(word[0]) * factors[0], q = uint64_t(word[2]) * factors[1];
+    word = {uint32_t(q >> 32) ^ word[1] ^ keys[0], uint32_t(q), uint32_t(p >> 32) ^ word[3] ^ keys[1],
+            uint32_t(p)};
+    keys[0] += steps[0];
+    keys[1] += steps[1];
+  }
+  return word[number];
+}
+
+} // namespace
+
+void registerKernels(KernelFile &file) {
+  file.kernel("dropout", "elements of X, each 0 with a chance of drop, by Philox's random bits")
+      .size("rows", 8192, {.onEmulator = 7})
+      .size("columns", 8192, {.onEmulator = 2504})
+      .constant("seed", 1234)
+      .constant("drop", 10, {.least = 0, .most = 99, .help = "chance in per cent"})
+      .program(dropout)
+      .reference("Y",
+                 [](const HostInputs &in) {
+                   HostArray X = in.tensor("X");
+                   const int64_t drop = in.values["drop"];
+                   return [=, seed = uint32_t(in.values["seed"])](int64_t i, int64_t j) {
+                     const int64_t tile = j / (4 * quarter), at = j % (4 * quarter);
+                     const uint32_t column = uint32_t(tile * quarter + at % quarter);
+                     const uint32_t word =
+                         philoxWord({column, uint32_t(i), 0, 0}, seed, size_t(at / quarter));
+                     return word >= leastKept(drop) ? X(i, j) * 100 / double(100 - drop) : 0;
+                   };
+                 })
+      .flops([](const Values &v) { return 20.0 * double(v["rows"]) * double(v["columns"]); })
+      .bench({{"rows", "16384"}});
+}
