@@ -67,6 +67,16 @@ dropout rows=1 columns=1 drop=0
 dropout rows=5 columns=2049 drop=50
 stencil rows=1 columns=1
 stencil rows=17 columns=257
+linear_attention heads=1 tokens=1
+linear_attention heads=3 tokens=130
+mamba_scan heads=1 tokens=1
+mamba_scan heads=3 tokens=130
+block_sparse_attention heads=1 tokens=1 tiles=1 most=1
+block_sparse_attention heads=1 tokens=513 tiles=5 most=4
+convolution images=1 height=1 width=1 channels=1 filters=1
+convolution images=1 height=3 width=65 channels=65 filters=70
+fft rows=1
+fft rows=13
 )";
 
 struct Problem {
