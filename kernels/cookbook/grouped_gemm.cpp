@@ -37,11 +37,11 @@ void groupedGemm(Scope &k) {
   });
 }
 
-/// Of group g: they differ, and one is empty.
-double endOf(int64_t group, int64_t groups, int64_t rows) {
+/// Of group g: groups differ, and one is empty.
+int64_t endOf(int64_t group, int64_t groups, int64_t rows) {
   if (group + 1 == groups)
-    return double(rows);
-  return double(rows * (group == 1 ? 1 : (group + 1) * (group + 1)) / (groups * groups));
+    return rows;
+  return rows * (group == 1 ? 1 : (group + 1) * (group + 1)) / (groups * groups);
 }
 
 } // namespace
@@ -56,7 +56,7 @@ void registerKernels(KernelFile &file) {
       .contents("Ends",
                 [](const HostInputs &in) {
                   return [rows = in.values["rows"], groups = in.values["groups"]](int64_t g) {
-                    return endOf(g, groups, rows);
+                    return double(endOf(g, groups, rows));
                   };
                 })
       .reference("C",

@@ -77,6 +77,10 @@ convolution images=1 height=1 width=1 channels=1 filters=1
 convolution images=1 height=3 width=65 channels=65 filters=70
 fft rows=1
 fft rows=13
+top_k rows=1 n=64 count=8
+top_k rows=3 n=65 count=64
+fp8_quantize groups=1
+fp8_quantize groups=67
 )";
 
 struct Problem {
