@@ -63,10 +63,10 @@ void registerKernels(KernelFile &file) {
   auto keyTile = [](int64_t tile, int64_t i, int64_t tiles) { return (tile + i * 3 + 1) % tiles; };
   file.kernel("block_sparse_attention",
               "attention of tiles of 128 queries to the tiles of 128 keys that a list names")
-      .size("heads", 32, {.onEmulator = 2})
-      .size("tokens", 8192, {.onEmulator = 400})
-      .size("tiles", 64, {.least = 1, .onEmulator = 4, .help = "ceil(tokens / 128)"})
-      .size("most", 16, {.least = 1, .onEmulator = 3, .help = "the longest list"})
+      .size("heads", 8, {.onEmulator = 2})
+      .size("tokens", 2048, {.onEmulator = 400})
+      .size("tiles", 16, {.least = 1, .onEmulator = 4, .help = "ceil(tokens / 128)"})
+      .size("most", 8, {.least = 1, .onEmulator = 3, .help = "the longest list"})
       .program(blockSparseAttention)
       .contents("Count",
                 [=](const HostInputs &in) {
@@ -111,5 +111,5 @@ void registerKernels(KernelFile &file) {
       .flops([](const Values &v) {
         return 4.0 * double(v["heads"]) * double(v["tokens"]) * double(v["most"]) * bn * d;
       })
-      .bench({{"most", "8"}});
+      .bench({{"heads", "32"}, {"tokens", "8192"}, {"tiles", "64"}, {"most", "16"}});
 }

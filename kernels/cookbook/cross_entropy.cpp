@@ -78,7 +78,7 @@ void registerKernels(KernelFile &file) {
     return [X = in.tensor("X")](int64_t i) { return logSum(X, i); };
   };
   file.kernel("cross_entropy", "loss of each token: log(sum(exp(x))) - x[label]")
-      .size("tokens", 4096, {.onEmulator = 6})
+      .size("tokens", 1024, {.onEmulator = 6})
       .size("words", 128256, {.least = 1, .onEmulator = 9000})
       .program(forward)
       .random("X", -20, 20)
@@ -95,7 +95,7 @@ void registerKernels(KernelFile &file) {
 
   file.kernel("cross_entropy_bwd",
               "gradient of cross_entropy from the logits, L and the gradients of the losses")
-      .size("tokens", 4096, {.onEmulator = 19})
+      .size("tokens", 1024, {.onEmulator = 19})
       .size("words", 128256, {.least = 1, .onEmulator = 2048})
       .program(backward)
       .random("X", -5, 5)

@@ -49,8 +49,8 @@ void registerKernels(KernelFile &file) {
   };
   file.kernel("embedding", "Y[i] = E[Words[i]]")
       .size("tokens", 16384, {.onEmulator = 45})
-      .size("words", 128256, {.least = 1, .onEmulator = 100})
-      .size("d", 4096, {.onEmulator = 304})
+      .size("words", 32000, {.least = 1, .onEmulator = 100})
+      .size("d", 2048, {.onEmulator = 304})
       .program(gather)
       .contents("Words", words)
       .reference("Y",
@@ -64,17 +64,21 @@ void registerKernels(KernelFile &file) {
 
   file.kernel("embedding_bwd", "dE[Words[i]] += dY[i]")
       .size("tokens", 16384, {.onEmulator = 45})
-      .size("words", 128256, {.least = 1, .onEmulator = 10})
-      .size("d", 4096, {.onEmulator = 304})
+      .size("words", 32000, {.least = 1, .onEmulator = 10})
+      .size("d", 2048, {.onEmulator = 304})
       .program(scatterAdd)
       .contents("Words", words)
       .reference("dE",
                  [](const HostInputs &in) {
                    HostArray W = in.tensor("Words"), dY = in.tensor("dY"), dE = in.tensor("dE");
-                   return [=, tokens = in.values["tokens"]](int64_t w, int64_t j) {
+                   std::vector<std::vector<int64_t>> tokensOf(size_t(in.values["words"]));
+                   for (int64_t i = 0; i < in.values["tokens"]; ++i)
+                     if (W(i) >= 0)
+                       tokensOf[size_t(W(i))].push_back(i);
+                   return [=](int64_t w, int64_t j) {
                      double sum = dE(w, j);
-                     for (int64_t i = 0; i < tokens; ++i)
-                       sum += W(i) == double(w) ? dY(i, j) : 0;
+                     for (int64_t i : tokensOf[size_t(w)])
+                       sum += dY(i, j);
                      return sum;
                    };
                  })

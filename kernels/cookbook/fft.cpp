@@ -67,7 +67,7 @@ void fft(Scope &k) {
 
 void registerKernels(KernelFile &file) {
   file.kernel("fft", "Fourier transform of rows of 4096 complex numbers, by products")
-      .size("rows", 8192, {.onEmulator = 5})
+      .size("rows", 1024, {.onEmulator = 5})
       .program(fft)
       .reference("Y",
                  [](const HostInputs &in) {

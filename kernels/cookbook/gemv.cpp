@@ -34,8 +34,8 @@ void gemv(Scope &k) {
 
 void registerKernels(KernelFile &file) {
   file.kernel("gemv", "y = A x")
-      .size("n", 16384, {.onEmulator = 21})
-      .size("k", 16384, {.onEmulator = 3000})
+      .size("n", 8192, {.onEmulator = 21})
+      .size("k", 8192, {.onEmulator = 3000})
       .program(gemv)
       .reference("Y",
                  [](const HostInputs &in) {

@@ -48,10 +48,10 @@ int64_t endOf(int64_t group, int64_t groups, int64_t rows) {
 
 void registerKernels(KernelFile &file) {
   file.kernel("grouped_gemm", "C = A B[g]^T for the rows of each group g, which Ends delimits")
-      .size("rows", 16384, {.onEmulator = 300})
-      .size("groups", 16, {.least = 1, .onEmulator = 3})
-      .size("n", 4096, {.onEmulator = 136})
-      .size("k", 4096, {.onEmulator = 104})
+      .size("rows", 8192, {.onEmulator = 300})
+      .size("groups", 8, {.least = 1, .onEmulator = 3})
+      .size("n", 2048, {.onEmulator = 136})
+      .size("k", 2048, {.onEmulator = 104})
       .program(groupedGemm)
       .contents("Ends",
                 [](const HostInputs &in) {
@@ -73,5 +73,5 @@ void registerKernels(KernelFile &file) {
                    };
                  })
       .flops([](const Values &v) { return 2.0 * double(v["rows"]) * double(v["n"]) * double(v["k"]); })
-      .bench({{"rows", "4096"}, {"groups", "64"}});
+      .bench({{"rows", "16384"}, {"groups", "16"}, {"n", "4096"}, {"k", "4096"}});
 }

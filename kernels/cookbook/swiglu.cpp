@@ -50,7 +50,7 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 void registerKernels(KernelFile &file) {
   file.kernel("swiglu", "Y = g sigmoid(g) u of the two halves g and u of each row of X")
-      .size("m", 8192, {.onEmulator = 19})
+      .size("m", 2048, {.onEmulator = 19})
       .size("n", 14336, {.onEmulator = 1000})
       .program(forward)
       .random("X", -6, 6)
@@ -64,7 +64,7 @@ void registerKernels(KernelFile &file) {
       .bench({{"m", "16384"}, {"n", "4096"}});
 
   file.kernel("swiglu_bwd", "gradients of both halves of X from dY")
-      .size("m", 8192, {.onEmulator = 19})
+      .size("m", 2048, {.onEmulator = 19})
       .size("n", 14336, {.onEmulator = 1000})
       .program(backward)
       .random("X", -6, 6)

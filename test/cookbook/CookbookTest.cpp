@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <sstream>
 
 using namespace tlc;
@@ -163,6 +164,14 @@ TEST_CASE("problems are of kernels of the cookbook", "[cookbook]") {
     INFO(problem.kernel);
     CHECK(std::ranges::count(cookbookKernels(), problem.kernel, &Kernel::name) == 1);
   }
+}
+
+TEST_CASE("docs/cookbook.md lists the cookbook's kernels", "[smoke]") {
+  std::ifstream file(TLC_SOURCE_DIR "/docs/cookbook.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  for (const Kernel *kernel : cookbookKernels())
+    CHECK_THAT(page.str(), Catch::Contains("`" + std::string(kernel->name()) + "`"));
 }
 
 TEST_CASE("a kernel of the cookbook is right", "[smoke]") {

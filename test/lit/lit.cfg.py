@@ -28,6 +28,7 @@ config.substitutions.append((r"%python\b", sys.executable))
 # Files of kernels; what they are compiled to is kept here. Tests compile them with each compiler that there is.
 config.substitutions.append((r"%headers\b", os.path.join(config.tlc_binary_dir, "include")))
 config.substitutions.append((r"%files\b", os.path.join(config.tlc_source_dir, "test", "files")))
+config.substitutions.append((r"%cookbook\b", os.path.join(config.tlc_source_dir, "kernels", "cookbook")))
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
 
 # Libraries in the place of the driver's; only a build with CUDA headers opens one.
