@@ -82,6 +82,12 @@ top_k rows=1 n=64 count=8
 top_k rows=3 n=65 count=64
 fp8_quantize groups=1
 fp8_quantize groups=67
+rms_norm_bwd m=0
+gemm_gelu k=0
+grouped_gemm rows=0
+histogram n=0
+convolution channels=0
+block_sparse_attention tokens=0
 )";
 
 struct Problem {
