@@ -46,11 +46,18 @@ public:
   }
 
 private:
+  /// Rings of roles that the compiler makes are not in the program: what waits there stands for its copy.
+  std::string nameOf(Operation &op) {
+    auto roles = loop->getParentOfType<RolesOp>();
+    return roles && roles.getAutomatic() && isa<AcquireOp, AwaitOp, PublishOp>(op) ? "copy"
+                                                                                   : describeStatement(&op);
+  }
+
   /// Gives the operations their stages, or says why not.
   std::string schedule() {
     for (Operation &op : loop.getBody()->without_terminator())
       if (!toleratesOverlap(op) && !isProductInFlight(&op) && !isProductWait(&op) && !isRelease(&op))
-        return "the " + describeStatement(&op) + placeOf(&op) + " keeps its place between them";
+        return "the " + nameOf(op) + placeOf(&op) + " keeps its place between them";
     putReadersFirst(loop);
     LoopProblem described(loop);
     if (std::string reason = described.protectProducts(); !reason.empty())
@@ -70,7 +77,8 @@ private:
       solved = solveSchedule(problem);
     }
     if (!solved)
-      return solved.error().message;
+      return "each needs the one before, in a chain that is longer than the two iterations that may be under "
+             "way";
     assert(verify(problem, *solved));
     if (!overlaps && !(isAutomatic && overlapInRound(described.ops, *solved)))
       return "the result of a product is used in the iteration that starts it";

@@ -278,9 +278,10 @@ ExitCode EvaluateCommand::execute() const {
     Result<const kernels::Kernel *> kernel = kernelNames.find(source);
     if (!kernel)
       return failBy(kernel.error());
-    auto parsed = kernels::Request::parse(**kernel, *definitions);
+    auto parsed = kernels::Request::parse(**kernel, *definitions, {}, kernels::DefaultSizes::emulator);
     if (!parsed)
       return failUsage(parsed.error().message);
+    printEmulatorSizes(*parsed);
     request.emplace(std::move(*parsed));
   } else if (verify) {
     return failUsage("expected a kernel with --verify because a file has no reference");

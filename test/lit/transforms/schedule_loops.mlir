@@ -505,7 +505,7 @@ tile.kernel @three_products(%n: index {program.argument = #program.dimension<"n"
   tile.roles automatic {
     tile.role "math" warps(4) {
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: expected at most 2 stages, but the delays put 'product' into stage 2}}
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: each needs the one before, in a chain that is longer than the two iterations that may be under way}}
       %end = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
         %one = tile.gemm_async %a, %a, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
         %x = tile.gemm_wait %one pending(0) : tensor<64x64xf32>
