@@ -172,6 +172,28 @@ TEST_CASE("roles that are no whole warpgroups store without panels", "[panel-sto
   CHECK(m.wrong(c) == 0);
 }
 
+TEST_CASE("boxes that begin below 0 leave through panels", "[panel-stores]") {
+  int64_t rowsBelow = GENERATE(0, 8, 64), columnsBelow = GENERATE(0, 8);
+  Artifact artifact = compiled(Program::trace("below", [&](Scope &k) {
+    Factors p = factorsOf(k, 128, 128);
+    Global C = k.output("C", bf16, {128, 128}, {.alignment = 16});
+    auto [i, j] = k.grid(3, 3);
+    Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", bf16, {64, 32});
+    Fragment sum = k.fragment(f32, {64, 64}).named("sum");
+    k.pipelined(2, {.stages = 2}, [&, i = i, j = j](Index s) {
+      copy(p.A.tile({i * 64 - rowsBelow, s * 32}, {64, 32}), a);
+      copy(p.B.tile({j * 64 - columnsBelow, s * 32}, {64, 32}), b);
+      gemm(a, b.t(), sum);
+    });
+    copy(sum.to(bf16), C.tile({i * 64 - rowsBelow, j * 64 - columnsBelow}, {64, 64}));
+  }));
+  CHECK_THAT(artifact.variants.front().ptx, Catch::Contains("cp.async.bulk.tensor.2d.global.shared::cta"));
+  Matrices m(128, 128);
+  Memory c = Memory::filled(bf16, {128, 128}, notANumber);
+  run(artifact, {&m.a, &m.b, &c});
+  CHECK(m.wrong(c) == 0);
+}
+
 TEST_CASE("panels of threads take no barrier", "[panel-stores]") {
   Artifact artifact = compiled(Program::trace("barriers", [&](Scope &k) {
     Factors p = factorsOf(k, 128, 64);

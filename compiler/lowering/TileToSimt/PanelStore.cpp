@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Stores of fragments through panels in shared memory, from which the TMA or the threads write rows.
+#include "compiler/analysis/Signs.h"
 #include "compiler/lowering/TileToSimt/BoxMaps.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Tma.h"
@@ -13,9 +14,14 @@ using namespace tlc;
 using namespace tlc::lowering;
 
 namespace {
+/// What is limited is a tensor of its own, whose map begins at the box.
+bool mayBeginBelowZero(const Slice &slice, int axis) {
+  return axis != slice.limitedAxis && !tile::isNonNegative(tile::SliceOp(slice.op).getOrigin()[axis]);
+}
+
 /// Whether the TMA may store to the slice; null if that is known. It clips boxes at the
 /// tensor's edge, but along the innermost axis to 16 bytes: after an extent that is no multiple
-/// of them it would overwrite memory.
+/// of them it would overwrite memory. A box that begins below 0 is an illegal instruction.
 Value isStorable(Emitter &b, const Slice &slice, const Target &target) {
   const GlobalTensor &tensor = *slice.tensor;
   int64_t granule = granuleElements(tensor, target);
@@ -24,7 +30,18 @@ Value isStorable(Emitter &b, const Slice &slice, const Target &target) {
     all = b.isEqual(b.bitAnd(tensor.extents.back(), granule - 1), 0);
   if (slice.originMultiple() % granule != 0)
     all = b.both(all, b.isEqual(b.bitAnd(slice.origin.back(), granule - 1), 0));
+  for (auto [axis, origin] : llvm::enumerate(slice.origin))
+    if (mayBeginBelowZero(slice, int(axis)))
+      all = b.both(all, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, origin, b.i32(0)));
   return all;
+}
+
+/// Whether it may store some of the kernel's boxes and not others.
+bool isDecidedByBox(const Slice &slice, const Target &target) {
+  for (int axis = 0; axis < int(slice.origin.size()); ++axis)
+    if (mayBeginBelowZero(slice, axis))
+      return true;
+  return slice.originMultiple() % granuleElements(*slice.tensor, target) != 0;
 }
 
 /// Fragments of 16 bits are stored.
@@ -219,8 +236,7 @@ LogicalResult PanelStore::storeByTma() {
   BoxMaps maps(k, slice, box, Swizzle::bytes128);
   Value isLeader = b.isEqual(k.threadOfGroup(), 0);
   Value storable = isStorable(b, slice, k.target);
-  // Whether the TMA may store some of the kernel's tiles and not others.
-  bool differs = slice.originMultiple() % granuleElements(*slice.tensor, k.target) != 0;
+  bool differs = isDecidedByBox(slice, k.target);
   int64_t batch = buffers >= total ? total : 1;
   for (int64_t first = 0; first < total; first += batch) {
     b.when(isLeader,
