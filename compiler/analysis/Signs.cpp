@@ -56,10 +56,12 @@ private:
              isNonNegative(branch.elseYield().getOperand(number), depth);
     if (isa<GridOp, BlocksOp, BlockRankOp, MultiprocessorsOp>(op))
       return true;
-    if (isa<arith::AddIOp, arith::MulIOp, arith::DivUIOp, arith::DivSIOp, arith::CeilDivUIOp,
-            arith::CeilDivSIOp, arith::FloorDivSIOp, arith::MinSIOp>(op))
+    if (isa<arith::AddIOp, arith::MulIOp, arith::DivSIOp, arith::CeilDivSIOp, arith::FloorDivSIOp,
+            arith::MinSIOp>(op))
       return operand(0) && operand(1);
-    if (isa<arith::RemUIOp, arith::RemSIOp, arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp>(op))
+    // A quotient of numbers without a sign is no more than what is divided.
+    if (isa<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp, arith::RemSIOp, arith::IndexCastOp,
+            arith::IndexCastUIOp, arith::ExtSIOp>(op))
       return operand(0);
     if (isa<arith::MinUIOp, arith::MaxSIOp>(op))
       return operand(0) || operand(1);

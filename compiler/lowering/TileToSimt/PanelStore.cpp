@@ -257,7 +257,7 @@ LogicalResult PanelStore::storeByTma() {
     };
     auto writeAll = [&] {
       write(first, first + batch, /*linesAtOnce=*/1); // most do not run it
-      if (differs)                                    // `groupsSinceUse` counts it
+      if (differs && batch < total)                   // `groupsSinceUse` counts it
         b.when(isLeader, [&] { simt::BulkCommitOp::create(b); });
     };
     b.choose(storable, sendAll, writeAll);
