@@ -8,6 +8,7 @@
 /// so on.
 #include "compiler/analysis/BoxRelation.h"
 
+#include "compiler/analysis/PositionRanges.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -21,78 +22,44 @@ using namespace tlc::tile;
 
 namespace {
 
-/// Beyond this, numbers are no positions.
-constexpr int64_t largest = int64_t(1) << 40;
+/// Positions have 32 bits and wrap around.
+constexpr int64_t positions = int64_t(1) << 32;
 
-/// A product, or the most of its sign that sums of a few have room for.
-int64_t saturatedProduct(int64_t a, int64_t b) {
-  constexpr int64_t most = int64_t(1) << 60;
-  int64_t product = 0;
-  if (llvm::MulOverflow(a, b, product))
-    return (a < 0) == (b < 0) ? most : -most;
-  return std::clamp(product, -most, most);
-}
+int64_t wrapped(int64_t value) { return static_cast<int32_t>(static_cast<uint32_t>(value)); }
 
-/// A number as multiples of values and a constant.
+/// A position as multiples of values and a constant, which wrap around as it does.
 struct Sum {
   llvm::SmallMapVector<Value, int64_t, 4> multiples;
   int64_t constant = 0;
 
+  explicit Sum(Value position) { add(position, 1); }
+
+private:
+  static constexpr int maxTerms = 64; ///< a value's own operands may all be the same
+  int terms = 0;
+
   void add(Value value, int64_t factor) {
     if (std::optional<int64_t> known = getConstantIntValue(value)) {
-      constant = saturatedProduct(constant + saturatedProduct(factor, *known), 1);
+      constant = wrapped(constant + factor * wrapped(*known));
       return;
     }
-    Operation *op = value.getDefiningOp();
+    Operation *op = ++terms < maxTerms ? value.getDefiningOp() : nullptr;
     if (isa_and_present<arith::AddIOp>(op)) {
       add(op->getOperand(0), factor);
       return add(op->getOperand(1), factor);
     }
     if (isa_and_present<arith::SubIOp>(op)) {
       add(op->getOperand(0), factor);
-      return add(op->getOperand(1), -factor);
+      return add(op->getOperand(1), wrapped(-factor));
     }
     if (isa_and_present<arith::MulIOp>(op))
       for (unsigned side : {0u, 1u})
-        if (std::optional<int64_t> known = getConstantIntValue(op->getOperand(side));
-            known && std::abs(saturatedProduct(factor, *known)) < largest)
-          return add(op->getOperand(1 - side), factor * *known);
-    multiples[value] += factor;
+        if (std::optional<int64_t> known = getConstantIntValue(op->getOperand(side)))
+          return add(op->getOperand(1 - side), wrapped(factor * wrapped(*known)));
+    int64_t &multiple = multiples[value];
+    multiple = wrapped(multiple + factor);
   }
 };
-
-/// An upper bound of a number that is not negative, where the operation that makes it shows one.
-std::optional<int64_t> upperBound(Value value) {
-  if (std::optional<int64_t> known = getConstantIntValue(value))
-    return known;
-  std::optional<int64_t> least;
-  if (auto min = value.getDefiningOp<arith::MinUIOp>())
-    for (Value operand : min->getOperands())
-      if (std::optional<int64_t> bound = upperBound(operand); bound && *bound >= 0)
-        least = std::min(least.value_or(*bound), *bound);
-  return least;
-}
-
-/// How far apart two values of `value` can be; nothing if that is not seen.
-std::optional<int64_t> spread(Value value) {
-  if (isa_and_present<arith::RemUIOp, arith::RemSIOp>(value.getDefiningOp())) {
-    std::optional<int64_t> divisor = upperBound(value.getDefiningOp()->getOperand(1));
-    if (!divisor || *divisor < 1 || *divisor > largest)
-      return std::nullopt;
-    bool isSigned = isa<arith::RemSIOp>(value.getDefiningOp());
-    return (isSigned ? 2 : 1) * (*divisor - 1);
-  }
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
-  if (!loop || argument != loop.getInductionVar())
-    return std::nullopt;
-  std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound());
-  std::optional<int64_t> upper = getConstantIntValue(loop.getUpperBound());
-  int64_t count = 0;
-  if (!lower || !upper || llvm::SubOverflow(*upper, *lower, count))
-    return std::nullopt;
-  return std::max<int64_t>(count, 1) - 1;
-}
 
 /// Numbers from `first` to `last`; none if `last` is less.
 struct Range {
@@ -165,10 +132,8 @@ private:
   /// What follows if boxes that begin at `from` in the earlier and at `to` in the later round meet along the
   /// axis.
   Overlap suppose(Value from, Value to, int64_t extent, int64_t laterExtent) {
-    Sum before, after;
-    before.add(from, 1);
-    after.add(to, 1);
-    int64_t offset = after.constant - before.constant;
+    Sum before(from), after(to);
+    int64_t offset = wrapped(after.constant - before.constant);
     SmallVector<std::pair<Value, int64_t>> moving; // and by how much the origin moves with each
     for (auto [value, factor] : before.multiples)
       if (factor != after.multiples.lookup(value))
@@ -183,6 +148,8 @@ private:
       bool apart = offset >= extent || -offset >= laterExtent;
       return apart ? Overlap::never : offset == 0 ? Overlap::exact : Overlap::open;
     }
+    if (mayMeetByWrapping(moving, before.constant, std::abs(offset) + std::max(extent, laterExtent)))
+      return Overlap::open;
     for (auto [value, factor] : moving) {
       std::optional<int64_t> others = reachWithout(value, moving);
       if (!others)
@@ -197,19 +164,36 @@ private:
     return Overlap::open;
   }
 
+  /// How far a value moves the origin at most; nothing if that is not seen.
+  std::optional<int64_t> reachOf(Value value, int64_t factor) {
+    PositionRange range = ranges.of(value);
+    int64_t reach = std::abs(factor) * std::min(range.max - range.min, positions - 1);
+    bool isSeen = range.condition != RangeCondition::nothingNeedsMoreBits && reach < positions;
+    return isSeen ? std::optional(reach) : std::nullopt;
+  }
+
   /// How far the other values can move the origin; nothing if that is not seen.
-  static std::optional<int64_t> reachWithout(Value value, ArrayRef<std::pair<Value, int64_t>> moving) {
+  std::optional<int64_t> reachWithout(Value value, ArrayRef<std::pair<Value, int64_t>> moving) {
     int64_t reach = 0;
     for (auto [other, factor] : moving) {
       if (other == value)
         continue;
-      std::optional<int64_t> most = spread(other);
-      int64_t product = 0;
-      if (!most || llvm::MulOverflow(*most, std::abs(factor), product) || product > largest)
+      std::optional<int64_t> more = reachOf(other, factor);
+      if (!more)
         return std::nullopt;
-      reach += product;
+      reach += *more;
     }
     return reach;
+  }
+
+  /// Whether origins can differ by 2^32 but for the extent of a box. What is no wider than a tile is taken to
+  /// be counted in tiles, and nobody counts so many.
+  bool mayMeetByWrapping(ArrayRef<std::pair<Value, int64_t>> moving, int64_t constant, int64_t extent) {
+    constexpr int64_t widestTile = 4096;
+    int64_t reach = std::abs(constant) + extent;
+    for (auto [value, factor] : moving)
+      reach += reachOf(value, factor).value_or(std::abs(factor) <= widestTile ? 0 : positions);
+    return reach >= positions;
   }
 
   /// By how much a value can have grown if `factor` times that is between `low` and `high`. The loop's
@@ -217,8 +201,9 @@ private:
   Range differencesOf(Value value, int64_t factor, int64_t low, int64_t high) {
     if (!loop || value != loop.getInductionVar())
       return multiplesBetween(low, high, factor);
-    int64_t step = std::max<int64_t>(getConstantIntValue(loop.getStep()).value_or(1), 1);
-    Range rounds = multiplesBetween(low, high, saturatedProduct(factor, step));
+    int64_t step =
+        std::clamp<int64_t>(getConstantIntValue(loop.getStep()).value_or(1), 1, PositionRange::largest);
+    Range rounds = multiplesBetween(low, high, factor * step);
     return {std::max<int64_t>(rounds.first, 1), rounds.last};
   }
 
@@ -244,6 +229,7 @@ private:
   }
 
   scf::ForOp loop;
+  PositionRanges ranges;
   llvm::SetVector<Value> steps;
   llvm::DenseSet<Value> equal; ///< beside what does not change
 };

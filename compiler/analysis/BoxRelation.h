@@ -15,8 +15,7 @@ enum class BoxRelation : uint8_t {
 };
 
 /// How the box of `later` lies to that of `earlier`, which is of the same tensor. With a `loop` around both,
-/// `earlier` was in an earlier round of it; without, in the same round of all loops around both. Positions
-/// are taken not to wrap.
+/// `earlier` was in an earlier round of it; without, in the same round of all loops around both.
 BoxRelation relate(SliceOp earlier, SliceOp later, mlir::scf::ForOp loop);
 
 } // namespace tlc::tile

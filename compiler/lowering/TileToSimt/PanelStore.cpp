@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Stores of fragments through panels in shared memory, from which the TMA or the threads write rows.
-#include "compiler/analysis/Signs.h"
+#include "compiler/analysis/PositionRanges.h"
 #include "compiler/lowering/TileToSimt/BoxMaps.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Tma.h"
@@ -16,7 +16,8 @@ using namespace tlc::lowering;
 namespace {
 /// What is limited is a tensor of its own, whose map begins at the box.
 bool mayBeginBelowZero(const Slice &slice, int axis) {
-  return axis != slice.limitedAxis && !tile::isNonNegative(tile::SliceOp(slice.op).getOrigin()[axis]);
+  Value origin = tile::SliceOp(slice.op).getOrigin()[axis];
+  return axis != slice.limitedAxis && !tile::PositionRanges().of(origin).isNonNegative();
 }
 
 /// Whether the TMA may store to the slice; null if that is known. It clips boxes at the

@@ -381,3 +381,110 @@ tile.kernel @sums(
   tile.copy_reduce add %p, %s : !tile.shared<64x64xf32>, !tile.slice<64x64xf32>
   tile.return
 }
+
+// -----
+
+// Positions wrap around: four quarters of 2^32 for each round are 0 in all of them, whose box is the same; rounds of
+// 2^31 meet in every second. Operands that are the same again and again are not followed for ever.
+// CHECK-LABEL: tile.kernel @wraps(
+// CHECK:         scf.for
+// CHECK-NOT:       tile.sync
+// CHECK:           tile.store
+// CHECK:         scf.for
+// CHECK:           tile.sync
+// CHECK-NEXT:      tile.store
+// CHECK:         scf.for
+// CHECK:           tile.sync
+// CHECK-NEXT:      tile.store
+#rows = #tile.layout<"reg(8@1:1, 8@0:1) lane(8@1:8, 4@0:8) warp(4@0:32)">
+tile.kernel @wraps(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<?x64xf32> {program.argument = #program.tensor<"X", output, dims[0, -1]>},
+    %Y: !tile.global<?x64xf32> {program.argument = #program.tensor<"Y", output, dims[0, -1]>},
+    %Z: !tile.global<?x64xf32> {program.argument = #program.tensor<"Z", output, dims[0, -1]>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %quarter = arith.constant 1073741824 : index
+  %half = arith.constant 2147483648 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.splat %f0 : f32 -> tensor<128x64xf32, #rows>
+  scf.for %i = %c0 to %c3 step %c1 {
+    %q = arith.muli %i, %quarter : index
+    %two = arith.addi %q, %q : index
+    %four = arith.addi %two, %two : index
+    %x = tile.slice %X[%four, %c0] : !tile.global<?x64xf32> -> !tile.slice<128x64xf32>
+    tile.store %a, %x atom simt : tensor<128x64xf32, #rows>, !tile.slice<128x64xf32>
+  }
+  tile.sync
+  scf.for %i = %c0 to %c3 step %c1 {
+    %at = arith.muli %i, %half : index
+    %y = tile.slice %Y[%at, %c0] : !tile.global<?x64xf32> -> !tile.slice<128x64xf32>
+    tile.store %a, %y atom simt : tensor<128x64xf32, #rows>, !tile.slice<128x64xf32>
+  }
+  tile.sync
+  scf.for %i = %c0 to %n step %c1 {
+    %s0 = arith.addi %i, %i : index
+    %s1 = arith.addi %s0, %s0 : index
+    %s2 = arith.addi %s1, %s1 : index
+    %s3 = arith.addi %s2, %s2 : index
+    %s4 = arith.addi %s3, %s3 : index
+    %s5 = arith.addi %s4, %s4 : index
+    %s6 = arith.addi %s5, %s5 : index
+    %s7 = arith.addi %s6, %s6 : index
+    %s8 = arith.addi %s7, %s7 : index
+    %s9 = arith.addi %s8, %s8 : index
+    %s10 = arith.addi %s9, %s9 : index
+    %s11 = arith.addi %s10, %s10 : index
+    %s12 = arith.addi %s11, %s11 : index
+    %s13 = arith.addi %s12, %s12 : index
+    %s14 = arith.addi %s13, %s13 : index
+    %s15 = arith.addi %s14, %s14 : index
+    %s16 = arith.addi %s15, %s15 : index
+    %s17 = arith.addi %s16, %s16 : index
+    %s18 = arith.addi %s17, %s17 : index
+    %s19 = arith.addi %s18, %s18 : index
+    %s20 = arith.addi %s19, %s19 : index
+    %s21 = arith.addi %s20, %s20 : index
+    %s22 = arith.addi %s21, %s21 : index
+    %s23 = arith.addi %s22, %s22 : index
+    %s24 = arith.addi %s23, %s23 : index
+    %s25 = arith.addi %s24, %s24 : index
+    %s26 = arith.addi %s25, %s25 : index
+    %s27 = arith.addi %s26, %s26 : index
+    %s28 = arith.addi %s27, %s27 : index
+    %s29 = arith.addi %s28, %s28 : index
+    %s30 = arith.addi %s29, %s29 : index
+    %s31 = arith.addi %s30, %s30 : index
+    %s32 = arith.addi %s31, %s31 : index
+    %s33 = arith.addi %s32, %s32 : index
+    %s34 = arith.addi %s33, %s33 : index
+    %s35 = arith.addi %s34, %s34 : index
+    %s36 = arith.addi %s35, %s35 : index
+    %s37 = arith.addi %s36, %s36 : index
+    %s38 = arith.addi %s37, %s37 : index
+    %s39 = arith.addi %s38, %s38 : index
+    %s40 = arith.addi %s39, %s39 : index
+    %s41 = arith.addi %s40, %s40 : index
+    %s42 = arith.addi %s41, %s41 : index
+    %s43 = arith.addi %s42, %s42 : index
+    %s44 = arith.addi %s43, %s43 : index
+    %s45 = arith.addi %s44, %s44 : index
+    %s46 = arith.addi %s45, %s45 : index
+    %s47 = arith.addi %s46, %s46 : index
+    %s48 = arith.addi %s47, %s47 : index
+    %s49 = arith.addi %s48, %s48 : index
+    %s50 = arith.addi %s49, %s49 : index
+    %s51 = arith.addi %s50, %s50 : index
+    %s52 = arith.addi %s51, %s51 : index
+    %s53 = arith.addi %s52, %s52 : index
+    %s54 = arith.addi %s53, %s53 : index
+    %s55 = arith.addi %s54, %s54 : index
+    %s56 = arith.addi %s55, %s55 : index
+    %s57 = arith.addi %s56, %s56 : index
+    %s58 = arith.addi %s57, %s57 : index
+    %s59 = arith.addi %s58, %s58 : index
+    %z = tile.slice %Z[%s59, %c0] : !tile.global<?x64xf32> -> !tile.slice<128x64xf32>
+    tile.store %a, %z atom simt : tensor<128x64xf32, #rows>, !tile.slice<128x64xf32>
+  }
+  tile.return
+}
