@@ -70,17 +70,17 @@ public:
       : cuda(std::move(context)), description(std::move(properties)), target(target) {}
   ~CudaDeviceImpl() override {
     CurrentContext scope(*cuda);
-    if (emptyTensor)
-      cuda->driver.cuMemFree(emptyTensor);
+    if (emptyTensors)
+      cuda->driver.cuMemFree(emptyTensors);
   }
 
   /// Provides the memory that tensor maps of empty tensors point to.
   Result<void> create() {
-    Result<void *> memory = allocate(emptyTensorBytes);
+    const std::array<std::byte, 2 * emptyTensorBytes> zeros = {};
+    Result<void *> memory = allocate(zeros.size());
     if (!memory)
       return memory.error();
-    emptyTensor = asDevicePointer(*memory);
-    const std::array<std::byte, emptyTensorBytes> zeros = {};
+    emptyTensors = asDevicePointer(*memory);
     return copyToDevice(*memory, zeros.data(), zeros.size());
   }
 
@@ -98,7 +98,11 @@ public:
   Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) override;
 
 private:
-  static constexpr size_t emptyTensorBytes = 256;
+  /// The maps of empty tensors have an element all the same. That of inputs is 0 for ever; others may be stored to.
+  static constexpr size_t emptyTensorBytes = 128;
+  void *emptyTensor(Access access) const {
+    return reinterpret_cast<void *>(emptyTensors + (access == Access::input ? 0 : emptyTensorBytes));
+  }
 
   /// Another GPU.
   Result<const CudaContext *> peerContext(const Device &device) const;
@@ -110,7 +114,7 @@ private:
   std::shared_ptr<const CudaContext> cuda;
   DeviceProperties description;
   const Target &target;
-  CUdeviceptr emptyTensor = 0;
+  CUdeviceptr emptyTensors = 0; ///< one for inputs, one for others
   TensorMapEncoder tensorMaps;
   mutable std::mutex mutex;
   std::set<int> peers; ///< ordinals of the GPUs whose memory kernels of this one reach
@@ -283,11 +287,14 @@ Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, size_t variant,
                                      CUstream stream) {
   const Launch &launch = *planned.launch;
   for (const PlannedTensorMap &map : planned.tensorMaps) {
-    if (CUresult status = tensorMaps.encode(cuda->driver, map.values, reinterpret_cast<void *>(emptyTensor),
-                                            &planned.parameters[map.offset]);
+    const TensorArgument &argument = program.artifact().tensors[map.tensor];
+    TensorMapValues values = map.values;
+    if (!values.address)
+      values.address = emptyTensor(argument.access);
+    if (CUresult status = tensorMaps.encode(cuda->driver, values, &planned.parameters[map.offset]);
         status != CUDA_SUCCESS)
-      return cuda->error(status, fmt::format("argument '{}': the driver refuses its tensor map",
-                                             program.artifact().tensors[map.tensor].name));
+      return cuda->error(status,
+                         fmt::format("argument '{}': the driver refuses its tensor map", argument.name));
   }
 
   std::array<CUlaunchAttribute, 2> attributes = {};

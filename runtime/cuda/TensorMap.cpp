@@ -47,7 +47,7 @@ size_t hashOf(const TensorMapValues &values) {
   return hash >> 32;
 }
 
-CUresult encodeMap(const Driver &driver, const TensorMapValues &values, void *address, CUtensorMap &map) {
+CUresult encodeMap(const Driver &driver, const TensorMapValues &values, CUtensorMap &map) {
   // The driver counts axes from the innermost, and its strides leave that one out.
   const unsigned rank = values.rank;
   std::array<cuuint64_t, maxTensorMapRank> shape, strides;
@@ -60,7 +60,7 @@ CUresult encodeMap(const Driver &driver, const TensorMapValues &values, void *ad
     if (axis > 0)
       strides[axis - 1] = values.strideBytes[ours];
   }
-  return driver.cuTensorMapEncodeTiled(&map, dataTypes[size_t(values.element)], rank, address, shape.data(),
+  return driver.cuTensorMapEncodeTiled(&map, dataTypes[size_t(values.element)], rank, values.address, shape.data(),
                                        strides.data(), box.data(), elementStrides.data(),
                                        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzleOf(values.swizzle),
                                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
@@ -68,14 +68,14 @@ CUresult encodeMap(const Driver &driver, const TensorMapValues &values, void *ad
 
 } // namespace
 
-CUresult TensorMapEncoder::encode(const Driver &driver, const TensorMapValues &values, void *emptyAddress,
+CUresult TensorMapEncoder::encode(const Driver &driver, const TensorMapValues &values,
                                   std::byte *destination) {
   static_assert(sizeof(CUtensorMap) == 128);
   std::lock_guard lock(mutex);
   Entry &entry = entries[hashOf(values) % entries.size()];
   if (!entry.valid || entry.values != values) {
     entry.valid = false;
-    CUresult status = encodeMap(driver, values, values.address ? values.address : emptyAddress, entry.map);
+    CUresult status = encodeMap(driver, values, entry.map);
     if (status != CUDA_SUCCESS)
       return status;
     entry.values = values;

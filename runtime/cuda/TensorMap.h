@@ -15,9 +15,8 @@ namespace tlc {
 /// usually launched again on the same tensors. Safe to use from several threads.
 class TensorMapEncoder {
 public:
-  /// Writes 128 bytes. `emptyAddress` stands in for the address of empty tensors.
-  CUresult encode(const Driver &driver, const TensorMapValues &values, void *emptyAddress,
-                  std::byte *destination);
+  /// Writes 128 bytes.
+  CUresult encode(const Driver &driver, const TensorMapValues &values, std::byte *destination);
 
 private:
   struct Entry {

@@ -36,7 +36,7 @@ inline constexpr unsigned maxTensorMapRank = TmaFacts().maxRank;
 /// suitable one, and the map of an empty tensor has extents of 1 and no address.
 /// With a limited axis (`TensorMapRecipe`) there is one axis more than the tensor's.
 struct TensorMapValues {
-  void *address = nullptr; ///< null for an empty tensor; the program does not read through it
+  void *address = nullptr; ///< null for an empty tensor, of which all boxes lie outside
   ElementType element = ElementType::f32;
   Swizzle swizzle = Swizzle::none;
   unsigned rank = 0;

@@ -61,7 +61,7 @@ void visitRows(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse 
   for (unsigned i = 1; i < map.rank; ++i)
     extents[i] = extent(map, i);
   for (uint32_t row = 0, rows = rowCount(map); row < rows; ++row) {
-    bool inside = first < end;
+    bool inside = !map.isEmpty && first < end;
     uint64_t global = map.globalAddress + uint64_t(inner + first) * size;
     for (unsigned i = 1; i < map.rank; ++i) {
       const int64_t coordinate = coordinates[i] + int64_t(index[i]) * map.elementStrides[i];

@@ -29,7 +29,7 @@ struct Encoded {
   uint32_t lastIndex[5] = {}; ///< dims less 1, so that 2^32 fits
   uint16_t box[5] = {};
   uint8_t elementStrides[5] = {};
-  uint8_t element = 0, rank = 0, swizzle = 0, fill = 0, padding[9] = {};
+  uint8_t element = 0, rank = 0, swizzle = 0, fill = 0, isEmpty = 0, padding[8] = {};
 };
 static_assert(sizeof(Encoded) == 104 && sizeof(Encoded) <= EmulatedTensorMap::encodedBytes);
 
@@ -116,7 +116,8 @@ EmulatedTensorMap tensorMapOf(const TensorMapValues &values) {
   EmulatedTensorMap map{.globalAddress = uint64_t(uintptr_t(values.address)),
                         .element = tensorElement(values.element),
                         .rank = values.rank,
-                        .swizzle = values.swizzle};
+                        .swizzle = values.swizzle,
+                        .isEmpty = !values.address};
   for (unsigned i = 0; i < map.rank; ++i) {
     const unsigned axis = map.rank - 1 - i;
     map.dims[i] = uint64_t(values.shape[axis]);
@@ -170,6 +171,7 @@ Bytes encodeTensorMap(const EmulatedTensorMap &map) {
   encoded.rank = uint8_t(map.rank);
   encoded.swizzle = uint8_t(map.swizzle);
   encoded.fill = uint8_t(map.fill);
+  encoded.isEmpty = uint8_t(map.isEmpty);
   encoded.check = checksum(toBytes(encoded));
   return toBytes(encoded);
 }
@@ -268,7 +270,7 @@ Result<EmulatedTensorMap> decodeTensorMap(std::span<const std::byte, EmulatedTen
     return read.error();
   const Encoded &encoded = *read;
   if (encoded.element > uint8_t(TensorElement::bf16) || encoded.swizzle > uint8_t(Swizzle::bytes128) ||
-      encoded.fill > uint8_t(OutOfBoundsFill::nan) || encoded.rank > EmulatedTensorMap::maxRank)
+      encoded.fill > uint8_t(OutOfBoundsFill::nan) || encoded.isEmpty > 1 || encoded.rank > EmulatedTensorMap::maxRank)
     return garbage("a field has a value that does not exist");
 
   EmulatedTensorMap map;
@@ -277,6 +279,7 @@ Result<EmulatedTensorMap> decodeTensorMap(std::span<const std::byte, EmulatedTen
   map.rank = encoded.rank;
   map.swizzle = Swizzle(encoded.swizzle);
   map.fill = OutOfBoundsFill(encoded.fill);
+  map.isEmpty = encoded.isEmpty != 0;
   for (unsigned i = 0; i < map.rank; ++i) {
     if (i > 0)
       map.strides[i - 1] = encoded.strides[i - 1];

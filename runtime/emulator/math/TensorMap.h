@@ -51,6 +51,7 @@ struct EmulatedTensorMap {
                                                   1}; ///< the innermost is ignored, as by hardware
   Swizzle swizzle = Swizzle::none;
   OutOfBoundsFill fill = OutOfBoundsFill::zero;
+  bool isEmpty = false; ///< all boxes lie outside; no instruction makes such a map, but launches of empty tensors
 
   bool operator==(const EmulatedTensorMap &) const = default;
 };
