@@ -24,42 +24,6 @@ std::string toText(const Position &position) {
   return position.file + ":" + std::to_string(position.line) + ":" + std::to_string(position.column);
 }
 
-/// As a word, or after the extents in a tensor's type.
-void replaceType(std::string &text, Type type, StringRef name) {
-  std::string word;
-  llvm::raw_string_ostream(word) << type;
-  if (word == name)
-    return;
-  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += name.size()) {
-    size_t end = at + word.size();
-    bool begins = at == 0 || !llvm::isAlnum(text[at - 1]) || text[at - 1] == 'x';
-    if (begins && (end == text.size() || !llvm::isAlnum(text[end])))
-      text.replace(at, word.size(), name);
-  }
-}
-
-/// Users write neither operations nor MLIR's types:
-/// "'tile.gemm_async' op expected 'tile.alloc_ring'" -> "gemmAsync: expected k.ring".
-std::string inUsersWords(MLIRContext *context, StringRef message) {
-  std::string text;
-  while (!message.empty()) {
-    size_t quote = message.size();
-    for (StringRef dialect : {"'tile.", "'scf.", "'arith.", "'math."})
-      quote = std::min(quote, message.find(dialect));
-    text += message.take_front(quote);
-    message = message.drop_front(quote);
-    if (!message.consume_front("'"))
-      break;
-    auto [operation, rest] = message.split('\'');
-    text += tile::callOf(operation);
-    message = rest;
-    if (message.consume_front(" op "))
-      text += ": ";
-  }
-  for (ElementType element : allElementTypes)
-    replaceType(text, toMlirType(element, context), toString(element));
-  return text;
-}
 } // namespace
 
 std::string toString(const Diagnostic &diagnostic) {
@@ -100,10 +64,10 @@ void Trace::record(mlir::Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
     return;
   Diagnostic &error = diagnostics.emplace_back(
-      Diagnostic{positionOf(diagnostic.getLocation()), inUsersWords(context.get(), diagnostic.str())});
+      Diagnostic{positionOf(diagnostic.getLocation()), tile::inUsersWords(context.get(), diagnostic.str())});
   for (mlir::Diagnostic &note : diagnostic.getNotes())
     if (!isa<UnknownLoc>(note.getLocation()) && !StringRef(note.str()).starts_with("see current operation"))
-      error.notes.push_back({positionOf(note.getLocation()), inUsersWords(context.get(), note.str())});
+      error.notes.push_back({positionOf(note.getLocation()), tile::inUsersWords(context.get(), note.str())});
 }
 
 std::string textOf(Type type) {

@@ -15,6 +15,10 @@ namespace tlc::dsl::inline v1 {
 //===----------------------------------------------------------------------===//
 
 void Scope::roles(const Body &body, Loc loc) {
+  if (!isa<tile::KernelOp>(trace->builder.getInsertionBlock()->getParentOp()))
+    trace->error(loc,
+                 "expected k.roles at the top level of a launch because roles part all warps once, but got "
+                 "it inside a loop, a branch or a role; put loops and branches into the roles");
   auto op = trace->create<tile::RolesOp>(loc);
   if (!op)
     return;

@@ -50,9 +50,18 @@ std::string textOf(Location location) {
          std::to_string(source.getColumn());
 }
 
+/// Who writes IR knows its operations; who writes C++ does not.
+bool isOfIr(Location location) {
+  FileLineColLoc source = tile::findSourceLocation(location);
+  return !source || source.getFilename().getValue().ends_with(".mlir");
+}
+
 tlc::Diagnostic convert(mlir::Diagnostic &diagnostic) {
-  tlc::Diagnostic converted{
-      severityOf(diagnostic.getSeverity()), textOf(diagnostic.getLocation()), diagnostic.str(), {}};
+  Location location = diagnostic.getLocation();
+  std::string message = diagnostic.str();
+  if (!isOfIr(location))
+    message = tile::inUsersWords(location.getContext(), message);
+  tlc::Diagnostic converted{severityOf(diagnostic.getSeverity()), textOf(location), std::move(message), {}};
   for (mlir::Diagnostic &note : diagnostic.getNotes())
     converted.notes.push_back(convert(note));
   return converted;

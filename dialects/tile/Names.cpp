@@ -3,6 +3,7 @@
 /// The user's names of values and words for operations, and their places, for messages.
 #include "dialects/tile/Names.h"
 
+#include "dialects/program/Elements.h"
 #include "dialects/tile/Tile.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -13,6 +14,22 @@
 using namespace mlir;
 using namespace tlc;
 using namespace tlc::tile;
+
+namespace {
+/// As a word, or after the extents in a tensor's type.
+void replaceType(std::string &text, Type type, StringRef name) {
+  std::string word;
+  llvm::raw_string_ostream(word) << type;
+  if (word == name)
+    return;
+  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += name.size()) {
+    size_t end = at + word.size();
+    bool begins = at == 0 || !llvm::isAlnum(text[at - 1]) || text[at - 1] == 'x';
+    if (begins && (end == text.size() || !llvm::isAlnum(text[end])))
+      text.replace(at, word.size(), name);
+  }
+}
+} // namespace
 
 Value tile::declarationOf(Value value) {
   for (;;) {
@@ -120,6 +137,27 @@ std::string tile::describeStatement(Operation *op) {
       .Case([&](scf::ForOp) { return "loop of " + call; })
       .Case([&](LoadOp load) { return with("from", load.getSource()); })
       .Default([&](Operation *) { return call; });
+}
+
+std::string tile::inUsersWords(MLIRContext *context, StringRef message) {
+  std::string text;
+  while (!message.empty()) {
+    size_t quote = message.size();
+    for (StringRef dialect : {"'tile.", "'scf.", "'arith.", "'math."})
+      quote = std::min(quote, message.find(dialect));
+    text += message.take_front(quote);
+    message = message.drop_front(quote);
+    if (!message.consume_front("'"))
+      break;
+    auto [operation, rest] = message.split('\'');
+    text += callOf(operation);
+    message = rest;
+    if (message.consume_front(" op "))
+      text += ": ";
+  }
+  for (ElementType element : allElementTypes)
+    replaceType(text, toMlirType(element, context), toString(element));
+  return text;
 }
 
 FileLineColLoc tile::findSourceLocation(Location location) {

@@ -108,8 +108,10 @@ LogicalResult RowsOp::verify() {
   if (source.getShape().size() != 2 || source.getTransposed()) // rows_c1
     return report(emitOpError() << "expected " << name
                                 << " to have two axes and not to be transposed because its rows lie side "
-                                   "by side, but got "
-                                << source);
+                                   "by side, but it "
+                                << (source.getTransposed() ? Twine("is transposed; take rows of what is not, "
+                                                                   "and transpose them")
+                                                           : "has " + Twine(source.getShape().size())));
   int64_t rows = source.getShape()[0];
   if (view.getShape().size() != 2 || view.getShape()[1] != source.getShape()[1] ||
       view.getElementType() != source.getElementType() || view.getLayout() != source.getLayout() ||

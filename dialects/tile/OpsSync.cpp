@@ -68,6 +68,16 @@ LogicalResult ExpectOp::verify() {
   return diagnostic;
 }
 
+namespace {
+/// publish_c3, release_c2, arrive_c1, named_barrier_c2
+LogicalResult verifyCounted(Operation *op) {
+  if (executingWarps(op) > 0)
+    return success();
+  return op->emitOpError("expected k.warps before it, or a role around it, because the warps that arrive are "
+                         "counted");
+}
+} // namespace
+
 LogicalResult PublishOp::verify() {         // publish_c1
   if (getWithStores() && !getAfterCopies()) // publish_c2
     return emitOpError("expected 'after_copies' because other arrivals tell of stores anyway, but got only "
@@ -75,15 +85,17 @@ LogicalResult PublishOp::verify() {         // publish_c1
   if (getAfterProducts() && getAfterCopies())
     return emitOpError("expected one of 'after_products' and 'after_copies' because a tensor core does not "
                        "arrive for the copies of threads, but got both");
-  return success();
+  return getAfterProducts() ? success() : verifyCounted(*this);
 }
 
 LogicalResult ReleaseOp::verify() { // release_c1
   if (getAfterProducts() && getAfterMeeting())
     return emitOpError("expected one of 'after_products' and 'after_meeting' because no thread arrives where "
                        "a tensor core does, but got both");
-  return success();
+  return getAfterProducts() ? success() : verifyCounted(*this);
 }
+
+LogicalResult ArriveOp::verify() { return getAfterProducts() ? success() : verifyCounted(*this); }
 
 static LogicalResult verifyTurn(Operation *op) {
   auto role = op->getParentOfType<RoleOp>();
@@ -109,7 +121,7 @@ LogicalResult NamedBarrierOp::verify() { // named_barrier_c1
                          << " because 0 is the whole block's, but got " << id;
   if (warps < 1)
     return emitOpError() << "expected at least 1 warp, but got " << warps;
-  return success();
+  return verifyCounted(*this);
 }
 
 //===----------------------------------------------------------------------===//

@@ -95,6 +95,7 @@ def Tile_PublishOp : Tile_SyncBase<"publish", [Tile_CursorOfRing, Tile_ForOne,
     Constraints
     - publish_c1: not both of `after_products` and `after_copies`.
     - publish_c2: `with_stores` only with `after_copies`.
+    - publish_c3: without `after_products`, it is in a role, or its kernel has a number of warps.
 
         tile.copy %slice, %slot atom<cp_async>
         tile.publish %ring[%cursor] after_copies
@@ -118,6 +119,7 @@ def Tile_ReleaseOp : Tile_SyncBase<"release", [Tile_CursorOfRing, Tile_ForOne, T
 
     Constraints
     - release_c1: not both of `after_products` and `after_meeting`.
+    - release_c2: as publish_c3.
 
         tile.release %ring[%cursor] after_meeting
   }];
@@ -142,9 +144,15 @@ def Tile_AllocBarrierOp : Tile_Op<"alloc_barrier", [Tile_AccessesNothing, Declar
 
 def Tile_ArriveOp : Tile_SyncBase<"arrive", [Tile_ForOne, Tile_CommitsProducts]> {
   let summary = "Each executing thread arrives on the barrier";
-  let description = "With `after_products` the tensor core does, once, as in `tile.publish`.";
+  let description = [{
+    With `after_products` the tensor core does, once, as in `tile.publish`.
+
+    Constraints
+    - arrive_c1: as publish_c3.
+  }];
   let arguments = (ins Tile_BarrierType:$barrier, UnitAttr:$after_products);
   let assemblyFormat = "$barrier (`after_products` $after_products^)? attr-dict";
+  let hasVerifier = 1;
 }
 
 def Tile_WaitOp : Tile_SyncBase<"wait", [Tile_ForOne]> {
@@ -160,6 +168,7 @@ def Tile_NamedBarrierOp : Tile_SyncBase<"named_barrier", [Tile_AccessesNothing]>
 
     Constraints
     - named_barrier_c1: `id` is 1 to 15 (0 is the whole block's); `warps` is positive.
+    - named_barrier_c2: as publish_c3.
   }];
   let arguments = (ins I64Attr:$id, I64Attr:$warps, UnitAttr:$arrive);
   let assemblyFormat = "$id `warps` `(` $warps `)` (`arrive` $arrive^)? attr-dict";

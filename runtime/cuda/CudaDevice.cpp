@@ -98,7 +98,8 @@ public:
   Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) override;
 
 private:
-  /// The maps of empty tensors have an element all the same. That of inputs is 0 for ever; others may be stored to.
+  /// The maps of empty tensors have an element all the same. That of inputs is 0 for ever; others may be
+  /// stored to.
   static constexpr size_t emptyTensorBytes = 128;
   void *emptyTensor(Access access) const {
     return reinterpret_cast<void *>(emptyTensors + (access == Access::input ? 0 : emptyTensorBytes));

@@ -60,8 +60,8 @@ CUresult encodeMap(const Driver &driver, const TensorMapValues &values, CUtensor
     if (axis > 0)
       strides[axis - 1] = values.strideBytes[ours];
   }
-  return driver.cuTensorMapEncodeTiled(&map, dataTypes[size_t(values.element)], rank, values.address, shape.data(),
-                                       strides.data(), box.data(), elementStrides.data(),
+  return driver.cuTensorMapEncodeTiled(&map, dataTypes[size_t(values.element)], rank, values.address,
+                                       shape.data(), strides.data(), box.data(), elementStrides.data(),
                                        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzleOf(values.swizzle),
                                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Tensors without elements: all of their boxes lie outside, so that loads give 0 and stores go nowhere, by the
-/// TMA as well.
+/// Tensors without elements: all of their boxes lie outside, so that loads give 0 and stores go nowhere, by
+/// the TMA as well.
 #include "test/programs/ProgramRun.h"
 
 #include <algorithm>

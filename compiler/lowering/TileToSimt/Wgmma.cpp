@@ -131,7 +131,8 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
     return reject(Twine(StringRef(k.target.name.data(), k.target.name.size())) + " has no wgmma");
   if (!k.team.hasWarpgroups())
     return reject("expected whole warpgroups that begin at a multiple of 4 warps, but " + k.team.name +
-                  " has " + Twine(k.team.warps) + " warps from warp " + Twine(k.team.firstWarp));
+                  " has " + Twine(k.team.warps) + " warps from warp " + Twine(k.team.firstWarp) +
+                  "; give it a multiple of 4, and put it before roles of fewer");
   auto accType = cast<RankedTensorType>(product.acc.getType());
   const FragmentLayout &acc = k.layoutOf(accType);
   std::optional<WgmmaShare> share = wgmmaShare(acc, accType.getShape(), k.team.warps);

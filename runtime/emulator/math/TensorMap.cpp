@@ -270,7 +270,8 @@ Result<EmulatedTensorMap> decodeTensorMap(std::span<const std::byte, EmulatedTen
     return read.error();
   const Encoded &encoded = *read;
   if (encoded.element > uint8_t(TensorElement::bf16) || encoded.swizzle > uint8_t(Swizzle::bytes128) ||
-      encoded.fill > uint8_t(OutOfBoundsFill::nan) || encoded.isEmpty > 1 || encoded.rank > EmulatedTensorMap::maxRank)
+      encoded.fill > uint8_t(OutOfBoundsFill::nan) || encoded.isEmpty > 1 ||
+      encoded.rank > EmulatedTensorMap::maxRank)
     return garbage("a field has a value that does not exist");
 
   EmulatedTensorMap map;

@@ -51,7 +51,8 @@ struct EmulatedTensorMap {
                                                   1}; ///< the innermost is ignored, as by hardware
   Swizzle swizzle = Swizzle::none;
   OutOfBoundsFill fill = OutOfBoundsFill::zero;
-  bool isEmpty = false; ///< all boxes lie outside; no instruction makes such a map, but launches of empty tensors
+  bool isEmpty =
+      false; ///< all boxes lie outside; no instruction makes such a map, but launches of empty tensors
 
   bool operator==(const EmulatedTensorMap &) const = default;
 };

@@ -551,7 +551,7 @@ tile.kernel @rows_of_view() {
   // expected-note @below {{'a' is declared here}}
   %a = tile.alloc_shared "a" : !tile.shared<64x32xbf16>
   %t = tile.transpose %a : !tile.shared<64x32xbf16> -> !tile.shared<32x64xbf16, transposed>
-  // expected-error @below {{expected 'a' to have two axes and not to be transposed because its rows lie side by side, but got '!tile.shared<32x64xbf16, transposed>'}}
+  // expected-error @below {{expected 'a' to have two axes and not to be transposed because its rows lie side by side, but it is transposed; take rows of what is not, and transpose them}}
   %r = tile.rows %t[0] : !tile.shared<32x64xbf16, transposed> -> !tile.shared<8x64xbf16>
   tile.return
 }

@@ -167,3 +167,44 @@ tile.kernel @after_two() {
   tile.release %ring[%at] after_products after_meeting : !tile.ring<2>
   tile.return
 }
+
+// -----
+
+// publish_c3
+tile.kernel @uncounted() {
+  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %at = tile.cursor : !tile.cursor<2>
+  // expected-error @below {{expected k.warps before it, or a role around it, because the warps that arrive are counted}}
+  tile.publish %ring[%at] : !tile.ring<2>
+  tile.return
+}
+
+// -----
+
+// release_c2
+tile.kernel @uncounted() {
+  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %at = tile.cursor : !tile.cursor<2>
+  // expected-error @below {{expected k.warps before it, or a role around it, because the warps that arrive are counted}}
+  tile.release %ring[%at] : !tile.ring<2>
+  tile.return
+}
+
+// -----
+
+// arrive_c1
+tile.kernel @uncounted() {
+  %b = tile.alloc_barrier "b" count(128)
+  // expected-error @below {{expected k.warps before it, or a role around it, because the warps that arrive are counted}}
+  tile.arrive %b
+  tile.return
+}
+
+// -----
+
+// named_barrier_c2
+tile.kernel @uncounted() {
+  // expected-error @below {{expected k.warps before it, or a role around it, because the warps that arrive are counted}}
+  tile.named_barrier 1 warps(4)
+  tile.return
+}

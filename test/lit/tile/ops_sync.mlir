@@ -2,7 +2,7 @@
 // RUN: %tile-opt %s --mlir-print-op-generic | %tile-opt | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @rings()
-tile.kernel @rings() {
+tile.kernel @rings() attributes {launch = #program.launch<warps = 8>} {
   // CHECK: %slots = tile.alloc_ring "slots" producers(1) consumers(2) : !tile.ring<3>
   %ring = tile.alloc_ring "slots" producers(1) consumers(2) : !tile.ring<3>
   // CHECK: %[[FIRST:.*]] = tile.cursor : !tile.cursor<3>
@@ -31,7 +31,7 @@ tile.kernel @rings() {
 }
 
 // CHECK-LABEL: tile.kernel @barriers()
-tile.kernel @barriers() {
+tile.kernel @barriers() attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   // CHECK: %ready = tile.alloc_barrier "ready" count(128)
   %ready = tile.alloc_barrier "ready" count(128)

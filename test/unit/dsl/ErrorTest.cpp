@@ -398,6 +398,15 @@ TEST_CASE("a mistake in a program traced within another is that program's", "[ds
 TEST_CASE("roles are checked", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.role("load", {}, [] {}); }) ==
         "expected role 'load' in the body of k.roles because roles part all warps");
+  CHECK(
+      errorOf([](Scope &k) { k.loop(2, [&](Index) { k.roles([&] { k.role("load", {}, [] {}); }); }); }) ==
+      "expected k.roles at the top level of a launch because roles part all warps once, but got it inside a "
+      "loop, a branch or a role; put loops and branches into the roles");
+  CHECK(errorOf([](Scope &k) {
+          Barrier b = k.barrier("b", 128);
+          b.arrive();
+        }) ==
+        "arrive: expected k.warps before it, or a role around it, because the warps that arrive are counted");
   CHECK(errorOf([](Scope &k) {
           k.roles([&] {
             k.role("load", {}, [] {});

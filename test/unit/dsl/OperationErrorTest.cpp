@@ -351,7 +351,7 @@ TEST_CASE("rows are those of a tile, from a multiple of 8", "[dsl][errors]") {
   CHECK_THAT(
       errorOf([](Scope &k) { k.shared("a", bf16, {64, 32}).t().rows(0, 8); }),
       Catch::StartsWith("rows: expected 'a' to have two axes and not to be transposed because its rows lie "
-                        "side by side, but got "));
+                        "side by side, but it is transposed; take rows of what is not"));
   CHECK_THAT(errorOf([](Scope &k) { k.shared("a", bf16, {64, 32}).rows(0, 0); }),
              Catch::Contains("the rows of 'a'"));
 }

@@ -306,6 +306,7 @@ TEST_CASE("branches run on the device", "[dsl][unit]") {
 
 TEST_CASE("barriers, requirements, clusters and multiprocessors", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
+    k.warps(8);
     k.cluster(2);
     k.residents(3);
     k.storeRole();
