@@ -80,6 +80,11 @@ Result<int64_t> HostTensor::bytesOf(std::string_view name, ElementType element,
 
 Result<HostTensor> HostTensor::create(std::string name, ElementType element, std::vector<int64_t> shape,
                                       Placement placement) {
+  if (placement.offset % elementsPerUnit(element) != 0)
+    return Error{ErrorKind::invalidArgument,
+                 fmt::format("expected an offset that is a multiple of {} because '{}' has that many {} in a "
+                             "byte, but got {}",
+                             elementsPerUnit(element), name, toString(element), placement.offset)};
   if (Result<int64_t> bytes = bytesOf(name, element, shape, placement); !bytes)
     return bytes.error();
   Layout layout = *layOut(element, shape, placement);

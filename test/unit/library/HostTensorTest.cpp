@@ -77,6 +77,14 @@ TEST_CASE("a write between rows or beyond the last one is found", "[library][ten
         "'C' of shape [2, 2] and strides [2, 1] was written outside, 4 elements from its first one");
 }
 
+TEST_CASE("elements that share a byte begin with one", "[library][tensor]") {
+  CHECK(HostTensor::create("C", ElementType::i4, {2, 4}, {.offset = 2}));
+  Result<HostTensor> tensor = HostTensor::create("C", ElementType::i4, {2, 4}, {.offset = 1});
+  REQUIRE(!tensor);
+  CHECK(tensor.error().message ==
+        "expected an offset that is a multiple of 2 because 'C' has that many i4 in a byte, but got 1");
+}
+
 TEST_CASE("a tensor without elements is fine", "[library][tensor]") {
   HostTensor tensor = makeTensor({0, 7});
   CHECK(tensor.elementCount() == 0);
