@@ -95,6 +95,34 @@ FragmentValue copySign(const Operand &magnitude, const Operand &sign, Loc loc) {
   return apply<math::CopySignOp>("copySign", {magnitude, sign}, loc);
 }
 
+FragmentValue bitcast(const FragmentValue &x, ElementType element, Loc loc) {
+  Trace *trace = traceOf(x.ref());
+  if (!trace)
+    return {};
+  Value value = trace->use(x.ref(), "the operand of bitcast", loc);
+  if (!value)
+    return trace->poison<FragmentValue>();
+  ElementType from = *toElementType(getElementTypeOrSelf(value));
+  if (bitsOf(from) != bitsOf(element) || isPacked(from)) {
+    Diagnostic &diagnostic = trace->error(loc, "expected a type of " + Twine(bitsOf(from)) +
+                                                   " bits, of whole bytes, for the bits of " +
+                                                   trace->describe(value) + ", but got " + toString(element));
+    trace->noteDeclaration(diagnostic, value);
+    return trace->poison<FragmentValue>();
+  }
+  auto as = [&](ElementType type) {
+    return cast<RankedTensorType>(value.getType()).clone(trace->typeOf(type));
+  };
+  if (isInteger(from) && isInteger(element)) // the bits are kept anyway
+    return x.to(element, loc);
+  if (isInteger(from))
+    value = convert(*trace, value, signedType(from), {}, loc);
+  ElementType plain = isInteger(element) ? signedType(element) : element;
+  if (plain != from)
+    value = trace->create<arith::BitcastOp>(loc, as(plain), value);
+  return trace->make<FragmentValue>(value ? convert(*trace, value, element, {}, loc) : Value());
+}
+
 FragmentValue abs(const FragmentValue &x, Loc loc) {
   Trace *trace = traceOf(x.ref());
   if (!trace)

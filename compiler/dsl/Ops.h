@@ -85,6 +85,9 @@ FragmentValue pow(const Operand &x, const Operand &y, Accuracy accuracy = Accura
 FragmentValue fma(const Operand &a, const Operand &b, const Operand &c, Loc loc = Loc::current());
 /// `magnitude` with the sign of `sign`, which a zero and a NaN have, too.
 FragmentValue copySign(const Operand &magnitude, const Operand &sign, Loc loc = Loc::current());
+/// The elements of another type that have the bits of `x`, of as many bits: an f32 as i32 or u32, an f64 as
+/// i64, an e4m3 or e5m2 as i8 or u8, and back.
+FragmentValue bitcast(const FragmentValue &x, ElementType element, Loc loc = Loc::current());
 /// The nearest number from `low` to `high`; NaN if one of them is.
 FragmentValue clamp(const FragmentValue &x, const Operand &low, const Operand &high,
                     Loc loc = Loc::current());

@@ -351,8 +351,40 @@ Step evaluateConvert(Task &task, tile::ConvertOp op) {
   });
 }
 
+/// Which zero it is nobody follows, nor which NaN.
+Element bitsOfFloat(FloatType from, const Kind &to, const Element &x) {
+  APFloat number(x.value);
+  bool losesInfo = false;
+  number.convert(from.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+  Element bits = exactInteger(to, number.bitcastToAPInt().getSExtValue());
+  return isExact(x) && x.value != 0 && !std::isnan(x.value) ? bits : unspecified(bits);
+}
+
+Element floatOfBits(FloatType to, const Kind &from, const Element &x) {
+  APInt bits(from.bits, bitsOf(from, x.integer));
+  APFloat number(to.getFloatSemantics(), bits);
+  bool losesInfo = false;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+  Element element = exactFloat(kindOf(to), number.convertToDouble());
+  return isExact(x) ? element : unspecified(element);
+}
+
+Step evaluateBitcast(Task &task, arith::BitcastOp op) {
+  Kind from = kindOf(op.getIn().getType()), to = kindOf(op.getType());
+  auto ofFloat = dyn_cast<FloatType>(getElementTypeOrSelf(op.getIn())),
+       toFloat = dyn_cast<FloatType>(getElementTypeOrSelf(op.getType()));
+  return evaluateEach(task, op, [&](Operands x) {
+    if (!ofFloat)
+      return toFloat ? floatOfBits(toFloat, from, *x[0]) : *x[0];
+    Kind integer = {.bits = from.bits};
+    Element bits = bitsOfFloat(ofFloat, toFloat ? integer : to, *x[0]);
+    return toFloat ? floatOfBits(toFloat, integer, bits) : bits;
+  });
+}
+
 void addConversionRules(Rules &rules) {
   rules.add(evaluateConvert);
+  rules.add(evaluateBitcast);
   add<arith::TruncIOp>(rules, resized);
   add<arith::IndexCastOp>(rules, resized); // a position has 32 bits, with a sign
   addSignExtension<arith::ExtSIOp>(rules);

@@ -88,6 +88,7 @@ namespace tlc::differential {
   X(argument, 25)                                                                                            \
   X(anyOrAll, 25)                                                                                            \
   X(positions, 8)                                                                                            \
+  X(bitcast, 6)                                                                                              \
   X(bits, 14)                                                                                                \
   X(withoutSign, 50)                                                                                         \
   X(broadcast, 25)                                                                                           \

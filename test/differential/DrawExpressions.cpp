@@ -144,6 +144,8 @@ std::optional<Drawn> Generator::drawFull(const Sizes &shape, ElementType element
   std::optional<Drawn> drawn;
   if (!tree.isExact && !isInteger && draw.wants(Feature::function))
     drawn = drawRounded(shape, element, depth);
+  else if (bitsOf(element) == 32 && draw.wants(Feature::bitcast))
+    drawn = drawBits(shape, element, depth);
   else if (isInteger && draw.wants(Feature::bits))
     drawn = drawIntegers(shape, element, depth);
   else if (draw.wants(Feature::where))

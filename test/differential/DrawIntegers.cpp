@@ -77,6 +77,30 @@ Drawn Generator::drawIntegerPartner(const Sizes &shape, ElementType element, int
   return number(element, bitsOf(element) == 8 ? 100 : 1000);
 }
 
+/// The bits of a float, which is no zero (either of them is meant) and no NaN; or a float from 1 to 2 that an
+/// integer's bits choose.
+std::optional<Drawn> Generator::drawBits(const Sizes &shape, ElementType element, int depth) {
+  bool isInteger = tlc::isInteger(element);
+  ElementType from = isInteger ? ElementType::f32 : draw.oneOf({ElementType::i32, ElementType::u32});
+  std::optional<Drawn> x = drawFull(shape, from, depth - 1);
+  if (!x || !x->domain.exact || !x->domain.finite)
+    return std::nullopt;
+  auto constant = [&](double number) {
+    return Expression{.kind = Expression::Kind::number, .type = from, .number = number};
+  };
+  Expression operand = std::move(x->expression);
+  if (isInteger) {
+    operand = applied(Function::abs, from, {std::move(operand)});
+    operand = applied(Function::max, from, {std::move(operand), constant(0.25)});
+  } else {
+    operand = applied(Function::bitAnd, from, {std::move(operand), constant(0x700000)});
+    operand = applied(Function::bitOr, from, {std::move(operand), constant(0x3f800000)});
+  }
+  draw.note(Feature::bitcast);
+  Expression bits = {.kind = Expression::Kind::bitcast, .type = element, .operands = {std::move(operand)}};
+  return Drawn{std::move(bits), isInteger ? wholeRange(element) : Domain{2, -3}};
+}
+
 std::optional<Drawn> Generator::drawIntegers(const Sizes &shape, ElementType element, int depth) {
   std::optional<Drawn> x = drawFull(shape, element, depth - 1);
   if (!x)

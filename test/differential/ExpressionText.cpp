@@ -111,6 +111,8 @@ std::string ExpressionText::value(const Expression &expression) const {
   case Kind::convert:
     return fmt::format("{}.to({}{})", operand(0), toString(expression.type),
                        conversionText(expression.conversion));
+  case Kind::bitcast:
+    return fmt::format("bitcast({}, {})", operand(0), toString(expression.type));
   case Kind::reduce:
     return fmt::format("reduce(Reduction::{}, {}, {})", toString(expression.reduction), operand(0),
                        expression.axis);

@@ -112,6 +112,7 @@ private:
   std::optional<Drawn> drawReduction(const Sizes &shape, ElementType element);
   std::optional<Drawn> drawScan(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> drawIntegers(const Sizes &shape, ElementType element, int depth);
+  std::optional<Drawn> drawBits(const Sizes &shape, ElementType element, int depth);
   Drawn drawIntegerPartner(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> drawPositions(const Sizes &shape, ElementType element);
   std::optional<Drawn> drawRounded(const Sizes &shape, ElementType element, int depth);

@@ -131,6 +131,7 @@ struct Expression {
     positions,  ///< of the elements of a fragment of `shape` along `axis`
     apply,      ///< `function`
     convert,    ///< to `type`, as `conversion` says
+    bitcast,    ///< the bits as `type`
     reduce,     ///< along `axis`
     scan,       ///< along `axis`, in `direction`
     argument,   ///< position of the largest or smallest along `axis`

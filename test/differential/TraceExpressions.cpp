@@ -127,6 +127,8 @@ Value Tracer::value(const Expression &expression) {
     return {isOfTwo(expression.function) ? ofTwo(expression) : ofOne(expression)};
   case Kind::convert:
     return {fragment(expression.operands[0]).to(expression.type, expression.conversion)};
+  case Kind::bitcast:
+    return {bitcast(fragment(expression.operands[0]), expression.type)};
   case Kind::reduce:
     return {reduce(expression.reduction, fragment(expression.operands[0]), expression.axis)};
   case Kind::scan:

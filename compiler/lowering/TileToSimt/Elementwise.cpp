@@ -129,7 +129,7 @@ static LogicalResult lowerElementwise(KernelLowering &k, Operation &op) {
     return op.emitOpError()
            << "expected elements to be converted by 'tile.convert', but got another operation";
   auto isOnlyConverted = [](Type type) { return !isComputed(type); };
-  if (!isa<arith::SelectOp>(op) &&
+  if (!isa<arith::SelectOp, arith::BitcastOp>(op) &&
       (llvm::any_of(op.getOperandTypes(), isOnlyConverted) || isOnlyConverted(op.getResult(0).getType())))
     return op.emitOpError() << "expected numbers that the machine computes with, but got "
                             << getElementTypeOrSelf(op.getOperand(0)) << "; convert them to f32";

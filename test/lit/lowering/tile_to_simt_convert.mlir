@@ -89,3 +89,31 @@ tile.kernel @float4(%E: !tile.global<128xf4E2M1FN> {program.argument = #program.
   tile.return
 }
 }
+
+// -----
+
+#l = #tile.layout<"rank 1 reg(4@0:1) lane(32@0:4) warp()">
+module attributes {program.target = #program.target<"sm_90a">} {
+// The bits of elements are there, also of types that the machine does not compute with.
+// CHECK-LABEL: simt.kernel @bits(
+// CHECK:         arith.bitcast %{{.*}} : vector<4xf32> to vector<4xi32>
+// CHECK:         arith.bitcast %{{.*}} : vector<4xi8> to vector<4xi8>
+// CHECK:         simt.return
+tile.kernel @bits(%X: !tile.global<128xf32> {program.argument = #program.tensor<"X", input, dims[-1], alignment = 16>},
+    %E: !tile.global<128xf8E4M3FN> {program.argument = #program.tensor<"E", input, dims[-1], alignment = 16>},
+    %Y: !tile.global<128xi32> {program.argument = #program.tensor<"Y", output, dims[-1], alignment = 16>},
+    %Z: !tile.global<128xi8> {program.argument = #program.tensor<"Z", output, dims[-1], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {
+  %c0 = arith.constant 0 : index
+  %x = tile.slice %X[%c0] : !tile.global<128xf32> -> !tile.slice<128xf32>
+  %e = tile.slice %E[%c0] : !tile.global<128xf8E4M3FN> -> !tile.slice<128xf8E4M3FN>
+  %y = tile.slice %Y[%c0] : !tile.global<128xi32> -> !tile.slice<128xi32>
+  %z = tile.slice %Z[%c0] : !tile.global<128xi8> -> !tile.slice<128xi8>
+  %v = tile.load %x : !tile.slice<128xf32> -> tensor<128xf32, #l>
+  %w = tile.load %e : !tile.slice<128xf8E4M3FN> -> tensor<128xf8E4M3FN, #l>
+  %0 = arith.bitcast %v : tensor<128xf32, #l> to tensor<128xi32, #l>
+  %1 = arith.bitcast %w : tensor<128xf8E4M3FN, #l> to tensor<128xi8, #l>
+  tile.store %0, %y atom simt : tensor<128xi32, #l>, !tile.slice<128xi32>
+  tile.store %1, %z atom simt : tensor<128xi8, #l>, !tile.slice<128xi8>
+  tile.return
+}
+}

@@ -100,6 +100,10 @@ TEST_CASE("bits are of integers, NaN of floats", "[dsl][errors]") {
           Fragment x = k.fragment(f32, {16, 8});
           Fragment y = reduce(Reduction::bitOr, x, 1);
         }) == "reduce: expected integers because 'bit_or' combines bits, but got 'f32'");
+  CHECK(errorOf([](Scope &k) { bitcast(k.fragment(bf16, {16, 8}), i32); }) ==
+        "expected a type of 16 bits, of whole bytes, for the bits of 16x8 of bf16, but got i32");
+  CHECK(errorOf([](Scope &k) { bitcast(k.fragment(i4, {16, 8}), e2m1); }) ==
+        "expected a type of 4 bits, of whole bytes, for the bits of 16x8 of i4, but got e2m1");
   CHECK(errorOf([](Scope &k) { k.scalar("a", f32).toIndex() + 1; }) ==
         "expected a number of i32 because it becomes a position, but got 'a' f32");
 }

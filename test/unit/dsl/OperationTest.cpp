@@ -177,6 +177,19 @@ TEST_CASE("functions say how accurate they are", "[dsl][unit]") {
   checkOrder(text, {"arith.maximumf", "arith.minimumf"});
 }
 
+TEST_CASE("bits are those of integers with a sign", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global Y = k.output("Y", u32, {16}), Z = k.output("Z", f32, {16}), U = k.output("U", e5m2, {16});
+    Fragment x = k.fragment(f32, {16}, k.scalar("s", f32)), e = k.fragment(e4m3, {16});
+    copy(bitcast(x, u32), Y.tile({0}, {16}));
+    copy(bitcast(bitcast(x, u32) + 1u, f32), Z.tile({0}, {16}));
+    copy(bitcast(e, e5m2), U.tile({0}, {16}));
+  });
+  checkOrder(text, {"arith.bitcast", "tensor<16xf32> to tensor<16xi32>", "tile.convert", "tensor<16xui32>",
+                    "arith.addi", "arith.bitcast", "tensor<16xi32> to tensor<16xf32>", "arith.bitcast",
+                    "tensor<16xf8E4M3FN> to tensor<16xf8E5M2>"});
+}
+
 TEST_CASE("integers have their own arithmetic", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Global Y = k.output("Y", i32, {16});

@@ -167,6 +167,30 @@ TEST_CASE("numbers and positions are computed with in their types", "[evaluator]
   CHECK(exactValues(y) == std::vector<double>{3.5, 3.5, 3.5});
 }
 
+TEST_CASE("the bits of a number that is certain are certain, but for zeros and NaN", "[evaluator][unit]") {
+  constexpr double infinite = std::numeric_limits<double>::infinity(),
+                   none = std::numeric_limits<double>::quiet_NaN();
+  Arguments arguments{
+      {given(f32, {6}, {1, -2, infinite, 0, none, 3}), unwritten(u32, {6}), unwritten(f32, {6})}, {}};
+  Result<Report> report = tryProgram(arguments, [](Scope &k) {
+    Global X = k.input("X", f32, {6}), Y = k.output("Y", u32, {6}), Z = k.output("Z", f32, {6});
+    Fragment x = k.fragment(f32, {6});
+    copy(X.tile({0}, {6}), x);
+    FragmentValue isLast = k.positions({6}, 0).to(f32) - 5;
+    copy(bitcast(where(isLast == 0, exp(x), x), u32), Y.tile({0}, {6}));
+    copy(bitcast(k.positions({6}, 0) + 0x3f800000, f32), Z.tile({0}, {6}));
+  });
+  REQUIRE(report);
+  const std::vector<Element> &y = arguments.tensors[1].elements, &z = arguments.tensors[2].elements;
+  const uint32_t expected[] = {0x3f800000, 0xc0000000, 0x7f800000};
+  for (size_t i = 0; i < y.size(); ++i) {
+    CHECK((y[i].bound == 0) == (i < 3));
+    CHECK((i >= 3 || uint32_t(y[i].integer) == expected[i]));
+    CHECK(z[i].value == 1 + double(i) * 0x1p-23);
+    CHECK(z[i].bound == 0);
+  }
+}
+
 TEST_CASE("a comparison within the bounds is reported, and its choice covers both", "[evaluator][unit]") {
   Arguments arguments{{given(f32, {2}, {0.5, 3}), unwritten(f32, {2})}, {}};
   Result<Report> report = tryProgram(arguments, [](Scope &k) {
