@@ -39,8 +39,19 @@ def backends_of(options):
 def parameters_of(shape, options, alignment):
     """Of our program. Where there are as many queries as keys, both alignments are the same."""
     causal = "none" if not shape.causal else "right" if shape.sq == shape.sk else alignment
-    return {"b": shape.b, "sq": shape.sq, "sk": shape.sk, "h": shape.h, "hkv": shape.hkv, "d": shape.d,
+    return {"b": shape.b, "sq": shape.sq, "sk": shape.sk, "h": shape.h, "hkv": shape.hkv, "d": shape.d, "dv": shape.dv,
             "dtype": options.dtype, "causal": causal}
+
+
+def normal(options, *shapes):
+    """Tensors of numbers with the standard normal distribution, rounded to the type."""
+    return [torch.randn(*shape, device="cuda", dtype=torch.float32).to(DTYPES[options.dtype]) for shape in shapes]
+
+
+def empty_results(q, v, *of_lse):
+    """O and LSE."""
+    return (torch.empty(*q.shape[:-1], v.shape[-1], device="cuda", dtype=q.dtype),
+            torch.empty(*of_lse, device="cuda", dtype=torch.float32))
 
 
 def visible_keys(shape, rows, alignment):
@@ -54,13 +65,12 @@ def visible_keys(shape, rows, alignment):
 def attention_case(library, options, shape):
     """Forward, tensors b x s x h x d. PyTorch aligns causal attention at the left, further peers at the right: ours
     takes turns in both forms where these differ."""
-    dtype, b, sq, sk, h, hkv, d = DTYPES[options.dtype], shape.b, shape.sq, shape.sk, shape.h, shape.hkv, shape.d
-    q, k, v = (torch.randn(b, s, heads, d, device="cuda", dtype=torch.float32).to(dtype)
-               for s, heads in ((sq, h), (sk, hkv), (sk, hkv)))
+    b, sq, sk, h, hkv, d, dv = shape.b, shape.sq, shape.sk, shape.h, shape.hkv, shape.d, shape.dv
+    q, k, v = normal(options, (b, sq, h, d), (b, sk, hkv, d), (b, sk, hkv, dv))
     is_skewed = shape.causal and sq != sk
     launch_of, results = {}, {}
     for alignment in ("right", "left") if is_skewed else ("left",):
-        o, lse = torch.empty_like(q), torch.empty(b, h, sq, device="cuda", dtype=torch.float32)
+        o, lse = empty_results(q, v, b, h, sq)
         parameters = parameters_of(shape, options, alignment)
         launch_of[alignment], others = programs(library, "attention_fwd", parameters, (q, k, v, o, lse), options)
         results[alignment] = o, lse
@@ -97,7 +107,7 @@ def attention_case(library, options, shape):
     identity = {"kernel": "attention_fwd", **({"name": shape.name} if shape.name else {}), **parameters,
                 **dict(options.define), **({"without": {**without, **failing}} if without or failing else {})}
     beside = {name: launch_of["right"] for name in further} if is_skewed else {}
-    return Case(identity, 4 * b * h * shape.pairs("left") * d, launch_of["left"], {**of_pytorch, **further}, check, others,
+    return Case(identity, 2 * b * h * shape.pairs("left") * (d + dv), launch_of["left"], {**of_pytorch, **further}, check, others,
                 beside)
 
 
@@ -106,7 +116,7 @@ def attention_shapes(options, random_shapes, model_shapes):
         return random_shapes(options.random, options.seed)
     if options.models is not None:
         return drawn(model_shapes(), options)
-    return [AttentionShape(b, s, s, h, hkv, options.d, causal)
+    return [AttentionShape(b, s, s, h, hkv, options.d, causal, dv=options.dv)
             for causal in ((False, True) if options.causal is None else (options.causal == "yes",))
             for b, s, h, hkv in options.shape or ATTENTION_SHAPES]
 
@@ -123,6 +133,16 @@ def expected_rows(q, k, v, visible, scale):
     return scores.softmax(-1) @ v.double(), scores.logsumexp(-1)
 
 
+def block_causal_rule(half, block):
+    """Whether a query sees a key, as FlexAttention asks: noisy positions come first, clean ones after."""
+    def sees(batch, head, query, key):
+        same = (query < half) & (key < half) & (query // block == key // block)
+        before = (query < half) & (key >= half) & ((key - half) // block < query // block)
+        clean = (query >= half) & (key >= half) & ((key - half) // block <= (query - half) // block)
+        return same | before | clean
+    return sees
+
+
 BLOCK_CAUSAL_SHAPES = [(1, 8192, 16, 16), (2, 8192, 32, 8), (1, 16384, 16, 16)]
 
 
@@ -130,19 +150,14 @@ def block_causal_case(library, options, b, s, h, hkv, block=32):
     """Noisy and clean halves of a sequence, against FlexAttention, compiled, with its block mask."""
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-    dtype, d, half = DTYPES[options.dtype], options.d, s // 2
-    q, k, v = (torch.randn(b, s, heads, d, device="cuda", dtype=torch.float32).to(dtype) for heads in (h, hkv, hkv))
-    o, lse = torch.empty_like(q), torch.empty(b, h, s, device="cuda", dtype=torch.float32)
+    d, half = options.d, s // 2
+    q, k, v = normal(options, (b, s, h, d), (b, s, hkv, d), (b, s, hkv, d))
+    o, lse = empty_results(q, v, b, h, s)
     parameters = {"b": b, "sq": s, "sk": s, "h": h, "hkv": hkv, "d": d, "dtype": options.dtype,
                   "mask": "block_causal", "block": block}
     ours, others = programs(library, "attention_fwd", parameters, (q, k, v, o, lse), options)
 
-    def sees(batch, head, query, key):
-        same = (query < half) & (key < half) & (query // block == key // block)
-        before = (query < half) & (key >= half) & ((key - half) // block < query // block)
-        clean = (query >= half) & (key >= half) & ((key - half) // block <= (query - half) // block)
-        return same | before | clean
-
+    sees = block_causal_rule(half, block)
     mask = create_block_mask(sees, None, None, s, s, device="cuda", _compile=True)
     compiled = torch.compile(flex_attention)
     heads_first = [tensor.transpose(1, 2).contiguous() for tensor in (q, k, v)]
@@ -177,35 +192,46 @@ def block_causal_cases(library, options):
 VARLEN_SHAPES = [(8, 8192, 16, 16), (8, 8192, 32, 8)]
 
 
+def random_lengths(count, longest):
+    """Lengths from 256 on, and the row where each sequence begins, after the last one, too."""
+    lengths = torch.randint(256, longest + 1, (count,)).tolist()
+    return lengths, torch.tensor([0] + lengths).cumsum(0).to(device="cuda", dtype=torch.int32)
+
+
+def even_length(lengths):
+    """Of as many sequences of one length, with as many pairs in all."""
+    return round(math.sqrt(sum(n * n for n in lengths) / len(lengths)))
+
+
+def varlen_mask(varlen_attn, causal):
+    """Newer versions of PyTorch say it by the window."""
+    has_flag = "is_causal" in inspect.signature(varlen_attn).parameters
+    return {"is_causal": causal} if has_flag else {"window_size": (-1, 0 if causal else -1)}
+
+
 def varlen_case(library, options, b, longest, h, hkv, causal):
     """Packed sequences of random lengths from 256 to `longest`, against PyTorch's varlen_attn, and beside our program of
     as many sequences of one length, with as many pairs in all."""
     from torch.nn.attention.varlen import varlen_attn
 
-    dtype, d = DTYPES[options.dtype], options.d
-    lengths = torch.randint(256, longest + 1, (b,)).tolist()
-    begins = torch.tensor([0] + lengths).cumsum(0).to(device="cuda", dtype=torch.int32)
+    d = options.d
+    lengths, begins = random_lengths(b, longest)
     total = sum(lengths)
-    q, k, v = (torch.randn(total, heads, d, device="cuda", dtype=torch.float32).to(dtype) for heads in (h, hkv, hkv))
-    o, lse = torch.empty_like(q), torch.empty(h, total, device="cuda", dtype=torch.float32)
+    q, k, v = normal(options, (total, h, d), (total, hkv, d), (total, hkv, d))
+    o, lse = empty_results(q, v, h, total)
     parameters = {"varlen": ",".join(map(str, lengths)), "h": h, "hkv": hkv, "d": d, "dtype": options.dtype,
                   "causal": "right" if causal else "none"}
     ours, others = programs(library, "attention_fwd", parameters, (q, k, v, begins, begins, o, lse), options)
-    even = round(math.sqrt(sum(n * n for n in lengths) / b))
-    of_even = [torch.randn(b, even, heads, d, device="cuda", dtype=torch.float32).to(dtype) for heads in (h, hkv, hkv)]
+    even = even_length(lengths)
+    of_even = normal(options, (b, even, h, d), (b, even, hkv, d), (b, even, hkv, d))
     fixed = library.compile("attention_fwd", **{**parameters, "varlen": "none", "b": b, "sq": even, "sk": even,
                                                 **dict(options.define)})
-    others["fixed"] = fixed.bind(*of_even, torch.empty_like(of_even[0]),
-                                 torch.empty(b, h, even, device="cuda", dtype=torch.float32))
+    others["fixed"] = fixed.bind(*of_even, *empty_results(of_even[0], of_even[2], b, h, even))
     # It has as many heads of keys as of queries.
     repeated = [tensor.repeat_interleave(h // hkv, 1) for tensor in (k, v)]
 
-    # Newer versions of PyTorch say it by the window.
-    has_flag = "is_causal" in inspect.signature(varlen_attn).parameters
-    mask = {"is_causal": causal} if has_flag else {"window_size": (-1, 0 if causal else -1)}
-
     def flash():
-        return varlen_attn(q, *repeated, begins, begins, max(lengths), max(lengths), **mask)
+        return varlen_attn(q, *repeated, begins, begins, max(lengths), max(lengths), **varlen_mask(varlen_attn, causal))
 
     def check():
         o.fill_(math.nan)

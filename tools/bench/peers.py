@@ -17,8 +17,8 @@ ours is faster. Exit status 1 if a result is wrong.
     peers.py attention_fwd [--dtype bf16] [--d 128] [--causal yes] [--shape b,s,h,hkv ...]
     peers.py attention_bwd [--dtype bf16] [--d 128] [--causal yes] [--shape b,s,h,hkv ...]
     peers.py attention_fwd_fp8 [--d 128] [--mean 1] [-D sums=fast] [--shape b,s,h,hkv ...]
-    peers.py block_causal [--d 128] [--shape b,s,h,hkv ...]
-    peers.py varlen [--d 128] [--causal yes] [--shape b,longest,h,hkv ...]
+    peers.py block_causal [--d 128] [--shape b,s,h,hkv ...], and block_causal_bwd
+    peers.py varlen [--d 128] [--causal yes] [--shape b,longest,h,hkv ...], and varlen_bwd
     peers.py attention_decode [--dtype bf16] [--d 128] [--shape b,s,h,hkv ...] [-D kv=paged]
 
 gemm, attention_fwd and attention_bwd also take shapes that nobody tuned for, by a seed, or those of models; their peers
@@ -54,7 +54,7 @@ import sys
 import torch
 
 from attention_cases import attention_cases, block_causal_cases, varlen_cases
-from backward_cases import backward_cases
+from backward_cases import backward_cases, block_causal_backward_cases, varlen_backward_cases
 from decode_cases import decode_cases
 from fp8_cases import fp8_cases
 from gemm_cases import gemm_cases
@@ -63,13 +63,16 @@ from measure import DTYPES, measure
 
 # A suite's cases, and what a shape of it consists of.
 ATTENTION = "b,s,h,hkv"
+VARLEN = "b,longest,h,hkv"
 SUITES = {
     "gemm": (gemm_cases, "m,n,k"),
     "attention_fwd": (attention_cases, ATTENTION),
     "attention_bwd": (backward_cases, ATTENTION),
     "attention_fwd_fp8": (fp8_cases, ATTENTION),
     "block_causal": (block_causal_cases, ATTENTION),
-    "varlen": (varlen_cases, "b,longest,h,hkv"),
+    "block_causal_bwd": (block_causal_backward_cases, ATTENTION),
+    "varlen": (varlen_cases, VARLEN),
+    "varlen_bwd": (varlen_backward_cases, VARLEN),
     "attention_decode": (decode_cases, ATTENTION),
 }
 
@@ -136,6 +139,7 @@ def main():
     parser.add_argument("--layout", choices=["tn", "nn"], default="tn")
     parser.add_argument("--out", choices=list(DTYPES), default="bf16")
     parser.add_argument("--d", type=int, default=128, help="length of attention's rows")
+    parser.add_argument("--dv", type=int, default=0, help="length of the rows of V and O (default: as --d)")
     parser.add_argument("--causal", choices=["yes", "no"], help="of attention; left out: both")
     parser.add_argument("--mean", type=float, default=0.0, help="of V, in attention_fwd_fp8")
     parser.add_argument("-D", dest="define", type=parse_definition, action="append", default=[], metavar="name=value",

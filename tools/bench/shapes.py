@@ -31,7 +31,7 @@ class GemmShape:
 
 @dataclass(frozen=True)
 class AttentionShape:
-    """Of Q, b x sq x h x d, and of K and V, b x sk x hkv x d."""
+    """Of Q, b x sq x h x d, of K, b x sk x hkv x d, and of V, whose rows have `dv` elements, d unless given."""
 
     b: int
     sq: int
@@ -41,6 +41,11 @@ class AttentionShape:
     d: int
     causal: bool
     name: str = ""
+    dv: int = 0
+
+    def __post_init__(self):
+        if not self.dv:
+            object.__setattr__(self, "dv", self.d)
 
     def pairs(self, alignment):
         """Queries and keys that they see, of one head. The alignment of causal attention is left, where query i sees
