@@ -186,13 +186,21 @@ private:
     return reach;
   }
 
-  /// Whether origins can differ by 2^32 but for the extent of a box. What is no wider than a tile is taken to
-  /// be counted in tiles, and nobody counts so many.
+  /// By how much a value at least grows from one round to the next: the loop's counter by its step.
+  int64_t growthOf(Value value) {
+    if (!loop || value != loop.getInductionVar())
+      return 1;
+    return std::clamp<int64_t>(getConstantIntValue(loop.getStep()).value_or(1), 1, PositionRange::largest);
+  }
+
+  /// Whether origins can differ by 2^32 but for the extent of a box. What moves them by no more than a tile
+  /// at a time is taken to count tiles, and nobody counts so many.
   bool mayMeetByWrapping(ArrayRef<std::pair<Value, int64_t>> moving, int64_t constant, int64_t extent) {
     constexpr int64_t widestTile = 4096;
     int64_t reach = std::abs(constant) + extent;
     for (auto [value, factor] : moving)
-      reach += reachOf(value, factor).value_or(std::abs(factor) <= widestTile ? 0 : positions);
+      reach +=
+          reachOf(value, factor).value_or(std::abs(factor) * growthOf(value) <= widestTile ? 0 : positions);
     return reach >= positions;
   }
 
@@ -201,9 +209,7 @@ private:
   Range differencesOf(Value value, int64_t factor, int64_t low, int64_t high) {
     if (!loop || value != loop.getInductionVar())
       return multiplesBetween(low, high, factor);
-    int64_t step =
-        std::clamp<int64_t>(getConstantIntValue(loop.getStep()).value_or(1), 1, PositionRange::largest);
-    Range rounds = multiplesBetween(low, high, factor * step);
+    Range rounds = multiplesBetween(low, high, factor * growthOf(value));
     return {std::max<int64_t>(rounds.first, 1), rounds.last};
   }
 

@@ -488,3 +488,47 @@ tile.kernel @wraps(%n: index {program.argument = #program.dimension<"n">},
   }
   tile.return
 }
+
+// -----
+
+// Rounds of 2^26 tiles of 64 rows begin at the same row, whatever their number is.
+// CHECK-LABEL: tile.kernel @far_rounds(
+// CHECK:         scf.for
+// CHECK:           tile.sync
+// CHECK-NEXT:      tile.load
+// CHECK:           tile.sync
+// CHECK-NEXT:      tile.store
+// CHECK:         scf.for
+// CHECK:           tile.sync
+// CHECK-NEXT:      tile.load
+// CHECK:           tile.sync
+// CHECK-NEXT:      tile.store
+#column = #tile.layout<"reg(2@0:1) lane(32@0:2) warp(2@0:64)">
+tile.kernel @far_rounds(%n: index {program.argument = #program.dimension<"n">},
+    %R: !tile.global<1xi32> {program.argument = #program.tensor<"R", input, dims[-1]>},
+    %Y: !tile.global<?xf32> {program.argument = #program.tensor<"Y", inout, dims[0]>}) attributes {launch = #program.launch<warps = 2>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %far = arith.constant 67108864 : index
+  %last = arith.constant 1073741824 : index
+  %r = tile.slice %R[%c0] : !tile.global<1xi32> -> !tile.slice<1xi32>
+  %end = tile.load_index %r[] : !tile.slice<1xi32>
+  scf.for %i = %c0 to %end step %far {
+    %row = arith.muli %i, %c64 : index
+    %next = arith.addi %row, %c1 : index
+    %from = tile.slice %Y[%next] : !tile.global<?xf32> -> !tile.slice<128xf32>
+    %x = tile.load %from : !tile.slice<128xf32> -> tensor<128xf32, #column>
+    %to = tile.slice %Y[%row] : !tile.global<?xf32> -> !tile.slice<128xf32>
+    tile.store %x, %to atom simt : tensor<128xf32, #column>, !tile.slice<128xf32>
+  }
+  scf.for %i = %c0 to %last step %far {
+    %row = arith.muli %i, %c64 : index
+    %next = arith.addi %row, %c1 : index
+    %from = tile.slice %Y[%next] : !tile.global<?xf32> -> !tile.slice<128xf32>
+    %x = tile.load %from : !tile.slice<128xf32> -> tensor<128xf32, #column>
+    %to = tile.slice %Y[%row] : !tile.global<?xf32> -> !tile.slice<128xf32>
+    tile.store %x, %to atom simt : tensor<128xf32, #column>, !tile.slice<128xf32>
+  }
+  tile.return
+}
