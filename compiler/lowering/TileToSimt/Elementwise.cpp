@@ -9,12 +9,6 @@ using namespace tlc;
 using namespace tlc::lowering;
 
 namespace {
-/// Folding leaves constants without a place in the source; then it is that of the first use.
-Location placeOf(arith::ConstantOp op) {
-  bool known = !isa<UnknownLoc>(op.getLoc()) || op->use_empty();
-  return known ? op.getLoc() : op->user_begin()->getLoc();
-}
-
 LogicalResult lowerConstant(KernelLowering &k, arith::ConstantOp op) {
   Type type = k.typeOf(op.getType());
   if (auto dense = dyn_cast<DenseElementsAttr>(op.getValue())) {
@@ -35,11 +29,8 @@ LogicalResult lowerConstant(KernelLowering &k, arith::ConstantOp op) {
     return success();
   }
   if (op.getType().isIndex()) {
-    int64_t value = cast<IntegerAttr>(op.getValue()).getInt();
-    if (value < INT32_MIN || value > INT32_MAX)
-      return emitError(placeOf(op))
-             << "expected an index of 32 bits because positions are on the device, but got " << value;
-    k.set(op, k.b.i32(value));
+    // Positions wrap around at 32 bits, those that were folded, too.
+    k.set(op, k.b.i32(static_cast<int32_t>(cast<IntegerAttr>(op.getValue()).getInt())));
     return success();
   }
   if (isa<FloatType>(op.getType()) && !isComputed(op.getType())) {

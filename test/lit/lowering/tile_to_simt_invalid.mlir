@@ -779,16 +779,6 @@ tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
 
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
-  // expected-error @below {{expected an index of 32 bits because positions are on the device, but got 4294967296}}
-  %v = arith.constant 4294967296 : index
-  tile.return
-}
-}
-
-// -----
-
-module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected an operation of the phase 'planned': tile, scf, or arith and math on numbers and fragments, but got another}}
   %v = llvm.mlir.undef : f32
   tile.return

@@ -44,3 +44,26 @@ tile.kernel @far(%n: index {program.argument = #program.dimension<"n">},
   tile.return
 }
 }
+
+// -----
+
+// Numbers that were folded in 64 bits wrap around as positions do.
+// CHECK-LABEL: simt.kernel @folded(
+// CHECK:         %[[AT:.*]] = arith.muli %{{.*}}, %c3_i32 : i32
+// CHECK:         %[[ROW:.*]] = arith.addi %[[AT]], %{{.*}} : i32
+// CHECK:         arith.cmpi ult, %[[ROW]], %{{.*}} : i32
+#row2 = #tile.layout<"reg(4@0:1) lane(32@0:4) warp(2@0:128)">
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @folded(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", input, dims[0]>},
+    %Y: !tile.global<256xf32> {program.argument = #program.tensor<"Y", output, dims[-1], alignment = 16>}) attributes {launch = #program.launch<warps = 2>} {
+  %c0 = arith.constant 0 : index
+  %large = arith.constant 4294967299 : index
+  %q = arith.muli %n, %large : index
+  %x = tile.slice %X[%q] : !tile.global<?xf32> -> !tile.slice<256xf32>
+  %v = tile.load %x : !tile.slice<256xf32> -> tensor<256xf32, #row2>
+  %y = tile.slice %Y[%c0] : !tile.global<256xf32> -> !tile.slice<256xf32>
+  tile.store %v, %y atom simt : tensor<256xf32, #row2>, !tile.slice<256xf32>
+  tile.return
+}
+}
