@@ -355,9 +355,17 @@ double evaluate(Arithmetic kind, double a, double b) {
   return 0;
 }
 
+/// Quotients of integers are not cut off: both may stand for floats.
+Constant evaluate(Arithmetic kind, const Constant &a, const Constant &b) {
+  bool areIntegers = !a.isFloat() && !b.isFloat() && kind != Arithmetic::divide;
+  std::optional<int64_t> x = a.toInteger(64, true), y = b.toInteger(64, true);
+  std::optional<int64_t> exact = areIntegers && x && y ? evaluate(kind, *x, *y) : std::nullopt;
+  return exact ? Constant(*exact) : Constant(evaluate(kind, a.toDouble(), b.toDouble()));
+}
+
 Scalar binary(Arithmetic kind, const Scalar &a, const Scalar &b, Loc loc) {
   if (a.constant() && b.constant())
-    return evaluate(kind, *a.constant(), *b.constant());
+    return evaluate(kind, *a.constant(), *b.constant()).visit([](auto value) { return Scalar(value); });
   Trace *trace = traceOf(a.ref(), b.ref());
   if (!trace)
     return {};
@@ -415,8 +423,8 @@ Scalar Scalar::to(ElementType element, Conversion how, Loc loc) const {
 }
 
 Index Scalar::toIndex(Loc loc) const {
-  if (known && *known == std::floor(*known) && std::abs(*known) < 0x1p63)
-    return Index(int64_t(*known));
+  if (std::optional<int64_t> integer = known ? known->toInteger(64, true) : std::nullopt)
+    return Index(*integer);
   Trace *trace = traceOf(reference);
   if (!trace)
     return {};

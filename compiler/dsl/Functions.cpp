@@ -4,6 +4,8 @@
 #include "compiler/dsl/Operands.h"
 #include "compiler/dsl/Trace.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 
 namespace tlc::dsl::inline v1 {
@@ -103,10 +105,13 @@ FragmentValue bitcast(const FragmentValue &x, ElementType element, Loc loc) {
   if (!value)
     return trace->poison<FragmentValue>();
   ElementType from = *toElementType(getElementTypeOrSelf(value));
-  if (bitsOf(from) != bitsOf(element) || isPacked(from)) {
-    Diagnostic &diagnostic = trace->error(loc, "expected a type of " + Twine(bitsOf(from)) +
-                                                   " bits, of whole bytes, for the bits of " +
-                                                   trace->describe(value) + ", but got " + toString(element));
+  if (isPacked(from) || bitsOf(from) != bitsOf(element)) {
+    std::string expected = "elements of 8 bits or more for bitcast", got = trace->describe(value);
+    if (!isPacked(from)) {
+      expected = llvm::formatv("a type of {0} bits for bitcast of {1}", bitsOf(from), got);
+      got = toString(element);
+    }
+    Diagnostic &diagnostic = trace->error(loc, "expected " + expected + ", but got " + got);
     trace->noteDeclaration(diagnostic, value);
     return trace->poison<FragmentValue>();
   }

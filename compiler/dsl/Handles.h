@@ -18,6 +18,7 @@
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace tlc::dsl::inline v1 {
@@ -53,6 +54,31 @@ template <class T>
 concept Integer = std::integral<T> && !std::same_as<T, bool>;
 template <class T>
 concept Number = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
+
+/// A C++ number, without rounding.
+class Constant {
+public:
+  template <Number T> Constant(T number) {
+    if constexpr (std::floating_point<T>)
+      value = double(number);
+    else if constexpr (std::unsigned_integral<T>)
+      value = uint64_t(number);
+    else
+      value = int64_t(number);
+  }
+
+  /// Calls it with a double, an int64_t or a uint64_t.
+  decltype(auto) visit(auto &&visitor) const { return std::visit(visitor, value); }
+  bool isFloat() const { return std::holds_alternative<double>(value); }
+  double toDouble() const {
+    return visit([](auto number) { return double(number); });
+  }
+  /// The number, if it is an integer of so many bits.
+  std::optional<int64_t> toInteger(unsigned bits, bool hasSign) const;
+
+private:
+  std::variant<double, int64_t, uint64_t> value;
+};
 
 namespace detail {
 /// A value of a trace. Without a value: poisoned; without a trace: never set.
@@ -182,11 +208,11 @@ private:
 class Scalar : public Handle {
 public:
   Scalar() = default;
-  template <Number T> Scalar(T value) : known(double(value)) {}
+  template <Number T> Scalar(T value) : known(value) {}
   explicit Scalar(detail::Ref ref) : Handle(std::move(ref)) {}
 
   /// The value, where it is a C++ number.
-  std::optional<double> constant() const { return known; }
+  std::optional<Constant> constant() const { return known; }
   Scalar to(ElementType element, Loc loc = Loc::current()) const { return to(element, {}, loc); }
   Scalar to(ElementType element, Conversion how, Loc loc = Loc::current()) const;
   /// A number of i32 as a position.
@@ -210,7 +236,7 @@ public:
   friend Predicate operator!=(At<Scalar> a, At<Scalar> b);
 
 private:
-  std::optional<double> known;
+  std::optional<Constant> known;
 };
 
 /// A tile spread over the registers of the executing threads; never changes.
@@ -283,14 +309,14 @@ public:
   Operand(const FragmentValue &value) : reference(value.ref()) {}
   Operand(const Fragment &variable) : reference(variable.ref()) {}
   Operand(const Scalar &number) : reference(number.ref()), known(number.constant()) {}
-  template <Number T> Operand(T value) : known(double(value)) {}
+  template <Number T> Operand(T value) : known(value) {}
 
   const detail::Ref &ref() const { return reference; }
-  std::optional<double> constant() const { return known; }
+  std::optional<Constant> constant() const { return known; }
 
 private:
   detail::Ref reference;
-  std::optional<double> known;
+  std::optional<Constant> known;
 };
 
 /// A guarded box of a global tensor: reads outside give the fill value (0

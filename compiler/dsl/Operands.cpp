@@ -39,13 +39,13 @@ Value withSign(Trace &trace, Value value, Loc loc) {
 } // namespace
 
 void Operands::add(const Operand &operand) {
-  if (std::optional<double> number = operand.constant()) {
-    entries.push_back({Value(), *number});
+  if (std::optional<Constant> number = operand.constant()) {
+    entries.push_back({Value(), number});
     return;
   }
   Value value = trace.read(operand.ref(), "an operand of " + operation.str(), loc);
   good &= bool(value);
-  entries.push_back({value, 0});
+  entries.push_back({value});
 }
 
 void Operands::addCondition(Value value) {
@@ -142,7 +142,7 @@ bool Operands::complete(Entry &entry) {
   if (entry.value && isa<RankedTensorType>(entry.value.getType())) {
     entry.value = trace.broadcast(entry.value, extents, loc);
   } else {
-    Value number = entry.value ? entry.value : constant(entry.number);
+    Value number = entry.value ? entry.value : constant(*entry.number);
     if (!number)
       return false;
     if (entry.value &&
@@ -154,7 +154,7 @@ bool Operands::complete(Entry &entry) {
 }
 
 /// A C++ number; of a type without a sign as bits of the one with it.
-Value Operands::constant(double number) {
+Value Operands::constant(const Constant &number) {
   if (signOf(element) == Sign::has)
     return trace.number(number, element, loc);
   TypedAttr attr = trace.numberAttr(number, element, loc);

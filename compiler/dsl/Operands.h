@@ -37,13 +37,13 @@ public:
 private:
   struct Entry {
     mlir::Value value; ///< null for a C++ number
-    double number;
+    std::optional<Constant> number = {};
   };
 
   bool meet(mlir::Value value);
   bool checkElement(mlir::Value typed, mlir::Value value);
   bool complete(Entry &entry);
-  mlir::Value constant(double number);
+  mlir::Value constant(const Constant &number);
   bool fail(llvm::StringRef expected, ElementType cure);
 
   Trace &trace;

@@ -12,6 +12,8 @@
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
+#include "llvm/Support/Format.h"
+
 #include <cmath>
 #include <utility>
 
@@ -237,23 +239,43 @@ void Trace::inside(Block *block, llvm::function_ref<void()> body) {
 
 Type Trace::typeOf(ElementType element) { return toMlirType(element, builder.getContext()); }
 
-TypedAttr Trace::numberAttr(double number, Type element, Loc loc) {
+std::optional<int64_t> Constant::toInteger(unsigned bits, bool hasSign) const {
+  return visit([&]<class T>(T value) -> std::optional<int64_t> {
+    if constexpr (std::is_same_v<T, double>) {
+      double limit = std::ldexp(1.0, int(bits) - (hasSign ? 1 : 0));
+      if (value != std::floor(value) || value < (hasSign ? -limit : 0) || value >= limit)
+        return std::nullopt;
+      return hasSign ? int64_t(value) : int64_t(uint64_t(value));
+    } else {
+      bool fits = hasSign ? std::in_range<int64_t>(value) && llvm::isIntN(bits, int64_t(value))
+                          : std::in_range<uint64_t>(value) && llvm::isUIntN(bits, uint64_t(value));
+      return fits ? std::optional(int64_t(value)) : std::nullopt;
+    }
+  });
+}
+
+TypedAttr Trace::numberAttr(const Constant &number, Type element, Loc loc) {
   if (isa<FloatType>(element))
-    return builder.getFloatAttr(element, number);
+    return builder.getFloatAttr(element, number.toDouble());
   unsigned bits = element.getIntOrFloatBitWidth();
   bool hasSign = !element.isUnsignedInteger();
-  double limit = std::ldexp(1.0, int(bits) - (hasSign ? 1 : 0));
-  if (number == std::floor(number) && number >= (hasSign ? -limit : 0) && number < limit)
-    return builder.getIntegerAttr(builder.getIntegerType(bits), int64_t(number));
+  if (std::optional<int64_t> integer = number.toInteger(bits, hasSign))
+    return builder.getIntegerAttr(builder.getIntegerType(bits), *integer);
   std::string text;
   llvm::raw_string_ostream(text) << "expected a whole number of " << bits << " bits"
                                  << (hasSign ? "" : " without a sign") << " because the element type is "
-                                 << textOf(element) << ", but got " << number;
+                                 << textOf(element) << ", but got ";
+  number.visit([&]<class T>(T value) {
+    if constexpr (std::is_same_v<T, double>)
+      llvm::raw_string_ostream(text) << llvm::format("%g", value);
+    else
+      text += std::to_string(value);
+  });
   error(loc, text);
   return {};
 }
 
-Value Trace::number(double number, Type element, Loc loc) {
+Value Trace::number(const Constant &number, Type element, Loc loc) {
   TypedAttr attr = numberAttr(number, element, loc);
   if (!attr)
     return {};

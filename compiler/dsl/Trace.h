@@ -104,8 +104,8 @@ public:
 
   mlir::Type typeOf(ElementType element);
   /// A number as an attribute of that element type, or null with an error.
-  mlir::TypedAttr numberAttr(double number, mlir::Type element, Loc loc);
-  mlir::Value number(double number, mlir::Type element, Loc loc);
+  mlir::TypedAttr numberAttr(const Constant &number, mlir::Type element, Loc loc);
+  mlir::Value number(const Constant &number, mlir::Type element, Loc loc);
   mlir::Value index(int64_t value, Loc loc);
   /// A fragment of that type with the number everywhere, or null.
   mlir::Value filled(const Scalar &number, mlir::RankedTensorType type, Loc loc);

@@ -6,6 +6,8 @@
 #include "test/programs/ProgramRun.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
+#include <numeric>
 
 using namespace tlc;
 using namespace tlc::dsl;
@@ -86,4 +88,25 @@ TEST_CASE("floats of 64 bits have the bits of integers", "[bitcast]") {
   Memory y = bitsOf(x, i64);
   CHECK(y.values == std::vector<double>{0x3ffp52, double(int64_t(0xcull << 60)), 0x3fep52,
                                         double(std::numeric_limits<int64_t>::min()), 0x1p52});
+}
+
+TEST_CASE("integers of 64 bits of the source are exact", "[bitcast]") {
+  constexpr int64_t odd = (int64_t(1) << 53) + 1, all = std::numeric_limits<int64_t>::max();
+  Artifact artifact = compiled(Program::trace("exact", [&](Scope &k) {
+    Index n = k.dim("n");
+    Global X = k.input("X", i64, {n}), Y = k.output("Y", i64, {n}), Z = k.output("Z", i64, {n});
+    auto [i] = k.grid(ceilDiv(n, 128));
+    Fragment x = k.fragment(i64, {128});
+    copy(X.tile({i * 128}, {128}), x);
+    copy(x + odd - (odd - 1), Y.tile({i * 128}, {128}));
+    copy((x + std::numeric_limits<int64_t>::min()) & all, Z.tile({i * 128}, {128}));
+  }));
+  std::vector<double> numbers(130);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  Memory x = of(i64, numbers), y = Memory::filled(i64, x.shape, -1), z = Memory::filled(i64, x.shape, -1);
+  run(artifact, {&x, &y, &z});
+  CHECK(z.values == numbers);
+  for (double &number : numbers)
+    ++number;
+  CHECK(y.values == numbers);
 }
