@@ -150,7 +150,8 @@ std::string tile::inUsersWords(MLIRContext *context, StringRef message) {
     if (!message.consume_front("'"))
       break;
     auto [operation, rest] = message.split('\'');
-    text += callOf(operation);
+    bool isOperation = RegisteredOperationName::lookup(operation, context).has_value();
+    text += isOperation ? callOf(operation) : ("'" + operation + "'").str();
     message = rest;
     if (message.consume_front(" op "))
       text += ": ";

@@ -57,6 +57,8 @@ std::optional<Layout> layOut(ElementType element, std::span<const int64_t> shape
     if (axis + 1 == shape.size())
       pitch += placement.rowPadding;
   }
+  if (layout.count == 0)
+    elements = placement.offset + guardElements;
   std::optional<int64_t> bytes = checkedBytesOf(element, elements);
   if (!bytes)
     return std::nullopt;

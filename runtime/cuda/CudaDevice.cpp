@@ -290,8 +290,13 @@ Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, size_t variant,
   for (const PlannedTensorMap &map : planned.tensorMaps) {
     const TensorArgument &argument = program.artifact().tensors[map.tensor];
     TensorMapValues values = map.values;
-    if (!values.address)
+    if (!values.address) {
       values.address = emptyTensor(argument.access);
+      // What an earlier launch stored to it is not read.
+      if (argument.access != Access::input)
+        if (Result<void> cleared = enqueue(ZeroFill{values.address, emptyTensorBytes}, stream); !cleared)
+          return cleared;
+    }
     if (CUresult status = tensorMaps.encode(cuda->driver, values, &planned.parameters[map.offset]);
         status != CUDA_SUCCESS)
       return cuda->error(status,

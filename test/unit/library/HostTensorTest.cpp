@@ -91,6 +91,9 @@ TEST_CASE("a tensor without elements is fine", "[library][tensor]") {
   CHECK(tensor.values().empty());
   CHECK_FALSE(tensor.findUnwritten());
   CHECK_FALSE(tensor.findStrayWrite());
+  Result<int64_t> bytes = HostTensor::bytesOf("A", ElementType::bf16, std::vector<int64_t>{2147483647, 0});
+  REQUIRE(bytes);
+  CHECK(*bytes < 1024);
 }
 
 TEST_CASE("tensors that are larger than memory together are an error", "[library][tensor]") {
