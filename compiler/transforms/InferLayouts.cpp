@@ -87,25 +87,57 @@ void setTypes(const LayoutConstraints &constraints, const LayoutSolution &soluti
   }
 }
 
+/// Whether it is a product in flight whose left factor is that value, in registers.
+bool hasLeftFactor(Operation *op, Value value) {
+  auto product = dyn_cast<InFlightOpInterface>(op);
+  return product && completionOf(op) == Completion::productGroup && factorInRegisters(product) == value;
+}
+
 /// Where a conversion for the use stands: before its operation. A product may read its left factor until a
-/// later iteration, so that what is made before a loop is converted there, too.
+/// later iteration, so that what is made before a loop is converted there, too; and nothing may read its
+/// registers meanwhile, so that a factor of several products is converted before the first of them.
 Operation *placeBefore(const OpOperand &use) {
   Operation *place = use.getOwner();
-  auto product = dyn_cast<InFlightOpInterface>(place);
-  if (!product || completionOf(place) != Completion::productGroup || factorInRegisters(product) != use.get())
+  Value factor = use.get();
+  if (!hasLeftFactor(place, factor))
     return place;
   for (Operation *at = place->getParentOp(); !isa<RoleOp, KernelOp>(at); at = at->getParentOp())
-    if (auto loop = dyn_cast<scf::ForOp>(at); loop && loop.isDefinedOutsideOfLoop(use.get()))
+    if (auto loop = dyn_cast<scf::ForOp>(at); loop && loop.isDefinedOutsideOfLoop(factor))
       place = loop;
+  for (Operation *user : factor.getUsers()) {
+    auto isProduct = [&](Operation *op) { return hasLeftFactor(op, user->getResult(0)); };
+    bool isFactor = hasLeftFactor(user, factor) ||
+                    (isa<ConvertLayoutOp>(user) && llvm::any_of(user->getUsers(), isProduct));
+    Operation *earlier = isFactor ? place->getBlock()->findAncestorOpInBlock(*user) : nullptr;
+    if (earlier && earlier->isBeforeInBlock(place))
+      place = earlier;
+  }
   return place;
+}
+
+/// What an earlier product has had its left factor converted to, if that is also this one's; null otherwise.
+Value knownConversion(const OpOperand &use, RankedTensorType to) {
+  if (!hasLeftFactor(use.getOwner(), use.get()))
+    return {};
+  for (Operation *user : use.get().getUsers()) {
+    Operation *place =
+        isa<ConvertLayoutOp>(user) ? user->getBlock()->findAncestorOpInBlock(*use.getOwner()) : nullptr;
+    if (place && user->isBeforeInBlock(place) && user->getResult(0).getType() == to)
+      return user->getResult(0);
+  }
+  return {};
 }
 
 void insertConversion(const LayoutConversion &conversion, const LayoutConstraints &constraints) {
   const ConstraintSite &site = constraints.sites[conversion.constraint];
   if (site.use) {
-    OpBuilder builder(placeBefore(*site.use));
     Value value = site.use->get();
     auto to = withLayout(value.getType(), conversion.to);
+    if (Value known = knownConversion(*site.use, to)) {
+      site.use->set(known);
+      return;
+    }
+    OpBuilder builder(placeBefore(*site.use));
     site.use->set(ConvertLayoutOp::create(builder, site.use->getOwner()->getLoc(), to, value, Value()));
     return;
   }

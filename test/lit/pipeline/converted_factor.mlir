@@ -1,10 +1,11 @@
 // RUN: %tlc compile %s --emit laid-out | FileCheck %s
 
 // The left factor comes from memory before the loop, in the layout that the stores in deeper loops want. The loop keeps a product in flight
-// when an iteration ends: the factor is converted before the loop, not while that product reads the registers.
+// when an iteration ends: the factor is converted before the first product, not while that one has the registers.
 // CHECK:     %[[LOADED:.*]] = tile.load
-// CHECK:     tile.gemm_async
 // CHECK:     %[[FACTOR:.*]] = tile.convert_layout %[[LOADED]]
+// CHECK-NOT: tile.convert_layout %[[LOADED]]
+// CHECK:     tile.gemm_async
 // CHECK:     scf.for
 // CHECK-NOT:   tile.convert_layout
 // CHECK:       tile.gemm_async %[[FACTOR]]

@@ -222,6 +222,34 @@ tile.kernel @conversion(%n: index {program.argument = #program.dimension<"n">}) 
 
 // -----
 
+// A left factor of two products in different layouts is converted before the first of them, which has its registers
+// while the second begins.
+// CHECK-LABEL: tile.kernel @shared_factor(
+// CHECK:         %[[H:.*]] = tile.convert %
+// CHECK:         tile.convert_layout %[[H]]
+// CHECK:         tile.gemm_async
+// CHECK-NOT:     tile.convert_layout
+// CHECK:         tile.gemm_async
+// CHECK-NOT:     tile.convert_layout
+tile.kernel @shared_factor(%X: !tile.global<128x32xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8>} {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %b = tile.alloc_shared "b" : !tile.shared<32x32xf8E4M3FN>
+  %across = tile.transpose %b : !tile.shared<32x32xf8E4M3FN> -> !tile.shared<32x32xf8E4M3FN, transposed>
+  %zero = tile.splat %f0 : f32 -> tensor<128x32xf32>
+  %from = tile.slice %X[%c0, %c0] : !tile.global<128x32xf32> -> !tile.slice<128x32xf32>
+  %x = tile.load %from : !tile.slice<128x32xf32> -> tensor<128x32xf32>
+  %h = tile.convert %x saturate : tensor<128x32xf32> to tensor<128x32xf8E4M3FN>
+  %rows = tile.gemm_async %h, %across, %zero atom wgmma : tensor<128x32xf8E4M3FN>, !tile.shared<32x32xf8E4M3FN, transposed>, tensor<128x32xf32>
+  // expected-remark @below {{[layout-conversion] 'to' (128x32, 8 bits) is converted at operand A of wgmma, which takes a round trip through shared memory: it comes in the layout of operand A of wgmma, but the layout of operand A of wgmma is needed}}
+  %columns = tile.gemm_async %h, %across, %zero policy full_col atom wgmma : tensor<128x32xf8E4M3FN>, !tile.shared<32x32xf8E4M3FN, transposed>, tensor<128x32xf32>
+  %r = tile.gemm_wait %rows pending(1) : tensor<128x32xf32>
+  %c = tile.gemm_wait %columns pending(0) : tensor<128x32xf32>
+  tile.return
+}
+
+// -----
+
 // A mask in two layouts is converted without a remark: it is soon made twice instead (tile-fold-relayouts).
 // CHECK-LABEL: tile.kernel @cheap_conversion(
 // CHECK:       arith.cmpi
