@@ -5,6 +5,8 @@
 /// between statements, and a copy of accumulators inside of a batch would be wrong. The hardware writes them
 /// until the wait, which the data flow does not say: what ordinary code reads passes through the wait.
 /// Registers that only travel from product to product do not: a copy while they are in flight would be wrong.
+/// A wait for products right before it becomes part of their statement, so that there is no such copy where
+/// they meet others at the end of a branch.
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
 #include "dialects/program/Elements.h"
 #include "mlir/IR/Matchers.h"
@@ -140,6 +142,31 @@ SmallVector<Value> factorsFreedBy(WgmmaWaitOp wait) {
   return factors.takeVector();
 }
 
+/// The wait for products that follows their commit with nothing in between; null if there is none.
+WgmmaWaitOp waitAfter(WgmmaCommitOp commit) {
+  Operation *next = commit->getNextNode();
+  while (next && isRegrouping(next))
+    next = next->getNextNode();
+  return dyn_cast_or_null<WgmmaWaitOp>(next);
+}
+
+/// Whether the wait completes all products, right after they were started.
+bool mayJoinBatch(WgmmaWaitOp wait) {
+  Operation *before = wait->getPrevNode();
+  while (before && isRegrouping(before))
+    before = before->getPrevNode();
+  return wait.getPending() == 0 && isa_and_present<WgmmaCommitOp>(before);
+}
+
+void writeWait(OpBuilder &builder, WgmmaWaitOp wait, MutableArrayRef<Value> tied, ArrayRef<Value> factors) {
+  if (tied.empty() && factors.empty())
+    NVVM::WgmmaWaitGroupSyncOp::create(builder, wait.getLoc(), wait.getPending());
+  else
+    tie(builder, wait.getLoc(), llvm::formatv("wgmma.wait_group.sync.aligned {0};", wait.getPending()).str(),
+        tied, factors);
+}
+
+/// A wait that stays joins the batch before it.
 void lowerWait(WgmmaWaitOp wait, ArrayRef<Value> factors) {
   OpBuilder builder(wait);
   SmallVector<OpResult> read;
@@ -149,25 +176,25 @@ void lowerWait(WgmmaWaitOp wait, ArrayRef<Value> factors) {
     else
       result.replaceAllUsesWith(wait.getValues()[result.getResultNumber()]);
   }
-  if (read.empty() && factors.empty()) {
-    NVVM::WgmmaWaitGroupSyncOp::create(builder, wait.getLoc(), wait.getPending());
-  } else {
-    SmallVector<Value> tied;
-    for (OpResult result : read)
-      tied.push_back(wait.getValues()[result.getResultNumber()]);
-    tie(builder, wait.getLoc(), llvm::formatv("wgmma.wait_group.sync.aligned {0};", wait.getPending()).str(),
-        tied, factors);
-    for (auto [before, after] : llvm::zip_equal(read, tied))
-      before.replaceAllUsesWith(after);
-  }
+  if (read.empty() && mayJoinBatch(wait))
+    return;
+  SmallVector<Value> tied;
+  for (OpResult result : read)
+    tied.push_back(wait.getValues()[result.getResultNumber()]);
+  writeWait(builder, wait, tied, factors);
+  for (auto [before, after] : llvm::zip_equal(read, tied))
+    before.replaceAllUsesWith(after);
   wait.erase();
 }
 
-/// Products that one statement starts, with the fence before and the commit after them if there are such.
+/// Products that one statement starts, with the fence before, the commit after and the wait after that if
+/// there are such.
 struct Batch {
   WgmmaFenceOp fence;
   SmallVector<WgmmaOp> products;
   WgmmaCommitOp commit;
+  WgmmaWaitOp wait;
+  SmallVector<Value> freed; ///< factors in registers that stay up to the wait
 };
 
 /// Whether the operation may stand before the products of the batch.
@@ -188,7 +215,8 @@ bool mayJoin(WgmmaOp product, const Batch &batch) {
   });
 }
 
-SmallVector<Batch> batchesOf(KernelOp kernel) {
+SmallVector<Batch> batchesOf(KernelOp kernel,
+                             const llvm::DenseMap<Operation *, SmallVector<Value>> &freedBy) {
   SmallVector<Batch> batches;
   kernel.walk([&](Block *block) {
     Batch batch;
@@ -207,6 +235,8 @@ SmallVector<Batch> batchesOf(KernelOp kernel) {
         batch.products.push_back(product);
       } else if (auto commit = dyn_cast<WgmmaCommitOp>(op)) {
         batch.commit = commit;
+        if ((batch.wait = waitAfter(commit)))
+          batch.freed = freedBy.lookup(batch.wait);
         close();
       } else if (!mayComeBefore(&op, batch)) {
         close();
@@ -231,6 +261,11 @@ public:
       text += textOf(product);
     if (batch.commit)
       text += "wgmma.commit_group.sync.aligned;";
+    if (batch.wait)
+      text += "\n\twgmma.wait_group.sync.aligned 0;";
+    for (Value factor : batch.freed)
+      for (Value word : unpack(builder, loc, factor))
+        numberOf(word, "r");
     SmallVector<Value> results = inlineAssembly(builder, loc, text, outputs + ties + inputs + "~{memory}",
                                                 SmallVector<Type>(registers, builder.getF32Type()), operands);
     for (auto [sums, first] : firstRegister)
@@ -243,6 +278,8 @@ public:
       batch.fence.erase();
     if (batch.commit)
       batch.commit.erase();
+    if (batch.wait)
+      batch.wait.erase();
   }
 
 private:
@@ -369,6 +406,11 @@ void lowerBatch(Batch &batch) {
     NVVM::WgmmaGroupSyncAlignedOp::create(builder, batch.commit.getLoc());
     batch.commit.erase();
   }
+  if (batch.wait) {
+    OpBuilder builder(batch.wait);
+    writeWait(builder, batch.wait, {}, batch.freed);
+    batch.wait.erase();
+  }
 }
 
 } // namespace
@@ -376,10 +418,14 @@ void lowerBatch(Batch &batch) {
 void tlc::simt::lowerWgmma(KernelOp kernel) {
   fixInvariantFactors(kernel);
   // Waits before products: they look at the operations around them.
-  SmallVector<std::pair<WgmmaWaitOp, SmallVector<Value>>> waits; // each looks at those before it
-  kernel.walk([&](WgmmaWaitOp wait) { waits.emplace_back(wait, factorsFreedBy(wait)); });
-  for (auto &[wait, factors] : waits)
-    lowerWait(wait, factors);
-  for (Batch &batch : batchesOf(kernel))
+  SmallVector<WgmmaWaitOp> waits;
+  llvm::DenseMap<Operation *, SmallVector<Value>> freedBy; // each looks at those before it
+  kernel.walk([&](WgmmaWaitOp wait) {
+    waits.push_back(wait);
+    freedBy[wait] = factorsFreedBy(wait);
+  });
+  for (WgmmaWaitOp wait : waits)
+    lowerWait(wait, freedBy[wait]);
+  for (Batch &batch : batchesOf(kernel, freedBy))
     lowerBatch(batch);
 }

@@ -4,6 +4,37 @@
 // them until the wait, and what the thread reads passes through that; registers in flight do not.
 module attributes {program.target = #program.target<"sm_90a">} {
 
+// Sums that only meet others at the end of a branch on their way to the next product: they are complete when the statement
+// ends, so that LLVM may copy them there. A factor in registers stays up to the wait, as it does in the statement.
+// CHECK-LABEL: llvm.func @sequential(
+simt.kernel @sequential(%a: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
+                        %n: i32 {program.parameter = #program.parameter<dimension, 0>})
+    attributes {launch = #program.launch<warps = 4>,
+      schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
+      schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %last = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (vector<4xf32>) : i32 {
+    %is = arith.cmpi ne, %i, %c0 : i32
+    %next = scf.if %is -> (vector<4xf32>) {
+      simt.wgmma_fence
+      // CHECK: "wgmma.fence.sync.aligned;{{.*}}wgmma.commit_group.sync.aligned;\0A\09wgmma.wait_group.sync.aligned 0;", "=&f,=&f,=&f,=&f,0,1,2,3,l,~{memory}"
+      // CHECK-NOT: wgmma.wait
+      %sum = simt.wgmma %acc, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+      simt.wgmma_commit
+      %low = vector.extract_strided_slice %sum {offsets = [0], sizes = [2], strides = [1]} : vector<4xf32> to vector<2xf32>
+      %same = vector.insert_strided_slice %low, %sum {offsets = [0], strides = [1]} : vector<2xf32> into vector<4xf32>
+      %done = simt.wgmma_wait 0 for %same : vector<4xf32>
+      scf.yield %done : vector<4xf32>
+    } else {
+      scf.yield %acc : vector<4xf32>
+    }
+    scf.yield %next : vector<4xf32>
+  }
+  simt.return
+}
+
 // CHECK-LABEL: llvm.func @in_flight(
 simt.kernel @in_flight(%a: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
                        %n: i32 {program.parameter = #program.parameter<dimension, 0>},
