@@ -26,6 +26,7 @@ constexpr double tileOverhead = 2000;   // cycles from a tile's first copy to it
 constexpr double launchOverhead = 3000; // of a second launch, in cycles
 constexpr double repackingShare = 0.62; // of the memory's rate, where operands are copied element by element
 constexpr double repackingMargin = 1.2; // what repacking small operands takes longer than that
+constexpr double repackingGain = 1.4;   // that repacking must have: this model flatters it by as much
 constexpr double unalignedBytesPerCycle =
     5.2;                           // that the threads of a multiprocessor copy, element by element
 constexpr double chipWeight = 0.1; // of time on the chip where memory is what takes longest
@@ -133,7 +134,8 @@ GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, 
             GemmConfig config = best;
             std::tie(config.bm, config.bn, config.split) = std::tuple(bm, bn, split);
             std::tie(config.rowsOfA, config.rowsOfB) = std::tuple(rowsOfA, rowsOfB);
-            double cycles = problem.cycles(config);
+            bool isRepacked = rowsOfA == GemmRows::repacked || rowsOfB == GemmRows::repacked;
+            double cycles = problem.cycles(config) * (isRepacked ? repackingGain : 1);
             if (cycles >= shortest)
               continue;
             shortest = cycles;
