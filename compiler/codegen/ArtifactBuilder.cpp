@@ -235,6 +235,8 @@ FailureOr<Artifact> tlc::describeProgram(ModuleOp module, StringRef name) {
       Dimension dimension{attribute.getName().str(), attribute.getMultipleOf(), std::nullopt};
       if (attribute.getFixed() >= 0)
         dimension.fixed = attribute.getFixed();
+      if (attribute.getComputed())
+        dimension.computed = attribute.getComputed().getExpr();
       artifact.dimensions.push_back(std::move(dimension));
     } else if (auto attribute = dyn_cast<ScalarAttr>(schema.entry(number))) {
       std::optional<ElementType> element = toElementType(schema.type(number));

@@ -2,9 +2,12 @@
 /// \file
 /// Arguments of a program: dimensions, tensors, numbers, workspaces.
 #include "compiler/dsl/Trace.h"
+#include "dialects/tile/HostExpressions.h"
 #include "dialects/tile/Names.h"
 #include "runtime/artifact/Artifact.h"
 #include "runtime/support/Excerpt.h"
+
+#include <numeric>
 
 using namespace mlir;
 
@@ -45,6 +48,10 @@ bool Trace::claimName(StringRef what, StringRef name, Loc loc) {
 BlockArgument Trace::addArgument(StringRef name, Type type, Attribute argument, Loc loc) {
   if (!checkCurrent(loc) || !argument || !claimName("an argument", name, loc))
     return {};
+  return addClaimedArgument(name, type, argument, loc);
+}
+
+BlockArgument Trace::addClaimedArgument(StringRef name, Type type, Attribute argument, Loc loc) {
   if (!launches.empty()) {
     error(loc, "expected argument '" + excerpt(name) +
                    "' before the first launch because all launches have the same arguments");
@@ -61,6 +68,19 @@ program::DimensionAttr Trace::dimensionOf(Value value) {
   if (!argument || argument.getOwner() != &outer.getBody().front())
     return {};
   return dyn_cast<program::DimensionAttr>(arguments[argument.getArgNumber()]);
+}
+
+program::DimensionAttr Trace::dimension(int64_t number) {
+  auto dimensions = llvm::make_filter_range(arguments, llvm::IsaPred<program::DimensionAttr>);
+  return cast<program::DimensionAttr>(*std::next(dimensions.begin(), number));
+}
+
+BlockArgument Trace::computedDimension(program::HostExprAttr computed) {
+  for (auto [number, attribute] : llvm::enumerate(arguments))
+    if (auto dimension = dyn_cast<program::DimensionAttr>(attribute);
+        dimension && dimension.getComputed() == computed)
+      return outer.getBody().front().getArgument(unsigned(number));
+  return {};
 }
 
 program::TensorAttr Trace::tensorOf(Value value) {
@@ -99,7 +119,8 @@ Index Scope::dim(std::string_view name, DimensionFacts facts, Loc loc) {
     return trace->poison<Index>();
   }
   Builder &builder = trace->builder;
-  auto attr = program::DimensionAttr::get(builder.getContext(), text, facts.multipleOf, fixed.value_or(-1));
+  auto attr = program::DimensionAttr::get(builder.getContext(), text, facts.multipleOf, fixed.value_or(-1),
+                                          program::HostExprAttr());
   BlockArgument argument = trace->addArgument(text, builder.getIndexType(), attr, loc);
   if (argument && fixed)
     return *fixed;
@@ -123,6 +144,66 @@ Scalar Scope::scalar(std::string_view name, ElementType element, Loc loc) {
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// What a position that the host computes is a multiple of, known from its dimensions.
+int64_t divisorOf(Trace &trace, const HostExpr &expr) {
+  SmallVector<int64_t> pending;
+  for (const HostExpr::Step &step : expr.steps) {
+    if (step.op == HostExpr::Op::constant || step.op == HostExpr::Op::dimension) {
+      pending.push_back(step.op == HostExpr::Op::constant ? std::abs(step.operand)
+                                                          : trace.dimension(step.operand).getMultipleOf());
+      continue;
+    }
+    int64_t right = pending.pop_back_val(), left = pending.pop_back_val(), product = 1;
+    switch (step.op) {
+    case HostExpr::Op::multiply:
+      pending.push_back(__builtin_mul_overflow(left, right, &product) ? std::max(left, right) : product);
+      break;
+    case HostExpr::Op::add:
+    case HostExpr::Op::subtract:
+    case HostExpr::Op::remainder:
+    case HostExpr::Op::min:
+    case HostExpr::Op::max:
+      pending.push_back(std::gcd(left, right));
+      break;
+    default:
+      pending.push_back(1);
+    }
+  }
+  return std::clamp<int64_t>(pending.back(), 1, maxExtent);
+}
+
+/// The argument that is the extent of an axis: a dimension, or one that the host computes from dimensions.
+BlockArgument extentArgument(Trace &trace, StringRef tensor, size_t axis, Value extent, Loc loc) {
+  if (trace.dimensionOf(extent))
+    return cast<BlockArgument>(extent);
+  auto fail = [&](StringRef what, Value culprit) -> BlockArgument {
+    Diagnostic &diagnostic = trace.error(
+        loc, "expected the extents of tensor '" + excerpt(tensor) +
+                 "' to be dimensions, constants or computed from these by integer arithmetic because "
+                 "the launcher compares them with the actual shape, but axis " +
+                 Twine(axis) + " " + what);
+    if (culprit)
+      diagnostic.notes.push_back({positionOf(culprit.getLoc()), "here"});
+    return {};
+  };
+  auto computed = tile::hostExpressionOf(extent);
+  if (const auto *problem = std::get_if<tile::NoHostExpression>(&computed))
+    return problem->culprit ? fail("is computed from another value", problem->culprit)
+                            : fail(("takes more than " + Twine(tile::maxHostTerms) + " terms").str(), extent);
+  const HostExpr &expr = std::get<HostExpr>(computed);
+  if (llvm::is_contained(llvm::map_range(expr.steps, [](const HostExpr::Step &step) { return step.op; }),
+                         HostExpr::Op::multiprocessors))
+    return fail("depends on the number of multiprocessors", extent);
+  MLIRContext *context = trace.builder.getContext();
+  auto attr = program::HostExprAttr::get(context, expr);
+  if (BlockArgument known = trace.computedDimension(attr))
+    return known;
+  std::string name = (tensor + "." + Twine(axis)).str();
+  return trace.addClaimedArgument(
+      name, trace.builder.getIndexType(),
+      program::DimensionAttr::get(context, name, divisorOf(trace, expr), -1, attr), loc);
+}
+
 struct TensorDeclaration {
   StringRef name;
   ElementType element;
@@ -159,17 +240,11 @@ Global declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
     Value value = trace.use(extent.ref(), ("the extent of axis " + Twine(axis) + " of " + what).str(), loc);
     if (!value)
       return trace.poison<Global>();
-    if (!trace.dimensionOf(value)) {
-      Diagnostic &diagnostic = trace.error(
-          loc, "expected the extents of " + what +
-                   " to be dimensions or constants because the launcher compares them with the actual "
-                   "shape, but axis " +
-                   Twine(axis) + " is computed");
-      diagnostic.notes.push_back({positionOf(value.getLoc()), "computed here"});
+    BlockArgument argument = extentArgument(trace, tensor.name, axis, value, loc);
+    if (!argument)
       return trace.poison<Global>();
-    }
     extents.push_back(ShapedType::kDynamic);
-    dimensions.push_back(cast<BlockArgument>(value).getArgNumber());
+    dimensions.push_back(argument.getArgNumber());
   }
   if (!trace.checkPacking(what, extents, trace.typeOf(tensor.element), loc))
     return trace.poison<Global>();

@@ -127,8 +127,15 @@ public:
 
   /// Null if the name is taken or no name, or it is too late.
   mlir::BlockArgument addArgument(llvm::StringRef name, mlir::Type type, mlir::Attribute argument, Loc loc);
+  /// Of a name that a user cannot give.
+  mlir::BlockArgument addClaimedArgument(llvm::StringRef name, mlir::Type type, mlir::Attribute argument,
+                                         Loc loc);
   /// The dimension attribute of an argument, or null.
   program::DimensionAttr dimensionOf(mlir::Value value);
+  /// Number `number` of them.
+  program::DimensionAttr dimension(int64_t number);
+  /// The one that the host computes so; null if there is none.
+  mlir::BlockArgument computedDimension(program::HostExprAttr computed);
   /// The tensor attribute of an argument of the current kernel, or null.
   program::TensorAttr tensorOf(mlir::Value value);
   std::optional<int64_t> fixedValue(llvm::StringRef dimension);

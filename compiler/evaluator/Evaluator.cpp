@@ -6,6 +6,7 @@
 #include "compiler/evaluator/Machine.h"
 #include "dialects/program/Program.h"
 #include "dialects/tile/Shapes.h"
+#include "runtime/artifact/Artifact.h"
 
 using namespace mlir;
 
@@ -48,6 +49,8 @@ public:
     for (unsigned i = 0; i < count; ++i)
       if (Result<void> bound = bindGiven(i); !bound)
         return bound;
+    if (Result<void> computed = computeDimensions(); !computed)
+      return computed;
     for (unsigned i = 0; i < count; ++i)
       if (Result<void> bound = bindMade(i); !bound)
         return bound;
@@ -55,6 +58,27 @@ public:
   }
 
 private:
+  /// In their order: each follows from those before it. Tensors given are compared with them.
+  Result<void> computeDimensions() {
+    std::vector<int64_t> values;
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
+      auto dimension = dyn_cast<program::DimensionAttr>(argumentAttr(kernel, i));
+      if (!dimension)
+        continue;
+      const auto *known = std::get_if<Element>(&evaluation.arguments[i]);
+      values.push_back(known ? known->integer : 0);
+      if (!dimension.getComputed())
+        continue;
+      std::optional<int64_t> value = dimension.getComputed().getExpr().evaluate(values, 0);
+      if (!value || *value < 0 || *value > maxExtent || (known && known->integer != *value))
+        return invalid("expected the extents of '" + dimension.getName().rsplit('.').first +
+                       "' to be those that " + "the program computes from the other sizes");
+      values.back() = *value;
+      setDimension(i, *value);
+    }
+    return {};
+  }
+
   void setDimension(unsigned argument, int64_t value) {
     evaluation.arguments[argument] = exactInteger({.bits = 32}, value);
   }

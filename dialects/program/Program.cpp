@@ -287,7 +287,7 @@ HostExprAttr HostExprAttr::get(MLIRContext *context, const HostExpr &expr) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult DimensionAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
-                                    int64_t multipleOf, int64_t fixed) {
+                                    int64_t multipleOf, int64_t fixed, HostExprAttr computed) {
   if (multipleOf < 1)
     return emitError() << "expected 'multiple_of' of dimension '" << name << "' to be at least 1, but got "
                        << multipleOf;
@@ -297,6 +297,8 @@ LogicalResult DimensionAttr::verify(function_ref<InFlightDiagnostic()> emitError
   if (fixed != -1 && fixed % multipleOf != 0)
     return emitError() << "expected the fixed extent of dimension '" << name << "' to be a multiple of "
                        << multipleOf << " because 'multiple_of' says so, but got " << fixed;
+  if (fixed != -1 && computed)
+    return emitError() << "expected dimension '" << name << "' to be 'fixed' or 'computed', but got both";
   return success();
 }
 

@@ -99,14 +99,17 @@ def Program_HostExprAttr : Program_Attr<"HostExpr", "host_expr"> {
 def Program_DimensionAttr : Program_Attr<"Dimension", "dimension"> {
   let summary = "An argument that is a runtime extent";
   let description = [{
-    `multiple_of` is a fact that the launcher checks. A `fixed` dimension was specialised: its value is known.
+    `multiple_of` is a fact that the launcher checks. A `fixed` dimension was specialised: its value is known. A
+    `computed` one is an expression of dimensions before it, which the launcher evaluates; `multiple_of` follows from it.
 
         #program.dimension<"m", multiple_of = 8>
+        #program.dimension<"partial.0", computed = #program.host_expr<"d0 64 ceildiv">>
   }];
   let parameters = (ins StringRefParameter<"user's name">:$name,
     DefaultValuedParameter<"int64_t", "1">:$multiple_of,
-    DefaultValuedParameter<"int64_t", "-1", "known value, or -1">:$fixed);
-  let assemblyFormat = "`<` $name (`,` struct($multiple_of, $fixed)^)? `>`";
+    DefaultValuedParameter<"int64_t", "-1", "known value, or -1">:$fixed,
+    OptionalParameter<"HostExprAttr">:$computed);
+  let assemblyFormat = "`<` $name (`,` struct($multiple_of, $fixed, $computed)^)? `>`";
   let genVerifyDecl = 1;
 }
 

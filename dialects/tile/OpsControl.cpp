@@ -3,6 +3,7 @@
 /// Kernels, roles, grids, tile loops: checks and text form.
 #include "dialects/tile/Tile.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "runtime/artifact/Artifact.h"
 #include "runtime/target/BlockBudget.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -85,6 +86,21 @@ LogicalResult verifyTensorArgument(KernelOp kernel, program::TensorAttr tensor, 
   return success();
 }
 
+/// kernel_c2: the launcher computes dimensions in their order, before it knows the device.
+LogicalResult verifyComputed(KernelOp kernel, unsigned index, program::DimensionAttr dimension) {
+  if (!dimension.getComputed())
+    return success();
+  int64_t before =
+      llvm::count_if(kernel.getArgumentTypes().take_front(index), [](Type type) { return type.isIndex(); });
+  for (const HostExpr::Step &step : dimension.getComputed().getExpr().steps)
+    if (step.op == HostExpr::Op::multiprocessors ||
+        (step.op == HostExpr::Op::dimension && step.operand >= before))
+      return kernel.emitOpError() << "expected dimension '" << dimension.getName()
+                                  << "' to be computed from the " << before << " before it alone, but got "
+                                  << dimension.getComputed();
+  return success();
+}
+
 /// kernel_c1, kernel_c2
 LogicalResult verifyArgument(KernelOp kernel, unsigned index) {
   Type type = kernel.getArgumentTypes()[index];
@@ -100,8 +116,10 @@ LogicalResult verifyArgument(KernelOp kernel, unsigned index) {
     auto tensor = dyn_cast_if_present<program::TensorAttr>(argument);
     return tensor ? verifyTensorArgument(kernel, tensor, global) : report("tensor");
   }
-  if (type.isIndex())
-    return isa_and_present<program::DimensionAttr>(argument) ? success() : report("dimension");
+  if (type.isIndex()) {
+    auto dimension = dyn_cast_if_present<program::DimensionAttr>(argument);
+    return dimension ? verifyComputed(kernel, index, dimension) : report("dimension");
+  }
   if (!toElementType(type) || !isComputed(type))
     return kernel.emitOpError() << "expected argument " << index
                                 << " to be an index, a global tensor or a number that the machine computes "

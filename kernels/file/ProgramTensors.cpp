@@ -40,7 +40,7 @@ template <class Visit> void forEachArgument(mlir::ModuleOp program, Visit visit)
 
 tlc::Result<std::vector<TensorSpec>>
 kernels::tensorsOf(mlir::ModuleOp program, function_ref<tlc::Result<int64_t>(StringRef)> valueOf) {
-  std::vector<int64_t> dimensions;
+  std::vector<int64_t> dimensions, plain; // by argument, and one after the other
   std::vector<TensorSpec> specs;
   std::optional<tlc::Error> error;
   forEachArgument(program, [&](mlir::Value argument, mlir::Attribute attribute) {
@@ -54,12 +54,19 @@ kernels::tensorsOf(mlir::ModuleOp program, function_ref<tlc::Result<int64_t>(Str
         std::tie(spec.low, spec.high) = std::pair(0, 8);
       if (spec.access != tlc::Access::workspace)
         specs.push_back(std::move(spec));
-    } else if (isa<program::DimensionAttr>(attribute) && !error) {
+    } else if (auto dimension = dyn_cast<program::DimensionAttr>(attribute);
+               dimension && dimension.getComputed()) {
+      // What is no extent is refused at the launch.
+      dimensions.back() = dimension.getComputed().getExpr().evaluate(plain, 0).value_or(0);
+      dimensions.back() = std::clamp<int64_t>(dimensions.back(), 0, maxExtent);
+      plain.push_back(dimensions.back());
+    } else if (dimension && !error) {
       tlc::Result<int64_t> value = valueOf(program::nameOf(attribute));
       if (value)
         dimensions.back() = *value;
       else
         error = value.error();
+      plain.push_back(dimensions.back());
     }
   });
   if (error)

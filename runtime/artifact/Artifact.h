@@ -61,12 +61,15 @@ struct HostExpr {
 /// The largest extent of an axis: kernels get extents as 32-bit integers.
 inline constexpr int64_t maxExtent = 0x7fffffff;
 
-/// A named extent. Its value is taken from the tensors whose shape names it;
+/// A named extent. Its value is taken from the tensors whose shape names it, or computed;
 /// all of them must agree.
 struct Dimension {
   std::string name;
   int64_t multipleOf = 1;            ///< fact the program relies on; checked at launch
   std::optional<int64_t> fixed = {}; ///< value the program was specialised for
+  /// What it is of the dimensions before it, without multiprocessors; tensors that have it as an extent are
+  /// checked.
+  std::optional<HostExpr> computed = {};
 };
 
 #define TLC_ACCESSES(X) X(input) X(output) X(inout) X(workspace)

@@ -5,6 +5,7 @@
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 #include <set>
@@ -77,9 +78,23 @@ private:
                     *dimension.fixed % dimension.multipleOf == 0,
                 "dimension '{}' is fixed to {}, but expected a multiple of {} from 0 to {}", dimension.name,
                 *dimension.fixed, dimension.multipleOf, maxExtent);
+      if (dimension.computed) {
+        require(!dimension.fixed && wellFormed(*dimension.computed) && dependsOnlyOnThoseBefore(i),
+                "the expression of dimension '{}' is malformed", dimension.name);
+        continue;
+      }
       require(dimension.fixed || namedByTensor(i), "no tensor's shape gives the value of dimension '{}'",
               dimension.name);
     }
+  }
+
+  /// The launcher computes dimensions in their order, before it knows the device.
+  bool dependsOnlyOnThoseBefore(size_t dimension) const {
+    return std::ranges::all_of(
+        artifact.dimensions[dimension].computed->steps, [&](const HostExpr::Step &step) {
+          return step.op != HostExpr::Op::multiprocessors &&
+                 (step.op != HostExpr::Op::dimension || step.operand < int64_t(dimension));
+        });
   }
 
   bool namedByTensor(size_t dimension) const {

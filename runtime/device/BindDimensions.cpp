@@ -33,6 +33,12 @@ std::string originOf(const Artifact &artifact, int64_t dimension) {
   return "the program";
 }
 
+/// A computed dimension is named after the tensor and the axis that it was first computed for.
+std::string placeOf(std::string_view dimension) {
+  size_t dot = dimension.rfind('.');
+  return fmt::format("'{}' axis {}", dimension.substr(0, dot), dimension.substr(dot + 1));
+}
+
 Result<void> bindExtent(const Artifact &artifact, const TensorArgument &argument, size_t axis, int64_t actual,
                         std::vector<int64_t> &values) {
   auto fail = [&](std::string text) -> Result<void> {
@@ -47,6 +53,8 @@ Result<void> bindExtent(const Artifact &artifact, const TensorArgument &argument
     return {};
   }
   const Dimension &dimension = artifact.dimensions[extent.dimension];
+  if (dimension.computed)
+    return {}; // compared when the others are known
   int64_t &value = values[extent.dimension];
   if (dimension.fixed && actual != *dimension.fixed)
     return fail(fmt::format("expected extent {} because the program is specialised for '{}' = {}, but got {}",
@@ -59,6 +67,35 @@ Result<void> bindExtent(const Artifact &artifact, const TensorArgument &argument
                             "but got {}",
                             dimension.multipleOf, dimension.name, actual));
   value = actual;
+  return {};
+}
+
+/// The extents that follow from others, which all tensors have to have.
+Result<void> computeDimensions(const Artifact &artifact, std::span<const TensorView> tensors,
+                               std::vector<int64_t> &values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Dimension &dimension = artifact.dimensions[i];
+    if (!dimension.computed)
+      continue;
+    std::optional<int64_t> value = dimension.computed->evaluate(values, 0);
+    if (!value || *value < 0 || *value > maxExtent)
+      return Error{.message = fmt::format("{}: these sizes need an extent of {}, but expected 0 to {}",
+                                          placeOf(dimension.name),
+                                          value ? fmt::to_string(*value) : "more than 64 bits", maxExtent)};
+    values[i] = *value;
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const TensorArgument &argument = artifact.tensors[i];
+    for (size_t axis = 0; axis < argument.shape.size(); ++axis) {
+      int64_t dimension = argument.shape[axis].dimension;
+      if (dimension >= 0 && artifact.dimensions[size_t(dimension)].computed &&
+          tensors[i].shape[axis] != values[size_t(dimension)])
+        return Error{.message =
+                         fmt::format("argument '{}' axis {}: expected extent {} because the program "
+                                     "computes it from the other sizes, but got {}",
+                                     argument.name, axis, values[size_t(dimension)], tensors[i].shape[axis])};
+    }
+  }
   return {};
 }
 
@@ -92,6 +129,8 @@ Result<std::vector<int64_t>> tlc::bindDimensions(const Artifact &artifact,
     if (values[i] == unbound)
       values[i] = artifact.dimensions[i].fixed.value_or(0);
   }
+  if (Result<void> computed = computeDimensions(artifact, tensors.first(arguments), values); !computed)
+    return computed.error();
   return values;
 }
 

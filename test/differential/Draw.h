@@ -52,6 +52,7 @@ namespace tlc::differential {
   X(accumulatorOrder, 40)                                                                                    \
   X(panelStore, 45)                                                                                          \
   X(storedFactor, 25)                                                                                        \
+  X(computedExtent, 12)                                                                                      \
   X(fixedDimension, 12)                                                                                      \
   X(multipleOf, 10)                                                                                          \
   X(zeroExtent, 4)                                                                                           \

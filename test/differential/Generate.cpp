@@ -343,6 +343,16 @@ int Generator::newTensor(Access access, ElementType element, std::vector<TensorE
   tensor.access = access;
   tensor.element = element;
   tensor.shape = std::move(shape);
+  // Rows stay known where orders of workspaces, packed elements and reductions by the TMA ask for it.
+  bool keepsRows = access != Access::input || isPacked(element);
+  for (TensorExtent &extent : std::span(tensor.shape).first(tensor.shape.size() - (keepsRows ? 1 : 0)))
+    if (extent.dimension < 0 && !tree.dimensions.empty() && draw.wants(Feature::computedExtent)) {
+      int from = int(draw.between(0, int64_t(tree.dimensions.size()) - 1));
+      if (tree.dimensions[size_t(from)].value == 0 || tree.dimensions[size_t(from)].fixed)
+        continue;
+      draw.note(Feature::computedExtent);
+      extent.computedFrom = from;
+    }
   tensor.whole = tree.isExact || isInteger(element);
   Domain domain;
   if (tensor.whole) {

@@ -100,9 +100,16 @@ private:
 
   std::string declaration(const TensorInfo &tensor) const {
     std::vector<std::string> extents;
-    for (const TensorExtent &extent : tensor.shape)
+    for (const TensorExtent &extent : tensor.shape) {
+      if (extent.computedFrom >= 0) {
+        auto [multiple, rest] = tree.multipleAndRest(extent);
+        extents.push_back(
+            fmt::format("{} * {} + {}", tree.dimensions[size_t(extent.computedFrom)].name, multiple, rest));
+        continue;
+      }
       extents.push_back(extent.dimension >= 0 ? tree.dimensions[size_t(extent.dimension)].name
                                               : fmt::to_string(tree.valueOf(extent.size)));
+    }
     std::string_view kinds[] = {"input", "output", "inout", "workspace"};
     std::string facts = tensor.alignment == 1 ? "" : fmt::format(", {{.alignment = {}}}", tensor.alignment);
     if (tensor.access == Access::workspace)

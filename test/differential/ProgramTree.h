@@ -276,6 +276,7 @@ struct DimensionInfo {
 struct TensorExtent {
   int dimension = -1;
   Size size = {};
+  int computedFrom = -1; ///< the dimension whose multiple and a rest say it
 };
 
 struct TensorInfo {
@@ -377,6 +378,11 @@ struct ProgramTree {
   bool isExact = true;                          ///< made so that nothing is rounded
 
   int64_t valueOf(Size size) const { return sizes[size_t(size.number)]; }
+  /// How many times the dimension an extent is that is computed from it, and the rest.
+  std::pair<int64_t, int64_t> multipleAndRest(const TensorExtent &extent) const {
+    int64_t dimension = std::max<int64_t>(dimensions[size_t(extent.computedFrom)].value, 1);
+    return {valueOf(extent.size) / dimension, valueOf(extent.size) % dimension};
+  }
   dsl::Shape extentsOf(const Sizes &shape) const;
   int64_t elementsOf(const Sizes &shape) const;
   /// Extents at launch.

@@ -22,9 +22,15 @@ void Tracer::run() {
 
 dsl::Global Tracer::declare(const TensorInfo &tensor) {
   std::vector<Index> shape;
-  for (const TensorExtent &extent : tensor.shape)
+  for (const TensorExtent &extent : tensor.shape) {
+    if (extent.computedFrom >= 0) {
+      auto [multiple, rest] = tree.multipleAndRest(extent);
+      shape.push_back(dimensions[size_t(extent.computedFrom)] * multiple + rest);
+      continue;
+    }
     shape.push_back(extent.dimension >= 0 ? dimensions[size_t(extent.dimension)]
                                           : Index(tree.valueOf(extent.size)));
+  }
   dsl::TensorFacts facts = {.alignment = tensor.alignment};
   switch (tensor.access) {
   case Access::input:

@@ -75,6 +75,11 @@ module attributes {a = #program.dimension<"m", multiple_of = 8, fixed = 12>} {}
 
 // -----
 
+// expected-error @below {{expected dimension 'm' to be 'fixed' or 'computed', but got both}}
+module attributes {a = #program.dimension<"m", fixed = 12, computed = <"d0 2 mul">>} {}
+
+// -----
+
 // expected-error @below {{expected the number of an argument, or -1, for axis 1 of tensor 'A', but got -3}}
 module attributes {a = #program.tensor<"A", input, dims[0, -3]>} {}
 

@@ -532,3 +532,11 @@ tile.kernel @multicast() {
   tile.sync {tile.multicast}
   tile.return
 }
+
+// -----
+
+// expected-error @below {{'tile.kernel' op expected dimension 'X.0' to be computed from the 1 before it alone, but got #program.host_expr<"d1 2 mul">}}
+tile.kernel @later(%n: index {program.argument = #program.dimension<"n">},
+    %x: index {program.argument = #program.dimension<"X.0", computed = <"d1 2 mul">>}) {
+  tile.return
+}

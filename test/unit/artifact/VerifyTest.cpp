@@ -42,6 +42,9 @@ TEST_CASE("inconsistent schemas are named", "[artifact][verify]") {
         "artifact 'gemm': dimension 'N' is fixed to 12, but expected a multiple of 8 from 0 to 2147483647");
   CHECK(failureAfter([](Artifact &a) { a.dimensions.push_back({.name = "Z"}); }) ==
         "artifact 'gemm': no tensor's shape gives the value of dimension 'Z'");
+  for (const HostExpr &computed : {HostExpr(), HostExpr::dimension(3), HostExpr::multiprocessors()})
+    CHECK(failureAfter([&](Artifact &a) { a.dimensions.push_back({.name = "Z", .computed = computed}); }) ==
+          "artifact 'gemm': the expression of dimension 'Z' is malformed");
   CHECK(failureAfter([](Artifact &a) { a.tensors[1].name = "A"; }) ==
         "artifact 'gemm': the argument name 'A' is empty or taken");
   CHECK(failureAfter([](Artifact &a) { a.tensors[0].shape[1].dimension = 7; }) ==

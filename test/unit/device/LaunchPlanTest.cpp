@@ -185,6 +185,33 @@ TEST_CASE("dimensions come from shapes, specialised ones from the program", "[de
   CHECK(*dimensions == std::vector<int64_t>{7, 16, 9, 77});
 }
 
+TEST_CASE("dimensions are computed from those before them, and shapes compared", "[device][plan]") {
+  using enum HostExpr::Op;
+  Artifact artifact = sampleArtifact();
+  LaunchArguments arguments = sampleArguments(7, 16, 9);
+  auto tensors = std::span(arguments.tensors).first(3);
+  artifact.dimensions.push_back(
+      {.name = "C.1", .computed = HostExpr::apply(multiply, HostExpr::dimension(0), HostExpr::constant(2))});
+  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, tensors);
+  REQUIRE(dimensions);
+  CHECK(*dimensions == std::vector<int64_t>{7, 16, 9, 14});
+
+  artifact.tensors[0].shape[1].dimension = 3;
+  dimensions = bindDimensions(artifact, tensors);
+  REQUIRE_FALSE(dimensions);
+  CHECK(dimensions.error().message ==
+        "argument '" + artifact.tensors[0].name +
+            "' axis 1: expected extent 14 because the program computes it from the "
+            "other sizes, but got " +
+            std::to_string(arguments.tensors[0].shape[1]));
+
+  artifact.dimensions[3].computed = HostExpr::apply(subtract, HostExpr::dimension(0), HostExpr::constant(8));
+  dimensions = bindDimensions(artifact, tensors);
+  REQUIRE_FALSE(dimensions);
+  CHECK(dimensions.error().message ==
+        "'C' axis 1: these sizes need an extent of -1, but expected 0 to 2147483647");
+}
+
 TEST_CASE("a workspace that starts as zeros is cleared with the ends of its rows", "[device][plan]") {
   Artifact artifact = sampleArtifact();
   artifact.tensors[3].alignment = 256; // rows of 16 floats begin at multiples of 64

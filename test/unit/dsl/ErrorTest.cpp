@@ -153,10 +153,22 @@ TEST_CASE("tensors are checked", "[dsl][errors]") {
           "workspaces, "
           "but got " +
               std::to_string(alignment));
-  CHECK(errorOf([](Scope &k) { k.workspace("A", f32, {k.dim("m") * 2}); }) ==
-        "expected the extents of tensor 'A' to be dimensions or constants because the launcher compares them "
-        "with "
-        "the actual shape, but axis 0 is computed\ncomputed here");
+  std::string computed =
+      "expected the extents of tensor 'A' to be dimensions, constants or computed from these "
+      "by integer arithmetic because the launcher compares them with the actual shape, but "
+      "axis 0 ";
+  CHECK(errorOf([](Scope &k) {
+          Global I = k.input("I", i32, {4});
+          k.workspace("A", f32, {ceilDiv(I.read({0}), 2)});
+        }) == computed + "is computed from another value\nhere");
+  CHECK(errorOf([](Scope &k) { k.workspace("A", f32, {k.multiprocessors() * 2}); }) ==
+        computed + "depends on the number of multiprocessors\nhere");
+  CHECK(errorOf([](Scope &k) {
+          Index m = k.dim("m");
+          for (int i = 0; i < 10; ++i)
+            m = m + m;
+          k.workspace("A", f32, {m});
+        }) == computed + "takes more than 256 terms\nhere");
   CHECK(
       errorOf([](Scope &k) { k.workspace("A", f16, {4, 32}, {.order = TensorOrder::interleaved}); }) ==
       "expected elements of 8 bits in rows of a constant multiple of 16 because 'A' is interleaved, but got "

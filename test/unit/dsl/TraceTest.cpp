@@ -117,6 +117,21 @@ TEST_CASE("launches have the arguments of the program and what was computed befo
   CHECK(text.find("@test") == std::string::npos);
 }
 
+TEST_CASE("extents that are computed are dimensions of their own", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Index m = k.dim("m", {.multipleOf = 4}), n = k.dim("n");
+    Global X = k.input("X", f32, {m, n});
+    Global partial = k.workspace("partial", f32, {ceilDiv(n, 64) * 64, m + 8});
+    Global Y = k.output("Y", f32, {m + 8, 4});
+    copy(k.fragment(f32, {64, 64}), partial.tile({0, 0}, {64, 64}));
+  });
+  checkOrder(text,
+             {"#program.dimension<\"partial.0\", multiple_of = 64, computed = <\"d1 64 ceildiv 64 mul\">>",
+              "#program.dimension<\"partial.1\", multiple_of = 4, computed = <\"d0 8 add\">>",
+              "#program.tensor<\"partial\", workspace, dims[3, 4]",
+              "#program.tensor<\"Y\", output, dims[4, -1]"});
+}
+
 TEST_CASE("arguments and launches may have the program's name", "[dsl][unit]") {
   checkOrder(trace([](Scope &k) { k.scalar("test", f32); }), {"tile.kernel @test(%test: f32"});
   checkOrder(trace([](Scope &k) { k.launch("test", [] {}); }), {"tile.kernel @test("});
