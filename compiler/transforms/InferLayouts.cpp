@@ -120,8 +120,9 @@ Value knownConversion(const OpOperand &use, RankedTensorType to) {
   if (!hasLeftFactor(use.getOwner(), use.get()))
     return {};
   for (Operation *user : use.get().getUsers()) {
-    Operation *place =
-        isa<ConvertLayoutOp>(user) ? user->getBlock()->findAncestorOpInBlock(*use.getOwner()) : nullptr;
+    auto isProduct = [&](Operation *op) { return hasLeftFactor(op, user->getResult(0)); };
+    bool isOfProduct = isa<ConvertLayoutOp>(user) && llvm::any_of(user->getUsers(), isProduct);
+    Operation *place = isOfProduct ? user->getBlock()->findAncestorOpInBlock(*use.getOwner()) : nullptr;
     if (place && user->isBeforeInBlock(place) && user->getResult(0).getType() == to)
       return user->getResult(0);
   }
