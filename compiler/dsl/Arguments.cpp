@@ -149,7 +149,7 @@ int64_t divisorOf(Trace &trace, const HostExpr &expr) {
   SmallVector<int64_t> pending;
   for (const HostExpr::Step &step : expr.steps) {
     if (step.op == HostExpr::Op::constant || step.op == HostExpr::Op::dimension) {
-      pending.push_back(step.op == HostExpr::Op::constant ? std::abs(step.operand)
+      pending.push_back(step.op == HostExpr::Op::constant ? std::abs(std::max(step.operand, -INT64_MAX))
                                                           : trace.dimension(step.operand).getMultipleOf());
       continue;
     }

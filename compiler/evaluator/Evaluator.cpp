@@ -71,8 +71,9 @@ private:
         continue;
       std::optional<int64_t> value = dimension.getComputed().getExpr().evaluate(values, 0);
       if (!value || *value < 0 || *value > maxExtent || (known && known->integer != *value))
-        return invalid("expected the extents of '" + dimension.getName().rsplit('.').first +
-                       "' to be those that " + "the program computes from the other sizes");
+        return invalid("expected sizes that give " + dimension.getName() +
+                       " (tensor and axis) an extent from 0 to " + Twine(maxExtent) +
+                       ", and tensors of that shape");
       values.back() = *value;
       setDimension(i, *value);
     }

@@ -6,6 +6,7 @@
 #include "dialects/program/Program.h"
 #include "dialects/tile/Shapes.h"
 #include "dialects/tile/Tile.h"
+#include "runtime/device/LaunchPlan.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -43,6 +44,13 @@ kernels::tensorsOf(mlir::ModuleOp program, function_ref<tlc::Result<int64_t>(Str
   std::vector<int64_t> dimensions, plain; // by argument, and one after the other
   std::vector<TensorSpec> specs;
   std::optional<tlc::Error> error;
+  auto set = [&](const tlc::Result<int64_t> &value) {
+    if (value)
+      dimensions.back() = *value;
+    else if (!error)
+      error = value.error();
+    plain.push_back(dimensions.back());
+  };
   forEachArgument(program, [&](mlir::Value argument, mlir::Attribute attribute) {
     dimensions.push_back(0);
     if (auto tensor = dyn_cast<program::TensorAttr>(attribute)) {
@@ -56,17 +64,10 @@ kernels::tensorsOf(mlir::ModuleOp program, function_ref<tlc::Result<int64_t>(Str
         specs.push_back(std::move(spec));
     } else if (auto dimension = dyn_cast<program::DimensionAttr>(attribute);
                dimension && dimension.getComputed()) {
-      // What is no extent is refused at the launch.
-      dimensions.back() = dimension.getComputed().getExpr().evaluate(plain, 0).value_or(0);
-      dimensions.back() = std::clamp<int64_t>(dimensions.back(), 0, maxExtent);
-      plain.push_back(dimensions.back());
-    } else if (dimension && !error) {
-      tlc::Result<int64_t> value = valueOf(program::nameOf(attribute));
-      if (value)
-        dimensions.back() = *value;
-      else
-        error = value.error();
-      plain.push_back(dimensions.back());
+      set(evaluateExtent(placeOfComputed(dimension.getName().str()), dimension.getComputed().getExpr(), plain,
+                         0));
+    } else if (dimension) {
+      set(valueOf(program::nameOf(attribute)));
     }
   });
   if (error)

@@ -11,51 +11,33 @@ using namespace tlc;
 
 namespace {
 
-/// Floor of the quotient, for a divisor other than 0; nothing on overflow.
-std::optional<int64_t> divideFloor(int64_t lhs, int64_t rhs) {
-  if (rhs == 0 || (lhs == std::numeric_limits<int64_t>::min() && rhs == -1))
-    return std::nullopt;
-  int64_t quotient = lhs / rhs;
-  bool inexact = lhs % rhs != 0;
-  bool negative = (lhs < 0) != (rhs < 0);
-  return quotient - (inexact && negative);
+/// What positions on the device can be.
+bool isPosition(int64_t value) {
+  return value >= std::numeric_limits<int32_t>::min() && value <= std::numeric_limits<int32_t>::max();
 }
 
 std::optional<int64_t> apply(HostExpr::Op op, int64_t lhs, int64_t rhs) {
-  int64_t result = 0;
+  if (!isPosition(lhs) || !isPosition(rhs))
+    return std::nullopt;
+  // Quotients of numbers below 0 depend on how they are rounded, and on whether the device sees a sign.
+  bool isQuotient = lhs >= 0 && rhs > 0;
   switch (op) {
   case HostExpr::Op::constant:
   case HostExpr::Op::dimension:
   case HostExpr::Op::multiprocessors:
     return std::nullopt;
   case HostExpr::Op::add:
-    if (__builtin_add_overflow(lhs, rhs, &result))
-      return std::nullopt;
-    return result;
+    return lhs + rhs;
   case HostExpr::Op::subtract:
-    if (__builtin_sub_overflow(lhs, rhs, &result))
-      return std::nullopt;
-    return result;
+    return lhs - rhs;
   case HostExpr::Op::multiply:
-    if (__builtin_mul_overflow(lhs, rhs, &result))
-      return std::nullopt;
-    return result;
+    return lhs * rhs;
   case HostExpr::Op::floorDiv:
-    return divideFloor(lhs, rhs);
-  case HostExpr::Op::ceilDiv: {
-    std::optional<int64_t> floor = divideFloor(lhs, rhs);
-    if (!floor)
-      return std::nullopt;
-    // With a divisor of 1 or -1 the floor is exact, so this cannot overflow.
-    return *floor + (lhs % rhs != 0);
-  }
-  case HostExpr::Op::remainder: {
-    // Of the floor: it has the divisor's sign.
-    if (rhs == 0)
-      return std::nullopt;
-    int64_t truncated = rhs == -1 ? 0 : lhs % rhs;
-    return truncated != 0 && (truncated < 0) != (rhs < 0) ? truncated + rhs : truncated;
-  }
+    return isQuotient ? std::optional(lhs / rhs) : std::nullopt;
+  case HostExpr::Op::ceilDiv:
+    return isQuotient ? std::optional(lhs / rhs + (lhs % rhs != 0)) : std::nullopt;
+  case HostExpr::Op::remainder:
+    return isQuotient ? std::optional(lhs % rhs) : std::nullopt;
   case HostExpr::Op::min:
     return std::min(lhs, rhs);
   case HostExpr::Op::max:

@@ -52,8 +52,8 @@ struct HostExpr {
   static HostExpr multiprocessors() { return {{{Op::multiprocessors, 0}}}; }
   static HostExpr apply(Op op, const HostExpr &lhs, const HostExpr &rhs);
 
-  /// Value for the given dimensions; nothing on overflow of int64, division by
-  /// zero or a malformed expression.
+  /// Value for the given dimensions, as a kernel computes it, too; nothing where a number on the way has more
+  /// than 32 bits, for quotients by 0 and of numbers below 0, and for a malformed expression.
   std::optional<int64_t> evaluate(const std::vector<int64_t> &dimensions, int64_t multiprocessors) const;
   bool operator==(const HostExpr &) const = default;
 };

@@ -33,12 +33,6 @@ std::string originOf(const Artifact &artifact, int64_t dimension) {
   return "the program";
 }
 
-/// A computed dimension is named after the tensor and the axis that it was first computed for.
-std::string placeOf(std::string_view dimension) {
-  size_t dot = dimension.rfind('.');
-  return fmt::format("'{}' axis {}", dimension.substr(0, dot), dimension.substr(dot + 1));
-}
-
 Result<void> bindExtent(const Artifact &artifact, const TensorArgument &argument, size_t axis, int64_t actual,
                         std::vector<int64_t> &values) {
   auto fail = [&](std::string text) -> Result<void> {
@@ -77,11 +71,9 @@ Result<void> computeDimensions(const Artifact &artifact, std::span<const TensorV
     const Dimension &dimension = artifact.dimensions[i];
     if (!dimension.computed)
       continue;
-    std::optional<int64_t> value = dimension.computed->evaluate(values, 0);
-    if (!value || *value < 0 || *value > maxExtent)
-      return Error{.message = fmt::format("{}: these sizes need an extent of {}, but expected 0 to {}",
-                                          placeOf(dimension.name),
-                                          value ? fmt::to_string(*value) : "more than 64 bits", maxExtent)};
+    Result<int64_t> value = evaluateExtent(placeOfComputed(dimension.name), *dimension.computed, values, 0);
+    if (!value)
+      return value.error();
     values[i] = *value;
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -100,6 +92,25 @@ Result<void> computeDimensions(const Artifact &artifact, std::span<const TensorV
 }
 
 } // namespace
+
+std::string tlc::placeOfComputed(std::string_view dimension) {
+  size_t dot = dimension.rfind('.');
+  return fmt::format("'{}' axis {}", dimension.substr(0, dot), dimension.substr(dot + 1));
+}
+
+Result<int64_t> tlc::evaluateExtent(std::string_view place, const HostExpr &extent,
+                                    const std::vector<int64_t> &dimensions, int64_t multiprocessors) {
+  std::optional<int64_t> value = extent.evaluate(dimensions, multiprocessors);
+  if (!value)
+    return Error{
+        .message = fmt::format("{}: expected sizes from which the extent can be computed, but on the way "
+                               "is a number of more than 32 bits, or a quotient by 0 or of a number below 0",
+                               place)};
+  if (*value < 0 || *value > maxExtent)
+    return Error{.message = fmt::format("{}: these sizes need an extent of {}, but expected 0 to {}", place,
+                                        *value, maxExtent)};
+  return *value;
+}
 
 Result<std::vector<int64_t>> tlc::bindDimensions(const Artifact &artifact,
                                                  std::span<const TensorView> tensors) {
@@ -146,13 +157,11 @@ Result<std::vector<WorkspaceRequest>> tlc::workspaceRequests(const Artifact &art
     std::optional<int64_t> bytes;
     std::vector<int64_t> rooms;
     for (size_t axis = 0; axis < tensor.workspaceShape.size(); ++axis) {
-      std::optional<int64_t> extent =
-          tensor.workspaceShape[axis].evaluate(dimensions, device.multiprocessors);
-      if (!extent || *extent < 0 || *extent > maxExtent)
-        return Error{.message = fmt::format(
-                         "workspace '{}' axis {}: these sizes need an extent of {}, but expected 0 to {}",
-                         tensor.name, axis, extent ? fmt::to_string(*extent) : "more than 64 bits",
-                         maxExtent)};
+      Result<int64_t> extent =
+          evaluateExtent(fmt::format("workspace '{}' axis {}", tensor.name, axis),
+                         tensor.workspaceShape[axis], dimensions, device.multiprocessors);
+      if (!extent)
+        return extent.error();
       int64_t room = *extent;
       if (axis + 1 == tensor.workspaceShape.size() && tensor.alignment > 1) // where the next row begins
         room = elementsOf(tensor.element, alignTo(bytesOf(tensor.element, room), tensor.alignment));
