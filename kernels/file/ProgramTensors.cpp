@@ -64,8 +64,10 @@ kernels::tensorsOf(mlir::ModuleOp program, function_ref<tlc::Result<int64_t>(Str
         specs.push_back(std::move(spec));
     } else if (auto dimension = dyn_cast<program::DimensionAttr>(attribute);
                dimension && dimension.getComputed()) {
-      set(evaluateExtent(placeOfComputed(dimension.getName().str()), dimension.getComputed().getExpr(), plain,
-                         0));
+      tlc::Result<int64_t> extent = evaluateExtent(dimension.getComputed().getExpr(), plain, 0);
+      set(extent ? extent
+                 : tlc::Error{.message = placeOfComputed(dimension.getName().str()) + ": " +
+                                         extent.error().message});
     } else if (dimension) {
       set(valueOf(program::nameOf(attribute)));
     }

@@ -71,9 +71,9 @@ Result<void> computeDimensions(const Artifact &artifact, std::span<const TensorV
     const Dimension &dimension = artifact.dimensions[i];
     if (!dimension.computed)
       continue;
-    Result<int64_t> value = evaluateExtent(placeOfComputed(dimension.name), *dimension.computed, values, 0);
+    Result<int64_t> value = evaluateExtent(*dimension.computed, values, 0);
     if (!value)
-      return value.error();
+      return Error{.message = placeOfComputed(dimension.name) + ": " + value.error().message};
     values[i] = *value;
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -98,17 +98,16 @@ std::string tlc::placeOfComputed(std::string_view dimension) {
   return fmt::format("'{}' axis {}", dimension.substr(0, dot), dimension.substr(dot + 1));
 }
 
-Result<int64_t> tlc::evaluateExtent(std::string_view place, const HostExpr &extent,
-                                    const std::vector<int64_t> &dimensions, int64_t multiprocessors) {
+Result<int64_t> tlc::evaluateExtent(const HostExpr &extent, const std::vector<int64_t> &dimensions,
+                                    int64_t multiprocessors) {
   std::optional<int64_t> value = extent.evaluate(dimensions, multiprocessors);
   if (!value)
-    return Error{
-        .message = fmt::format("{}: expected sizes from which the extent can be computed, but on the way "
-                               "is a number of more than 32 bits, or a quotient by 0 or of a number below 0",
-                               place)};
+    return Error{.message =
+                     "expected sizes from which the extent can be computed, but on the way is a number of "
+                     "more than 32 bits, or a quotient by 0 or of a number below 0"};
   if (*value < 0 || *value > maxExtent)
-    return Error{.message = fmt::format("{}: these sizes need an extent of {}, but expected 0 to {}", place,
-                                        *value, maxExtent)};
+    return Error{
+        .message = fmt::format("these sizes need an extent of {}, but expected 0 to {}", *value, maxExtent)};
   return *value;
 }
 
@@ -158,10 +157,10 @@ Result<std::vector<WorkspaceRequest>> tlc::workspaceRequests(const Artifact &art
     std::vector<int64_t> rooms;
     for (size_t axis = 0; axis < tensor.workspaceShape.size(); ++axis) {
       Result<int64_t> extent =
-          evaluateExtent(fmt::format("workspace '{}' axis {}", tensor.name, axis),
-                         tensor.workspaceShape[axis], dimensions, device.multiprocessors);
+          evaluateExtent(tensor.workspaceShape[axis], dimensions, device.multiprocessors);
       if (!extent)
-        return extent.error();
+        return Error{
+            .message = fmt::format("workspace '{}' axis {}: {}", tensor.name, axis, extent.error().message)};
       int64_t room = *extent;
       if (axis + 1 == tensor.workspaceShape.size() && tensor.alignment > 1) // where the next row begins
         room = elementsOf(tensor.element, alignTo(bytesOf(tensor.element, room), tensor.alignment));

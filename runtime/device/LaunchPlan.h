@@ -28,9 +28,9 @@ struct ZeroFill {
   size_t pitchBytes = 0; ///< at least `rowBytes` where there is more than one row
 };
 
-/// An extent that is computed from dimensions; `place` says in the error whose it is.
-Result<int64_t> evaluateExtent(std::string_view place, const HostExpr &extent,
-                               const std::vector<int64_t> &dimensions, int64_t multiprocessors);
+/// An extent that is computed from dimensions; the error does not say whose it is.
+Result<int64_t> evaluateExtent(const HostExpr &extent, const std::vector<int64_t> &dimensions,
+                               int64_t multiprocessors);
 /// Where a computed dimension was first an extent: 'X' axis 0.
 std::string placeOfComputed(std::string_view dimension);
 
