@@ -62,10 +62,22 @@ std::vector<Option> attentionOptions(const Option &rows) {
   };
 }
 
-std::vector<Option> backwardOptions() {
-  // Whose gradients are shared among warpgroups by rows and by columns, and in between.
-  const Option rows = {
+const Option &gradientRows() {
+  static const Option rows = {
       {{"d", "64"}}, {{"d", "128"}}, {{"d", "256"}, {"dv", "192"}}, {{"d", "48"}, {"dv", "80"}}};
+  return rows;
+}
+
+const Option &moreGradientRows() {
+  static const Option rows = {{{"d", "32"}},
+                              {{"d", "40"}},
+                              {{"d", "256"}},
+                              {{"d", "128"}, {"dv", "64"}},
+                              {{"d", "192"}, {"dv", "128"}}};
+  return rows;
+}
+
+std::vector<Option> backwardOptions(const Option &rows) {
   return {
       {{{"form", "explicit"}}, {{"form", "plain"}}},
       {{{"dq", "atomic"}}, {{"dq", "own_launch"}}, {{"dq", "ordered"}}, {{"dq", "tma"}}},

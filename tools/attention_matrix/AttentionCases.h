@@ -20,9 +20,13 @@ const Option &longRows();
 
 /// Everything that the compiler sees.
 std::vector<Option> attentionOptions(const Option &rows);
-/// Likewise of attention backward, and all ways to sum up.
-std::vector<Option> backwardOptions();
-/// Likewise of attention on e4m3, and some tiles.
+/// Lengths of rows whose gradients are shared among warpgroups by rows, by columns, and in between.
+const Option &gradientRows();
+/// Others: short ones, and rows of Q and V that differ.
+const Option &moreGradientRows();
+/// Everything that the compiler sees of attention backward, and all ways to sum up.
+std::vector<Option> backwardOptions(const Option &rows);
+/// Everything that the compiler sees of attention on e4m3, and some tiles.
 std::vector<Option> fp8AttentionOptions();
 
 /// A program of attention, and sizes at which it may run.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// tlc-attention-matrix: attention forward with every combination of its options, on the emulator or a GPU.
+/// tlc-attention-matrix: a kernel of attention with every combination of its options, on the emulator or a
+/// GPU.
 #include "compiler/pipeline/Options.h"
 #include "kernels/Registry.h"
 #include "kernels/harness/KernelRun.h"
@@ -22,24 +23,42 @@ using namespace tlc::attention_matrix;
 namespace {
 
 constexpr std::string_view help =
-    R"(tlc-attention-matrix: attention forward with every combination of its options, each at sizes drawn for it.
+    R"(tlc-attention-matrix: a kernel of attention with every combination of its options, each at sizes drawn for it.
 
+  --kernel <name>           attention_fwd, attention_fwd_fp8 or attention_bwd (default: attention_fwd)
   --device <emulator|cuda>  where programs run (default: emulator, its checker on)
   --part <i>/<n>            only the i-th program of every n, from 1 (default: 1/1, all)
   --program <number>        only that one
   --sizes <count>           sizes for each program (default: 4)
-  --longest <length>        any lengths up to there, instead of those around tiles; a sample of O is compared
+  --longest <length>        any lengths up to there, instead of those around tiles; a sample is compared
   --seed <number>           of sizes and inputs (default: random, printed)
 
 Exit status: 0 all right, 1 some result is wrong or some program failed, 2 an error.
 )";
 
 struct Settings {
+  std::string kernel = "attention_fwd";
   bool onGpu = false;
   uint64_t part = 1, parts = 1, sizes = 4, longest = 0;
   uint64_t seed = std::random_device()();
   std::optional<uint64_t> program = {};
 };
+
+Option both(Option first, const Option &second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+/// The options of a kernel; none if the tool does not know it.
+std::vector<Option> optionsOf(std::string_view kernel) {
+  if (kernel == "attention_fwd")
+    return attentionOptions(both(shortRows(), longRows()));
+  if (kernel == "attention_fwd_fp8")
+    return fp8AttentionOptions();
+  if (kernel == "attention_bwd")
+    return backwardOptions(both(gradientRows(), moreGradientRows()));
+  return {};
+}
 
 bool parse(std::string_view text, uint64_t &number) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -54,7 +73,10 @@ std::string read(std::span<char *> arguments, Settings &settings) {
       return fmt::format("expected a value after '{}'; --help shows what there is", name);
     std::string_view value = arguments[i + 1];
     bool isGood = false;
-    if (name == "--device") {
+    if (name == "--kernel") {
+      settings.kernel = value;
+      isGood = !optionsOf(value).empty();
+    } else if (name == "--device") {
       settings.onGpu = value == "cuda";
       isGood = settings.onGpu || value == "emulator";
     } else if (name == "--part") {
@@ -88,10 +110,7 @@ std::string textOf(const Definitions &definitions) {
 
 class Product {
 public:
-  explicit Product(const Settings &settings) : settings(settings) {
-    Option rows = shortRows();
-    rows.insert(rows.end(), longRows().begin(), longRows().end());
-    options = attentionOptions(rows);
+  explicit Product(const Settings &settings) : settings(settings), options(optionsOf(settings.kernel)) {
     for (const Option &option : options)
       count *= option.size();
   }
@@ -105,8 +124,8 @@ public:
   }
 
   int run() {
-    fmt::print("{} combinations, part {}/{}, seed {}, {}\n", count, settings.part, settings.parts,
-               settings.seed, gpu ? gpu->properties().name : "emulator");
+    fmt::print("{}: {} combinations, part {}/{}, seed {}, {}\n", settings.kernel, count, settings.part,
+               settings.parts, settings.seed, gpu ? gpu->properties().name : "emulator");
     for (uint64_t number = settings.part - 1; number < count; number += settings.parts)
       if (!settings.program || *settings.program == number)
         runProgram(number);
@@ -133,7 +152,7 @@ private:
     std::shared_ptr<const Artifact> artifact;
     for (uint64_t i = 0; i < settings.sizes; ++i) {
       Case drawn = drawCase(options, values, random, int(settings.longest));
-      Result<Request> request = Request::parse("attention_fwd", drawn.all());
+      Result<Request> request = Request::parse(settings.kernel, drawn.all());
       if (!request && !artifact) {
         ++refused;
         return;
@@ -142,8 +161,8 @@ private:
       if (complaint.empty())
         continue;
       ++failures;
-      fmt::print("program {}:{}: {}\n  again: --program {} --seed {} --sizes {}\n", number,
-                 textOf(drawn.all()), complaint, number, settings.seed, settings.sizes);
+      fmt::print("program {}:{}: {}\n  again: --kernel {} --program {} --seed {} --sizes {}\n", number,
+                 textOf(drawn.all()), complaint, settings.kernel, number, settings.seed, settings.sizes);
       std::fflush(stdout);
       if (!artifact)
         return;
