@@ -8,6 +8,7 @@
 #include "compiler/analysis/RegisterWriters.h"
 #include "compiler/solvers/ListScheduler.h"
 #include "dialects/tile/Names.h"
+#include "dialects/tile/Reports.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -59,7 +60,7 @@ LoopProblem::LoopProblem(scf::ForOp loop) : loop(loop) {
   for (Operation *op : ops) {
     if (isProductWait(op))
       waits.push_back(op);
-    if (isMemoryEffectFree(op) || isProductWait(op))
+    if (isMemoryEffectFree(op) || onlyReports(op) || isProductWait(op))
       continue;
     for (Operation *before : {product, other, write})
       if (before && !(before == product && writesMemory(op)))

@@ -4,6 +4,7 @@
 #include "compiler/analysis/LoopProducts.h"
 
 #include "compiler/analysis/ElementOrders.h"
+#include "dialects/tile/Reports.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -57,7 +58,7 @@ Value tile::startOfSums(InFlightOpInterface product) {
 }
 
 bool tile::toleratesOverlap(Operation &op) {
-  if (isMemoryEffectFree(&op) || synchronisationOf(&op).event == SlotEvent::awaited)
+  if (isMemoryEffectFree(&op) || onlyReports(&op) || synchronisationOf(&op).event == SlotEvent::awaited)
     return true;
   SmallVector<MemoryAccess, 3> accesses = memoryAccessesOf(&op);
   return !accesses.empty() && !completionOf(&op) && !synchronisationOf(&op).meetsFirst &&

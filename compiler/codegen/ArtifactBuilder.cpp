@@ -23,6 +23,7 @@ namespace {
 
 TLC_ENUM_CONVERSION(accessOf, program::Access, tlc::Access, TLC_ACCESSES)
 TLC_ENUM_CONVERSION(parameterKindOf, ParameterKind, KernelParameter::Kind, TLC_PARAMETER_KINDS)
+TLC_ENUM_CONVERSION(reportKindOf, ReportKind, ReportSite::Kind, TLC_REPORT_KINDS)
 TLC_ENUM_CONVERSION(sharedKindOf, SharedKind, SharedObject::Kind, TLC_SHARED_KINDS)
 
 /// Where the entries of a schema are in the artifact: each kind counts on its own, and workspaces come after
@@ -264,6 +265,22 @@ FailureOr<std::vector<Launch>> tlc::describeLaunches(ModuleOp module) {
   for (auto [function, launch] : *kernels)
     launches.push_back(describeLaunch(function, launch));
   return launches;
+}
+
+std::vector<ReportSite> tlc::describeReports(ModuleOp module) {
+  std::vector<ReportSite> sites;
+  auto reports = module->getAttrOfType<ArrayAttr>(ProgramDialect::reportsAttrName);
+  if (!reports)
+    return sites;
+  for (auto report : reports.getAsRange<ReportAttr>()) {
+    ReportSite &site = sites.emplace_back(ReportSite{.kind = reportKindOf(report.getKind()),
+                                                     .text = report.getText().str(),
+                                                     .place = report.getPlace().str(),
+                                                     .axes = unsigned(report.getAxes())});
+    for (Type value : report.getValues())
+      site.values.push_back(*toElementType(value));
+  }
+  return sites;
 }
 
 FailureOr<std::vector<AlignmentCondition>> tlc::describeConditions(ModuleOp module) {

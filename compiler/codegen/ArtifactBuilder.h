@@ -18,6 +18,9 @@ mlir::FailureOr<Artifact> describeProgram(mlir::ModuleOp module, llvm::StringRef
 /// The launches of the module's kernels, in order.
 mlir::FailureOr<std::vector<Launch>> describeLaunches(mlir::ModuleOp module);
 
+/// Where the module's kernels print and check; records have the index.
+std::vector<ReportSite> describeReports(mlir::ModuleOp module);
+
 /// The alignment that the kernels rely on, tensor by tensor.
 mlir::FailureOr<std::vector<AlignmentCondition>> describeConditions(mlir::ModuleOp module);
 

@@ -6,6 +6,7 @@
 
 #include "compiler/dsl/Cuda.h"
 #include "compiler/dsl/Ops.h"
+#include "compiler/dsl/Reports.h"
 
 #include <array>
 #include <span>
@@ -196,7 +197,28 @@ public:
   /// starts in it run while the others compute. It orders no accesses to memory.
   void inTurn(const Body &body, Loc loc = Loc::current());
 
+  // Prints and checks. The launcher shows them, with the line, the block and the thread, when it
+  // synchronises; compiled with `--disable reports` the kernel is without them.
+  /// Prints the text with a value in place of each "{}", of which there are at most 8. Without fragments and
+  /// shared tiles one thread of the block, or role, prints once; with them, which have the same extents, each
+  /// element whose position along every axis is below 8 is printed by itself, with its position.
+  template <class... Values> void print(At<std::string_view> text, const Values &...values) {
+    detail::requireReportValues<Values...>();
+    report({}, text.value, {ReportValue(values)...}, text.loc);
+  }
+  /// Reports that the condition does not hold. The kernel goes on, and the launch fails when the launcher
+  /// synchronises. A condition with one truth value per element is checked for each, and each thread reports
+  /// the first of its elements that fails, with its position. Values as of `print`, but no shared tiles; of
+  /// fragments those of that element are shown.
+  template <class... Values>
+  void check(At<Predicate> condition, std::string_view text, const Values &...values) {
+    detail::requireReportValues<Values...>();
+    report(condition.value, text, {ReportValue(values)...}, condition.loc);
+  }
+
 private:
+  void report(const std::optional<Predicate> &condition, std::string_view text,
+              const std::vector<ReportValue> &values, Loc loc);
   void persistentTiles(std::span<const Index> extents, PersistentOptions options,
                        const std::function<void(std::span<const Index>)> &body, Loc loc);
   std::shared_ptr<Trace> trace;

@@ -55,6 +55,9 @@ struct Report {
   /// Comparisons of numbers that lie within each other's bounds: the compiled program may decide otherwise.
   /// Each place once, as "file:line:column: ...". The bounds of what was chosen by them cover both outcomes.
   std::vector<std::string> ambiguities;
+  /// What it prints, and the checks that fail: of blocks one after the other, as the launcher's texts are,
+  /// without threads. A check whose condition is ambiguous is no failure.
+  std::vector<std::string> prints, failures;
 };
 
 /// Runs all launches of a module in phase `input` and updates the tensors. An error is located: a mistake of

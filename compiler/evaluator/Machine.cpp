@@ -49,6 +49,7 @@ const Rules &Rules::all() {
     addElementwiseRules(made);
     addFragmentRules(made);
     addMemoryRules(made);
+    addReportRules(made);
     addControlRules(made);
     addRoleRules(made);
     return made;

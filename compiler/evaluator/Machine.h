@@ -157,6 +157,7 @@ private:
 void addElementwiseRules(Rules &rules);
 void addFragmentRules(Rules &rules);
 void addMemoryRules(Rules &rules);
+void addReportRules(Rules &rules);
 void addControlRules(Rules &rules);
 void addRoleRules(Rules &rules);
 

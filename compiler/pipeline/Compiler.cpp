@@ -269,7 +269,8 @@ FailureOr<Variant> finishVariant(Lowering &lowering, StringRef name) {
   FailureOr<std::vector<Launch>> launches = describeLaunches(lowering.getModule());
   if (failed(launches))
     return failure();
-  return Variant{name.str(), {}, std::move(*launches), std::move(*ptx)};
+  return Variant{
+      name.str(), {}, std::move(*launches), std::move(*ptx), describeReports(lowering.getModule())};
 }
 
 } // namespace

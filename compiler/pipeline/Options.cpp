@@ -15,6 +15,7 @@ std::span<const OptimizationSwitch> tlc::optimizationSwitches() {
       {"overlap", &Optimizations::overlap},
       {"loop-splitting", &Optimizations::loopSplitting},
       {"deferred-stores", &Optimizations::deferredStores},
+      {"reports", &Optimizations::reports},
   };
   return switches;
 }

@@ -11,7 +11,8 @@
 
 namespace tlc {
 
-/// Off-switches: with one off, the compiler takes the reference way that the optimisation is tested against.
+/// Off-switches: with one off, the compiler takes the reference way that the optimisation is tested against,
+/// or leaves out what only helps to find mistakes.
 struct Optimizations {
   bool tma = true;                ///< copies by the tensor memory accelerator
   bool wgmma = true;              ///< products by warpgroups
@@ -21,6 +22,7 @@ struct Optimizations {
   bool overlap = true; ///< a product runs under the issue of the next, and under work that does not need it
   bool loopSplitting = true;  ///< a loop whose first iterations differ becomes two
   bool deferredStores = true; ///< a tile is stored under the first product of the next
+  bool reports = true;        ///< prints and checks on the device; off, a kernel is as if it had none
   bool operator==(const Optimizations &) const = default;
 };
 

@@ -22,9 +22,11 @@ void simplify(OpPassManager &passes) {
 /// The DSL leaves the order of pure operations to the C++ compiler; afterwards equal programs are equal.
 void toInput(PassManager &passes, const Optimizations &) { simplify(passes); }
 
-void toPromoted(PassManager &passes, const Optimizations &) {
+void toPromoted(PassManager &passes, const Optimizations &on) {
   passes.addPass(tile::createCompileCuda());
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
+  if (!on.reports)
+    kernels.addPass(tile::createRemoveReports());
   kernels.addPass(tile::createExpandTileLoops()); // first: the loop it makes carries variables like any other
   kernels.addPass(tile::createPromoteVariables());
   simplify(kernels);

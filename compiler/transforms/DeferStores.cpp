@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/BoxRelation.h"
 #include "compiler/transforms/Passes.h"
+#include "dialects/tile/Reports.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -27,10 +28,10 @@ struct TileLoop {
   SliceOp slice;
 };
 
-/// The last operation of the loop's body that has an effect.
+/// The last operation of the loop's body that has an effect on memory.
 Operation *lastEffect(scf::ForOp loop) {
   for (Operation &op : llvm::reverse(loop.getBody()->without_terminator()))
-    if (!isMemoryEffectFree(&op))
+    if (!isMemoryEffectFree(&op) && !onlyReports(&op))
       return &op;
   return nullptr;
 }

@@ -346,6 +346,14 @@ def RemoveProvenGuards : Pass<"tile-remove-proven-guards", "::tlc::tile::KernelO
   }];
 }
 
+def RemoveReports : Pass<"tile-remove-reports", "::tlc::tile::KernelOp"> {
+  let summary = "Remove prints and checks";
+  let description = [{
+    Requires: nothing.
+    Ensures:  no `tile.report` is left. What was computed for them alone is dead.
+  }];
+}
+
 def RemoveTurns : Pass<"tile-remove-turns", "::tlc::tile::KernelOp"> {
   let summary = "Remove turns in which warpgroups would wait for each other for ever";
   let description = [{

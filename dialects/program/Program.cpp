@@ -3,12 +3,14 @@
 /// The program dialect: registration, checks of its attributes, host expressions as text.
 #include "dialects/program/Program.h"
 
+#include "dialects/program/Elements.h"
 #include "dialects/program/Interfaces.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "runtime/artifact/Artifact.h"
+#include "runtime/artifact/Reports.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
@@ -63,9 +65,17 @@ LogicalResult ProgramDialect::verifyOperationAttribute(Operation *op, NamedAttri
     return op->emitError() << "expected '" << ptxAttrName << "' to be a #program.ptx on the module, but got "
                            << attribute.getValue() << " of '" << op->getName() << "'";
   }
+  if (attribute.getName() == reportsAttrName) {
+    auto reports = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (isa<ModuleOp>(op) && reports && llvm::all_of(reports, llvm::IsaPred<ReportAttr>))
+      return success();
+    return op->emitError() << "expected '" << reportsAttrName
+                           << "' to be an array of #program.report on the module, but got "
+                           << attribute.getValue() << " of '" << op->getName() << "'";
+  }
   if (attribute.getName() != targetAttrName)
     return op->emitError() << "expected '" << targetAttrName << "', '" << phaseAttrName << "', '"
-                           << ptxAttrName << "' or '" << entryAttrName
+                           << ptxAttrName << "', '" << reportsAttrName << "' or '" << entryAttrName
                            << "', but the program dialect has no attribute '"
                            << attribute.getName().getValue() << "' of operations";
   if (!isa<TargetAttr>(attribute.getValue()))
@@ -358,6 +368,20 @@ LogicalResult RoleAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
   if (firstWarp < 0 || warps < 1)
     return emitError() << "expected role '" << name << "' to have at least one warp from 0 on, but got "
                        << warps << " from " << firstWarp;
+  return success();
+}
+
+LogicalResult ReportAttr::verify(function_ref<InFlightDiagnostic()> emitError, ReportKind, StringRef text,
+                                 StringRef, ArrayRef<Type> values, int64_t axes) {
+  size_t placeholders = countPlaceholders(text);
+  if (placeholders != values.size() || values.size() > maxReportValues) // report_c1
+    return emitError() << "expected a value for each '{}' of the text, " << maxReportValues
+                       << " at most, but got " << values.size() << " for " << placeholders;
+  for (Type value : values) // report_c2
+    if (std::optional<ElementType> element = toElementType(value); !element || !isReportable(*element))
+      return emitError() << "expected values of i32, i64, f32 or f64, but got " << value;
+  if (axes < 0 || axes > int64_t(maxReportAxes)) // report_c3
+    return emitError() << "expected from 0 to " << maxReportAxes << " axes, but got " << axes;
   return success();
 }
 

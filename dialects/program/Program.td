@@ -32,6 +32,8 @@ def Program_Dialect : Dialect {
     static constexpr llvm::StringLiteral phaseAttrName = "program.phase";
     /// Module attribute of type PtxAttr.
     static constexpr llvm::StringLiteral ptxAttrName = "program.ptx";
+    /// Module attribute, an array of ReportAttr: where lowered kernels print and check. Records have the index.
+    static constexpr llvm::StringLiteral reportsAttrName = "program.reports";
   }];
 }
 
@@ -200,6 +202,30 @@ def Program_SharedAttr : Program_Attr<"Shared", "shared"> {
   let parameters = (ins StringRefParameter<"user's name">:$name, EnumParameter<Program_SharedKindEnum>:$kind,
     "int64_t":$offset, "int64_t":$slots, "int64_t":$slot_bytes);
   let assemblyFormat = "`<` $name `,` $kind `,` struct($offset, $slots, $slot_bytes) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Program_ReportKindEnum : Program_Enum<"ReportKind", "what a report is", [
+  I32EnumCase<"print", 0>, I32EnumCase<"check", 1>]>;
+
+def Program_ReportAttr : Program_Attr<"Report", "report"> {
+  let summary = "A place where a program prints or checks, as the launcher must know it to make texts of its records";
+  let description = [{
+    `text` has one `{}` for each of the values, whose types are `values`. A report of elements of a fragment has their
+    positions along so many `axes`.
+
+        #program.report<print, "row {} has {}", "a.cpp:12:3", [i32, i32]>
+        #program.report<check, "expected a finite score, but got {}", "a.cpp:14:3", [f32], axes = 2>
+
+    Constraints
+    - report_c1: the text has one `{}` for each value, of which there are at most `maxReportValues`.
+    - report_c2: values are of i32, i64, f32 or f64.
+    - report_c3: at most `maxReportAxes` axes.
+  }];
+  let parameters = (ins EnumParameter<Program_ReportKindEnum>:$kind, StringRefParameter<"with `{}` for each value">:$text,
+    StringRefParameter<"file:line:column">:$place, OptionalArrayRefParameter<"::mlir::Type">:$values,
+    DefaultValuedParameter<"int64_t", "0">:$axes);
+  let assemblyFormat = "`<` $kind `,` $text `,` $place `,` `[` (`]`) : ($values^ `]`)? (`,` `axes` `=` $axes^)? `>`";
   let genVerifyDecl = 1;
 }
 

@@ -3,6 +3,7 @@
 #ifndef TLC_DIALECTS_SIMT_OPSMEMORY_TD
 #define TLC_DIALECTS_SIMT_OPSMEMORY_TD
 
+include "dialects/program/Program.td"
 include "dialects/simt/Dialect.td"
 
 def Simt_Value : AnyTypeOf<[AnyFloat, AnySignlessInteger, AnyVectorOfNonZeroRank]>;
@@ -35,6 +36,20 @@ def Simt_AtomicOp : Simt_EffectOp<"atomic"> {
   }];
   let arguments = (ins AtomicRMWKindAttr:$kind, AnyTypeOf<[F32, F64, I32, I64, VectorOfLengthAndType<[2, 4], [F32]>]>:$value, Simt_GlobalPtr:$address);
   let assemblyFormat = "$kind $value `,` $address attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def Simt_ReportOp : Simt_EffectOp<"report", [AttrSizedOperandSegments]> {
+  let summary = "Adds a record to the program's report buffer, or counts it as lost where that is full";
+  let description = [{
+    The executing thread takes the next place of the buffer (atom.relaxed.gpu.global.add; PTX ISA, atom) and stores its own
+    number, its block's, the position and the values there. The host reads them after the launch.
+
+    Constraints
+    - report_c1: as many positions as `site` has axes, and values of the types that it has.
+  }];
+  let arguments = (ins Program_ReportAttr:$site, Variadic<I32>:$position, Variadic<AnyTypeOf<[I32, I64, F32, F64]>>:$values);
+  let assemblyFormat = "qualified($site) (`at` `[` $position^ `]`)? (`values` `(` $values^ `:` type($values) `)`)? attr-dict";
   let hasVerifier = 1;
 }
 

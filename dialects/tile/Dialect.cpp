@@ -2,6 +2,7 @@
 /// \file
 /// The tile dialect: registration and the attributes it hangs on other dialects' operations.
 #include "dialects/tile/Counts.h"
+#include "dialects/tile/Reports.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -45,6 +46,9 @@ template struct Operations<
     ,
 #define GET_OP_LIST
 #include "dialects/tile/OpsCounts.cpp.inc"
+    ,
+#define GET_OP_LIST
+#include "dialects/tile/OpsReports.cpp.inc"
     >;
 } // namespace
 
@@ -58,6 +62,9 @@ void TileDialect::initialize() {
       ,
 #define GET_OP_LIST
 #include "dialects/tile/OpsCounts.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "dialects/tile/OpsReports.cpp.inc"
       >();
 }
 

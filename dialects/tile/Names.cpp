@@ -107,6 +107,7 @@ std::string tile::callOf(StringRef operation) {
       .Case("alloc_barrier", "k.barrier")
       .Case("variable", "k.fragment")
       .Case("convert", "to")
+      .Case("report", "k.print or k.check")
       .Case("any_in_warp", "k.whenAny")
       .Cases({"take_turn", "pass_turn"}, "k.inTurn")
       .Cases({"load", "store", "copy_async"}, "copy")

@@ -196,11 +196,24 @@ struct AlignmentCondition {
   int64_t bytes = 16;
 };
 
+#define TLC_REPORT_KINDS(X) X(print) X(check)
+
+/// A place where kernels print or check; runtime/artifact/Reports.h has what they write.
+struct ReportSite {
+  TLC_ENUM(Kind, TLC_REPORT_KINDS)
+  Kind kind = Kind::print;
+  std::string text;                     ///< with "{}" for each value
+  std::string place;                    ///< "file.cpp:12:3"
+  std::vector<ElementType> values = {}; ///< of 32 or 64 bits
+  unsigned axes = 0;                    ///< of the fragment whose elements it reports; 0: of none
+};
+
 struct Variant {
   std::string name; ///< "aligned", "general"
   std::vector<AlignmentCondition> conditions = {};
   std::vector<Launch> launches = {};
   std::string ptx = {};
+  std::vector<ReportSite> reports = {}; ///< if there are any, the PTX has the variable `reportBufferName`
 };
 
 /// What the compiler chose and why not better; shown by `tlc --remarks`.

@@ -52,8 +52,11 @@ void fields(auto &archive, Of<Launch> auto &launch) {
 void fields(auto &archive, Of<AlignmentCondition> auto &condition) {
   archive(condition.tensor, condition.bytes);
 }
+void fields(auto &archive, Of<ReportSite> auto &site) {
+  archive(site.kind, site.text, site.place, site.values, site.axes);
+}
 void fields(auto &archive, Of<Variant> auto &variant) {
-  archive(variant.name, variant.conditions, variant.launches, variant.ptx);
+  archive(variant.name, variant.conditions, variant.launches, variant.ptx, variant.reports);
 }
 void fields(auto &archive, Of<Remark> auto &remark) { archive(remark.id, remark.location, remark.message); }
 void fields(auto &archive, Of<Artifact> auto &artifact) {
@@ -68,6 +71,7 @@ constexpr Access last(Access) { return Access::workspace; }
 constexpr Swizzle last(Swizzle) { return Swizzle::bytes128; }
 constexpr KernelParameter::Kind last(KernelParameter::Kind) { return KernelParameter::Kind::tensorMap; }
 constexpr SharedObject::Kind last(SharedObject::Kind) { return SharedObject::Kind::barrier; }
+constexpr ReportSite::Kind last(ReportSite::Kind) { return ReportSite::Kind::check; }
 
 class Writer {
 public:

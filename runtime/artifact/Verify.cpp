@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/artifact/Verify.h"
 
+#include "runtime/artifact/Reports.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
@@ -163,10 +164,20 @@ private:
       require(variant.launches.empty() || !variant.ptx.empty(), "variant '{}' has no PTX", variant.name);
       for (const Launch &launch : variant.launches)
         checkLaunch(launch);
+      for (const ReportSite &site : variant.reports)
+        checkReport(site);
     }
   }
 
   bool hasTensor(int64_t index) const { return index >= 0 && index < int64_t(artifact.tensors.size()); }
+
+  void checkReport(const ReportSite &site) {
+    require(site.values.size() == countPlaceholders(site.text) && site.values.size() <= maxReportValues,
+            "the report at {} has {} values for '{}'", site.place, site.values.size(), site.text);
+    for (ElementType value : site.values)
+      require(isReportable(value), "the report at {} has a value of {}", site.place, toString(value));
+    require(site.axes <= maxReportAxes, "the report at {} has {} axes", site.place, site.axes);
+  }
 
   void checkLaunch(const Launch &launch) {
     require(!launch.entry.empty(), "a launch has no entry");

@@ -4,6 +4,7 @@
 #include "runtime/artifact/Verify.h"
 #include "runtime/cuda/CudaProgram.h"
 #include "runtime/cuda/TensorMap.h"
+#include "runtime/device/DeliverReports.h"
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/Target.h"
@@ -66,8 +67,9 @@ private:
 class CudaDeviceImpl final : public Device {
 public:
   CudaDeviceImpl(std::shared_ptr<const CudaContext> context, DeviceProperties properties,
-                 const Target &target)
-      : cuda(std::move(context)), description(std::move(properties)), target(target) {}
+                 const Target &target, CudaDeviceOptions options)
+      : cuda(std::move(context)), description(std::move(properties)), target(target),
+        options(std::move(options)) {}
   ~CudaDeviceImpl() override {
     CurrentContext scope(*cuda);
     if (emptyTensors)
@@ -105,6 +107,8 @@ private:
     return reinterpret_cast<void *>(emptyTensors + (access == Access::input ? 0 : emptyTensorBytes));
   }
 
+  /// What the loaded programs have reported.
+  Result<void> deliverReports();
   /// Another GPU.
   Result<const CudaContext *> peerContext(const Device &device) const;
   bool reaches(int ordinal) const;
@@ -119,6 +123,9 @@ private:
   TensorMapEncoder tensorMaps;
   mutable std::mutex mutex;
   std::set<int> peers; ///< ordinals of the GPUs whose memory kernels of this one reach
+  CudaDeviceOptions options;
+  std::mutex reporting; ///< none of these is launched while their reports are read
+  std::vector<std::weak_ptr<const CudaProgram>> reportingPrograms;
 };
 
 Result<void *> CudaDeviceImpl::allocate(size_t bytes) {
@@ -181,6 +188,11 @@ Result<std::shared_ptr<const LoadedProgram>> CudaDeviceImpl::load(Artifact artif
   Result<std::shared_ptr<const CudaProgram>> program = CudaProgram::load(cuda, std::move(artifact));
   if (!program)
     return program.error();
+  if ((*program)->hasReports()) {
+    const std::lock_guard lock(reporting);
+    std::erase_if(reportingPrograms, [](const auto &known) { return known.expired(); });
+    reportingPrograms.push_back(*program);
+  }
   return std::shared_ptr<const LoadedProgram>(std::move(*program));
 }
 
@@ -361,6 +373,9 @@ Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArg
       return valid;
   }
   auto queue = static_cast<CUstream>(stream.handle);
+  std::unique_lock<std::mutex> notRead(reporting, std::defer_lock);
+  if (program->hasReports())
+    notRead.lock();
   for (const ZeroFill &fill : plan->zeroFills) {
     if (Result<void> done = enqueue(fill, queue); !done)
       return done;
@@ -377,12 +392,32 @@ Result<void> CudaDeviceImpl::synchronize(Stream stream) {
   if (CUresult status = cuda->driver.cuStreamSynchronize(static_cast<CUstream>(stream.handle));
       status != CUDA_SUCCESS)
     return cuda->error(status, "work on the GPU failed", ErrorKind::execution);
-  return {};
+  return deliverReports();
+}
+
+Result<void> CudaDeviceImpl::deliverReports() {
+  const std::lock_guard lock(reporting);
+  Reports reports;
+  bool isQuiet = false;
+  for (const std::weak_ptr<const CudaProgram> &known : reportingPrograms) {
+    const std::shared_ptr<const CudaProgram> program = known.lock();
+    if (!program)
+      continue;
+    // Other streams may still run it.
+    if (CUresult status = isQuiet ? CUDA_SUCCESS : cuda->driver.cuCtxSynchronize(); status != CUDA_SUCCESS)
+      return cuda->error(status, "work on the GPU failed", ErrorKind::execution);
+    isQuiet = true;
+    Result<Reports> taken = program->takeReports();
+    if (!taken)
+      return taken.error();
+    reports.append(std::move(*taken));
+  }
+  return deliver(reports, options.print);
 }
 
 } // namespace
 
-Result<std::unique_ptr<Device>> tlc::createCudaDevice(int ordinal) {
+Result<std::unique_ptr<Device>> tlc::createCudaDevice(int ordinal, CudaDeviceOptions options) {
   Result<std::shared_ptr<const CudaContext>> context = CudaContext::create(ordinal);
   if (!context)
     return context.error();
@@ -402,7 +437,8 @@ Result<std::unique_ptr<Device>> tlc::createCudaDevice(int ordinal) {
                                  .target = std::string(target->name),
                                  .multiprocessors = cuda.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
                                  .ordinal = ordinal};
-  auto device = std::make_unique<CudaDeviceImpl>(*context, std::move(properties), *target);
+  auto device =
+      std::make_unique<CudaDeviceImpl>(*context, std::move(properties), *target, std::move(options));
   if (Result<void> created = device->create(); !created)
     return created.error();
   return std::unique_ptr<Device>(std::move(device));

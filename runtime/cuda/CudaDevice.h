@@ -7,11 +7,19 @@
 
 #include "runtime/device/Device.h"
 
+#include <functional>
+#include <string_view>
+
 namespace tlc {
+
+struct CudaDeviceOptions {
+  /// Called with what kernels print, a line each, when the device synchronises; empty: it goes to stderr.
+  std::function<void(std::string_view)> print = {};
+};
 
 /// The GPU of that ordinal. An `environment` error says what is missing: the
 /// driver's library, a recent driver, a device, or CUDA's headers at build time.
-Result<std::unique_ptr<Device>> createCudaDevice(int ordinal);
+Result<std::unique_ptr<Device>> createCudaDevice(int ordinal, CudaDeviceOptions options = {});
 
 /// The ordinal of the GPU whose context is current on the calling thread, 0 where none is.
 Result<int> currentCudaOrdinal();

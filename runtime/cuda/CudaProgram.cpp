@@ -3,6 +3,7 @@
 
 #include "runtime/target/Target.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fmt/format.h>
@@ -28,6 +29,12 @@ Result<std::shared_ptr<const CudaProgram>> CudaProgram::load(std::shared_ptr<con
         return function.error();
       functions.push_back(*function);
     }
+    if (variant.reports.empty())
+      continue;
+    Result<CUdeviceptr> buffer = program->findReportBuffer(*module);
+    if (!buffer)
+      return buffer.error();
+    program->reportBuffers.push_back({size_t(&variant - program->content.variants.data()), *buffer});
   }
   return std::shared_ptr<const CudaProgram>(std::move(program));
 }
@@ -105,4 +112,40 @@ Result<CUfunction> CudaProgram::prepare(CUmodule module, const Launch &launch) {
     return cuda->error(status, fmt::format("cannot give '{}' {} bytes of dynamic shared memory", launch.entry,
                                            launch.sharedBytes));
   return function;
+}
+
+Result<CUdeviceptr> CudaProgram::findReportBuffer(CUmodule module) const {
+  CUdeviceptr address = 0;
+  size_t bytes = 0;
+  CUresult status =
+      cuda->driver.cuModuleGetGlobal(&address, &bytes, module, std::string(reportBufferName).c_str());
+  if (status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("'{}' has no buffer for what its kernels report", content.name));
+  if (bytes != reportBufferBytes)
+    return Error{.message = fmt::format("the buffer for reports of '{}' has {} bytes, but expected {}",
+                                        content.name, bytes, reportBufferBytes)};
+  return address;
+}
+
+Result<Reports> CudaProgram::takeReports() const {
+  Reports all;
+  CurrentContext scope(*cuda);
+  for (const ReportBuffer &buffer : reportBuffers) {
+    std::vector<std::byte> bytes(sizeof(ReportBufferHeader));
+    CUresult status = cuda->driver.cuMemcpyDtoH(bytes.data(), buffer.address, bytes.size());
+    ReportBufferHeader header;
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    if (status == CUDA_SUCCESS && header.records > 0) {
+      bytes.resize(sizeof(header) + std::min(header.records, reportCapacity) * sizeof(ReportRecord));
+      status = cuda->driver.cuMemcpyDtoH(bytes.data(), buffer.address, bytes.size());
+      constexpr ReportBufferHeader empty;
+      if (status == CUDA_SUCCESS)
+        status = cuda->driver.cuMemcpyHtoD(buffer.address, &empty, sizeof(empty));
+    }
+    if (status != CUDA_SUCCESS)
+      return cuda->error(status, fmt::format("cannot read what '{}' reports", content.name),
+                         ErrorKind::execution);
+    all.append(readReports(content.variants[buffer.variant].reports, bytes));
+  }
+  return all;
 }

@@ -3,6 +3,7 @@
 /// An artifact whose PTX the driver has compiled for one GPU.
 #pragma once
 
+#include "runtime/artifact/Reports.h"
 #include "runtime/cuda/CudaContext.h"
 #include "runtime/cuda/CudaDevice.h"
 
@@ -21,17 +22,28 @@ public:
   CUfunction function(size_t variant, size_t launch) const { return functions[variant][launch]; }
   const CudaCompilation &compilation() const { return compiled; }
 
+  /// Whether some kernel prints or checks.
+  bool hasReports() const { return !reportBuffers.empty(); }
+  /// What they have reported since the last call, in the order of variants; no kernel of the program may run.
+  Result<Reports> takeReports() const;
+
 private:
   CudaProgram(std::shared_ptr<const CudaContext> context, Artifact artifact)
       : cuda(std::move(context)), content(std::move(artifact)) {}
   Result<CUmodule> loadModule(const Variant &variant);
   Result<CUfunction> prepare(CUmodule module, const Launch &launch);
+  Result<CUdeviceptr> findReportBuffer(CUmodule module) const;
 
   std::shared_ptr<const CudaContext> cuda;
   Artifact content;
   std::vector<CUmodule> modules;                  ///< per variant
   std::vector<std::vector<CUfunction>> functions; ///< per variant and launch
   CudaCompilation compiled;
+  struct ReportBuffer {
+    size_t variant = 0;
+    CUdeviceptr address = 0;
+  };
+  std::vector<ReportBuffer> reportBuffers;
 };
 
 } // namespace tlc

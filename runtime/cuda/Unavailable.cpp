@@ -14,7 +14,7 @@ Error unavailable() {
 
 } // namespace
 
-Result<std::unique_ptr<Device>> tlc::createCudaDevice(int) { return unavailable(); }
+Result<std::unique_ptr<Device>> tlc::createCudaDevice(int, CudaDeviceOptions) { return unavailable(); }
 Result<int> tlc::currentCudaOrdinal() { return unavailable(); }
 const CudaCompilation *tlc::cudaCompilationOf(const LoadedProgram &) { return nullptr; }
 Result<std::unique_ptr<CudaTimer>> tlc::createCudaTimer(const Device &) { return unavailable(); }

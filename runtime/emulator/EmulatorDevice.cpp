@@ -2,6 +2,7 @@
 #include "runtime/emulator/EmulatorDevice.h"
 
 #include "runtime/artifact/Verify.h"
+#include "runtime/device/DeliverReports.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/emulator/EmulatedMemory.h"
@@ -32,6 +33,7 @@ public:
   const Artifact &artifact() const override { return source; }
 
   const std::vector<std::shared_ptr<const emulator::Program>> programs; ///< one per variant
+  mutable std::mutex reporting; ///< launches that share a buffer of reports run one after the other
 
 private:
   Artifact source;
@@ -266,10 +268,29 @@ private:
 
   Result<void> run(const EmulatedProgram &program, const LaunchPlan &plan,
                    std::span<const emulator::NamedTensor> tensors, emulator::LaunchOrder order) {
+    std::unique_lock<std::mutex> reporting(program.reporting, std::defer_lock);
+    if (!program.artifact().variants[plan.variantIndex].reports.empty())
+      reporting.lock();
     machines->order.begin(ordinal(), order);
     Result<void> done = runLaunches(program, plan, tensors, order);
     machines->order.end(ordinal(), order);
-    return done;
+    const Result<void> reported = deliverReports(program, plan.variantIndex);
+    if (!done && !reported)
+      return Error{done.error().kind, done.error().message + "\n" + reported.error().message};
+    return done ? reported : done;
+  }
+
+  /// What the launches have reported, those included that failed.
+  Result<void> deliverReports(const EmulatedProgram &program, size_t variant) {
+    const auto &storage = program.programs[variant]->storage;
+    const auto variable = storage.find(reportBufferName);
+    if (program.artifact().variants[variant].reports.empty() || variable == storage.end())
+      return {};
+    auto *buffer = reinterpret_cast<std::byte *>(variable->second.address);
+    const Reports reports = readReports(program.artifact().variants[variant].reports,
+                                        std::span<const std::byte>(buffer, reportBufferBytes));
+    std::memset(buffer, 0, sizeof(ReportBufferHeader));
+    return deliver(reports, machine.print);
   }
 
   Result<void> runLaunches(const EmulatedProgram &program, const LaunchPlan &plan,

@@ -36,7 +36,7 @@ struct EmulatorOptions {
   /// Another order of warps and completions than the usual one, the same for
   /// the same seed, on one host thread.
   std::optional<uint64_t> scheduleSeed = {};
-  /// Called with what a kernel prints; empty: it goes to stderr.
+  /// Called with what a kernel prints, by k.print or by printf in CUDA C++; empty: it goes to stderr.
   std::function<void(std::string_view)> print = {};
   /// Called with what a launch found, by the thread that runs it, before the
   /// same is returned as text.

@@ -161,7 +161,27 @@ Program doubled() {
   });
 }
 
+Program reported() {
+  return Program::trace("reported", [](Scope &k) {
+    // [reports]
+    Index n = k.dim("n");
+    Global X = k.output("X", i32, {n, 16});
+    auto [block] = k.grid(ceilDiv(n, 16));
+    FragmentValue row = k.positions({16, 16}, 0) + (block * 16).to(i32);
+    FragmentValue x = row * k.positions({16, 16}, 1);
+    k.print("block {} of {}", block, k.blocks());
+    k.check(n % 16 == 0, "expected whole tiles, but got {} rows", n);
+    k.check(x <= 450, "expected at most 450, but got {} in row {}", x, row);
+    copy(x, X.tile({block * 16, 0}, {16, 16}));
+    // [reports]
+  });
+}
+
 } // namespace
+
+TEST_CASE("what a program prints and checks is told with its line", "[docs]") {
+  CHECK(launchErrors(reported(), {{"n", 32}}) == expectedText("reports"));
+}
 
 TEST_CASE("mistakes are located and say the way out", "[docs]") {
   CHECK(compileErrors(wrongExtents()) == expectedText("wrong-extents"));

@@ -45,8 +45,10 @@ Result<void> Run::execute(dsl::Program traced, const Values &dimensions, std::ve
                           const Indices &indices, const CompileOptions &options) {
   Artifact artifact = expectValue(compile(std::move(traced), options));
 
-  std::unique_ptr<Device> device =
-      createEmulatorDevice({.target = findTarget(artifact.target), .multiprocessors = 3});
+  std::unique_ptr<Device> device = createEmulatorDevice(
+      {.target = findTarget(artifact.target), .multiprocessors = 3, .print = [this](std::string_view text) {
+         printed += text;
+       }});
   program = expectValue(device->load(artifact));
   kernels::Random random(uint64_t(GENERATE(take(1, Catch::Generators::random(0, 1 << 30)))));
   std::vector<int64_t> values;
@@ -103,8 +105,9 @@ std::string docs::compileErrors(dsl::Program program) {
 }
 
 std::string docs::launchErrors(dsl::Program program, const Values &dimensions) {
-  Result<void> done = Run().execute(std::move(program), dimensions, {});
-  return done ? "" : done.error().message + "\n";
+  Run run;
+  Result<void> done = run.execute(std::move(program), dimensions, {});
+  return run.printed + (done ? "" : done.error().message + "\n");
 }
 
 std::string docs::argumentErrors(dsl::Program program, const LaunchArguments &arguments) {

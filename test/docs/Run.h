@@ -46,13 +46,14 @@ private:
   Result<void> execute(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars,
                        const Indices &indices = {}, const CompileOptions &options = {});
 
+  std::string printed; ///< by the program
   std::shared_ptr<const LoadedProgram> program;
   std::map<std::string, Array, std::less<>> first, last;
 };
 
 /// What tracing and compiling say about a program; "" if it compiles.
 std::string compileErrors(dsl::Program program);
-/// What the emulator says about a launch; "" if it succeeds.
+/// What the emulator says about a launch: what it prints, and its error; "" if there is neither.
 std::string launchErrors(dsl::Program program, const Values &dimensions);
 
 /// What a launch of the program with these arguments is refused for; "" if it is not.

@@ -5,6 +5,8 @@
 #include "runtime/target/Target.h"
 #include "test/programs/ProgramRun.h"
 
-std::unique_ptr<tlc::Device> tlc::test::openDevice(const std::string &target, int multiprocessors) {
-  return createEmulatorDevice({.target = findTarget(target), .multiprocessors = multiprocessors});
+std::unique_ptr<tlc::Device> tlc::test::openDevice(const std::string &target, int multiprocessors,
+                                                   std::function<void(std::string_view)> print) {
+  return createEmulatorDevice(
+      {.target = findTarget(target), .multiprocessors = multiprocessors, .print = std::move(print)});
 }

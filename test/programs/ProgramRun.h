@@ -8,7 +8,9 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/device/Device.h"
 
+#include <functional>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 namespace tlc::test {
@@ -31,7 +33,9 @@ Artifact compiled(dsl::Program program, const CompileOptions &options = {});
 
 /// The device that programs of `target` run on: the emulator with its checker on, as many multiprocessors,
 /// or, in programs_cuda_test, a GPU where it can run them.
-std::unique_ptr<Device> openDevice(const std::string &target, int multiprocessors);
+/// `print` takes what its kernels print.
+std::unique_ptr<Device> openDevice(const std::string &target, int multiprocessors,
+                                   std::function<void(std::string_view)> print = {});
 
 /// Launches on that device; the tensors, in the order of the artifact, come back changed.
 /// Fails the running test with what the device said.

@@ -19,6 +19,8 @@ namespace {
 
 /// Where the compiler looks at a switch.
 Phase phaseOf(bool Optimizations::*member) {
+  if (member == &Optimizations::reports)
+    return Phase::promoted;
   if (member == &Optimizations::tma || member == &Optimizations::wgmma)
     return Phase::atoms;
   if (member == &Optimizations::warpSpecialization || member == &Optimizations::storeRole ||

@@ -8,6 +8,7 @@
 #include "kernels/file/ProgramTensors.h"
 #include "kernels/harness/DeviceArguments.h"
 #include "kernels/harness/ElementBits.h"
+#include "runtime/device/DeliverReports.h"
 #include "runtime/support/Npy.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
@@ -319,6 +320,8 @@ ExitCode EvaluateCommand::execute() const {
   outs() << formatv("{0}\nin {1} operations, seed {2}\n", problem->title, report->steps, used);
   for (const std::string &ambiguity : report->ambiguities)
     outs() << ambiguity << '\n';
+  const Result<void> checked = deliver({.prints = report->prints, .failures = report->failures},
+                                       [](std::string_view line) { outs() << line; });
   for (auto [spec, file, tensor] : zip(problem->specs, *outputs, arguments.tensors)) {
     if (spec.access != Access::input)
       ::print(spec.name, tensor);
@@ -327,6 +330,8 @@ ExitCode EvaluateCommand::execute() const {
     if (Result<void> saved = save(file, tensor); !saved)
       return fail(saved.error().message);
   }
+  if (!checked)
+    return fail(checked.error().message);
   if (!verify)
     return ExitCode::success;
   Result<Comparison> comparison = compare(*request, initial, arguments);

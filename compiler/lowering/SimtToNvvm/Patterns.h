@@ -7,6 +7,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Transforms/DialectConversion.h"
 
+#include "llvm/ADT/SetVector.h"
+
 namespace tlc::simt {
 
 void populateAsyncPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
@@ -19,6 +21,9 @@ void populateFunctionPatterns(const mlir::TypeConverter &converter, mlir::Rewrit
                               mlir::PatternBenefit benefit);
 void populateMatrixPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
+/// `buffer` is the module's variable for what kernels report, `sites` where: the patterns add to them.
+void populateReportPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            mlir::LLVM::GlobalOp buffer, llvm::SetVector<program::ReportAttr> &sites);
 void populateTensorMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 
 /// Lowers the wgmma operations of a kernel. Runs before the patterns, while the structure around them still

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "runtime/artifact/Reports.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
@@ -39,6 +40,17 @@ LLVM::GlobalOp declareDynamicShared(ModuleOp module) {
       /*alignment=*/swizzleAlignment, unsigned(NVVM::NVVMMemorySpace::Shared));
   SymbolTable(module).insert(array, module.getBody()->begin()); // renames it if a kernel has that name
   return array;
+}
+
+/// What kernels report, a variable that the host finds by its name.
+LLVM::GlobalOp declareReportBuffer(ModuleOp module) {
+  OpBuilder builder(module.getContext());
+  auto buffer = LLVM::GlobalOp::create(
+      builder, module.getLoc(), LLVM::LLVMArrayType::get(builder.getI8Type(), reportBufferBytes),
+      /*isConstant=*/false, LLVM::Linkage::External, reportBufferName,
+      LLVM::ZeroAttr::get(module.getContext()), /*alignment=*/16, unsigned(NVVM::NVVMMemorySpace::Global));
+  SymbolTable(module).insert(buffer, module.getBody()->begin());
+  return buffer;
 }
 
 bool isIdentifier(StringRef name) {
@@ -91,6 +103,9 @@ class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {
     populateMathPatterns(converter, patterns);
     populateMatrixPatterns(converter, patterns);
     populateMemoryPatterns(converter, patterns);
+    LLVM::GlobalOp reportBuffer = declareReportBuffer(module);
+    llvm::SetVector<program::ReportAttr> reportSites;
+    populateReportPatterns(converter, patterns, reportBuffer, reportSites);
     populateTensorMemoryPatterns(converter, patterns);
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
@@ -107,6 +122,12 @@ class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {
       return signalPassFailure();
     if (SymbolTable::symbolKnownUseEmpty(dynamicShared, module))
       dynamicShared.erase();
+    if (reportSites.empty())
+      reportBuffer.erase();
+    else
+      module->setAttr(
+          program::ProgramDialect::reportsAttrName,
+          Builder(context).getArrayAttr(SmallVector<Attribute>(reportSites.begin(), reportSites.end())));
   }
 };
 

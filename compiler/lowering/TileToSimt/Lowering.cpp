@@ -330,6 +330,7 @@ const LoweringTable &LoweringTable::all() {
     addGridLowerings(filled);
     addReduceLowerings(filled);
     addRelayoutLowerings(filled);
+    addReportLowerings(filled);
     addSyncLowerings(filled);
     addTensorMemoryLowerings(filled);
     addTmaLowerings(filled);

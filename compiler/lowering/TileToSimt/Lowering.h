@@ -249,6 +249,7 @@ void addGemmLowerings(LoweringTable &table);
 void addGridLowerings(LoweringTable &table);
 void addReduceLowerings(LoweringTable &table);
 void addRelayoutLowerings(LoweringTable &table);
+void addReportLowerings(LoweringTable &table);
 void addSyncLowerings(LoweringTable &table);
 void addTensorMemoryLowerings(LoweringTable &table);
 void addTmaLowerings(LoweringTable &table);

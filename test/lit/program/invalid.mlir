@@ -157,3 +157,26 @@ module attributes {program.entry = 1} {}
 
 // expected-error @below {{expected 'program.phase' to be a string on the module, but got 7 : i64 of 'builtin.module'}}
 module attributes {program.phase = 7 : i64} {}
+
+// -----
+
+// report_c1
+// expected-error @below {{expected a value for each '{}' of the text, 8 at most, but got 0 for 1}}
+module attributes {a = #program.report<print, "{}", "a.cpp:1:2", []>} {}
+
+// -----
+
+// report_c2
+// expected-error @below {{expected values of i32, i64, f32 or f64, but got 'f16'}}
+module attributes {a = #program.report<print, "{}", "a.cpp:1:2", [f16]>} {}
+
+// -----
+
+// report_c3
+// expected-error @below {{expected from 0 to 5 axes, but got 6}}
+module attributes {a = #program.report<print, "", "a.cpp:1:2", [], axes = 6>} {}
+
+// -----
+
+// expected-error @below {{expected 'program.reports' to be an array of #program.report on the module, but got 7 : i64 of 'builtin.module'}}
+module attributes {program.reports = 7 : i64} {}

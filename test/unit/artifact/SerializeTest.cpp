@@ -38,6 +38,7 @@ std::string failureOf(std::span<const std::byte> bytes) {
 TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   Artifact sample = test::sampleArtifact();
   sample.dimensions[0].fixed = 4096;
+  sample.variants[1].reports = {{ReportSite::Kind::check, "got {}", "gemm.cpp:7:3", {ElementType::i64}, 2}};
   std::vector<std::byte> bytes = serialize(sample);
   Result<Artifact> read = deserialize(bytes);
   REQUIRE(read);
@@ -58,6 +59,14 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   CHECK(read->variants[0].launches[0].tensorMaps[1].limitedAxis == 0);
   CHECK(read->variants[0].launches[0].tensorMaps[1].before == 64);
   CHECK(read->variants[0].ptx == sample.variants[0].ptx);
+  CHECK(read->variants[0].reports.empty());
+  REQUIRE(read->variants[1].reports.size() == 1);
+  const ReportSite &site = read->variants[1].reports[0];
+  CHECK(site.kind == ReportSite::Kind::check);
+  CHECK(site.text == "got {}");
+  CHECK(site.place == "gemm.cpp:7:3");
+  CHECK(site.values == std::vector{ElementType::i64});
+  CHECK(site.axes == 2);
   CHECK(read->remarks[0].location == "gemm.cpp:12:3");
   CHECK(read->nvrtc == "13.0");
 }
@@ -108,7 +117,7 @@ TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
   SECTION("another version") {
     bytes[8] = std::byte(99);
     CHECK(failureOf(bytes) ==
-          "expected version 6 of the artifact format, but got version 99; compile the program again");
+          "expected version 7 of the artifact format, but got version 99; compile the program again");
   }
   SECTION("a truncated file") {
     bytes.resize(bytes.size() - 10);
