@@ -173,6 +173,8 @@ private:
       return failure(verdictOfMeaning(report.error().message), report.error().message);
     if (!report->ambiguities.empty())
       return failure(Verdict::discarded, report->ambiguities.front());
+    if (!report->failures.empty())
+      return failure(Verdict::mistake, report->failures.front());
     expected = std::move(arguments.tensors);
     outcome.isExact = std::ranges::all_of(expected, [](const evaluator::Tensor &tensor) {
       return std::ranges::all_of(tensor.elements,
@@ -221,7 +223,8 @@ private:
 
   /// One for the process, as a context takes longer to make than most programs run.
   static const Result<std::unique_ptr<Device>> &gpu() {
-    static const Result<std::unique_ptr<Device>> device = createCudaDevice(0);
+    static const Result<std::unique_ptr<Device>> device =
+        createCudaDevice(0, {.print = [](std::string_view) {}});
     return device;
   }
 

@@ -116,6 +116,7 @@ namespace tlc::differential {
   X(atomicTile, 30)                                                                                          \
   X(counts, 35)                                                                                              \
   X(loadBack, 30)                                                                                            \
+  X(report, 5)                                                                                               \
   X(tensorMemory, 8)                                                                                         \
   X(roles, 16)                                                                                               \
   X(asyncCopy, 60)                                                                                           \

@@ -23,7 +23,7 @@ void Generator::drawLeanBody(Body &body) {
   env.isLean = true;
   product(body);
   for (int64_t number = draw.between(0, 3); number > 0; --number) {
-    switch (draw.weighted({40, 30, 15, 15, 8, 20})) {
+    switch (draw.weighted({40, 30, 15, 15, 8, 20, draw.weightOf(Feature::report)})) {
     case 0:
       assign(body);
       break;
@@ -39,8 +39,11 @@ void Generator::drawLeanBody(Body &body) {
     case 4:
       atomic(body);
       break;
-    default:
+    case 5:
       shared(body);
+      break;
+    default:
+      report(body);
     }
   }
 }

@@ -44,6 +44,7 @@ bool Generator::drawStatement(Body &body) {
       env.stored.empty() ? 0 : feature(Feature::loadBack) / 2, // loadBack
       feature(Feature::sliceToSlice),                          // sliceToSlice
       feature(Feature::sharedIndex),                           // sharedIndex
+      feature(Feature::report),                                // report
       env.warps == 0 ? 0 : feature(Feature::barrier),          // meet
   };
   switch (draw.weighted(weights)) {
@@ -75,6 +76,8 @@ bool Generator::drawStatement(Body &body) {
     return sliceToSlice(body);
   case 13:
     return sharedIndex(body);
+  case 14:
+    return report(body);
   default:
     return meet(body);
   }

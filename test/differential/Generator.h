@@ -182,6 +182,10 @@ private:
   int newCursor(Body &body, int ring);
   int newRing(Body &body, int64_t slots, int64_t producers, int64_t consumers);
   int newSlots(Body &body, const Sizes &shape, ElementType element, int64_t slots, Domain domain);
+  // DrawReports.cpp
+  bool report(Body &body);
+  bool reportPosition(Body &body);
+
   Body role(int id, const std::function<void(Body &)> &drawRole);
   /// A loop that every role has.
   void rounds(Body &body, const IndexNode &count, const std::function<void(Body &, const Axis &)> &drawRound);

@@ -262,6 +262,15 @@ private:
       line("k.whenAny({} {} {}, [&] {{", value(s.values[0]), nameOf(s.comparison), value(s.values[1]));
       bodyOf(s);
       return line("}});");
+    case Kind::print:
+      return s.values.empty() ? line("k.print(\"at {{}}\", {});", index(s.index[0]))
+                              : line("k.print(\"{{}}\", {});", value(s.values[0]));
+    case Kind::check:
+      if (s.values.empty())
+        return line("k.check({}, \"expected another position than {{}}\", {});", holds(s.tests),
+                    index(s.index[0]));
+      return line("k.check({0} {1} {2}, \"expected a smaller number than {{}}\", {0});", value(s.values[0]),
+                  nameOf(s.comparison), value(s.values[1]));
     case Kind::inTurn:
     case Kind::roles:
       line("k.{}([&] {{", s.kind == Kind::inTurn ? "inTurn" : "roles");

@@ -227,6 +227,8 @@ struct Statement {
     pipelined,    ///< with `number` stages
     when,         ///< tests, bodies
     whenAny,      ///< values[0] compared with values[1]
+    print,        ///< values[0] or index[0]
+    check,        ///< that values[0] compares so with values[1]; or `tests`, showing index[0]
     inTurn,
     roles,
     role, ///< `id`

@@ -119,6 +119,19 @@ void Tracer::when(const Statement &s) {
   k.when(holds(s.tests), then, s.bodies.size() > 1 ? dsl::Body(otherwise) : dsl::Body());
 }
 
+void Tracer::report(const Statement &s) {
+  bool isCheck = s.kind == Statement::Kind::check;
+  if (s.values.empty()) {
+    Index at = index(s.index[0]);
+    return isCheck ? k.check(holds(s.tests), "expected another position than {}", at) : k.print("at {}", at);
+  }
+  FragmentValue x = fragment(s.values[0]);
+  if (isCheck)
+    k.check(elementTest(s.comparison, s.values), "expected a smaller number than {}", x);
+  else
+    k.print("{}", x);
+}
+
 void Tracer::statement(const Statement &s) {
   using Kind = Statement::Kind;
   switch (s.kind) {
@@ -180,6 +193,9 @@ void Tracer::statement(const Statement &s) {
     return when(s);
   case Kind::whenAny:
     return k.whenAny(elementTest(s.comparison, s.values), [&] { body(s.bodies[0]); });
+  case Kind::print:
+  case Kind::check:
+    return report(s);
   case Kind::inTurn:
     return k.inTurn([&] { body(s.bodies[0]); });
   case Kind::roles:

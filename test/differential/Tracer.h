@@ -58,6 +58,7 @@ private:
   void addInTurn(const Statement &s);
   void loop(const Statement &s);
   void when(const Statement &s);
+  void report(const Statement &s);
   void atRing(const Statement &s);
   void atBarrier(const Statement &s);
 
