@@ -52,10 +52,12 @@ struct State {
   }
 };
 
-/// `.m64n128k16` of a product's name: products add to the same accumulators if they have one shape.
+/// `m64n128k16.f32` of a product's name: products add to the same accumulators if they have one shape, and
+/// sums of one type.
 StringRef shapeOf(const PtxInstruction &product) {
-  size_t at = product.opcode.find(".m64n");
-  return product.opcode.substr(at).drop_front().take_until([](char c) { return c == '.'; });
+  StringRef shape = product.opcode.substr(product.opcode.find(".m64n")).drop_front();
+  size_t afterShape = shape.find('.');
+  return shape.take_front(shape.find('.', afterShape + 1));
 }
 
 class ProductFlow {

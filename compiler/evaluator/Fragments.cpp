@@ -272,11 +272,42 @@ Sum sumOneByOne(const std::vector<Element> &a, const std::vector<Element> &b, in
   return sum;
 }
 
+/// Of factors that are integers: their sums wrap around, so that any order gives the same.
+Fragment addIntegers(const Kind &kind, const std::vector<Element> &a, const std::vector<Element> &b,
+                     const Fragment &acc) {
+  int64_t rows = acc.extents[0], columns = acc.extents[1];
+  int64_t depth = static_cast<int64_t>(a.size()) / rows;
+  std::vector<bool> isKnownRow(rows, true), isKnownColumn(columns, true);
+  for (int64_t i = 0; i < rows * depth; ++i)
+    isKnownRow[i / depth] = isKnownRow[i / depth] && isExact(a[i]);
+  for (int64_t i = 0; i < depth * columns; ++i)
+    isKnownColumn[i % columns] = isKnownColumn[i % columns] && isExact(b[i]);
+  Fragment result{acc.extents, {}};
+  result.elements.reserve(acc.elements.size());
+  std::vector<int64_t> sums(columns); // products of 8 bits: no depth makes them overflow
+  for (int64_t i = 0; i < rows; ++i) {
+    std::fill(sums.begin(), sums.end(), 0);
+    for (int64_t k = 0; k < depth; ++k)
+      for (int64_t j = 0; j < columns; ++j)
+        sums[j] += a[i * depth + k].integer * b[k * columns + j].integer;
+    for (int64_t j = 0; j < columns; ++j) {
+      const Element &before = acc.elements[i * columns + j];
+      Element sum = exactInteger(kind, before.integer + sums[j]);
+      bool isKnown = isExact(before) && isKnownRow[i] && isKnownColumn[j];
+      result.elements.push_back(isKnown ? sum : unspecified(sum));
+    }
+  }
+  return result;
+}
+
 /// The accumulator with the product added; a failure if an element of a factor was never written.
 std::optional<Fragment> addProduct(Task &task, tile::ProductOpInterface op, const Fragment &acc) {
   auto a = readTile(task, op, op.getA()), b = readTile(task, op, op.getB());
   if (!a || !b)
     return std::nullopt;
+  Kind kind = kindOf(tile::elementTypeOf(op.getAcc().getType()));
+  if (!kind.isFloat)
+    return addIntegers(kind, *a, *b, acc);
   int64_t rows = acc.extents[0], columns = acc.extents[1];
   int64_t depth = static_cast<int64_t>(a->size()) / rows;
   Factor left(*a), right(*b);
@@ -286,7 +317,6 @@ std::optional<Fragment> addProduct(Task &task, tile::ProductOpInterface op, cons
   for (int64_t i = 0; i < depth * columns; ++i)
     bitsOfColumn[i % columns] = std::min(bitsOfColumn[i % columns], lowestBitOf(right.values[i]));
 
-  Kind kind = kindOf(tile::elementTypeOf(op.getAcc().getType()));
   Accumulation how = matrixSums(kindOf(tile::elementTypeOf(op.getB().getType())));
   Fragment result{acc.extents, {}};
   result.elements.reserve(acc.elements.size());

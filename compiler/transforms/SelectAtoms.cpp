@@ -37,17 +37,20 @@ constexpr int64_t maxAccumulatorRegisters = 200;
 struct Product {
   Operation *op;
   Value a, b;
-  ElementType element; ///< of the factors; the sums are f32
+  ElementType left, right, sums; ///< elements of the factors and of the accumulator
   int64_t m, n, k;
   tlc::WarpPolicy policy;
 
   static Product of(ProductOpInterface gemm) {
     auto acc = cast<RankedTensorType>(gemm.getAcc().getType());
     ArrayRef<int64_t> b = cast<SharedType>(gemm.getB().getType()).getShape();
+    auto elementOf = [](Value value) { return *toElementType(elementTypeOf(value.getType())); };
     return {gemm,
             gemm.getA(),
             gemm.getB(),
-            *toElementType(elementTypeOf(gemm.getB().getType())),
+            elementOf(gemm.getA()),
+            elementOf(gemm.getB()),
+            elementOf(gemm.getAcc()),
             acc.getDimSize(0),
             acc.getDimSize(1),
             b[b.size() - 2],
@@ -74,12 +77,12 @@ std::string wgmmaOperandProblem(Type operand, int kAxis, int64_t part) {
 
 /// The instruction of that kind for the product's types, or null.
 const MmaAtom *findAtom(const Product &product, const Target &target, MmaKind kind) {
-  return findMmaAtom(target, kind, product.element, ElementType::f32);
+  return findMmaAtom(target, kind, product.left, product.right, product.sums);
 }
 
 /// Why this product cannot be made of wgmma by `warps` of a block; empty if it can.
 std::string wgmmaProblem(const Product &product, const Target &target, int64_t warps, BlockSize block) {
-  auto [op, a, b, element, m, n, k, policy] = product;
+  auto [op, a, b, left, right, sums, m, n, k, policy] = product;
   const MmaAtom *atom = findAtom(product, target, MmaKind::wgmma);
   if (!atom)
     return llvm::formatv("{0} has no {1}", target.name, toString(MmaKind::wgmma)).str();
@@ -103,7 +106,7 @@ std::string wgmmaProblem(const Product &product, const Target &target, int64_t w
 }
 
 std::string mmaSyncProblem(const Product &product, const Target &target, int64_t warps) {
-  auto [op, a, b, element, m, n, k, policy] = product;
+  auto [op, a, b, left, right, sums, m, n, k, policy] = product;
   const MmaAtom *atom = findAtom(product, target, MmaKind::mmaSync);
   if (!atom)
     return llvm::formatv("{0} has no {1}", target.name, toString(MmaKind::mmaSync)).str();

@@ -43,7 +43,7 @@ Result<void> checkOperand(const SharedLayout &layout, int kAxis) {
   if (layout.contiguousAxis() != kAxis && layout.elementBits() != 16)
     return invalid(
         fmt::format("expected axis {} to be contiguous because wgmma reads operands of {} bits only "
-                    "K-major, but axis {} is; store the tile transposed",
+                    "K-major, but axis {} is; store the tile transposed, or copy its t() to a second tile",
                     kAxis, layout.elementBits(), layout.contiguousAxis()));
   if (layout.rowPadding() != 0)
     return invalid(

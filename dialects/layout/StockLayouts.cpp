@@ -166,24 +166,25 @@ Result<FragmentLayout> tlc::tensorMemoryFragment(int64_t n, int elementBits, int
 
 std::optional<MatrixFragment> tlc::matchMatrixFragment(const FragmentLayout &layout, int columnAxis,
                                                        int elementBits) {
-  if (elementBits != 16 || layout.rank() < 2)
+  if ((elementBits != 8 && elementBits != 16) || layout.rank() < 2)
     return std::nullopt;
+  int64_t perWord = registerBits / elementBits;
   const Modes &lane = layout.modes(HardwareAxis::lane);
   const Modes &reg = layout.modes(HardwareAxis::reg);
-  // A row of registers: pairs along one axis, four lanes along it, eight lanes across.
-  if (lane.size() != 2 || lane[0].extent != 4 || lane[0].step != 2 || lane[1].extent != 8 ||
+  // A row of registers: words along one axis, four lanes along it, eight lanes across.
+  if (lane.size() != 2 || lane[0].extent != 4 || lane[0].step != perWord || lane[1].extent != 8 ||
       lane[1].step != 1)
     return std::nullopt;
-  int pairAxis = lane[0].axis, acrossAxis = lane[1].axis;
-  if (reg.empty() || reg[0].axis != pairAxis || reg[0].step != 1 || reg[0].extent != 2)
+  int wordAxis = lane[0].axis, acrossAxis = lane[1].axis;
+  if (reg.empty() || reg[0].axis != wordAxis || reg[0].step != 1 || reg[0].extent != perWord)
     return std::nullopt;
-  if (columnAxis != pairAxis && columnAxis != acrossAxis)
+  if (columnAxis != wordAxis && (columnAxis != acrossAxis || elementBits != 16))
     return std::nullopt;
   MatrixFragment match;
   match.columnAxis = columnAxis;
-  match.rowAxis = columnAxis == pairAxis ? acrossAxis : pairAxis;
-  match.form = columnAxis == pairAxis ? MatrixFragment::Form::plain : MatrixFragment::Form::transposed;
-  match.matricesPerWarp = layout.registersPerThread() / 2;
+  match.rowAxis = columnAxis == wordAxis ? acrossAxis : wordAxis;
+  match.form = columnAxis == wordAxis ? MatrixFragment::Form::plain : MatrixFragment::Form::transposed;
+  match.matricesPerWarp = layout.registersPerThread() / perWord;
   return match;
 }
 

@@ -49,17 +49,17 @@ FragmentLayout mmaOperandB(int64_t k, int64_t n, int elementBits, WarpGrid warps
 /// columns into whole registers.
 Result<FragmentLayout> tensorMemoryFragment(int64_t n, int elementBits, int64_t warps);
 
-/// How ldmatrix or stmatrix moves a fragment: 8x8 matrices of 16 bits, `rowAxis`
+/// How ldmatrix or stmatrix moves a fragment: 8x8 matrices of 16 bits, or 8x16 of 8 bits, `rowAxis`
 /// counting the 16-byte rows in shared memory.
 struct MatrixFragment {
   int rowAxis = 0, columnAxis = 1;
   enum class Form { plain, transposed } form = Form::plain;
-  int64_t matricesPerWarp = 1; ///< a multiple of this many 8x8 matrices per warp
+  int64_t matricesPerWarp = 1; ///< a multiple of this many matrices per warp
   bool operator==(const MatrixFragment &) const = default;
 };
 
 /// Whether `columnAxis`, contiguous in shared memory, can be moved by
-/// ldmatrix/stmatrix: plain if lanes hold pairs along it, transposed if they hold
+/// ldmatrix/stmatrix: plain if lanes hold words along it, transposed, of 16 bits only, if they hold
 /// pairs along the other axis.
 std::optional<MatrixFragment> matchMatrixFragment(const FragmentLayout &layout, int columnAxis,
                                                   int elementBits);

@@ -7,6 +7,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "runtime/target/Hardware.h"
+#include "runtime/target/MmaAtoms.h"
 #include "runtime/target/Target.h"
 
 using namespace mlir;
@@ -270,25 +271,53 @@ LogicalResult DecodeOp::verify() { return verifySmallFloat(*this, getElement());
 std::optional<Unit> EncodeOp::getNeededUnit() { return unitOf(getElement()); }
 std::optional<Unit> DecodeOp::getNeededUnit() { return unitOf(getElement()); }
 
+namespace {
+/// The instruction of that kind for these factors and sums, or null.
+const MmaAtom *findAtom(MmaKind kind, Type a, Type b, Value acc) {
+  std::optional<ElementType> left = toElementType(a), right = toElementType(b),
+                             sums = toElementType(getElementTypeOrSelf(acc.getType()));
+  return left && right && sums ? findMmaAtom(kind, *left, *right, *sums) : nullptr;
+}
+
+/// wgmma_c2, mma_sync_c1
+template <typename Product> InFlightDiagnostic reportTypes(Product op, StringRef instruction) {
+  return op.emitOpError() << "expected elements that " << instruction << " multiplies, but got "
+                          << op.getAElement() << " and " << op.getBElement() << " with sums of "
+                          << getElementTypeOrSelf(op.getAcc().getType());
+}
+} // namespace
+
 LogicalResult WgmmaOp::verify() {
-  int64_t n = getN();
-  if (n < wgmmaColumnStep || n > maxWgmmaColumns || n % wgmmaColumnStep != 0) // wgmma_c1
-    return emitOpError() << "expected 'n' to be a multiple of " << wgmmaColumnStep << " from "
-                         << wgmmaColumnStep << " to " << maxWgmmaColumns << ", but got " << n;
+  const MmaAtom *atom = findAtom(MmaKind::wgmma, getAElement(), getBElement(), getAcc());
+  if (!atom) // wgmma_c2
+    return reportTypes(*this, "wgmma");
+  int64_t n = getN(), step = atom->nStep;
+  if (n < 0 || !atom->allowsN(unsigned(n))) // wgmma_c1
+    return emitOpError() << "expected 'n' to be a multiple of " << step << " from " << step << " to "
+                         << maxWgmmaColumns << ", but got " << n;
   auto acc = cast<VectorType>(getAcc().getType());
   if (acc.getRank() != 1 || acc.isScalable() || acc.getNumElements() != n / 2 ||
-      !acc.getElementType().isF32())
-    return emitOpError() << "expected an accumulator of vector<" << n / 2 << "xf32> because each of the "
+      acc.getElementTypeBitWidth() != registerBits)
+    return emitOpError() << "expected an accumulator of " << n / 2 << " registers because each of the "
                          << "warpgroup's threads holds n / 2 numbers of 64x" << n << ", but got " << acc;
-  bool isFloat8 = isa<Float8E4M3FNType>(getElement());
-  if (!getElement().isF16() && !getElement().isBF16() && !isFloat8) // wgmma_c2
-    return emitOpError() << "expected 'element' to be f16, bf16 or f8E4M3FN, but got " << getElement();
-  if (isFloat8 && (getTransposeA() || getTransposeB())) // wgmma_c3
+  auto checkMajor = [&](bool isTransposed, OperandMajors majors, StringRef name) -> LogicalResult {
+    if (!isTransposed || majors == OperandMajors::kOrMn)
+      return success();
     return emitOpError() << "expected factors along k because those of 8 bits cannot be read transposed, but "
-                         << (getTransposeA() ? "'a'" : "'b'") << " is";
+                         << name << " is"; // wgmma_c3
+  };
+  if (failed(checkMajor(getTransposeA(), atom->aMajors, "'a'")) ||
+      failed(checkMajor(getTransposeB(), atom->bMajors, "'b'")))
+    return failure();
   if (getTransposeA() && !getA().getType().isInteger(64))
     return emitOpError()
            << "expected 'a' to be a descriptor because only shared memory can be read transposed, "
            << "but got " << getA().getType();
+  return success();
+}
+
+LogicalResult MmaSyncOp::verify() {
+  if (!findAtom(MmaKind::mmaSync, getAElement(), getBElement(), getAcc())) // mma_sync_c1
+    return reportTypes(*this, "mma.sync");
   return success();
 }

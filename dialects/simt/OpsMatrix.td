@@ -24,12 +24,13 @@ def Simt_WgmmaOp : Simt_EffectOp<"wgmma", [Program_Needs<"wgmma">, AllTypesMatch
     `zero` the accumulator's old value is ignored (a predicate: true means start from zero).
 
     Constraints
-    - wgmma_c1: `n` is a multiple of 8 from 8 to 256; `acc` has n / 2 elements of f32.
-    - wgmma_c2: `element` is f16, bf16 or f8E4M3FN; `a` is i64 or vector<4xi32>; `transpose_a` needs a descriptor.
-    - wgmma_c3: of f8E4M3FN neither factor is transposed.
+    - wgmma_c1: `n` is a multiple of 8 from 8 to 256, of 16 for integers; `acc` has n / 2 elements.
+    - wgmma_c2: `a_element` and `b_element` are both f16, bf16 or f8E4M3FN and `acc` of f32, or each of them is i8 or ui8
+      and `acc` of i32, which wraps around; `a` is i64 or vector<4xi32>; `transpose_a` needs a descriptor.
+    - wgmma_c3: of 8 bits neither factor is transposed.
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$acc, AnyTypeOf<[I64, VectorOfLengthAndType<[4], [I32]>]>:$a, I64:$b, Optional<I1>:$zero,
-    I64Attr:$n, TypeAttr:$element, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+    I64Attr:$n, TypeAttr:$a_element, TypeAttr:$b_element, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
   let results = (outs AnyVectorOfNonZeroRank:$result);
   let assemblyFormat = "$acc `,` $a `,` $b (`zero` $zero^)? attr-dict `:` type($acc) `,` type($a)";
   let hasVerifier = 1;
@@ -54,11 +55,17 @@ def Simt_WgmmaWaitOp : Simt_EffectOp<"wgmma_wait", [Program_Needs<"wgmma">, AllT
 }
 
 def Simt_MmaSyncOp : Simt_Op<"mma_sync", [Program_Needs<"mmaSync">, Pure, AllTypesMatch<["acc", "result"]>]> {
-  let summary = "mma.sync.m16n8k16: a warp adds one product of 16-bit floats to four f32 registers";
-  let arguments = (ins VectorOfLengthAndType<[4], [F32]>:$acc, VectorOfLengthAndType<[4], [I32]>:$a,
-    VectorOfLengthAndType<[2], [I32]>:$b, TypeAttrOf<AnyTypeOf<[F16, BF16]>>:$element);
-  let results = (outs VectorOfLengthAndType<[4], [F32]>:$result);
+  let summary = "mma.sync.m16n8: a warp adds one product, of 32 bytes of k, to four registers";
+  let description = [{
+    Constraints
+    - mma_sync_c1: `a_element` and `b_element` are both f16 or bf16 and `acc` of f32, or each of them is i8 or ui8 and `acc`
+      of i32, which wraps around.
+  }];
+  let arguments = (ins VectorOfLengthAndType<[4], [F32, I32]>:$acc, VectorOfLengthAndType<[4], [I32]>:$a,
+    VectorOfLengthAndType<[2], [I32]>:$b, TypeAttr:$a_element, TypeAttr:$b_element);
+  let results = (outs VectorOfLengthAndType<[4], [F32, I32]>:$result);
   let assemblyFormat = "$acc `,` $a `,` $b attr-dict `:` type($acc) `,` type($a) `,` type($b)";
+  let hasVerifier = 1;
 }
 
 def Simt_LdMatrixOp : Simt_EffectOp<"ldmatrix"> {

@@ -45,22 +45,29 @@ template <typename Gemm> LogicalResult verifyProductShape(Gemm op) {
   return success();
 }
 
+bool isInteger8(Type element) { return element.isSignlessInteger(8) || element.isUnsignedInteger(8); }
+
 /// gemm_c2
 template <typename Gemm> LogicalResult verifyProductTypes(Gemm op) {
   Type a = elementTypeOf(op.getA().getType()), b = elementTypeOf(op.getB().getType());
-  if ((!a.isF16() && !a.isBF16() && !isa<Float8E4M3FNType>(a)) || a != b) {
-    InFlightDiagnostic diagnostic = op.emitOpError()
-                                    << "expected factors of one element type, f16, bf16 or f8E4M3FN, but "
-                                    << describe(op.getA(), "the left factor") << " has " << a << " and "
-                                    << describe(op.getB(), "the right factor") << " has " << b;
+  bool areIntegers = isInteger8(a) && isInteger8(b);
+  bool areFloats = a == b && (a.isF16() || a.isBF16() || isa<Float8E4M3FNType>(a));
+  if (!areIntegers && !areFloats) {
+    InFlightDiagnostic diagnostic =
+        op.emitOpError() << "expected factors of one element type, f16, bf16 or f8E4M3FN, or each of i8 or "
+                            "ui8, but "
+                         << describe(op.getA(), "the left factor") << " has " << a << " and "
+                         << describe(op.getB(), "the right factor") << " has " << b;
     noteDeclaration(diagnostic, op.getA());
     noteDeclaration(diagnostic, op.getB());
     return diagnostic;
   }
+  Builder builder(op.getContext());
   Type acc = op.getAcc().getType().getElementType();
-  if (!acc.isF32())
-    return op.emitOpError() << "expected an accumulator of f32 because products of " << a
-                            << " are summed in f32, but got " << acc;
+  Type sums = areIntegers ? Type(builder.getI32Type()) : builder.getF32Type();
+  if (acc != sums)
+    return op.emitOpError() << "expected an accumulator of " << sums << " because products of " << a
+                            << " are summed in " << sums << ", but got " << acc;
   return success();
 }
 
@@ -82,8 +89,14 @@ LogicalResult GemmOp::verify() {
   return success();
 }
 
-LogicalResult GemmInPlaceOp::verify() { // gemm_in_place_c1
-  return failure(failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this)));
+LogicalResult GemmInPlaceOp::verify() {
+  if (failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this))) // gemm_in_place_c1
+    return failure();
+  if (Type element = getB().getType().getElementType(); isa<IntegerType>(element)) // gemm_in_place_c2
+    return emitOpError() << "expected factors of f16, bf16 or f8E4M3FN because sums in tensor memory are of "
+                            "f32, but got "
+                         << element << "; add to a fragment of i32";
+  return success();
 }
 
 LogicalResult GemmAsyncOp::verify() {

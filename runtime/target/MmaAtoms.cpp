@@ -14,11 +14,11 @@ namespace {
 
 using enum ElementType;
 
-constexpr MmaAtom mmaSync(ElementType operand, ElementType accumulator, unsigned m, unsigned n, unsigned k,
-                          int minSm) {
+constexpr MmaAtom mmaSync(ElementType a, ElementType b, ElementType accumulator, unsigned m, unsigned n,
+                          unsigned k, int minSm) {
   return {.kind = MmaKind::mmaSync,
-          .a = operand,
-          .b = operand,
+          .a = a,
+          .b = b,
           .accumulator = accumulator,
           .m = m,
           .nMin = n,
@@ -32,16 +32,21 @@ constexpr MmaAtom mmaSync(ElementType operand, ElementType accumulator, unsigned
           .minSm = minSm};
 }
 
+constexpr MmaAtom mmaSync(ElementType operand, ElementType accumulator, unsigned m, unsigned n, unsigned k,
+                          int minSm) {
+  return mmaSync(operand, operand, accumulator, m, n, k, minSm);
+}
+
 /// Only 16-bit operands may have m or n contiguous in shared memory.
 constexpr OperandMajors majorsOf(ElementType operand) {
   return bitsOf(operand) == 16 ? OperandMajors::kOrMn : OperandMajors::kOnly;
 }
 
-constexpr MmaAtom wgmma(ElementType operand, ElementType accumulator, unsigned nMin, unsigned nStep,
+constexpr MmaAtom wgmma(ElementType a, ElementType b, ElementType accumulator, unsigned nMin, unsigned nStep,
                         unsigned k) {
   return {.kind = MmaKind::wgmma,
-          .a = operand,
-          .b = operand,
+          .a = a,
+          .b = b,
           .accumulator = accumulator,
           .m = wgmmaRows,
           .nMin = nMin,
@@ -52,10 +57,15 @@ constexpr MmaAtom wgmma(ElementType operand, ElementType accumulator, unsigned n
           .aPlaces = OperandPlaces::registers | OperandPlaces::shared,
           .bPlaces = OperandPlaces::shared,
           .accumulatorPlaces = OperandPlaces::registers,
-          .aMajors = majorsOf(operand),
-          .bMajors = majorsOf(operand),
+          .aMajors = majorsOf(a),
+          .bMajors = majorsOf(b),
           .otherRegisters = 26, // measured with ptxas 13.0, for all n
           .minSm = 90};
+}
+
+constexpr MmaAtom wgmma(ElementType operand, ElementType accumulator, unsigned nMin, unsigned nStep,
+                        unsigned k) {
+  return wgmma(operand, operand, accumulator, nMin, nStep, k);
 }
 
 constexpr MmaAtom tcgen05(ElementType operand, ElementType accumulator, unsigned blocks, unsigned m,
@@ -88,8 +98,15 @@ constexpr std::array atoms = {
     mmaSync(f16, f16, 16, 8, 8, 75),
     mmaSync(bf16, f32, 16, 8, 16, 80),
     mmaSync(bf16, f32, 16, 8, 8, 80),
+    // Integers of 8 bits: each factor with or without a sign.
     mmaSync(i8, i32, 16, 8, 32, 80),
     mmaSync(i8, i32, 16, 8, 16, 80),
+    mmaSync(i8, u8, i32, 16, 8, 32, 80),
+    mmaSync(i8, u8, i32, 16, 8, 16, 80),
+    mmaSync(u8, i8, i32, 16, 8, 32, 80),
+    mmaSync(u8, i8, i32, 16, 8, 16, 80),
+    mmaSync(u8, i32, 16, 8, 32, 80),
+    mmaSync(u8, i32, 16, 8, 16, 80),
     mmaSync(f64, f64, 8, 8, 4, 80),
     mmaSync(f64, f64, 16, 8, 16, 90),
     mmaSync(f64, f64, 16, 8, 8, 90),
@@ -101,6 +118,9 @@ constexpr std::array atoms = {
     wgmma(e4m3, f32, 8, 8, 32),
     // Integer operands also allow n = 8 and 24, which are no steps of 16.
     wgmma(i8, i32, 16, 16, 32),
+    wgmma(i8, u8, i32, 16, 16, 32),
+    wgmma(u8, i8, i32, 16, 16, 32),
+    wgmma(u8, i32, 16, 16, 32),
 
     tcgen05(f16, f32, 1, 64, 8, 16),
     tcgen05(f16, f32, 1, 128, 16, 16),
@@ -149,22 +169,35 @@ bool tlc::supports(const Target &target, const MmaAtom &atom) {
   return false;
 }
 
-std::vector<const MmaAtom *> tlc::findMmaAtoms(const Target &target, ElementType a, ElementType b,
-                                               ElementType accumulator) {
+/// What is fast comes first.
+static std::vector<const MmaAtom *> atomsOf(ElementType a, ElementType b, ElementType accumulator) {
   std::vector<const MmaAtom *> found;
-  for (const MmaAtom &atom : atoms) {
-    if (atom.a == a && atom.b == b && atom.accumulator == accumulator && supports(target, atom))
+  for (const MmaAtom &atom : atoms)
+    if (atom.a == a && atom.b == b && atom.accumulator == accumulator)
       found.push_back(&atom);
-  }
   std::ranges::sort(found, std::greater(), [](const MmaAtom *atom) {
     return std::tuple(atom->kind, atom->blocks, atom->m, atom->k);
   });
   return found;
 }
 
-const MmaAtom *tlc::findMmaAtom(const Target &target, MmaKind kind, ElementType factors,
+std::vector<const MmaAtom *> tlc::findMmaAtoms(const Target &target, ElementType a, ElementType b,
+                                               ElementType accumulator) {
+  std::vector<const MmaAtom *> found = atomsOf(a, b, accumulator);
+  std::erase_if(found, [&](const MmaAtom *atom) { return !supports(target, *atom); });
+  return found;
+}
+
+const MmaAtom *tlc::findMmaAtom(const Target &target, MmaKind kind, ElementType a, ElementType b,
                                 ElementType accumulator) {
-  for (const MmaAtom *atom : findMmaAtoms(target, factors, factors, accumulator))
+  for (const MmaAtom *atom : findMmaAtoms(target, a, b, accumulator))
+    if (atom->kind == kind)
+      return atom;
+  return nullptr;
+}
+
+const MmaAtom *tlc::findMmaAtom(MmaKind kind, ElementType a, ElementType b, ElementType accumulator) {
+  for (const MmaAtom *atom : atomsOf(a, b, accumulator))
     if (atom->kind == kind)
       return atom;
   return nullptr;

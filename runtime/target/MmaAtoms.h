@@ -65,9 +65,12 @@ bool supports(const Target &target, const MmaAtom &atom);
 /// The rows for these types on this target, the fastest kind first, larger extents first within a kind.
 std::vector<const MmaAtom *> findMmaAtoms(const Target &target, ElementType a, ElementType b,
                                           ElementType accumulator);
-/// The row of one kind for factors of one type: of several that with the largest extents. Null if the target
-/// has none.
-const MmaAtom *findMmaAtom(const Target &target, MmaKind kind, ElementType factors, ElementType accumulator);
+/// The row of one kind for these types: of several that with the largest extents. Null if the target has
+/// none.
+const MmaAtom *findMmaAtom(const Target &target, MmaKind kind, ElementType a, ElementType b,
+                           ElementType accumulator);
+/// The same, whatever the target.
+const MmaAtom *findMmaAtom(MmaKind kind, ElementType a, ElementType b, ElementType accumulator);
 std::string_view toString(MmaKind kind);
 
 } // namespace tlc

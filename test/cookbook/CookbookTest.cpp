@@ -52,6 +52,9 @@ mxfp4_gemm m=1 n=1 groups=1
 mxfp4_gemm m=33 n=129 groups=2
 fp8_block_gemm m=1 n=1 groups=1 panels=1
 fp8_block_gemm m=129 n=70 groups=5 panels=1
+w8a8_gemm m=1 n=1 k=1
+w8a8_gemm m=129 n=70 k=65
+w8a8_gemm m=129 n=257 k=400
 gemv n=1 k=1
 gemv n=9 k=1025
 embedding tokens=1 words=1 d=1

@@ -101,6 +101,7 @@ namespace tlc::differential {
   X(function, 20)                                                                                            \
   X(product, 30)                                                                                             \
   X(registerFactor, 35)                                                                                      \
+  X(integerProduct, 20)                                                                                      \
   X(transposedLeft, 15)                                                                                      \
   X(transposedRight, 45)                                                                                     \
   X(warpPolicy, 20)                                                                                          \
@@ -115,8 +116,8 @@ namespace tlc::differential {
   X(atomic, 7)                                                                                               \
   X(atomicTile, 30)                                                                                          \
   X(counts, 35)                                                                                              \
-  X(loadBack, 30)                                                                                            \
   X(report, 5)                                                                                               \
+  X(loadBack, 30)                                                                                            \
   X(tensorMemory, 8)                                                                                         \
   X(roles, 16)                                                                                               \
   X(asyncCopy, 60)                                                                                           \

@@ -216,11 +216,6 @@ bool Generator::sharedIndex(Body &body) {
 // Products
 //===----------------------------------------------------------------------===//
 
-int Generator::accumulator(Body &body, Size rows, Size columns) {
-  int id = declare(body, ElementType::f32, {rows, columns}, {});
-  return id;
-}
-
 std::optional<int> Generator::factorTile(Body &body, Size rows, Size columns, ElementType element) {
   Sizes shape = {rows, columns};
   if (tree.valueOf(columns) % elementsPerUnit(element) != 0)
@@ -247,15 +242,17 @@ std::optional<int> Generator::factorTile(Body &body, Size rows, Size columns, El
 }
 
 bool Generator::product(Body &body) {
-  ElementType element = draw.oneOf(
-      {ElementType::bf16, ElementType::bf16, ElementType::f16, ElementType::f16, ElementType::e4m3});
+  using enum ElementType;
+  bool areIntegers = draw.wants(Feature::integerProduct);
+  ElementType element = areIntegers ? draw.oneOf({i8, u8}) : draw.oneOf({bf16, bf16, f16, f16, e4m3});
+  ElementType rightElement = areIntegers ? draw.oneOf({i8, u8}) : element, sumElement = sumsOf(element);
   // The sum: one that a loop around declared, or a new one.
   std::vector<int> sums;
   for (int id : env.variables) {
     const VariableInfo &info = tree.variables[size_t(id)];
-    bool fitsWgmma = !env.isLean ||
-                     (tree.valueOf(info.shape.front()) % 64 == 0 && tree.valueOf(info.shape.back()) % 8 == 0);
-    if (info.element == ElementType::f32 && info.shape.size() == 2 && tree.elementsOf(info.shape) >= 16 &&
+    bool fitsWgmma = !env.isLean || (tree.valueOf(info.shape.front()) % 64 == 0 &&
+                                     tree.valueOf(info.shape.back()) % wgmmaColumnsOf(element) == 0);
+    if (info.element == sumElement && info.shape.size() == 2 && tree.elementsOf(info.shape) >= 16 &&
         fitsWgmma)
       sums.push_back(id);
   }
@@ -271,6 +268,8 @@ bool Generator::product(Body &body) {
     columns = env.isLean || draw.chance(85) ? newSize(draw.oneOf(usualColumns)) : drawSize(64);
     if (env.isLean && tree.valueOf(rows) % 64 != 0)
       rows = newSize(64);
+    if (env.isLean && tree.valueOf(columns) % wgmmaColumnsOf(element) != 0)
+      columns = newSize(32);
   }
   // The left factor: a variable's tile in registers, or a shared tile.
   std::vector<int> lefts;
@@ -282,8 +281,8 @@ bool Generator::product(Body &body) {
   }
   static constexpr int64_t usualDepths[] = {16, 32, 64, 64, 128};
   bool isRegister = draw.wants(Feature::registerFactor);
-  // wgmma takes e4m3 along the summed axis only.
-  bool isLeanByte = env.isLean && element == ElementType::e4m3;
+  // wgmma takes bytes along the summed axis only.
+  bool isLeanByte = env.isLean && factsOf(element).bits == 8;
   Size depth = env.isLean || draw.chance(88) ? newSize(draw.oneOf(usualDepths)) : drawSize(64);
   if (isLeanByte)
     depth = newSize(draw.oneOf<int64_t>({32, 64}));
@@ -329,8 +328,8 @@ bool Generator::product(Body &body) {
     gemm.from = Place::of(view);
   }
   View right = {.transposed = isLeanByte || draw.wants(Feature::transposedRight)};
-  std::optional<int> tile = right.transposed ? factorTile(body, columns, depth, element)
-                                             : factorTile(body, depth, columns, element);
+  std::optional<int> tile = right.transposed ? factorTile(body, columns, depth, rightElement)
+                                             : factorTile(body, depth, columns, rightElement);
   if (!tile)
     return false;
   if (right.transposed)
@@ -339,14 +338,13 @@ bool Generator::product(Body &body) {
   gemm.to = Place::of(right);
   Domain all = repeated(differential::product(left, tileHolds[size_t(*tile)].current), double(k));
   // A sum of e4m3 keeps 13 bits after the point of its largest term.
-  bool isExactSum =
-      !all.exact || element != ElementType::e4m3 || all.magnitude < std::ldexp(1.0, 12 + all.exponent);
+  bool isExactSum = !all.exact || element != e4m3 || all.magnitude < std::ldexp(1.0, 12 + all.exponent);
   if (tree.isExact && !isExactSum)
     return false;
-  if (sum < 0 || !mayAdd(sum, all) || element == ElementType::e4m3)
-    sum = accumulator(body, rows, columns);
+  if (sum < 0 || !mayAdd(sum, all) || element == e4m3)
+    sum = declare(body, sumElement, {rows, columns}, {});
   if (!mayAdd(sum, all)) { // a smaller factor
-    if (gemm.values.empty() || element == ElementType::e4m3 || !left.exact)
+    if (gemm.values.empty() || element == e4m3 || !left.exact)
       return false;
     Drawn smaller = clamped({std::move(gemm.values[0]), left}, 4);
     gemm.values[0] = std::move(smaller.expression);
@@ -361,6 +359,8 @@ bool Generator::product(Body &body) {
     gemm.policy = draw.chance(50) ? dsl::WarpPolicy::square : dsl::WarpPolicy::fullColumn;
   }
   draw.note(Feature::product);
+  if (areIntegers)
+    draw.note(Feature::integerProduct);
   body.push_back(std::move(gemm));
   return true;
 }

@@ -3,6 +3,7 @@
 /// Draws kernels whose roles meet at rings: a role that fills slots, one that may compute from them what it
 /// passes on, and those that use them. All go round as often, wait before they use and release afterwards, so
 /// that none waits for ever.
+#include "runtime/target/Hardware.h"
 #include "test/differential/Generator.h"
 
 #include <algorithm>
@@ -157,7 +158,9 @@ void Generator::consume(Body &statements, int ring, const std::vector<int> &tile
     draw.note(Feature::transposedView);
     std::swap(shape[0], shape[1]);
   }
-  ElementType of = isProduct || !isComputed(first.element) ? ElementType::f32 : first.element;
+  ElementType of = isProduct                    ? sumsOf(first.element)
+                   : !isComputed(first.element) ? ElementType::f32
+                                                : first.element;
   int sum = declare(body, of, shape, {});
   bool isAsync =
       isProduct && hasRegisters && tree.valueOf(shape[0]) % 64 == 0 && draw.wants(Feature::asyncProduct);
@@ -171,11 +174,14 @@ void Generator::consume(Body &statements, int ring, const std::vector<int> &tile
       gemm.from = Place::of(View{.shared = tiles[0], .cursor = cursor});
       gemm.to = Place::of(View{.shared = tiles[1], .cursor = cursor, .transposed = true});
       gemm.isFixed = isAsync;
-      if (isAsync && tree.valueOf(shape[1]) % 16 == 0 && draw.wants(Feature::warpPolicy)) {
+      if (isAsync && tree.valueOf(shape[1]) % (2 * wgmmaColumnsOf(first.element)) == 0 &&
+          draw.wants(Feature::warpPolicy)) {
         draw.note(Feature::warpPolicy);
         gemm.policy = draw.chance(50) ? dsl::WarpPolicy::square : dsl::WarpPolicy::fullColumn;
       }
       draw.note(Feature::product);
+      if (isInteger(first.element))
+        draw.note(Feature::integerProduct);
       if (isAsync) {
         draw.note(Feature::asyncProduct);
         if (hasTurns) {
@@ -213,14 +219,16 @@ bool Generator::roles(LaunchTree &launch) {
     return false;
   Body &body = launch.body;
   ElementType element = drawElement();
-  bool isProduct = (element == ElementType::bf16 || element == ElementType::f16) && draw.chance(70);
+  using enum ElementType;
+  bool isProduct = (element == bf16 || element == f16 || element == i8 || element == u8) && draw.chance(70);
   bool isMulticast = launch.cluster > 1 && draw.wants(Feature::multicast);
   bool isAsync = isMulticast || draw.wants(Feature::asyncCopy);
   bool isChained = !isProduct && isComputed(element) && draw.wants(Feature::chainedRings);
   int64_t granule = elementsOf(element, 16);
   Size rows = newSize(isProduct ? draw.oneOf<int64_t>({64, 64, 128}) : draw.oneOf<int64_t>({8, 16, 32, 64}));
-  Size depth = newSize(isProduct ? draw.oneOf<int64_t>({16, 32, 64}) : granule * draw.between(1, 4));
-  Size columns = newSize(draw.oneOf<int64_t>({8, 16, 32, 64}));
+  int64_t step = elementsOf(element, matrixDepthBytes);
+  Size depth = newSize(isProduct ? step * draw.oneOf<int64_t>({1, 2, 4}) : granule * draw.between(1, 4));
+  Size columns = newSize(wgmmaColumnsOf(element) * draw.oneOf<int64_t>({1, 2, 4, 8}));
   if (isMulticast && !isProduct && tree.valueOf(rows) < 16 * launch.cluster)
     rows = newSize(16 * launch.cluster);
   if (isMulticast && isProduct)

@@ -12,6 +12,13 @@
 
 namespace tlc::differential {
 
+/// What products of such factors are summed in.
+constexpr ElementType sumsOf(ElementType factor) {
+  return isInteger(factor) ? ElementType::i32 : ElementType::f32;
+}
+/// What the columns of wgmma are a multiple of.
+constexpr int64_t wgmmaColumnsOf(ElementType factor) { return isInteger(factor) ? 16 : 8; }
+
 /// Positions and counts: from `low` to `high`.
 struct IndexRange {
   int64_t low = 0, high = 0;
@@ -173,8 +180,11 @@ private:
 
   // DrawProducts.cpp
   bool product(Body &body);
-  int accumulator(Body &body, Size rows, Size columns);
   std::optional<int> factorTile(Body &body, Size rows, Size columns, ElementType element);
+
+  // DrawReports.cpp
+  bool report(Body &body);
+  bool reportPosition(Body &body);
 
   // DrawRoles.cpp
   bool roles(LaunchTree &launch);
@@ -182,10 +192,6 @@ private:
   int newCursor(Body &body, int ring);
   int newRing(Body &body, int64_t slots, int64_t producers, int64_t consumers);
   int newSlots(Body &body, const Sizes &shape, ElementType element, int64_t slots, Domain domain);
-  // DrawReports.cpp
-  bool report(Body &body);
-  bool reportPosition(Body &body);
-
   Body role(int id, const std::function<void(Body &)> &drawRole);
   /// A loop that every role has.
   void rounds(Body &body, const IndexNode &count, const std::function<void(Body &, const Axis &)> &drawRound);

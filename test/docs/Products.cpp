@@ -100,6 +100,30 @@ Program chainedBytes() {
 }
 // [bytes]
 
+// [integers]
+/// C = A Bᵀ of integers of 8 bits, with a scale of each row of A and of B.
+Program scaledIntegers() {
+  return Program::trace("scaled_integers", [](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
+    Global A = k.input("A", u8, {m, depth}), B = k.input("B", i8, {n, depth});
+    Global ScaleA = k.input("ScaleA", f32, {m}), ScaleB = k.input("ScaleB", f32, {n});
+    Global C = k.output("C", bf16, {m, n});
+    auto [i, j] = k.grid(ceilDiv(m, 128), ceilDiv(n, 128));
+    Shared a = k.shared("a", u8, {128, 128}), b = k.shared("b", i8, {128, 128});
+    Fragment acc = k.fragment(i32, {128, 128}).named("acc");
+    k.pipelined(ceilDiv(depth, 128), {.stages = 4}, [&, i = i, j = j](Index s) {
+      copy(A.tile({i * 128, s * 128}, {128, 128}), a);
+      copy(B.tile({j * 128, s * 128}, {128, 128}), b);
+      gemm(a, b.t(), acc);
+    });
+    Fragment scaleA = k.fragment(f32, {128, 1}), scaleB = k.fragment(f32, {1, 128});
+    copy(ScaleA.tile({i * 128}, {128}), scaleA);
+    copy(ScaleB.tile({j * 128}, {128}), scaleB);
+    copy((acc.to(f32) * scaleA * scaleB).to(bf16), C.tile({i * 128, j * 128}, {128, 128}));
+  });
+}
+// [integers]
+
 // [atomic]
 /// C += A B: blocks share the sum over k and add what they have.
 Program atomicGemm(int64_t parts) {
@@ -316,6 +340,16 @@ TEST_CASE("factors of 8 bits", "[docs]") {
     return dot(130, [&](int64_t t) {
       return std::max(0.0, dot(64, [&](int64_t d) { return q(i, d) * keys(t, d); })) * v(t, j);
     });
+  });
+}
+
+TEST_CASE("factors that are integers, with scales", "[docs]") {
+  int64_t depth = GENERATE(0, 33, 272);
+  Run run(scaledIntegers(), {{"m", 130}, {"n", 70}, {"k", depth}});
+  const Array &a = run.before("A"), &b = run.before("B");
+  checkMatrix(run.after("C"), 0.004, [&](int64_t i, int64_t j) {
+    return dot(depth, [&](int64_t s) { return a(i, s) * b(j, s); }) * run.before("ScaleA")(i) *
+           run.before("ScaleB")(j);
   });
 }
 

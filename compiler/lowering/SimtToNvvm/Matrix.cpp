@@ -3,6 +3,7 @@
 /// Descriptors of shared tiles, products of one warp, moves of 8x8 matrices. The products of a warpgroup are
 /// in Wgmma.cpp.
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
+#include "dialects/program/Elements.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -43,7 +44,7 @@ struct LowerMmaSync : OpConversionPattern<MmaSyncOp> {
   LogicalResult matchAndRewrite(MmaSyncOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    bool isHalf = op.getElement().isF16();
+    bool isHalf = op.getAElement().isF16();
     // The intrinsics disagree: pairs of f16 are vectors, pairs of bf16 are words.
     auto pairs = [&](Value words) {
       SmallVector<Value> registers = unpack(rewriter, loc, words);
@@ -55,18 +56,27 @@ struct LowerMmaSync : OpConversionPattern<MmaSyncOp> {
     SmallVector<Value> operands = pairs(adaptor.getA());
     llvm::append_range(operands, pairs(adaptor.getB()));
     llvm::append_range(operands, unpack(rewriter, loc, adaptor.getAcc()));
-    Type f32 = rewriter.getF32Type();
+    Type sum = getElementTypeOrSelf(op.getAcc().getType());
     Value product = LLVM::CallIntrinsicOp::create(
-                        rewriter, loc, LLVM::LLVMStructType::getLiteral(getContext(), {f32, f32, f32, f32}),
-                        rewriter.getStringAttr(isHalf ? "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"
-                                                      : "llvm.nvvm.mma.m16n8k16.row.col.bf16"),
-                        operands)
+                        rewriter, loc, LLVM::LLVMStructType::getLiteral(getContext(), {sum, sum, sum, sum}),
+                        rewriter.getStringAttr("llvm.nvvm.mma." + shapeAndTypes(op)), operands)
                         .getResults();
     SmallVector<Value> elements;
     for (int64_t i = 0; i != 4; ++i)
       elements.push_back(LLVM::ExtractValueOp::create(rewriter, loc, product, i));
     rewriter.replaceOp(op, pack(rewriter, loc, op.getResult().getType(), elements));
     return success();
+  }
+
+private:
+  /// As intrinsics have it: of f16 the sums' types, of others those of the factors, once if they are one.
+  static std::string shapeAndTypes(MmaSyncOp op) {
+    Type a = op.getAElement(), b = op.getBElement();
+    if (a.isF16())
+      return "m16n8k16.row.col.f32.f32";
+    std::string shape = a.getIntOrFloatBitWidth() == 8 ? "m16n8k32" : "m16n8k16";
+    std::string types = a == b ? factorName(a).str() : (factorName(a) + "." + factorName(b)).str();
+    return shape + ".row.col." + types;
   }
 };
 
@@ -125,6 +135,10 @@ struct LowerStMatrix : OpConversionPattern<StMatrixOp> {
 };
 
 } // namespace
+
+StringRef tlc::simt::factorName(Type element) {
+  return element.isSignlessInteger(8) ? "s8" : toString(*toElementType(element));
+}
 
 uint64_t tlc::simt::descriptorDistances(uint64_t leading, uint64_t stride) {
   auto units = [](uint64_t bytes) { return bytes >> 4 & 0x3fff; };

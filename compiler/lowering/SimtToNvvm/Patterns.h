@@ -66,6 +66,9 @@ mlir::Value matrixDescriptor(mlir::OpBuilder &builder, mlir::Location loc, mlir:
 /// Bits of a scalar or vector of numbers.
 unsigned bitsOf(mlir::Type type);
 
+/// The type of a product's factor in names of instructions: `bf16`, `s8`.
+llvm::StringRef factorName(mlir::Type element);
+
 /// Inline assembly with side effects that all threads execute together; its results one by one.
 llvm::SmallVector<mlir::Value> inlineAssembly(mlir::OpBuilder &builder, mlir::Location loc,
                                               llvm::StringRef text, llvm::StringRef constraints,

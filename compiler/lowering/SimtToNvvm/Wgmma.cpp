@@ -266,8 +266,8 @@ public:
     for (Value factor : batch.freed)
       for (Value word : unpack(builder, loc, factor))
         numberOf(word, "r");
-    SmallVector<Value> results = inlineAssembly(builder, loc, text, outputs + ties + inputs + "~{memory}",
-                                                SmallVector<Type>(registers, builder.getF32Type()), operands);
+    SmallVector<Value> results =
+        inlineAssembly(builder, loc, text, outputs + ties + inputs + "~{memory}", registerTypes, operands);
     for (auto [sums, first] : firstRegister)
       if (!isContinued(sums))
         sums.replaceAllUsesWith(
@@ -303,17 +303,18 @@ private:
         continue;
       }
       unsigned first = registers, count = registersOf(product.getAcc());
+      Type number = getElementTypeOrSelf(product.getAcc().getType());
       firstRegister[product.getResult()] = first;
       registers += count;
+      registerTypes.append(count, number);
       // Registers that are not read need not be written first.
-      SmallVector<Value> start =
-          isTrue(product.getZero())
-              ? SmallVector<Value>(count, LLVM::PoisonOp::create(builder, loc, builder.getF32Type()))
-              : unpack(builder, loc, product.getAcc());
+      SmallVector<Value> start = isTrue(product.getZero())
+                                     ? SmallVector<Value>(count, LLVM::PoisonOp::create(builder, loc, number))
+                                     : unpack(builder, loc, product.getAcc());
       llvm::append_range(operands, start);
       for (unsigned i = first; i != registers; ++i) {
         // '&': a factor of the same bits, a constant's, say, may not share a register with an accumulator.
-        outputs += "=&f,";
+        outputs += number.isF32() ? "=&f," : "=&r,";
         ties += llvm::formatv("{0},", i);
       }
     }
@@ -345,9 +346,9 @@ private:
 
   /// The one place that knows the instruction's text.
   std::string textOf(WgmmaOp op) {
-    bool isFloat8 = op.getElement().getIntOrFloatBitWidth() == 8;
+    bool is8Bits = op.getAElement().getIntOrFloatBitWidth() == 8;
+    bool isInteger = isa<IntegerType>(op.getAElement());
     bool fromRegisters = isa<VectorType>(op.getA().getType());
-    StringRef element = tlc::toString(*tlc::toElementType(op.getElement()));
     std::string text;
     llvm::raw_string_ostream os(text);
     std::string a = "a", b = "b";
@@ -359,8 +360,9 @@ private:
       os << llvm::formatv("not.pred p, ${0};\n\t", numberOf(op.getZero(), "b"));
     else
       os << llvm::formatv("setp.ne.b32 p, {0}, 0;\n\t", op.getZero() ? 0 : 1);
-    os << "wgmma.mma_async.sync.aligned.m64n" << op.getN() << (isFloat8 ? "k32" : "k16") << ".f32." << element
-       << '.' << element << " {";
+    os << "wgmma.mma_async.sync.aligned.m64n" << op.getN() << (is8Bits ? "k32" : "k16")
+       << (isInteger ? ".s32." : ".f32.") << factorName(op.getAElement()) << '.'
+       << factorName(op.getBElement()) << " {";
     unsigned first = firstRegister.lookup(op.getResult());
     llvm::interleaveComma(llvm::seq(first, first + registersOf(op.getResult())), os,
                           [&](unsigned i) { os << '$' << i; });
@@ -373,10 +375,12 @@ private:
     } else {
       os << a;
     }
-    os << ", " << b << ", p, 1, 1";
-    if (!fromRegisters && !isFloat8)
+    os << ", " << b << ", p";
+    if (!isInteger) // whose factors are neither negated
+      os << ", 1, 1";
+    if (!fromRegisters && !is8Bits) // nor transposed, as no others of 8 bits
       os << ", " << unsigned(op.getTransposeA());
-    if (!isFloat8)
+    if (!is8Bits)
       os << ", " << unsigned(op.getTransposeB());
     os << ";\n\t}\n\t";
     return text;
@@ -388,6 +392,7 @@ private:
   Location loc;
   llvm::MapVector<Value, unsigned> firstRegister; ///< of the sums, by each product's result
   unsigned registers = 0;
+  SmallVector<Type> registerTypes;
   SmallVector<Value> operands;
   llvm::DenseMap<Value, unsigned> numbers; ///< of operands that are only read
   std::string outputs, ties, inputs;

@@ -6,6 +6,7 @@
 #include "compiler/lowering/TileToSimt/Wgmma.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/StockLayouts.h"
+#include "dialects/tile/Shapes.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/MmaAtoms.h"
 
@@ -34,8 +35,10 @@ Value multiplyByMmaSync(KernelLowering &k, tile::GemmOp op) {
     return Value();
   };
   const SharedTile &right = k.shared(op.getB());
-  const MmaAtom *atom = findMmaAtom(k.target, MmaKind::mmaSync,
-                                    *toElementType(op.getB().getType().getElementType()), ElementType::f32);
+  Type leftElement = tile::elementTypeOf(op.getA().getType());
+  const MmaAtom *atom = findMmaAtom(k.target, MmaKind::mmaSync, *toElementType(leftElement),
+                                    *toElementType(op.getB().getType().getElementType()),
+                                    *toElementType(op.getAcc().getType().getElementType()));
   if (!atom)
     return reject(Twine(StringRef(k.target.name.data(), k.target.name.size())) +
                   " has no mma.sync for factors of this type");
@@ -85,7 +88,8 @@ Value multiplyByMmaSync(KernelLowering &k, tile::GemmOp op) {
       for (int64_t column = 0; column < columnBlocks; ++column) {
         Value &acc = blocks[size_t(row * columnBlocks + column)];
         acc = simt::MmaSyncOp::create(b, acc.getType(), acc, aBlock,
-                                      b.piece(factor, column * rightWords, rightWords), right.element);
+                                      b.piece(factor, column * rightWords, rightWords), leftElement,
+                                      op.getB().getType().getElementType());
       }
     }
   }
@@ -96,12 +100,22 @@ Value multiplyByMmaSync(KernelLowering &k, tile::GemmOp op) {
 // Element by element
 //===----------------------------------------------------------------------===//
 
-/// Of factors that are elements of this type, as f32.
+/// Of factors that are elements of this type, as numbers of the sums' type.
 Value extend(KernelLowering &k, Value vector, Type element) {
+  auto type = cast<VectorType>(vector.getType());
+  if (element.isUnsignedInteger())
+    return arith::ExtUIOp::create(k.b, type.clone(k.b.getI32Type()), vector);
+  if (isa<IntegerType>(element))
+    return arith::ExtSIOp::create(k.b, type.clone(k.b.getI32Type()), vector);
   if (!isComputed(element))
     return decodeFloats(k, vector, *toElementType(element));
-  auto type = cast<VectorType>(vector.getType());
   return arith::ExtFOp::create(k.b, type.clone(k.b.getF32Type()), vector);
+}
+
+Value multiplyAdd(Emitter &b, Value left, Value right, Value acc) {
+  if (isa<FloatType>(getElementTypeOrSelf(acc)))
+    return math::FmaOp::create(b, left, right, acc);
+  return arith::AddIOp::create(b, arith::MulIOp::create(b, left, right), acc);
 }
 
 /// A loop along the reduced axis; in each step a thread loads what its rows and columns need.
@@ -119,16 +133,17 @@ Value multiplyByFma(KernelLowering &k, tile::GemmOp op) {
   SmallVector<int64_t> rowOf = reducedRegisters(layout, rows, {1}),
                        columnOf = reducedRegisters(layout, columns, {0});
   int64_t m = accType.getShape()[0], n = accType.getShape()[1];
-  Type element = op.getB().getType().getElementType(); // of both
+  Type leftElement = tile::elementTypeOf(op.getA().getType()),
+       rightElement = op.getB().getType().getElementType();
   auto loop =
       scf::ForOp::create(b, b.i32(0), b.i32(right.shape[0]), b.i32(1), ValueRange{k.value(op.getAcc())},
                          [&](OpBuilder &, Location, Value at, ValueRange carried) {
                            Value zero = b.i32(0);
                            Value a = loadShared(k, left, rows, {m, 1}, {}, {zero, at});
                            Value factor = loadShared(k, right, columns, {1, n}, {}, {at, zero});
-                           a = b.pick(extend(k, a, element), rowOf);
-                           factor = b.pick(extend(k, factor, element), columnOf);
-                           scf::YieldOp::create(b, math::FmaOp::create(b, a, factor, carried[0]).getResult());
+                           a = b.pick(extend(k, a, leftElement), rowOf);
+                           factor = b.pick(extend(k, factor, rightElement), columnOf);
+                           scf::YieldOp::create(b, multiplyAdd(b, a, factor, carried[0]));
                          });
   return loop.getResult(0);
 }

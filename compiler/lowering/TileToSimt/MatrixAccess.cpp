@@ -2,7 +2,7 @@
 /// \file
 /// Fragments to and from shared memory by ldmatrix and stmatrix.
 ///
-/// A 32-bit register of a warp is an 8x8 matrix of 16-bit elements. One instruction moves
+/// A 32-bit register of a warp is a matrix of 8 rows of 16 bytes. One instruction moves
 /// four: lane l gives the address of row l % 8 of matrix l / 8. Which four registers go
 /// together is free; we take two binary digits of the register number, so that the lane
 /// bits above the row move along those digits' axes, and addresses stay a sum of parts.
@@ -14,7 +14,7 @@ using namespace tlc;
 using namespace tlc::lowering;
 
 namespace {
-constexpr int64_t elementsPerRow = matrixRowBytes / 2;
+int64_t elementsPerRow(const SharedTile &tile) { return matrixRowBytes * 8 / tile.layout.elementBits(); }
 
 struct Digit {
   int64_t extent = 1;
@@ -36,10 +36,10 @@ struct MatrixPlan {
   bool transpose = false;
 };
 
-MatrixPlan planMoves(const FragmentLayout &layout, const MatrixFragment &match) {
+MatrixPlan planMoves(const FragmentLayout &layout, const MatrixFragment &match, int64_t rowElements) {
   SmallVector<Digit> digits;
   int64_t stride = 1;
-  // The first digit counts the two elements of a register.
+  // The first digit counts the elements of a register.
   for (LayoutMode mode : ArrayRef(layout.modes(HardwareAxis::reg)).drop_front()) {
     digits.push_back({mode.extent, mode.axis, mode.step, stride});
     stride *= mode.extent;
@@ -59,7 +59,7 @@ MatrixPlan planMoves(const FragmentLayout &layout, const MatrixFragment &match) 
     idle /= digit.extent;
   }
   lane.push_back(LayoutMode::replicated(idle));
-  FragmentLayout::Modes reg = {{elementsPerRow, match.columnAxis, 1}};
+  FragmentLayout::Modes reg = {{rowElements, match.columnAxis, 1}};
   for (const Digit &digit : digits)
     reg.push_back({digit.extent, digit.axis, digit.step});
   plan.addressing = FragmentLayout::get(layout.rank(), reg, lane, layout.modes(HardwareAxis::warp));
@@ -85,14 +85,15 @@ MatrixPlan planMoves(const FragmentLayout &layout, const MatrixFragment &match) 
 }
 
 MatrixPlan planFor(const SharedTile &tile, const FragmentLayout &layout) {
-  return planMoves(layout, *matchMatrixFragment(layout, tile.contiguousAxis(), tile.layout.elementBits()));
+  return planMoves(layout, *matchMatrixFragment(layout, tile.contiguousAxis(), tile.layout.elementBits()),
+                   elementsPerRow(tile));
 }
 } // namespace
 
 bool lowering::fitsMatrixMoves(const SharedTile &tile, const FragmentLayout &layout,
                                ArrayRef<int64_t> shape) {
   if (!matchMatrixFragment(layout, tile.contiguousAxis(), tile.layout.elementBits()) ||
-      layout.replication(HardwareAxis::reg) != 1 || tile.layout.contiguousElements() < elementsPerRow)
+      layout.replication(HardwareAxis::reg) != 1 || tile.layout.contiguousElements() < elementsPerRow(tile))
     return false;
   for (auto [axis, extent] : llvm::enumerate(shape))
     if (layout.coveredExtent(int(axis)) != extent)
@@ -105,7 +106,7 @@ Value lowering::loadMatrices(KernelLowering &k, const SharedTile &tile, const Fr
   Emitter &b = k.b;
   MatrixPlan plan = planFor(tile, layout);
   SharedAddresses addresses(b, tile, plan.addressing, k.team);
-  SmallVector<Value> words(size_t(layout.registersPerThread() / 2));
+  SmallVector<Value> words(size_t(layout.registersPerThread() * tile.layout.elementBits() / registerBits));
   for (Move &move : plan.moves) {
     for (auto [coordinate, first] : llvm::zip(move.start, origin))
       coordinate += first;

@@ -18,9 +18,9 @@ namespace {
 constexpr int64_t descriptorUnit = matrixRowBytes;
 
 bool isZeroFragment(Value acc) {
-  if (auto splat = acc.getDefiningOp<tile::SplatOp>())
-    return matchPattern(splat.getValue(), m_AnyZeroFloat());
-  return matchPattern(acc, m_AnyZeroFloat());
+  auto splat = acc.getDefiningOp<tile::SplatOp>();
+  Value number = splat ? splat.getValue() : acc;
+  return matchPattern(number, m_AnyZeroFloat()) || matchPattern(number, m_Zero());
 }
 
 /// A factor in shared memory: the descriptor of the warpgroup's part, and how to step.
@@ -173,7 +173,8 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
   for (int64_t block = 0; block < share->blocks; ++block)
     blocks.push_back(b.piece(k.value(product.acc), block * registers, registers));
   bool fromZero = isZeroFragment(product.acc);
-  Type element = tile::elementTypeOf(product.b.getType());
+  Type leftElement = tile::elementTypeOf(product.a.getType()),
+       rightElement = tile::elementTypeOf(product.b.getType());
   simt::WgmmaFenceOp::create(b);
   for (int64_t step = 0; step < steps; ++step) {
     Value bDescriptor = bFactor->at(b, 0, step);
@@ -184,7 +185,8 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
                            : b.piece(aWords, (row * steps + step) * wordsPerStep, wordsPerStep);
       value = simt::WgmmaOp::create(b, value.getType(), value, left, bDescriptor,
                                     fromZero && step == 0 ? b.i1(true) : Value(), uint64_t(share->columns),
-                                    element, aFactor && aFactor->isTransposed(), bFactor->isTransposed());
+                                    leftElement, rightElement, aFactor && aFactor->isTransposed(),
+                                    bFactor->isTransposed());
     }
   }
   simt::WgmmaCommitOp::create(b);

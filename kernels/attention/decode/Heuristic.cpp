@@ -41,7 +41,7 @@ static bool hasRegisters(DecodeConfig c, int64_t residents, int64_t bk, const Ta
     warps += warpsOf(c).math.warps;
   }
   int64_t available = BlockBudget(target, residents).registersAtLaunch(warps);
-  const MmaAtom *atom = findMmaAtom(target, MmaKind::wgmma, c.problem.dtype, f32);
+  const MmaAtom *atom = findMmaAtom(target, MmaKind::wgmma, c.problem.dtype, c.problem.dtype, f32);
   return !atom || std::max(atom->registersFor(unsigned(columns), /*aInRegisters=*/true),
                            atom->registersFor(unsigned(bk), holdsQueries(c))) <= available;
 }

@@ -13,13 +13,34 @@ simt.kernel @one_warp() attributes {launch = #program.launch<warps = 1, shared_b
   %zero = arith.constant dense<0.0> : vector<4xf32>
   // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k16.row.col.bf16"
   // CHECK-SAME: (i32, i32, i32, i32, i32, i32, f32, f32, f32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
-  %c = simt.mma_sync %zero, %a, %b {element = bf16} : vector<4xf32>, vector<4xi32>, vector<2xi32>
+  %c = simt.mma_sync %zero, %a, %b {a_element = bf16, b_element = bf16} : vector<4xf32>, vector<4xi32>, vector<2xi32>
   // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k16.row.col.f32.f32"
   // CHECK-SAME: (vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, f32, f32, f32, f32)
-  %d = simt.mma_sync %c, %a, %b {element = f16} : vector<4xf32>, vector<4xi32>, vector<2xi32>
+  %d = simt.mma_sync %c, %a, %b {a_element = f16, b_element = f16} : vector<4xf32>, vector<4xi32>, vector<2xi32>
   %bits = vector.bitcast %d : vector<4xf32> to vector<4xi32>
   // CHECK: nvvm.stmatrix %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {{.*}}layout = #nvvm.mma_layout<col>
   simt.stmatrix %bits, %base transpose : vector<4xi32>
+  simt.return
+}
+
+// Integers of 8 bits, with sums that wrap around.
+// CHECK-LABEL: llvm.func @integers(
+simt.kernel @integers() attributes {launch = #program.launch<warps = 1, shared_bytes = 1024>, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %base = simt.shared_base
+  %a = simt.ldmatrix %base : vector<4xi32>
+  %b = simt.ldmatrix %base : vector<2xi32>
+  %zero = arith.constant dense<0> : vector<4xi32>
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.s8"(
+  // CHECK-SAME: (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> !llvm.struct<(i32, i32, i32, i32)>
+  %c = simt.mma_sync %zero, %a, %b {a_element = i8, b_element = i8} : vector<4xi32>, vector<4xi32>, vector<2xi32>
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.s8.u8"(
+  %d = simt.mma_sync %c, %a, %b {a_element = i8, b_element = ui8} : vector<4xi32>, vector<4xi32>, vector<2xi32>
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.u8.s8"(
+  %e = simt.mma_sync %d, %a, %b {a_element = ui8, b_element = i8} : vector<4xi32>, vector<4xi32>, vector<2xi32>
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.u8"(
+  %f = simt.mma_sync %e, %a, %b {a_element = ui8, b_element = ui8} : vector<4xi32>, vector<4xi32>, vector<2xi32>
+  simt.stmatrix %f, %base : vector<4xi32>
   simt.return
 }
 

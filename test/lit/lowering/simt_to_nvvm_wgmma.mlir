@@ -21,7 +21,7 @@ simt.kernel @sequential(%a: i64 {program.parameter = #program.parameter<tensor_s
       simt.wgmma_fence
       // CHECK: "wgmma.fence.sync.aligned;{{.*}}wgmma.commit_group.sync.aligned;\0A\09wgmma.wait_group.sync.aligned 0;", "=&f,=&f,=&f,=&f,0,1,2,3,l,~{memory}"
       // CHECK-NOT: wgmma.wait
-      %sum = simt.wgmma %acc, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+      %sum = simt.wgmma %acc, %a, %a {n = 8 : i64, a_element = bf16, b_element = bf16} : vector<4xf32>, i64
       simt.wgmma_commit
       %low = vector.extract_strided_slice %sum {offsets = [0], sizes = [2], strides = [1]} : vector<4xf32> to vector<2xf32>
       %same = vector.insert_strided_slice %low, %sum {offsets = [0], strides = [1]} : vector<2xf32> into vector<4xf32>
@@ -51,13 +51,13 @@ simt.kernel @in_flight(%a: i64 {program.parameter = #program.parameter<tensor_st
   // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;\0A\09{\0A\09.reg .pred p;\0A\09setp.ne.b32 p, 0, 0;\0A\09
   // CHECK-SAME: wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {$0, $1, $2, $3}, $8, $8, p, 1, 1, 0, 1;\0A\09}\0A\09wgmma.commit_group.sync.aligned;",
   // CHECK-SAME: "=&f,=&f,=&f,=&f,0,1,2,3,l,~{memory}" %[[UNDEFINED]], %[[UNDEFINED]], %[[UNDEFINED]], %[[UNDEFINED]], %{{[a-z0-9]+}} :
-  %first = simt.wgmma %zero, %a, %a zero %true {n = 8 : i64, element = bf16, transpose_b} : vector<4xf32>, i64
+  %first = simt.wgmma %zero, %a, %a zero %true {n = 8 : i64, a_element = bf16, b_element = bf16, transpose_b} : vector<4xf32>, i64
   simt.wgmma_commit
   // CHECK: ^{{.*}}(%{{.*}}: i32, %[[ACC0:.*]]: f32, %[[ACC1:.*]]: f32, %[[ACC2:.*]]: f32, %[[ACC3:.*]]: f32)
   %last = scf.for %i = %c1 to %n step %c1 iter_args(%acc = %first) -> (vector<4xf32>) : i32 {
     simt.wgmma_fence
     // CHECK: llvm.inline_asm {{.*}}"wgmma.fence.sync.aligned;{{.*}}setp.ne.b32 p, 1, 0;{{.*}} %[[ACC0]], %[[ACC1]], %[[ACC2]], %[[ACC3]],
-    %next = simt.wgmma %acc, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+    %next = simt.wgmma %acc, %a, %a {n = 8 : i64, a_element = bf16, b_element = bf16} : vector<4xf32>, i64
     simt.wgmma_commit
     // CHECK: nvvm.wgmma.wait.group.sync.aligned 1
     %passed = simt.wgmma_wait 1 for %next : vector<4xf32>
@@ -87,7 +87,7 @@ simt.kernel @written(%b: i64 {program.parameter = #program.parameter<tensor_stri
   simt.wgmma_fence
   // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;{{.*}}not.pred p, $9;{{.*}}m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, {$10, $11, $12, $13}, $8, p, 1, 1, 0;
   // CHECK-SAME: "=&f,=&f,=&f,=&f,0,1,2,3,l,b,r,r,r,r,~{memory}" {{.*}}, %[[A:[0-9]+]] :
-  %sum = simt.wgmma %scaled, %a, %b zero %none {n = 8 : i64, element = f16} : vector<4xf32>, vector<4xi32>
+  %sum = simt.wgmma %scaled, %a, %b zero %none {n = 8 : i64, a_element = f16, b_element = f16} : vector<4xf32>, vector<4xi32>
   simt.wgmma_commit
   // Up to the wait nothing else is written to the registers of the factor.
   // CHECK: "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,0,1,2,3,r,r,r,r,~{memory}" {{.*}}, %[[A]] :
@@ -111,8 +111,8 @@ simt.kernel @regrouped(%a: i64 {program.parameter = #program.parameter<tensor_st
     simt.wgmma_fence
     %low = vector.extract_strided_slice %acc {offsets = [0], sizes = [4], strides = [1]} : vector<8xf32> to vector<4xf32>
     %high = vector.extract_strided_slice %acc {offsets = [4], sizes = [4], strides = [1]} : vector<8xf32> to vector<4xf32>
-    %x = simt.wgmma %low, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
-    %y = simt.wgmma %high, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+    %x = simt.wgmma %low, %a, %a {n = 8 : i64, a_element = bf16, b_element = bf16} : vector<4xf32>, i64
+    %y = simt.wgmma %high, %a, %a {n = 8 : i64, a_element = bf16, b_element = bf16} : vector<4xf32>, i64
     simt.wgmma_commit
     %xy = vector.insert_strided_slice %x, %acc {offsets = [0], strides = [1]} : vector<4xf32> into vector<8xf32>
     %both = vector.insert_strided_slice %y, %xy {offsets = [4], strides = [1]} : vector<4xf32> into vector<8xf32>
@@ -147,7 +147,7 @@ simt.kernel @branches(%a: i64 {program.parameter = #program.parameter<tensor_str
   %sum = scf.if %any -> (vector<4xf32>) {
     // CHECK: "wgmma.fence.sync.aligned;{{.*}}", "=&f,=&f,=&f,=&f,0,1,2,3,l,~{memory}"
     simt.wgmma_fence
-    %product = simt.wgmma %start, %a, %a {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+    %product = simt.wgmma %start, %a, %a {n = 8 : i64, a_element = bf16, b_element = bf16} : vector<4xf32>, i64
     simt.wgmma_commit
     // CHECK: "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,0,1,2,3,~{memory}"
     %done = simt.wgmma_wait 0 for %product : vector<4xf32>
@@ -178,14 +178,14 @@ simt.kernel @steps(%a: i64 {program.parameter = #program.parameter<tensor_stride
   %c2 = arith.constant 2 : i64
   %c128 = arith.constant 128 : i64
   simt.wgmma_fence
-  %first = simt.wgmma %old, %a, %b {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+  %first = simt.wgmma %old, %a, %b {n = 8 : i64, a_element = bf16, b_element = bf16} : vector<4xf32>, i64
   %nextA = arith.addi %a, %c2 : i64
   %nextB = arith.addi %b, %c128 : i64
-  %sum = simt.wgmma %first, %nextA, %nextB {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+  %sum = simt.wgmma %first, %nextA, %nextB {n = 8 : i64, a_element = bf16, b_element = bf16} : vector<4xf32>, i64
   simt.wgmma_commit
   %c0 = arith.constant 0 : i32
   simt.sync %c0
-  %third = simt.wgmma %sum, %a, %b {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+  %third = simt.wgmma %sum, %a, %b {n = 8 : i64, a_element = bf16, b_element = bf16} : vector<4xf32>, i64
   simt.wgmma_commit
   %done = simt.wgmma_wait 0 for %third : vector<4xf32>
   simt.store %done, %x : vector<4xf32>, !llvm.ptr<1>
@@ -212,10 +212,30 @@ simt.kernel @eight_bits(%b: i64 {program.parameter = #program.parameter<tensor_s
   %words = vector.bitcast %bytes : vector<16xi8> to vector<4xi32>
   simt.wgmma_fence
   // CHECK: wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {$0, $1, $2, $3}, {$9, $10, $11, $12}, $8, p, 1, 1;
-  %acc = simt.wgmma %zero, %words, %b {n = 8 : i64, element = f8E4M3FN} : vector<4xf32>, vector<4xi32>
+  %acc = simt.wgmma %zero, %words, %b {n = 8 : i64, a_element = f8E4M3FN, b_element = f8E4M3FN} : vector<4xf32>, vector<4xi32>
   simt.wgmma_commit
   %done = simt.wgmma_wait 0 for %acc : vector<4xf32>
   simt.store %done, %x : vector<4xf32>, !llvm.ptr<1>
+  simt.return
+}
+// Integers: sums in 32-bit integer registers; factors neither negated nor transposed.
+// CHECK-LABEL: llvm.func @integers(
+simt.kernel @integers(%b: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
+                      %x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {launch = #program.launch<warps = 4>,
+      schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0, -1]>],
+      schema_types = [index, tensor<?x8xi32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %zero = arith.constant dense<0> : vector<8xi32>
+  %words = simt.load %x : !llvm.ptr<1> -> vector<4xi32>
+  simt.wgmma_fence
+  // CHECK: wgmma.mma_async.sync.aligned.m64n16k32.s32.s8.u8 {$0, $1, $2, $3, $4, $5, $6, $7}, $16, $16, p;
+  // CHECK: wgmma.mma_async.sync.aligned.m64n16k32.s32.u8.s8 {$0, $1, $2, $3, $4, $5, $6, $7}, {$17, $18, $19, $20}, $16, p;
+  // CHECK-SAME: "=&r,=&r,=&r,=&r,=&r,=&r,=&r,=&r,0,1,2,3,4,5,6,7,l,r,r,r,r,~{memory}"
+  %first = simt.wgmma %zero, %b, %b {n = 16 : i64, a_element = i8, b_element = ui8} : vector<8xi32>, i64
+  %acc = simt.wgmma %first, %words, %b {n = 16 : i64, a_element = ui8, b_element = i8} : vector<8xi32>, vector<4xi32>
+  simt.wgmma_commit
+  %done = simt.wgmma_wait 0 for %acc : vector<8xi32>
+  simt.store %done, %x : vector<8xi32>, !llvm.ptr<1>
   simt.return
 }
 }

@@ -64,10 +64,10 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:             %[[DB:.*]] = simt.matrix_descriptor %{{.*}} leading(16) stride(1024) swizzle bytes128
 // CHECK:             %[[DA:.*]] = simt.matrix_descriptor %{{.*}} leading(16) stride(1024) swizzle bytes128
 // CHECK-NEXT:        simt.wgmma_fence
-// CHECK-NEXT:        %[[P0:.*]] = simt.wgmma %{{.*}}, %[[DA]], %[[DB]] zero %true {element = bf16, n = 256 : i64}
+// CHECK-NEXT:        %[[P0:.*]] = simt.wgmma %{{.*}}, %[[DA]], %[[DB]] zero %true {a_element = bf16, b_element = bf16, n = 256 : i64}
 // CHECK-NEXT:        %[[DB1:.*]] = arith.addi %[[DB]], %c2_i64
 // CHECK-NEXT:        %[[DA1:.*]] = arith.addi %[[DA]], %c2_i64
-// CHECK-NEXT:        simt.wgmma %[[P0]], %[[DA1]], %[[DB1]] {element = bf16, n = 256 : i64}
+// CHECK-NEXT:        simt.wgmma %[[P0]], %[[DA1]], %[[DB1]] {a_element = bf16, b_element = bf16, n = 256 : i64}
 // CHECK:             simt.wgmma_commit
 // CHECK:             scf.for {{.*}} -> (vector<128xf32>, i32, i32, i32, i32)
 // CHECK:               simt.barrier_wait

@@ -123,7 +123,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: simt.kernel @mma(
 // CHECK:         %[[A:.*]] = simt.ldmatrix %{{[^ ]*}} : vector<4xi32>
 // CHECK:         %[[B:.*]] = simt.ldmatrix %{{[^ ]*}} transpose : vector<4xi32>
-// CHECK:         simt.mma_sync %{{.*}}, %{{.*}}, %{{.*}} {element = bf16} : vector<4xf32>, vector<4xi32>, vector<2xi32>
+// CHECK:         simt.mma_sync %{{.*}}, %{{.*}}, %{{.*}} {a_element = bf16, b_element = bf16} : vector<4xf32>, vector<4xi32>, vector<2xi32>
 // CHECK:         simt.mma_sync
 // CHECK-NOT:     simt.mma_sync
 tile.kernel @mma(%X: !tile.global<16x16xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
@@ -135,6 +135,59 @@ tile.kernel @mma(%X: !tile.global<16x16xf32> {program.argument = #program.tensor
   %new = tile.gemm %a, %b, %acc atom mma_sync : !tile.shared<16x16xbf16, #plain>, !tile.shared<16x16xbf16, #plain>, tensor<16x16xf32, #acc>
   %s = tile.slice %X[%c0, %c0] : !tile.global<16x16xf32> -> !tile.slice<16x16xf32>
   tile.store %new, %s atom simt : tensor<16x16xf32, #acc>, !tile.slice<16x16xf32>
+  tile.return
+}
+}
+
+// -----
+
+#acc = #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp()">
+#bytes = #tile.shared_layout<"16x32 8b axis 1 panel 32 swizzle none pad 0">
+module attributes {program.target = #program.target<"sm_80">} {
+// Integers of 8 bits: a matrix of ldmatrix has 16 of them in a row, one m16n8k32 takes 32 of k.
+// CHECK-LABEL: simt.kernel @mma_of_integers(
+// CHECK:         %[[A:.*]] = simt.ldmatrix %{{[^ ]*}} : vector<4xi32>
+// CHECK:         %[[B:.*]] = simt.ldmatrix %{{[^ ]*}} : vector<4xi32>
+// CHECK:         simt.mma_sync %{{.*}}, %{{.*}}, %{{.*}} {a_element = ui8, b_element = i8} : vector<4xi32>, vector<4xi32>, vector<2xi32>
+// CHECK:         simt.mma_sync
+// CHECK-NOT:     simt.mma_sync
+tile.kernel @mma_of_integers(%X: !tile.global<16x16xi32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %a = tile.alloc_shared "a" at 0 : !tile.shared<16x32xui8, #bytes>
+  %b = tile.alloc_shared "b" at 512 : !tile.shared<16x32xi8, #bytes>
+  %bt = tile.transpose %b : !tile.shared<16x32xi8, #bytes> -> !tile.shared<32x16xi8, #bytes, transposed>
+  %acc = tile.splat %zero : i32 -> tensor<16x16xi32, #acc>
+  %new = tile.gemm %a, %bt, %acc atom mma_sync : !tile.shared<16x32xui8, #bytes>, !tile.shared<32x16xi8, #bytes, transposed>, tensor<16x16xi32, #acc>
+  %s = tile.slice %X[%c0, %c0] : !tile.global<16x16xi32> -> !tile.slice<16x16xi32>
+  tile.store %new, %s atom simt : tensor<16x16xi32, #acc>, !tile.slice<16x16xi32>
+  tile.return
+}
+}
+
+// -----
+
+#acc = #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp()">
+#bytes = #tile.shared_layout<"16x32 8b axis 1 panel 32 swizzle none pad 0">
+module attributes {program.target = #program.target<"sm_80">} {
+// Multiply-adds of integers, each factor extended by its sign or by zeros.
+// CHECK-LABEL: simt.kernel @fma_of_integers(
+// CHECK:         scf.for %{{.*}} iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<8xi32>)
+// CHECK-DAG:       arith.extui %{{.*}} : vector<2xi8> to vector<2xi32>
+// CHECK-DAG:       arith.extsi %{{.*}} : vector<4xi8> to vector<4xi32>
+// CHECK:           %[[PRODUCT:.*]] = arith.muli
+// CHECK-NEXT:      %[[SUM:.*]] = arith.addi %[[PRODUCT]], %[[ACC]] : vector<8xi32>
+// CHECK-NEXT:      scf.yield %[[SUM]]
+tile.kernel @fma_of_integers(%X: !tile.global<16x16xi32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %a = tile.alloc_shared "a" at 0 : !tile.shared<16x32xui8, #bytes>
+  %b = tile.alloc_shared "b" at 512 : !tile.shared<16x32xi8, #bytes>
+  %bt = tile.transpose %b : !tile.shared<16x32xi8, #bytes> -> !tile.shared<32x16xi8, #bytes, transposed>
+  %acc = tile.splat %zero : i32 -> tensor<16x16xi32, #acc>
+  %new = tile.gemm %a, %bt, %acc atom fma : !tile.shared<16x32xui8, #bytes>, !tile.shared<32x16xi8, #bytes, transposed>, tensor<16x16xi32, #acc>
+  %s = tile.slice %X[%c0, %c0] : !tile.global<16x16xi32> -> !tile.slice<16x16xi32>
+  tile.store %new, %s atom simt : tensor<16x16xi32, #acc>, !tile.slice<16x16xi32>
   tile.return
 }
 }

@@ -12,7 +12,7 @@ simt.kernel @equal(%out: !llvm.ptr<1> {program.parameter = #program.parameter<te
   %a = arith.constant dense<0> : vector<4xi32>
   %b = arith.constant 0 : i64
   simt.wgmma_fence
-  %sum = simt.wgmma %zero, %a, %b {n = 8 : i64, element = bf16} : vector<4xf32>, vector<4xi32>
+  %sum = simt.wgmma %zero, %a, %b {n = 8 : i64, a_element = bf16, b_element = bf16} : vector<4xf32>, vector<4xi32>
   simt.wgmma_commit
   %done = simt.wgmma_wait 0 for %sum : vector<4xf32>
   simt.store %done, %out : vector<4xf32>, !llvm.ptr<1>

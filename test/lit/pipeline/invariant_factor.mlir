@@ -21,11 +21,11 @@ simt.kernel @invariant(%out: !llvm.ptr<1> {program.parameter = #program.paramete
   %last = arith.constant 3 : i32
   %step = arith.constant 1 : i32
   simt.wgmma_fence
-  %start = simt.wgmma %zero, %a, %b {n = 8 : i64, element = bf16} : vector<4xf32>, vector<4xi32>
+  %start = simt.wgmma %zero, %a, %b {n = 8 : i64, a_element = bf16, b_element = bf16} : vector<4xf32>, vector<4xi32>
   simt.wgmma_commit
   %sum = scf.for %i = %first to %last step %step iter_args(%acc = %start) -> (vector<4xf32>) : i32 {
     simt.wgmma_fence
-    %next = simt.wgmma %acc, %a, %b {n = 8 : i64, element = bf16} : vector<4xf32>, vector<4xi32>
+    %next = simt.wgmma %acc, %a, %b {n = 8 : i64, a_element = bf16, b_element = bf16} : vector<4xf32>, vector<4xi32>
     simt.wgmma_commit
     %going = simt.wgmma_wait 1 for %next : vector<4xf32>
     scf.yield %going : vector<4xf32>

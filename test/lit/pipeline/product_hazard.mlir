@@ -16,7 +16,7 @@ simt.kernel @in_flight(%n: i32 {program.parameter = #program.parameter<dimension
   %last = scf.for %i = %c1 to %n step %c1 iter_args(%acc = %zero) -> (vector<4xf32>) : i32 {
     %a = simt.load %out : !llvm.ptr<1> -> vector<4xi32>
     simt.wgmma_fence
-    %next = simt.wgmma %acc, %a, %b {n = 8 : i64, element = bf16} : vector<4xf32>, vector<4xi32>
+    %next = simt.wgmma %acc, %a, %b {n = 8 : i64, a_element = bf16, b_element = bf16} : vector<4xf32>, vector<4xi32>
     simt.wgmma_commit
     %passed = simt.wgmma_wait 1 for %next : vector<4xf32>
     scf.yield %passed : vector<4xf32>

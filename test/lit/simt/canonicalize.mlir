@@ -14,7 +14,7 @@ llvm.func @never(%x: !llvm.ptr<1>, %number: f32, %b: i64) -> vector<4xf32> {
   simt.store %number, %x if %false : f32, !llvm.ptr<1>
   %sums = scf.for %i = %c0 to %steps step %c1 iter_args(%acc = %ones) -> (vector<4xf32>) : i32 {
     simt.wgmma_fence
-    %next = simt.wgmma %acc, %b, %b {n = 8 : i64, element = bf16} : vector<4xf32>, i64
+    %next = simt.wgmma %acc, %b, %b {n = 8 : i64, a_element = bf16, b_element = bf16} : vector<4xf32>, i64
     simt.wgmma_commit
     %done = simt.wgmma_wait 0 for %next : vector<4xf32>
     scf.yield %done : vector<4xf32>

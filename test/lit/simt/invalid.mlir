@@ -302,7 +302,7 @@ simt.kernel @wgmma_n(%a: i64 {program.parameter = #program.parameter<scalar, 0>}
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %acc = arith.constant dense<0.0> : vector<2xf32>
   // expected-error @below {{expected 'n' to be a multiple of 8 from 8 to 256, but got 4}}
-  %r = simt.wgmma %acc, %a, %a {n = 4 : i64, element = bf16} : vector<2xf32>, i64
+  %r = simt.wgmma %acc, %a, %a {n = 4 : i64, a_element = bf16, b_element = bf16} : vector<2xf32>, i64
   simt.return
 }
 
@@ -313,8 +313,8 @@ simt.kernel @wgmma_acc(%a: i64 {program.parameter = #program.parameter<scalar, 0
     attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %acc = arith.constant dense<0.0> : vector<128xf32>
-  // expected-error @below {{expected an accumulator of vector<64xf32> because each of the warpgroup's threads holds n / 2 numbers of 64x128, but got 'vector<128xf32>'}}
-  %r = simt.wgmma %acc, %a, %a {n = 128 : i64, element = bf16} : vector<128xf32>, i64
+  // expected-error @below {{expected an accumulator of 64 registers because each of the warpgroup's threads holds n / 2 numbers of 64x128, but got 'vector<128xf32>'}}
+  %r = simt.wgmma %acc, %a, %a {n = 128 : i64, a_element = bf16, b_element = bf16} : vector<128xf32>, i64
   simt.return
 }
 
@@ -349,8 +349,57 @@ simt.kernel @wgmma_element(%a: i64 {program.parameter = #program.parameter<scala
     attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %acc = arith.constant dense<0.0> : vector<4xf32>
-  // expected-error @below {{expected 'element' to be f16, bf16 or f8E4M3FN, but got 'f32'}}
-  %r = simt.wgmma %acc, %a, %a {n = 8 : i64, element = f32} : vector<4xf32>, i64
+  // expected-error @below {{expected elements that wgmma multiplies, but got 'f32' and 'f32' with sums of 'f32'}}
+  %r = simt.wgmma %acc, %a, %a {n = 8 : i64, a_element = f32, b_element = f32} : vector<4xf32>, i64
+  simt.return
+}
+
+// -----
+
+// wgmma_c1
+simt.kernel @wgmma_n_of_integers(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0> : vector<20xi32>
+  // expected-error @below {{expected 'n' to be a multiple of 16 from 16 to 256, but got 40}}
+  %r = simt.wgmma %acc, %a, %a {n = 40 : i64, a_element = i8, b_element = ui8} : vector<20xi32>, i64
+  simt.return
+}
+
+// -----
+
+// wgmma_c2
+simt.kernel @wgmma_integer_sums(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0.0> : vector<8xf32>
+  // expected-error @below {{expected elements that wgmma multiplies, but got 'i8' and 'i8' with sums of 'f32'}}
+  %r = simt.wgmma %acc, %a, %a {n = 16 : i64, a_element = i8, b_element = i8} : vector<8xf32>, i64
+  simt.return
+}
+
+// -----
+
+// wgmma_c3
+simt.kernel @wgmma_integers_transposed(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0> : vector<8xi32>
+  // expected-error @below {{expected factors along k because those of 8 bits cannot be read transposed, but 'a' is}}
+  %r = simt.wgmma %acc, %a, %a {n = 16 : i64, a_element = i8, b_element = i8, transpose_a} : vector<8xi32>, i64
+  simt.return
+}
+
+// -----
+
+// mma_sync_c1
+simt.kernel @mma_sync_elements() attributes {launch = #program.launch<warps = 1>, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0> : vector<4xi32>
+  %a = arith.constant dense<0> : vector<4xi32>
+  %b = arith.constant dense<0> : vector<2xi32>
+  // expected-error @below {{expected elements that mma.sync multiplies, but got 'i8' and 'bf16' with sums of 'i32'}}
+  %r = simt.mma_sync %acc, %a, %b {a_element = i8, b_element = bf16} : vector<4xi32>, vector<4xi32>, vector<2xi32>
   simt.return
 }
 
@@ -362,7 +411,7 @@ simt.kernel @wgmma_bytes_transposed(%a: i64 {program.parameter = #program.parame
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %acc = arith.constant dense<0.0> : vector<4xf32>
   // expected-error @below {{expected factors along k because those of 8 bits cannot be read transposed, but 'b' is}}
-  %r = simt.wgmma %acc, %a, %a {n = 8 : i64, element = f8E4M3FN, transpose_b} : vector<4xf32>, i64
+  %r = simt.wgmma %acc, %a, %a {n = 8 : i64, a_element = f8E4M3FN, b_element = f8E4M3FN, transpose_b} : vector<4xf32>, i64
   simt.return
 }
 
@@ -375,7 +424,7 @@ simt.kernel @wgmma_transpose(%b: i64 {program.parameter = #program.parameter<sca
   %acc = arith.constant dense<0.0> : vector<4xf32>
   %a = arith.constant dense<0> : vector<4xi32>
   // expected-error @below {{expected 'a' to be a descriptor because only shared memory can be read transposed, but got 'vector<4xi32>'}}
-  %r = simt.wgmma %acc, %a, %b {n = 8 : i64, element = f16, transpose_a} : vector<4xf32>, vector<4xi32>
+  %r = simt.wgmma %acc, %a, %b {n = 8 : i64, a_element = f16, b_element = f16, transpose_a} : vector<4xf32>, vector<4xi32>
   simt.return
 }
 

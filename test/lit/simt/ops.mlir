@@ -139,18 +139,20 @@ simt.kernel @matrices() attributes {launch = #program.launch<warps = 4, shared_b
   %numbers = simt.decode %bytes as f8E4M3FN : vector<64xi8> -> vector<64xf32>
   // CHECK: simt.wgmma_fence
   simt.wgmma_fence
-  // CHECK: %[[FIRST:.*]] = simt.wgmma %{{.*}}, %[[D]], %[[D]] zero %{{.*}} {element = bf16, n = 128 : i64, transpose_b} : vector<64xf32>, i64
-  %0 = simt.wgmma %acc, %d, %d zero %yes {n = 128 : i64, element = bf16, transpose_b} : vector<64xf32>, i64
-  // CHECK: %[[SECOND:.*]] = simt.wgmma %[[FIRST]], %{{.*}}, %[[D]] {element = f16, n = 128 : i64} : vector<64xf32>, vector<4xi32>
-  %1 = simt.wgmma %0, %four, %d {n = 128 : i64, element = f16} : vector<64xf32>, vector<4xi32>
+  // CHECK: %[[FIRST:.*]] = simt.wgmma %{{.*}}, %[[D]], %[[D]] zero %{{.*}} {a_element = bf16, b_element = bf16, n = 128 : i64, transpose_b} : vector<64xf32>, i64
+  %0 = simt.wgmma %acc, %d, %d zero %yes {n = 128 : i64, a_element = bf16, b_element = bf16, transpose_b} : vector<64xf32>, i64
+  // CHECK: %[[SECOND:.*]] = simt.wgmma %[[FIRST]], %{{.*}}, %[[D]] {a_element = f16, b_element = f16, n = 128 : i64} : vector<64xf32>, vector<4xi32>
+  %1 = simt.wgmma %0, %four, %d {n = 128 : i64, a_element = f16, b_element = f16} : vector<64xf32>, vector<4xi32>
   // CHECK: simt.wgmma_commit
   simt.wgmma_commit
   // CHECK: simt.wgmma_wait 0 for %[[SECOND]] : vector<64xf32>
   %2 = simt.wgmma_wait 0 for %1 : vector<64xf32>
   // CHECK: simt.wgmma_wait 1
   simt.wgmma_wait 1
-  // CHECK: simt.mma_sync %{{.*}}, %{{.*}}, %{{.*}} {element = bf16} : vector<4xf32>, vector<4xi32>, vector<2xi32>
-  %3 = simt.mma_sync %small, %four, %two {element = bf16} : vector<4xf32>, vector<4xi32>, vector<2xi32>
+  // CHECK: simt.mma_sync %{{.*}}, %{{.*}}, %{{.*}} {a_element = bf16, b_element = bf16} : vector<4xf32>, vector<4xi32>, vector<2xi32>
+  %3 = simt.mma_sync %small, %four, %two {a_element = bf16, b_element = bf16} : vector<4xf32>, vector<4xi32>, vector<2xi32>
+  // CHECK: simt.mma_sync %{{.*}}, %{{.*}}, %{{.*}} {a_element = ui8, b_element = i8} : vector<4xi32>, vector<4xi32>, vector<2xi32>
+  %integers = simt.mma_sync %four, %four, %two {a_element = ui8, b_element = i8} : vector<4xi32>, vector<4xi32>, vector<2xi32>
   // CHECK: simt.ldmatrix %{{.*}} : vector<4xi32>
   %4 = simt.ldmatrix %p : vector<4xi32>
   // CHECK: simt.ldmatrix %{{.*}} transpose : vector<2xi32>

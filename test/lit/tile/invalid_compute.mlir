@@ -51,7 +51,7 @@ tile.kernel @types(%acc: f32 {program.argument = #program.scalar<"acc">}) {
   // expected-note @below {{'k' is declared here}}
   %k = tile.alloc_shared "k" : !tile.shared<32x64xf16>
   %zero = tile.splat %acc : f32 -> tensor<64x64xf32>
-  // expected-error @below {{expected factors of one element type, f16, bf16 or f8E4M3FN, but 'q' has 'bf16' and 'k' has 'f16'}}
+  // expected-error @below {{expected factors of one element type, f16, bf16 or f8E4M3FN, or each of i8 or ui8, but 'q' has 'bf16' and 'k' has 'f16'}}
   %s = tile.gemm %q, %k, %zero : !tile.shared<64x32xbf16>, !tile.shared<32x64xf16>, tensor<64x64xf32>
   tile.return
 }
@@ -63,8 +63,34 @@ tile.kernel @not_f32() {
   %q = tile.alloc_shared "q" : !tile.shared<64x32xbf16>
   %k = tile.alloc_shared "k" : !tile.shared<32x64xbf16>
   %zero = arith.constant dense<0.0> : tensor<64x64xbf16>
-  // expected-error @below {{expected an accumulator of f32 because products of 'bf16' are summed in f32, but got 'bf16'}}
+  // expected-error @below {{expected an accumulator of 'f32' because products of 'bf16' are summed in 'f32', but got 'bf16'}}
   %s = tile.gemm %q, %k, %zero : !tile.shared<64x32xbf16>, !tile.shared<32x64xbf16>, tensor<64x64xbf16>
+  tile.return
+}
+
+// -----
+
+// gemm_c2: one factor of integers.
+tile.kernel @mixed_types() {
+  // expected-note @below {{'q' is declared here}}
+  %q = tile.alloc_shared "q" : !tile.shared<64x32xi8>
+  // expected-note @below {{'k' is declared here}}
+  %k = tile.alloc_shared "k" : !tile.shared<32x64xf8E4M3FN>
+  %zero = arith.constant dense<0> : tensor<64x64xi32>
+  // expected-error @below {{expected factors of one element type, f16, bf16 or f8E4M3FN, or each of i8 or ui8, but 'q' has 'i8' and 'k' has 'f8E4M3FN'}}
+  %s = tile.gemm %q, %k, %zero : !tile.shared<64x32xi8>, !tile.shared<32x64xf8E4M3FN>, tensor<64x64xi32>
+  tile.return
+}
+
+// -----
+
+// gemm_c2: integers are not summed in floats.
+tile.kernel @not_i32() {
+  %q = tile.alloc_shared "q" : !tile.shared<64x32xi8>
+  %k = tile.alloc_shared "k" : !tile.shared<32x64xui8>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // expected-error @below {{expected an accumulator of 'i32' because products of 'i8' are summed in 'i32', but got 'f32'}}
+  %s = tile.gemm %q, %k, %zero : !tile.shared<64x32xi8>, !tile.shared<32x64xui8>, tensor<64x64xf32>
   tile.return
 }
 

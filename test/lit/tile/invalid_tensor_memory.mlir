@@ -105,13 +105,26 @@ tile.kernel @product_extents() {
 
 // -----
 
+// gemm_in_place_c2
+tile.kernel @product_integers() {
+  %true = arith.constant true
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xi8>
+  %b = tile.alloc_shared "b" : !tile.shared<64x32xi8>
+  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x32xi32>
+  // expected-error @below {{expected factors of f16, bf16 or f8E4M3FN because sums in tensor memory are of f32, but got 'i8'; add to a fragment of i32}}
+  tile.gemm_in_place %a, %b, %acc if %true : !tile.shared<128x64xi8>, !tile.shared<64x32xi8>, !tile.tensor_memory<128x32xi32>
+  tile.return
+}
+
+// -----
+
 // gemm_in_place_c1
 tile.kernel @product_types() {
   %true = arith.constant true
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x32xbf16>
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x32xbf16>
-  // expected-error @below {{expected an accumulator of f32 because products of 'bf16' are summed in f32, but got 'bf16'}}
+  // expected-error @below {{expected an accumulator of 'f32' because products of 'bf16' are summed in 'f32', but got 'bf16'}}
   tile.gemm_in_place %a, %b, %acc if %true : !tile.shared<128x64xbf16>, !tile.shared<64x32xbf16>, !tile.tensor_memory<128x32xbf16>
   tile.return
 }

@@ -71,10 +71,15 @@ TEST_CASE("ptxas wants as many registers as the table says", "[codegen]") {
   std::optional<std::string> ptxas = ptxasOrSkip();
   if (!ptxas)
     return;
+  using enum ElementType;
   const Target &target = *findTarget("sm_90a");
-  const MmaAtom &atom = *findMmaAtoms(target, ElementType::bf16, ElementType::bf16, ElementType::f32).front();
-  for (unsigned columns : {8u, 40u, 256u})
+  bool areIntegers = GENERATE(false, true);
+  const MmaAtom &atom =
+      *(areIntegers ? findMmaAtoms(target, i8, u8, i32) : findMmaAtoms(target, bf16, bf16, f32)).front();
+  for (unsigned columns : {16u, 48u, 256u})
     for (bool aInRegisters : {false, true}) {
+      std::string types = areIntegers ? "k32.s32.s8.u8" : "k16.f32.bf16.bf16";
+      std::string flags = areIntegers ? "" : aInRegisters ? ", 1, 1, 0" : ", 1, 1, 0, 0";
       std::string sums;
       for (unsigned i = 0; i < columns / 2; ++i)
         sums += fmt::format("{}%f{}", i == 0 ? "" : ", ", i);
@@ -82,8 +87,8 @@ TEST_CASE("ptxas wants as many registers as the table says", "[codegen]") {
           ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry few()\n.maxntid 128\n.maxnreg "
           "24\n{{\n"
           ".reg .pred p; .reg .b32 %f<128>, %r<4>; .reg .b64 %d;\n"
-          "wgmma.mma_async.sync.aligned.m64n{}k16.f32.bf16.bf16 {{{}}}, {}, %d, p, 1, 1, {};\nret;\n}}\n",
-          columns, sums, aInRegisters ? "{%r0, %r1, %r2, %r3}" : "%d", aInRegisters ? "0" : "0, 0");
+          "wgmma.mma_async.sync.aligned.m64n{}{} {{{}}}, {}, %d, p{};\nret;\n}}\n",
+          columns, types, sums, aInRegisters ? "{%r0, %r1, %r2, %r3}" : "%d", flags);
       llvm::Expected<MachineCode> code = assemble(*ptxas, ptx, target);
       REQUIRE_FALSE(bool(code));
       CHECK_THAT(

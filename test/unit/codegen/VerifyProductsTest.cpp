@@ -104,6 +104,17 @@ TEST_CASE("products of one shape may add to the same accumulators", "[codegen][p
              Contains("%f1 read by 'wgmma.mma_async"));
 }
 
+TEST_CASE("sums of integers are not accumulators of floats", "[codegen][products]") {
+  auto product = [](const std::string &types) {
+    return "wgmma.mma_async.sync.aligned.m64n8k32." + types + " {%r1, %r2, %r3, %r4}, %rd1, %rd2, p;\n";
+  };
+  checkRight(product("s32.s8.s8") + product("s32.u8.s8") + commit + wait(0) + readFactor);
+  CHECK_THAT(messageOf(product("s32.s8.s8") + product("f32.e4m3.e4m3")),
+             Contains("%r1 written by 'wgmma.mma_async"));
+  CHECK_THAT(messageOf(product("s32.s8.s8") + commit + readFactor),
+             Contains("of which it is an accumulator"));
+}
+
 TEST_CASE("loops: the next iteration, too", "[codegen][products]") {
   CHECK_THAT(messageOf("$L1:\n" + writeFactor + registers + commit + wait(1) + "@%p1 bra $L1;\n"),
              Contains("%r3 written"));

@@ -481,16 +481,23 @@ TEST_CASE("products want matrices of fitting extents and types", "[dsl][errors]"
           Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", f16, {32, 16});
           Fragment acc = k.fragment(f32, {64, 16});
           gemm(a, b, acc);
-        }) == "gemm: expected factors of one element type, f16, bf16 or e4m3, but 'a' has 'bf16' and 'b' "
-              "has 'f16'\n'a' is "
-              "declared here\n'b' is declared here");
+        }) ==
+        "gemm: expected factors of one element type, f16, bf16 or e4m3, or each of i8 or u8, but 'a' has "
+        "'bf16' and 'b' has 'f16'\n'a' is "
+        "declared here\n'b' is declared here");
   CHECK(errorOf([](Scope &k) {
           Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", bf16, {32, 16});
           Fragment acc = k.fragment(bf16, {64, 16});
           gemmAsync(a, b, acc);
         }) ==
-        "gemmAsync: expected an accumulator of f32 because products of 'bf16' are summed in f32, but got "
+        "gemmAsync: expected an accumulator of 'f32' because products of 'bf16' are summed in 'f32', but got "
         "'bf16'");
+  CHECK(errorOf([](Scope &k) {
+          Shared a = k.shared("a", i8, {64, 32}), b = k.shared("b", u8, {32, 16});
+          Fragment acc = k.fragment(f32, {64, 16});
+          gemm(a, b, acc);
+        }) == "gemm: expected an accumulator of 'i32' because products of 'i8' are summed in 'i32', but got "
+              "'f32'");
   CHECK(errorOf([](Scope &k) {
           Shared a = k.shared("a", bf16, {64});
           Fragment acc = k.fragment(f32, {64, 16});

@@ -120,6 +120,26 @@ TEST_CASE("products of small integers are exact", "[evaluator][unit]") {
   CHECK(exactValues(c) == Numbers{96, 111, 96, 129});
 }
 
+TEST_CASE("products of integers wrap around in 32 bits", "[evaluator][unit]") {
+  Tensor c = run({{given(u8, {2, 3}, {255, 2, 3, 4, 5, 200}), given(i8, {2, 3}, {1, 0, -1, -128, 127, 0}),
+                   given(i32, {2, 2}, {1, 2, 3, 2147483640.0}), unwritten(i32, {2, 2})},
+                  {}},
+                 [](Scope &k) {
+                   Global A = k.input("A", u8, {2, 3}), B = k.input("B", i8, {2, 3});
+                   Global Start = k.input("Start", i32, {2, 2}), C = k.output("C", i32, {2, 2});
+                   Shared a = k.shared("a", u8, {2, 3}), b = k.shared("b", i8, {2, 3});
+                   copy(A.tile({0, 0}, {2, 3}), a);
+                   copy(B.tile({0, 0}, {2, 3}), b);
+                   Fragment acc = k.fragment(i32, {2, 2});
+                   copy(Start.tile({0, 0}, {2, 2}), acc);
+                   gemm(a, b.t(), acc);
+                   gemm(a, b.t(), acc);
+                   copy(acc, C.tile({0, 0}, {2, 2}));
+                 });
+  // A Bᵀ = [252 -32386; -196 123]
+  CHECK(exactValues(c) == Numbers{505, -64770, -389, -2147483410.0});
+}
+
 TEST_CASE("products that need more bits have a bound by their magnitudes", "[evaluator][unit]") {
   CHECK(product(bf16, 16, 1, 1, 1 << 20).bound == 0);
   Element large = product(bf16, 16, 1, 1, 1 << 25);

@@ -12,7 +12,8 @@ using namespace tlc::test;
 namespace {
 /// C += A * B, where A is given as [m, k] or, transposed, as [k, m], and B as [k, n] or [n, k].
 struct Product {
-  std::string atom = "wgmma", element = "bf16";
+  std::string atom = "wgmma", element = "bf16", sums = "f32";
+  std::string elementB = ""; ///< if it is another than A's
   int64_t m = 64, n = 32, k = 32;
   int64_t warps = 4;
   FragmentLayout acc;
@@ -25,16 +26,22 @@ std::string extents(const std::vector<int64_t> &shape) {
   return std::to_string(shape[0]) + "x" + std::to_string(shape[1]);
 }
 
+std::string elementOfB(const Product &p) { return p.elementB.empty() ? p.element : p.elementB; }
+
+ElementType elementNamed(const std::string &type) {
+  return type == "f8E4M3FN" ? ElementType::e4m3 : type == "ui8" ? ElementType::u8 : *parseElementType(type);
+}
+
 std::string kernelFor(const Product &p) {
   std::string aView = p.transposeA ? "%at" : "%a", bView = p.transposeB ? "%bt" : "%b";
   std::string aType = p.transposeA ? transposedShared(p.a, p.element) : shared(p.a, p.element);
-  std::string bType = p.transposeB ? transposedShared(p.b, p.element) : shared(p.b, p.element);
+  std::string bType = p.transposeB ? transposedShared(p.b, elementOfB(p)) : shared(p.b, elementOfB(p));
   int64_t bOffset = (p.a.totalBytes() + 1023) / 1024 * 1024;
   std::string views;
   if (p.transposeA)
     views += "  %at = tile.transpose %a : " + shared(p.a, p.element) + " -> " + aType + "\n";
   if (p.transposeB)
-    views += "  %bt = tile.transpose %b : " + shared(p.b, p.element) + " -> " + bType + "\n";
+    views += "  %bt = tile.transpose %b : " + shared(p.b, elementOfB(p)) + " -> " + bType + "\n";
   if (p.aRegisters) {
     std::string registers = fragment({p.m, p.k}, p.element, *p.aRegisters);
     views += "  %ar = tile.load " + aView + " : " + aType + " -> " + registers + "\n";
@@ -45,27 +52,29 @@ std::string kernelFor(const Product &p) {
       R"(module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(
     %A: !tile.global<$asx$e> {program.argument = #program.tensor<"A", input, dims[-1, -1]>},
-    %B: !tile.global<$bsx$e> {program.argument = #program.tensor<"B", input, dims[-1, -1]>},
-    %C: !tile.global<$csxf32> {program.argument = #program.tensor<"C", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = $warps, shared_bytes = 131072>} {
+    %B: !tile.global<$bsx$f> {program.argument = #program.tensor<"B", input, dims[-1, -1]>},
+    %C: !tile.global<$csx$sums> {program.argument = #program.tensor<"C", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = $warps, shared_bytes = 131072>} {
   %c0 = arith.constant 0 : index
   %a = tile.alloc_shared "a" at 0 : $aBuffer
   %b = tile.alloc_shared "b" at $offset : $bBuffer
   %sa = tile.slice %A[%c0, %c0] : !tile.global<$asx$e> -> !tile.slice<$asx$e>
   tile.copy %sa, %a atom simt : !tile.slice<$asx$e>, $aBuffer
-  %sb = tile.slice %B[%c0, %c0] : !tile.global<$bsx$e> -> !tile.slice<$bsx$e>
-  tile.copy %sb, %b atom simt : !tile.slice<$bsx$e>, $bBuffer
+  %sb = tile.slice %B[%c0, %c0] : !tile.global<$bsx$f> -> !tile.slice<$bsx$f>
+  tile.copy %sb, %b atom simt : !tile.slice<$bsx$f>, $bBuffer
   tile.proxy_fence
   tile.sync
 $views
-  %sc = tile.slice %C[%c0, %c0] : !tile.global<$csxf32> -> !tile.slice<$csxf32>
-  %old = tile.load %sc : !tile.slice<$csxf32> -> $acc
+  %sc = tile.slice %C[%c0, %c0] : !tile.global<$csx$sums> -> !tile.slice<$csx$sums>
+  %old = tile.load %sc : !tile.slice<$csx$sums> -> $acc
   %new = tile.gemm $aView, $bView, %old atom $atom : $aType, $bType, $acc
   tile.sync
-  tile.store %new, %sc atom simt : $acc, !tile.slice<$csxf32>
+  tile.store %new, %sc atom simt : $acc, !tile.slice<$csx$sums>
   tile.return
 }
 })",
       {{"$e", p.element},
+       {"$f", elementOfB(p)},
+       {"$sums", p.sums},
        {"$views", views},
        {"$warps", std::to_string(p.warps)},
        {"$offset", std::to_string(bOffset)},
@@ -73,20 +82,19 @@ $views
        {"$bsx", extents(p.b.shape()) + "x"},
        {"$csx", extents({p.m, p.n}) + "x"},
        {"$aBuffer", shared(p.a, p.element)},
-       {"$bBuffer", shared(p.b, p.element)},
+       {"$bBuffer", shared(p.b, elementOfB(p))},
        {"$aView", aView},
        {"$bView", bView},
        {"$aType", aType},
        {"$bType", bType},
        {"$atom", p.atom},
-       {"$acc", fragment({p.m, p.n}, "f32", p.acc)}});
+       {"$acc", fragment({p.m, p.n}, p.sums, p.acc)}});
 }
 
 void check(const Product &p, std::mt19937 &random) {
-  ElementType element = p.element == "f8E4M3FN" ? ElementType::e4m3 : *parseElementType(p.element);
-  HostTensor a = randomTensor(element, p.a.shape(), random);
-  HostTensor b = randomTensor(element, p.b.shape(), random);
-  HostTensor c = randomTensor(ElementType::f32, {p.m, p.n}, random);
+  HostTensor a = randomTensor(elementNamed(p.element), p.a.shape(), random);
+  HostTensor b = randomTensor(elementNamed(elementOfB(p)), p.b.shape(), random);
+  HostTensor c = randomTensor(elementNamed(p.sums), {p.m, p.n}, random);
   std::vector<double> expected = c.values;
   for (int64_t i = 0; i < p.m; ++i)
     for (int64_t j = 0; j < p.n; ++j)
@@ -182,6 +190,71 @@ TEST_CASE("wgmma multiplies floats of 8 bits along rows, in either order") {
       }
 }
 
+TEST_CASE("wgmma multiplies integers along rows, in either order") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  for (const RowOrder &order : {RowOrder(), interleavedRows()})
+    for (bool fromRegisters : {false, true})
+      for (Swizzle swizzle : {Swizzle::bytes128, Swizzle::bytes64, Swizzle::bytes32, Swizzle::none}) {
+        INFO("swizzle " << toString(swizzle) << (order.empty() ? "" : ", interleaved")
+                        << (fromRegisters ? ", from registers" : ""));
+        WarpGrid grid = {2, 1};
+        Product p;
+        p.element = fromRegisters ? "ui8" : "i8";
+        p.elementB = swizzle == Swizzle::bytes64 ? "ui8" : "i8";
+        p.sums = "i32";
+        p.m = 128;
+        p.n = 48;
+        p.k = 128;
+        p.warps = 8;
+        p.acc = wgmmaAccumulator(p.m, p.n, grid);
+        p.a = *SharedLayout::swizzled({p.m, p.k}, 8, 1, swizzle).withOrder(order);
+        p.b = *SharedLayout::swizzled({p.n, p.k}, 8, 1, swizzle).withOrder(order);
+        p.transposeB = true;
+        if (fromRegisters)
+          p.aRegisters = wgmmaOperandA(p.m, p.k, 8, grid, order);
+        check(p, random);
+      }
+}
+
+TEST_CASE("mma.sync multiplies integers in plain, padded and swizzled memory") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  for (WarpGrid grid : {WarpGrid{1, 1}, WarpGrid{2, 2}})
+    for (int variant = 0; variant < 4; ++variant)
+      for (bool alongRows : {true, false}) {
+        INFO(grid.alongM << " x " << grid.alongN << ", variant " << variant
+                         << (alongRows ? ", along rows" : ", across"));
+        Product p;
+        p.atom = "mma_sync";
+        p.element = variant % 2 ? "ui8" : "i8";
+        p.elementB = alongRows ? "i8" : "ui8";
+        p.sums = "i32";
+        p.m = 32 * grid.alongM;
+        p.n = 16 * grid.alongN;
+        p.k = 64;
+        p.warps = grid.alongM * grid.alongN;
+        p.acc = mmaAccumulator(p.m, p.n, grid);
+        auto layout = [&](Shape shape) {
+          switch (variant) {
+          case 0:
+            return SharedLayout::plain(shape, 8, 1);
+          case 1:
+            return SharedLayout::plain(shape, 8, 1, 16);
+          case 2: // rows that ldmatrix cannot address
+            return SharedLayout::plain(shape, 8, 1, 4);
+          default:
+            return SharedLayout::preferred(shape, 8, 1);
+          }
+        };
+        p.a = layout(alongRows ? Shape{p.m, p.k} : Shape{p.k, p.m});
+        p.b = layout(alongRows ? Shape{p.n, p.k} : Shape{p.k, p.n});
+        p.transposeA = !alongRows;
+        p.transposeB = alongRows;
+        check(p, random);
+        p.aRegisters = mmaOperandA(p.m, p.k, 8, grid);
+        check(p, random);
+      }
+}
+
 TEST_CASE("factors in different orders are no product of wgmma") {
   Product p;
   p.element = "f8E4M3FN";
@@ -251,6 +324,22 @@ TEST_CASE("floats of 8 bits are multiplied one by one where no instruction fits"
   Product p;
   p.atom = "fma";
   p.element = "f8E4M3FN";
+  p.m = 20;
+  p.n = 24;
+  p.k = 10;
+  p.acc = defaultLayout({p.m, p.n}, 32, 4);
+  p.a = SharedLayout::plain({p.m, p.k}, 8, 1);
+  p.b = SharedLayout::plain({p.k, p.n}, 8, 1);
+  check(p, random);
+}
+
+TEST_CASE("integers are multiplied one by one where no instruction fits") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  Product p;
+  p.atom = "fma";
+  p.element = "ui8";
+  p.elementB = "i8";
+  p.sums = "i32";
   p.m = 20;
   p.n = 24;
   p.k = 10;

@@ -93,7 +93,7 @@ int64_t HostTensor::elements() const {
 
 HostTensor test::randomTensor(ElementType element, std::vector<int64_t> shape, std::mt19937 &random) {
   HostTensor tensor = poisoned(element, std::move(shape));
-  std::uniform_int_distribution<int> values(-4, 4);
+  std::uniform_int_distribution<int> values(isUnsigned(element) ? 0 : -4, 4);
   for (double &value : tensor.values)
     value = values(random);
   return tensor;

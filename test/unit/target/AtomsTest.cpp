@@ -60,22 +60,42 @@ TEST_CASE("each target has its own matrix unit", "[target][mma]") {
 }
 
 TEST_CASE("of one kind the largest instruction is found", "[target][mma]") {
-  const MmaAtom *atom =
-      findMmaAtom(*findTarget("sm_80"), MmaKind::mmaSync, ElementType::bf16, ElementType::f32);
+  const MmaAtom *atom = findMmaAtom(*findTarget("sm_80"), MmaKind::mmaSync, ElementType::bf16,
+                                    ElementType::bf16, ElementType::f32);
   REQUIRE(atom);
   CHECK(atom->m == 16);
   CHECK(atom->nMax == 8);
   CHECK(atom->k == 16);
-  CHECK_FALSE(findMmaAtom(*findTarget("sm_80"), MmaKind::wgmma, ElementType::bf16, ElementType::f32));
+  CHECK_FALSE(findMmaAtom(*findTarget("sm_80"), MmaKind::wgmma, ElementType::bf16, ElementType::bf16,
+                          ElementType::f32));
 }
 
 // dialects/layout has fragments of m16n8, in whose registers the lowering counts by the table.
-TEST_CASE("mma.sync of 16 bits has the extents of the fragments", "[target][mma]") {
+TEST_CASE("mma.sync of 8 and 16 bits has the extents of the fragments", "[target][mma]") {
   for (const MmaAtom &atom : allMmaAtoms())
-    if (atom.kind == MmaKind::mmaSync && bitsOf(atom.a) == 16) {
+    if (atom.kind == MmaKind::mmaSync && bitsOf(atom.a) <= 16) {
       CHECK(atom.m == mmaSyncRows);
       CHECK(atom.nMax == mmaSyncColumns);
     }
+}
+
+TEST_CASE("integers of 8 bits have products with and without signs", "[target][mma]") {
+  using enum ElementType;
+  for (ElementType a : {i8, u8})
+    for (ElementType b : {i8, u8}) {
+      const MmaAtom *ofWarp = findMmaAtom(*findTarget("sm_80"), MmaKind::mmaSync, a, b, i32);
+      REQUIRE(ofWarp);
+      CHECK(ofWarp->k == 32);
+      CHECK(findMmaAtom(*findTarget("sm_100a"), MmaKind::mmaSync, a, b, i32) == ofWarp);
+      const MmaAtom *ofWarpgroup = findMmaAtom(*findTarget("sm_90a"), MmaKind::wgmma, a, b, i32);
+      REQUIRE(ofWarpgroup);
+      CHECK(ofWarpgroup == findMmaAtom(MmaKind::wgmma, a, b, i32));
+      CHECK(ofWarpgroup->k == 32);
+      CHECK(ofWarpgroup->bMajors == OperandMajors::kOnly);
+      CHECK(ofWarpgroup->allowsN(256));
+      CHECK_FALSE(ofWarpgroup->allowsN(40));
+    }
+  CHECK_FALSE(findMmaAtom(MmaKind::wgmma, i8, i8, f32));
 }
 
 TEST_CASE("types without a matrix instruction find none", "[target][mma]") {
