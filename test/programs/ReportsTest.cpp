@@ -120,6 +120,22 @@ TEST_CASE("each thread reports the first of its elements that fails", "[programs
   CHECK(all.failures.size() == 8 + 1); // of 32 threads, and how many more there are
 }
 
+TEST_CASE("each report is told once, whatever launches and synchronisations there are",
+          "[programs][reports]") {
+  Artifact artifact = compiled(Program::trace("again", [](Scope &k) { k.print("here"); }));
+  int prints = 0;
+  std::unique_ptr<Device> device = openDevice(artifact.target, 3, [&](std::string_view) { ++prints; });
+  std::shared_ptr<const LoadedProgram> first = expectValue(device->load(artifact)),
+                                       second = expectValue(device->load(artifact));
+  for (int round = 1; round <= 3; ++round) {
+    for (const auto &program : {first, second, first})
+      expectSuccess(device->launch(*program, {}));
+    expectSuccess(device->synchronize());
+    expectSuccess(device->synchronize());
+    CHECK(prints == 3 * round);
+  }
+}
+
 TEST_CASE("reports that the buffer has no room for are counted", "[programs][reports]") {
   constexpr int lost = 904;
   Said said = launched(Program::trace(

@@ -71,6 +71,20 @@ TEST_CASE("inconsistent variants are named", "[artifact][verify]") {
         "artifact 'gemm': variant 'aligned' has no PTX");
 }
 
+TEST_CASE("reports that contradict themselves are named", "[artifact][verify][reports]") {
+  auto failureWith = [](ReportSite site) {
+    return failureAfter([&](Artifact &a) { a.variants[0].reports = {std::move(site)}; });
+  };
+  using enum ElementType;
+  CHECK(failureWith({ReportSite::Kind::print, "x {}", "a.cpp:1:2", {f32}, 5}) == "");
+  CHECK(failureWith({ReportSite::Kind::print, "x {}", "a.cpp:1:2", {}}) ==
+        "artifact 'gemm': the report at a.cpp:1:2 has 0 values for 'x {}'");
+  CHECK(failureWith({ReportSite::Kind::print, "x {}", "a.cpp:1:2", {f16}}) ==
+        "artifact 'gemm': the report at a.cpp:1:2 has a value of f16");
+  CHECK(failureWith({ReportSite::Kind::print, "x", "a.cpp:1:2", {}, 6}) ==
+        "artifact 'gemm': the report at a.cpp:1:2 has 6 axes");
+}
+
 TEST_CASE("launches beyond the target's limits are named with the limit", "[artifact][verify]") {
   CHECK(failureOfLaunch([](Launch &l) { l.threads = 1025; }) ==
         "artifact 'gemm': 'gemm_aligned' has 1025 threads per block, but sm_90a allows 1 to 1024");
