@@ -11,7 +11,7 @@ namespace tlc::attention {
 using kernels::KeySum;
 using kernels::QuerySum;
 
-/// What a call reads and writes. Strides are free as forward's; what is written overlaps nothing.
+/// What a call reads and writes. Strides are free as forward's. Results must not overlap any other tensor.
 struct BackwardTensors {
   TensorView q, k, v; ///< as forward has read them, of f16 or bf16
   TensorView o, lse;  ///< as forward has written them, with the same options
@@ -25,16 +25,16 @@ struct BackwardTensors {
   std::optional<TensorView> queryLengths = {}, keyLengths = {}; ///< as forward has read them
 };
 
-/// What is computed: forward's options with the same meaning. With another mask, scale, cap or base of
-/// logarithms than forward's, gradients are those of another function.
+/// What is computed: forward's options with the same meaning. If mask, scale, cap or base of logarithms
+/// differ from forward's, the gradients are those of another function.
 struct BackwardOptions {
   MaskConfig mask = {};
   Lengths lengths = Lengths::uniform;
   std::optional<double> scale = {};
   double softCap = 0;
   LogBase logBase = LogBase::e; ///< of `lse`
-  /// How dq is summed up; the fastest way if it is not given, with `isDeterministic` the fastest of those
-  /// that give the same bits in every run.
+  /// How dq is summed. Left out: the fastest way, with `isDeterministic` the fastest one that gives the same
+  /// bits in every run.
   std::optional<QuerySum> dq = {};
   /// Likewise dk and dv, over the heads of Q that share them.
   std::optional<KeySum> dkv = {};
@@ -46,15 +46,14 @@ struct BackwardOptions {
 /// The program of a configuration.
 kernels::CallProgram backwardCall(const kernels::BackwardConfig &config);
 
-/// Bytes of workspace that `backward` needs for these tensors, whose memory need not be there yet; where an
-/// address is null, one that is aligned is supposed. Compiles and loads the program if it is the first of its
-/// kind.
+/// Bytes of workspace that `backward` needs for these tensors. Their memory need not exist yet: a null
+/// address counts as aligned. Compiles and loads the program on its first use.
 Result<size_t> workspaceSize(Programs &programs, const BackwardTensors &tensors,
                              const BackwardOptions &options = {});
 
-/// Enqueues dq, dk and dv, and dSink. Queries that see nothing and keys that nobody sees get zeros; rows of
-/// padding are neither read nor written. With a program that is loaded already it allocates nothing on the
-/// device and does not wait, and can be captured in a CUDA graph.
+/// Enqueues dq, dk, dv and dSink. Queries that see no key and keys that no query sees get zeros; rows of
+/// padding are neither read nor written. If the program is loaded, it allocates nothing on the device, does
+/// not wait, and can be captured in a CUDA graph.
 Result<void> backward(Programs &programs, Stream stream, const BackwardTensors &tensors, Workspace workspace,
                       const BackwardOptions &options = {});
 

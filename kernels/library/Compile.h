@@ -17,11 +17,11 @@
 
 namespace tlc {
 
-/// The whole way from a traced program to its artifact, which either device loads.
-/// An error holds everything that was diagnosed; remarks are in the artifact.
+/// Compiles a traced program to an artifact, which either device loads. An error
+/// has the text of all diagnostics; the artifact has the remarks.
 Result<Artifact> compile(dsl::Program program, const CompileOptions &options = {});
-/// The same, kept in the cache: an equal program with equal options is the same object, at once. Equal are
-/// programs whose canonical modules are, the places of their operations included.
+/// The same through the cache: an equal program with equal options is not compiled again, and gives the same
+/// object. Programs are equal if their canonical modules are, source locations included.
 Result<std::shared_ptr<const Artifact>> compile(dsl::Program program, const CompileOptions &options,
                                                 kernels::ArtifactCache &cache);
 

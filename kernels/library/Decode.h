@@ -10,19 +10,19 @@
 
 namespace tlc::attention {
 
-/// All strides but the innermost are free, in steps of 16 bytes; so are addresses. `o` and `lse` overlap
-/// nothing.
+/// All strides but the innermost are free. Strides and addresses are multiples of 16 bytes. `o` and `lse`
+/// must not overlap any other tensor.
 struct DecodeTensors {
   TensorView q; ///< b x queries x hkv x group x d, of f16 or bf16 like `k`, `v` and `o`
   TensorView k; ///< b x sk x hkv x d, or pages x keys of a page x hkv x d
-  /// b x sk x hkv x dv, or in pages; none: rows of V are the first elements of K's.
+  /// b x sk x hkv x dv, or in pages. Left out: rows of V are the first elements of rows of K.
   std::optional<TensorView> v = {};
   TensorView o;          ///< b x queries x hkv x group x dv
   TensorView lse;        ///< b x hkv x group x queries, of f32
   TensorView keyLengths; ///< of each sequence: b, of i32
-  /// Numbers of pages: b x pages of a sequence, of i32. Without it there are no pages.
+  /// The page table: b x pages of a sequence, of i32. Left out: keys are contiguous.
   std::optional<TensorView> table = {};
-  std::optional<TensorView> sink = {}; ///< a further score of each head: hkv x group, of f32
+  std::optional<TensorView> sink = {}; ///< an additional score of each head: hkv x group, of f32
 };
 
 struct DecodeOptions {
@@ -32,10 +32,10 @@ struct DecodeOptions {
   kernels::LogBase logBase = kernels::LogBase::e;
 };
 
-/// Bytes of workspace that `decode` needs; loads the program that is best for so many sequences and keys.
+/// Bytes of workspace that `decode` needs. Loads the program for this number of sequences and keys.
 Result<size_t> workspaceSize(kernels::Programs &programs, const DecodeTensors &tensors,
                              const DecodeOptions &options = {});
-/// Enqueues o and lse. With a program that is loaded already it allocates nothing and does not wait.
+/// Enqueues o and lse. If the program is loaded, it allocates nothing and does not wait.
 Result<void> decode(kernels::Programs &programs, Stream stream, const DecodeTensors &tensors,
                     kernels::Workspace workspace, const DecodeOptions &options = {});
 

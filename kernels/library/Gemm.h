@@ -12,7 +12,7 @@ using kernels::GemmLayout;
 using kernels::Programs;
 using kernels::Workspace;
 
-/// Rows have any stride. `c` overlaps nothing.
+/// Rows have any stride. `c` must not overlap `a` or `b`.
 struct GemmTensors {
   TensorView a; ///< m x k, of f16 or bf16 like `b`
   TensorView b; ///< n x k, or k x n
@@ -23,9 +23,9 @@ struct GemmOptions {
   GemmLayout layout = GemmLayout::tn; ///< of `b`
 };
 
-/// Bytes of workspace that `multiply` needs; loads the program that is best for such sizes.
+/// Bytes of workspace that `multiply` needs. Loads the program for these sizes.
 Result<size_t> workspaceSize(Programs &programs, const GemmTensors &tensors, const GemmOptions &options = {});
-/// Enqueues c = a b. With a program that is loaded already it allocates nothing and does not wait.
+/// Enqueues c = a b. If the program is loaded, it allocates nothing and does not wait.
 Result<void> multiply(Programs &programs, Stream stream, const GemmTensors &tensors, Workspace workspace,
                       const GemmOptions &options = {});
 
