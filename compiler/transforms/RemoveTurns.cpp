@@ -48,7 +48,8 @@ struct RemoveTurns : impl::RemoveTurnsBase<RemoveTurns> {
       if (!meeting)
         continue;
       emitRemark(turn, RemarkId::withoutTurns)
-          << "the warpgroups take no turns here: all of them meet within one" << placeOf(meeting);
+          << "the warpgroups take no turns here because all of them synchronise within one"
+          << placeOf(meeting);
       turn.erase();
       end.erase();
     }

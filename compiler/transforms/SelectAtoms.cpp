@@ -393,7 +393,7 @@ private:
       int64_t room = panels.buffersIn(freeSharedBytes()), least = std::min<int64_t>(panels.count, 2);
       if (roles && room < least) { // and nothing gives way: stages are the program's
         emitRemark(panels.store, RemarkId::storeWithoutTma)
-            << "store uses ordinary stores, not the TMA: that takes " << panels.bytesOf(least)
+            << "store uses ordinary stores, not the TMA: the TMA needs " << panels.bytesOf(least)
             << " bytes of shared memory, but the roles' buffers leave "
             << std::max<int64_t>(freeSharedBytes(), 0);
         continue;

@@ -70,10 +70,10 @@ Result<void> checkOperand(const SharedLayout &layout, int kAxis) {
                     swizzleRows, *layout.rowAxis(), layout.rows()));
   int64_t k = layout.shape()[size_t(kAxis)], perInstruction = matrixDepthBytes * 8 / layout.elementBits();
   if (int64_t period = periodOf(layout.rowOrder()); !isMultipleOf(perInstruction, period))
-    return invalid(
-        fmt::format("expected an order of elements that begins anew after {0} of {1} bits, or a part of "
-                    "these, because one wgmma reduces {0}, but got one of {2}",
-                    perInstruction, layout.elementBits(), period));
+    return invalid(fmt::format(
+        "expected an order whose period divides {0} elements of {1} bits because one wgmma reduces "
+        "that many, but got a period of {2}",
+        perInstruction, layout.elementBits(), period));
   if (!isMultipleOf(k, perInstruction))
     return invalid(
         fmt::format("expected a multiple of {} along the reduction axis {} because one wgmma reduces "

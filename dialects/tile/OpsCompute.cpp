@@ -153,8 +153,9 @@ LogicalResult AnyInWarpOp::verify() {
     });
     if (other) {
       InFlightDiagnostic diagnostic =
-          emitOpError() << "expected nothing but arithmetic in its branch because each warp takes it or not";
-      diagnostic.attachNote(other->getLoc()) << "but this touches memory or meets other warps";
+          emitOpError()
+          << "expected only arithmetic in its branch because each warp decides by itself whether to run it";
+      diagnostic.attachNote(other->getLoc()) << "but this accesses memory or synchronises with other warps";
       return diagnostic;
     }
   }

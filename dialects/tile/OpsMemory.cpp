@@ -173,7 +173,7 @@ LogicalResult SliceOp::verify() {
                                 << " has " << rank << " axes, but got " << getOrigin().size());
   if (slice.getShape().size() != rank)
     return report(emitOpError() << "expected a slice of " << rank << " extents because " << name << " has "
-                                << rank << " axes (1 for an axis that stands still), but got "
+                                << rank << " axes (1 for an axis that the tile does not have), but got "
                                 << slice.getShape().size());
   if (slice.getElementType() != tensor.getElementType())
     return report(emitOpError() << "expected a slice of " << tensor.getElementType() << " because " << name

@@ -8,8 +8,8 @@
 /// memory.
 ///
 /// A step along k is one group of 128. Its product has an accumulator of its own, which is scaled and added
-/// to the sum in f32: that applies the scales, and it keeps digits, as a product of e4m3 has 13 bits behind
-/// the point of its largest term only. A tile is 128 x 128, so that one number of ScaleB holds for it, and a
+/// to the sum in f32. That applies the scales and is more exact, as a product of e4m3 keeps only 13
+/// fractional bits of its largest term. A tile is 128 x 128, so that one number of ScaleB holds for it, and a
 /// thread of the two warpgroups has 64 elements of the product and 64 of the sum.
 #include <tlc/kernel.h>
 

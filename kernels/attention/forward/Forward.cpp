@@ -136,9 +136,10 @@ std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const
                        TransposedValues::keysOfTile, *given.bk);
   constexpr int64_t longest = 128;
   if (sum == OutputSum::perTile && problem.dv > longest)
-    return fmt::format("O and a tile's share of it are in registers together, up to dv = {}, but dv is {}; "
-                       "sums in the product, which keep 13 bits, need no share",
-                       longest, problem.dv);
+    return fmt::format(
+        "registers hold O and a tile's part of it for dv up to {}, but dv is {}; sums in the product, "
+        "which keep 13 bits, need no such part",
+        longest, problem.dv);
   return {};
 }
 

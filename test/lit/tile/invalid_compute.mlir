@@ -377,10 +377,10 @@ tile.kernel @any_as_number() {
 tile.kernel @any_before_memory() {
   %x = arith.constant dense<true> : tensor<64x16xi1>
   %s = tile.alloc_shared "s" : !tile.shared<64x16xf32>
-  // expected-error @below {{expected nothing but arithmetic in its branch because each warp takes it or not}}
+  // expected-error @below {{expected only arithmetic in its branch because each warp decides by itself whether to run it}}
   %any = tile.any_in_warp %x : tensor<64x16xi1>
   scf.if %any {
-    // expected-note @below {{but this touches memory or meets other warps}}
+    // expected-note @below {{but this accesses memory or synchronises with other warps}}
     %v = tile.load %s : !tile.shared<64x16xf32> -> tensor<64x16xf32>
   }
   tile.return

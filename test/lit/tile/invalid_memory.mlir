@@ -89,7 +89,7 @@ tile.kernel @slice_rank(
     %m: index {program.argument = #program.dimension<"m">},
     // expected-note @below {{'A' is declared here}}
     %A: !tile.global<?x64xf32> {program.argument = #program.tensor<"A", input, dims[0, -1]>}) {
-  // expected-error @below {{expected a slice of 2 extents because 'A' has 2 axes (1 for an axis that stands still), but got 1}}
+  // expected-error @below {{expected a slice of 2 extents because 'A' has 2 axes (1 for an axis that the tile does not have), but got 1}}
   %t = tile.slice %A[%m, %m] : !tile.global<?x64xf32> -> !tile.slice<64xf32>
   tile.return
 }

@@ -20,7 +20,7 @@ tile.kernel @scratch() attributes {launch = #program.launch<warps = 8>} {
   tile.roles {
     tile.role "math" warps(8) {
       %x = tile.splat %f0 : f32 -> tensor<256x16xf32, #rows>
-      // expected-remark @below {{[without-turns] the warpgroups take no turns here: all of them meet within one at}}
+      // expected-remark @below {{[without-turns] the warpgroups take no turns here because all of them synchronise within one at}}
       tile.take_turn
       %y = tile.convert_layout %x scratch %scratch : !tile.shared<256x16xf32> : tensor<256x16xf32, #rows> -> tensor<256x16xf32, #columns>
       tile.pass_turn

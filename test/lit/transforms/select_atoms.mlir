@@ -623,7 +623,7 @@ tile.kernel @no_room(
       %h = tile.convert %sum : tensor<64x64xf32> to tensor<64x64xbf16>
       %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
       // CHECK: tile.store {{.*}} atom simt
-      // expected-remark @below {{[store-without-tma] store uses ordinary stores, not the TMA: that takes 8192 bytes of shared memory, but the roles' buffers leave 0}}
+      // expected-remark @below {{[store-without-tma] store uses ordinary stores, not the TMA: the TMA needs 8192 bytes of shared memory, but the roles' buffers leave 0}}
       tile.store %h, %o : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
     }
   }

@@ -236,9 +236,9 @@ TEST_CASE("messages have the names of the language", "[dsl][errors]") {
           Fragment x = k.fragment(f32, {16, 8});
           Shared a = k.shared("a", f32, {16, 8});
           k.whenAny(x > 0, [&] { copy(x, a); });
-        }) ==
-        "k.whenAny: expected nothing but arithmetic in its branch because each warp takes it or not\nbut "
-        "this touches memory or meets other warps");
+        }) == "k.whenAny: expected only arithmetic in its branch because each warp decides by itself whether "
+              "to run it\nbut "
+              "this accesses memory or synchronises with other warps");
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(e4m3, {16, 8}), y = k.fragment(f32, {16, 8});
           x = y;
@@ -322,8 +322,8 @@ TEST_CASE("slices have the tensor's rank", "[dsl][errors]") {
         "slice: expected 2 positions in the origin because 'A' has 2 axes, but got 1\n'A' is "
         "declared here");
   CHECK(slice({0, 0}, {16}) ==
-        "slice: expected a slice of 2 extents because 'A' has 2 axes (1 for an axis that stands "
-        "still), but got 1\n'A' is declared here");
+        "slice: expected a slice of 2 extents because 'A' has 2 axes (1 for an axis that the tile "
+        "does not have), but got 1\n'A' is declared here");
   CHECK(slice({0, 0}, {16, 0}) ==
         "expected the extents of the slice of 'A' to be from 1 to 2147483647, but axis 1 has 0");
 }

@@ -104,7 +104,8 @@ TEST_CASE("what wgmma cannot read is refused with the way out", "[layout][shared
   SharedLayout interleaved = *SharedLayout::preferred({64, 64}, 16, 1).withOrder(interleavedRows());
   REQUIRE_THAT(failure(interleaved, 0), Contains("expected elements in order because axis 1 is not reduced"));
   SharedLayout wide = *SharedLayout::preferred({64, 64}, 16, 1).withOrder({{2, 0, 16}, {16, 0, 1}});
-  REQUIRE_THAT(failure(wide, 1), Contains("begins anew after 16 of 16 bits") && Contains("got one of 32"));
+  REQUIRE_THAT(failure(wide, 1),
+               Contains("period divides 16 elements of 16 bits") && Contains("got a period of 32"));
   REQUIRE_THAT(failure(SharedLayout::plain({64, 8}, 16, 1, 16), 1),
                Contains("expected no row padding because wgmma"));
   REQUIRE_THAT(failure(SharedLayout::swizzled({64, 80}, 16, 1, Swizzle::bytes128), 1),
