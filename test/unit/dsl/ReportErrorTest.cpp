@@ -48,8 +48,8 @@ TEST_CASE("no report stands where each warp decides", "[dsl][errors][reports]") 
           k.whenAny(x > 0, [&] { k.print("{}", x); });
         })
             .starts_with(
-                "k.whenAny: expected nothing but arithmetic in its branch because each warp takes it or "
-                "not"));
+                "k.whenAny: expected only arithmetic in its branch because each warp decides by itself "
+                "whether to run it"));
 }
 
 TEST_CASE("values are handles of this program that are set", "[dsl][errors][reports]") {
