@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Operations on handles. Effects are statements (`copy`, `gemm`, `atomicAdd`);
-/// expressions are pure. Fragments meet element by element: their extents are
-/// equal, or 1 where one is repeated.
+/// expressions are pure. Fragments are combined element by element: extents are
+/// equal, or 1, which is broadcast.
 #pragma once
 
 #include "compiler/dsl/Handles.h"
@@ -41,8 +41,7 @@ FragmentValue min(const Operand &a, const Operand &b, Loc loc = Loc::current());
 FragmentValue maxOrNaN(const Operand &a, const Operand &b, Loc loc = Loc::current());
 FragmentValue minOrNaN(const Operand &a, const Operand &b, Loc loc = Loc::current());
 
-/// Of what a function may be off by, how much: `accurate` is the bound of docs/dsl.md, `fast` that of the
-/// machine's approximation.
+/// The error bound of a function (docs/dsl.md): `fast` is that of the hardware's approximation.
 #define TLC_ACCURACIES(X) X(accurate) X(fast)
 TLC_ENUM(Accuracy, TLC_ACCURACIES)
 TLC_ENUM_NAMES(Accuracy, TLC_ACCURACIES)
@@ -58,7 +57,7 @@ FragmentValue log2(const FragmentValue &x, Loc loc = Loc::current());
 FragmentValue log10(const FragmentValue &x, Loc loc = Loc::current());
 /// log(1 + x), accurate near 0 as well.
 FragmentValue log1p(const FragmentValue &x, Loc loc = Loc::current());
-/// Rounded to nearest, but if `fast`.
+/// Rounded to nearest, unless `fast`.
 FragmentValue sqrt(const FragmentValue &x, Accuracy accuracy = Accuracy::accurate, Loc loc = Loc::current());
 FragmentValue rsqrt(const FragmentValue &x, Loc loc = Loc::current());
 /// Of angles up to 2^20; beyond, sine, cosine and tangent are NaN. If `fast`, of angles up to 100 pi; beyond,
@@ -85,10 +84,10 @@ FragmentValue pow(const Operand &x, const Operand &y, Accuracy accuracy = Accura
 FragmentValue fma(const Operand &a, const Operand &b, const Operand &c, Loc loc = Loc::current());
 /// `magnitude` with the sign of `sign`, which a zero and a NaN have, too.
 FragmentValue copySign(const Operand &magnitude, const Operand &sign, Loc loc = Loc::current());
-/// The elements of another type that have the bits of `x`, of as many bits: an f32 as i32 or u32, an f64 as
-/// i64, an e4m3 or e5m2 as i8 or u8, and back.
+/// The bits of `x` as elements of another type of the same width: an f32 as i32 or u32, an f64 as i64, an
+/// e4m3 or e5m2 as i8 or u8, and back.
 FragmentValue bitcast(const FragmentValue &x, ElementType element, Loc loc = Loc::current());
-/// The nearest number from `low` to `high`; NaN if one of them is.
+/// The number from `low` to `high` that is nearest to `x`; NaN if one of the three is.
 FragmentValue clamp(const FragmentValue &x, const Operand &low, const Operand &high,
                     Loc loc = Loc::current());
 
@@ -174,8 +173,8 @@ FragmentValue cumulative(Reduction kind, const FragmentValue &x, int64_t axis,
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Copies a tile; complete for all threads when it is done. Both sides have the
-/// same extents, those of 1 aside, and the same element type.
+/// Copies a tile; statements after it see the result, in all threads. Both sides have
+/// the same extents, apart from extents of 1, and the same element type.
 void copy(const Slice &from, const Shared &to, Loc loc = Loc::current());
 void copy(const Slice &from, Fragment &to, Loc loc = Loc::current());
 void copy(const Slice &from, const Slice &to, Loc loc = Loc::current());
@@ -217,10 +216,9 @@ void atomicAnd(const Scalar &value, const Slice &to, Loc loc = Loc::current());
 void atomicOr(const Scalar &value, const Slice &to, Loc loc = Loc::current());
 void atomicXor(const Scalar &value, const Slice &to, Loc loc = Loc::current());
 
-/// The same of a tile and a slice, by the TMA, which reads the tile by itself. Complete for those who execute
-/// it when it is done. Elements are of i32, sums, minima and maxima also of f16 or bf16, and sums of f32; the
-/// tensor is one that the TMA can store to: its address and rows are aligned to 16 bytes, as is declared or
-/// known.
+/// The same for a shared tile and a slice, by the TMA. The calling threads wait until it is complete.
+/// Elements are i32, for sums, minima and maxima also f16 or bf16, and for sums also f32. The TMA must be
+/// able to store to the tensor: its address and rows are known to be aligned to 16 bytes.
 void atomicAdd(const Shared &tile, const Slice &to, Loc loc = Loc::current());
 void atomicMin(const Shared &tile, const Slice &to, Loc loc = Loc::current());
 void atomicMax(const Shared &tile, const Slice &to, Loc loc = Loc::current());

@@ -28,13 +28,12 @@ struct TensorFacts {
 enum class Initial : uint8_t { undefined, zero };
 
 /// In which order a workspace keeps its elements. Positions mean the same in each.
-/// - `interleaved`: of elements of 8 bits that are the right factor of a product whose left one is in
-/// registers: each 16
-///   along the last axis lie in the order in which a thread has the left factor's. Only the TMA copies such a
-///   tensor, whose shared tiles have that order as well.
+/// - `interleaved`: for a right factor of 8-bit elements whose left factor is in registers. Each 16 elements
+///   along the last axis lie in the order in which a thread holds the left factor's. Only the TMA copies such
+///   a tensor; its shared tiles have the same order.
 /// - `accumulator`: each 16 x 8 elements of the last two axes lie in the order in which the threads of a warp
-/// have an
-///   accumulator's, so that they load, store and add four at once. Only fragments are copied from and to it.
+///   hold an accumulator, so that they load, store and add four at once. Only fragments are copied from and
+///   to it.
 #define TLC_TENSOR_ORDERS(X) X(natural) X(interleaved) X(accumulator)
 TLC_ENUM(TensorOrder, TLC_TENSOR_ORDERS)
 
@@ -103,8 +102,8 @@ public:
                 TensorFacts facts = {}, Loc loc = Loc::current());
   Global inout(std::string_view name, ElementType element, const std::vector<Index> &shape,
                TensorFacts facts = {}, Loc loc = Loc::current());
-  /// Memory that the caller provides and nobody reads afterwards; contiguous, but for what the alignment
-  /// leaves empty after rows.
+  /// Scratch memory that the caller provides; contiguous, except for the padding of rows that an alignment
+  /// asks for.
   Global workspace(std::string_view name, ElementType element, const std::vector<Index> &shape,
                    WorkspaceOptions options = {}, Loc loc = Loc::current());
   Scalar scalar(std::string_view name, ElementType element, Loc loc = Loc::current());
@@ -140,8 +139,8 @@ public:
   /// Blocks that a multiprocessor has room for at once: each has at most that share of registers and shared
   /// memory.
   void residents(int64_t blocks, Loc loc = Loc::current());
-  /// Tiles that a loop stores are stored by a role of their own, where the compiler makes the roles and can:
-  /// the warps that compute put a tile into shared memory and go on. Left out, they store it themselves.
+  /// Asks for a role that stores the tiles of a loop, if the compiler makes the roles: the warps that compute
+  /// put a tile into shared memory and go on. Left out, they store it themselves.
   void storeRole(Loc loc = Loc::current());
   /// This block's number in its cluster.
   Index blockRank(Loc loc = Loc::current());
@@ -172,17 +171,17 @@ public:
 
   // Control flow.
   void loop(const Range &range, const LoopBody &body, Loc loc = Loc::current());
-  /// A loop that goes on while what its body returns holds, and to the end of the range at most. The
-  /// condition is one for all threads of the block, or role. It may use what the body computes; what it
-  /// computes of fragments comes by way of a shared tile, `tile.read`.
+  /// A loop that goes on while the condition that its body returns holds, at most to the end of the range.
+  /// The condition is the same for all threads of the block or role. It may use what the body computes;
+  /// elements of fragments reach it through a shared tile (`tile.read`).
   void loopWhile(const Range &range, const LoopWhileBody &body, Loc loc = Loc::current());
   /// A loop whose copies run ahead of its computation.
   void pipelined(const Range &range, PipelineOptions options, const LoopBody &body, Loc loc = Loc::current());
   void when(const Predicate &condition, const Body &then, const Body &otherwise = {},
             Loc loc = Loc::current());
 
-  /// The body runs where the condition holds for some element; each warp decides for the elements that it
-  /// holds. A body of arithmetic that changes nothing where the condition does not hold is skipped so.
+  /// A warp runs the body if the condition holds for any element that the warp holds. The body is arithmetic,
+  /// and must be correct for the warp's other elements, too.
   void whenAny(const Predicate &condition, const Body &body, Loc loc = Loc::current());
 
   // Roles: the warps part, each group runs its own program.
