@@ -80,6 +80,9 @@ mamba_scan heads=1 tokens=1
 mamba_scan heads=3 tokens=130
 block_sparse_attention heads=1 tokens=1 tiles=1 most=1
 block_sparse_attention heads=1 tokens=513 tiles=5 most=4
+sparse_mla batches=1 queries=1 heads=1 keys=1 top=1
+sparse_mla batches=2 queries=2 heads=129 keys=70 top=65
+sparse_mla queries=7 heads=3 keys=5 top=70
 convolution images=1 height=1 width=1 channels=1 filters=1
 convolution images=1 height=3 width=65 channels=65 filters=70
 fft rows=1
@@ -94,6 +97,7 @@ grouped_gemm rows=0
 histogram n=0
 convolution channels=0
 block_sparse_attention tokens=0
+sparse_mla top=0
 stream_k_gemm k=0
 )";
 
