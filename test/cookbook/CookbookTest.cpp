@@ -78,6 +78,8 @@ linear_attention heads=1 tokens=1
 linear_attention heads=3 tokens=130
 mamba_scan heads=1 tokens=1
 mamba_scan heads=3 tokens=130
+gated_delta_rule heads=1 tokens=1
+gated_delta_rule heads=3 tokens=130
 block_sparse_attention heads=1 tokens=1 tiles=1 most=1
 block_sparse_attention heads=1 tokens=513 tiles=5 most=4
 sparse_mla batches=1 queries=1 heads=1 keys=1 top=1
@@ -97,6 +99,7 @@ grouped_gemm rows=0
 histogram n=0
 convolution channels=0
 block_sparse_attention tokens=0
+gated_delta_rule tokens=0
 sparse_mla top=0
 stream_k_gemm k=0
 )";
