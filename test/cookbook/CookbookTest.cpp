@@ -68,6 +68,9 @@ cumulative_sum rows=1 n=1
 cumulative_sum rows=2 n=8193
 router tokens=1 experts=8
 router tokens=33 experts=61 count=6
+fused_moe tokens=1 d=8 f=8 experts=8 count=1
+fused_moe tokens=33 d=264 f=136 experts=13 count=3
+fused_moe tokens=300 d=136 f=24 experts=8 count=2
 histogram n=1 bins=1
 histogram n=8193 bins=65
 dropout rows=1 columns=1 drop=0
@@ -99,6 +102,7 @@ grouped_gemm rows=0
 histogram n=0
 convolution channels=0
 block_sparse_attention tokens=0
+fused_moe f=0
 gated_delta_rule tokens=0
 sparse_mla top=0
 stream_k_gemm k=0
