@@ -88,6 +88,8 @@ block_sparse_attention heads=1 tokens=513 tiles=5 most=4
 sparse_mla batches=1 queries=1 heads=1 keys=1 top=1
 sparse_mla batches=2 queries=2 heads=129 keys=70 top=65
 sparse_mla queries=7 heads=3 keys=5 top=70
+selected_attention queries=1 keys=1 kvheads=1 group=1 blocks=1
+selected_attention queries=11 keys=130 kvheads=3 group=17 blocks=7
 convolution images=1 height=1 width=1 channels=1 filters=1
 convolution images=1 height=3 width=65 channels=65 filters=70
 fft rows=1
@@ -102,6 +104,7 @@ grouped_gemm rows=0
 histogram n=0
 convolution channels=0
 block_sparse_attention tokens=0
+selected_attention blocks=0
 fused_moe f=0
 gated_delta_rule tokens=0
 sparse_mla top=0
