@@ -96,6 +96,8 @@ fft rows=1
 fft rows=13
 top_k rows=1 n=64 count=8
 top_k rows=3 n=65 count=64
+radix_sort rows=1 n=1
+radix_sort rows=3 n=2049
 fp8_quantize groups=1
 fp8_quantize groups=67
 rms_norm_bwd m=0
@@ -104,6 +106,7 @@ grouped_gemm rows=0
 histogram n=0
 convolution channels=0
 block_sparse_attention tokens=0
+radix_sort rows=0
 selected_attention blocks=0
 fused_moe f=0
 gated_delta_rule tokens=0
