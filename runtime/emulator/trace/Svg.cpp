@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// A timeline as a drawing: a row for each role and engine, a box for what each does or waits for.
+#include "runtime/support/Svg.h"
+
 #include "runtime/emulator/trace/Export.h"
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <map>
 
 namespace tlc::emulator {
@@ -27,28 +28,6 @@ constexpr std::string_view productFills[] = {"#7b5ea7", "#b07aa1", "#5d4a8a", "#
 constexpr std::string_view copyFills[] = {"#59a14f", "#2a9d8f", "#8cb369", "#76b7b2", "#a3b18a", "#3d7a5a"};
 constexpr std::string_view waitStroke = "#d9534f", arrowStroke = "#c0392b";
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text)
-    switch (c) {
-    case '&':
-      result += "&amp;";
-      break;
-    case '<':
-      result += "&lt;";
-      break;
-    case '>':
-      result += "&gt;";
-      break;
-    case '"':
-      result += "&quot;";
-      break;
-    default:
-      result += uint8_t(c) < 0x20 ? ' ' : c;
-    }
-  return result;
-}
-
 /// 12 345 678
 std::string grouped(uint64_t value) {
   std::string digits = fmt::format("{}", value);
@@ -66,7 +45,7 @@ struct Row {
   double y = 0;
 };
 
-class Picture {
+class Picture : SvgDrawing {
 public:
   Picture(const Trace &trace, const TraceSummary &summary) : trace(trace), summary(summary) {}
 
@@ -91,22 +70,6 @@ public:
   }
 
 private:
-  // --- pieces of SVG ---------------------------------------------------------------------
-  template <class... A> void add(fmt::format_string<A...> format, A &&...arguments) {
-    body += fmt::format(format, std::forward<A>(arguments)...);
-    body += '\n';
-  }
-  void text(double x, double at, std::string_view content, std::string_view classes = "",
-            std::string_view anchor = "start") {
-    add("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">{}</text>", x, at, classes, anchor,
-        escaped(content));
-  }
-  void box(double x, double top, double width, double height, std::string_view fill, std::string_view title,
-           std::string_view extra = "") {
-    add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\" "
-        "{}><title>{}</title></rect>",
-        x, top, width, height, fill, extra, escaped(title));
-  }
   /// The most of a text that a width holds; nothing rather than a letter or two.
   static std::string fitting(std::string_view content, double width) {
     const size_t room = size_t(std::max(0.0, (width - 6) / characterWidth));
@@ -424,11 +387,10 @@ private:
   }
 
   std::string page() const {
-    return fmt::format(
-        R"svg(<?xml version="1.0" encoding="UTF-8"?>
-<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1:.0f}" viewBox="0 0 {0} {1:.0f}">
-<style>
-text {{ font-family: "DejaVu Sans", Verdana, Arial, sans-serif; font-size: 12px; fill: #222222; }}
+    return SvgDrawing::page(
+        pageWidth, y + 10,
+        fmt::format(
+            R"css(text {{ font-family: "DejaVu Sans", Verdana, Arial, sans-serif; font-size: 12px; fill: #222222; }}
 .title {{ font-size: 24px; font-weight: bold; }}
 .head {{ font-size: 14px; font-weight: bold; }}
 .figure {{ font-size: 24px; fill: #2f5d8a; }}
@@ -438,20 +400,18 @@ text {{ font-family: "DejaVu Sans", Verdana, Arial, sans-serif; font-size: 12px;
 .label {{ font-size: 11px; }}
 .row {{ fill: #f7f7f7; }}
 .grid {{ stroke: #dddddd; stroke-width: 1; }}
-.arrow {{ stroke: {2}; stroke-width: 1; fill: none; opacity: 0.65; }}
+.arrow {{ stroke: {}; stroke-width: 1; fill: none; opacity: 0.65; }}
 text, path {{ pointer-events: none; }}
-</style>
-<defs>
-<pattern id="wait" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+)css",
+            arrowStroke),
+        fmt::format(
+            R"svg(<pattern id="wait" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
 <rect width="6" height="6" fill="#fdf0ef"/><line x1="0" y1="0" x2="0" y2="6" stroke="#f0b7b3" stroke-width="2"/>
 </pattern>
 <marker id="tip" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="6" markerHeight="6" orient="auto">
-<path d="M0,0 L6,3 L0,6 z" fill="{2}"/></marker>
-</defs>
-<rect width="100%" height="100%" fill="#ffffff"/>
-{3}</svg>
+<path d="M0,0 L6,3 L0,6 z" fill="{}"/></marker>
 )svg",
-        pageWidth, y + 10, arrowStroke, body);
+            arrowStroke));
   }
 
   const Trace &trace;
@@ -461,7 +421,6 @@ text, path {{ pointer-events: none; }}
   std::map<uint32_t, size_t> rowOf; ///< by track
   std::map<uint32_t, size_t> productColours;
   std::map<std::string, size_t> copyColours;
-  std::string body;
   double y = 0; ///< where the page goes on
 };
 
