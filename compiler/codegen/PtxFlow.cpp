@@ -170,7 +170,7 @@ private:
     instruction.file = file, instruction.sourceLine = sourceLine, instruction.sourceColumn = sourceColumn;
     instruction.firstAccess = unsigned(function.accesses.size());
     if (text.consume_front("@")) {
-      text.consume_front("!");
+      instruction.guardNegated = text.consume_front("!");
       StringRef guard = text.take_while(isNamePart);
       function.accesses.push_back({numberOf(guard), 0, false, false});
       text = text.drop_front(guard.size()).ltrim();

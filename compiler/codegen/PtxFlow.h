@@ -21,8 +21,9 @@ struct PtxAccess {
 struct PtxInstruction {
   llvm::StringRef opcode; ///< with its modifiers
   llvm::StringRef operands;
-  bool guarded = false; ///< runs by a predicate
-  unsigned line = 0;    ///< of the text
+  bool guarded = false;      ///< runs by a predicate, the register of its first access
+  bool guardNegated = false; ///< where that is false
+  unsigned line = 0;         ///< of the text
   unsigned file = 0, sourceLine = 0,
            sourceColumn = 0; ///< the last place that `.loc` named; line 0 if none did
   unsigned firstAccess = 0, endAccess = 0;
@@ -31,7 +32,8 @@ struct PtxInstruction {
 /// Instructions that run one after the other.
 struct PtxBlock {
   unsigned first = 0, end = 0;
-  std::vector<unsigned> successors;
+  std::vector<unsigned>
+      successors; ///< the next block, if control may go on there, then targets of its branch
 };
 
 struct PtxFunction {
