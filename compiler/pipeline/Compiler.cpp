@@ -112,15 +112,27 @@ LogicalResult checkNesting(ModuleOp module) {
 /// Whether the module can be compiled once for each alignment: nothing has been decided by it yet.
 bool hasVariants(const CompileOptions &options) { return options.startFrom <= Phase::promoted; }
 
+/// Tells an observer of every pass but those that only hold others.
+struct PassReports : PassInstrumentation {
+  explicit PassReports(const PassObserver &observer) : observer(observer) {}
+  void runAfterPass(Pass *pass, Operation *anchor) override {
+    auto module = dyn_cast<ModuleOp>(anchor);
+    if (!pass->getArgument().empty())
+      observer(pass->getArgument(), anchor, module ? module : anchor->getParentOfType<ModuleOp>());
+  }
+  const PassObserver &observer;
+};
+
 /// One variant of a program on its way down.
 class Lowering {
 public:
   Lowering(ModuleOp module, const CompileOptions &options, Alignment alignment, std::string dumpDirectory,
-           std::vector<PhaseTime> &times)
+           std::vector<PhaseTime> &times, const PassObserver &observer)
       : source(module), module(module.clone()), options(options), alignment(alignment),
-        dumpDirectory(std::move(dumpDirectory)), stopwatch(times) {}
+        dumpDirectory(std::move(dumpDirectory)), stopwatch(times), observer(observer) {}
 
   ModuleOp getModule() { return *module; }
+  OwningOpRef<ModuleOp> takeModule() { return std::move(module); }
 
   /// Lowers the module to phase `phase`, `nvvm` at most.
   LogicalResult lowerTo(Phase phase) {
@@ -147,6 +159,8 @@ public:
     }
     for (; next <= size_t(phase); ++next)
       addPhase(passes, Phase(next), options, reached);
+    if (observer)
+      observer("", *module, *module);
     return passes.run(*module);
   }
 
@@ -241,6 +255,8 @@ private:
       passes.enableTiming();
     if (!inspection.crashReproducer.empty())
       passes.enableCrashReproducerGeneration(inspection.crashReproducer);
+    if (observer)
+      passes.addInstrumentation(std::make_unique<PassReports>(observer));
   }
 
   bool dumps() const { return !dumpDirectory.empty(); }
@@ -257,6 +273,7 @@ private:
   Alignment alignment;
   std::string dumpDirectory;
   Stopwatch stopwatch;
+  const PassObserver &observer;
   std::unique_ptr<NvptxBackend> backend;
   llvm::LLVMContext llvmContext; // outlives the module
   std::unique_ptr<llvm::Module> llvmModule;
@@ -322,7 +339,7 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
   size_t firstOwn = collected.size();
   if (failed(checkNesting(module)))
     return failure();
-  Lowering best(module, options, Alignment::aligned, options.dumpDirectory, measured);
+  Lowering best(module, options, Alignment::aligned, options.dumpDirectory, measured, passObserver);
   FailureOr<Variant> variant = finishVariant(best, hasVariants(options) ? "aligned" : "general");
   if (failed(variant))
     return failure();
@@ -352,7 +369,7 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
   } else {
     artifact->variants.push_back(std::move(*variant));
     std::string directory = options.dumpDirectory.empty() ? "" : options.dumpDirectory + "/general";
-    Lowering rest(module, options, Alignment::general, directory, measured);
+    Lowering rest(module, options, Alignment::general, directory, measured, passObserver);
     std::vector<Diagnostic> ofRest; // told of errors alone: what it misses follows from its alignment
     FailureOr<Variant> general = [&] {
       DiagnosticCollector collector(module.getContext(), ofRest);
@@ -371,18 +388,27 @@ FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {
 }
 
 FailureOr<std::string> Compiler::emit(ModuleOp module, Phase phase, Alignment alignment) {
+  if (phase <= Phase::nvvm) {
+    OwningOpRef<ModuleOp> lowered = lower(module, phase, alignment);
+    if (!lowered)
+      return failure();
+    return print(*lowered);
+  }
   DiagnosticCollector collector(module.getContext(), collected);
   if (failed(checkNesting(module)))
     return failure();
-  Lowering lowering(module, options, alignment, options.dumpDirectory, measured);
+  Lowering lowering(module, options, alignment, options.dumpDirectory, measured, passObserver);
   if (phase == Phase::ptx)
     return lowering.emitPtx();
-  if (phase == Phase::llvm) {
-    if (failed(lowering.lowerToLlvm()))
-      return failure();
-    return lowering.llvmText();
-  }
-  if (failed(lowering.lowerTo(phase)))
+  if (failed(lowering.lowerToLlvm()))
     return failure();
-  return print(lowering.getModule());
+  return lowering.llvmText();
+}
+
+OwningOpRef<ModuleOp> Compiler::lower(ModuleOp module, Phase phase, Alignment alignment) {
+  DiagnosticCollector collector(module.getContext(), collected);
+  if (failed(checkNesting(module)))
+    return nullptr;
+  Lowering lowering(module, options, alignment, options.dumpDirectory, measured, passObserver);
+  return succeeded(lowering.lowerTo(phase)) ? lowering.takeModule() : nullptr;
 }

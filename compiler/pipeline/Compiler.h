@@ -11,6 +11,7 @@
 #include "mlir/Support/LLVM.h"
 #include "runtime/artifact/Artifact.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,10 +36,19 @@ struct PhaseTime {
   double cpuMilliseconds = 0; ///< processor time of the process
 };
 
+/// Called after each pass with its argument (`infer-layouts`), the operation that it ran on, and the module
+/// around that. Before the first pass it is called with an empty name. The pass that ends a phase,
+/// `finish-phase`, comes last, when the module says its phase.
+using PassObserver =
+    std::function<void(llvm::StringRef pass, mlir::Operation *anchor, mlir::ModuleOp module)>;
+
 /// Compiles modules with one set of options. What it says about them is collected, not printed.
 class Compiler {
 public:
   explicit Compiler(CompileOptions options) : options(std::move(options)) {}
+
+  /// Has `observer` called in all compilations from now on.
+  void observe(PassObserver observer) { passObserver = std::move(observer); }
 
   /// Reads a module from text; `name` is for locations.
   mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef text, llvm::StringRef name,
@@ -51,12 +61,16 @@ public:
   /// The text of the module in phase `phase`.
   mlir::FailureOr<std::string> emit(mlir::ModuleOp module, Phase phase, Alignment alignment);
 
+  /// The module in phase `phase`, `nvvm` at most; null if compilation fails.
+  mlir::OwningOpRef<mlir::ModuleOp> lower(mlir::ModuleOp module, Phase phase, Alignment alignment);
+
   const std::vector<Diagnostic> &diagnostics() const { return collected; }
   /// In order; phases that were not passed are missing.
   const std::vector<PhaseTime> &times() const { return measured; }
 
 private:
   CompileOptions options;
+  PassObserver passObserver;
   std::vector<Diagnostic> collected;
   std::vector<PhaseTime> measured;
 };

@@ -3,8 +3,8 @@
 /// `tlc compile`: a kernel or a file of any phase goes in, text of a later phase or machine code comes out.
 #pragma once
 
-#include "tools/tlc/CompileFlags.h"
 #include "tools/tlc/ExitCode.h"
+#include "tools/tlc/ProgramFlags.h"
 
 namespace tlc::driver {
 
@@ -16,11 +16,9 @@ public:
 
 private:
   llvm::cl::SubCommand command;
-  llvm::cl::opt<std::string> source;
   llvm::cl::opt<std::string> emit;
-  llvm::cl::opt<std::string> startFrom;
   llvm::cl::opt<std::string> output;
-  CompileFlags flags;
+  ProgramFlags programs;
 };
 
 } // namespace tlc::driver

@@ -6,8 +6,11 @@
 #include "tools/tlc/Bench.h"
 #include "tools/tlc/Cache.h"
 #include "tools/tlc/Compile.h"
+#include "tools/tlc/Diff.h"
 #include "tools/tlc/Emulate.h"
 #include "tools/tlc/Evaluate.h"
+#include "tools/tlc/Inspect.h"
+#include "tools/tlc/Layout.h"
 #include "tools/tlc/List.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Mutate.h"
@@ -21,6 +24,9 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <optional>
+#include <tuple>
 
 using namespace llvm;
 using namespace tlc::driver;
@@ -51,39 +57,21 @@ int tlc_main(int argc, char **argv) {
   cl::SetVersionPrinter(
       [](raw_ostream &os) { os << "tlc " << TLC_VERSION << ", LLVM " << LLVM_VERSION_STRING << '\n'; });
 
-  ListCommand list;
-  CompileCommand compile;
-  RunCommand run;
-  BenchCommand bench;
-  MutateCommand mutate;
-  NewCommand create;
-  CacheCommand cache;
-  EmulateCommand emulate;
-  EvaluateCommand evaluate;
-  TraceCommand trace;
+  std::tuple<ListCommand, CompileCommand, LayoutCommand, InspectCommand, DiffCommand, RunCommand,
+             BenchCommand, MutateCommand, NewCommand, CacheCommand, EmulateCommand, EvaluateCommand,
+             TraceCommand>
+      commands;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",
                                    &errs()))
     return int(ExitCode::usage);
-  if (list)
-    return int(finish(list.execute()));
-  if (compile)
-    return int(finish(compile.execute()));
-  if (run)
-    return int(finish(run.execute()));
-  if (bench)
-    return int(finish(bench.execute()));
-  if (mutate)
-    return int(finish(mutate.execute()));
-  if (create)
-    return int(finish(create.execute()));
-  if (cache)
-    return int(finish(cache.execute()));
-  if (emulate)
-    return int(finish(emulate.execute()));
-  if (evaluate)
-    return int(finish(evaluate.execute()));
-  if (trace)
-    return int(finish(trace.execute()));
+  std::optional<ExitCode> code;
+  const auto tryCommand = [&](const auto &command) {
+    if (command)
+      code = finish(command.execute());
+    return code.has_value();
+  };
+  if (std::apply([&](const auto &...each) { return (tryCommand(each) || ...); }, commands))
+    return int(*code);
   cl::PrintHelpMessage();
   return int(ExitCode::usage);
 }

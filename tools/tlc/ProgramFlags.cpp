@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From the command line to a module.
+#include "tools/tlc/ProgramFlags.h"
+
+#include "dialects/program/Program.h"
+#include "kernels/library/Library.h"
+#include "runtime/support/Excerpt.h"
+#include "runtime/target/Target.h"
+#include "tools/tlc/Time.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace tlc;
+using namespace tlc::driver;
+
+static bool isFile(StringRef source) { return source == "-" || source.ends_with(".mlir"); }
+
+void SourceProgram::explainFailure() const {
+  if (input.module && isGuessed && isPastInput(*input.module))
+    errs() << "tlc: note: '" << excerpt(source) << "' is read as phase input, but is of a later "
+           << "phase; name that phase with --start-from\n";
+}
+
+ProgramFlags::ProgramFlags(cl::SubCommand &command)
+    : commandName(command.getName()), source(cl::sub(command), cl::Positional, cl::value_desc("kernel"),
+                                             cl::desc("<kernel | file.cpp | file.mlir | ->")),
+      startFrom("start-from", cl::sub(command), cl::value_desc("phase"), cl::init("input"),
+                cl::desc("Phase that the given .mlir file is in")),
+      flags(command) {}
+
+void ProgramFlags::report(const Compiler &compiler) const {
+  print(compiler.diagnostics(), remarks());
+  if (flags.wantsTime())
+    printTimes(compiler.times());
+}
+
+std::variant<SourceProgram, ExitCode> ProgramFlags::open() const {
+  if (source.empty())
+    return failUsage("expected a kernel, a .cpp or an .mlir file, but got none; 'tlc " + commandName.str() +
+                     " --help' shows how");
+  Result<CompileOptions> options = flags.options();
+  if (!options)
+    return failUsage(options.error().message);
+  Result<std::optional<Alignment>> alignment = flags.alignment();
+  if (!alignment)
+    return failUsage(alignment.error().message);
+  Result<kernels::Definitions> definitions = flags.definitions();
+  if (!definitions)
+    return failUsage(definitions.error().message);
+  std::optional<Phase> first = parsePhase(startFrom.getValue());
+  if (!first || *first > Phase::nvvm)
+    return failUsage(unknownValue("--start-from", startFrom,
+                                  map_to_vector(ArrayRef(phaseNames).take_front(size_t(Phase::nvvm) + 1),
+                                                [](std::string_view name) { return StringRef(name); }))
+                         .message);
+  SourceProgram program{source, std::move(*options), alignment->value_or(Alignment::aligned), {}, false};
+  return isFile(source)
+             ? readFile(std::move(program), *first, !definitions->empty() || !flags.fixedDimensions().empty())
+             : traceKernel(std::move(program), *first, *definitions);
+}
+
+std::variant<SourceProgram, ExitCode> ProgramFlags::readFile(SourceProgram program, Phase first,
+                                                             bool hasParameters) const {
+  if (hasParameters)
+    return failUsage("expected no parameters because '" + excerpt(source) +
+                     "' is a file, but got -D or --static");
+  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFileOrSTDIN(source, /*IsText=*/true);
+  if (!buffer)
+    return failUsage("cannot read '" + excerpt(source) + "': " + buffer.getError().message());
+  Compiler reader(program.options);
+  program.input.context = createContext();
+  program.input.module =
+      reader.parse((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier(), program.input.context.get());
+  print(reader.diagnostics(), remarks());
+  if (!program.input.module)
+    return ExitCode::failure;
+  if (program.input.module->getBody()->empty())
+    return fail("expected a kernel in '" + excerpt(source) + "', but it has none");
+  std::optional<Phase> own = declaredPhase(*program.input.module);
+  const bool isGiven = startFrom.getNumOccurrences() != 0;
+  if (own && isGiven && first != *own)
+    return failUsage("expected --start-from " + std::string(toString(*own)) + " or none because '" +
+                     excerpt(source) +
+                     "' says that it is in this phase (program.phase), but got --start-from " + startFrom);
+  program.isGuessed = !own && !isGiven;
+  program.options.startFrom = own.value_or(first);
+  if (Result<void> fits =
+          flags.checkFile(source, program.options.startFrom, program::findTarget(*program.input.module));
+      !fits)
+    return failUsage(fits.error().message);
+  return program;
+}
+
+std::variant<SourceProgram, ExitCode>
+ProgramFlags::traceKernel(SourceProgram program, Phase first, const kernels::Definitions &definitions) const {
+  Result<const kernels::Kernel *> kernel = flags.kernelFlags().find(source);
+  if (!kernel)
+    return failBy(kernel.error());
+  Result<kernels::Request> request = kernels::Request::parse(**kernel, definitions, flags.fixedDimensions());
+  if (!request)
+    return failUsage(request.error().message);
+  if (first != Phase::input)
+    return failUsage("expected a file in phase " + std::string(toString(first)) +
+                     " because of --start-from, but '" + excerpt(source) +
+                     "' is a kernel, which is traced to phase input");
+  kernels::CompileLog log;
+  Result<dsl::ProgramModule> traced = kernels::trace(*request, *findTarget(program.options.target), log);
+  print(log.diagnostics, remarks());
+  if (!traced)
+    return ExitCode::failure;
+  program.input = std::move(*traced);
+  return program;
+}

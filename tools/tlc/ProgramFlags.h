@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The argument and flags of subcommands that compile a kernel, or a file of any phase.
+#pragma once
+
+#include "compiler/dsl/Module.h"
+#include "compiler/pipeline/Compiler.h"
+#include "tools/tlc/CompileFlags.h"
+#include "tools/tlc/ExitCode.h"
+#include "tools/tlc/Messages.h"
+
+#include "llvm/Support/CommandLine.h"
+
+#include <variant>
+
+namespace tlc::driver {
+
+/// A program that was traced or read.
+struct SourceProgram {
+  std::string source;     ///< as the command line names it
+  CompileOptions options; ///< `startFrom` is the program's phase
+  Alignment alignment = Alignment::aligned;
+  dsl::ProgramModule input;
+  bool isGuessed = false; ///< that a file is in phase input
+
+  /// Says of a file that does not compile that it may be of a later phase than it was taken for.
+  void explainFailure() const;
+};
+
+class ProgramFlags {
+public:
+  /// Registers the argument and the flags with `command`.
+  explicit ProgramFlags(llvm::cl::SubCommand &command);
+
+  /// Traces a kernel, or reads a file. Prints what is wrong, and then gives back how to end.
+  std::variant<SourceProgram, ExitCode> open() const;
+  /// Prints what compiling the program said, as the flags ask for.
+  void report(const Compiler &compiler) const;
+  Remarks remarks() const { return flags.wantsRemarks() ? Remarks::show : Remarks::hide; }
+
+private:
+  std::variant<SourceProgram, ExitCode> readFile(SourceProgram program, Phase first,
+                                                 bool hasParameters) const;
+  std::variant<SourceProgram, ExitCode> traceKernel(SourceProgram program, Phase first,
+                                                    const kernels::Definitions &definitions) const;
+
+  llvm::StringRef commandName;
+  llvm::cl::opt<std::string> source;
+  llvm::cl::opt<std::string> startFrom;
+  CompileFlags flags;
+};
+
+} // namespace tlc::driver
