@@ -90,6 +90,8 @@ sparse_mla batches=2 queries=2 heads=129 keys=70 top=65
 sparse_mla queries=7 heads=3 keys=5 top=70
 selected_attention queries=1 keys=1 kvheads=1 group=1 blocks=1
 selected_attention queries=11 keys=130 kvheads=3 group=17 blocks=7
+masked_decode batches=1 kvheads=1 group=1 keys=1 splits=1
+masked_decode batches=3 kvheads=3 group=17 keys=129 splits=5
 convolution images=1 height=1 width=1 channels=1 filters=1
 convolution images=1 height=3 width=65 channels=65 filters=70
 fft rows=1
@@ -106,6 +108,7 @@ grouped_gemm rows=0
 histogram n=0
 convolution channels=0
 block_sparse_attention tokens=0
+masked_decode keys=0
 radix_sort rows=0
 selected_attention blocks=0
 fused_moe f=0
