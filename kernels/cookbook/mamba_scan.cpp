@@ -30,7 +30,7 @@ constexpr int64_t d = 64, chunk = 64;
 
 void mambaScan(Scope &k) {
   Index heads = k.dim("heads"), tokens = k.dim("tokens");
-  Global X = k.input("X", bf16, {heads, tokens, d}), A = k.input("A", f32, {heads, tokens});
+  Global X = k.input("X", bf16, {heads, tokens, d}), A = k.input("A", f32, {heads, tokens}, {.alignment = 4});
   Global B = k.input("B", bf16, {heads, tokens, d}), C = k.input("C", bf16, {heads, tokens, d});
   Global Y = k.output("Y", bf16, {heads, tokens, d});
   auto [head] = k.grid(heads);
