@@ -27,9 +27,9 @@ MOST_SETS = 200
 CHECKED_ROWS = 4096
 
 
-def gemm_case(library, options, m, n, k, name=""):
-    """C = A · B, accumulated in f32; layout tn: B is stored as n x k. With --graphs the operands of a batch rotate
-    through more than L2 holds."""
+def operand_sets(options, m, n, k):
+    """A, B, and C of ours and of a peer; layout tn: B is stored as n x k. With --graphs as many sets as L2 does not
+    hold."""
     dtype, out = DTYPES[options.dtype], DTYPES[options.out]
 
     def random_matrix(rows, columns):
@@ -41,38 +41,52 @@ def gemm_case(library, options, m, n, k, name=""):
         return a, b, torch.empty(m, n, device="cuda", dtype=out), torch.empty(m, n, device="cuda", dtype=out)
 
     bytes_of_set = (m * k + n * k) * dtype.itemsize + m * n * out.itemsize
-    sets = [operands() for _ in range(min(MOST_SETS, ROTATED_BYTES // bytes_of_set + 1) if options.graphs else 1)]
+    return [operands() for _ in range(min(MOST_SETS, ROTATED_BYTES // bytes_of_set + 1) if options.graphs else 1)]
+
+
+def as_factor(b, options):
+    """B as k x n."""
+    return b.t() if options.layout == "tn" else b
+
+
+def cublas(options, a, b, c):
+    """A launch that writes c."""
+    factor = as_factor(b, options)
+    if c.dtype == a.dtype:
+        return lambda: torch.mm(a, factor, out=c)
+    return lambda: torch.mm(a, factor, out_dtype=c.dtype, out=c)
+
+
+def gemm_error(options, a, b, c):
+    """The largest error of c in units of what is allowed."""
+    k = a.shape[1]
+    # Each of k additions rounds a running sum of about sqrt(k) to f32, and tensor cores always downwards.
+    absolute = k * math.sqrt(k) * 2.0**-24
+    # All of it in double precision: where cuBLAS splits k it adds parts that are rounded to the output's type.
+    exact = as_factor(b, options).double()
+    return max(compare(c[rows:rows + CHECKED_ROWS], a[rows:rows + CHECKED_ROWS].double() @ exact,
+                       ROUNDING[options.out], absolute) for rows in range(0, a.shape[0], CHECKED_ROWS))
+
+
+def gemm_case(library, options, m, n, k, name=""):
+    """C = A · B, accumulated in f32. With --graphs the operands of a batch rotate through more than L2 holds."""
+    sets = operand_sets(options, m, n, k)
     a, b, c, _ = sets[0]
-    factor = b.t() if options.layout == "tn" else b
     parameters = {"m": m, "n": n, "k": k, "dtype": options.dtype, "out": options.out, "layout": options.layout}
     ours, others = zip(*(programs(library, "gemm", parameters, tensors[:3], options) for tensors in sets))
     others = {other: [launches[other] for launches in others] for other in others[0]}
 
-    def cublas_of(a, b, _, c_peer):
-        factor = b.t() if options.layout == "tn" else b
-        if out == dtype:
-            return lambda: torch.mm(a, factor, out=c_peer)
-        return lambda: torch.mm(a, factor, out_dtype=out, out=c_peer)
-
-    cublas = [cublas_of(*tensors) for tensors in sets]
-
     def check():
         c.fill_(math.nan)
         ours[0]()
-        # Each of k additions rounds a running sum of about sqrt(k) to f32, and tensor cores always downwards.
-        absolute = k * math.sqrt(k) * 2.0**-24
-        # All of it in double precision: where cuBLAS splits k it adds parts that are rounded to the output's type.
-        exact = factor.double()
-        error = max(compare(c[rows:rows + CHECKED_ROWS], a[rows:rows + CHECKED_ROWS].double() @ exact,
-                            ROUNDING[options.out], absolute) for rows in range(0, m, CHECKED_ROWS))
+        error = gemm_error(options, a, b, c)
         return {"largest_error": error, "limit": 1.0, "correct": error <= 1.0}
 
-    peers = {"cublas": cublas}
+    peers = {"cublas": [cublas(options, a, b, c_peer) for a, b, _, c_peer in sets]}
     if options.target == "sm_80":
         from triton_gemm import triton_gemm  # which needs Triton
 
-        peers["triton"] = [triton_gemm(a, b.t() if options.layout == "tn" else b, torch.empty_like(c))
-                           for a, b, c, _ in sets]
+        peers["triton"] = [triton_gemm(a, as_factor(b, options), torch.empty_like(c)) for a, b, c, _ in sets]
     identity = {"kernel": "gemm", **({"name": name} if name else {}), **parameters, **dict(options.define)}
     return Case(identity, 2 * m * n * k, list(ours), peers, check, others)
 

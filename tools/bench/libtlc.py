@@ -27,6 +27,16 @@ class Error(RuntimeError):
     """What tlc_last_error said."""
 
 
+def find_library():
+    """libtlc.so of the archive that this script came in, or of a build."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    for folder in ("../lib", "../../build/portable/lib", "../../build/lib"):
+        path = os.path.join(here, folder, "libtlc.so")
+        if os.path.exists(path):
+            return path
+    return None
+
+
 class _Tensor(ctypes.Structure):
     _fields_ = [
         ("data", ctypes.c_void_p),

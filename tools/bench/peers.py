@@ -58,7 +58,7 @@ from backward_cases import backward_cases, block_causal_backward_cases, varlen_b
 from decode_cases import decode_cases
 from fp8_cases import fp8_cases
 from gemm_cases import gemm_cases
-from libtlc import Error, Library
+from libtlc import Error, Library, find_library
 from measure import DTYPES, measure
 
 # A suite's cases, and what a shape of it consists of.
@@ -85,16 +85,6 @@ def is_short(line):
     """Ours and all others take so little time that the launch alone decides."""
     others = [other["us"] for kind in ("peers", "others") for other in line.get(kind, {}).values()]
     return max([line["ours_us"], *others]) < SHORT_US
-
-
-def find_library():
-    """libtlc.so of the archive that this script came in, or of a build."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    for folder in ("../lib", "../../build/portable/lib", "../../build/lib"):
-        path = os.path.join(here, folder, "libtlc.so")
-        if os.path.exists(path):
-            return path
-    return None
 
 
 def load_peer(path):
