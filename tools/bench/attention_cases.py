@@ -116,7 +116,7 @@ def attention_shapes(options, random_shapes, model_shapes):
         return random_shapes(options.random, options.seed)
     if options.models is not None:
         return drawn(model_shapes(), options)
-    return [AttentionShape(b, s, s, h, hkv, options.d, causal, dv=options.dv)
+    return [AttentionShape(b, options.sq or s, s, h, hkv, options.d, causal, dv=options.dv)
             for causal in ((False, True) if options.causal is None else (options.causal == "yes",))
             for b, s, h, hkv in options.shape or ATTENTION_SHAPES]
 

@@ -40,8 +40,10 @@ TMA_ELEMENTS = 8  # of 16 bits, in 16 bytes
 LEAST_FLOPS = 2**28
 BATCH_SECONDS = 1.5e-3
 USUAL_FLOPS = 6e14  # a second
-# Columns of tiles by their rows. cuBLAS has tiles of 144 to 192 by 128 to 192.
-WIDTHS = {64: (64, 96, 128, 160, 192, 256), 128: range(64, 257, 16), 192: range(96, 209, 16), 256: (64, 96, 128, 160, 192)}
+# Columns of tiles by their rows, those for whose sums threads have registers. cuBLAS has tiles of 144 to 192 by 128 to
+# 192.
+WIDTHS = {64: (16, 32, 48, 64, 96, 128, 160, 192, 224, 256), 128: (16, 32, 48, *range(64, 257, 16)), 192: range(96, 193, 16),
+          256: (64, 96, 128, 160)}
 SPLIT_TILES = ((64, 64), (64, 128), (64, 256), (128, 64), (128, 128), (128, 192), (128, 256), (192, 128), (192, 192))
 SPLITS = (2, 3, 4, 6, 8, 12)
 GROUPS = (4, 8, 32)
@@ -58,9 +60,11 @@ class Configuration:
     group: int = 16
 
     def suits(self, shape):
-        """No tile of which half lies outside, no part without steps, no cluster without neighbours to share with."""
+        """No tile of which half lies outside, none narrower than 64 beside another, no part without steps, no cluster
+        without neighbours to share with."""
         rows, columns = math.ceil(shape.m / self.bm), math.ceil(shape.n / self.bn)
-        return ((self.bm == 64 or 2 * shape.m > self.bm) and (self.bn == 64 or 2 * shape.n > self.bn)
+        return ((self.bm == 64 or 2 * shape.m > self.bm) and (self.bn == 16 or 2 * shape.n > self.bn)
+                and (self.bn >= 64 or self.bn >= shape.n)
                 and (self.split == 1 or 4 * self.split <= math.ceil(shape.k / STEP))
                 and self.cluster <= (rows if self.share == "b" else columns) and (self.group == 16 or rows > self.group))
 

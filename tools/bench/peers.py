@@ -14,7 +14,7 @@ per case and a last one with the geometric mean; a ratio above 1 means that
 ours is faster. Exit status 1 if a result is wrong.
 
     peers.py [gemm] [--dtype bf16] [--layout tn] [--out bf16] [--shape m,n,k ...]
-    peers.py attention_fwd [--dtype bf16] [--d 128] [--causal yes] [--shape b,s,h,hkv ...]
+    peers.py attention_fwd [--dtype bf16] [--d 128] [--causal yes] [--sq 1] [--shape b,s,h,hkv ...]
     peers.py attention_bwd [--dtype bf16] [--d 128] [--causal yes] [--shape b,s,h,hkv ...]
     peers.py attention_fwd_fp8 [--d 128] [--mean 1] [-D sums=fast] [--shape b,s,h,hkv ...]
     peers.py block_causal [--d 128] [--shape b,s,h,hkv ...], and block_causal_bwd
@@ -130,6 +130,7 @@ def main():
     parser.add_argument("--out", choices=list(DTYPES), default="bf16")
     parser.add_argument("--d", type=int, default=128, help="length of attention's rows")
     parser.add_argument("--dv", type=int, default=0, help="length of the rows of V and O (default: as --d)")
+    parser.add_argument("--sq", type=int, default=0, metavar="count", help="queries of attention_fwd's shapes, s being keys (default: s)")
     parser.add_argument("--causal", choices=["yes", "no"], help="of attention; left out: both")
     parser.add_argument("--mean", type=float, default=0.0, help="of V, in attention_fwd_fp8")
     parser.add_argument("-D", dest="define", type=parse_definition, action="append", default=[], metavar="name=value",
@@ -159,6 +160,8 @@ def main():
         parser.error(f"expected --random and --models with one of {', '.join(DRAWN_SUITES)}, but got {options.suite}")
     if options.random is not None and options.random < 1 or options.models is not None and options.models < 0:
         parser.error("expected --random and --models with a count of at least 1")
+    if options.sq and (options.suite != "attention_fwd" or options.sq < 1):
+        parser.error("expected --sq of at least 1 with attention_fwd")
     if options.library is None:
         parser.error("found no libtlc.so; name it with --library")
     if options.peers == "no" and not (options.older or options.against):
