@@ -63,6 +63,7 @@ class Turn:
     batch: Callable[[], None]
     launches: int
     times: list = field(default_factory=list)  # seconds of a launch, by round
+    holds: list = field(default_factory=list)  # what must live as long as it does
 
     def run(self):
         self.warm_up()
@@ -88,9 +89,12 @@ def turn_of(launches, options):
     several(len(launches))  # what a first launch allocates is not captured
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
-        several(count)
-    return Turn(graph.replay, graph.replay, count)
+    graph.capture_begin()  # torch.cuda.graph also collects garbage, which takes longer than most batches
+    several(count)
+    graph.capture_end()
+    turn = Turn(graph.replay, graph.replay, count)
+    turn.holds = launches  # whose workspaces the graph uses
+    return turn
 
 
 def measure(case, options):
