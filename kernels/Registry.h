@@ -16,8 +16,9 @@
 namespace tlc::kernels {
 
 /// Every remark of kernels: its id, which docs/remarks.md explains.
-inline constexpr std::array<std::string_view, 1> kernelRemarkIds = {"plain-form"};
+inline constexpr std::array<std::string_view, 2> kernelRemarkIds = {"plain-form", "split-keys"};
 inline constexpr std::string_view plainFormRemark = kernelRemarkIds[0];
+inline constexpr std::string_view splitKeysRemark = kernelRemarkIds[1];
 
 /// A tensor of a kernel for given parameters, and what random contents suit it.
 struct TensorSpec {

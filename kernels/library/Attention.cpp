@@ -3,6 +3,7 @@
 /// Checks the tensors and options of a call, chooses the program, and launches it.
 #include "kernels/library/Attention.h"
 
+#include "kernels/attention/decode/Describe.h"
 #include "kernels/attention/forward/Describe.h"
 #include "kernels/library/call/SequenceCall.h"
 #include "runtime/target/Target.h"
@@ -104,16 +105,31 @@ std::string whyNotExplicit(const Target &target, const Call &call) {
   return why.empty() ? call.schema.unaligned({"q", "k", "v", "o"}, copyAlignment) : why;
 }
 
+kernels::ForwardExtents extentsOf(const Call &call) {
+  auto extent = [&](std::string_view name) { return call.schema.extent(name); };
+  return {.b = call.problem.lengths == Lengths::packed ? extent("b + 1") - 1 : extent("b"),
+          .sq = extent("sq"),
+          .sk = extent("sk"),
+          .h = extent("h"),
+          .hkv = extent("hkv")};
+}
+
 Result<ForwardChoice> choose(const Target &target, const Call &call, const ForwardOptions &options) {
   if (options.form == AttentionForm::plain)
     return ForwardChoice{AttentionForm::plain, "option 'form' says so"};
   std::string why = whyNotExplicit(target, call);
-  if (options.form && !why.empty())
-    return mistake("option 'form': expected arguments for the explicit form because it was requested, but "
-                   "{}; leave 'form' "
-                   "out to use the plain form",
-                   why);
-  return ForwardChoice{why.empty() ? AttentionForm::explicitRoles : AttentionForm::plain, why};
+  kernels::ForwardExtents extents = extentsOf(call);
+  if (!options.form)
+    return kernels::chooseForm(call.problem, extents, why, target);
+  bool splitsKeys = options.form == AttentionForm::splitKeys;
+  if (why.empty() && splitsKeys)
+    why = kernels::whyNotSplitKeys(call.problem, extents.h / extents.hkv);
+  if (!why.empty())
+    return mistake("option 'form': expected arguments for {} because it was requested, but {}; leave 'form' "
+                   "out to use {}",
+                   splitsKeys ? "split keys" : "the explicit form", why,
+                   splitsKeys ? "another form" : "the plain form");
+  return ForwardChoice{*options.form, splitsKeys ? "option 'form' says so" : ""};
 }
 
 /// Its program.
@@ -125,6 +141,10 @@ Result<kernels::CallProgram> programOf(const Programs &programs, const Call &cal
   Result<ForwardChoice> choice = choose(**target, call, options);
   if (!choice)
     return choice.error();
+  if (choice->form == AttentionForm::splitKeys) {
+    kernels::DecodeConfig config = splitKeys(call.problem, extentsOf(call), **target);
+    return kernels::callProgram(callName, config, [config] { return decodeProgram(config); });
+  }
   ForwardConfig config{.problem = call.problem, .form = choice->form, .sum = call.sum};
   chooseTiles(config, call.schema.extent("sq"), **target);
   return forwardCall(config);

@@ -3,7 +3,7 @@
 /// Attention forward as a call on tensors of a device.
 #pragma once
 
-#include "kernels/attention/forward/Forward.h"
+#include "kernels/attention/dispatch/ForwardChoice.h"
 #include "kernels/library/call/Programs.h"
 #include "runtime/device/Device.h"
 
@@ -16,6 +16,7 @@ namespace tlc::attention {
 using kernels::ArtifactCache;
 using kernels::AttentionForm;
 using kernels::CausalAlignment;
+using kernels::ForwardChoice;
 using kernels::Lengths;
 using kernels::LogBase;
 using kernels::MaskConfig;
@@ -46,7 +47,8 @@ struct ForwardTensors {
 
 /// What is computed from them. Each combination is a program of its own for any extents and strides, compiled
 /// on its first use. There are two programs if d and dv are at most 64, sequences are not packed and the mask
-/// is none or only causal: one for less than 512 queries (causal: 1536), and one for more.
+/// is none or only causal: one for less than 512 queries (causal: 1536), and one for more. Programs with
+/// split keys are chosen by extents, too.
 struct ForwardOptions {
   MaskConfig mask = {};
   Lengths lengths = Lengths::uniform;
@@ -55,8 +57,9 @@ struct ForwardOptions {
   LogBase logBase = LogBase::e;     ///< of `lse`
   /// With e4m3: where the weighted rows of V are summed.
   kernels::OutputSum sum = kernels::OutputSum::perTile;
-  /// Left out: the explicit form if the tensors and the device allow it, else the plain one. If the given
-  /// form is impossible, the call is an error that says why.
+  /// Left out: the explicit form if the tensors and the device allow it, else the plain one; split keys where
+  /// up to 16 queries of a sequence meet so many keys that it is faster. If the given form is impossible, the
+  /// call is an error that says why.
   std::optional<AttentionForm> form = {};
 };
 
@@ -64,10 +67,6 @@ struct ForwardOptions {
 kernels::CallProgram forwardCall(const kernels::ForwardConfig &config);
 
 /// The form that a call takes.
-struct ForwardChoice {
-  AttentionForm form = AttentionForm::explicitRoles;
-  std::string whyPlain = {}; ///< why it is not the explicit form; empty if it is
-};
 Result<ForwardChoice> chooseForm(const Programs &programs, const ForwardTensors &tensors,
                                  const ForwardOptions &options = {});
 

@@ -115,6 +115,10 @@ Result<kernels::CallProgram> programOf(const Programs &programs, const Call &cal
   Result<const Target *> target = programs.target();
   if (!target)
     return target.error();
+  if (options.form == AttentionForm::splitKeys)
+    return mistake(
+        "option 'form': expected the explicit or the plain form because backward has no other, but "
+        "got split keys");
   BackwardConfig config = call.config;
   std::string why = kernels::whyNotExplicit(**target);
   if (why.empty())

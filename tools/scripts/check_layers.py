@@ -94,6 +94,7 @@ LAYERS = {
     "kernels/attention/backward": ARTIFACT + ATTENTION,
     "kernels/attention/forward": ARTIFACT + ATTENTION,
     "kernels/attention/decode": ARTIFACT + ATTENTION,
+    "kernels/attention/dispatch": ARTIFACT + ATTENTION + ["kernels/attention/forward", "kernels/attention/decode"],
     "kernels/library": ARTIFACT + LIBRARY + ["kernels/library/call"],
     "kernels/library/call": ARTIFACT + LIBRARY + ["kernels/library/Compile.h", MLIR, LLVM],
     "kernels/harness": ARTIFACT + LIBRARY + ["kernels/library"],

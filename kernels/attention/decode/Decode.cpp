@@ -7,6 +7,7 @@
 #include "kernels/attention/logits/LazySoftmax.h"
 #include "kernels/attention/logits/SoftCap.h"
 #include "kernels/attention/mask/Mask.h"
+#include "kernels/attention/problem/Inputs.h"
 
 #include <functional>
 #include <numbers>
@@ -33,58 +34,40 @@ struct Part {
 
 struct Operands {
   Operands(Scope &k, const DecodeConfig &config)
-      : scope(k), config(config), mask(maskOf(config.problem.mask)), batches(k.dim("b")),
-        kvHeads(k.dim("hkv")),
-        Q(k.input("Q", config.problem.dtype,
-                  {batches, config.queries, kvHeads, config.group, config.problem.d}, tma)) {
-    bool paged = config.storage == KeyStorage::paged;
-    Index outer = paged ? k.dim("pages") : batches, inner = paged ? Index(config.pageSize) : k.dim("sk");
-    K = k.input("K", config.problem.dtype, {outer, inner, kvHeads, config.problem.d}, tma);
-    if (areApart(config))
-      V = k.input("V", config.problem.dtype, {outer, inner, kvHeads, config.problem.dv}, tma);
-    lengths = k.input("lengths_k", i32, {batches});
-    if (paged) {
-      Index pages = k.dim("maxpages");
-      table = k.input("table", i32, {batches, pages});
-      room = pages * config.pageSize;
-    } else {
-      room = inner;
-    }
-    if (config.problem.sink == AttentionSink::perHead)
-      sink = k.input("sink", f32, {kvHeads, config.group});
-    O = k.output("O", config.problem.dtype,
-                 {batches, config.queries, kvHeads, config.group, config.problem.dv});
-    LSE = k.output("LSE", f32, {batches, kvHeads, config.group, config.queries});
+      : scope(k), config(config), mask(maskOf(config.problem.mask)) {
+    hasArgumentsOfForward() ? declareThoseOfForward(k) : declareOwn(k);
     if (isWhole(config))
       return;
-    partial =
-        k.workspace("partial", f32, {batches, kvHeads, allRows(config), config.splits, config.problem.dv});
-    partialLse = k.workspace("partial_lse", f32, {batches, kvHeads, allRows(config), config.splits});
+    Index rows = queries * paddedGroup(config);
+    partial = k.workspace("partial", f32, {batches, kvHeads, rows, config.splits, config.problem.dv});
+    partialLse = k.workspace("partial_lse", f32, {batches, kvHeads, rows, config.splits});
   }
 
-  Index lengthOf(const Index &batch) const { return max(min(lengths.read({batch}), room), 0); }
+  Index lengthOf(const Index &batch) const {
+    return hasArgumentsOfForward() ? room : max(min(lengths.read({batch}), room), 0);
+  }
   Sequence sequenceOf(const Index &kvHead, const Index &batch) const {
-    return {
-        .batch = batch, .head = kvHead * config.group, .queries = config.queries, .keys = lengthOf(batch)};
+    return {.batch = batch, .head = kvHead * config.group, .queries = queries, .keys = lengthOf(batch)};
   }
   /// The query of a row of scores.
   Index queryOf(const Index &row) const { return row / paddedGroup(config); }
+  Index rowTileCount() const { return ceilDiv(queries * paddedGroup(config), config.rows); }
   /// The tiles of keys that a tile of rows visits, and how many of them each part has.
   VisitedTiles tilesOf(const Sequence &sequence, const Index &rowTile) const {
-    if (rowTiles(config) == 1)
+    if (!hasArgumentsOfForward() && rowTiles(config) == 1)
       return mask.tilesOfKeys(sequence, 0, config.queries, config.bk);
     Index first = rowTile * config.rows;
-    TileSpan queries = {queryOf(first), min(queryOf(first + (config.rows - 1)), config.queries - 1)};
-    return VisitedTiles(mask.keysSeen(sequence, queries), sequence.keys, config.bk);
+    TileSpan span = {queryOf(first), min(queryOf(first + (config.rows - 1)), queries - 1)};
+    return VisitedTiles(mask.keysSeen(sequence, span), sequence.keys, config.bk);
   }
   Index stepsOfPart(const VisitedTiles &tiles) const { return ceilDiv(tiles.count, config.splits); }
-  Index parts() const { return batches * kvHeads * (config.splits * rowTiles(config)); }
+  Index parts() const { return batches * kvHeads * (rowTileCount() * config.splits); }
 
   /// Neighbours read neighbouring memory: all of a key's heads, one after the other.
   Part part(const Index &number) const {
     Part part;
-    part.rowTile = number % rowTiles(config);
-    Index pair = number / rowTiles(config), split = pair / kvHeads;
+    part.rowTile = number % rowTileCount();
+    Index pair = number / rowTileCount(), split = pair / kvHeads;
     part.kvHead = pair % kvHeads;
     part.number = split % config.splits;
     part.batch = split / config.splits;
@@ -117,23 +100,35 @@ struct Operands {
   }
 
   struct Place {
-    Index batch, query, kvHead, head;
+    Index batch, query, kvHead, head; ///< the first one, of the group
     int64_t column = 0;
   };
+  /// Rows of Q or of O from there on, of so many heads. Those after the group are other heads', or none.
+  Slice rowsOf(const Global &tensor, const Place &at, int64_t heads, int64_t columns) const {
+    if (hasArgumentsOfForward())
+      return tensor.tile({at.batch, at.query, headOf(at), at.column}, {1, 1, heads, columns});
+    return tensor.tile({at.batch, at.query, at.kvHead, at.head, at.column}, {1, 1, 1, heads, columns});
+  }
+
   /// Writes O of heads from `place` on, with their first columns LSE.
   void writeRows(const Place &place, const WeightedRows &rows) const {
     int64_t count = rows.o.shape()[0];
     std::optional<Fragment> score;
     if (config.problem.sink == AttentionSink::perHead) {
       score = scope.fragment(f32, {count, 1}).named("sink");
-      copy(sink.tile({place.kvHead, place.head}, {1, count}), *score);
+      copy(hasArgumentsOfForward() ? sink.tile({headOf(place)}, {count})
+                                   : sink.tile({place.kvHead, place.head}, {1, count}),
+           *score);
     }
     auto [o, logSum] = finishRows(rows, score, config.problem.logBase);
-    copy(o.to(config.problem.dtype),
-         O.tile({place.batch, place.query, place.kvHead, place.head, place.column},
-                {1, 1, 1, count, o.shape()[1]}));
-    if (place.column == 0)
-      copy(logSum, LSE.tile({place.batch, place.kvHead, place.head, place.query}, {1, 1, count, 1}));
+    constexpr int64_t headsOfO = 2, headsOfLse = 1; // axes
+    copy(o.to(config.problem.dtype), ofGroup(rowsOf(O, place, count, o.shape()[1]), headsOfO, place.kvHead));
+    if (place.column != 0)
+      return;
+    copy(logSum, hasArgumentsOfForward()
+                     ? ofGroup(LSE.tile({place.batch, headOf(place), place.query}, {1, count, 1}), headsOfLse,
+                               place.kvHead)
+                     : LSE.tile({place.batch, place.kvHead, place.head, place.query}, {1, 1, count, 1}));
   }
 
   static constexpr TensorFacts tma = {.alignment = 16};
@@ -141,8 +136,58 @@ struct Operands {
   const DecodeConfig &config;
   Mask mask;
   Index batches, kvHeads;
-  Index room; ///< keys of a sequence that there is memory for
+  Index queries; ///< of a sequence
+  Index room;    ///< keys of a sequence that there is memory for
   Global Q, K, V, lengths, table, sink, O, LSE, partial, partialLse;
+
+private:
+  bool hasArgumentsOfForward() const { return config.arguments == DecodeArguments::forward; }
+  Index headOf(const Place &place) const { return place.kvHead * config.group + place.head; }
+  /// Without what lies after the heads of a group, where these have an axis with all others.
+  Slice ofGroup(const Slice &heads, size_t axis, const Index &kvHead) const {
+    bool isWhole = !hasArgumentsOfForward() || paddedGroup(config) == config.group;
+    return isWhole ? heads : heads.limited(axis, (kvHead + 1) * config.group);
+  }
+
+  void declareOwn(Scope &k) {
+    batches = k.dim("b");
+    kvHeads = k.dim("hkv");
+    queries = config.queries;
+    Q = k.input("Q", config.problem.dtype, {batches, config.queries, kvHeads, config.group, config.problem.d},
+                tma);
+    bool paged = config.storage == KeyStorage::paged;
+    Index outer = paged ? k.dim("pages") : batches, inner = paged ? Index(config.pageSize) : k.dim("sk");
+    K = k.input("K", config.problem.dtype, {outer, inner, kvHeads, config.problem.d}, tma);
+    if (areApart(config))
+      V = k.input("V", config.problem.dtype, {outer, inner, kvHeads, config.problem.dv}, tma);
+    lengths = k.input("lengths_k", i32, {batches});
+    if (paged) {
+      Index pages = k.dim("maxpages");
+      table = k.input("table", i32, {batches, pages});
+      room = pages * config.pageSize;
+    } else {
+      room = inner;
+    }
+    if (config.problem.sink == AttentionSink::perHead)
+      sink = k.input("sink", f32, {kvHeads, config.group});
+    O = k.output("O", config.problem.dtype,
+                 {batches, config.queries, kvHeads, config.group, config.problem.dv});
+    LSE = k.output("LSE", f32, {batches, kvHeads, config.group, config.queries});
+  }
+
+  void declareThoseOfForward(Scope &k) {
+    Inputs inputs(k, config.problem, tma, config.group);
+    batches = inputs.sequences.count;
+    kvHeads = inputs.kvHeads;
+    queries = inputs.sequences.rows(Axis::queries);
+    room = inputs.sequences.rows(Axis::keys);
+    Q = inputs.Q;
+    K = inputs.K;
+    V = inputs.V;
+    sink = inputs.sink;
+    O = k.output("O", config.problem.dtype, {batches, queries, inputs.heads, config.problem.dv});
+    LSE = k.output("LSE", f32, {batches, inputs.heads, queries});
+  }
 };
 
 /// The role that loads what a block needs for its parts, and the rings by which it hands it on.
@@ -179,8 +224,8 @@ struct Loader {
       Index line = part.rowTile * c.rows + row; // after the last query all is 0
       for (size_t i = 0; i < queries.size(); ++i) {
         ColumnRange columns = depthPartsOf(c)[i];
-        copy(p.Q.tile({part.batch, line / group, part.kvHead, line % group, columns.first},
-                      {1, 1, 1, together, columns.count}),
+        copy(p.rowsOf(p.Q, {part.batch, line / group, part.kvHead, line % group, columns.first}, together,
+                      columns.count),
              queries[i].slot(at).rows(row, together), qRing.full(at));
       }
     }
@@ -361,9 +406,9 @@ void joinParts(Scope &k, const Operands &p) {
   constexpr int64_t rows = swizzleRows;
   int64_t tilesOfGroup = paddedGroup(c) / rows;
   k.warps(4);
-  auto [block] = k.grid(p.batches * p.kvHeads * (c.queries * tilesOfGroup));
+  auto [block] = k.grid(p.batches * p.kvHeads * (p.queries * tilesOfGroup));
   Index head = block % tilesOfGroup * rows, line = block / tilesOfGroup;
-  Index query = line % c.queries, pair = line / c.queries, kvHead = pair % p.kvHeads,
+  Index query = line % p.queries, pair = line / p.queries, kvHead = pair % p.kvHeads,
         batch = pair / p.kvHeads;
   Index row = query * paddedGroup(c) + head;
   VisitedTiles tiles = p.tilesOf(p.sequenceOf(kvHead, batch), row / c.rows);
@@ -395,11 +440,12 @@ void joinParts(Scope &k, const Operands &p) {
 } // namespace
 
 Program decodeProgram(const DecodeConfig &config, const TraceOptions &options) {
-  return Program::trace("attention_decode", options, [&](Scope &k) {
+  std::string name = config.arguments == DecodeArguments::forward ? "attention_fwd" : "attention_decode";
+  return Program::trace(name, options, [&](Scope &k) {
     Operands p(k, config);
-    k.launch("attention_decode_parts", [&] { decodeParts(k, p); });
+    k.launch(name + "_parts", [&] { decodeParts(k, p); });
     if (!isWhole(config))
-      k.launch("attention_decode_join", [&] { joinParts(k, p); });
+      k.launch(name + "_join", [&] { joinParts(k, p); });
   });
 }
 

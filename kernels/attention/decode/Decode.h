@@ -32,13 +32,21 @@ enum class PartOrder : uint8_t {
   asNeeded, ///< a block for each part: whoever is done gets the next, so that lengths may differ much
 };
 
+/// Whose arguments a program has.
+enum class DecodeArguments : uint8_t {
+  cache,   ///< those above
+  forward, ///< those of attention forward (forward/Forward.h) on uniform sequences: heads have one axis, keys
+           ///< no lengths. It takes any number of queries and is best for about as many as `queries`.
+};
+
 struct DecodeConfig {
   AttentionProblem problem = {}; ///< what is computed, on f16 or bf16; sequences are padded
   int64_t queries = 1;           ///< of a sequence
   int64_t group = 8;             ///< heads of Q that share a head of K and V
   KeyStorage storage = KeyStorage::contiguous;
-  int64_t pageSize = 64;                     ///< keys of a page, a multiple of 16
-  ValueStorage values = ValueStorage::apart; ///< in keys: dv is a multiple of 16 and at most d
+  int64_t pageSize = 64;                              ///< keys of a page, a multiple of 16
+  ValueStorage values = ValueStorage::apart;          ///< in keys: dv is a multiple of 16 and at most d
+  DecodeArguments arguments = DecodeArguments::cache; ///< of forward: keys are contiguous, V is apart
 
   // How it is done.
   int64_t rows = 64; ///< of the tile of scores that a block computes at once, heads times queries: 64, or, up

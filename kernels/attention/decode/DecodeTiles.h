@@ -30,11 +30,14 @@ inline std::vector<ColumnRange> depthPartsOf(const DecodeConfig &c) {
 /// Rows of scores of a head of K and V: queries times heads.
 inline int64_t allRows(const DecodeConfig &c) { return c.queries * paddedGroup(c); }
 
+/// With that number of queries.
 inline int64_t rowTiles(const DecodeConfig &c) { return ceilDiv(allRows(c), c.rows); }
 
 /// Whether a block sees all keys of its rows, which are heads of one query: then nothing is left to be
 /// joined.
-inline bool isWhole(const DecodeConfig &c) { return c.splits == 1 && c.queries == 1; }
+inline bool isWhole(const DecodeConfig &c) {
+  return c.arguments == DecodeArguments::cache && c.splits == 1 && c.queries == 1;
+}
 
 /// Whether a thread's registers have room for its queries: then the next part's may come at once.
 inline bool holdsQueries(const DecodeConfig &c) { return paddedDepth(c.problem) <= 128; }

@@ -7,8 +7,14 @@ namespace tlc::kernels {
 
 using namespace dsl;
 
-Inputs::Inputs(Scope &k, const AttentionProblem &problem, TensorFacts facts)
-    : problem(problem), sequences(k, problem.lengths), heads(k.dim("h")), kvHeads(k.dim("hkv")) {
+Inputs::Inputs(Scope &k, const AttentionProblem &problem, TensorFacts facts,
+               std::optional<int64_t> headsOfGroup)
+    : problem(problem), sequences(k, problem.lengths) {
+  if (!headsOfGroup)
+    heads = k.dim("h");
+  kvHeads = k.dim("hkv");
+  if (headsOfGroup)
+    heads = kvHeads * *headsOfGroup;
   const Index &sq = sequences.rows(Axis::queries), &sk = sequences.rows(Axis::keys);
   Q = k.input("Q", problem.dtype, shapeOf({sequences.count, sq, heads, problem.d}), facts);
   K = k.input("K", problem.dtype, shapeOf({sequences.count, sk, kvHeads, problem.d}), facts);

@@ -11,8 +11,10 @@ namespace tlc::kernels {
 
 class Inputs {
 public:
-  /// Declares dimensions and tensors: Q is b x sq x h x d, K and V are b x sk x hkv x d (dv).
-  Inputs(dsl::Scope &k, const AttentionProblem &problem, dsl::TensorFacts facts);
+  /// Declares dimensions and tensors: Q is b x sq x h x d, K and V are b x sk x hkv x d (dv). `h` is a
+  /// dimension, or a constant multiple of `hkv`.
+  Inputs(dsl::Scope &k, const AttentionProblem &problem, dsl::TensorFacts facts,
+         std::optional<int64_t> headsOfGroup = {});
 
   /// b x rows x heads x ..., or, of packed sequences, without b.
   std::vector<dsl::Index> shapeOf(std::vector<dsl::Index> axes) const;

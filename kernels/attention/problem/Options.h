@@ -52,10 +52,12 @@ enum class Lengths : uint8_t {
           ///< element n of `begins_q` and `begins_k` and ends where the next one begins
 };
 
-/// How a program is written; both compute the same.
+/// How a program is written; all compute the same.
 enum class AttentionForm : uint8_t {
   explicitRoles, ///< roles, rings and asynchronous products written by hand; tensors aligned to 16 bytes
   plain,         ///< pipelined loops; the compiler makes of them what the target has
+  splitKeys, ///< of forward, on tensors as the explicit form: blocks see parts of the keys, as in decoding,
+             ///< and a second launch joins the parts
 };
 
 // What options may be.

@@ -138,6 +138,51 @@ TEST_CASE("a form that is left open is one that the parameters and the target al
   CHECK(contains(remarkOf("attention_fwd_fp8", {{"bk", "96"}}, "sm_90a"), "which bk = 96 does not divide"));
 }
 
+TEST_CASE("keys are split where few queries meet many keys", "[kernels][unit]") {
+  auto splitsKeys = [](Definitions definitions, std::string_view target = "sm_90a") {
+    for (auto [name, value] : {std::pair("b", "1"), {"h", "32"}, {"hkv", "8"}, {"sq", "1"}, {"sk", "8192"}})
+      if (!definitions.contains("padded") || std::string_view(name) != "b") // which the lengths say
+        definitions.try_emplace(name, value);
+    const Kernel &kernel = kernelOf("attention_fwd");
+    Result<Parameters> values = kernel.parse(definitions);
+    REQUIRE(values);
+    std::vector<Remark> remarks = kernel.remarks(*values, *findTarget(target));
+    bool isSplit = contains(kernel.build(*values, *findTarget(target)).text(), "attention_fwd_join");
+    if (definitions["form"] != "split-keys")
+      CHECK(isSplit == (!remarks.empty() && remarks[0].id == "split-keys"));
+    return isSplit;
+  };
+  CHECK(splitsKeys({}));
+  CHECK(splitsKeys({{"sq", "16"}, {"causal", "right"}}));
+  CHECK(!splitsKeys({{"sq", "17"}}));
+  CHECK(!splitsKeys({{"sq", "0"}}));
+  CHECK(!splitsKeys({{"sk", "256"}}));
+  CHECK(!splitsKeys({{"causal", "left"}})); // one key is seen
+  CHECK(!splitsKeys({{"window", "100"}}));
+  CHECK(splitsKeys({{"window", "4096"}}));
+  CHECK(!splitsKeys({{"form", "explicit"}}));
+  CHECK(!splitsKeys({{"form", "plain"}}));
+  CHECK(!splitsKeys({{"bk", "64"}}));
+  CHECK(!splitsKeys({{"mask", "block_causal"}, {"sq", "2"}, {"sk", "2"}}));
+  CHECK(!splitsKeys({{"padded", "1"}, {"padded_k", "8192"}}));
+  CHECK(!splitsKeys({}, "sm_80"));
+  CHECK(!splitsKeys({{"b", "2147483647"}, {"h", "2147483647"}, {"hkv", "2147483647"}}));
+  CHECK(splitsKeys({{"form", "split-keys"}, {"sq", "100"}}));
+  // A program for a fixed number of heads has the dimension.
+  Result<Parameters> values = kernelOf("attention_fwd").parse({{"sq", "1"}, {"sk", "65536"}});
+  REQUIRE(values);
+  dsl::Program fixed =
+      kernelOf("attention_fwd").build(*values, *findTarget("sm_90a"), {.fixedDimensions = {{"h", 16}}});
+  CHECK(fixed.ok());
+  for (auto [name, value, why] :
+       {std::tuple("bk", "64", "bk is of the other forms"),
+        {"padded", "1", "keys are split only where all sequences have the same lengths"},
+        {"mask", "block_causal", "expected no block-causal mask"}})
+    CHECK(contains(errorOf(kernelOf("attention_fwd"), {{"form", "split-keys"}, {name, value}}), why));
+  CHECK(contains(errorOf(kernelOf("attention_fwd_fp8"), {{"form", "split-keys"}}),
+                 "to be auto | explicit | plain, but got 'split-keys'"));
+}
+
 TEST_CASE("every kernel traces over its suite, in every combination of choices", "[kernels][unit]") {
   for (const Kernel *kernel : allKernels()) {
     std::vector<Definitions> variants = {{}};

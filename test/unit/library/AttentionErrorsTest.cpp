@@ -278,12 +278,12 @@ TEST_CASE_METHOD(Fixture, "attention that insists on the explicit form says what
   Result<ForwardChoice> choice = chooseForm(programs, call.tensors, call.options);
   REQUIRE(bool(choice));
   CHECK(choice->form == AttentionForm::plain);
-  CHECK_THAT(choice->whyPlain, StartsWith("the address 0x100002 and outer strides"));
+  CHECK_THAT(choice->why, StartsWith("the address 0x100002 and outer strides"));
   call.options.form = AttentionForm::plain;
   choice = chooseForm(programs, Call().tensors, call.options);
   REQUIRE(bool(choice));
   CHECK(choice->form == AttentionForm::plain);
-  CHECK(choice->whyPlain == "option 'form' says so");
+  CHECK(choice->why == "option 'form' says so");
 }
 
 TEST_CASE_METHOD(Fixture, "attention refuses a workspace by its size and address", "[attention]") {

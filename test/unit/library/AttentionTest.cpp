@@ -93,7 +93,7 @@ TEST_CASE_METHOD(Fixture, "attention takes the plain form where the explicit one
                       .lse = newTensor(device, ElementType::f32, {b, h, sq}, 0, 1)};
   ForwardOptions options{.scale = 0.2, .logBase = LogBase::two};
   CHECK(choice(tensors, options).form == AttentionForm::plain);
-  CHECK(choice(tensors, options).whyPlain.find("are not all multiples of 16 bytes") != std::string::npos);
+  CHECK(choice(tensors, options).why.find("are not all multiples of 16 bytes") != std::string::npos);
   check(tensors, options);
 }
 
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(Fixture, "attention on devices without wgmma", "[attention]") {
                         .lse = newTensor(other, ElementType::f32, {1, 2, 70})};
     Result<ForwardChoice> chosen = chooseForm(others, tensors.views());
     REQUIRE(bool(chosen));
-    CHECK(chosen->whyPlain == std::string(target) + " has no wgmma");
+    CHECK(chosen->why == std::string(target) + " has no wgmma");
     fill(tensors);
     checkForward(other, others, tensors, {.mask = {.causal = CausalAlignment::left}});
   }
@@ -255,6 +255,39 @@ TEST_CASE_METHOD(Fixture, "rows of up to 64 have programs for few and for many q
   CHECK(programsFrom(1536, 64, {.mask = {.blockCausal = 32}}) == 0);
   CHECK(programsFrom(512, 128, {}) == 0);
   CHECK(programsFrom(512, 40, {}) == 1);
+}
+
+TEST_CASE_METHOD(Fixture, "attention of few queries with many keys splits keys", "[attention]") {
+  constexpr ElementType type = ElementType::f16;
+  constexpr int64_t sk = 3000, hkv = 2, d = 72, dv = 40;
+  auto tensorsOf = [&](int64_t b, int64_t sq, int64_t h) {
+    return CallTensors{.q = newTensor(device, type, {b, h, sq, d}).transposed({0, 2, 1, 3}),
+                       .k = newTensor(device, type, {b, sk, hkv, d}, 16),
+                       .v = newTensor(device, type, {b, sk, hkv, dv}, 8),
+                       .o = newTensor(device, type, {b, sq, h, dv}, 24),
+                       .lse = newTensor(device, ElementType::f32, {b, h, sq}, 3, 1)};
+  };
+  ForwardOptions options{
+      .mask = {.causal = CausalAlignment::right, .windowLeft = 2900}, .softCap = 20, .logBase = LogBase::two};
+  for (int64_t h : {2, 6}) { // parts of tiles have rows of the next heads
+    CallTensors tensors = tensorsOf(1, draw(1, 16), h);
+    tensors.sink = newTensor(device, ElementType::f32, {h});
+    CHECK(choice(tensors, options).form == AttentionForm::splitKeys);
+    check(tensors, options);
+  }
+  // Insisted on, for any number of queries.
+  options.form = AttentionForm::splitKeys;
+  check(tensorsOf(2, 37, 4), options);
+  options.lengths = Lengths::padded;
+  CallTensors padded = tensorsOf(1, 2, 4);
+  padded.queryLengths = lengths({2});
+  padded.keyLengths = lengths({10});
+  Result<ForwardChoice> chosen = chooseForm(programs, padded.views(), options);
+  REQUIRE(!chosen);
+  CHECK(chosen.error().message ==
+        "option 'form': expected arguments for split keys because it was requested, but keys are split only "
+        "where "
+        "all sequences have the same lengths; leave 'form' out to use another form");
 }
 
 TEST_CASE_METHOD(Fixture, "devices that share a cache compile a program of attention once", "[attention]") {

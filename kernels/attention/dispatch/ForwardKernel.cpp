@@ -2,7 +2,7 @@
 /// \file
 /// Accuracy of attention forward on 16-bit elements.
 #include "kernels/KernelList.h"
-#include "kernels/attention/forward/RegisteredForward.h"
+#include "kernels/attention/dispatch/RegisteredForward.h"
 #include "kernels/attention/problem/Describe.h"
 
 namespace tlc::kernels {

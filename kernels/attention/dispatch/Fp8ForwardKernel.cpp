@@ -2,7 +2,7 @@
 /// \file
 /// Factors and accuracy of attention forward on e4m3.
 #include "kernels/KernelList.h"
-#include "kernels/attention/forward/RegisteredForward.h"
+#include "kernels/attention/dispatch/RegisteredForward.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Lengths of sequences, and what follows from them and from the other parameters.
-#include "kernels/attention/forward/RegisteredForward.h"
+#include "kernels/attention/dispatch/RegisteredForward.h"
 
 #include "kernels/attention/forward/Describe.h"
 
@@ -16,10 +16,14 @@ std::vector<Parameter> allOf(const ForwardConfig &defaults, const std::string &l
   std::vector<Parameter> problem = parametersOf(defaults.problem), config = parametersOf(defaults);
   add(problem);
   add(lengthParameters());
+  std::vector<std::string> forms = {"auto", "explicit", "plain"};
+  if (!defaults.problem.hasBytes())
+    forms.emplace_back("split-keys");
   add({choiceParameter("form",
-                       "roles written by hand, or one loop that takes tensors of any alignment; auto: by "
-                       "hand where the other parameters and the target allow it",
-                       {"auto", "explicit", "plain"})});
+                       "roles written by hand, one loop that takes tensors of any alignment, or blocks that "
+                       "see parts of the keys; auto: by hand where the other parameters and the target allow "
+                       "it, with split keys where few queries meet many",
+                       forms)});
   add({config.begin() + std::ptrdiff_t(problem.size()), config.end()});
   return all;
 }
@@ -34,7 +38,35 @@ std::string RegisteredForward::conflict(const Parameters &values) const {
     return sequences;
   if (std::string why = whyNotExplicit(values); values.choice("form") == "explicit" && !why.empty())
     return fmt::format("expected form = plain or auto because {}, but got form = explicit", why);
+  if (std::string why = whyNotSplitKeys(values); values.choice("form") == "split-keys" && !why.empty())
+    return fmt::format("expected form = auto, explicit or plain because {}, but got form = split-keys", why);
   return {};
+}
+
+std::string RegisteredForward::whyNotSplitKeys(const Parameters &values) const {
+  for (const char *name : {"bq", "bk", "stages"})
+    if (values.integer(name))
+      return fmt::format("{} is of the other forms", name);
+  if (std::string why = whyNotExplicit(values); !why.empty())
+    return why;
+  AttentionExtents e = extentsOf(values);
+  return kernels::whyNotSplitKeys(problemOf(values).problem, e.hkv == 0 ? 0 : e.h / e.hkv);
+}
+
+ForwardChoice RegisteredForward::formOf(const Parameters &values, const Target &target,
+                                        const dsl::TraceOptions &options) const {
+  std::string_view form = values.choice("form");
+  if (form != "auto")
+    return {form == "plain"      ? AttentionForm::plain
+            : form == "explicit" ? AttentionForm::explicitRoles
+                                 : AttentionForm::splitKeys};
+  std::string why = whyNotExplicit(values);
+  if (why.empty())
+    why = kernels::whyNotExplicit(target);
+  AttentionExtents e = extentsOf(values);
+  ForwardChoice choice = chooseForm(problemOf(values).problem, {e.b, e.sq, e.sk, e.h, e.hkv}, why, target);
+  bool isOpen = whyNotSplitKeys(values).empty() && !options.fixedDimensions.contains("h");
+  return choice.form == AttentionForm::splitKeys && !isOpen ? ForwardChoice{} : choice;
 }
 
 std::string RegisteredForward::whyNotExplicit(const Parameters &values) const {
@@ -44,13 +76,16 @@ std::string RegisteredForward::whyNotExplicit(const Parameters &values) const {
 }
 
 std::vector<Remark> RegisteredForward::remarks(const Parameters &values, const Target &target) const {
-  if (values.choice("form") != "auto" || configOf(values, target).form == AttentionForm::explicitRoles)
+  ForwardChoice choice = formOf(values, target);
+  if (values.choice("form") != "auto" || choice.form == AttentionForm::explicitRoles)
     return {};
-  std::string why = whyNotExplicit(values);
-  return {{.id = std::string(plainFormRemark),
+  bool splitsKeys = choice.form == AttentionForm::splitKeys;
+  return {{.id = std::string(splitsKeys ? splitKeysRemark : plainFormRemark),
            .location = {},
-           .message = fmt::format("'{}' takes the plain form, not the one with roles written by hand: {}",
-                                  name(), why.empty() ? kernels::whyNotExplicit(target) : why)}};
+           .message = fmt::format("'{}' {}: {}", name(),
+                                  splitsKeys ? "splits keys among blocks, as decoding does"
+                                             : "takes the plain form, not the one with roles written by hand",
+                                  choice.why)}};
 }
 
 std::vector<TensorSpec> RegisteredForward::tensors(const Parameters &values) const {
@@ -70,13 +105,10 @@ ForwardConfig RegisteredForward::problemOf(const Parameters &values) const {
   return config;
 }
 
-ForwardConfig RegisteredForward::configOf(const Parameters &values, const Target &target) const {
+ForwardConfig RegisteredForward::configOf(const Parameters &values, AttentionForm form,
+                                          const Target &target) const {
   ForwardConfig config = problemOf(values);
-  std::string_view form = values.choice("form");
-  bool isPlain =
-      form == "plain" ||
-      (form == "auto" && !(whyNotExplicit(values).empty() && kernels::whyNotExplicit(target).empty()));
-  config.form = isPlain ? AttentionForm::plain : AttentionForm::explicitRoles;
+  config.form = form;
   chooseTiles(config, extentsOf(values).sq, target);
   read(values, config); // what is given
   chooseOverlap(config, target);
@@ -85,7 +117,11 @@ ForwardConfig RegisteredForward::configOf(const Parameters &values, const Target
 
 dsl::Program RegisteredForward::build(const Parameters &values, const Target &target,
                                       const dsl::TraceOptions &options) const {
-  return forwardProgram(configOf(values, target), options);
+  AttentionForm form = formOf(values, target, options).form;
+  if (form != AttentionForm::splitKeys)
+    return forwardProgram(configOf(values, form, target), options);
+  AttentionExtents e = extentsOf(values);
+  return decodeProgram(splitKeys(problemOf(values).problem, {e.b, e.sq, e.sk, e.h, e.hkv}, target), options);
 }
 
 AttentionShape RegisteredForward::shapeOf(const Parameters &values) const {

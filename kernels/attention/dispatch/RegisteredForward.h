@@ -5,7 +5,7 @@
 #pragma once
 
 #include "kernels/Registry.h"
-#include "kernels/attention/forward/Forward.h"
+#include "kernels/attention/dispatch/ForwardChoice.h"
 #include "kernels/attention/registry/SequenceParameters.h"
 
 #include <initializer_list>
@@ -36,10 +36,15 @@ public:
 protected:
   /// What is computed, and where it is summed up; without form and how.
   ForwardConfig problemOf(const Parameters &values) const;
-  /// With form and how: the choice for the problem, and what is given instead.
-  ForwardConfig configOf(const Parameters &values, const Target &target) const;
+  /// The form that is given, or chosen. A program that is fixed for a number of heads has no split keys.
+  ForwardChoice formOf(const Parameters &values, const Target &target,
+                       const dsl::TraceOptions &options = {}) const;
+  /// With form and how: the choice for the problem, and what is given instead. Without split keys.
+  ForwardConfig configOf(const Parameters &values, AttentionForm form, const Target &target) const;
   /// What keeps values from the explicit form; empty if nothing does.
   std::string whyNotExplicit(const Parameters &values) const;
+  /// What keeps them from split keys.
+  std::string whyNotSplitKeys(const Parameters &values) const;
   AttentionShape shapeOf(const Parameters &values) const;
 
   struct Sizes {
