@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The choice of a GEMM's configuration from its size: a rough model of the time
-/// in clock cycles, and the candidate for which it is shortest. No tuning run.
-#include "kernels/gemm/Gemm.h"
+/// The choice of a GEMM's configuration from its size: the candidate for which the model of its time says the
+/// least. No tuning run.
+#include "kernels/gemm/TimeModel.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/BlockBudget.h"
 #include "runtime/target/Hardware.h"
-#include "runtime/target/Timing.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <bit>
 #include <limits>
 #include <tuple>
 #include <vector>
@@ -19,70 +17,8 @@ namespace tlc::kernels {
 
 namespace {
 
-// Fitted to an H200; docs/performance/gemm.md says how.
 constexpr int64_t bk = maxSwizzleBytes / 2; // of 16-bit elements: rows of the widest swizzle
-constexpr double partialShare = 0.61;       // of the memory's rate, where partial sums go there in one burst
-constexpr double tileOverhead = 2000;   // cycles from a tile's first copy to its last product, and its end
-constexpr double launchOverhead = 3000; // of a second launch, in cycles
-constexpr double repackingShare = 0.62; // of the memory's rate, where operands are copied element by element
-constexpr double repackingMargin = 1.2; // what repacking small operands takes longer than that
-constexpr double repackingGain = 1.4;   // that repacking must have: this model flatters it by as much
-constexpr double unalignedBytesPerCycle =
-    5.2;                           // that the threads of a multiprocessor copy, element by element
-constexpr double chipWeight = 0.1; // of time on the chip where memory is what takes longest
 constexpr int64_t stagingPerWarpgroup = 2 * panelRows * maxSwizzleBytes; // a tile leaves by panels
-
-/// Elements of a row of both operands that the warps of a block read for a tile: each warpgroup its rows of A
-/// and all of B, or, by mma.sync, each warp its rows and columns, which are about as many.
-int64_t elementsRead(int64_t bm, int64_t bn, const Target &target) {
-  int64_t warpgroups = ceilDiv(bm, wgmmaRows);
-  if (target.wgmma)
-    return warpgroups * (wgmmaRows + bn);
-  int64_t warps = warpgroups * warpsPerWarpgroup, fewest = std::numeric_limits<int64_t>::max();
-  for (int64_t alongM = 1; alongM <= warps; alongM *= 2)
-    fewest = std::min(fewest, bm * (warps / alongM) + bn * alongM);
-  return fewest;
-}
-
-struct Problem {
-  int64_t m, n, k;
-  const Target &target;
-  const TimingFacts &timing;
-  double memoryPerCycle; ///< bytes that the device gets from memory
-
-  /// A launch that reads and writes these operands.
-  double repacking(const GemmConfig &c) const {
-    double elements = (c.rowsOfA == GemmRows::repacked ? double(m) * double(k) : 0) +
-                      (c.rowsOfB == GemmRows::repacked ? double(n) * double(k) : 0);
-    double copies = 2 * elements * 2 / (repackingShare * memoryPerCycle);
-    return elements > 0 ? repackingMargin * (copies + tileOverhead + launchOverhead) : 0;
-  }
-
-  double cycles(const GemmConfig &c) const {
-    auto [bm, bn, split] = std::array{c.bm, c.bn, c.split};
-    double tiles = double(ceilDiv(m, bm)) * double(ceilDiv(n, bn)) * double(split);
-    double waves = std::ceil(tiles / double(target.multiprocessors));
-    double steps = double(ceilDiv(ceilDiv(k, bk), split));
-    double share = target.wgmma ? 1 : timing.mmaSyncShare;
-    double product = double(bm * bn * bk) / (timing.multiplyAddsPerCycle * share);
-    double bytes = double((bm + bn) * bk * 2);
-    // What lies outside of the operands costs threads little.
-    double unaligned =
-        (c.rowsOfA == GemmRows::unaligned ? double(std::min(m, bm) * std::min(k, bk) * 2) : 0) +
-        (c.rowsOfB == GemmRows::unaligned ? double(std::min(n, bn) * std::min(k, bk) * 2) : 0);
-    double operands = double(elementsRead(bm, bn, target) * bk * 2);
-    double step =
-        std::max({product, bytes / timing.loadBytesPerCycle, (bytes + operands) / timing.sharedBytesPerCycle,
-                  unaligned / unalignedBytesPerCycle});
-    double chip = waves * (steps * step + tileOverhead);
-    double memory = double(m + n) * double(k) * 2 / memoryPerCycle;
-    double combine =
-        split > 1
-            ? 2 * double(split) * double(m) * double(n) * 4 / (partialShare * memoryPerCycle) + launchOverhead
-            : 0;
-    return std::max(chip, memory) + chipWeight * chip + combine + repacking(c);
-  }
-};
 
 /// As many as fit beside what the epilogue by the TMA needs, eight at most: more hide nothing.
 int64_t chooseStages(const GemmConfig &c, const Target &target) {
@@ -106,48 +42,124 @@ int64_t multipleOfColumns(const GemmConfig &config) {
 
 void fitGemmStages(GemmConfig &config, const Target &target) { config.stages = chooseStages(config, target); }
 
+namespace {
+
+/// Looks for the configuration for which the model's time is shortest.
+class Search {
+public:
+  Search(const GemmConfig &base, const GemmExtents &extents, GemmUnaligned unaligned, const Target &target)
+      : base(base), extents(extents), unaligned(unaligned), target(target) {}
+
+  /// Larger tiles come first: among equals they read the least.
+  GemmConfig shortest() {
+    for (int64_t bm : {128, 192, 64})
+      for (int64_t bn = 256; bn >= leastColumns; bn -= columnStep)
+        if (isWorthwhile(bm, bn))
+          considerTile(bm, bn);
+    return best;
+  }
+
+private:
+  static constexpr int64_t leastRows = 64, leastColumns = 16, columnStep = 16;
+  static constexpr int64_t usualColumns = 64; ///< narrower tiles only where one is as wide as C
+
+  bool isWorthwhile(int64_t bm, int64_t bn) const {
+    constexpr int64_t rowsOfThree = 192,
+                      widestOfThree = 192; // for whose sums three warpgroups have registers
+    if (bm == rowsOfThree && bn > widestOfThree)
+      return false;
+    if (!target.wgmma && (bm == rowsOfThree || bn < usualColumns || !std::has_single_bit(uint64_t(bn))))
+      return false; // which were not measured
+    if (bn < usualColumns && bn < extents.n)
+      return false;
+    // No tile of which half lies outside.
+    int64_t least = target.wgmma ? leastColumns : usualColumns;
+    return (bm == leastRows || 2 * extents.m > bm) && (bn == least || 2 * extents.n > bn);
+  }
+
+  void considerTile(int64_t bm, int64_t bn) {
+    GemmConfig c = base;
+    c.bm = bm;
+    c.bn = bn;
+    for (GemmRows rowsOfA : waysOf(unaligned.a))
+      for (GemmRows rowsOfB : waysOf(unaligned.b)) {
+        c.rowsOfA = rowsOfA;
+        c.rowsOfB = rowsOfB;
+        GemmTime time = consider(c);
+        if (time.l2 >= std::max(time.blocks, time.memory))
+          considerClusters(c);
+        if (time.blocks >= std::max(time.l2, time.memory))
+          considerParts(c);
+      }
+  }
+
+  GemmTime consider(const GemmConfig &c) {
+    constexpr double repackingGain = 1.4; // that repacking must have: the model flatters it by as much
+    GemmTime time = gemmTime(c, extents, target);
+    bool isRepacked = c.rowsOfA == GemmRows::repacked || c.rowsOfB == GemmRows::repacked;
+    double cycles = time.sum * (isRepacked ? repackingGain : 1);
+    if (cycles < leastCycles) {
+      leastCycles = cycles;
+      best = c;
+    }
+    return time;
+  }
+
+  /// Pairs of blocks that share what the TMA loads: less for L2 to serve.
+  void considerClusters(GemmConfig c) {
+    if (!target.wgmma || target.maxClusterSize < 2 || c.rowsOfA == GemmRows::unaligned ||
+        c.rowsOfB == GemmRows::unaligned)
+      return;
+    c.cluster = 2;
+    for (auto [axis, tile, extent] : {std::tuple(dsl::ClusterAxis::rows, c.bm, extents.m),
+                                      {dsl::ClusterAxis::columns, c.bn, extents.n}}) {
+      c.clusterAxis = axis;
+      if (extent > tile)
+        consider(c);
+    }
+  }
+
+  /// As many parts as there are multiprocessors for, of several steps each: less for each block.
+  void considerParts(GemmConfig c) {
+    constexpr int64_t mostParts = 16, leastSteps = 4;
+    int64_t tiles = std::max<int64_t>(ceilDiv(extents.m, c.bm) * ceilDiv(extents.n, c.bn), 1);
+    int64_t most =
+        std::min({mostParts, ceilDiv(extents.k, leastSteps * bk), 2 * target.multiprocessors / tiles});
+    if (c.bn % usualColumns == 0 || c.bn >= extents.n)
+      for (c.split = 2; c.split <= most; ++c.split)
+        consider(c);
+  }
+
+  std::vector<GemmRows> waysOf(bool isUnaligned) const {
+    if (!isUnaligned)
+      return {GemmRows::any};
+    return target.tma.available ? std::vector{GemmRows::unaligned, GemmRows::repacked}
+                                : std::vector{GemmRows::unaligned};
+  }
+
+  const GemmConfig &base;
+  GemmExtents extents;
+  GemmUnaligned unaligned;
+  const Target &target;
+  GemmConfig best = base;
+  double leastCycles = std::numeric_limits<double>::infinity();
+};
+
+} // namespace
+
 GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
                             GemmLayout layout, const Target &target, GemmUnaligned unaligned) {
-  const TimingFacts &timing = timingOf(target);
-  Problem problem{m, n, k, target, timing, timing.memoryBytesPerSecond / (timing.clockGhz * 1e9)};
-  GemmConfig best{.dtype = dtype, .out = out, .layout = layout, .bk = bk};
-  best.rowsOfC = unaligned.c ? GemmRows::unaligned : GemmRows::any;
-  double shortest = std::numeric_limits<double>::infinity();
-  auto waysOf = [&](bool isUnaligned) {
-    std::vector<GemmRows> ways = {isUnaligned ? GemmRows::unaligned : GemmRows::any};
-    if (isUnaligned && target.tma.available)
-      ways.push_back(GemmRows::repacked);
-    return ways;
-  };
-  // Large tiles first: among equals they read the least.
-  constexpr int64_t leastTile = 64, mostParts = 16, leastSteps = 4;
-  auto isHalfOutside = [](int64_t tile, int64_t extent) { return tile > leastTile && extent <= tile / 2; };
-  for (int64_t bm : {128, 64})
-    for (int64_t bn : {256, 128, 64}) {
-      if (isHalfOutside(bm, m) || isHalfOutside(bn, n))
-        continue;
-      for (int64_t split = 1; split <= mostParts; ++split) {
-        if (split > 1 && split > ceilDiv(k, leastSteps * bk))
-          break;
-        for (GemmRows rowsOfA : waysOf(unaligned.a))
-          for (GemmRows rowsOfB : waysOf(unaligned.b)) {
-            GemmConfig config = best;
-            std::tie(config.bm, config.bn, config.split) = std::tuple(bm, bn, split);
-            std::tie(config.rowsOfA, config.rowsOfB) = std::tuple(rowsOfA, rowsOfB);
-            bool isRepacked = rowsOfA == GemmRows::repacked || rowsOfB == GemmRows::repacked;
-            double cycles = problem.cycles(config) * (isRepacked ? repackingGain : 1);
-            if (cycles >= shortest)
-              continue;
-            shortest = cycles;
-            best = config;
-          }
-      }
-    }
-  best.group = 16;
-  if (!target.wgmma)
-    best.policy = dsl::WarpPolicy::square; // no warp then reads all of B
-  fitGemmStages(best, target);
-  return best;
+  const GemmConfig base{.dtype = dtype,
+                        .out = out,
+                        .layout = layout,
+                        .bk = bk,
+                        .group = 16,
+                        .policy = target.wgmma ? dsl::WarpPolicy::fullRow
+                                               : dsl::WarpPolicy::square, // no warp then reads all of B
+                        .rowsOfC = unaligned.c ? GemmRows::unaligned : GemmRows::any};
+  GemmConfig config = Search(base, {m, n, k}, unaligned, target).shortest();
+  fitGemmStages(config, target);
+  return config;
 }
 
 } // namespace tlc::kernels

@@ -230,13 +230,41 @@ TEST_CASE("large problems take the largest tile, small ones are split until the 
   CHECK(large.bn == 256);
   CHECK(large.split == 1);
   CHECK(large.stages == 4);
-  for (auto [m, n, k] : {std::tuple(128, 4096, 16384), std::tuple(64, 8192, 8192)}) {
-    GemmConfig small = configOf(m, n, k);
-    int64_t blocks = (m + small.bm - 1) / small.bm * (n / small.bn) * small.split;
-    CHECK(blocks >= 120);
-    CHECK(blocks <= 132);
-  }
-  CHECK(configOf(64, 8192, 8192).bm == 64);
+  GemmConfig few = configOf(16, 4096, 32768);
+  CHECK(few.bm == 64);
+  CHECK(few.split > 1);
+}
+
+TEST_CASE("a tile of the GEMM is as wide as fills the device, pairs of blocks where L2 limits",
+          "[kernels][unit]") {
+  auto configOf = [](int64_t m, int64_t n, int64_t k) {
+    return chooseGemmConfig(m, n, k, ElementType::bf16, ElementType::bf16, GemmLayout::tn,
+                            *findTarget("sm_90a"));
+  };
+  auto blocks = [](const GemmConfig &c, int64_t m, int64_t n) {
+    return (m + c.bm - 1) / c.bm * ((n + c.bn - 1) / c.bn);
+  };
+  // 80 tiles of 128 x 128, or 160, which are two rounds.
+  GemmConfig one = configOf(256, 5120, 8192);
+  CHECK(blocks(one, 256, 5120) > 100);
+  CHECK(blocks(one, 256, 5120) <= 132);
+  // Rows that do not begin at sectors.
+  CHECK(configOf(4736, 2584, 4648).cluster == 2);
+  CHECK(configOf(4096, 4096, 4096).cluster == 1);
+  // Narrower than any tile of large problems.
+  CHECK(configOf(6056, 16, 11352).bn == 16);
+  for (int64_t n : {8, 40, 72, 136, 5000})
+    for (int64_t m : {1, 100, 3000}) {
+      GemmConfig c = configOf(m, n, 1000);
+      CAPTURE(m, n, c.bm, c.bn);
+      CHECK(c.bn % 16 == 0);
+      CHECK(c.stages >= 2);
+      CHECK((c.bm == 64 || 2 * m > c.bm));
+      CHECK((c.bn == 16 || 2 * n > c.bn));
+    }
+  CHECK(chooseGemmConfig(4736, 2584, 4648, ElementType::bf16, ElementType::bf16, GemmLayout::tn,
+                         *findTarget("sm_80"))
+            .cluster == 1);
 }
 
 TEST_CASE("operands with unaligned rows are repacked where products take longer than that",

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/gemm/TimeModel.h"
+
+#include "runtime/support/Math.h"
+#include "runtime/target/Hardware.h"
+#include "runtime/target/Timing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tlc::kernels {
+
+namespace {
+
+constexpr int64_t elementBytes = 2; // of A and B
+constexpr int64_t sumBytes = 4;
+
+/// Elements of a row of both operands that the warps of a block read for a tile: each warpgroup its rows of A
+/// and all of B, or, by mma.sync, each warp its rows and columns, which are about as many.
+int64_t elementsRead(int64_t bm, int64_t bn, const Target &target) {
+  int64_t warpgroups = ceilDiv(bm, wgmmaRows);
+  if (target.wgmma)
+    return warpgroups * (wgmmaRows + bn);
+  int64_t warps = warpgroups * warpsPerWarpgroup, fewest = std::numeric_limits<int64_t>::max();
+  for (int64_t alongM = 1; alongM <= warps; alongM *= 2)
+    fewest = std::min(fewest, bm * (warps / alongM) + bn * alongM);
+  return fewest;
+}
+
+class Model {
+public:
+  Model(const GemmConfig &config, const GemmExtents &extents, const Target &target,
+        const GemmTimeConstants &constants)
+      : c(config), e(extents), target(target), timing(timingOf(target)), by(constants),
+        rowTiles(ceilDiv(e.m, c.bm)), columnTiles(ceilDiv(e.n, c.bn)) {}
+
+  GemmTime time() const {
+    GemmTime time{.blocks = blocks(),
+                  .l2 = l2(),
+                  .memory = memory(),
+                  .combine = c.split > 1 ? combine() : 0,
+                  .repacking = repacking()};
+    double longest = std::max({time.blocks, time.l2, time.memory});
+    double hidden = time.blocks + time.l2 + time.memory - longest;
+    time.sum = by.launchCycles + longest + by.overlapLoss * hidden + time.combine + time.repacking;
+    return time;
+  }
+
+private:
+  double memoryPerCycle() const { return timing.memoryBytesPerSecond / (timing.clockGhz * 1e9); }
+  int64_t resultBytes() const {
+    return c.split > 1 ? sumBytes : int64_t(sizeInBytes(c.out)); // of an element that a block stores
+  }
+
+  /// One step along k of a tile.
+  double step() const {
+    double product = double(alignTo(c.bm, wgmmaRows) * c.bn * c.bk) /
+                     (timing.multiplyAddsPerCycle * (target.wgmma ? 1 : timing.mmaSyncShare));
+    double stored = double((c.bm + c.bn) * c.bk * elementBytes); // zeros beyond the edges, too
+    double read = double(elementsRead(c.bm, c.bn, target) * c.bk * elementBytes);
+    double rowsOfA = double(std::min(e.m, c.bm)), rowsOfB = double(std::min(e.n, c.bn));
+    double rowBytes = double(std::min(e.k, c.bk) * elementBytes);
+    double loaded = (rowsOfA + rowsOfB) * rowBytes / (by.loadShare * timing.loadBytesPerCycle);
+    double byThreads = ((c.rowsOfA == GemmRows::unaligned ? rowsOfA : 0) +
+                        (c.rowsOfB == GemmRows::unaligned ? rowsOfB : 0)) *
+                       rowBytes / by.unalignedBytes;
+    return by.stepCycles + std::max({product, (read + by.sharedWrites * stored) / timing.sharedBytesPerCycle,
+                                     loaded, byThreads});
+  }
+
+  double blocks() const {
+    double clusters = double(ceilDiv(rowTiles * columnTiles * c.split, c.cluster));
+    double waves = std::ceil(clusters / double(target.multiprocessors / c.cluster));
+    double steps = double(ceilDiv(ceilDiv(e.k, c.bk), c.split));
+    double tile = steps * step() + by.tileCycles;
+    return (waves * tile + storing(waves)) * (c.cluster > 1 ? 1 + by.clusterLoss : 1);
+  }
+
+  /// Of the tiles of a block. The TMA stores a tile while the next one is computed, threads before that.
+  double storing(double tiles) const {
+    double stored = double(std::min(e.m, c.bm) * std::min(e.n, c.bn) * resultBytes());
+    if (c.rowsOfC == GemmRows::unaligned)
+      return tiles * stored / by.unalignedBytes;
+    constexpr int64_t panelElementBytes = 2; // of which the TMA stores panels
+    bool hasWholePanels = c.split == 1 && sizeInBytes(c.out) == panelElementBytes &&
+                          c.bn * panelElementBytes % maxSwizzleBytes == 0;
+    return hasWholePanels ? stored / (by.storeShare * timing.storeBytesPerCycle)
+                          : tiles * stored / (by.threadStores * timing.storeBytesPerCycle);
+  }
+
+  /// Bytes that L2 serves for each one that is asked for, of rows of so many elements.
+  double sectorsOf(int64_t columns, GemmRows rows) const {
+    constexpr int64_t sectorBytes = 32, lineBytes = 128;
+    int64_t bytes = columns * elementBytes;
+    if (rows == GemmRows::repacked)
+      bytes = alignTo(bytes, int64_t(TmaFacts().globalAlignment));
+    return bytes % lineBytes == 0 ? by.sharedLines : bytes % sectorBytes == 0 ? 1 : by.dividedSectors;
+  }
+
+  double l2() const {
+    int64_t columnsOfB = c.layout == GemmLayout::tn ? e.k : e.n;
+    double ofA = double(columnTiles) * double(e.m) * double(e.k) * sectorsOf(e.k, c.rowsOfA);
+    double ofB = double(rowTiles) * double(e.n) * double(e.k) * sectorsOf(columnsOfB, c.rowsOfB);
+    if (c.cluster > 1)
+      (c.clusterAxis == dsl::ClusterAxis::rows ? ofB : ofA) *= by.multicast / double(c.cluster);
+    return (ofA + ofB) * elementBytes /
+           (by.l2Share * double(target.multiprocessors) * timing.loadBytesPerCycle);
+  }
+
+  double memory() const {
+    double operands = (double(e.m) + double(e.n)) * double(e.k) * elementBytes;
+    double result = c.split > 1 ? 0 : double(e.m) * double(e.n) * double(resultBytes());
+    double narrow = by.narrowRows / double(std::max<int64_t>(std::min(e.m, c.bm) + std::min(e.n, c.bn), 1));
+    return (operands * (1 + narrow * narrow) + result) / (by.memoryShare * memoryPerCycle());
+  }
+
+  double combine() const {
+    double written = double(c.split) * double(e.m) * double(e.n) * double(sumBytes);
+    return 2 * written / (by.partialShare * memoryPerCycle()) + by.launchCycles;
+  }
+
+  double repacking() const {
+    double elements = (c.rowsOfA == GemmRows::repacked ? double(e.m) * double(e.k) : 0) +
+                      (c.rowsOfB == GemmRows::repacked ? double(e.n) * double(e.k) : 0);
+    constexpr double margin = 1.2; // what repacking small operands takes longer than its bytes
+    double copies = 2 * elements * elementBytes / (by.repackingShare * memoryPerCycle());
+    return elements > 0 ? margin * (copies + by.tileCycles + by.launchCycles) : 0;
+  }
+
+  const GemmConfig &c;
+  const GemmExtents &e;
+  const Target &target;
+  const TimingFacts &timing;
+  const GemmTimeConstants &by;
+  int64_t rowTiles, columnTiles;
+};
+
+} // namespace
+
+GemmTime gemmTime(const GemmConfig &config, const GemmExtents &extents, const Target &target,
+                  const GemmTimeConstants &constants) {
+  return Model(config, extents, target, constants).time();
+}
+
+} // namespace tlc::kernels

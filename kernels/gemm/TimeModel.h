@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A model of a GEMM's time, by which its configuration is chosen. A rough one: the parts of the device that
+/// may limit a launch, each by what it has to do, and what they add up to.
+#pragma once
+
+#include "kernels/gemm/Gemm.h"
+#include "runtime/target/Target.h"
+
+namespace tlc::kernels {
+
+/// Fitted by `tlc-gemm-fit`; docs/performance/gemm.md has the measurements and the residuals.
+struct GemmTimeConstants {
+  // Of a multiprocessor.
+  double loadShare = 0.85;     ///< of the rate of its port to L2 that copies reach
+  double sharedWrites = 1;     ///< of what copies write to shared memory, in its way of what products read
+  double stepCycles = 5;       ///< of a step along k, beside the unit that takes longest
+  double tileCycles = 320;     ///< from a tile's first copy to its last product, and its end
+  double storeShare = 0.33;    ///< of the rate of its port to L2 at which the TMA stores a tile
+  double threadStores = 0.1;   ///< at which threads do, where its columns end within a panel
+  double unalignedBytes = 5.2; ///< that threads copy in a cycle, element by element
+  double clusterLoss = 0.022;  ///< of a block's time, spent in waiting for its cluster
+
+  // Of L2.
+  double l2Share = 0.6;      ///< of the ports' rates together that it serves
+  double sharedLines = 0.41; ///< requests left where rows begin at lines: neighbours ask for the same ones
+  double dividedSectors = 2; ///< sectors for each one asked for where rows do not begin at sectors
+  double multicast = 1.17;   ///< requests for each one of a block whose answer goes to a whole cluster
+
+  // Of memory.
+  double memoryShare = 0.81; ///< of its rate that operands and the result reach
+  double narrowRows =
+      27; ///< with r rows of both operands in a tile, memory takes 1 + (narrowRows / r)² times
+  double partialShare = 0.9;    ///< where partial sums go there in one burst
+  double repackingShare = 0.62; ///< where operands are copied element by element
+
+  double overlapLoss = 0.1;   ///< of all parts but the longest, whose time is not hidden by it
+  double launchCycles = 4500; ///< of each launch
+};
+
+struct GemmExtents {
+  int64_t m = 0, n = 0, k = 0;
+};
+
+/// In clock cycles. `blocks`, `l2` and `memory` go on at the same time, `combine` and `repacking` by
+/// themselves.
+struct GemmTime {
+  double blocks = 0;    ///< the multiprocessor with the most tiles
+  double l2 = 0;        ///< sectors that L2 serves
+  double memory = 0;    ///< operands and the result, once
+  double combine = 0;   ///< the launch that adds partial sums
+  double repacking = 0; ///< the launch that repacks operands
+  double sum = 0;       ///< from the first launch to the end of the last
+};
+
+GemmTime gemmTime(const GemmConfig &config, const GemmExtents &extents, const Target &target,
+                  const GemmTimeConstants &constants = {});
+
+} // namespace tlc::kernels

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// tlc-gemm-fit: the constants of the GEMM's time model for which it ranks measured configurations best.
+#include "kernels/gemm/TimeModel.h"
+#include "runtime/target/Timing.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+using namespace tlc;
+using namespace tlc::kernels;
+
+namespace {
+
+constexpr const char *help =
+    R"(tlc-gemm-fit <lines of gemm_sweep.py>... [--keep]: fits the constants of the GEMM's time model.
+
+Only times of one shape are compared with each other. Prints the constants, and for each shape the fastest
+configuration, the one that the model takes among those measured, and its regret. --keep: with the constants as
+they are.
+)";
+
+struct Constant {
+  const char *name;
+  double GemmTimeConstants::*member;
+  double least, most;
+};
+constexpr Constant constants[] = {
+    {"loadShare", &GemmTimeConstants::loadShare, 0.2, 0.85},
+    {"sharedWrites", &GemmTimeConstants::sharedWrites, 0.01, 1},
+    {"stepCycles", &GemmTimeConstants::stepCycles, 1, 400},
+    {"tileCycles", &GemmTimeConstants::tileCycles, 200, 8000},
+    {"storeShare", &GemmTimeConstants::storeShare, 0.05, 1},
+    {"threadStores", &GemmTimeConstants::threadStores, 0.02, 1},
+    {"clusterLoss", &GemmTimeConstants::clusterLoss, 0.001, 0.2},
+    {"l2Share", &GemmTimeConstants::l2Share, 0.2, 1},
+    {"sharedLines", &GemmTimeConstants::sharedLines, 0.3, 1},
+    {"dividedSectors", &GemmTimeConstants::dividedSectors, 1, 2},
+    {"multicast", &GemmTimeConstants::multicast, 1.1, 2},
+    {"memoryShare", &GemmTimeConstants::memoryShare, 0.5, 1},
+    {"narrowRows", &GemmTimeConstants::narrowRows, 1, 100},
+    {"partialShare", &GemmTimeConstants::partialShare, 0.2, 2},
+    {"overlapLoss", &GemmTimeConstants::overlapLoss, 0.001, 1},
+    {"launchCycles", &GemmTimeConstants::launchCycles, 500, 10000},
+};
+
+struct Measured {
+  GemmConfig config;
+  double us = 0;
+};
+struct Shape {
+  GemmExtents extents = {};
+  std::vector<Measured> times = {};
+  double fastest = std::numeric_limits<double>::infinity();
+};
+
+std::string textOf(const GemmConfig &c) {
+  std::string text = fmt::format("{} x {}", c.bm, c.bn);
+  if (c.split > 1)
+    text += fmt::format(" split {}", c.split);
+  if (c.cluster > 1)
+    text += fmt::format(" cluster {}", c.clusterAxis == dsl::ClusterAxis::rows ? "b" : "a");
+  return text;
+}
+
+/// Adds the lines that are of a configuration which the model tells from others.
+bool read(const char *path, std::vector<Shape> &shapes) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return false;
+  std::map<std::tuple<int64_t, int64_t, int64_t>, size_t> places;
+  llvm::StringRef rest = (*file)->getBuffer();
+  while (!rest.empty()) {
+    auto [line, after] = rest.split('\n');
+    rest = after;
+    llvm::Expected<llvm::json::Value> value = llvm::json::parse(line);
+    if (!value) {
+      llvm::consumeError(value.takeError());
+      continue; // the last one of a run that was ended
+    }
+    const llvm::json::Object *object = value->getAsObject();
+    auto number = [&](const char *name) { return object->getInteger(name).value_or(0); };
+    std::optional<double> us = object ? object->getNumber("us") : std::nullopt;
+    if (!us || number("group") != GemmConfig().group || number("cluster") > 2)
+      continue;
+    GemmExtents extents{number("m"), number("n"), number("k")};
+    auto [place, isNew] = places.try_emplace({extents.m, extents.n, extents.k}, shapes.size());
+    if (isNew)
+      shapes.push_back({.extents = extents});
+    GemmConfig config{
+        .bm = number("bm"), .bn = number("bn"), .split = number("split"), .cluster = number("cluster")};
+    if (object->getString("share") == "a")
+      config.clusterAxis = dsl::ClusterAxis::columns;
+    Shape &shape = shapes[place->second];
+    shape.times.push_back({config, *us});
+    shape.fastest = std::min(shape.fastest, *us);
+  }
+  return true;
+}
+
+struct Choice {
+  const Measured *taken = nullptr;
+  double regret = 0;   ///< its time over the fastest one's, less 1
+  double residual = 0; ///< of the logarithms of times, those of fast configurations above all
+};
+
+/// What was measured on, and for which the model is to rank: the constants are of the latter.
+struct Device {
+  const Target &target;
+  double memory = 1; ///< its rate over the model's
+
+  double cycles(const GemmConfig &config, const GemmExtents &extents, GemmTimeConstants by) const {
+    by.memoryShare *= memory;
+    return gemmTime(config, extents, target, by).sum;
+  }
+};
+
+Choice choiceOf(const Shape &shape, const Device &device, const GemmTimeConstants &by) {
+  Choice choice;
+  double shortest = std::numeric_limits<double>::infinity(), weights = 0, sum = 0, squares = 0;
+  for (const Measured &measured : shape.times) {
+    double cycles = device.cycles(measured.config, shape.extents, by);
+    if (cycles < shortest) {
+      shortest = cycles;
+      choice.taken = &measured;
+    }
+    double weight = std::exp(-4 * (measured.us / shape.fastest - 1)), ratio = std::log(measured.us / cycles);
+    weights += weight;
+    sum += weight * ratio;
+    squares += weight * ratio * ratio;
+  }
+  choice.regret = choice.taken->us / shape.fastest - 1;
+  choice.residual = std::sqrt(std::max(0.0, squares / weights - sum / weights * sum / weights));
+  return choice;
+}
+
+/// What is made small: residuals, so that there is a slope, and regret, which is what counts.
+double lossOf(const std::vector<Shape> &shapes, const Device &device, const GemmTimeConstants &by) {
+  double loss = 0;
+  for (const Shape &shape : shapes) {
+    Choice choice = choiceOf(shape, device, by);
+    loss += choice.residual * choice.residual + choice.regret * choice.regret + 0.1 * choice.regret;
+  }
+  return loss / double(shapes.size());
+}
+
+/// One constant after the other, in steps that become smaller. Returns the loss.
+double improve(GemmTimeConstants &best, const std::vector<Shape> &shapes, const Device &device) {
+  double least = lossOf(shapes, device, best);
+  for (double factor : {1.5, 1.25, 1.1, 1.05, 1.02})
+    for (bool improves = true; improves;) {
+      improves = false;
+      for (const Constant &constant : constants)
+        for (double by : {factor, 1 / factor}) {
+          GemmTimeConstants tried = best;
+          tried.*constant.member = std::clamp(best.*constant.member * by, constant.least, constant.most);
+          double loss = lossOf(shapes, device, tried);
+          if (loss >= least - 1e-9)
+            continue;
+          least = loss;
+          best = tried;
+          improves = true;
+        }
+    }
+  return least;
+}
+
+/// The best of several descents: there are many minima.
+GemmTimeConstants fit(const std::vector<Shape> &shapes, const Device &device) {
+  constexpr int starts = 24;
+  std::mt19937 random(1);
+  std::normal_distribution<double> exponent(0, 0.3);
+  GemmTimeConstants best;
+  double least = improve(best, shapes, device);
+  for (int start = 1; start < starts; ++start) {
+    GemmTimeConstants tried;
+    for (const Constant &constant : constants)
+      tried.*constant.member =
+          std::clamp(tried.*constant.member * std::exp(exponent(random)), constant.least, constant.most);
+    double loss = improve(tried, shapes, device);
+    if (loss >= least)
+      continue;
+    least = loss;
+    best = tried;
+  }
+  return best;
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+  std::vector<Shape> shapes;
+  bool keeps = false;
+  Device device{*findTarget("sm_90a")};
+  for (int i = 1; i < count; ++i) {
+    std::string_view argument = arguments[i];
+    if (argument == "--help") {
+      fmt::print("{}", help);
+      return 0;
+    }
+    if (argument == "--keep") {
+      keeps = true;
+    } else if (argument == "--memory" && i + 1 < count) {
+      device.memory = std::atof(arguments[++i]) * 1e12 / timingOf(device.target).memoryBytesPerSecond;
+    } else if (!read(arguments[i], shapes)) {
+      fmt::print(stderr, "tlc-gemm-fit: expected a file to read, but got '{}'\n", argument);
+      return 2;
+    }
+  }
+  if (shapes.empty()) {
+    fmt::print(stderr, "tlc-gemm-fit: expected files with times of configurations; --help says which\n");
+    return 2;
+  }
+  const GemmTimeConstants fitted = keeps ? GemmTimeConstants() : fit(shapes, device);
+  for (const Constant &constant : constants)
+    fmt::print("{:16} {:10.4g}\n", constant.name, fitted.*constant.member);
+  double regrets = 0, highest = 0, residuals = 0;
+  for (const Shape &shape : shapes) {
+    Choice choice = choiceOf(shape, device, fitted);
+    const Measured &fastest = *std::ranges::min_element(shape.times, {}, &Measured::us);
+    fmt::print("{:5} x {:5} x {:5}  {:8.1f} us {:22}  taken {:22} regret {:6.3f}  residual {:.3f}\n",
+               shape.extents.m, shape.extents.n, shape.extents.k, fastest.us, textOf(fastest.config),
+               textOf(choice.taken->config), choice.regret, choice.residual);
+    regrets += choice.regret;
+    highest = std::max(highest, choice.regret);
+    residuals += choice.residual * choice.residual;
+  }
+  fmt::print("{} shapes: mean regret {:.4f}, highest {:.3f}; root of the mean squared residual {:.4f}\n",
+             shapes.size(), regrets / double(shapes.size()), highest,
+             std::sqrt(residuals / double(shapes.size())));
+}
