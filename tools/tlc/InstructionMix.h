@@ -23,8 +23,11 @@ namespace tlc::driver {
 #define TLC_INSTRUCTION_KINDS(X)                                                                             \
   X(product)                                                                                                 \
   X(bulkCopy)                                                                                                \
-  X(asyncCopy) X(shared) X(global) X(local) X(tensorMemory) X(sync) X(exchange) X(floating) X(special)       \
-      X(conversion) X(integer) X(move) X(control)
+  X(asyncCopy)                                                                                               \
+  X(shared)                                                                                                  \
+  X(global)                                                                                                  \
+  X(local)                                                                                                   \
+  X(tensorMemory) X(sync) X(exchange) X(floating) X(special) X(conversion) X(integer) X(move) X(control)
 TLC_ENUM(InstructionKind, TLC_INSTRUCTION_KINDS)
 TLC_ENUM_NAMES(InstructionKind, TLC_INSTRUCTION_KINDS)
 inline constexpr size_t instructionKinds = size_t(InstructionKind::control) + 1;
