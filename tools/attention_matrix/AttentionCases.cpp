@@ -63,8 +63,11 @@ std::vector<Option> attentionOptions(const Option &rows) {
 }
 
 const Option &gradientRows() {
-  static const Option rows = {
-      {{"d", "64"}}, {{"d", "128"}}, {{"d", "256"}, {"dv", "192"}}, {{"d", "48"}, {"dv", "80"}}};
+  static const Option rows = {{{"d", "64"}},
+                              {{"d", "128"}},
+                              {{"d", "192"}, {"dv", "128"}},
+                              {{"d", "256"}, {"dv", "192"}},
+                              {{"d", "48"}, {"dv", "80"}}};
   return rows;
 }
 
@@ -72,8 +75,7 @@ const Option &moreGradientRows() {
   static const Option rows = {{{"d", "32"}},
                               {{"d", "40"}},
                               {{"d", "256"}},
-                              {{"d", "128"}, {"dv", "64"}},
-                              {{"d", "192"}, {"dv", "128"}}};
+                              {{"d", "128"}, {"dv", "64"}}};
   return rows;
 }
 

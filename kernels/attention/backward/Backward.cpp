@@ -4,10 +4,12 @@
 #include "kernels/attention/backward/Backward.h"
 
 #include "kernels/attention/backward/ExplicitBackward.h"
+#include "runtime/target/Hardware.h"
 
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <vector>
 
 namespace tlc::kernels {
 
@@ -19,10 +21,22 @@ namespace {
 void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const GradientTile &tile) {
   const AttentionProblem &problem = c.problem;
   int64_t d = paddedRow(problem.d), dv = paddedRow(problem.dv);
-  Shared keys = k.shared("k", problem.dtype, {c.bk, d});
-  Shared values = k.shared("v", problem.dtype, {c.bk, dv});
-  Shared queries = k.shared("q", problem.dtype, {c.bq, d});
-  Shared outputs = k.shared("do", problem.dtype, {c.bq, dv});
+  const std::vector<ColumnRange> columns = gradientParts(d), valueColumns = gradientParts(dv);
+  auto tileOfRows = [&](const char *name, int64_t rows, const std::vector<ColumnRange> &parts) {
+    std::vector<Shared> tile;
+    for (const ColumnRange &part : parts)
+      tile.push_back(k.shared(name, problem.dtype, {rows, part.count}));
+    return tile;
+  };
+  auto sumOfRows = [&](const char *name, int64_t rows, const std::vector<ColumnRange> &parts) {
+    std::vector<Fragment> sum;
+    for (const ColumnRange &part : parts)
+      sum.push_back(k.fragment(f32, {rows, part.count}).named(name));
+    return sum;
+  };
+  std::vector<Shared> keys = tileOfRows("k", c.bk, columns), values = tileOfRows("v", c.bk, valueColumns),
+                      queries = tileOfRows("q", c.bq, columns),
+                      outputs = tileOfRows("do", c.bq, valueColumns);
   bool sharesProducts = addsQuerySums(c.dq);
   Shared products, weightTile;
   if (sharesProducts || sharesColumns(c))
@@ -33,18 +47,24 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
   Shared querySums;
   if (p.addsByTma())
     querySums = k.shared("dq", f32, {c.bq, d});
-  copy(p.keys(tile.sequence, tile.row, tile.kvHead, c.bk), keys);
-  copy(p.values(tile.sequence, tile.row, tile.kvHead, c.bk), values);
-  Fragment keySum = k.fragment(f32, {c.bk, d}).named("dk");
-  Fragment valueSum = k.fragment(f32, {c.bk, dv}).named("dv");
+  for (size_t i = 0; i < columns.size(); ++i)
+    copy(p.keys(tile.sequence, tile.row, tile.kvHead, c.bk, columns[i]), keys[i]);
+  for (size_t i = 0; i < valueColumns.size(); ++i)
+    copy(p.values(tile.sequence, tile.row, tile.kvHead, c.bk, valueColumns[i]), values[i]);
+  std::vector<Fragment> keySum = sumOfRows("dk", c.bk, columns),
+                        valueSum = sumOfRows("dv", c.bk, valueColumns);
   WarpPolicy policy = sharesColumns(c) ? WarpPolicy::fullColumn : WarpPolicy::fullRow;
   auto step = [&](const Sequence &sequence, const VisitedTiles &visited, const Index &i) {
     Index row = visited.at(i) * c.bq;
-    copy(p.queries(sequence, row, c.bq), queries);
-    copy(p.outputGradients(sequence, row, c.bq), outputs);
+    for (size_t i = 0; i < columns.size(); ++i)
+      copy(p.queries(sequence, row, c.bq, columns[i]), queries[i]);
+    for (size_t i = 0; i < valueColumns.size(); ++i)
+      copy(p.outputGradients(sequence, row, c.bq, valueColumns[i]), outputs[i]);
     Fragment s = k.fragment(f32, {c.bk, c.bq}).named("s"), dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
-    gemm(keys, queries.t(), s, policy);
-    gemm(values, outputs.t(), dp, policy);
+    for (size_t i = 0; i < columns.size(); ++i)
+      gemm(keys[i], queries[i].t(), s, policy);
+    for (size_t i = 0; i < valueColumns.size(); ++i)
+      gemm(values[i], outputs[i].t(), dp, policy);
     BackwardArguments::RowNumbers numbers = p.rowNumbers(sequence, row, {1, c.bq});
     FragmentValue scores = p.scores.of(s, p.scores.scale());
     Fragment seen = scores;
@@ -54,25 +74,29 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     if (sharesColumns(c)) {
       copy(weights.to(problem.dtype), weightTile);
       copy(ds.to(problem.dtype), products);
-      gemm(weightTile, outputs, valueSum, policy);
-      gemm(products, queries, keySum, policy);
+      for (size_t i = 0; i < valueColumns.size(); ++i)
+        gemm(weightTile, outputs[i], valueSum[i], policy);
+      for (size_t i = 0; i < columns.size(); ++i)
+        gemm(products, queries[i], keySum[i], policy);
     } else {
-      gemm(weights.to(problem.dtype), outputs, valueSum);
-      gemm(ds.to(problem.dtype), queries, keySum);
+      gemm(weights.to(problem.dtype), outputs.front(), valueSum.front());
+      gemm(ds.to(problem.dtype), queries.front(), keySum.front());
       if (sharesProducts)
         copy(ds.to(problem.dtype), products);
     }
     if (!sharesProducts)
       return;
-    Fragment dq = k.fragment(f32, {c.bq, d}).named("dq");
-    gemm(products.t(), keys, dq, WarpPolicy::fullColumn);
+    std::vector<Fragment> dq = sumOfRows("dq", c.bq, columns);
+    for (size_t i = 0; i < columns.size(); ++i)
+      gemm(products.t(), keys[i], dq[i], WarpPolicy::fullColumn);
     if (p.isOrdered())
       p.awaitTurn(sequence, tile.row, visited.at(i) + 1);
     if (p.addsByTma()) {
-      copy(dq, querySums);
-      atomicAdd(querySums, p.querySums(sequence, row));
+      copy(dq.front(), querySums);
+      atomicAdd(querySums, p.querySums(sequence, row, columns.front()));
     } else {
-      p.addQuerySums(dq, sequence, row);
+      for (size_t i = 0; i < columns.size(); ++i)
+        p.addQuerySums(dq[i], sequence, row, columns[i]);
     }
     if (p.isOrdered())
       p.passAfter(sequence, tile.row, visited, i);
@@ -85,27 +109,33 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     if (p.isOrdered())
       p.passRest(sequence, tile.row, visited);
   });
-  p.store(p.ofKeys, tile, keySum, staging.ofKeys);
-  p.store(p.ofValues, tile, valueSum, staging.ofValues);
+  for (size_t i = 0; i < columns.size(); ++i)
+    p.store(p.ofKeys, tile, keySum[i], columns[i], staging.ofKeys);
+  for (size_t i = 0; i < valueColumns.size(); ++i)
+    p.store(p.ofValues, tile, valueSum[i], valueColumns[i], staging.ofValues);
 }
 
 /// dQ of a tile of queries, which has as many rows as otherwise a tile of keys.
 void plainQueryTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const GradientTile &tile) {
   const AttentionProblem &problem = c.problem;
   int64_t d = paddedRow(problem.d), dv = paddedRow(problem.dv);
-  Shared keys = k.shared("k", problem.dtype, {c.bq, d}), values = k.shared("v", problem.dtype, {c.bq, dv});
+  // One warpgroup has all columns of dQ: long ones leave no registers for more scores.
+  int64_t together = std::max(d, dv) > 128 ? wgmmaRows : c.bq;
+  Shared keys = k.shared("k", problem.dtype, {together, d}),
+         values = k.shared("v", problem.dtype, {together, dv});
   Shared queries = k.shared("q", problem.dtype, {c.bk, d});
   Shared outputs = k.shared("do", problem.dtype, {c.bk, dv});
-  copy(p.queries(tile.sequence, tile.row, c.bk), queries);
-  copy(p.outputGradients(tile.sequence, tile.row, c.bk), outputs);
+  copy(p.queries(tile.sequence, tile.row, c.bk, {0, d}), queries);
+  copy(p.outputGradients(tile.sequence, tile.row, c.bk, {0, dv}), outputs);
   BackwardArguments::RowNumbers numbers = p.rowNumbers(tile.sequence, tile.row, {c.bk, 1});
   Fragment dq = k.fragment(f32, {c.bk, d}).named("dq");
-  VisitedTiles visited = p.keysSeen(tile);
+  VisitedTiles visited = p.keysSeen(tile, together);
   k.pipelined(visited.count, {.stages = c.stages}, [&](Index i) {
-    Index row = visited.at(i) * c.bq;
-    copy(p.keys(tile.sequence, row, tile.kvHead, c.bq), keys);
-    copy(p.values(tile.sequence, row, tile.kvHead, c.bq), values);
-    Fragment s = k.fragment(f32, {c.bk, c.bq}).named("s"), dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
+    Index row = visited.at(i) * together;
+    copy(p.keys(tile.sequence, row, tile.kvHead, together, {0, d}), keys);
+    copy(p.values(tile.sequence, row, tile.kvHead, together, {0, dv}), values);
+    Fragment s = k.fragment(f32, {c.bk, together}).named("s"),
+             dp = k.fragment(f32, {c.bk, together}).named("dp");
     gemm(queries, keys.t(), s);
     gemm(outputs, values.t(), dp);
     FragmentValue scores = p.scores.of(s, p.scores.scale());
@@ -114,7 +144,7 @@ void plainQueryTile(Scope &k, const BackwardConfig &c, const BackwardArguments &
     FragmentValue weights = p.weights(seen, numbers.exponent);
     gemm(p.gradients(weights, dp, scores, numbers.delta).to(problem.dtype), keys, dq);
   });
-  p.store(p.ofQueries, tile, dq);
+  p.store(p.ofQueries, tile, dq, {0, d});
 }
 
 void forEachTile(Scope &k, const BackwardArguments &p, const TileScheduler &scheduler, Axis axis,

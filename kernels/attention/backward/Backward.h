@@ -7,11 +7,13 @@
 
 #include "compiler/dsl/dsl.h"
 #include "kernels/attention/mask/Mask.h"
+#include "kernels/attention/problem/ColumnParts.h"
 #include "kernels/attention/problem/Options.h"
 #include "runtime/target/Target.h"
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tlc::kernels {
 
@@ -66,9 +68,12 @@ struct BackwardConfig {
 /// Tiles of dQ in shared memory that the TMA adds, if it does.
 inline constexpr int64_t querySumSlots = 1;
 
-/// Elements of a row in shared memory and in registers, zeros after the tensor's: so many that two warpgroups
-/// can share the columns of a gradient.
+/// Elements of a row in shared memory and in registers, zeros after the tensor's.
 int64_t paddedRow(int64_t length);
+
+/// The tiles that a row of so many elements has a part of in shared memory, and the sums of gradients: two
+/// warpgroups can share the columns of each. They take whole panels each, or half of one that is alone.
+std::vector<ColumnRange> gradientParts(int64_t paddedRow);
 
 /// Elements of a row of Q and K, and of V and O, at most: gradients of a tile are in registers.
 inline constexpr int64_t longestGradientRow = 256;

@@ -54,7 +54,7 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
     return k.workspace(name, f32, inputs.shapeOf({batches, ofHeads, rows, gradient.length}), options);
   };
   if (addsQuerySums(config.dq))
-    ofQueries.shares = newShares("dq_sum", ofQueries, heads, {Initial::zero, order});
+    ofQueries.shares = newShares("dq_sum", ofQueries, heads, {Initial::undefined, order});
   if (isOrdered()) {
     started = k.workspace("started", i32, {1}, {Initial::zero});
     passed = k.workspace("passed", i32, inputs.shapeOf({batches, heads, sk}), {Initial::zero});
@@ -98,8 +98,8 @@ VisitedTiles BackwardArguments::queriesSeeing(const GradientTile &tile, const Se
   return queries;
 }
 
-VisitedTiles BackwardArguments::keysSeen(const GradientTile &tile) const {
-  return mask.tilesOfKeys(tile.sequence, tile.row, config.bk, config.bq);
+VisitedTiles BackwardArguments::keysSeen(const GradientTile &tile, int64_t keysOfTile) const {
+  return mask.tilesOfKeys(tile.sequence, tile.row, config.bk, keysOfTile);
 }
 
 void BackwardArguments::forEachHead(const GradientTile &keys,
@@ -114,45 +114,49 @@ void BackwardArguments::forEachHead(const GradientTile &keys,
 }
 
 Slice BackwardArguments::rows(const Global &tensor, Axis axis, const Sequence &sequence, const Index &row,
-                              int64_t count, const Index &head, int64_t length) const {
-  return inputs.ownRowsOf(tensor, axis, sequence, row, count, head, {0, length});
+                              int64_t count, const Index &head, const ColumnRange &columns) const {
+  return inputs.ownRowsOf(tensor, axis, sequence, row, count, head, columns);
 }
 
-Slice BackwardArguments::queries(const Sequence &sequence, const Index &row, int64_t count) const {
-  return rows(inputs.Q, Axis::queries, sequence, row, count, sequence.head, paddedRow(config.problem.d));
+Slice BackwardArguments::queries(const Sequence &sequence, const Index &row, int64_t count,
+                                 const ColumnRange &columns) const {
+  return rows(inputs.Q, Axis::queries, sequence, row, count, sequence.head, columns);
 }
-Slice BackwardArguments::outputGradients(const Sequence &sequence, const Index &row, int64_t count) const {
-  return rows(dO, Axis::queries, sequence, row, count, sequence.head, paddedRow(config.problem.dv));
+Slice BackwardArguments::outputGradients(const Sequence &sequence, const Index &row, int64_t count,
+                                         const ColumnRange &columns) const {
+  return rows(dO, Axis::queries, sequence, row, count, sequence.head, columns);
 }
-Slice BackwardArguments::keys(const Sequence &sequence, const Index &row, const Index &kvHead,
-                              int64_t count) const {
-  return rows(inputs.K, Axis::keys, sequence, row, count, kvHead, paddedRow(config.problem.d));
+Slice BackwardArguments::keys(const Sequence &sequence, const Index &row, const Index &kvHead, int64_t count,
+                              const ColumnRange &columns) const {
+  return rows(inputs.K, Axis::keys, sequence, row, count, kvHead, columns);
 }
 Slice BackwardArguments::values(const Sequence &sequence, const Index &row, const Index &kvHead,
-                                int64_t count) const {
-  return rows(inputs.V, Axis::keys, sequence, row, count, kvHead, paddedRow(config.problem.dv));
+                                int64_t count, const ColumnRange &columns) const {
+  return rows(inputs.V, Axis::keys, sequence, row, count, kvHead, columns);
 }
 
-Slice BackwardArguments::results(const GradientSum &gradient, const GradientTile &tile) const {
+Slice BackwardArguments::results(const GradientSum &gradient, const GradientTile &tile,
+                                 const ColumnRange &columns) const {
   const Index &head = gradient.axis == Axis::keys ? tile.kvHead : tile.sequence.head;
-  return rows(gradient.result, gradient.axis, tile.sequence, tile.row, config.bk, head,
-              paddedRow(gradient.length))
+  return rows(gradient.result, gradient.axis, tile.sequence, tile.row, config.bk, head, columns)
       .disjoint(whyDisjoint);
 }
 
 Slice BackwardArguments::shares(const GradientSum &gradient, const Sequence &sequence, const Index &head,
-                                const Index &row, int64_t count, int64_t length) const {
+                                const Index &row, int64_t count, const ColumnRange &columns) const {
+  auto [first, length] = columns;
   if (!inputs.sequences.isPacked())
-    return gradient.shares.tile({sequence.batch, head, row, 0}, {1, 1, count, length});
+    return gradient.shares.tile({sequence.batch, head, row, first}, {1, 1, count, length});
   if (gradient.axis == Axis::keys)
-    return gradient.shares.tile({head, sequence.firstKey + row, 0}, {1, count, length})
+    return gradient.shares.tile({head, sequence.firstKey + row, first}, {1, count, length})
         .limited(1, sequence.firstKey + sequence.keys);
   // What rows after a sequence's last one get is 0.
-  return gradient.shares.tile({head, sequence.firstQuery + row, 0}, {1, count, length});
+  return gradient.shares.tile({head, sequence.firstQuery + row, first}, {1, count, length});
 }
 
-Slice BackwardArguments::querySums(const Sequence &sequence, const Index &row) const {
-  Slice sums = shares(ofQueries, sequence, sequence.head, row, config.bq, paddedRow(ofQueries.length));
+Slice BackwardArguments::querySums(const Sequence &sequence, const Index &row,
+                                   const ColumnRange &columns) const {
+  Slice sums = shares(ofQueries, sequence, sequence.head, row, config.bq, columns);
   if (!isOrdered())
     return sums;
   // Rows of the next sequence have other turns.
@@ -161,8 +165,9 @@ Slice BackwardArguments::querySums(const Sequence &sequence, const Index &row) c
   return sums.disjoint("a block visits a tile of queries once, and stores what it has loaded");
 }
 
-void BackwardArguments::addQuerySums(const Fragment &sum, const Sequence &sequence, const Index &row) const {
-  Slice sums = querySums(sequence, row);
+void BackwardArguments::addQuerySums(const Fragment &sum, const Sequence &sequence, const Index &row,
+                                     const ColumnRange &columns) const {
+  Slice sums = querySums(sequence, row, columns);
   if (!isOrdered())
     return atomicAdd(sum, sums);
   Fragment before = k.fragment(f32, sum.shape());
@@ -220,7 +225,8 @@ TileScheduler::Share BackwardArguments::tilesOfBlock(const TileScheduler &schedu
     [[maybe_unused]] auto [block] = k.grid(scheduler.tilesAtMost());
     return scheduler.shareOf(take(started, {0}), k.blocks());
   }
-  auto [block] = k.grid(min(scheduler.tilesAtMost(), k.multiprocessors()));
+  Index tiles = scheduler.tilesAtMost();
+  auto [block] = k.grid(min(tiles, k.multiprocessors()));
   return scheduler.shareOf(block, k.blocks());
 }
 
@@ -237,14 +243,14 @@ BackwardArguments::Staging BackwardArguments::keySumStaging() const {
 }
 
 void BackwardArguments::store(const GradientSum &gradient, const GradientTile &tile, const Fragment &sum,
-                              const Shared &staging) const {
+                              const ColumnRange &columns, const Shared &staging) const {
   KeySum way = gradient.axis == Axis::keys ? config.dkv : KeySum::loop;
   auto sharesOf = [&](const Index &head) {
-    return shares(gradient, tile.sequence, head, tile.row, config.bk, paddedRow(gradient.length));
+    return shares(gradient, tile.sequence, head, tile.row, config.bk, columns);
   };
   switch (way) {
   case KeySum::loop:
-    return copy(finished(gradient, sum), results(gradient, tile));
+    return copy(finished(gradient, sum), results(gradient, tile, columns));
   case KeySum::split:
     return copy(sum, sharesOf(tile.sequence.head).disjoint(whyDisjoint));
   case KeySum::atomic:
@@ -325,23 +331,29 @@ void BackwardArguments::writeDeltas() const {
     if (stridedGradient)
       copy(gradients, rowsOf(dO));
     copy(rowSum(outputs.to(f32) * gradients.to(f32)), numbers(delta, sequence, row, rowsTogether));
+    if (addsQuerySums(config.dq))
+      copy(k.fragment(f32, {rowsTogether, ofQueries.length}),
+           shares(ofQueries, sequence, sequence.head, row, rowsTogether, {0, ofQueries.length}));
   });
 }
 
 void BackwardArguments::convertSums(Axis axis) const {
-  forEachTileOfRows(axis, [&](const Sequence &sequence, const Index &row) {
-    if (axis == Axis::queries)
-      return convert(ofQueries, sequence, row);
-    convert(ofKeys, sequence, row);
-    convert(ofValues, sequence, row);
-  });
+  forEachTileOfRows(
+      axis,
+      [&](const Sequence &sequence, const Index &row) {
+        if (axis == Axis::queries)
+          return convert(ofQueries, sequence, row);
+        convert(ofKeys, sequence, row);
+        convert(ofValues, sequence, row);
+      },
+      true); // the last sums are in L2
 }
 
 void BackwardArguments::convert(const GradientSum &gradient, const Sequence &sequence,
                                 const Index &row) const {
   auto load = [&](const Index &head) {
     Fragment share = k.fragment(f32, {rowsTogether, gradient.length});
-    copy(shares(gradient, sequence, head, row, rowsTogether, gradient.length), share);
+    copy(shares(gradient, sequence, head, row, rowsTogether, {0, gradient.length}), share);
     return share;
   };
   bool isSplit = gradient.axis == Axis::keys && config.dkv == KeySum::split;
@@ -349,17 +361,25 @@ void BackwardArguments::convert(const GradientSum &gradient, const Sequence &seq
   Fragment sum = load(head);
   if (isSplit)
     k.loop({1, group()}, [&](Index n) { sum = sum + load(head + n); });
-  copy(finished(gradient, sum),
-       rows(gradient.result, gradient.axis, sequence, row, rowsTogether, sequence.head, gradient.length));
+  Slice result =
+      rows(gradient.result, gradient.axis, sequence, row, rowsTogether, sequence.head, {0, gradient.length});
+  if (inputs.sequences.isPacked())
+    return copy(finished(gradient, sum), result);
+  // An accumulator has two elements of a row side by side, shared memory whole rows.
+  Shared tile = k.shared("rows", config.gradientType(), {rowsTogether, gradient.length});
+  copy(finished(gradient, sum), tile);
+  copy(tile, result);
 }
 
-void BackwardArguments::forEachTileOfRows(
-    Axis axis, const std::function<void(const Sequence &, const Index &)> &body) const {
+void BackwardArguments::forEachTileOfRows(Axis axis,
+                                          const std::function<void(const Sequence &, const Index &)> &body,
+                                          bool isReversed) const {
   Index rowTiles = ceilDiv(inputs.sequences.rows(axis), rowsTogether);
   const Index &heads = axis == Axis::queries ? inputs.heads : inputs.kvHeads;
   Index batches = inputs.sequences.isPacked() ? Index(1) : inputs.sequences.count;
   k.warps(4);
-  auto [block] = k.grid(rowTiles * heads * batches);
+  auto [number] = k.grid(rowTiles * heads * batches);
+  Index block = isReversed ? k.blocks() - 1 - number : Index(number);
   Index pair = block / rowTiles;
   body(sequenceOf(axis, pair / heads, pair % heads), block % rowTiles * rowsTogether);
 }

@@ -38,23 +38,26 @@ public:
   GradientTile tileAt(Axis axis, const Sequences::Fields &fields) const;
   /// The tiles of the other axis that a tile visits.
   VisitedTiles queriesSeeing(const GradientTile &tile, const Sequence &sequence) const;
-  VisitedTiles keysSeen(const GradientTile &tile) const;
+  VisitedTiles keysSeen(const GradientTile &tile, int64_t keysOfTile) const;
   /// Does `body` for the sequence with each head of Q that the tile of keys is for.
   void forEachHead(const GradientTile &keys, const std::function<void(const Sequence &)> &body) const;
 
-  // Boxes of tensors, from a row of a sequence on. What lies after its last row reads as zeros and is not
-  // written.
-  dsl::Slice queries(const Sequence &sequence, const dsl::Index &row, int64_t count) const;
-  dsl::Slice outputGradients(const Sequence &sequence, const dsl::Index &row, int64_t count) const;
-  dsl::Slice keys(const Sequence &sequence, const dsl::Index &row, const dsl::Index &kvHead,
-                  int64_t count) const;
-  dsl::Slice values(const Sequence &sequence, const dsl::Index &row, const dsl::Index &kvHead,
-                    int64_t count) const;
-  dsl::Slice results(const GradientSum &gradient, const GradientTile &tile) const;
+  // Boxes of columns of tensors, from a row of a sequence on. What lies after its last row reads as zeros and
+  // is not written.
+  dsl::Slice queries(const Sequence &sequence, const dsl::Index &row, int64_t count,
+                     const ColumnRange &columns) const;
+  dsl::Slice outputGradients(const Sequence &sequence, const dsl::Index &row, int64_t count,
+                             const ColumnRange &columns) const;
+  dsl::Slice keys(const Sequence &sequence, const dsl::Index &row, const dsl::Index &kvHead, int64_t count,
+                  const ColumnRange &columns) const;
+  dsl::Slice values(const Sequence &sequence, const dsl::Index &row, const dsl::Index &kvHead, int64_t count,
+                    const ColumnRange &columns) const;
+  dsl::Slice results(const GradientSum &gradient, const GradientTile &tile, const ColumnRange &columns) const;
   /// Where blocks that have tiles of keys add to dQ.
-  dsl::Slice querySums(const Sequence &sequence, const dsl::Index &row) const;
+  dsl::Slice querySums(const Sequence &sequence, const dsl::Index &row, const ColumnRange &columns) const;
   /// Adds to it, in order if that is asked for: then it is this block's turn.
-  void addQuerySums(const dsl::Fragment &sum, const Sequence &sequence, const dsl::Index &row) const;
+  void addQuerySums(const dsl::Fragment &sum, const Sequence &sequence, const dsl::Index &row,
+                    const ColumnRange &columns) const;
 
   bool isOrdered() const { return config.dq == QuerySum::ordered; }
   /// Whether the TMA adds to dQ.
@@ -84,9 +87,9 @@ public:
     dsl::Shared ofKeys, ofValues;
   };
   Staging keySumStaging() const;
-  /// What a block has summed up for a tile leaves its registers, if need be through a tile.
+  /// What a block has summed up for columns of a tile leaves its registers, if need be through a tile.
   void store(const GradientSum &gradient, const GradientTile &tile, const dsl::Fragment &sum,
-             const dsl::Shared &staging = {}) const;
+             const ColumnRange &columns, const dsl::Shared &staging = {}) const;
 
   /// Of the queries of a tile, as a row or a column of the tile of scores: what is subtracted from exponents,
   /// so that weights of queries that see nothing and of those that do not exist are 0; and the sums of O dO.
@@ -121,17 +124,17 @@ private:
   /// Heads of Q that share one of K and V.
   dsl::Index group() const { return inputs.heads / inputs.kvHeads; }
   dsl::Slice rows(const dsl::Global &tensor, Axis axis, const Sequence &sequence, const dsl::Index &row,
-                  int64_t count, const dsl::Index &head, int64_t length) const;
+                  int64_t count, const dsl::Index &head, const ColumnRange &columns) const;
   /// Of h x rows, or b x h x rows.
   dsl::Slice numbers(const dsl::Global &tensor, const Sequence &sequence, const dsl::Index &row,
                      int64_t count) const;
   /// Of what blocks have left for a head.
   dsl::Slice shares(const GradientSum &gradient, const Sequence &sequence, const dsl::Index &head,
-                    const dsl::Index &row, int64_t count, int64_t length) const;
+                    const dsl::Index &row, int64_t count, const ColumnRange &columns) const;
   void convert(const GradientSum &gradient, const Sequence &sequence, const dsl::Index &row) const;
   /// The launch has a block for each tile of rows of each head.
-  void forEachTileOfRows(Axis axis,
-                         const std::function<void(const Sequence &, const dsl::Index &row)> &body) const;
+  void forEachTileOfRows(Axis axis, const std::function<void(const Sequence &, const dsl::Index &row)> &body,
+                         bool isReversed = false) const;
   Sequence sequenceOf(Axis axis, const dsl::Index &batch, const dsl::Index &head) const;
   dsl::FragmentValue inBaseTwo(const dsl::FragmentValue &logSums) const;
 

@@ -8,12 +8,30 @@
 #include <functional>
 #include <optional>
 #include <variant>
+#include <vector>
 
 namespace tlc::kernels {
 
 using namespace dsl;
 
 namespace {
+
+/// Rows in shared memory, or their sums in registers, in parts of columns.
+template <class Part> struct InParts {
+  std::vector<ColumnRange> columns;
+  std::vector<Part> parts;
+
+  size_t count() const { return parts.size(); }
+};
+using RowTile = InParts<Shared>;
+using RowSum = InParts<Fragment>;
+
+int64_t slotBytes(const RowTile &tile) {
+  int64_t bytes = 0;
+  for (const Shared &part : tile.parts)
+    bytes += part.slotBytes();
+  return bytes;
+}
 
 /// One role loads tiles, one loads the numbers of their rows, one computes. A step has the gradients of
 /// scores of one tile of queries, and makes those of the next:
@@ -36,10 +54,10 @@ public:
         policy(sharesColumns ? WarpPolicy::fullColumn : WarpPolicy::fullRow),
         queryPolicy(c.bq < 2 * wgmmaRows ? WarpPolicy::fullColumn : WarpPolicy::fullRow) {
     ElementType dtype = c.problem.dtype;
-    ks = k.shared("k", dtype, {c.bk, d}, {.slots = c.slots.keys});
-    vs = k.shared("v", dtype, {c.bk, dv}, {.slots = c.slots.keys});
-    qs = k.shared("q", dtype, {c.bq, d}, {.slots = c.stages});
-    dos = k.shared("do", dtype, {c.bq, dv}, {.slots = c.slots.outputs});
+    ks = tileOfRows("k", c.bk, d, c.slots.keys);
+    vs = tileOfRows("v", c.bk, dv, c.slots.keys);
+    qs = tileOfRows("q", c.bq, d, c.stages);
+    dos = tileOfRows("do", c.bq, dv, c.slots.outputs);
     exponents = k.shared("exponent", f32, {c.bq}, {.slots = c.stages});
     deltas = k.shared("delta_tile", f32, {c.bq}, {.slots = c.stages});
     tileNumbers = k.shared("tile", i32, {1}, {.slots = c.stages});
@@ -88,6 +106,19 @@ public:
   }
 
 private:
+  RowTile tileOfRows(const char *name, int64_t rows, int64_t length, int64_t slots) const {
+    RowTile tile{gradientParts(length), {}};
+    for (const ColumnRange &columns : tile.columns)
+      tile.parts.push_back(k.shared(name, c.problem.dtype, {rows, columns.count}, {.slots = slots}));
+    return tile;
+  }
+  RowSum sumOfRows(const char *name, int64_t rows, int64_t length) const {
+    RowSum sum{gradientParts(length), {}};
+    for (const ColumnRange &columns : sum.columns)
+      sum.parts.push_back(k.fragment(f32, {rows, columns.count}).named(name));
+    return sum;
+  }
+
   /// Whether dK and dV leave through the memory of K and V.
   bool hasStore() const { return c.gradients == GradientType::same && c.dkv == KeySum::loop; }
 
@@ -113,18 +144,25 @@ private:
     Cursor kv = kvRing.cursor(), q = qRing.cursor(), out = doRing.cursor();
     forEachTile([&](const GradientTile &tile) {
       kvRing.acquire(kv);
-      kvRing.expect(kv, ks.slotBytes() + vs.slotBytes());
-      copy(p.keys(tile.sequence, tile.row, tile.kvHead, c.bk), ks.slot(kv), kvRing.full(kv));
-      copy(p.values(tile.sequence, tile.row, tile.kvHead, c.bk), vs.slot(kv), kvRing.full(kv));
+      kvRing.expect(kv, slotBytes(ks) + slotBytes(vs));
+      for (size_t i = 0; i < ks.count(); ++i)
+        copy(p.keys(tile.sequence, tile.row, tile.kvHead, c.bk, ks.columns[i]), ks.parts[i].slot(kv),
+             kvRing.full(kv));
+      for (size_t i = 0; i < vs.count(); ++i)
+        copy(p.values(tile.sequence, tile.row, tile.kvHead, c.bk, vs.columns[i]), vs.parts[i].slot(kv),
+             kvRing.full(kv));
       kv.advance();
       forEachVisit(tile, [&](const Sequence &sequence, const Index &row) {
         qRing.acquire(q);
-        qRing.expect(q, qs.slotBytes());
-        copy(p.queries(sequence, row, c.bq), qs.slot(q), qRing.full(q));
+        qRing.expect(q, slotBytes(qs));
+        for (size_t i = 0; i < qs.count(); ++i)
+          copy(p.queries(sequence, row, c.bq, qs.columns[i]), qs.parts[i].slot(q), qRing.full(q));
         q.advance();
         doRing.acquire(out);
-        doRing.expect(out, dos.slotBytes());
-        copy(p.outputGradients(sequence, row, c.bq), dos.slot(out), doRing.full(out));
+        doRing.expect(out, slotBytes(dos));
+        for (size_t i = 0; i < dos.count(); ++i)
+          copy(p.outputGradients(sequence, row, c.bq, dos.columns[i]), dos.parts[i].slot(out),
+               doRing.full(out));
         out.advance();
       });
     });
@@ -156,8 +194,10 @@ private:
       if (!hasStore())
         return;
       sumRing.wait(kv);
-      copy(vs.slot(kv), p.results(p.ofValues, tile));
-      copy(ks.slot(kv), p.results(p.ofKeys, tile));
+      for (size_t i = 0; i < vs.count(); ++i)
+        copy(vs.parts[i].slot(kv), p.results(p.ofValues, tile, vs.columns[i]));
+      for (size_t i = 0; i < ks.count(); ++i)
+        copy(ks.parts[i].slot(kv), p.results(p.ofKeys, tile, ks.columns[i]));
       kvRing.release(kv);
       kv.advance();
     });
@@ -169,7 +209,7 @@ private:
     forEachTile([&](const GradientTile &tile) {
       forEachVisit(tile, [&](const Sequence &sequence, const Index &row) {
         querySumRing.wait(sum);
-        atomicAdd(querySums.slot(sum), p.querySums(sequence, row));
+        atomicAdd(querySums.slot(sum), p.querySums(sequence, row, {0, d}));
         querySumRing.release(sum);
         sum.advance();
       });
@@ -213,7 +253,8 @@ private:
     Cursor nextQ, nextNumber; ///< one tile later
     Cursor turn, added;       ///< if dQ is added in order
     Cursor querySum;          ///< if the TMA adds it
-    Fragment ofKeys = {}, ofValues = {}, scores = {};
+    RowSum ofKeys = {}, ofValues = {};
+    Fragment scores = {};
     Fragment weights = {}, gradients = {}; ///< of scores, as left factors
   };
   /// The tiles of queries that one head of a tile of keys visits.
@@ -228,12 +269,33 @@ private:
   std::optional<Fragment> awaitQueries(const Sums &sums) const {
     qRing.wait(sums.nextQ);
     numberRing.wait(sums.nextNumber);
-    return c.bq <= wgmmaRows ? std::optional(numbersIn(exponents.slot(sums.nextNumber))) : std::nullopt;
+    bool hasRegisters = c.bq <= wgmmaRows;
+    return hasRegisters ? std::optional(numbersIn(exponents.slot(sums.nextNumber))) : std::nullopt;
+  }
+
+  // Products, and how many of them a tile in parts makes.
+
+  /// Starts rows of `a` times rows of `b`, summed up over their columns.
+  void startOverColumns(const RowTile &a, const Cursor &ofA, const RowTile &b, const Cursor &ofB,
+                        Fragment &sum) const {
+    for (size_t i = 0; i < a.count(); ++i)
+      gemmAsync(a.parts[i].slot(ofA), b.parts[i].slot(ofB).t(), sum, policy);
+  }
+  /// Starts `factor` times rows, for each part of their columns.
+  template <class Factor>
+  void startOverRows(const Factor &factor, const RowTile &rows, const Cursor &at, RowSum &sum,
+                     WarpPolicy policy) const {
+    for (size_t i = 0; i < rows.count(); ++i)
+      gemmAsync(factor, rows.parts[i].slot(at), sum.parts[i], policy);
+  }
+  void waitFor(RowSum &sum, size_t pending) const {
+    for (Fragment &part : sum.parts)
+      gemmWait(part, int64_t(pending));
   }
 
   void startScores(Sums &sums) const {
     sums.scores = 0;
-    gemmAsync(ks.slot(sums.kv), qs.slot(sums.nextQ).t(), sums.scores, policy);
+    startOverColumns(ks, sums.kv, qs, sums.nextQ, sums.scores);
     sums.nextQ.advance();
   }
 
@@ -255,19 +317,33 @@ private:
     return result;
   }
 
-  /// The gradients of the scores that were started last.
-  void makeGradients(Sums &sums, const Visits &visits, const std::optional<Fragment> &early,
-                     const Edge &edge) const {
-    ElementType dtype = c.problem.dtype;
-    Fragment dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
-    doRing.wait(sums.out);
-    gemmAsync(vs.slot(sums.kv), dos.slot(sums.out).t(), dp, policy);
-    gemmWait(sums.scores, 1);
+  /// The weights of the scores that were started last, before `pending` other products.
+  Fragment makeWeights(Sums &sums, const Visits &visits, const std::optional<Fragment> &early,
+                       const Edge &edge, size_t pending) const {
+    gemmWait(sums.scores, int64_t(pending));
     Index row = rowAt(sums.nextNumber);
     FragmentValue scores = p.scores.of(sums.scores, p.scores.scale());
     Fragment exponent = early ? *early : numbersIn(exponents.slot(sums.nextNumber));
-    Fragment weights = p.weights(seen(visits, row, scores, edge), exponent);
+    return p.weights(seen(visits, row, scores, edge), exponent);
+  }
+
+  /// The gradients of the scores that were started last.
+  void makeGradients(Sums &sums, const Visits &visits, const std::optional<Fragment> &early,
+                     const Edge &edge) const {
+    Fragment dp = startWeightGradients(sums);
+    Fragment weights = makeWeights(sums, visits, early, edge, dos.count());
+    makeGradients(sums, weights, dp);
+  }
+  Fragment startWeightGradients(Sums &sums) const {
+    Fragment dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
+    doRing.wait(sums.out);
+    startOverColumns(vs, sums.kv, dos, sums.out, dp);
+    return dp;
+  }
+  void makeGradients(Sums &sums, Fragment &weights, Fragment &dp) const {
+    ElementType dtype = c.problem.dtype;
     gemmWait(dp);
+    FragmentValue scores = p.scores.of(sums.scores, p.scores.scale());
     FragmentValue delta = numbersIn(deltas.slot(sums.nextNumber)); // not before: registers are few
     sums.gradients = p.gradients(weights, dp, scores, delta).to(dtype);
     sums.weights = weights.to(dtype);
@@ -286,57 +362,58 @@ private:
     productRing.publish(sums.product);
   }
 
-  /// Adds up what the gradients of scores give. The product for dK is left in flight. `beforeReduction` runs
-  /// before dQ leaves.
-  void
-  useGradients(Sums &sums, const Visits &visits, const std::function<void()> &beforeReduction = [] {}) const {
+  /// Adds up what the gradients of scores give. The product for dK is left in flight.
+  void useGradients(Sums &sums, const Visits &visits, const std::function<void()> &beforeSum = [] {}) const {
     Index row = p.addsByTma() ? Index(0) : rowAt(sums.number); // the role that has it added knows it
     if (!sharesColumns)
-      gemmAsync(sums.weights, dos.slot(sums.out), sums.ofValues);
+      startOverRows(sums.weights, dos, sums.out, sums.ofValues, WarpPolicy::fullRow);
     if (sharesProducts)
       publishGradients(sums); // under the product, where it can
     numberRing.release(sums.number);
     sums.number.advance();
     if (sharesColumns) {
       productRing.wait(sums.product);
-      gemmAsync(weightTiles.slot(sums.product), dos.slot(sums.out), sums.ofValues, policy);
+      startOverRows(weightTiles.slot(sums.product), dos, sums.out, sums.ofValues, policy);
     }
-    Fragment dq = hasQuerySums ? k.fragment(f32, {c.bq, d}).named("dq") : Fragment();
+    RowSum dq = hasQuerySums ? sumOfRows("dq", c.bq, d) : RowSum();
     if (hasQuerySums) {
       if (!sharesColumns)
         productRing.wait(sums.product);
-      gemmAsync(products.slot(sums.product).t(), ks.slot(sums.kv), dq, queryPolicy);
-      gemmWait(sums.ofValues, 1);
+      startOverRows(products.slot(sums.product).t(), ks, sums.kv, dq, queryPolicy);
+      waitFor(sums.ofValues, dq.count());
       doRing.release(sums.out);
     }
     if (sharesColumns)
-      gemmAsync(products.slot(sums.product), qs.slot(sums.q), sums.ofKeys, policy);
+      startOverRows(products.slot(sums.product), qs, sums.q, sums.ofKeys, policy);
     else
-      gemmAsync(sums.gradients, qs.slot(sums.q), sums.ofKeys);
+      startOverRows(sums.gradients, qs, sums.q, sums.ofKeys, WarpPolicy::fullRow);
+    beforeSum(); // dQ is awaited then
     if (hasQuerySums) {
-      beforeReduction();
-      gemmWait(dq, 1);
+      waitFor(dq, sums.ofKeys.count());
       addQuerySums(sums, visits, dq, row);
     } else {
-      beforeReduction();
-      gemmWait(sums.ofValues, 1);
+      waitFor(sums.ofValues, sums.ofKeys.count());
       doRing.release(sums.out);
     }
     sums.out.advance();
   }
 
-  void addQuerySums(Sums &sums, const Visits &visits, const Fragment &dq, const Index &row) const {
+  void addQuerySums(Sums &sums, const Visits &visits, const RowSum &dq, const Index &row) const {
+    auto add = [&] {
+      for (size_t i = 0; i < dq.count(); ++i)
+        p.addQuerySums(dq.parts[i], visits.sequence, row, dq.columns[i]);
+    };
     if (p.addsByTma()) {
       querySumRing.acquire(sums.querySum);
-      copy(dq, querySums.slot(sums.querySum));
+      copy(dq.parts.front(), querySums.slot(sums.querySum)); // of rows that have one part
       querySumRing.publish(sums.querySum);
       sums.querySum.advance();
       return;
     }
     if (!p.isOrdered())
-      return p.addQuerySums(dq, visits.sequence, row);
+      return add();
     turnRing.wait(sums.turn);
-    p.addQuerySums(dq, visits.sequence, row);
+    add();
     addedRing.acquire(sums.added);
     addedRing.publish(sums.added);
     sums.added.advance();
@@ -345,8 +422,8 @@ private:
   }
 
   /// Once at most `pending` products are in flight, which are younger than that for dK.
-  void releaseGradients(Sums &sums, int64_t pending) const {
-    gemmWait(sums.ofKeys, pending);
+  void releaseGradients(Sums &sums, size_t pending) const {
+    waitFor(sums.ofKeys, pending);
     if (sharesProducts) {
       productRing.release(sums.product);
       sums.product.advance();
@@ -360,7 +437,7 @@ private:
       std::optional<Fragment> exponent;
       useGradients(sums, visits, [&] { exponent = awaitQueries(sums); });
       startScores(sums);
-      releaseGradients(sums, 1);
+      releaseGradients(sums, ks.count());
       makeGradients(sums, visits, exponent, edge);
     };
     const VisitedTiles &tiles = visits.tiles;
@@ -380,6 +457,17 @@ private:
     });
   }
 
+  /// Leaves gradients of keys where these are.
+  void finish(const GradientSum &gradient, const RowSum &sum, const RowTile &keys, const Cursor &at) const {
+    for (size_t i = 0; i < sum.count(); ++i)
+      copy(p.finished(gradient, sum.parts[i]), keys.parts[i].slot(at));
+  }
+  void store(const GradientSum &gradient, const GradientTile &tile, const RowSum &sum,
+             const Shared &staging) const {
+    for (size_t i = 0; i < sum.count(); ++i)
+      p.store(gradient, tile, sum.parts[i], sum.columns[i], staging);
+  }
+
   void compute() {
     Sums sums{.kv = kvRing.cursor(),
               .q = qRing.cursor(),
@@ -392,8 +480,8 @@ private:
               .added = p.isOrdered() ? addedRing.cursor() : Cursor(),
               .querySum = p.addsByTma() ? querySumRing.cursor() : Cursor()};
     forEachTile([&](const GradientTile &tile) {
-      sums.ofKeys = k.fragment(f32, {c.bk, d}).named("dk");
-      sums.ofValues = k.fragment(f32, {c.bk, dv}).named("dv");
+      sums.ofKeys = sumOfRows("dk", c.bk, d);
+      sums.ofValues = sumOfRows("dv", c.bk, dv);
       sums.scores = k.fragment(f32, {c.bk, c.bq}).named("s");
       sums.weights = k.fragment(c.problem.dtype, {c.bk, c.bq}).named("p");
       sums.gradients = k.fragment(c.problem.dtype, {c.bk, c.bq}).named("ds");
@@ -402,15 +490,13 @@ private:
         visit(sums, {tile, sequence, p.queriesSeeing(tile, sequence)});
       });
       if (hasStore()) {
-        FragmentValue ofValues = p.finished(p.ofValues, sums.ofValues),
-                      ofKeys = p.finished(p.ofKeys, sums.ofKeys);
-        copy(ofValues, vs.slot(sums.kv));
-        copy(ofKeys, ks.slot(sums.kv));
+        finish(p.ofValues, sums.ofValues, vs, sums.kv);
+        finish(p.ofKeys, sums.ofKeys, ks, sums.kv);
         sumRing.publish(sums.kv);
       } else {
         kvRing.release(sums.kv);
-        p.store(p.ofValues, tile, sums.ofValues, staging.ofValues);
-        p.store(p.ofKeys, tile, sums.ofKeys, staging.ofKeys);
+        store(p.ofValues, tile, sums.ofValues, staging.ofValues);
+        store(p.ofKeys, tile, sums.ofKeys, staging.ofKeys);
       }
       sums.kv.advance();
     });
@@ -426,7 +512,8 @@ private:
   bool hasQuerySums;
   bool sharesProducts;            ///< whether they go through shared memory
   WarpPolicy policy, queryPolicy; ///< of gradients of keys and of queries
-  Shared ks, vs, qs, dos, exponents, deltas, tileNumbers, products, weightTiles;
+  RowTile ks, vs, qs, dos;
+  Shared exponents, deltas, tileNumbers, products, weightTiles;
   Shared querySums; ///< tiles of dQ that the TMA adds
   BackwardArguments::Staging staging;
   Ring kvRing, sumRing, qRing, doRing, numberRing, productRing, turnRing, addedRing, querySumRing;

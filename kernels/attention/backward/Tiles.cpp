@@ -52,7 +52,15 @@ bool fits(const BackwardConfig &c, const Target &target) {
 
 int64_t paddedRow(int64_t length) {
   constexpr int64_t panel = panelColumns(16);
-  return length <= panel ? panel : alignTo(length, 2 * panel);
+  return alignTo(length, panel);
+}
+
+std::vector<ColumnRange> gradientParts(int64_t paddedRow) {
+  constexpr int64_t shared = 2 * panelColumns(16); // by two warpgroups
+  int64_t rest = paddedRow % shared, whole = paddedRow - rest;
+  if (rest == 0 || whole == 0)
+    return {{0, paddedRow}};
+  return {{0, whole}, {whole, rest}};
 }
 
 bool sharesColumns(const BackwardConfig &c) { return c.bk < 2 * wgmmaRows; }
@@ -86,7 +94,10 @@ std::string conflictOfSums(const BackwardConfig &config) {
 void chooseTiles(BackwardConfig &config) {
   int64_t longest = std::max(paddedRow(config.problem.d), paddedRow(config.problem.dv));
   config.bk = longest <= 128 ? 128 : 64;
-  config.bq = isExplicit(config) && longest <= 64 ? 128 : 64;
+  // Two tiles of 128 queries of longer rows need the room that 192 columns of Q and K and 128 of V leave.
+  int64_t both = paddedRow(config.problem.d) + paddedRow(config.problem.dv);
+  bool hasRoom = longest <= 64 || (longest > 128 && both <= 320);
+  config.bq = isExplicit(config) && hasRoom ? 128 : 64;
   config.stages = isExplicit(config) ? 3 : 2;
 }
 

@@ -6,6 +6,8 @@
 #include "kernels/gemm/Gemm.h"
 
 #include <catch2/catch.hpp>
+#include <utility>
+#include <vector>
 
 using namespace tlc;
 using namespace tlc::kernels;
@@ -65,6 +67,38 @@ TEST_CASE("the TMA adds gradients of queries where there is room for tiles of su
   CHECK(chosen(AttentionForm::plain, 128) == QuerySum::atomic);
   CHECK(chosen(AttentionForm::explicitRoles, 128, {.isDeterministic = true}) == QuerySum::ownLaunch);
   CHECK(chosen(AttentionForm::explicitRoles, 128, {.dq = QuerySum::atomic}) == QuerySum::atomic);
+}
+
+TEST_CASE("gradients have parts whose columns two warpgroups can share", "[kernels]") {
+  auto parts = [](int64_t length) {
+    std::vector<std::pair<int64_t, int64_t>> found; // first, count
+    for (const ColumnRange &part : gradientParts(paddedRow(length)))
+      found.emplace_back(part.first, part.count);
+    return found;
+  };
+  using Parts = std::vector<std::pair<int64_t, int64_t>>;
+  CHECK(parts(40) == Parts{{0, 64}});
+  CHECK(parts(72) == Parts{{0, 128}});
+  CHECK(parts(136) == Parts{{0, 128}, {128, 64}});
+  CHECK(parts(192) == Parts{{0, 128}, {128, 64}});
+  CHECK(parts(200) == Parts{{0, 256}});
+}
+
+TEST_CASE("a step of backward has 128 queries where two tiles of them fit", "[kernels][budget]") {
+  auto chosen = [](int64_t d, int64_t dv) {
+    BackwardConfig config{.problem = {.d = d, .dv = dv}};
+    chooseTiles(config);
+    chooseSums(config, {}, {1, 4096, 4096, 8, 8}, hopper());
+    chooseSlots(config, {1, 4096, 4096, 8, 8}, hopper());
+    return std::pair(config.bq, config.stages);
+  };
+  CHECK(chosen(64, 64).first == 128);
+  CHECK(chosen(128, 128).first == 64);
+  CHECK(chosen(192, 128) == std::pair<int64_t, int64_t>(128, 2));
+  CHECK(chosen(128, 192) == std::pair<int64_t, int64_t>(128, 2));
+  CHECK(chosen(192, 192).first == 64);
+  CHECK(chosen(256, 64).first == 128);
+  CHECK(chosen(256, 128).first == 64);
 }
 
 TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few", "[kernels]") {
