@@ -72,10 +72,7 @@ const Option &gradientRows() {
 }
 
 const Option &moreGradientRows() {
-  static const Option rows = {{{"d", "32"}},
-                              {{"d", "40"}},
-                              {{"d", "256"}},
-                              {{"d", "128"}, {"dv", "64"}}};
+  static const Option rows = {{{"d", "32"}}, {{"d", "40"}}, {{"d", "256"}}, {{"d", "128"}, {"dv", "64"}}};
   return rows;
 }
 

@@ -134,7 +134,7 @@ TEST_CASE("a form that is left open is one that the parameters and the target al
         start + "bq = 192 takes three warpgroups, which have registers for rows of O up to dv = 192, but dv "
                 "is 256");
   CHECK(remarkOf("attention_fwd_fp8", {{"d", "256"}, {"sums", "fast"}}, "sm_90a").empty());
-  CHECK(contains(remarkOf("attention_fwd_fp8", {{"d", "256"}}, "sm_90a"), "up to dv = 128, but dv is 256"));
+  CHECK(contains(remarkOf("attention_fwd_fp8", {{"d", "256"}}, "sm_90a"), "for dv up to 128, but dv is 256"));
   CHECK(contains(remarkOf("attention_fwd_fp8", {{"bk", "96"}}, "sm_90a"), "which bk = 96 does not divide"));
 }
 
