@@ -142,8 +142,9 @@ void NvptxBackend::optimize(llvm::Module &module) const {
 }
 
 namespace {
-/// Skips passes of code generation that take too long for a module. LLVM's n-ary reassociation searches a
-/// whole block for each of its candidates: seconds in a block of 12,000 instructions, where it finds little.
+/// Skips passes of code generation that take too long for a module. LLVM's n-ary reassociation and straight
+/// line strength reduction search a whole block for each of their candidates: seconds in a block of 12,000
+/// instructions, where they find little.
 class SlowPassGate : public llvm::OptPassGate {
 public:
   explicit SlowPassGate(llvm::Module &module)
@@ -156,7 +157,9 @@ public:
   ~SlowPassGate() override { context.setOptPassGate(outer); }
 
   bool isEnabled() const override { return largestBlock > limit; }
-  bool shouldRunPass(StringRef pass, StringRef) const override { return pass != "nary-reassociate"; }
+  bool shouldRunPass(StringRef pass, StringRef) const override {
+    return pass != "nary-reassociate" && pass != "slsr";
+  }
 
 private:
   static constexpr size_t limit = 8000; // instructions
