@@ -8,7 +8,7 @@
 ///     o[t] = q[t] S[t] / sqrt(128)
 ///
 /// Q, K, V and O are [heads, tokens, 128], bf16; keys have at most the length 1. G is [heads, tokens], f32,
-/// the logarithms of the decays a, at most 0; Beta is [heads, tokens], f32, from 0 to 1. Last is
+/// the logarithms of the decays a, finite and at most 0; Beta is [heads, tokens], f32, from 0 to 1. Last is
 /// [heads, 128, 128], f32, the state after the last token. Heads of all batches are one axis.
 ///
 /// Within a chunk of 64 tokens that begins with the state S, g[t] is the product of the decays up to t, and

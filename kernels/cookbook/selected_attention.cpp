@@ -5,10 +5,10 @@
 /// Q and O are [queries, kvheads, group, 128], K and V are [keys, kvheads, 128], bf16: the `group` heads of a
 /// query that share a head of keys share a list, too. List is [queries, kvheads, blocks], i32, in any order;
 /// a negative number names no block. The last query is at the last key, and keys beyond the query's own
-/// position do not count. A query that sees nothing gives zeros.
+/// position do not count, but their rows of V have to be finite. A query that sees nothing gives zeros.
 ///
 /// A block of threads is one query and one head of keys, and its loop visits only what the list names: the
-/// position of a tile is read from the list, and the TMA brings it two rounds ahead. The group, 16 heads as a
+/// position of a tile is read from the list, and the TMA loads it one round ahead. The group, 16 heads as a
 /// rule, is the rows of the products; wgmma has 64 of them, and the others are zeros. (J. Yuan et al., Native
 /// Sparse Attention, 2025)
 #include <cmath>

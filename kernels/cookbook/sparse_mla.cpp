@@ -11,9 +11,9 @@
 ///
 /// A block is one query and 64 of its heads, which need the same rows. The TMA of sm_90a cannot gather, so
 /// that the roles are written by hand: four warps gather 64 rows, by loads of 16 bytes, into the next of two
-/// slots, while two warpgroups compute with the other one. Rows that do not exist read as 0. A warpgroup has
+/// slots, while two warpgroups compute with the other one. Rows that do not count read as 0. A warpgroup has
 /// half of the columns of each product, 32 of the scores and 256 of O, since all 512 are too many for its
-/// registers; the weights meet the values by way of a shared tile. The cache's row is two tiles, as one of
+/// registers; the weights go through a shared tile. The cache's row is two tiles, as one of
 /// them is a value as well.
 #include <cmath>
 #include <numbers>
@@ -49,6 +49,7 @@ void sparseMla(Scope &k) {
   k.roles([&, batch = batch] {
     k.role("gather", {.warps = 4, .registers = 104}, [&] {
       Cursor once = qRing.cursor(), at = ring.cursor();
+      Scalar position = (query + (keys - queries)).to(i32);
       qRing.acquire(once);
       qRing.expect(once, q.slotBytes() + qRope.slotBytes());
       copy(Q.tile({batch, query, head, 0}, {1, 1, bm, latent}), q.slot(once), qRing.full(once));
@@ -62,6 +63,7 @@ void sparseMla(Scope &k) {
         for (int64_t first = 0; first < bn; first += together) {
           Fragment index = k.fragment(i32, {together, 1});
           copy(Indices.tile({batch, query, step * bn + first}, {1, 1, together}).fill(-1), index);
+          index = where(index <= position, index, -1); // 0 times a row that is not yet written may be NaN
           copy(Cache.tile({batch, index.toIndex(), 0}, {1, together, latent}),
                c.slot(at).rows(first, together));
           copy(Cache.tile({batch, index.toIndex(), latent}, {1, together, rope}),

@@ -28,7 +28,7 @@ constexpr std::string_view help =
   --kernel <name>           attention_fwd, attention_fwd_fp8 or attention_bwd (default: attention_fwd)
   --device <emulator|cuda>  where programs run (default: emulator, its checker on)
   --part <i>/<n>            only the i-th program of every n, from 1 (default: 1/1, all)
-  --program <number>        only that one
+  --program <number>        only that one, whatever the part
   --sizes <count>           sizes for each program (default: 4)
   --longest <length>        any lengths up to there, instead of those around tiles; a sample is compared
   --seed <number>           of sizes and inputs (default: random, printed)
@@ -123,11 +123,20 @@ public:
     return {};
   }
 
+  /// What is wrong with `--program`; empty if nothing is.
+  std::string whyNotProgram() const {
+    if (settings.program && *settings.program >= count)
+      return fmt::format("expected a program below {}, but got {}", count, *settings.program);
+    return {};
+  }
+
   int run() {
     fmt::print("{}: {} combinations, part {}/{}, seed {}, {}\n", settings.kernel, count, settings.part,
                settings.parts, settings.seed, gpu ? gpu->properties().name : "emulator");
-    for (uint64_t number = settings.part - 1; number < count; number += settings.parts)
-      if (!settings.program || *settings.program == number)
+    if (settings.program)
+      runProgram(*settings.program);
+    else
+      for (uint64_t number = settings.part - 1; number < count; number += settings.parts)
         runProgram(number);
     fmt::print("{} programs, {} combinations that do not fit, {} runs, {} failures\n", programs, refused,
                runs, failures);
@@ -223,6 +232,8 @@ int main(int argc, char **argv) {
   if (std::string mistake = read(arguments, settings); !mistake.empty())
     return fail(mistake);
   Product product(settings);
+  if (std::string mistake = product.whyNotProgram(); !mistake.empty())
+    return fail(mistake);
   if (settings.onGpu)
     if (Result<void> opened = product.openGpu(); !opened)
       return fail(opened.error().message);
