@@ -84,6 +84,7 @@ Reports tlc::readReports(std::span<const ReportSite> sites, std::span<const std:
     std::memcpy(records.data(), bytes.data(), records.size() * sizeof(ReportRecord));
   Reports reports;
   reports.lost = header.records - records.size();
+  reports.lostChecks = header.lostChecks;
   for (size_t i : orderOf(records)) {
     const ReportRecord &record = records[i];
     if (record.site >= sites.size()) { // a kernel wrote where it should not
@@ -101,4 +102,5 @@ void Reports::append(Reports others) {
   std::ranges::move(others.prints, std::back_inserter(prints));
   std::ranges::move(others.failures, std::back_inserter(failures));
   lost += others.lost;
+  lostChecks += others.lostChecks;
 }

@@ -19,7 +19,7 @@ inline constexpr std::string_view reportBufferName = "reports$";
 inline constexpr unsigned maxReportValues = 8, maxReportAxes = 5;
 /// Of a fragment or shared tile, a print shows the elements whose position along each axis is below it.
 inline constexpr int64_t maxPrintedExtent = 8;
-/// Records that a buffer has room for. Later ones are lost, and counted.
+/// Records that a program's buffer has room for. Later ones are lost, and counted.
 inline constexpr unsigned reportCapacity = 4096;
 
 /// What one print or check has to say once.
@@ -34,8 +34,9 @@ struct ReportRecord {
 static_assert(sizeof(ReportRecord) == 112);
 
 struct ReportBufferHeader {
-  uint32_t records = 0; ///< so many were made, lost ones included
-  uint32_t reserved[3] = {};
+  uint32_t records = 0;    ///< so many were made, lost ones included
+  uint32_t lostChecks = 0; ///< lost ones that are of checks
+  uint32_t reserved[2] = {};
 };
 static_assert(sizeof(ReportBufferHeader) == 16);
 
@@ -63,6 +64,7 @@ struct Reports {
   std::vector<std::string> prints = {};   ///< a line each, without its end
   std::vector<std::string> failures = {}; ///< failed checks, the same
   uint64_t lost = 0;                      ///< records of either that the buffer had no room for
+  uint64_t lostChecks = 0;                ///< those of failed checks
 
   void append(Reports others);
 };

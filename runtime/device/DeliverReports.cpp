@@ -12,12 +12,16 @@ namespace {
 /// Failed checks that an error names.
 constexpr size_t mostNamed = 8;
 
-std::string textOf(const std::vector<std::string> &failures) {
-  std::string text = fmt::format("{} check{} failed", failures.size(), failures.size() == 1 ? "" : "s");
+std::string textOf(const Reports &reports) {
+  const std::vector<std::string> &failures = reports.failures;
+  const size_t failed = failures.size() + reports.lostChecks;
+  std::string text = fmt::format("{} check{} failed", failed, failed == 1 ? "" : "s");
   for (const std::string &failure : std::span(failures).first(std::min(failures.size(), mostNamed)))
     text += "\n  " + failure;
   if (failures.size() > mostNamed)
     text += fmt::format("\n  and {} more", failures.size() - mostNamed);
+  if (reports.lostChecks > 0)
+    text += fmt::format("\n  {} of them found no room for a record", reports.lostChecks);
   return text;
 }
 
@@ -33,9 +37,10 @@ Result<void> tlc::deliver(const Reports &reports, const PrintFunction &print) {
   for (const std::string &line : reports.prints)
     show(line);
   if (reports.lost > 0)
-    show(fmt::format("{} reports were lost: there is room for {} between two synchronisations", reports.lost,
+    show(fmt::format("{} lost: each program has room for {} between two synchronisations",
+                     reports.lost == 1 ? "1 report was" : fmt::format("{} reports were", reports.lost),
                      reportCapacity));
-  if (reports.failures.empty())
+  if (reports.failures.empty() && reports.lostChecks == 0)
     return {};
-  return Error{ErrorKind::execution, textOf(reports.failures)};
+  return Error{ErrorKind::execution, textOf(reports)};
 }

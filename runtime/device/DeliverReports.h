@@ -14,7 +14,7 @@ namespace tlc {
 using PrintFunction = std::function<void(std::string_view)>;
 
 /// Prints what was printed, and how many records were lost; an `execution` error that names the checks that
-/// failed.
+/// failed, and counts those without a record.
 Result<void> deliver(const Reports &reports, const PrintFunction &print);
 
 } // namespace tlc

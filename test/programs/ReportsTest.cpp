@@ -26,7 +26,8 @@ struct Said {
 
 /// Which thread reports for all is not said.
 std::string textOf(std::string_view line) {
-  std::string text(line.substr(line.find(": ") + 2));
+  const size_t place = line.find(": ");
+  std::string text(place == line.npos ? line : line.substr(place + 2));
   size_t from = text.find(", thread "), to = text.find_first_of(",:", from + 1);
   return from == text.npos ? text : text.substr(0, from) + text.substr(to);
 }
@@ -142,7 +143,28 @@ TEST_CASE("reports that the buffer has no room for are counted", "[programs][rep
       "many", [](Scope &k) { k.loop(int64_t(reportCapacity) + lost, [&](Index i) { k.print("{}", i); }); }));
   REQUIRE(said.prints.size() == reportCapacity + 1);
   CHECK(said.prints[17] == "block (0, 0, 0): 17");
-  CHECK(said.prints.back() == "there is room for 4096 between two synchronisations");
+  CHECK(said.prints.back() == "each program has room for 4096 between two synchronisations");
+  CHECK(said.failures.empty());
+}
+
+TEST_CASE("a check that fails is an error even if there is no room for its record", "[programs][reports]") {
+  Said said = launched(Program::trace("crowded", [](Scope &k) {
+    k.warps(1);
+    k.loop(int64_t(reportCapacity) - 1, [&](Index i) { k.print("{}", i); });
+    k.loop(3, [&](Index i) { k.check(i < 0, "got {}", i); });
+  }));
+  CHECK(said.prints.size() == reportCapacity); // the last one says that some were lost
+  CHECK(said.failures ==
+        Lines{"check failed in block (0, 0, 0): got 0", "2 of them found no room for a record"});
+}
+
+TEST_CASE("prints of many blocks hide no check that fails", "[programs][reports]") {
+  Said said = launched(Program::trace("blocks", [](Scope &k) {
+    auto [block] = k.grid(128);
+    k.print("{}", k.positions({8, 8}, 0));
+    k.check(block < 100, "got {}", block);
+  }));
+  CHECK(!said.failures.empty());
 }
 
 namespace {

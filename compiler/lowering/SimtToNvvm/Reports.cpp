@@ -23,10 +23,14 @@ struct LowerReport : OpConversionPattern<ReportOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value start = LLVM::AddressOfOp::create(b, buffer);
-    Value place = LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::add, start, constantI32(b, b.getLoc(), 1),
-                                            LLVM::AtomicOrdering::monotonic, "device");
-    Value isRoom =
-        LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ult, place, constantI32(b, b.getLoc(), reportCapacity));
+    Value place = addTo(b, start, offsetof(ReportBufferHeader, records), constantI32(b, b.getLoc(), 1));
+    Value capacity = constantI32(b, b.getLoc(), reportCapacity);
+    Value isRoom = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ult, place, capacity);
+    if (op.getSite().getKind() == program::ReportKind::check) {
+      Value isLost = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::uge, place, capacity);
+      addTo(b, start, offsetof(ReportBufferHeader, lostChecks),
+            LLVM::ZExtOp::create(b, b.getI32Type(), isLost));
+    }
     Value record = recordAt(b, start, place);
     for (auto [i, word] : llvm::enumerate(vectorsOf(b, wordsOf(b, op, adaptor)))) {
       Value address = offsetBy(b, record, i * wordsPerVector * sizeof(uint32_t));
@@ -40,6 +44,12 @@ private:
   static Value offsetBy(ImplicitLocOpBuilder &b, Value address, size_t bytes) {
     return LLVM::GEPOp::create(b, address.getType(), b.getI8Type(), address,
                                ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+  }
+
+  /// The word of the header as it was before.
+  static Value addTo(ImplicitLocOpBuilder &b, Value start, size_t word, Value number) {
+    return LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::add, offsetBy(b, start, word), number,
+                                     LLVM::AtomicOrdering::monotonic, "device");
   }
 
   static Value recordAt(ImplicitLocOpBuilder &b, Value start, Value place) {

@@ -12,18 +12,25 @@ simt.kernel @reports(%x: f32 {program.parameter = #program.parameter<scalar, 0>}
     attributes {launch = #program.launch<warps = 1>, schema = [#program.scalar<"x">, #program.scalar<"i">],
       schema_types = [f32, i64], grid = [#program.host_expr<"1">], tensor_maps = []} {
   // CHECK: %[[BUFFER:.*]] = llvm.mlir.addressof @reports$
-  // CHECK: %[[PLACE:.*]] = llvm.atomicrmw add %[[BUFFER]], %{{.*}} syncscope("device") monotonic
-  // CHECK: %[[ROOM:.*]] = llvm.icmp "ult" %[[PLACE]]
+  // CHECK: %[[RECORDS:.*]] = llvm.getelementptr %[[BUFFER]][0]
+  // CHECK: %[[PLACE:.*]] = llvm.atomicrmw add %[[RECORDS]], %{{.*}} syncscope("device") monotonic
+  // CHECK: %[[ROOM:.*]] = llvm.icmp "ult" %[[PLACE]], %[[CAPACITY:.*]] :
+  // A check without room is counted, so that it is an error all the same.
+  // CHECK: %[[LOST:.*]] = llvm.icmp "uge" %[[PLACE]], %[[CAPACITY]]
+  // CHECK: %[[ONE:.*]] = llvm.zext %[[LOST]]
+  // CHECK: %[[LOST_CHECKS:.*]] = llvm.getelementptr %[[BUFFER]][4]
+  // CHECK: llvm.atomicrmw add %[[LOST_CHECKS]], %[[ONE]] syncscope("device") monotonic
   // CHECK: llvm.mlir.constant(112 : i64)
   // Three vectors of where it is, one of the two values.
   // CHECK-COUNT-4: llvm.inline_asm has_side_effects "@$1 st.global.v4.b32 [$0], {$2, $3, $4, $5};"{{.*}} %[[ROOM]]
   // CHECK-NOT: st.global
   %at = arith.constant 5 : i32
   simt.report #program.report<check, "{} {}", "a.cpp:1:2", [f32, i64], axes = 1> at [%at] values (%x, %i : f32, i64)
-  // CHECK: llvm.atomicrmw
+  // CHECK-COUNT-2: llvm.atomicrmw
+  // CHECK-NOT: llvm.atomicrmw
   simt.report #program.report<print, "here", "a.cpp:3:2", []>
-  // CHECK: llvm.atomicrmw
   simt.report #program.report<print, "here", "a.cpp:3:2", []>
+  // CHECK: llvm.return
   simt.return
 }
 

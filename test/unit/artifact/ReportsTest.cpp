@@ -23,8 +23,8 @@ ReportRecord record(uint32_t site, uint32_t blockX, uint32_t blockY, uint32_t th
   return record;
 }
 
-Reports read(const std::vector<ReportRecord> &records, uint32_t made) {
-  ReportBufferHeader header{.records = made};
+Reports read(const std::vector<ReportRecord> &records, uint32_t made, uint32_t lostChecks = 0) {
+  ReportBufferHeader header{.records = made, .lostChecks = lostChecks};
   std::vector<std::byte> buffer(sizeof(header) + records.size() * sizeof(ReportRecord));
   std::memcpy(buffer.data(), &header, sizeof(header));
   std::memcpy(buffer.data() + sizeof(header), records.data(), records.size() * sizeof(ReportRecord));
@@ -61,7 +61,11 @@ TEST_CASE("records are told by block, thread and time", "[artifact][reports]") {
 }
 
 TEST_CASE("records without room are counted, and those of no site", "[artifact][reports]") {
-  Reports reports = read({record(0, 0, 0, 0, {1, 0}), record(2, 0, 0, 0, {1, 0})}, 10);
+  Reports reports = read({record(0, 0, 0, 0, {1, 0}), record(2, 0, 0, 0, {1, 0})}, 10, 3);
   CHECK(reports.prints.size() == 1);
   CHECK(reports.lost == 9);
+  CHECK(reports.lostChecks == 3);
+  reports.append(read({}, 2, 2));
+  CHECK(reports.lost == 11);
+  CHECK(reports.lostChecks == 5);
 }
