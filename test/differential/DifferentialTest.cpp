@@ -4,6 +4,7 @@
 #include "compiler/dsl/Module.h"
 #include "compiler/evaluator/Evaluator.h"
 #include "dialects/tile/Tile.h"
+#include "test/differential/Compare.h"
 #include "test/differential/Generate.h"
 #include "test/differential/Print.h"
 #include "test/differential/Trace.h"
@@ -103,4 +104,18 @@ TEST_CASE("blocks that fill each other's slots go round as often") {
       }
     }
   CHECK(rounds > 10);
+}
+
+TEST_CASE("a tile that is written between the factors has the numbers of the second") {
+  ProgramTree tree = generate(160'002'906).tree;
+  bool isSquare = false;
+  for (const LaunchTree &launch : tree.launches)
+    forEach(launch.body, [&](const Statement &statement) {
+      isSquare |= statement.kind == Kind::gemm && statement.values.empty() &&
+                  statement.from.view.shared == statement.to.view.shared;
+    });
+  REQUIRE(isSquare);
+  Outcome outcome = compare(tree, {}); // a check of the sum holds
+  INFO(outcome.message);
+  CHECK(outcome.verdict == Verdict::right);
 }

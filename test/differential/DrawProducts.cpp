@@ -324,7 +324,6 @@ bool Generator::product(Body &body) {
     if (view.transposed)
       draw.note(Feature::transposedLeft);
     view.shared = *tile;
-    left = tileHolds[size_t(*tile)].current;
     gemm.from = Place::of(view);
   }
   View right = {.transposed = isLeanByte || draw.wants(Feature::transposedRight)};
@@ -336,6 +335,8 @@ bool Generator::product(Body &body) {
     draw.note(Feature::transposedRight);
   right.shared = *tile;
   gemm.to = Place::of(right);
+  if (!isRegister) // now, as the right factor may have been written to the same tile
+    left = tileHolds[size_t(gemm.from.view.shared)].current;
   Domain all = repeated(differential::product(left, tileHolds[size_t(*tile)].current), double(k));
   // A sum of e4m3 keeps 13 bits after the point of its largest term.
   bool isExactSum = !all.exact || element != e4m3 || all.magnitude < std::ldexp(1.0, 12 + all.exponent);
