@@ -19,7 +19,7 @@ namespace {
 /// The values of one report, as the operation takes them; null ones after a mistake, which is reported.
 class ReportValues {
 public:
-  ReportValues(Trace &trace, StringRef call, Loc loc) : trace(trace), call(call), loc(loc) {}
+  ReportValues(Trace &trace, program::ReportKind kind, Loc loc) : trace(trace), kind(kind), loc(loc) {}
 
   Value operator()(const Index &position) {
     Value value = trace.use(position, what(), loc);
@@ -37,8 +37,8 @@ public:
     Value value = trace.use(tile.ref(), what(), loc);
     if (!value)
       return {};
-    if (call == checkCall) {
-      trace.error(loc, "expected numbers, positions and fragments as values of " + call + ", but got " +
+    if (kind == program::ReportKind::check) {
+      trace.error(loc, "expected numbers, positions and fragments as values of k.check, but got " +
                            trace.describe(value) + "; copy it to a fragment");
       return {};
     }
@@ -50,10 +50,10 @@ public:
     return loaded ? ofReportedType(loaded) : Value();
   }
 
-  static constexpr StringLiteral checkCall = "k.check", printCall = "k.print";
-
 private:
-  std::string what() const { return ("a value of " + call).str(); }
+  StringRef what() const {
+    return kind == program::ReportKind::check ? "a value of k.check" : "a value of k.print";
+  }
 
   /// A C++ number as it is.
   Value number(const Constant &number) {
@@ -75,7 +75,7 @@ private:
   }
 
   Trace &trace;
-  StringRef call;
+  program::ReportKind kind;
   Loc loc;
 };
 
@@ -98,13 +98,12 @@ void repeatToCommonExtents(Trace &trace, MutableArrayRef<Value> values, Loc loc)
 
 void Scope::report(const std::optional<Predicate> &condition, std::string_view text,
                    const std::vector<ReportValue> &values, Loc loc) {
-  if (!trace->checkCurrent(loc) || (condition && condition->constant() == true))
+  if (!trace->checkCurrent(loc))
     return;
-  StringRef call = condition ? ReportValues::checkCall : ReportValues::printCall;
   Value holds = condition ? truth(*trace, *condition, "the condition of k.check", loc) : Value();
   bool good = !condition || holds;
   SmallVector<Value> operands;
-  ReportValues convertValue(*trace, call, loc);
+  ReportValues convertValue(*trace, condition ? program::ReportKind::check : program::ReportKind::print, loc);
   for (const ReportValue &value : values) {
     operands.push_back(value.visit(convertValue));
     good &= bool(operands.back());
@@ -114,7 +113,9 @@ void Scope::report(const std::optional<Predicate> &condition, std::string_view t
   operands.push_back(holds);
   repeatToCommonExtents(*trace, operands, loc);
   holds = operands.pop_back_val();
-  trace->create<tile::ReportOp>(loc, holds, trace->builder.getStringAttr(text), operands);
+  auto report = trace->create<tile::ReportOp>(loc, holds, trace->builder.getStringAttr(text), operands);
+  if (report && condition && condition->constant() == true)
+    report.erase(); // all that can be wrong with it has been said
 }
 
 } // namespace tlc::dsl::inline v1

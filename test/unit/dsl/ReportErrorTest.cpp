@@ -61,10 +61,15 @@ TEST_CASE("values are handles of this program that are set", "[dsl][errors][repo
         "expected the condition of k.check, but got a handle without a value");
 }
 
+TEST_CASE("the text of a check that is known to hold is checked", "[dsl][reports]") {
+  CHECK(errorOf([](Scope &k) { k.check(true, "{} {}", k.dim("m")); }) ==
+        "k.print or k.check: expected as many values as the text has '{}', but got 1 for 2");
+}
+
 TEST_CASE("what is known to hold is not checked", "[dsl][reports]") {
   Program program = Program::trace("known", [](Scope &k) {
     k.check(true, "never");
-    k.check(Index(3) < 4, "never");
+    k.check(Index(3) < 4, "never {}", 3);
   });
   CHECK(program.text().find("tile.report") == std::string::npos);
 }
