@@ -4,7 +4,6 @@
 #include "dialects/tile/Reports.h"
 
 #include "compiler/evaluator/Machine.h"
-#include "dialects/tile/Names.h"
 #include "runtime/artifact/Reports.h"
 
 #include <fmt/format.h>
@@ -33,10 +32,9 @@ std::string lineOf(Task &task, tile::ReportOp op, ArrayRef<int64_t> extents, int
         textOf(getElementTypeOrSelf(value.getType()),
                isFragment ? task.fragment(value).elements[size_t(element)] : task.number(value)));
   }
-  std::string place = tile::placeOf(op);
   std::string line =
-      fmt::format("{}: {}block ({})", StringRef(place).drop_front(StringRef(" at ").size()).str(),
-                  op.isCheck() ? "check failed in " : "", fmt::join(task.block.position, ", "));
+      fmt::format("{}: {}block ({})", tile::sourcePlaceOf(op), op.isCheck() ? "check failed in " : "",
+                  fmt::join(task.block.position, ", "));
   if (element != noElement)
     line += fmt::format(", element ({})", fmt::join(positionOf(element, extents), ", "));
   return line + ": " + fillIn(op.getText().str(), values);

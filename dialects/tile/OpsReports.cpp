@@ -2,6 +2,7 @@
 /// \file
 /// Prints and checks: their own checks, and which layouts they take.
 #include "dialects/program/Elements.h"
+#include "dialects/tile/Names.h"
 #include "dialects/tile/Reports.h"
 #include "dialects/tile/Shapes.h"
 #include "runtime/artifact/Reports.h"
@@ -14,6 +15,13 @@ using namespace tlc::tile;
 #include "dialects/tile/OpsReports.cpp.inc"
 
 bool tile::onlyReports(Operation *op) { return isa<ReportOp>(op); }
+
+std::string tile::sourcePlaceOf(ReportOp op) {
+  std::string text = placeOf(op);
+  StringRef place = text;
+  place.consume_front(" at ");
+  return place.empty() ? "an unknown place" : place.str();
+}
 
 SmallVector<OpOperand *> ReportOp::getFragments() {
   SmallVector<OpOperand *> fragments;

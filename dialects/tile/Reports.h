@@ -22,4 +22,7 @@ namespace tlc::tile {
 /// Whether the operation does nothing but report, so that it has no order with others.
 bool onlyReports(mlir::Operation *op);
 
+/// Where its texts say that it is: "conv.cpp:41:7".
+std::string sourcePlaceOf(ReportOp op);
+
 } // namespace tlc::tile

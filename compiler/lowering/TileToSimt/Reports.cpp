@@ -5,7 +5,6 @@
 #include "dialects/tile/Reports.h"
 
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
-#include "dialects/tile/Names.h"
 #include "runtime/artifact/Reports.h"
 
 using namespace mlir;
@@ -15,17 +14,12 @@ using namespace tlc::lowering;
 namespace {
 
 program::ReportAttr siteOf(tile::ReportOp op, int64_t axes) {
-  FileLineColLoc place = tile::findSourceLocation(op.getLoc());
-  std::string text = "an unknown place";
-  if (place)
-    text =
-        (place.getFilename().strref() + ":" + Twine(place.getLine()) + ":" + Twine(place.getColumn())).str();
   SmallVector<Type> types;
   for (Type type : op.getValues().getTypes())
     types.push_back(getElementTypeOrSelf(type));
   return program::ReportAttr::get(op.getContext(),
                                   op.isCheck() ? program::ReportKind::check : program::ReportKind::print,
-                                  op.getText(), text, types, axes);
+                                  op.getText(), tile::sourcePlaceOf(op), types, axes);
 }
 
 /// The report of a thread's elements of fragments, which have one layout.

@@ -79,3 +79,13 @@ TEST_CASE("a check that inexact numbers decide is no failure", "[evaluator][unit
   CHECK(report.ambiguities.size() == 1);
   CHECK(report.failures.size() == 1);
 }
+
+TEST_CASE("a report of an unknown place says so", "[evaluator][unit]") {
+  dsl::ProgramModule traced =
+      dsl::ProgramModule::take(dsl::Program::trace("nowhere", [](Scope &k) { k.print("here"); }));
+  traced.module->walk([](mlir::Operation *op) { op->setLoc(mlir::UnknownLoc::get(op->getContext())); });
+  Arguments arguments;
+  Result<Report> report = evaluate(*traced.module, arguments, {});
+  REQUIRE(report);
+  CHECK(report->prints == Lines{"an unknown place: block (0, 0, 0): here"});
+}
