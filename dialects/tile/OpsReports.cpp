@@ -14,7 +14,12 @@ using namespace tlc::tile;
 #define GET_OP_CLASSES
 #include "dialects/tile/OpsReports.cpp.inc"
 
-bool tile::onlyReports(Operation *op) { return isa<ReportOp>(op); }
+bool tile::onlyReports(Operation *op) {
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
+  return effects && llvm::all_of(*effects, [](const MemoryEffects::EffectInstance &effect) {
+           return effect.getResource() == ReportBuffer::get();
+         });
+}
 
 std::string tile::sourcePlaceOf(ReportOp op) {
   std::string text = placeOf(op);

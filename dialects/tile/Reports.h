@@ -19,7 +19,8 @@ struct ReportBuffer : mlir::SideEffects::Resource::Base<ReportBuffer> {
 
 namespace tlc::tile {
 
-/// Whether the operation does nothing but report, so that it has no order with others.
+/// Whether the operation, with all that its regions hold, has no effect on memory but reports, so that it has
+/// no order with others: a print, or a branch with prints and checks.
 bool onlyReports(mlir::Operation *op);
 
 /// Where its texts say that it is: "conv.cpp:41:7".

@@ -171,26 +171,37 @@ namespace {
 
 constexpr int64_t depth = 256;
 
-/// A product by wgmma in a pipelined loop, with reports that never are made.
-Program product(bool hasReports) {
+/// Products by wgmma in a pipelined loop, with reports that never are made; a tile per block, or several.
+Program product(bool hasReports, bool isPersistent = false) {
   return Program::trace("product", [&](Scope &k) {
     Index m = k.dim("m", {.multipleOf = 8});
     Global A = k.input("A", bf16, {m, depth}, {.alignment = 16}),
            B = k.input("B", bf16, {depth, 64}, {.alignment = 16});
-    Global C = k.output("C", f32, {m, 64});
-    auto [i] = k.grid(ceilDiv(m, 128));
+    Global C = k.output("C", f32, {m, 64}, {.alignment = 16});
     Shared a = k.shared("a", bf16, {128, 64}), b = k.shared("b", bf16, {64, 64});
-    Fragment acc = k.fragment(f32, {128, 64});
-    k.pipelined(depth / 64, {.stages = 3}, [&](Index s) {
-      copy(A.tile({i * 128, s * 64}, {128, 64}), a);
-      copy(B.tile({s * 64, 0}, {64, 64}), b);
-      gemm(a, b, acc);
+    auto tile = [&](Index i) {
+      Fragment acc = k.fragment(f32, {128, 64});
+      k.pipelined(depth / 64, {.stages = 3}, [&](Index s) {
+        copy(A.tile({i * 128, s * 64}, {128, 64}), a);
+        copy(B.tile({s * 64, 0}, {64, 64}), b);
+        gemm(a, b, acc);
+        if (hasReports) {
+          k.check(s * 64 < m + depth, "expected a step within the tensor, but got {}", s);
+          k.when(s > m + depth, [&] { k.print("step {}", s); });
+        }
+      });
+      if (hasReports) {
+        k.check(acc < 1e30f, "expected a small sum, but got {}", acc);
+        k.when(m < 0, [&] { k.print("{}", acc); });
+      }
+      copy(acc, C.tile({i * 128, 0}, {128, 64}));
       if (hasReports)
-        k.check(s * 64 < m + depth, "expected a step within the tensor, but got {}", s);
-    });
-    if (hasReports)
-      k.check(acc < 1e30f, "expected a small sum, but got {}", acc);
-    copy(acc, C.tile({i * 128, 0}, {128, 64}));
+        k.when(i > m, [&] { k.print("stored {}", i); });
+    };
+    if (isPersistent)
+      return k.persistent({ceilDiv(m, 128)}, {}, tile);
+    auto [i] = k.grid(ceilDiv(m, 128));
+    tile(i);
   });
 }
 
@@ -205,8 +216,10 @@ size_t countIn(const Artifact &artifact, std::string_view instruction) {
 } // namespace
 
 TEST_CASE("checks leave roles, copies and products as they are", "[programs][reports]") {
-  Artifact with = compiled(product(true)), without = compiled(product(false));
-  CHECK(with.variants[0].reports.size() == 2);
+  bool isPersistent = GENERATE(false, true);
+  CAPTURE(isPersistent);
+  Artifact with = compiled(product(true, isPersistent)), without = compiled(product(false, isPersistent));
+  CHECK(with.variants[0].reports.size() == 5);
   CHECK(countIn(without, "wgmma.mma_async") > 0);
   for (std::string_view instruction :
        {"wgmma.mma_async", "wgmma.wait_group", "cp.async.bulk.tensor", "setmaxnreg", "bar.sync"}) {

@@ -2,6 +2,7 @@
 // RUN: %tile-opt %t/tiles.mlir --tile-defer-stores | FileCheck %t/tiles.mlir
 // RUN: %tile-opt %t/tiles.mlir --tile-defer-stores=enable=false | FileCheck %t/tiles.mlir --check-prefix=OFF
 // RUN: %tile-opt %t/limited.mlir --tile-defer-stores | FileCheck %t/limited.mlir
+// RUN: %tile-opt %t/reports.mlir --tile-defer-stores | FileCheck %t/reports.mlir
 // RUN: %tile-opt %t/far.mlir --tile-defer-stores | FileCheck %t/far.mlir
 // RUN: %tile-opt %t/stay.mlir --tile-defer-stores -split-input-file | FileCheck %t/stay.mlir
 
@@ -95,6 +96,45 @@ tile.kernel @limited(%m: index {program.argument = #program.dimension<"m">},
     %end = arith.addi %t, %c1 : index
     %at = tile.slice %C[%t, %c0] limit %end along 0 : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
     tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
+  }
+  tile.return
+}
+}
+
+//--- reports.mlir
+
+// What reports after the store, also in a branch, stays where it is.
+// CHECK-LABEL: tile.kernel @reports(
+// CHECK:         %[[LAST:.*]]:4 = scf.for {{.*}} iter_args(%[[ANY:.*]] = %{{false.*}},
+// CHECK:           tile.gemm_async
+// CHECK-NEXT:      scf.if %[[ANY]] {
+// CHECK:             tile.store
+// CHECK-NOT:       tile.store
+// CHECK:           tile.report "stored"
+// CHECK:           scf.if
+// CHECK-NEXT:        tile.report "also"
+// CHECK:         scf.if %[[LAST]]#0 {
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @reports(%m: index {program.argument = #program.dimension<"m">},
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  scf.for %t = %c0 to %m step %c128 {
+    %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
+    %f = tile.gemm_async %a, %b, %zero atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
+    %g = tile.gemm_wait %f pending(0) : tensor<128x256xf32>
+    %h = tile.convert %g : tensor<128x256xf32> to tensor<128x256xbf16>
+    %at = tile.slice %C[%t, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x256xbf16>
+    tile.store %h, %at staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x256xbf16>, !tile.slice<128x256xbf16>
+    tile.report "stored"
+    %first = arith.cmpi eq, %t, %c0 : index
+    scf.if %first {
+      tile.report "also"
+    }
   }
   tile.return
 }

@@ -1,9 +1,12 @@
 // RUN: %tile-opt %s --tile-schedule-loops -verify-diagnostics | FileCheck %s
 
-// A report keeps no product from running under the next: it waits for what it shows alone.
+// A report keeps no product from running under the next, nor does one in a branch: it waits for what it shows alone.
 // CHECK-LABEL: tile.kernel @chain(
 // CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = {{[0-9]+}}>}
 // CHECK:       tile.report unless {{.*}} {tile.stage = #tile.stage<stage = 0,
+// CHECK:       scf.if {{.*}} {
+// CHECK:         tile.report "at {}"
+// CHECK:       } {tile.stage = #tile.stage<stage = 0,
 // CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1,
 // CHECK:       tile.release {{.*}} {tile.stage = #tile.stage<stage = 1,
 tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
@@ -22,6 +25,10 @@ tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}) attri
         %started = tile.gemm_async %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
         %holds = arith.cmpi slt, %i, %n : index
         tile.report unless %holds : i1, "never"
+        scf.if %holds {
+          %at = arith.index_cast %i : index to i32
+          tile.report "at {}", %at : i32
+        }
         %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
         tile.release %r[%c] : !tile.ring<2>
         %next = tile.advance %c : !tile.cursor<2>
