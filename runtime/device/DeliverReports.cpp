@@ -27,7 +27,7 @@ std::string textOf(const Reports &reports) {
 
 } // namespace
 
-Result<void> tlc::deliver(const Reports &reports, const PrintFunction &print) {
+Result<void> tlc::deliver(const Reports &reports, const PrintFunction &print, Result<void> done) {
   auto show = [&](const std::string &line) {
     if (print)
       print(line + "\n");
@@ -41,6 +41,17 @@ Result<void> tlc::deliver(const Reports &reports, const PrintFunction &print) {
                      reports.lost == 1 ? "1 report was" : fmt::format("{} reports were", reports.lost),
                      reportCapacity));
   if (reports.failures.empty() && reports.lostChecks == 0)
-    return {};
+    return done;
+  if (!done)
+    return Error{done.error().kind, done.error().message + "\n" + textOf(reports)};
   return Error{ErrorKind::execution, textOf(reports)};
+}
+
+Result<void> tlc::checkReportBuffer(std::string_view program, std::optional<size_t> bytes) {
+  if (!bytes)
+    return Error{.message = fmt::format("'{}' has no buffer for what its kernels report", program)};
+  if (*bytes != reportBufferBytes)
+    return Error{.message = fmt::format("the buffer for reports of '{}' has {} bytes, but expected {}",
+                                        program, *bytes, reportBufferBytes)};
+  return {};
 }

@@ -50,6 +50,11 @@ Result<void> placeTensorMap(const PlannedTensorMap &planned, std::vector<std::by
   return {};
 }
 
+std::optional<size_t> bytesOfReportBuffer(const emulator::Program &program) {
+  const auto found = program.storage.find(reportBufferName);
+  return found == program.storage.end() ? std::nullopt : std::optional(found->second.variable->bytes);
+}
+
 /// The tensors of a launch that have elements.
 std::vector<emulator::NamedTensor> namedTensors(const Artifact &artifact, const LaunchArguments &arguments) {
   std::vector<emulator::NamedTensor> named;
@@ -150,6 +155,9 @@ public:
         return program.error();
       if (auto ok = emulator::checkTarget(**program, *machine.target); !ok)
         return ok.error();
+      if (!variant.reports.empty())
+        if (auto ok = checkReportBuffer(artifact.name, bytesOfReportBuffer(**program)); !ok)
+          return ok.error();
       programs.push_back(std::move(*program));
     }
     return std::shared_ptr<const LoadedProgram>(
@@ -268,29 +276,28 @@ private:
 
   Result<void> run(const EmulatedProgram &program, const LaunchPlan &plan,
                    std::span<const emulator::NamedTensor> tensors, emulator::LaunchOrder order) {
+    const bool hasReports = !program.artifact().variants[plan.variantIndex].reports.empty();
     std::unique_lock<std::mutex> reporting(program.reporting, std::defer_lock);
-    if (!program.artifact().variants[plan.variantIndex].reports.empty())
+    if (hasReports)
       reporting.lock();
     machines->order.begin(ordinal(), order);
     Result<void> done = runLaunches(program, plan, tensors, order);
     machines->order.end(ordinal(), order);
-    const Result<void> reported = deliverReports(program, plan.variantIndex);
-    if (!done && !reported)
-      return Error{done.error().kind, done.error().message + "\n" + reported.error().message};
-    return done ? reported : done;
+    if (!hasReports)
+      return done;
+    const Reports reports = takeReports(program, plan.variantIndex);
+    reporting.unlock();
+    return deliver(reports, machine.print, std::move(done));
   }
 
-  /// What the launches have reported, those included that failed.
-  Result<void> deliverReports(const EmulatedProgram &program, size_t variant) {
-    const auto &storage = program.programs[variant]->storage;
-    const auto variable = storage.find(reportBufferName);
-    if (program.artifact().variants[variant].reports.empty() || variable == storage.end())
-      return {};
-    auto *buffer = reinterpret_cast<std::byte *>(variable->second.address);
-    const Reports reports = readReports(program.artifact().variants[variant].reports,
-                                        std::span<const std::byte>(buffer, reportBufferBytes));
+  /// What the launches of a variant that reports have reported, those included that failed.
+  static Reports takeReports(const EmulatedProgram &program, size_t variant) {
+    auto *buffer = reinterpret_cast<std::byte *>(
+        program.programs[variant]->storage.find(reportBufferName)->second.address);
+    Reports reports = readReports(program.artifact().variants[variant].reports,
+                                  std::span<const std::byte>(buffer, reportBufferBytes));
     std::memset(buffer, 0, sizeof(ReportBufferHeader));
-    return deliver(reports, machine.print);
+    return reports;
   }
 
   Result<void> runLaunches(const EmulatedProgram &program, const LaunchPlan &plan,

@@ -137,6 +137,31 @@ TEST_CASE("each report is told once, whatever launches and synchronisations ther
   }
 }
 
+TEST_CASE("a program that is released reports what it was launched for", "[programs][reports]") {
+  Artifact artifact = compiled(Program::trace("released", [](Scope &k) { k.print("here"); }));
+  int prints = 0;
+  std::unique_ptr<Device> device = openDevice(artifact.target, 3, [&](std::string_view) { ++prints; });
+  expectSuccess(device->launch(*expectValue(device->load(artifact)), {}));
+  expectSuccess(device->synchronize());
+  CHECK(prints == 1);
+}
+
+TEST_CASE("who takes a print may launch the program again", "[programs][reports]") {
+  Artifact artifact = compiled(Program::trace("again", [](Scope &k) { k.print("here"); }));
+  std::unique_ptr<Device> device;
+  std::shared_ptr<const LoadedProgram> loaded;
+  int prints = 0;
+  device = openDevice(artifact.target, 3, [&](std::string_view) {
+    if (++prints == 1)
+      expectSuccess(device->launch(*loaded, {}));
+  });
+  loaded = expectValue(device->load(artifact));
+  expectSuccess(device->launch(*loaded, {}));
+  expectSuccess(device->synchronize());
+  expectSuccess(device->synchronize());
+  CHECK(prints == 2);
+}
+
 TEST_CASE("reports that the buffer has no room for are counted", "[programs][reports]") {
   constexpr int lost = 904;
   Said said = launched(Program::trace(

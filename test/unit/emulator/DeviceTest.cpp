@@ -162,3 +162,18 @@ TEST_CASE("the emulator stands for the device it is told to") {
                         " does not run"));
   }
 }
+
+TEST_CASE("a program that reports has a whole buffer for it") {
+  auto errorWith = [](std::string_view variable) {
+    Artifact artifact = doubler();
+    artifact.variants[0].reports = {{ReportSite::Kind::print, "here", "a.cpp:1:2", {}}};
+    std::string &ptx = artifact.variants[0].ptx;
+    ptx.insert(ptx.find(".visible"), variable);
+    auto program = createEmulatorDevice()->load(artifact);
+    REQUIRE_FALSE(program);
+    return program.error().message;
+  };
+  CHECK(errorWith("") == "'double' has no buffer for what its kernels report");
+  CHECK(errorWith(".visible .global .align 16 .b8 reports$[16];\n") ==
+        "the buffer for reports of 'double' has 16 bytes, but expected 458768");
+}
