@@ -9,6 +9,7 @@
 #include "runtime/support/Math.h"
 #include "runtime/target/Target.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <mutex>
@@ -107,8 +108,10 @@ private:
     return reinterpret_cast<void *>(emptyTensors + (access == Access::input ? 0 : emptyTensorBytes));
   }
 
-  /// What the loaded programs have reported.
-  Result<void> deliverReports();
+  /// Remembers that a program that reports is launched, or captured.
+  Result<void> noteLaunch(const CudaProgram &program, CUstream stream);
+  /// What programs have reported since the last call. Waits for all streams, which may run them.
+  Result<void> takeReports(Reports &reports);
   /// Another GPU.
   Result<const CudaContext *> peerContext(const Device &device) const;
   bool reaches(int ordinal) const;
@@ -124,8 +127,12 @@ private:
   mutable std::mutex mutex;
   std::set<int> peers; ///< ordinals of the GPUs whose memory kernels of this one reach
   CudaDeviceOptions options;
-  std::mutex reporting; ///< none of these is launched while their reports are read
-  std::vector<std::weak_ptr<const CudaProgram>> reportingPrograms;
+  /// Programs that report. None is launched while they are read.
+  std::mutex reporting;
+  /// Since their reports were read, in the order of the first launches; kept until then.
+  std::vector<std::shared_ptr<const CudaProgram>> launched;
+  /// In graphs, which may run at any time.
+  std::set<std::weak_ptr<const CudaProgram>, std::owner_less<>> captured;
 };
 
 Result<void *> CudaDeviceImpl::allocate(size_t bytes) {
@@ -188,11 +195,6 @@ Result<std::shared_ptr<const LoadedProgram>> CudaDeviceImpl::load(Artifact artif
   Result<std::shared_ptr<const CudaProgram>> program = CudaProgram::load(cuda, std::move(artifact));
   if (!program)
     return program.error();
-  if ((*program)->hasReports()) {
-    const std::lock_guard lock(reporting);
-    std::erase_if(reportingPrograms, [](const auto &known) { return known.expired(); });
-    reportingPrograms.push_back(*program);
-  }
   return std::shared_ptr<const LoadedProgram>(std::move(*program));
 }
 
@@ -374,8 +376,11 @@ Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArg
   }
   auto queue = static_cast<CUstream>(stream.handle);
   std::unique_lock<std::mutex> notRead(reporting, std::defer_lock);
-  if (program->hasReports())
+  if (program->hasReports()) {
     notRead.lock();
+    if (Result<void> noted = noteLaunch(*program, queue); !noted)
+      return noted;
+  }
   for (const ZeroFill &fill : plan->zeroFills) {
     if (Result<void> done = enqueue(fill, queue); !done)
       return done;
@@ -392,27 +397,37 @@ Result<void> CudaDeviceImpl::synchronize(Stream stream) {
   if (CUresult status = cuda->driver.cuStreamSynchronize(static_cast<CUstream>(stream.handle));
       status != CUDA_SUCCESS)
     return cuda->error(status, "work on the GPU failed", ErrorKind::execution);
-  return deliverReports();
+  Reports reports;
+  Result<void> taken = takeReports(reports);
+  return deliver(reports, options.print, std::move(taken));
 }
 
-Result<void> CudaDeviceImpl::deliverReports() {
+Result<void> CudaDeviceImpl::noteLaunch(const CudaProgram &program, CUstream stream) {
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  if (CUresult status = cuda->driver.cuStreamIsCapturing(stream, &capture); status != CUDA_SUCCESS)
+    return cuda->error(status, "cannot tell whether the stream is captured", ErrorKind::execution);
+  if (capture != CU_STREAM_CAPTURE_STATUS_NONE)
+    captured.insert(program.weak_from_this());
+  else if (std::ranges::none_of(launched, [&](const auto &known) { return known.get() == &program; }))
+    launched.push_back(program.shared_from_this());
+  return {};
+}
+
+Result<void> CudaDeviceImpl::takeReports(Reports &reports) {
   const std::lock_guard lock(reporting);
-  Reports reports;
-  bool isQuiet = false;
-  for (const std::weak_ptr<const CudaProgram> &known : reportingPrograms) {
-    const std::shared_ptr<const CudaProgram> program = known.lock();
-    if (!program)
-      continue;
-    // Other streams may still run it.
-    if (CUresult status = isQuiet ? CUDA_SUCCESS : cuda->driver.cuCtxSynchronize(); status != CUDA_SUCCESS)
-      return cuda->error(status, "work on the GPU failed", ErrorKind::execution);
-    isQuiet = true;
-    Result<Reports> taken = program->takeReports();
-    if (!taken)
-      return taken.error();
-    reports.append(std::move(*taken));
-  }
-  return deliver(reports, options.print);
+  std::erase_if(captured, [](const auto &known) { return known.expired(); });
+  if (launched.empty() && captured.empty())
+    return {};
+  if (CUresult status = cuda->driver.cuCtxSynchronize(); status != CUDA_SUCCESS)
+    return cuda->error(status, "work on the GPU failed", ErrorKind::execution);
+  for (; !launched.empty(); launched.erase(launched.begin()))
+    if (Result<void> taken = launched.front()->takeReports(reports); !taken)
+      return taken;
+  for (const std::weak_ptr<const CudaProgram> &known : captured)
+    if (std::shared_ptr<const CudaProgram> program = known.lock())
+      if (Result<void> taken = program->takeReports(reports); !taken)
+        return taken;
+  return {};
 }
 
 } // namespace

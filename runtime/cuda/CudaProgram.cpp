@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/CudaProgram.h"
 
+#include "runtime/device/DeliverReports.h"
 #include "runtime/target/Target.h"
 
 #include <algorithm>
@@ -119,16 +120,15 @@ Result<CUdeviceptr> CudaProgram::findReportBuffer(CUmodule module) const {
   size_t bytes = 0;
   CUresult status =
       cuda->driver.cuModuleGetGlobal(&address, &bytes, module, std::string(reportBufferName).c_str());
-  if (status != CUDA_SUCCESS)
-    return cuda->error(status, fmt::format("'{}' has no buffer for what its kernels report", content.name));
-  if (bytes != reportBufferBytes)
-    return Error{.message = fmt::format("the buffer for reports of '{}' has {} bytes, but expected {}",
-                                        content.name, bytes, reportBufferBytes)};
+  if (status != CUDA_SUCCESS && status != CUDA_ERROR_NOT_FOUND)
+    return cuda->error(status, fmt::format("cannot find the buffer for reports of '{}'", content.name));
+  auto found = status == CUDA_SUCCESS ? std::optional(bytes) : std::nullopt;
+  if (Result<void> valid = checkReportBuffer(content.name, found); !valid)
+    return valid.error();
   return address;
 }
 
-Result<Reports> CudaProgram::takeReports() const {
-  Reports all;
+Result<void> CudaProgram::takeReports(Reports &reports) const {
   CurrentContext scope(*cuda);
   for (const ReportBuffer &buffer : reportBuffers) {
     std::vector<std::byte> bytes(sizeof(ReportBufferHeader));
@@ -145,7 +145,7 @@ Result<Reports> CudaProgram::takeReports() const {
     if (status != CUDA_SUCCESS)
       return cuda->error(status, fmt::format("cannot read what '{}' reports", content.name),
                          ErrorKind::execution);
-    all.append(readReports(content.variants[buffer.variant].reports, bytes));
+    reports.append(readReports(content.variants[buffer.variant].reports, bytes));
   }
-  return all;
+  return {};
 }

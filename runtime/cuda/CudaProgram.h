@@ -9,7 +9,7 @@
 
 namespace tlc {
 
-class CudaProgram final : public LoadedProgram {
+class CudaProgram final : public LoadedProgram, public std::enable_shared_from_this<CudaProgram> {
 public:
   /// The artifact has passed `verify` and its target runs on the GPU.
   static Result<std::shared_ptr<const CudaProgram>> load(std::shared_ptr<const CudaContext> context,
@@ -24,8 +24,9 @@ public:
 
   /// Whether some kernel prints or checks.
   bool hasReports() const { return !reportBuffers.empty(); }
-  /// What they have reported since the last call, in the order of variants; no kernel of the program may run.
-  Result<Reports> takeReports() const;
+  /// Appends what they have reported since the last call, in the order of variants, up to a buffer that
+  /// cannot be read; no kernel of the program may run.
+  Result<void> takeReports(Reports &reports) const;
 
 private:
   CudaProgram(std::shared_ptr<const CudaContext> context, Artifact artifact)

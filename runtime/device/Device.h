@@ -77,15 +77,15 @@ public:
   virtual Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) = 0;
 
   /// Checks the arguments against the schema, picks the variant and enqueues
-  /// its launches on `stream`. Never allocates, synchronises or loads; can be
-  /// captured in a CUDA graph. An emulated device that stands alone runs it to
-  /// completion and returns what it found; one of several returns that from
-  /// the next copy or `synchronize`. Of an emulated device that includes what the
-  /// program prints and the checks that fail.
+  /// its launches on `stream`. Never allocates, synchronises or loads, but waits while another thread
+  /// reads what this program reports; can be captured in a CUDA graph. An emulated device that stands
+  /// alone runs it to completion and returns what it found; one of several returns that from the next
+  /// copy or `synchronize`. Of an emulated device that includes what the program prints and the checks
+  /// that fail.
   virtual Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments,
                               Stream stream = {}) = 0;
 
-  /// Waits for the stream, and where a loaded program prints or checks, for all streams of the
+  /// Waits for the stream, and after launches of programs that print or check, for all streams of the
   /// device: then what was printed is shown, and a check that failed is an `execution` error.
   virtual Result<void> synchronize(Stream stream = {}) = 0;
 
