@@ -4,6 +4,7 @@
 /// and errors.
 #include "runtime/cuda/CudaDevice.h"
 
+#include "runtime/artifact/Reports.h"
 #include "runtime/cuda/CudaContext.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/emulator/EmulatorDevice.h"
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <fmt/format.h>
 #include <numeric>
 #include <random>
 
@@ -363,6 +365,57 @@ TEST_CASE("launches on a stream can be captured in a graph and replayed", "[cuda
   REQUIRE(driver.cuGraphLaunch(executable, stream) == CUDA_SUCCESS);
   require(device->synchronize({stream}));
   CHECK(y.read()[62] == 15.0f);
+  REQUIRE(driver.cuStreamDestroy(stream) == CUDA_SUCCESS);
+}
+
+namespace {
+/// A thread that prints once.
+Artifact printArtifact() {
+  std::string ptx = fmt::format(R"(
+.version 8.0
+.target sm_90a
+.address_size 64
+.visible .global .align 16 .b8 reports$[{}];
+.visible .entry print()
+{{
+  .reg .b32 %before;
+  atom.global.add.u32 %before, [reports$], 1;
+  ret;
+}})",
+                                reportBufferBytes);
+  const HostExpr one = HostExpr::constant(1);
+  return {.name = "print",
+          .target = "sm_90a",
+          .variants = {{.name = "general",
+                        .launches = {{.entry = "print", .grid = {one, one, one}, .threads = 1}},
+                        .ptx = std::move(ptx),
+                        .reports = {{ReportSite::Kind::print, "here", "a.cpp:1:2", {}}}}}};
+}
+} // namespace
+
+TEST_CASE("a graph of a program that prints does so at each launch", "[cuda]") {
+  int prints = 0;
+  Result<std::unique_ptr<Device>> device =
+      createCudaDevice(0, {.print = [&](std::string_view) { ++prints; }});
+  REQUIRE(device);
+  auto program = load(**device, printArtifact());
+  Result<std::shared_ptr<const CudaContext>> context = CudaContext::create(0);
+  REQUIRE(context);
+  const Driver &driver = (*context)->driver;
+  CurrentContext scope(**context);
+  CUstream stream = nullptr;
+  REQUIRE(driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  REQUIRE(driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
+  require((*device)->launch(*program, {}, {stream}));
+  CUgraph graph = nullptr;
+  REQUIRE(driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
+  CUgraphExec executable = nullptr;
+  REQUIRE(driver.cuGraphInstantiateWithFlags(&executable, graph, 0) == CUDA_SUCCESS);
+  for (int launches = 1; launches <= 2; ++launches) {
+    REQUIRE(driver.cuGraphLaunch(executable, stream) == CUDA_SUCCESS);
+    require((*device)->synchronize({stream}));
+    CHECK(prints == launches);
+  }
   REQUIRE(driver.cuStreamDestroy(stream) == CUDA_SUCCESS);
 }
 
