@@ -3,9 +3,11 @@
 /// From the records of prints and checks to texts.
 #include "runtime/artifact/Reports.h"
 
+#include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <span>
 
 using namespace tlc;
 using Lines = std::vector<std::string>;
@@ -27,7 +29,7 @@ Reports read(const std::vector<ReportRecord> &records, uint32_t made, uint32_t l
   ReportBufferHeader header{.records = made, .lostChecks = lostChecks};
   std::vector<std::byte> buffer(sizeof(header) + records.size() * sizeof(ReportRecord));
   std::memcpy(buffer.data(), &header, sizeof(header));
-  std::memcpy(buffer.data() + sizeof(header), records.data(), records.size() * sizeof(ReportRecord));
+  std::ranges::copy(std::as_bytes(std::span(records)), buffer.begin() + sizeof(header));
   return readReports(sites, buffer);
 }
 
