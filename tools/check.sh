@@ -41,12 +41,12 @@ asan() {
   ctest --preset asan-compiler --parallel "$jobs" -R "^($mine)\$"
 }
 
-# What files include must be there, but nothing needs to be compiled.
+# What files include must be there, but nothing else needs to be compiled.
 tidy() {
   cmake --preset dev >/dev/null
   local generated
   mapfile -t generated < <(ninja -C build -t targets all | sed -n 's/^\([^/].*\.inc\): CUSTOM_COMMAND$/\1/p')
-  cmake --build build --parallel "$jobs" --target tlc_mlir_pch "${generated[@]}"
+  cmake --build build --parallel "$jobs" --target tlc_mlir_pch tlc_headers "${generated[@]}"
   tools/scripts/tidy.py --jobs "$jobs" "${since[@]}"
 }
 

@@ -59,7 +59,7 @@ bool merge(State &into, const State &from) {
   return changed;
 }
 
-template <class T, unsigned N> void addName(SmallVector<T, N> &names, const T &name) {
+template <class T> void addName(SmallVectorImpl<T> &names, const T &name) {
   if (!llvm::is_contained(names, name))
     names.push_back(name);
 }

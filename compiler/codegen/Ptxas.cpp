@@ -28,7 +28,7 @@ public:
   TemporaryFile(TemporaryFile &&other) : path(std::exchange(other.path, {})) {}
   ~TemporaryFile() {
     if (!path.empty())
-      sys::fs::remove(path);
+      (void)sys::fs::remove(path);
   }
 
   StringRef name() const { return path; }

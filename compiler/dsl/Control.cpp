@@ -35,14 +35,14 @@ std::optional<SmallVector<Value>> gridExtents(Trace &trace, std::span<const Inde
   return values;
 }
 
-template <size_t N>
-std::array<Index, N> makeGrid(Trace &trace, const std::array<Index, N> &extents, Loc loc) {
-  std::array<Index, N> position;
+template <size_t axes>
+std::array<Index, axes> makeGrid(Trace &trace, const std::array<Index, axes> &extents, Loc loc) {
+  std::array<Index, axes> position;
   std::optional<SmallVector<Value>> values = gridExtents(trace, extents, loc);
   tile::GridOp op;
   if (values && trace.checkTopLevel("k.grid", loc))
-    op = trace.create<tile::GridOp>(loc, SmallVector<Type>(N, trace.builder.getIndexType()), *values);
-  for (size_t axis = 0; axis < N; ++axis)
+    op = trace.create<tile::GridOp>(loc, SmallVector<Type>(axes, trace.builder.getIndexType()), *values);
+  for (size_t axis = 0; axis < axes; ++axis)
     position[axis] = trace.make<Index>(op ? op.getResult(axis) : Value());
   return position;
 }

@@ -71,7 +71,8 @@ private:
 
   double blocks() const {
     double clusters = double(ceilDiv(rowTiles * columnTiles * c.split, c.cluster));
-    double waves = std::ceil(clusters / double(target.multiprocessors / c.cluster));
+    int64_t together = target.multiprocessors / c.cluster;
+    double waves = std::ceil(clusters / double(together));
     double steps = double(ceilDiv(ceilDiv(e.k, c.bk), c.split));
     double tile = steps * step() + by.tileCycles;
     return (waves * tile + storing(waves)) * (c.cluster > 1 ? 1 + by.clusterLoss : 1);

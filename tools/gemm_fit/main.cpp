@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <fmt/format.h>
 #include <limits>
 #include <map>
@@ -180,7 +179,7 @@ double improve(GemmTimeConstants &best, const std::vector<Shape> &shapes, const 
 /// The best of several descents: there are many minima.
 GemmTimeConstants fit(const std::vector<Shape> &shapes, const Device &device) {
   constexpr int starts = 24;
-  std::mt19937 random(1);
+  std::mt19937 random(1); // NOLINT(bugprone-random-generator-seed): a fit can be repeated
   std::normal_distribution<double> exponent(0, 0.3);
   GemmTimeConstants best;
   double least = improve(best, shapes, device);
@@ -213,7 +212,13 @@ int main(int count, char **arguments) {
     if (argument == "--keep") {
       keeps = true;
     } else if (argument == "--memory" && i + 1 < count) {
-      device.memory = std::atof(arguments[++i]) * 1e12 / timingOf(device.target).memoryBytesPerSecond;
+      double terabytes = 0; // a second
+      if (llvm::StringRef(arguments[++i]).getAsDouble(terabytes) || !(terabytes > 0)) {
+        fmt::print(stderr, "tlc-gemm-fit: expected --memory with a number above 0, but got '{}'\n",
+                   arguments[i]);
+        return 2;
+      }
+      device.memory = terabytes * 1e12 / timingOf(device.target).memoryBytesPerSecond;
     } else if (!read(arguments[i], shapes)) {
       fmt::print(stderr, "tlc-gemm-fit: expected a file to read, but got '{}'\n", argument);
       return 2;

@@ -18,7 +18,6 @@ using namespace tlc;
 using namespace tlc::mutate;
 using emulator::Function;
 using emulator::Module;
-using emulator::Operand;
 using emulator::Statement;
 
 namespace {

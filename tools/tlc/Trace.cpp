@@ -62,9 +62,12 @@ ExitCode TraceCommand::execute() const {
     else if (Result<void> writable = checkOutput(output); !writable)
       return fail(writable.error().message);
   std::optional<tlc::emulator::TraceWindow> shown;
-  if (window.getNumOccurrences() && !(shown = parseWindow(window)))
-    return failUsage("expected --window of two numbers of cycles like 1000:5000, but got '" +
-                     excerpt(window) + "'");
+  if (window.getNumOccurrences()) {
+    shown = parseWindow(window);
+    if (!shown)
+      return failUsage("expected --window of two numbers of cycles like 1000:5000, but got '" +
+                       excerpt(window) + "'");
+  }
   if (shown && none_of(outputs, [](StringRef output) { return output.ends_with(".svg"); }))
     return failUsage("expected -o with a file that ends in .svg because of --window, but got none");
   Result<EmulatorOptions> emulatorOptions = emulator.options();

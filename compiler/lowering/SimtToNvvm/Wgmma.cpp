@@ -235,7 +235,8 @@ SmallVector<Batch> batchesOf(KernelOp kernel,
         batch.products.push_back(product);
       } else if (auto commit = dyn_cast<WgmmaCommitOp>(op)) {
         batch.commit = commit;
-        if ((batch.wait = waitAfter(commit)))
+        batch.wait = waitAfter(commit);
+        if (batch.wait)
           batch.freed = freedBy.lookup(batch.wait);
         close();
       } else if (!mayComeBefore(&op, batch)) {

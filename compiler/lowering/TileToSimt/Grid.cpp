@@ -13,7 +13,7 @@ namespace {
 FailureOr<HostExpr> hostExpr(tile::GridOp grid, Value extent) {
   auto expr = tile::hostExpressionOf(extent);
   if (auto *known = std::get_if<HostExpr>(&expr))
-    return *std::move(known);
+    return std::move(*known);
   Value culprit = std::get<tile::NoHostExpression>(expr).culprit;
   if (!culprit)
     return grid.emitOpError()
