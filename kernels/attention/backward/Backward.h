@@ -9,6 +9,7 @@
 #include "kernels/attention/mask/Mask.h"
 #include "kernels/attention/problem/ColumnParts.h"
 #include "kernels/attention/problem/Options.h"
+#include "kernels/attention/schedule/TileScheduler.h"
 #include "runtime/target/Target.h"
 
 #include <optional>
@@ -52,6 +53,8 @@ struct BackwardConfig {
   int64_t bq = 64, bk = 128; ///< queries and keys of the tile of scores that a block computes at once; in a
                              ///< launch over queries the other way round
   int64_t stages = 2;        ///< tiles of queries that are in shared memory
+  HeadGroups groups = HeadGroups::sums;
+  TileDealing dealing = TileDealing::fixed; ///< of tiles of keys, in the explicit form
   AttentionForm form = AttentionForm::explicitRoles;
   /// Of the explicit form, the other tiles there.
   struct Slots {
@@ -64,6 +67,14 @@ struct BackwardConfig {
     return gradients == GradientType::f32 ? ElementType::f32 : problem.dtype;
   }
 };
+
+/// Whether blocks take tiles of keys when they are ready for them. In order they take one each.
+inline bool takesTiles(const BackwardConfig &config) {
+  return config.dealing == TileDealing::taken && config.form == AttentionForm::explicitRoles &&
+         config.dq != QuerySum::ordered;
+}
+/// Numbers of such tiles in shared memory: copies run ahead, stores come after.
+inline constexpr int64_t takenTileSlots = 4;
 
 /// Tiles of dQ in shared memory that the TMA adds, if it does.
 inline constexpr int64_t querySumSlots = 1;

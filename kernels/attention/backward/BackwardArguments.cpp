@@ -59,6 +59,8 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
     started = k.workspace("started", i32, {1}, {Initial::zero});
     passed = k.workspace("passed", i32, inputs.shapeOf({batches, heads, sk}), {Initial::zero});
   }
+  if (takesTiles())
+    taken = k.workspace("taken", i32, {1}, {Initial::zero});
   if (config.dkv == KeySum::loop)
     return;
   bool isSplit = config.dkv == KeySum::split;
@@ -69,16 +71,30 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
 
 TileScheduler::Space BackwardArguments::tileSpace(Axis axis) const {
   const AttentionProblem &problem = config.problem;
+  int64_t loaded = bytesOf(problem.dtype, problem.d + problem.dv);
+  if (axis == Axis::queries)
+    return {.axis = axis,
+            .rowsOfTile = config.bk,
+            .order = mask.order,
+            .heads = inputs.heads,
+            .kvHeads = inputs.kvHeads,
+            .cachedRowBytes = loaded};
   // Heads of tiles of keys share no rows of the other axis.
-  const Index &keyHeads = config.dkv == KeySum::loop ? inputs.kvHeads : inputs.heads;
-  bool isOfKeys = axis == Axis::keys;
+  bool isForGroup = config.dkv == KeySum::loop;
+  const Index &heads = isForGroup ? inputs.kvHeads : inputs.heads;
+  int64_t added = addsQuerySums(config.dq) ? bytesOf(f32, problem.d) : 0;
+  Index rowBytes = loaded;
+  if (config.groups == HeadGroups::sums)
+    rowBytes = isForGroup ? (loaded + added) * group() : Index(loaded + added);
   return {.axis = axis,
           .rowsOfTile = config.bk,
           .order = mask.order,
-          .heads = isOfKeys ? keyHeads : inputs.heads,
-          .kvHeads = isOfKeys ? keyHeads : inputs.kvHeads,
-          .cachedRowBytes = bytesOf(problem.dtype, problem.d + problem.dv),
-          .descends = isOfKeys && isOrdered()};
+          .heads = heads,
+          .kvHeads = heads,
+          .groups = config.groups,
+          .cachedRowBytes = rowBytes,
+          .dealing = takesTiles() ? TileDealing::taken : TileDealing::fixed,
+          .descends = isOrdered()};
 }
 
 GradientTile BackwardArguments::tileAt(Axis axis, const Sequences::Fields &fields) const {
@@ -220,15 +236,13 @@ void BackwardArguments::passRest(const Sequence &sequence, const Index &keyRow,
   });
 }
 
-TileScheduler::Share BackwardArguments::tilesOfBlock(const TileScheduler &scheduler) const {
-  if (isOrdered()) {
-    [[maybe_unused]] auto [block] = k.grid(scheduler.tilesAtMost());
-    return scheduler.shareOf(take(started, {0}), k.blocks());
-  }
+Index BackwardArguments::numberOfBlock(const TileScheduler &scheduler) const {
   Index tiles = scheduler.tilesAtMost();
-  auto [block] = k.grid(min(tiles, k.multiprocessors()));
-  return scheduler.shareOf(block, k.blocks());
+  auto [block] = k.grid(isOrdered() ? tiles : min(tiles, k.multiprocessors()));
+  return isOrdered() ? take(started, {0}) : block;
 }
+
+Index BackwardArguments::takeTile() const { return k.blocks() + take(taken, {0}); }
 
 FragmentValue BackwardArguments::finished(const GradientSum &gradient, const FragmentValue &sum) const {
   return (gradient.scale == 1 ? sum : sum * gradient.scale).to(config.gradientType());

@@ -76,9 +76,16 @@ public:
                  const dsl::Index &i) const;
   void passRest(const Sequence &sequence, const dsl::Index &keyRow, const VisitedTiles &visited) const;
 
-  /// The tiles of this block, of a launch over all of them: as many blocks as multiprocessors, or, in order,
+  /// The number of this block, of a launch over all tiles: as many blocks as multiprocessors, or, in order,
   /// one for each tile.
-  TileScheduler::Share tilesOfBlock(const TileScheduler &scheduler) const;
+  dsl::Index numberOfBlock(const TileScheduler &scheduler) const;
+  /// The tiles of such a block.
+  TileScheduler::Share tilesOfBlock(const TileScheduler &scheduler) const {
+    return scheduler.shareOf(numberOfBlock(scheduler), k.blocks());
+  }
+  bool takesTiles() const { return kernels::takesTiles(config); }
+  /// The next tile of keys, where blocks take them after one each.
+  dsl::Index takeTile() const;
 
   /// A sum as elements of its gradient.
   dsl::FragmentValue finished(const GradientSum &gradient, const dsl::FragmentValue &sum) const;
@@ -142,6 +149,7 @@ private:
   dsl::Global O, dO, LSE, dSink, delta;
   std::optional<dsl::Global> stridedGradient; ///< what `dO` is a copy of, if it is one
   dsl::Global started, passed; ///< in order: blocks, and tiles of queries by head and tile of keys
+  dsl::Global taken;           ///< tiles of keys, if blocks take them
 };
 
 } // namespace tlc::kernels

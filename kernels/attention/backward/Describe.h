@@ -11,7 +11,8 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfig> &config) {
   using Kind = Parameter::Kind;
-  auto &[problem, gradients, strideOfOutputGradient, dq, dkv, bq, bk, stages, form, slots] = config;
+  auto &[problem, gradients, strideOfOutputGradient, dq, dkv, bq, bk, stages, groups, dealing, form, slots] =
+      config;
   describe(visit, problem);
   visit.hidden(form); // the registry's may be left open
   visit.option(
@@ -49,6 +50,23 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfi
                 .most = 8};
       },
       stages);
+  visit.option(
+      [&] {
+        return choiceParameter(
+            "groups",
+            "heads of a causal mask that are computed together: those of which L2 holds what is "
+            "loaded, or also the sums of dQ, in groups among which work is even",
+            {"loads", "sums"});
+      },
+      groups);
+  visit.option(
+      [&] {
+        return choiceParameter("dealing",
+                               "how blocks of the explicit form come to tiles of keys: each knows its own "
+                               "from the start, or takes the next one when it is ready",
+                               {"fixed", "taken"});
+      },
+      dealing);
   visit.hidden(slots.keys);
   visit.hidden(slots.outputs);
   visit.hidden(slots.products);

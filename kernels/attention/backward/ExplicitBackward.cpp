@@ -48,7 +48,7 @@ int64_t slotBytes(const RowTile &tile) {
 class Schedule {
 public:
   Schedule(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const TileScheduler &scheduler)
-      : k(k), c(c), p(p), tiles(p.tilesOfBlock(scheduler)), d(paddedRow(c.problem.d)),
+      : k(k), c(c), p(p), scheduler(scheduler), block(p.numberOfBlock(scheduler)), d(paddedRow(c.problem.d)),
         dv(paddedRow(c.problem.dv)), sharesColumns(kernels::sharesColumns(c)),
         hasQuerySums(addsQuerySums(c.dq)), sharesProducts(hasQuerySums || sharesColumns),
         policy(sharesColumns ? WarpPolicy::fullColumn : WarpPolicy::fullRow),
@@ -83,6 +83,13 @@ public:
       querySumRing = k.ring("dq", {.slots = querySumSlots, .producers = warpgroups, .consumers = 1});
     }
     staging = p.keySumStaging();
+    if (p.takesTiles()) {
+      // All roles but the one that takes them.
+      int64_t users = 1 + (hasStore() ? 1 : 0) + (p.addsByTma() ? 1 : 0) + warpgroups;
+      takenTiles =
+          k.shared("taken_tile", i32, {1 + p.inputs.sequences.fieldCount()}, {.slots = takenTileSlots});
+      takenRing = k.ring("taken", {.slots = takenTileSlots, .producers = 1, .consumers = users});
+    }
     if (p.isOrdered()) {
       constexpr int64_t slots = 2; // turns are awaited, and announced, beside the next step
       turnRing = ring("turns", slots);
@@ -122,10 +129,50 @@ private:
   /// Whether dK and dV leave through the memory of K and V.
   bool hasStore() const { return c.gradients == GradientType::same && c.dkv == KeySum::loop; }
 
+  /// One role says which tiles come next, if blocks take them.
+  enum class TileUse : uint8_t { takes, follows };
+
   void forEachTile(const std::function<void(const GradientTile &)> &body) const {
-    k.loop(tiles.count, [&](Index n) {
-      body(p.tileAt(Axis::keys, p.inputs.sequences.fieldsOf(Axis::keys, tiles.at(n))));
+    forEachTile(TileUse::follows, body);
+  }
+  void forEachTile(TileUse use, const std::function<void(const GradientTile &)> &body) const {
+    const Sequences &sequences = p.inputs.sequences;
+    auto visit = [&](const Sequences::Fields &fields) { body(p.tileAt(Axis::keys, fields)); };
+    if (!p.takesTiles()) {
+      TileScheduler::Share tiles = scheduler.shareOf(block, k.blocks());
+      k.loop(tiles.count, [&](Index n) { visit(sequences.fieldsOf(Axis::keys, tiles.at(n))); });
+      return;
+    }
+    Cursor at = takenRing.cursor();
+    k.loopWhile(scheduler.takenAtMost(), [&](Index n) -> Predicate {
+      Shared slot = takenTiles.slot(at);
+      if (use == TileUse::takes) {
+        takenRing.acquire(at);
+        takeTile(slot, n);
+      } else {
+        takenRing.wait(at);
+      }
+      Predicate exists = slot.read({0}) > 0;
+      Sequences::Fields fields;
+      for (int64_t i = 0; i < sequences.fieldCount(); ++i)
+        fields.push_back(slot.read({1 + i}));
+      if (use == TileUse::takes)
+        takenRing.publish(at);
+      else
+        takenRing.release(at);
+      at.advance();
+      k.when(exists, [&] { visit(fields); });
+      return exists;
     });
+  }
+  /// Writes whether there is a tile left, and which it is.
+  void takeTile(const Shared &slot, const Index &n) const {
+    k.when(n == 0, [&] { slot.write({0}, block); }, [&] { slot.write({0}, p.takeTile()); });
+    Index number = slot.read({0});
+    Sequences::Fields fields = p.inputs.sequences.fieldsOf(Axis::keys, scheduler.at(number));
+    for (size_t i = 0; i < fields.size(); ++i)
+      slot.write({int64_t(1 + i)}, fields[i]);
+    slot.write({0}, where(number < scheduler.tileCount(), Index(1), Index(0)));
   }
   /// For each tile of queries that a tile of keys visits, head by head.
   void forEachVisit(const GradientTile &tile,
@@ -170,7 +217,7 @@ private:
 
   void loadNumbers() {
     Cursor at = numberRing.cursor();
-    forEachTile([&](const GradientTile &tile) {
+    forEachTile(TileUse::takes, [&](const GradientTile &tile) {
       forEachVisit(tile, [&](const Sequence &sequence, const Index &row) {
         BackwardArguments::RowNumbers numbers = p.rowNumbers(sequence, row, {1, c.bq});
         Fragment exponent = numbers.exponent, delta = numbers.delta;
@@ -505,7 +552,8 @@ private:
   Scope &k;
   const BackwardConfig &c;
   const BackwardArguments &p;
-  TileScheduler::Share tiles;
+  const TileScheduler &scheduler;
+  Index block;
   int64_t d, dv;
   static constexpr int64_t warpgroups = 2; ///< that compute
   bool sharesColumns;
@@ -516,7 +564,8 @@ private:
   Shared exponents, deltas, tileNumbers, products, weightTiles;
   Shared querySums; ///< tiles of dQ that the TMA adds
   BackwardArguments::Staging staging;
-  Ring kvRing, sumRing, qRing, doRing, numberRing, productRing, turnRing, addedRing, querySumRing;
+  Shared takenTiles; ///< whether there is one, and its fields
+  Ring takenRing, kvRing, sumRing, qRing, doRing, numberRing, productRing, turnRing, addedRing, querySumRing;
 };
 
 } // namespace

@@ -34,6 +34,11 @@ bool fits(const BackwardConfig &c, const Target &target) {
     block.addBuffer({.bytes = int64_t(sizeof(int32_t)), .alignment = alignment}, c.stages); // tiles' numbers
   for (int64_t slots : {2 * c.slots.keys, c.stages, c.slots.outputs, c.slots.products, c.stages})
     block.addRing(slots);
+  if (takesTiles(c)) {
+    block.addBuffer({.bytes = int64_t(sizeof(int32_t))}, takenTileSlots);
+    block.addBuffer({.bytes = int64_t(sizeof(int32_t))}); // what was taken
+    block.addRing(takenTileSlots);
+  }
   if (c.dq == QuerySum::ordered) {
     block.addBuffer({.bytes = int64_t(sizeof(int32_t))}); // the block's number
     for (int64_t slots : {2, 2})

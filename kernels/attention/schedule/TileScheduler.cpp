@@ -39,6 +39,12 @@ Index TileScheduler::tilesAtMost() const {
   return (tilesOfHead() + sequences.count) * min(sequences.rows(space.axis), 1) * space.heads;
 }
 
+Index TileScheduler::tileCount() const {
+  return sequences.isPacked() ? lineCount.read({0, 0}) * space.heads : tilesAtMost();
+}
+
+Index TileScheduler::takenAtMost() const { return 2 * ceilDiv(tilesAtMost(), max(k.blocks(), 1)); }
+
 Index TileScheduler::tilesOfSequence(const Index &batch) const {
   return ceilDiv(sequences.rowsOf(space.axis, batch), space.rowsOfTile);
 }
@@ -96,12 +102,15 @@ TilePlace TileScheduler::packedTile(const Index &number) const {
   // Within the sequence: groups of heads, in a group lines, in a line the group's heads.
   Index inSequence = number - first * space.heads, headsPerKv = space.heads / space.kvHeads;
   Index others = sequences.rowsOf(otherAxis(), batch);
-  Index together = space.order == RowOrder::any ? Index(1) : min(max(headsInCache(others), 1), space.kvHeads);
+  Index together = space.order == RowOrder::any
+                       ? Index(1)
+                       : kvHeadsTogether(space.kvHeads, rowTiles * headsPerKv, others, /*least=*/Index(1));
   Index groupSize = together * headsPerKv;
   Index group = inSequence / (groupSize * rowTiles), inGroup = inSequence % (groupSize * rowTiles);
   Index width = max(min(space.heads - group * groupSize, groupSize), 1);
   Index line = inGroup / width, head = group * groupSize + inGroup % width;
-  Index turned = space.descends ? line : where(group % 2 == 0, line, rowTiles - 1 - line);
+  bool isTurned = !space.descends && space.dealing == TileDealing::fixed;
+  Index turned = isTurned ? where(group % 2 == 0, line, rowTiles - 1 - line) : line;
   Predicate exists = wanted < count;
   auto ifExists = [&](const Index &value) { return where(exists, value, Index(0)); };
   return {ifExists(tileOfLine(space, turned, rowTiles) * space.rowsOfTile), ifExists(head), batch, exists};
@@ -132,58 +141,73 @@ private:
 };
 } // namespace
 
-/// How many heads' rows of the other axis, so many each, stay in L2 together; may be 0.
-Index TileScheduler::headsInCache(const Index &rows) const {
-  constexpr int64_t cachedBytes = 32 << 20; // half of an H200's L2
-  return Index(cachedBytes / space.cachedRowBytes) / max(rows, 1);
+/// How many of `all` heads of K and V make a group, `least` if L2 decides, where each of them has so many
+/// tiles and so many rows of the other axis.
+Index TileScheduler::kvHeadsTogether(const Index &all, const Index &tilesOfEach, const Index &rows,
+                                     const Index &least) const {
+  constexpr int64_t cachedBytes = 32 << 20; // of an H200's 50 MB of L2
+  Index cached = Index(cachedBytes) / max(space.cachedRowBytes, 1) / max(rows, 1);
+  if (space.groups == HeadGroups::loads)
+    return max(min(max(cached, least), all), 1);
+  Index tiles = ceilDiv(k.blocks() * 19, 10); // 1.9 rounds
+  Index wanted = max(cached, ceilDiv(tiles, max(tilesOfEach, 1))), groups = all / max(wanted, 1);
+  return max(ceilDiv(all, max(groups - where(groups > 1, groups % 2, Index(0)), 1)), 1);
+}
+
+/// Pairs of a head and a sequence that make a group.
+Index TileScheduler::sizeOfGroup() const {
+  Index headsPerKv = space.heads / space.kvHeads, tilesOfEach = tilesOfHead() * headsPerKv;
+  Index aTileForEach = ceilDiv(k.blocks(), max(tilesOfEach, 1));
+  return kvHeadsTogether(space.kvHeads * sequences.count, tilesOfEach, sequences.rows(otherAxis()),
+                         aTileForEach) *
+         headsPerKv;
+}
+
+TilePlace TileScheduler::tileOfPair(const Index &pair, const Index &line) const {
+  return {tileOfLine(space, line, tilesOfHead()) * space.rowsOfTile, pair % space.heads, pair / space.heads};
+}
+
+/// A tile of a group, longest first.
+TilePlace TileScheduler::tileOfGroup(const Index &group, const Index &groupSize, const Index &number) const {
+  Index width = min(pairs() - group * groupSize, groupSize);
+  return tileOfPair(group * groupSize + number % width, number / width);
+}
+
+TilePlace TileScheduler::at(const Index &number) const {
+  if (sequences.isPacked())
+    return packedTile(number);
+  if (space.order == RowOrder::any)
+    return tileOfPair(number / tilesOfHead(), number % tilesOfHead());
+  Index groupSize = sizeOfGroup(), tiles = groupSize * tilesOfHead();
+  return tileOfGroup(number / tiles, groupSize, number % tiles);
 }
 
 TileScheduler::Share::Share(const TileScheduler &all, const Index &block, const Index &blocks)
     : all(all), block(block), blocks(blocks) {
   SnakeOrder snake{blocks};
-  const Space &space = all.space;
-  if (all.sequences.isPacked()) {
-    count = snake.countOf(all.lineCount.read({0, 0}) * space.heads, block);
+  if (all.sequences.isPacked() || all.space.order == RowOrder::any) {
+    count = snake.countOf(all.tileCount(), block);
     return;
   }
-  Index tilesOfHead = all.tilesOfHead();
-  pairs = space.heads * all.sequences.count;
-  if (space.order == RowOrder::any) {
-    count = snake.countOf(pairs * tilesOfHead, block);
-    return;
-  }
-  Index headsPerKv = space.heads / space.kvHeads,
-        cached = all.headsInCache(all.sequences.rows(all.otherAxis()));
-  Index atLeast = ceilDiv(blocks, max(tilesOfHead * headsPerKv, 1)); // a tile for each block
-  groupSize = max(min(max(cached, atLeast), space.kvHeads * all.sequences.count), 1) * headsPerKv;
-  Index tiles = groupSize * tilesOfHead;
-  fullGroups = pairs / groupSize;
+  groupSize = all.sizeOfGroup();
+  Index tilesOfHead = all.tilesOfHead(), tiles = groupSize * tilesOfHead;
+  fullGroups = all.pairs() / groupSize;
   forwards = snake.countOf(tiles, block);
   backwards = snake.countOf(tiles, snake.opposite(block));
   inFullGroups = fullGroups / 2 * (forwards + backwards) + where(fullGroups % 2 == 0, Index(0), forwards);
-  count = inFullGroups + snake.countOf(pairs % groupSize * tilesOfHead, placeIn(fullGroups));
+  count = inFullGroups + snake.countOf(all.pairs() % groupSize * tilesOfHead, placeIn(fullGroups));
 }
 
 TilePlace TileScheduler::Share::at(const Index &n) const {
   SnakeOrder snake{blocks};
-  if (all.sequences.isPacked())
-    return all.packedTile(snake.tileAt(n, block));
-  const Space &space = all.space;
-  Index tilesOfHead = all.tilesOfHead();
-  if (space.order == RowOrder::any) {
-    Index tile = snake.tileAt(n, block), pair = tile / tilesOfHead;
-    return {tileOfLine(space, tile % tilesOfHead, tilesOfHead) * space.rowsOfTile, pair % space.heads,
-            pair / space.heads};
-  }
+  if (all.sequences.isPacked() || all.space.order == RowOrder::any)
+    return all.at(snake.tileAt(n, block));
   Index twoGroups = max(forwards + backwards, 1), rest = n % twoGroups;
   Index isSecond = where(rest < forwards, Index(0), Index(1));
   Predicate isFull = n < inFullGroups;
   Index group = where(isFull, n / twoGroups * 2 + isSecond, fullGroups);
   Index round = where(isFull, rest - isSecond * forwards, n - inFullGroups);
-  Index tile = snake.tileAt(round, placeIn(group));
-  Index width = min(pairs - group * groupSize, groupSize), line = tile / width;
-  Index pair = group * groupSize + tile % width;
-  return {tileOfLine(space, line, tilesOfHead) * space.rowsOfTile, pair % space.heads, pair / space.heads};
+  return all.tileOfGroup(group, groupSize, snake.tileAt(round, placeIn(group)));
 }
 
 namespace {

@@ -15,10 +15,24 @@ namespace tlc::kernels {
 /// every other one backwards: who got the longest of one round gets the shortest of the next. Every other
 /// group is dealt out backwards, so that what does not fill a round evens out.
 ///
+/// Instead, blocks may take tiles, in the same order: the next one when they are ready for it.
+///
 /// The number and the lengths of packed sequences are known to the device alone: a launch of its own finds
 /// out their order. Sequences with the most rows of the other axis come first. Groups are as above, within a
 /// sequence; in a group the longest tiles come first, in the next one last, so that neighbours take about
 /// the same time.
+/// What of the heads that make a group is to stay in L2.
+enum class HeadGroups : uint8_t {
+  loads, ///< what their tiles load; a group has a tile for each block at least
+  sums,  ///< and what they add to; a group has 1.9 rounds of tiles at least, and groups are even in number
+};
+
+/// How tiles come to blocks.
+enum class TileDealing : uint8_t {
+  fixed, ///< each block knows its own from the start
+  taken, ///< a block takes the next one when it is ready for it
+};
+
 class TileScheduler {
 public:
   struct Space {
@@ -26,7 +40,9 @@ public:
     int64_t rowsOfTile = 128;
     RowOrder order = RowOrder::any;
     dsl::Index heads, kvHeads;
-    int64_t cachedRowBytes = 0; ///< of a row of the other axis, of all tensors of a head that tiles share
+    HeadGroups groups = HeadGroups::loads;
+    dsl::Index cachedRowBytes = 0; ///< of a row of the other axis, of all tensors of a head that tiles share
+    TileDealing dealing = TileDealing::fixed;
     /// One head after the other, each from its last tile to its first, however long they take: for blocks
     /// that wait for those before them.
     bool descends = false;
@@ -41,6 +57,12 @@ public:
 
   /// Tiles of all heads and sequences; of packed sequences at most so many.
   dsl::Index tilesAtMost() const;
+  /// The same, counted by the device.
+  dsl::Index tileCount() const;
+  /// Tile `number` of them in the order in which they are taken.
+  TilePlace at(const dsl::Index &number) const;
+  /// Tiles that a block takes at most: twice the mean.
+  dsl::Index takenAtMost() const;
 
   /// The tiles of one of `blocks` blocks.
   class Share {
@@ -58,8 +80,7 @@ public:
     const TileScheduler &all;
     dsl::Index block, blocks;
     // Of groups; there are none where all tiles take equally long, and of packed sequences.
-    dsl::Index pairs;     ///< of heads and sequences
-    dsl::Index groupSize; ///< of these
+    dsl::Index groupSize; ///< pairs of a head and a sequence
     dsl::Index fullGroups, forwards, backwards, inFullGroups;
   };
   Share shareOf(const dsl::Index &block, const dsl::Index &blocks) const { return {*this, block, blocks}; }
@@ -67,7 +88,12 @@ public:
 private:
   dsl::Index tilesOfHead() const;
   dsl::Index tilesOfSequence(const dsl::Index &batch) const;
-  dsl::Index headsInCache(const dsl::Index &rows) const;
+  dsl::Index pairs() const { return space.heads * sequences.count; } ///< of a head and a sequence
+  dsl::Index sizeOfGroup() const;
+  dsl::Index kvHeadsTogether(const dsl::Index &all, const dsl::Index &tilesOfEach, const dsl::Index &rows,
+                             const dsl::Index &least) const;
+  TilePlace tileOfPair(const dsl::Index &pair, const dsl::Index &line) const;
+  TilePlace tileOfGroup(const dsl::Index &group, const dsl::Index &groupSize, const dsl::Index &number) const;
   TilePlace packedTile(const dsl::Index &number) const;
   Axis otherAxis() const { return space.axis == Axis::queries ? Axis::keys : Axis::queries; }
 
