@@ -78,7 +78,8 @@ Result<Call> checkCall(const Programs &programs, const DecodeTensors &tensors, c
   return Call{std::move(schema), config};
 }
 
-CallProgram programOf(const DecodeConfig &config) {
+Result<CallProgram> programOf(const Call &call) {
+  const DecodeConfig config = call.config;
   return kernels::callProgram(callName, config, [config] { return decodeProgram(config); });
 }
 
@@ -86,16 +87,10 @@ CallProgram programOf(const DecodeConfig &config) {
 
 Result<size_t> attention::workspaceSize(Programs &programs, const DecodeTensors &tensors,
                                         const DecodeOptions &options) {
-  Result<Call> call = checkCall(programs, tensors, options);
-  if (!call)
-    return call.error();
-  return programs.workspaceSize(programOf(call->config), call->schema);
+  return kernels::workspaceSize(programs, checkCall(programs, tensors, options), programOf);
 }
 
 Result<void> attention::decode(Programs &programs, Stream stream, const DecodeTensors &tensors,
                                kernels::Workspace workspace, const DecodeOptions &options) {
-  Result<Call> call = checkCall(programs, tensors, options);
-  if (!call)
-    return call.error();
-  return programs.launch(programOf(call->config), call->schema, workspace, stream);
+  return kernels::launch(programs, stream, workspace, checkCall(programs, tensors, options), programOf);
 }

@@ -66,5 +66,9 @@ Result<void> gemm::multiply(Programs &programs, Stream stream, const GemmTensors
   Result<CallProgram> program = programOf(programs, tensors, options, *schema);
   if (!program)
     return program.error();
+  if (Result<void> valid = schema->checkMemory(); !valid)
+    return valid;
+  if (Result<void> apart = schema->checkApart(); !apart)
+    return apart;
   return programs.launch(*program, *schema, workspace, stream);
 }

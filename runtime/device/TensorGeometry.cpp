@@ -72,6 +72,50 @@ bool tlc::isAligned(const TensorView &tensor, int64_t bytes) {
   return true;
 }
 
+namespace {
+/// The bytes that a tensor has in each period of so many, counted from its address; nothing if that differs
+/// from period to period.
+std::optional<int64_t> bytesOfPeriod(const TensorView &tensor, int64_t period) {
+  int64_t bytes = bytesOf(tensor.element, 1);
+  for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+    if (tensor.shape[axis] <= 1)
+      continue;
+    int64_t stride = bytesOf(tensor.element, tensor.strides[axis]);
+    if (stride < period)
+      bytes += (tensor.shape[axis] - 1) * stride;
+    else if (stride % period != 0)
+      return std::nullopt;
+  }
+  return bytes <= period ? std::optional(bytes) : std::nullopt;
+}
+
+/// Whether they lie apart in each period.
+bool liesApart(const TensorView &one, const TensorView &other, int64_t period) {
+  std::optional<int64_t> ofOne = bytesOfPeriod(one, period), ofOther = bytesOfPeriod(other, period);
+  if (!ofOne || !ofOther)
+    return false;
+  int64_t difference =
+      (reinterpret_cast<intptr_t>(other.data) - reinterpret_cast<intptr_t>(one.data)) % period;
+  int64_t from = difference < 0 ? difference + period : difference;
+  return *ofOne <= from && from + *ofOther <= period;
+}
+} // namespace
+
+bool tlc::mayOverlap(const TensorView &one, const TensorView &other) {
+  if (isEmpty(one) || isEmpty(other))
+    return false;
+  auto begin = [](const TensorView &tensor) { return reinterpret_cast<uintptr_t>(tensor.data); };
+  auto end = [&](const TensorView &tensor) { return begin(tensor) + uintptr_t(*spanBytes(tensor)); };
+  if (end(one) <= begin(other) || end(other) <= begin(one))
+    return false;
+  for (const TensorView *tensor : {&one, &other})
+    for (size_t axis = 0; axis < tensor->shape.size(); ++axis)
+      if (int64_t period = bytesOf(tensor->element, tensor->strides[axis]);
+          tensor->shape[axis] > 1 && period > 0 && liesApart(one, other, period))
+        return false;
+  return true;
+}
+
 Result<void> tlc::checkStrides(const TensorArgument &argument, const TensorView &tensor) {
   const size_t rank = tensor.shape.size();
   if (tensor.strides.size() != rank)

@@ -94,6 +94,8 @@ Result<void> launch(Programs &programs, Stream stream, Workspace workspace, cons
   Result<CallProgram> program = programOf(*call);
   if (!program)
     return program.error();
+  if (Result<void> apart = call->schema.checkApart(); !apart)
+    return apart;
   return programs.launch(*program, call->schema, workspace, stream);
 }
 

@@ -34,6 +34,8 @@ public:
   Result<void> check();
   /// Addresses.
   Result<void> checkMemory() const;
+  /// After `checkMemory`: that outputs overlap no other tensor.
+  Result<void> checkApart() const;
 
   /// After `check`.
   int64_t extent(std::string_view name) const { return extents[size_t(find(name))]; }

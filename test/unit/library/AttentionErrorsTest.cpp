@@ -24,14 +24,19 @@ TensorView tensor(ElementType element, std::vector<int64_t> shape) {
 }
 TensorView bf16(std::vector<int64_t> shape) { return tensor(ElementType::bf16, std::move(shape)); }
 TensorView f32(std::vector<int64_t> shape) { return tensor(ElementType::f32, std::move(shape)); }
+/// Memory of its own, for what is written.
+TensorView apart(TensorView tensor, int64_t number) {
+  tensor.data = static_cast<std::byte *>(somewhere) + (number << 20);
+  return tensor;
+}
 TensorView i32(std::vector<int64_t> shape) { return tensor(ElementType::i32, std::move(shape)); }
 
 struct Call {
   ForwardTensors tensors = {.q = bf16({2, 48, 4, 64}),
                             .k = bf16({2, 80, 2, 64}),
                             .v = bf16({2, 80, 2, 32}),
-                            .o = bf16({2, 48, 4, 32}),
-                            .lse = f32({2, 4, 48})};
+                            .o = apart(bf16({2, 48, 4, 32}), 1),
+                            .lse = apart(f32({2, 4, 48}), 2)};
   ForwardOptions options = {};
   Workspace workspace = {};
 
@@ -40,8 +45,8 @@ struct Call {
     call.tensors = {.q = bf16({96, 4, 64}),
                     .k = bf16({160, 2, 64}),
                     .v = bf16({160, 2, 64}),
-                    .o = bf16({96, 4, 64}),
-                    .lse = f32({4, 96}),
+                    .o = apart(bf16({96, 4, 64}), 1),
+                    .lse = apart(f32({4, 96}), 2),
                     .queryLengths = i32({4}),
                     .keyLengths = i32({4})};
     call.options.lengths = Lengths::packed;
@@ -127,7 +132,7 @@ TEST_CASE_METHOD(Fixture, "attention refuses rows and heads that it cannot take"
       c.tensors.q = bf16({2, 48, 4, d});
       c.tensors.k = bf16({2, 80, 2, d});
       c.tensors.v = bf16({2, 80, 2, dv});
-      c.tensors.o = bf16({2, 48, 4, dv});
+      c.tensors.o = apart(bf16({2, 48, 4, dv}), 1);
     };
   };
   auto notAllowed = [](std::string_view name, std::string_view allowed, int64_t value) {

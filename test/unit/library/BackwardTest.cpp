@@ -272,13 +272,45 @@ TEST_CASE_METHOD(Fixture, "backward refuses what does not fit by name", "[attent
   bad.q.element = ElementType::e4m3;
   CHECK(errorOf(bad) == "argument 'q': expected element type f16 or bf16, but got e4m3");
   bad = good;
-  bad.dv = bad.dk;
-  CHECK_FALSE(errorOf(bad).empty()); // they overlap
+  bad.k = view(1, bf16, {2, 41, 2, 64});
+  CHECK_THAT(errorOf(bad), Catch::StartsWith("argument 'v' axis 1: expected extent 41"));
+  bad = good;
+  bad.k = bad.dk = view(1, bf16, {2, 40, 3, 64});
+  bad.v = bad.dv = view(2, bf16, {2, 40, 3, 64});
+  CHECK_THAT(errorOf(bad), Catch::StartsWith("attention::backward: expected h to be a multiple of hkv"));
+  bad = good;
+  bad.v.element = ElementType::f16;
+  CHECK_THAT(errorOf(bad), Catch::StartsWith("argument 'v': expected element type bf16, but got f16"));
+  bad = good;
+  bad.dO.element = f32;
+  CHECK_THAT(errorOf(bad), Catch::StartsWith("argument 'dO': expected element type bf16, but got f32"));
+  bad = good;
+  bad.lse.strides = {120, 1, 4};
+  CHECK_THAT(errorOf(bad), Catch::StartsWith("argument 'lse'"));
   CHECK(errorOf(good, {.dq = QuerySum::atomic, .isDeterministic = true}) ==
         "option 'dq': expected no atomic sums because option 'isDeterministic' is set and they add in any "
         "order; leave it open");
   CHECK(errorOf(good, {.dkv = KeySum::atomic, .isDeterministic = true}) ==
         "option 'dkv': expected no atomic sums because option 'isDeterministic' is set and they add in any "
         "order; leave it open");
+
+  // What a launch would touch.
+  auto errorOfMemory = [&](const BackwardTensors &tensors) {
+    Result<void> done = backward(programs, {}, tensors, workspace(workspaceSize(programs, good)));
+    REQUIRE_FALSE(bool(done));
+    return done.error().message;
+  };
+  bad = good;
+  bad.dO.data = nullptr;
+  CHECK_THAT(errorOfMemory(bad), Catch::Contains("'dO'") && Catch::Contains("null"));
+  bad = good;
+  bad.dv = bad.dk;
+  CHECK(errorOfMemory(bad) == "argument 'dk': expected memory of its own because attention::backward writes "
+                              "it, but it overlaps argument 'dv'");
+  bad = good;
+  bad.dq = bad.q;
+  CHECK(errorOfMemory(bad) == "argument 'dq': expected memory of its own because attention::backward writes "
+                              "it, but it overlaps argument 'q'");
+  CHECK_THAT(errorOf(good), Catch::StartsWith("workspace: expected at least"));
   CHECK(device.launches == 0);
 }
