@@ -75,6 +75,69 @@ Program attention() {
 }
 // [attention]
 
+// [attention-backward]
+/// Its gradients dQ, dK and dV, from those of O, and from L, the logarithm to base 2 of each row's sum.
+Program attentionBackward() {
+  return Program::trace("attention_backward", [](Scope &k) {
+    constexpr double scale = std::numbers::log2e / 8;
+    Index heads = k.dim("heads"), rows = k.dim("rows");
+    auto input = [&](const char *name) { return k.input(name, bf16, {heads, rows, 64}); };
+    auto output = [&](const char *name) { return k.output(name, bf16, {heads, rows, 64}); };
+    Global Q = input("Q"), K = input("K"), V = input("V"), O = input("O"), dO = input("dO");
+    Global L = k.input("L", f32, {heads, rows});
+    Global dQ = output("dQ"), dK = output("dK"), dV = output("dV");
+    Global Delta = k.workspace("delta", f32, {heads, rows});
+    Global Sum = k.workspace("dq_sum", f32, {heads, rows, 64}, {Initial::zero, TensorOrder::accumulator});
+    auto tile = [&](const Global &tensor, const Index &head, const Index &i) {
+      return tensor.tile({head, i * 64, 0}, {1, 64, 64});
+    };
+    k.launch("deltas", [&] {
+      auto [block, head] = k.grid(ceilDiv(rows, 64), heads);
+      Fragment o = k.fragment(bf16, {64, 64}), ofO = k.fragment(bf16, {64, 64});
+      copy(tile(O, head, block), o);
+      copy(tile(dO, head, block), ofO);
+      copy(rowSum(o.to(f32) * ofO.to(f32)), Delta.tile({head, block * 64}, {1, 64}));
+    });
+    k.launch("gradients", [&] { // a block has a tile of keys
+      auto [block, head] = k.grid(ceilDiv(rows, 64), heads);
+      Shared keys = k.shared("k", bf16, {64, 64}), values = k.shared("v", bf16, {64, 64});
+      Shared q = k.shared("q", bf16, {64, 64}), ofO = k.shared("do", bf16, {64, 64});
+      Shared ofScores = k.shared("ds", bf16, {64, 64});
+      copy(tile(K, head, block), keys);
+      copy(tile(V, head, block), values);
+      Fragment ofKeys = k.fragment(f32, {64, 64}), ofValues = k.fragment(f32, {64, 64});
+      k.pipelined({block, ceilDiv(rows, 64)}, {.stages = 2}, [&, block = block, head = head](Index i) {
+        copy(tile(Q, head, i), q);
+        copy(tile(dO, head, i), ofO);
+        Fragment logSum = k.fragment(f32, {1, 64}), delta = k.fragment(f32, {1, 64});
+        copy(L.tile({head, i * 64}, {1, 64}).fill(inf), logSum); // rows that do not exist have no weight
+        copy(Delta.tile({head, i * 64}, {1, 64}), delta);
+        Fragment s = k.fragment(f32, {64, 64}), ofWeights = k.fragment(f32, {64, 64}); // keys by queries
+        gemm(keys, q.t(), s);
+        gemm(values, ofO.t(), ofWeights);
+        k.when(i == block, [&] { s = where([&](Index key, Index row) { return key <= row; }, s, -inf); });
+        FragmentValue p = exp2(s * scale - logSum);
+        FragmentValue ds = (p * (ofWeights - delta) / 8).to(bf16);
+        gemm(p.to(bf16), ofO, ofValues);
+        gemm(ds, q, ofKeys);
+        copy(ds, ofScores);
+        Fragment part = k.fragment(f32, {64, 64});
+        gemm(ofScores.t(), keys, part);
+        atomicAdd(part, tile(Sum, head, i));
+      });
+      copy(ofKeys.to(bf16), tile(dK, head, block));
+      copy(ofValues.to(bf16), tile(dV, head, block));
+    });
+    k.launch("round", [&] {
+      auto [block, head] = k.grid(ceilDiv(rows, 64), heads);
+      Fragment sum = k.fragment(f32, {64, 64});
+      copy(tile(Sum, head, block), sum);
+      copy(sum.to(bf16), tile(dQ, head, block));
+    });
+  });
+}
+// [attention-backward]
+
 // [bytes]
 /// The same of floats of 8 bits.
 Program chainedBytes() {
@@ -330,6 +393,43 @@ TEST_CASE("attention in thirty lines", "[docs]") {
         REQUIRE(std::abs(o(place(head, row, d)) - expected) <= 0.01 * (0.5 + std::abs(expected)));
       }
     }
+}
+
+TEST_CASE("the gradients of attention", "[docs]") {
+  constexpr int64_t heads = 2, rows = 150, depth = 64;
+  Run run(attentionBackward(), {{"heads", heads}, {"rows", rows}});
+  auto at = [](const Array &tensor) {
+    return [&](int64_t head, int64_t row, int64_t d) { return tensor((head * rows + row) * depth + d); };
+  };
+  auto q = at(run.before("Q")), keys = at(run.before("K")), v = at(run.before("V")), o = at(run.before("O")),
+       ofO = at(run.before("dO"));
+  auto check = [&](const char *name, const std::vector<double> &expected) {
+    const Array &actual = run.after(name);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      INFO(name << ", element " << i);
+      REQUIRE(std::abs(actual(int64_t(i)) - expected[i]) <= 0.05 * (1 + std::abs(expected[i])));
+    }
+  };
+  std::vector<double> ofQueries(heads * rows * depth), ofKeys = ofQueries, ofValues = ofQueries;
+  for (int64_t head = 0; head < heads; ++head)
+    for (int64_t row = 0; row < rows; ++row) {
+      double delta = dot(depth, [&](int64_t d) { return o(head, row, d) * ofO(head, row, d); });
+      for (int64_t key = 0; key <= row; ++key) {
+        double score = dot(depth, [&](int64_t d) { return q(head, row, d) * keys(head, key, d); });
+        double weight = std::exp2(score * std::numbers::log2e / 8 - run.before("L")(head * rows + row));
+        double ofWeight = dot(depth, [&](int64_t d) { return v(head, key, d) * ofO(head, row, d); });
+        double ofScore = weight * (ofWeight - delta) / 8;
+        for (int64_t d = 0; d < depth; ++d) {
+          auto place = [&](int64_t i) { return size_t((head * rows + i) * depth + d); };
+          ofQueries[place(row)] += ofScore * keys(head, key, d);
+          ofKeys[place(key)] += ofScore * q(head, row, d);
+          ofValues[place(key)] += weight * ofO(head, row, d);
+        }
+      }
+    }
+  check("dQ", ofQueries);
+  check("dK", ofKeys);
+  check("dV", ofValues);
 }
 
 TEST_CASE("factors of 8 bits", "[docs]") {

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Gradients that have the same bits however many blocks run at once, among them dQ that blocks add up in a
+/// fixed order, without a deadlock.
+#include "kernels/Registry.h"
+#include "runtime/emulator/EmulatorDevice.h"
+#include "test/Expect.h"
+#include "test/kernels/KernelRuns.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using namespace tlc::kernels;
+using namespace tlc::kernels::test;
+using tlc::test::expectValue;
+
+namespace {
+/// Runs with each number of multiprocessors are right and have the same bits.
+void checkSameBits(const Definitions &definitions, std::initializer_list<int> multiprocessors) {
+  INFO(describe(*expectValue(findKernel("attention_bwd")), definitions));
+  Request request = expectValue(Request::parse("attention_bwd", definitions));
+  std::optional<Hash128> bits;
+  Library library;
+  CompileLog log;
+  auto artifact = expectValue(library.compile(request, {}, log));
+  for (int count : multiprocessors) {
+    INFO(count << " multiprocessors");
+    std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = count});
+    KernelRun run = expectValue(KernelRun::create(*device, request, artifact, {.seed = 7}));
+    Verdict verdict = expectValue(run.verify());
+    CHECK(verdict.complaint == "");
+    CHECK((!bits || *bits == verdict.outputs));
+    bits = verdict.outputs;
+  }
+}
+
+} // namespace
+
+TEST_CASE("dQ in order has the same bits with any number of multiprocessors", "[kernels][attention]") {
+  Definitions definitions = {{"dq", "ordered"}, {"deterministic", "yes"}};
+  auto add = [&](const Definitions &more) { definitions.insert(more.begin(), more.end()); };
+  add(GENERATE(Definitions{{"form", "explicit"}}, Definitions{{"form", "plain"}}));
+  add(GENERATE(
+      Definitions{{"b", "1"}, {"sq", "200"}, {"sk", "400"}, {"h", "4"}, {"hkv", "2"}, {"dkv", "loop"}},
+      Definitions{{"b", "2"},
+                  {"sq", "300"},
+                  {"sk", "257"},
+                  {"h", "2"},
+                  {"hkv", "1"},
+                  {"dkv", "split"},
+                  {"causal", "right"}},
+      Definitions{{"b", "1"},
+                  {"sq", "400"},
+                  {"sk", "400"},
+                  {"h", "1"},
+                  {"hkv", "1"},
+                  {"causal", "left"},
+                  {"window", "70"}},
+      Definitions{{"b", "1"},
+                  {"sq", "384"},
+                  {"sk", "384"},
+                  {"h", "1"},
+                  {"hkv", "1"},
+                  {"mask", "block_causal"},
+                  {"block", "24"}},
+      Definitions{{"b", "2"},
+                  {"sq", "200"},
+                  {"sk", "300"},
+                  {"h", "2"},
+                  {"hkv", "1"},
+                  {"padded", "100,33"},
+                  {"padded_k", "300,20"}},
+      Definitions{{"h", "2"}, {"hkv", "1"}, {"varlen", "100,0,65,230"}, {"causal", "right"}}));
+  checkSameBits(definitions, {1, 2, 3, 132});
+}
+
+TEST_CASE("deterministic gradients have the same bits with any number of multiprocessors",
+          "[kernels][attention]") {
+  Definitions definitions = {{"deterministic", "yes"}};
+  auto add = [&](const Definitions &more) { definitions.insert(more.begin(), more.end()); };
+  add(GENERATE(Definitions{{"form", "explicit"}}, Definitions{{"form", "explicit"}, {"dealing", "taken"}},
+               Definitions{{"form", "plain"}}));
+  add(GENERATE(Definitions{{"b", "2"},
+                           {"sq", "300"},
+                           {"sk", "400"},
+                           {"h", "4"},
+                           {"hkv", "2"},
+                           {"dkv", "loop"},
+                           {"causal", "right"}},
+               Definitions{{"h", "4"}, {"hkv", "2"}, {"dkv", "split"}, {"varlen", "300,0,129,500"}}));
+  checkSameBits(definitions, {1, 60, 132});
+}
