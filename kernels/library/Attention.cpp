@@ -146,7 +146,7 @@ Result<kernels::CallProgram> programOf(const Programs &programs, const Call &cal
     return kernels::callProgram(callName, config, [config] { return decodeProgram(config); });
   }
   ForwardConfig config{.problem = call.problem, .form = choice->form, .sum = call.sum};
-  chooseTiles(config, call.schema.extent("sq"), **target);
+  chooseTiles(config, extentsOf(call), **target);
   return forwardCall(config);
 }
 

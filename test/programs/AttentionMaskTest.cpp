@@ -25,7 +25,8 @@ constexpr int64_t batches = 2, heads = 2, queries = 150, keys = 200, d = 32;
 void check(const MaskMaker &makeMask, const Oracle &sees, std::vector<Memory> inputs = {}) {
   AttentionForm form = GENERATE(AttentionForm::plain, AttentionForm::explicitRoles);
   ForwardConfig config{.problem = {.d = d, .dv = d}, .form = form};
-  chooseTiles(config, queries, *findTarget("sm_90a"));
+  chooseTiles(config, {.b = batches, .sq = queries, .sk = keys, .h = heads, .hkv = heads},
+              *findTarget("sm_90a"));
   config.bk = 32; // several tiles of keys
   uint64_t seed = Catch::rngSeed();
   INFO("form " << int(form) << ", seed " << seed);
@@ -207,7 +208,8 @@ TEST_CASE("a mask may read a number of each query and of each key", "[programs][
 TEST_CASE("a mask of packed sequences reads from where they begin", "[programs][attention]") {
   // Keys of the query's own kind, of sequences of 70 and 80 rows.
   ForwardConfig config{.problem = {.d = d, .dv = d, .lengths = Lengths::packed}};
-  chooseTiles(config, queries, *findTarget("sm_90a"));
+  chooseTiles(config, {.b = batches, .sq = queries, .sk = keys, .h = heads, .hkv = heads},
+              *findTarget("sm_90a"));
   config.bk = 32;
   constexpr int64_t rows = 150, first = 70;
   auto maker = [](const MaskScope &scope) {

@@ -36,7 +36,7 @@ void check(const Scores &scores) {
   AttentionForm form = GENERATE(AttentionForm::plain, AttentionForm::explicitRoles);
   ForwardConfig config{
       .problem = {.dtype = ElementType::e4m3, .d = d, .dv = d}, .form = form, .sum = OutputSum::perTile};
-  chooseTiles(config, queries, *findTarget("sm_90a"));
+  chooseTiles(config, {.sq = queries, .sk = keys}, *findTarget("sm_90a"));
   config.bk = 64;
   uint64_t seed = Catch::rngSeed();
   INFO(scores.name << ", form " << int(form) << ", seed " << seed);

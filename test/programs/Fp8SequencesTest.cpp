@@ -160,7 +160,7 @@ TEST_CASE("a sequence of e4m3 that is no number harms no other", "[programs][att
                                    .lengths = lengths},
                        .form = form,
                        .sum = OutputSum::perTile};
-  chooseTiles(config, 128, *findTarget("sm_90a"));
+  chooseTiles(config, {.sq = 128, .sk = 128}, *findTarget("sm_90a"));
   config.bk = bk;
   uint64_t seed = Catch::rngSeed();
   INFO("form " << int(form) << ", lengths " << int(lengths) << ", causal " << int(causal) << ", bk " << bk

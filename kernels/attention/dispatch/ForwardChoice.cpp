@@ -2,50 +2,58 @@
 #include "kernels/attention/dispatch/ForwardChoice.h"
 
 #include "kernels/attention/decode/DecodeTiles.h"
+#include "kernels/attention/forward/ForwardTime.h"
+#include "runtime/target/Timing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace tlc::kernels {
 
 namespace {
 
-constexpr int64_t mostQueries = 16; // of a sequence; parts of keys were not compared with tiles of more
 constexpr int64_t mostTiles = int64_t(1) << 20; // of queries; that many keep every device busy
-
-/// Keys from the first to the last one that queries of a sequence see, at most.
-int64_t keysSeen(const AttentionProblem &problem, const ForwardExtents &e) {
-  const MaskConfig &mask = problem.mask;
-  int64_t firstPlace = mask.causal == CausalAlignment::left ? 0 : e.sk - e.sq;
-  int64_t begin = mask.windowLeft ? firstPlace - *mask.windowLeft : 0, end = e.sk;
-  if (mask.windowRight)
-    end = std::min(end, firstPlace + e.sq + *mask.windowRight);
-  if (mask.causal != CausalAlignment::none)
-    end = std::min(end, firstPlace + e.sq);
-  return std::max<int64_t>(end - std::max<int64_t>(begin, 0), 0);
-}
 
 DecodeConfig untuned(const AttentionProblem &problem, int64_t queries, int64_t group) {
   return {.problem = problem, .queries = queries, .group = group, .arguments = DecodeArguments::forward};
 }
 
+/// In cycles (forward/ForwardTime.h), of blocks that each see a part of the keys, and of the launch that
+/// joins the parts. A block computes one thing after the other; those that share a multiprocessor alternate.
+double splitKeysTime(const AttentionProblem &problem, const ForwardExtents &e, const DecodeConfig &c,
+                     const Target &target) {
+  constexpr double keysOfJoin = 256; // that the second launch takes as long as
+  const TimingFacts &timing = timingOf(target);
+  KeyCycles key(problem, target);
+  double warpgroups = double(c.residents * decode::warpgroups(c));
+  double port =
+      double(c.residents * bytesOf(problem.dtype, problem.d + problem.dv)) / timing.loadBytesPerCycle;
+  double cycles =
+      std::max({key.products + key.softmax, warpgroups * key.products, warpgroups * key.softmax, port});
+  double keys = double(ceilDiv(ceilDiv(keysSeen(problem, e), c.bk), c.splits) * c.bk);
+  double parts = double(e.b * e.hkv * decode::rowTiles(c) * c.splits);
+  double rounds = std::ceil(parts / double(target.multiprocessors * c.residents));
+  double sums =
+      double(e.b * e.hkv * decode::allRows(c) * c.splits) * double(bytesOf(ElementType::f32, problem.dv));
+  double written = 2 * sums * timing.clockGhz * 1e9 / timing.memoryBytesPerSecond; // and read
+  return std::max(rounds * (keys + keysOfTileEnds) * cycles, memoryTime(problem, e, target)) + written +
+         keysOfJoin * key.ofBlock(2);
+}
+
 /// Why blocks that each see a part of the keys are faster than blocks with all keys of a tile of queries;
-/// empty if they are not. Times are in keys that a multiprocessor meets one after the other.
+/// empty if they are not.
 std::string whyFaster(const AttentionProblem &problem, const ForwardExtents &e, const Target &target) {
-  constexpr int64_t keysOfPart = 128, keysOfJoin = 256; // that a part, and the second launch, take as long as
-  constexpr double gain = 1.25;                         // that split keys must promise
-  int64_t keys = keysSeen(problem, e), tiles = e.b * e.h; // of queries
-  int64_t whole = ceilDiv(tiles, int64_t(target.multiprocessors)) * keys;
-  DecodeConfig c = splitKeys(problem, e, target);
-  int64_t parts = e.b * e.hkv * decode::rowTiles(c) * c.splits;
-  int64_t rounds = ceilDiv(parts, target.multiprocessors * c.residents);
-  int64_t split =
-      c.residents * rounds * (ceilDiv(ceilDiv(keys, c.bk), c.splits) * c.bk + keysOfPart) + keysOfJoin;
-  if (double(split) * gain >= double(whole))
+  constexpr double gain = 1.25; // that split keys must promise
+  ForwardConfig config{.problem = problem};
+  chooseTiles(config, e, target);
+  double whole = std::max(wholeKeysTime(problem, e, config.bq, target), memoryTime(problem, e, target));
+  if (splitKeysTime(problem, e, splitKeys(problem, e, target), target) * gain >= whole)
     return {};
   return fmt::format("{} sequences with {} queries and {} heads are {} tiles of queries for {} "
                      "multiprocessors, each with up to {} keys",
-                     e.b, e.sq, e.h, tiles, target.multiprocessors, keys);
+                     e.b, e.sq, e.h, e.b * e.h * ceilDiv(e.sq, config.bq), target.multiprocessors,
+                     keysSeen(problem, e));
 }
 
 } // namespace
@@ -59,8 +67,10 @@ std::string whyNotSplitKeys(const AttentionProblem &problem, int64_t group) {
 }
 
 DecodeConfig splitKeys(const AttentionProblem &problem, const ForwardExtents &extents, const Target &target) {
-  DecodeConfig config =
-      untuned(problem, std::clamp<int64_t>(extents.sq, 1, mostQueries), extents.h / extents.hkv);
+  DecodeConfig config = untuned(problem, 1, extents.h / extents.hkv);
+  // As many queries as fill their tiles: numbers that make as many tiles have one program.
+  int64_t together = std::max<int64_t>(2 * wgmmaRows / decode::paddedGroup(config), 1);
+  config.queries = extents.sq <= together ? std::max<int64_t>(extents.sq, 1) : alignTo(extents.sq, together);
   tuneDecode(config, extents.b, extents.hkv, keysSeen(problem, extents), target);
   return config;
 }
@@ -69,8 +79,9 @@ ForwardChoice chooseForm(const AttentionProblem &problem, const ForwardExtents &
                          const std::string &whyNotExplicit, const Target &target) {
   if (!whyNotExplicit.empty())
     return {AttentionForm::plain, whyNotExplicit};
-  if (extents.h < 1 || extents.hkv < 1 || extents.sq < 1 || extents.sq > mostQueries ||
-      extents.b > mostTiles / extents.h || !whyNotSplitKeys(problem, extents.h / extents.hkv).empty())
+  if (extents.h < 1 || extents.hkv < 1 || extents.sq < 1 || extents.b > mostTiles / extents.h ||
+      ceilDiv(extents.sq, wgmmaRows) > mostTiles / (extents.b * extents.h) ||
+      !whyNotSplitKeys(problem, extents.h / extents.hkv).empty())
     return {};
   std::string why = whyFaster(problem, extents, target);
   return why.empty() ? ForwardChoice{} : ForwardChoice{AttentionForm::splitKeys, why};

@@ -10,11 +10,6 @@
 
 namespace tlc::kernels {
 
-/// Of sequences that are not packed.
-struct ForwardExtents {
-  int64_t b = 0, sq = 0, sk = 0, h = 0, hkv = 0;
-};
-
 /// A form, and why it is not the explicit one; empty if it is.
 struct ForwardChoice {
   AttentionForm form = AttentionForm::explicitRoles;

@@ -27,6 +27,11 @@ std::vector<Parameter> allOf(const ForwardConfig &defaults, const std::string &l
   add({config.begin() + std::ptrdiff_t(problem.size()), config.end()});
   return all;
 }
+
+ForwardExtents forwardExtentsOf(const Parameters &values) {
+  AttentionExtents e = extentsOf(values);
+  return {.b = e.b, .sq = e.sq, .sk = e.sk, .h = e.h, .hkv = e.hkv};
+}
 } // namespace
 
 RegisteredForward::RegisteredForward(std::string_view name, std::string_view summary,
@@ -63,8 +68,7 @@ ForwardChoice RegisteredForward::formOf(const Parameters &values, const Target &
   std::string why = whyNotExplicit(values);
   if (why.empty())
     why = kernels::whyNotExplicit(target);
-  AttentionExtents e = extentsOf(values);
-  ForwardChoice choice = chooseForm(problemOf(values).problem, {e.b, e.sq, e.sk, e.h, e.hkv}, why, target);
+  ForwardChoice choice = chooseForm(problemOf(values).problem, forwardExtentsOf(values), why, target);
   bool isOpen = whyNotSplitKeys(values).empty() && !options.fixedDimensions.contains("h");
   return choice.form == AttentionForm::splitKeys && !isOpen ? ForwardChoice{} : choice;
 }
@@ -109,7 +113,7 @@ ForwardConfig RegisteredForward::configOf(const Parameters &values, AttentionFor
                                           const Target &target) const {
   ForwardConfig config = problemOf(values);
   config.form = form;
-  chooseTiles(config, extentsOf(values).sq, target);
+  chooseTiles(config, forwardExtentsOf(values), target);
   read(values, config); // what is given
   chooseOverlap(config, target);
   return config;
@@ -120,8 +124,7 @@ dsl::Program RegisteredForward::build(const Parameters &values, const Target &ta
   AttentionForm form = formOf(values, target, options).form;
   if (form != AttentionForm::splitKeys)
     return forwardProgram(configOf(values, form, target), options);
-  AttentionExtents e = extentsOf(values);
-  return decodeProgram(splitKeys(problemOf(values).problem, {e.b, e.sq, e.sk, e.h, e.hkv}, target), options);
+  return decodeProgram(splitKeys(problemOf(values).problem, forwardExtentsOf(values), target), options);
 }
 
 AttentionShape RegisteredForward::shapeOf(const Parameters &values) const {

@@ -3,6 +3,7 @@
 /// Attention forward in the plain form, and the choice of form and tiles.
 #include "kernels/attention/forward/ExplicitForward.h"
 #include "kernels/attention/forward/ForwardArguments.h"
+#include "kernels/attention/forward/ForwardTime.h"
 #include "kernels/attention/forward/TransposedValues.h"
 #include "kernels/attention/problem/ColumnParts.h"
 #include "runtime/target/BlockBudget.h"
@@ -117,6 +118,23 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries) {
   return isCausalAlone && !isPacked && queries >= 1536; // measured: slower at 1024, faster at 2048
 }
 
+/// One warpgroup where two would have rows beyond the last query, or multiprocessors would have no tile.
+void chooseWarpgroups(ForwardConfig &config, const ForwardExtents &extents, const Target &target) {
+  if (config.problem.lengths == Lengths::packed)
+    return; // which have one program for all lengths
+  auto time = [&](int64_t rows) { return wholeKeysTime(config.problem, extents, rows, target); };
+  if (time(wgmmaRows) < time(config.bq))
+    config.bq = wgmmaRows;
+}
+
+/// Leaves out what tiles have after the last key. Where there are several, their number stays; of masks that
+/// hide pairs their places stay, too: edges of tiles of queries and of keys meet.
+void fitKeys(ForwardConfig &config, int64_t keys) {
+  int64_t tiles = std::max<int64_t>(ceilDiv(keys, config.bk), 1);
+  if (tiles == 1 || !config.problem.mask.hidesPairs())
+    config.bk = std::min(config.bk, alignTo(std::max<int64_t>(ceilDiv(keys, tiles), 1), productDepth));
+}
+
 } // namespace
 
 std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const GivenTiles &given) {
@@ -154,7 +172,7 @@ void chooseOverlap(ForwardConfig &config, const Target &target) {
 }
 
 /// All but the overlap of the plain form.
-static void chooseTileSizes(ForwardConfig &config, int64_t queries, const Target &target) {
+static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents, const Target &target) {
   // Accumulators of scores and of O, and weights, have to share a thread's registers; tiles share memory.
   int64_t longest = std::max(paddedDepth(config.problem), paddedValues(config.problem));
   bool isPlain = config.form == AttentionForm::plain;
@@ -170,13 +188,15 @@ static void chooseTileSizes(ForwardConfig &config, int64_t queries, const Target
     // The softmax takes as long as the products.
     if (!isPlain)
       config.order = ProductOrder::inTurn;
-    if (hasWorkForThree(config, queries)) {
+    if (hasWorkForThree(config, extents.sq)) {
       config.bq = 192;
       config.bk = 96;
     }
   } else if (longest > 128) {
     config.bk = longest <= 192 && !isPlain ? 96 : 64;
   }
+  if (!isPlain)
+    chooseWarpgroups(config, extents, target);
   constexpr int64_t worthwhile = 32;
   if (!isSplit(paddedValues(config.problem)) && fit(config, worthwhile, target))
     return;
@@ -185,8 +205,10 @@ static void chooseTileSizes(ForwardConfig &config, int64_t queries, const Target
   fit(config, productDepth, target);
 }
 
-void chooseTiles(ForwardConfig &config, int64_t queries, const Target &target) {
-  chooseTileSizes(config, queries, target);
+void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Target &target) {
+  chooseTileSizes(config, extents, target);
+  if (!config.problem.hasBytes()) // V of bytes is transposed in tiles
+    fitKeys(config, extents.sk);
   chooseOverlap(config, target);
 }
 

@@ -31,6 +31,11 @@ enum class OutputSum : uint8_t {
   inPlace, ///< by the product alone: faster, and too small by 20 % at 16384 keys if V has one sign
 };
 
+/// Of packed sequences `sq` and `sk` are the rows of all of them.
+struct ForwardExtents {
+  int64_t b = 1, sq = 0, sk = 0, h = 1, hkv = 1;
+};
+
 struct ForwardConfig {
   AttentionProblem problem = {}; ///< what is computed
 
@@ -50,9 +55,8 @@ struct GivenTiles {
 };
 std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const GivenTiles &given = {});
 
-/// Chooses how, for what is to be computed. `queries` is how many a sequence has that is not packed: the
-/// program takes any number, but is fastest for about so many.
-void chooseTiles(ForwardConfig &config, int64_t queries, const Target &target);
+/// Chooses how, for what is to be computed: the program takes any extents, but is fastest for about these.
+void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Target &target);
 /// Chooses `overlap` again, for tiles that were changed since.
 void chooseOverlap(ForwardConfig &config, const Target &target);
 

@@ -15,9 +15,16 @@ namespace tlc::kernels {
 /// Elements of 16 bits that one product of the tensor cores sums up.
 inline constexpr int64_t productDepth = matrixDepthBytes / 2;
 
-/// Elements of a row of Q and K, and of V and O, in shared memory and in registers, zeros after the tensor's.
-inline int64_t paddedDepth(const AttentionProblem &problem) { return alignTo(problem.d, productDepth); }
-inline int64_t paddedValues(const AttentionProblem &problem) { return alignTo(problem.dv, productDepth); }
+/// Elements that a row takes in shared memory and in registers, zeros after the tensor's. The TMA copies a
+/// row in boxes as wide as the swizzle that divides it, and boxes of 32 bytes are many: rows of 80 elements
+/// of 16 bits take five of them, rows of 96 three of 64 bytes.
+inline int64_t paddedRow(const AttentionProblem &problem, int64_t elements) {
+  constexpr int64_t wideDepth = 2 * productDepth;
+  bool isWide = !problem.hasBytes() && elements > productDepth;
+  return alignTo(elements, isWide ? wideDepth : productDepth);
+}
+inline int64_t paddedDepth(const AttentionProblem &problem) { return paddedRow(problem, problem.d); }
+inline int64_t paddedValues(const AttentionProblem &problem) { return paddedRow(problem, problem.dv); }
 
 /// Neighbouring columns of a tensor's rows.
 struct ColumnRange {
@@ -27,7 +34,7 @@ struct ColumnRange {
 /// Parts of rows of V and O whose sums fit into the registers of the threads that compute 64 rows.
 inline std::vector<ColumnRange> columnParts(int64_t dv) {
   constexpr int64_t most = 256,
-                    granularity = productDepth; // a warpgroup's rows of so many take half of the registers
+                    granularity = 2 * productDepth; // boxes of 64 bytes
   if (dv <= most)
     return {{0, dv}};
   int64_t half = alignTo(dv / 2, granularity);

@@ -138,6 +138,35 @@ TEST_CASE("a form that is left open is one that the parameters and the target al
   CHECK(contains(remarkOf("attention_fwd_fp8", {{"bk", "96"}}, "sm_90a"), "which bk = 96 does not divide"));
 }
 
+TEST_CASE("tiles of attention forward fit few queries and few keys", "[kernels][unit]") {
+  using Tile = std::pair<int64_t, int64_t>; // of queries and keys
+  auto chosen = [](const ForwardExtents &extents, AttentionProblem problem = {}) {
+    ForwardConfig config{.problem = problem};
+    chooseTiles(config, extents, *findTarget("sm_90a"));
+    return Tile(config.bq, config.bk);
+  };
+  CHECK(chosen({.b = 4, .sq = 4096, .sk = 4096, .h = 16, .hkv = 16}) == Tile(128, 128));
+  CHECK(chosen({.b = 4, .sq = 4096, .sk = 27, .h = 16, .hkv = 16}) == Tile(128, 32));
+  CHECK(chosen({.b = 4, .sq = 4096, .sk = 0, .h = 16, .hkv = 16}) == Tile(128, 16));
+  CHECK(chosen({.b = 4, .sq = 4096, .sk = 197, .h = 16, .hkv = 16}) == Tile(128, 112)); // two tiles
+  // Edges of tiles of queries and of keys meet.
+  AttentionProblem causal{.mask = {.causal = CausalAlignment::right}};
+  CHECK(chosen({.b = 4, .sq = 4096, .sk = 197, .h = 16, .hkv = 16}, causal) == Tile(128, 128));
+  CHECK(chosen({.b = 4, .sq = 100, .sk = 100, .h = 64, .hkv = 64}, causal) == Tile(128, 112));
+  // A second warpgroup would have no rows, or take a tile from another multiprocessor.
+  CHECK(chosen({.b = 64, .sq = 64, .sk = 4096, .h = 32, .hkv = 8}) == Tile(64, 128));
+  CHECK(chosen({.b = 1, .sq = 256, .sk = 8192, .h = 32, .hkv = 8}) == Tile(64, 128));
+  CHECK(chosen({.b = 32, .sq = 256, .sk = 256, .h = 16, .hkv = 16}) == Tile(128, 128));
+  AttentionProblem packed{.lengths = Lengths::packed};
+  CHECK(chosen({.b = 64, .sq = 64, .sk = 4096, .h = 1, .hkv = 1}, packed) == Tile(128, 128));
+}
+
+TEST_CASE("rows that fill no boxes of 64 bytes are padded", "[kernels][unit]") {
+  std::string text = textOf(kernelOf("attention_fwd"), {{"d", "80"}, {"dv", "16"}});
+  CHECK(contains(text, "tile.alloc_shared \"k\" : !tile.shared<2x128x96xbf16>"));
+  CHECK(contains(text, "tile.alloc_shared \"v\" : !tile.shared<2x128x16xbf16>"));
+}
+
 TEST_CASE("keys are split where few queries meet many keys", "[kernels][unit]") {
   auto splitsKeys = [](Definitions definitions, std::string_view target = "sm_90a") {
     for (auto [name, value] : {std::pair("b", "1"), {"h", "32"}, {"hkv", "8"}, {"sq", "1"}, {"sk", "8192"}})
@@ -154,7 +183,8 @@ TEST_CASE("keys are split where few queries meet many keys", "[kernels][unit]") 
   };
   CHECK(splitsKeys({}));
   CHECK(splitsKeys({{"sq", "16"}, {"causal", "right"}}));
-  CHECK(!splitsKeys({{"sq", "17"}}));
+  CHECK(splitsKeys({{"sq", "64"}}));
+  CHECK(!splitsKeys({{"sq", "1024"}})); // as many tiles of queries as multiprocessors
   CHECK(!splitsKeys({{"sq", "0"}}));
   CHECK(!splitsKeys({{"sk", "256"}}));
   CHECK(!splitsKeys({{"causal", "left"}})); // one key is seen
@@ -329,7 +359,7 @@ TEST_CASE("configurations are chosen for the target", "[kernels][unit]") {
   CHECK(stagesOn("sm_80") == 3); // 163 KB of shared memory instead of 227, and no tile leaves through it
   auto overlapOn = [](std::string_view target) {
     ForwardConfig config{.form = AttentionForm::plain};
-    chooseTiles(config, 4096, *findTarget(target));
+    chooseTiles(config, {.sq = 4096, .sk = 4096}, *findTarget(target));
     return config.overlap;
   };
   CHECK(overlapOn("sm_90a") == TileOverlap::nextTile);

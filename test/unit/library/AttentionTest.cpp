@@ -292,7 +292,7 @@ TEST_CASE_METHOD(Fixture, "attention of few queries with many keys splits keys",
 
 TEST_CASE_METHOD(Fixture, "devices that share a cache compile a program of attention once", "[attention]") {
   kernels::ForwardConfig config{.problem = {.d = 64, .dv = 64}, .form = AttentionForm::plain};
-  chooseTiles(config, 64, *findTarget("sm_90a"));
+  chooseTiles(config, {.sq = 64, .sk = 64}, *findTarget("sm_90a"));
   auto first = programs.load(forwardCall(config)), again = programs.load(forwardCall(config));
   REQUIRE((first && again));
   CHECK(*first == *again);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A model of attention forward's time, in clock cycles, by which tiles and forms are chosen: what the
+/// multiprocessor with the most tiles computes, and what memory delivers meanwhile.
+#pragma once
+
+#include "kernels/attention/forward/Forward.h"
+#include "runtime/target/Target.h"
+
+namespace tlc::kernels {
+
+/// Keys that a tile of queries, or a part of its keys, takes as long as beside its own: it begins and ends.
+inline constexpr int64_t keysOfTileEnds = 128;
+
+/// What 64 rows of scores of a warpgroup take for each key.
+struct KeyCycles {
+  double products; ///< of the multiprocessor's matrix units
+  double softmax;  ///< of its schedulers: an exponential, and what comes with it
+
+  KeyCycles(const AttentionProblem &problem, const Target &target);
+  /// For each key of `warpgroups` warpgroups of an explicit block. One by itself computes the softmax of a
+  /// tile of keys under the product of the tile before with V; two and more alternate, until units are never
+  /// idle.
+  double ofBlock(int64_t warpgroups) const;
+};
+
+/// Keys from the first to the last one that queries of a sequence see, at most.
+int64_t keysSeen(const AttentionProblem &problem, const ForwardExtents &extents);
+
+/// In which memory delivers all keys and values once.
+double memoryTime(const AttentionProblem &problem, const ForwardExtents &extents, const Target &target);
+
+/// Of blocks that see all keys of a tile of `rows` queries, whatever memory does.
+double wholeKeysTime(const AttentionProblem &problem, const ForwardExtents &extents, int64_t rows,
+                     const Target &target);
+
+} // namespace tlc::kernels
