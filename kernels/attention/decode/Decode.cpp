@@ -38,7 +38,7 @@ struct Operands {
     hasArgumentsOfForward() ? declareThoseOfForward(k) : declareOwn(k);
     if (isWhole(config))
       return;
-    Index rows = queries * paddedGroup(config);
+    Index rows = isByHead(config) ? rowTileCount() * config.rows : queries * paddedGroup(config);
     partial = k.workspace("partial", f32, {batches, kvHeads, rows, config.splits, config.problem.dv});
     partialLse = k.workspace("partial_lse", f32, {batches, kvHeads, rows, config.splits});
   }
@@ -50,8 +50,21 @@ struct Operands {
     return {.batch = batch, .head = kvHead * config.group, .queries = queries, .keys = lengthOf(batch)};
   }
   /// The query of a row of scores.
-  Index queryOf(const Index &row) const { return row / paddedGroup(config); }
-  Index rowTileCount() const { return ceilDiv(queries * paddedGroup(config), config.rows); }
+  Index queryOf(const Index &row) const {
+    if (isByHead(config))
+      return row / config.rows * config.together + row % config.together;
+    return row / paddedGroup(config);
+  }
+  /// Of the first row of queries or heads that are neighbours.
+  Index rowOf(const Index &query, const Index &head) const {
+    if (isByHead(config))
+      return query / config.together * config.rows + head * config.together + query % config.together;
+    return query * paddedGroup(config) + head;
+  }
+  Index rowTileCount() const {
+    return isByHead(config) ? ceilDiv(queries, config.together)
+                            : ceilDiv(queries * paddedGroup(config), config.rows);
+  }
   /// The tiles of keys that a tile of rows visits, and how many of them each part has.
   VisitedTiles tilesOf(const Sequence &sequence, const Index &rowTile) const {
     if (!hasArgumentsOfForward() && rowTiles(config) == 1)
@@ -103,20 +116,22 @@ struct Operands {
     Index batch, query, kvHead, head; ///< the first one, of the group
     int64_t column = 0;
   };
-  /// Rows of Q or of O from there on, of so many heads. Those after the group are other heads', or none.
-  Slice rowsOf(const Global &tensor, const Place &at, int64_t heads, int64_t columns) const {
+  /// Rows of Q or of O from there on, of so many heads, or queries. Those after the group are other heads',
+  /// or none.
+  Slice rowsOf(const Global &tensor, const Place &at, int64_t rows, int64_t columns) const {
+    int64_t heads = isByHead(config) ? 1 : rows;
     if (hasArgumentsOfForward())
-      return tensor.tile({at.batch, at.query, headOf(at), at.column}, {1, 1, heads, columns});
+      return tensor.tile({at.batch, at.query, headOf(at), at.column}, {1, rows / heads, heads, columns});
     return tensor.tile({at.batch, at.query, at.kvHead, at.head, at.column}, {1, 1, 1, heads, columns});
   }
 
-  /// Writes O of heads from `place` on, with their first columns LSE.
+  /// Writes O of heads, or queries, from `place` on, with their first columns LSE.
   void writeRows(const Place &place, const WeightedRows &rows) const {
-    int64_t count = rows.o.shape()[0];
+    int64_t count = rows.o.shape()[0], heads = isByHead(config) ? 1 : count;
     std::optional<Fragment> score;
     if (config.problem.sink == AttentionSink::perHead) {
-      score = scope.fragment(f32, {count, 1}).named("sink");
-      copy(hasArgumentsOfForward() ? sink.tile({headOf(place)}, {count})
+      score = scope.fragment(f32, {heads, 1}).named("sink");
+      copy(hasArgumentsOfForward() ? sink.tile({headOf(place)}, {heads})
                                    : sink.tile({place.kvHead, place.head}, {1, count}),
            *score);
     }
@@ -126,8 +141,8 @@ struct Operands {
     if (place.column != 0)
       return;
     copy(logSum, hasArgumentsOfForward()
-                     ? ofGroup(LSE.tile({place.batch, headOf(place), place.query}, {1, count, 1}), headsOfLse,
-                               place.kvHead)
+                     ? ofGroup(LSE.tile({place.batch, headOf(place), place.query}, {1, heads, count / heads}),
+                               headsOfLse, place.kvHead)
                      : LSE.tile({place.batch, place.kvHead, place.head, place.query}, {1, 1, count, 1}));
   }
 
@@ -145,7 +160,7 @@ private:
   Index headOf(const Place &place) const { return place.kvHead * config.group + place.head; }
   /// Without what lies after the heads of a group, where these have an axis with all others.
   Slice ofGroup(const Slice &heads, size_t axis, const Index &kvHead) const {
-    bool isWhole = !hasArgumentsOfForward() || paddedGroup(config) == config.group;
+    bool isWhole = !hasArgumentsOfForward() || isByHead(config) || paddedGroup(config) == config.group;
     return isWhole ? heads : heads.limited(axis, (kvHead + 1) * config.group);
   }
 
@@ -214,7 +229,7 @@ struct Loader {
   const Shared &valuesOf(size_t role) const { return (areApart(c) ? values : keys)[role].to; }
 
   void loadQueries(const Part &part, Cursor &at) const {
-    int64_t group = paddedGroup(c), together = std::gcd(group, c.rows);
+    int64_t group = paddedGroup(c), together = isByHead(c) ? c.together : std::gcd(group, c.rows);
     qRing.acquire(at);
     int64_t bytes = 0;
     for (const Shared &tile : queries)
@@ -222,9 +237,10 @@ struct Loader {
     qRing.expect(at, bytes);
     for (int64_t row = 0; row < c.rows; row += together) {
       Index line = part.rowTile * c.rows + row; // after the last query all is 0
+      Index head = isByHead(c) ? Index(row / together) : line % group;
       for (size_t i = 0; i < queries.size(); ++i) {
         ColumnRange columns = depthPartsOf(c)[i];
-        copy(p.rowsOf(p.Q, {part.batch, line / group, part.kvHead, line % group, columns.first}, together,
+        copy(p.rowsOf(p.Q, {part.batch, p.queryOf(line), part.kvHead, head, columns.first}, together,
                       columns.count),
              queries[i].slot(at).rows(row, together), qRing.full(at));
       }
@@ -404,13 +420,16 @@ void joinParts(Scope &k, const Operands &p) {
   const DecodeConfig &c = p.config;
   constexpr int64_t together = 4; // parts whose loads are in flight at once
   constexpr int64_t rows = swizzleRows;
-  int64_t tilesOfGroup = paddedGroup(c) / rows;
+  // A block has some heads of a query, or some queries of a head.
+  int64_t queriesOfBlock = isByHead(c) ? rows : 1, headsOfBlock = rows / queriesOfBlock;
+  int64_t blocksOfGroup = isByHead(c) ? c.group : paddedGroup(c) / headsOfBlock;
+  Index blocksOfQueries = ceilDiv(p.queries, queriesOfBlock);
   k.warps(4);
-  auto [block] = k.grid(p.batches * p.kvHeads * (p.queries * tilesOfGroup));
-  Index head = block % tilesOfGroup * rows, line = block / tilesOfGroup;
-  Index query = line % p.queries, pair = line / p.queries, kvHead = pair % p.kvHeads,
-        batch = pair / p.kvHeads;
-  Index row = query * paddedGroup(c) + head;
+  auto [block] = k.grid(p.batches * p.kvHeads * (blocksOfQueries * blocksOfGroup));
+  Index head = block % blocksOfGroup * headsOfBlock, line = block / blocksOfGroup;
+  Index query = line % blocksOfQueries * queriesOfBlock, pair = line / blocksOfQueries,
+        kvHead = pair % p.kvHeads, batch = pair / p.kvHeads;
+  Index row = p.rowOf(query, head);
   VisitedTiles tiles = p.tilesOf(p.sequenceOf(kvHead, batch), row / c.rows);
   Index parts = ceilDiv(tiles.count, max(p.stepsOfPart(tiles), 1));
   auto forEachPart = [&](const std::function<void(const Index &, const FragmentValue &)> &body) {

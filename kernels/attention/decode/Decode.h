@@ -49,6 +49,10 @@ struct DecodeConfig {
   DecodeArguments arguments = DecodeArguments::cache; ///< of forward: keys are contiguous, V is apart
 
   // How it is done.
+  int64_t together =
+      1; ///< of arguments of forward: queries of a head whose rows are neighbours in a tile, 1 or a
+         ///< multiple of 8 that divides `rows`. With 1 rows of a query's heads are neighbours, and
+         ///< begin at multiples of 8: of few heads and many queries, most rows would be of none.
   int64_t rows = 64; ///< of the tile of scores that a block computes at once, heads times queries: 64, or, up
                      ///< to dv = 256, 128
   int64_t bk = 64;   ///< and its columns

@@ -27,11 +27,15 @@ inline std::vector<ColumnRange> depthPartsOf(const DecodeConfig &c) {
     parts.push_back({paddedValues(c.problem), rest});
   return parts;
 }
-/// Rows of scores of a head of K and V: queries times heads.
-inline int64_t allRows(const DecodeConfig &c) { return c.queries * paddedGroup(c); }
-
-/// With that number of queries.
-inline int64_t rowTiles(const DecodeConfig &c) { return ceilDiv(allRows(c), c.rows); }
+/// Whether a tile has the rows of several queries of a head, then those of the next head.
+inline bool isByHead(const DecodeConfig &c) { return c.together > 1; }
+/// Tiles of rows of a head of K and V, with that number of queries, and their rows: queries times heads.
+inline int64_t rowTiles(const DecodeConfig &c) {
+  return isByHead(c) ? ceilDiv(c.queries, c.together) : ceilDiv(c.queries * paddedGroup(c), c.rows);
+}
+inline int64_t allRows(const DecodeConfig &c) {
+  return isByHead(c) ? rowTiles(c) * c.rows : c.queries * paddedGroup(c);
+}
 
 /// Whether a block sees all keys of its rows, which are heads of one query: then nothing is left to be
 /// joined.

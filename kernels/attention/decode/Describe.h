@@ -11,8 +11,8 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, DecodeConfig> &config) {
   using Kind = Parameter::Kind;
-  auto &[problem, queries, group, storage, pageSize, values, arguments, rows, bk, stages, splits, residents,
-         order] = config;
+  auto &[problem, queries, group, storage, pageSize, values, arguments, together, rows, bk, stages, splits,
+         residents, order] = config;
   auto choice = [](std::string name, std::string description, std::vector<std::string> choices) -> Parameter {
     return choiceParameter(std::move(name), std::move(description), std::move(choices));
   };
@@ -28,6 +28,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, DecodeConfig>
   visit.option([&] { return number(Kind::constant, "sq", "queries of a sequence", 1, 16); }, queries);
   visit.hidden(group);
   visit.hidden(arguments);
+  visit.hidden(together);
   describe(visit, problem);
   visit.option(
       [&] {

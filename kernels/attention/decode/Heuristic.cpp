@@ -7,6 +7,7 @@
 #include "runtime/target/MmaAtoms.h"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <vector>
 
@@ -77,7 +78,15 @@ void fitDecode(DecodeConfig &c, const Target &target) {
 
 void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys, const Target &target) {
   int64_t longest = std::max(paddedDepth(c.problem), paddedValues(c.problem));
-  c.rows = allRows(c) <= 64 || isSplit(paddedValues(c.problem)) ? 64 : 128;
+  auto chooseRows = [&](int64_t rows) {
+    c.rows = rows <= wgmmaRows || isSplit(paddedValues(c.problem)) ? wgmmaRows : 2 * wgmmaRows;
+  };
+  chooseRows(c.queries * paddedGroup(c));
+  if (c.arguments == DecodeArguments::forward && c.queries * paddedGroup(c) > wgmmaRows &&
+      c.group * swizzleRows <= wgmmaRows) {
+    chooseRows(c.queries * c.group);
+    c.together = int64_t(std::bit_floor(uint64_t(c.rows / c.group)));
+  }
   // Two blocks compute and wait in turns, where registers and shared memory are enough for both.
   c.residents = c.rows == 64 && longest <= 128 ? 2 : 1;
   constexpr int64_t tileBytes = 16384;
@@ -88,10 +97,10 @@ void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys,
   // Parts that fill the rounds of all blocks, at a cost of some keys for each of them.
   constexpr int64_t keysOfPart = 128, mostSplits = 256;
   int64_t blocks = target.multiprocessors * c.residents, lowest = 0;
-  int64_t rowTiles = ceilDiv(allRows(c), c.rows), sequences = std::max<int64_t>(batches * kvHeads, 1);
+  int64_t sequences = std::max<int64_t>(batches * kvHeads, 1);
   int64_t tiles = std::max<int64_t>(ceilDiv(keys, c.bk), 1);
   for (int64_t splits = 1; splits <= std::min(tiles, mostSplits); ++splits) {
-    int64_t rounds = ceilDiv(sequences * rowTiles * splits, blocks);
+    int64_t rounds = ceilDiv(sequences * rowTiles(c) * splits, blocks);
     int64_t cost = rounds * (ceilDiv(tiles, splits) * c.bk + keysOfPart);
     if (splits > 1 && cost >= lowest)
       continue;

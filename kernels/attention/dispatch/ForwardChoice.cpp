@@ -19,6 +19,12 @@ DecodeConfig untuned(const AttentionProblem &problem, int64_t queries, int64_t g
   return {.problem = problem, .queries = queries, .group = group, .arguments = DecodeArguments::forward};
 }
 
+DecodeConfig tuned(const AttentionProblem &problem, const ForwardExtents &e, const Target &target) {
+  DecodeConfig config = untuned(problem, std::max<int64_t>(e.sq, 1), e.h / e.hkv);
+  tuneDecode(config, e.b, e.hkv, keysSeen(problem, e), target);
+  return config;
+}
+
 /// In cycles (forward/ForwardTime.h), of blocks that each see a part of the keys, and of the launch that
 /// joins the parts. A block computes one thing after the other; those that share a multiprocessor alternate.
 double splitKeysTime(const AttentionProblem &problem, const ForwardExtents &e, const DecodeConfig &c,
@@ -27,10 +33,8 @@ double splitKeysTime(const AttentionProblem &problem, const ForwardExtents &e, c
   const TimingFacts &timing = timingOf(target);
   KeyCycles key(problem, target);
   double warpgroups = double(c.residents * decode::warpgroups(c));
-  double port =
-      double(c.residents * bytesOf(problem.dtype, problem.d + problem.dv)) / timing.loadBytesPerCycle;
-  double cycles =
-      std::max({key.products + key.softmax, warpgroups * key.products, warpgroups * key.softmax, port});
+  double cycles = std::max({key.products + key.softmax, warpgroups * key.products, warpgroups * key.softmax,
+                            double(c.residents) * key.loads});
   double keys = double(ceilDiv(ceilDiv(keysSeen(problem, e), c.bk), c.splits) * c.bk);
   double parts = double(e.b * e.hkv * decode::rowTiles(c) * c.splits);
   double rounds = std::ceil(parts / double(target.multiprocessors * c.residents));
@@ -48,7 +52,7 @@ std::string whyFaster(const AttentionProblem &problem, const ForwardExtents &e, 
   ForwardConfig config{.problem = problem};
   chooseTiles(config, e, target);
   double whole = std::max(wholeKeysTime(problem, e, config.bq, target), memoryTime(problem, e, target));
-  if (splitKeysTime(problem, e, splitKeys(problem, e, target), target) * gain >= whole)
+  if (splitKeysTime(problem, e, tuned(problem, e, target), target) * gain >= whole)
     return {};
   return fmt::format("{} sequences with {} queries and {} heads are {} tiles of queries for {} "
                      "multiprocessors, each with up to {} keys",
@@ -67,11 +71,8 @@ std::string whyNotSplitKeys(const AttentionProblem &problem, int64_t group) {
 }
 
 DecodeConfig splitKeys(const AttentionProblem &problem, const ForwardExtents &extents, const Target &target) {
-  DecodeConfig config = untuned(problem, 1, extents.h / extents.hkv);
-  // As many queries as fill their tiles: numbers that make as many tiles have one program.
-  int64_t together = std::max<int64_t>(2 * wgmmaRows / decode::paddedGroup(config), 1);
-  config.queries = extents.sq <= together ? std::max<int64_t>(extents.sq, 1) : alignTo(extents.sq, together);
-  tuneDecode(config, extents.b, extents.hkv, keysSeen(problem, extents), target);
+  DecodeConfig config = tuned(problem, extents, target);
+  config.queries = 1; // the program takes any number
   return config;
 }
 
@@ -79,7 +80,8 @@ ForwardChoice chooseForm(const AttentionProblem &problem, const ForwardExtents &
                          const std::string &whyNotExplicit, const Target &target) {
   if (!whyNotExplicit.empty())
     return {AttentionForm::plain, whyNotExplicit};
-  if (extents.h < 1 || extents.hkv < 1 || extents.sq < 1 || extents.b > mostTiles / extents.h ||
+  if (extents.h < 1 || extents.hkv < 1 || extents.sq < 1 || extents.b < 1 ||
+      extents.b > mostTiles / extents.h ||
       ceilDiv(extents.sq, wgmmaRows) > mostTiles / (extents.b * extents.h) ||
       !whyNotSplitKeys(problem, extents.h / extents.hkv).empty())
     return {};

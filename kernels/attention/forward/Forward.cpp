@@ -120,8 +120,6 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries) {
 
 /// One warpgroup where two would have rows beyond the last query, or multiprocessors would have no tile.
 void chooseWarpgroups(ForwardConfig &config, const ForwardExtents &extents, const Target &target) {
-  if (config.problem.lengths == Lengths::packed)
-    return; // which have one program for all lengths
   auto time = [&](int64_t rows) { return wholeKeysTime(config.problem, extents, rows, target); };
   if (time(wgmmaRows) < time(config.bq))
     config.bq = wgmmaRows;
@@ -195,7 +193,7 @@ static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents
   } else if (longest > 128) {
     config.bk = longest <= 192 && !isPlain ? 96 : 64;
   }
-  if (!isPlain)
+  if (!isPlain && config.problem.lengths != Lengths::packed)
     chooseWarpgroups(config, extents, target);
   constexpr int64_t worthwhile = 32;
   if (!isSplit(paddedValues(config.problem)) && fit(config, worthwhile, target))
@@ -207,7 +205,8 @@ static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents
 
 void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Target &target) {
   chooseTileSizes(config, extents, target);
-  if (!config.problem.hasBytes()) // V of bytes is transposed in tiles
+  // Packed sequences have one program for all lengths, and V of bytes is transposed in tiles.
+  if (config.problem.lengths != Lengths::packed && !config.problem.hasBytes())
     fitKeys(config, extents.sk);
   chooseOverlap(config, target);
 }

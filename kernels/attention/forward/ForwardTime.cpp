@@ -19,12 +19,14 @@ KeyCycles::KeyCycles(const AttentionProblem &problem, const Target &target) {
   // A multiply-add, an exponential, an addition, and half of a conversion to 16 bits. Each warp has a
   // scheduler.
   double element = double(timing.specialCycles) + 2 * timing.floatCycles + 0.5 * timing.integerCycles;
+  constexpr double loadShare = 0.85; // of the port's rate that copies reach, as in the GEMM's model
+  loads = double(bytesOf(problem.dtype, problem.d + problem.dv)) / (loadShare * timing.loadBytesPerCycle);
   softmax = double(wgmmaRows) / double(threadsPerWarpgroup) * element;
 }
 
 double KeyCycles::ofBlock(int64_t warpgroups) const {
   double alone = products / 2 + std::max(products / 2, softmax);
-  return std::max({alone, double(warpgroups) * products, double(warpgroups) * softmax});
+  return std::max({alone, loads, double(warpgroups) * products, double(warpgroups) * softmax});
 }
 
 int64_t keysSeen(const AttentionProblem &problem, const ForwardExtents &e) {

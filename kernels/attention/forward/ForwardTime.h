@@ -16,6 +16,7 @@ inline constexpr int64_t keysOfTileEnds = 128;
 struct KeyCycles {
   double products; ///< of the multiprocessor's matrix units
   double softmax;  ///< of its schedulers: an exponential, and what comes with it
+  double loads;    ///< of its port to L2, by which key and value come to a block
 
   KeyCycles(const AttentionProblem &problem, const Target &target);
   /// For each key of `warpgroups` warpgroups of an explicit block. One by itself computes the softmax of a

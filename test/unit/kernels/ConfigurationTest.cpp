@@ -41,6 +41,23 @@ TEST_CASE("decoding has as many residents as registers allow", "[kernels][budget
   CHECK(fitted(config).bk == 128);
 }
 
+TEST_CASE("split keys have no rows of no head where there are many queries", "[kernels]") {
+  auto chosen = [](int64_t queries, int64_t group, DecodeArguments arguments = DecodeArguments::forward) {
+    DecodeConfig config{.queries = queries, .group = group, .arguments = arguments};
+    tuneDecode(config, 1, 8, 8192, hopper());
+    return std::pair(config.rows, config.together);
+  };
+  using Rows = std::pair<int64_t, int64_t>;
+  CHECK(chosen(8, 1) == Rows(64, 1)); // one tile, too, and fewer rows of sums
+  CHECK(chosen(64, 1) == Rows(64, 64));
+  CHECK(chosen(65, 1) == Rows(128, 128));
+  CHECK(chosen(16, 4) == Rows(64, 16));
+  CHECK(chosen(21, 3) == Rows(64, 16));
+  CHECK(chosen(16, 8) == Rows(128, 16));
+  CHECK(chosen(16, 9) == Rows(128, 1));
+  CHECK(chosen(16, 4, DecodeArguments::cache) == Rows(128, 1));
+}
+
 TEST_CASE("a GEMM has the stages that fit beside the panels of its result", "[kernels][budget]") {
   auto stages = [](int64_t bm, int64_t bn, int64_t bk) {
     GemmConfig config;

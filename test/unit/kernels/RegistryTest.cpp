@@ -157,6 +157,21 @@ TEST_CASE("tiles of attention forward fit few queries and few keys", "[kernels][
   CHECK(chosen({.b = 64, .sq = 64, .sk = 4096, .h = 32, .hkv = 8}) == Tile(64, 128));
   CHECK(chosen({.b = 1, .sq = 256, .sk = 8192, .h = 32, .hkv = 8}) == Tile(64, 128));
   CHECK(chosen({.b = 32, .sq = 256, .sk = 256, .h = 16, .hkv = 16}) == Tile(128, 128));
+  // Three warpgroups with short rows, where little is masked and few rows are beyond the last one.
+  auto shortRows = [&](int64_t rows, const MaskConfig &mask = {}, Lengths lengths = Lengths::uniform) {
+    return chosen({.b = 32, .sq = rows, .sk = rows, .h = 16, .hkv = 16},
+                  {.d = 64, .dv = 40, .mask = mask, .lengths = lengths})
+        .first;
+  };
+  CHECK(shortRows(510) == 128);
+  CHECK(shortRows(512) == 192);
+  CHECK(shortRows(512, {}, Lengths::padded) == 192);
+  CHECK(shortRows(1534, causal.mask) == 128);
+  CHECK(shortRows(1536, causal.mask) == 192);
+  CHECK(shortRows(4096, {.causal = CausalAlignment::right, .windowLeft = 100}) == 128);
+  CHECK(shortRows(4096, {.blockCausal = 32}) == 128);
+  CHECK(shortRows(2, {}, Lengths::packed) == 192);
+  CHECK(shortRows(4096, causal.mask, Lengths::packed) == 128);
   AttentionProblem packed{.lengths = Lengths::packed};
   CHECK(chosen({.b = 64, .sq = 64, .sk = 4096, .h = 1, .hkv = 1}, packed) == Tile(128, 128));
 }

@@ -69,6 +69,7 @@ TEST_CASE_METHOD(Fixture, "attention takes any order of batches, rows and heads"
                          .o = newTensor(device, type, {b, h, sq, d}).transposed({0, 2, 1, 3}),
                          .lse = newTensor(device, ElementType::f32, {h, b, sq}).transposed({1, 0, 2})};
   check(headsFirst, options);
+  CHECK(device.loads == 1);
 
   Slice qkv = newTensor(device, type, {b, sq, h + 2 * hkv, d});
   CallTensors together{.q = qkv.part(2, 0, h),
@@ -77,7 +78,6 @@ TEST_CASE_METHOD(Fixture, "attention takes any order of batches, rows and heads"
                        .o = newTensor(device, type, {b, sq, h, d}),
                        .lse = newTensor(device, ElementType::f32, {b, h, sq})};
   check(together, options);
-  CHECK(device.loads == 1);
 }
 
 TEST_CASE_METHOD(Fixture, "attention takes the plain form where the explicit one is impossible",
@@ -210,51 +210,37 @@ TEST_CASE_METHOD(Fixture, "attention without queries, without keys, without batc
                         .lse = newTensor(device, ElementType::f32, {b, 2, sq})};
     check(tensors, {.mask = {.causal = CausalAlignment::right}});
   }
-  CHECK(device.loads == 1);
 }
 
-TEST_CASE_METHOD(Fixture, "rows of up to 64 have programs for few and for many queries", "[attention]") {
+TEST_CASE_METHOD(Fixture, "attention has programs for few rows and for many, of packed sequences one for all",
+                 "[attention]") {
   using Extents = std::vector<int64_t>;
-  constexpr ElementType type = ElementType::bf16;
-  auto load = [&](int64_t sq, int64_t d, const ForwardOptions &options) {
-    CAPTURE(sq, d);
-    bool isPacked = options.lengths == Lengths::packed;
-    auto rows = [&] { return newTensor(device, type, isPacked ? Extents{sq, 1, d} : Extents{1, sq, 1, d}); };
-    CallTensors tensors{
-        .q = rows(),
-        .k = rows(),
-        .v = rows(),
-        .o = rows(),
-        .lse = newTensor(device, ElementType::f32, isPacked ? Extents{1, sq} : Extents{1, 1, sq})};
-    if (options.lengths != Lengths::uniform)
-      tensors.queryLengths = tensors.keyLengths =
-          newTensor(device, ElementType::i32, Extents{isPacked ? 2 : 1});
-    CHECK(bool(workspaceSize(programs, tensors.views(), options)));
-  };
-  /// How many programs there are for `many` queries that there are not for fewer.
-  auto programsFrom = [&](int64_t many, int64_t d, const ForwardOptions &options) {
+  auto programsOf = [&](Lengths lengths, std::initializer_list<int64_t> numbersOfRows) {
     int before = device.loads;
-    load(2, d, options);
-    load(many - 2, d, options);
-    int few = device.loads;
-    CHECK(few == before + 1);
-    load(many, d, options);
-    load(4 * many, d, options);
-    return device.loads - few;
+    for (int64_t n : numbersOfRows) {
+      CAPTURE(n);
+      bool isPacked = lengths == Lengths::packed;
+      auto rows = [&] {
+        return newTensor(device, ElementType::bf16, isPacked ? Extents{n, 4, 32} : Extents{1, n, 4, 32});
+      };
+      CallTensors tensors{
+          .q = rows(),
+          .k = rows(),
+          .v = rows(),
+          .o = rows(),
+          .lse = newTensor(device, ElementType::f32, isPacked ? Extents{4, n} : Extents{1, 4, n})};
+      if (lengths != Lengths::uniform)
+        tensors.queryLengths = tensors.keyLengths =
+            newTensor(device, ElementType::i32, Extents{isPacked ? 2 : 1});
+      CHECK(bool(workspaceSize(programs, tensors.views(), {.lengths = lengths})));
+    }
+    return device.loads - before;
   };
-  MaskConfig causal{.causal = CausalAlignment::right};
-  CHECK(programsFrom(512, 64, {}) == 1);
-  CHECK(programsFrom(512, 32, {.lengths = Lengths::padded}) == 1);
-  CHECK(programsFrom(1536, 64, {.mask = causal}) == 1);
-  CHECK(programsFrom(1536, 32, {.mask = causal, .lengths = Lengths::padded}) == 1);
-  // One program for all batches.
-  CHECK(programsFrom(512, 64, {.lengths = Lengths::packed}) == 0);
-  CHECK(programsFrom(1536, 64, {.mask = causal, .lengths = Lengths::packed}) == 0);
-  // Masks that leave parts of many tiles.
-  CHECK(programsFrom(1536, 64, {.mask = {.causal = CausalAlignment::right, .windowLeft = 100}}) == 0);
-  CHECK(programsFrom(1536, 64, {.mask = {.blockCausal = 32}}) == 0);
-  CHECK(programsFrom(512, 128, {}) == 0);
-  CHECK(programsFrom(512, 40, {}) == 1);
+  CHECK(programsOf(Lengths::uniform, {2, 3, 16}) == 1); // one tile of 16 keys
+  CHECK(programsOf(Lengths::uniform, {17, 32}) == 1);
+  CHECK(programsOf(Lengths::padded, {70, 80}) == 1);
+  CHECK(programsOf(Lengths::padded, {1000, 1010}) == 1);
+  CHECK(programsOf(Lengths::packed, {2, 100, 2000}) == 1);
 }
 
 TEST_CASE_METHOD(Fixture, "attention of few queries with many keys splits keys", "[attention]") {
@@ -277,7 +263,11 @@ TEST_CASE_METHOD(Fixture, "attention of few queries with many keys splits keys",
   }
   // Insisted on, for any number of queries.
   options.form = AttentionForm::splitKeys;
-  check(tensorsOf(2, 37, 4), options);
+  for (int64_t h : {4, 6}) { // tiles of two heads of 37 queries, and of three, beside which there is room
+    CallTensors tensors = tensorsOf(2, 37, h);
+    tensors.sink = newTensor(device, ElementType::f32, {h});
+    check(tensors, options);
+  }
   options.lengths = Lengths::padded;
   CallTensors padded = tensorsOf(1, 2, 4);
   padded.queryLengths = lengths({2});
