@@ -10,7 +10,7 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &config) {
   auto &[dtype, out, layout, form, bm, bn, bk, stages, group, split, cluster, clusterAxis, policy, storeRole,
-         rowsOfA, rowsOfB, rowsOfC] = config;
+         rowsOfA, rowsOfB, rowsOfC, alignmentOfA, alignmentOfB] = config;
   auto choice = [](std::string name, std::string description, std::vector<std::string> choices) -> Parameter {
     return {.name = std::move(name),
             .description = std::move(description),
@@ -49,6 +49,8 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
   visit.hidden(rowsOfA);
   visit.hidden(rowsOfB);
   visit.hidden(rowsOfC);
+  visit.hidden(alignmentOfA);
+  visit.hidden(alignmentOfB);
 }
 
 } // namespace tlc::kernels

@@ -61,11 +61,11 @@ struct Operands {
   Operands(Scope &k, const GemmConfig &config, TensorFacts facts = {})
       : k(k), config(config), m(k.dim("m")), n(k.dim("n", {.multipleOf = multipleOfColumns(config)})),
         depth(k.dim("k")), A(k, "A", m, depth, {config.bm, config.bk}, config, config.rowsOfA,
-                             factsOf(config.rowsOfA, config.dtype, facts)),
+                             factsOf(config.rowsOfA, config.alignmentOfA, facts)),
         B(k, "B", isTn() ? n : depth, isTn() ? depth : n,
           isTn() ? Shape{config.bn, config.bk} : Shape{config.bk, config.bn}, config, config.rowsOfB,
-          factsOf(config.rowsOfB, config.dtype, facts)),
-        C(k.output("C", config.out, {m, n}, factsOf(config.rowsOfC, config.out, {}))) {}
+          factsOf(config.rowsOfB, config.alignmentOfB, facts)),
+        C(k.output("C", config.out, {m, n}, factsOf(config.rowsOfC, bytesOf(config.out, 1), {}))) {}
 
   bool isTn() const { return config.layout == GemmLayout::tn; }
   Slice tileOfA(Index i, Index step, Loc loc = Loc::current()) const { return A.tile(i, step, loc); }
@@ -106,8 +106,8 @@ struct Operands {
 
 private:
   /// Rows that are known to be unaligned do not keep the others from the variant for aligned ones.
-  static TensorFacts factsOf(GemmRows rows, ElementType element, TensorFacts others) {
-    return rows == GemmRows::any ? others : TensorFacts{.alignment = bytesOf(element, 1)};
+  static TensorFacts factsOf(GemmRows rows, int64_t alignment, TensorFacts others) {
+    return rows == GemmRows::any ? others : TensorFacts{.alignment = alignment};
   }
 };
 

@@ -37,11 +37,14 @@ struct GemmConfig {
   bool storeRole = false;                                ///< a role of its own stores tiles of C (plain form)
   GemmRows rowsOfA = GemmRows::any, rowsOfB = GemmRows::any; ///< other than `any` in the plain form
   GemmRows rowsOfC = GemmRows::any;                          ///< not `repacked`
+  /// Bytes that rows which are not `any` begin at multiples of: with 4 and 8 copies are asynchronous.
+  int64_t alignmentOfA = 2, alignmentOfB = 2;
 };
 
-/// The tensors whose rows are known not to be aligned to 16 bytes.
-struct GemmUnaligned {
-  bool a = false, b = false, c = false;
+/// Bytes that rows of the tensors begin at multiples of; less than 16 is what the TMA cannot copy.
+struct GemmAlignment {
+  static constexpr auto ofTma = int64_t(TmaFacts().globalAlignment);
+  int64_t a = ofTma, b = ofTma, c = ofTma;
 };
 
 /// The program; `split` > 1 adds a launch, and a workspace of partial sums, each operand that is repacked a
@@ -56,6 +59,6 @@ void fitGemmStages(GemmConfig &config, const Target &target);
 
 /// A good configuration for a problem of that size on the reference device of `target`.
 GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
-                            GemmLayout layout, const Target &target, GemmUnaligned unaligned = {});
+                            GemmLayout layout, const Target &target, GemmAlignment alignment = {});
 
 } // namespace tlc::kernels

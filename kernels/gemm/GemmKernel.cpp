@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace tlc::kernels {
 
@@ -35,8 +36,9 @@ std::vector<Parameter> allParameters() {
                  .fallback = "auto",
                  .choices = {"auto", "no", "yes"}});
   all.push_back({.name = "unaligned",
-                 .description = "tensors whose rows are known not to be multiples of 16 bytes; auto: as "
-                                "contiguous tensors have them (plain form)",
+                 .description =
+                     "tensors whose rows are known not to be multiples of 16 bytes, but of elements; "
+                     "auto: multiples of 2, 4 or 8 as contiguous tensors have them (plain form)",
                  .kind = Kind::choice,
                  .fallback = "auto",
                  .choices = {"auto", "none", "a", "b", "c", "ab", "ac", "bc", "abc"}});
@@ -52,22 +54,25 @@ std::vector<Parameter> allParameters() {
 }
 
 /// `auto`: those of contiguous tensors.
-GemmUnaligned unalignedOf(const Parameters &values) {
+GemmAlignment alignmentOf(const Parameters &values) {
   if (values.choice("form") == "explicit") // which relies on A and B
     return {};
   std::string_view given = values.choice("unaligned");
   auto isNamed = [&](char tensor) { return given != "none" && given.find(tensor) != std::string_view::npos; };
+  ElementType dtype = values.element("dtype"), out = values.element("out");
+  auto ofElements = [&](char tensor, ElementType element) {
+    return isNamed(tensor) ? bytesOf(element, 1) : GemmAlignment::ofTma;
+  };
   if (given != "auto")
-    return {.a = isNamed('a'), .b = isNamed('b'), .c = isNamed('c')};
-  auto isUnaligned = [](int64_t rows, int64_t columns, ElementType element) {
-    return rows > 1 && columns * int64_t(sizeInBytes(element)) % int64_t(TmaFacts().globalAlignment) != 0;
+    return {.a = ofElements('a', dtype), .b = ofElements('b', dtype), .c = ofElements('c', out)};
+  auto ofRows = [](int64_t rows, int64_t columns, ElementType element) {
+    return rows > 1 ? std::gcd(bytesOf(element, columns), GemmAlignment::ofTma) : GemmAlignment::ofTma;
   };
   int64_t m = values.size("m"), n = values.size("n"), k = values.size("k");
   bool isTn = layoutOf(values) == GemmLayout::tn;
-  ElementType dtype = values.element("dtype");
-  return {.a = isUnaligned(m, k, dtype),
-          .b = isTn ? isUnaligned(n, k, dtype) : isUnaligned(k, n, dtype),
-          .c = isUnaligned(m, n, values.element("out"))};
+  return {.a = ofRows(m, k, dtype),
+          .b = isTn ? ofRows(n, k, dtype) : ofRows(k, n, dtype),
+          .c = ofRows(m, n, out)};
 }
 
 class GemmKernel final : public Kernel {
@@ -79,7 +84,7 @@ public:
   static GemmConfig config(const Parameters &values, const Target &target) {
     GemmConfig config =
         chooseGemmConfig(values.size("m"), values.size("n"), values.size("k"), values.element("dtype"),
-                         values.element("out"), layoutOf(values), target, unalignedOf(values));
+                         values.element("out"), layoutOf(values), target, alignmentOf(values));
     read(values, config); // what is given
     if (std::string_view repack = values.choice("repack"); repack != "auto" && target.tma.available)
       for (GemmRows *rows : {&config.rowsOfA, &config.rowsOfB})

@@ -44,11 +44,13 @@ void fitGemmStages(GemmConfig &config, const Target &target) { config.stages = c
 
 namespace {
 
+bool isUnaligned(int64_t alignment) { return alignment < GemmAlignment::ofTma; }
+
 /// Looks for the configuration for which the model's time is shortest.
 class Search {
 public:
-  Search(const GemmConfig &base, const GemmExtents &extents, GemmUnaligned unaligned, const Target &target)
-      : base(base), extents(extents), unaligned(unaligned), target(target) {}
+  Search(const GemmConfig &base, const GemmExtents &extents, const Target &target)
+      : base(base), extents(extents), target(target) {}
 
   /// Larger tiles come first: among equals they read the least.
   GemmConfig shortest() {
@@ -81,8 +83,8 @@ private:
     GemmConfig c = base;
     c.bm = bm;
     c.bn = bn;
-    for (GemmRows rowsOfA : waysOf(unaligned.a))
-      for (GemmRows rowsOfB : waysOf(unaligned.b)) {
+    for (GemmRows rowsOfA : waysOf(base.alignmentOfA))
+      for (GemmRows rowsOfB : waysOf(base.alignmentOfB)) {
         c.rowsOfA = rowsOfA;
         c.rowsOfB = rowsOfB;
         GemmTime time = consider(c);
@@ -130,8 +132,8 @@ private:
         consider(c);
   }
 
-  std::vector<GemmRows> waysOf(bool isUnaligned) const {
-    if (!isUnaligned)
+  std::vector<GemmRows> waysOf(int64_t alignment) const {
+    if (!isUnaligned(alignment))
       return {GemmRows::any};
     return target.tma.available ? std::vector{GemmRows::unaligned, GemmRows::repacked}
                                 : std::vector{GemmRows::unaligned};
@@ -139,7 +141,6 @@ private:
 
   const GemmConfig &base;
   GemmExtents extents;
-  GemmUnaligned unaligned;
   const Target &target;
   GemmConfig best = base;
   double leastCycles = std::numeric_limits<double>::infinity();
@@ -148,7 +149,7 @@ private:
 } // namespace
 
 GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
-                            GemmLayout layout, const Target &target, GemmUnaligned unaligned) {
+                            GemmLayout layout, const Target &target, GemmAlignment alignment) {
   const GemmConfig base{.dtype = dtype,
                         .out = out,
                         .layout = layout,
@@ -156,8 +157,10 @@ GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, 
                         .group = 16,
                         .policy = target.wgmma ? dsl::WarpPolicy::fullRow
                                                : dsl::WarpPolicy::square, // no warp then reads all of B
-                        .rowsOfC = unaligned.c ? GemmRows::unaligned : GemmRows::any};
-  GemmConfig config = Search(base, {m, n, k}, unaligned, target).shortest();
+                        .rowsOfC = isUnaligned(alignment.c) ? GemmRows::unaligned : GemmRows::any,
+                        .alignmentOfA = alignment.a,
+                        .alignmentOfB = alignment.b};
+  GemmConfig config = Search(base, {m, n, k}, target).shortest();
   fitGemmStages(config, target);
   return config;
 }

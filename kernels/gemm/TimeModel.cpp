@@ -62,9 +62,12 @@ private:
     double rowsOfA = double(std::min(e.m, c.bm)), rowsOfB = double(std::min(e.n, c.bn));
     double rowBytes = double(std::min(e.k, c.bk) * elementBytes);
     double loaded = (rowsOfA + rowsOfB) * rowBytes / (by.loadShare * timing.loadBytesPerCycle);
-    double byThreads = ((c.rowsOfA == GemmRows::unaligned ? rowsOfA : 0) +
-                        (c.rowsOfB == GemmRows::unaligned ? rowsOfB : 0)) *
-                       rowBytes / by.unalignedBytes;
+    auto elements = [](GemmRows rows, int64_t alignment) { // of the least aligned ones, that take as long
+      return rows == GemmRows::unaligned ? double(elementBytes) / double(alignment) : 0;
+    };
+    double byThreads =
+        (rowsOfA * elements(c.rowsOfA, c.alignmentOfA) + rowsOfB * elements(c.rowsOfB, c.alignmentOfB)) *
+        rowBytes / by.unalignedBytes;
     return by.stepCycles + std::max({product, (read + by.sharedWrites * stored) / timing.sharedBytesPerCycle,
                                      loaded, byThreads});
   }

@@ -12,14 +12,15 @@ namespace tlc::kernels {
 /// Fitted by `tlc-gemm-fit`; docs/performance/gemm.md has the measurements and the residuals.
 struct GemmTimeConstants {
   // Of a multiprocessor.
-  double loadShare = 0.85;     ///< of the rate of its port to L2 that copies reach
-  double sharedWrites = 1;     ///< of what copies write to shared memory, in its way of what products read
-  double stepCycles = 5;       ///< of a step along k, beside the unit that takes longest
-  double tileCycles = 320;     ///< from a tile's first copy to its last product, and its end
-  double storeShare = 0.33;    ///< of the rate of its port to L2 at which the TMA stores a tile
-  double threadStores = 0.1;   ///< at which threads do, where its columns end within a panel
-  double unalignedBytes = 5.2; ///< that threads copy in a cycle, element by element
-  double clusterLoss = 0.022;  ///< of a block's time, spent in waiting for its cluster
+  double loadShare = 0.85;   ///< of the rate of its port to L2 that copies reach
+  double sharedWrites = 1;   ///< of what copies write to shared memory, in its way of what products read
+  double stepCycles = 5;     ///< of a step along k, beside the unit that takes longest
+  double tileCycles = 320;   ///< from a tile's first copy to its last product, and its end
+  double storeShare = 0.33;  ///< of the rate of its port to L2 at which the TMA stores a tile
+  double threadStores = 0.1; ///< at which threads do, where its columns end within a panel
+  double unalignedBytes =
+      5.2; ///< that threads copy in a cycle element by element, by twos; by fours twice as many
+  double clusterLoss = 0.022; ///< of a block's time, spent in waiting for its cluster
 
   // Of L2.
   double l2Share = 0.6;      ///< of the ports' rates together that it serves

@@ -27,10 +27,18 @@ Result<Schema> checkCall(const GemmTensors &tensors, const GemmOptions &options)
   return schema;
 }
 
+/// Bytes that its rows begin at multiples of.
+int64_t alignmentOf(const TensorView &view) {
+  int64_t bytes = kernels::GemmAlignment::ofTma;
+  while (bytes > bytesOf(view.element, 1) && !isAligned(view, bytes))
+    bytes /= 2;
+  return bytes;
+}
+
 /// By its strides alone: a program, and its workspace, can be chosen before there is memory.
-bool hasUnalignedRows(TensorView view) {
+int64_t alignmentOfStrides(TensorView view) {
   view.data = nullptr;
-  return !isAligned(view, TmaFacts().globalAlignment);
+  return alignmentOf(view);
 }
 
 Result<CallProgram> programOf(const Programs &programs, const GemmTensors &tensors,
@@ -38,10 +46,16 @@ Result<CallProgram> programOf(const Programs &programs, const GemmTensors &tenso
   Result<const Target *> target = programs.target();
   if (!target)
     return target.error();
-  kernels::GemmConfig config = kernels::chooseGemmConfig(
-      schema.extent("m"), schema.extent("n"), schema.extent("k"), tensors.a.element, tensors.c.element,
-      options.layout, **target,
-      {.a = hasUnalignedRows(tensors.a), .b = hasUnalignedRows(tensors.b), .c = hasUnalignedRows(tensors.c)});
+  kernels::GemmConfig config =
+      kernels::chooseGemmConfig(schema.extent("m"), schema.extent("n"), schema.extent("k"), tensors.a.element,
+                                tensors.c.element, options.layout, **target,
+                                {.a = alignmentOfStrides(tensors.a),
+                                 .b = alignmentOfStrides(tensors.b),
+                                 .c = alignmentOfStrides(tensors.c)});
+  if (config.rowsOfA != kernels::GemmRows::any)
+    config.alignmentOfA = alignmentOf(tensors.a);
+  if (config.rowsOfB != kernels::GemmRows::any)
+    config.alignmentOfB = alignmentOf(tensors.b);
   return kernels::callProgram(callName, config, [config] { return gemmProgram(config); });
 }
 

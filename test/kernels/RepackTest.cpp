@@ -32,3 +32,17 @@ TEST_CASE("a GEMM copies rows of two-byte alignment by threads where that is tol
     Compiled(**findKernel("gemm"), {{"layout", layout}, {"repack", "no"}, {"k", "77"}})
         .check({{"m", "70"}, {"n", "72"}, {"k", "77"}});
 }
+
+TEST_CASE("a GEMM copies rows of four and eight bytes' alignment asynchronously", "[kernels][repack]") {
+  for (const char *layout : {"tn", "nn"})
+    for (const char *repack : {"no", "yes"})
+      for (const char *split : {"1", "3"})
+        for (auto [n, k] : {std::pair("74", "198"), {"76", "204"}, {"66", "2"}, {"8", "76"}}) {
+          INFO("layout " << layout << ", repack " << repack << ", split " << split << ", n " << n << ", k "
+                         << k);
+          Definitions sizes = {{"m", "70"}, {"n", n}, {"k", k}}, choices = sizes;
+          choices.insert(
+              {{"layout", layout}, {"repack", repack}, {"split", split}, {"bm", "64"}, {"bn", "64"}});
+          Compiled(**findKernel("gemm"), choices).check(sizes);
+        }
+}

@@ -314,29 +314,32 @@ TEST_CASE("a tile of the GEMM is as wide as fills the device, pairs of blocks wh
 
 TEST_CASE("operands with unaligned rows are repacked where products take longer than that",
           "[kernels][unit]") {
-  auto configOf = [](int64_t m, int64_t n, int64_t k, GemmUnaligned unaligned,
+  auto configOf = [](int64_t m, int64_t n, int64_t k, GemmAlignment alignment,
                      const char *target = "sm_90a") {
     return chooseGemmConfig(m, n, k, ElementType::bf16, ElementType::bf16, GemmLayout::tn,
-                            *findTarget(target), unaligned);
+                            *findTarget(target), alignment);
   };
-  GemmConfig large = configOf(4096, 4096, 4095, {.a = true, .b = true});
+  GemmConfig large = configOf(4096, 4096, 4095, {.a = 2, .b = 2});
   CHECK(large.rowsOfA == GemmRows::repacked);
   CHECK(large.rowsOfB == GemmRows::repacked);
   CHECK(large.rowsOfC == GemmRows::any);
-  GemmConfig small = configOf(16, 16, 33, {.a = true, .b = true, .c = true});
+  GemmConfig small = configOf(16, 16, 33, {.a = 2, .b = 2, .c = 2});
   CHECK(small.rowsOfA == GemmRows::unaligned);
   CHECK(small.rowsOfB == GemmRows::unaligned);
   CHECK(small.rowsOfC == GemmRows::unaligned);
   // What a block reads is little where most of its rows do not exist.
   for (auto [m, n, k] : {std::array<int64_t, 3>{8, 52, 110}, {232, 1, 2}, {4, 304, 4706}}) {
-    GemmConfig few = configOf(m, n, k, {.a = true, .b = true});
+    GemmConfig few = configOf(m, n, k, {.a = 2, .b = 2});
     CHECK(few.rowsOfA == GemmRows::unaligned);
     CHECK(few.rowsOfB == GemmRows::unaligned);
   }
-  GemmConfig one = configOf(4096, 4096, 4096, {.b = true});
+  // Threads copy four elements at once as they copy one.
+  CHECK(configOf(5777, 272, 14580, {.a = 2, .b = 2}).rowsOfA == GemmRows::repacked);
+  CHECK(configOf(5777, 272, 14580, {.a = 8, .b = 8}).rowsOfA == GemmRows::unaligned);
+  GemmConfig one = configOf(4096, 4096, 4096, {.b = 2});
   CHECK(one.rowsOfA == GemmRows::any);
   CHECK(one.rowsOfB == GemmRows::repacked);
-  CHECK(configOf(4096, 4096, 4095, {.a = true, .b = true}, "sm_80").rowsOfA == GemmRows::unaligned);
+  CHECK(configOf(4096, 4096, 4095, {.a = 2, .b = 2}, "sm_80").rowsOfA == GemmRows::unaligned);
 }
 
 TEST_CASE("a GEMM knows from its sizes which rows contiguous tensors have", "[kernels][unit]") {
@@ -355,6 +358,9 @@ TEST_CASE("a GEMM knows from its sizes which rows contiguous tensors have", "[ke
   Definitions nn = {{"k", "4095"}, {"layout", "nn"}};
   CHECK(has(nn, "\"A_repacked\""));
   CHECK(!has(nn, "B_repacked"));
+  CHECK(has({{"k", "4094"}}, "\"A\", input, dims[0, 2], alignment = 4"));
+  CHECK(has({{"k", "4092"}}, "\"B\", input, dims[1, 2], alignment = 8"));
+  CHECK(has({{"k", "4092"}, {"unaligned", "ab"}}, "\"B\", input, dims[1, 2], alignment = 2"));
   CHECK(has({{"n", "4095"}}, "\"C\", output, dims[0, 1], alignment = 2"));
   // A single row is as aligned as its address.
   CHECK(!has({{"m", "1"}, {"k", "4095"}, {"layout", "nn"}}, "alignment = 2"));

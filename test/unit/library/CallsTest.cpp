@@ -11,6 +11,7 @@
 #include "runtime/device/LaunchPlan.h"
 #include "test/unit/library/AttentionCall.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
@@ -54,6 +55,19 @@ TEST_CASE_METHOD(Fixture, "a product is a call", "[calls]") {
       finish(multiply(programs, {}, tensors, memory, {layout}), c);
       compare(c, referenceGemm(layout, n, k, a.values(), b.values(), all(c)), {.limit = 1e-4, .floor = 8});
     }
+  // Rows of four and eight bytes' alignment, that end anywhere and begin at other addresses, too.
+  for (auto [k, padding, first] :
+       {std::array<int64_t, 3>{597, 7, 0}, {598, 2, 0}, {600, 4, 1}, {602, 2, 2}}) {
+    CAPTURE(k, padding, first);
+    constexpr int64_t m = 70, n = 40;
+    Slice a = input(ElementType::bf16, {m, k + padding}).part(1, first, k);
+    Slice b = input(ElementType::bf16, {n, k}, padding), c = output(ElementType::f32, {m, n});
+    gemm::GemmTensors tensors{a.view(), b.view(), c.view()};
+    Workspace memory = workspace(workspaceSize(programs, tensors));
+    finish(multiply(programs, {}, tensors, memory), c);
+    compare(c, referenceGemm(GemmLayout::tn, n, k, a.values(), b.values(), all(c)),
+            {.limit = 1e-4, .floor = 8});
+  }
   int loads = device.loads;
   Slice a = input(ElementType::bf16, {5, 600}), b = input(ElementType::bf16, {40, 600}),
         c = output(ElementType::f32, {5, 40});
