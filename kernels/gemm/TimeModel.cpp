@@ -84,11 +84,11 @@ private:
   /// Of the tiles of a block. The TMA stores a tile while the next one is computed, threads before that.
   double storing(double tiles) const {
     double stored = double(std::min(e.m, c.bm) * std::min(e.n, c.bn) * resultBytes());
-    if (c.rowsOfC == GemmRows::unaligned)
-      return tiles * stored / by.unalignedBytes;
-    constexpr int64_t panelElementBytes = 2; // of which the TMA stores panels
+    constexpr int64_t panelElementBytes = 2; // of which tiles leave by panels
     bool hasWholePanels = c.split == 1 && sizeInBytes(c.out) == panelElementBytes &&
                           c.bn * panelElementBytes % maxSwizzleBytes == 0;
+    if (c.rowsOfC == GemmRows::unaligned)
+      return tiles * stored / (hasWholePanels ? by.unalignedBytes : by.unalignedStores);
     return hasWholePanels ? stored / (by.storeShare * timing.storeBytesPerCycle)
                           : tiles * stored / (by.threadStores * timing.storeBytesPerCycle);
   }
