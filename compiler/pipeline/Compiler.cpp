@@ -321,17 +321,21 @@ bool tlc::isPastInput(ModuleOp module) {
       .wasInterrupted();
 }
 
-OwningOpRef<ModuleOp> Compiler::parse(StringRef text, StringRef name, MLIRContext *context) {
-  DiagnosticCollector collector(context, collected);
+OwningOpRef<ModuleOp> tlc::parseModule(StringRef text, StringRef name, const ParserConfig &config) {
   auto sources = std::make_shared<llvm::SourceMgr>();
   unsigned buffer = sources->AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text, name), llvm::SMLoc());
   if (std::optional<TextProblem> problem = findExcess(text)) {
     const char *place = sources->getMemoryBuffer(buffer)->getBufferStart() + problem->offset;
     auto [line, column] = sources->getLineAndColumn(llvm::SMLoc::getFromPointer(place), buffer);
-    emitError(FileLineColLoc::get(context, name, line, column)) << problem->message;
+    emitError(FileLineColLoc::get(config.getContext(), name, line, column)) << problem->message;
     return nullptr;
   }
-  return parseSourceFile<ModuleOp>(sources, ParserConfig(context));
+  return parseSourceFile<ModuleOp>(sources, config);
+}
+
+OwningOpRef<ModuleOp> Compiler::parse(StringRef text, StringRef name, MLIRContext *context) {
+  DiagnosticCollector collector(context, collected);
+  return parseModule(text, name, context);
 }
 
 FailureOr<Artifact> Compiler::compile(ModuleOp module, StringRef name) {

@@ -5,6 +5,7 @@
 
 #include "compiler/pipeline/Diagnostics.h"
 #include "compiler/pipeline/Options.h"
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -22,6 +23,11 @@ namespace tlc {
 std::unique_ptr<mlir::MLIRContext> createContext();
 /// Makes a context that was created elsewhere know the same.
 void prepareContext(mlir::MLIRContext &context);
+
+/// Reads a module from text; `name` is for locations. Null if that fails, which is diagnosed in the context,
+/// or if MLIR's parser would not survive the text.
+mlir::OwningOpRef<mlir::ModuleOp> parseModule(llvm::StringRef text, llvm::StringRef name,
+                                              const mlir::ParserConfig &config);
 
 /// The phase that the module says it is in (`program.phase`), as what the compiler has written does; or
 /// nothing.
@@ -50,7 +56,7 @@ public:
   /// Has `observer` called in all compilations from now on.
   void observe(PassObserver observer) { passObserver = std::move(observer); }
 
-  /// Reads a module from text; `name` is for locations.
+  /// As `parseModule`.
   mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef text, llvm::StringRef name,
                                           mlir::MLIRContext *context);
 

@@ -94,20 +94,24 @@ void tlc::writeToPipe(int pipe, std::string_view bytes) {
   }
 }
 
-Result<std::string> tlc::answerOfChild(std::chrono::seconds limit, const std::function<std::string()> &body) {
+Result<ChildReport> tlc::reportOfChild(std::chrono::seconds limit, const std::function<void(int)> &body) {
   using Clock = std::chrono::steady_clock;
-  constexpr char whole = '.'; // the last byte of an answer: a process may end in the middle of one
   std::optional<ChildProcess> child = ChildProcess::start([&](int pipe) {
     const rlimit none = {0, 0};
     ::setrlimit(RLIMIT_CORE, &none);
     for (int number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGTERM, SIGINT, SIGPIPE})
       std::signal(number, SIG_DFL);
-    writeToPipe(pipe, body() + whole);
+    body(pipe);
     return 0;
   });
   if (!child)
     return Error{ErrorKind::environment, fmt::format("cannot start a process: {}", std::strerror(errno))};
-  std::string answer;
+  ChildReport report;
+  const auto late = [&] {
+    report.trouble = fmt::format("has not ended after {} s", limit.count());
+    report.isTimeout = true;
+    return report;
+  };
   const Clock::time_point end = Clock::now() + limit;
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
@@ -116,22 +120,33 @@ Result<std::string> tlc::answerOfChild(std::chrono::seconds limit, const std::fu
     if (ready < 0 && errno == EINTR)
       continue;
     if (ready <= 0)
-      return Error{ErrorKind::execution, fmt::format("has not ended after {} s", limit.count())};
+      return late();
     char bytes[1 << 16];
     const ssize_t count = ::read(child->pipe(), bytes, sizeof(bytes));
     if (count < 0 && errno == EINTR)
       continue;
     if (count <= 0)
       break;
-    answer.append(bytes, size_t(count));
+    report.text.append(bytes, size_t(count));
   }
   // Its end of the pipe may be closed, and it goes on.
   const std::optional<ProcessEnd> ended = child->waitUntil(end);
   if (!ended)
-    return Error{ErrorKind::execution, fmt::format("has not ended after {} s", limit.count())};
-  const ProcessEnd how = *ended;
-  if (how.exitStatus() != 0 || !answer.ends_with(whole))
-    return Error{ErrorKind::execution, "ended by " + how.text()};
-  answer.pop_back();
-  return answer;
+    return late();
+  if (ended->exitStatus() != 0)
+    report.trouble = "ended by " + ended->text();
+  return report;
+}
+
+Result<std::string> tlc::answerOfChild(std::chrono::seconds limit, const std::function<std::string()> &body) {
+  constexpr char whole = '.'; // the last byte of an answer: a process may end in the middle of one
+  Result<ChildReport> report = reportOfChild(limit, [&](int pipe) { writeToPipe(pipe, body() + whole); });
+  if (!report)
+    return report.error();
+  if (report->trouble.empty() && !report->text.ends_with(whole))
+    report->trouble = "ended by exit status 0";
+  if (!report->trouble.empty())
+    return Error{ErrorKind::execution, report->trouble};
+  report->text.pop_back();
+  return std::move(report->text);
 }

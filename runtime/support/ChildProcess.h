@@ -53,9 +53,20 @@ private:
 /// In a child: writes all of it, or ends the process where nobody reads any more.
 void writeToPipe(int pipe, std::string_view bytes);
 
-/// What `body` returns, from a process of its own; the same text whatever else the process prints. It has no
-/// core dump and no handlers of signals. An error of kind `execution` says how it ended instead of answering:
-/// "ended by signal 11 (Segmentation fault)", "ended by exit status 3", "has not ended after 60 s".
+/// What a process has written to its pipe until its end.
+struct ChildReport {
+  std::string text = {};
+  std::string trouble = {}; ///< empty after exit status 0; "ended by signal 11 (Segmentation fault)", "ended
+                            ///< by exit status 3", "has not ended after 60 s"
+  bool isTimeout = false;   ///< it was killed after the limit
+};
+
+/// What `body` writes to `pipe`, from a process of its own, which has no core dump and no handlers of
+/// signals. An error of kind `environment` if there is no room for a process.
+Result<ChildReport> reportOfChild(std::chrono::seconds limit, const std::function<void(int pipe)> &body);
+
+/// What `body` returns, from such a process; the same text whatever else the process prints. An error of kind
+/// `execution` has the trouble instead of an answer.
 Result<std::string> answerOfChild(std::chrono::seconds limit, const std::function<std::string()> &body);
 
 } // namespace tlc

@@ -15,6 +15,8 @@
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Mutate.h"
 #include "tools/tlc/New.h"
+#include "tools/tlc/Reduce.h"
+#include "tools/tlc/Reproduce.h"
 #include "tools/tlc/Run.h"
 #include "tools/tlc/Trace.h"
 
@@ -59,7 +61,7 @@ int tlc_main(int argc, char **argv) {
 
   std::tuple<ListCommand, CompileCommand, LayoutCommand, InspectCommand, DiffCommand, RunCommand,
              BenchCommand, MutateCommand, NewCommand, CacheCommand, EmulateCommand, EvaluateCommand,
-             TraceCommand>
+             TraceCommand, ReproduceCommand, ReduceCommand>
       commands;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",
                                    &errs()))
