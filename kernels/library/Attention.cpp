@@ -5,6 +5,7 @@
 
 #include "kernels/attention/decode/Describe.h"
 #include "kernels/attention/forward/Describe.h"
+#include "kernels/library/call/Mistake.h"
 #include "kernels/library/call/SequenceCall.h"
 #include "runtime/target/Target.h"
 

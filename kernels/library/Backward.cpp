@@ -4,6 +4,7 @@
 #include "kernels/library/Backward.h"
 
 #include "kernels/attention/backward/Describe.h"
+#include "kernels/library/call/Mistake.h"
 #include "kernels/library/call/SequenceCall.h"
 #include "runtime/target/Target.h"
 

@@ -5,6 +5,9 @@
 
 #include "kernels/attention/decode/Describe.h"
 #include "kernels/attention/forward/Forward.h"
+#include "kernels/library/call/Mistake.h"
+
+#include <fmt/format.h>
 
 using namespace tlc;
 using namespace tlc::attention;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs a build into an empty folder, runs a file of kernels there on the emulator and builds an outside project, with
-# each compiler that there is. install_test.sh BUILD SOURCE
+# Installs a build into an empty folder, runs a file of kernels there on the emulator, compiles all headers, and
+# builds and runs an outside project, with each compiler that there is. install_test.sh BUILD SOURCE
 set -euo pipefail
 build=$1 source=$2
 folder=$(mktemp -d)
@@ -11,6 +11,15 @@ mv "$folder/first" "$folder/prefix" # it may be moved
 cp "$source/test/files/softcap.cpp" "$folder/my.cpp"
 cp -r "$source/test/install/outside" "$folder/outside"
 cd "$folder"
+fail() {
+  echo "install: $*" >&2
+  exit 1
+}
+! grep -rnE '#include [<"](mlir|llvm|fmt)/' prefix/include || fail "expected headers without MLIR, LLVM and fmt"
+# What $1 needs, by name and all that needs in turn.
+needs() { ldd "$1" | awk '{ print $1 }'; }
+! needs prefix/lib/libtlc_runtime.so | grep -E 'LLVM|MLIR|libtlc' || fail "expected a runtime without the compiler"
+
 tried=0
 for compiler in clang++-22 clang++ g++; do
   path=$(command -v $compiler) || continue
@@ -21,11 +30,19 @@ for compiler in clang++-22 clang++ g++; do
   tried=$((tried + 1))
   "${environment[@]}" prefix/bin/tlc run my.cpp --cxx "$path" --device emulator --verify | tee said
   grep -q ': ok$' said
+  (cd prefix/include && find tlc -name '*.h' | sort | sed 's/.*/#include <&>/') |
+    "$path" -std=c++20 -fsyntax-only -Wall -Werror -isystem prefix/include/tlc -I prefix/include -x c++ - ||
+    fail "expected all headers to compile with $compiler"
   "${environment[@]}" cmake -S outside -B "outside/$compiler" -DCMAKE_CXX_COMPILER="$path" \
     -DCMAKE_PREFIX_PATH="$folder/prefix" >/dev/null
   "${environment[@]}" cmake --build "outside/$compiler" >/dev/null
-  "outside/$compiler/outside" | tee said
+  bin=outside/$compiler
+  "${environment[@]}" "$bin/trace" >said
   grep -q 'tile.kernel @copied' said
+  "${environment[@]}" "$bin/compile" "$bin/scaled.artifact"
+  ! needs "$bin/launch" | grep -E 'LLVM|MLIR|libtlc\.so' || fail "expected a program of tlc::runtime without the compiler"
+  "${environment[@]}" "$bin/launch" "$bin/scaled.artifact"
+  "${environment[@]}" "$bin/multiply"
 done
 if [ "$tried" = 0 ]; then
   echo "skipped: no C++ compiler that is new enough"

@@ -1,8 +1,15 @@
-# cmake --install <build> --prefix <folder>: tlc, libtlc, the headers of files of kernels and of the C interface, and
-# what find_package(tlc) reads. tlc finds its headers beside libtlc, wherever the folder is.
+# cmake --install <build> --prefix <folder>: tlc, both libraries, headers, and what find_package(tlc) reads. tlc finds
+# its headers beside libtlc, wherever the folder is. docs/rationale/build.md says why these are the targets.
 include(CMakePackageConfigHelpers)
+set(libraries tlc_runtime tlc_shared)
+foreach(part dsl compiler kernels)
+  add_library(tlc_${part}_package INTERFACE)
+  set_target_properties(tlc_${part}_package PROPERTIES EXPORT_NAME ${part})
+  target_link_libraries(tlc_${part}_package INTERFACE tlc_shared)
+  list(APPEND libraries tlc_${part}_package)
+endforeach()
 install(TARGETS tlc RUNTIME DESTINATION bin)
-install(TARGETS tlc_shared EXPORT tlcTargets LIBRARY DESTINATION lib INCLUDES DESTINATION include include/tlc)
+install(TARGETS ${libraries} EXPORT tlcTargets LIBRARY DESTINATION lib INCLUDES DESTINATION include include/tlc)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/include/tlc DESTINATION include)
 install(FILES ${PROJECT_SOURCE_DIR}/tools/libtlc/tlc.h DESTINATION include/tlc)
 install(EXPORT tlcTargets NAMESPACE tlc:: DESTINATION lib/cmake/tlc)

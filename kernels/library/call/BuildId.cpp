@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Finds the note of the linker in the loaded image.
+/// Finds the notes of the linker in the loaded images.
 #include "kernels/library/call/BuildId.h"
+
+#include "runtime/artifact/Serialize.h"
 
 #include <cstring>
 #include <fmt/format.h>
@@ -37,25 +39,40 @@ std::string findIdentifier(const char *notes, size_t bytes) {
   return "";
 }
 
-/// Called for each loaded image: is it the one that this function is in?
-int visitImage(dl_phdr_info *image, size_t, void *result) {
+struct Search {
+  ElfW(Addr) code;        ///< of a function in the image
+  std::string identifier; ///< of that image
+};
+
+/// Called for each loaded image.
+int visitImage(dl_phdr_info *image, size_t, void *argument) {
+  auto &search = *static_cast<Search *>(argument);
   std::string identifier;
-  bool isOurs = false;
+  bool hasCode = false;
   for (const ElfW(Phdr) &segment : std::span(image->dlpi_phdr, image->dlpi_phnum)) {
-    ElfW(Addr) begin = image->dlpi_addr + segment.p_vaddr, here = reinterpret_cast<ElfW(Addr)>(&visitImage);
-    isOurs |= segment.p_type == PT_LOAD && here >= begin && here - begin < segment.p_memsz;
+    ElfW(Addr) begin = image->dlpi_addr + segment.p_vaddr;
+    hasCode |= segment.p_type == PT_LOAD && search.code >= begin && search.code - begin < segment.p_memsz;
     if (segment.p_type == PT_NOTE && identifier.empty())
       identifier = findIdentifier(reinterpret_cast<const char *>(begin), segment.p_memsz);
   }
-  if (isOurs)
-    *static_cast<std::string *>(result) = identifier;
-  return isOurs;
+  if (hasCode)
+    search.identifier = identifier;
+  return hasCode;
+}
+
+/// Of the image that has this function.
+template <class Function> std::string identifierOf(Function *function) {
+  Search search = {reinterpret_cast<ElfW(Addr)>(function), ""};
+  dl_iterate_phdr(visitImage, &search);
+  return search.identifier;
 }
 
 } // namespace
 
 std::string kernels::buildId() {
-  std::string identifier;
-  dl_iterate_phdr(visitImage, &identifier);
-  return identifier;
+  // The runtime has facts about targets and the form of artifacts.
+  const std::string compiler = identifierOf(&visitImage), runtime = identifierOf(&serialize);
+  if (compiler == runtime || compiler.empty() || runtime.empty())
+    return compiler.empty() ? "" : runtime;
+  return compiler + runtime;
 }

@@ -7,8 +7,8 @@
 
 namespace tlc::kernels {
 
-/// The identifier that the linker gave the library or program that this function is part of: equal
-/// identifiers, equal code. Empty if it has none.
+/// The identifiers that the linker gave the library or program that this function is part of, and the library
+/// of the runtime if that is another: equal identifiers, equal code. Empty if one has none.
 std::string buildId();
 
 } // namespace tlc::kernels

@@ -4,6 +4,7 @@
 #include "kernels/library/call/Programs.h"
 
 #include "kernels/library/Compile.h"
+#include "kernels/library/call/Mistake.h"
 #include "kernels/library/call/TracedProgram.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/support/Math.h"

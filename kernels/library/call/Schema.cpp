@@ -3,10 +3,12 @@
 /// Checks of tensors against their descriptions.
 #include "kernels/library/call/Schema.h"
 
+#include "kernels/library/call/Mistake.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/TensorGeometry.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 using namespace tlc;
 using namespace tlc::kernels;

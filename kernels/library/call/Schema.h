@@ -6,17 +6,12 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/device/Device.h"
 
-#include <fmt/format.h>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tlc::kernels {
-
-template <class... Values> Error mistake(fmt::format_string<Values...> text, Values &&...values) {
-  return {.message = fmt::format(text, std::forward<Values>(values)...)};
-}
 
 /// In the order of the program's arguments.
 class Schema {

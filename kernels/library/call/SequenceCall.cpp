@@ -4,6 +4,7 @@
 #include "kernels/library/call/SequenceCall.h"
 
 #include "kernels/attention/problem/Describe.h"
+#include "kernels/library/call/Mistake.h"
 
 namespace tlc::kernels {
 
