@@ -58,3 +58,13 @@ std::span<const Kernel *const> kernels::cookbookKernels() {
   static const Cookbook cookbook;
   return cookbook.kernels();
 }
+
+Result<const Kernel *> kernels::findShippedKernel(std::string_view name) {
+  Result<const Kernel *> found = findKernel(name);
+  if (found)
+    return found;
+  for (const Kernel *kernel : cookbookKernels())
+    if (kernel->name() == name)
+      return kernel;
+  return Error{found.error().kind, found.error().message + "; 'tlc list' shows those of the cookbook, too"};
+}

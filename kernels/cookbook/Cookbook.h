@@ -11,4 +11,7 @@ namespace tlc::kernels {
 /// In the order of the pages.
 std::span<const Kernel *const> cookbookKernels();
 
+/// A registered kernel or one of the cookbook, by name.
+Result<const Kernel *> findShippedKernel(std::string_view name);
+
 } // namespace tlc::kernels

@@ -50,7 +50,7 @@ def those_that_run(launches):
             launch()
             torch.cuda.synchronize()
             running[name] = launch
-        except (RuntimeError, ValueError) as error:
+        except (AttributeError, ImportError, RuntimeError, TypeError, ValueError) as error:
             failing[name] = str(error).split("\n")[0][:200]
     return running, failing
 
@@ -90,8 +90,10 @@ def turn_of(launches, options):
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     graph.capture_begin()  # torch.cuda.graph also collects garbage, which takes longer than most batches
-    several(count)
-    graph.capture_end()
+    try:
+        several(count)
+    finally:
+        graph.capture_end()  # also where a launch cannot be captured, so that others can
     turn = Turn(graph.replay, graph.replay, count)
     turn.holds = launches  # whose workspaces the graph uses
     return turn

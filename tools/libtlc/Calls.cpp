@@ -3,6 +3,7 @@
 /// The C interface over the library of kernels and the CUDA device.
 #include "tools/libtlc/Calls.h"
 
+#include "kernels/cookbook/Cookbook.h"
 #include "kernels/library/Library.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/device/LaunchPlan.h"
@@ -110,7 +111,10 @@ Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const ch
   Result<kernels::Definitions> definitions = definitionsOf(names, values, count);
   if (!definitions)
     return definitions.error();
-  Result<kernels::Request> request = kernels::Request::parse(kernel, *definitions);
+  Result<const kernels::Kernel *> found = kernels::findShippedKernel(kernel);
+  if (!found)
+    return found.error();
+  Result<kernels::Request> request = kernels::Request::parse(**found, *definitions);
   if (!request)
     return request.error();
   Result<int> ordinal = currentCudaOrdinal();

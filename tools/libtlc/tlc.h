@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The C interface of libtlc: compile a registered kernel by name and launch
+/// The C interface of libtlc: compile a kernel by its name in `tlc list` and launch
 /// it on raw pointers, from any language that can load a shared library.
 ///
 ///     const char *names[] = {"m", "n", "k", "dtype"}, *values[] = {"4096", "4096", "4096", "bf16"};
@@ -97,7 +97,7 @@ TLC_API int tlc_version(void);
 /// until the thread's next call of this library.
 TLC_API const char *tlc_last_error(void);
 
-/// Compiles the registered kernel `kernel` with parameters names[i] =
+/// Compiles the kernel `kernel`, registered or of the cookbook, with parameters names[i] =
 /// values[i], `count` of them, as `tlc compile <kernel> -D name=value` does:
 /// parameters left out have their default, and sizes (m, n, k) guide the choice
 /// of the configuration while the program accepts any. `target` is e.g.

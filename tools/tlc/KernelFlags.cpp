@@ -38,16 +38,8 @@ Result<const kernels::UserFile *> KernelFlags::open(const std::string &path) con
 
 Result<const kernels::Kernel *> KernelFlags::find(const std::string &name) const {
   auto inFile = kernels::FileKernelName::parse(name);
-  if (!inFile) {
-    Result<const kernels::Kernel *> found = kernels::findKernel(name);
-    if (found)
-      return found;
-    for (const kernels::Kernel *kernel : kernels::cookbookKernels())
-      if (kernel->name() == name)
-        return kernel;
-    return tlc::Error{found.error().kind,
-                      found.error().message + "; 'tlc list' shows those of the cookbook, too"};
-  }
+  if (!inFile)
+    return kernels::findShippedKernel(name);
   Result<const kernels::UserFile *> file = open(inFile->file);
   return file ? (*file)->find(inFile->kernel) : file.error();
 }
