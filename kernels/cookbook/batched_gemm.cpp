@@ -6,7 +6,7 @@
 /// that all elements of the batch share has the stride 0 along its first axis: nothing in the program
 /// changes.
 ///
-/// Tiles of 128 x 128 by two warpgroups, with four stages of 64 along k. The tiles of all products are one
+/// Tiles of 128 x 256 by two warpgroups, with four stages of 64 along k. The tiles of all products are one
 /// list of rows of tiles, which persistent blocks divide: so small products fill the device, too. B is read
 /// as it lies, with n along the rows; wgmma takes it transposed.
 #include <tlc/kernel.h>
@@ -17,7 +17,7 @@ using namespace tlc::dsl;
 namespace {
 
 void batchedGemm(Scope &k) {
-  constexpr int64_t bm = 128, bn = 128, bk = 64;
+  constexpr int64_t bm = 128, bn = 256, bk = 64;
   Index batch = k.dim("batch"), m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
   Global A = k.input("A", bf16, {batch, m, depth}), B = k.input("B", bf16, {batch, depth, n});
   Global C = k.output("C", bf16, {batch, m, n});

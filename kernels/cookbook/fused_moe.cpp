@@ -35,47 +35,66 @@ constexpr int64_t width = 256;                 ///< experts at most; those that 
 constexpr int64_t group = 32, columns = 256;   ///< tokens and columns of a tile of rows
 constexpr int64_t bm = 128, bn = 128, bk = 64; ///< of products
 
-/// C = f(A B[expert, 0]^T, ...) for the rows of each expert, with one product or more for each: tile (tile,
-/// j) of the launch, whose expert, first row and end of the expert's rows are in `plan`.
-template <class F>
-void product(Scope &k, const Global &A, const Global &B, const Global &C, const Global &plan,
-             const std::array<Index, 2> &at, const Index &depth, int64_t products, F f) {
+/// The sums of A B^T for the rows of each expert, with two products for each tile of rows: B is the tile that
+/// `weights` gives for an expert, a column of tiles, one of the two and a step along k. `store` writes both
+/// sums for the rows from `row` to before `end`. Persistent blocks divide the tiles of `plan` and `columns`
+/// columns of tiles.
+template <class Weights, class Store>
+void products(Scope &k, const Global &A, const Global &plan, const Index &tiles, const Index &columns,
+              const Index &depth, Weights weights, Store store) {
   constexpr int64_t stages = 4;
-  const auto &[j, tile] = at;
-  Index expert = plan.read({0, tile}), row = plan.read({1, tile}), end = plan.read({2, tile});
-  Index steps = where(row < end, ceilDiv(depth, bk), 0);
+  auto [block] = k.grid(min(tiles * columns, k.multiprocessors()));
+  Index blocks = k.blocks();
+  struct Work {
+    Index expert, row, end, column, steps;
+  };
+  auto workOf = [&](const Index &number) {
+    Index tile = number / columns, row = plan.read({tile, 1}), end = plan.read({tile, 2});
+    return Work{plan.read({tile, 0}), row, end, number % columns, where(row < end, ceilDiv(depth, bk), 0)};
+  };
   Shared a = k.shared("a", bf16, {bm, bk}, {.slots = stages});
-  std::vector<Shared> b;
-  for (int64_t i = 0; i < products; ++i)
-    b.push_back(k.shared("b", bf16, {bn, bk}, {.slots = stages}));
+  std::array<Shared, 2> b = {k.shared("b", bf16, {bn, bk}, {.slots = stages}),
+                             k.shared("b", bf16, {bn, bk}, {.slots = stages})};
   Ring ring = k.ring("ab", {.slots = stages, .producers = 1, .consumers = 2});
-  k.roles([&] {
+  k.roles([&, block = block] {
     k.role("load", {.warps = 4}, [&] {
-      Cursor slot = ring.cursor();
-      k.loop(steps, [&](Index s) {
-        ring.acquire(slot);
-        ring.expect(slot, a.slotBytes() + products * b[0].slotBytes());
-        copy(A.tile({row, s * bk}, {bm, bk}).limited(0, end), a.slot(slot), ring.full(slot));
-        for (int64_t i = 0; i < products; ++i)
-          copy(B.tile({expert, i, j * bn, s * bk}, {1, 1, bn, bk}), b[size_t(i)].slot(slot), ring.full(slot));
-        slot.advance();
+      Cursor at = ring.cursor();
+      k.loop({block, tiles * columns, blocks}, [&](Index number) {
+        Work work = workOf(number);
+        k.loop(work.steps, [&](Index s) {
+          ring.acquire(at);
+          ring.expect(at, a.slotBytes() + 2 * b[0].slotBytes());
+          copy(A.tile({work.row, s * bk}, {bm, bk}).limited(0, work.end), a.slot(at), ring.full(at));
+          for (int64_t i = 0; i < 2; ++i)
+            copy(weights(work.expert, work.column, i, s), b[size_t(i)].slot(at), ring.full(at));
+          at.advance();
+        });
       });
     });
     k.role("math", {.warps = 8}, [&] {
-      Cursor slot = ring.cursor();
-      std::vector<Fragment> sums;
-      for (int64_t i = 0; i < products; ++i)
-        sums.push_back(k.fragment(f32, {bm, bn}).named("sum"));
-      k.loop(steps, [&](Index) {
-        ring.wait(slot);
-        for (int64_t i = 0; i < products; ++i)
-          gemmAsync(a.slot(slot), b[size_t(i)].slot(slot).t(), sums[size_t(i)]);
+      Cursor at = ring.cursor(), done = ring.cursor();
+      k.loop({block, tiles * columns, blocks}, [&](Index number) {
+        Work work = workOf(number);
+        std::array<Fragment, 2> sums = {k.fragment(f32, {bm, bn}).named("sum"),
+                                        k.fragment(f32, {bm, bn}).named("sum")};
+        auto release = [&] {
+          ring.release(done);
+          done.advance();
+        };
+        k.loop(work.steps, [&](Index s) {
+          ring.wait(at);
+          for (size_t i = 0; i < 2; ++i)
+            gemmAsync(a.slot(at), b[i].slot(at).t(), sums[i]);
+          at.advance();
+          for (Fragment &sum : sums)
+            gemmWait(sum, 2); // the products of the step before
+          k.when(s > 0, release);
+        });
         for (Fragment &sum : sums)
           gemmWait(sum);
-        ring.release(slot);
-        slot.advance();
+        k.when(work.steps > 0, release);
+        store(work.row, work.end, work.column, sums);
       });
-      copy(f(sums).to(bf16), C.tile({row, j * bn}, {bm, bn}).limited(0, end));
     });
   });
 }
@@ -95,7 +114,7 @@ void fusedMoe(Scope &k, const Values &v) {
   Global weights = k.workspace("weights", f32, {tokens, count});
   Global before = k.workspace("before", i32, {groups, width}); // rows of an expert from tokens before a group
   Global ends = k.workspace("ends", i32, {width});             // of the rows of each expert
-  Global plan = k.workspace("plan", i32, {3, tiles});        // of each tile: expert, first row, expert's end
+  Global plan = k.workspace("plan", i32, {tiles, 4});        // of each tile: expert, first row, expert's end
   auto rowsOf = [&](const char *name, const Index &length) { // in the order of experts
     return k.workspace(name, bf16, {rows, length}, {.alignment = 16});
   };
@@ -137,9 +156,9 @@ void fusedMoe(Scope &k, const Values &v) {
       Predicate isPast = tilesEnd <= tile; // all tiles of the expert come before this one
       FragmentValue first = rowMax(where(isPast, end, 0)), firstTile = rowMax(where(isPast, tilesEnd, 0));
       copy(rowSum(where(isPast, k.fragment(i32, {group, width}, 1), 0)),
-           plan.tile({0, j * group}, {1, group}));
-      copy(first + (tile - firstTile) * bm, plan.tile({1, j * group}, {1, group}));
-      copy(rowMin(where(isPast, rows.to(i32), end)), plan.tile({2, j * group}, {1, group}));
+           plan.tile({j * group, 0}, {group, 1}));
+      copy(first + (tile - firstTile) * bm, plan.tile({j * group, 1}, {group, 1}));
+      copy(rowMin(where(isPast, rows.to(i32), end)), plan.tile({j * group, 2}, {group, 1}));
     });
   });
 
@@ -170,13 +189,29 @@ void fusedMoe(Scope &k, const Values &v) {
     });
   });
 
+  auto rowsFrom = [](const Global &tensor, const Index &row, const Index &end, const Index &column) {
+    return tensor.tile({row, column * bn}, {bm, bn}).limited(0, end).disjoint("a block has a tile once");
+  };
   k.launch("fused_moe_up", [&] {
-    product(k, sorted, GateUp, hidden, plan, k.grid(ceilDiv(f, bn), tiles), d, 2,
-            [](const std::vector<Fragment> &x) { return x[0] / (1 + exp(-x[0])) * x[1]; });
+    products(
+        k, sorted, plan, tiles, ceilDiv(f, bn), d,
+        [&](const Index &expert, const Index &column, int64_t i, const Index &s) {
+          return GateUp.tile({expert, i, column * bn, s * bk}, {1, 1, bn, bk});
+        },
+        [&](const Index &row, const Index &end, const Index &column, const std::array<Fragment, 2> &x) {
+          copy((x[0] / (1 + exp(-x[0])) * x[1]).to(bf16), rowsFrom(hidden, row, end, column));
+        });
   });
   k.launch("fused_moe_down", [&] {
-    product(k, hidden, Down, results, plan, k.grid(ceilDiv(d, bn), tiles), f, 1,
-            [](const std::vector<Fragment> &x) { return FragmentValue(x[0]); });
+    products(
+        k, hidden, plan, tiles, ceilDiv(d, 2 * bn), f,
+        [&](const Index &expert, const Index &column, int64_t i, const Index &s) {
+          return Down.tile({expert, 0, (column * 2 + i) * bn, s * bk}, {1, 1, bn, bk});
+        },
+        [&](const Index &row, const Index &end, const Index &column, const std::array<Fragment, 2> &x) {
+          for (size_t i = 0; i < 2; ++i)
+            copy(x[i].to(bf16), rowsFrom(results, row, end, column * 2 + int64_t(i)));
+        });
   });
 
   k.launch("fused_moe_combine", [&] {

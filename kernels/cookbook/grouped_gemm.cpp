@@ -6,10 +6,14 @@
 /// A is [rows, k] with the rows of a group side by side, B is [groups, n, k], C is [rows, n], all bf16 and
 /// row-major; Ends[g] is the position after the last row of group g, i32, read on the device.
 ///
-/// The third axis of the grid is the group, the first one its tiles of 128 rows. How many a group has is not
-/// known when the grid is made, so that there are as many as for all rows in one group; blocks beyond the
-/// group's end leave at once. The group's last tile is limited to its end: rows of the next group are neither
-/// read nor written. Two warpgroups compute a tile of 128 x 128, and four stages of 64 along k run ahead.
+/// How many tiles of 128 rows a group has is not known when the grid is made. So a first launch plans: each
+/// tile's group, its first row and its group's end. There are at most rows / 128 tiles and one for each
+/// group; those that are left over have no steps. Persistent blocks divide the tiles and their columns. A
+/// group's last tile is limited to its end: rows of the next group are neither read nor written.
+///
+/// Two warpgroups compute a tile of 128 x 256, and four stages of 64 along k run ahead, also into the next
+/// tile. The roles are written by hand, as the compiler's own would not read positions from what a launch
+/// before has written.
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -17,23 +21,84 @@ using namespace tlc::dsl;
 
 namespace {
 
+constexpr int64_t most = 1024; ///< groups
+
 void groupedGemm(Scope &k) {
-  constexpr int64_t bm = 128, bn = 128, bk = 64;
+  constexpr int64_t bm = 128, bn = 256, bk = 64, stages = 4;
   Index rows = k.dim("rows"), groups = k.dim("groups"), n = k.dim("n"), depth = k.dim("k");
-  Global A = k.input("A", bf16, {rows, depth}), B = k.input("B", bf16, {groups, n, depth});
+  Global A = k.input("A", bf16, {rows, depth}, {.alignment = 16}),
+         B = k.input("B", bf16, {groups, n, depth}, {.alignment = 16});
   Global Ends = k.input("Ends", i32, {groups}), C = k.output("C", bf16, {rows, n});
-  auto [i, j, group] = k.grid(ceilDiv(rows, bm), ceilDiv(n, bn), groups);
-  Index begin = Ends.read({group - 1}), end = Ends.read({group}); // that of group -1 is 0
-  Index row = begin + i * bm;
-  k.when(row < end, [&, j = j, group = group] {
-    Shared a = k.shared("a", bf16, {bm, bk}), b = k.shared("b", bf16, {bn, bk});
-    Fragment acc = k.fragment(f32, {bm, bn}).named("acc");
-    k.pipelined(ceilDiv(depth, bk), {.stages = 4}, [&](Index s) {
-      copy(A.tile({row, s * bk}, {bm, bk}).limited(0, end), a);
-      copy(B.tile({group, j * bn, s * bk}, {1, bn, bk}), b);
-      gemm(a, b.t(), acc);
+  Index tiles = ceilDiv(rows, bm) + groups, columns = ceilDiv(n, bn), steps = ceilDiv(depth, bk);
+  Global plan = k.workspace("plan", i32, {tiles, 4}); // of each tile: group, first row, group's end
+
+  k.launch("grouped_gemm_plan", [&] {
+    constexpr int64_t some = 4; // tiles of a block
+    auto [i] = k.grid(ceilDiv(tiles, some));
+    Fragment begin = k.fragment(i32, {1, most}), end = k.fragment(i32, {1, most});
+    copy(Ends.tile({-1}, {most}), begin); // that of group -1 is 0
+    copy(Ends.tile({0}, {most}), end);
+    Predicate isThere = k.positions({1, most}, 1) < groups.to(i32);
+    FragmentValue tilesEnd = cumulative(Reduction::sum, where(isThere, (end - begin + (bm - 1)) / bm, 0), 1);
+    FragmentValue tile = k.positions({some, 1}, 0) + (i * some).to(i32);
+    Predicate isPast = tilesEnd <= tile && isThere; // all tiles of the group come before this one
+    FragmentValue firstRow = rowMax(where(isPast, end, 0)), firstTile = rowMax(where(isPast, tilesEnd, 0));
+    copy(rowSum(where(isPast, k.fragment(i32, {some, most}, 1), 0)), plan.tile({i * some, 0}, {some, 1}));
+    copy(firstRow + (tile - firstTile) * bm, plan.tile({i * some, 1}, {some, 1}));
+    copy(rowMin(where(isPast || !isThere, rows.to(i32), end)), plan.tile({i * some, 2}, {some, 1}));
+  });
+
+  k.launch("grouped_gemm", [&] {
+    auto [block] = k.grid(min(tiles * columns, k.multiprocessors()));
+    Index blocks = k.blocks();
+    struct Work {
+      Index group, row, end, column, steps;
+    };
+    auto workOf = [&](const Index &number) {
+      Index tile = number / columns, row = plan.read({tile, 1}), end = plan.read({tile, 2});
+      return Work{plan.read({tile, 0}), row, end, number % columns * bn, where(row < end, steps, 0)};
+    };
+    Shared a = k.shared("a", bf16, {bm, bk}, {.slots = stages}),
+           b = k.shared("b", bf16, {bn, bk}, {.slots = stages});
+    Ring ring = k.ring("ab", {.slots = stages, .producers = 1, .consumers = 2});
+    k.roles([&, block = block] {
+      k.role("load", {.warps = 4}, [&] {
+        Cursor at = ring.cursor();
+        k.loop({block, tiles * columns, blocks}, [&](Index number) {
+          Work work = workOf(number);
+          k.loop(work.steps, [&](Index s) {
+            ring.acquire(at);
+            ring.expect(at, a.slotBytes() + b.slotBytes());
+            copy(A.tile({work.row, s * bk}, {bm, bk}).limited(0, work.end), a.slot(at), ring.full(at));
+            copy(B.tile({work.group, work.column, s * bk}, {1, bn, bk}), b.slot(at), ring.full(at));
+            at.advance();
+          });
+        });
+      });
+      k.role("math", {.warps = 8}, [&] {
+        Cursor at = ring.cursor(), done = ring.cursor();
+        k.loop({block, tiles * columns, blocks}, [&](Index number) {
+          Work work = workOf(number);
+          Fragment acc = k.fragment(f32, {bm, bn}).named("acc");
+          auto release = [&] {
+            ring.release(done);
+            done.advance();
+          };
+          k.loop(work.steps, [&](Index s) {
+            ring.wait(at);
+            gemmAsync(a.slot(at), b.slot(at).t(), acc);
+            at.advance();
+            gemmWait(acc, 1); // the product before this one
+            k.when(s > 0, release);
+          });
+          gemmWait(acc);
+          k.when(work.steps > 0, release);
+          copy(acc.to(bf16), C.tile({work.row, work.column}, {bm, bn})
+                                 .limited(0, work.end)
+                                 .disjoint("a block has a tile once"));
+        });
+      });
     });
-    copy(acc.to(bf16), C.tile({row, j * bn}, {bm, bn}).limited(0, end));
   });
 }
 
@@ -49,9 +114,9 @@ int64_t endOf(int64_t group, int64_t groups, int64_t rows) {
 void registerKernels(KernelFile &file) {
   file.kernel("grouped_gemm", "C = A B[g]^T for the rows of each group g, which Ends delimits")
       .size("rows", 8192, {.onEmulator = 300})
-      .size("groups", 8, {.least = 1, .onEmulator = 3})
+      .size("groups", 8, {.least = 1, .most = most, .onEmulator = 3})
       .size("n", 2048, {.onEmulator = 136})
-      .size("k", 2048, {.onEmulator = 104})
+      .size("k", 2048, {.multipleOf = 8, .onEmulator = 104})
       .program(groupedGemm)
       .contents("Ends",
                 [](const HostInputs &in) {
