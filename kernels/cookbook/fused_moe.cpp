@@ -19,8 +19,9 @@
 ///
 /// The place of a row is the number of rows before it: a cumulative sum over the tokens of a group, and one
 /// over the groups. Nothing is atomic, and the result has the same bits in every run. Each expert's last tile
-/// of rows may be partly empty, so that a grid has as many tiles as there may be; those that are left over
-/// have no steps. The products' roles are written by hand, as the compiler's own would not read positions
+/// of rows may be partly empty, so that persistent blocks divide as many tiles as there may be; those that
+/// are left over have no steps. A tile of the first products is 128 x 128 of both, one of the second 128 x
+/// 256. The products' roles are written by hand, as the compiler's own would not read positions
 /// from what a launch before has written.
 #include <algorithm>
 #include <cmath>
@@ -31,41 +32,41 @@ using namespace tlc::dsl;
 
 namespace {
 
-constexpr int64_t width = 256;                 ///< experts at most; those that are not there are never taken
+constexpr int64_t most = 256;                  ///< experts at most; those that are not there are never taken
 constexpr int64_t group = 32, columns = 256;   ///< tokens and columns of a tile of rows
 constexpr int64_t bm = 128, bn = 128, bk = 64; ///< of products
 
-/// The sums of A B^T for the rows of each expert, with two products for each tile of rows: B is the tile that
-/// `weights` gives for an expert, a column of tiles, one of the two and a step along k. `store` writes both
-/// sums for the rows from `row` to before `end`. Persistent blocks divide the tiles of `plan` and `columns`
-/// columns of tiles.
-template <class Weights, class Store>
-void products(Scope &k, const Global &A, const Global &plan, const Index &tiles, const Index &columns,
-              const Index &depth, Weights weights, Store store) {
+/// C = f(A B^T, ...) for the rows of each expert, with `count` products of `width` columns for each tile of
+/// C: B is the tile that `weights` gives for an expert, a column of tiles, the product and a step along k.
+/// Persistent blocks divide the tiles of `plan` and the `across` columns of tiles.
+template <class Weights, class F>
+void products(Scope &k, const Global &A, const Global &C, const Global &plan, const Index &tiles,
+              const Index &across, const Index &depth, int64_t count, int64_t width, Weights weights, F f) {
   constexpr int64_t stages = 4;
-  auto [block] = k.grid(min(tiles * columns, k.multiprocessors()));
+  auto [block] = k.grid(min(tiles * across, k.multiprocessors()));
   Index blocks = k.blocks();
   struct Work {
     Index expert, row, end, column, steps;
   };
   auto workOf = [&](const Index &number) {
-    Index tile = number / columns, row = plan.read({tile, 1}), end = plan.read({tile, 2});
-    return Work{plan.read({tile, 0}), row, end, number % columns, where(row < end, ceilDiv(depth, bk), 0)};
+    Index tile = number / across, row = plan.read({tile, 1}), end = plan.read({tile, 2});
+    return Work{plan.read({tile, 0}), row, end, number % across, where(row < end, ceilDiv(depth, bk), 0)};
   };
   Shared a = k.shared("a", bf16, {bm, bk}, {.slots = stages});
-  std::array<Shared, 2> b = {k.shared("b", bf16, {bn, bk}, {.slots = stages}),
-                             k.shared("b", bf16, {bn, bk}, {.slots = stages})};
+  std::vector<Shared> b;
+  for (int64_t i = 0; i < count; ++i)
+    b.push_back(k.shared("b", bf16, {width, bk}, {.slots = stages}));
   Ring ring = k.ring("ab", {.slots = stages, .producers = 1, .consumers = 2});
   k.roles([&, block = block] {
     k.role("load", {.warps = 4}, [&] {
       Cursor at = ring.cursor();
-      k.loop({block, tiles * columns, blocks}, [&](Index number) {
+      k.loop({block, tiles * across, blocks}, [&](Index number) {
         Work work = workOf(number);
         k.loop(work.steps, [&](Index s) {
           ring.acquire(at);
-          ring.expect(at, a.slotBytes() + 2 * b[0].slotBytes());
+          ring.expect(at, a.slotBytes() + count * b[0].slotBytes());
           copy(A.tile({work.row, s * bk}, {bm, bk}).limited(0, work.end), a.slot(at), ring.full(at));
-          for (int64_t i = 0; i < 2; ++i)
+          for (int64_t i = 0; i < count; ++i)
             copy(weights(work.expert, work.column, i, s), b[size_t(i)].slot(at), ring.full(at));
           at.advance();
         });
@@ -73,27 +74,30 @@ void products(Scope &k, const Global &A, const Global &plan, const Index &tiles,
     });
     k.role("math", {.warps = 8}, [&] {
       Cursor at = ring.cursor(), done = ring.cursor();
-      k.loop({block, tiles * columns, blocks}, [&](Index number) {
+      k.loop({block, tiles * across, blocks}, [&](Index number) {
         Work work = workOf(number);
-        std::array<Fragment, 2> sums = {k.fragment(f32, {bm, bn}).named("sum"),
-                                        k.fragment(f32, {bm, bn}).named("sum")};
+        std::vector<Fragment> sums;
+        for (int64_t i = 0; i < count; ++i)
+          sums.push_back(k.fragment(f32, {bm, width}).named("sum"));
         auto release = [&] {
           ring.release(done);
           done.advance();
         };
         k.loop(work.steps, [&](Index s) {
           ring.wait(at);
-          for (size_t i = 0; i < 2; ++i)
+          for (size_t i = 0; i < sums.size(); ++i)
             gemmAsync(a.slot(at), b[i].slot(at).t(), sums[i]);
           at.advance();
           for (Fragment &sum : sums)
-            gemmWait(sum, 2); // the products of the step before
+            gemmWait(sum, count); // the products of the step before
           k.when(s > 0, release);
         });
         for (Fragment &sum : sums)
           gemmWait(sum);
         k.when(work.steps > 0, release);
-        store(work.row, work.end, work.column, sums);
+        copy(f(sums).to(bf16), C.tile({work.row, work.column * width}, {bm, width})
+                                   .limited(0, work.end)
+                                   .disjoint("a block has a tile once"));
       });
     });
   });
@@ -112,20 +116,20 @@ void fusedMoe(Scope &k, const Values &v) {
   Global chosen = k.workspace("chosen", i32, {tokens, count}),
          places = k.workspace("places", i32, {tokens, count});
   Global weights = k.workspace("weights", f32, {tokens, count});
-  Global before = k.workspace("before", i32, {groups, width}); // rows of an expert from tokens before a group
-  Global ends = k.workspace("ends", i32, {width});             // of the rows of each expert
-  Global plan = k.workspace("plan", i32, {tiles, 4});        // of each tile: expert, first row, expert's end
-  auto rowsOf = [&](const char *name, const Index &length) { // in the order of experts
+  Global before = k.workspace("before", i32, {groups, most}); // rows of an expert from tokens before a group
+  Global ends = k.workspace("ends", i32, {most});             // of the rows of each expert
+  Global plan = k.workspace("plan", i32, {tiles, 4});         // of each tile: expert, first row, expert's end
+  auto rowsOf = [&](const char *name, const Index &length) {  // in the order of experts
     return k.workspace(name, bf16, {rows, length}, {.alignment = 16});
   };
   Global sorted = rowsOf("sorted", d), hidden = rowsOf("hidden", f), results = rowsOf("results", d);
 
   k.launch("fused_moe_route", [&] {
     auto [i] = k.grid(groups);
-    FragmentValue expert = k.positions({1, width}, 1), slot = k.positions({1, count}, 1);
-    Fragment x = k.fragment(f32, {group, width}), taken = k.fragment(i32, {group, width});
+    FragmentValue expert = k.positions({1, most}, 1), slot = k.positions({1, count}, 1);
+    Fragment x = k.fragment(f32, {group, most}), taken = k.fragment(i32, {group, most});
     Fragment weight = k.fragment(f32, {group, count}), number = k.fragment(i32, {group, count});
-    copy(Logits.tile({i * group, 0}, {group, width}).fill(-inf), x);
+    copy(Logits.tile({i * group, 0}, {group, most}).fill(-inf), x);
     Fragment first = rowMax(x);
     Predicate isThere = k.positions({group, 1}, 0) + (i * group).to(i32) < tokens.to(i32);
     for (int64_t n = 0; n < count; ++n) {
@@ -137,25 +141,25 @@ void fusedMoe(Scope &k, const Values &v) {
     }
     copy(weight / rowSum(weight), weights.tile({i * group, 0}, {group, count}));
     copy(number, chosen.tile({i * group, 0}, {group, count}));
-    copy(reduce(Reduction::sum, taken, 0), before.tile({i, 0}, {1, width}));
+    copy(reduce(Reduction::sum, taken, 0), before.tile({i, 0}, {1, most}));
   });
 
   k.launch("fused_moe_plan", [&] { // one block
-    Fragment all = k.fragment(i32, {1, width});
+    Fragment all = k.fragment(i32, {1, most});
     k.loop(ceilDiv(groups, group), [&](Index j) {
-      Fragment taken = k.fragment(i32, {group, width});
-      copy(before.tile({j * group, 0}, {group, width}), taken);
-      copy(cumulative(Reduction::sum, taken, 0) - taken + all, before.tile({j * group, 0}, {group, width}));
+      Fragment taken = k.fragment(i32, {group, most});
+      copy(before.tile({j * group, 0}, {group, most}), taken);
+      copy(cumulative(Reduction::sum, taken, 0) - taken + all, before.tile({j * group, 0}, {group, most}));
       all += reduce(Reduction::sum, taken, 0);
     });
     FragmentValue end = cumulative(Reduction::sum, all, 1);
     FragmentValue tilesEnd = cumulative(Reduction::sum, (all + (bm - 1)) / bm, 1);
-    copy(end, ends.tile({0}, {width}));
+    copy(end, ends.tile({0}, {most}));
     k.loop(ceilDiv(tiles, group), [&](Index j) {
       FragmentValue tile = k.positions({group, 1}, 0) + (j * group).to(i32);
       Predicate isPast = tilesEnd <= tile; // all tiles of the expert come before this one
       FragmentValue first = rowMax(where(isPast, end, 0)), firstTile = rowMax(where(isPast, tilesEnd, 0));
-      copy(rowSum(where(isPast, k.fragment(i32, {group, width}, 1), 0)),
+      copy(rowSum(where(isPast, k.fragment(i32, {group, most}, 1), 0)),
            plan.tile({j * group, 0}, {group, 1}));
       copy(first + (tile - firstTile) * bm, plan.tile({j * group, 1}, {group, 1}));
       copy(rowMin(where(isPast, rows.to(i32), end)), plan.tile({j * group, 2}, {group, 1}));
@@ -164,17 +168,17 @@ void fusedMoe(Scope &k, const Values &v) {
 
   k.launch("fused_moe_arrange", [&] {
     auto [i] = k.grid(groups);
-    FragmentValue expert = k.positions({1, width}, 1);
-    Fragment taken = k.fragment(i32, {group, width}), earlier = k.fragment(i32, {1, width}),
-             start = k.fragment(i32, {1, width});
+    FragmentValue expert = k.positions({1, most}, 1);
+    Fragment taken = k.fragment(i32, {group, most}), earlier = k.fragment(i32, {1, most}),
+             start = k.fragment(i32, {1, most});
     std::vector<Fragment> numbers;
     for (int64_t n = 0; n < count; ++n) {
       numbers.push_back(k.fragment(i32, {group, 1}));
       copy(chosen.tile({i * group, n}, {group, 1}).fill(-1), numbers.back());
       taken = where(expert == numbers.back(), 1, taken);
     }
-    copy(before.tile({i, 0}, {1, width}), earlier);
-    copy(ends.tile({-1}, {width}), start); // an expert's rows begin at the end of the one before
+    copy(before.tile({i, 0}, {1, most}), earlier);
+    copy(ends.tile({-1}, {most}), start); // an expert's rows begin at the end of the one before
     FragmentValue place = cumulative(Reduction::sum, taken, 0) - 1 + earlier + start;
     std::vector<FragmentValue> to;
     for (int64_t n = 0; n < count; ++n) { // a token that is not there has no place
@@ -189,29 +193,21 @@ void fusedMoe(Scope &k, const Values &v) {
     });
   });
 
-  auto rowsFrom = [](const Global &tensor, const Index &row, const Index &end, const Index &column) {
-    return tensor.tile({row, column * bn}, {bm, bn}).limited(0, end).disjoint("a block has a tile once");
-  };
   k.launch("fused_moe_up", [&] {
     products(
-        k, sorted, plan, tiles, ceilDiv(f, bn), d,
+        k, sorted, hidden, plan, tiles, ceilDiv(f, bn), d, 2, bn,
         [&](const Index &expert, const Index &column, int64_t i, const Index &s) {
           return GateUp.tile({expert, i, column * bn, s * bk}, {1, 1, bn, bk});
         },
-        [&](const Index &row, const Index &end, const Index &column, const std::array<Fragment, 2> &x) {
-          copy((x[0] / (1 + exp(-x[0])) * x[1]).to(bf16), rowsFrom(hidden, row, end, column));
-        });
+        [](const std::vector<Fragment> &x) { return x[0] / (1 + exp(-x[0])) * x[1]; });
   });
   k.launch("fused_moe_down", [&] {
     products(
-        k, hidden, plan, tiles, ceilDiv(d, 2 * bn), f,
-        [&](const Index &expert, const Index &column, int64_t i, const Index &s) {
-          return Down.tile({expert, 0, (column * 2 + i) * bn, s * bk}, {1, 1, bn, bk});
+        k, hidden, results, plan, tiles, ceilDiv(d, 2 * bn), f, 1, 2 * bn,
+        [&](const Index &expert, const Index &column, int64_t, const Index &s) {
+          return Down.tile({expert, 0, column * 2 * bn, s * bk}, {1, 1, 2 * bn, bk});
         },
-        [&](const Index &row, const Index &end, const Index &column, const std::array<Fragment, 2> &x) {
-          for (size_t i = 0; i < 2; ++i)
-            copy(x[i].to(bf16), rowsFrom(results, row, end, column * 2 + int64_t(i)));
-        });
+        [](const std::vector<Fragment> &x) { return FragmentValue(x[0]); });
   });
 
   k.launch("fused_moe_combine", [&] {
@@ -263,7 +259,7 @@ void registerKernels(KernelFile &file) {
       .size("tokens", 512, {.onEmulator = 70})
       .size("d", 512, {.multipleOf = 8, .onEmulator = 136})
       .size("f", 256, {.multipleOf = 8, .onEmulator = 72})
-      .size("experts", 64, {.least = 8, .most = width, .onEmulator = 10})
+      .size("experts", 64, {.least = 8, .most = most, .onEmulator = 10})
       .constant("count", 4, {.least = 1, .most = 8, .help = "experts of a token"})
       .program(fusedMoe)
       .random("Logits", -4, 4)
