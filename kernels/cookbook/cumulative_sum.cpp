@@ -2,7 +2,7 @@
 /// \file
 /// Inclusive sums along long rows: y[i] = x[0] + ... + x[i].
 ///
-/// X and Y are [rows, n], f32. A row is cut into 256 parts, so that a few long rows fill the device. The
+/// X and Y are [rows, n], f32. A row is cut into 1024 parts, so that a few long rows fill the device. The
 /// first launch leaves the sum of each part in a workspace. In the second one a block adds up the sums of the
 /// parts before its own, and scans its part from there. X is read twice; the order of additions is fixed.
 ///
@@ -16,7 +16,7 @@ using namespace tlc::dsl;
 namespace {
 
 void cumulativeSum(Scope &k) {
-  constexpr int64_t width = 2048, parts = 256;
+  constexpr int64_t width = 2048, parts = 1024;
   Index rows = k.dim("rows"), n = k.dim("n");
   Global X = k.input("X", f32, {rows, n}), Y = k.output("Y", f32, {rows, n});
   Global sums = k.workspace("sums", f32, {rows, parts});

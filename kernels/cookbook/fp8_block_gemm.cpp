@@ -24,7 +24,8 @@ void fp8BlockGemm(Scope &k) {
   constexpr int64_t bm = 128, bn = 128;
   Index m = k.dim("m"), n = k.dim("n"), groups = k.dim("groups"), panels = k.dim("panels");
   Global A = k.input("A", e4m3, {m, groups, group}), B = k.input("B", e4m3, {n, groups, group});
-  Global ScaleA = k.input("ScaleA", f32, {m, groups}), ScaleB = k.input("ScaleB", f32, {panels, groups});
+  Global ScaleA = k.input("ScaleA", f32, {m, groups}, {.alignment = 4}),
+         ScaleB = k.input("ScaleB", f32, {panels, groups}, {.alignment = 4});
   Global C = k.output("C", bf16, {m, n});
   k.persistent({ceilDiv(m, bm), ceilDiv(n, bn)}, {.group = 16}, [&](Index i, Index j) {
     Shared a = k.shared("a", e4m3, {bm, group}), b = k.shared("b", e4m3, {bn, group});

@@ -36,6 +36,7 @@ void maskedDecode(Scope &k, const Values &v) {
   Global parts = k.workspace("parts", f32, {batches, kvHeads, splits, group, d});
   Global sums = k.workspace("sums", f32, {batches, kvHeads, group, splits});
   k.launch("masked_decode_parts", [&] {
+    k.residents(2); // while one waits for its mask or a product, the other computes
     auto [head, split, batch] = k.grid(kvHeads, splits, batches);
     Shared q = k.shared("q", bf16, {bm, d}), keyTile = k.shared("k", bf16, {bn, d}),
            valueTile = k.shared("v", bf16, {bn, d});

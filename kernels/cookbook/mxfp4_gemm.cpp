@@ -25,7 +25,7 @@ void mxfp4(Scope &k) {
   constexpr int64_t bm = 128, bn = 128;
   Index m = k.dim("m"), n = k.dim("n"), groups = k.dim("groups");
   Global A = k.input("A", bf16, {m, groups, group}), Q = k.input("Q", e2m1, {n, groups, group});
-  Global E = k.input("E", u8, {n, groups}), C = k.output("C", bf16, {m, n});
+  Global E = k.input("E", u8, {n, groups}, {.alignment = 1}), C = k.output("C", bf16, {m, n});
   auto [j, i] = k.grid(ceilDiv(n, bn), ceilDiv(m, bm));
   Shared a = k.shared("a", bf16, {bm, group}), q = k.shared("q", e2m1, {bn, group});
   Shared w = k.shared("w", bf16, {bn, group});

@@ -30,6 +30,7 @@ void selectedAttention(Scope &k) {
          O = k.output("O", bf16, {queries, kvHeads, group, d});
   Global K = k.input("K", bf16, {keys, kvHeads, d}), V = k.input("V", bf16, {keys, kvHeads, d});
   Global List = k.input("List", i32, {queries, kvHeads, blocks});
+  k.residents(2); // while one computes a softmax, the other multiplies
   auto [head, query] = k.grid(kvHeads, queries);
   Index position = query + (keys - queries);
   Shared q = k.shared("q", bf16, {bm, d}), keyTile = k.shared("k", bf16, {bn, d}),

@@ -24,7 +24,8 @@ void w4a16(Scope &k) {
   constexpr int64_t bm = 64, bn = 128;
   Index m = k.dim("m"), n = k.dim("n"), groups = k.dim("groups");
   Global A = k.input("A", bf16, {m, groups, group}), Q = k.input("Q", u4, {n, groups, group});
-  Global Scale = k.input("Scale", bf16, {n, groups}), Zero = k.input("Zero", bf16, {n, groups});
+  Global Scale = k.input("Scale", bf16, {n, groups}, {.alignment = 2}),
+         Zero = k.input("Zero", bf16, {n, groups}, {.alignment = 2});
   Global C = k.output("C", bf16, {m, n});
   auto [j, i] = k.grid(ceilDiv(n, bn), ceilDiv(m, bm));
   Shared a = k.shared("a", bf16, {bm, group}), q = k.shared("q", u4, {bn, group});
