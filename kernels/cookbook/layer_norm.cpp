@@ -12,9 +12,11 @@
 ///
 /// X, Y and their gradients are row-major, bf16; the rest and all arithmetic are f32. A block of 128 threads
 /// has 4 rows, in tiles of 1024 columns, so that a thread has 8 neighbours of each row: one load of 16 bytes.
-/// The forward kernel merges the mean and the sum of squares of a tile with those of the tiles before. So one
-/// pass gives both, rows may have any length, and a mean far from 0 costs no digits. In the backward kernel a
-/// thread adds up its own elements over the tiles, and only the last sums cross threads.
+/// In the forward kernel each element of a tile keeps the mean and the sum of squares of its column over the
+/// tiles; then those of all elements are merged. So one pass gives both, rows may have any length, and a mean
+/// far from 0 costs no digits. The rows are read once more, from the L2 cache, for the result: of rows of
+/// more than 4096 columns a block has one, in tiles of 4096, so that these rows fit the cache. In the
+/// backward kernel a thread adds up its own elements over the tiles, and only the last sums cross threads.
 ///
 /// The gradients of w and b are sums over rows. 32 blocks share the rows of each 128 columns and leave their
 /// sums in workspaces, which the last launch adds up: the result has the same bits in every run.
@@ -27,36 +29,40 @@ using namespace tlc::dsl;
 namespace {
 
 constexpr double epsilon = 1e-5;
-constexpr int64_t rows = 4, width = 1024; ///< of a tile
+constexpr int64_t rows = 4, width = 1024;       ///< of a tile
+constexpr int64_t longestShared = rows * width; ///< rows that share a block are at most so long
 
 void forward(Scope &k) {
   Index m = k.dim("m"), n = k.dim("n");
   Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n}), B = k.input("B", f32, {n});
   Global Y = k.output("Y", bf16, {m, n}), Mean = k.output("Mean", f32, {m}), R = k.output("R", f32, {m});
-  auto [block] = k.grid(ceilDiv(m, rows));
-  Index row = block * rows;
-  Fragment x = k.fragment(bf16, {rows, width}), w = k.fragment(f32, {1, width}),
-           b = k.fragment(f32, {1, width});
-  Fragment mean = k.fragment(f32, {rows, 1}), squares = k.fragment(f32, {rows, 1});
-  k.loop(ceilDiv(n, width), [&](Index j) {
-    copy(X.tile({row, j * width}, {rows, width}), x); // 0 beyond the end
-    FragmentValue before = (j * width).to(f32) + k.fragment(f32, {1, 1});
-    FragmentValue count = min(n - j * width, Index(width)).to(f32) + k.fragment(f32, {1, 1});
-    FragmentValue tileMean = rowSum(x.to(f32)) / count, step = tileMean - mean;
-    FragmentValue d =
-        where([&](Index, Index column) { return j * width + column < n; }, x.to(f32) - tileMean, 0);
-    squares += rowSum(d * d) + step * step * before * count / (before + count);
-    mean += step * count / (before + count);
-  });
-  FragmentValue r = rsqrt(squares / n.to(f32) + epsilon);
-  copy(mean, Mean.tile({row}, {rows}));
-  copy(r, R.tile({row}, {rows}));
-  k.loop(ceilDiv(n, width), [&](Index j) {
-    copy(X.tile({row, j * width}, {rows, width}), x);
-    copy(W.tile({j * width}, {width}), w);
-    copy(B.tile({j * width}, {width}), b);
-    copy(((x.to(f32) - mean) * r * w + b).to(bf16), Y.tile({row, j * width}, {rows, width}));
-  });
+  k.residents(4); // so that loads of some run while others compute
+  auto [block] = k.grid(ceilDiv(m, 1 + (rows - 1) * min(longestShared / n, 1))); // of several rows or of one
+  auto normalise = [&, block = block](int64_t rows, int64_t width) {
+    Index row = block * rows;
+    Fragment x = k.fragment(bf16, {rows, width}), w = k.fragment(f32, {1, width}),
+             b = k.fragment(f32, {1, width});
+    Fragment means = k.fragment(f32, {rows, width}), squares = k.fragment(f32, {rows, width});
+    k.loop(ceilDiv(n, width), [&](Index j) {
+      copy(X.tile({row, j * width}, {rows, width}), x);
+      FragmentValue step =
+          where([&](Index, Index column) { return j * width + column < n; }, x.to(f32) - means, 0);
+      means += step / (j + 1).to(f32);
+      squares += step * (x.to(f32) - means);
+    });
+    FragmentValue count = ((n + (width - 1)).to(i32) - k.positions({1, width}, 1)) / width;
+    FragmentValue mean = rowSum(means * count.to(f32)) / n.to(f32), d = means - mean;
+    FragmentValue r = rsqrt(rowSum(squares + d * d * count.to(f32)) / n.to(f32) + epsilon);
+    copy(mean, Mean.tile({row}, {rows}));
+    copy(r, R.tile({row}, {rows}));
+    k.loop(ceilDiv(n, width), [&](Index j) {
+      copy(X.tile({row, j * width}, {rows, width}), x);
+      copy(W.tile({j * width}, {width}), w);
+      copy(B.tile({j * width}, {width}), b);
+      copy(((x.to(f32) - mean) * r * w + b).to(bf16), Y.tile({row, j * width}, {rows, width}));
+    });
+  };
+  k.when(n <= longestShared, [&] { normalise(rows, width); }, [&] { normalise(1, rows * width); });
 }
 
 void backward(Scope &k) {

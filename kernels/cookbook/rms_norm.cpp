@@ -13,7 +13,8 @@
 /// X, Y and the gradients are row-major, bf16; the weights and all arithmetic are f32. A block of 128 threads
 /// has 4 rows, in tiles of 1024 columns, so that a thread has 8 neighbours of each row: one load of 16 bytes.
 /// It adds up its own elements over the tiles, and only the last sum crosses threads. Then it reads the rows
-/// once more, from the L2 cache, for the result: so rows may have any length.
+/// once more, from the L2 cache, for the result: so rows may have any length. Of rows of more than 4096
+/// columns a forward block has one, in tiles of 4096, so that the rows that are read twice fit the cache.
 ///
 /// The gradient of the weights is a sum over rows. 32 blocks share the rows of each 128 columns and leave
 /// their sums in a workspace, which the last launch adds up: the result has the same bits in every run.
@@ -26,28 +27,32 @@ using namespace tlc::dsl;
 namespace {
 
 constexpr double epsilon = 1e-6;
-constexpr int64_t width = 1024; ///< columns of a tile
+constexpr int64_t width = 1024;              ///< columns of a tile
+constexpr int64_t longestShared = 4 * width; ///< rows that share a block are at most so long
 
 void forward(Scope &k) {
-  constexpr int64_t rows = 4;
   Index m = k.dim("m"), n = k.dim("n");
   Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n});
   Global Y = k.output("Y", bf16, {m, n}), R = k.output("R", f32, {m});
-  auto [block] = k.grid(ceilDiv(m, rows));
-  Index row = block * rows;
-  Fragment x = k.fragment(bf16, {rows, width}), w = k.fragment(f32, {1, width});
-  Fragment squares = k.fragment(f32, {rows, width});
-  k.loop(ceilDiv(n, width), [&](Index j) {
-    copy(X.tile({row, j * width}, {rows, width}), x); // 0 beyond the end
-    squares += x.to(f32) * x.to(f32);
-  });
-  FragmentValue r = rsqrt(rowSum(squares) / n.to(f32) + epsilon);
-  copy(r, R.tile({row}, {rows}));
-  k.loop(ceilDiv(n, width), [&](Index j) {
-    copy(X.tile({row, j * width}, {rows, width}), x);
-    copy(W.tile({j * width}, {width}), w);
-    copy((x.to(f32) * r * w).to(bf16), Y.tile({row, j * width}, {rows, width}));
-  });
+  k.residents(6); // so that loads of some run while others compute
+  auto [block] = k.grid(ceilDiv(m, 1 + 3 * min(longestShared / n, 1))); // of 4 rows or of one
+  auto normalise = [&, block = block](int64_t rows, int64_t width) {
+    Index row = block * rows;
+    Fragment x = k.fragment(bf16, {rows, width}), w = k.fragment(f32, {1, width});
+    Fragment squares = k.fragment(f32, {rows, width});
+    k.loop(ceilDiv(n, width), [&](Index j) {
+      copy(X.tile({row, j * width}, {rows, width}), x); // 0 beyond the end
+      squares += x.to(f32) * x.to(f32);
+    });
+    FragmentValue r = rsqrt(rowSum(squares) / n.to(f32) + epsilon);
+    copy(r, R.tile({row}, {rows}));
+    k.loop(ceilDiv(n, width), [&](Index j) {
+      copy(X.tile({row, j * width}, {rows, width}), x);
+      copy(W.tile({j * width}, {width}), w);
+      copy((x.to(f32) * r * w).to(bf16), Y.tile({row, j * width}, {rows, width}));
+    });
+  };
+  k.when(n <= longestShared, [&] { normalise(4, width); }, [&] { normalise(1, 4 * width); });
 }
 
 void backward(Scope &k) {
