@@ -18,8 +18,10 @@
 /// more than 4096 columns a block has one, in tiles of 4096, so that these rows fit the cache. In the
 /// backward kernel a thread adds up its own elements over the tiles, and only the last sums cross threads.
 ///
-/// The gradients of w and b are sums over rows. 32 blocks share the rows of each 128 columns and leave their
-/// sums in workspaces, which the last launch adds up: the result has the same bits in every run.
+/// The gradients of w and b are sums over rows. The backward kernel reads X and dY from memory once: 264
+/// blocks, two for each of 132 multiprocessors, take some rows each time, and threads add up what is of their
+/// columns, for the first 8192 columns in registers. A second launch does so for the other columns. All leave
+/// their sums in workspaces, which the last launch adds up: the result has the same bits in every run.
 #include <cmath>
 #include <tlc/kernel.h>
 
@@ -66,62 +68,93 @@ void forward(Scope &k) {
 }
 
 void backward(Scope &k) {
-  constexpr int64_t parts = 32, tall = 32, narrow = 128;
+  constexpr int64_t parts = 264, elements = 4096; // blocks; elements of a tile
+  constexpr int64_t held = 8192, tall = 32, narrow = 128;
   Index m = k.dim("m"), n = k.dim("n");
   Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n}), dY = k.input("dY", bf16, {m, n});
   Global Mean = k.input("Mean", f32, {m}), R = k.input("R", f32, {m});
   Global dX = k.output("dX", bf16, {m, n}), dW = k.output("dW", f32, {n}), dB = k.output("dB", f32, {n});
   Global partW = k.workspace("part_w", f32, {parts, n}), partB = k.workspace("part_b", f32, {parts, n});
   k.launch("layer_norm_bwd_rows", [&] {
-    auto [block] = k.grid(ceilDiv(m, rows));
-    Index row = block * rows;
-    Fragment x = k.fragment(bf16, {rows, width}), dy = k.fragment(bf16, {rows, width});
-    Fragment w = k.fragment(f32, {1, width}), mean = k.fragment(f32, {rows, 1}),
-             r = k.fragment(f32, {rows, 1});
-    Fragment sumG = k.fragment(f32, {rows, width}), sumGz = k.fragment(f32, {rows, width});
-    copy(Mean.tile({row}, {rows}), mean);
-    copy(R.tile({row}, {rows}), r);
-    auto load = [&](const Index &j) {
-      copy(X.tile({row, j * width}, {rows, width}), x);
-      copy(dY.tile({row, j * width}, {rows, width}), dy); // 0 beyond the end, and so is g
-      copy(W.tile({j * width}, {width}), w);
+    k.warps(8);
+    k.residents(2);
+    auto [block] = k.grid(parts);
+    auto differentiate = [&, block = block](int64_t rows, int64_t tiles) {
+      const int64_t width = elements / rows;
+      std::vector<Fragment> dw, db;
+      for (int64_t j = 0; j < tiles; ++j) {
+        dw.push_back(k.fragment(f32, {1, width}));
+        db.push_back(k.fragment(f32, {1, width}));
+      }
+      k.loop({block, ceilDiv(m, rows), parts}, [&](Index i) {
+        Fragment x = k.fragment(bf16, {rows, width}), dy = k.fragment(bf16, {rows, width});
+        Fragment w = k.fragment(f32, {1, width}), mean = k.fragment(f32, {rows, 1}),
+                 r = k.fragment(f32, {rows, 1});
+        Fragment sumG = k.fragment(f32, {rows, width}), sumGz = k.fragment(f32, {rows, width});
+        auto load = [&](const Index &j) {
+          copy(X.tile({i * rows, j * width}, {rows, width}), x);
+          copy(dY.tile({i * rows, j * width}, {rows, width}), dy); // 0 beyond the end, and so is g
+          copy(W.tile({j * width}, {width}), w);
+        };
+        copy(Mean.tile({i * rows}, {rows}), mean);
+        copy(R.tile({i * rows}, {rows}), r);
+        k.loop(ceilDiv(n, width), [&](Index j) {
+          load(j);
+          FragmentValue g = w * dy.to(f32);
+          sumG += g;
+          sumGz += g * (x.to(f32) - mean);
+        });
+        FragmentValue meanG = rowSum(sumG) / n.to(f32), meanGz = rowSum(sumGz) * r / n.to(f32);
+        auto finish = [&](const Index &j) {
+          load(j);
+          FragmentValue z = (x.to(f32) - mean) * r;
+          copy((r * (w * dy.to(f32) - meanG - z * meanGz)).to(bf16),
+               dX.tile({i * rows, j * width}, {rows, width}));
+        };
+        for (size_t j = 0; j < dw.size(); ++j)
+          k.when(int64_t(j) * width < n, [&] {
+            finish(int64_t(j));
+            dw[j] += reduce(Reduction::sum, dy.to(f32) * (x.to(f32) - mean) * r, 0);
+            db[j] += reduce(Reduction::sum, dy.to(f32), 0);
+          });
+        k.loop({int64_t(dw.size()), ceilDiv(n, width)}, finish);
+      });
+      for (size_t j = 0; j < dw.size(); ++j) {
+        copy(dw[j], partW.tile({block, int64_t(j) * width}, {1, width}));
+        copy(db[j], partB.tile({block, int64_t(j) * width}, {1, width}));
+      }
     };
-    k.loop(ceilDiv(n, width), [&](Index j) {
-      load(j);
-      FragmentValue g = w * dy.to(f32);
-      sumG += g;
-      sumGz += g * (x.to(f32) - mean) * r;
-    });
-    FragmentValue meanG = rowSum(sumG) / n.to(f32), meanGz = rowSum(sumGz) / n.to(f32);
-    k.loop(ceilDiv(n, width), [&](Index j) {
-      load(j);
-      FragmentValue z = (x.to(f32) - mean) * r;
-      copy((r * (w * dy.to(f32) - meanG - z * meanGz)).to(bf16), dX.tile({row, j * width}, {rows, width}));
-    });
+    k.when(
+        n <= elements / 4, [&] { differentiate(4, 1); },
+        [&] {
+          k.when(n <= elements / 2, [&] { differentiate(2, 1); }, [&] { differentiate(1, held / elements); });
+        });
   });
-  k.launch("layer_norm_bwd_weights", [&] {
-    auto [j, part] = k.grid(ceilDiv(n, narrow), parts);
+  k.launch("layer_norm_bwd_weights", [&] { // of the columns that are not held
+    auto [j, part] = k.grid(max(ceilDiv(n, narrow) - held / narrow, 0), parts);
+    Index column = held + j * narrow;
     Fragment x = k.fragment(bf16, {tall, narrow}), dy = k.fragment(bf16, {tall, narrow});
     Fragment mean = k.fragment(f32, {tall, 1}), r = k.fragment(f32, {tall, 1});
     Fragment dw = k.fragment(f32, {tall, narrow}), db = k.fragment(f32, {tall, narrow});
     k.loop({part, ceilDiv(m, tall), parts}, [&](Index i) {
-      copy(X.tile({i * tall, j * narrow}, {tall, narrow}), x);
-      copy(dY.tile({i * tall, j * narrow}, {tall, narrow}), dy);
+      copy(X.tile({i * tall, column}, {tall, narrow}), x);
+      copy(dY.tile({i * tall, column}, {tall, narrow}), dy);
       copy(Mean.tile({i * tall}, {tall}), mean);
       copy(R.tile({i * tall}, {tall}), r);
       dw += dy.to(f32) * (x.to(f32) - mean) * r;
       db += dy.to(f32);
     });
-    copy(reduce(Reduction::sum, dw, 0), partW.tile({part, j * narrow}, {1, narrow}));
-    copy(reduce(Reduction::sum, db, 0), partB.tile({part, j * narrow}, {1, narrow}));
+    copy(reduce(Reduction::sum, dw, 0), partW.tile({part, column}, {1, narrow}));
+    copy(reduce(Reduction::sum, db, 0), partB.tile({part, column}, {1, narrow}));
   });
   k.launch("layer_norm_bwd_sum", [&] {
-    auto [j] = k.grid(ceilDiv(n, narrow));
-    Fragment dw = k.fragment(f32, {parts, narrow}), db = k.fragment(f32, {parts, narrow});
-    copy(partW.tile({0, j * narrow}, {parts, narrow}), dw);
-    copy(partB.tile({0, j * narrow}, {parts, narrow}), db);
-    copy(reduce(Reduction::sum, dw, 0), dW.tile({j * narrow}, {narrow}));
-    copy(reduce(Reduction::sum, db, 0), dB.tile({j * narrow}, {narrow}));
+    constexpr int64_t some = 32; // columns of a block
+    auto [j] = k.grid(ceilDiv(n, some));
+    Fragment dw = k.fragment(f32, {parts, some}), db = k.fragment(f32, {parts, some});
+    copy(partW.tile({0, j * some}, {parts, some}), dw);
+    copy(partB.tile({0, j * some}, {parts, some}), db);
+    copy(reduce(Reduction::sum, dw, 0), dW.tile({j * some}, {some}));
+    copy(reduce(Reduction::sum, db, 0), dB.tile({j * some}, {some}));
   });
 }
 

@@ -16,7 +16,9 @@
 /// once more, from the L2 cache, for the result: so rows may have any length. Of rows of more than 4096
 /// columns a forward block has one, in tiles of 4096, so that the rows that are read twice fit the cache.
 ///
-/// The gradient of the weights is a sum over rows. 32 blocks share the rows of each 128 columns and leave
+/// The gradient of the weights is a sum over rows. The backward kernel reads X and dY from memory once: 264
+/// blocks, two for each of 132 multiprocessors, take some rows each time, and threads add up what is of their
+/// columns, for the first 8192 columns in registers. A second launch does so for the other columns. All leave
 /// their sums in a workspace, which the last launch adds up: the result has the same bits in every run.
 #include <cmath>
 #include <tlc/kernel.h>
@@ -56,52 +58,75 @@ void forward(Scope &k) {
 }
 
 void backward(Scope &k) {
-  constexpr int64_t rows = 4, parts = 32, tall = 32, narrow = 128;
+  constexpr int64_t parts = 264, elements = 8192; // blocks; elements of a tile
+  constexpr int64_t held = 8192, tall = 32, narrow = 128;
   Index m = k.dim("m"), n = k.dim("n");
   Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n}), R = k.input("R", f32, {m});
   Global dY = k.input("dY", bf16, {m, n});
   Global dX = k.output("dX", bf16, {m, n}), dW = k.output("dW", f32, {n});
   Global partial = k.workspace("partial", f32, {parts, n});
   k.launch("rms_norm_bwd_rows", [&] {
-    auto [block] = k.grid(ceilDiv(m, rows));
-    Index row = block * rows;
-    Fragment x = k.fragment(bf16, {rows, width}), dy = k.fragment(bf16, {rows, width});
-    Fragment w = k.fragment(f32, {1, width}), r = k.fragment(f32, {rows, 1}),
-             sum = k.fragment(f32, {rows, width});
-    auto load = [&](const Index &j) {
-      copy(X.tile({row, j * width}, {rows, width}), x);
-      copy(dY.tile({row, j * width}, {rows, width}), dy);
-      copy(W.tile({j * width}, {width}), w);
+    k.warps(8);
+    k.residents(2);
+    auto [block] = k.grid(parts);
+    auto differentiate = [&, block = block](int64_t rows, int64_t tiles) {
+      const int64_t width = elements / rows;
+      std::vector<Fragment> dw;
+      for (int64_t j = 0; j < tiles; ++j)
+        dw.push_back(k.fragment(f32, {1, width}));
+      k.loop({block, ceilDiv(m, rows), parts}, [&](Index i) {
+        Fragment x = k.fragment(bf16, {rows, width}), dy = k.fragment(bf16, {rows, width});
+        Fragment w = k.fragment(f32, {1, width}), r = k.fragment(f32, {rows, 1}),
+                 sum = k.fragment(f32, {rows, width});
+        auto load = [&](const Index &j) {
+          copy(X.tile({i * rows, j * width}, {rows, width}), x);
+          copy(dY.tile({i * rows, j * width}, {rows, width}), dy);
+          copy(W.tile({j * width}, {width}), w);
+        };
+        copy(R.tile({i * rows}, {rows}), r);
+        k.loop(ceilDiv(n, width), [&](Index j) {
+          load(j);
+          sum += x.to(f32) * dy.to(f32) * w;
+        });
+        FragmentValue mean = rowSum(sum) * r * r / n.to(f32);
+        auto finish = [&](const Index &j) {
+          load(j);
+          FragmentValue dx = r * (w * dy.to(f32) - x.to(f32) * mean);
+          copy(dx.to(bf16), dX.tile({i * rows, j * width}, {rows, width}));
+        };
+        for (size_t j = 0; j < dw.size(); ++j)
+          k.when(int64_t(j) * width < n, [&] {
+            finish(int64_t(j));
+            dw[j] += reduce(Reduction::sum, x.to(f32) * dy.to(f32) * r, 0);
+          });
+        k.loop({int64_t(dw.size()), ceilDiv(n, width)}, finish);
+      });
+      for (size_t j = 0; j < dw.size(); ++j)
+        copy(dw[j], partial.tile({block, int64_t(j) * width}, {1, width}));
     };
-    copy(R.tile({row}, {rows}), r);
-    k.loop(ceilDiv(n, width), [&](Index j) {
-      load(j);
-      sum += x.to(f32) * dy.to(f32) * w;
-    });
-    FragmentValue mean = rowSum(sum) * r * r / n.to(f32);
-    k.loop(ceilDiv(n, width), [&](Index j) {
-      load(j);
-      FragmentValue dx = r * (w * dy.to(f32) - x.to(f32) * mean);
-      copy(dx.to(bf16), dX.tile({row, j * width}, {rows, width}));
-    });
+    k.when(
+        n <= elements / 8, [&] { differentiate(8, 1); },
+        [&] { k.when(n <= elements / 4, [&] { differentiate(4, 1); }, [&] { differentiate(2, 2); }); });
   });
-  k.launch("rms_norm_bwd_weights", [&] {
-    auto [j, part] = k.grid(ceilDiv(n, narrow), parts);
+  k.launch("rms_norm_bwd_weights", [&] { // of the columns that are not held
+    auto [j, part] = k.grid(max(ceilDiv(n, narrow) - held / narrow, 0), parts);
+    Index column = held + j * narrow;
     Fragment x = k.fragment(bf16, {tall, narrow}), dy = k.fragment(bf16, {tall, narrow});
     Fragment r = k.fragment(f32, {tall, 1}), sum = k.fragment(f32, {tall, narrow});
     k.loop({part, ceilDiv(m, tall), parts}, [&](Index i) {
-      copy(X.tile({i * tall, j * narrow}, {tall, narrow}), x);
-      copy(dY.tile({i * tall, j * narrow}, {tall, narrow}), dy);
+      copy(X.tile({i * tall, column}, {tall, narrow}), x);
+      copy(dY.tile({i * tall, column}, {tall, narrow}), dy);
       copy(R.tile({i * tall}, {tall}), r);
       sum += x.to(f32) * dy.to(f32) * r;
     });
-    copy(reduce(Reduction::sum, sum, 0), partial.tile({part, j * narrow}, {1, narrow}));
+    copy(reduce(Reduction::sum, sum, 0), partial.tile({part, column}, {1, narrow}));
   });
   k.launch("rms_norm_bwd_sum", [&] {
-    auto [j] = k.grid(ceilDiv(n, narrow));
-    Fragment sums = k.fragment(f32, {parts, narrow});
-    copy(partial.tile({0, j * narrow}, {parts, narrow}), sums);
-    copy(reduce(Reduction::sum, sums, 0), dW.tile({j * narrow}, {narrow}));
+    constexpr int64_t some = 32; // columns of a block
+    auto [j] = k.grid(ceilDiv(n, some));
+    Fragment sums = k.fragment(f32, {parts, some});
+    copy(partial.tile({0, j * some}, {parts, some}), sums);
+    copy(reduce(Reduction::sum, sums, 0), dW.tile({j * some}, {some}));
   });
 }
 
