@@ -22,13 +22,17 @@ constexpr const char *problems = R"(
 rms_norm m=1 n=1
 rms_norm m=5 n=1023
 rms_norm m=2 n=3001
+rms_norm m=2 n=5001
 rms_norm_bwd m=1 n=1
 rms_norm_bwd m=65 n=1025
+rms_norm_bwd m=3 n=9001
 layer_norm m=1 n=1
 layer_norm m=5 n=1023
 layer_norm m=3 n=3001
+layer_norm m=3 n=5001
 layer_norm_bwd m=1 n=1
 layer_norm_bwd m=65 n=1025
+layer_norm_bwd m=3 n=9001
 rotary tokens=1 heads=1 positions=1 d=16
 rotary tokens=35 d=64 direction=backward
 cross_entropy tokens=1 words=1
@@ -47,8 +51,8 @@ batched_gemm batch=2 m=129 n=70 k=65
 stream_k_gemm m=1 n=1 k=8 blocks=1
 stream_k_gemm m=129 n=70 k=1032
 stream_k_gemm m=600 n=520 k=136 blocks=3
-grouped_gemm rows=1 groups=1 n=1 k=1
-grouped_gemm rows=257 groups=4 n=70 k=65
+grouped_gemm rows=1 groups=1 n=1 k=8
+grouped_gemm rows=257 groups=4 n=70 k=72
 w4a16_gemm m=1 n=1 groups=1
 w4a16_gemm m=33 n=129 groups=2
 mxfp4_gemm m=1 n=1 groups=1
