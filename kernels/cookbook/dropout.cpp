@@ -7,8 +7,8 @@
 /// same elements are dropped whatever the tiles, and the gradient drops them again: it is the same kernel
 /// with dY for X.
 ///
-/// A tile is 4 x 2048. One counter serves four elements, which are 512 columns apart, one in each quarter of
-/// the tile: then all arithmetic is element by element, and a thread has 16 elements of each quarter, in
+/// A tile is 2 x 2048. One counter serves four elements, which are 512 columns apart, one in each quarter of
+/// the tile: then all arithmetic is element by element, and a thread has 8 elements of each quarter, in
 /// vectors.
 #include <array>
 #include <tlc/kernel.h>
@@ -19,7 +19,7 @@ using namespace tlc::dsl;
 namespace {
 
 constexpr uint32_t factors[] = {0xD2511F53u, 0xCD9E8D57u}, steps[] = {0x9E3779B9u, 0xBB67AE85u};
-constexpr int64_t rows = 4, quarter = 512; ///< of a tile
+constexpr int64_t rows = 2, quarter = 512; ///< of a tile
 
 /// Words from here on keep their element.
 constexpr uint32_t leastKept(int64_t drop) { return uint32_t((drop << 32) / 100); }
@@ -45,15 +45,20 @@ void dropout(Scope &k, const Values &v) {
   Index m = k.dim("rows"), n = k.dim("columns");
   Global X = k.input("X", bf16, {m, n}), Y = k.output("Y", bf16, {m, n});
   auto [i, j] = k.grid(ceilDiv(m, rows), ceilDiv(n, 4 * quarter));
+  auto part = [&, i = i, j = j](const Global &tensor, size_t number) {
+    return tensor.tile({i * rows, (j * 4 + int64_t(number)) * quarter}, {rows, quarter});
+  };
+  std::vector<Fragment> x; // loads are under way while the bits are computed
+  for (size_t number = 0; number < 4; ++number) {
+    x.push_back(k.fragment(bf16, {rows, quarter}));
+    copy(part(X, number), x.back());
+  }
   FragmentValue row = k.positions({rows, 1}, 0) + (i * rows).to(i32);
   FragmentValue column = k.positions({1, quarter}, 1) + (j * quarter).to(i32);
   std::array<FragmentValue, 4> word = philox(k, row, column, v["seed"]);
-  for (size_t part = 0; part < 4; ++part) {
-    Index first = (j * 4 + int64_t(part)) * quarter;
-    Fragment x = k.fragment(bf16, {rows, quarter});
-    copy(X.tile({i * rows, first}, {rows, quarter}), x);
-    FragmentValue y = where(word[part] >= leastKept(drop), x.to(f32) * (100.0 / double(100 - drop)), 0);
-    copy(y.to(bf16), Y.tile({i * rows, first}, {rows, quarter}));
+  for (size_t number = 0; number < 4; ++number) {
+    FragmentValue kept = x[number].to(f32) * (100.0 / double(100 - drop));
+    copy(where(word[number] >= leastKept(drop), kept, 0).to(bf16), part(Y, number));
   }
 }
 

@@ -29,7 +29,7 @@ constexpr int64_t n = 64;
 void fft(Scope &k) {
   Index rows = k.dim("rows");
   Global X = k.input("X", f16, {rows, 2, n, n}), Y = k.output("Y", f32, {rows, 2, n, n});
-  auto [block] = k.grid(min(rows, 4 * k.multiprocessors()));
+  auto [block] = k.grid(min(rows, k.multiprocessors()));
   Shared fr = k.shared("fr", f16, {n, n}), fi = k.shared("fi", f16, {n, n}),
          minus = k.shared("minus", f16, {n, n});
   Shared xr = k.shared("xr", f16, {n, n}), xi = k.shared("xi", f16, {n, n});

@@ -4,13 +4,13 @@
 ///
 /// A is [m, k], bf16; Q is [n, k], e2m1, two in a byte; E is [n, k / 32], u8: the exponent that 32 weights
 /// along a row have in common. C is [m, n], bf16; sums are f32. k is a multiple of 32, and the program sees A
-/// and Q as
-/// [.., groups, 32], which is the same memory. Weights become bf16 without rounding: e2m1 has one fractional
-/// bit.
+/// and Q as [.., groups, 32], which is the same memory. Weights become bf16 without rounding: e2m1 has one
+/// fractional bit.
 ///
-/// A tile is 128 x 128. A step along k is one group of 32, so that each row of a step has one exponent. The
-/// weights are converted in registers, copied to a shared tile, and multiplied from there, as both factors of
-/// wgmma may be in shared memory. Steps are short, so there are 6 stages.
+/// A tile is 256 x 128, so that a weight is converted once for 256 rows of A. A step along k is two groups of
+/// 32, each of which has one exponent in a row: its bits are those of the factor in f32. The weights of a
+/// group are converted in registers, copied to a shared tile, and multiplied from there, as both factors of
+/// wgmma may be in shared memory; the product of one group runs while the next one is converted.
 #include <cmath>
 #include <tlc/kernel.h>
 
@@ -22,22 +22,30 @@ namespace {
 constexpr int64_t group = 32; ///< weights with one exponent
 
 void mxfp4(Scope &k) {
-  constexpr int64_t bm = 128, bn = 128;
+  constexpr int64_t bm = 256, bn = 128, together = 2; // groups of a step
   Index m = k.dim("m"), n = k.dim("n"), groups = k.dim("groups");
   Global A = k.input("A", bf16, {m, groups, group}), Q = k.input("Q", e2m1, {n, groups, group});
   Global E = k.input("E", u8, {n, groups}, {.alignment = 1}), C = k.output("C", bf16, {m, n});
   auto [j, i] = k.grid(ceilDiv(n, bn), ceilDiv(m, bm));
-  Shared a = k.shared("a", bf16, {bm, group}), q = k.shared("q", e2m1, {bn, group});
-  Shared w = k.shared("w", bf16, {bn, group});
+  std::vector<Shared> a, q, w;
+  for (int64_t g = 0; g < together; ++g) {
+    a.push_back(k.shared("a", bf16, {bm, group}));
+    q.push_back(k.shared("q", e2m1, {bn, group}));
+    w.push_back(k.shared("w", bf16, {bn, group}));
+  }
   Fragment acc = k.fragment(f32, {bm, bn}).named("acc");
-  k.pipelined(groups, {.stages = 6}, [&, j = j, i = i](Index s) {
-    copy(A.tile({i * bm, s, 0}, {bm, 1, group}), a);
-    copy(Q.tile({j * bn, s, 0}, {bn, 1, group}), q);
-    Fragment code = k.fragment(e2m1, {bn, group}), exponent = k.fragment(u8, {bn, 1});
-    copy(q, code);
-    copy(E.tile({j * bn, s}, {bn, 1}), exponent);
-    copy((code.to(f32) * exp2(exponent.to(f32) - 127)).to(bf16), w);
-    gemm(a, w.t(), acc);
+  k.pipelined(ceilDiv(groups, together), {.stages = 3}, [&, j = j, i = i](Index s) {
+    for (int64_t g = 0; g < together; ++g) {
+      copy(A.tile({i * bm, s * together + g, 0}, {bm, 1, group}), a[size_t(g)]);
+      copy(Q.tile({j * bn, s * together + g, 0}, {bn, 1, group}), q[size_t(g)]);
+    }
+    for (int64_t g = 0; g < together; ++g) {
+      Fragment code = k.fragment(e2m1, {bn, group}), exponent = k.fragment(u8, {bn, 1});
+      copy(q[size_t(g)], code);
+      copy(E.tile({j * bn, s * together + g}, {bn, 1}), exponent);
+      copy((code.to(f32) * bitcast(exponent.to(u32) << 23, f32)).to(bf16), w[size_t(g)]);
+      gemm(a[size_t(g)], w[size_t(g)].t(), acc);
+    }
   });
   copy(acc.to(bf16), C.tile({i * bm, j * bn}, {bm, bn}));
 }

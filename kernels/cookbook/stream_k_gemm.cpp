@@ -8,7 +8,8 @@
 /// A tile is 128 x 256 elements of C and takes `steps` products of 64 along k. Most tiles are whole: each
 /// block computes as many of them as all others do. The steps of the last ones, one to two tiles for each
 /// block, are numbered one tile after the other and divided evenly, so that a block begins and ends somewhere
-/// in a tile.
+/// in a tile. Tiles are numbered in groups of 16 rows of tiles, so that those that are computed at a time
+/// have rows and columns in common, which the L2 cache holds.
 ///
 /// The block with a tile's last steps stores it. The others leave their sums in a workspace, from which it
 /// adds them in a fixed order, so that the result has the same bits in every run. These others have smaller
@@ -16,6 +17,7 @@
 /// block visits its shared tiles from the last one to the first one, so that it leaves its sums before it
 /// needs those of others. (M. Osama et al., Stream-K: Work-Centric Parallel Decomposition for Dense
 /// Matrix-Matrix Multiplication on the GPU, 2023: "two-tile Stream-K + data-parallel".)
+#include <array>
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -24,7 +26,7 @@ using namespace tlc::dsl;
 namespace {
 
 void streamK(Scope &k, const Values &v) {
-  constexpr int64_t bm = 128, bn = 256, bk = 64, stages = 4;
+  constexpr int64_t bm = 128, bn = 256, bk = 64, stages = 4, group = 16;
   const int64_t blocks = v["blocks"];
   Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
   Global A = k.input("A", bf16, {m, depth}, {.alignment = 16}),
@@ -36,7 +38,7 @@ void streamK(Scope &k, const Values &v) {
   [[maybe_unused]] auto [block] = k.grid(blocks);
   Index number = take(started, {0});
 
-  Index rowTiles = ceilDiv(m, bm), tiles = rowTiles * ceilDiv(n, bn);
+  Index rowTiles = ceilDiv(m, bm), columnTiles = ceilDiv(n, bn), tiles = rowTiles * columnTiles;
   Index steps = max(ceilDiv(depth, bk), 1); // one for k = 0: sums of nothing are stored, too
   Index rounds = max(tiles / blocks - 1, 0), sharedTiles = tiles - rounds * blocks;
   Index share = sharedTiles * steps / blocks, rest = sharedTiles * steps % blocks;
@@ -54,6 +56,12 @@ void streamK(Scope &k, const Values &v) {
                 where(isPart, min(to - part * steps, steps), steps)};
   };
 
+  auto originOf = [&](const Index &tile) { // first down the rows of a group, then across
+    Index first = tile / (group * columnTiles) * group, inGroup = tile % (group * columnTiles);
+    Index rows = min(rowTiles - first, group);
+    return std::array{(first + inGroup % rows) * bm, inGroup / rows * bn};
+  };
+
   Shared a = k.shared("a", bf16, {bm, bk}, {.slots = stages}),
          b = k.shared("b", bf16, {bn, bk}, {.slots = stages});
   Ring ring = k.ring("ab", {.slots = stages, .producers = 1, .consumers = 2});
@@ -62,7 +70,7 @@ void streamK(Scope &k, const Values &v) {
       Cursor at = ring.cursor();
       k.loop(parts + rounds, [&](Index round) {
         auto [tile, begin, end] = workOf(round);
-        Index i = tile % rowTiles * bm, j = tile / rowTiles * bn;
+        auto [i, j] = originOf(tile);
         k.loop({begin, end}, [&](Index s) {
           ring.acquire(at);
           ring.expect(at, a.slotBytes() + b.slotBytes());
@@ -76,7 +84,7 @@ void streamK(Scope &k, const Values &v) {
       Cursor at = ring.cursor(), done = ring.cursor();
       k.loop(parts + rounds, [&](Index round) {
         auto [tile, begin, end] = workOf(round);
-        Index i = tile % rowTiles * bm, j = tile / rowTiles * bn;
+        auto [i, j] = originOf(tile);
         Fragment acc = k.fragment(f32, {bm, bn}).named("acc");
         auto release = [&] {
           ring.release(done);

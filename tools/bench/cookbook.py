@@ -11,10 +11,10 @@ kernel. Exit status 1 if a result is wrong.
 
     cookbook.py [--kernel rms_norm ...] [--seed 1] [--sizes 8] [--rounds 9] [--seconds 200] [--output results.jsonl]
     cookbook.py --dry-run            # the draws, without a GPU
-    cookbook.py --ranges             # the table of docs/cookbook.md
 """
 
 import argparse
+import functools
 import gc
 import json
 import os
@@ -36,7 +36,6 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no further kernel begins")
     parser.add_argument("--output", metavar="results.jsonl", help="lines are appended to it")
     parser.add_argument("--dry-run", action="store_true", help="print the draws, as parameters of tlc")
-    parser.add_argument("--ranges", action="store_true", help="print the ranges as a table")
     options = parser.parse_args()
     if min(options.sizes, options.rounds, options.launches) < 1:
         parser.error("expected --sizes, --rounds and --launches of at least 1")
@@ -46,16 +45,8 @@ def parse_arguments():
     return parser, options
 
 
-def print_ranges(kernels):
-    print("| kernel | range | against |\n|---|---|---|")
-    for kernel in kernels:
-        spans = ", ".join(f"{name} {span}" for name, span in kernel.ranges.items())
-        against = "a copy of as many bytes" if kernel.is_against_copy else kernel.peers
-        print(f"| `{kernel.name}` | {spans} | {against} |")
-
-
-def measured(kernel, values, library, options):
-    """The line of one size."""
+def measured(kernel, values, programs, options):
+    """The line of one size; `programs` compiles one, or gives the one that it has."""
     import torch
 
     import cookbook_gemms
@@ -69,7 +60,7 @@ def measured(kernel, values, library, options):
     module = next(each for each in (cookbook_memory, cookbook_gemms, cookbook_sequences) if hasattr(each, kernel.name))
     problem = getattr(module, kernel.name)(make, **values)
     byte_count, flops = kernel.bytes(**values), kernel.flops(**values) if kernel.flops else 0
-    launch = library.compile(kernel.name, **values).bind(*problem.tensors)
+    launch = programs(kernel.name, tuple(kernel.fixed(values).items())).bind(*problem.tensors)
 
     def those_captured(peers):
         """Those that can be, and why others cannot."""
@@ -101,9 +92,6 @@ def finished_kernels(path):
 
 def main():
     parser, options = parse_arguments()
-    if options.ranges:
-        print_ranges(options.kernels)
-        return 0
     if options.dry_run:
         for kernel in options.kernels:
             for values in kernel.draws(options.sizes, options.seed):
@@ -131,6 +119,7 @@ def main():
     torch.cuda.set_stream(torch.cuda.Stream())  # a graph cannot be captured on the default stream
     torch.backends.cuda.matmul.allow_tf32 = True  # of peers
     library = Library(path)
+    programs = functools.cache(lambda name, constants: library.compile(name, **dict(constants)))
     finished, correct = finished_kernels(options.output), True
     report({"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda,
             "seed": options.seed, "rounds": options.rounds, "launches": options.launches})
@@ -142,7 +131,7 @@ def main():
             break
         for values in kernel.draws(options.sizes, options.seed):
             try:
-                line = measured(kernel, values, library, options)
+                line = measured(kernel, values, programs, options)
             except Exception as error:  # of whatever kind: the other sizes and kernels are measured all the same
                 line = {"kernel": kernel.name, "values": values, "error": f"{type(error).__name__}: {error}"[:500],
                         "correct": False}

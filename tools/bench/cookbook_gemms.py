@@ -77,7 +77,7 @@ def _codes(packed):
     return torch.stack([packed & 15, packed >> 4], -1).flatten(-2).long()
 
 
-def w4a16_gemm(make, m, n, groups):
+def w4a16_gemm(make, m, n, groups, splits):
     k = groups * GROUP
     a, c = make.normal(m, groups, GROUP), make.empty(m, n)
     codes = make.integers(0, 256, n, groups, GROUP // 2, dtype=torch.uint8)

@@ -8,7 +8,8 @@ from typing import Callable
 
 from shapes import log_uniform
 
-# What a kernel has to do at the drawn sizes: enough to take longer than a launch, and more bytes than L2 holds.
+# What a kernel has to do at the drawn sizes: enough to take longer than a launch, and more bytes than L2 holds. Rows of
+# the products' operands are multiples of 128 bytes: others cross lines of L2, which slows tiles of 128 bytes down.
 BYTES = (2**27, 2**30)
 FLOPS = (2**36, 2**40)
 
@@ -52,6 +53,12 @@ class CookbookKernel:
     flops: Callable[..., int] = None
     derived: dict = field(default_factory=dict)  # parameters that follow from others
     within: tuple = None
+    constants: tuple = ()  # derived parameters that are no sizes
+
+    def fixed(self, values):
+        """The parameters that a program is compiled for; it takes any sizes."""
+        return {name: value for name, value in values.items()
+                if name in self.constants or isinstance(self.ranges.get(name), OneOf)}
 
     @property
     def is_against_copy(self):
@@ -88,11 +95,16 @@ def _splits(batches, kvheads, **_):
     return next((splits for splits in (1, 2, 4, 8, 16, 32) if batches * kvheads * splits >= 528), 64)
 
 
+def _parts(m, n, **_):
+    """Of the sum along k in w4a16_gemm: two blocks for each of 132 multiprocessors."""
+    return next((splits for splits in (1, 2, 4, 8) if -(-n // 128) * -(-m // 64) * splits >= 264), 16)
+
+
 _ROWS = {"m": Span(1024, 65536), "n": Span(512, 16384, 8)}
 _LOGITS = {"tokens": Span(256, 16384), "words": Span(16384, 262144, 8)}
 _TABLE = {"tokens": Span(2048, 65536), "words": Span(32768, 131072), "d": Span(512, 8192, 8)}
 _STATES = {"heads": Span(64, 1024), "tokens": Span(512, 16384, 64)}
-_EXTENT = Span(1024, 16384, 8)
+_EXTENT = Span(1024, 16384, 64)
 
 KERNELS = [
     _copied("rms_norm", _ROWS, lambda m, n: 4 * m * n + 4 * (m + n)),
@@ -106,29 +118,29 @@ KERNELS = [
     _copied("cross_entropy_bwd", _LOGITS, lambda tokens, words: 4 * tokens * words + 12 * tokens),
     _copied("swiglu", _ROWS, lambda m, n: 6 * m * n),
     _copied("swiglu_bwd", _ROWS, lambda m, n: 10 * m * n),
-    CookbookKernel("gemm_gelu", "PyTorch compiled", {"m": _EXTENT, "n": _EXTENT, "k": Span(512, 8192, 8)},
+    CookbookKernel("gemm_gelu", "PyTorch compiled", {"m": _ROWS["m"], "n": _EXTENT, "k": Span(512, 8192, 64)},
                    lambda m, n, k: 2 * (m * k + n * k + 2 * m * n) + 4 * n, lambda m, n, k: 2 * m * n * k),
-    CookbookKernel("batched_gemm", "torch.bmm", {"batch": Span(4, 256), "m": Span(128, 2048), "n": Span(128, 2048, 8),
-                                                 "k": Span(64, 2048, 8)},
+    CookbookKernel("batched_gemm", "torch.bmm", {"batch": Span(4, 256), "m": Span(128, 2048), "n": Span(128, 2048, 64),
+                                                 "k": Span(64, 2048, 64)},
                    lambda batch, m, n, k: 2 * batch * (m * k + n * k + m * n), lambda batch, m, n, k: 2 * batch * m * n * k),
-    CookbookKernel("stream_k_gemm", "torch.mm", {"m": Span(256, 8192), "n": Span(256, 8192, 8), "k": Span(1024, 16384, 8)},
+    CookbookKernel("stream_k_gemm", "torch.mm", {"m": Span(256, 8192), "n": Span(256, 8192, 64), "k": Span(1024, 16384, 64)},
                    lambda m, n, k: 2 * (m * k + n * k + m * n), lambda m, n, k: 2 * m * n * k),
     CookbookKernel("grouped_gemm", "torch grouped_mm", {"rows": Span(2048, 32768), "groups": Span(4, 64),
-                                                        "n": Span(1024, 8192, 8), "k": Span(1024, 8192, 8)},
+                                                        "n": Span(1024, 8192, 64), "k": Span(1024, 8192, 64)},
                    lambda rows, groups, n, k: 2 * (rows * k + groups * n * k + rows * n) + 4 * groups,
                    lambda rows, groups, n, k: 2 * rows * n * k),
     CookbookKernel("w4a16_gemm", "int4pack_mm, torch.mm on bf16", {"m": Span(1, 256), "n": Span(4096, 16384, 8),
                                                                    "groups": Span(32, 128, 8)},
-                   lambda m, n, groups: 256 * m * groups + 68 * n * groups + 2 * m * n,
-                   lambda m, n, groups: 256 * m * n * groups, within=(2**27, 2**38)),
+                   lambda m, n, groups, splits: 256 * m * groups + 68 * n * groups + 2 * m * n,
+                   lambda m, n, groups, splits: 256 * m * n * groups, {"splits": _parts}, (2**27, 2**38), ("splits",)),
     CookbookKernel("mxfp4_gemm", "torch.mm on bf16", {"m": Span(64, 8192), "n": Span(2048, 16384, 8),
                                                       "groups": Span(64, 512, 16)},
                    lambda m, n, groups: 64 * m * groups + 17 * n * groups + 2 * m * n,
                    lambda m, n, groups: 64 * m * n * groups, within=(2**34, 2**40)),
-    CookbookKernel("fp8_block_gemm", "torch._scaled_mm", {"m": _EXTENT, "n": Span(1024, 16384, 128), "groups": Span(8, 64, 4)},
+    CookbookKernel("fp8_block_gemm", "torch._scaled_mm", {"m": Span(1024, 16384, 8), "n": Span(1024, 16384, 128), "groups": Span(8, 64, 4)},
                    lambda m, n, groups, panels: 128 * groups * (m + n) + 4 * groups * (m + panels) + 2 * m * n,
                    lambda m, n, groups, panels: 256 * m * n * groups, {"panels": lambda n, **_: -(-n // 128)}),
-    CookbookKernel("w8a8_gemm", "torch._int_mm and PyTorch compiled", {"m": _EXTENT, "n": _EXTENT, "k": Span(512, 8192, 16)},
+    CookbookKernel("w8a8_gemm", "torch._int_mm and PyTorch compiled", {"m": Span(1024, 16384, 8), "n": _EXTENT, "k": Span(512, 8192, 128)},
                    lambda m, n, k: m * k + n * k + 4 * (m + n) + 2 * m * n, lambda m, n, k: 2 * m * n * k),
     _copied("gemv", {"n": Span(2048, 65536), "k": Span(2048, 65536, 8)}, lambda n, k: 2 * n * k + 2 * k + 4 * n),
     _copied("embedding", _TABLE, lambda tokens, words, d: 2 * d * (tokens + min(tokens, words)) + 4 * tokens),
@@ -176,15 +188,14 @@ KERNELS = [
                    within=(2**32, 2**36)),
     _copied("masked_decode", {"batches": Span(1, 128), "kvheads": Span(4, 16), "group": Span(1, 16), "keys": Span(2048, 131072)},
             lambda batches, kvheads, group, keys, splits: batches * kvheads * (513 * keys + 512 * group),
-            derived={"splits": _splits}),
+            derived={"splits": _splits}, constants=("splits",)),
     CookbookKernel("convolution", "cuDNN", {"images": Span(8, 128), "height": Span(7, 112), "width": Span(7, 112),
-                                            "channels": Span(64, 512, 8), "filters": Span(64, 512, 8)},
+                                            "channels": Span(64, 512, 64), "filters": Span(64, 512, 64)},
                    lambda images, height, width, channels, filters:
                    2 * (images * height * width * (channels + filters) + 9 * channels * filters),
                    lambda images, height, width, channels, filters: 18 * images * height * width * channels * filters,
                    within=(2**35, 2**39)),
-    CookbookKernel("fft", "cuFFT", {"rows": Span(2048, 32768)}, lambda rows: 49152 * rows,
-                   lambda rows: 16 * rows * 64**3, within=(2**33, 2**37)),
+    _copied("fft", {"rows": Span(2048, 32768)}, lambda rows: 49152 * rows),
     CookbookKernel("top_k", "torch.topk", {"rows": Span(16, 4096), "n": Span(8192, 262144), "count": OneOf((8, 16, 64))},
                    lambda rows, n, count: 4 * rows * n + 8 * rows * count, lambda rows, n, count: rows * n,
                    within=(2**23, 2**28)),
