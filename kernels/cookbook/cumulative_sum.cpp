@@ -2,9 +2,10 @@
 /// \file
 /// Inclusive sums along long rows: y[i] = x[0] + ... + x[i].
 ///
-/// X and Y are [rows, n], f32. A row is cut into 1024 parts, so that a few long rows fill the device. The
-/// first launch leaves the sum of each part in a workspace. In the second one a block adds up the sums of the
-/// parts before its own, and scans its part from there. X is read twice; the order of additions is fixed.
+/// X and Y are [rows, n], f32. A row is cut into up to 4096 parts, so that a few long rows fill the device.
+/// The first launch leaves the sum of each part in a workspace. In the second one a block adds up the sums of
+/// the parts before its own, and scans its part from there. X is read twice, the second time from its end on,
+/// where the L2 cache may still have it; the order of additions is fixed.
 ///
 /// A part is read in tiles of 2048 columns, 16 for each of 128 threads, and one carries the sum of the tiles
 /// before to the next one.
@@ -16,13 +17,13 @@ using namespace tlc::dsl;
 namespace {
 
 void cumulativeSum(Scope &k) {
-  constexpr int64_t width = 2048, parts = 1024;
+  constexpr int64_t width = 2048, parts = 4096;
   Index rows = k.dim("rows"), n = k.dim("n");
   Global X = k.input("X", f32, {rows, n}), Y = k.output("Y", f32, {rows, n});
   Global sums = k.workspace("sums", f32, {rows, parts});
-  Index tiles = ceilDiv(n, width), ofPart = ceilDiv(tiles, parts);
+  Index tiles = ceilDiv(n, width), ofPart = max(ceilDiv(tiles, parts), 1), used = ceilDiv(tiles, ofPart);
   k.launch("cumulative_sum_parts", [&] {
-    auto [part, row] = k.grid(parts, rows);
+    auto [part, row] = k.grid(used, rows);
     Fragment x = k.fragment(f32, {1, width}), sum = k.fragment(f32, {1, width});
     k.loop({part * ofPart, min((part + 1) * ofPart, tiles), 1}, [&, row = row](Index j) {
       copy(X.tile({row, j * width}, {1, width}), x);
@@ -31,11 +32,12 @@ void cumulativeSum(Scope &k) {
     copy(rowSum(sum), sums.tile({row, part}, {1, 1}));
   });
   k.launch("cumulative_sum_scan", [&] {
-    auto [part, row] = k.grid(parts, rows);
+    auto [last, lastRow] = k.grid(used, rows);
+    Index part = used - 1 - last, row = rows - 1 - lastRow; // the L2 cache has what was read last
     Fragment x = k.fragment(f32, {1, width}), sum = k.fragment(f32, {1, parts});
     copy(sums.tile({row, 0}, {1, parts}).limited(1, part), sum); // 0 from this part on
     Fragment before = rowSum(sum);
-    k.loop({part * ofPart, min((part + 1) * ofPart, tiles), 1}, [&, row = row](Index j) {
+    k.loop({part * ofPart, min((part + 1) * ofPart, tiles), 1}, [&](Index j) {
       copy(X.tile({row, j * width}, {1, width}), x);
       copy(cumulative(Reduction::sum, x, 1) + before, Y.tile({row, j * width}, {1, width}));
       before += rowSum(x);
