@@ -242,7 +242,7 @@ Step evaluateCuda(Task &task, tile::CudaOp op) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Of two factors, as a matrix instruction may take it: f16 and bf16 with the bits of f32; e4m3 with 13
+/// Of two factors, as a matrix instruction may take it: f16, bf16 and tf32 with the bits of f32; e4m3 with 13
 /// fractional bits of the largest term, the sum so far included.
 Accumulation matrixSums(const Kind &factors) {
   return factors.bits == 8 ? Accumulation{14, 0x1.1p-13} : Accumulation{24, 0x1p-24};
@@ -262,6 +262,22 @@ struct Factor {
     }
   }
 };
+
+/// A factor of f32 as matrix instructions read it: as tf32, whose fraction has at least 10 bits. What they
+/// ignore of it, at most the low 13 bits, is the bound, for single multiply-adds do not.
+Element asTf32(Element element) {
+  if (!std::isfinite(element.value))
+    return element;
+  constexpr uint32_t ignored = (1 << 13) - 1;
+  if (element.bound != 0) {
+    element.bound += 0x1p-10 * (std::abs(element.value) + element.bound);
+    return element;
+  }
+  auto cut = std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(element.value)) & ~ignored);
+  element.bound = std::abs(element.value - cut);
+  element.value = cut;
+  return element;
+}
 
 /// Of a sum that infinities, NaN or open numbers take part in.
 Sum sumOneByOne(const std::vector<Element> &a, const std::vector<Element> &b, int64_t i, int64_t j,
@@ -308,6 +324,10 @@ std::optional<Fragment> addProduct(Task &task, tile::ProductOpInterface op, cons
   Kind kind = kindOf(tile::elementTypeOf(op.getAcc().getType()));
   if (!kind.isFloat)
     return addIntegers(kind, *a, *b, acc);
+  Kind factorKind = kindOf(tile::elementTypeOf(op.getB().getType()));
+  if (factorKind.bits == 32)
+    for (std::vector<Element> *factor : {&*a, &*b})
+      llvm::transform(*factor, factor->begin(), asTf32);
   int64_t rows = acc.extents[0], columns = acc.extents[1];
   int64_t depth = static_cast<int64_t>(a->size()) / rows;
   Factor left(*a), right(*b);
@@ -317,7 +337,7 @@ std::optional<Fragment> addProduct(Task &task, tile::ProductOpInterface op, cons
   for (int64_t i = 0; i < depth * columns; ++i)
     bitsOfColumn[i % columns] = std::min(bitsOfColumn[i % columns], lowestBitOf(right.values[i]));
 
-  Accumulation how = matrixSums(kindOf(tile::elementTypeOf(op.getB().getType())));
+  Accumulation how = matrixSums(factorKind);
   Fragment result{acc.extents, {}};
   result.elements.reserve(acc.elements.size());
   std::vector<double> totals(columns), magnitudes(columns), limits(columns);

@@ -166,7 +166,7 @@ Result<FragmentLayout> tlc::tensorMemoryFragment(int64_t n, int elementBits, int
 
 std::optional<MatrixFragment> tlc::matchMatrixFragment(const FragmentLayout &layout, int columnAxis,
                                                        int elementBits) {
-  if ((elementBits != 8 && elementBits != 16) || layout.rank() < 2)
+  if ((elementBits != 8 && elementBits != 16 && elementBits != 32) || layout.rank() < 2)
     return std::nullopt;
   int64_t perWord = registerBits / elementBits;
   const Modes &lane = layout.modes(HardwareAxis::lane);
@@ -176,7 +176,9 @@ std::optional<MatrixFragment> tlc::matchMatrixFragment(const FragmentLayout &lay
       lane[1].step != 1)
     return std::nullopt;
   int wordAxis = lane[0].axis, acrossAxis = lane[1].axis;
-  if (reg.empty() || reg[0].axis != wordAxis || reg[0].step != 1 || reg[0].extent != perWord)
+  // An element of 32 bits is a whole register, which no digit counts.
+  if (perWord != 1 &&
+      (reg.empty() || reg[0].axis != wordAxis || reg[0].step != 1 || reg[0].extent != perWord))
     return std::nullopt;
   if (columnAxis != wordAxis && (columnAxis != acrossAxis || elementBits != 16))
     return std::nullopt;

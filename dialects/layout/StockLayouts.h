@@ -49,7 +49,7 @@ FragmentLayout mmaOperandB(int64_t k, int64_t n, int elementBits, WarpGrid warps
 /// columns into whole registers.
 Result<FragmentLayout> tensorMemoryFragment(int64_t n, int elementBits, int64_t warps);
 
-/// How ldmatrix or stmatrix moves a fragment: 8x8 matrices of 16 bits, or 8x16 of 8 bits, `rowAxis`
+/// How ldmatrix or stmatrix moves a fragment: 8x8 matrices of 16 bits, 8x16 of 8 bits or 8x4 of 32, `rowAxis`
 /// counting the 16-byte rows in shared memory.
 struct MatrixFragment {
   int rowAxis = 0, columnAxis = 1;

@@ -303,7 +303,8 @@ LogicalResult WgmmaOp::verify() {
   auto checkMajor = [&](bool isTransposed, OperandMajors majors, StringRef name) -> LogicalResult {
     if (!isTransposed || majors == OperandMajors::kOrMn)
       return success();
-    return emitOpError() << "expected factors along k because those of 8 bits cannot be read transposed, but "
+    return emitOpError() << "expected factors along k because those of "
+                         << getAElement().getIntOrFloatBitWidth() << " bits cannot be read transposed, but "
                          << name << " is"; // wgmma_c3
   };
   if (failed(checkMajor(getTransposeA(), atom->aMajors, "'a'")) ||

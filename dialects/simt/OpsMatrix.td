@@ -25,9 +25,9 @@ def Simt_WgmmaOp : Simt_EffectOp<"wgmma", [Program_Needs<"wgmma">, AllTypesMatch
 
     Constraints
     - wgmma_c1: `n` is a multiple of 8 from 8 to 256, of 16 for integers; `acc` has n / 2 elements.
-    - wgmma_c2: `a_element` and `b_element` are both f16, bf16 or f8E4M3FN and `acc` of f32, or each of them is i8 or ui8
-      and `acc` of i32, which wraps around; `a` is i64 or vector<4xi32>; `transpose_a` needs a descriptor.
-    - wgmma_c3: of 8 bits neither factor is transposed.
+    - wgmma_c2: `a_element` and `b_element` are both f16, bf16, f32 (as tf32) or f8E4M3FN and `acc` of f32, or each of them is
+      i8 or ui8 and `acc` of i32, which wraps around; `a` is i64 or vector<4xi32>; `transpose_a` needs a descriptor.
+    - wgmma_c3: of 8 and of 32 bits neither factor is transposed.
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$acc, AnyTypeOf<[I64, VectorOfLengthAndType<[4], [I32]>]>:$a, I64:$b, Optional<I1>:$zero,
     I64Attr:$n, TypeAttr:$a_element, TypeAttr:$b_element, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
@@ -58,8 +58,8 @@ def Simt_MmaSyncOp : Simt_Op<"mma_sync", [Program_Needs<"mmaSync">, Pure, AllTyp
   let summary = "mma.sync.m16n8: a warp adds one product, of 32 bytes of k, to four registers";
   let description = [{
     Constraints
-    - mma_sync_c1: `a_element` and `b_element` are both f16 or bf16 and `acc` of f32, or each of them is i8 or ui8 and `acc`
-      of i32, which wraps around.
+    - mma_sync_c1: `a_element` and `b_element` are both f16, bf16 or f32 (as tf32) and `acc` of f32, or each of them is i8 or ui8
+      and `acc` of i32, which wraps around.
   }];
   let arguments = (ins VectorOfLengthAndType<[4], [F32, I32]>:$acc, VectorOfLengthAndType<[4], [I32]>:$a,
     VectorOfLengthAndType<[2], [I32]>:$b, TypeAttr:$a_element, TypeAttr:$b_element);

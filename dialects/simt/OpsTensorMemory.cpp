@@ -46,8 +46,12 @@ LogicalResult Tcgen05MmaOp::verify() {
     return emitOpError() << "expected 'n' to be a multiple of " << tcgen05ColumnStep << " from "
                          << tcgen05ColumnStep << " to " << maxTcgen05Columns << ", but got " << n;
   Type element = getElement();
-  if (!element.isF16() && !element.isBF16() && !isa<Float8E4M3FNType>(element)) // tcgen05_mma_c2
-    return emitOpError() << "expected 'element' to be f16, bf16 or f8E4M3FN, but got " << element;
+  if (!element.isF16() && !element.isBF16() && !element.isF32() && !isa<Float8E4M3FNType>(element)) // c2
+    return emitOpError() << "expected 'element' to be f16, bf16, f32 or f8E4M3FN, but got " << element;
+  if (element.isF32() && (getTransposeA() || getTransposeB()))
+    return emitOpError()
+           << "expected factors along k because those of 32 bits cannot be read transposed, but "
+           << (getTransposeA() ? "'a'" : "'b'") << " is";
   if (getTransposeA() && !getA().getType().isInteger(64))
     return emitOpError()
            << "expected 'a' to be a descriptor because only shared memory can be read transposed, but got "

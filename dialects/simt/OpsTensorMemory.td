@@ -98,7 +98,7 @@ def Simt_Tcgen05MmaOp : Simt_Tcgen05Op<"mma"> {
 
     Constraints
     - tcgen05_mma_c1: `m` is 128, `n` a multiple of 16 from 16 to 256.
-    - tcgen05_mma_c2: `element` is f16, bf16 or f8E4M3FN; `transpose_a` needs a descriptor.
+    - tcgen05_mma_c2: `element` is f16, bf16, f32 (read as tf32, not transposed) or f8E4M3FN; `transpose_a` needs a descriptor.
   }];
   let arguments = (ins I32:$acc, AnyTypeOf<[I64, I32]>:$a, I64:$b, I1:$accumulate,
     I64Attr:$m, I64Attr:$n, TypeAttr:$element, UnitAttr:$transpose_a, UnitAttr:$transpose_b);

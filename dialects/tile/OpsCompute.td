@@ -32,8 +32,8 @@ def Tile_GemmOp : Tile_GemmBase<"gemm"> {
 
     Constraints
     - gemm_c1: `a` is M x K, `b` is K x N, `acc` is M x N.
-    - gemm_c2: `a` and `b` have the same element type, f16, bf16 or f8E4M3FN, and `acc` is f32; or each of them is i8 or ui8
-      and `acc` is i32, whose sums wrap around.
+    - gemm_c2: `a` and `b` have the same element type, f16, bf16, f32 (as tf32) or f8E4M3FN, and `acc` is f32; or each of
+      them is i8 or ui8 and `acc` is i32, whose sums wrap around.
     - gemm_c3: the atom, once chosen, is not tcgen05.
   }];
 }

@@ -51,11 +51,11 @@ bool isInteger8(Type element) { return element.isSignlessInteger(8) || element.i
 template <typename Gemm> LogicalResult verifyProductTypes(Gemm op) {
   Type a = elementTypeOf(op.getA().getType()), b = elementTypeOf(op.getB().getType());
   bool areIntegers = isInteger8(a) && isInteger8(b);
-  bool areFloats = a == b && (a.isF16() || a.isBF16() || isa<Float8E4M3FNType>(a));
+  bool areFloats = a == b && (a.isF16() || a.isBF16() || a.isF32() || isa<Float8E4M3FNType>(a));
   if (!areIntegers && !areFloats) {
     InFlightDiagnostic diagnostic =
-        op.emitOpError() << "expected factors of one element type, f16, bf16 or f8E4M3FN, or each of i8 or "
-                            "ui8, but "
+        op.emitOpError() << "expected factors of one element type, f16, bf16, f32 or f8E4M3FN, or each of "
+                            "i8 or ui8, but "
                          << describe(op.getA(), "the left factor") << " has " << a << " and "
                          << describe(op.getB(), "the right factor") << " has " << b;
     noteDeclaration(diagnostic, op.getA());
@@ -93,9 +93,10 @@ LogicalResult GemmInPlaceOp::verify() {
   if (failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this))) // gemm_in_place_c1
     return failure();
   if (Type element = getB().getType().getElementType(); isa<IntegerType>(element)) // gemm_in_place_c2
-    return emitOpError() << "expected factors of f16, bf16 or f8E4M3FN because sums in tensor memory are of "
-                            "f32, but got "
-                         << element << "; add to a fragment of i32";
+    return emitOpError()
+           << "expected factors of f16, bf16, f32 or f8E4M3FN because sums in tensor memory are "
+              "of f32, but got "
+           << element << "; add to a fragment of i32";
   return success();
 }
 

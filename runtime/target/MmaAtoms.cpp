@@ -84,9 +84,9 @@ constexpr MmaAtom tcgen05(ElementType operand, ElementType accumulator, unsigned
           .aPlaces = OperandPlaces::shared | OperandPlaces::tensorMemory,
           .bPlaces = OperandPlaces::shared,
           .accumulatorPlaces = OperandPlaces::tensorMemory,
-          // Unlike wgmma, every operand type may be transposed.
-          .aMajors = OperandMajors::kOrMn,
-          .bMajors = OperandMajors::kOrMn,
+          // Unlike with wgmma, bytes may be transposed. 32 bits would want a swizzle that no layout has.
+          .aMajors = bitsOf(operand) == 32 ? OperandMajors::kOnly : OperandMajors::kOrMn,
+          .bMajors = bitsOf(operand) == 32 ? OperandMajors::kOnly : OperandMajors::kOrMn,
           .minSm = 100};
 }
 
@@ -98,6 +98,9 @@ constexpr std::array atoms = {
     mmaSync(f16, f16, 16, 8, 8, 75),
     mmaSync(bf16, f32, 16, 8, 16, 80),
     mmaSync(bf16, f32, 16, 8, 8, 80),
+    // f32 as a factor is read as tf32, which ignores its low 13 bits.
+    mmaSync(f32, f32, 16, 8, 8, 80),
+    mmaSync(f32, f32, 16, 8, 4, 80),
     // Integers of 8 bits: each factor with or without a sign.
     mmaSync(i8, i32, 16, 8, 32, 80),
     mmaSync(i8, i32, 16, 8, 16, 80),
@@ -115,6 +118,7 @@ constexpr std::array atoms = {
     wgmma(f16, f32, 8, 8, 16),
     wgmma(f16, f16, 8, 8, 16),
     wgmma(bf16, f32, 8, 8, 16),
+    wgmma(f32, f32, 8, 8, 8),
     wgmma(e4m3, f32, 8, 8, 32),
     // Integer operands also allow n = 8 and 24, which are no steps of 16.
     wgmma(i8, i32, 16, 16, 32),
@@ -134,6 +138,10 @@ constexpr std::array atoms = {
     tcgen05(bf16, f32, 1, 128, 16, 16),
     tcgen05(bf16, f32, 2, 128, 16, 16),
     tcgen05(bf16, f32, 2, 256, 16, 16),
+    tcgen05(f32, f32, 1, 64, 8, 8),
+    tcgen05(f32, f32, 1, 128, 16, 8),
+    tcgen05(f32, f32, 2, 128, 16, 8),
+    tcgen05(f32, f32, 2, 256, 16, 8),
     tcgen05(e4m3, f32, 1, 64, 8, 32),
     tcgen05(e4m3, f32, 1, 128, 16, 32),
     tcgen05(e4m3, f32, 2, 128, 16, 32),

@@ -23,6 +23,16 @@ Domain product(Domain a, Domain b) {
   return {a.magnitude * b.magnitude, a.exponent + b.exponent, a.exact && b.exact, a.finite && b.finite};
 }
 
+double largestOfTf32(int exponent) {
+  constexpr int significandBits = 11;
+  return std::ldexp(1.0, significandBits + exponent);
+}
+
+Domain factor(ElementType type, Domain domain) {
+  domain.exact &= type != ElementType::f32 || domain.magnitude <= largestOfTf32(domain.exponent);
+  return domain;
+}
+
 Domain repeated(Domain a, double count) { return {a.magnitude * count, a.exponent, a.exact, a.finite}; }
 
 Domain domainOf(double number) {

@@ -22,6 +22,10 @@ struct Domain {
 Domain join(Domain a, Domain b);
 Domain sum(Domain a, Domain b);
 Domain product(Domain a, Domain b);
+/// Of a product's factor: what is left of f32 when it is read as tf32 is known if that is all.
+Domain factor(ElementType type, Domain domain);
+/// The largest magnitude of f32 with this exponent that tf32 has, too.
+double largestOfTf32(int exponent);
 /// The sum of `count` of them.
 Domain repeated(Domain a, double count);
 /// Of one number.

@@ -102,6 +102,7 @@ namespace tlc::differential {
   X(product, 30)                                                                                             \
   X(registerFactor, 35)                                                                                      \
   X(integerProduct, 20)                                                                                      \
+  X(tf32Product, 15)                                                                                         \
   X(transposedLeft, 15)                                                                                      \
   X(transposedRight, 45)                                                                                     \
   X(warpPolicy, 20)                                                                                          \

@@ -244,7 +244,9 @@ std::optional<int> Generator::factorTile(Body &body, Size rows, Size columns, El
 bool Generator::product(Body &body) {
   using enum ElementType;
   bool areIntegers = draw.wants(Feature::integerProduct);
-  ElementType element = areIntegers ? draw.oneOf({i8, u8}) : draw.oneOf({bf16, bf16, f16, f16, e4m3});
+  ElementType element = areIntegers                        ? draw.oneOf({i8, u8})
+                        : draw.wants(Feature::tf32Product) ? f32
+                                                           : draw.oneOf({bf16, bf16, f16, f16, e4m3});
   ElementType rightElement = areIntegers ? draw.oneOf({i8, u8}) : element, sumElement = sumsOf(element);
   // The sum: one that a loop around declared, or a new one.
   std::vector<int> sums;
@@ -281,10 +283,10 @@ bool Generator::product(Body &body) {
   }
   static constexpr int64_t usualDepths[] = {16, 32, 64, 64, 128};
   bool isRegister = draw.wants(Feature::registerFactor);
-  // wgmma takes bytes along the summed axis only.
-  bool isLeanByte = env.isLean && factsOf(element).bits == 8;
+  // wgmma takes bytes and tf32 along the summed axis only.
+  bool isLeanAlongK = env.isLean && factsOf(element).bits != 16;
   Size depth = env.isLean || draw.chance(88) ? newSize(draw.oneOf(usualDepths)) : drawSize(64);
-  if (isLeanByte)
+  if (isLeanAlongK)
     depth = newSize(draw.oneOf<int64_t>({32, 64}));
   if (isRegister && !lefts.empty() && draw.chance(60))
     depth = tree.variables[size_t(draw.oneOf(lefts))].shape[1];
@@ -313,10 +315,12 @@ bool Generator::product(Body &body) {
     if (!value)
       return false;
     draw.note(Feature::registerFactor);
+    if (element == f32 && value->domain.exact)
+      value = clamped(std::move(*value), largestOfTf32(value->domain.exponent));
     left = value->domain;
     gemm.values = {std::move(value->expression)};
   } else {
-    View view = {.transposed = !isLeanByte && draw.wants(Feature::transposedLeft)};
+    View view = {.transposed = !isLeanAlongK && draw.wants(Feature::transposedLeft)};
     std::optional<int> tile =
         view.transposed ? factorTile(body, depth, rows, element) : factorTile(body, rows, depth, element);
     if (!tile)
@@ -326,7 +330,7 @@ bool Generator::product(Body &body) {
     view.shared = *tile;
     gemm.from = Place::of(view);
   }
-  View right = {.transposed = isLeanByte || draw.wants(Feature::transposedRight)};
+  View right = {.transposed = isLeanAlongK || draw.wants(Feature::transposedRight)};
   std::optional<int> tile = right.transposed ? factorTile(body, columns, depth, rightElement)
                                              : factorTile(body, depth, columns, rightElement);
   if (!tile)
@@ -337,7 +341,11 @@ bool Generator::product(Body &body) {
   gemm.to = Place::of(right);
   if (!isRegister) // now, as the right factor may have been written to the same tile
     left = tileHolds[size_t(gemm.from.view.shared)].current;
-  Domain all = repeated(differential::product(left, tileHolds[size_t(*tile)].current), double(k));
+  left = factor(element, left);
+  Domain ofRight = factor(element, tileHolds[size_t(*tile)].current);
+  Domain all = repeated(differential::product(left, ofRight), double(k));
+  if (tree.isExact && !all.exact)
+    return false;
   // A sum of e4m3 keeps 13 bits after the point of its largest term.
   bool isExactSum = !all.exact || element != e4m3 || all.magnitude < std::ldexp(1.0, 12 + all.exponent);
   if (tree.isExact && !isExactSum)
@@ -349,7 +357,7 @@ bool Generator::product(Body &body) {
       return false;
     Drawn smaller = clamped({std::move(gemm.values[0]), left}, 4);
     gemm.values[0] = std::move(smaller.expression);
-    all = repeated(differential::product(smaller.domain, tileHolds[size_t(*tile)].current), double(k));
+    all = repeated(differential::product(smaller.domain, ofRight), double(k));
     if (!mayAdd(sum, all))
       return false;
   }
@@ -360,8 +368,8 @@ bool Generator::product(Body &body) {
     gemm.policy = draw.chance(50) ? dsl::WarpPolicy::square : dsl::WarpPolicy::fullColumn;
   }
   draw.note(Feature::product);
-  if (areIntegers)
-    draw.note(Feature::integerProduct);
+  if (std::optional<Feature> kind = productOf(element))
+    draw.note(*kind);
   body.push_back(std::move(gemm));
   return true;
 }

@@ -180,8 +180,8 @@ void Generator::consume(Body &statements, int ring, const std::vector<int> &tile
         gemm.policy = draw.chance(50) ? dsl::WarpPolicy::square : dsl::WarpPolicy::fullColumn;
       }
       draw.note(Feature::product);
-      if (isInteger(first.element))
-        draw.note(Feature::integerProduct);
+      if (std::optional<Feature> kind = productOf(first.element))
+        draw.note(*kind);
       if (isAsync) {
         draw.note(Feature::asyncProduct);
         if (hasTurns) {
@@ -220,9 +220,11 @@ bool Generator::roles(LaunchTree &launch) {
   Body &body = launch.body;
   ElementType element = drawElement();
   using enum ElementType;
-  bool isProduct = (element == bf16 || element == f16 || element == i8 || element == u8) && draw.chance(70);
   bool isMulticast = launch.cluster > 1 && draw.wants(Feature::multicast);
   bool isAsync = isMulticast || draw.wants(Feature::asyncCopy);
+  bool isFactor = element == bf16 || element == f16 || element == i8 || element == u8;
+  // Of f32 the elements of inputs, which tf32 has.
+  bool isProduct = isFactor ? draw.chance(70) : element == f32 && isAsync && draw.wants(Feature::tf32Product);
   bool isChained = !isProduct && isComputed(element) && draw.wants(Feature::chainedRings);
   int64_t granule = elementsOf(element, 16);
   Size rows = newSize(isProduct ? draw.oneOf<int64_t>({64, 64, 128}) : draw.oneOf<int64_t>({8, 16, 32, 64}));

@@ -47,12 +47,16 @@ bool Generator::tensorMemory(LaunchTree &launch) {
   if (!spend(2.0 * double(lanesOfTensorMemory * (tree.valueOf(depth) + tree.valueOf(columns)))))
     return false;
   ProductInTensorMemory product = {.rows = rows, .columns = columns, .depth = depth};
-  product.element = draw.chance(60) ? ElementType::bf16 : ElementType::f16;
-  draw.note(product.element == ElementType::bf16 ? Feature::bf16 : Feature::f16);
+  using enum ElementType;
+  bool isTf32 = draw.wants(Feature::tf32Product);
+  product.element = isTf32 ? f32 : draw.chance(60) ? bf16 : f16;
+  draw.note(isTf32 ? Feature::f32 : product.element == bf16 ? Feature::bf16 : Feature::f16);
   draw.note(Feature::tensorMemory);
   draw.note(Feature::product);
-  product.leftAcross = draw.wants(Feature::transposedLeft);
-  product.rightAcross = !draw.wants(Feature::transposedRight);
+  if (isTf32) // whose factors lie along the summed axis
+    draw.note(Feature::tf32Product);
+  product.leftAcross = !isTf32 && draw.wants(Feature::transposedLeft);
+  product.rightAcross = !isTf32 && !draw.wants(Feature::transposedRight);
   if (product.leftAcross)
     draw.note(Feature::transposedLeft);
   if (!product.rightAcross)
@@ -170,6 +174,8 @@ void Generator::multiplyTogether(LaunchTree &launch, const ProductInTensorMemory
     draw.note(Feature::registerFactor);
     int left = newTensorMemory(body, shape, product.element, 0);
     Drawn value = drawFull(shape, product.element, 1).value_or(variableValue(variable));
+    if (product.element == ElementType::f32 && value.domain.exact)
+      value = clamped(std::move(value), largestOfTf32(value.domain.exponent));
     ofLeft = value.domain;
     body.push_back(fixed({.kind = Kind::store,
                           .to = Place::inTensorMemory(left, -1),

@@ -18,6 +18,12 @@ constexpr ElementType sumsOf(ElementType factor) {
 }
 /// What the columns of wgmma are a multiple of.
 constexpr int64_t wgmmaColumnsOf(ElementType factor) { return isInteger(factor) ? 16 : 8; }
+/// The feature that products of such factors are, besides being products.
+constexpr std::optional<Feature> productOf(ElementType factor) {
+  if (isInteger(factor))
+    return Feature::integerProduct;
+  return factor == ElementType::f32 ? std::optional(Feature::tf32Product) : std::nullopt;
+}
 
 /// Positions and counts: from `low` to `high`.
 struct IndexRange {

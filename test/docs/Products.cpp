@@ -187,6 +187,26 @@ Program scaledIntegers() {
 }
 // [integers]
 
+// [tf32]
+/// C = A Bᵀ of f32, which the tensor cores read as tf32.
+Program ofFloats() {
+  return Program::trace("of_floats", [](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
+    Global A = k.input("A", f32, {m, depth}), B = k.input("B", f32, {n, depth});
+    Global C = k.output("C", f32, {m, n});
+    auto [i, j] = k.grid(ceilDiv(m, 128), ceilDiv(n, 128));
+    Shared a = k.shared("a", f32, {128, 32}), b = k.shared("b", f32, {128, 32});
+    Fragment acc = k.fragment(f32, {128, 128}).named("acc");
+    k.pipelined(ceilDiv(depth, 32), {.stages = 4}, [&, i = i, j = j](Index s) {
+      copy(A.tile({i * 128, s * 32}, {128, 32}), a);
+      copy(B.tile({j * 128, s * 32}, {128, 32}), b);
+      gemm(a, b.t(), acc);
+    });
+    copy(acc, C.tile({i * 128, j * 128}, {128, 128}));
+  });
+}
+// [tf32]
+
 // [atomic]
 /// C += A B: blocks share the sum over k and add what they have.
 Program atomicGemm(int64_t parts) {
@@ -441,6 +461,14 @@ TEST_CASE("factors of 8 bits", "[docs]") {
       return std::max(0.0, dot(64, [&](int64_t d) { return q(i, d) * keys(t, d); })) * v(t, j);
     });
   });
+}
+
+TEST_CASE("factors of f32", "[docs]") {
+  int64_t depth = GENERATE(0, 33, 200);
+  Run run(ofFloats(), {{"m", 130}, {"n", 70}, {"k", depth}});
+  const Array &a = run.before("A"), &b = run.before("B");
+  checkMatrix(run.after("C"), 0.02,
+              [&](int64_t i, int64_t j) { return dot(depth, [&](int64_t s) { return a(i, s) * b(j, s); }); });
 }
 
 TEST_CASE("factors that are integers, with scales", "[docs]") {

@@ -4,6 +4,7 @@
 /// in Wgmma.cpp.
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
 #include "dialects/program/Elements.h"
+#include "runtime/target/Hardware.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -74,7 +75,7 @@ private:
     Type a = op.getAElement(), b = op.getBElement();
     if (a.isF16())
       return "m16n8k16.row.col.f32.f32";
-    std::string shape = a.getIntOrFloatBitWidth() == 8 ? "m16n8k32" : "m16n8k16";
+    std::string shape = "m16n8k" + std::to_string(matrixDepthBytes * 8 / a.getIntOrFloatBitWidth());
     std::string types = a == b ? factorName(a).str() : (factorName(a) + "." + factorName(b)).str();
     return shape + ".row.col." + types;
   }
@@ -137,7 +138,7 @@ struct LowerStMatrix : OpConversionPattern<StMatrixOp> {
 } // namespace
 
 StringRef tlc::simt::factorName(Type element) {
-  return element.isSignlessInteger(8) ? "s8" : toString(*toElementType(element));
+  return element.isSignlessInteger(8) ? "s8" : element.isF32() ? "tf32" : toString(*toElementType(element));
 }
 
 uint64_t tlc::simt::descriptorDistances(uint64_t leading, uint64_t stride) {

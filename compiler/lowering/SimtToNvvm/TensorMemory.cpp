@@ -152,10 +152,10 @@ struct LowerDescriptor : OpConversionPattern<Tcgen05DescriptorOp> {
   }
 };
 
-/// PTX ISA "instruction descriptor" of the kinds f16 and f8f6f4, with sums in f32.
+/// PTX ISA "instruction descriptor" of the kinds f16, tf32 and f8f6f4, with sums in f32.
 uint32_t instructionDescriptor(Tcgen05MmaOp op) {
   constexpr uint32_t sumsAreF32 = 1 << 4;
-  uint32_t element = op.getElement().isBF16() ? 1 : 0; // 0 is f16, and e4m3
+  uint32_t element = op.getElement().isF32() ? 2 : op.getElement().isBF16() ? 1 : 0; // 0 is f16, and e4m3
   return sumsAreF32 | element << 7 | element << 10 | uint32_t(op.getTransposeA()) << 15 |
          uint32_t(op.getTransposeB()) << 16 | uint32_t(op.getN() >> 3) << 17 | uint32_t(op.getM() >> 4) << 24;
 }
@@ -165,8 +165,10 @@ struct LowerMma : OpConversionPattern<Tcgen05MmaOp> {
   LogicalResult matchAndRewrite(Tcgen05MmaOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    bool is16Bits = op.getElement().getIntOrFloatBitWidth() == 16;
-    auto kind = is16Bits ? NVVM::Tcgen05MMAKind::F16 : NVVM::Tcgen05MMAKind::F8F6F4;
+    unsigned bits = op.getElement().getIntOrFloatBitWidth();
+    auto kind = bits == 32   ? NVVM::Tcgen05MMAKind::TF32
+                : bits == 16 ? NVVM::Tcgen05MMAKind::F16
+                             : NVVM::Tcgen05MMAKind::F8F6F4;
     Value left = adaptor.getA();
     if (left.getType().isInteger(32))
       left = tensorPointer(rewriter, loc, left);

@@ -10,6 +10,7 @@
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
 #include "dialects/program/Elements.h"
 #include "mlir/IR/Matchers.h"
+#include "runtime/target/Hardware.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/Sequence.h"
@@ -347,7 +348,7 @@ private:
 
   /// The one place that knows the instruction's text.
   std::string textOf(WgmmaOp op) {
-    bool is8Bits = op.getAElement().getIntOrFloatBitWidth() == 8;
+    unsigned bits = op.getAElement().getIntOrFloatBitWidth();
     bool isInteger = isa<IntegerType>(op.getAElement());
     bool fromRegisters = isa<VectorType>(op.getA().getType());
     std::string text;
@@ -361,7 +362,7 @@ private:
       os << llvm::formatv("not.pred p, ${0};\n\t", numberOf(op.getZero(), "b"));
     else
       os << llvm::formatv("setp.ne.b32 p, {0}, 0;\n\t", op.getZero() ? 0 : 1);
-    os << "wgmma.mma_async.sync.aligned.m64n" << op.getN() << (is8Bits ? "k32" : "k16")
+    os << "wgmma.mma_async.sync.aligned.m64n" << op.getN() << 'k' << tlc::matrixDepthBytes * 8 / bits
        << (isInteger ? ".s32." : ".f32.") << factorName(op.getAElement()) << '.'
        << factorName(op.getBElement()) << " {";
     unsigned first = firstRegister.lookup(op.getResult());
@@ -379,9 +380,9 @@ private:
     os << ", " << b << ", p";
     if (!isInteger) // whose factors are neither negated
       os << ", 1, 1";
-    if (!fromRegisters && !is8Bits) // nor transposed, as no others of 8 bits
+    if (!fromRegisters && bits == 16) // nor transposed, as no others of 8 bits, nor those of 32
       os << ", " << unsigned(op.getTransposeA());
-    if (!is8Bits)
+    if (bits == 16)
       os << ", " << unsigned(op.getTransposeB());
     os << ";\n\t}\n\t";
     return text;

@@ -107,6 +107,8 @@ Value extend(KernelLowering &k, Value vector, Type element) {
     return arith::ExtUIOp::create(k.b, type.clone(k.b.getI32Type()), vector);
   if (isa<IntegerType>(element))
     return arith::ExtSIOp::create(k.b, type.clone(k.b.getI32Type()), vector);
+  if (element.isF32())
+    return vector;
   if (!isComputed(element))
     return decodeFloats(k, vector, *toElementType(element));
   return arith::ExtFOp::create(k.b, type.clone(k.b.getF32Type()), vector);

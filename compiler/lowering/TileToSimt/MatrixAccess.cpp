@@ -36,11 +36,12 @@ struct MatrixPlan {
   bool transpose = false;
 };
 
-MatrixPlan planMoves(const FragmentLayout &layout, const MatrixFragment &match, int64_t rowElements) {
+MatrixPlan planMoves(const FragmentLayout &layout, const MatrixFragment &match, const SharedTile &tile) {
   SmallVector<Digit> digits;
   int64_t stride = 1;
-  // The first digit counts the elements of a register.
-  for (LayoutMode mode : ArrayRef(layout.modes(HardwareAxis::reg)).drop_front()) {
+  // The first digit counts the elements of a register, if there are several.
+  bool isPacked = tile.layout.elementBits() != registerBits;
+  for (LayoutMode mode : ArrayRef(layout.modes(HardwareAxis::reg)).drop_front(isPacked ? 1 : 0)) {
     digits.push_back({mode.extent, mode.axis, mode.step, stride});
     stride *= mode.extent;
   }
@@ -59,7 +60,7 @@ MatrixPlan planMoves(const FragmentLayout &layout, const MatrixFragment &match, 
     idle /= digit.extent;
   }
   lane.push_back(LayoutMode::replicated(idle));
-  FragmentLayout::Modes reg = {{rowElements, match.columnAxis, 1}};
+  FragmentLayout::Modes reg = {{elementsPerRow(tile), match.columnAxis, 1}};
   for (const Digit &digit : digits)
     reg.push_back({digit.extent, digit.axis, digit.step});
   plan.addressing = FragmentLayout::get(layout.rank(), reg, lane, layout.modes(HardwareAxis::warp));
@@ -86,7 +87,7 @@ MatrixPlan planMoves(const FragmentLayout &layout, const MatrixFragment &match, 
 
 MatrixPlan planFor(const SharedTile &tile, const FragmentLayout &layout) {
   return planMoves(layout, *matchMatrixFragment(layout, tile.contiguousAxis(), tile.layout.elementBits()),
-                   elementsPerRow(tile));
+                   tile);
 }
 } // namespace
 

@@ -23,6 +23,22 @@ simt.kernel @one_warp() attributes {launch = #program.launch<warps = 1, shared_b
   simt.return
 }
 
+// f32 is read as tf32.
+// CHECK-LABEL: llvm.func @tf32(
+simt.kernel @tf32() attributes {launch = #program.launch<warps = 1, shared_bytes = 1024>, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %base = simt.shared_base
+  %a = simt.ldmatrix %base : vector<4xi32>
+  %b = simt.ldmatrix %base : vector<2xi32>
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k8.row.col.tf32"(
+  // CHECK-SAME: (i32, i32, i32, i32, i32, i32, f32, f32, f32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+  %c = simt.mma_sync %zero, %a, %b {a_element = f32, b_element = f32} : vector<4xf32>, vector<4xi32>, vector<2xi32>
+  %words = vector.bitcast %c : vector<4xf32> to vector<4xi32>
+  simt.stmatrix %words, %base : vector<4xi32>
+  simt.return
+}
+
 // Integers of 8 bits, with sums that wrap around.
 // CHECK-LABEL: llvm.func @integers(
 simt.kernel @integers() attributes {launch = #program.launch<warps = 1, shared_bytes = 1024>, schema = [], schema_types = [],

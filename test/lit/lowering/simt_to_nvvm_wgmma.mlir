@@ -238,4 +238,24 @@ simt.kernel @integers(%b: i64 {program.parameter = #program.parameter<tensor_str
   simt.store %done, %x : vector<8xi32>, !llvm.ptr<1>
   simt.return
 }
+
+// f32 is read as tf32: factors are not transposed.
+// CHECK-LABEL: llvm.func @tf32(
+simt.kernel @tf32(%b: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
+                  %x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {launch = #program.launch<warps = 4>,
+      schema = [#program.dimension<"n">, #program.tensor<"X", inout, dims[0, -1]>],
+      schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %words = simt.load %x : !llvm.ptr<1> -> vector<4xi32>
+  simt.wgmma_fence
+  // CHECK: wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {$0, $1, $2, $3}, $8, $8, p, 1, 1;
+  // CHECK: wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {$0, $1, $2, $3}, {$9, $10, $11, $12}, $8, p, 1, 1;
+  %first = simt.wgmma %zero, %b, %b {n = 8 : i64, a_element = f32, b_element = f32} : vector<4xf32>, i64
+  %acc = simt.wgmma %first, %words, %b {n = 8 : i64, a_element = f32, b_element = f32} : vector<4xf32>, vector<4xi32>
+  simt.wgmma_commit
+  %done = simt.wgmma_wait 0 for %acc : vector<4xf32>
+  simt.store %done, %x : vector<4xf32>, !llvm.ptr<1>
+  simt.return
+}
 }

@@ -168,6 +168,32 @@ tile.kernel @mma_of_integers(%X: !tile.global<16x16xi32> {program.argument = #pr
 // -----
 
 #acc = #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp()">
+#words = #tile.shared_layout<"16x8 32b axis 1 panel 8 swizzle none pad 0">
+module attributes {program.target = #program.target<"sm_80">} {
+// f32, read as tf32: a matrix of ldmatrix has 4 of them in a row, one m16n8k8 takes 8 of k.
+// CHECK-LABEL: simt.kernel @mma_of_tf32(
+// CHECK:         %[[A:.*]] = simt.ldmatrix %{{[^ ]*}} : vector<4xi32>
+// CHECK:         %[[B:.*]] = simt.ldmatrix %{{[^ ]*}} : vector<4xi32>
+// CHECK:         simt.mma_sync %{{.*}}, %{{.*}}, %{{.*}} {a_element = f32, b_element = f32} : vector<4xf32>, vector<4xi32>, vector<2xi32>
+// CHECK:         simt.mma_sync
+// CHECK-NOT:     simt.mma_sync
+tile.kernel @mma_of_tf32(%X: !tile.global<16x16xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 1>} {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" at 0 : !tile.shared<16x8xf32, #words>
+  %b = tile.alloc_shared "b" at 512 : !tile.shared<16x8xf32, #words>
+  %bt = tile.transpose %b : !tile.shared<16x8xf32, #words> -> !tile.shared<8x16xf32, #words, transposed>
+  %acc = tile.splat %zero : f32 -> tensor<16x16xf32, #acc>
+  %new = tile.gemm %a, %bt, %acc atom mma_sync : !tile.shared<16x8xf32, #words>, !tile.shared<8x16xf32, #words, transposed>, tensor<16x16xf32, #acc>
+  %s = tile.slice %X[%c0, %c0] : !tile.global<16x16xf32> -> !tile.slice<16x16xf32>
+  tile.store %new, %s atom simt : tensor<16x16xf32, #acc>, !tile.slice<16x16xf32>
+  tile.return
+}
+}
+
+// -----
+
+#acc = #tile.layout<"reg(2@1:1, 2@0:8, 2@1:8) lane(4@1:2, 8@0:1) warp()">
 #bytes = #tile.shared_layout<"16x32 8b axis 1 panel 32 swizzle none pad 0">
 module attributes {program.target = #program.target<"sm_80">} {
 // Multiply-adds of integers, each factor extended by its sign or by zeros.

@@ -349,8 +349,8 @@ simt.kernel @wgmma_element(%a: i64 {program.parameter = #program.parameter<scala
     attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
       grid = [#program.host_expr<"1">], tensor_maps = []} {
   %acc = arith.constant dense<0.0> : vector<4xf32>
-  // expected-error @below {{expected elements that wgmma multiplies, but got 'f32' and 'f32' with sums of 'f32'}}
-  %r = simt.wgmma %acc, %a, %a {n = 8 : i64, a_element = f32, b_element = f32} : vector<4xf32>, i64
+  // expected-error @below {{expected elements that wgmma multiplies, but got 'f64' and 'f64' with sums of 'f32'}}
+  %r = simt.wgmma %acc, %a, %a {n = 8 : i64, a_element = f64, b_element = f64} : vector<4xf32>, i64
   simt.return
 }
 
@@ -387,6 +387,18 @@ simt.kernel @wgmma_integers_transposed(%a: i64 {program.parameter = #program.par
   %acc = arith.constant dense<0> : vector<8xi32>
   // expected-error @below {{expected factors along k because those of 8 bits cannot be read transposed, but 'a' is}}
   %r = simt.wgmma %acc, %a, %a {n = 16 : i64, a_element = i8, b_element = i8, transpose_a} : vector<8xi32>, i64
+  simt.return
+}
+
+// -----
+
+// wgmma_c3
+simt.kernel @wgmma_tf32_transposed(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0.0> : vector<4xf32>
+  // expected-error @below {{expected factors along k because those of 32 bits cannot be read transposed, but 'b' is}}
+  %r = simt.wgmma %acc, %a, %a {n = 8 : i64, a_element = f32, b_element = f32, transpose_b} : vector<4xf32>, i64
   simt.return
 }
 

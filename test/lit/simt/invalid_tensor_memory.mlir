@@ -96,8 +96,23 @@ simt.kernel @element(%d: i64 {program.parameter = #program.parameter<tensor_stri
       schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
       schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %true = arith.constant true
-  // expected-error @below {{expected 'element' to be f16, bf16 or f8E4M3FN, but got 'f32'}}
-  simt.tcgen05_mma %n, %d, %d if %true {m = 128 : i64, n = 64 : i64, element = f32} : i64
+  // expected-error @below {{expected 'element' to be f16, bf16, f32 or f8E4M3FN, but got 'f64'}}
+  simt.tcgen05_mma %n, %d, %d if %true {m = 128 : i64, n = 64 : i64, element = f64} : i64
+  simt.return
+}
+
+// -----
+
+// tcgen05_mma_c2
+simt.kernel @tf32_transposed(%d: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
+    %n: i32 {program.parameter = #program.parameter<dimension, 0>},
+    %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {launch = #program.launch<warps = 4>,
+      schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
+      schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %true = arith.constant true
+  // expected-error @below {{expected factors along k because those of 32 bits cannot be read transposed, but 'b' is}}
+  simt.tcgen05_mma %n, %d, %d if %true {m = 128 : i64, n = 64 : i64, element = f32, transpose_b} : i64
   simt.return
 }
 

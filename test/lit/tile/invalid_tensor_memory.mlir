@@ -111,7 +111,7 @@ tile.kernel @product_integers() {
   %a = tile.alloc_shared "a" : !tile.shared<128x64xi8>
   %b = tile.alloc_shared "b" : !tile.shared<64x32xi8>
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x32xi32>
-  // expected-error @below {{expected factors of f16, bf16 or f8E4M3FN because sums in tensor memory are of f32, but got 'i8'; add to a fragment of i32}}
+  // expected-error @below {{expected factors of f16, bf16, f32 or f8E4M3FN because sums in tensor memory are of f32, but got 'i8'; add to a fragment of i32}}
   tile.gemm_in_place %a, %b, %acc if %true : !tile.shared<128x64xi8>, !tile.shared<64x32xi8>, !tile.tensor_memory<128x32xi32>
   tile.return
 }

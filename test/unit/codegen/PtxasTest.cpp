@@ -73,14 +73,18 @@ TEST_CASE("ptxas wants as many registers as the table says", "[codegen]") {
     return;
   using enum ElementType;
   const Target &target = *findTarget("sm_90a");
-  bool areIntegers = GENERATE(false, true);
-  const MmaAtom &atom =
-      *(areIntegers ? findMmaAtoms(target, i8, u8, i32) : findMmaAtoms(target, bf16, bf16, f32)).front();
+  struct Product {
+    ElementType a, b, sums;
+    std::string types, flags;
+    bool mayTranspose = false;
+  };
+  auto [a, b, accumulator, types, flags, mayTranspose] = GENERATE(
+      Product{bf16, bf16, f32, "k16.f32.bf16.bf16", ", 1, 1", true},
+      Product{f32, f32, f32, "k8.f32.tf32.tf32", ", 1, 1"}, Product{i8, u8, i32, "k32.s32.s8.u8", ""});
+  const MmaAtom &atom = *findMmaAtoms(target, a, b, accumulator).front();
   for (unsigned columns : {16u, 48u, 256u})
     for (bool aInRegisters : {false, true}) {
-      std::string types = areIntegers ? "k32.s32.s8.u8" : "k16.f32.bf16.bf16";
-      std::string flags = areIntegers ? "" : aInRegisters ? ", 1, 1, 0" : ", 1, 1, 0, 0";
-      std::string sums;
+      std::string sums, transposes = !mayTranspose ? "" : aInRegisters ? ", 0" : ", 0, 0";
       for (unsigned i = 0; i < columns / 2; ++i)
         sums += fmt::format("{}%f{}", i == 0 ? "" : ", ", i);
       std::string ptx = fmt::format(
@@ -88,7 +92,7 @@ TEST_CASE("ptxas wants as many registers as the table says", "[codegen]") {
           "24\n{{\n"
           ".reg .pred p; .reg .b32 %f<128>, %r<4>; .reg .b64 %d;\n"
           "wgmma.mma_async.sync.aligned.m64n{}{} {{{}}}, {}, %d, p{};\nret;\n}}\n",
-          columns, types, sums, aInRegisters ? "{%r0, %r1, %r2, %r3}" : "%d", flags);
+          columns, types, sums, aInRegisters ? "{%r0, %r1, %r2, %r3}" : "%d", flags + transposes);
       llvm::Expected<MachineCode> code = assemble(*ptxas, ptx, target);
       REQUIRE_FALSE(bool(code));
       CHECK_THAT(

@@ -120,6 +120,28 @@ TEST_CASE("products of small integers are exact", "[evaluator][unit]") {
   CHECK(exactValues(c) == Numbers{96, 111, 96, 129});
 }
 
+TEST_CASE("factors of f32 are exact as far as tf32 has their bits", "[evaluator][unit]") {
+  constexpr double whole = 1 + 0x1p-10, cut = whole + 0x1p-11;
+  Tensor c =
+      run({{given(f32, {2, 2}, {whole, 2, cut, 2}), given(f32, {1, 2}, {3, -1}), unwritten(f32, {2, 1})}, {}},
+          [](Scope &k) {
+            Global A = k.input("A", f32, {2, 2}), B = k.input("B", f32, {1, 2});
+            Global C = k.output("C", f32, {2, 1});
+            Shared a = k.shared("a", f32, {2, 2}), b = k.shared("b", f32, {1, 2});
+            copy(A.tile({0, 0}, {2, 2}), a);
+            copy(B.tile({0, 0}, {1, 2}), b);
+            Fragment acc = k.fragment(f32, {2, 1});
+            gemm(a, b.t(), acc);
+            copy(acc, C.tile({0, 0}, {2, 1}));
+          });
+  CHECK(c.elements[0].bound == 0);
+  CHECK(c.elements[0].value == 3 * whole - 2);
+  // The low 13 bits may be ignored, or not.
+  CHECK(std::abs(c.elements[1].value - (3 * whole - 2)) <= c.elements[1].bound);
+  CHECK(std::abs(c.elements[1].value - (3 * cut - 2)) <= c.elements[1].bound);
+  CHECK(c.elements[1].bound < 0x1p-9);
+}
+
 TEST_CASE("products of integers wrap around in 32 bits", "[evaluator][unit]") {
   Tensor c = run({{given(u8, {2, 3}, {255, 2, 3, 4, 5, 200}), given(i8, {2, 3}, {1, 0, -1, -128, 127, 0}),
                    given(i32, {2, 2}, {1, 2, 3, 2147483640.0}), unwritten(i32, {2, 2})},

@@ -168,6 +168,9 @@ TEST_CASE("ldmatrix and stmatrix are matched in both forms", "[layout][stock][un
   REQUIRE(matchMatrixFragment(mmaOperandB(32, 8, 8, {1, 1}), 0, 8)->form == MatrixFragment::Form::plain);
   REQUIRE(matchMatrixFragment(mmaOperandA(16, 32, 8, {1, 1}), 1, 8)->matricesPerWarp == 4);
   REQUIRE_FALSE(matchMatrixFragment(mmaOperandB(32, 8, 8, {1, 1}), 1, 8)); // bytes are not transposed
+  REQUIRE(matchMatrixFragment(mmaOperandB(8, 8, 32, {1, 1}), 0, 32)->form == MatrixFragment::Form::plain);
+  REQUIRE(matchMatrixFragment(mmaOperandA(16, 8, 32, {1, 1}), 1, 32)->matricesPerWarp == 4);
+  REQUIRE_FALSE(matchMatrixFragment(mmaOperandB(8, 8, 32, {1, 1}), 1, 32)); // nor are words
   REQUIRE_FALSE(matchMatrixFragment(accumulator, 1, 32));
   REQUIRE_FALSE(matchMatrixFragment(blockedLayout({64, 128}, 16, 4, 1), 1, 16));
   REQUIRE_FALSE(matchMatrixFragment(FragmentLayout(), 0, 16));

@@ -255,6 +255,31 @@ TEST_CASE("mma.sync multiplies integers in plain, padded and swizzled memory") {
       }
 }
 
+TEST_CASE("f32 is multiplied along rows as tf32") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  for (bool isOfWarpgroup : {true, false})
+    for (bool fromRegisters : {false, true})
+      for (Swizzle swizzle : {Swizzle::bytes128, Swizzle::bytes64, Swizzle::bytes32, Swizzle::none}) {
+        INFO("swizzle " << toString(swizzle) << (isOfWarpgroup ? ", wgmma" : ", mma.sync")
+                        << (fromRegisters ? ", from registers" : ""));
+        WarpGrid grid = {2, 1};
+        Product p;
+        p.atom = isOfWarpgroup ? "wgmma" : "mma_sync";
+        p.element = "f32";
+        p.m = 128;
+        p.n = 40;
+        p.k = 64;
+        p.warps = isOfWarpgroup ? 8 : 2;
+        p.acc = isOfWarpgroup ? wgmmaAccumulator(p.m, p.n, grid) : mmaAccumulator(p.m, p.n, grid);
+        p.a = SharedLayout::swizzled({p.m, p.k}, 32, 1, swizzle);
+        p.b = SharedLayout::swizzled({p.n, p.k}, 32, 1, swizzle);
+        p.transposeB = true;
+        if (fromRegisters)
+          p.aRegisters = isOfWarpgroup ? wgmmaOperandA(p.m, p.k, 32, grid) : mmaOperandA(p.m, p.k, 32, grid);
+        check(p, random);
+      }
+}
+
 TEST_CASE("factors in different orders are no product of wgmma") {
   Product p;
   p.element = "f8E4M3FN";

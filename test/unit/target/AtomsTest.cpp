@@ -71,9 +71,9 @@ TEST_CASE("of one kind the largest instruction is found", "[target][mma]") {
 }
 
 // dialects/layout has fragments of m16n8, in whose registers the lowering counts by the table.
-TEST_CASE("mma.sync of 8 and 16 bits has the extents of the fragments", "[target][mma]") {
+TEST_CASE("mma.sync of up to 32 bits has the extents of the fragments", "[target][mma]") {
   for (const MmaAtom &atom : allMmaAtoms())
-    if (atom.kind == MmaKind::mmaSync && bitsOf(atom.a) <= 16) {
+    if (atom.kind == MmaKind::mmaSync && bitsOf(atom.a) <= 32) {
       CHECK(atom.m == mmaSyncRows);
       CHECK(atom.nMax == mmaSyncColumns);
     }
@@ -96,6 +96,21 @@ TEST_CASE("integers of 8 bits have products with and without signs", "[target][m
       CHECK_FALSE(ofWarpgroup->allowsN(40));
     }
   CHECK_FALSE(findMmaAtom(MmaKind::wgmma, i8, i8, f32));
+}
+
+TEST_CASE("products of f32 are those of tf32, along k only", "[target][mma]") {
+  using enum ElementType;
+  const MmaAtom *ofWarp = findMmaAtom(*findTarget("sm_80"), MmaKind::mmaSync, f32, f32, f32);
+  REQUIRE(ofWarp);
+  CHECK(ofWarp->k == 8);
+  const MmaAtom *ofWarpgroup = findMmaAtom(*findTarget("sm_90a"), MmaKind::wgmma, f32, f32, f32);
+  REQUIRE(ofWarpgroup);
+  CHECK(ofWarpgroup->k == 8);
+  CHECK(ofWarpgroup->aMajors == OperandMajors::kOnly);
+  CHECK(ofWarpgroup->bMajors == OperandMajors::kOnly);
+  const MmaAtom *ofBlock = findMmaAtom(*findTarget("sm_100a"), MmaKind::tcgen05, f32, f32, f32);
+  REQUIRE(ofBlock);
+  CHECK(ofBlock->bMajors == OperandMajors::kOnly);
 }
 
 TEST_CASE("types without a matrix instruction find none", "[target][mma]") {
