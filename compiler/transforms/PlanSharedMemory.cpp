@@ -6,6 +6,7 @@
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/SharedLayout.h"
 #include "dialects/program/Program.h"
+#include "runtime/support/Math.h"
 #include "runtime/target/BlockBudget.h"
 
 namespace tlc::tile {
@@ -21,6 +22,20 @@ struct Placement {
   size_t position = 0; ///< in program order
   int64_t bytes = 0;
 };
+
+/// Why a buffer takes more than its elements, where the author could choose otherwise.
+std::string roundingOf(AllocationOpInterface op) {
+  auto buffer = dyn_cast<AllocSharedOp>(op.getOperation());
+  if (!buffer)
+    return "";
+  const SharedLayout &layout = buffer.getBuffer().getType().getLayout().getLayout();
+  if (layout.swizzle() == Swizzle::none || layout.rows() % swizzleRows == 0)
+    return "";
+  return (", as its " + Twine(layout.rows()) + " rows take the room of " +
+          Twine(alignTo(layout.rows(), swizzleRows)) + ": a swizzle repeats after " + Twine(swizzleRows) +
+          " rows")
+      .str();
+}
 
 struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
   void runOnOperation() override {
@@ -60,8 +75,8 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
       if (residents > 1)
         diag << " if " << residents << " share a multiprocessor";
       for (Placement &placement : placements)
-        diag.attachNote(placement.op->getLoc())
-            << "'" << placement.op.getName() << "' takes " << placement.bytes << " bytes";
+        diag.attachNote(placement.op->getLoc()) << "'" << placement.op.getName() << "' takes "
+                                                << placement.bytes << " bytes" << roundingOf(placement.op);
       return signalPassFailure();
     }
     kernel.setSharedBytes(block.sharedUsed());

@@ -96,6 +96,21 @@ tile.kernel @too_large() {
 
 // -----
 
+// Rows are rounded up.
+#rows = #tile.shared_layout<"1809x64 16b axis 1 panel 64 swizzle 128 pad 0">
+module attributes {program.target = #program.target<"sm_90a">} {
+// expected-error @below {{kernel 'rounded' needs 232456 bytes of shared memory, but sm_90a has 232448 per block}}
+tile.kernel @rounded() {
+  // expected-note @below {{'a' takes 232448 bytes, as its 1809 rows take the room of 1816: a swizzle repeats after 8 rows}}
+  %a = tile.alloc_shared "a" : !tile.shared<1809x64xbf16, #rows>
+  // expected-note @below {{'bar' takes 8 bytes}}
+  %bar = tile.alloc_barrier "bar" count(1)
+  tile.return
+}
+}
+
+// -----
+
 tile.kernel @no_layout() {
   // expected-error @below {{expected a layout of 'a'; run 'tile-infer-layouts' before 'tile-plan-shared-memory'}}
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
