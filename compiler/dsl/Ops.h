@@ -216,7 +216,24 @@ void atomicAnd(const Scalar &value, const Slice &to, Loc loc = Loc::current());
 void atomicOr(const Scalar &value, const Slice &to, Loc loc = Loc::current());
 void atomicXor(const Scalar &value, const Slice &to, Loc loc = Loc::current());
 
-/// The same for a shared tile and a slice, by the TMA. The calling threads wait until it is complete.
+/// The same, and `old` becomes what the elements were; of elements outside the tensor, the slice's fill. What
+/// a fragment of several elements changes at one position, it changes one after the other, in any order.
+/// `value` is a number or a fragment, of which extents of 1 are repeated. It orders no other accesses:
+/// `announce`, `waitFor` and `take` do.
+void atomicAdd(const Operand &value, const Slice &to, Fragment &old, Loc loc = Loc::current());
+void atomicMin(const Operand &value, const Slice &to, Fragment &old, Loc loc = Loc::current());
+void atomicMax(const Operand &value, const Slice &to, Fragment &old, Loc loc = Loc::current());
+void atomicAnd(const Operand &value, const Slice &to, Fragment &old, Loc loc = Loc::current());
+void atomicOr(const Operand &value, const Slice &to, Fragment &old, Loc loc = Loc::current());
+void atomicXor(const Operand &value, const Slice &to, Fragment &old, Loc loc = Loc::current());
+/// The elements, of i32, u32, i64, f32 or f64, become those of `value`, and `old` becomes what they were.
+void atomicExchange(const Operand &value, const Slice &to, Fragment &old, Loc loc = Loc::current());
+/// Those elements, of i32, u32 or i64, that are equal to the ones of `expected` become those of `value`, and
+/// `old` becomes what all of them were.
+void atomicCompareAndSwap(const Operand &expected, const Operand &value, const Slice &to, Fragment &old,
+                          Loc loc = Loc::current());
+
+/// Combines a shared tile with a slice, by the TMA. The calling threads wait until it is complete.
 /// Elements are i32, for sums, minima and maxima also f16 or bf16, and for sums also f32. The TMA must be
 /// able to store to the tensor: its address and rows are known to be aligned to 16 bytes.
 void atomicAdd(const Shared &tile, const Slice &to, Loc loc = Loc::current());

@@ -24,8 +24,6 @@ Value destinationOf(Trace &trace, const Handle &to, StringRef what, Loc loc) {
   return {};
 }
 
-namespace {
-/// The positions, one for each element of a fragment; null where they do not fit, with an error.
 Value positionsFor(Trace &trace, const Slice &slice, RankedTensorType fragment, Loc loc) {
   Value positions = trace.use(slice.positions(), "the positions of a slice", loc);
   if (!positions)
@@ -41,7 +39,6 @@ Value positionsFor(Trace &trace, const Slice &slice, RankedTensorType fragment, 
                        trace.describe(positions));
   return {};
 }
-} // namespace
 
 Value gathered(Trace &trace, const Slice &from, RankedTensorType type, Loc loc) {
   Value source = trace.use(from.ref(), "the source of copy", loc);

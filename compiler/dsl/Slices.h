@@ -15,6 +15,9 @@ mlir::Value destinationOf(Trace &trace, const Handle &to, llvm::StringRef what, 
 inline bool hasPositions(const Slice &slice) { return bool(slice.positions().trace); }
 /// The elements that a slice's positions say; null with an error where those do not fit.
 mlir::Value gathered(Trace &trace, const Slice &from, mlir::RankedTensorType type, Loc loc);
+/// The positions of a slice, one for each element of such a fragment; null with an error where they do not
+/// fit.
+mlir::Value positionsFor(Trace &trace, const Slice &slice, mlir::RankedTensorType fragment, Loc loc);
 /// Writes the elements where their positions are, or combines those there with them.
 void scatter(Trace &trace, mlir::Value value, mlir::Value destination, const Slice &to,
              std::optional<tile::CombineKind> kind, Loc loc);

@@ -39,9 +39,9 @@ struct Touch {
   static constexpr int64_t nobody = -1, several = -2;
   int64_t block = nobody, announced = 0;
 };
-enum class AccessKind : uint8_t { read, write, add, min, max, bitAnd, bitOr, bitXor };
+enum class AccessKind : uint8_t { read, write, add, min, max, bitAnd, bitOr, bitXor, fetch };
 struct Access {
-  std::array<Touch, 8> last = {}; ///< by kind
+  std::array<Touch, 9> last = {}; ///< by kind
   Touch &operator[](AccessKind kind) { return last[size_t(kind)]; }
 };
 /// By number of a block, how many of its announcements are known, and with them what it did before.

@@ -4,6 +4,7 @@
 /// additions.
 #include "compiler/evaluator/Machine.h"
 #include "compiler/evaluator/TensorElements.h"
+#include "dialects/tile/Fetch.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 
@@ -327,6 +328,55 @@ Step evaluateAtomic(Task &task, tile::AtomicOp op) {
   return forEachInside(task, op, slice, task.fragment(op.getValue()).elements, step);
 }
 
+/// What the element becomes, whatever the kind.
+Step changeElement(Task &task, tile::AtomicFetchOp op, GlobalTensor &tensor, int64_t at, const Element &old,
+                   const Element &value, const Element *expected) {
+  if (op.getKind())
+    return stepOf(*op.getKind())(task, op, tensor, at, value);
+  bool isKnown = !expected || (isExact(old) && isExact(*expected));
+  if (!isKnown)
+    replaceElement(tensor, at, unspecified(old));
+  else if (!expected || old.integer == expected->integer)
+    replaceElement(tensor, at, value);
+  return Step::done;
+}
+
+/// Of elements at one position it is open which is the first.
+Step evaluateAtomicFetch(Task &task, tile::AtomicFetchOp op) {
+  std::optional<Slice> slice = std::get<Slice>(task.get(op.getDestination()));
+  if (op.getIndices())
+    slice = gatheredSlice(task, op, op.getDestination(), op.getIndices());
+  if (!slice)
+    return Step::failed;
+  const std::vector<Element> &values = task.fragment(op.getValue()).elements;
+  const std::vector<Element> *expected =
+      op.getExpected() ? &task.fragment(op.getExpected()).elements : nullptr;
+  GlobalTensor &tensor = *slice->tensor;
+  std::vector<Element> old(values.size(), slice->fill);
+  llvm::DenseMap<int64_t, int64_t> first; // number of the element at a position
+  for (int64_t number = 0, count = static_cast<int64_t>(values.size()); number < count; ++number) {
+    bool breaksPromise = false;
+    auto at = elementOf(*slice, number, breaksPromise);
+    if (breaksPromise)
+      return failUnchecked(task, op, *slice);
+    if (!at)
+      continue;
+    if (fetchElement(task, op, tensor, *at, old[number]) == Step::failed ||
+        changeElement(task, op, tensor, *at, old[number], values[number],
+                      expected ? &(*expected)[number] : nullptr) == Step::failed)
+      return Step::failed;
+    auto [entry, isFirst] = first.try_emplace(*at, number);
+    if (isFirst)
+      continue;
+    for (int64_t open : {entry->second, number})
+      old[open] = unspecified(old[open]);
+    if (!op.getKind())
+      replaceElement(tensor, *at, unspecified(tensor.elements[*at]));
+  }
+  task.set(op.getOld(), Fragment{extentsOf(op.getOld()), std::move(old)});
+  return Step::done;
+}
+
 Step evaluateCopyReduce(Task &task, tile::CopyReduceOp op) {
   const auto &slice = std::get<Slice>(task.get(op.getDestination()));
   auto elements = readTile(task, op, op.getSource());
@@ -441,6 +491,7 @@ void addMemoryRules(Rules &rules) {
   rules.add(evaluateLoadIndex);
   rules.add(evaluateStoreIndex);
   rules.add(evaluateAtomic);
+  rules.add(evaluateAtomicFetch);
   rules.add(evaluateCopyReduce);
   rules.add(evaluateGather);
   rules.add(evaluateScatter);

@@ -54,9 +54,10 @@ void note(const Task &task, GlobalTensor &tensor, int64_t number, AccessKind kin
   last = {.block = Touch::several};
 }
 
-/// Accesses that change an element in any order.
+/// Accesses that change what is there.
 constexpr AccessKind combiningKinds[] = {AccessKind::add,    AccessKind::min,   AccessKind::max,
-                                         AccessKind::bitAnd, AccessKind::bitOr, AccessKind::bitXor};
+                                         AccessKind::bitAnd, AccessKind::bitOr, AccessKind::bitXor,
+                                         AccessKind::fetch};
 
 /// What is done to an element: "block 0 adds to it", "it is added to".
 struct AccessWords {
@@ -71,7 +72,8 @@ constexpr AccessWords accessWords[] = {{AccessKind::read, "reads", "read"},
                                        {AccessKind::max, "raises", "raised"},
                                        {AccessKind::bitAnd, "clears bits of", "cleared of bits"},
                                        {AccessKind::bitOr, "sets bits of", "given bits"},
-                                       {AccessKind::bitXor, "flips bits of", "flipped in bits"}};
+                                       {AccessKind::bitXor, "flips bits of", "flipped in bits"},
+                                       {AccessKind::fetch, "fetches and changes", "fetched and changed"}};
 
 /// What several blocks may do to an element in any order, if all of them do that.
 Step beginCombining(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, AccessKind own) {
@@ -176,6 +178,25 @@ Step addElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number,
   if (tensor.kind.bits == 32 && known.value != 0 && std::abs(known.value) < smallestNormal)
     known.bound += smallestNormal;
   return Step::done;
+}
+
+Step fetchElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, Element &old) {
+  const AccessWords &words = accessWords[size_t(AccessKind::fetch)];
+  old = tensor.elements[number];
+  if (!old.defined)
+    return task.fail(op, "element " + placeText(tensor, number) + " is " + words.isDone +
+                             ", but has never been written");
+  for (const AccessWords &other : accessWords)
+    if (isUnordered(task, tensor, number, other.kind))
+      return failRace(task, op, tensor, number, words.does, tensor.accesses[number][other.kind],
+                      other.isDone);
+  note(task, tensor, number, AccessKind::fetch);
+  return Step::done;
+}
+
+void replaceElement(GlobalTensor &tensor, int64_t number, const Element &element) {
+  tensor.sums.erase(number);
+  tensor.elements[number] = element;
 }
 
 Step lowerElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {

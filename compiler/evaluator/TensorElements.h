@@ -30,4 +30,9 @@ Step clearBits(Task &task, mlir::Operation *op, GlobalTensor &tensor, int64_t nu
 Step setBits(Task &task, mlir::Operation *op, GlobalTensor &tensor, int64_t number, const Element &element);
 Step flipBits(Task &task, mlir::Operation *op, GlobalTensor &tensor, int64_t number, const Element &element);
 
+/// What an element is before this block changes it: no other one may access it without an order.
+Step fetchElement(Task &task, mlir::Operation *op, GlobalTensor &tensor, int64_t number, Element &old);
+/// Afterwards it is this.
+void replaceElement(GlobalTensor &tensor, int64_t number, const Element &element);
+
 } // namespace tlc::evaluator

@@ -2,6 +2,7 @@
 /// \file
 /// The tile dialect: registration and the attributes it hangs on other dialects' operations.
 #include "dialects/tile/Counts.h"
+#include "dialects/tile/Fetch.h"
 #include "dialects/tile/Reports.h"
 
 using namespace mlir;
@@ -48,6 +49,9 @@ template struct Operations<
 #include "dialects/tile/OpsCounts.cpp.inc"
     ,
 #define GET_OP_LIST
+#include "dialects/tile/OpsFetch.cpp.inc"
+    ,
+#define GET_OP_LIST
 #include "dialects/tile/OpsReports.cpp.inc"
     >;
 } // namespace
@@ -62,6 +66,9 @@ void TileDialect::initialize() {
       ,
 #define GET_OP_LIST
 #include "dialects/tile/OpsCounts.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "dialects/tile/OpsFetch.cpp.inc"
       ,
 #define GET_OP_LIST
 #include "dialects/tile/OpsReports.cpp.inc"

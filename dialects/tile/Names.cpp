@@ -112,7 +112,7 @@ std::string tile::callOf(StringRef operation) {
       .Cases({"take_turn", "pass_turn"}, "k.inTurn")
       .Cases({"load", "store", "copy_async"}, "copy")
       .Case("copy_reduce", "atomic copy")
-      .Case("atomic", "atomic operation")
+      .Cases({"atomic", "atomic_fetch"}, "atomic operation")
       .Case("load_index", "read")
       .Case("store_index", "write")
       .Case("gemm_in_place", "gemmAsync")

@@ -2,6 +2,7 @@
 /// \file
 /// Copies, loads, stores and atomics: checks, accesses, layouts.
 #include "dialects/layout/StockLayouts.h"
+#include "dialects/tile/CopyChecks.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 #include "dialects/tile/Tile.h"
@@ -15,10 +16,8 @@ using namespace tlc::tile;
 // Checks
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Same extents, those of 1 aside, and the same element type; `from` and `to` say
-/// what the two are where the user gave them no name.
-LogicalResult verifySameTile(Operation *op, Value source, StringRef from, Value destination, StringRef to) {
+LogicalResult tile::verifySameTile(Operation *op, Value source, StringRef from, Value destination,
+                                   StringRef to) {
   Type sourceType = source.getType(), destinationType = destination.getType();
   std::string sourceName = describe(source, from), destinationName = describe(destination, to);
   auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
@@ -39,6 +38,7 @@ LogicalResult verifySameTile(Operation *op, Value source, StringRef from, Value 
   return success();
 }
 
+namespace {
 /// copy_c6: of two memories.
 LogicalResult verifySameBytes(Operation *op, Value source, Value destination) {
   Type from = source.getType(), to = destination.getType();
@@ -222,9 +222,8 @@ LogicalResult StoreOp::verify() {
   return verifyFragmentOfTensorMemory(*this, getDestination(), getValue()); // store_c3
 }
 
-namespace {
 /// atomic_c2
-LogicalResult verifyCombined(Operation *op, CombineKind kind, Value destination) {
+LogicalResult tile::verifyCombined(Operation *op, CombineKind kind, Value destination) {
   Type element = elementTypeOf(destination.getType());
   bool isSum = kind == CombineKind::add;
   if (element.isInteger(32) || element.isSignlessInteger(64) ||
@@ -240,7 +239,6 @@ LogicalResult verifyCombined(Operation *op, CombineKind kind, Value destination)
   noteDeclaration(diagnostic, destination);
   return diagnostic;
 }
-} // namespace
 
 LogicalResult AtomicOp::verify() {
   SliceType slice = getDestination().getType();
@@ -264,9 +262,8 @@ LogicalResult AtomicOp::verify() {
   return verifyCombined(*this, getKind(), getDestination());
 }
 
-namespace {
 /// gather_c2
-LogicalResult verifyIndices(Operation *op, Value slice, Value fragment, Value indices) {
+LogicalResult tile::verifyIndices(Operation *op, Value slice, Value fragment, Value indices) {
   auto type = cast<RankedTensorType>(indices.getType()), values = cast<RankedTensorType>(fragment.getType());
   if (auto made = slice.getDefiningOp<SliceOp>(); made && !made.getGatheredAxis())
     return op->emitOpError()
@@ -278,7 +275,6 @@ LogicalResult verifyIndices(Operation *op, Value slice, Value fragment, Value in
                            << toText(values.getShape()) << ", but got " << toText(type.getShape()) << " of "
                            << type.getElementType();
 }
-} // namespace
 
 LogicalResult GatherOp::verify() {
   if (failed(verifySameTile(*this, getSource(), "the source", getValue(), "the fragment"))) // gather_c1

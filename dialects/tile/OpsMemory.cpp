@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Buffers, views and slices: checks, folders and facts.
+#include "dialects/tile/Fetch.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 #include "dialects/tile/Tile.h"
@@ -152,7 +153,7 @@ LogicalResult verifyGatheredAxis(SliceOp slice, StringRef name) {
                      "one by one, but "
                   << name << " is in another");
   for (Operation *user : slice->getUsers())
-    if (!isa<GatherOp, ScatterOp>(user))
+    if (!isa<AtomicFetchOp, GatherOp, ScatterOp>(user))
       return report(user->emitOpError() << "expected the box of a slice, but the slice of " << name
                                         << " has a position per element");
   return success();

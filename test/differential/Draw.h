@@ -116,6 +116,7 @@ namespace tlc::differential {
   X(sharedIndex, 3)                                                                                          \
   X(atomic, 7)                                                                                               \
   X(atomicTile, 30)                                                                                          \
+  X(atomicFetch, 30)                                                                                         \
   X(counts, 35)                                                                                              \
   X(report, 5)                                                                                               \
   X(loadBack, 30)                                                                                            \

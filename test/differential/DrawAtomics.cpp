@@ -103,9 +103,59 @@ bool Generator::atomicTile(Body &body) {
   return true;
 }
 
+/// Of a box that no other block touches, so that the old values are known.
+bool Generator::atomicFetch(Body &body) {
+  using enum ElementType;
+  bool exchanges = draw.chance(50), compares = exchanges && draw.chance(50);
+  Function function = draw.oneOf({Function::add, Function::add, Function::min, Function::max,
+                                  Function::bitAnd, Function::bitOr, Function::bitXor});
+  bool isSum = !exchanges && function == Function::add;
+  ElementType element =
+      (exchanges && !compares) || isSum ? draw.oneOf({f32, f64, i32, i64, u32}) : draw.oneOf({i32, i64, u32});
+  if (int(tree.tensors.size()) > 8 || env.variables.empty())
+    return false;
+  Sizes shape = tree.variables[size_t(draw.oneOf(env.variables))].shape;
+  if (!spend(6.0 * double(tree.elementsOf(shape))))
+    return false;
+  std::optional<Drawn> value = drawFull(shape, element, int(draw.between(0, 2)));
+  std::optional<Drawn> expected = compares ? drawFull(shape, element, 1) : std::nullopt;
+  if (!value || (compares && !expected))
+    return false;
+  double times = env.repeats;
+  if (!value->domain.finite || !fits(element, repeated(value->domain, 2 * times)))
+    value = clamped(std::move(*value), 4);
+  std::optional<Box> box = drawOwnedBox(shape, element, Access::inout);
+  if (!box || tree.tensors[size_t(box->tensor)].access == Access::workspace)
+    return false;
+  Domain &holds = tensorDomains[size_t(box->tensor)];
+  Domain all = isSum       ? sum(holds, repeated(value->domain, times))
+               : exchanges ? join(holds, value->domain)
+                           : combinedBy(function, element, holds, value->domain);
+  if (!fits(element, all))
+    return false;
+  holds = all;
+  draw.note(Feature::atomic);
+  draw.note(Feature::atomicFetch);
+  int old = declare(body, element, shape, all);
+  env.stored.push_back(*box);
+  if (draw.wants(Feature::scatter))
+    scatter(body, *box, shape);
+  Statement fetch = {.kind = exchanges ? Statement::Kind::exchange : Statement::Kind::fetch,
+                     .id = old,
+                     .function = function,
+                     .to = Place::of(std::move(*box)),
+                     .values = {std::move(value->expression)}};
+  if (compares)
+    fetch.values.push_back(std::move(expected->expression));
+  body.push_back(std::move(fetch));
+  return true;
+}
+
 bool Generator::atomic(Body &body) {
   if (draw.wants(Feature::atomicTile))
     return atomicTile(body);
+  if (draw.wants(Feature::atomicFetch))
+    return atomicFetch(body);
   ElementType element =
       draw.oneOf({ElementType::f32, ElementType::f32, ElementType::i32, ElementType::i64, ElementType::f64});
   Function function = Function::add;

@@ -162,6 +162,7 @@ private:
   bool atomic(Body &body);
   /// A tile that the TMA combines with a tensor.
   bool atomicTile(Body &body);
+  bool atomicFetch(Body &body);
   /// Blocks and roles add one after the other.
   void takeTurns(Statement &add);
   bool loadBack(Body &body);

@@ -226,6 +226,13 @@ private:
       return line("{}({}, {});", atomicNameOf(s.function), numberText(s.number), place(s.to));
     case Kind::atomicTile:
       return line("{}({}, {});", atomicNameOf(s.function), place(s.from), place(s.to));
+    case Kind::fetch:
+      return line("{}({}, {}, {});", atomicNameOf(s.function), value(s.values[0]), place(s.to), variable(s));
+    case Kind::exchange:
+      if (s.values.size() == 1)
+        return line("atomicExchange({}, {}, {});", value(s.values[0]), place(s.to), variable(s));
+      return line("atomicCompareAndSwap({}, {}, {}, {});", value(s.values[1]), value(s.values[0]),
+                  place(s.to), variable(s));
     case Kind::addInTurn: {
       std::string_view counts = tree.tensors[size_t(s.from.box.tensor)].name;
       line("waitFor({0}, {{1}}, take({0}, {{0}}));", counts);

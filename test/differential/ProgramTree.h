@@ -220,6 +220,8 @@ struct Statement {
     atomic,       ///< values[0] with `to`, by `function`: a sum, the smaller or the larger, or bits
     atomicNumber, ///< `number` with `to`
     atomicTile,   ///< the tile `from` with `to`
+    fetch,        ///< as `atomic`, and the variable `id` becomes the old value
+    exchange,     ///< `to` becomes values[0], where it is values[1] if there is one; `id` as of `fetch`
     addInTurn,    ///< values[0] to `to`, one after the other by the counts in `from`
     writeIndex,   ///< index[0] to the element of shared tile `id` at the rest of `index`
     loop,         ///< position `id` from index[0] to index[1] by index[2]

@@ -82,7 +82,8 @@ bool declaresAll(const Body &body, std::set<int> variables, std::set<int> tiles)
                              [&](const Expression &value) { return declaresAll(value, variables); }))
       return false;
     bool names = s.kind == Kind::assign || s.kind == Kind::update || s.kind == Kind::gemm ||
-                 s.kind == Kind::gemmAsync || s.kind == Kind::gemmWait;
+                 s.kind == Kind::gemmAsync || s.kind == Kind::gemmWait || s.kind == Kind::fetch ||
+                 s.kind == Kind::exchange;
     if ((names && !variables.contains(s.id)) || !holds(s.to) || !holds(s.from))
       return false;
     if (s.kind == Kind::declareVariable)

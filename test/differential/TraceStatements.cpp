@@ -14,21 +14,23 @@ void Tracer::body(const Body &statements) {
 }
 
 namespace {
-/// The atomic operation of that kind, of a fragment, a number or a tile.
-template <class Value> void combine(Function function, const Value &value, const dsl::Slice &to) {
+/// The atomic operation of that kind, of a fragment, a number or a tile; with a fragment for the old values
+/// as last argument.
+template <class Value, class... Old>
+void combine(Function function, const Value &value, const dsl::Slice &to, Old &...old) {
   switch (function) {
   case Function::min:
-    return atomicMin(value, to);
+    return atomicMin(value, to, old...);
   case Function::max:
-    return atomicMax(value, to);
+    return atomicMax(value, to, old...);
   case Function::bitAnd:
-    return atomicAnd(value, to);
+    return atomicAnd(value, to, old...);
   case Function::bitOr:
-    return atomicOr(value, to);
+    return atomicOr(value, to, old...);
   case Function::bitXor:
-    return atomicXor(value, to);
+    return atomicXor(value, to, old...);
   default:
-    return atomicAdd(value, to);
+    return atomicAdd(value, to, old...);
   }
 }
 } // namespace
@@ -181,6 +183,13 @@ void Tracer::statement(const Statement &s) {
     return combine(s.function, Scalar(s.number), slice(s.to.box));
   case Kind::atomicTile:
     return combine(s.function, view(s.from.view), slice(s.to.box));
+  case Kind::fetch:
+    return combine(s.function, fragment(s.values[0]), slice(s.to.box), variable(s.id));
+  case Kind::exchange:
+    if (s.values.size() == 1)
+      return atomicExchange(fragment(s.values[0]), slice(s.to.box), variable(s.id));
+    return atomicCompareAndSwap(fragment(s.values[1]), fragment(s.values[0]), slice(s.to.box),
+                                variable(s.id));
   case Kind::addInTurn:
     return addInTurn(s);
   case Kind::writeIndex:

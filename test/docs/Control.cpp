@@ -90,6 +90,24 @@ Program histogram() {
 }
 // [histogram]
 
+// [places]
+/// Place[i] is how many numbers like X[i] were counted before it: its place in their list.
+Program placesInLists() {
+  return Program::trace("places_in_lists", [](Scope &k) {
+    Index n = k.dim("n"), lists = k.dim("lists");
+    Global X = k.input("X", i32, {n}), Place = k.output("Place", i32, {n});
+    Global Length = k.inout("Length", i32, {lists}), Owner = k.inout("Owner", i32, {lists});
+    auto [block] = k.grid(ceilDiv(n, 256));
+    Fragment x = k.fragment(i32, {256}), place = k.fragment(i32, {256}), owner = k.fragment(i32, {256});
+    copy(X.tile({block * 256}, {256}).fill(-1), x);
+    FragmentValue at = k.positions({256}, 0) + (block * 256).to(i32);
+    atomicAdd(1, Length.tile({x.toIndex()}, {256}), place); // numbers outside of the tensors do not count
+    atomicCompareAndSwap(-1, at, Owner.tile({x.toIndex()}, {256}), owner); // whoever comes first
+    copy(place, Place.tile({block * 256}, {256}));
+  });
+}
+// [places]
+
 // [seen]
 /// Seen has a bit for each number that is in X; First and Last say where in X it is.
 Program seen() {
@@ -209,6 +227,27 @@ TEST_CASE("bits of numbers, and where they are", "[docs]") {
   };
   checkVector(run.after("First"), 0, [&](int64_t number) { return place(number, true); });
   checkVector(run.after("Last"), 0, [&](int64_t number) { return place(number, false); });
+}
+
+TEST_CASE("places in lists, and who comes first", "[docs]") {
+  std::vector<int32_t> x;
+  for (int32_t i = 0; i < 700; ++i)
+    x.push_back(i * i % 97 - 2);
+  Run run(placesInLists(), {{"n", 700}, {"lists", 90}}, {},
+          {{"X", x}, {"Owner", std::vector<int32_t>(90, -1)}});
+  for (int32_t list = 0; list < 90; ++list) {
+    CAPTURE(list);
+    std::vector<double> places;
+    for (size_t i = 0; i < x.size(); ++i)
+      if (x[i] == list)
+        places.push_back(run.after("Place")(int64_t(i)));
+    std::ranges::sort(places);
+    for (size_t i = 0; i < places.size(); ++i)
+      CHECK(places[i] == run.before("Length")(list) + double(i));
+    CHECK(run.after("Length")(list) == run.before("Length")(list) + double(places.size()));
+    auto owner = int64_t(run.after("Owner")(list));
+    CHECK((places.empty() ? owner == -1 : x[size_t(owner)] == list));
+  }
 }
 
 TEST_CASE("a loop goes on while it has to", "[docs]") {

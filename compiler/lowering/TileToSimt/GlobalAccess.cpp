@@ -2,7 +2,10 @@
 /// \file
 /// Fragments to and from global memory: guarded, in vectors where alignment is known.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
+#include "dialects/tile/Fetch.h"
 #include "runtime/support/Math.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <numeric>
 
@@ -34,8 +37,10 @@ bool isRepeatedAlong(Value fragment, int64_t axis, int depth = 8) {
 /// Whether all elements of a vector along the axis have one position along the gathered one.
 bool sharePositions(tile::SliceOp slice, int64_t axis) {
   return llvm::all_of(slice->getUsers(), [&](Operation *user) {
-    auto gather = dyn_cast<tile::GatherOp>(user);
-    return isRepeatedAlong(gather ? gather.getIndices() : cast<tile::ScatterOp>(user).getIndices(), axis);
+    Value indices =
+        llvm::TypeSwitch<Operation *, Value>(user).Case<tile::AtomicFetchOp, tile::GatherOp, tile::ScatterOp>(
+            [](auto at) { return at.getIndices(); });
+    return isRepeatedAlong(indices, axis);
   });
 }
 } // namespace

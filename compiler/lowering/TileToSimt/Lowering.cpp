@@ -320,6 +320,7 @@ const LoweringTable::Lowering *LoweringTable::find(Operation &op) const {
 const LoweringTable &LoweringTable::all() {
   static const LoweringTable table = [] {
     LoweringTable filled;
+    addAtomicFetchLowerings(filled);
     addControlLowerings(filled);
     addConvertLowerings(filled);
     addCopyLowerings(filled);

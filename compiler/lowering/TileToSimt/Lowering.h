@@ -239,6 +239,7 @@ private:
   llvm::DenseMap<mlir::TypeID, Lowering> ofOperations, ofDialects;
 };
 
+void addAtomicFetchLowerings(LoweringTable &table);
 void addControlLowerings(LoweringTable &table);
 void addConvertLowerings(LoweringTable &table);
 void addCopyLowerings(LoweringTable &table);

@@ -427,34 +427,6 @@ TEST_CASE("an asynchronous copy is multicast in a cluster only", "[dsl][errors]"
               "them, but 'test' has 1");
 }
 
-TEST_CASE("atomic sums want wide elements", "[dsl][errors]") {
-  CHECK(errorOf([](Scope &k) {
-          Global A = k.inout("A", bf16, {64, 64});
-          atomicAdd(k.fragment(bf16, {16, 64}), A.tile({0, 0}, {16, 64}));
-        }) == "atomic operation: expected f32, f64, i32, u32 or i64 because narrower elements are too "
-              "inexact for sums, "
-              "but 'A' has 'bf16'\n'A' is declared here");
-  CHECK(errorOf([](Scope &k) {
-          Global A = k.inout("A", f32, {64, 64});
-          atomicAdd(1, A.tile({0, 0}, {16, 64}));
-        }) == "atomic operation: expected a slice of one element of 'A' because one number is combined with "
-              "it, but got "
-              "16x64\n'A' is declared here");
-}
-
-TEST_CASE("atomic minima and bits are of integers", "[dsl][errors]") {
-  CHECK(errorOf([](Scope &k) {
-          Global A = k.inout("A", f32, {64});
-          atomicMin(k.fragment(f32, {64}), A.tile({0}, {64}));
-        }) == "atomic operation: expected i32, u32 or i64 because other minima, maxima and bits are not "
-              "combined atomically, but 'A' has 'f32'\n'A' is declared here");
-  CHECK(errorOf([](Scope &k) {
-          Global A = k.inout("A", bf16, {64});
-          atomicOr(k.shared("a", bf16, {64}), A.tile({0}, {64}));
-        }) == "atomic copy: expected i32 because the TMA combines the bits of no others, but 'A' has "
-              "'bf16'\n'A' is declared here");
-}
-
 TEST_CASE("a loop goes on by one condition for all threads", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16});

@@ -218,6 +218,68 @@ TEST_CASE("elements at one position are combined, too", "[evaluator][unit]") {
         })) == Numbers{16 + 2, 32 + 12 + 1});
 }
 
+TEST_CASE("atomic operations return the old value, of elements outside the fill", "[evaluator][unit]") {
+  using Fetch = void (*)(const Operand &, const Slice &, Fragment &, Loc);
+  auto fetched = [](Fetch fetch, bool returnsOld) {
+    Arguments arguments{{given(i32, {3}, {5, -2, 7}), unwritten(i32, {4})}, {}};
+    if (!returnsOld)
+      std::swap(arguments.tensors[0], arguments.tensors[1]);
+    return exactValues(run(std::move(arguments), [&](Scope &k) {
+      auto declare = [&](bool isOld) { return isOld ? k.output("Old", i32, {4}) : k.inout("Y", i32, {3}); };
+      Global first = declare(!returnsOld), last = declare(returnsOld);
+      Global Y = returnsOld ? first : last, Old = returnsOld ? last : first;
+      Fragment old = k.fragment(i32, {4});
+      fetch(3, Y.tile({0}, {4}).fill(9), old, Loc::current());
+      copy(old, Old.tile({0}, {4}));
+    }));
+  };
+  CHECK(fetched(atomicAdd, true) == Numbers{5, -2, 7, 9});
+  CHECK(fetched(atomicAdd, false) == Numbers{8, 1, 10});
+  CHECK(fetched(atomicMax, true) == Numbers{5, -2, 7, 9});
+  CHECK(fetched(atomicMax, false) == Numbers{5, 3, 7});
+  CHECK(fetched(atomicExchange, true) == Numbers{5, -2, 7, 9});
+  CHECK(fetched(atomicExchange, false) == Numbers{3, 3, 3});
+  Fetch swap = [](const Operand &value, const Slice &to, Fragment &old, Loc loc) {
+    atomicCompareAndSwap(-2, value, to, old, loc);
+  };
+  CHECK(fetched(swap, true) == Numbers{5, -2, 7, 9});
+  CHECK(fetched(swap, false) == Numbers{5, 3, 7});
+}
+
+TEST_CASE("of elements at one position none is the first", "[evaluator][unit]") {
+  auto program = [](bool exchanges) {
+    return [exchanges](Scope &k) {
+      Global Y = k.inout("Y", i32, {2}), Old = k.output("Old", i32, {4});
+      Fragment old = k.fragment(i32, {4});
+      Slice twice = Y.tile({(k.positions({4}, 0) / 3).toIndex()}, {4}); // 0 0 0 1
+      if (exchanges)
+        atomicExchange(1, twice, old);
+      else
+        atomicAdd(1, twice, old);
+      copy(old, Old.tile({0}, {4}));
+    };
+  };
+  for (bool exchanges : {false, true}) {
+    Tensor old = run({{given(i32, {2}, {5, 6}), unwritten(i32, {4})}, {}}, program(exchanges));
+    for (size_t i = 0; i < 3; ++i)
+      CHECK(std::isinf(old.elements[i].bound));
+    CHECK(old.elements[3].bound == 0);
+    CHECK(old.elements[3].integer == 6);
+  }
+}
+
+TEST_CASE("what blocks find is not known if they change one element", "[evaluator][unit]") {
+  CHECK(errorOf({{given(i32, {1}, {0})}, {}},
+                [](Scope &k) {
+                  Global Y = k.inout("Y", i32, {1});
+                  auto [block] = k.grid(2);
+                  Fragment old = k.fragment(i32, {1});
+                  atomicExchange(1, Y.tile({0}, {1}), old);
+                }) ==
+        "block 1 fetches and changes element [0] of 'Y', which in the same launch is fetched and "
+        "changed by block 0, and blocks run in any order");
+}
+
 TEST_CASE("sums and extrema of one element are not mixed by blocks", "[evaluator][unit]") {
   CHECK(errorOf({{given(i32, {4}, {1, 1, 1, 1})}, {}},
                 [](Scope &k) {
