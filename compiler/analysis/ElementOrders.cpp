@@ -33,9 +33,11 @@ AllocSharedOp bufferOf(Value view) {
   return nullptr;
 }
 
-/// Whether a view begins or ends within pieces of an accumulator.
+/// Whether a view begins or ends within pieces of an accumulator, or is of columns, which are panels.
 static bool partsPieces(Operation *view) {
   auto rows = dyn_cast<RowsOp>(view);
+  if (rows && rows.getSource().getType().getTransposed())
+    return true;
   return rows && (int64_t(rows.getFirst()) % accumulatorRows.extent != 0 ||
                   rows.getView().getType().getShape().front() % accumulatorRows.extent != 0);
 }

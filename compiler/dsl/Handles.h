@@ -370,6 +370,9 @@ public:
   Shared t(Loc loc = Loc::current()) const;
   /// The view of rows `first` to `first` + `count` - 1 of a tile of two axes; `first` is a multiple of 8.
   Shared rows(int64_t first, int64_t count, Loc loc = Loc::current()) const;
+  /// The same of columns. `first`, `count` and the tile's columns are multiples of 128 bytes, which the
+  /// widest swizzle keeps together.
+  Shared columns(int64_t first, int64_t count, Loc loc = Loc::current()) const;
   /// The slot a cursor stands at.
   Shared slot(const Cursor &cursor, Loc loc = Loc::current()) const;
   /// The element at that position of a tile of i32, for all threads.

@@ -169,8 +169,13 @@ Shared Shared::rows(int64_t first, int64_t count, Loc loc) const {
     return trace->poison<Shared>();
   auto type = cast<tile::SharedType>(source.getType());
   SmallVector<int64_t> extents = {count, type.getShape().back()};
-  auto view = tile::SharedType::get(trace->builder.getContext(), extents, type.getElementType());
+  auto view = tile::SharedType::get(trace->builder.getContext(), extents, type.getElementType(),
+                                    /*layout=*/{}, type.getTransposed());
   return trace->make<Shared>(trace->create<tile::RowsOp>(loc, view, source, first));
+}
+
+Shared Shared::columns(int64_t first, int64_t count, Loc loc) const {
+  return t(loc).rows(first, count, loc).t(loc);
 }
 
 Shared Shared::slot(const Cursor &cursor, Loc loc) const {

@@ -28,12 +28,12 @@ LogicalResult AllocSharedOp::verify() {
     return emitOpError() << "expected buffer '" << getName()
                          << "' not to be a transposed view because an allocation "
                          << "is no view, but got " << type;
-  auto isRowsOfMore = [](const SharedLayout &layout, ArrayRef<int64_t> shape) {
-    return layout.rank() == 2 && shape.size() == 2 && layout.shape().front() != shape.front();
+  auto isPartOfMore = [](const SharedLayout &layout, ArrayRef<int64_t> shape) {
+    return layout.rank() == 2 && shape.size() == 2 && ArrayRef(layout.shape()) != shape;
   };
-  if (type.getLayout() && isRowsOfMore(type.getLayout().getLayout(), type.getShape()))
+  if (type.getLayout() && isPartOfMore(type.getLayout().getLayout(), type.getShape()))
     return emitOpError() << "expected buffer '" << getName()
-                         << "' not to be some rows of another because an allocation is no view, but got "
+                         << "' not to be a part of another because an allocation is no view, but got "
                          << type;
   if (!getOffset())
     return success();
@@ -99,6 +99,25 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
   return {};
 }
 
+namespace {
+/// rows_c3: panels of the widest swizzle, which parts of a tile keep.
+LogicalResult verifyColumns(RowsOp op, function_ref<LogicalResult(InFlightDiagnostic)> report) {
+  SharedType source = op.getSource().getType();
+  int64_t bits = source.getElementType().getIntOrFloatBitWidth(),
+          panel = swizzleSpan(Swizzle::bytes128) * 8 / bits;
+  auto first = int64_t(op.getFirst());
+  for (auto [what, number] : {std::pair<StringRef, int64_t>{"the first one", first},
+                              {"their number", op.getView().getType().getShape()[0]},
+                              {"the tile's number of columns", source.getShape()[0]}})
+    if (number % panel != 0)
+      return report(op.emitOpError() << "expected columns that are whole panels, of " << panel
+                                     << " elements of " << source.getElementType()
+                                     << ", because a swizzle mixes the elements of a panel, but " << what
+                                     << " is " << number << "; take a tile for each part");
+  return success();
+}
+} // namespace
+
 LogicalResult RowsOp::verify() {
   SharedType source = getSource().getType(), view = getView().getType();
   std::string name = describe(getSource(), "the source");
@@ -106,28 +125,26 @@ LogicalResult RowsOp::verify() {
     noteDeclaration(diagnostic, getSource());
     return diagnostic;
   };
-  if (source.getShape().size() != 2 || source.getTransposed()) // rows_c1
+  if (source.getShape().size() != 2) // rows_c1
     return report(emitOpError() << "expected " << name
-                                << " to have two axes and not to be transposed because its rows lie side "
-                                   "by side, but it "
-                                << (source.getTransposed() ? Twine("is transposed; take rows of what is not, "
-                                                                   "and transpose them")
-                                                           : "has " + Twine(source.getShape().size())));
+                                << " to have two axes because a part of a matrix is one, but it has "
+                                << source.getShape().size());
+  StringRef lines = source.getTransposed() ? "columns" : "rows";
   int64_t rows = source.getShape()[0];
   if (view.getShape().size() != 2 || view.getShape()[1] != source.getShape()[1] ||
       view.getElementType() != source.getElementType() || view.getLayout() != source.getLayout() ||
-      view.getTransposed())
-    return report(emitOpError() << "expected a view with rows of " << source.getShape()[1] << " "
+      view.getTransposed() != source.getTransposed())
+    return report(emitOpError() << "expected a view with " << lines << " of " << source.getShape()[1] << " "
                                 << source.getElementType() << " and the layout of " << name
-                                << " because they are its rows, but got " << view);
+                                << " because they are its " << lines << ", but got " << view);
   int64_t first = getFirst(), count = view.getShape()[0];
   if (first < 0 || first % swizzleRows != 0) // rows_c2
-    return report(emitOpError() << "expected the first row to be a multiple of " << swizzleRows
-                                << ", after which every swizzle repeats, but got " << first);
+    return report(emitOpError() << "expected the first " << lines.drop_back() << " to be a multiple of "
+                                << swizzleRows << ", after which every swizzle repeats, but got " << first);
   if (count > rows || first > rows - count)
-    return report(emitOpError() << "expected rows of " << name << ", which has " << rows << ", but got "
-                                << count << " from row " << first);
-  return success();
+    return report(emitOpError() << "expected " << lines << " of " << name << ", which has " << rows
+                                << ", but got " << count << " from " << lines.drop_back() << " " << first);
+  return source.getTransposed() ? verifyColumns(*this, report) : success();
 }
 
 namespace {

@@ -56,12 +56,12 @@ def Tile_TransposeOp : Tile_Op<"transpose", [Pure, Tile_ViewOpInterface]> {
 def Tile_RowsOp : Tile_Op<"rows", [Pure, Tile_ViewOpInterface]> {
   let summary = "A view of some adjacent rows of a shared tile";
   let description = [{
-    Rows `first`, `first` + 1, ... as many as the result has. They lie where they lie in the tile, whose layout the view
-    keeps: copies may fill a tile part by part, and products read it whole.
+    Rows `first`, `first` + 1, ..., of a transposed view columns. They lie where they lie in the tile, whose layout the view keeps.
 
     Constraints
-    - rows_c1: source and result have two axes, the same last extent, element type and layout, and are not transposed.
+    - rows_c1: source and result have two axes, the same last extent, element type and layout, and are both transposed or not.
     - rows_c2: `first` is a multiple of 8, after which every swizzle repeats, and the rows are rows of the source.
+    - rows_c3: of a transposed source `first` and both numbers of rows are whole panels, of 128 bytes.
 
         %part = tile.rows %tile[16] : !tile.shared<64x128xbf16> -> !tile.shared<16x128xbf16>
   }];

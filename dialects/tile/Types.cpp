@@ -183,13 +183,13 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError, A
     std::swap(stored[stored.size() - 1], stored[stored.size() - 2]);
   const SharedLayout &slot = layout.getLayout();
   ArrayRef<int64_t> described(slot.shape());
-  // Of a buffer with slots the layout describes one of them, of some rows the tile that they are rows of.
-  bool isRows =
-      stored.size() == 2 && described.size() == 2 && stored[1] == described[1] && stored[0] <= described[0];
-  if (!isRows && described != ArrayRef(stored) && described != ArrayRef(stored).drop_front())
+  // Of a buffer with slots the layout describes one of them, of a part of a tile the tile.
+  bool isPart =
+      stored.size() == 2 && described.size() == 2 && stored[0] <= described[0] && stored[1] <= described[1];
+  if (!isPart && described != ArrayRef(stored) && described != ArrayRef(stored).drop_front())
     return emitError() << "expected a layout of the buffer's extents "
                        << printShape({stored.begin(), stored.end()})
-                       << ", of one of its slots or of more rows, but got one of "
+                       << ", of one of its slots or of a larger tile, but got one of "
                        << printShape(slot.shape());
   int64_t bits = elementType.getIntOrFloatBitWidth();
   if (slot.elementBits() != bits)

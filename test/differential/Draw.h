@@ -109,6 +109,7 @@ namespace tlc::differential {
   X(shared, 22)                                                                                              \
   X(transposedView, 20)                                                                                      \
   X(rowsView, 15)                                                                                            \
+  X(columnsView, 60)                                                                                         \
   X(sharedToShared, 40)                                                                                      \
   X(sharedToSlice, 20)                                                                                       \
   X(sliceToSlice, 4)                                                                                         \

@@ -93,6 +93,23 @@ bool Generator::writeTile(Body &body, int tile) {
     settle();
     return true;
   }
+  if (int64_t panels = panelsOf(info); panels > 1 && draw.wants(Feature::columnsView)) {
+    draw.note(Feature::columnsView);
+    int64_t columns = tree.valueOf(info.shape[1]), first = columns / panels * draw.between(1, panels - 1);
+    for (auto [from, count] : {std::pair(int64_t(0), first), std::pair(first, columns - first)}) {
+      Sizes part = {info.shape[0], newSize(count)};
+      Domain ofPart;
+      std::optional<Box> box = drawInputBox(part, info.element, ofPart);
+      if (!box)
+        return false;
+      domain = join(domain, ofPart);
+      View view = {.shared = tile, .firstColumn = from, .columns = part[1]};
+      body.push_back(
+          {.kind = Statement::Kind::copy, .from = Place::of(std::move(*box)), .to = Place::of(view)});
+    }
+    settle();
+    return true;
+  }
   // What an iteration computes from the tile, the next one would compute from that.
   bool isCarried = isOuter && env.filledBefore.contains(tile);
   if (!isCarried && draw.wants(Feature::sharedToShared)) {
@@ -130,6 +147,13 @@ bool Generator::writeTile(Body &body, int tile) {
   return true;
 }
 
+int64_t Generator::panelsOf(const SharedInfo &info) const {
+  constexpr int64_t panelBytes = 128;
+  int64_t panel = elementsOf(info.element, panelBytes);
+  bool isWhole = info.shape.size() == 2 && tree.valueOf(info.shape[1]) % panel == 0;
+  return isWhole ? tree.valueOf(info.shape[1]) / panel : 0;
+}
+
 bool Generator::readTile(Body &body, int tile) {
   const SharedInfo info = tree.shared[size_t(tile)];
   View view = {.shared = tile};
@@ -144,6 +168,12 @@ bool Generator::readTile(Body &body, int tile) {
     view.firstRow = 8 * draw.between(0, (rows - 1) / 8);
     view.rows = newSize(draw.between(1, rows - *view.firstRow));
     shape[0] = view.rows;
+  } else if (int64_t panels = panelsOf(info); panels > 1 && draw.wants(Feature::columnsView)) {
+    draw.note(Feature::columnsView);
+    int64_t panel = tree.valueOf(shape[1]) / panels;
+    view.firstColumn = panel * draw.between(0, panels - 1);
+    view.columns = newSize(panel * draw.between(1, panels - *view.firstColumn / panel));
+    shape[1] = view.columns;
   }
   if (!spend(double(tree.elementsOf(shape))))
     return false;

@@ -169,6 +169,8 @@ std::string ExpressionText::view(const View &view) const {
     result += fmt::format(".slot({})", tree.cursors[size_t(view.cursor)].name);
   if (view.firstRow)
     result += fmt::format(".rows({}, {})", *view.firstRow, tree.valueOf(view.rows));
+  if (view.firstColumn)
+    result += fmt::format(".columns({}, {})", *view.firstColumn, tree.valueOf(view.columns));
   return view.transposed ? result + ".t()" : result;
 }
 

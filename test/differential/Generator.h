@@ -157,6 +157,8 @@ private:
   int newShared(Body &body, const Sizes &shape, ElementType element);
   bool writeTile(Body &body, int tile);
   bool readTile(Body &body, int tile);
+  /// The widest panels that views of columns are made of; 0 if its rows are not whole ones.
+  int64_t panelsOf(const SharedInfo &info) const;
   bool copyTile(Body &body, int tile);
   bool sharedIndex(Body &body);
   bool atomic(Body &body);

@@ -181,6 +181,8 @@ struct View {
   bool transposed = false;
   std::optional<int64_t> firstRow = {}; ///< of `rows`
   Size rows = {};
+  std::optional<int64_t> firstColumn = {}; ///< of `columns`
+  Size columns = {};
 };
 
 struct Place {

@@ -108,6 +108,8 @@ dsl::Shared Tracer::view(const View &view) {
     tile = tile.slot(cursors[view.cursor]);
   if (view.firstRow)
     tile = tile.rows(*view.firstRow, tree.valueOf(view.rows));
+  if (view.firstColumn)
+    tile = tile.columns(*view.firstColumn, tree.valueOf(view.columns));
   return view.transposed ? tile.t() : tile;
 }
 

@@ -61,7 +61,12 @@ static LogicalResult lowerOp(KernelLowering &k, tile::TransposeOp op) {
 
 static LogicalResult lowerOp(KernelLowering &k, tile::RowsOp op) {
   SharedTile tile = k.shared(op.getSource());
-  tile.base = k.b.offset(tile.base, tile.layout.linearOffset({int64_t(op.getFirst()), 0}));
+  auto first = int64_t(op.getFirst());
+  Coordinates start = {first, 0};
+  if (op.getSource().getType().getTransposed()) // whole panels, also of elements that share bytes
+    start = {0, first * op.getView().getType().getElementType().getIntOrFloatBitWidth() /
+                    tile.layout.elementBits()};
+  tile.base = k.b.offset(tile.base, tile.layout.linearOffset(start));
   tile.shape = shapeInUnits(op.getView().getType());
   k.set(op.getView(), std::move(tile));
   return success();

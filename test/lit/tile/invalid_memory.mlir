@@ -10,7 +10,7 @@ tile.kernel @transposed() {
 // -----
 
 tile.kernel @some_rows() {
-  // expected-error @below {{expected buffer 'q' not to be some rows of another because an allocation is no view}}
+  // expected-error @below {{expected buffer 'q' not to be a part of another because an allocation is no view}}
   %q = tile.alloc_shared "q" : !tile.shared<16x32xbf16, #tile.shared_layout<"64x32 16b axis 1 panel 32 swizzle 64 pad 0">>
   tile.return
 }
@@ -551,8 +551,31 @@ tile.kernel @rows_of_view() {
   // expected-note @below {{'a' is declared here}}
   %a = tile.alloc_shared "a" : !tile.shared<64x32xbf16>
   %t = tile.transpose %a : !tile.shared<64x32xbf16> -> !tile.shared<32x64xbf16, transposed>
-  // expected-error @below {{expected 'a' to have two axes and not to be transposed because its rows lie side by side, but it is transposed; take rows of what is not, and transpose them}}
+  // expected-error @below {{expected a view with columns of 64 'bf16' and the layout of 'a' because they are its columns, but got '!tile.shared<8x64xbf16>'}}
   %r = tile.rows %t[0] : !tile.shared<32x64xbf16, transposed> -> !tile.shared<8x64xbf16>
+  tile.return
+}
+
+// -----
+
+// rows_c1: axes.
+tile.kernel @rows_of_slots() {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<2x64x32xbf16>
+  // expected-error @below {{expected 'a' to have two axes because a part of a matrix is one, but it has 3}}
+  %r = tile.rows %a[0] : !tile.shared<2x64x32xbf16> -> !tile.shared<8x32xbf16>
+  tile.return
+}
+
+// -----
+
+// rows_c3
+tile.kernel @columns_of_panels() {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<16x128xf32>
+  %t = tile.transpose %a : !tile.shared<16x128xf32> -> !tile.shared<128x16xf32, transposed>
+  // expected-error @below {{expected columns that are whole panels, of 32 elements of 'f32', because a swizzle mixes the elements of a panel, but the first one is 16; take a tile for each part}}
+  %r = tile.rows %t[16] : !tile.shared<128x16xf32, transposed> -> !tile.shared<32x16xf32, transposed>
   tile.return
 }
 

@@ -96,6 +96,10 @@ tile.kernel @copies(
   %length = tile.load_index %entry[] : !tile.slice<1xi32>
   // CHECK: tile.rows %a[16] : !tile.shared<128x64xbf16> -> !tile.shared<32x64xbf16>
   %some = tile.rows %a[16] : !tile.shared<128x64xbf16> -> !tile.shared<32x64xbf16>
+  %wide = tile.alloc_shared "wide" : !tile.shared<32x256xbf16>
+  %across = tile.transpose %wide : !tile.shared<32x256xbf16> -> !tile.shared<256x32xbf16, transposed>
+  // CHECK: tile.rows %{{.*}}[64] : !tile.shared<256x32xbf16, transposed> -> !tile.shared<128x32xbf16, transposed>
+  %columns = tile.rows %across[64] : !tile.shared<256x32xbf16, transposed> -> !tile.shared<128x32xbf16, transposed>
   tile.return
 }
 }

@@ -346,6 +346,24 @@ TEST_CASE("slices have one limit, along an axis of the tensor, at one position",
         "divides by zero or exceeds 64 bits");
 }
 
+TEST_CASE("columns are whole panels of a tile", "[dsl][errors]") {
+  auto message = [](std::string_view what, int64_t number) {
+    return "rows: expected columns that are whole panels, of 64 elements of 'bf16', because a swizzle mixes "
+           "the "
+           "elements of a panel, but " +
+           std::string(what) + " is " + std::to_string(number) +
+           "; take a tile for each part\n'a' is declared here";
+  };
+  CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {16, 128}).columns(32, 64); }) ==
+        message("the first one", 32));
+  CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {16, 128}).columns(64, 32); }) ==
+        message("their number", 32));
+  CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {16, 96}).columns(0, 64); }) ==
+        message("the tile's number of columns", 96));
+  CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {16, 128}).columns(64, 128); }) ==
+        "rows: expected columns of 'a', which has 128, but got 128 from column 64\n'a' is declared here");
+}
+
 TEST_CASE("rows are those of a tile, from a multiple of 8", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {64, 32}).rows(4, 8); }) ==
         "rows: expected the first row to be a multiple of 8, after which every swizzle repeats, but got 4\n"
@@ -353,9 +371,8 @@ TEST_CASE("rows are those of a tile, from a multiple of 8", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {64, 32}).rows(56, 16); }) ==
         "rows: expected rows of 'a', which has 64, but got 16 from row 56\n'a' is declared here");
   CHECK_THAT(
-      errorOf([](Scope &k) { k.shared("a", bf16, {64, 32}).t().rows(0, 8); }),
-      Catch::StartsWith("rows: expected 'a' to have two axes and not to be transposed because its rows lie "
-                        "side by side, but it is transposed; take rows of what is not"));
+      errorOf([](Scope &k) { k.shared("a", bf16, {2, 64, 32}).rows(0, 8); }),
+      Catch::Contains("expected 'a' to have two axes because a part of a matrix is one, but it has 3"));
   CHECK_THAT(errorOf([](Scope &k) { k.shared("a", bf16, {64, 32}).rows(0, 0); }),
              Catch::Contains("the rows of 'a'"));
 }
