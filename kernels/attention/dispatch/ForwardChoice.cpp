@@ -21,7 +21,7 @@ DecodeConfig untuned(const AttentionProblem &problem, int64_t queries, int64_t g
 
 DecodeConfig tuned(const AttentionProblem &problem, const ForwardExtents &e, const Target &target) {
   DecodeConfig config = untuned(problem, std::max<int64_t>(e.sq, 1), e.h / e.hkv);
-  tuneDecode(config, e.b, e.hkv, keysSeen(problem, e), target);
+  tuneDecode(config, e.b, e.hkv, keysOfTile(problem, e, wgmmaRows), target);
   return config;
 }
 
@@ -35,7 +35,7 @@ double splitKeysTime(const AttentionProblem &problem, const ForwardExtents &e, c
   double warpgroups = double(c.residents * decode::warpgroups(c));
   double cycles = std::max({key.products + key.softmax, warpgroups * key.products, warpgroups * key.softmax,
                             double(c.residents) * key.loads});
-  double keys = double(ceilDiv(ceilDiv(keysSeen(problem, e), c.bk), c.splits) * c.bk);
+  double keys = double(ceilDiv(ceilDiv(keysOfTile(problem, e, wgmmaRows), c.bk), c.splits) * c.bk);
   double parts = double(e.b * e.hkv * decode::rowTiles(c) * c.splits);
   double rounds = std::ceil(parts / double(target.multiprocessors * c.residents));
   double sums =
@@ -57,7 +57,7 @@ std::string whyFaster(const AttentionProblem &problem, const ForwardExtents &e, 
   return fmt::format("{} sequences with {} queries and {} heads are {} tiles of queries for {} "
                      "multiprocessors, each with up to {} keys",
                      e.b, e.sq, e.h, e.b * e.h * ceilDiv(e.sq, config.bq), target.multiprocessors,
-                     keysSeen(problem, e));
+                     keysOfTile(problem, e, config.bq));
 }
 
 } // namespace

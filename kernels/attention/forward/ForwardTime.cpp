@@ -40,6 +40,15 @@ int64_t keysSeen(const AttentionProblem &problem, const ForwardExtents &e) {
   return std::max<int64_t>(end - std::max<int64_t>(begin, 0), 0);
 }
 
+int64_t keysOfTile(const AttentionProblem &problem, const ForwardExtents &e, int64_t rows) {
+  const MaskConfig &mask = problem.mask;
+  int64_t seen = keysSeen(problem, e);
+  bool isCausal = mask.causal != CausalAlignment::none;
+  if (!mask.windowLeft || (!isCausal && !mask.windowRight))
+    return seen;
+  return std::min(seen, *mask.windowLeft + (isCausal ? 0 : *mask.windowRight) + std::min(rows, e.sq));
+}
+
 double memoryTime(const AttentionProblem &problem, const ForwardExtents &e, const Target &target) {
   const TimingFacts &timing = timingOf(target);
   double bytes = double(e.b) * double(e.hkv) * double(keysSeen(problem, e)) *
@@ -52,7 +61,7 @@ double wholeKeysTime(const AttentionProblem &problem, const ForwardExtents &e, i
   double tiles = double(e.b) * double(e.h) * double(ceilDiv(e.sq, rows));
   double ofBusiest = std::ceil(tiles / double(target.multiprocessors));
   double cycles = KeyCycles(problem, target).ofBlock(ceilDiv(rows, wgmmaRows));
-  return ofBusiest * double(keysSeen(problem, e) + keysOfTileEnds) * cycles;
+  return ofBusiest * double(keysOfTile(problem, e, rows) + keysOfTileEnds) * cycles;
 }
 
 } // namespace tlc::kernels

@@ -28,6 +28,9 @@ struct KeyCycles {
 /// Keys from the first to the last one that queries of a sequence see, at most.
 int64_t keysSeen(const AttentionProblem &problem, const ForwardExtents &extents);
 
+/// The same of the queries of a tile of `rows`: a window ends on both sides of it.
+int64_t keysOfTile(const AttentionProblem &problem, const ForwardExtents &extents, int64_t rows);
+
 /// In which memory delivers all keys and values once.
 double memoryTime(const AttentionProblem &problem, const ForwardExtents &extents, const Target &target);
 

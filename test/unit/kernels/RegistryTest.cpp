@@ -205,6 +205,9 @@ TEST_CASE("keys are split where few queries meet many keys", "[kernels][unit]") 
   CHECK(!splitsKeys({{"causal", "left"}})); // one key is seen
   CHECK(!splitsKeys({{"window", "100"}}));
   CHECK(splitsKeys({{"window", "4096"}}));
+  // Many queries see many keys together, and those of a tile few.
+  CHECK(!splitsKeys(
+      {{"sq", "2048"}, {"sk", "16384"}, {"h", "1"}, {"hkv", "1"}, {"causal", "right"}, {"window", "256"}}));
   CHECK(!splitsKeys({{"form", "explicit"}}));
   CHECK(!splitsKeys({{"form", "plain"}}));
   CHECK(!splitsKeys({{"bk", "64"}}));
