@@ -13,14 +13,6 @@ namespace tlc::kernels {
 bool isUnordered(QuerySum dq) { return dq == QuerySum::atomic || dq == QuerySum::tma; }
 bool isUnordered(KeySum dkv) { return dkv == KeySum::atomic || dkv == KeySum::tma; }
 
-/// Warps that compute wait for their atomics, but not for the TMA.
-static QuerySum fastestQuerySum(const BackwardConfig &c) {
-  BackwardConfig byTma = c;
-  byTma.dq = QuerySum::tma;
-  bool isExplicit = c.form == AttentionForm::explicitRoles;
-  return isExplicit && conflictOfSums(byTma).empty() ? QuerySum::tma : QuerySum::atomic;
-}
-
 /// The share of the pairs of a query and a key that a mask which is only causal shows.
 static double shareSeen(CausalAlignment causal, const BackwardExtents &e) {
   if (causal == CausalAlignment::none || e.queries == 0 || e.keys == 0)
@@ -29,6 +21,32 @@ static double shareSeen(CausalAlignment causal, const BackwardExtents &e) {
   if (causal == CausalAlignment::left)
     std::swap(own, other);
   return own <= other ? 1 - own / (2 * other) : other / (2 * own);
+}
+
+/// The fastest way for sums that a launch over keys adds up. Warps that compute wait for their atomics, but
+/// not for the TMA.
+static QuerySum fastestAddition(const BackwardConfig &c) {
+  BackwardConfig byTma = c;
+  byTma.dq = QuerySum::tma;
+  bool isExplicit = c.form == AttentionForm::explicitRoles;
+  return isExplicit && conflictOfSums(byTma).empty() ? QuerySum::tma : QuerySum::atomic;
+}
+
+/// A launch of their own makes two products of five again, but leaves out that sums in f32 are cleared,
+/// loaded, stored and rounded. Where queries see few keys that takes longer than the products.
+static bool suitsOwnLaunch(const BackwardConfig &c, const BackwardExtents &e, const Target &target) {
+  constexpr double fewKeys = 640; // 512 are 1.14 times as fast, 1024 0.92 times (H100, d = 128)
+  const MaskConfig &mask = c.problem.mask;
+  bool hasOtherMask = mask.windowLeft || mask.windowRight || mask.blockCausal;
+  bool isMeasured = c.form == AttentionForm::explicitRoles && paddedRow(c.problem.d) == 128 &&
+                    paddedRow(c.problem.dv) == 128 && c.problem.lengths == Lengths::uniform && !hasOtherMask;
+  double tiles = double(ceilDiv(e.queries, c.bk)) * double(e.heads) * double(e.sequences);
+  return isMeasured && tiles >= 2 * double(target.multiprocessors) &&
+         double(e.keys) * shareSeen(mask.causal, e) <= fewKeys;
+}
+
+static QuerySum fastestQuerySum(const BackwardConfig &c, const BackwardExtents &e, const Target &target) {
+  return suitsOwnLaunch(c, e, target) ? QuerySum::ownLaunch : fastestAddition(c);
 }
 
 /// Steps of the busiest multiprocessor, where tiles of keys take up to `most` each, and `around` further
@@ -64,7 +82,7 @@ void chooseSums(BackwardConfig &config, const SumOptions &options, const Backwar
   config.dkv = options.dkv ? *options.dkv : fastestKeySum(config, extents, target);
   config.dq = options.dq                ? *options.dq
               : options.isDeterministic ? QuerySum::ownLaunch
-                                        : fastestQuerySum(config);
+                                        : fastestQuerySum(config, extents, target);
 }
 
 } // namespace tlc::kernels

@@ -86,6 +86,20 @@ TEST_CASE("the TMA adds gradients of queries where there is room for tiles of su
   CHECK(chosen(AttentionForm::explicitRoles, 128, {.dq = QuerySum::atomic}) == QuerySum::atomic);
 }
 
+TEST_CASE("gradients of queries have a launch of their own where queries see few keys", "[kernels]") {
+  auto chosen = [](const BackwardExtents &extents, CausalAlignment causal, int64_t d = 128) {
+    BackwardConfig config{.problem = {.d = d, .dv = d, .mask = {.causal = causal}}};
+    chooseSums(config, {}, extents, hopper());
+    return config.dq;
+  };
+  CHECK(chosen({16, 1024, 1024, 16, 16}, CausalAlignment::right) == QuerySum::ownLaunch);
+  CHECK(chosen({16, 1024, 1024, 16, 16}, CausalAlignment::none) == QuerySum::tma);
+  CHECK(chosen({8, 2048, 2048, 16, 16}, CausalAlignment::right) == QuerySum::tma);
+  CHECK(chosen({32, 512, 512, 16, 4}, CausalAlignment::none) == QuerySum::ownLaunch);
+  CHECK(chosen({1, 1024, 1024, 16, 16}, CausalAlignment::right) == QuerySum::tma); // too few tiles
+  CHECK(chosen({16, 1024, 1024, 16, 16}, CausalAlignment::right, 64) == QuerySum::tma);
+}
+
 TEST_CASE("gradients have parts whose columns two warpgroups can share", "[kernels]") {
   auto parts = [](int64_t length) {
     std::vector<std::pair<int64_t, int64_t>> found; // first, count
