@@ -132,12 +132,18 @@ void checkEachOnce(const Call &call, const std::vector<std::vector<Tile>> &tiles
   CHECK(found == call.all());
 }
 
-/// How many heads of all sequences make a group: as many first tiles come first.
-int64_t groupSize(Call call) {
-  call.dealing = TileDealing::taken;
-  std::vector<Tile> tiles = tilesOf(call).front();
-  auto end = std::ranges::find_if(tiles, [&](const Tile &tile) { return tile.row != tiles.front().row; });
-  return end - tiles.begin();
+/// How many heads of all sequences make the first group: as many tiles of the same row come first.
+int64_t groupSize(const Call &call) {
+  std::vector<std::vector<Tile>> tiles = tilesOf(call);
+  int64_t count = 0;
+  if (call.dealing == TileDealing::taken) {
+    auto isFirst = [&](const Tile &tile) { return tile.row == tiles[0][0].row; };
+    return std::ranges::find_if_not(tiles[0], isFirst) - tiles[0].begin();
+  }
+  for (size_t round = 0;; ++round)
+    for (size_t i = 0; i < tiles.size(); ++i, ++count)
+      if (tiles[round % 2 == 0 ? i : tiles.size() - 1 - i].at(round).row != tiles[0][0].row)
+        return count;
 }
 
 /// What the busiest block has to do, relative to the mean, where the keys of a tile are seen from there on.
@@ -178,6 +184,8 @@ TEST_CASE("groups of heads stay in L2, but keep blocks busy", "[attention][sched
   CHECK(groupSize({.b = 4, .s = 4096, .heads = 8, .rowBytes = 4096}) == 8);
   // An even number of groups: not 3 of 21, but 2 of 32.
   CHECK(groupSize({.b = 4, .s = 1500, .heads = 16}) == 32);
+  // If blocks take tiles, a group is as large as L2 wants it.
+  CHECK(groupSize({.b = 4, .s = 4096, .heads = 8, .dealing = TileDealing::taken, .rowBytes = 4096}) == 2);
   // One group has all.
   CHECK(groupSize({.b = 1, .s = 4096, .heads = 4}) == 4);
 }

@@ -84,6 +84,7 @@ std::vector<Option> backwardOptions(const Option &rows) {
       {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
       {{{"gradients", "same"}}, {{"gradients", "f32"}}},
       {{{"do_stride", "one"}}, {{"do_stride", "any"}}},
+      {{}, {{"dealing", "taken"}}, {{"groups", "loads"}}},
       rows,
       masks(),
       {{}, {{"scale", "0.7"}}, {{"scale", "1000"}}},

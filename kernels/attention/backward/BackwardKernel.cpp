@@ -209,6 +209,12 @@ public:
       return tiles;
     SumOptions sums = sumsOf(values);
     BackwardConfig config = problemOf(values);
+    if (config.dealing == TileDealing::taken)
+      for (auto [name, other, why] : {std::tuple("form", "plain", "is written for tiles that are known"),
+                                      {"dq", "ordered", "takes one tile for each block"}})
+        if (values.choice(name) == other)
+          return fmt::format("expected dealing = fixed because {} = {} {}, but got dealing = taken", name,
+                             other, why);
     config.dq = sums.dq.value_or(config.dq);
     config.dkv = sums.dkv.value_or(config.dkv);
     if (std::string conflict = conflictOfSums(config); !conflict.empty())

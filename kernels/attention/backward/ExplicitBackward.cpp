@@ -86,8 +86,7 @@ public:
     if (p.takesTiles()) {
       // All roles but the one that takes them.
       int64_t users = 1 + (hasStore() ? 1 : 0) + (p.addsByTma() ? 1 : 0) + warpgroups;
-      takenTiles =
-          k.shared("taken_tile", i32, {1 + p.inputs.sequences.fieldCount()}, {.slots = takenTileSlots});
+      takenTiles = k.shared("taken_tile", i32, {1}, {.slots = takenTileSlots});
       takenRing = k.ring("taken", {.slots = takenTileSlots, .producers = 1, .consumers = users});
     }
     if (p.isOrdered()) {
@@ -136,43 +135,38 @@ private:
     forEachTile(TileUse::follows, body);
   }
   void forEachTile(TileUse use, const std::function<void(const GradientTile &)> &body) const {
-    const Sequences &sequences = p.inputs.sequences;
-    auto visit = [&](const Sequences::Fields &fields) { body(p.tileAt(Axis::keys, fields)); };
+    auto visit = [&](const TilePlace &place) {
+      body(p.tileAt(Axis::keys, p.inputs.sequences.fieldsOf(Axis::keys, place)));
+    };
     if (!p.takesTiles()) {
       TileScheduler::Share tiles = scheduler.shareOf(block, k.blocks());
-      k.loop(tiles.count, [&](Index n) { visit(sequences.fieldsOf(Axis::keys, tiles.at(n))); });
+      k.loop(tiles.count, [&](Index n) { visit(tiles.at(n)); });
       return;
     }
     Cursor at = takenRing.cursor();
+    Index count = scheduler.tileCount();
     k.loopWhile(scheduler.takenAtMost(), [&](Index n) -> Predicate {
-      Shared slot = takenTiles.slot(at);
-      if (use == TileUse::takes) {
-        takenRing.acquire(at);
-        takeTile(slot, n);
-      } else {
-        takenRing.wait(at);
-      }
-      Predicate exists = slot.read({0}) > 0;
-      Sequences::Fields fields;
-      for (int64_t i = 0; i < sequences.fieldCount(); ++i)
-        fields.push_back(slot.read({1 + i}));
-      if (use == TileUse::takes)
-        takenRing.publish(at);
-      else
-        takenRing.release(at);
+      Index number = use == TileUse::takes ? takeTile(at, n) : takenTile(at);
       at.advance();
-      k.when(exists, [&] { visit(fields); });
+      Predicate exists = number < count;
+      k.when(exists, [&] { visit(scheduler.at(number)); });
       return exists;
     });
   }
-  /// Writes whether there is a tile left, and which it is.
-  void takeTile(const Shared &slot, const Index &n) const {
+  /// The first one is that of the block's number.
+  Index takeTile(const Cursor &at, const Index &n) const {
+    Shared slot = takenTiles.slot(at);
+    takenRing.acquire(at);
     k.when(n == 0, [&] { slot.write({0}, block); }, [&] { slot.write({0}, p.takeTile()); });
     Index number = slot.read({0});
-    Sequences::Fields fields = p.inputs.sequences.fieldsOf(Axis::keys, scheduler.at(number));
-    for (size_t i = 0; i < fields.size(); ++i)
-      slot.write({int64_t(1 + i)}, fields[i]);
-    slot.write({0}, where(number < scheduler.tileCount(), Index(1), Index(0)));
+    takenRing.publish(at);
+    return number;
+  }
+  Index takenTile(const Cursor &at) const {
+    takenRing.wait(at);
+    Index number = takenTiles.slot(at).read({0});
+    takenRing.release(at);
+    return number;
   }
   /// For each tile of queries that a tile of keys visits, head by head.
   void forEachVisit(const GradientTile &tile,
@@ -564,7 +558,7 @@ private:
   Shared exponents, deltas, tileNumbers, products, weightTiles;
   Shared querySums; ///< tiles of dQ that the TMA adds
   BackwardArguments::Staging staging;
-  Shared takenTiles; ///< whether there is one, and its fields
+  Shared takenTiles; ///< their numbers
   Ring takenRing, kvRing, sumRing, qRing, doRing, numberRing, productRing, turnRing, addedRing, querySumRing;
 };
 

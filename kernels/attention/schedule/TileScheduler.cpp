@@ -149,9 +149,15 @@ Index TileScheduler::kvHeadsTogether(const Index &all, const Index &tilesOfEach,
   Index cached = Index(cachedBytes) / max(space.cachedRowBytes, 1) / max(rows, 1);
   if (space.groups == HeadGroups::loads)
     return max(min(max(cached, least), all), 1);
-  Index tiles = ceilDiv(k.blocks() * 19, 10); // 1.9 rounds
-  Index wanted = max(cached, ceilDiv(tiles, max(tilesOfEach, 1))), groups = all / max(wanted, 1);
+  if (space.dealing == TileDealing::taken)
+    return max(min(cached, all), 1);
+  Index wanted = max(cached, kvHeadsToFill(tilesOfEach)), groups = all / max(wanted, 1);
   return max(ceilDiv(all, max(groups - where(groups > 1, groups % 2, Index(0)), 1)), 1);
+}
+
+/// Heads of K and V with 1.9 rounds of tiles.
+Index TileScheduler::kvHeadsToFill(const Index &tilesOfEach) const {
+  return ceilDiv(ceilDiv(k.blocks() * 19, 10), max(tilesOfEach, 1));
 }
 
 /// Pairs of a head and a sequence that make a group.
@@ -167,19 +173,23 @@ TilePlace TileScheduler::tileOfPair(const Index &pair, const Index &line) const 
   return {tileOfLine(space, line, tilesOfHead()) * space.rowsOfTile, pair % space.heads, pair / space.heads};
 }
 
-/// A tile of a group, longest first.
-TilePlace TileScheduler::tileOfGroup(const Index &group, const Index &groupSize, const Index &number) const {
-  Index width = min(pairs() - group * groupSize, groupSize);
-  return tileOfPair(group * groupSize + number % width, number / width);
+/// A tile of so many heads, longest first.
+TilePlace TileScheduler::tileAmong(const Index &firstPair, const Index &count, const Index &number) const {
+  return tileOfPair(firstPair + number % count, number / count);
 }
 
 TilePlace TileScheduler::at(const Index &number) const {
   if (sequences.isPacked())
     return packedTile(number);
+  Index tiles = tilesOfHead();
   if (space.order == RowOrder::any)
-    return tileOfPair(number / tilesOfHead(), number % tilesOfHead());
-  Index groupSize = sizeOfGroup(), tiles = groupSize * tilesOfHead();
-  return tileOfGroup(number / tiles, groupSize, number % tiles);
+    return tileOfPair(number / tiles, number % tiles);
+  // The last tiles are those of many heads, so that blocks end with short ones.
+  Index headsPerKv = space.heads / space.kvHeads, size = sizeOfGroup();
+  Index inLast = min(kvHeadsToFill(tiles * headsPerKv) * headsPerKv, pairs()), last = pairs() - inLast;
+  Predicate isLast = number >= last * tiles;
+  Index first = where(isLast, last, number / (size * tiles) * size);
+  return tileAmong(first, where(isLast, inLast, min(size, last - first)), number - first * tiles);
 }
 
 TileScheduler::Share::Share(const TileScheduler &all, const Index &block, const Index &blocks)
@@ -207,7 +217,8 @@ TilePlace TileScheduler::Share::at(const Index &n) const {
   Predicate isFull = n < inFullGroups;
   Index group = where(isFull, n / twoGroups * 2 + isSecond, fullGroups);
   Index round = where(isFull, rest - isSecond * forwards, n - inFullGroups);
-  return all.tileOfGroup(group, groupSize, snake.tileAt(round, placeIn(group)));
+  Index first = group * groupSize;
+  return all.tileAmong(first, min(all.pairs() - first, groupSize), snake.tileAt(round, placeIn(group)));
 }
 
 namespace {

@@ -15,7 +15,8 @@ namespace tlc::kernels {
 /// every other one backwards: who got the longest of one round gets the shortest of the next. Every other
 /// group is dealt out backwards, so that what does not fill a round evens out.
 ///
-/// Instead, blocks may take tiles, in the same order: the next one when they are ready for it.
+/// Instead, blocks may take tiles, the next one when they are ready for it. Groups are then as small as L2
+/// wants them, but for the last one.
 ///
 /// The number and the lengths of packed sequences are known to the device alone: a launch of its own finds
 /// out their order. Sequences with the most rows of the other axis come first. Groups are as above, within a
@@ -24,7 +25,8 @@ namespace tlc::kernels {
 /// What of the heads that make a group is to stay in L2.
 enum class HeadGroups : uint8_t {
   loads, ///< what their tiles load; a group has a tile for each block at least
-  sums,  ///< and what they add to; a group has 1.9 rounds of tiles at least, and groups are even in number
+  sums, ///< and what they add to; if tiles are fixed, a group has 1.9 rounds of them at least, and the number
+        ///< of groups is even
 };
 
 /// How tiles come to blocks.
@@ -93,7 +95,8 @@ private:
   dsl::Index kvHeadsTogether(const dsl::Index &all, const dsl::Index &tilesOfEach, const dsl::Index &rows,
                              const dsl::Index &least) const;
   TilePlace tileOfPair(const dsl::Index &pair, const dsl::Index &line) const;
-  TilePlace tileOfGroup(const dsl::Index &group, const dsl::Index &groupSize, const dsl::Index &number) const;
+  dsl::Index kvHeadsToFill(const dsl::Index &tilesOfEach) const;
+  TilePlace tileAmong(const dsl::Index &firstPair, const dsl::Index &count, const dsl::Index &number) const;
   TilePlace packedTile(const dsl::Index &number) const;
   Axis otherAxis() const { return space.axis == Axis::queries ? Axis::keys : Axis::queries; }
 
