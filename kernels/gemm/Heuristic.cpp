@@ -64,6 +64,7 @@ public:
 private:
   static constexpr int64_t leastRows = 64, leastColumns = 16, columnStep = 16;
   static constexpr int64_t usualColumns = 64; ///< narrower tiles only where one is as wide as C
+  static constexpr int64_t usualStep = 32; ///< of columns beyond; 80 and 112 were slower than the model says
 
   bool isWorthwhile(int64_t bm, int64_t bn) const {
     constexpr int64_t rowsOfThree = 192,
@@ -72,7 +73,7 @@ private:
       return false;
     if (!target.wgmma && (bm == rowsOfThree || bn < usualColumns || !std::has_single_bit(uint64_t(bn))))
       return false; // which were not measured
-    if (bn < usualColumns && bn < extents.n)
+    if (bn < usualColumns ? bn < extents.n : bn % usualStep != 0)
       return false;
     // No tile of which half lies outside.
     int64_t least = target.wgmma ? leastColumns : usualColumns;

@@ -35,6 +35,8 @@ double splitKeysTime(const AttentionProblem &problem, const ForwardExtents &e, c
   double warpgroups = double(c.residents * decode::warpgroups(c));
   double cycles = std::max({key.products + key.softmax, warpgroups * key.products, warpgroups * key.softmax,
                             double(c.residents) * key.loads});
+  if (c.stages == 1) // copies and what is computed from them alternate
+    cycles += key.loads + double(timing.copyLatency) / double(c.bk);
   double keys = double(ceilDiv(ceilDiv(keysOfTile(problem, e, wgmmaRows), c.bk), c.splits) * c.bk);
   double parts = double(e.b * e.hkv * decode::rowTiles(c) * c.splits);
   double rounds = std::ceil(parts / double(target.multiprocessors * c.residents));
@@ -48,11 +50,10 @@ double splitKeysTime(const AttentionProblem &problem, const ForwardExtents &e, c
 /// Why blocks that each see a part of the keys are faster than blocks with all keys of a tile of queries;
 /// empty if they are not.
 std::string whyFaster(const AttentionProblem &problem, const ForwardExtents &e, const Target &target) {
-  constexpr double gain = 1.25; // that split keys must promise
   ForwardConfig config{.problem = problem};
   chooseTiles(config, e, target);
   double whole = std::max(wholeKeysTime(problem, e, config.bq, target), memoryTime(problem, e, target));
-  if (splitKeysTime(problem, e, tuned(problem, e, target), target) * gain >= whole)
+  if (splitKeysTime(problem, e, tuned(problem, e, target), target) * leastGain >= whole)
     return {};
   return fmt::format("{} sequences with {} queries and {} heads are {} tiles of queries for {} "
                      "multiprocessors, each with up to {} keys",

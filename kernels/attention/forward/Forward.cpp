@@ -121,7 +121,7 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries) {
 /// One warpgroup where two would have rows beyond the last query, or multiprocessors would have no tile.
 void chooseWarpgroups(ForwardConfig &config, const ForwardExtents &extents, const Target &target) {
   auto time = [&](int64_t rows) { return wholeKeysTime(config.problem, extents, rows, target); };
-  if (time(wgmmaRows) < time(config.bq))
+  if (time(wgmmaRows) * leastGain < time(config.bq))
     config.bq = wgmmaRows;
 }
 

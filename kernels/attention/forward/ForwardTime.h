@@ -12,6 +12,9 @@ namespace tlc::kernels {
 /// Keys that a tile of queries, or a part of its keys, takes as long as beside its own: it begins and ends.
 inline constexpr int64_t keysOfTileEnds = 128;
 
+/// What a choice must gain by the model, over the usual one, which was measured at more shapes.
+inline constexpr double leastGain = 1.25;
+
 /// What 64 rows of scores of a warpgroup take for each key.
 struct KeyCycles {
   double products; ///< of the multiprocessor's matrix units
