@@ -7,6 +7,7 @@
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/support/Excerpt.h"
 #include "tools/tlc/Cublas.h"
+#include "tools/tlc/Heartbeat.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Rounds.h"
 #include "tools/tlc/Time.h"
@@ -218,6 +219,9 @@ ExitCode BenchCommand::execute() const {
   std::vector<double> ratios;
   bool correct = true;
   for (const kernels::Request &request : requests) {
+    const Heartbeat heartbeat([what = formatv("timing {0}, problem {1} of {2}", kernel.getValue(),
+                                              &request - requests.data() + 1, requests.size())
+                                          .str()] { return what; });
     kernels::CompileLog log;
     Result<std::shared_ptr<const Artifact>> artifact = library.compile(request, *options, log);
     if (!artifact)

@@ -7,9 +7,11 @@
 #include "compiler/pipeline/Compiler.h"
 #include "dialects/program/Program.h"
 #include "runtime/target/Target.h"
+#include "tools/tlc/Heartbeat.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
 
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -41,6 +43,38 @@ ExitCode assembleTo(StringRef output, StringRef ptx, const Target &target, Remar
   return ExitCode::success;
 }
 
+struct Compiled {
+  StringRef program, target, phase, output;
+};
+
+void printJson(const Compiled &compiled, const Compiler &compiler) {
+  json::OStream os(outs());
+  os.object([&] {
+    os.attribute("program", json::fixUTF8(compiled.program));
+    os.attribute("target", compiled.target);
+    os.attribute("phase", compiled.phase);
+    os.attribute("output", json::fixUTF8(compiled.output));
+    os.attributeArray("remarks", [&] {
+      for (const tlc::Diagnostic &diagnostic : compiler.diagnostics())
+        if (std::optional<Remark> remark = toRemark(diagnostic))
+          os.object([&] {
+            os.attribute("id", remark->id);
+            os.attribute("location", json::fixUTF8(remark->location));
+            os.attribute("message", json::fixUTF8(remark->message));
+          });
+    });
+    os.attributeArray("times", [&] {
+      for (const PhaseTime &time : compiler.times())
+        os.object([&] {
+          os.attribute("phase", StringRef(toString(time.phase)));
+          os.attribute("milliseconds", time.milliseconds);
+          os.attribute("cpu_milliseconds", time.cpuMilliseconds);
+        });
+    });
+  });
+  outs() << '\n';
+}
+
 } // namespace
 
 CompileCommand::CompileCommand()
@@ -48,6 +82,8 @@ CompileCommand::CompileCommand()
       emit("emit", cl::sub(command), cl::value_desc("phase"), cl::init("ptx"),
            cl::desc("Phase to stop at (input ... nvvm, llvm, ptx), or cubin")),
       output("o", cl::sub(command), cl::value_desc("file"), cl::init("-"), cl::desc("Output file")),
+      json("json", cl::sub(command),
+           cl::desc("Report as one JSON object; the program goes to the file of -o")),
       programs(command) {}
 
 ExitCode CompileCommand::execute() const {
@@ -57,6 +93,8 @@ ExitCode CompileCommand::execute() const {
     allowed.push_back(cubin);
     return failUsage(unknownValue("--emit", emit, allowed).message);
   }
+  if (json && output == "-")
+    return failUsage("expected -o with --json because both would go to standard output");
   std::variant<SourceProgram, ExitCode> opened = programs.open();
   if (const ExitCode *code = std::get_if<ExitCode>(&opened))
     return *code;
@@ -64,19 +102,24 @@ ExitCode CompileCommand::execute() const {
   if (*phase < program.options.startFrom)
     return failUsage("expected --emit " + emit + " to come after --start-from " +
                      std::string(toString(program.options.startFrom)) + ", but it comes before");
+  const Heartbeat heartbeat([&] { return "compiling " + program.source; });
   Compiler compiler(program.options);
   mlir::FailureOr<std::string> text = compiler.emit(*program.input.module, *phase, program.alignment);
-  programs.report(compiler);
+  programs.report(compiler, json ? Remarks::hide : programs.remarks());
   if (mlir::failed(text)) {
     program.explainFailure();
     return ExitCode::failure;
   }
+  const Target *named = program::findTarget(*program.input.module);
+  const Target &target = named ? *named : *findTarget(program.options.target);
   if (emit == cubin) {
-    const Target *named = program::findTarget(*program.input.module);
-    return assembleTo(output, *text, named ? *named : *findTarget(program.options.target),
-                      programs.remarks());
-  }
-  if (Result<void> written = writeOutput(output, *text); !written)
+    if (const ExitCode code = assembleTo(output, *text, target, programs.remarks());
+        code != ExitCode::success)
+      return code;
+  } else if (Result<void> written = writeOutput(output, *text); !written) {
     return fail(written.error().message);
+  }
+  if (json)
+    printJson({program.source, target.name, emit, output}, compiler);
   return ExitCode::success;
 }

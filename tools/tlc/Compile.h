@@ -18,6 +18,7 @@ private:
   llvm::cl::SubCommand command;
   llvm::cl::opt<std::string> emit;
   llvm::cl::opt<std::string> output;
+  llvm::cl::opt<bool> json;
   ProgramFlags programs;
 };
 

@@ -4,9 +4,12 @@
 #include "tools/tlc/Diff.h"
 
 #include "runtime/support/Excerpt.h"
+#include "tools/tlc/Heartbeat.h"
+#include "tools/tlc/Messages.h"
 #include "tools/tlc/TextDiff.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <fmt/format.h>
@@ -72,7 +75,7 @@ private:
 
 class Printer {
 public:
-  explicit Printer(bool stat) : stat(stat), hasColours(outs().is_displayed() && outs().has_colors()) {}
+  explicit Printer(bool stat) : stat(stat), hasColours(showsColours(outs())) {}
 
   void print(const Step &step) {
     const ModuleDiff diff = diffModules(step.before, step.after);
@@ -118,6 +121,34 @@ private:
   bool stat, hasColours, isFirst = true;
 };
 
+/// As the lines that `Printer` prints.
+void writeJson(json::OStream &os, const Step &step, bool stat) {
+  const ModuleDiff diff = diffModules(step.before, step.after);
+  if (diff.hunks.empty())
+    return;
+  os.object([&] {
+    os.attribute("name", step.name);
+    os.attribute("removed", uint64_t(diff.removed));
+    os.attribute("added", uint64_t(diff.added));
+    if (stat)
+      return;
+    os.attributeArray("hunks", [&] {
+      for (const DiffHunk &hunk : diff.hunks)
+        os.object([&] {
+          os.attribute("before", uint64_t(hunk.before));
+          os.attribute("after", uint64_t(hunk.after));
+          os.attributeArray("lines", [&] {
+            for (const DiffLine &line : hunk.lines)
+              os.value(json::fixUTF8((line.kind == DiffLine::Kind::context   ? " "
+                                      : line.kind == DiffLine::Kind::removed ? "-"
+                                                                             : "+") +
+                                     line.text.str()));
+          });
+        });
+    });
+  });
+}
+
 } // namespace
 
 DiffCommand::DiffCommand()
@@ -126,7 +157,8 @@ DiffCommand::DiffCommand()
              cl::desc("Only what this pass changed")),
       phases("phase", cl::sub(command), cl::CommaSeparated, cl::value_desc("phase"),
              cl::desc("What all passes on the way to this phase changed together")),
-      stat("stat", cl::sub(command), cl::desc("Only how many lines each changed")) {}
+      stat("stat", cl::sub(command), cl::desc("Only how many lines each changed")),
+      json("json", cl::sub(command), cl::desc("One JSON object")) {}
 
 ExitCode DiffCommand::execute() const {
   if (!passes.empty() && !phases.empty())
@@ -155,6 +187,7 @@ ExitCode DiffCommand::execute() const {
                        excerpt(program.source) + "' is in that phase, but got " +
                        std::string(toString(phase)));
 
+  const Heartbeat heartbeat([&] { return "compiling " + program.source; });
   Recorder recorder(passes, wanted);
   Compiler compiler(program.options);
   compiler.observe(std::ref(recorder));
@@ -166,9 +199,22 @@ ExitCode DiffCommand::execute() const {
           unknownValue("--pass", name,
                        map_to_vector(recorder.ran, [](const std::string &each) { return StringRef(each); }))
               .message);
-  Printer printer(stat);
-  for (const Step &step : recorder.steps)
-    printer.print(step);
+  if (json) {
+    json::OStream os(outs());
+    os.object([&] {
+      os.attribute("program", json::fixUTF8(program.source));
+      os.attribute("compiles", bool(module));
+      os.attributeArray("steps", [&] {
+        for (const Step &step : recorder.steps)
+          writeJson(os, step, stat);
+      });
+    });
+    outs() << '\n';
+  } else {
+    Printer printer(stat);
+    for (const Step &step : recorder.steps)
+      printer.print(step);
+  }
   outs().flush();
   programs.report(compiler);
   if (!module)

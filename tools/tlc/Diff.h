@@ -20,6 +20,7 @@ private:
   llvm::cl::list<std::string> passes;
   llvm::cl::list<std::string> phases;
   llvm::cl::opt<bool> stat;
+  llvm::cl::opt<bool> json;
 };
 
 } // namespace tlc::driver

@@ -233,8 +233,6 @@ ExitCode EmulateCommand::execute() const {
                       progress.blocksDone, progress.blocks, progress.seconds, progress.warpInstructions);
   };
   if (mutate) {
-    if (json)
-      return failUsage("expected --mutate or --json, but got both");
     if (auto valid = survey.check(); !valid)
       return failWith(valid.error());
     auto equivalents = survey.equivalents();
@@ -243,11 +241,16 @@ ExitCode EmulateCommand::execute() const {
     auto trial = tlc::mutate::FileTrial::create({launch, machine, *spec, usedSeed, *seeds}, *ptx);
     if (!trial)
       return failWith(trial.error());
-    outs() << "seed " << usedSeed << '\n';
+    if (!json)
+      outs() << "seed " << usedSeed << '\n';
+    json::Array report;
     auto tally = survey.run(
-        {launch.entry, {}}, *ptx, [&](const std::string &text) { return trial->run(text); }, *equivalents);
+        {launch.entry, {}}, *ptx, [&](const std::string &text) { return trial->run(text); }, *equivalents,
+        json ? &report : nullptr);
     if (!tally)
       return failWith(tally.error());
+    if (json)
+      tally->printJson(usedSeed, std::move(report));
     return tally->wrong == 0 ? ExitCode::success : ExitCode::failure;
   }
 

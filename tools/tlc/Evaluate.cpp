@@ -10,11 +10,13 @@
 #include "kernels/harness/ElementBits.h"
 #include "runtime/device/DeliverReports.h"
 #include "runtime/support/Npy.h"
+#include "tools/tlc/Heartbeat.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -115,13 +117,22 @@ Result<void> save(const std::string &file, const evaluator::Tensor &tensor) {
   return writeNpy(file, {isInteger(tensor.type) ? 'i' : 'f', sizeof(double)}, tensor.extents, bytes);
 }
 
-void print(StringRef name, const evaluator::Tensor &tensor) {
-  size_t exact = 0;
-  double largest = 0;
+struct Exactness {
+  size_t exact = 0; ///< elements
+  double largestBound = 0;
+};
+
+Exactness exactnessOf(const evaluator::Tensor &tensor) {
+  Exactness exactness;
   for (const evaluator::Element &element : tensor.elements) {
-    exact += element.defined && element.bound == 0;
-    largest = std::max(largest, element.bound);
+    exactness.exact += element.defined && element.bound == 0;
+    exactness.largestBound = std::max(exactness.largestBound, element.bound);
   }
+  return exactness;
+}
+
+void print(StringRef name, const evaluator::Tensor &tensor) {
+  const auto [exact, largest] = exactnessOf(tensor);
   outs() << name << ": " << toString(tensor.type) << ' ' << kernels::shapeText(tensor.extents)
          << formatv(", {0} of {1} elements exact, largest bound {2:e2}:", exact, tensor.elements.size(),
                     largest);
@@ -139,6 +150,77 @@ struct Comparison {
   size_t compared = 0;
   std::string complaint = {};
 };
+
+/// What the command prints.
+struct Evaluation {
+  StringRef title;
+  uint64_t seed;
+  const evaluator::Report &report;
+  ArrayRef<std::string> printed; ///< by the program
+  ArrayRef<kernels::TensorSpec> specs;
+  ArrayRef<evaluator::Tensor> tensors;
+  const std::optional<Comparison> &comparison;
+
+  template <class F> void forEachOutput(F &&f) const {
+    for (const auto &[spec, tensor] : zip(specs, tensors))
+      if (spec.access != Access::input)
+        f(StringRef(spec.name), tensor);
+  }
+};
+
+void printText(const Evaluation &evaluation) {
+  outs() << formatv("{0}\nin {1} operations, seed {2}\n", evaluation.title, evaluation.report.steps,
+                    evaluation.seed);
+  for (const std::string &ambiguity : evaluation.report.ambiguities)
+    outs() << ambiguity << '\n';
+  for (const std::string &line : evaluation.printed)
+    outs() << line;
+  evaluation.forEachOutput([](StringRef name, const evaluator::Tensor &tensor) { ::print(name, tensor); });
+  if (const std::optional<Comparison> &comparison = evaluation.comparison)
+    outs() << formatv("largest error {0:e2}, limit {1:e2}, {2} elements compared: {3}\n",
+                      comparison->largestError, comparison->limit, comparison->compared,
+                      comparison->complaint.empty() ? "ok" : "WRONG");
+}
+
+void printJson(const Evaluation &evaluation) {
+  json::OStream os(outs());
+  const auto list = [&](StringRef name, ArrayRef<std::string> lines) {
+    os.attributeArray(name, [&] {
+      for (const std::string &line : lines)
+        os.value(json::fixUTF8(StringRef(line).rtrim('\n')));
+    });
+  };
+  os.object([&] {
+    os.attribute("program", json::fixUTF8(evaluation.title));
+    os.attribute("seed", evaluation.seed);
+    os.attribute("operations", uint64_t(evaluation.report.steps));
+    list("ambiguities", evaluation.report.ambiguities);
+    list("printed", evaluation.printed);
+    os.attributeArray("outputs", [&] {
+      evaluation.forEachOutput([&](StringRef name, const evaluator::Tensor &tensor) {
+        const auto [exact, largest] = exactnessOf(tensor);
+        os.object([&] {
+          os.attribute("name", name);
+          os.attribute("type", StringRef(toString(tensor.type)));
+          os.attributeArray("shape", [&] {
+            for (int64_t extent : tensor.extents)
+              os.value(extent);
+          });
+          os.attribute("exact", uint64_t(exact));
+          os.attribute("largest_bound", largest);
+        });
+      });
+    });
+    if (const std::optional<Comparison> &comparison = evaluation.comparison)
+      os.attributeObject("comparison", [&] {
+        os.attribute("largest_error", comparison->largestError);
+        os.attribute("limit", comparison->limit);
+        os.attribute("compared", uint64_t(comparison->compared));
+        os.attribute("ok", comparison->complaint.empty());
+      });
+  });
+  outs() << '\n';
+}
 
 /// All outputs with the kernel's reference. `initial` is what the tensors held before.
 Result<Comparison> compare(const kernels::Request &request, const evaluator::Arguments &initial,
@@ -253,6 +335,7 @@ EvaluateCommand::EvaluateCommand()
              cl::desc("<kernel | file.cpp | file.mlir | ->")),
       kernelNames(command), verify("verify", cl::sub(command),
                                    cl::desc("Compare with the kernel's reference; status 1 if it differs")),
+      json("json", cl::sub(command), cl::desc("Report as one JSON object")),
       seed("seed", cl::sub(command), cl::value_desc("number"),
            cl::desc("Seed of the inputs instead of a fresh one; 'run' draws the same ones")),
       readFrom("in", cl::sub(command), cl::value_desc("name=file.npy"),
@@ -313,32 +396,33 @@ ExitCode EvaluateCommand::execute() const {
     arguments.tensors.push_back(std::move(*tensor));
   }
   const evaluator::Arguments initial = arguments;
+  const Heartbeat heartbeat([&] { return "evaluating " + source; });
   auto report = evaluator::evaluate(*problem->program.module, arguments,
                                     {.multiprocessors = multiprocessors, .maximumSteps = maximumSteps});
   if (!report)
     return failBy(report.error());
-  outs() << formatv("{0}\nin {1} operations, seed {2}\n", problem->title, report->steps, used);
-  for (const std::string &ambiguity : report->ambiguities)
-    outs() << ambiguity << '\n';
+  std::vector<std::string> printed;
   const Result<void> checked = deliver({.prints = report->prints, .failures = report->failures},
-                                       [](std::string_view line) { outs() << line; });
-  for (auto [spec, file, tensor] : zip(problem->specs, *outputs, arguments.tensors)) {
-    if (spec.access != Access::input)
-      ::print(spec.name, tensor);
-    if (file.empty())
-      continue;
-    if (Result<void> saved = save(file, tensor); !saved)
-      return fail(saved.error().message);
+                                       [&](std::string_view line) { printed.emplace_back(line); });
+  std::optional<Comparison> comparison;
+  std::optional<tlc::Error> incomparable;
+  if (verify && checked) {
+    Result<Comparison> compared = compare(*request, initial, arguments);
+    if (compared)
+      comparison = std::move(*compared);
+    else
+      incomparable = compared.error();
   }
+  const Evaluation evaluation{problem->title,    used,      *report, printed, problem->specs,
+                              arguments.tensors, comparison};
+  json ? printJson(evaluation) : printText(evaluation);
+  for (auto [file, tensor] : zip(*outputs, arguments.tensors))
+    if (Result<void> saved = file.empty() ? Result<void>() : save(file, tensor); !saved)
+      return fail(saved.error().message);
   if (!checked)
     return fail(checked.error().message);
-  if (!verify)
-    return ExitCode::success;
-  Result<Comparison> comparison = compare(*request, initial, arguments);
-  if (!comparison)
-    return failBy(comparison.error());
-  outs() << formatv("largest error {0:e2}, limit {1:e2}, {2} elements compared: {3}\n",
-                    comparison->largestError, comparison->limit, comparison->compared,
-                    comparison->complaint.empty() ? "ok" : "WRONG");
-  return comparison->complaint.empty() ? ExitCode::success : fail("wrong result: " + comparison->complaint);
+  if (incomparable)
+    return failBy(*incomparable);
+  return !comparison || comparison->complaint.empty() ? ExitCode::success
+                                                      : fail("wrong result: " + comparison->complaint);
 }

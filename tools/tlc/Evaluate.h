@@ -22,6 +22,7 @@ private:
   llvm::cl::opt<std::string> source;
   KernelFlags kernelNames;
   llvm::cl::opt<bool> verify;
+  llvm::cl::opt<bool> json;
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::list<std::string> readFrom;
   llvm::cl::list<std::string> writeTo;

@@ -7,6 +7,7 @@
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Occupancy.h"
 #include "runtime/target/Target.h"
+#include "tools/tlc/Heartbeat.h"
 #include "tools/tlc/InstructionMix.h"
 #include "tools/tlc/Messages.h"
 
@@ -264,6 +265,7 @@ ExitCode InspectCommand::execute() const {
   if (const ExitCode *code = std::get_if<ExitCode>(&opened))
     return *code;
   SourceProgram &program = *std::get_if<SourceProgram>(&opened);
+  const Heartbeat heartbeat([&] { return "compiling " + program.source; });
   Compiler compiler(program.options);
   mlir::FailureOr<Artifact> artifact = compiler.compile(*program.input.module, program.source);
   programs.report(compiler);

@@ -4,6 +4,7 @@
 #include "tools/tlc/Layout.h"
 
 #include "runtime/support/Excerpt.h"
+#include "tools/tlc/Heartbeat.h"
 #include "tools/tlc/LayoutList.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
@@ -97,7 +98,7 @@ void printGrid(const PlacedTile &tile, const LayoutGrid &grid) {
   std::string header(labels, ' ');
   int64_t row = -1;
   size_t padding = 0; // after the cell before
-  const bool hasColours = outs().is_displayed() && outs().has_colors();
+  const bool hasColours = showsColours(outs());
   for (const LayoutCell &cell : grid.cells)
     if (cell.row == grid.cells.front().row)
       header += fmt::format("  {:<{}}", cell.column, width);
@@ -181,6 +182,7 @@ ExitCode LayoutCommand::execute() const {
         "expected a program in phase planned or before because later ones have no layouts, but '" +
         excerpt(program.source) + "' is in phase " + std::string(toString(program.options.startFrom)));
   const FragmentNames names(*program.input.module);
+  const Heartbeat heartbeat([&] { return "compiling " + program.source; });
   Compiler compiler(program.options);
   mlir::OwningOpRef<mlir::ModuleOp> module =
       compiler.lower(*program.input.module, shownPhase, program.alignment);

@@ -7,11 +7,27 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cstdlib>
+
 using namespace llvm;
 using namespace tlc;
 using namespace tlc::driver;
 
 namespace {
+
+/// "error", in its colour on a terminal.
+void printSeverity(StringRef name) {
+  const bool isColoured = showsColours(errs());
+  if (isColoured)
+    errs().changeColor(name == "error"     ? raw_ostream::RED
+                       : name == "warning" ? raw_ostream::MAGENTA
+                       : name == "remark"  ? raw_ostream::BLUE
+                                           : raw_ostream::CYAN,
+                       /*Bold=*/true);
+  errs() << name;
+  if (isColoured)
+    errs().resetColor();
+}
 
 struct Place {
   StringRef file;
@@ -62,7 +78,13 @@ void tlc::driver::print(ArrayRef<Diagnostic> diagnostics, Remarks remarks) {
       continue;
     Diagnostic head = diagnostic;
     head.notes.clear();
-    errs() << toString(head) << '\n';
+    const std::string text = toString(head);
+    StringRef rest = text;
+    if (!head.location.empty() && rest.consume_front(head.location))
+      errs() << head.location << rest.take_front(2); // ": "
+    const auto [severity, message] = rest.ltrim(": ").split(':');
+    printSeverity(severity);
+    errs() << ':' << message << '\n';
     printSource(head.location);
     print(diagnostic.notes, remarks);
   }
@@ -94,7 +116,9 @@ ExitCode tlc::driver::failCompile(const tlc::Error &error, ArrayRef<Diagnostic> 
 }
 
 ExitCode tlc::driver::fail(StringRef message) {
-  errs() << "tlc: error: " << message << '\n';
+  errs() << "tlc: ";
+  printSeverity("error");
+  errs() << ": " << message << '\n';
   return ExitCode::failure;
 }
 
@@ -105,6 +129,11 @@ ExitCode tlc::driver::failUsage(StringRef message) {
 
 ExitCode tlc::driver::failBy(const tlc::Error &error) {
   return error.kind == ErrorKind::invalidArgument ? failUsage(error.message) : fail(error.message);
+}
+
+bool tlc::driver::showsColours(raw_ostream &os) {
+  const char *none = std::getenv("NO_COLOR");
+  return os.has_colors() && !(none && *none);
 }
 
 std::string tlc::driver::joinNames(ArrayRef<StringRef> names) { return join(names, ", "); }

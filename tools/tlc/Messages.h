@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace tlc::driver {
 
@@ -34,6 +35,9 @@ ExitCode fail(llvm::StringRef message);
 ExitCode failUsage(llvm::StringRef message);
 /// As a wrong use where the error is one.
 ExitCode failBy(const Error &error);
+
+/// Whether a stream ends on a terminal with colours, and NO_COLOR is not set (no-color.org).
+bool showsColours(llvm::raw_ostream &os);
 
 /// "a, b, c"
 std::string joinNames(llvm::ArrayRef<llvm::StringRef> names);

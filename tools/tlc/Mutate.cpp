@@ -5,6 +5,7 @@
 
 #include "tools/tlc/Messages.h"
 
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <random>
@@ -24,7 +25,8 @@ MutateCommand::MutateCommand()
       seed("seed", cl::sub(command), cl::value_desc("number"), cl::desc("Of the inputs (default: random)")),
       schedules("schedule", cl::sub(command), cl::value_desc("count"), cl::init(4),
                 cl::desc("Orders of warps and completions to try")),
-      survey(command), flags(command) {}
+      json("json", cl::sub(command), cl::desc("Report as one JSON object")), survey(command), flags(command) {
+}
 
 Result<std::vector<mutate::Case>> MutateCommand::cases(const CompileOptions &options) const {
   std::vector<mutate::Case> cases;
@@ -95,7 +97,9 @@ ExitCode MutateCommand::execute() const {
   mutate::TrialOptions trialOptions{.target = options->target,
                                     .seed = seed.getNumOccurrences() ? seed : std::random_device()(),
                                     .schedules = schedules};
-  outs() << "seed " << trialOptions.seed << '\n';
+  if (!json)
+    outs() << "seed " << trialOptions.seed << '\n';
+  json::Array report;
   Tally all;
   bool isAnyTried = false;
   std::set<std::string> seen; // an optimisation that a program has no use for changes nothing
@@ -106,7 +110,10 @@ ExitCode MutateCommand::execute() const {
       // A program by hand may need what is switched off.
       if (!eachSwitch || each.optimizations == Optimizations())
         return fail(each.origin().text() + ": " + trials.error().message);
-      outs() << each.origin().text() << ": does not compile\n";
+      if (json)
+        report.push_back(json::Object{{"program", json::fixUTF8(each.origin().text())}, {"compiles", false}});
+      else
+        outs() << each.origin().text() << ": does not compile\n";
       continue;
     }
     for (const mutate::KernelTrial &trial : *trials) {
@@ -116,7 +123,8 @@ ExitCode MutateCommand::execute() const {
       if (!seen.insert(trial.ptx()).second)
         continue;
       Result<Tally> tally = survey.run(
-          trial.origin(), trial.ptx(), [&](const std::string &ptx) { return trial.run(ptx); }, *equivalents);
+          trial.origin(), trial.ptx(), [&](const std::string &ptx) { return trial.run(ptx); }, *equivalents,
+          json ? &report : nullptr);
       if (!tally)
         return fail(tally.error().message);
       all += *tally;
@@ -127,6 +135,9 @@ ExitCode MutateCommand::execute() const {
                       (**alignment == Alignment::aligned ? "aligned" : "general") +
                       " variant takes because of --variant, but the launcher takes the other for each")
                          .str());
-  all.print();
+  if (json)
+    all.printJson(trialOptions.seed, std::move(report));
+  else
+    all.print();
   return all.wrong == 0 ? ExitCode::success : ExitCode::failure;
 }

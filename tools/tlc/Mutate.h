@@ -26,6 +26,7 @@ private:
   llvm::cl::opt<bool> eachSwitch;
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::opt<unsigned> schedules;
+  llvm::cl::opt<bool> json;
   SurveyFlags survey;
   CompileFlags flags;
 };

@@ -7,6 +7,7 @@
 #include "runtime/support/Excerpt.h"
 #include "tools/tlc/Messages.h"
 
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cerrno>
@@ -68,7 +69,8 @@ void registerKernels(KernelFile &file) {
 
 NewCommand::NewCommand()
     : command("new", "Write a file of kernels to begin with"),
-      file(cl::sub(command), cl::Positional, cl::value_desc("file.cpp"), cl::desc("<file.cpp>")) {}
+      file(cl::sub(command), cl::Positional, cl::value_desc("file.cpp"), cl::desc("<file.cpp>")),
+      json("json", cl::sub(command), cl::desc("Report as one JSON object")) {}
 
 ExitCode NewCommand::execute() const {
   auto named = kernels::FileKernelName::parse(file.getValue());
@@ -84,6 +86,9 @@ ExitCode NewCommand::execute() const {
   if (!stream || std::fwrite(text.data(), 1, text.size(), stream.get()) != text.size() ||
       std::fflush(stream.get()) != 0)
     return fail("cannot write '" + excerpt(file) + "': " + std::strerror(errno));
-  outs() << "wrote " << file << "; now: tlc run " << file << " --verify\n";
+  if (json)
+    outs() << json::Value(json::Object{{"file", json::fixUTF8(file)}}) << '\n';
+  else
+    outs() << "wrote " << file << "; now: tlc run " << file << " --verify\n";
   return ExitCode::success;
 }

@@ -18,6 +18,7 @@ public:
 private:
   llvm::cl::SubCommand command;
   llvm::cl::opt<std::string> file;
+  llvm::cl::opt<bool> json;
 };
 
 } // namespace tlc::driver

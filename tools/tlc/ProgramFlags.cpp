@@ -32,8 +32,8 @@ ProgramFlags::ProgramFlags(cl::SubCommand &command)
                 cl::desc("Phase that the given .mlir file is in")),
       flags(command) {}
 
-void ProgramFlags::report(const Compiler &compiler) const {
-  print(compiler.diagnostics(), remarks());
+void ProgramFlags::report(const Compiler &compiler, Remarks remarks) const {
+  print(compiler.diagnostics(), remarks);
   if (flags.wantsTime())
     printTimes(compiler.times());
 }

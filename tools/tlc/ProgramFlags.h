@@ -35,7 +35,8 @@ public:
   /// Traces a kernel, or reads a file. Prints what is wrong, and then gives back how to end.
   std::variant<SourceProgram, ExitCode> open() const;
   /// Prints what compiling the program said, as the flags ask for.
-  void report(const Compiler &compiler) const;
+  void report(const Compiler &compiler) const { report(compiler, remarks()); }
+  void report(const Compiler &compiler, Remarks remarks) const;
   Remarks remarks() const { return flags.wantsRemarks() ? Remarks::show : Remarks::hide; }
 
 private:

@@ -66,6 +66,41 @@ void Tally::print() const {
   outs() << mutants << " mutants, " << equivalent << " equivalent, " << wrong << " wrong\n";
 }
 
+void Tally::printJson(uint64_t seed, json::Array report) const {
+  outs() << json::Value(json::Object{{"seed", seed},
+                                     {"programs", std::move(report)},
+                                     {"mutants", uint64_t(mutants)},
+                                     {"equivalent", uint64_t(equivalent)},
+                                     {"wrong", uint64_t(wrong)}})
+         << '\n';
+}
+
+static json::Object toJson(const mutate::Survey &survey, bool verbose) {
+  json::Object found;
+  const auto counts = survey.counts();
+  for (size_t i = 1; i != counts.size(); ++i)
+    if (counts[i] != 0)
+      found[StringRef(toString(mutate::Detection(i)))] = uint64_t(counts[i]);
+  json::Array wrong, tried;
+  for (const mutate::Survey::Entry *entry : survey.wrong())
+    wrong.push_back(json::fixUTF8(survey.complaint(*entry)));
+  json::Object object{{"program", json::fixUTF8(survey.origin().text())},
+                      {"mutants", uint64_t(survey.entries().size())},
+                      {"found", std::move(found)},
+                      {"equivalent", uint64_t(survey.equivalentCount())},
+                      {"missed", uint64_t(counts[0])},
+                      {"wrong", std::move(wrong)}};
+  if (!verbose)
+    return object;
+  for (const mutate::Survey::Entry &entry : survey.entries())
+    tried.push_back(json::Object{
+        {"mutant", json::fixUTF8(entry.mutant.key())},
+        {"by", entry.equivalent ? std::string("equivalent") : std::string(toString(entry.outcome.detection))},
+        {"message", json::fixUTF8(entry.equivalent ? entry.equivalent->reason : entry.outcome.message)}});
+  object["tried"] = std::move(tried);
+  return object;
+}
+
 SurveyFlags::SurveyFlags(cl::SubCommand &command)
     : equivalentFile("equivalent", cl::sub(command), cl::value_desc("file"),
                      cl::desc("Mutants that are as good as the program, with reasons")),
@@ -94,7 +129,7 @@ Result<std::vector<mutate::Equivalent>> SurveyFlags::equivalents() const {
 }
 
 Result<Tally> SurveyFlags::run(mutate::Origin origin, std::string_view ptx, const mutate::Trial &trial,
-                               std::span<const mutate::Equivalent> equivalents) const {
+                               std::span<const mutate::Equivalent> equivalents, json::Array *report) const {
   std::atomic<size_t> tried = 0, mutants = 0;
   const Heartbeat heartbeat([&, what = origin.text()] {
     return mutants == 0 ? fmt::format("{}: running the program itself", what)
@@ -105,6 +140,12 @@ Result<Tally> SurveyFlags::run(mutate::Origin origin, std::string_view ptx, cons
       [&](size_t count, size_t of) { tried = count, mutants = of; });
   if (!survey)
     return survey.error();
+  const std::vector<const mutate::Survey::Entry *> wrong = survey->wrong();
+  const Tally tally{survey->entries().size(), survey->equivalentCount(), wrong.size()};
+  if (report) {
+    report->push_back(toJson(*survey, verbose));
+    return tally;
+  }
   outs() << survey->summary() << '\n';
   if (verbose)
     for (const mutate::Survey::Entry &entry : survey->entries()) {
@@ -115,9 +156,8 @@ Result<Tally> SurveyFlags::run(mutate::Origin origin, std::string_view ptx, cons
         outs() << StringRef(toString(entry.outcome.detection)) << ": "
                << StringRef(entry.outcome.message).split('\n').first << '\n';
     }
-  const std::vector<const mutate::Survey::Entry *> wrong = survey->wrong();
   for (const mutate::Survey::Entry *entry : wrong)
     outs() << "  " << survey->complaint(*entry) << '\n';
   outs().flush();
-  return Tally{survey->entries().size(), survey->equivalentCount(), wrong.size()};
+  return tally;
 }

@@ -6,6 +6,7 @@
 #include "tools/mutate/Survey.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/JSON.h"
 
 namespace tlc::driver {
 
@@ -20,6 +21,8 @@ struct Tally {
 
   Tally &operator+=(const Tally &other);
   void print() const;
+  /// Of all programs of `report`.
+  void printJson(uint64_t seed, llvm::json::Array report) const;
 };
 
 class SurveyFlags {
@@ -30,9 +33,9 @@ public:
   Result<void> check() const;
   /// The list that was asked for, or none.
   Result<std::vector<mutate::Equivalent>> equivalents() const;
-  /// Tries all mutants of a module and prints what found them.
+  /// Tries all mutants of a module, and prints what found them or appends it to `report`.
   Result<Tally> run(mutate::Origin origin, std::string_view ptx, const mutate::Trial &trial,
-                    std::span<const mutate::Equivalent> equivalents) const;
+                    std::span<const mutate::Equivalent> equivalents, llvm::json::Array *report) const;
 
 private:
   llvm::cl::opt<std::string> equivalentFile;

@@ -13,6 +13,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <random>
@@ -32,6 +33,55 @@ std::optional<emulator::TraceWindow> parseWindow(StringRef text) {
   return window;
 }
 
+void printJson(const tlc::emulator::Trace &trace, const tlc::emulator::TraceSummary &summary) {
+  json::OStream os(outs());
+  const auto list = [&](StringRef name, const auto &values) {
+    os.attributeArray(name, [&] {
+      for (const auto &value : values)
+        os.value(uint64_t(value));
+    });
+  };
+  const auto cyclesOf = [&](StringRef name, const auto &values) {
+    os.attributeArray(name, [&] {
+      for (const auto &[what, cycles] : values)
+        os.object([&] {
+          os.attribute("name", json::fixUTF8(what));
+          os.attribute("cycles", uint64_t(cycles));
+        });
+    });
+  };
+  os.object([&] {
+    os.attribute("kernel", json::fixUTF8(trace.kernel));
+    os.attribute("target", trace.target);
+    list("block", trace.block);
+    list("grid", trace.grid);
+    list("threads", trace.threads);
+    os.attribute("cycles", uint64_t(trace.cycles));
+    os.attribute("microseconds", microseconds(trace, trace.cycles));
+    os.attribute("floor_cycles", uint64_t(floorCycles(trace, summary)));
+    os.attribute("product_cycles", summary.productCycles);
+    if (summary.phases)
+      list("phases", *summary.phases);
+    os.attribute("bytes_in", summary.bytesIn);
+    os.attribute("bytes_out", summary.bytesOut);
+    cyclesOf("idle_causes", summary.idleCauses);
+    os.attributeArray("lanes", [&] {
+      for (const tlc::emulator::LaneSummary &lane : summary.lanes)
+        os.object([&] {
+          os.attribute("block", uint64_t(lane.lane.block));
+          os.attribute("name", json::fixUTF8(lane.lane.name));
+          os.attribute("warps", uint64_t(lane.lane.tracks.size()));
+          os.attribute("run", lane.run);
+          os.attribute("stall", lane.stall);
+          os.attribute("done", lane.done);
+          cyclesOf("waits", lane.waits);
+          cyclesOf("lines", lane.lines);
+        });
+    });
+  });
+  outs() << '\n';
+}
+
 } // namespace
 
 TraceCommand::TraceCommand()
@@ -47,7 +97,8 @@ TraceCommand::TraceCommand()
              cl::desc("Cycles that an .svg shows instead of the beginning and the end")),
       seed("seed", cl::sub(command), cl::value_desc("number"),
            cl::desc("Seed of the inputs instead of a fresh one")),
-      emulator(command), flags(command) {}
+      json("json", cl::sub(command), cl::desc("Summary as one JSON object")), emulator(command),
+      flags(command) {}
 
 ExitCode TraceCommand::execute() const {
   if (kernel.empty())
@@ -112,6 +163,9 @@ ExitCode TraceCommand::execute() const {
     if (Result<void> written = writeOutput(output, text); !written)
       return fail(written.error().message);
   }
-  outs() << summaryText(traced.trace, summary);
+  if (json)
+    printJson(traced.trace, summary);
+  else
+    outs() << summaryText(traced.trace, summary);
   return ExitCode::success;
 }

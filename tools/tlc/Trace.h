@@ -23,6 +23,7 @@ private:
   llvm::cl::opt<unsigned> launch;
   llvm::cl::opt<std::string> window;
   llvm::cl::opt<uint64_t> seed;
+  llvm::cl::opt<bool> json;
   EmulatorFlags emulator;
   CompileFlags flags;
 };
