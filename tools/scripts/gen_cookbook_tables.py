@@ -39,6 +39,13 @@ def ranges():
                   for kernel in KERNELS])
 
 
+def ratio_of(kernel, line):
+    """Against the copy, or the fastest peer; None where it was not compared."""
+    if kernel.is_against_copy:
+        return line.get("peers", {}).get("copy", {}).get("ratio")
+    return line.get("ratio")
+
+
 def figures():
     """Of each kernel its ratios, in the order of the draws."""
     with open(RESULTS, encoding="utf-8") as file:
@@ -46,7 +53,7 @@ def figures():
     rows = []
     for kernel in KERNELS:
         own = [line for line in lines if line.get("kernel") == kernel.name]
-        ratios = [line["ratio"] for line in own if line.get("ratio") is not None]
+        ratios = [ratio for ratio in (ratio_of(kernel, line) for line in own) if ratio is not None]
         if not own:
             rows.append((f"`{kernel.name}`", against(kernel), "not measured", "", "", ""))
             continue
