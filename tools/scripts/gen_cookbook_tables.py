@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of the cookbook's ranges and of its figures, from tools/bench/cookbook_kernels.py and from
-docs/performance/cookbook.jsonl, which tools/bench/cookbook.py writes on a GPU.
+"""Writes the tables of the cookbook's ranges and of its figures, and a picture of these, from
+tools/bench/cookbook_kernels.py and from docs/performance/cookbook.jsonl, which tools/bench/cookbook.py writes on a GPU.
 
     gen_cookbook_tables.py [--check]
 
@@ -11,6 +11,7 @@ A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->`. With --che
 
 import argparse
 import json
+import math
 import os
 import re
 import statistics
@@ -23,6 +24,15 @@ from cookbook_kernels import KERNELS  # noqa: E402
 
 RESULTS = os.path.join(ROOT, "docs", "performance", "cookbook.jsonl")
 WANTED_OF_COPY, WANTED_OF_PEERS = 0.85, 0.9
+
+
+def text_of(path):
+    """Of a file in the tree; empty where there is none yet."""
+    path = os.path.join(ROOT, path)
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def against(kernel):
@@ -46,13 +56,21 @@ def ratio_of(kernel, line):
     return line.get("ratio")
 
 
-def figures():
-    """Of each kernel its ratios, in the order of the draws."""
+def wanted_of(kernel):
+    return WANTED_OF_COPY if kernel.is_against_copy else WANTED_OF_PEERS
+
+
+def results():
+    """The kernels and their lines."""
     with open(RESULTS, encoding="utf-8") as file:
         lines = [json.loads(line) for line in file if line.strip()]
+    return [(kernel, [line for line in lines if line.get("kernel") == kernel.name]) for kernel in KERNELS]
+
+
+def figures():
+    """Of each kernel its ratios, in the order of the draws."""
     rows = []
-    for kernel in KERNELS:
-        own = [line for line in lines if line.get("kernel") == kernel.name]
+    for kernel, own in results():
         ratios = [ratio for ratio in (ratio_of(kernel, line) for line in own) if ratio is not None]
         if not own:
             rows.append((f"`{kernel.name}`", against(kernel), "not measured", "", "", ""))
@@ -60,7 +78,7 @@ def figures():
         times = [line["ours_us"] for line in own if "ours_us" in line]
         right = sum(line["correct"] for line in own)
         mean = statistics.geometric_mean(ratios) if ratios else None
-        wanted = WANTED_OF_COPY if kernel.is_against_copy else WANTED_OF_PEERS
+        wanted = wanted_of(kernel)
         verdict = "" if mean is None or mean >= wanted else f"below {wanted}"
         rows.append((f"`{kernel.name}`" + ("" if right == len(own) else f" ({len(own) - right} of {len(own)} wrong)"),
                      against(kernel), f"{min(times):.0f} to {max(times):.0f}" if times else "",
@@ -68,6 +86,34 @@ def figures():
     return table(("kernel", "against", "ours, us", "ratio at each size", "mean", ""), rows)
 
 
+def picture():
+    """A row for each kernel and a dot for each size, on a logarithmic axis from 1/8 to 8; a line is at 1."""
+    left, width, step = 190, 480, 18
+
+    def x_of(ratio):
+        return left + width * (math.log2(min(max(ratio, 1 / 8), 8)) + 3) / 6
+
+    measured = [(kernel, [ratio_of(kernel, line) for line in lines]) for kernel, lines in results()]
+    measured = [(kernel, [ratio for ratio in ratios if ratio is not None]) for kernel, ratios in measured]
+    rows = [row for row in measured if row[1]]
+    height = step * (len(rows) + 2)
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 20}" height="{height}" '
+             'font-family="sans-serif" font-size="11">', '<rect width="100%" height="100%" fill="white"/>']
+    for exponent in range(-3, 4):
+        x, label = x_of(2.0**exponent), f"{2**exponent}" if exponent >= 0 else f"1/{2**-exponent}"
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{step}" y2="{height - step // 2}" '
+                     f'stroke="{"black" if exponent == 0 else "lightgray"}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{step - 5}" text-anchor="middle">{label}</text>')
+    for number, (kernel, ratios) in enumerate(rows):
+        y = step * (number + 1.5)
+        parts.append(f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{kernel.name}</text>')
+        colour = "steelblue" if kernel.is_against_copy else "darkorange"
+        parts += [f'<circle cx="{x_of(ratio):.1f}" cy="{y:.1f}" r="3.5" fill="{colour}" fill-opacity="0.7"/>'
+                  for ratio in ratios]
+    return "\n".join([*parts, "</svg>", ""])
+
+
+PICTURE = "docs/performance/cookbook.svg"
 PAGES = {"docs/cookbook.md": {"ranges": ranges}, "docs/performance/cookbook.md": {"figures": figures}}
 
 
@@ -75,26 +121,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    stale = []
+    made = {PICTURE: (text_of(PICTURE), picture())}
     for page, tables in PAGES.items():
-        path = os.path.join(ROOT, page)
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        written = text
+        written = text = text_of(page)
         for name, make in tables.items():
             between = re.compile(f"(<!-- begin {name} -->\n).*?(<!-- end {name} -->\n)", re.DOTALL)
             if not between.search(written):
                 sys.exit(f"gen_cookbook_tables.py: {page} has no place for the table '{name}'")
             written = between.sub(lambda found: f"{found[1]}{make()}\n{found[2]}", written)
-        if written == text:
-            continue
-        stale.append(page)
-        if not options.check:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(written)
+        made[page] = text, written
+    stale = [path for path, (text, written) in made.items() if written != text]
     if options.check and stale:
-        print(*(f"{page}: a table is not current; gen_cookbook_tables.py writes it" for page in stale), sep="\n")
+        print(*(f"{path} is not current; gen_cookbook_tables.py writes it" for path in stale), sep="\n")
         return 1
+    for path in stale:
+        with open(os.path.join(ROOT, path), "w", encoding="utf-8") as file:
+            file.write(made[path][1])
     return 0
 
 
