@@ -2,14 +2,20 @@
 /// \file
 /// Convolution of images with filters of 3 x 3, with a margin of zeros: an implicit GEMM.
 ///
-/// X is [images, height, width, channels], Y is [images, height, width, filters], W is [filters, 9,
-/// channels], all bf16, with the nine taps in row-major order; sums are f32.
+/// X is [images, pixels, channels], Y is [images, pixels, filters], W is [filters, 9, channels], all bf16;
+/// the pixels of an image are its rows of `width` pixels, one after the other, and the nine taps are in
+/// row-major order; sums are f32. Channels are a multiple of 8, which the TMA wants.
 ///
-/// A tile of the result is 64 pixels of one row by 128 filters: a matrix of 64 rows, whose sum runs over nine
-/// taps and the channels. For each tap and 64 channels the factors are the same pixels, moved by the tap, and
-/// 128 x 64 of W. What is outside of an image reads as 0, which is the margin. So nothing is rearranged in
-/// memory, and the TMA copies everything where channels are multiples of 8. A tile of several rows of pixels
-/// would use each element of W more often, but its parts are no whole shared tiles, which the TMA fills.
+/// A tile of the result is 128 pixels by 128 filters: a matrix whose sum runs over nine taps and the
+/// channels. For each tap and 64 channels the factors are the same pixels, moved by the tap, and 128 x 64 of
+/// W. Pixels before the first row and after the last one are outside of the tensor and read as 0, which is
+/// the margin. At the left and the right end of a row a moved pixel is one of another row. So the taps to the
+/// left have sums of their own, from which the first pixels of rows are left out, as have those to the right;
+/// the other taps are added to these. So nothing is rearranged in memory, and tiles are full whatever the
+/// width.
+///
+/// The roles are written by hand, so that the copies of one part of the sum run during the products of the
+/// part before, and those of a tile during the one before.
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -17,25 +23,74 @@ using namespace tlc::dsl;
 
 namespace {
 
-void convolution(Scope &k) {
-  constexpr int64_t bm = 64, bn = 128, bk = 64;
-  Index images = k.dim("images"), height = k.dim("height"), width = k.dim("width");
-  Index channels = k.dim("channels"), filters = k.dim("filters");
-  Global X = k.input("X", bf16, {images, height, width, channels}),
-         W = k.input("W", bf16, {filters, 9, channels});
-  Global Y = k.output("Y", bf16, {images, height, width, filters});
-  Index across = ceilDiv(width, bm), parts = ceilDiv(channels, bk);
-  auto [pixels, j, image] = k.grid(across * height, ceilDiv(filters, bn), images);
-  Index y = pixels / across, x = pixels % across * bm;
-  Shared a = k.shared("a", bf16, {bm, bk}), b = k.shared("b", bf16, {bn, bk});
-  Fragment acc = k.fragment(f32, {bm, bn}).named("acc");
-  k.pipelined(9 * parts, {.stages = 4}, [&, j = j, image = image](Index s) {
-    Index tap = s / parts, first = s % parts * bk, down = tap / 3 - 1, right = tap % 3 - 1;
-    copy(X.tile({image, y + down, x + right, first}, {1, 1, bm, bk}), a);
-    copy(W.tile({j * bn, tap, first}, {bn, 1, bk}), b);
-    gemm(a, b.t(), acc);
+void convolution(Scope &k, const Values &v) {
+  constexpr int64_t bm = 128, bn = 128, bk = 64, stages = 5;
+  const int64_t width = v["width"];
+  Index images = k.dim("images"), pixels = k.dim("pixels");
+  Index channels = k.dim("channels", {.multipleOf = 8}), filters = k.dim("filters");
+  Global X = k.input("X", bf16, {images, pixels, channels}, {.alignment = 16}),
+         W = k.input("W", bf16, {filters, 9, channels}, {.alignment = 16});
+  Global Y = k.output("Y", bf16, {images, pixels, filters});
+  Index across = ceilDiv(filters, bn), down = ceilDiv(pixels, bm), tiles = across * down * images;
+  Index parts = ceilDiv(channels, bk);
+  auto [block] = k.grid(min(tiles, k.multiprocessors()));
+  Index blocks = k.blocks();
+  struct Origin {
+    Index image, pixel, filter;
+  };
+  auto originOf = [&](const Index &tile) {
+    return Origin{tile / across / down, tile / across % down * bm, tile % across * bn};
+  };
+  Shared a = k.shared("a", bf16, {bm, bk}, {.slots = stages}),
+         b = k.shared("b", bf16, {bn, bk}, {.slots = stages});
+  Ring ring = k.ring("ab", {.slots = stages, .producers = 1, .consumers = 2});
+  k.roles([&, block = block] {
+    k.role("load", {.warps = 4}, [&] {
+      Cursor at = ring.cursor();
+      k.loop({block, tiles, blocks}, [&](Index tile) {
+        Origin origin = originOf(tile);
+        for (int64_t right : {-1, 1, 0})
+          k.loop(3 * parts, [&](Index s) {
+            Index row = s / parts, first = s % parts * bk, moved = (row - 1) * width + right;
+            ring.acquire(at);
+            ring.expect(at, a.slotBytes() + b.slotBytes());
+            copy(X.tile({origin.image, origin.pixel + moved, first}, {1, bm, bk}), a.slot(at), ring.full(at));
+            copy(W.tile({origin.filter, row * 3 + right + 1, first}, {bn, 1, bk}), b.slot(at), ring.full(at));
+            at.advance();
+          });
+      });
+    });
+    k.role("math", {.warps = 8}, [&] {
+      Cursor at = ring.cursor(), done = ring.cursor();
+      auto release = [&] {
+        ring.release(done);
+        done.advance();
+      };
+      auto addTaps = [&](Fragment &sum) {
+        k.loop(3 * parts, [&](Index s) {
+          ring.wait(at);
+          gemmAsync(a.slot(at), b.slot(at).t(), sum);
+          at.advance();
+          gemmWait(sum, 1); // the product before this one
+          k.when(s > 0, release);
+        });
+        gemmWait(sum);
+        k.when(parts > 0, release);
+      };
+      k.loop({block, tiles, blocks}, [&](Index tile) {
+        Origin origin = originOf(tile);
+        Fragment sum = k.fragment(f32, {bm, bn}).named("sum"),
+                 right = k.fragment(f32, {bm, bn}).named("right");
+        addTaps(sum);
+        addTaps(right);
+        FragmentValue x = (k.positions({bm, 1}, 0) + origin.pixel.to(i32)) % width;
+        sum = where(x == 0, 0, sum) + where(x == width - 1, 0, right);
+        addTaps(sum);
+        copy(sum.to(bf16), Y.tile({origin.image, origin.pixel, origin.filter}, {1, bm, bn})
+                               .disjoint("a block has a tile once"));
+      });
+    });
   });
-  copy(acc.to(bf16), Y.tile({image, y, x, j * bn}, {1, 1, bm, bn}));
 }
 
 } // namespace
@@ -43,29 +98,29 @@ void convolution(Scope &k) {
 void registerKernels(KernelFile &file) {
   file.kernel("convolution", "Y = images X with filters W of 3 x 3, with a margin of zeros")
       .size("images", 32, {.onEmulator = 2})
-      .size("height", 56, {.onEmulator = 5})
-      .size("width", 56, {.onEmulator = 70})
-      .size("channels", 128, {.onEmulator = 72})
+      .size("pixels", 3136, {.onEmulator = 350, .help = "height times width"})
+      .size("channels", 128, {.multipleOf = 8, .onEmulator = 72})
       .size("filters", 128, {.onEmulator = 136})
+      .constant("width", 56, {.least = 1, .most = 1 << 20, .onEmulator = 70, .help = "pixels of a row"})
       .program(convolution)
       .reference("Y",
                  [](const HostInputs &in) {
                    HostArray X = in.tensor("X"), W = in.tensor("W");
-                   const int64_t height = X.shape()[1], width = X.shape()[2], channels = X.shape()[3];
-                   return [=](int64_t n, int64_t y, int64_t x, int64_t f) {
+                   const int64_t pixels = X.shape()[1], channels = X.shape()[2], width = in.values["width"];
+                   return [=](int64_t n, int64_t p, int64_t f) {
                      double sum = 0;
                      for (int64_t tap = 0; tap < 9; ++tap) {
-                       const int64_t v = y + tap / 3 - 1, u = x + tap % 3 - 1;
-                       if (v >= 0 && v < height && u >= 0 && u < width)
+                       const int64_t v = p / width + tap / 3 - 1, u = p % width + tap % 3 - 1;
+                       const int64_t moved = v * width + u;
+                       if (v >= 0 && moved < pixels && u >= 0 && u < width)
                          for (int64_t c = 0; c < channels; ++c)
-                           sum += X(n, v, u, c) * W(f, tap, c);
+                           sum += X(n, moved, c) * W(f, tap, c);
                      }
                      return sum;
                    };
                  })
       .flops([](const Values &v) {
-        return 18.0 * double(v["images"]) * double(v["height"] * v["width"]) *
-               double(v["channels"] * v["filters"]);
+        return 18.0 * double(v["images"]) * double(v["pixels"]) * double(v["channels"] * v["filters"]);
       })
-      .bench({{"height", "14"}, {"width", "14"}, {"channels", "512"}, {"filters", "512"}});
+      .bench({{"pixels", "196"}, {"width", "14"}, {"channels", "512"}, {"filters", "512"}});
 }

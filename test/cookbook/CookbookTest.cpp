@@ -96,8 +96,8 @@ selected_attention queries=1 keys=1 kvheads=1 group=1 blocks=1
 selected_attention queries=11 keys=130 kvheads=3 group=17 blocks=7
 masked_decode batches=1 kvheads=1 group=1 keys=1 splits=1
 masked_decode batches=3 kvheads=3 group=17 keys=129 splits=5
-convolution images=1 height=1 width=1 channels=1 filters=1
-convolution images=1 height=3 width=65 channels=65 filters=70
+convolution images=1 pixels=1 width=1 channels=8 filters=1
+convolution images=1 pixels=195 width=65 channels=72 filters=70
 fft rows=1
 fft rows=13
 top_k rows=1 n=64 count=8

@@ -190,14 +190,18 @@ def fused_moe(make, tokens, d, f, experts, count):
     return Problem((x, logits, gate_up, down, y), (y,), checks, {"torch.topk, grouped_mm": mixture})
 
 
-def convolution(make, images, height, width, channels, filters):
-    x, w = make.normal(images, height, width, channels), make.normal(filters, 9, channels)
-    y = make.empty(images, height, width, filters)
-    pixels, taps = x.permute(0, 3, 1, 2), w.view(filters, 3, 3, channels).permute(0, 3, 1, 2)
+def convolution(make, images, pixels, width, channels, filters):
+    x, w = make.normal(images, pixels, channels), make.normal(filters, 9, channels)
+    y = make.empty(images, pixels, filters)
+    planes, taps = (tensor.unflatten(1, (-1, columns)).permute(0, 3, 1, 2) for tensor, columns in ((x, width), (w, 3)))
 
     def checks():
         at = make.some(images, 2)
-        expected = F.conv2d(pixels[at].double().contiguous(), taps.double().contiguous(), padding=1)
-        return [Check(lambda: y[at], expected.permute(0, 2, 3, 1), BF16, of_sums(9 * channels))]
+        expected = F.conv2d(planes[at].double().contiguous(), taps.double().contiguous(), padding=1)
+        return [Check(lambda: y[at], expected.permute(0, 2, 3, 1).flatten(1, 2), BF16, of_sums(9 * channels))]
 
-    return Problem((x, w, y), (y,), checks, {"cuDNN": lambda: F.conv2d(pixels, taps, padding=1)})
+    def cudnn():
+        with torch.backends.cudnn.flags(enabled=True, benchmark=True):
+            return F.conv2d(planes, taps, padding=1)
+
+    return Problem((x, w, y), (y,), checks, {"cuDNN": cudnn})

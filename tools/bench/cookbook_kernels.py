@@ -189,12 +189,12 @@ KERNELS = [
     _copied("masked_decode", {"batches": Span(1, 128), "kvheads": Span(4, 16), "group": Span(1, 16), "keys": Span(2048, 131072)},
             lambda batches, kvheads, group, keys, splits: batches * kvheads * (513 * keys + 512 * group),
             derived={"splits": _splits}, constants=("splits",)),
-    CookbookKernel("convolution", "cuDNN", {"images": Span(8, 128), "height": Span(7, 112), "width": Span(7, 112),
+    CookbookKernel("convolution", "cuDNN", {"images": Span(8, 256), "width": OneOf((7, 13, 14, 28, 56, 100, 112)),
                                             "channels": Span(64, 512, 64), "filters": Span(64, 512, 64)},
-                   lambda images, height, width, channels, filters:
-                   2 * (images * height * width * (channels + filters) + 9 * channels * filters),
-                   lambda images, height, width, channels, filters: 18 * images * height * width * channels * filters,
-                   within=(2**35, 2**39)),
+                   lambda images, pixels, width, channels, filters:
+                   2 * (images * pixels * (channels + filters) + 9 * channels * filters),
+                   lambda images, pixels, width, channels, filters: 18 * images * pixels * channels * filters,
+                   {"pixels": lambda width, **_: width * width}, (2**35, 2**39)),
     _copied("fft", {"rows": Span(2048, 32768)}, lambda rows: 49152 * rows),
     CookbookKernel("top_k", "torch.topk", {"rows": Span(16, 4096), "n": Span(8192, 262144), "count": OneOf((8, 16, 64))},
                    lambda rows, n, count: 4 * rows * n + 8 * rows * count, lambda rows, n, count: rows * n,
