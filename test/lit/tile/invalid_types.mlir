@@ -31,13 +31,13 @@ tile.kernel @two_layouts() attributes {t = !tile.shared<64x64xbf16, #tile.shared
 
 // -----
 
-// expected-error @below {{expected a layout of the buffer's extents 4x64x32, of one of its slots or of more rows, but got one of 64x64}}
+// expected-error @below {{expected a layout of the buffer's extents 4x64x32, of one of its slots or of a larger tile, but got one of 64x64}}
 tile.kernel @layout_extents() attributes {t = !tile.shared<4x64x32xbf16, #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">>} { tile.return }
 
 // -----
 
 // The layout of a view is that of its buffer: 64x32, seen as 32x64.
-// expected-error @below {{expected a layout of the buffer's extents 64x32, of one of its slots or of more rows, but got one of 32x64}}
+// expected-error @below {{expected a layout of the buffer's extents 64x32, of one of its slots or of a larger tile, but got one of 32x64}}
 tile.kernel @layout_of_view() attributes {t = !tile.shared<32x64xbf16, #tile.shared_layout<"32x64 16b axis 1 panel 64 swizzle 128 pad 0">, transposed>} { tile.return }
 
 // -----
