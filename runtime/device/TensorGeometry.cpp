@@ -2,10 +2,14 @@
 #include "runtime/device/TensorGeometry.h"
 
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/Math.h"
 #include "runtime/target/Target.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
+#include <ranges>
+#include <span>
 
 using namespace tlc;
 
@@ -73,32 +77,62 @@ bool tlc::isAligned(const TensorView &tensor, int64_t bytes) {
 }
 
 namespace {
-/// The bytes that a tensor has in each period of so many, counted from its address; nothing if that differs
-/// from period to period.
-std::optional<int64_t> bytesOfPeriod(const TensorView &tensor, int64_t period) {
-  int64_t bytes = bytesOf(tensor.element, 1);
-  for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
-    if (tensor.shape[axis] <= 1)
-      continue;
-    int64_t stride = bytesOf(tensor.element, tensor.strides[axis]);
-    if (stride < period)
-      bytes += (tensor.shape[axis] - 1) * stride;
-    else if (stride % period != 0)
-      return std::nullopt;
+/// Multiples of so many bytes, from 0 to `most`.
+struct Steps {
+  int64_t bytes;
+  int64_t most;
+};
+
+/// How many sums are looked at before tensors count as overlapping.
+constexpr int mostTrials = 2000;
+
+/// Whether some sum, one multiple of each of these, lies from `first` to `last`. The steps ascend.
+bool reaches(std::span<const Steps> steps, int64_t first, int64_t last, int &trials) {
+  int64_t reach = 0;
+  for (Steps step : steps)
+    reach += step.bytes * step.most;
+  if (last < 0 || reach < first)
+    return false;
+  if (steps.empty() || --trials < 0)
+    return true;
+  // With any multiples of the larger steps' common divisor in place of these steps.
+  int64_t divisor = 0, below = reach;
+  for (Steps step : std::views::reverse(steps)) {
+    divisor = std::gcd(divisor, step.bytes);
+    below -= step.bytes * step.most;
+    if (last / divisor * divisor < first - below)
+      return false;
   }
-  return bytes <= period ? std::optional(bytes) : std::nullopt;
+  // Multiples of the largest step that the others can bring there.
+  Steps largest = steps.back();
+  below = reach - largest.bytes * largest.most;
+  for (int64_t i = ceilDiv(std::max<int64_t>(first - below, 0), largest.bytes);
+       i <= std::min(largest.most, last / largest.bytes); ++i)
+    if (reaches(steps.first(steps.size() - 1), first - i * largest.bytes, last - i * largest.bytes, trials))
+      return true;
+  return false;
 }
 
-/// Whether they lie apart in each period.
-bool liesApart(const TensorView &one, const TensorView &other, int64_t period) {
-  std::optional<int64_t> ofOne = bytesOfPeriod(one, period), ofOther = bytesOfPeriod(other, period);
-  if (!ofOne || !ofOther)
-    return false;
-  int64_t difference =
-      (reinterpret_cast<intptr_t>(other.data) - reinterpret_cast<intptr_t>(one.data)) % period;
-  int64_t from = difference < 0 ? difference + period : difference;
-  return *ofOne <= from && from + *ofOther <= period;
-}
+/// The axes of a tensor, and the bytes that it has at one position of all of them: a row, if adjacent
+/// elements make one, or an element.
+struct Axes {
+  std::vector<Steps> steps;
+  int64_t bytes, reach = 0;
+
+  explicit Axes(const TensorView &tensor) : bytes(bytesOf(tensor.element, 1)) {
+    for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+      int64_t extent = tensor.shape[axis], stride = tensor.strides[axis];
+      if (extent == 1 || stride == 0)
+        continue;
+      if (axis + 1 == tensor.shape.size() && stride == 1)
+        bytes = bytesOf(tensor.element, extent);
+      else
+        steps.push_back({bytesOf(tensor.element, stride), extent - 1});
+    }
+    for (Steps step : steps)
+      reach += step.bytes * step.most;
+  }
+};
 } // namespace
 
 bool tlc::mayOverlap(const TensorView &one, const TensorView &other) {
@@ -108,12 +142,23 @@ bool tlc::mayOverlap(const TensorView &one, const TensorView &other) {
   auto end = [&](const TensorView &tensor) { return begin(tensor) + uintptr_t(*spanBytes(tensor)); };
   if (end(one) <= begin(other) || end(other) <= begin(one))
     return false;
-  for (const TensorView *tensor : {&one, &other})
-    for (size_t axis = 0; axis < tensor->shape.size(); ++axis)
-      if (int64_t period = bytesOf(tensor->element, tensor->strides[axis]);
-          tensor->shape[axis] > 1 && period > 0 && liesApart(one, other, period))
-        return false;
-  return true;
+  if (int64_t sum = 0; __builtin_add_overflow(*spanBytes(one), *spanBytes(other), &sum))
+    return true;
+  // A byte of one is a byte of the other where the multiples of the one's strides less those of the other's
+  // are the distance of their addresses, but for a place in a row. Counted from the other's end, the latter
+  // are added; then axes of the same stride are one.
+  Axes axes(one), others(other);
+  std::vector<Steps> steps;
+  axes.steps.insert(axes.steps.end(), others.steps.begin(), others.steps.end());
+  std::ranges::sort(axes.steps, {}, &Steps::bytes);
+  for (Steps step : axes.steps)
+    if (!steps.empty() && steps.back().bytes == step.bytes)
+      steps.back().most += step.most;
+    else
+      steps.push_back(step);
+  int64_t distance = int64_t(begin(other) - begin(one)) + others.reach;
+  int trials = mostTrials;
+  return reaches(steps, distance - (axes.bytes - 1), distance + (others.bytes - 1), trials);
 }
 
 Result<void> tlc::checkStrides(const TensorArgument &argument, const TensorView &tensor) {

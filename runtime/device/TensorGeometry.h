@@ -23,8 +23,9 @@ int64_t effectiveStride(const TensorView &tensor, size_t axis);
 /// Base address and all strides that matter, but the innermost, are multiples of `bytes`.
 bool isAligned(const TensorView &tensor, int64_t bytes);
 
-/// Whether two tensors have bytes in common, as far as one period of their strides tells. Tensors whose rows
-/// lie between each other's, such as Q, K and V in one tensor, have none.
+/// Whether two tensors have bytes in common; tensors whose rows lie between each other's, such as Q, K and V
+/// in one tensor, have none. Exact, except where that takes thousands of comparisons, as of many rows with
+/// unlike strides; then true.
 bool mayOverlap(const TensorView &one, const TensorView &other);
 
 /// What is wrong with the strides of an argument whose element type and shape are those of the schema: their
