@@ -202,6 +202,20 @@ void test::upload(const CallTensors &tensors) {
       (*slice)->block->upload();
 }
 
+void test::checkGradient(const Slice &actual, kernels::AttentionGradients &gradients,
+                         std::vector<double> (kernels::AttentionGradients::*of)(std::span<const int64_t>),
+                         double floor) {
+  actual.block->download();
+  std::vector<int64_t> elements(size_t(actual.count()));
+  std::iota(elements.begin(), elements.end(), 0);
+  std::vector<double> expected = (gradients.*of)(elements);
+  const kernels::Tolerance tolerance{.limit = 8 * kernels::roundingError(ElementType::bf16), .floor = floor};
+  for (int64_t i : elements) {
+    INFO("element " << i << " is " << actual.at(i) << ", expected " << expected[size_t(i)]);
+    REQUIRE(errorOf(actual.at(i), expected[size_t(i)], tolerance) <= tolerance.limit);
+  }
+}
+
 void test::checkForward(CountingDevice &device, attention::Programs &programs, const CallTensors &tensors,
                         const ForwardOptions &options) {
   upload(tensors);

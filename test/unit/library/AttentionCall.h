@@ -6,7 +6,7 @@
 
 #include "kernels/harness/DeviceArguments.h"
 #include "kernels/library/Attention.h"
-#include "kernels/reference/Attention.h"
+#include "kernels/reference/AttentionGradients.h"
 #include "runtime/device/Device.h"
 
 #include <memory>
@@ -126,6 +126,11 @@ void upload(const CallTensors &tensors);
 /// Compares the device's outputs with the reference; fails the running test where they differ, and where a
 /// place outside of them changed.
 void checkOutputs(const CallTensors &tensors, const attention::ForwardOptions &options);
+/// Compares the device's gradient with one of the reference's, errors relative to `floor` at least; fails the
+/// running test where they differ.
+void checkGradient(const Slice &actual, kernels::AttentionGradients &gradients,
+                   std::vector<double> (kernels::AttentionGradients::*of)(std::span<const int64_t>),
+                   double floor);
 /// Calls forward with exactly the workspace that it asks for, poisoned, and checks outputs; fails the running
 /// test where something was allocated, too.
 void checkForward(CountingDevice &device, attention::Programs &programs, const CallTensors &tensors,

@@ -3,7 +3,6 @@
 /// Attention forward and backward, one call after the other, and what backward refuses.
 #include "kernels/library/Backward.h"
 
-#include "kernels/Tolerance.h"
 #include "kernels/reference/AttentionGradients.h"
 #include "runtime/device/LaunchPlan.h"
 #include "test/unit/library/AttentionCall.h"
@@ -26,18 +25,6 @@ struct Fixture : CallFixture {
     slice.fill(values);
     slice.block->upload();
     return slice;
-  }
-  static void compare(const Slice &actual, AttentionGradients &gradients,
-                      std::vector<double> (AttentionGradients::*of)(std::span<const int64_t>), double floor) {
-    actual.block->download();
-    std::vector<int64_t> elements(size_t(actual.count()));
-    std::iota(elements.begin(), elements.end(), 0);
-    std::vector<double> expected = (gradients.*of)(elements);
-    const Tolerance tolerance{.limit = 8 * roundingError(ElementType::bf16), .floor = floor};
-    for (int64_t i : elements) {
-      INFO("element " << i << " is " << actual.at(i) << ", expected " << expected[size_t(i)]);
-      REQUIRE(errorOf(actual.at(i), expected[size_t(i)], tolerance) <= tolerance.limit);
-    }
   }
 };
 
@@ -97,10 +84,10 @@ TEST_CASE_METHOD(Fixture, "backward takes what forward has written", "[attention
                           sinks = sink.values();
       AttentionGradients gradients(shape, {qs, ks, vs, dOs, sinks});
       double ofProduct = std::sqrt(double(dv)) / 3;
-      compare(dq, gradients, &AttentionGradients::ofQueries, ofProduct / std::sqrt(double(d)));
-      compare(dk, gradients, &AttentionGradients::ofKeys, ofProduct / std::sqrt(double(d)));
-      compare(dV, gradients, &AttentionGradients::ofValues, 1);
-      compare(dSink, gradients, &AttentionGradients::ofSinks, ofProduct);
+      checkGradient(dq, gradients, &AttentionGradients::ofQueries, ofProduct / std::sqrt(double(d)));
+      checkGradient(dk, gradients, &AttentionGradients::ofKeys, ofProduct / std::sqrt(double(d)));
+      checkGradient(dV, gradients, &AttentionGradients::ofValues, 1);
+      checkGradient(dSink, gradients, &AttentionGradients::ofSinks, ofProduct);
     }
 }
 
@@ -165,9 +152,9 @@ TEST_CASE_METHOD(Fixture, "the gradient of O may have any strides", "[attention]
     AttentionGradients gradients(shape, {q, k, v, gradient});
     // Rows of dO may all point the same way.
     double ofProduct = std::sqrt(double(dv));
-    compare(all.dq, gradients, &AttentionGradients::ofQueries, ofProduct / std::sqrt(double(d)));
-    compare(all.dk, gradients, &AttentionGradients::ofKeys, ofProduct / std::sqrt(double(d)));
-    compare(all.dv, gradients, &AttentionGradients::ofValues, 1);
+    checkGradient(all.dq, gradients, &AttentionGradients::ofQueries, ofProduct / std::sqrt(double(d)));
+    checkGradient(all.dk, gradients, &AttentionGradients::ofKeys, ofProduct / std::sqrt(double(d)));
+    checkGradient(all.dv, gradients, &AttentionGradients::ofValues, 1);
   }
 }
 
