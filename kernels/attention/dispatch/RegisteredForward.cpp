@@ -113,7 +113,8 @@ ForwardConfig RegisteredForward::configOf(const Parameters &values, AttentionFor
                                           const Target &target) const {
   ForwardConfig config = problemOf(values);
   config.form = form;
-  chooseTiles(config, forwardExtentsOf(values), target);
+  chooseTiles(config, forwardExtentsOf(values), target,
+              {.bq = values.integer("bq"), .bk = values.integer("bk")});
   read(values, config); // what is given
   chooseOverlap(config, target);
   return config;

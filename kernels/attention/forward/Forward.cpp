@@ -170,7 +170,8 @@ void chooseOverlap(ForwardConfig &config, const Target &target) {
 }
 
 /// All but the overlap of the plain form.
-static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents, const Target &target) {
+static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents, const Target &target,
+                            const GivenTiles &given) {
   // Accumulators of scores and of O, and weights, have to share a thread's registers; tiles share memory.
   int64_t longest = std::max(paddedDepth(config.problem), paddedValues(config.problem));
   bool isPlain = config.form == AttentionForm::plain;
@@ -193,7 +194,7 @@ static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents
   } else if (longest > 128) {
     config.bk = longest <= 192 && !isPlain ? 96 : 64;
   }
-  if (!isPlain && config.problem.lengths != Lengths::packed)
+  if (!isPlain && !given.bq && config.problem.lengths != Lengths::packed)
     chooseWarpgroups(config, extents, target);
   constexpr int64_t worthwhile = 32;
   if (!isSplit(paddedValues(config.problem)) && fit(config, worthwhile, target))
@@ -203,8 +204,9 @@ static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents
   fit(config, productDepth, target);
 }
 
-void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Target &target) {
-  chooseTileSizes(config, extents, target);
+void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Target &target,
+                 const GivenTiles &given) {
+  chooseTileSizes(config, extents, target, given);
   // Packed sequences have one program for all lengths, and V of bytes is transposed in tiles.
   if (config.problem.lengths != Lengths::packed && !config.problem.hasBytes())
     fitKeys(config, extents.sk);

@@ -56,7 +56,9 @@ struct GivenTiles {
 std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const GivenTiles &given = {});
 
 /// Chooses how, for what is to be computed: the program takes any extents, but is fastest for about these.
-void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Target &target);
+/// Tiles leave room for those that are given instead of chosen ones.
+void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Target &target,
+                 const GivenTiles &given = {});
 /// Chooses `overlap` again, for tiles that were changed since.
 void chooseOverlap(ForwardConfig &config, const Target &target);
 
