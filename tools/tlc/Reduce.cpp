@@ -11,6 +11,7 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 using namespace llvm;
@@ -29,12 +30,15 @@ ExitCode ReduceCommand::execute() const {
   std::variant<ReproducerFlags::Opened, ExitCode> opened = flags.open(PassOutput::hide);
   if (const ExitCode *code = std::get_if<ExitCode>(&opened))
     return *code;
-  auto &[context, reproducer, failure] = *std::get_if<ReproducerFlags::Opened>(&opened);
+  auto &[context, reproducer, failure, duration] = *std::get_if<ReproducerFlags::Opened>(&opened);
   size_t numOperations = 0;
   reproducer.module->walk([&](mlir::Operation *) { ++numOperations; });
   --numOperations; // the module
   const size_t numPasses = reproducer.passes.size();
-  Reducer reducer(reproducer, failure, flags.limit());
+  // A smaller module may be one on which a pass does not end: that is another failure, known long before.
+  const std::chrono::seconds limit =
+      failure.kind == PassFailure::Kind::timeout ? flags.limit() : std::min(flags.limit(), 10 * duration);
+  Reducer reducer(reproducer, failure, limit);
   {
     const Heartbeat heartbeat([&] {
       return fmt::format("{} of {} operations are left after {} runs", reducer.operations(), numOperations,

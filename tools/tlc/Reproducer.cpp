@@ -256,13 +256,15 @@ std::variant<ReproducerFlags::Opened, ExitCode> ReproducerFlags::open(PassOutput
   if (source.empty())
     return failUsage("expected a reproducer, an .mlir file, but got none; 'tlc " + commandName.str() +
                      " --help' shows how");
-  if (seconds == 0)
-    return failUsage("expected --seconds of at least 1, but got 0");
+  constexpr unsigned most = 24 * 60 * 60;
+  if (seconds < 1 || seconds > most)
+    return failUsage("expected --seconds from 1 to " + std::to_string(most) + ", but got " +
+                     std::to_string(seconds));
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFileOrSTDIN(source, /*IsText=*/true);
   if (!buffer)
     return failUsage("cannot read '" + excerpt(source) + "': " + buffer.getError().message());
   registerPasses();
-  Opened opened{createContext(), {}, {}};
+  Opened opened{createContext(), {}, {}, {}};
   std::vector<tlc::Diagnostic> diagnostics;
   std::optional<Reproducer> parsed = [&] {
     DiagnosticCollector collector(opened.context.get(), diagnostics);
@@ -272,6 +274,7 @@ std::variant<ReproducerFlags::Opened, ExitCode> ReproducerFlags::open(PassOutput
   if (!parsed)
     return ExitCode::failure;
   opened.reproducer = std::move(*parsed);
+  const auto begin = std::chrono::steady_clock::now();
   Result<std::optional<PassFailure>> failure =
       runPasses([&] { return opened.reproducer.copy(); }, limit(), output);
   if (!failure)
@@ -280,5 +283,6 @@ std::variant<ReproducerFlags::Opened, ExitCode> ReproducerFlags::open(PassOutput
     return fail("expected a pass to fail, but none of those of '" + excerpt(source) + "' does (" +
                 std::to_string(opened.reproducer.passes.size()) + ")");
   opened.failure = std::move(**failure);
+  opened.duration = std::chrono::ceil<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
   return opened;
 }

@@ -75,6 +75,7 @@ public:
     std::unique_ptr<mlir::MLIRContext> context;
     Reproducer reproducer;
     PassFailure failure;
+    std::chrono::seconds duration; ///< of the run
   };
   /// Reads and runs it. Prints what is wrong, that no pass fails among it, and then gives back how to end.
   std::variant<Opened, ExitCode> open(PassOutput output) const;
