@@ -41,7 +41,8 @@ std::vector<SharedLayout> stagingCandidates(const Shape &shape, int elementBits)
   };
   for (int axis = rank - 1; axis >= std::max(0, rank - 2); --axis) {
     for (int64_t padding : {0, 4, 16})
-      add({axis, shape[size_t(axis)], Swizzle::none, padding});
+      if (isMultipleOf(padding * 8, elementBits)) // or elements of the next row lie askew
+        add({axis, shape[size_t(axis)], Swizzle::none, padding});
     for (Swizzle swizzle : {Swizzle::bytes32, Swizzle::bytes64, Swizzle::bytes128})
       add({axis, swizzleSpan(swizzle) * 8 / elementBits, swizzle});
   }

@@ -60,6 +60,17 @@ TEST_CASE("vectors are as wide as both sides allow", "[layout][bank][unit]") {
                                SharedLayout::plain({64, 64}, 16, 1)) == 8);
 }
 
+TEST_CASE("staged elements are aligned to their size", "[layout][bank][unit]") {
+  for (int axis : {0, 1})
+    for (int64_t rows : {15, 16, 64}) {
+      FragmentLayout writer = blockedLayout({rows, 32}, 64, 4, axis),
+                     reader = blockedLayout({rows, 32}, 64, 4, 1);
+      SharedLayout staging = stagingLayout(writer, reader, {rows, 32}, 64);
+      for (int64_t row = 0; row < rows; ++row)
+        REQUIRE(staging.byteOffset({row, 1}) % 8 == 0);
+    }
+}
+
 TEST_CASE("staging between an accumulator and coalesced rows has no conflicts", "[layout][bank][unit]") {
   FragmentLayout writer = wgmmaAccumulator(64, 64, {1, 1}), reader = blockedLayout({64, 64}, 16, 4, 1);
   SharedLayout staging = stagingLayout(writer, reader, {64, 64}, 16);
