@@ -264,13 +264,17 @@ struct Factor {
 };
 
 /// A factor of f32 as matrix instructions read it: as tf32, whose fraction has at least 10 bits. What they
-/// ignore of it, at most the low 13 bits, is the bound, for single multiply-adds do not.
+/// ignore of it, at most the low 13 bits, is the bound, for single multiply-adds do not. What is left of a
+/// NaN may be an infinity.
 Element asTf32(Element element) {
-  if (!std::isfinite(element.value))
+  if (std::isnan(element.value))
+    return unspecified(element);
+  if (std::isinf(element.value))
     return element;
   constexpr uint32_t ignored = (1 << 13) - 1;
   if (element.bound != 0) {
-    element.bound += 0x1p-10 * (std::abs(element.value) + element.bound);
+    // Of a normal number, or of one below 2^-126.
+    element.bound += std::max(0x1p-10 * (std::abs(element.value) + element.bound), 0x1p-136);
     return element;
   }
   auto cut = std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(element.value)) & ~ignored);

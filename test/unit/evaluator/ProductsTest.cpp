@@ -142,6 +142,24 @@ TEST_CASE("factors of f32 are exact as far as tf32 has their bits", "[evaluator]
   CHECK(c.elements[1].bound < 0x1p-9);
 }
 
+TEST_CASE("a factor of f32 with a bound may be cut below the normal numbers, too", "[evaluator][unit]") {
+  constexpr double x = 0x1p-136 - 0x1p-149, y = 0x1p100; // x has nothing but the low 13 bits
+  Tensor a = given(f32, {1, 1}, {x});
+  a.elements[0].bound = 0x1p-149;
+  Tensor c = run({{a, given(f32, {1, 1}, {y}), unwritten(f32, {1, 1})}, {}}, [](Scope &k) {
+    Global A = k.input("A", f32, {1, 1}), B = k.input("B", f32, {1, 1}), C = k.output("C", f32, {1, 1});
+    Shared a = k.shared("a", f32, {1, 1}), b = k.shared("b", f32, {1, 1});
+    copy(A.tile({0, 0}, {1, 1}), a);
+    copy(B.tile({0, 0}, {1, 1}), b);
+    Fragment acc = k.fragment(f32, {1, 1});
+    gemm(a, b.t(), acc);
+    copy(acc, C.tile({0, 0}, {1, 1}));
+  });
+  CHECK(c.elements[0].value == x * y);
+  CHECK(c.elements[0].bound >= x * y); // it may be 0
+  CHECK(c.elements[0].bound < 2 * x * y);
+}
+
 TEST_CASE("products of integers wrap around in 32 bits", "[evaluator][unit]") {
   Tensor c = run({{given(u8, {2, 3}, {255, 2, 3, 4, 5, 200}), given(i8, {2, 3}, {1, 0, -1, -128, 127, 0}),
                    given(i32, {2, 2}, {1, 2, 3, 2147483640.0}), unwritten(i32, {2, 2})},
@@ -180,4 +198,7 @@ TEST_CASE("infinities and NaN go through products", "[evaluator][unit]") {
   CHECK(product(bf16, 4, inf, 1, 0).bound == 0);
   CHECK(std::isnan(product(bf16, 4, inf, 0, 0).value));
   CHECK(std::isnan(product(bf16, 4, inf, 1, -inf).value));
+  CHECK(product(bf16, 4, NAN, 1, 0).bound == 0);
+  CHECK(product(f32, 4, inf, 1, 0).bound == 0);
+  CHECK(std::isinf(product(f32, 4, NAN, 1, 0).bound)); // as tf32 it may be an infinity
 }
