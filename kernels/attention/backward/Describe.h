@@ -63,7 +63,8 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfi
       [&] {
         return choiceParameter("dealing",
                                "how blocks of the explicit form come to tiles of keys: each knows its own "
-                               "from the start, or takes the next one when it is ready",
+                               "from the start, or takes the next one when it is ready; where dq is ordered, "
+                               "each has one tile either way",
                                {"fixed", "taken"});
       },
       dealing);
