@@ -4,6 +4,7 @@
 #include "kernels/library/Softmax.h"
 
 #include "kernels/softmax/Describe.h"
+#include "runtime/device/TensorGeometry.h"
 
 using namespace tlc;
 using kernels::Programs;
@@ -16,6 +17,11 @@ Result<void> softmax::normalize(Programs &programs, Stream stream, const TensorV
   schema.add("y", x.element, Access::output, {"rows", "columns"}, y);
   if (Result<void> valid = schema.check(); !valid)
     return valid;
+  if (Result<void> valid = schema.checkMemory(); !valid)
+    return valid;
+  bool isInPlace = x.data == y.data && effectiveStride(x, 0) == effectiveStride(y, 0);
+  if (Result<void> apart = schema.checkApart(); !isInPlace && !apart)
+    return apart;
   kernels::SoftmaxConfig config = kernels::chooseSoftmaxConfig(schema.extent("columns"), x.element);
   return programs.launch(kernels::callProgram(callName, config, [config] { return softmaxProgram(config); }),
                          schema, {}, stream);

@@ -9,8 +9,9 @@ namespace tlc::softmax {
 
 using kernels::Programs;
 
-/// Enqueues y = softmax of x along rows, of f16, bf16 or f32, with rows of any stride. If the program is
-/// loaded, it allocates nothing and does not wait.
+/// Enqueues y = softmax of x along rows, of f16, bf16 or f32, with rows of any stride. y may be x itself, of
+/// the same address and strides; a y that otherwise overlaps x is an error. If the program is loaded, it
+/// allocates nothing and does not wait.
 Result<void> normalize(Programs &programs, Stream stream, const TensorView &x, const TensorView &y);
 
 } // namespace tlc::softmax

@@ -97,6 +97,34 @@ TEST_CASE_METHOD(Fixture, "a softmax is a call", "[calls]") {
       StartsWith("argument 'y' axis 1: expected extent 333"));
 }
 
+TEST_CASE_METHOD(Fixture, "a softmax in place", "[calls]") {
+  for (auto [element, columns] : {std::pair(ElementType::f32, 333), {ElementType::bf16, 9001}}) {
+    CAPTURE(toString(element), columns);
+    Slice x = input(element, {9, columns}, 3);
+    std::vector<double> before = x.values();
+    finish(softmax::normalize(programs, {}, x.view(), x.view()), x);
+    compare(x, referenceSoftmax(columns, before, all(x)),
+            {.limit = element == ElementType::f32 ? 1e-4 : 2 * roundingError(element),
+             .floor = 1.0 / double(columns)});
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "a softmax refuses a result that overlaps its input otherwise", "[calls]") {
+  Slice x = input(ElementType::f32, {12, 64});
+  auto of = [&](const Slice &from, const Slice &to) {
+    return softmax::normalize(programs, {}, from.view(), to.view());
+  };
+  std::string expected = "argument 'y': expected memory of its own because softmax::normalize writes it, but "
+                         "it overlaps argument 'x'";
+  CHECK(of(x.part(0, 0, 8), x.part(0, 4, 8)).error().message == expected);
+  CHECK(of(x.part(1, 0, 32), x.part(1, 31, 32)).error().message == expected);
+  TensorView spread = x.part(0, 0, 6).view();
+  spread.strides[0] *= 2;
+  CHECK(softmax::normalize(programs, {}, spread, x.part(0, 0, 6).view()).error().message == expected);
+  CHECK(of(x.part(0, 0, 6), x.part(0, 6, 6)));
+  CHECK(of(x.part(1, 0, 32), x.part(1, 32, 32)));
+}
+
 TEST_CASE_METHOD(Fixture, "decoding is a call, with a window, pages and sinks", "[calls]") {
   constexpr int64_t b = 3, hkv = 2, group = 4, d = 64, dv = 32, keys = 96, page = 32, queries = 2;
   for (bool isPaged : {false, true}) {
