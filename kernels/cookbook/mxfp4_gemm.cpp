@@ -5,10 +5,10 @@
 /// A is [m, k], bf16; Q is [n, k], e2m1, two in a byte; E is [n, k / 32], u8: the exponent that 32 weights
 /// along a row have in common. C is [m, n], bf16; sums are f32. k is a multiple of 32, and the program sees A
 /// and Q as [.., groups, 32], which is the same memory. Weights become bf16 without rounding: e2m1 has one
-/// fractional bit.
+/// fractional bit. As OCP has it, e = 255 is NaN. Weights of 2^128 and more, which bf16 lacks, are infinite.
 ///
 /// A tile is 256 x 128, so that a weight is converted once for 256 rows of A. A step along k is two groups of
-/// 32, each of which has one exponent in a row: its bits are those of the factor in f32. The weights of a
+/// 32, each of which has one exponent in a row: moved by 23 bits, it is the factor in f32. The weights of a
 /// group are converted in registers, copied to a shared tile, and multiplied from there, as both factors of
 /// wgmma may be in shared memory; the product of one group runs while the next one is converted.
 #include <cmath>
@@ -43,7 +43,10 @@ void mxfp4(Scope &k) {
       Fragment code = k.fragment(e2m1, {bn, group}), exponent = k.fragment(u8, {bn, 1});
       copy(q[size_t(g)], code);
       copy(E.tile({j * bn, s * together + g}, {bn, 1}), exponent);
-      copy((code.to(f32) * bitcast(exponent.to(u32) << 23, f32)).to(bf16), w[size_t(g)]);
+      FragmentValue e = exponent.to(u32);
+      // 2^-127 is below the normal numbers of f32.
+      FragmentValue factor = bitcast(where(e == 0, 0x400000, where(e == 255, 0x7fc00000, e << 23)), f32);
+      copy((code.to(f32) * factor).to(bf16), w[size_t(g)]);
       gemm(a[size_t(g)], w[size_t(g)].t(), acc);
     }
   });
@@ -67,7 +70,7 @@ void registerKernels(KernelFile &file) {
                      double sum = 0;
                      for (int64_t g = 0; g < groups; ++g)
                        for (int64_t l = 0; l < group; ++l)
-                         sum += A(i, g, l) * Q(j, g, l) * std::exp2(E(j, g) - 127);
+                         sum += A(i, g, l) * Q(j, g, l) * (E(j, g) == 255 ? NAN : std::exp2(E(j, g) - 127));
                      return sum;
                    };
                  })
