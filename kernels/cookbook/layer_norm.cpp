@@ -39,7 +39,8 @@ void forward(Scope &k) {
   Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n}), B = k.input("B", f32, {n});
   Global Y = k.output("Y", bf16, {m, n}), Mean = k.output("Mean", f32, {m}), R = k.output("R", f32, {m});
   k.residents(4); // so that loads of some run while others compute
-  auto [block] = k.grid(ceilDiv(m, 1 + (rows - 1) * min(longestShared / n, 1))); // of several rows or of one
+  auto [block] =
+      k.grid(ceilDiv(m, 1 + (rows - 1) * min(longestShared / max(n, 1), 1))); // of several rows or of one
   auto normalise = [&, block = block](int64_t rows, int64_t width) {
     Index row = block * rows;
     Fragment x = k.fragment(bf16, {rows, width}), w = k.fragment(f32, {1, width}),

@@ -37,7 +37,7 @@ void forward(Scope &k) {
   Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n});
   Global Y = k.output("Y", bf16, {m, n}), R = k.output("R", f32, {m});
   k.residents(6); // so that loads of some run while others compute
-  auto [block] = k.grid(ceilDiv(m, 1 + 3 * min(longestShared / n, 1))); // of 4 rows or of one
+  auto [block] = k.grid(ceilDiv(m, 1 + 3 * min(longestShared / max(n, 1), 1))); // of 4 rows or of one
   auto normalise = [&, block = block](int64_t rows, int64_t width) {
     Index row = block * rows;
     Fragment x = k.fragment(bf16, {rows, width}), w = k.fragment(f32, {1, width});

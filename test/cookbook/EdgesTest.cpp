@@ -51,3 +51,21 @@ TEST_CASE("exponents of MXFP4 from the least to NaN", "[cookbook]") {
         CHECK(c.at({i, j}) == double(group) * factor * codeOf(j) * std::exp2(exponentOf(j) - 127));
     }
 }
+
+TEST_CASE("norms of rows without elements are launched", "[cookbook]") {
+  constexpr int64_t m = 3;
+  auto of = [](ElementType element, std::vector<int64_t> shape) {
+    return Memory::filled(element, std::move(shape), -1);
+  };
+  Memory x = of(ElementType::bf16, {m, 0}), y = x, w = of(ElementType::f32, {0}), b = w,
+         mean = of(ElementType::f32, {m}), r = mean;
+  run(*compiledKernel("rms_norm"), {&x, &w, &y, &r});
+  for (int64_t i = 0; i < m; ++i)
+    CHECK(std::isnan(r.at({i}))); // the mean of nothing
+  r.values.assign(m, -1);
+  run(*compiledKernel("layer_norm"), {&x, &w, &b, &y, &mean, &r});
+  for (int64_t i = 0; i < m; ++i) {
+    CHECK(std::isnan(mean.at({i})));
+    CHECK(std::isnan(r.at({i})));
+  }
+}
