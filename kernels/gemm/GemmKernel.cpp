@@ -38,7 +38,8 @@ std::vector<Parameter> allParameters() {
   all.push_back({.name = "unaligned",
                  .description =
                      "tensors whose rows are known not to be multiples of 16 bytes, but of elements; "
-                     "auto: multiples of 2, 4 or 8 as contiguous tensors have them (plain form)",
+                     "auto: multiples of 2, 4 or 8 as contiguous tensors of the given sizes have them, which "
+                     "the program then asks of the tensors it gets (plain form)",
                  .kind = Kind::choice,
                  .fallback = "auto",
                  .choices = {"auto", "none", "a", "b", "c", "ab", "ac", "bc", "abc"}});

@@ -100,7 +100,9 @@ TLC_API const char *tlc_last_error(void);
 /// Compiles the kernel `kernel`, registered or of the cookbook, with parameters names[i] =
 /// values[i], `count` of them, as `tlc compile <kernel> -D name=value` does:
 /// parameters left out have their default, and sizes (m, n, k) guide the choice
-/// of the configuration while the program accepts any. `target` is e.g.
+/// of the configuration while the program accepts any. A `gemm` whose rows are no
+/// multiples of 16 bytes takes tensors aligned as contiguous ones of these sizes;
+/// with unaligned=abc it takes any. `target` is e.g.
 /// "sm_90a"; null means the current device's. Null on failure. Takes a fraction
 /// of a second; equal requests are answered from a cache of the last 256 programs.
 TLC_API tlc_program *tlc_compile(const char *kernel, const char *const *names, const char *const *values,
