@@ -78,7 +78,7 @@ Record AccessCheck::recordOf(WarpClock &warpClock, const Instruction &instructio
 Point AccessCheck::pointOf(const WarpClock &warpClock, const Record &record, const Touch &access) const {
   const AsyncOrder *running = operations.running;
   const LaneSet &set = warpClock.laneSetOf(access.lane);
-  Point point{.known = running ? running->known : set.known,
+  Point point{.known = running ? running->knownOf(access.lane) : set.known,
               .entries = clocks.parts(),
               .warp = record.warp,
               .lane = record.lane,
@@ -87,7 +87,7 @@ Point AccessCheck::pointOf(const WarpClock &warpClock, const Record &record, con
   if (running) {
     if (running->lane != severalLanes)
       point.lane = running->lane;
-    point.own = running->own, point.copies = running->copies;
+    point.own = running->own, point.copies = running->copiesOf(access.lane);
     point.uniform = running->uniform;
   }
   return point;

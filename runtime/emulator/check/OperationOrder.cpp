@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/check/OperationOrder.h"
 
+#include "runtime/emulator/exec/core/Program.h"
+
 #include <algorithm>
 
 namespace tlc::emulator {
@@ -24,6 +26,22 @@ void CopyCommits::drop(uint32_t number, uint32_t lanes) {
     if (commit.number <= number)
       commit.lanes &= ~lanes;
   std::erase_if(commits, [](const Commit &commit) { return commit.lanes == 0; });
+}
+
+const AsyncOrder::Part *AsyncOrder::partOf(unsigned lane) const {
+  const auto part = std::ranges::find_if(
+      parts, [&](const Part &part) { return lane < warpSize && (part.lanes >> lane & 1) != 0; });
+  return part == parts.end() ? nullptr : &*part;
+}
+
+const Knowledge &AsyncOrder::knownOf(unsigned lane) const {
+  const Part *part = partOf(lane);
+  return part ? part->known : known;
+}
+
+uint32_t AsyncOrder::copiesOf(unsigned lane) const {
+  const Part *part = partOf(lane);
+  return part ? part->copies : copies;
 }
 
 OperationOrder::OperationOrder(Cluster &cluster, ThreadClocks &clocks, BarrierOrder &barriers)
@@ -60,8 +78,16 @@ std::shared_ptr<AsyncOrder> OperationOrder::issueCopy(const Warp &warp, const In
   }
   auto order = issue(warp, instruction, lane, uniform);
   order->entry = stream.entry, order->readEntry = stream.readEntry, order->number = ++stream.issued;
-  if (perLane)
+  if (perLane) {
     order->lane = severalLanes;
+    const std::vector<LaneSet> &sets = clocks.clockOf(warp).laneSets;
+    // Lanes that meet at the instruction may be in different rounds of a loop.
+    const bool knowTheSame = (sets[0].lanes & lanes) == lanes;
+    if (!knowTheSame)
+      for (const LaneSet &set : sets)
+        if ((set.lanes & lanes) != 0)
+          order->parts.push_back({set.lanes & lanes, set.known, set.copies});
+  }
   return order;
 }
 

@@ -14,7 +14,14 @@ namespace tlc::emulator {
 /// What an asynchronous operation knows, and what says that it is complete: a
 /// entry that has reached a number.
 struct AsyncOrder final : OperationNote {
-  Knowledge known; ///< at its issue, without what the issuing lane itself did
+  /// Of lanes that issue it together and know different things.
+  struct Part {
+    uint32_t lanes = 0;
+    Knowledge known;
+    uint32_t copies = 0;
+  };
+  Knowledge known;         ///< at its issue, without what the issuing lane itself did
+  std::vector<Part> parts; ///< instead of `known` and `copies`, unless all lanes know the same
   ClockEntry entry = 0;
   ClockEntry readEntry = 0; ///< the same for what it reads in shared memory, if that is over earlier
   uint32_t number = 0;
@@ -23,6 +30,12 @@ struct AsyncOrder final : OperationNote {
   uint32_t copies = 0;         ///< cp.async that the lane had waited for
   uint32_t repeat = 0;
   bool uniform = false; ///< all lanes of the warp issued the same
+
+  const Knowledge &knownOf(unsigned lane) const;
+  uint32_t copiesOf(unsigned lane) const;
+
+private:
+  const Part *partOf(unsigned lane) const;
 };
 
 /// Commits of copies that some lanes have not waited for. Lanes commit and wait on their own.

@@ -88,8 +88,8 @@ std::string RaceReport::missingBetweenClusters(const Record &before, const Recor
                     why = devices ? "; .gpu does not reach another device" : "";
   if (before.strength != Strength::weak && now.strength != Strength::weak && !areBare(before, now))
     return scope + " of both" + why;
-  const Knowledge &known =
-      operations.running ? operations.running->known : clocks.warps()[now.warp].laneSetOf(now.lane).known;
+  const Knowledge &known = operations.running ? operations.running->knownOf(now.lane)
+                                              : clocks.warps()[now.warp].laneSetOf(now.lane).known;
   if (Point::isForeign(known.narrow.get(), before, &ForeignClocks::seen))
     return fmt::format("{} at both ends of the synchronisation between these {}{}", scope,
                        devices ? "devices, fences included" : "blocks", why);
@@ -121,7 +121,7 @@ bool RaceReport::hasWaited(const Record &copy, const Record &now) const {
   if (clocks.ownerOf(copy.entry).kind != ClockOwner::Kind::laneCopies)
     return false;
   if (operations.running && copy.warp == now.warp && copy.lane == operations.running->lane)
-    return copy.number <= operations.running->copies;
+    return copy.number <= operations.running->copiesOf(now.lane);
   const LaneSet &set = clocks.warps()[copy.warp].laneSetOf(copy.lane);
   const Point point{
       .known = set.known, .entries = clocks.parts(), .warp = copy.warp, .cluster = copy.cluster};

@@ -124,6 +124,27 @@ TEST_CASE("lanes that part commit and wait for themselves") {
              Contains("race") && Contains("cp.async.wait_group in warp 0"));
 }
 
+TEST_CASE("lanes that issue a copy together know what each of them has waited for") {
+  // Odd lanes of warp 0 overwrite what warp 1 has read, even ones copy to where nobody looks.
+  const std::string start = R"(
+    @%p1 mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster; st.shared.b32 [%at], %t; bar.sync 0;
+    and.b32 %x, %t, 1; setp.eq.u32 %p3, %x, 1; setp.eq.u32 %p9, %x, 0; add.u64 %d1, %at, 2048; selp.b64 %d1, %at, %d1, %p3;
+    @%p2 bra $read;
+)",
+                    copyAndRead = R"(
+    cp.async.ca.shared.global [%d1], [%from], 4; cp.async.wait_all;
+    bra $end;
+  $read:
+    @%p3 ld.shared.b32 %r1, [%far]; bar.warp.sync -1; setp.eq.u32 %p4, %t, 32;
+    @%p4 mbarrier.arrive.shared.b64 _, [bar];
+  $end:
+)";
+  CHECK(found(start + "$wait: @%p3 mbarrier.try_wait.parity.shared.b64 %p9, [bar], 0; @!%p9 bra $wait;" +
+                  copyAndRead,
+              64) == "");
+  CHECK_THAT(found(start + copyAndRead, 64), Contains("race between"));
+}
+
 TEST_CASE("lanes of a warp may issue one copy all alike") {
   CHECK(found(whole + bulkStore("%out") + commit + waitBulk) == "");
   CHECK(found(whole + bulkStore("%out") + commit + waitBulk + meet + "ld.global.b32 %r1, [%mine];") == "");
