@@ -139,6 +139,7 @@ Result<kernels::CallProgram> programOf(const Programs &programs, const Call &cal
   chooseSums(config, {options.dq, options.dkv, options.isDeterministic}, extents, **target);
   if (std::string conflict = conflictOfSums(config); !conflict.empty())
     return mistake("{}: {}", callName, conflict);
+  chooseDealing(config, {}, extents);
   chooseSlots(config, extents, **target);
   return backwardCall(config);
 }

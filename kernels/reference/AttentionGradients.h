@@ -6,6 +6,7 @@
 #include "kernels/reference/Attention.h"
 
 #include <map>
+#include <utility>
 
 namespace tlc::kernels {
 
@@ -18,7 +19,7 @@ struct GradientInputs {
 /// that see nothing and keys that nobody sees have gradients of 0.
 class AttentionGradients {
 public:
-  AttentionGradients(const AttentionShape &shape, const GradientInputs &inputs) : s(shape), in(inputs) {}
+  AttentionGradients(AttentionShape shape, const GradientInputs &inputs) : s(std::move(shape)), in(inputs) {}
 
   std::vector<double> ofQueries(std::span<const int64_t> elements);
   std::vector<double> ofKeys(std::span<const int64_t> elements);
@@ -40,7 +41,7 @@ private:
   KeyRows rowsOfKey(int64_t keyLine);
   double gradientOfProduct(const Line &line, double score, double gradientOfWeight) const;
 
-  const AttentionShape &s;
+  AttentionShape s;
   GradientInputs in;
   std::map<int64_t, Line> lines;
 };

@@ -116,6 +116,8 @@ struct BackwardExtents {
 /// Chooses how sums are made, for tiles that are chosen already.
 void chooseSums(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,
                 const Target &target);
+/// Takes over how tiles of keys come to blocks, or chooses it, for sums that are chosen already.
+void chooseDealing(BackwardConfig &config, std::optional<TileDealing> given, const BackwardExtents &extents);
 
 /// Chooses the tiles for what is to be computed, in its form.
 void chooseTiles(BackwardConfig &config);

@@ -44,6 +44,14 @@ Parameter keySumParameter() {
       "to a workspace atomically, itself or by the TMA; auto: loop or split, by the number of tiles of keys",
       {"loop", "split", "atomic", "tma"});
 }
+Parameter dealingParameter() {
+  return openChoice(
+      "dealing",
+      "how blocks of the explicit form come to tiles of keys: each knows its own from the start, "
+      "or takes the next one when it is ready; where dq is ordered, each has one tile either way; "
+      "auto: taken of packed sequences with a mask, where heads of Q share keys",
+      {"fixed", "taken"});
+}
 SumOptions sumsOf(const Parameters &values) {
   return {.dq = chosen<QuerySum>(values, querySumParameter()),
           .dkv = chosen<KeySum>(values, keySumParameter()),
@@ -58,7 +66,7 @@ std::vector<Parameter> allParameters() {
     parameterNamed(problem, name).most = longestGradientRow;
   add(problem);
   add(lengthParameters());
-  add({querySumParameter(), keySumParameter(),
+  add({querySumParameter(), keySumParameter(), dealingParameter(),
        openChoice(
            "form",
            "roles written by hand, or one loop that takes tensors of any alignment; auto: by hand where "
@@ -92,6 +100,7 @@ BackwardConfig configOf(const Parameters &values, const Target &target) {
   AttentionExtents e = extentsOf(values);
   BackwardExtents extents = {config.problem.lengths == Lengths::packed ? 1 : e.b, e.sq, e.sk, e.h, e.hkv};
   chooseSums(config, sumsOf(values), extents, target);
+  chooseDealing(config, chosen<TileDealing>(values, dealingParameter()), extents);
   chooseSlots(config, extents, target);
   return config;
 }
@@ -209,7 +218,7 @@ public:
       return tiles;
     SumOptions sums = sumsOf(values);
     BackwardConfig config = problemOf(values);
-    if (config.dealing == TileDealing::taken)
+    if (values.choice("dealing") == "taken")
       for (auto [name, other, why] : {std::tuple("form", "plain", "is written for tiles that are known"),
                                       {"dq", "ordered", "takes one tile for each block"}})
         if (values.choice(name) == other)

@@ -59,15 +59,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfi
             {"loads", "sums"});
       },
       groups);
-  visit.option(
-      [&] {
-        return choiceParameter("dealing",
-                               "how blocks of the explicit form come to tiles of keys: each knows its own "
-                               "from the start, or takes the next one when it is ready; where dq is ordered, "
-                               "each has one tile either way",
-                               {"fixed", "taken"});
-      },
-      dealing);
+  visit.hidden(dealing); // as form
   visit.hidden(slots.keys);
   visit.hidden(slots.outputs);
   visit.hidden(slots.products);

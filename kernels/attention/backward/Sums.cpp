@@ -35,11 +35,12 @@ static QuerySum fastestAddition(const BackwardConfig &c) {
 /// A launch of their own makes two products of five again, but leaves out that sums in f32 are cleared,
 /// loaded, stored and rounded. Where queries see few keys that takes longer than the products.
 static bool suitsOwnLaunch(const BackwardConfig &c, const BackwardExtents &e, const Target &target) {
-  constexpr double fewKeys = 640; // 512 are 1.14 times as fast, 1024 0.92 times (H100, d = 128)
+  constexpr double fewKeys = 640; // 512 are 1.14 times as fast, 1024 0.92 times (H100; d = 64 and 128)
   const MaskConfig &mask = c.problem.mask;
   bool hasOtherMask = mask.windowLeft || mask.windowRight || mask.blockCausal;
-  bool isMeasured = c.form == AttentionForm::explicitRoles && paddedRow(c.problem.d) == 128 &&
-                    paddedRow(c.problem.dv) == 128 && c.problem.lengths == Lengths::uniform && !hasOtherMask;
+  int64_t row = paddedRow(c.problem.d);
+  bool isMeasured = c.form == AttentionForm::explicitRoles && row <= 128 && row == paddedRow(c.problem.dv) &&
+                    c.problem.lengths == Lengths::uniform && !hasOtherMask;
   double tiles = double(ceilDiv(e.queries, c.bk)) * double(e.heads) * double(e.sequences);
   return isMeasured && tiles >= 2 * double(target.multiprocessors) &&
          double(e.keys) * shareSeen(mask.causal, e) <= fewKeys;

@@ -182,6 +182,29 @@ TEST_CASE("rows that fill no boxes of 64 bytes are padded", "[kernels][unit]") {
   CHECK(contains(text, "tile.alloc_shared \"v\" : !tile.shared<2x128x16xbf16>"));
 }
 
+TEST_CASE("blocks take tiles of keys where packed sequences and heads leave work uneven", "[kernels][unit]") {
+  auto takes = [](Definitions definitions) {
+    for (auto [name, value] :
+         {std::pair("varlen", "4096,8192"), {"causal", "right"}, {"h", "32"}, {"hkv", "8"}})
+      if (!definitions.contains("b") || std::string_view(name) != "varlen")
+        definitions.try_emplace(name, value);
+    return contains(textOf(kernelOf("attention_bwd"), definitions), "\"taken_tile\"");
+  };
+  CHECK(takes({}));
+  CHECK(takes({{"b", "2"}, {"dealing", "taken"}}));
+  CHECK(!takes({{"dealing", "fixed"}}));
+  CHECK(!takes({{"b", "2"}}));
+  CHECK(!takes({{"causal", "none"}}));
+  CHECK(!takes({{"hkv", "32"}}));
+  CHECK(!takes({{"dkv", "split"}}));
+  CHECK(!takes({{"form", "plain"}}));
+  CHECK(!takes({{"deterministic", "yes"}, {"dq", "ordered"}}));
+  CHECK(contains(
+      errorOf(kernelOf("attention_bwd"), {{"d", "128"}, {"dv", "64"}, {"dq", "tma"}, {"dkv", "tma"}}),
+      "expected only one of dq and dkv = tma with d = 128 and dv = 64 because a block has no shared "
+      "memory for tiles of three sums in f32"));
+}
+
 TEST_CASE("keys are split where few queries meet many keys", "[kernels][unit]") {
   auto splitsKeys = [](Definitions definitions, std::string_view target = "sm_90a") {
     for (auto [name, value] : {std::pair("b", "1"), {"h", "32"}, {"hkv", "8"}, {"sq", "1"}, {"sk", "8192"}})
