@@ -97,7 +97,8 @@ TEST_CASE("gradients of queries have a launch of their own where queries see few
   CHECK(chosen({8, 2048, 2048, 16, 16}, CausalAlignment::right) == QuerySum::tma);
   CHECK(chosen({32, 512, 512, 16, 4}, CausalAlignment::none) == QuerySum::ownLaunch);
   CHECK(chosen({1, 1024, 1024, 16, 16}, CausalAlignment::right) == QuerySum::tma); // too few tiles
-  CHECK(chosen({16, 1024, 1024, 16, 16}, CausalAlignment::right, 64) == QuerySum::tma);
+  CHECK(chosen({16, 1024, 1024, 16, 16}, CausalAlignment::right, 64) == QuerySum::ownLaunch);
+  CHECK(chosen({16, 1024, 1024, 16, 16}, CausalAlignment::right, 256) == QuerySum::atomic);
 }
 
 TEST_CASE("gradients have parts whose columns two warpgroups can share", "[kernels]") {
