@@ -51,6 +51,7 @@ set(TLC_HEADERS
   kernels/attention/problem/ColumnParts.h
   kernels/attention/problem/Options.h
   kernels/attention/problem/Sequences.h
+  kernels/attention/schedule/TileOrder.h
   kernels/gemm/Gemm.h
   kernels/library/Attention.h
   kernels/library/Backward.h

@@ -9,7 +9,7 @@
 #include "kernels/attention/mask/Mask.h"
 #include "kernels/attention/problem/ColumnParts.h"
 #include "kernels/attention/problem/Options.h"
-#include "kernels/attention/schedule/TileScheduler.h"
+#include "kernels/attention/schedule/TileOrder.h"
 #include "runtime/target/Target.h"
 
 #include <optional>

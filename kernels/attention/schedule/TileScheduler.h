@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/attention/mask/Mask.h"
+#include "kernels/attention/schedule/TileOrder.h"
 
 namespace tlc::kernels {
 
@@ -22,19 +23,6 @@ namespace tlc::kernels {
 /// out their order. Sequences with the most rows of the other axis come first. Groups are as above, within a
 /// sequence; in a group the longest tiles come first, in the next one last, so that neighbours take about
 /// the same time.
-/// What of the heads that make a group is to stay in L2.
-enum class HeadGroups : uint8_t {
-  loads, ///< what their tiles load; a group has a tile for each block at least
-  sums, ///< and what they add to; if tiles are fixed, a group has 1.9 rounds of them at least, and the number
-        ///< of groups is even
-};
-
-/// How tiles come to blocks.
-enum class TileDealing : uint8_t {
-  fixed, ///< each block knows its own from the start
-  taken, ///< a block takes the next one when it is ready for it
-};
-
 class TileScheduler {
 public:
   struct Space {
