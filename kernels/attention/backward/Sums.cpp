@@ -35,7 +35,8 @@ static QuerySum fastestAddition(const BackwardConfig &c) {
 /// A launch of their own makes two products of five again, but leaves out that sums in f32 are cleared,
 /// loaded, stored and rounded. Where queries see few keys that takes longer than the products.
 static bool suitsOwnLaunch(const BackwardConfig &c, const BackwardExtents &e, const Target &target) {
-  constexpr double fewKeys = 640; // 512 are 1.14 times as fast, 1024 0.92 times (H100; d = 64 and 128)
+  constexpr double fewKeys =
+      640; // H100: 512 are 1.14 times as fast with d = 64 and 128, 1024 0.92 times with 128
   const MaskConfig &mask = c.problem.mask;
   bool hasOtherMask = mask.windowLeft || mask.windowRight || mask.blockCausal;
   int64_t row = paddedRow(c.problem.d);

@@ -112,8 +112,8 @@ void chooseTiles(BackwardConfig &config) {
 }
 
 void chooseDealing(BackwardConfig &config, std::optional<TileDealing> given, const BackwardExtents &extents) {
-  // The busiest multiprocessor has 1.17 of the mean there, of 8 sequences; without a mask, or with as many
-  // heads of keys, work is even, and what taking costs is not gained (measured on an H100).
+  // Measured on an H100, causal, 32/8 heads: 1.25 times as fast with 8 packed sequences, 0.93 with uniform
+  // ones. As many heads of keys as of queries were not measured.
   bool isUneven = config.problem.lengths == Lengths::packed && config.problem.mask.hidesPairs() &&
                   extents.heads > extents.kvHeads && config.dkv == KeySum::loop;
   bool mayTake = isExplicit(config) && config.dq != QuerySum::ordered;
