@@ -19,6 +19,15 @@ static Value addressOf(KernelLowering &k, Value tile, OperandRange position) {
       .at(Coordinates(at.size(), 0));
 }
 
+/// A number that a team's threads have loaded from shared memory. All have the same, but ptxas takes it for
+/// one that differs among the lanes of a warp and keeps what depends on it out of uniform registers; the
+/// result of `redux.sync` is uniform (PTX ISA, 9.7.14.7).
+static Value uniform(KernelLowering &k, Value number) {
+  if (k.team.threads == Team::Threads::one)
+    return number;
+  return NVVM::ReduxOp::create(k.b, number.getType(), number, NVVM::ReduxKind::OR, k.b.i32(-1));
+}
+
 static LogicalResult lowerOp(KernelLowering &k, tile::LoadIndexOp op) {
   Type i32 = k.b.getI32Type();
   if (isa<tile::SliceType>(op.getSource().getType())) {
@@ -30,7 +39,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::LoadIndexOp op) {
     return success();
   }
   Value address = addressOf(k, op.getSource(), op.getPosition());
-  k.set(op.getValue(), simt::LoadOp::create(k.b, i32, address, Value()));
+  k.set(op.getValue(), uniform(k, simt::LoadOp::create(k.b, i32, address, Value())));
   return success();
 }
 

@@ -41,7 +41,9 @@ tile.kernel @positions(%n: index {program.argument = #program.dimension<"n">},
         // CHECK: simt.barrier_wait
         tile.await %r[%at] : !tile.ring<2>
         %where = tile.slot %t[%at] : !tile.shared<2x4xi32, #t>, !tile.cursor<2> -> !tile.shared<4xi32, #t>
-        // CHECK: simt.load %{{.*}} : !llvm.ptr<3> -> i32
+        // The number is the same in all lanes, and ptxas is told so.
+        // CHECK: %[[NUMBER:.*]] = simt.load %{{.*}} : !llvm.ptr<3> -> i32
+        // CHECK-NEXT: nvvm.redux.sync or %[[NUMBER]], %{{.*}} : i32 -> i32
         %row = tile.load_index %where[%c1] : !tile.shared<4xi32, #t>
         scf.for %j = %c0 to %row step %c1 {
         }
