@@ -141,7 +141,16 @@ public:
   void guard(Value exists) {
     for (Operation *effect : effects) {
       OpBuilder builder(effect);
-      auto branch = scf::IfOp::create(builder, effect->getLoc(), exists, /*withElseRegion=*/false);
+      TypeRange results = effect->getResultTypes();
+      auto branch =
+          scf::IfOp::create(builder, effect->getLoc(), results, exists, /*withElseRegion=*/!results.empty());
+      if (!results.empty()) {
+        effect->replaceAllUsesWith(branch.getResults());
+        builder.setInsertionPointToEnd(branch.thenBlock());
+        scf::YieldOp::create(builder, effect->getLoc(), effect->getResults());
+        builder.setInsertionPointToEnd(branch.elseBlock());
+        scf::YieldOp::create(builder, effect->getLoc(), insteadOf(effect));
+      }
       effect->moveBefore(branch.thenBlock()->getTerminator());
     }
   }
@@ -149,6 +158,14 @@ public:
   bool empty() const { return effects.empty(); }
 
 private:
+  /// What goes on in place of the effect's results where the tile does not exist: any values, since nothing
+  /// that follows from them is left behind.
+  static SmallVector<Value> insteadOf(Operation *effect) {
+    return llvm::map_to_vector(effect->getResultTypes(), [&](Type type) -> Value {
+      return *llvm::find_if(effect->getOperands(), [&](Value operand) { return operand.getType() == type; });
+    });
+  }
+
   bool isHarmless(Value destination) {
     // A ring goes on in all blocks of the cluster alike.
     if (auto variable = dyn_cast<VariableType>(destination.getType());

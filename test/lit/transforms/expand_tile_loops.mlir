@@ -197,6 +197,39 @@ tile.kernel @guarded(%rows: index {program.argument = #program.dimension<"rows">
 
 // -----
 
+// What an effect returns is any value where the tile does not exist.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @guarded_result(
+// CHECK:         %[[EXISTS:.*]] = arith.cmpi ult
+// CHECK:         %[[F:.*]] = tile.splat
+// CHECK:         %[[OLD:.*]] = scf.if %[[EXISTS]] -> (tensor<64xf32>) {
+// CHECK-NEXT:      %[[FETCHED:.*]] = tile.atomic_fetch %[[F]]
+// CHECK-NEXT:      scf.yield %[[FETCHED]]
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      scf.yield %[[F]]
+// CHECK-NEXT:    }
+// CHECK:         tile.store %[[OLD]]
+tile.kernel @guarded_result(%rows: index {program.argument = #program.dimension<"rows">},
+    %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", inout, dims[0]>},
+    %Y: !tile.global<64xf32> {program.argument = #program.tensor<"Y", inout, dims[-1]>}) attributes {launch = #program.launch<cluster = 2>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f1 = arith.constant 1.0 : f32
+  tile.persistent (%i) in (%rows) {
+    %at = arith.muli %i, %c64 : index
+    %y = tile.slice %Y[%c0] : !tile.global<64xf32> -> !tile.slice<64xf32>
+    %f = tile.splat %f1 : f32 -> tensor<64xf32>
+    %old = tile.atomic_fetch %f, %y : tensor<64xf32>, !tile.slice<64xf32>
+    %x = tile.slice %X[%at] : !tile.global<?xf32> -> !tile.slice<64xf32>
+    tile.store %old, %x : tensor<64xf32>, !tile.slice<64xf32>
+  }
+  tile.return
+}
+
+}
+
+// -----
+
 // Clusters that the tiles fill need no guard.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @whole_clusters(
