@@ -108,9 +108,14 @@ void fetch(std::optional<tile::CombineKind> kind, StringRef call, const Operand 
     diagnostic.notes.push_back({positionOf(variable.getLoc()), "the fragment is declared here"});
     return;
   }
-  Value positions, wanted, elements = elementsOf(*trace, value, type, call, loc);
-  if (!elements || (hasPositions(to) && !(positions = positionsFor(*trace, to, type, loc))) ||
-      (expected && !(wanted = elementsOf(*trace, *expected, type, call, loc))))
+  Value elements = elementsOf(*trace, value, type, call, loc);
+  if (!elements)
+    return;
+  Value positions = hasPositions(to) ? positionsFor(*trace, to, type, loc) : Value();
+  if (hasPositions(to) && !positions)
+    return;
+  Value wanted = expected ? elementsOf(*trace, *expected, type, call, loc) : Value();
+  if (expected && !wanted)
     return;
   auto attr = kind ? tile::CombineKindAttr::get(trace->builder.getContext(), *kind) : tile::CombineKindAttr();
   if (Value was = trace->create<tile::AtomicFetchOp>(loc, elements, destination, positions, wanted,
