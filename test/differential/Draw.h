@@ -113,6 +113,7 @@ namespace tlc::differential {
   X(sharedToShared, 40)                                                                                      \
   X(sharedToSlice, 20)                                                                                       \
   X(sliceToSlice, 4)                                                                                         \
+  X(exchange, 45)                                                                                            \
   X(fill, 6)                                                                                                 \
   X(sharedIndex, 3)                                                                                          \
   X(atomic, 7)                                                                                               \

@@ -401,5 +401,26 @@ bool Generator::product(Body &body) {
   if (std::optional<Feature> kind = productOf(element))
     draw.note(*kind);
   body.push_back(std::move(gemm));
+  if (env.loops > 0 && draw.wants(Feature::exchange))
+    exchange(body);
   return true;
+}
+
+/// Threads meet between a product, which the next iteration may await, and what is written to its factors
+/// then.
+void Generator::exchange(Body &body) {
+  Sizes shape = {newSize(draw.oneOf<int64_t>({8, 16, 64})), newSize(draw.oneOf<int64_t>({16, 32}))};
+  ElementType element = draw.chance(50) ? ElementType::f32 : ElementType::bf16;
+  std::optional<Drawn> value = drawFull(shape, element, int(draw.between(0, 1)));
+  if (!value)
+    return;
+  draw.note(Feature::exchange);
+  int tile = newShared(body, shape, element);
+  env.tiles.pop_back(); // this one exchange writes it
+  tileHolds[size_t(tile)].current = value->domain;
+  tileHolds[size_t(tile)].loops = env.loops;
+  body.push_back(
+      {.kind = Statement::Kind::store, .to = whole(tile), .values = {std::move(value->expression)}});
+  int id = declare(body, element, shape, value->domain);
+  body.push_back({.kind = Statement::Kind::copy, .from = whole(tile), .to = Place::of(id)});
 }

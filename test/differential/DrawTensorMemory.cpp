@@ -168,14 +168,17 @@ void Generator::multiplyTogether(LaunchTree &launch, const ProductInTensorMemory
     env.tiles.pop_back(); // products read it until they are waited for
     return tile;
   };
+  auto factorOf = [&](Drawn value) {
+    return product.element == ElementType::f32 && value.domain.exact
+               ? clamped(std::move(value), largestOfTf32(value.domain.exponent))
+               : value;
+  };
   Sizes shape = {product.rows, product.depth};
   int variable = draw.wants(Feature::registerFactor) ? loaded(body, shape, product.element) : -1;
   if (variable >= 0) {
     draw.note(Feature::registerFactor);
     int left = newTensorMemory(body, shape, product.element, 0);
-    Drawn value = drawFull(shape, product.element, 1).value_or(variableValue(variable));
-    if (product.element == ElementType::f32 && value.domain.exact)
-      value = clamped(std::move(value), largestOfTf32(value.domain.exponent));
+    Drawn value = factorOf(drawFull(shape, product.element, 1).value_or(variableValue(variable)));
     ofLeft = value.domain;
     body.push_back(fixed({.kind = Kind::store,
                           .to = Place::inTensorMemory(left, -1),
@@ -190,19 +193,36 @@ void Generator::multiplyTogether(LaunchTree &launch, const ProductInTensorMemory
   int sums = newTensorMemory(body, {product.rows, product.columns}, ElementType::f32, 0);
   multiply.to = Place::inTensorMemory(sums, -1);
   int done = newBarrier(body, BarrierInfo::Kind::threads, 1);
-  int64_t products = draw.between(1, 3);
-  for (int64_t number = 0; number < products; ++number) {
-    body.push_back(multiply);
-    if (number == 0) // what is there does not count
-      body.back().tests.push_back(
-          {.a = IndexNode::constant(0), .b = IndexNode::constant(0), .comparison = Comparison::greater});
+  // Sums that were read go on, also with other numbers on the left. All warps read them, so that none waits
+  // for a phase that has passed twice.
+  int64_t passes = draw.between(1, 2), products = draw.between(1, 3), all = 0;
+  Domain terms;
+  int sum = -1;
+  for (int64_t pass = 0; pass < passes; ++pass) {
+    if (pass > 0 && variable >= 0 && draw.chance(50)) {
+      Drawn value = factorOf(variableValue(variable));
+      ofLeft = value.domain;
+      body.push_back(fixed(
+          {.kind = Kind::store, .to = multiply.factors.front(), .values = {std::move(value.expression)}}));
+    }
+    for (int64_t number = 0; number < products; ++number) {
+      body.push_back(multiply);
+      if (pass == 0 && number == 0) // what is there does not count
+        body.back().tests.push_back(
+            {.a = IndexNode::constant(0), .b = IndexNode::constant(0), .comparison = Comparison::greater});
+    }
+    body.push_back(fixed({.kind = Kind::arrive, .id = done, .number = 1}));
+    body.push_back(fixed({.kind = Kind::awaitPhase, .id = done, .index = {IndexNode::constant(pass)}}));
+    Domain ofPass = differential::product(ofLeft, ofRight);
+    terms = pass == 0 ? ofPass : join(terms, ofPass);
+    all += products;
+    sum = declare(body, ElementType::f32, {product.rows, product.columns},
+                  repeated(terms, double(tree.valueOf(product.depth) * all)));
+    body.push_back(
+        fixed({.kind = Kind::copy, .from = Place::inTensorMemory(sums, -1), .to = Place::of(sum)}));
+    if (pass + 1 < passes && !store(body, sum))
+      break;
   }
-  body.push_back(fixed({.kind = Kind::arrive, .id = done, .number = 1}));
-  body.push_back(fixed({.kind = Kind::awaitPhase, .id = done, .index = {IndexNode::constant(0)}}));
-  Domain all =
-      repeated(differential::product(ofLeft, ofRight), double(tree.valueOf(product.depth) * products));
-  int sum = declare(body, ElementType::f32, {product.rows, product.columns}, all);
-  body.push_back(fixed({.kind = Kind::copy, .from = Place::inTensorMemory(sums, -1), .to = Place::of(sum)}));
   drawBody(body, int(draw.between(0, 3)));
   store(body, sum);
 }

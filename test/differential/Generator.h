@@ -189,6 +189,7 @@ private:
 
   // DrawProducts.cpp
   bool product(Body &body);
+  void exchange(Body &body);
   std::optional<int> factorTile(Body &body, Size rows, Size columns, ElementType element);
 
   // DrawReports.cpp
