@@ -3,7 +3,9 @@
 /// The buffer takes the place of the store's staging buffer, and has room for the whole tile.
 #include "compiler/transforms/StoreRole.h"
 
+#include "compiler/analysis/ComputedValues.h"
 #include "compiler/analysis/Remarks.h"
+#include "compiler/analysis/RolePlan.h"
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/analysis/TmaAccess.h"
 #include "compiler/transforms/FitSlots.h"
@@ -19,9 +21,18 @@ SharedType tileOf(StoreOp store) {
   return SharedType::get(store.getContext(), fragment.getShape(), fragment.getElementType());
 }
 
+/// Whether what the warps that compute have alone says where the tile goes, or whether it is stored.
+bool followsComputedData(StoreOp store, const ComputedValues &computed) {
+  auto isComputed = [&](Value value) { return computed.contains(value); };
+  for (Operation *around = store->getParentOp(); !isa<KernelOp>(around); around = around->getParentOp())
+    if (llvm::any_of(conditionOf(around), isComputed))
+      return true;
+  return llvm::any_of(store.getDestination().getDefiningOp()->getOperands(), isComputed);
+}
+
 /// Why a role of its own cannot store the tile; empty if it can.
 std::string storeRoleProblem(StoreOp store, const CopyGroups &loads, ArrayRef<TensorAccess> accesses,
-                             const Target &target) {
+                             const ComputedValues &computed, const Target &target) {
   auto slice = store.getDestination().getDefiningOp<SliceOp>();
   std::string tensor = "'" + tensorOf(slice).getName().str() + "'";
   auto isByThreads = [](const auto &group) {
@@ -37,6 +48,8 @@ std::string storeRoleProblem(StoreOp store, const CopyGroups &loads, ArrayRef<Te
         return access.op != store && SliceOp(access.slice).getTensor() == slice.getTensor();
       }))
     return "another operation of the kernel accesses " + tensor;
+  if (followsComputedData(store, computed))
+    return "where it is stored, or whether, depends on computed data";
   return storeProblem(tileOf(store), slice, target);
 }
 
@@ -66,9 +79,10 @@ SmallVector<HandedTile> tile::separateStores(KernelOp kernel, const CopyGroups &
     if (isa<SliceType>(store.getDestination().getType()))
       stores.push_back(store);
   });
+  ComputedValues computed(kernel, belongsToOneRole);
   SmallVector<HandedTile> separated;
   for (StoreOp store : stores) {
-    std::string problem = storeRoleProblem(store, loads, accesses, target);
+    std::string problem = storeRoleProblem(store, loads, accesses, computed, target);
     if (problem.empty() && !fitsInstead(kernel, loads, store.getStaging().getDefiningOp<AllocSharedOp>(),
                                         sizeInBytes(tileOf(store))))
       problem = "shared memory has no room for it beside all stages";

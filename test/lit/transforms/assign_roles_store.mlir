@@ -5,6 +5,7 @@
 // REMARKS:       [store-without-role] the warps that compute store this tile themselves: threads make some of the loads and need all warps of the role that loads
 // REMARKS:       [store-without-role] the warps that compute store this tile themselves: no loop has a next tile to go on with
 // REMARKS:       [store-without-role] the warps that compute store this tile themselves: shared memory has no room for it beside all stages
+// REMARKS:       [store-without-role] the warps that compute store this tile themselves: where it is stored, or whether, depends on computed data
 // RUN: %tile-opt %s --tile-assign-roles --tile-warp-specialize --tile-assign-registers --canonicalize --cse -split-input-file | FileCheck %s --check-prefix=ROLES
 // RUN: %tile-opt %s --tile-assign-roles=store-role=false -split-input-file | FileCheck %s --check-prefix=OFF
 
@@ -244,6 +245,47 @@ tile.kernel @full(%m: index {program.argument = #program.dimension<"m">}, %k: in
     %h = tile.convert %sum : tensor<128x128xf32> to tensor<128x128xbf16>
     %sc = tile.slice %C[%row, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x128xbf16>
     tile.store %h, %sc staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x128xbf16>, !tile.slice<128x128xbf16>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// A role that stores does not have what the warps that compute read.
+// CHECK-LABEL: tile.kernel @computed_condition(
+// CHECK-SAME:    roles = [<"load", warps = 4>, <"math", warps = 8>]
+// CHECK:         tile.store {{.*}} staging %C.staging
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @computed_condition(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, store_role} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  %flags = tile.alloc_shared "flags" : !tile.shared<1xi32>
+  scf.for %t = %c0 to %m step %c1 {
+    %row = arith.muli %t, %c128 : index
+    tile.store_index %t, %flags[%c0] : !tile.shared<1xi32>
+    %zero = tile.splat %f0 : f32 -> tensor<128x128xf32>
+    %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+      %sa = tile.slice %A[%row, %kk] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+      tile.copy %sa, %a atom tma : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+      scf.yield %new : tensor<128x128xf32>
+    } {tile.pipeline = #tile.pipeline<stages = 3>}
+    %h = tile.convert %sum : tensor<128x128xf32> to tensor<128x128xbf16>
+    %sc = tile.slice %C[%row, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x128xbf16>
+    %flag = tile.load_index %flags[%c0] : !tile.shared<1xi32>
+    %stores = arith.cmpi ne, %flag, %c0 : index
+    scf.if %stores {
+      tile.store %h, %sc staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x128xbf16>, !tile.slice<128x128xbf16>
+    }
   }
   tile.return
 }
