@@ -16,10 +16,21 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 CASE = re.compile(r"^#if CASE == (\w+)\n\s*// expected: (.*)$", re.MULTILINE)
+INCLUDE = re.compile(r"^#include .*\n", re.MULTILINE)
 NOTHING = "none"
+
+
+def precompile(command, source_text, folder):
+    """Compiles what the source includes, which takes longer than a case; returns the command for a case."""
+    header = os.path.join(folder, "includes.h")
+    with open(header, "w", encoding="utf-8") as file:
+        file.writelines(INCLUDE.findall(source_text))
+    subprocess.run([*command, "-x", "c++-header", header, "-o", header + ".gch"], check=True)
+    return [*command, "-fsyntax-only", "-include", header]
 
 
 def problem_of(command, source, number, name, expected):
@@ -41,11 +52,13 @@ def main():
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
     with open(options.source, encoding="utf-8") as file:
-        cases = CASE.findall(file.read())
+        text = file.read()
+    cases = CASE.findall(text)
     if not cases:
         parser.error(f"expected cases in {options.source}, but found none")
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        jobs = [pool.submit(problem_of, options.command, options.source, number, name, expected)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(max_workers=2) as pool:
+        command = precompile(options.command, text, folder)
+        jobs = [pool.submit(problem_of, command, options.source, number, name, expected)
                 for number, (name, expected) in enumerate(cases, start=1)]
         problems = [problem for job in jobs if (problem := job.result())]
     print("\n".join(problems) if problems else f"{len(cases)} cases are as expected")
