@@ -41,24 +41,25 @@ inline void requireLaws(const FragmentLayout &layout) {
     replicas *= layout.replication(hardware);
   int64_t points = 0, owners = 0;
   bool same = true;
+  // As many different locations as there are: each of them is one of its point's.
   forEachPoint(layout.coveredShape(), [&](const Coordinates &at) {
     ++points;
     std::vector<HardwareLocation> locations = layout.locationsOf(at);
-    same &= int64_t(locations.size()) == replicas && std::is_sorted(locations.begin(), locations.end());
-    same &= std::find(locations.begin(), locations.end(), layout.ownerOf(at)) != locations.end();
+    const HardwareLocation owner = layout.ownerOf(at);
+    auto isAfter = [](const HardwareLocation &a, const HardwareLocation &b) { return !(a < b); };
+    same &= int64_t(locations.size()) == replicas &&
+            std::ranges::adjacent_find(locations, isAfter) == locations.end();
+    same &= std::ranges::find(locations, owner) != locations.end();
     for (const HardwareLocation &location : locations) {
+      same &= location.reg >= 0 && location.reg < layout.registersPerThread() && location.lane >= 0 &&
+              location.lane < lanesPerWarp && location.warp >= 0 && location.warp < layout.numWarps();
       same &= layout.coordinatesOf(location) == at;
       same &= layout.registerOf(at, location.lane, location.warp).value_or(-1) <= location.reg;
-      same &= layout.isOwner(location) == (location == layout.ownerOf(at));
+      same &= layout.isOwner(location) == (location == owner);
     }
   });
   REQUIRE(same);
-  forEachLocation(layout, [&](const HardwareLocation &location) {
-    owners += layout.isOwner(location);
-    std::vector<HardwareLocation> back = layout.locationsOf(layout.coordinatesOf(location));
-    same &= std::find(back.begin(), back.end(), location) != back.end();
-  });
-  REQUIRE(same);
+  forEachLocation(layout, [&](const HardwareLocation &location) { owners += layout.isOwner(location); });
   REQUIRE(owners == points);
   REQUIRE(points * replicas == layout.registersPerThread() * layout.numThreads());
   Result<FragmentLayout> parsed = parseLayout(printLayout(layout));
