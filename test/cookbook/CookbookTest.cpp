@@ -6,6 +6,7 @@
 
 #include "kernels/harness/KernelRun.h"
 #include "runtime/emulator/EmulatorDevice.h"
+#include "test/kernels/CompileOnce.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -153,8 +154,7 @@ Placement placementOf(Rows rows, const Artifact &artifact) {
   return isAligned ? Placement{.rowPadding = 16, .offset = 16} : Placement{.rowPadding = 2, .offset = 2};
 }
 
-/// One library for all, so that a program is compiled once for all sizes.
-void check(Library &library, const Kernel &kernel, const Definitions &given, Rows rows = Rows::adjacent) {
+void check(const Kernel &kernel, const Definitions &given, Rows rows = Rows::adjacent) {
   std::string text(kernel.name());
   for (const auto &[name, value] : given)
     text += " " + name + "=" + value;
@@ -162,11 +162,8 @@ void check(Library &library, const Kernel &kernel, const Definitions &given, Row
   Result<Request> request = Request::parse(kernel, given, {}, DefaultSizes::emulator);
   INFO((request ? "" : request.error().message));
   REQUIRE(request);
-  CompileLog log;
-  Result<std::shared_ptr<const Artifact>> artifact = library.compile(*request, {}, log);
-  INFO((artifact ? "" : artifact.error().message));
-  REQUIRE(artifact);
-  Placement placement = placementOf(rows, **artifact);
+  std::shared_ptr<const Artifact> artifact = kernels::test::compileOnce(*request);
+  Placement placement = placementOf(rows, *artifact);
   INFO("row padding " << placement.rowPadding << ", offset " << placement.offset);
   EmulatorOptions options;
   options.multiprocessors = 3; // few, so that a persistent block has several tiles
@@ -175,7 +172,7 @@ void check(Library &library, const Kernel &kernel, const Definitions &given, Row
   runOptions.placement = placement;
   runOptions.seed = Catch::rngSeed();
   runOptions.referenceOperations = 1e12; // every element
-  Result<KernelRun> run = KernelRun::create(*device, *request, *artifact, runOptions);
+  Result<KernelRun> run = KernelRun::create(*device, *request, artifact, runOptions);
   INFO((run ? "" : run.error().message));
   REQUIRE(run);
   INFO("variant " << run->variant());
@@ -189,20 +186,18 @@ void check(Library &library, const Kernel &kernel, const Definitions &given, Row
 } // namespace
 
 TEST_CASE("the cookbook's kernels are right at the emulator's sizes", "[cookbook]") {
-  Library library;
   for (const Kernel *kernel : cookbookKernels()) {
-    check(library, *kernel, {});
-    check(library, *kernel, {}, Rows::apart); // the general variant, if there are two
+    check(*kernel, {});
+    check(*kernel, {}, Rows::apart); // the general variant, if there are two
   }
 }
 
 TEST_CASE("the cookbook's kernels are right at odd sizes", "[cookbook]") {
-  Library library;
   for (const Kernel *kernel : cookbookKernels()) {
     size_t count = 0;
     for (const Problem &problem : allProblems())
       if (problem.kernel == kernel->name()) {
-        check(library, *kernel, problem.values);
+        check(*kernel, problem.values);
         ++count;
       }
     INFO("problems of '" << kernel->name() << "'");
@@ -226,11 +221,10 @@ TEST_CASE("docs/cookbook.md lists the cookbook's kernels", "[smoke]") {
 }
 
 TEST_CASE("a kernel of the cookbook is right", "[smoke]") {
-  Library library;
   const Kernel &kernel = *cookbookKernels().front();
   CHECK(kernel.name() == "rms_norm");
   CHECK(Parameters::parse(kernel.name(), kernel.parameters(), {}));
-  check(library, kernel, {});
+  check(kernel, {});
 }
 
 TEST_CASE("the names of the cookbook's kernels are not the registry's", "[smoke]") {

@@ -2,8 +2,8 @@
 /// \file
 /// Kernels of the cookbook with contents and extents that no problem of theirs has, on the emulator.
 #include "kernels/cookbook/Cookbook.h"
-#include "kernels/library/Library.h"
 #include "test/Expect.h"
+#include "test/kernels/CompileOnce.h"
 #include "test/programs/ProgramRun.h"
 
 #include <array>
@@ -17,11 +17,9 @@ using namespace tlc::test;
 namespace {
 
 std::shared_ptr<const Artifact> compiledKernel(std::string_view name) {
-  Library library;
   const Kernel *kernel = expectValue(findShippedKernel(name));
   Request request = expectValue(Request::parse(*kernel, {}, {}, DefaultSizes::emulator));
-  CompileLog log;
-  return expectValue(library.compile(request, {}, log));
+  return kernels::test::compileOnce(request);
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "test/kernels/KernelRuns.h"
 
 #include "runtime/emulator/EmulatorDevice.h"
+#include "test/kernels/CompileOnce.h"
 #include "test/kernels/CoveringArray.h"
 
 #include <algorithm>
@@ -79,12 +80,7 @@ Compiled::Compiled(const Kernel &kernel, const Definitions &given, const Compile
   Result<Request> request = Request::parse(kernel.name(), definitions, fixedDimensions);
   INFO((request ? "" : request.error().message));
   REQUIRE(request);
-  Library library;
-  CompileLog log;
-  Result<std::shared_ptr<const Artifact>> result = library.compile(*request, options, log);
-  INFO((result ? "" : result.error().message));
-  REQUIRE(result);
-  compiled = *result;
+  compiled = compileOnce(*request, options);
 }
 
 bool Compiled::acceptsAnyAlignment() const {

@@ -20,7 +20,7 @@ std::vector<Definitions> choicesOf(const Kernel &kernel, Random &random);
 /// "gemm dtype=bf16 m=3"
 std::string describe(const Kernel &kernel, const Definitions &definitions);
 
-/// A kernel compiled once. Programs accept any size, so one compiled for some runs at others.
+/// A compiled kernel. Programs accept any size, so one compiled for some runs at others.
 class Compiled {
 public:
   /// `definitions` must be allowed. Fails the test if it does not compile.
