@@ -13,6 +13,9 @@ using namespace tlc;
 
 namespace {
 
+/// 2^exponent, for exponents of normal numbers.
+double powerOfTwo(int exponent) { return std::bit_cast<double>(uint64_t(exponent + 1023) << 52); }
+
 /// In a format of up to 32 bits. What is too large becomes infinite, or the largest number where there is no
 /// infinity.
 uint64_t codeOf(const NumberFormat &format, double value) {
@@ -23,13 +26,14 @@ uint64_t codeOf(const NumberFormat &format, double value) {
     return format.specials == Specials::none ? format.largestCode() : sign | format.nanCode();
   if (magnitude == 0)
     return sign;
-  if (std::isinf(magnitude))
+  if (magnitude >= 2 * format.largest())
     return sign | overflow;
-  int exponent = std::max(std::ilogb(magnitude), format.leastExponent());
+  // A subnormal double's exponent is below that of every format.
+  int exponent = std::max(int(std::bit_cast<uint64_t>(magnitude) >> 52) - 1023, format.leastExponent());
   // In units of the last place; `nearbyint` rounds to nearest even. Carries go on into the exponent by
   // themselves.
-  double units = std::nearbyint(std::ldexp(magnitude, format.fractionBits - exponent));
-  double code = std::ldexp(exponent - format.leastExponent(), format.fractionBits) + units;
+  double units = std::nearbyint(magnitude * powerOfTwo(format.fractionBits - exponent));
+  double code = double(uint64_t(exponent - format.leastExponent()) << format.fractionBits) + units;
   return sign | (code >= double(overflow) ? overflow : static_cast<uint64_t>(code));
 }
 
