@@ -13,7 +13,7 @@ using namespace tlc::kernels::test;
 using namespace tlc::attention_matrix;
 
 TEST_CASE("attention forward is right with every pair of its options", "[kernels][attention]") {
-  checkPairs("attention_fwd", 8, attentionOptions(shortRows()), 800);
+  checkPairs("attention_fwd", 8, attentionOptions(shortRows()), 400);
 }
 
 TEST_CASE("attention forward is right for long rows", "[kernels][attention]") {
