@@ -206,6 +206,7 @@ void test::checkGradient(const Slice &actual, kernels::AttentionGradients &gradi
                          std::vector<double> (kernels::AttentionGradients::*of)(std::span<const int64_t>),
                          double floor) {
   actual.block->download();
+  checkAround(actual);
   std::vector<int64_t> elements(size_t(actual.count()));
   std::iota(elements.begin(), elements.end(), 0);
   std::vector<double> expected = (gradients.*of)(elements);

@@ -127,7 +127,7 @@ void upload(const CallTensors &tensors);
 /// place outside of them changed.
 void checkOutputs(const CallTensors &tensors, const attention::ForwardOptions &options);
 /// Compares the device's gradient with one of the reference's, errors relative to `floor` at least; fails the
-/// running test where they differ.
+/// running test where they differ, and where a place outside of the tensor changed.
 void checkGradient(const Slice &actual, kernels::AttentionGradients &gradients,
                    std::vector<double> (kernels::AttentionGradients::*of)(std::span<const int64_t>),
                    double floor);

@@ -158,6 +158,57 @@ TEST_CASE_METHOD(Fixture, "the gradient of O may have any strides", "[attention]
   }
 }
 
+TEST_CASE_METHOD(Fixture, "tensors of backward may be b x h x s x d", "[attention]") {
+  constexpr int64_t b = 2, sq = 75, sk = 139, h = 4, d = 40, dv = 48, padding = 8;
+  const MaskConfig mask{.causal = CausalAlignment::right};
+  const ForwardOptions forwardOptions{.mask = mask};
+  for (int64_t hkv : {h, int64_t(2)})
+    for (AttentionForm form : {AttentionForm::explicitRoles, AttentionForm::plain}) {
+      CAPTURE(hkv, int(form));
+      int loads = 0;
+      // Memory in the order of the call's axes, then with heads before rows, which takes the same programs.
+      for (bool areHeadsFirst : {false, true}) {
+        CAPTURE(areHeadsFirst);
+        auto tensor = [&](int64_t rows, int64_t heads, int64_t length, bool isInput) {
+          Slice slice =
+              areHeadsFirst
+                  ? newTensor(device, bf16, {b, heads, rows, length}, padding).transposed({0, 2, 1, 3})
+                  : newTensor(device, bf16, {b, rows, heads, length}, padding);
+          if (isInput)
+            slice.fill(random);
+          slice.block->upload();
+          return slice;
+        };
+        Both all{.forward = {.q = tensor(sq, h, d, true),
+                             .k = tensor(sk, hkv, d, true),
+                             .v = tensor(sk, hkv, dv, true),
+                             .o = tensor(sq, h, dv, false),
+                             .lse = output(f32, {b, h, sq})},
+                 .dO = tensor(sq, h, dv, true),
+                 .dq = tensor(sq, h, d, false),
+                 .dk = tensor(sk, hkv, d, false),
+                 .dv = tensor(sk, hkv, dv, false)};
+        ForwardTensors before = all.forward.views();
+        require(forward(programs, {}, before, workspace(workspaceSize(programs, before, forwardOptions)),
+                        forwardOptions));
+        BackwardOptions options{.mask = mask, .form = form};
+        require(backward(programs, {}, all.views(), workspace(workspaceSize(programs, all.views(), options)),
+                         options));
+        REQUIRE(bool(device.synchronize({})));
+        if (!areHeadsFirst)
+          loads = device.loads;
+        CHECK(device.loads == loads);
+        std::vector<double> q = all.forward.q.values(), k = all.forward.k.values(),
+                            v = all.forward.v.values(), ofOutput = all.dO.values();
+        AttentionGradients gradients(shapeOf(all.forward, forwardOptions), {q, k, v, ofOutput});
+        double ofProduct = std::sqrt(double(dv)) / 3;
+        checkGradient(all.dq, gradients, &AttentionGradients::ofQueries, ofProduct / std::sqrt(double(d)));
+        checkGradient(all.dk, gradients, &AttentionGradients::ofKeys, ofProduct / std::sqrt(double(d)));
+        checkGradient(all.dv, gradients, &AttentionGradients::ofValues, 1);
+      }
+    }
+}
+
 TEST_CASE_METHOD(Fixture, "backward of padded sequences leaves padding alone", "[attention]") {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   constexpr int64_t b = 3, sq = 100, sk = 140, h = 4, hkv = 2, d = 64;
