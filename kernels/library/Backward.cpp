@@ -132,15 +132,12 @@ Result<kernels::CallProgram> programOf(const Programs &programs, const Call &cal
                    "out to use the plain form",
                    why);
   config.form = options.form.value_or(why.empty() ? AttentionForm::explicitRoles : AttentionForm::plain);
-  chooseTiles(config);
   auto extent = [&](std::string_view name) { return call.schema.extent(name); };
   kernels::BackwardExtents extents = {options.lengths == Lengths::packed ? 1 : extent("b"), extent("sq"),
                                       extent("sk"), extent("h"), extent("hkv")};
-  chooseSums(config, {options.dq, options.dkv, options.isDeterministic}, extents, **target);
+  chooseSchedule(config, {options.dq, options.dkv, options.isDeterministic}, extents, **target);
   if (std::string conflict = conflictOfSums(config); !conflict.empty())
     return mistake("{}: {}", callName, conflict);
-  chooseDealing(config, {}, extents);
-  chooseSlots(config, extents, **target);
   return backwardCall(config);
 }
 

@@ -39,6 +39,7 @@ Result<void> attendCausally(attention::Programs &programs, Stream stream, std::b
 }
 // [attention]
 
+#include "kernels/attention/backward/Backward.h"
 #include "kernels/harness/ElementBits.h"
 
 #include <catch2/catch.hpp>
@@ -65,18 +66,29 @@ const attention::ForwardOptions blockDiffusion{.mask = {.blockCausal = 32},
 // [attention-packed]
 
 // [attention-documents]
-/// Causal attention within documents, which lie one after the other in each sequence. `begins` has, for each
-/// position, that of its document's first token.
-dsl::Program attendWithinDocuments(const kernels::ForwardConfig &config) {
+/// Causal, within documents, which lie one after the other in each sequence. `begins` has, for each position,
+/// that of its document's first token.
+kernels::Mask withinDocuments(const kernels::MaskScope &scope) {
   using namespace kernels;
-  return forwardProgram(config, [](const MaskScope &scope) {
-    dsl::Global begins = scope.k.input("begins", dsl::i32, {scope.batches, scope.queries});
-    return Mask::derived([=](const Sequence &s, auto query,
-                             auto key) { return key <= query && key >= lookUp(begins, {s.batch, 0}, query); },
-                         RowOrder::lastFirst);
-  });
+  dsl::Global begins = scope.k.input("begins", dsl::i32, {scope.batches, scope.queries});
+  return Mask::derived([=](const Sequence &s, auto query,
+                           auto key) { return key <= query && key >= lookUp(begins, {s.batch, 0}, query); },
+                       RowOrder::lastFirst);
+}
+dsl::Program attendWithinDocuments(const kernels::ForwardConfig &config) {
+  return forwardProgram(config, withinDocuments);
 }
 // [attention-documents]
+
+// [attention-documents-backward]
+/// The gradients of `attendWithinDocuments`. The program takes any extents; these guide its choices.
+dsl::Program gradientsWithinDocuments(const kernels::AttentionProblem &problem,
+                                      const kernels::BackwardExtents &extents) {
+  kernels::BackwardConfig config{.problem = problem};
+  chooseSchedule(config, {.isDeterministic = true}, extents, *findTarget("sm_90a"));
+  return backwardProgram(config, withinDocuments);
+}
+// [attention-documents-backward]
 
 // [attention-prefixes]
 /// A prefix that everybody sees, of a length for each sequence, and a causal rest.
@@ -125,6 +137,18 @@ TEST_CASE("masks that read tensors", "[docs]") {
     REQUIRE(traced.ok());
     REQUIRE(bool(compile(std::move(traced))));
   }
+}
+
+TEST_CASE("gradients of a mask that reads a tensor", "[docs]") {
+  Result<Artifact> artifact = compile(gradientsWithinDocuments(
+      {.d = 64, .dv = 64}, {.sequences = 1, .queries = 200, .keys = 200, .heads = 2, .kvHeads = 1}));
+  INFO((artifact ? "" : artifact.error().message));
+  REQUIRE(bool(artifact));
+  std::vector<std::string> names;
+  for (const TensorArgument &tensor : artifact->tensors)
+    if (tensor.access != Access::workspace)
+      names.push_back(tensor.name);
+  CHECK(names == std::vector<std::string>{"Q", "K", "V", "O", "dO", "LSE", "begins", "dQ", "dK", "dV"});
 }
 
 TEST_CASE("attention called from C++", "[docs]") {

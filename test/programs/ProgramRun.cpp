@@ -6,6 +6,7 @@
 #include "kernels/harness/DeviceArguments.h"
 #include "kernels/harness/ElementBits.h"
 #include "kernels/library/Compile.h"
+#include "runtime/device/LaunchPlan.h"
 #include "test/Expect.h"
 
 #include <algorithm>
@@ -49,6 +50,16 @@ void test::run(const Artifact &artifact, const std::vector<Memory *> &tensors, i
     expectSuccess(device->copyToDevice(places.back().address(), bytes.data(), bytes.size()));
     arguments.tensors.push_back({places.back().address(), tensor->element, tensor->shape, tensor->strides});
   }
+  auto isWorkspace = [](const TensorArgument &tensor) { return tensor.access == Access::workspace; };
+  if (tensors.size() ==
+      size_t(std::ranges::find_if(artifact.tensors, isWorkspace) - artifact.tensors.begin()))
+    for (const WorkspaceRequest &request : expectValue(workspaceRequests(
+             artifact, expectValue(bindDimensions(artifact, arguments.tensors)), device->properties()))) {
+      const std::vector<std::byte> poison(request.bytes, std::byte(0xFF));
+      places.push_back(expectValue(kernels::DeviceMemory::allocate(*device, poison.size())));
+      expectSuccess(device->copyToDevice(places.back().address(), poison.data(), poison.size()));
+      arguments.tensors.push_back(request.view(places.back().address()));
+    }
   expectSuccess(device->launch(*program, arguments));
   for (size_t number = 0; number < tensors.size(); ++number) {
     Memory &tensor = *tensors[number];

@@ -37,7 +37,8 @@ Artifact compiled(dsl::Program program, const CompileOptions &options = {});
 std::unique_ptr<Device> openDevice(const std::string &target, int multiprocessors,
                                    std::function<void(std::string_view)> print = {});
 
-/// Launches on that device; the tensors, in the order of the artifact, come back changed.
+/// Launches on that device; the tensors, in the order of the artifact, come back changed. Workspaces are
+/// poisoned, if they are not among them.
 /// Fails the running test with what the device said.
 void run(const Artifact &artifact, const std::vector<Memory *> &tensors, int multiprocessors = 3);
 

@@ -124,12 +124,15 @@ void chooseTiles(BackwardConfig &config);
 /// Chooses how many of them are in shared memory, for sums that are chosen already. The explicit form has two
 /// tiles of queries at least.
 void chooseSlots(BackwardConfig &config, const BackwardExtents &extents, const Target &target);
+/// All of these choices, for what is to be computed, in its form. `conflictOfSums` then says what is wrong.
+void chooseSchedule(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,
+                    const Target &target);
 
 dsl::Program backwardProgram(const BackwardConfig &config, const dsl::TraceOptions &options = {});
-/// With a mask of one's own instead of the problem's.
+/// With a mask of one's own instead of the problem's, which must be that of forward.
 dsl::Program backwardProgram(const BackwardConfig &config, const Mask &mask,
                              const dsl::TraceOptions &options = {});
-/// With a mask that reads tensors of its own.
+/// With a mask that reads tensors of its own: inputs after LSE.
 dsl::Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
                              const dsl::TraceOptions &options = {});
 

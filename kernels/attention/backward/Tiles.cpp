@@ -141,4 +141,12 @@ void chooseSlots(BackwardConfig &config, const BackwardExtents &extents, const T
   tryTo(1, 2, 1, 1);
 }
 
+void chooseSchedule(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,
+                    const Target &target) {
+  chooseTiles(config);
+  chooseSums(config, options, extents, target);
+  chooseDealing(config, {}, extents);
+  chooseSlots(config, extents, target);
+}
+
 } // namespace tlc::kernels
