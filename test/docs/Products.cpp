@@ -76,67 +76,165 @@ Program attention() {
 // [attention]
 
 // [attention-backward]
-/// Its gradients dQ, dK and dV, from those of O, and from L, the logarithm to base 2 of each row's sum.
-Program attentionBackward() {
-  return Program::trace("attention_backward", [](Scope &k) {
-    constexpr double scale = std::numbers::log2e / 8;
-    Index heads = k.dim("heads"), rows = k.dim("rows");
-    auto input = [&](const char *name) { return k.input(name, bf16, {heads, rows, 64}); };
-    auto output = [&](const char *name) { return k.output(name, bf16, {heads, rows, 64}); };
-    Global Q = input("Q"), K = input("K"), V = input("V"), O = input("O"), dO = input("dO");
-    Global L = k.input("L", f32, {heads, rows});
-    Global dQ = output("dQ"), dK = output("dK"), dV = output("dV");
-    Global Delta = k.workspace("delta", f32, {heads, rows});
-    Global Sum = k.workspace("dq_sum", f32, {heads, rows, 64}, {Initial::zero, TensorOrder::accumulator});
-    auto tile = [&](const Global &tensor, const Index &head, const Index &i) {
-      return tensor.tile({head, i * 64, 0}, {1, 64, 64});
-    };
+/// Tensors of heads x rows x 64, but L, the logarithms to base 2 of rows' sums, and two workspaces.
+struct GradientTensors {
+  Index heads, rows;
+  Global Q, K, V, O, dO, L, dQ, dK, dV;
+  Global Delta; ///< sums of rows of O dO
+  Global Sum;   ///< dQ in f32
+
+  /// Of `count` rows.
+  static Slice tile(const Global &tensor, const Index &head, const Index &i, int64_t count = 64) {
+    return tensor.tile({head, i * count, 0}, {1, count, 64});
+  }
+};
+
+/// Adds up dK and dV of tiles of keys, and what they give of dQ.
+void sumGradients(Scope &k, const GradientTensors &t) {
+  constexpr double scale = std::numbers::log2e / 8;
+  auto [block, head] = k.grid(ceilDiv(t.rows, 64), t.heads);
+  Shared keys = k.shared("k", bf16, {64, 64}), values = k.shared("v", bf16, {64, 64});
+  Shared q = k.shared("q", bf16, {64, 64}), ofO = k.shared("do", bf16, {64, 64});
+  Shared ofScores = k.shared("ds", bf16, {64, 64});
+  copy(t.tile(t.K, head, block), keys);
+  copy(t.tile(t.V, head, block), values);
+  Fragment ofKeys = k.fragment(f32, {64, 64}), ofValues = k.fragment(f32, {64, 64});
+  k.pipelined({block, ceilDiv(t.rows, 64)}, {.stages = 2}, [&, block = block, head = head](Index i) {
+    copy(t.tile(t.Q, head, i), q);
+    copy(t.tile(t.dO, head, i), ofO);
+    Fragment logSum = k.fragment(f32, {1, 64}), delta = k.fragment(f32, {1, 64});
+    copy(t.L.tile({head, i * 64}, {1, 64}).fill(inf), logSum); // rows that do not exist have no weight
+    copy(t.Delta.tile({head, i * 64}, {1, 64}), delta);
+    Fragment s = k.fragment(f32, {64, 64}), ofWeights = k.fragment(f32, {64, 64}); // keys by queries
+    gemm(keys, q.t(), s);
+    gemm(values, ofO.t(), ofWeights);
+    k.when(i == block, [&] { s = where([&](Index key, Index row) { return key <= row; }, s, -inf); });
+    FragmentValue p = exp2(s * scale - logSum);
+    FragmentValue ds = (p * (ofWeights - delta) / 8).to(bf16);
+    gemm(p.to(bf16), ofO, ofValues);
+    gemm(ds, q, ofKeys);
+    copy(ds, ofScores);
+    Fragment part = k.fragment(f32, {64, 64});
+    gemm(ofScores.t(), keys, part);
+    atomicAdd(part, t.tile(t.Sum, head, i));
+  });
+  copy(ofKeys.to(bf16), t.tile(t.dK, head, block));
+  copy(ofValues.to(bf16), t.tile(t.dV, head, block));
+}
+
+/// The gradients dQ, dK and dV of attention, from those of O. `sum` is `sumGradients`, or the like.
+Program attentionBackward(void (*sum)(Scope &, const GradientTensors &)) {
+  return Program::trace("attention_backward", [&](Scope &k) {
+    GradientTensors t;
+    t.heads = k.dim("heads"), t.rows = k.dim("rows");
+    for (auto [name, tensor] : {std::pair("Q", &t.Q), {"K", &t.K}, {"V", &t.V}, {"O", &t.O}, {"dO", &t.dO}})
+      *tensor = k.input(name, bf16, {t.heads, t.rows, 64}, {.alignment = 16}); // the TMA's
+    t.L = k.input("L", f32, {t.heads, t.rows});
+    for (auto [name, tensor] : {std::pair("dQ", &t.dQ), {"dK", &t.dK}, {"dV", &t.dV}})
+      *tensor = k.output(name, bf16, {t.heads, t.rows, 64});
+    t.Delta = k.workspace("delta", f32, {t.heads, t.rows});
+    t.Sum = k.workspace("dq_sum", f32, {t.heads, t.rows, 64}, {Initial::zero, TensorOrder::accumulator});
     k.launch("deltas", [&] {
-      auto [block, head] = k.grid(ceilDiv(rows, 64), heads);
+      auto [block, head] = k.grid(ceilDiv(t.rows, 64), t.heads);
       Fragment o = k.fragment(bf16, {64, 64}), ofO = k.fragment(bf16, {64, 64});
-      copy(tile(O, head, block), o);
-      copy(tile(dO, head, block), ofO);
-      copy(rowSum(o.to(f32) * ofO.to(f32)), Delta.tile({head, block * 64}, {1, 64}));
+      copy(t.tile(t.O, head, block), o);
+      copy(t.tile(t.dO, head, block), ofO);
+      copy(rowSum(o.to(f32) * ofO.to(f32)), t.Delta.tile({head, block * 64}, {1, 64}));
     });
-    k.launch("gradients", [&] { // a block has a tile of keys
-      auto [block, head] = k.grid(ceilDiv(rows, 64), heads);
-      Shared keys = k.shared("k", bf16, {64, 64}), values = k.shared("v", bf16, {64, 64});
-      Shared q = k.shared("q", bf16, {64, 64}), ofO = k.shared("do", bf16, {64, 64});
-      Shared ofScores = k.shared("ds", bf16, {64, 64});
-      copy(tile(K, head, block), keys);
-      copy(tile(V, head, block), values);
-      Fragment ofKeys = k.fragment(f32, {64, 64}), ofValues = k.fragment(f32, {64, 64});
-      k.pipelined({block, ceilDiv(rows, 64)}, {.stages = 2}, [&, block = block, head = head](Index i) {
-        copy(tile(Q, head, i), q);
-        copy(tile(dO, head, i), ofO);
-        Fragment logSum = k.fragment(f32, {1, 64}), delta = k.fragment(f32, {1, 64});
-        copy(L.tile({head, i * 64}, {1, 64}).fill(inf), logSum); // rows that do not exist have no weight
-        copy(Delta.tile({head, i * 64}, {1, 64}), delta);
-        Fragment s = k.fragment(f32, {64, 64}), ofWeights = k.fragment(f32, {64, 64}); // keys by queries
-        gemm(keys, q.t(), s);
-        gemm(values, ofO.t(), ofWeights);
-        k.when(i == block, [&] { s = where([&](Index key, Index row) { return key <= row; }, s, -inf); });
-        FragmentValue p = exp2(s * scale - logSum);
-        FragmentValue ds = (p * (ofWeights - delta) / 8).to(bf16);
-        gemm(p.to(bf16), ofO, ofValues);
-        gemm(ds, q, ofKeys);
-        copy(ds, ofScores);
-        Fragment part = k.fragment(f32, {64, 64});
-        gemm(ofScores.t(), keys, part);
-        atomicAdd(part, tile(Sum, head, i));
-      });
-      copy(ofKeys.to(bf16), tile(dK, head, block));
-      copy(ofValues.to(bf16), tile(dV, head, block));
-    });
+    k.launch("gradients", [&] { sum(k, t); });
     k.launch("round", [&] {
-      auto [block, head] = k.grid(ceilDiv(rows, 64), heads);
-      Fragment sum = k.fragment(f32, {64, 64});
-      copy(tile(Sum, head, block), sum);
-      copy(sum.to(bf16), tile(dQ, head, block));
+      auto [block, head] = k.grid(ceilDiv(t.rows, 64), t.heads);
+      Fragment dq = k.fragment(f32, {64, 64});
+      copy(t.tile(t.Sum, head, block), dq);
+      copy(dq.to(bf16), t.tile(t.dQ, head, block));
     });
   });
 }
 // [attention-backward]
+
+// [attention-backward-roles]
+/// `sumGradients` with roles: two warpgroups have 64 keys each; one warp loads, and another has the TMA add
+/// to dQ while the next products run.
+void sumGradientsByRoles(Scope &k, const GradientTensors &t) {
+  constexpr double scale = std::numbers::log2e / 8;
+  auto [block, head] = k.grid(ceilDiv(t.rows, 128), t.heads);
+  Range visits = {block * 2, ceilDiv(t.rows, 64)};
+  Shared keys = k.shared("k", bf16, {128, 64}), values = k.shared("v", bf16, {128, 64});
+  Shared q = k.shared("q", bf16, {64, 64}, {.slots = 3}), ofO = k.shared("do", bf16, {64, 64}, {.slots = 3});
+  Shared ofScores = k.shared("ds", bf16, {128, 64}), parts = k.shared("dq", f32, {64, 64});
+  Ring kvRing = k.ring("kv", {.slots = 1, .producers = 1, .consumers = 2});
+  Ring qRing = k.ring("q", {.slots = 3, .producers = 1, .consumers = 2});
+  Ring scoreRing = k.ring("ds", {.slots = 1, .producers = 2, .consumers = 2});
+  Ring partRing = k.ring("dq", {.slots = 1, .producers = 2, .consumers = 1});
+  k.roles([&] {
+    k.role("load", {.warps = 3}, [&] {
+      Cursor kv = kvRing.cursor(), at = qRing.cursor();
+      kvRing.acquire(kv);
+      kvRing.expect(kv, keys.slotBytes() + values.slotBytes());
+      copy(t.tile(t.K, head, block, 128), keys, kvRing.full(kv));
+      copy(t.tile(t.V, head, block, 128), values, kvRing.full(kv));
+      k.loop(visits, [&](Index i) {
+        qRing.acquire(at);
+        qRing.expect(at, q.slotBytes() + ofO.slotBytes());
+        copy(t.tile(t.Q, head, i), q.slot(at), qRing.full(at));
+        copy(t.tile(t.dO, head, i), ofO.slot(at), qRing.full(at));
+        at.advance();
+      });
+    });
+    k.role("sums", {.warps = 1}, [&] {
+      Cursor at = partRing.cursor();
+      k.loop(visits, [&](Index i) {
+        partRing.wait(at);
+        atomicAdd(parts, t.tile(t.Sum, head, i));
+        partRing.release(at); // once the TMA has read the tile
+        at.advance();
+      });
+    });
+    k.role("math", {.warps = 8}, [&] {
+      Cursor kv = kvRing.cursor(), at = qRing.cursor(), ds = scoreRing.cursor(), dq = partRing.cursor();
+      Fragment ofKeys = k.fragment(f32, {128, 64}), ofValues = k.fragment(f32, {128, 64});
+      kvRing.wait(kv);
+      k.loop(visits, [&](Index i) {
+        Fragment logSum = k.fragment(f32, {1, 64}), delta = k.fragment(f32, {1, 64});
+        copy(t.L.tile({head, i * 64}, {1, 64}).fill(inf), logSum);
+        copy(t.Delta.tile({head, i * 64}, {1, 64}), delta);
+        Fragment s = k.fragment(f32, {128, 64}), ofWeights = k.fragment(f32, {128, 64});
+        qRing.wait(at);
+        gemmAsync(keys, q.slot(at).t(), s);
+        gemmAsync(values, ofO.slot(at).t(), ofWeights);
+        gemmWait(s, 1); // weights are computed under the second product
+        k.when(i < block * 2 + 2, [&] {
+          s = where([&](Index key, Index row) { return block * 128 + key <= i * 64 + row; }, s, -inf);
+        });
+        Fragment p = exp2(s * scale - logSum);
+        gemmWait(ofWeights);
+        Fragment gradients = (p * (ofWeights - delta) / 8).to(bf16), weights = p.to(bf16);
+        gemmAsync(weights, ofO.slot(at), ofValues);
+        scoreRing.acquire(ds);
+        copy(gradients, ofScores);
+        scoreRing.publish(ds);
+        scoreRing.wait(ds); // until both warpgroups have stored theirs
+        Fragment part = k.fragment(f32, {64, 64});
+        gemmAsync(ofScores.t(), keys, part, WarpPolicy::fullColumn);
+        gemmAsync(gradients, q.slot(at), ofKeys);
+        gemmWait(part, 1);
+        partRing.acquire(dq);
+        copy(part, parts); // under the product for dK
+        partRing.publish(dq);
+        gemmWait(ofKeys);
+        gemmWait(ofValues);
+        scoreRing.release(ds);
+        qRing.release(at);
+        for (Cursor *cursor : {&at, &ds, &dq})
+          cursor->advance();
+      });
+      kvRing.release(kv);
+      copy(ofKeys.to(bf16), t.tile(t.dK, head, block, 128));
+      copy(ofValues.to(bf16), t.tile(t.dV, head, block, 128));
+    });
+  });
+}
+// [attention-backward-roles]
 
 // [bytes]
 /// The same of floats of 8 bits.
@@ -417,7 +515,8 @@ TEST_CASE("attention in thirty lines", "[docs]") {
 
 TEST_CASE("the gradients of attention", "[docs]") {
   constexpr int64_t heads = 2, rows = 150, depth = 64;
-  Run run(attentionBackward(), {{"heads", heads}, {"rows", rows}});
+  auto *sum = GENERATE(sumGradients, sumGradientsByRoles);
+  Run run(attentionBackward(sum), {{"heads", heads}, {"rows", rows}});
   auto at = [](const Array &tensor) {
     return [&](int64_t head, int64_t row, int64_t d) { return tensor((head * rows + row) * depth + d); };
   };
