@@ -448,9 +448,16 @@ Result<std::unique_ptr<Device>> tlc::createCudaDevice(int ordinal, CudaDeviceOpt
     return Error{ErrorKind::environment,
                  fmt::format("expected a GPU of compute capability 8.0 or later, but {} has {}.{}",
                              name.data(), major, minor)};
+  const int all = cuda.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+            multiprocessors = options.multiprocessors.value_or(all);
+  if (multiprocessors < 1 || multiprocessors > all)
+    return Error{ErrorKind::invalidArgument,
+                 fmt::format("expected 1 to {} multiprocessors because {} has {}, "
+                             "but got {}",
+                             all, name.data(), all, multiprocessors)};
   DeviceProperties properties = {.name = name.data(),
                                  .target = std::string(target->name),
-                                 .multiprocessors = cuda.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+                                 .multiprocessors = multiprocessors,
                                  .ordinal = ordinal};
   auto device =
       std::make_unique<CudaDeviceImpl>(*context, std::move(properties), *target, std::move(options));

@@ -8,17 +8,22 @@
 #include "runtime/device/Device.h"
 
 #include <functional>
+#include <optional>
 #include <string_view>
 
 namespace tlc {
 
 struct CudaDeviceOptions {
+  /// Multiprocessors that grids are computed for, from 1 to the GPU's; left out: all of them. Persistent
+  /// grids then leave the others to other work. Which ones run a block is the driver's choice.
+  std::optional<int> multiprocessors = {};
   /// Called with what kernels print, a line each, when the device synchronises; empty: it goes to stderr.
   std::function<void(std::string_view)> print = {};
 };
 
 /// The GPU of that ordinal. An `environment` error says what is missing: the
-/// driver's library, a recent driver, a device, or CUDA's headers at build time.
+/// driver's library, a recent driver, a device, or CUDA's headers at build time;
+/// an `invalidArgument` error that the GPU has not so many multiprocessors.
 Result<std::unique_ptr<Device>> createCudaDevice(int ordinal, CudaDeviceOptions options = {});
 
 /// The ordinal of the GPU whose context is current on the calling thread, 0 where none is.

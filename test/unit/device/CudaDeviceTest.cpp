@@ -419,6 +419,19 @@ TEST_CASE("a graph of a program that prints does so at each launch", "[cuda]") {
   REQUIRE(driver.cuStreamDestroy(stream) == CUDA_SUCCESS);
 }
 
+TEST_CASE("grids can be computed for a part of the GPU", "[cuda]") {
+  const int all = openDevice()->properties().multiprocessors;
+  Result<std::unique_ptr<Device>> some = createCudaDevice(0, {.multiprocessors = all - 1});
+  REQUIRE(some);
+  CHECK((*some)->properties().multiprocessors == all - 1);
+  for (int count : {0, all + 1}) {
+    Result<std::unique_ptr<Device>> refused = createCudaDevice(0, {.multiprocessors = count});
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().message, Contains(fmt::format("expected 1 to {} multiprocessors", all)) &&
+                                            Contains(fmt::format("but got {}", count)));
+  }
+}
+
 TEST_CASE("memory of the host is refused by the argument's name", "[cuda]") {
   std::unique_ptr<Device> device = openDevice();
   auto program = load(*device, scaleArtifact());

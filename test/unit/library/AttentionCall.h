@@ -10,12 +10,13 @@
 #include "runtime/device/Device.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace tlc::test {
 
-/// What this program tests on; of sm_90a.
-std::unique_ptr<Device> openDevice();
+/// What this program tests on, of sm_90a; with grids for some of its multiprocessors, or for all.
+std::unique_ptr<Device> openDevice(std::optional<int> multiprocessors = {});
 
 class CountingDevice : public Device {
 public:

@@ -15,7 +15,9 @@ using namespace tlc;
 using namespace tlc::attention;
 using namespace tlc::test;
 
-std::unique_ptr<Device> test::openDevice() { return expectValue(createCudaDevice(0)); }
+std::unique_ptr<Device> test::openDevice(std::optional<int> multiprocessors) {
+  return expectValue(createCudaDevice(0, {.multiprocessors = multiprocessors}));
+}
 
 TEST_CASE("forward and backward can be captured in one graph, which then sees other lengths",
           "[attention][cuda]") {

@@ -4,4 +4,6 @@
 #include "runtime/emulator/EmulatorDevice.h"
 #include "test/unit/library/AttentionCall.h"
 
-std::unique_ptr<tlc::Device> tlc::test::openDevice() { return createEmulatorDevice({.multiprocessors = 3}); }
+std::unique_ptr<tlc::Device> tlc::test::openDevice(std::optional<int> multiprocessors) {
+  return createEmulatorDevice({.multiprocessors = multiprocessors.value_or(3)});
+}
