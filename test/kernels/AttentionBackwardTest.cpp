@@ -10,5 +10,10 @@ using namespace tlc::kernels::test;
 using namespace tlc::attention_matrix;
 
 TEST_CASE("attention backward is right with every pair of its options", "[kernels][attention]") {
+  checkPairs("attention_bwd", 8, backwardOptions(fewGradientRows(), fewMasks()), 1, 100);
+}
+
+// Of tools/test.sh long.
+TEST_CASE("attention backward is right with every pair of all its options", "[.long]") {
   checkPairs("attention_bwd", 8, backwardOptions(gradientRows()), 1, 100);
 }

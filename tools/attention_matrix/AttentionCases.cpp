@@ -32,7 +32,7 @@ const Option &longRows() {
   return rows;
 }
 
-static const Option &masks() {
+const Option &allMasks() {
   static const Option all = {{},
                              {{"causal", "left"}},
                              {{"causal", "right"}},
@@ -48,12 +48,21 @@ static const Option &masks() {
   return all;
 }
 
+const Option &fewMasks() {
+  static const Option few = {{},
+                             {{"causal", "left"}},
+                             {{"causal", "right"}, {"window", "17"}},
+                             {{"window", "0"}, {"window_right", "70"}},
+                             {{"mask", "block_causal"}, {"block", "7"}}};
+  return few;
+}
+
 std::vector<Option> attentionOptions(const Option &rows) {
   return {
       {{{"form", "explicit"}}, {{"form", "plain"}}},
       {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
       rows,
-      masks(),
+      allMasks(),
       {{}, {{"scale", "0.7"}}, {{"scale", "1000"}}},
       {{}, {{"softcap", "5"}}},
       {{{"sink", "no"}}, {{"sink", "yes"}}},
@@ -71,12 +80,17 @@ const Option &gradientRows() {
   return rows;
 }
 
+const Option &fewGradientRows() {
+  static const Option rows = {{{"d", "128"}}, {{"d", "192"}, {"dv", "128"}}, {{"d", "256"}, {"dv", "192"}}};
+  return rows;
+}
+
 const Option &moreGradientRows() {
   static const Option rows = {{{"d", "32"}}, {{"d", "40"}}, {{"d", "256"}}, {{"d", "128"}, {"dv", "64"}}};
   return rows;
 }
 
-std::vector<Option> backwardOptions(const Option &rows) {
+std::vector<Option> backwardOptions(const Option &rows, const Option &masks) {
   return {
       {{{"form", "explicit"}}, {{"form", "plain"}}},
       {{{"dq", "atomic"}}, {{"dq", "own_launch"}}, {{"dq", "ordered"}}, {{"dq", "tma"}}},
@@ -86,7 +100,7 @@ std::vector<Option> backwardOptions(const Option &rows) {
       {{{"do_stride", "one"}}, {{"do_stride", "any"}}},
       {{}, {{"dealing", "taken"}}, {{"groups", "loads"}}},
       rows,
-      masks(),
+      masks,
       {{}, {{"scale", "0.7"}}, {{"scale", "1000"}}},
       {{}, {{"softcap", "5"}}},
       {{{"sink", "no"}}, {{"sink", "yes"}}},
