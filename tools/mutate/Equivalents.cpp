@@ -41,13 +41,16 @@ std::string Origin::text() const {
   return text;
 }
 
-bool Equivalent::covers(const Origin &origin, const Mutant &mutant) const {
+bool Equivalent::isOf(const Origin &origin) const {
   const auto holds = [&](std::string_view word) {
     const bool wanted = !word.starts_with('!');
     return (std::ranges::find(origin.words, word.substr(wanted ? 0 : 1)) != origin.words.end()) == wanted;
   };
-  return of.kernel == origin.kernel && std::ranges::all_of(of.words, holds) &&
-         (place == mutant.where() || place == mutant.everywhere()) &&
+  return of.kernel == origin.kernel && std::ranges::all_of(of.words, holds);
+}
+
+bool Equivalent::covers(const Origin &origin, const Mutant &mutant) const {
+  return isOf(origin) && (place == mutant.where() || place == mutant.everywhere()) &&
          std::ranges::find(changes, toString(mutant.change)) != changes.end();
 }
 

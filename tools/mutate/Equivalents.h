@@ -25,6 +25,8 @@ struct Equivalent {
   std::string reason;
   unsigned line = 0; ///< of the list
 
+  /// Whether it may say something of that program.
+  bool isOf(const Origin &origin) const;
   bool covers(const Origin &origin, const Mutant &mutant) const;
 };
 

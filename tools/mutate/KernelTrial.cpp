@@ -19,8 +19,8 @@ using kernels::Request;
 
 namespace {
 
-/// Small problems end soon; what goes on for longer never ends.
-constexpr uint64_t maximumSteps = 1 << 18;
+/// Small problems end soon, though blocks may wait for each other; what goes on for longer never ends.
+constexpr uint64_t maximumSteps = 1 << 20;
 /// Few, so that blocks have several tiles.
 constexpr int multiprocessors = 2;
 
@@ -170,10 +170,10 @@ Result<bool> KernelTrial::suits(const Request &problem) const {
   return run->variant() == artifact->variants[variant].name;
 }
 
-Outcome KernelTrial::run(const std::string &module) const {
+Outcome KernelTrial::run(const std::string &module, unsigned schedules) const {
   auto changed = std::make_shared<Artifact>(*artifact);
   changed->variants[variant].ptx = module;
-  for (unsigned schedule = 0; schedule != options.schedules; ++schedule)
+  for (unsigned schedule = 0; schedule != schedules; ++schedule)
     for (const Request &problem : problems)
       if (Outcome outcome = run(problem, changed, schedule); outcome.detection != Detection::none)
         return outcome;

@@ -49,8 +49,10 @@ public:
   Alignment alignment() const {
     return variant + 1 == artifact->variants.size() ? Alignment::general : Alignment::aligned;
   }
-  /// Runs another module in place of `ptx()`, on every problem until something is found.
-  Outcome run(const std::string &module) const;
+  /// Runs another module in place of `ptx()`, on every problem until something is found, in so many of the
+  /// schedules.
+  Outcome run(const std::string &module, unsigned schedules) const;
+  Outcome run(const std::string &module) const { return run(module, options.schedules); }
 
 private:
   /// Whether the launcher may take this variant for the problem.

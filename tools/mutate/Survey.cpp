@@ -11,22 +11,30 @@ using namespace tlc::mutate;
 
 Result<Survey> Survey::make(Origin origin, std::string_view ptx, const Trial &trial,
                             std::span<const Equivalent> equivalents, const Sources &sources, unsigned threads,
-                            const OnTried &onTried) {
+                            const OnTried &onTried, const Trial &ofListed) {
   if (Outcome outcome = trial(std::string(ptx)); outcome.detection != Detection::none)
     return Error{ErrorKind::execution, fmt::format("{}: fails as it is: {}", origin.text(), outcome.message)};
   Result<std::vector<Mutant>> mutants = mutantsOf(ptx, sources);
   if (!mutants)
     return mutants.error();
-  std::vector<Outcome> outcomes = tryAll(ptx, *mutants, trial, threads, onTried);
   Survey survey;
-  for (size_t i = 0; i != mutants->size(); ++i) {
-    Entry entry{std::move((*mutants)[i]), std::move(outcomes[i])};
+  for (Mutant &mutant : *mutants) {
+    Entry entry{std::move(mutant), {}};
     auto found = std::ranges::find_if(
         equivalents, [&](const Equivalent &each) { return each.covers(origin, entry.mutant); });
     if (found != equivalents.end())
       entry.equivalent = &*found;
     survey.all.push_back(std::move(entry));
   }
+  std::vector<Outcome> outcomes = tryAll(
+      survey.all.size(),
+      [&](size_t i) {
+        const Entry &entry = survey.all[i];
+        return (entry.equivalent && ofListed ? ofListed : trial)(entry.mutant.applyTo(ptx));
+      },
+      threads, onTried);
+  for (size_t i = 0; i != outcomes.size(); ++i)
+    survey.all[i].outcome = std::move(outcomes[i]);
   survey.from = std::move(origin);
   return survey;
 }

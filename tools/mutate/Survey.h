@@ -12,10 +12,11 @@ namespace tlc::mutate {
 
 class Survey {
 public:
-  /// An error if the program itself fails its trial.
+  /// An error if the program itself fails its trial. `ofListed` tries those that the list calls equivalent,
+  /// to which only the list can be held; left out, `trial` does.
   static Result<Survey> make(Origin origin, std::string_view ptx, const Trial &trial,
                              std::span<const Equivalent> equivalents, const Sources &sources = {},
-                             unsigned threads = 0, const OnTried &onTried = {});
+                             unsigned threads = 0, const OnTried &onTried = {}, const Trial &ofListed = {});
 
   struct Entry {
     Mutant mutant;

@@ -27,15 +27,15 @@ Detection mutate::detectionOf(FindingKind kind) {
   }
 }
 
-std::vector<Outcome> mutate::tryAll(std::string_view ptx, std::span<const Mutant> mutants, const Trial &trial,
+std::vector<Outcome> mutate::tryAll(size_t mutants, const std::function<Outcome(size_t)> &trial,
                                     unsigned threads, const OnTried &onTried) {
-  std::vector<Outcome> outcomes(mutants.size());
+  std::vector<Outcome> outcomes(mutants);
   std::atomic<size_t> next = 0, tried = 0;
   const auto work = [&] {
-    for (size_t i = next++; i < mutants.size(); i = next++) {
-      outcomes[i] = trial(mutants[i].applyTo(ptx));
+    for (size_t i = next++; i < mutants; i = next++) {
+      outcomes[i] = trial(i);
       if (const size_t count = ++tried; onTried)
-        onTried(count, mutants.size());
+        onTried(count, mutants);
     }
   };
   std::vector<std::jthread> workers;

@@ -4,10 +4,11 @@
 #pragma once
 
 #include "runtime/emulator/report/Finding.h"
-#include "tools/mutate/Mutants.h"
 
 #include <functional>
-#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace tlc::mutate {
 
@@ -38,8 +39,8 @@ using Trial = std::function<Outcome(const std::string &ptx)>;
 /// Told how many of how many mutants have their outcome; called by several threads at a time.
 using OnTried = std::function<void(size_t tried, size_t mutants)>;
 
-/// One outcome for each mutant. `threads` 0: all cores.
-std::vector<Outcome> tryAll(std::string_view ptx, std::span<const Mutant> mutants, const Trial &trial,
-                            unsigned threads = 0, const OnTried &onTried = {});
+/// One outcome for each of so many mutants, of which `trial` gets the number. `threads` 0: all cores.
+std::vector<Outcome> tryAll(size_t mutants, const std::function<Outcome(size_t)> &trial, unsigned threads = 0,
+                            const OnTried &onTried = {});
 
 } // namespace tlc::mutate
