@@ -92,7 +92,7 @@ const Option &moreGradientRows() {
 
 std::vector<Option> backwardOptions(const Option &rows, const Option &masks) {
   return {
-      {{{"form", "explicit"}}, {{"form", "plain"}}},
+      {{{"form", "explicit"}}, {{"form", "plain"}}, {{"form", "plain"}, {"overlap", "scheduled"}}},
       {{{"dq", "atomic"}}, {{"dq", "own_launch"}}, {{"dq", "ordered"}}, {{"dq", "tma"}}},
       {{{"dkv", "loop"}}, {{"dkv", "split"}}, {{"dkv", "atomic"}}, {{"dkv", "tma"}}},
       {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},

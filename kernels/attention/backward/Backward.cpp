@@ -43,6 +43,14 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     products = k.shared("ds", problem.dtype, {c.bk, c.bq});
   if (sharesColumns(c))
     weightTile = k.shared("p", problem.dtype, {c.bk, c.bq});
+  bool isByHand = c.overlap == ProductOverlap::byHand;
+  Shared logSums, deltas;
+  // A limit of a sequence is along their last axis, so that the TMA copies those of uniform ones alone.
+  bool hasNumberTiles = isByHand && p.inputs.sequences.isUniform();
+  if (hasNumberTiles) {
+    logSums = k.shared("lse", f32, {1, c.bq});
+    deltas = k.shared("delta", f32, {1, c.bq});
+  }
   BackwardArguments::Staging staging = p.keySumStaging();
   Shared querySums;
   if (p.addsByTma())
@@ -54,12 +62,35 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
   std::vector<Fragment> keySum = sumOfRows("dk", c.bk, columns),
                         valueSum = sumOfRows("dv", c.bk, valueColumns);
   WarpPolicy policy = sharesColumns(c) ? WarpPolicy::fullColumn : WarpPolicy::fullRow;
-  auto step = [&](const Sequence &sequence, const VisitedTiles &visited, const Index &i) {
-    Index row = visited.at(i) * c.bq;
+  auto numbersIn = [&](const Shared &tile) {
+    Fragment numbers = k.fragment(f32, {1, c.bq});
+    copy(tile, numbers);
+    return numbers;
+  };
+  auto copyTiles = [&](const Sequence &sequence, const Index &row) {
     for (size_t i = 0; i < columns.size(); ++i)
       copy(p.queries(sequence, row, c.bq, columns[i]), queries[i]);
     for (size_t i = 0; i < valueColumns.size(); ++i)
       copy(p.outputGradients(sequence, row, c.bq, valueColumns[i]), outputs[i]);
+  };
+  auto addQuerySums = [&](const std::vector<Fragment> &dq, const Sequence &sequence,
+                          const VisitedTiles &visited, const Index &i) {
+    Index row = visited.at(i) * c.bq;
+    if (p.isOrdered())
+      p.awaitTurn(sequence, tile.row, visited.at(i) + 1);
+    if (p.addsByTma()) {
+      copy(dq.front(), querySums);
+      atomicAdd(querySums, p.querySums(sequence, row, columns.front()));
+    } else {
+      for (size_t i = 0; i < columns.size(); ++i)
+        p.addQuerySums(dq[i], sequence, row, columns[i]);
+    }
+    if (p.isOrdered())
+      p.passAfter(sequence, tile.row, visited, i);
+  };
+  auto step = [&](const Sequence &sequence, const VisitedTiles &visited, const Index &i) {
+    Index row = visited.at(i) * c.bq;
+    copyTiles(sequence, row);
     Fragment s = k.fragment(f32, {c.bk, c.bq}).named("s"), dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
     for (size_t i = 0; i < columns.size(); ++i)
       gemm(keys[i], queries[i].t(), s, policy);
@@ -89,23 +120,58 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     std::vector<Fragment> dq = sumOfRows("dq", c.bq, columns);
     for (size_t i = 0; i < columns.size(); ++i)
       gemm(products.t(), keys[i], dq[i], WarpPolicy::fullColumn);
-    if (p.isOrdered())
-      p.awaitTurn(sequence, tile.row, visited.at(i) + 1);
-    if (p.addsByTma()) {
-      copy(dq.front(), querySums);
-      atomicAdd(querySums, p.querySums(sequence, row, columns.front()));
+    addQuerySums(dq, sequence, visited, i);
+  };
+  // The same, for rows that have one part. What runs under products is written after they are started; none
+  // is in flight when a step ends, so that ptxas keeps them apart from each other's registers.
+  auto computeByHand = [&](const Sequence &sequence, const VisitedTiles &visited, const Index &i,
+                           bool isMasked) {
+    Index row = visited.at(i) * c.bq;
+    Fragment s = k.fragment(f32, {c.bk, c.bq}).named("s"), dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
+    gemmAsync(keys.front(), queries.front().t(), s);
+    gemmAsync(values.front(), outputs.front().t(), dp);
+    auto numbers = [&] { return p.rowNumbers(sequence, row, {1, c.bq}); };
+    Fragment exponent = hasNumberTiles ? p.exponents(numbersIn(logSums)) : numbers().exponent;
+    gemmWait(s, 1);
+    FragmentValue scores = p.scores.of(s, p.scores.scale());
+    FragmentValue seen = isMasked ? p.masked(sequence, {row, tile.row, Axis::keys}, scores) : scores;
+    Fragment weights = p.weights(seen, exponent);
+    gemmAsync(weights.to(problem.dtype), outputs.front(), valueSum.front());
+    FragmentValue delta =
+        hasNumberTiles ? FragmentValue(numbersIn(deltas)) : numbers().delta; // not before: registers are few
+    gemmWait(dp, 1);
+    Fragment ds = p.gradients(weights, dp, scores, delta).to(problem.dtype);
+    if (!sharesProducts) {
+      gemmAsync(ds, queries.front(), keySum.front());
     } else {
-      for (size_t i = 0; i < columns.size(); ++i)
-        p.addQuerySums(dq[i], sequence, row, columns[i]);
+      copy(ds, products);
+      std::vector<Fragment> dq = sumOfRows("dq", c.bq, columns);
+      gemmAsync(products.t(), keys.front(), dq.front(), WarpPolicy::fullColumn);
+      gemmAsync(ds, queries.front(), keySum.front());
+      gemmWait(dq.front(), 1);
+      addQuerySums(dq, sequence, visited, i); // under the last product
     }
-    if (p.isOrdered())
-      p.passAfter(sequence, tile.row, visited, i);
+    gemmWait(valueSum.front(), 1);
+    gemmWait(keySum.front());
+  };
+  auto stepByHand = [&](const Sequence &sequence, const VisitedTiles &visited, const Index &i) {
+    Index row = visited.at(i) * c.bq;
+    copyTiles(sequence, row);
+    if (hasNumberTiles) {
+      BackwardArguments::RowSlices numbers = p.rowSlices(sequence, row, c.bq);
+      copy(numbers.logSums, logSums);
+      copy(numbers.deltas, deltas);
+    }
+    k.when(
+        visited.isPartial(i), [&] { computeByHand(sequence, visited, i, true); },
+        [&] { computeByHand(sequence, visited, i, false); });
   };
   p.forEachHead(tile, [&](const Sequence &sequence) {
     VisitedTiles visited = p.queriesSeeing(tile, sequence);
     if (p.isOrdered())
       p.passBefore(sequence, tile.row, visited);
-    k.pipelined(visited.count, {.stages = c.stages}, [&](Index i) { step(sequence, visited, i); });
+    k.pipelined(visited.count, {.stages = c.stages},
+                [&](Index i) { isByHand ? stepByHand(sequence, visited, i) : step(sequence, visited, i); });
     if (p.isOrdered())
       p.passRest(sequence, tile.row, visited);
   });

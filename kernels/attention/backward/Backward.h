@@ -42,6 +42,12 @@ enum class KeySum : uint8_t {
   tma,    ///< the same, but the TMA adds tiles that such blocks leave in shared memory
 };
 
+/// Who says which products overlap, and what runs under them.
+enum class ProductOverlap : uint8_t {
+  scheduled, ///< the compiler, of whatever products the target has
+  byHand,    ///< the program starts and awaits them, which takes wgmma
+};
+
 struct BackwardConfig {
   AttentionProblem problem = {}; ///< what is computed, on f16 or bf16
   GradientType gradients = GradientType::same;
@@ -56,6 +62,7 @@ struct BackwardConfig {
   HeadGroups groups = HeadGroups::sums;
   TileDealing dealing = TileDealing::fixed; ///< of tiles of keys, in the explicit form
   AttentionForm form = AttentionForm::explicitRoles;
+  ProductOverlap overlap = ProductOverlap::scheduled; ///< of the plain form
   /// Of the explicit form, the other tiles there.
   struct Slots {
     int64_t keys = 1;     ///< tiles of K and of V; with two, copies of the next one run under this one
@@ -121,12 +128,15 @@ void chooseDealing(BackwardConfig &config, std::optional<TileDealing> given, con
 
 /// Chooses the tiles for what is to be computed, in its form.
 void chooseTiles(BackwardConfig &config);
-/// Chooses how many of them are in shared memory, for sums that are chosen already. The explicit form has two
-/// tiles of queries at least.
+/// Chooses how many of them are in shared memory, for sums that are chosen already, and the order of
+/// products. The explicit form has two tiles of queries at least.
 void chooseSlots(BackwardConfig &config, const BackwardExtents &extents, const Target &target);
 /// All of these choices, for what is to be computed, in its form. `conflictOfSums` then says what is wrong.
 void chooseSchedule(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,
                     const Target &target);
+
+/// Takes over who orders the plain form's products, or chooses it, for tiles that are chosen already.
+void chooseOverlap(BackwardConfig &config, std::optional<ProductOverlap> given, const Target &target);
 
 dsl::Program backwardProgram(const BackwardConfig &config, const dsl::TraceOptions &options = {});
 /// With a mask of one's own instead of the problem's, which must be that of forward.

@@ -288,19 +288,23 @@ Slice BackwardArguments::numbers(const Global &tensor, const Sequence &sequence,
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// What is subtracted from exponents of two. That of a query that sees nothing makes all weights 0.
-FragmentValue BackwardArguments::inBaseTwo(const FragmentValue &logSums) const {
+FragmentValue BackwardArguments::exponents(const FragmentValue &logSums) const {
   FragmentValue inBase = config.problem.logBase == LogBase::e ? logSums * log2e : logSums;
   return where(inBase == -inf, inf, inBase);
 }
 
+BackwardArguments::RowSlices BackwardArguments::rowSlices(const Sequence &sequence, const Index &row,
+                                                          int64_t count) const {
+  return {numbers(LSE, sequence, row, count), numbers(delta, sequence, row, count)};
+}
+
 BackwardArguments::RowNumbers BackwardArguments::rowNumbers(const Sequence &sequence, const Index &row,
                                                             const Shape &shape) const {
-  int64_t count = shape[0] * shape[1];
+  RowSlices slices = rowSlices(sequence, row, shape[0] * shape[1]);
   Fragment logSum = k.fragment(f32, shape), sum = k.fragment(f32, shape);
-  copy(numbers(LSE, sequence, row, count).fill(inf), logSum);
-  copy(numbers(delta, sequence, row, count), sum);
-  return {inBaseTwo(logSum), sum};
+  copy(slices.logSums.fill(inf), logSum);
+  copy(slices.deltas, sum);
+  return {exponents(logSum), sum};
 }
 
 FragmentValue BackwardArguments::weights(const FragmentValue &seen, const FragmentValue &exponent) const {
@@ -410,7 +414,7 @@ void BackwardArguments::writeSinkGradients() const {
       Fragment logSum = k.fragment(f32, {1, together}), ofRows = k.fragment(f32, {1, together});
       copy(numbers(LSE, sequence, i * together, together).fill(inf), logSum);
       copy(numbers(delta, sequence, i * together, together), ofRows);
-      sum = sum - exp2(sink * log2e - inBaseTwo(logSum)) * ofRows;
+      sum = sum - exp2(sink * log2e - exponents(logSum)) * ofRows;
     });
   });
   copy(rowSum(sum), dSink.tile({head}, {1}));

@@ -104,6 +104,15 @@ public:
     dsl::FragmentValue exponent, delta;
   };
   RowNumbers rowNumbers(const Sequence &sequence, const dsl::Index &row, const dsl::Shape &shape) const;
+  /// Where these are, for a loop that copies them ahead: logarithms of sums, which `exponents` takes, and
+  /// sums of O dO. Those of queries that do not exist read as 0; then weights of 1 are multiplied by rows of
+  /// zeros.
+  struct RowSlices {
+    dsl::Slice logSums, deltas;
+  };
+  RowSlices rowSlices(const Sequence &sequence, const dsl::Index &row, int64_t count) const;
+  /// What is subtracted from exponents of two. That of a query that sees nothing makes all weights 0.
+  dsl::FragmentValue exponents(const dsl::FragmentValue &logSums) const;
 
   /// Of scores, -inf where nothing is seen.
   dsl::FragmentValue weights(const dsl::FragmentValue &scores, const dsl::FragmentValue &exponent) const;
@@ -143,7 +152,6 @@ private:
   void forEachTileOfRows(Axis axis, const std::function<void(const Sequence &, const dsl::Index &row)> &body,
                          bool isReversed = false) const;
   Sequence sequenceOf(Axis axis, const dsl::Index &batch, const dsl::Index &head) const;
-  dsl::FragmentValue inBaseTwo(const dsl::FragmentValue &logSums) const;
 
   Mask mask;
   dsl::Global O, dO, LSE, dSink, delta;

@@ -52,6 +52,13 @@ Parameter dealingParameter() {
       "auto: taken of packed sequences with a mask, where heads of Q share keys",
       {"fixed", "taken"});
 }
+Parameter overlapParameter() {
+  return openChoice(
+      "overlap",
+      "who says which products of the plain form overlap: the compiler, or the program, which takes "
+      "wgmma and rows of up to 128; auto: the program where it can",
+      {"scheduled", "by_hand"});
+}
 SumOptions sumsOf(const Parameters &values) {
   return {.dq = chosen<QuerySum>(values, querySumParameter()),
           .dkv = chosen<KeySum>(values, keySumParameter()),
@@ -72,6 +79,7 @@ std::vector<Parameter> allParameters() {
            "roles written by hand, or one loop that takes tensors of any alignment; auto: by hand where "
            "the other parameters and the target allow it",
            {"explicit", "plain"}),
+       overlapParameter(),
        choiceParameter("deterministic", "whether every run has the same bits", {"no", "yes"})});
   add({config.begin() + std::ptrdiff_t(problem.size()), config.end()});
   return all;
@@ -102,6 +110,7 @@ BackwardConfig configOf(const Parameters &values, const Target &target) {
   chooseSums(config, sumsOf(values), extents, target);
   chooseDealing(config, chosen<TileDealing>(values, dealingParameter()), extents);
   chooseSlots(config, extents, target);
+  chooseOverlap(config, chosen<ProductOverlap>(values, overlapParameter()), target);
   return config;
 }
 
@@ -212,10 +221,21 @@ public:
   std::string conflict(const Parameters &values) const override {
     if (std::string sequences = conflictOfSequences(problemOf(values).problem, values); !sequences.empty())
       return sequences;
-    if (std::string tiles = conflictOfTiles(tilesOf(
-            values, values.choice("form") == "plain" ? AttentionForm::plain : AttentionForm::explicitRoles));
-        !tiles.empty())
-      return tiles;
+    bool isPlain = values.choice("form") == "plain";
+    BackwardConfig tiles = tilesOf(values, isPlain ? AttentionForm::plain : AttentionForm::explicitRoles);
+    if (std::string conflict = conflictOfTiles(tiles); !conflict.empty())
+      return conflict;
+    if (std::string_view overlap = values.choice("overlap");
+        overlap != "auto" && values.choice("form") == "explicit")
+      return fmt::format(
+          "expected form = plain because the explicit form's products are started and awaited by "
+          "hand, but got overlap = {}",
+          overlap);
+    else if (overlap == "by_hand" && isPlain && sharesColumns(tiles))
+      return fmt::format(
+          "expected overlap = scheduled or auto because with bk = {} weights go through shared "
+          "memory, but got by_hand",
+          tiles.bk);
     SumOptions sums = sumsOf(values);
     BackwardConfig config = problemOf(values);
     if (values.choice("dealing") == "taken")

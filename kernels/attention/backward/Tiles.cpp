@@ -141,12 +141,22 @@ void chooseSlots(BackwardConfig &config, const BackwardExtents &extents, const T
   tryTo(1, 2, 1, 1);
 }
 
+void chooseOverlap(BackwardConfig &config, std::optional<ProductOverlap> given, const Target &target) {
+  if (isExplicit(config))
+    return;
+  // The compiler's schedule leaves sums in flight when a step ends, for which 128 keys have no registers:
+  // ptxas then serialises all products.
+  bool isByHand = target.wgmma && !sharesColumns(config);
+  config.overlap = given.value_or(isByHand ? ProductOverlap::byHand : ProductOverlap::scheduled);
+}
+
 void chooseSchedule(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,
                     const Target &target) {
   chooseTiles(config);
   chooseSums(config, options, extents, target);
   chooseDealing(config, {}, extents);
   chooseSlots(config, extents, target);
+  chooseOverlap(config, {}, target);
 }
 
 } // namespace tlc::kernels

@@ -101,6 +101,20 @@ TEST_CASE("gradients of queries have a launch of their own where queries see few
   CHECK(chosen({16, 1024, 1024, 16, 16}, CausalAlignment::right, 256) == QuerySum::atomic);
 }
 
+TEST_CASE("the plain form of backward starts its products by hand where they are wgmma's", "[kernels]") {
+  auto chosen = [](int64_t d, const char *target, std::optional<ProductOverlap> given = {}) {
+    BackwardConfig config{.problem = {.d = d, .dv = d}, .form = AttentionForm::plain};
+    chooseTiles(config);
+    chooseOverlap(config, given, *findTarget(target));
+    return config.overlap;
+  };
+  CHECK(chosen(128, "sm_90a") == ProductOverlap::byHand);
+  CHECK(chosen(64, "sm_90a") == ProductOverlap::byHand);
+  CHECK(chosen(256, "sm_90a") == ProductOverlap::scheduled); // warpgroups share columns
+  CHECK(chosen(128, "sm_80") == ProductOverlap::scheduled);
+  CHECK(chosen(128, "sm_90a", ProductOverlap::scheduled) == ProductOverlap::scheduled);
+}
+
 TEST_CASE("gradients have parts whose columns two warpgroups can share", "[kernels]") {
   auto parts = [](int64_t length) {
     std::vector<std::pair<int64_t, int64_t>> found; // first, count
