@@ -7,9 +7,13 @@
 /// so far. Words are i32; numbers outside of the table give rows of zeros, and no gradient.
 ///
 /// A block has 32 tokens and 256 columns. One row of 256 columns is 512 bytes: the rows of a tile are
-/// anywhere in the table, but each is read in whole sectors. Equal words in a tile are no problem: additions
-/// are atomic, in vectors of up to four elements. Their order differs from run to run, and so may the last
-/// bits.
+/// anywhere in the table, but each is read in whole sectors.
+///
+/// L2 adds to f32 atomically at about 200 thousand million elements a second, less than memory delivers. So
+/// the backward kernel numbers the tokens of each word first. Those with number 0 are of different words and
+/// need no atomic operations: a launch loads their rows of dE, adds and stores. Another one adds all others
+/// atomically, in vectors of up to four elements, however many tokens a word has. Which token is first, and
+/// the order of additions, differ from run to run, and so may the last bits.
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -31,14 +35,43 @@ void gather(Scope &k) {
 }
 
 void scatterAdd(Scope &k) {
+  constexpr int64_t some = 512;             // tokens of a block that numbers them
+  constexpr int64_t rows = 16, width = 128; // of a tile
   Index tokens = k.dim("tokens"), words = k.dim("words"), d = k.dim("d");
   Global Words = k.input("Words", i32, {tokens}), dY = k.input("dY", bf16, {tokens, d});
   Global dE = k.inout("dE", f32, {words, d});
-  auto [i, j] = k.grid(ceilDiv(tokens, rows), ceilDiv(d, width));
-  Fragment word = k.fragment(i32, {rows, 1}), dy = k.fragment(bf16, {rows, width});
-  copy(Words.tile({i * rows}, {rows}).fill(-1), word); // beyond the last token: no row
-  copy(dY.tile({i * rows, j * width}, {rows, width}), dy);
-  atomicAdd(dy.to(f32), dE.tile({word.toIndex(), j * width}, {rows, width}));
+  Global counts = k.workspace("counts", i32, {words}, {.initial = Initial::zero});
+  Global numbers = k.workspace("numbers", i32, {tokens});
+  k.launch("embedding_bwd_number", [&] {
+    auto [i] = k.grid(ceilDiv(tokens, some));
+    Fragment word = k.fragment(i32, {some}), number = k.fragment(i32, {some});
+    copy(Words.tile({i * some}, {some}).fill(-1), word);
+    atomicAdd(1, counts.tile({word.toIndex()}, {some}), number);
+    copy(number, numbers.tile({i * some}, {some}));
+  });
+  // Adds the rows of tokens whose number `isMeant`; others have the position -1, which is no row.
+  auto launch = [&](const char *name, auto isMeant, auto add) {
+    k.launch(name, [&] {
+      auto [i, j] = k.grid(ceilDiv(tokens, rows), ceilDiv(d, width));
+      Fragment word = k.fragment(i32, {rows, 1}), number = k.fragment(i32, {rows, 1});
+      Fragment dy = k.fragment(bf16, {rows, width});
+      copy(Words.tile({i * rows}, {rows}).fill(-1), word);
+      copy(numbers.tile({i * rows}, {rows}), number);
+      FragmentValue token = where(isMeant(number), k.positions({rows, 1}, 0) + (i * rows).to(i32), -1);
+      copy(dY.tile({token.toIndex(), j * width}, {rows, width}), dy);
+      add(dy.to(f32), dE.tile({where(token < 0, -1, word).toIndex(), j * width}, {rows, width}));
+    });
+  };
+  launch(
+      "embedding_bwd_first", [](const Fragment &number) { return number == 0; },
+      [&](const FragmentValue &dy, const Slice &sums) {
+        Fragment sum = k.fragment(f32, {rows, width});
+        copy(sums, sum);
+        copy(sum + dy, sums);
+      });
+  launch(
+      "embedding_bwd_others", [](const Fragment &number) { return number > 0; },
+      [](const FragmentValue &dy, const Slice &sums) { atomicAdd(dy, sums); });
 }
 
 } // namespace
