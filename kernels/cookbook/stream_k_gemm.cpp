@@ -6,17 +6,18 @@
 /// many as the device has multiprocessors.
 ///
 /// A tile is 128 x 256 elements of C and takes `steps` products of 64 along k. Most tiles are whole: each
-/// block computes as many of them as all others do. The steps of the last ones, one to two tiles for each
-/// block, are numbered one tile after the other and divided evenly, so that a block begins and ends somewhere
-/// in a tile. Tiles are numbered in groups of 16 rows of tiles, so that those that are computed at a time
-/// have rows and columns in common, which the L2 cache holds.
+/// block computes as many of them as all others do. The steps of the last ones, fewer than there are blocks,
+/// are numbered one tile after the other and divided evenly, so that a block begins and ends somewhere in a
+/// tile. At most four blocks for each of these tiles take part, so that few sums are handed on. With less
+/// than a tile each, all are about as far along k at a time, and tiles are numbered in groups of 16 rows of
+/// tiles: so those that are computed at a time have much of A and B in common, which the L2 cache holds.
 ///
 /// The block with a tile's last steps stores it. The others leave their sums in a workspace, from which it
 /// adds them in a fixed order, so that the result has the same bits in every run. These others have smaller
 /// numbers, which blocks take when they start, so that none waits for one that has not started; and each
 /// block visits its shared tiles from the last one to the first one, so that it leaves its sums before it
 /// needs those of others. (M. Osama et al., Stream-K: Work-Centric Parallel Decomposition for Dense
-/// Matrix-Matrix Multiplication on the GPU, 2023: "two-tile Stream-K + data-parallel".)
+/// Matrix-Matrix Multiplication on the GPU, 2023.)
 #include <array>
 #include <tlc/kernel.h>
 
@@ -27,6 +28,7 @@ namespace {
 
 void streamK(Scope &k, const Values &v) {
   constexpr int64_t bm = 128, bn = 256, bk = 64, stages = 4, group = 16;
+  constexpr int64_t most = 4; // blocks that share a tile, on average
   const int64_t blocks = v["blocks"];
   Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
   Global A = k.input("A", bf16, {m, depth}, {.alignment = 16}),
@@ -40,9 +42,10 @@ void streamK(Scope &k, const Values &v) {
 
   Index rowTiles = ceilDiv(m, bm), columnTiles = ceilDiv(n, bn), tiles = rowTiles * columnTiles;
   Index steps = max(ceilDiv(depth, bk), 1); // one for k = 0: sums of nothing are stored, too
-  Index rounds = max(tiles / blocks - 1, 0), sharedTiles = tiles - rounds * blocks;
-  Index share = sharedTiles * steps / blocks, rest = sharedTiles * steps % blocks;
-  auto firstStepOf = [&](const Index &each) { return each * share + min(each, rest); };
+  Index rounds = tiles / blocks, sharedTiles = tiles % blocks;
+  Index workers = max(min(sharedTiles * most, blocks), 1); // blocks that share tiles
+  Index share = sharedTiles * steps / workers, rest = sharedTiles * steps % workers;
+  auto firstStepOf = [&](const Index &each) { return min(each, workers) * share + min(each, rest); };
   Index from = firstStepOf(number), to = firstStepOf(number + 1); // steps of this block
   Index firstTile = from / steps, parts = where(from < to, ceilDiv(to, steps) - firstTile, 0);
   // What a block does in a round: the steps from `begin` to before `end` of a tile.
