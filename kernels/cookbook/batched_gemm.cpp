@@ -16,8 +16,9 @@ using namespace tlc::dsl;
 
 namespace {
 
-void batchedGemm(Scope &k) {
-  constexpr int64_t bm = 128, bn = 256, bk = 64;
+void batchedGemm(Scope &k, const Values &v) {
+  constexpr int64_t bm = 128, bk = 64;
+  const int64_t bn = v["columns"];
   Index batch = k.dim("batch"), m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
   Global A = k.input("A", bf16, {batch, m, depth}), B = k.input("B", bf16, {batch, depth, n});
   Global C = k.output("C", bf16, {batch, m, n});
@@ -43,6 +44,7 @@ void registerKernels(KernelFile &file) {
       .size("m", 1024, {.onEmulator = 136})
       .size("n", 1024, {.onEmulator = 200})
       .size("k", 1024, {.onEmulator = 104})
+      .constant("columns", 256, {.least = 64, .most = 256, .multipleOf = 32, .help = "of a tile"})
       .program(batchedGemm)
       .reference("C",
                  [](const HostInputs &in) {

@@ -20,8 +20,9 @@ using namespace tlc::dsl;
 
 namespace {
 
-void gemmGelu(Scope &k) {
-  constexpr int64_t bm = 128, bn = 256, bk = 64;
+void gemmGelu(Scope &k, const Values &v) {
+  constexpr int64_t bm = 128, bk = 64;
+  const int64_t bn = v["columns"];
   Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
   Global A = k.input("A", bf16, {m, depth}), B = k.input("B", bf16, {n, depth});
   Global Bias = k.input("Bias", f32, {n}), Residual = k.input("Residual", bf16, {m, n});
@@ -50,6 +51,7 @@ void registerKernels(KernelFile &file) {
       .size("m", 8192, {.onEmulator = 200})
       .size("n", 8192, {.onEmulator = 264})
       .size("k", 4096, {.onEmulator = 136})
+      .constant("columns", 256, {.least = 64, .most = 256, .multipleOf = 32, .help = "of a tile"})
       .program(gemmGelu)
       .reference("C",
                  [](const HostInputs &in) {

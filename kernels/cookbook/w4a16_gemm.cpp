@@ -2,18 +2,19 @@
 /// \file
 /// A GEMM with weights of 4 bits: C = A W^T with w = (q - zero) scale.
 ///
-/// A is [m, k], bf16; Q is [n, k], u4, two in a byte; Scale and Zero are [n, k / 128], bf16: 128 weights
-/// along a row have one scale and one zero in common. C is [m, n], bf16; sums are f32. k is a multiple of
-/// 128, and the program sees A and Q as [.., groups, 128], which is the same memory.
+/// A is [m, k], bf16; Q is [n, k / 8], u32: weight l of a row has the bits 4 (l % 8) to 4 (l % 8) + 3 of word
+/// l / 8. Scale and Zero are [n, k / 128], bf16: 128 weights along a row have one scale and one zero in
+/// common. C is [m, n], bf16; sums are f32. k is a multiple of 128, and the program sees A as [m, groups,
+/// 128] and Q as [n, groups, 16], which is the same memory.
 ///
 /// The product is C^T = W A^T: the weights are the left factor, which may be in registers, so that they are
-/// converted there and never written to memory as bf16. (The compiler moves the codes between threads by way
-/// of shared memory, a byte for each: two weights that share a byte are not what one thread of a product
-/// needs.) The bits of 16 + q are those of q, shifted, and of 16, which takes less than a conversion.
+/// converted there and never written to memory as bf16. A thread has whole words. What the words have at one
+/// place makes a product with every eighth column of A, which the first launch brings together. The bits of
+/// 16 + q are those of q, shifted, and of 16, which takes less than a conversion.
 ///
-/// A tile is 128 rows of weights by 64 tokens, as few tokens are usual when weights are small. A step along k
-/// is one group, so that each row has one scale. Few tokens are few tiles, so that `splits` blocks share the
-/// sum along k of each; a second launch adds what they have, and turns it round.
+/// A tile is 128 rows of weights by up to 64 tokens, as few tokens are usual when weights are small. A step
+/// along k is one group, so that each row has one scale. Few tokens are few tiles, so that `splits` blocks
+/// share the sum along k of each; the last launch adds what they have, and turns it round.
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -21,33 +22,58 @@ using namespace tlc::dsl;
 
 namespace {
 
-constexpr int64_t group = 128; ///< weights with one scale
+constexpr int64_t group = 128;             ///< weights with one scale
+constexpr int64_t perWord = 8, words = 16; ///< weights in a word; words of a group
+
+/// The weights at one place of their words as f32: 16 + q, from the bits of both.
+FragmentValue weightsAt(const Fragment &word, int64_t place) {
+  constexpr int64_t lastBits = 19; // of the fraction of 16 + q, below those of q
+  const int64_t shift = place * 4 - lastBits;
+  FragmentValue moved = shift < 0 ? word << -shift : word >> shift;
+  return bitcast((moved & (15 << lastBits)) | 0x41800000u, f32);
+}
 
 void w4a16(Scope &k, const Values &v) {
-  constexpr int64_t bm = 64, bn = 128;
-  const int64_t splits = v["splits"];
+  constexpr int64_t bn = 128;
+  const int64_t bm = v["tokens"], splits = v["splits"];
   Index m = k.dim("m"), n = k.dim("n"), groups = k.dim("groups");
-  Global A = k.input("A", bf16, {m, groups, group}), Q = k.input("Q", u4, {n, groups, group});
+  Global A = k.input("A", bf16, {m, groups, group}), Q = k.input("Q", u32, {n, groups, words});
   Global Scale = k.input("Scale", bf16, {n, groups}, {.alignment = 2}),
          Zero = k.input("Zero", bf16, {n, groups}, {.alignment = 2});
   Global C = k.output("C", bf16, {m, n});
+  Index tokenTiles = ceilDiv(m, bm);
+  Global ordered = k.workspace("ordered", bf16, {groups, tokenTiles, perWord * bm, words}, {.alignment = 16});
   Global parts = k.workspace("parts", f32, {splits, n, m});
+  k.launch("w4a16_gemm_order", [&] {
+    auto [s, i] = k.grid(groups, tokenTiles);
+    for (int64_t place = 0; place < perWord; ++place) {
+      Fragment a = k.fragment(bf16, {bm, words});
+      Index column = (k.positions({1, words}, 1) * perWord + place).toIndex();
+      copy(A.tile({i * bm, s, column}, {bm, 1, words}), a);
+      copy(a, ordered.tile({s, i, place * bm, 0}, {1, 1, bm, words}));
+    }
+  });
   k.launch("w4a16_gemm_parts", [&] {
     k.residents(2); // while one converts weights, the other multiplies
-    auto [j, i, split] = k.grid(ceilDiv(n, bn), ceilDiv(m, bm), splits);
+    auto [j, i, split] = k.grid(ceilDiv(n, bn), tokenTiles, splits);
     Index each = ceilDiv(groups, splits);
-    Shared a = k.shared("a", bf16, {bm, group}), q = k.shared("q", u4, {bn, group});
+    Shared a = k.shared("a", bf16, {perWord * bm, words}), q = k.shared("q", u32, {bn, words});
     Fragment acc = k.fragment(f32, {bn, bm}).named("acc");
-    k.pipelined({split * each, min((split + 1) * each, groups)}, {.stages = 3}, [&, j = j, i = i](Index s) {
-      copy(A.tile({i * bm, s, 0}, {bm, 1, group}), a);
-      copy(Q.tile({j * bn, s, 0}, {bn, 1, group}), q);
-      Fragment code = k.fragment(u4, {bn, group});
-      Fragment scale = k.fragment(bf16, {bn, 1}), zero = k.fragment(bf16, {bn, 1});
-      copy(q, code);
+    Fragment scale = k.fragment(bf16, {bn, 1}), zero = k.fragment(bf16, {bn, 1});
+    auto loadScales = [&, j = j](const Index &s) {
       copy(Scale.tile({j * bn, s}, {bn, 1}), scale);
       copy(Zero.tile({j * bn, s}, {bn, 1}), zero);
-      FragmentValue shifted = bitcast((code.to(u32) << 19) | 0x41800000u, f32); // 16 + q
-      gemm(((shifted - (zero.to(f32) + 16)) * scale.to(f32)).to(bf16), a.t(), acc);
+    };
+    loadScales(split * each);
+    k.pipelined({split * each, min((split + 1) * each, groups)}, {.stages = 3}, [&, j = j, i = i](Index s) {
+      copy(ordered.tile({s, i, 0, 0}, {1, 1, perWord * bm, words}), a);
+      copy(Q.tile({j * bn, s, 0}, {bn, 1, words}), q);
+      Fragment word = k.fragment(u32, {bn, words});
+      copy(q, word);
+      FragmentValue factor = scale.to(f32), offset = (zero.to(f32) + 16) * factor;
+      loadScales(s + 1); // which the next step need not wait for
+      for (int64_t place = 0; place < perWord; ++place)
+        gemm(fma(weightsAt(word, place), factor, -offset).to(bf16), a.rows(place * bm, bm).t(), acc);
     });
     copy(acc, parts.tile({split, j * bn, i * bm}, {1, bn, bm}));
   });
@@ -74,10 +100,16 @@ void registerKernels(KernelFile &file) {
       .size("m", 64, {.onEmulator = 72})
       .size("n", 8192, {.onEmulator = 200})
       .size("groups", 64, {.onEmulator = 3, .help = "k / 128"})
+      .constant("tokens", 64, {.least = 8, .most = 64, .multipleOf = 8, .help = "of a tile"})
       .constant("splits", 4,
                 {.least = 1, .most = 32, .onEmulator = 2, .help = "blocks that share a tile's sum"})
       .program(w4a16)
-      .random("Q", 0, 16)
+      .contents("Q",
+                [](const HostInputs &) { // eight numbers of 4 bits
+                  return [](int64_t i, int64_t g, int64_t w) {
+                    return double(uint32_t(i * 73856093 ^ g * 19349663 ^ w * 83492791) * 2654435761u);
+                  };
+                })
       .random("Zero", 6, 9)
       .random("Scale", 0.01, 0.02)
       .reference("C",
@@ -87,8 +119,10 @@ void registerKernels(KernelFile &file) {
                    return [=, groups = in.values["groups"]](int64_t i, int64_t j) {
                      double sum = 0;
                      for (int64_t g = 0; g < groups; ++g)
-                       for (int64_t l = 0; l < group; ++l)
-                         sum += A(i, g, l) * (Q(j, g, l) - Z(j, g)) * S(j, g);
+                       for (int64_t l = 0; l < group; ++l) {
+                         uint32_t q = uint32_t(Q(j, g, l / perWord)) >> l % perWord * 4 & 15;
+                         sum += A(i, g, l) * (q - Z(j, g)) * S(j, g);
+                       }
                      return sum;
                    };
                  })

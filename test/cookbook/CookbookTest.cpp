@@ -46,18 +46,19 @@ swiglu_bwd m=1 n=1
 swiglu_bwd m=9 n=513
 gemm_gelu m=1 n=1 k=1
 gemm_gelu m=129 n=70 k=65
-gemm_gelu m=300 n=257 k=200
+gemm_gelu m=300 n=257 k=200 columns=160
 batched_gemm batch=1 m=1 n=1 k=1
-batched_gemm batch=2 m=129 n=70 k=65
+batched_gemm batch=2 m=129 n=70 k=65 columns=192
 stream_k_gemm m=1 n=1 k=8 blocks=1
 stream_k_gemm m=129 n=70 k=1032
 stream_k_gemm m=600 n=520 k=136 blocks=3
+stream_k_gemm m=600 n=1000 k=328 blocks=13
 grouped_gemm rows=1 groups=1 n=1 k=8
 grouped_gemm rows=257 groups=4 n=70 k=72
 w4a16_gemm m=1 n=1 groups=1
-w4a16_gemm m=33 n=129 groups=2 splits=3
+w4a16_gemm m=33 n=129 groups=2 splits=3 tokens=16
 mxfp4_gemm m=1 n=1 groups=1
-mxfp4_gemm m=33 n=129 groups=2
+mxfp4_gemm m=133 n=129 groups=5 tokens=128
 fp8_block_gemm m=1 n=1 groups=1 panels=1
 fp8_block_gemm m=129 n=70 groups=5 panels=1
 w8a8_gemm m=1 n=1 k=1

@@ -7,7 +7,6 @@ import torch
 import torch.nn.functional as F
 
 from cookbook_problem import BF16, F32, Check, Problem, compiled
-from libtlc import Packed
 
 GROUP = 128  # weights or elements with one scale
 E2M1 = (0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6)
@@ -22,7 +21,7 @@ def _gelu_of_product(a, b, bias, residual):
     return F.gelu(F.linear(a, b, bias)) + residual
 
 
-def gemm_gelu(make, m, n, k):
+def gemm_gelu(make, m, n, k, columns):
     a, b = make.normal(m, k), make.normal(n, k, scale=k**-0.5)
     bias, residual, c = make.normal(n, dtype=torch.float32), make.normal(m, n), make.empty(m, n)
     narrow_bias = bias.bfloat16()
@@ -37,7 +36,7 @@ def gemm_gelu(make, m, n, k):
                    {"PyTorch compiled": lambda: expression(a, b, narrow_bias, residual)})
 
 
-def batched_gemm(make, batch, m, n, k):
+def batched_gemm(make, batch, m, n, k, columns):
     a, b, c = make.normal(batch, m, k), make.normal(batch, k, n), make.empty(batch, m, n)
     other = torch.empty_like(c)
 
@@ -77,7 +76,7 @@ def _codes(packed):
     return torch.stack([packed & 15, packed >> 4], -1).flatten(-2).long()
 
 
-def w4a16_gemm(make, m, n, groups, splits):
+def w4a16_gemm(make, m, n, groups, tokens, splits):
     k = groups * GROUP
     a, c = make.normal(m, groups, GROUP), make.empty(m, n)
     codes = make.integers(0, 256, n, groups, GROUP // 2, dtype=torch.uint8)
@@ -100,10 +99,10 @@ def w4a16_gemm(make, m, n, groups, splits):
         peers["int4pack_mm"] = int4pack()
     except (AttributeError, RuntimeError):
         pass  # this PyTorch has none, or it does not take these extents
-    return Problem((a, Packed(codes, Packed.U4), scale, zero, c), (c,), checks, peers)
+    return Problem((a, codes.view(torch.uint32), scale, zero, c), (c,), checks, peers)
 
 
-def mxfp4_gemm(make, m, n, groups):
+def mxfp4_gemm(make, m, n, groups, tokens):
     size = 32  # weights with one exponent
     k = groups * size
     a, c = make.normal(m, groups, size), make.empty(m, n)
@@ -115,7 +114,7 @@ def mxfp4_gemm(make, m, n, groups):
         at = make.some(n)
         return [Check(lambda: c[:, at], flat.double() @ wide[at].double().t(), BF16, of_sums(k) / 8)]
 
-    return Problem((a, Packed(codes, Packed.E2M1), exponents.to(torch.uint8), c), (c,), checks,
+    return Problem((flat, codes.view(n, k // 2).view(torch.uint32), exponents.to(torch.uint8), c), (c,), checks,
                    {"torch.mm on bf16": lambda: torch.mm(flat, wide.t(), out=other)})
 
 

@@ -95,9 +95,26 @@ def _splits(batches, kvheads, **_):
     return next((splits for splits in (1, 2, 4, 8, 16, 32) if batches * kvheads * splits >= 528), 64)
 
 
+def _tokens(m, **_):
+    """Of a tile in w4a16_gemm."""
+    return 16 if m <= 16 else 64
+
+
+def _tokens_per_weight(m, n, **_):
+    """Of a tile with 128 rows of weights in mxfp4_gemm: for which 132 blocks compute the fewest tokens one after the
+    other. The weights of a tile are converted in the time of some 32 tokens."""
+    return min((256, 192, 128, 64), key=lambda tokens: -(-(-(-m // tokens) * -(-n // 128)) // 132) * (tokens + 32))
+
+
 def _parts(m, n, **_):
     """Of the sum along k in w4a16_gemm: two blocks for each of 132 multiprocessors."""
     return next((splits for splits in (1, 2, 4, 8) if -(-n // 128) * -(-m // 64) * splits >= 264), 16)
+
+
+def _columns(m, n, batch=1, **_):
+    """Of a tile with 128 rows: for which 132 blocks compute the fewest columns one after the other, each tile with as
+    much time besides as 16 columns take."""
+    return min((256, 192, 160, 128), key=lambda columns: -(-batch * -(-m // 128) * -(-n // columns) // 132) * (columns + 16))
 
 
 _ROWS = {"m": Span(1024, 65536), "n": Span(512, 16384, 8)}
@@ -119,10 +136,12 @@ KERNELS = [
     _copied("swiglu", _ROWS, lambda m, n: 6 * m * n),
     _copied("swiglu_bwd", _ROWS, lambda m, n: 10 * m * n),
     CookbookKernel("gemm_gelu", "PyTorch compiled", {"m": _ROWS["m"], "n": _EXTENT, "k": Span(512, 8192, 64)},
-                   lambda m, n, k: 2 * (m * k + n * k + 2 * m * n) + 4 * n, lambda m, n, k: 2 * m * n * k),
+                   lambda m, n, k, **_: 2 * (m * k + n * k + 2 * m * n) + 4 * n, lambda m, n, k, **_: 2 * m * n * k,
+                   {"columns": _columns}, constants=("columns",)),
     CookbookKernel("batched_gemm", "torch.bmm", {"batch": Span(4, 256), "m": Span(128, 2048), "n": Span(128, 2048, 64),
                                                  "k": Span(64, 2048, 64)},
-                   lambda batch, m, n, k: 2 * batch * (m * k + n * k + m * n), lambda batch, m, n, k: 2 * batch * m * n * k),
+                   lambda batch, m, n, k, **_: 2 * batch * (m * k + n * k + m * n),
+                   lambda batch, m, n, k, **_: 2 * batch * m * n * k, {"columns": _columns}, constants=("columns",)),
     CookbookKernel("stream_k_gemm", "torch.mm", {"m": Span(256, 8192), "n": Span(256, 8192, 64), "k": Span(1024, 16384, 64)},
                    lambda m, n, k: 2 * (m * k + n * k + m * n), lambda m, n, k: 2 * m * n * k),
     CookbookKernel("grouped_gemm", "torch grouped_mm", {"rows": Span(2048, 32768), "groups": Span(4, 64),
@@ -131,12 +150,13 @@ KERNELS = [
                    lambda rows, groups, n, k: 2 * rows * n * k),
     CookbookKernel("w4a16_gemm", "int4pack_mm, torch.mm on bf16", {"m": Span(1, 256), "n": Span(4096, 16384, 8),
                                                                    "groups": Span(32, 128, 8)},
-                   lambda m, n, groups, splits: 256 * m * groups + 68 * n * groups + 2 * m * n,
-                   lambda m, n, groups, splits: 256 * m * n * groups, {"splits": _parts}, (2**27, 2**38), ("splits",)),
+                   lambda m, n, groups, **_: 256 * m * groups + 68 * n * groups + 2 * m * n,
+                   lambda m, n, groups, **_: 256 * m * n * groups, {"tokens": _tokens, "splits": _parts}, (2**27, 2**38),
+                   ("tokens", "splits")),
     CookbookKernel("mxfp4_gemm", "torch.mm on bf16", {"m": Span(64, 8192), "n": Span(2048, 16384, 8),
                                                       "groups": Span(64, 512, 16)},
-                   lambda m, n, groups: 64 * m * groups + 17 * n * groups + 2 * m * n,
-                   lambda m, n, groups: 64 * m * n * groups, within=(2**34, 2**40)),
+                   lambda m, n, groups, **_: 64 * m * groups + 17 * n * groups + 2 * m * n,
+                   lambda m, n, groups, **_: 64 * m * n * groups, {"tokens": _tokens_per_weight}, (2**34, 2**40), ("tokens",)),
     CookbookKernel("fp8_block_gemm", "torch._scaled_mm", {"m": Span(1024, 16384, 8), "n": Span(1024, 16384, 128), "groups": Span(8, 64, 4)},
                    lambda m, n, groups, panels: 128 * groups * (m + n) + 4 * groups * (m + panels) + 2 * m * n,
                    lambda m, n, groups, panels: 256 * m * n * groups, {"panels": lambda n, **_: -(-n // 128)}),
