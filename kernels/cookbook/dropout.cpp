@@ -3,13 +3,13 @@
 /// Dropout with a counter-based generator: an element of X is 0 with a chance p, otherwise divided by 1 - p.
 ///
 /// X and Y are [rows, columns], bf16. Random bits are those of Philox 4 x 32 with 10 rounds: four words of 32
-/// bits that depend on nothing but the seed and a counter. The counter is the row and a column, so that the
-/// same elements are dropped whatever the tiles, and the gradient drops them again: it is the same kernel
-/// with dY for X.
+/// bits that depend on nothing but the seed and a counter. The counter is a column and a quarter of the row's
+/// number, so that four rows have one counter in each column, and a word each. The same elements are dropped
+/// whatever the tiles, and the gradient drops them again: it is the same kernel with dY for X.
 ///
-/// A tile is 2 x 2048. One counter serves four elements, which are 512 columns apart, one in each quarter of
-/// the tile: then all arithmetic is element by element, and a thread has 8 elements of each quarter, in
-/// vectors.
+/// A tile is 16 rows of 256 columns. It has four parts, of every fourth row: then all arithmetic is element
+/// by element, and a thread has 8 elements of each part, one vector. Tiles are narrow, as bits are also
+/// computed for columns beyond the end of a row.
 #include <array>
 #include <tlc/kernel.h>
 
@@ -19,15 +19,15 @@ using namespace tlc::dsl;
 namespace {
 
 constexpr uint32_t factors[] = {0xD2511F53u, 0xCD9E8D57u}, steps[] = {0x9E3779B9u, 0xBB67AE85u};
-constexpr int64_t rows = 2, quarter = 512; ///< of a tile
+constexpr int64_t rows = 4, width = 256; ///< of a part
 
 /// Words from here on keep their element.
 constexpr uint32_t leastKept(int64_t drop) { return uint32_t((drop << 32) / 100); }
 
-/// Four words of random bits for each element of `row` and `column`.
+/// Four words of random bits for each counter.
 std::array<FragmentValue, 4> philox(Scope &k, const FragmentValue &row, const FragmentValue &column,
                                     int64_t seed) {
-  FragmentValue zero = k.fragment(u32, {rows, quarter});
+  FragmentValue zero = k.fragment(u32, {rows, width});
   std::array<FragmentValue, 4> word = {column.to(u32) + zero, row.to(u32) + zero, zero, zero};
   uint32_t keys[] = {uint32_t(seed), 0};
   for (int round = 0; round < 10; ++round) {
@@ -44,21 +44,23 @@ void dropout(Scope &k, const Values &v) {
   const int64_t drop = v["drop"]; // per cent
   Index m = k.dim("rows"), n = k.dim("columns");
   Global X = k.input("X", bf16, {m, n}), Y = k.output("Y", bf16, {m, n});
-  auto [i, j] = k.grid(ceilDiv(m, rows), ceilDiv(n, 4 * quarter));
-  auto part = [&, i = i, j = j](const Global &tensor, size_t number) {
-    return tensor.tile({i * rows, (j * 4 + int64_t(number)) * quarter}, {rows, quarter});
+  k.residents(5); // while some load, others compute
+  auto [i, j] = k.grid(ceilDiv(m, 4 * rows), ceilDiv(n, width));
+  FragmentValue row = k.positions({rows, 1}, 0) + (i * rows).to(i32);
+  FragmentValue column = k.positions({1, width}, 1) + (j * width).to(i32);
+  auto part = [&, j = j](const Global &tensor, size_t number) {
+    return tensor.tile({(row * 4 + int64_t(number)).toIndex(), j * width}, {rows, width});
   };
   std::vector<Fragment> x; // loads are under way while the bits are computed
   for (size_t number = 0; number < 4; ++number) {
-    x.push_back(k.fragment(bf16, {rows, quarter}));
+    x.push_back(k.fragment(bf16, {rows, width}));
     copy(part(X, number), x.back());
   }
-  FragmentValue row = k.positions({rows, 1}, 0) + (i * rows).to(i32);
-  FragmentValue column = k.positions({1, quarter}, 1) + (j * quarter).to(i32);
   std::array<FragmentValue, 4> word = philox(k, row, column, v["seed"]);
   for (size_t number = 0; number < 4; ++number) {
     FragmentValue kept = x[number].to(f32) * (100.0 / double(100 - drop));
-    copy(where(word[number] >= leastKept(drop), kept, 0).to(bf16), part(Y, number));
+    copy(where(word[number] >= leastKept(drop), kept, 0).to(bf16),
+         part(Y, number).disjoint("a row is in one part"));
   }
 }
 
@@ -89,10 +91,8 @@ void registerKernels(KernelFile &file) {
                    HostArray X = in.tensor("X");
                    const int64_t drop = in.values["drop"];
                    return [=, seed = uint32_t(in.values["seed"])](int64_t i, int64_t j) {
-                     const int64_t tile = j / (4 * quarter), at = j % (4 * quarter);
-                     const uint32_t column = uint32_t(tile * quarter + at % quarter);
                      const uint32_t word =
-                         philoxWord({column, uint32_t(i), 0, 0}, seed, size_t(at / quarter));
+                         philoxWord({uint32_t(j), uint32_t(i / 4), 0, 0}, seed, size_t(i % 4));
                      return word >= leastKept(drop) ? X(i, j) * 100 / double(100 - drop) : 0;
                    };
                  })

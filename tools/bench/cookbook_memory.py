@@ -212,15 +212,14 @@ def _philox(row, column, seed):
 
 
 def dropout(make, rows, columns):
-    seed, drop, quarter = 1234, 10, 512  # the defaults; columns of a tile with the same counters
+    seed, drop = 1234, 10  # the defaults
     x, y = make.normal(rows, columns), make.empty(rows, columns)
 
     def checks():
         at, column = make.some(rows), torch.arange(columns, device=x.device)
-        counter = column // (4 * quarter) * quarter + column % quarter
-        row, counter = torch.broadcast_tensors(at[:, None], counter[None, :])
-        words = torch.stack(_philox(row, counter, seed))
-        word = words.gather(0, (column // quarter % 4).expand(1, len(at), columns))[0]
+        row, column = torch.broadcast_tensors(at[:, None], column[None, :])
+        words = torch.stack(_philox(row // 4, column, seed))
+        word = words.gather(0, (row % 4)[None])[0]
         kept = x[at].double() * 100 / (100 - drop)
         return [Check(lambda: y[at], torch.where(word >= (drop << 32) // 100, kept, torch.zeros_like(kept)), BF16, 1e-30)]
 
