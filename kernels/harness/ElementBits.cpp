@@ -56,9 +56,7 @@ int64_t signExtended(uint64_t code, unsigned bits) {
 
 uint64_t kernels::encodeElement(ElementType type, double value) {
   const ElementFacts &facts = factsOf(type);
-  if (isUnsigned(type))
-    return static_cast<uint64_t>(value);
-  if (isInteger(type))
+  if (isInteger(type)) // modulo 2^bits, also of a negative number
     return static_cast<uint64_t>(static_cast<int64_t>(value));
   if (facts.bits == 64)
     return std::bit_cast<uint64_t>(value);

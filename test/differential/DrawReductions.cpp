@@ -33,7 +33,7 @@ std::optional<Drawn> Generator::drawReduction(const Sizes &shape, ElementType el
   if (candidates.empty())
     return std::nullopt;
   auto [id, axis] = draw.oneOf(candidates);
-  const VariableInfo &info = tree.variables[size_t(id)];
+  const VariableInfo info = tree.variables[size_t(id)];
   Sizes from = info.shape;
   std::optional<Drawn> x = draw.chance(50) ? variableValue(id) : drawFull(from, info.element, 1);
   if (!x)

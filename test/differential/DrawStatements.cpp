@@ -285,7 +285,7 @@ bool Generator::store(Body &body, int variable) {
 }
 
 void Generator::storeTo(Body &body, const Box &box, Drawn value, const Sizes &shape) {
-  const TensorInfo &tensor = tree.tensors[size_t(box.tensor)];
+  const TensorInfo tensor = tree.tensors[size_t(box.tensor)]; // a limit may be read from a new one
   if (tensor.access == Access::workspace)
     draw.note(Feature::workspace);
   Domain &holds = tensorDomains[size_t(box.tensor)];

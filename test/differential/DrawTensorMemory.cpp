@@ -192,13 +192,13 @@ void Generator::multiplyTogether(LaunchTree &launch, const ProductInTensorMemory
   multiply.factors.push_back(Place::of(View{.shared = right, .transposed = !product.rightAcross}));
   int sums = newTensorMemory(body, {product.rows, product.columns}, ElementType::f32, 0);
   multiply.to = Place::inTensorMemory(sums, -1);
-  int done = newBarrier(body, BarrierInfo::Kind::threads, 1);
   // Sums that were read go on, also with other numbers on the left. All warps read them, so that none waits
   // for a phase that has passed twice.
   int64_t passes = draw.between(1, 2), products = draw.between(1, 3), all = 0;
   Domain terms;
   int sum = -1;
   for (int64_t pass = 0; pass < passes; ++pass) {
+    int done = newBarrier(body, BarrierInfo::Kind::threads, 1);
     if (pass > 0 && variable >= 0 && draw.chance(50)) {
       Drawn value = factorOf(variableValue(variable));
       ofLeft = value.domain;
@@ -212,7 +212,7 @@ void Generator::multiplyTogether(LaunchTree &launch, const ProductInTensorMemory
             {.a = IndexNode::constant(0), .b = IndexNode::constant(0), .comparison = Comparison::greater});
     }
     body.push_back(fixed({.kind = Kind::arrive, .id = done, .number = 1}));
-    body.push_back(fixed({.kind = Kind::awaitPhase, .id = done, .index = {IndexNode::constant(pass)}}));
+    body.push_back(fixed({.kind = Kind::awaitPhase, .id = done, .index = {IndexNode::constant(0)}}));
     Domain ofPass = differential::product(ofLeft, ofRight);
     terms = pass == 0 ? ofPass : join(terms, ofPass);
     all += products;
@@ -220,8 +220,8 @@ void Generator::multiplyTogether(LaunchTree &launch, const ProductInTensorMemory
                   repeated(terms, double(tree.valueOf(product.depth) * all)));
     body.push_back(
         fixed({.kind = Kind::copy, .from = Place::inTensorMemory(sums, -1), .to = Place::of(sum)}));
-    if (pass + 1 < passes && !store(body, sum))
-      break;
+    if (pass + 1 < passes)
+      store(body, sum);
   }
   drawBody(body, int(draw.between(0, 3)));
   store(body, sum);
