@@ -21,14 +21,14 @@ namespace {
 
 constexpr int64_t none = 0, ofTile = 1, ofRow = 2; ///< what the sum of a note is of
 
-void cumulativeSum(Scope &k) {
-  constexpr int64_t width = 8192, window = 128; // numbers of a tile; notes read at a time
+void cumulativeSum(Scope &k, const Values &v) {
+  const int64_t width = v["width"], window = v["window"];
   Index rows = k.dim("rows"), n = k.dim("n"), tiles = ceilDiv(n, width);
   Global X = k.input("X", f32, {rows, n}), Y = k.output("Y", f32, {rows, n});
   Global started = k.workspace("started", i32, {1}, {Initial::zero}); // blocks
   Global notes = k.workspace("notes", i64, {rows, tiles}, {Initial::zero});
-  k.warps(8);
-  k.residents(4); // while some wait for notes, others load and store
+  k.warps(v["warps"]);
+  k.residents(v["residents"]); // while some wait for notes, others load and store
   [[maybe_unused]] auto [block] = k.grid(rows * tiles);
   Index number = take(started, {0}), row = number / tiles, tile = number % tiles;
   auto note = [&](const FragmentValue &sum, int64_t kind) {
@@ -44,7 +44,7 @@ void cumulativeSum(Scope &k) {
   k.loopWhile(where(tile > 0, Index(1 << 30), 0), [&](Index) -> Predicate {
     Index from = first.read({0});
     Fragment seen = k.fragment(i64, {1, window}), next = k.fragment(i32, {1, 1}, from.to(i32));
-    atomicOr(0, notes.tile({row, from}, {1, window}).fill(ofRow << 32), seen); // 0 before the row
+    atomicOr(0, notes.tile({row, from}, {1, window}).fill(ofTile << 32), seen); // 0 before the row
     FragmentValue kind = (seen >> 32).to(i32), position = k.positions({1, window}, 1);
     FragmentValue last = rowMax(where(kind == ofRow, position, -1));
     FragmentValue leastKind = rowMin(where(position > last, kind, ofTile));
@@ -64,6 +64,10 @@ void registerKernels(KernelFile &file) {
   file.kernel("cumulative_sum", "inclusive sums along long rows")
       .size("rows", 8, {.onEmulator = 3})
       .size("n", 4194304, {.onEmulator = 8200})
+      .constant("width", 8192, {.least = 128, .most = 65536})
+      .constant("warps", 8, {.least = 4, .most = 32})
+      .constant("residents", 4, {.least = 1, .most = 16})
+      .constant("window", 128, {.least = 32, .most = 1024})
       .program(cumulativeSum)
       .reference("Y",
                  [](const HostInputs &in) {

@@ -72,7 +72,6 @@ embedding_bwd tokens=1 words=1 d=1
 embedding_bwd tokens=33 d=259
 cumulative_sum rows=1 n=1
 cumulative_sum rows=2 n=8193
-cumulative_sum rows=3 n=100001
 router tokens=1 experts=8
 router tokens=33 experts=61 count=6
 fused_moe tokens=1 d=8 f=8 experts=8 count=1
