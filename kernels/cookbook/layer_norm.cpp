@@ -19,10 +19,9 @@
 /// backward kernel a thread adds up its own elements over the tiles, and only the last sums cross threads.
 ///
 /// The gradients of w and b are sums over rows. The backward kernel reads X and dY from memory once: 264
-/// blocks, two for each of 132 multiprocessors, take some rows each time. Threads hold the first 8192 columns
-/// of these in registers, and add up what is of their columns. A second launch adds up the other columns,
-/// which the first one reads twice. All leave their sums in workspaces, which the last launch adds up: the
-/// result has the same bits in every run.
+/// blocks, two for each of 132 multiprocessors, take some rows each time, and threads add up what is of their
+/// columns, for the first 8192 columns in registers. A second launch does so for the other columns. All leave
+/// their sums in workspaces, which the last launch adds up: the result has the same bits in every run.
 #include <cmath>
 #include <tlc/kernel.h>
 
@@ -70,7 +69,7 @@ void forward(Scope &k) {
 }
 
 void backward(Scope &k) {
-  constexpr int64_t parts = 264; // blocks
+  constexpr int64_t parts = 264, elements = 4096; // blocks; elements of a tile
   constexpr int64_t held = 8192, tall = 32, narrow = 128;
   Index m = k.dim("m"), n = k.dim("n");
   Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n}), dY = k.input("dY", bf16, {m, n});
@@ -81,67 +80,55 @@ void backward(Scope &k) {
     k.warps(8);
     k.residents(2);
     auto [block] = k.grid(parts);
-    auto differentiate = [&, block = block](int64_t rows, int64_t width, int64_t tiles) { // `tiles` are held
-      Index allTiles = ceilDiv(n, width);
+    auto differentiate = [&, block = block](int64_t rows, int64_t tiles) {
+      const int64_t width = elements / rows;
       std::vector<Fragment> dw, db;
       for (int64_t j = 0; j < tiles; ++j) {
-        dw.push_back(k.fragment(f32, {rows, width}));
-        db.push_back(k.fragment(f32, {rows, width}));
+        dw.push_back(k.fragment(f32, {1, width}));
+        db.push_back(k.fragment(f32, {1, width}));
       }
       k.loop({block, ceilDiv(m, rows), parts}, [&](Index i) {
-        struct Tile {
-          Fragment x, dy;
-        };
-        auto load = [&](const Index &j) {
-          Tile tile{k.fragment(bf16, {rows, width}), k.fragment(bf16, {rows, width})};
-          copy(X.tile({i * rows, j * width}, {rows, width}), tile.x);
-          copy(dY.tile({i * rows, j * width}, {rows, width}), tile.dy); // 0 beyond the end, and so is g
-          return tile;
-        };
+        Fragment x = k.fragment(bf16, {rows, width}), dy = k.fragment(bf16, {rows, width});
         Fragment w = k.fragment(f32, {1, width}), mean = k.fragment(f32, {rows, 1}),
                  r = k.fragment(f32, {rows, 1});
         Fragment sumG = k.fragment(f32, {rows, width}), sumGz = k.fragment(f32, {rows, width});
-        auto add = [&](const Tile &tile, const Index &j) {
+        auto load = [&](const Index &j) {
+          copy(X.tile({i * rows, j * width}, {rows, width}), x);
+          copy(dY.tile({i * rows, j * width}, {rows, width}), dy); // 0 beyond the end, and so is g
           copy(W.tile({j * width}, {width}), w);
-          FragmentValue g = w * tile.dy.to(f32);
-          sumG += g;
-          sumGz += g * (tile.x.to(f32) - mean);
         };
-        std::vector<Tile> ofBlock;
-        for (int64_t j = 0; j < tiles; ++j)
-          ofBlock.push_back(load(j)); // all under way at once
         copy(Mean.tile({i * rows}, {rows}), mean);
         copy(R.tile({i * rows}, {rows}), r);
-        for (int64_t j = 0; j < tiles; ++j)
-          add(ofBlock[size_t(j)], j);
-        k.loop({tiles, allTiles}, [&](Index j) { add(load(j), j); });
+        k.loop(ceilDiv(n, width), [&](Index j) {
+          load(j);
+          FragmentValue g = w * dy.to(f32);
+          sumG += g;
+          sumGz += g * (x.to(f32) - mean);
+        });
         FragmentValue meanG = rowSum(sumG) / n.to(f32), meanGz = rowSum(sumGz) * r / n.to(f32);
-        auto finish = [&](const Tile &tile, const Index &j) {
-          copy(W.tile({j * width}, {width}), w);
-          FragmentValue z = (tile.x.to(f32) - mean) * r;
-          copy((r * (w * tile.dy.to(f32) - meanG - z * meanGz)).to(bf16),
+        auto finish = [&](const Index &j) {
+          load(j);
+          FragmentValue z = (x.to(f32) - mean) * r;
+          copy((r * (w * dy.to(f32) - meanG - z * meanGz)).to(bf16),
                dX.tile({i * rows, j * width}, {rows, width}));
         };
-        for (int64_t j = 0; j < tiles; ++j) {
-          const Tile &tile = ofBlock[size_t(j)];
-          finish(tile, j);
-          dw[size_t(j)] += tile.dy.to(f32) * (tile.x.to(f32) - mean) * r;
-          db[size_t(j)] += tile.dy.to(f32);
-        }
-        k.loop({tiles, allTiles}, [&](Index j) { finish(load(j), j); });
+        for (size_t j = 0; j < dw.size(); ++j)
+          k.when(int64_t(j) * width < n, [&] {
+            finish(int64_t(j));
+            dw[j] += reduce(Reduction::sum, dy.to(f32) * (x.to(f32) - mean) * r, 0);
+            db[j] += reduce(Reduction::sum, dy.to(f32), 0);
+          });
+        k.loop({int64_t(dw.size()), ceilDiv(n, width)}, finish);
       });
-      for (int64_t j = 0; j < tiles; ++j) {
-        copy(reduce(Reduction::sum, dw[size_t(j)], 0), partW.tile({block, j * width}, {1, width}));
-        copy(reduce(Reduction::sum, db[size_t(j)], 0), partB.tile({block, j * width}, {1, width}));
+      for (size_t j = 0; j < dw.size(); ++j) {
+        copy(dw[j], partW.tile({block, int64_t(j) * width}, {1, width}));
+        copy(db[j], partB.tile({block, int64_t(j) * width}, {1, width}));
       }
     };
-    auto upTo = [&](int64_t longest, auto shorter, auto longer) { k.when(n <= longest, shorter, longer); };
-    upTo(
-        1024, [&] { differentiate(4, 1024, 1); },
+    k.when(
+        n <= elements / 4, [&] { differentiate(4, 1); },
         [&] {
-          upTo(
-              2048, [&] { differentiate(2, 2048, 1); },
-              [&] { upTo(4096, [&] { differentiate(1, 4096, 1); }, [&] { differentiate(1, 4096, 2); }); });
+          k.when(n <= elements / 2, [&] { differentiate(2, 1); }, [&] { differentiate(1, held / elements); });
         });
   });
   k.launch("layer_norm_bwd_weights", [&] { // of the columns that are not held

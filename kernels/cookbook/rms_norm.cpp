@@ -17,10 +17,9 @@
 /// columns a forward block has one, in tiles of 4096, so that the rows that are read twice fit the cache.
 ///
 /// The gradient of the weights is a sum over rows. The backward kernel reads X and dY from memory once: 264
-/// blocks, two for each of 132 multiprocessors, take some rows each time. Threads hold the first 8192 columns
-/// of these in registers, and add up what is of their columns. A second launch adds up the other columns,
-/// which the first one reads twice. All leave their sums in a workspace, which the last launch adds up: the
-/// result has the same bits in every run.
+/// blocks, two for each of 132 multiprocessors, take some rows each time, and threads add up what is of their
+/// columns, for the first 8192 columns in registers. A second launch does so for the other columns. All leave
+/// their sums in a workspace, which the last launch adds up: the result has the same bits in every run.
 #include <cmath>
 #include <tlc/kernel.h>
 
@@ -59,7 +58,7 @@ void forward(Scope &k) {
 }
 
 void backward(Scope &k) {
-  constexpr int64_t parts = 264; // blocks
+  constexpr int64_t parts = 264, elements = 8192; // blocks; elements of a tile
   constexpr int64_t held = 8192, tall = 32, narrow = 128;
   Index m = k.dim("m"), n = k.dim("n");
   Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n}), R = k.input("R", f32, {m});
@@ -70,58 +69,44 @@ void backward(Scope &k) {
     k.warps(8);
     k.residents(2);
     auto [block] = k.grid(parts);
-    auto differentiate = [&, block = block](int64_t rows, int64_t width, int64_t tiles) { // `tiles` are held
-      Index allTiles = ceilDiv(n, width);
+    auto differentiate = [&, block = block](int64_t rows, int64_t tiles) {
+      const int64_t width = elements / rows;
       std::vector<Fragment> dw;
       for (int64_t j = 0; j < tiles; ++j)
-        dw.push_back(k.fragment(f32, {rows, width}));
+        dw.push_back(k.fragment(f32, {1, width}));
       k.loop({block, ceilDiv(m, rows), parts}, [&](Index i) {
-        struct Tile {
-          Fragment x, dy;
-        };
-        auto load = [&](const Index &j) {
-          Tile tile{k.fragment(bf16, {rows, width}), k.fragment(bf16, {rows, width})};
-          copy(X.tile({i * rows, j * width}, {rows, width}), tile.x);
-          copy(dY.tile({i * rows, j * width}, {rows, width}), tile.dy);
-          return tile;
-        };
+        Fragment x = k.fragment(bf16, {rows, width}), dy = k.fragment(bf16, {rows, width});
         Fragment w = k.fragment(f32, {1, width}), r = k.fragment(f32, {rows, 1}),
                  sum = k.fragment(f32, {rows, width});
-        auto add = [&](const Tile &tile, const Index &j) {
+        auto load = [&](const Index &j) {
+          copy(X.tile({i * rows, j * width}, {rows, width}), x);
+          copy(dY.tile({i * rows, j * width}, {rows, width}), dy);
           copy(W.tile({j * width}, {width}), w);
-          sum += tile.x.to(f32) * tile.dy.to(f32) * w;
         };
-        std::vector<Tile> ofBlock;
-        for (int64_t j = 0; j < tiles; ++j)
-          ofBlock.push_back(load(j)); // all under way at once
         copy(R.tile({i * rows}, {rows}), r);
-        for (int64_t j = 0; j < tiles; ++j)
-          add(ofBlock[size_t(j)], j);
-        k.loop({tiles, allTiles}, [&](Index j) { add(load(j), j); });
+        k.loop(ceilDiv(n, width), [&](Index j) {
+          load(j);
+          sum += x.to(f32) * dy.to(f32) * w;
+        });
         FragmentValue mean = rowSum(sum) * r * r / n.to(f32);
-        auto finish = [&](const Tile &tile, const Index &j) {
-          copy(W.tile({j * width}, {width}), w);
-          FragmentValue dx = r * (w * tile.dy.to(f32) - tile.x.to(f32) * mean);
+        auto finish = [&](const Index &j) {
+          load(j);
+          FragmentValue dx = r * (w * dy.to(f32) - x.to(f32) * mean);
           copy(dx.to(bf16), dX.tile({i * rows, j * width}, {rows, width}));
         };
-        for (int64_t j = 0; j < tiles; ++j) {
-          const Tile &tile = ofBlock[size_t(j)];
-          finish(tile, j);
-          dw[size_t(j)] += tile.x.to(f32) * tile.dy.to(f32) * r;
-        }
-        k.loop({tiles, allTiles}, [&](Index j) { finish(load(j), j); });
+        for (size_t j = 0; j < dw.size(); ++j)
+          k.when(int64_t(j) * width < n, [&] {
+            finish(int64_t(j));
+            dw[j] += reduce(Reduction::sum, x.to(f32) * dy.to(f32) * r, 0);
+          });
+        k.loop({int64_t(dw.size()), ceilDiv(n, width)}, finish);
       });
-      for (int64_t j = 0; j < tiles; ++j)
-        copy(reduce(Reduction::sum, dw[size_t(j)], 0), partial.tile({block, j * width}, {1, width}));
+      for (size_t j = 0; j < dw.size(); ++j)
+        copy(dw[j], partial.tile({block, int64_t(j) * width}, {1, width}));
     };
-    auto upTo = [&](int64_t longest, auto shorter, auto longer) { k.when(n <= longest, shorter, longer); };
-    upTo(
-        1024, [&] { differentiate(8, 1024, 1); },
-        [&] {
-          upTo(
-              2048, [&] { differentiate(4, 2048, 1); },
-              [&] { upTo(4096, [&] { differentiate(2, 4096, 1); }, [&] { differentiate(1, 4096, 2); }); });
-        });
+    k.when(
+        n <= elements / 8, [&] { differentiate(8, 1); },
+        [&] { k.when(n <= elements / 4, [&] { differentiate(4, 1); }, [&] { differentiate(2, 2); }); });
   });
   k.launch("rms_norm_bwd_weights", [&] { // of the columns that are not held
     auto [j, part] = k.grid(max(ceilDiv(n, narrow) - held / narrow, 0), parts);
