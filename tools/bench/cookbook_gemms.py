@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from cookbook_problem import BF16, F32, Check, Problem, compiled
+from libtlc import Packed
 
 GROUP = 128  # weights or elements with one scale
 E2M1 = (0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6)
@@ -102,7 +103,7 @@ def w4a16_gemm(make, m, n, groups, tokens, splits):
     return Problem((a, codes.view(torch.uint32), scale, zero, c), (c,), checks, peers)
 
 
-def mxfp4_gemm(make, m, n, groups, tokens):
+def mxfp4_gemm(make, m, n, groups):
     size = 32  # weights with one exponent
     k = groups * size
     a, c = make.normal(m, groups, size), make.empty(m, n)
@@ -114,7 +115,7 @@ def mxfp4_gemm(make, m, n, groups, tokens):
         at = make.some(n)
         return [Check(lambda: c[:, at], flat.double() @ wide[at].double().t(), BF16, of_sums(k) / 8)]
 
-    return Problem((flat, codes.view(n, k // 2).view(torch.uint32), exponents.to(torch.uint8), c), (c,), checks,
+    return Problem((a, Packed(codes, Packed.E2M1), exponents.to(torch.uint8), c), (c,), checks,
                    {"torch.mm on bf16": lambda: torch.mm(flat, wide.t(), out=other)})
 
 

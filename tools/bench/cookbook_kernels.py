@@ -100,12 +100,6 @@ def _tokens(m, **_):
     return 16 if m <= 16 else 64
 
 
-def _tokens_per_weight(m, n, **_):
-    """Of a tile with 128 rows of weights in mxfp4_gemm: for which 132 blocks compute the fewest tokens one after the
-    other. The weights of a tile are converted in the time of some 32 tokens."""
-    return min((256, 192, 128, 64), key=lambda tokens: -(-(-(-m // tokens) * -(-n // 128)) // 132) * (tokens + 32))
-
-
 def _parts(m, n, **_):
     """Of the sum along k in w4a16_gemm: two blocks for each of 132 multiprocessors."""
     return next((splits for splits in (1, 2, 4, 8) if -(-n // 128) * -(-m // 64) * splits >= 264), 16)
@@ -155,8 +149,8 @@ KERNELS = [
                    ("tokens", "splits")),
     CookbookKernel("mxfp4_gemm", "torch.mm on bf16", {"m": Span(64, 8192), "n": Span(2048, 16384, 8),
                                                       "groups": Span(64, 512, 16)},
-                   lambda m, n, groups, **_: 64 * m * groups + 17 * n * groups + 2 * m * n,
-                   lambda m, n, groups, **_: 64 * m * n * groups, {"tokens": _tokens_per_weight}, (2**34, 2**40), ("tokens",)),
+                   lambda m, n, groups: 64 * m * groups + 17 * n * groups + 2 * m * n,
+                   lambda m, n, groups: 64 * m * n * groups, within=(2**34, 2**40)),
     CookbookKernel("fp8_block_gemm", "torch._scaled_mm", {"m": Span(1024, 16384, 8), "n": Span(1024, 16384, 128), "groups": Span(8, 64, 4)},
                    lambda m, n, groups, panels: 128 * groups * (m + n) + 4 * groups * (m + panels) + 2 * m * n,
                    lambda m, n, groups, panels: 256 * m * n * groups, {"panels": lambda n, **_: -(-n // 128)}),

@@ -3,6 +3,7 @@
 
 import ctypes
 import os
+from dataclasses import dataclass
 
 import torch
 
@@ -27,6 +28,17 @@ class Error(RuntimeError):
     """What tlc_last_error said."""
 
 
+@dataclass(frozen=True)
+class Packed:
+    """Elements of 4 bits, two in a byte, the first one in its low half: a contiguous tensor of bytes."""
+
+    U4 = 12
+    E2M1 = 13
+
+    bytes: torch.Tensor
+    element: int  # one of these
+
+
 def find_library():
     """libtlc.so of the archive that this script came in, or of a build."""
     here = os.path.dirname(os.path.abspath(__file__))
@@ -48,6 +60,14 @@ class _Tensor(ctypes.Structure):
 
 
 def _describe(tensor):
+    if isinstance(tensor, Packed):
+        described = _describe(tensor.bytes)
+        described.element = tensor.element
+        last = described.rank - 1
+        described.shape[last] *= 2
+        for axis in range(last):
+            described.strides[axis] *= 2
+        return described
     extents = ctypes.c_int64 * tensor.dim()
     return _Tensor(tensor.data_ptr(), ELEMENTS[tensor.dtype], tensor.dim(), extents(*tensor.shape),
                    extents(*tensor.stride()))
