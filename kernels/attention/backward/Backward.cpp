@@ -45,8 +45,10 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     weightTile = k.shared("p", problem.dtype, {c.bk, c.bq});
   bool isByHand = c.overlap == ProductOverlap::byHand;
   Shared logSums, deltas;
-  // A limit of a sequence is along their last axis, so that the TMA copies those of uniform ones alone.
-  bool hasNumberTiles = isByHand && p.inputs.sequences.isUniform();
+  // A limit of a sequence is along their last axis, so that the TMA copies those of uniform ones alone. With
+  // tiles of more queries they have no room.
+  constexpr int64_t mostQueries = 64;
+  bool hasNumberTiles = isByHand && p.inputs.sequences.isUniform() && c.bq <= mostQueries;
   if (hasNumberTiles) {
     logSums = k.shared("lse", f32, {1, c.bq});
     deltas = k.shared("delta", f32, {1, c.bq});

@@ -56,7 +56,7 @@ Parameter overlapParameter() {
   return openChoice(
       "overlap",
       "who says which products of the plain form overlap: the compiler, or the program, which takes "
-      "wgmma and rows of up to 128; auto: the program where it can",
+      "wgmma and rows of up to 128; auto: the program where it can and rows have more than 64",
       {"scheduled", "by_hand"});
 }
 SumOptions sumsOf(const Parameters &values) {

@@ -144,9 +144,10 @@ void chooseSlots(BackwardConfig &config, const BackwardExtents &extents, const T
 void chooseOverlap(BackwardConfig &config, std::optional<ProductOverlap> given, const Target &target) {
   if (isExplicit(config))
     return;
-  // The compiler's schedule leaves sums in flight when a step ends, for which 128 keys have no registers:
-  // ptxas then serialises all products.
-  bool isByHand = target.wgmma && !sharesColumns(config);
+  // The compiler's schedule leaves sums in flight when a step ends, for which 128 keys have no registers with
+  // longer rows: ptxas then serialises all products.
+  constexpr int64_t shortRow = 64;
+  bool isByHand = target.wgmma && !sharesColumns(config) && paddedRow(config.problem.d) > shortRow;
   config.overlap = given.value_or(isByHand ? ProductOverlap::byHand : ProductOverlap::scheduled);
 }
 
