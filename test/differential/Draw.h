@@ -51,7 +51,7 @@ namespace tlc::differential {
   X(interleaved, 2)                                                                                          \
   X(accumulatorOrder, 40)                                                                                    \
   X(panelStore, 45)                                                                                          \
-  X(storedFactor, 25)                                                                                        \
+  X(storedFactor, 40)                                                                                        \
   X(computedExtent, 12)                                                                                      \
   X(fixedDimension, 12)                                                                                      \
   X(multipleOf, 10)                                                                                          \

@@ -412,15 +412,18 @@ void Generator::exchange(Body &body) {
   Sizes shape = {newSize(draw.oneOf<int64_t>({8, 16, 64})), newSize(draw.oneOf<int64_t>({16, 32}))};
   ElementType element = draw.chance(50) ? ElementType::f32 : ElementType::bf16;
   std::optional<Drawn> value = drawFull(shape, element, int(draw.between(0, 1)));
-  if (!value)
-    return;
+  Drawn all = value ? std::move(*value) : number(element, 3);
   draw.note(Feature::exchange);
   int tile = newShared(body, shape, element);
   env.tiles.pop_back(); // this one exchange writes it
-  tileHolds[size_t(tile)].current = value->domain;
+  tileHolds[size_t(tile)].current = all.domain;
   tileHolds[size_t(tile)].loops = env.loops;
-  body.push_back(
-      {.kind = Statement::Kind::store, .to = whole(tile), .values = {std::move(value->expression)}});
-  int id = declare(body, element, shape, value->domain);
+  if (value)
+    body.push_back(
+        {.kind = Statement::Kind::store, .to = whole(tile), .values = {std::move(all.expression)}});
+  else
+    body.push_back({.kind = Statement::Kind::fill, .number = all.expression.number, .to = whole(tile)});
+  int id = declare(body, element, shape, all.domain);
   body.push_back({.kind = Statement::Kind::copy, .from = whole(tile), .to = Place::of(id)});
+  store(body, id); // so that somebody needs it
 }

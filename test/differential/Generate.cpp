@@ -130,6 +130,10 @@ void Generator::launch() {
     if (draw.wants(Feature::leanLaunch)) {
       draw.note(Feature::leanLaunch);
       env.isLean = true;
+      if (env.warps == 0 && draw.chance(30)) { // two warpgroups, which products keep apart
+        env.warps = drawn.warps = 8;
+        draw.note(Feature::warps);
+      }
       if (draw.chance(80))
         loop(drawn.body, /*isPipelined=*/true);
     }
