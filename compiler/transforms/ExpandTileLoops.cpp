@@ -162,7 +162,10 @@ private:
   /// that follows from them is left behind.
   static SmallVector<Value> insteadOf(Operation *effect) {
     return llvm::map_to_vector(effect->getResultTypes(), [&](Type type) -> Value {
-      return *llvm::find_if(effect->getOperands(), [&](Value operand) { return operand.getType() == type; });
+      auto alike =
+          llvm::find_if(effect->getOperands(), [&](Value operand) { return operand.getType() == type; });
+      assert(alike != effect->operand_end() && "an effect returns what an operand was");
+      return *alike;
     });
   }
 
