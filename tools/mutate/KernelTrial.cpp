@@ -20,7 +20,7 @@ using kernels::Request;
 namespace {
 
 /// Small problems end soon, though blocks may wait for each other; what goes on for longer never ends.
-constexpr uint64_t maximumSteps = 1 << 20;
+constexpr uint64_t maximumSteps = 1 << 22;
 /// Few, so that blocks have several tiles.
 constexpr int multiprocessors = 2;
 
