@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The arguments of one launch, in ordinary memory and on a device: inputs with
-/// fresh random values, outputs and workspaces poisoned.
+/// The arguments of launches: inputs with random values, outputs and workspaces poisoned; in ordinary memory,
+/// where several devices share them, and on a device.
 #pragma once
 
 #include "kernels/Registry.h"
@@ -41,36 +41,40 @@ private:
   void *memory;
 };
 
+/// The tensors of a kernel as they are before a launch, without workspaces.
+struct InitialTensors {
+  /// New inputs, poison everywhere else.
+  static Result<InitialTensors> create(std::vector<TensorSpec> specs, Placement placement, Random &random,
+                                       DerivedInputs derived = DerivedInputs::computed);
+
+  std::vector<TensorSpec> specs; ///< in the order of the artifact's tensors
+  std::vector<HostTensor> tensors;
+};
+
+/// These tensors on a device.
 class DeviceArguments {
 public:
-  /// `specs` are the artifact's tensors without workspaces. Allocates; the contents come with `fill`.
+  /// Allocates and copies. `initial` outlives the arguments.
   static Result<DeviceArguments> create(Device &device, const Artifact &artifact,
-                                        std::vector<TensorSpec> specs, Placement placement);
+                                        const InitialTensors &initial);
   DeviceArguments(DeviceArguments &&) = default;
 
-  /// New inputs, poison everywhere else.
-  Result<void> fill(Random &random, DerivedInputs derived);
-  /// Poisons outputs and workspaces again; what is read keeps its values.
+  /// Poisons outputs and workspaces again, and copies what is both read and written again.
   Result<void> reset();
-  /// Reads the outputs back.
-  Result<void> fetch();
+  /// What is in the memory of a tensor, room included.
+  Result<HostTensor> fetch(size_t tensor) const;
 
-  /// Inputs and outputs, in the artifact's order; outputs hold what was fetched last.
-  const std::vector<HostTensor> &tensors() const { return host; }
-  /// What a tensor that is read held before the launch.
-  const HostTensor &initial(size_t tensor) const { return before[tensor] ? *before[tensor] : host[tensor]; }
+  const InitialTensors &initial() const { return before; }
   const LaunchArguments &launchArguments() const { return launch; }
 
 private:
-  DeviceArguments(Device &device, std::vector<TensorSpec> specs) : device(&device), specs(std::move(specs)) {}
+  DeviceArguments(Device &device, const InitialTensors &initial) : device(device), before(initial) {}
   Result<void> upload(size_t tensor);
   Result<void> poison(const DeviceMemory &memory, size_t bytes);
 
-  Device *device;
-  std::vector<TensorSpec> specs;
-  std::vector<HostTensor> host;
-  std::vector<std::optional<HostTensor>> before; ///< of tensors that are both read and written
-  std::vector<DeviceMemory> memory;              ///< of all tensors, workspaces included
+  Device &device;
+  const InitialTensors &before;
+  std::vector<DeviceMemory> memory; ///< of all tensors, workspaces included
   std::vector<size_t> workspaceBytes;
   LaunchArguments launch;
 };

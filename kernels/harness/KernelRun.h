@@ -5,43 +5,26 @@
 #pragma once
 
 #include "compiler/pipeline/Options.h"
-#include "kernels/harness/DeviceArguments.h"
-#include "kernels/library/Library.h"
+#include "kernels/harness/Problem.h"
 #include "runtime/device/Device.h"
-#include "runtime/support/Hash.h"
 
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace tlc::kernels {
 
-struct RunOptions {
-  Placement placement = {};
-  uint64_t seed = 0;                ///< of the inputs, and of the choice of elements that are compared
-  double referenceOperations = 5e8; ///< what comparing may cost; a sample of the elements if all cost more
-  DerivedInputs derived = DerivedInputs::computed;
-  std::optional<Alignment> alignment = {}; ///< the variant to take; nothing: the launcher's choice
-};
-
-/// What comparing came to.
-struct Verdict {
-  double largestError = 0; ///< in the sense of `Tolerance`
-  double limit = 0;
-  int64_t compared = 0, elements = 0;
-  Hash128 outputs =
-      {}; ///< of all bytes of the outputs: equal for runs of the same seed that agree bit for bit
-  std::string complaint = {}; ///< what is wrong, with place and values; empty if the result is right
-
-  bool correct() const { return complaint.empty(); }
-};
-
 class KernelRun {
 public:
-  /// Loads the program and fills its arguments. `device` and `request` outlive the run.
+  /// Loads the program and copies the problem's tensors. `device` outlives the run. `alignment` is that of
+  /// the variant to take; nothing: the launcher's choice.
+  static Result<KernelRun> create(Device &device, std::shared_ptr<const Problem> problem,
+                                  const std::shared_ptr<const Artifact> &artifact,
+                                  std::optional<Alignment> alignment = {});
+  /// The same on a problem of its own.
   static Result<KernelRun> create(Device &device, const Request &request,
-                                  const std::shared_ptr<const Artifact> &artifact, const RunOptions &options);
+                                  const std::shared_ptr<const Artifact> &artifact,
+                                  const ProblemOptions &options, std::optional<Alignment> alignment = {});
 
   /// Enqueues one launch on the default stream.
   Result<void> launch();
@@ -57,19 +40,16 @@ public:
   double seconds() const { return elapsed; }
 
 private:
-  KernelRun(Device &device, const Request &request, std::shared_ptr<const LoadedProgram> loaded,
-            DeviceArguments arguments, const RunOptions &options);
-  Result<void> compare(const TensorSpec &spec, const HostTensor &actual, size_t output, Verdict &verdict);
-  std::vector<int64_t> elementsToCompare(const HostTensor &tensor);
+  KernelRun(Device &device, std::shared_ptr<const Problem> problem,
+            std::shared_ptr<const LoadedProgram> loaded, DeviceArguments arguments)
+      : device(&device), problem(std::move(problem)), loaded(std::move(loaded)),
+        deviceArguments(std::move(arguments)) {}
 
   Device *device;
-  const Request *request;
+  std::shared_ptr<const Problem> problem;
   std::shared_ptr<const LoadedProgram> loaded;
   DeviceArguments deviceArguments;
-  RunOptions options;
   std::string variantName;
-  Random random;
-  std::vector<std::vector<double>> inputs; ///< contents, converted once
   double elapsed = 0;
 };
 

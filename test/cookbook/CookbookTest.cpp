@@ -123,17 +123,17 @@ sparse_mla top=0
 stream_k_gemm k=0
 )";
 
-struct Problem {
+struct CookbookProblem {
   std::string kernel;
   Definitions values = {};
 };
 
-std::vector<Problem> allProblems() {
-  std::vector<Problem> parsed;
+std::vector<CookbookProblem> allProblems() {
+  std::vector<CookbookProblem> parsed;
   std::istringstream lines(problems);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
-    Problem problem;
+    CookbookProblem problem;
     if (!(words >> problem.kernel))
       continue;
     for (std::string word; words >> word;)
@@ -169,11 +169,11 @@ void check(const Kernel &kernel, const Definitions &given, Rows rows = Rows::adj
   EmulatorOptions options;
   options.multiprocessors = 3; // few, so that a persistent block has several tiles
   std::unique_ptr<Device> device = createEmulatorDevice(options);
-  RunOptions runOptions;
-  runOptions.placement = placement;
-  runOptions.seed = Catch::rngSeed();
-  runOptions.referenceOperations = 1e12; // every element
-  Result<KernelRun> run = KernelRun::create(*device, *request, artifact, runOptions);
+  ProblemOptions problem;
+  problem.placement = placement;
+  problem.seed = Catch::rngSeed();
+  problem.referenceOperations = 1e12; // every element
+  Result<KernelRun> run = KernelRun::create(*device, *request, artifact, problem);
   INFO((run ? "" : run.error().message));
   REQUIRE(run);
   INFO("variant " << run->variant());
@@ -196,7 +196,7 @@ TEST_CASE("the cookbook's kernels are right at the emulator's sizes", "[cookbook
 TEST_CASE("the cookbook's kernels are right at odd sizes", "[cookbook]") {
   for (const Kernel *kernel : cookbookKernels()) {
     size_t count = 0;
-    for (const Problem &problem : allProblems())
+    for (const CookbookProblem &problem : allProblems())
       if (problem.kernel == kernel->name()) {
         check(*kernel, problem.values);
         ++count;
@@ -207,7 +207,7 @@ TEST_CASE("the cookbook's kernels are right at odd sizes", "[cookbook]") {
 }
 
 TEST_CASE("problems are of kernels of the cookbook", "[cookbook]") {
-  for (const Problem &problem : allProblems()) {
+  for (const CookbookProblem &problem : allProblems()) {
     INFO(problem.kernel);
     CHECK(std::ranges::count(cookbookKernels(), problem.kernel, &Kernel::name) == 1);
   }

@@ -46,10 +46,9 @@ Findings Subject::run(const std::string &module) const {
     specs.push_back({tensor.name, tensor.element, tensor.access, shape});
   }
   auto program = expectValue(device->load(changed));
-  auto arguments = expectValue(kernels::DeviceArguments::create(*device, artifact, specs, {}));
   kernels::Random random{Catch::rngSeed()};
-  expectSuccess(arguments.fill(random, kernels::DerivedInputs::computed));
-  expectSuccess(arguments.reset());
+  auto initial = expectValue(kernels::InitialTensors::create(specs, {}, random));
+  auto arguments = expectValue(kernels::DeviceArguments::create(*device, artifact, initial));
   Result<void> done = device->launch(*program, arguments.launchArguments());
   INFO((done ? std::string() : done.error().message));
   REQUIRE(bool(done) == found.empty());

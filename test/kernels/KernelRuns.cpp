@@ -99,7 +99,7 @@ bool Compiled::accepts(const Definitions &sizes) const {
   return bool(Request::parse(kernel.name(), with(sizes)));
 }
 
-void Compiled::check(const Definitions &sizes, RunOptions options) {
+void Compiled::check(const Definitions &sizes, ProblemOptions options, std::optional<Alignment> alignment) {
   Definitions all = with(sizes);
   options.seed = seeds();
   options.referenceOperations = 1e12; // every element
@@ -109,7 +109,7 @@ void Compiled::check(const Definitions &sizes, RunOptions options) {
   INFO((request ? "" : request.error().message));
   REQUIRE(request);
   std::unique_ptr<Device> device = createDevice(options.seed);
-  Result<KernelRun> run = KernelRun::create(*device, *request, compiled, options);
+  Result<KernelRun> run = KernelRun::create(*device, *request, compiled, options, alignment);
   INFO((run ? "" : run.error().message));
   REQUIRE(run);
   INFO("variant " << run->variant());

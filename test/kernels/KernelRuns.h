@@ -33,7 +33,7 @@ public:
   /// Whether these sizes go together with the program's other parameters.
   bool accepts(const Definitions &sizes) const;
   /// Runs at the sizes of `sizes` on fresh inputs and checks the result.
-  void check(const Definitions &sizes, RunOptions options = {});
+  void check(const Definitions &sizes, ProblemOptions options = {}, std::optional<Alignment> alignment = {});
 
 private:
   Definitions with(const Definitions &sizes) const;

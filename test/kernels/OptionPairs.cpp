@@ -31,11 +31,11 @@ void test::checkPairs(std::string_view name, int64_t alignment, const std::vecto
     Case first = drawCase(options, row, random, longest);
     Compiled compiled(kernel, first.all());
     for (size_t i = 0; i != repetitions; ++i) {
-      RunOptions run;
-      run.placement.rowPadding = random() % 2 == 0 ? 0 : alignment;
+      ProblemOptions problem;
+      problem.placement.rowPadding = random() % 2 == 0 ? 0 : alignment;
       Definitions sizes = i == 0 ? first.sizes : drawCase(options, row, random, longest).sizes;
       INFO("seed of the test: " << seed);
-      compiled.check(sizes, run);
+      compiled.check(sizes, problem);
     }
   }
 }

@@ -33,7 +33,7 @@ TEST_CASE("rows of any stride and bases of any alignment give the right result",
 TEST_CASE("both variants are right on aligned tensors", "[kernels][placement]") {
   for (const Kernel *kernel : allKernels()) {
     Compiled compiled = compileSmall(*kernel);
-    compiled.check({}, {.alignment = Alignment::aligned});
-    compiled.check({}, {.alignment = Alignment::general});
+    compiled.check({}, {}, Alignment::aligned);
+    compiled.check({}, {}, Alignment::general);
   }
 }

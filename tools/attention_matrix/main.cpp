@@ -189,20 +189,20 @@ private:
       artifact = *compiled;
     }
     ++runs;
-    RunOptions runOptions;
-    runOptions.seed = random();
-    runOptions.placement.rowPadding = random() % 2 == 0 ? 0 : 8;
+    ProblemOptions problem;
+    problem.seed = random();
+    problem.placement.rowPadding = random() % 2 == 0 ? 0 : 8;
     if (settings.longest == 0)
-      runOptions.referenceOperations = 1e12; // every element
+      problem.referenceOperations = 1e12; // every element
     std::unique_ptr<Device> emulator;
     if (!gpu) {
       EmulatorOptions emulatorOptions{.multiprocessors = 3};
-      if (runOptions.seed % 2 == 0)
-        emulatorOptions.scheduleSeed = runOptions.seed;
+      if (problem.seed % 2 == 0)
+        emulatorOptions.scheduleSeed = problem.seed;
       emulator = createEmulatorDevice(emulatorOptions);
     }
     Device &device = gpu ? *gpu : *emulator;
-    Result<KernelRun> run = KernelRun::create(device, request, artifact, runOptions);
+    Result<KernelRun> run = KernelRun::create(device, request, artifact, problem);
     if (!run)
       return run.error().message;
     Result<Verdict> verdict = run->verify();

@@ -125,20 +125,26 @@ Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
 
 Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, const Case &of,
                                                      const TrialOptions &options) {
-  std::vector<Request> problems;
-  for (const Definitions &sizes : of.sizes) {
-    Result<Request> request = of.problem(sizes);
-    if (!request)
-      return request.error();
-    problems.push_back(std::move(*request));
-  }
   kernels::CompileLog log;
   CompileOptions compileOptions;
   compileOptions.target = options.target;
   compileOptions.optimizations = of.optimizations;
-  Result<std::shared_ptr<const Artifact>> compiled = library.compile(problems.front(), compileOptions, log);
+  Result<Request> first = of.problem(of.sizes.front());
+  if (!first)
+    return first.error();
+  Result<std::shared_ptr<const Artifact>> compiled = library.compile(*first, compileOptions, log);
   if (!compiled)
     return compiled.error();
+  std::vector<Problem> problems;
+  for (const Definitions &sizes : of.sizes) {
+    Result<Request> request = of.problem(sizes);
+    if (!request)
+      return request.error();
+    Result<Problem> problem = kernels::Problem::create(*request, {.seed = options.seed});
+    if (!problem)
+      return problem.error();
+    problems.push_back(std::move(*problem));
+  }
   std::vector<KernelTrial> trials;
   for (size_t variant = 0; variant != (*compiled)->variants.size(); ++variant) {
     KernelTrial trial;
@@ -147,7 +153,7 @@ Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, 
     trial.artifact = *compiled;
     trial.variant = variant;
     trial.options = options;
-    for (const Request &problem : problems) {
+    for (const Problem &problem : problems) {
       Result<bool> suits = trial.suits(problem);
       if (!suits)
         return suits.error();
@@ -160,11 +166,11 @@ Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, 
   return trials;
 }
 
-Result<bool> KernelTrial::suits(const Request &problem) const {
+Result<bool> KernelTrial::suits(const Problem &problem) const {
   if (alignment() == Alignment::general)
     return true;
   std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = multiprocessors});
-  Result<KernelRun> run = KernelRun::create(*device, problem, artifact, {.seed = options.seed});
+  Result<KernelRun> run = KernelRun::create(*device, problem, artifact);
   if (!run)
     return run.error();
   return run->variant() == artifact->variants[variant].name;
@@ -174,13 +180,13 @@ Outcome KernelTrial::run(const std::string &module, unsigned schedules) const {
   auto changed = std::make_shared<Artifact>(*artifact);
   changed->variants[variant].ptx = module;
   for (unsigned schedule = 0; schedule != schedules; ++schedule)
-    for (const Request &problem : problems)
+    for (const Problem &problem : problems)
       if (Outcome outcome = run(problem, changed, schedule); outcome.detection != Detection::none)
         return outcome;
   return {};
 }
 
-Outcome KernelTrial::run(const Request &request, const std::shared_ptr<const Artifact> &changed,
+Outcome KernelTrial::run(const Problem &problem, const std::shared_ptr<const Artifact> &changed,
                          unsigned schedule) const {
   EmulatorOptions emulator;
   emulator.multiprocessors = multiprocessors;
@@ -191,8 +197,7 @@ Outcome KernelTrial::run(const Request &request, const std::shared_ptr<const Art
   std::optional<FindingKind> found;
   emulator.onFindings = [&](const Findings &findings) { found = findings.all().front().kind; };
   std::unique_ptr<Device> device = createEmulatorDevice(emulator);
-  Result<KernelRun> run =
-      KernelRun::create(*device, request, changed, {.seed = options.seed, .alignment = alignment()});
+  Result<KernelRun> run = KernelRun::create(*device, problem, changed, alignment());
   if (!run)
     return {Detection::refused, run.error().message};
   Result<kernels::Verdict> verdict = run->verify();

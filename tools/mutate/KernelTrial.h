@@ -4,6 +4,7 @@
 /// problems on the emulator with its checker, compared with the reference.
 #pragma once
 
+#include "kernels/harness/Problem.h"
 #include "kernels/library/Library.h"
 #include "tools/mutate/Equivalents.h"
 #include "tools/mutate/Trial.h"
@@ -55,15 +56,16 @@ public:
   Outcome run(const std::string &module) const { return run(module, options.schedules); }
 
 private:
+  using Problem = std::shared_ptr<const kernels::Problem>;
   /// Whether the launcher may take this variant for the problem.
-  Result<bool> suits(const kernels::Request &problem) const;
-  Outcome run(const kernels::Request &request, const std::shared_ptr<const Artifact> &changed,
+  Result<bool> suits(const Problem &problem) const;
+  Outcome run(const Problem &problem, const std::shared_ptr<const Artifact> &changed,
               unsigned schedule) const;
 
   Origin from;
   std::shared_ptr<const Artifact> artifact;
   size_t variant = 0;
-  std::vector<kernels::Request> problems;
+  std::vector<Problem> problems;
   TrialOptions options;
 };
 

@@ -231,8 +231,8 @@ ExitCode BenchCommand::execute() const {
       printRemarks(**artifact);
     if (flags.wantsTime())
       printTimes(log.times);
-    auto run = kernels::KernelRun::create(**device, request, *artifact,
-                                          {.seed = std::random_device()(), .alignment = *alignment});
+    auto run = kernels::KernelRun::create(**device, request, *artifact, {.seed = std::random_device()()},
+                                          *alignment);
     if (!run)
       return fail(run.error().message);
     Result<kernels::Verdict> before = run->verify();
@@ -243,7 +243,7 @@ ExitCode BenchCommand::execute() const {
     std::optional<kernels::DeviceMemory> peerOutput;
     if (peer) {
       auto memory =
-          kernels::DeviceMemory::allocate(**device, run->arguments().tensors().back().bytes().size());
+          kernels::DeviceMemory::allocate(**device, run->arguments().initial().tensors.back().bytes().size());
       if (!memory)
         return fail(memory.error().message);
       peerOutput.emplace(std::move(*memory));

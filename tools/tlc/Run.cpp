@@ -142,9 +142,11 @@ ExitCode RunCommand::execute() const {
   if (flags.wantsTime())
     printTimes(log.times);
 
-  kernels::RunOptions runOptions{.placement = {rowPadding, offset},
-                                 .seed = seed.getNumOccurrences() ? seed : std::random_device()(),
-                                 .alignment = choice->alignment};
+  const uint64_t inputSeed = seed.getNumOccurrences() ? seed : std::random_device()();
+  auto problem =
+      kernels::Problem::create(choice->request, {.placement = {rowPadding, offset}, .seed = inputSeed});
+  if (!problem)
+    return fail(problem.error().message);
   std::optional<kernels::KernelRun> run;
   std::optional<kernels::Verdict> verdict;
   for (const std::optional<uint64_t> &scheduleSeed : *seeds) {
@@ -155,7 +157,7 @@ ExitCode RunCommand::execute() const {
       if (!chosen)
         return fail(chosen.error().message);
     }
-    auto created = kernels::KernelRun::create(*chosen->device, choice->request, *artifact, runOptions);
+    auto created = kernels::KernelRun::create(*chosen->device, *problem, *artifact, choice->alignment);
     if (!created)
       return fail(created.error().message);
     run.emplace(std::move(*created));
@@ -164,7 +166,7 @@ ExitCode RunCommand::execute() const {
         printJson({choice->request,
                    *run,
                    *chosen->device,
-                   runOptions.seed,
+                   inputSeed,
                    {},
                    0,
                    findings,
@@ -181,7 +183,7 @@ ExitCode RunCommand::execute() const {
       return failRun(done.error());
     }
     if (verdict && !verdict->correct()) {
-      Report report{choice->request, *run, *chosen->device, runOptions.seed, verdict, run->seconds() * 1e3,
+      Report report{choice->request, *run, *chosen->device, inputSeed, verdict, run->seconds() * 1e3,
                     findings,        {},   scheduleSeed};
       json ? printJson(report) : printText(report);
       return fail("wrong result: " + verdict->complaint + how);
@@ -196,7 +198,7 @@ ExitCode RunCommand::execute() const {
       return fail(times.error().message);
     milliseconds = (*times)[0][0] * 1e3;
   }
-  Report report{choice->request, *run, *chosen->device, runOptions.seed, verdict, milliseconds, findings};
+  Report report{choice->request, *run, *chosen->device, inputSeed, verdict, milliseconds, findings};
   json ? printJson(report) : printText(report);
   if (!json && seeds->front())
     outs() << formatv("the same in {0} order{1} of warps and completions\n", seeds->size(),

@@ -146,8 +146,8 @@ ExitCode TraceCommand::execute() const {
       kernels::KernelRun::create(*device, choice->request, *artifact,
                                  {.placement = {},
                                   .seed = seed.getNumOccurrences() ? seed : std::random_device()(),
-                                  .derived = kernels::DerivedInputs::random, // nothing is compared
-                                  .alignment = choice->alignment});
+                                  .derived = kernels::DerivedInputs::random}, // nothing is compared
+                                 choice->alignment);
   if (!run)
     return fail(run.error().message);
   if (Result<void> done = run->execute(); !done)

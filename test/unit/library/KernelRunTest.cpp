@@ -26,6 +26,7 @@ public:
   std::vector<TensorSpec> tensors(const Parameters &values) const override { return kernel.tensors(values); }
   Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
                                         size_t output, std::span<const int64_t> elements) const override {
+    ++references;
     Result<std::vector<double>> expected = kernel.reference(values, inputs, output, elements);
     if (expected && !expected->empty())
       expected->back() += offset;
@@ -38,12 +39,14 @@ public:
   Definitions emulatorSizes() const override { return {}; }
   std::vector<Definitions> suite() const override { return {}; }
 
+  mutable int references = 0; ///< how often one was computed
+
 private:
   const Kernel &kernel;
   double offset;
 };
 
-Result<Verdict> verify(Request request, double offset, const RunOptions &options = {}) {
+Result<Verdict> verify(Request request, double offset, const ProblemOptions &options = {}) {
   Library library;
   CompileLog log;
   auto artifact = library.compile(request, {}, log);
@@ -98,10 +101,41 @@ TEST_CASE("the aligned variant cannot be had for tensors that are not", "[librar
   auto artifact = library.compile(*request, {}, log);
   REQUIRE(artifact);
   std::unique_ptr<Device> device = createEmulatorDevice();
-  Result<KernelRun> run = KernelRun::create(
-      *device, *request, *artifact, {.placement = {.rowPadding = 1}, .alignment = Alignment::aligned});
+  Result<KernelRun> run =
+      KernelRun::create(*device, *request, *artifact, {.placement = {.rowPadding = 1}}, Alignment::aligned);
   REQUIRE_FALSE(run);
   CHECK(run.error().message ==
         "expected tensors aligned to 16 bytes because the aligned variant of 'gemm' was asked "
         "for, but for these the launcher takes the general one");
+}
+
+TEST_CASE("runs of one problem share its reference, and each is judged by itself", "[library][run]") {
+  Request request = softmax("5", "33");
+  Library library;
+  CompileLog log;
+  auto right = library.compile(request, {}, log);
+  REQUIRE(right);
+  auto wrong = std::make_shared<Artifact>(**right);
+  for (auto &variant : wrong->variants) {
+    const size_t place = variant.ptx.find("ex2.approx");
+    REQUIRE(place != std::string::npos);
+    variant.ptx.replace(place, 3, "lg2");
+  }
+  MisjudgedKernel counted(*request.kernel, 0);
+  request.kernel = &counted;
+  auto problem = Problem::create(request, {.seed = 1});
+  REQUIRE(problem);
+  for (const auto &[artifact, isRight] :
+       {std::pair(*right, true), {std::shared_ptr<const Artifact>(wrong), false}, {*right, true}}) {
+    std::unique_ptr<Device> device = createEmulatorDevice();
+    Result<KernelRun> run = KernelRun::create(*device, *problem, artifact);
+    REQUIRE(run);
+    for (int repetition = 0; repetition != 2; ++repetition) {
+      Result<Verdict> verdict = run->verify();
+      REQUIRE(verdict);
+      CHECK(verdict->correct() == isRight);
+      CHECK(verdict->compared == 5 * 33);
+    }
+  }
+  CHECK(counted.references == 1);
 }

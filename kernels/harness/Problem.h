@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The part of checking a kernel that all its runs share: contents of the inputs, and expected results in
+/// double precision.
+#pragma once
+
+#include "kernels/harness/DeviceArguments.h"
+#include "kernels/library/Library.h"
+#include "runtime/support/Hash.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tlc::kernels {
+
+struct ProblemOptions {
+  Placement placement = {};
+  uint64_t seed = 0;                ///< of the inputs, and of the choice of elements that are compared
+  double referenceOperations = 5e8; ///< what comparing may cost; a sample of the elements if all cost more
+  DerivedInputs derived = DerivedInputs::computed;
+};
+
+/// What comparing came to.
+struct Verdict {
+  double largestError = 0; ///< in the sense of `Tolerance`
+  double limit = 0;
+  int64_t compared = 0, elements = 0;
+  Hash128 outputs =
+      {}; ///< of all bytes of the outputs: equal for runs of the same seed that agree bit for bit
+  std::string complaint = {}; ///< what is wrong, with place and values; empty if the result is right
+
+  bool correct() const { return complaint.empty(); }
+};
+
+/// A request with one seed. The reference is computed when it is needed first, and kept. Safe to use from
+/// several threads.
+class Problem {
+public:
+  static Result<std::shared_ptr<const Problem>> create(const Request &request, const ProblemOptions &options);
+
+  /// The tensors before a launch.
+  const InitialTensors &initial() const { return tensors; }
+  /// Compares the outputs, given as a launch left them and in their order, with the reference, until one is
+  /// wrong.
+  Result<Verdict> compare(std::span<const HostTensor> outputs) const;
+
+private:
+  Problem(const Request &request, const ProblemOptions &options)
+      : request(request), options(options), random(options.seed) {}
+
+  /// What is always compared of an output.
+  struct Expected {
+    int64_t count = 0;             ///< of all its elements that are not padding
+    std::vector<int64_t> elements; ///< row-major numbers, ascending
+    std::vector<double> values;
+  };
+  Result<void> compare(const TensorSpec &spec, size_t output, const HostTensor &actual,
+                       Verdict &verdict) const;
+  std::vector<int64_t> elementsToCompare(const HostTensor &tensor) const;
+  /// The caller of these two holds the mutex.
+  Result<std::vector<double>> reference(size_t output, std::span<const int64_t> elements) const;
+  Result<const Expected *> expected(const TensorSpec &spec, size_t output, const HostTensor &actual) const;
+
+  Request request;
+  ProblemOptions options;
+  InitialTensors tensors;
+  mutable std::mutex mutex; ///< of what follows
+  mutable Random random;
+  mutable std::vector<std::vector<double>> inputs; ///< contents, converted once
+  mutable std::map<size_t, Expected> known;        ///< by output
+};
+
+} // namespace tlc::kernels
