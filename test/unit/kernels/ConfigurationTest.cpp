@@ -109,7 +109,7 @@ TEST_CASE("the plain form of backward starts its products by hand where they are
     return config.overlap;
   };
   CHECK(chosen(128, "sm_90a") == ProductOverlap::byHand);
-  CHECK(chosen(64, "sm_90a") == ProductOverlap::byHand);
+  CHECK(chosen(64, "sm_90a") == ProductOverlap::scheduled);
   CHECK(chosen(256, "sm_90a") == ProductOverlap::scheduled); // warpgroups share columns
   CHECK(chosen(128, "sm_80") == ProductOverlap::scheduled);
   CHECK(chosen(128, "sm_90a", ProductOverlap::scheduled) == ProductOverlap::scheduled);
