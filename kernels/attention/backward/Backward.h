@@ -128,8 +128,8 @@ void chooseDealing(BackwardConfig &config, std::optional<TileDealing> given, con
 
 /// Chooses the tiles for what is to be computed, in its form.
 void chooseTiles(BackwardConfig &config);
-/// Chooses how many of them are in shared memory, for sums that are chosen already, and the order of
-/// products. The explicit form has two tiles of queries at least.
+/// Chooses how many of them are in shared memory, for sums that are chosen already. The explicit form has two
+/// tiles of queries at least.
 void chooseSlots(BackwardConfig &config, const BackwardExtents &extents, const Target &target);
 /// All of these choices, for what is to be computed, in its form. `conflictOfSums` then says what is wrong.
 void chooseSchedule(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,
