@@ -41,10 +41,13 @@ LEAST_FLOPS = 2**28
 BATCH_SECONDS = 1.5e-3
 USUAL_FLOPS = 6e14  # a second
 # Columns of tiles by their rows. A program takes the driver most of a second, so that not all are timed that there are.
-WIDTHS = {64: (16, 64, 96, 128, 192, 256), 128: (16, 64, 96, 128, 160, 176, 192, 224, 256), 192: (128, 160, 176, 192), 256: (128,)}
+WIDTHS = {64: (16, 32, 64, 96, 128, 192, 256), 128: (16, 64, 96, 128, 160, 176, 192, 224, 256), 192: (128, 160, 176, 192), 256: (128,)}
 CLUSTER_TILES = ((64, 64), (64, 128), (64, 256), (128, 128), (128, 192), (128, 256), (192, 128), (192, 160), (192, 192))
 SPLIT_TILES = ((64, 64), (64, 128), (64, 256), (128, 64), (128, 128), (128, 256))
-SPLITS = (2, 3, 4, 8)
+SPLITS = (2, 3, 4, 6, 8, 12, 16)
+# Long steps have fewer barriers for the same bytes in flight.
+LONG_STEP, LONG_STEP_TILES, LONG_STEP_SPLITS = 128, ((64, 32), (64, 64), (64, 96), (64, 128), (128, 64), (128, 128)), (1, 2, 3, 4)
+FEW_ROWS = 64
 GROUPS = (8,)
 LARGEST = (128, 256)
 
@@ -57,13 +60,14 @@ class Configuration:
     cluster: int = 1
     share: str = "auto"
     group: int = 16
+    bk: int = STEP
 
     def suits(self, shape):
-        """No tile of which half lies outside, none narrower than 64 beside another, no part without steps, no cluster
-        without neighbours to share with."""
+        """No tile of which half lies outside, none narrower than 64 beside another where there are many rows, no part
+        without steps, no cluster without neighbours to share with."""
         rows, columns = math.ceil(shape.m / self.bm), math.ceil(shape.n / self.bn)
         return ((self.bm == 64 or 2 * shape.m > self.bm) and (self.bn == 16 or 2 * shape.n > self.bn)
-                and (self.bn >= 64 or self.bn >= shape.n)
+                and (self.bn >= 64 or self.bn >= shape.n or self.bn >= 32 and shape.m <= FEW_ROWS)
                 and (self.split == 1 or 4 * self.split <= math.ceil(shape.k / STEP))
                 and self.cluster <= (rows if self.share == "b" else columns) and (self.group == 16 or rows > self.group))
 
@@ -80,6 +84,7 @@ def configurations():
     return ([Configuration(bm, bn) for bm, bn in tiles]
             + [Configuration(bm, bn, cluster=2, share=share) for bm, bn in CLUSTER_TILES for share in ("a", "b")]
             + [Configuration(bm, bn, split=split) for split in SPLITS for bm, bn in SPLIT_TILES]
+            + [Configuration(bm, bn, split=split, bk=LONG_STEP) for split in LONG_STEP_SPLITS for bm, bn in LONG_STEP_TILES]
             + [Configuration(*LARGEST, group=group) for group in GROUPS])
 
 
@@ -88,10 +93,10 @@ def chosen_from(compiled, shape, most, multiprocessors):
     classes = {}
     for configuration in compiled:
         if configuration.suits(shape):
-            classes.setdefault((configuration.split, configuration.cluster, configuration.share), []).append(configuration)
+            classes.setdefault((configuration.split, configuration.cluster, configuration.share, configuration.bk), []).append(configuration)
     each = math.ceil(most / (len(classes) + 1))
     chosen = [configuration for kind, found in classes.items()
-              for configuration in sorted(found, key=lambda c: c.work(shape, multiprocessors))[:each * (1 + (kind == (1, 1, "auto")))]]
+              for configuration in sorted(found, key=lambda c: c.work(shape, multiprocessors))[:each * (1 + (kind == (1, 1, "auto", STEP)))]]
     largest = Configuration(*LARGEST)
     return chosen + [largest] * (largest in compiled and largest.suits(shape) and largest not in chosen)
 

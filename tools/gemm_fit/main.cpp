@@ -98,8 +98,11 @@ bool read(const char *path, std::vector<Shape> &shapes) {
     auto [place, isNew] = places.try_emplace({extents.m, extents.n, extents.k}, shapes.size());
     if (isNew)
       shapes.push_back({.extents = extents});
-    GemmConfig config{
-        .bm = number("bm"), .bn = number("bn"), .split = number("split"), .cluster = number("cluster")};
+    GemmConfig config{.bm = number("bm"),
+                      .bn = number("bn"),
+                      .bk = object->getInteger("bk").value_or(GemmConfig().bk),
+                      .split = number("split"),
+                      .cluster = number("cluster")};
     if (object->getString("share") == "a")
       config.clusterAxis = dsl::ClusterAxis::columns;
     Shape &shape = shapes[place->second];
