@@ -9,8 +9,9 @@
 namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &config) {
-  auto &[dtype, out, layout, form, bm, bn, bk, stages, group, split, cluster, clusterAxis, policy, storeRole,
-         rowsOfA, rowsOfB, rowsOfC, alignmentOfA, alignmentOfB] = config;
+  auto &[dtype, out, layout, scales, bias, activation, residual, isBatched, form, bm, bn, bk, stages, group,
+         split, cluster, clusterAxis, policy, storeRole, rowsOfA, rowsOfB, rowsOfC, alignmentOfA,
+         alignmentOfB] = config;
   auto choice = [](std::string name, std::string description, std::vector<std::string> choices) -> Parameter {
     return {.name = std::move(name),
             .description = std::move(description),
@@ -26,9 +27,35 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
             .most = most,
             .multipleOf = multipleOf};
   };
-  visit.option([&] { return choice("dtype", "type of A and B", {"f16", "bf16"}); }, dtype);
-  visit.option([&] { return choice("out", "type of C", {"f32", "f16", "bf16"}); }, out);
-  visit.option([&] { return choice("layout", "B is n x k (tn) or k x n (nn)", {"tn", "nn"}); }, layout);
+  visit.option([&] { return choice("dtype", "type of A and B", {"f16", "bf16", "f32", "e4m3", "i8"}); },
+               dtype);
+  visit.option(
+      [&] { return choice("out", "type of C; i32 is that of i8", {"f32", "f16", "bf16", "e4m3", "i32"}); },
+      out);
+  visit.option(
+      [&] {
+        return choice("layout",
+                      "B is n x k (tn, tt) or k x n (nn, nt), A is m x k (tn, nn) or k x m (tt, nt)",
+                      {"tn", "nn", "tt", "nt"});
+      },
+      layout);
+  visit.option(
+      [&] {
+        return choice("scales",
+                      "of A and of B: a number each, or one for each row of C and one for each column",
+                      {"none", "tensor", "row"});
+      },
+      scales);
+  visit.option([&] { return choice("bias", "number added to each column of C", {"none", "column"}); }, bias);
+  visit.option([&] { return choice("activation", "after the bias", {"none", "relu", "gelu", "silu"}); },
+               activation);
+  visit.option(
+      [&] {
+        return choice("residual", "what is added at last: a tensor like C, or what C was",
+                      {"none", "tensor", "in_place"});
+      },
+      residual);
+  visit.hidden(isBatched);
   visit.option(
       [&] {
         return choice("form", "who makes the roles: the compiler or the program", {"plain", "explicit"});

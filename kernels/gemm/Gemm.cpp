@@ -3,9 +3,11 @@
 /// The program of the GEMM: plain, with split sums, and with roles by hand.
 #include "kernels/gemm/Gemm.h"
 
+#include "kernels/gemm/Epilogue.h"
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <optional>
 #include <string>
 
@@ -18,27 +20,31 @@ namespace {
 /// A factor in tiles: of its tensor, or of a copy with rows that the TMA can copy.
 class Factor {
 public:
-  Factor(Scope &k, std::string_view name, const Index &rows, const Index &columns, Shape tile,
-         const GemmConfig &config, GemmRows alignment, TensorFacts facts)
-      : k(k), name(name), element(config.dtype), rows(rows), columns(columns), tileShape(std::move(tile)),
-        tensor(k.input(name, config.dtype, {rows, columns}, facts)) {
+  Factor(Scope &k, std::string_view name, const std::optional<Index> &batch, const Index &rows,
+         const Index &columns, Shape tile, const GemmConfig &config, GemmRows alignment, TensorFacts facts)
+      : k(k), element(config.dtype), batch(batch), rows(rows), columns(columns), tileShape(std::move(tile)),
+        tensor(k.input(name, config.dtype, shapeOfMatrices(batch, rows, columns), facts), bool(batch)) {
     if (alignment == GemmRows::repacked)
-      repacked = k.workspace(this->name + "_repacked", config.dtype, {rows, columns}, {.alignment = 16});
+      repacked.emplace(k.workspace(std::string(name) + "_repacked", config.dtype,
+                                   shapeOfMatrices(batch, rows, columns), {.alignment = 16}),
+                       bool(batch));
   }
 
   const Shape &shape() const { return tileShape; }
   bool isRepacked() const { return repacked.has_value(); }
   /// The tile in that row and column of tiles.
-  Slice tile(const Index &row, const Index &column, Loc loc = Loc::current()) const {
-    return (repacked ? *repacked : tensor).tile({row * tileShape[0], column * tileShape[1]}, tileShape, loc);
+  Slice tile(const Index &image, const Index &row, const Index &column, Loc loc = Loc::current()) const {
+    return (repacked ? *repacked : tensor)
+        .tile(image, row * tileShape[0], column * tileShape[1], tileShape, loc);
   }
 
   /// How many blocks repack it, and what block `n` of them does.
-  Index parts() const { return ceilDiv(rows, partRows) * ceilDiv(columns, partColumns); }
+  Index parts() const { return batch ? *batch * partsOfImage() : partsOfImage(); }
   void repackPart(const Index &n) const {
-    Index across = ceilDiv(columns, partColumns), row = n / across * partRows,
-          column = n % across * partColumns;
-    auto partOf = [&](const Global &matrix) { return matrix.tile({row, column}, {partRows, partColumns}); };
+    Index image = batch ? n / partsOfImage() : Index(0), inImage = batch ? n % partsOfImage() : n;
+    Index across = ceilDiv(columns, partColumns), row = inImage / across * partRows,
+          column = inImage % across * partColumns;
+    auto partOf = [&](const Matrices &all) { return all.tile(image, row, column, {partRows, partColumns}); };
     Fragment part = k.fragment(element, {partRows, partColumns});
     copy(partOf(tensor), part);
     copy(part, partOf(*repacked));
@@ -47,36 +53,53 @@ public:
 private:
   static constexpr int64_t partRows = 64, partColumns = 64;
 
+  Index partsOfImage() const { return ceilDiv(rows, partRows) * ceilDiv(columns, partColumns); }
+
   Scope &k;
-  std::string name;
   ElementType element;
+  std::optional<Index> batch;
   Index rows, columns;
   Shape tileShape;
-  Global tensor;
-  std::optional<Global> repacked;
+  Matrices tensor;
+  std::optional<Matrices> repacked;
+};
+
+/// A tile of C: rows of tiles count over all images.
+struct TilePosition {
+  Index image, i, j;
 };
 
 /// The arguments, and the tiles of them that a step needs.
 struct Operands {
   Operands(Scope &k, const GemmConfig &config, TensorFacts facts = {})
       : k(k), config(config), m(k.dim("m")), n(k.dim("n", {.multipleOf = multipleOfColumns(config)})),
-        depth(k.dim("k")), A(k, "A", m, depth, {config.bm, config.bk}, config, config.rowsOfA,
-                             factsOf(config.rowsOfA, config.alignmentOfA, facts)),
-        B(k, "B", isTn() ? n : depth, isTn() ? depth : n,
-          isTn() ? Shape{config.bn, config.bk} : Shape{config.bk, config.bn}, config, config.rowsOfB,
-          factsOf(config.rowsOfB, config.alignmentOfB, facts)),
-        C(k.output("C", config.out, {m, n}, factsOf(config.rowsOfC, bytesOf(config.out, 1), {}))) {}
+        depth(k.dim("k")), batch(config.isBatched ? std::optional(k.dim("batch")) : std::nullopt),
+        A(factor("A", m, config.bm, config.aRunsAlongK(), config.rowsOfA,
+                 factsOf(config.rowsOfA, config.alignmentOfA, facts))),
+        B(factor("B", n, config.bn, config.bRunsAlongK(), config.rowsOfB,
+                 factsOf(config.rowsOfB, config.alignmentOfB, facts))),
+        epilogue(k, config, batch, m, n, factsOf(config.rowsOfC, bytesOf(config.out, 1), {})) {}
 
-  bool isTn() const { return config.layout == GemmLayout::tn; }
-  Slice tileOfA(Index i, Index step, Loc loc = Loc::current()) const { return A.tile(i, step, loc); }
-  Slice tileOfB(Index j, Index step, Loc loc = Loc::current()) const {
-    return isTn() ? B.tile(j, step, loc) : B.tile(step, j, loc);
+  Slice tileOfA(const TilePosition &at, Index step, Loc loc = Loc::current()) const {
+    return config.aRunsAlongK() ? A.tile(at.image, at.i, step, loc) : A.tile(at.image, step, at.i, loc);
   }
-  Slice tileOfC(Index i, Index j, Loc loc = Loc::current()) const {
-    return C.tile({i * config.bm, j * config.bn}, {config.bm, config.bn}, loc);
+  Slice tileOfB(const TilePosition &at, Index step, Loc loc = Loc::current()) const {
+    return config.bRunsAlongK() ? B.tile(at.image, at.j, step, loc) : B.tile(at.image, step, at.j, loc);
   }
-  /// The right factor as k x n.
-  Shared asFactor(const Shared &b, Loc loc = Loc::current()) const { return isTn() ? b.t(loc) : b; }
+  /// The factors as m x k and k x n.
+  Shared left(const Shared &a, Loc loc = Loc::current()) const { return config.aRunsAlongK() ? a : a.t(loc); }
+  Shared right(const Shared &b, Loc loc = Loc::current()) const {
+    return config.bRunsAlongK() ? b.t(loc) : b;
+  }
+
+  /// Of a row of tiles, counted over all images, and a column of tiles.
+  TilePosition position(const Index &row, const Index &column) const {
+    return batch ? TilePosition{row / rows(), row % rows(), column} : TilePosition{0, row, column};
+  }
+  Index rowsOfAll() const { return batch ? *batch * rows() : rows(); }
+  void store(const FragmentValue &sums, const TilePosition &at) const {
+    epilogue.store(sums, at.image, at.i * config.bm, at.j * config.bn, {config.bm, config.bn});
+  }
 
   bool areRepacked() const { return A.isRepacked() || B.isRepacked(); }
   /// The launch before, if there is one.
@@ -101,26 +124,33 @@ struct Operands {
   Scope &k;
   const GemmConfig &config;
   Index m, n, depth;
+  std::optional<Index> batch;
   Factor A, B;
-  Global C;
+  Epilogue epilogue;
 
 private:
+  /// With `tile` of `count` rows or columns of C.
+  Factor factor(std::string_view name, const Index &count, int64_t tile, bool runsAlongK, GemmRows alignment,
+                TensorFacts facts) const {
+    return runsAlongK ? Factor(k, name, batch, count, depth, {tile, config.bk}, config, alignment, facts)
+                      : Factor(k, name, batch, depth, count, {config.bk, tile}, config, alignment, facts);
+  }
   /// Rows that are known to be unaligned do not keep the others from the variant for aligned ones.
   static TensorFacts factsOf(GemmRows rows, int64_t alignment, TensorFacts others) {
     return rows == GemmRows::any ? others : TensorFacts{.alignment = alignment};
   }
 };
 
-/// Tile (i, j) of the product, summed over `steps` steps from `first`.
-Fragment product(Scope &k, const Operands &p, Index i, Index j, Index first, Index steps) {
+/// A tile of the product, summed over `steps` steps from `first`.
+Fragment product(Scope &k, const Operands &p, const TilePosition &at, Index first, Index steps) {
   const GemmConfig &c = p.config;
-  Shared a = k.shared("a", c.dtype, p.A.shape()); // bm x bk
+  Shared a = k.shared("a", c.dtype, p.A.shape()); // bm x bk, or bk x bm
   Shared b = k.shared("b", c.dtype, p.B.shape()); // bn x bk, or bk x bn
-  Fragment acc = k.fragment(f32, {c.bm, c.bn}).named("acc");
+  Fragment acc = k.fragment(c.sumType(), {c.bm, c.bn}).named("acc");
   k.pipelined(steps, {.stages = c.stages}, [&](Index s) {
-    copy(p.tileOfA(i, first + s), a);
-    copy(p.tileOfB(j, first + s), b);
-    gemm(a, p.asFactor(b), acc, c.policy);
+    copy(p.tileOfA(at, first + s), a);
+    copy(p.tileOfB(at, first + s), b);
+    gemm(p.left(a), p.right(b), acc, c.policy);
   });
   return acc;
 }
@@ -130,40 +160,51 @@ void plainGemm(Scope &k, const Operands &p) {
   k.cluster(c.cluster);
   if (c.storeRole)
     k.storeRole();
-  k.persistent({p.rows(), p.columns()}, {.group = c.group, .cluster = c.clusterAxis}, [&](Index i, Index j) {
-    Fragment acc = product(k, p, i, j, 0, p.steps());
-    copy(acc.to(c.out), p.tileOfC(i, j));
-  });
+  k.persistent({p.rowsOfAll(), p.columns()}, {.group = c.group, .cluster = c.clusterAxis},
+               [&](Index row, Index j) {
+                 TilePosition at = p.position(row, j);
+                 p.store(product(k, p, at, 0, p.steps()), at);
+               });
 }
 
 /// Blocks sum parts of k into a workspace; a second launch adds them up, in the same order every time.
 void splitGemm(Scope &k, const Operands &p) {
   const GemmConfig &c = p.config;
-  Global partial = k.workspace("partial", f32, {c.split, p.m, p.n}, {.alignment = 16});
+  std::vector<Index> shape = shapeOfMatrices(p.batch, p.m, p.n);
+  shape.insert(shape.begin(), Index(c.split));
+  Global partial = k.workspace("partial", c.sumType(), shape, {.alignment = 16});
+  auto partOf = [&](const Index &part, const Index &image, const Index &row, const Index &column,
+                    int64_t rows, int64_t columns) {
+    return p.batch ? partial.tile({part, image, row, column}, {1, 1, rows, columns})
+                   : partial.tile({part, row, column}, {1, rows, columns});
+  };
   p.repack();
   k.launch("gemm_partial", [&] {
     k.cluster(c.cluster);
     if (c.storeRole)
       k.storeRole();
-    k.persistent({p.rows(), p.columns(), c.split}, {.group = c.group, .cluster = c.clusterAxis},
-                 [&](Index i, Index j, Index part) {
+    k.persistent({p.rowsOfAll(), p.columns(), c.split}, {.group = c.group, .cluster = c.clusterAxis},
+                 [&](Index row, Index j, Index part) {
+                   TilePosition at = p.position(row, j);
                    Index each = ceilDiv(p.steps(), c.split), first = part * each;
-                   Fragment acc = product(k, p, i, j, first, max(min(each, p.steps() - first), 0));
-                   copy(acc, partial.tile({part, i * c.bm, j * c.bn}, {1, c.bm, c.bn}));
+                   Fragment acc = product(k, p, at, first, max(min(each, p.steps() - first), 0));
+                   copy(acc, partOf(part, at.image, at.i * c.bm, at.j * c.bn, c.bm, c.bn));
                  });
   });
   k.launch("gemm_combine", [&] {
     constexpr int64_t rows = 8, columns = 256; // 16 elements of a thread
     k.warps(4);
-    Index across = ceilDiv(p.n, columns);
-    auto [block] = k.grid(ceilDiv(p.m, rows) * across);
-    Index row = block / across * rows, column = block % across * columns;
-    Fragment sum = k.fragment(f32, {rows, columns}).named("sum"), part = k.fragment(f32, {rows, columns});
+    Index across = ceilDiv(p.n, columns), ofImage = ceilDiv(p.m, rows) * across;
+    auto [block] = k.grid(p.batch ? *p.batch * ofImage : ofImage);
+    Index image = p.batch ? block / ofImage : Index(0), inImage = p.batch ? block % ofImage : block;
+    Index row = inImage / across * rows, column = inImage % across * columns;
+    Fragment sum = k.fragment(c.sumType(), {rows, columns}).named("sum"),
+             part = k.fragment(c.sumType(), {rows, columns});
     for (int64_t s = 0; s < c.split; ++s) {
-      copy(partial.tile({s, row, column}, {1, rows, columns}), part);
+      copy(partOf(s, image, row, column, rows, columns), part);
       sum += part;
     }
-    copy(sum.to(c.out), p.C.tile({row, column}, {rows, columns}));
+    p.epilogue.store(sum, image, row, column, {rows, columns});
   });
 }
 
@@ -198,8 +239,8 @@ void explicitGemm(Scope &k, const GemmConfig &c) {
         k.loop(steps, [&](Index s) {
           ring.acquire(at);
           ring.expect(at, a.slotBytes() + b.slotBytes());
-          copy(p.tileOfA(i, s), a.slot(at), ring.full(at));
-          copy(p.tileOfB(j, s), b.slot(at), ring.full(at));
+          copy(p.tileOfA({0, i, j}, s), a.slot(at), ring.full(at));
+          copy(p.tileOfB({0, i, j}, s), b.slot(at), ring.full(at));
           at.advance();
         });
       });
@@ -213,7 +254,7 @@ void explicitGemm(Scope &k, const GemmConfig &c) {
         Fragment acc = k.fragment(f32, {c.bm, c.bn}).named("acc");
         k.loop(steps, [&](Index s) {
           ring.wait(at);
-          gemmAsync(a.slot(at), p.asFactor(b.slot(at)), acc);
+          gemmAsync(p.left(a.slot(at)), p.right(b.slot(at)), acc);
           at.advance();
           gemmWait(acc, inFlight); // the product before this one
           k.when(s >= inFlight, [&] {
@@ -226,13 +267,28 @@ void explicitGemm(Scope &k, const GemmConfig &c) {
           ring.release(done);
           done.advance();
         });
-        copy(acc.to(c.out), p.tileOfC(i, j).disjoint("a block has a tile once"));
+        copy(acc.to(c.out),
+             p.epilogue.tileOfC(0, i * c.bm, j * c.bn, {c.bm, c.bn}).disjoint("a block has a tile once"));
       });
     });
   });
 }
 
 } // namespace
+
+std::string gemmConflict(const GemmConfig &problem) {
+  auto text = [](auto value) { return toString(value); };
+  if (size_t bytes = sizeInBytes(problem.dtype); bytes != 2 && problem.layout != GemmLayout::tn)
+    return fmt::format(
+        "expected layout=tn, with rows of A and B along k, because matrix units read factors of "
+        "{} bits along k only, but got dtype={} with another layout",
+        8 * bytes, text(problem.dtype));
+  if (problem.out == ElementType::i32 && (problem.dtype != ElementType::i8 || problem.hasEpilogue()))
+    return fmt::format("expected out=i32 with dtype=i8 and sums as they are, but got dtype={}{}",
+                       text(problem.dtype),
+                       problem.hasEpilogue() ? " and scales, bias, activation or residual" : "");
+  return {};
+}
 
 Program gemmProgram(const GemmConfig &config, const TraceOptions &options) {
   return Program::trace("gemm", options, [&](Scope &k) {

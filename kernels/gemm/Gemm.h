@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// C = A B with sums in f32: A is m x k, C is m x n, B is n x k (tn) or k x n (nn).
-/// m, n, k are runtime values of any size, 0 included, rows of any stride.
+/// C = A B with sums in f32, or in i32 of integers: C is m x n, and the layout says how A and B lie. m, n, k
+/// are runtime values of any size, 0 included, rows of any stride. A batch is a third, outermost axis of A, B
+/// and C, of any stride: 0 where all products share a factor.
+///
+/// The epilogue of a tile: C = activation(scaleA scaleB (A B) + bias) + residual, each part if it is asked
+/// for.
 #pragma once
 
 #include "compiler/dsl/dsl.h"
@@ -22,10 +26,36 @@ enum class GemmRows : uint8_t {
   repacked,  ///< the TMA cannot copy them; a launch before copies them to where it can
 };
 
+enum class GemmScales : uint8_t {
+  none,
+  tensor, ///< one of A, one of B
+  row,    ///< one of each row of C, by A, and of each column, by B
+};
+enum class GemmBias : uint8_t {
+  none,
+  column, ///< one of each column of C
+};
+enum class GemmActivation : uint8_t {
+  none,
+  relu, ///< max(x, 0)
+  gelu, ///< x (1 + erf(x / sqrt(2))) / 2
+  silu, ///< x / (1 + exp(-x))
+};
+enum class GemmResidual : uint8_t {
+  none,
+  tensor,  ///< a tensor like C
+  inPlace, ///< what C was
+};
+
 struct GemmConfig {
-  ElementType dtype = ElementType::bf16; ///< of A and B: f16 or bf16
-  ElementType out = ElementType::bf16;   ///< of C
-  GemmLayout layout = GemmLayout::tn;
+  ElementType dtype = ElementType::bf16; ///< of A and B: f16, bf16, f32 (read as tf32), e4m3 or i8
+  ElementType out = ElementType::bf16;   ///< of C: f16, bf16, f32, e4m3, or i32 of i8
+  GemmLayout layout = GemmLayout::tn;    ///< other than tn of 16-bit elements
+  GemmScales scales = GemmScales::none;
+  GemmBias bias = GemmBias::none;
+  GemmActivation activation = GemmActivation::none;
+  GemmResidual residual = GemmResidual::none;
+  bool isBatched = false;
   GemmForm form = GemmForm::plain;
   int64_t bm = 128, bn = 256, bk = 64; ///< the tile of C that a block computes, and its step along k
   int64_t stages = 4;                  ///< steps whose copies are in flight
@@ -39,6 +69,16 @@ struct GemmConfig {
   GemmRows rowsOfC = GemmRows::any;                          ///< not `repacked`
   /// Bytes that rows which are not `any` begin at multiples of: with 4 and 8 copies are asynchronous.
   int64_t alignmentOfA = 2, alignmentOfB = 2;
+
+  /// Whether A is m x k, and B n x k.
+  bool aRunsAlongK() const { return layout == GemmLayout::tn || layout == GemmLayout::nn; }
+  bool bRunsAlongK() const { return layout == GemmLayout::tn || layout == GemmLayout::tt; }
+  /// In which products are summed.
+  ElementType sumType() const { return dtype == ElementType::i8 ? ElementType::i32 : ElementType::f32; }
+  bool hasEpilogue() const {
+    return scales != GemmScales::none || bias != GemmBias::none || activation != GemmActivation::none ||
+           residual != GemmResidual::none;
+  }
 };
 
 /// Bytes that rows of the tensors begin at multiples of; less than 16 is what the TMA cannot copy.
@@ -46,6 +86,9 @@ struct GemmAlignment {
   static constexpr auto ofTma = int64_t(TmaFacts().globalAlignment);
   int64_t a = ofTma, b = ofTma, c = ofTma;
 };
+
+/// What is wrong with the types, the layout and the epilogue; empty if nothing is.
+std::string gemmConflict(const GemmConfig &problem);
 
 /// The program; `split` > 1 adds a launch, and a workspace of partial sums, each operand that is repacked a
 /// launch, and a workspace of its size.
@@ -57,8 +100,13 @@ int64_t multipleOfColumns(const GemmConfig &config);
 /// As many stages as shared memory holds beside the epilogue's buffers.
 void fitGemmStages(GemmConfig &config, const Target &target);
 
-/// A good configuration for a problem of that size on the reference device of `target`.
-GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
-                            GemmLayout layout, const Target &target, GemmAlignment alignment = {});
+struct GemmExtents {
+  int64_t m = 0, n = 0, k = 0, batch = 1;
+};
+
+/// A good configuration for a problem of that size on the reference device of `target`: `problem`, whose
+/// types, layout and epilogue stay, with another tile and all that follows from it.
+GemmConfig chooseGemmConfig(const GemmExtents &extents, const GemmConfig &problem, const Target &target,
+                            GemmAlignment alignment = {});
 
 } // namespace tlc::kernels

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <numbers>
 #include <numeric>
 
 namespace tlc::kernels {
@@ -13,15 +14,17 @@ namespace tlc::kernels {
 namespace {
 using Kind = Parameter::Kind;
 
-GemmLayout layoutOf(const Parameters &values) {
-  return values.choice("layout") == "tn" ? GemmLayout::tn : GemmLayout::nn;
-}
-
 std::vector<Parameter> allParameters() {
   std::vector<Parameter> all = {
       {"m", "rows of A and C", Kind::size, "4096", 0, maxExtent},
       {"n", "columns of C", Kind::size, "4096", 0, maxExtent},
       {"k", "columns of A", Kind::size, "4096", 0, maxExtent},
+      {.name = "batch",
+       .description = "products, of tensors with a first axis for them; auto: one, of tensors without it",
+       .kind = Kind::integer,
+       .fallback = "auto",
+       .least = 0,
+       .most = maxExtent},
   };
   std::vector<Parameter> config = parametersOf(GemmConfig());
   all.insert(all.end(), config.begin(), config.end());
@@ -54,38 +57,83 @@ std::vector<Parameter> allParameters() {
   return all;
 }
 
+/// What the product is, without how it is done.
+GemmConfig problemOf(const Parameters &values) {
+  GemmConfig problem;
+  read(values, problem);
+  problem.isBatched = values.integer("batch").has_value();
+  return problem;
+}
+
+GemmExtents extentsOf(const Parameters &values) {
+  return {values.size("m"), values.size("n"), values.size("k"), values.integer("batch").value_or(1)};
+}
+
 /// `auto`: those of contiguous tensors.
 GemmAlignment alignmentOf(const Parameters &values) {
   if (values.choice("form") == "explicit") // which relies on A and B
     return {};
+  GemmConfig problem = problemOf(values);
   std::string_view given = values.choice("unaligned");
   auto isNamed = [&](char tensor) { return given != "none" && given.find(tensor) != std::string_view::npos; };
-  ElementType dtype = values.element("dtype"), out = values.element("out");
   auto ofElements = [&](char tensor, ElementType element) {
     return isNamed(tensor) ? bytesOf(element, 1) : GemmAlignment::ofTma;
   };
   if (given != "auto")
-    return {.a = ofElements('a', dtype), .b = ofElements('b', dtype), .c = ofElements('c', out)};
-  auto ofRows = [](int64_t rows, int64_t columns, ElementType element) {
-    return rows > 1 ? std::gcd(bytesOf(element, columns), GemmAlignment::ofTma) : GemmAlignment::ofTma;
+    return {.a = ofElements('a', problem.dtype),
+            .b = ofElements('b', problem.dtype),
+            .c = ofElements('c', problem.out)};
+  auto [m, n, k, batch] = extentsOf(values);
+  auto ofRows = [&](int64_t rows, int64_t columns, ElementType element) {
+    return rows * batch > 1 ? std::gcd(bytesOf(element, columns), GemmAlignment::ofTma)
+                            : GemmAlignment::ofTma;
   };
-  int64_t m = values.size("m"), n = values.size("n"), k = values.size("k");
-  bool isTn = layoutOf(values) == GemmLayout::tn;
-  return {.a = ofRows(m, k, dtype),
-          .b = isTn ? ofRows(n, k, dtype) : ofRows(k, n, dtype),
-          .c = ofRows(m, n, out)};
+  return {.a = problem.aRunsAlongK() ? ofRows(m, k, problem.dtype) : ofRows(k, m, problem.dtype),
+          .b = problem.bRunsAlongK() ? ofRows(n, k, problem.dtype) : ofRows(k, n, problem.dtype),
+          .c = ofRows(m, n, problem.out)};
+}
+
+/// Of random elements of A and B: with it C does not overflow.
+double largestFactor(const GemmConfig &problem) {
+  if (problem.dtype != ElementType::i8)
+    return 1;
+  return problem.out == ElementType::e4m3 ? 1 : problem.out == ElementType::f16 ? 16 : 128;
+}
+
+double activated(GemmActivation activation, double x) {
+  switch (activation) {
+  case GemmActivation::none:
+    return x;
+  case GemmActivation::relu:
+    return std::max(x, 0.0);
+  case GemmActivation::gelu:
+    return x * (1 + std::erf(x / std::numbers::sqrt2)) / 2;
+  case GemmActivation::silu:
+    return x / (1 + std::exp(-x));
+  }
+  return x;
+}
+
+/// Of sums of k products, relative to their size. The matrix units cut off below the last place of f32 at
+/// every 16 of k, and of e4m3 below 13 fractional bits of the largest term at every 32; of factors of f32
+/// they cut off all but 10 fractional bits.
+double sumError(ElementType dtype, double k) {
+  if (dtype == ElementType::i8)
+    return 1e-6; // of the epilogue alone
+  if (dtype == ElementType::e4m3)
+    return 1e-6 + (k / 32 + 1) * std::ldexp(1.0, -13);
+  return 1e-6 + k / 16 * std::ldexp(1.0, -23) + (dtype == ElementType::f32 ? std::ldexp(1.0, -8) : 0);
 }
 
 class GemmKernel final : public Kernel {
 public:
   GemmKernel()
-      : Kernel("gemm", "C[m,n] = A[m,k] B with sums in f32; B is n x k (tn) or k x n (nn)", allParameters()) {
-  }
+      : Kernel("gemm",
+               "C[m,n] = A B with sums in f32, or in i32 of i8, scales, bias, activation and residual",
+               allParameters()) {}
 
   static GemmConfig config(const Parameters &values, const Target &target) {
-    GemmConfig config =
-        chooseGemmConfig(values.size("m"), values.size("n"), values.size("k"), values.element("dtype"),
-                         values.element("out"), layoutOf(values), target, alignmentOf(values));
+    GemmConfig config = chooseGemmConfig(extentsOf(values), problemOf(values), target, alignmentOf(values));
     read(values, config); // what is given
     if (std::string_view repack = values.choice("repack"); repack != "auto" && target.tma.available)
       for (GemmRows *rows : {&config.rowsOfA, &config.rowsOfB})
@@ -106,31 +154,88 @@ public:
   }
 
   std::vector<TensorSpec> tensors(const Parameters &values) const override {
-    int64_t m = values.size("m"), n = values.size("n"), k = values.size("k");
-    ElementType dtype = values.element("dtype"), out = values.element("out");
-    std::vector<int64_t> b = layoutOf(values) == GemmLayout::tn ? std::vector{n, k} : std::vector{k, n};
-    return {{"A", dtype, Access::input, {m, k}},
-            {"B", dtype, Access::input, b},
-            {"C", out, Access::output, {m, n}}};
+    auto [m, n, k, batch] = extentsOf(values);
+    GemmConfig problem = problemOf(values);
+    double most = largestFactor(problem);
+    auto images = [&, batch = batch](std::vector<int64_t> shape) {
+      if (problem.isBatched)
+        shape.insert(shape.begin(), batch);
+      return shape;
+    };
+    auto factor = [&, k = k](std::string name, int64_t count, bool runsAlongK) {
+      return TensorSpec{.name = std::move(name),
+                        .element = problem.dtype,
+                        .shape = images(runsAlongK ? std::vector{count, k} : std::vector{k, count}),
+                        .low = -most,
+                        .high = most};
+    };
+    std::vector<TensorSpec> all = {factor("A", m, problem.aRunsAlongK()),
+                                   factor("B", n, problem.bRunsAlongK())};
+    for (auto [name, count] : {std::pair("ScaleA", m), {"ScaleB", n}})
+      if (problem.scales != GemmScales::none)
+        all.push_back({.name = name,
+                       .shape = problem.scales == GemmScales::row ? images({count}) : std::vector<int64_t>{1},
+                       .low = 0.5,
+                       .high = 2});
+    if (problem.bias != GemmBias::none)
+      all.push_back({.name = "Bias", .shape = {n}});
+    if (problem.residual == GemmResidual::tensor)
+      all.push_back({"Residual", problem.out, Access::input, images({m, n})});
+    bool isInPlace = problem.residual == GemmResidual::inPlace;
+    all.push_back({"C", problem.out, isInPlace ? Access::inout : Access::output, images({m, n})});
+    return all;
   }
 
   Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
                                         size_t, std::span<const int64_t> elements) const override {
-    return referenceGemm(layoutOf(values), values.size("n"), values.size("k"), inputs[0], inputs[1],
-                         elements);
+    auto [m, n, k, batch] = extentsOf(values);
+    GemmConfig problem = problemOf(values);
+    std::vector<double> c = referenceGemm(problem.layout, m, n, k, inputs[0], inputs[1], elements);
+    size_t next = 2;
+    auto take = [&](bool isThere) { return isThere ? &inputs[next++] : nullptr; };
+    const std::vector<double> *scaleA = take(problem.scales != GemmScales::none),
+                              *scaleB = take(problem.scales != GemmScales::none),
+                              *bias = take(problem.bias != GemmBias::none),
+                              *residual = take(problem.residual != GemmResidual::none);
+    for (size_t i = 0; i != elements.size(); ++i) {
+      int64_t element = elements[i];
+      int64_t row = element / n, column = element % n, image = row / m;
+      if (scaleA) {
+        bool isOne = problem.scales == GemmScales::tensor;
+        c[i] *= (*scaleA)[size_t(isOne ? 0 : row)] * (*scaleB)[size_t(isOne ? 0 : image * n + column)];
+      }
+      if (bias)
+        c[i] += (*bias)[size_t(column)];
+      c[i] = activated(problem.activation, c[i]);
+      if (residual)
+        c[i] += (*residual)[size_t(element)];
+    }
+    return c;
   }
 
   Tolerance tolerance(const Parameters &values, size_t) const override {
-    double k = double(values.size("k"));
-    // Inputs have the variance 1/3: elements of C are of the size sqrt(k) / 3. The
-    // matrix units cut off below the last place of f32, at every 16 of k.
-    double sums = 1e-6 + k / 16 * std::ldexp(1.0, -23);
-    return {.limit = roundingError(values.element("out")) + sums, .floor = std::max(std::sqrt(k) / 3, 1e-3)};
+    GemmConfig problem = problemOf(values);
+    double k = double(values.size("k")),
+           ofOut = problem.out == ElementType::i32 ? 0 : roundingError(problem.out);
+    // Elements of C are of the size sqrt(k) / 3 for factors with the variance 1/3; scales are up to 4.
+    double size = std::sqrt(k) / 3 * largestFactor(problem) * largestFactor(problem) *
+                  (problem.scales == GemmScales::none ? 1 : 4);
+    return {.limit = ofOut + sumError(problem.dtype, k),
+            .floor = std::max(size, problem.hasEpilogue() ? 1 : 1e-3)};
   }
 
   std::string conflict(const Parameters &values) const override {
+    GemmConfig problem = problemOf(values);
     bool isShared = values.integer("cluster").value_or(1) > 1;
-    for (const char *name : {"split", "cluster", "share", "store_role", "unaligned", "repack"})
+    if (std::string text = gemmConflict(problem); !text.empty())
+      return text;
+    if (values.choice("form") == "explicit" && sizeInBytes(problem.dtype) != 2)
+      return fmt::format("expected dtype=f16 or bf16 with form=explicit, but got dtype={}",
+                         values.choice("dtype"));
+    if (problem.isBatched && isShared && values.choice("share") != "a")
+      return "expected cluster = 1 with batch, or share=a, because blocks of two images share no tiles of B";
+    for (const char *name : {"batch", "scales", "bias", "activation", "residual", "split", "cluster", "share",
+                             "store_role", "unaligned", "repack"})
       if (values.choice("form") == "explicit" && !values.isDefault(name))
         return fmt::format("expected {} with form=plain because the explicit form has none, but got it with "
                            "form=explicit",
@@ -147,7 +252,8 @@ public:
   }
 
   double flops(const Parameters &values) const override {
-    return 2 * double(values.size("m")) * double(values.size("n")) * double(values.size("k"));
+    auto [m, n, k, batch] = extentsOf(values);
+    return 2 * double(batch) * double(m) * double(n) * double(k);
   }
 
   Definitions emulatorSizes() const override { return {{"m", "512"}, {"n", "512"}, {"k", "256"}}; }

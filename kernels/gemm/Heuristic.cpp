@@ -17,20 +17,20 @@ namespace tlc::kernels {
 
 namespace {
 
-constexpr int64_t bk = maxSwizzleBytes / 2; // of 16-bit elements: rows of the widest swizzle
 constexpr int64_t stagingPerWarpgroup = 2 * panelRows * maxSwizzleBytes; // a tile leaves by panels
 
 /// As many as fit beside what the epilogue by the TMA needs, eight at most: more hide nothing.
 int64_t chooseStages(const GemmConfig &c, const Target &target) {
-  constexpr int64_t bytes = 2; // of an element
+  auto bytes = int64_t(sizeInBytes(c.dtype));
   BlockBudget block(target);
   if (target.tma.available && c.storeRole)
     block.addBuffer(SharedBytes::tile(c.bm, c.bn * int64_t(sizeInBytes(c.out))));
   else if (target.tma.available)
     block.addBuffer({stagingPerWarpgroup}, c.bm / wgmmaRows);
-  SharedBytes a = SharedBytes::tile(c.bm, c.bk * bytes);
-  SharedBytes b = c.layout == GemmLayout::tn ? SharedBytes::tile(c.bn, c.bk * bytes)
-                                             : SharedBytes::tile(c.bk, c.bn * bytes);
+  SharedBytes a =
+      c.aRunsAlongK() ? SharedBytes::tile(c.bm, c.bk * bytes) : SharedBytes::tile(c.bk, c.bm * bytes);
+  SharedBytes b =
+      c.bRunsAlongK() ? SharedBytes::tile(c.bn, c.bk * bytes) : SharedBytes::tile(c.bk, c.bn * bytes);
   return std::clamp<int64_t>(block.slotsThatFit(BlockBudget::slotBytes({a, b})), 1, 8);
 }
 
@@ -111,7 +111,7 @@ private:
   /// Pairs of blocks that share what the TMA loads: less for L2 to serve.
   void considerClusters(GemmConfig c) {
     if (!target.wgmma || target.maxClusterSize < 2 || c.rowsOfA == GemmRows::unaligned ||
-        c.rowsOfB == GemmRows::unaligned)
+        c.rowsOfB == GemmRows::unaligned || c.isBatched) // whose neighbours may be of two images
       return;
     c.cluster = 2;
     for (auto [axis, tile, extent] : {std::tuple(dsl::ClusterAxis::rows, c.bm, extents.m),
@@ -125,9 +125,9 @@ private:
   /// As many parts as there are multiprocessors for, of several steps each: less for each block.
   void considerParts(GemmConfig c) {
     constexpr int64_t mostParts = 16, leastSteps = 4;
-    int64_t tiles = std::max<int64_t>(ceilDiv(extents.m, c.bm) * ceilDiv(extents.n, c.bn), 1);
+    int64_t tiles = std::max<int64_t>(extents.batch * ceilDiv(extents.m, c.bm) * ceilDiv(extents.n, c.bn), 1);
     int64_t most =
-        std::min({mostParts, ceilDiv(extents.k, leastSteps * bk), 2 * target.multiprocessors / tiles});
+        std::min({mostParts, ceilDiv(extents.k, leastSteps * c.bk), 2 * target.multiprocessors / tiles});
     if (c.bn % usualColumns == 0 || c.bn >= extents.n)
       for (c.split = 2; c.split <= most; ++c.split)
         consider(c);
@@ -149,19 +149,17 @@ private:
 
 } // namespace
 
-GemmConfig chooseGemmConfig(int64_t m, int64_t n, int64_t k, ElementType dtype, ElementType out,
-                            GemmLayout layout, const Target &target, GemmAlignment alignment) {
-  const GemmConfig base{.dtype = dtype,
-                        .out = out,
-                        .layout = layout,
-                        .bk = bk,
-                        .group = 16,
-                        .policy = target.wgmma ? dsl::WarpPolicy::fullRow
-                                               : dsl::WarpPolicy::square, // no warp then reads all of B
-                        .rowsOfC = isUnaligned(alignment.c) ? GemmRows::unaligned : GemmRows::any,
-                        .alignmentOfA = alignment.a,
-                        .alignmentOfB = alignment.b};
-  GemmConfig config = Search(base, {m, n, k}, target).shortest();
+GemmConfig chooseGemmConfig(const GemmExtents &extents, const GemmConfig &problem, const Target &target,
+                            GemmAlignment alignment) {
+  GemmConfig base = problem;
+  base.bk = maxSwizzleBytes / int64_t(sizeInBytes(problem.dtype)); // rows of the widest swizzle
+  base.group = 16;
+  base.policy =
+      target.wgmma ? dsl::WarpPolicy::fullRow : dsl::WarpPolicy::square; // no warp then reads all of B
+  base.rowsOfC = isUnaligned(alignment.c) ? GemmRows::unaligned : GemmRows::any;
+  base.alignmentOfA = alignment.a;
+  base.alignmentOfB = alignment.b;
+  GemmConfig config = Search(base, extents, target).shortest();
   fitGemmStages(config, target);
   return config;
 }

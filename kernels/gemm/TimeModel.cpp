@@ -13,7 +13,6 @@ namespace tlc::kernels {
 
 namespace {
 
-constexpr int64_t elementBytes = 2; // of A and B
 constexpr int64_t sumBytes = 4;
 
 /// Elements of a row of both operands that the warps of a block read for a tile: each warpgroup its rows of A
@@ -33,7 +32,8 @@ public:
   Model(const GemmConfig &config, const GemmExtents &extents, const Target &target,
         const GemmTimeConstants &constants)
       : c(config), e(extents), target(target), timing(timingOf(target)), by(constants),
-        rowTiles(ceilDiv(e.m, c.bm)), columnTiles(ceilDiv(e.n, c.bn)) {}
+        elementBytes(int64_t(sizeInBytes(c.dtype))), rowTiles(e.batch * ceilDiv(e.m, c.bm)),
+        columnTiles(ceilDiv(e.n, c.bn)) {}
 
   GemmTime time() const {
     GemmTime time{.blocks = blocks(),
@@ -55,14 +55,15 @@ private:
 
   /// One step along k of a tile.
   double step() const {
-    double product = double(alignTo(c.bm, wgmmaRows) * c.bn * c.bk) /
+    constexpr double rateBytes = 2; // of the elements whose rate is known; it is inverse to their bytes
+    double product = double(alignTo(c.bm, wgmmaRows) * c.bn * c.bk) * double(elementBytes) / rateBytes /
                      (timing.multiplyAddsPerCycle * (target.wgmma ? 1 : timing.mmaSyncShare));
     double stored = double((c.bm + c.bn) * c.bk * elementBytes); // zeros beyond the edges, too
     double read = double(elementsRead(c.bm, c.bn, target) * c.bk * elementBytes);
     double rowsOfA = double(std::min(e.m, c.bm)), rowsOfB = double(std::min(e.n, c.bn));
     double rowBytes = double(std::min(e.k, c.bk) * elementBytes);
     double loaded = (rowsOfA + rowsOfB) * rowBytes / (by.loadShare * timing.loadBytesPerCycle);
-    auto elements = [](GemmRows rows, int64_t alignment) { // of the least aligned ones, that take as long
+    auto elements = [&](GemmRows rows, int64_t alignment) { // of the least aligned ones, that take as long
       return rows == GemmRows::unaligned ? double(elementBytes) / double(alignment) : 0;
     };
     double byThreads =
@@ -103,32 +104,33 @@ private:
   }
 
   double l2() const {
-    int64_t columnsOfB = c.layout == GemmLayout::tn ? e.k : e.n;
-    double ofA = double(columnTiles) * double(e.m) * double(e.k) * sectorsOf(e.k, c.rowsOfA);
-    double ofB = double(rowTiles) * double(e.n) * double(e.k) * sectorsOf(columnsOfB, c.rowsOfB);
+    double ofA = double(columnTiles) * double(e.batch * e.m) * double(e.k) *
+                 sectorsOf(c.aRunsAlongK() ? e.k : e.m, c.rowsOfA);
+    double ofB =
+        double(rowTiles) * double(e.n) * double(e.k) * sectorsOf(c.bRunsAlongK() ? e.k : e.n, c.rowsOfB);
     if (c.cluster > 1)
       (c.clusterAxis == dsl::ClusterAxis::rows ? ofB : ofA) *= by.multicast / double(c.cluster);
-    return (ofA + ofB) * elementBytes /
+    return (ofA + ofB) * double(elementBytes) /
            (by.l2Share * double(target.multiprocessors) * timing.loadBytesPerCycle);
   }
 
   double memory() const {
-    double operands = (double(e.m) + double(e.n)) * double(e.k) * elementBytes;
-    double result = c.split > 1 ? 0 : double(e.m) * double(e.n) * double(resultBytes());
+    double operands = double(e.batch) * (double(e.m) + double(e.n)) * double(e.k) * double(elementBytes);
+    double result = c.split > 1 ? 0 : double(e.batch * e.m) * double(e.n) * double(resultBytes());
     double narrow = by.narrowRows / double(std::max<int64_t>(std::min(e.m, c.bm) + std::min(e.n, c.bn), 1));
     return (operands * (1 + narrow * narrow) + result) / (by.memoryShare * memoryPerCycle());
   }
 
   double combine() const {
-    double written = double(c.split) * double(e.m) * double(e.n) * double(sumBytes);
+    double written = double(c.split) * double(e.batch * e.m) * double(e.n) * double(sumBytes);
     return 2 * written / (by.partialShare * memoryPerCycle()) + by.launchCycles;
   }
 
   double repacking() const {
-    double elements = (c.rowsOfA == GemmRows::repacked ? double(e.m) * double(e.k) : 0) +
-                      (c.rowsOfB == GemmRows::repacked ? double(e.n) * double(e.k) : 0);
+    double elements = double(e.batch) * ((c.rowsOfA == GemmRows::repacked ? double(e.m) * double(e.k) : 0) +
+                                         (c.rowsOfB == GemmRows::repacked ? double(e.n) * double(e.k) : 0));
     constexpr double margin = 1.2; // what repacking small operands takes longer than its bytes
-    double copies = 2 * elements * elementBytes / (by.repackingShare * memoryPerCycle());
+    double copies = 2 * elements * double(elementBytes) / (by.repackingShare * memoryPerCycle());
     return elements > 0 ? margin * (copies + by.tileCycles + by.launchCycles) : 0;
   }
 
@@ -137,6 +139,7 @@ private:
   const Target &target;
   const TimingFacts &timing;
   const GemmTimeConstants &by;
+  int64_t elementBytes; ///< of A and B
   int64_t rowTiles, columnTiles;
 };
 

@@ -41,10 +41,6 @@ struct GemmTimeConstants {
   double launchCycles = 3320; ///< of each launch
 };
 
-struct GemmExtents {
-  int64_t m = 0, n = 0, k = 0;
-};
-
 /// In clock cycles. `blocks`, `l2` and `memory` go on at the same time, `combine` and `repacking` by
 /// themselves.
 struct GemmTime {

@@ -6,24 +6,75 @@
 #include "kernels/gemm/Describe.h"
 #include "runtime/device/TensorGeometry.h"
 
+#include <fmt/format.h>
+
 using namespace tlc;
 using namespace tlc::gemm;
 using kernels::CallProgram;
+using kernels::GemmConfig;
 using kernels::Schema;
+using namespace std::string_view_literals;
 
 namespace {
 
 constexpr std::string_view callName = "gemm::multiply";
 
+GemmConfig problemOf(const GemmTensors &tensors, const GemmOptions &options) {
+  using namespace kernels;
+  GemmConfig problem{.dtype = tensors.a.element,
+                     .out = tensors.c.element,
+                     .layout = options.layout,
+                     .activation = options.activation,
+                     .isBatched = tensors.a.shape.size() == 3};
+  if (tensors.scaleA || tensors.scaleB)
+    problem.scales = options.scalesAreOfRows ? GemmScales::row : GemmScales::tensor;
+  if (tensors.bias)
+    problem.bias = GemmBias::column;
+  if (options.addsToC)
+    problem.residual = GemmResidual::inPlace;
+  else if (tensors.residual)
+    problem.residual = GemmResidual::tensor;
+  return problem;
+}
+
 Result<Schema> checkCall(const GemmTensors &tensors, const GemmOptions &options) {
-  bool isTn = options.layout == GemmLayout::tn;
+  auto invalid = [](std::string_view text) {
+    return Error{ErrorKind::invalidArgument, fmt::format("{}: {}", callName, text)};
+  };
+  if (tensors.scaleA.has_value() != tensors.scaleB.has_value())
+    return invalid("expected scales of both factors, or of none");
+  if (tensors.residual && options.addsToC)
+    return invalid("expected a residual, or c to be added to, but got both");
+  GemmConfig problem = problemOf(tensors, options);
+  auto images = [&](std::vector<std::string_view> extents) {
+    if (problem.isBatched)
+      extents.insert(extents.begin(), "batch");
+    return extents;
+  };
+  auto factor = [&](std::string_view count, bool runsAlongK) {
+    return images(runsAlongK ? std::vector{count, "k"sv} : std::vector{"k"sv, count});
+  };
   Schema schema(callName);
   ElementType element = tensors.a.element;
-  schema.add("a", element, Access::input, {"m", "k"}, tensors.a);
-  schema.add("b", element, Access::input, {isTn ? "n" : "k", isTn ? "k" : "n"}, tensors.b);
-  schema.add("c", tensors.c.element, Access::output, {"m", "n"}, tensors.c);
+  schema.add("a", element, Access::input, factor("m", problem.aRunsAlongK()), tensors.a);
+  schema.add("b", element, Access::input, factor("n", problem.bRunsAlongK()), tensors.b);
+  auto scales = [&](std::string_view count) {
+    return options.scalesAreOfRows ? images({count}) : std::vector{Schema::unit};
+  };
+  if (tensors.scaleA) {
+    schema.add("scaleA", ElementType::f32, Access::input, scales("m"), *tensors.scaleA);
+    schema.add("scaleB", ElementType::f32, Access::input, scales("n"), *tensors.scaleB);
+  }
+  if (tensors.bias)
+    schema.add("bias", ElementType::f32, Access::input, {"n"}, *tensors.bias);
+  if (tensors.residual)
+    schema.add("residual", tensors.c.element, Access::input, images({"m", "n"}), *tensors.residual);
+  schema.add("c", tensors.c.element, options.addsToC ? Access::inout : Access::output, images({"m", "n"}),
+             tensors.c);
   if (Result<void> valid = schema.check(); !valid)
     return valid.error();
+  if (std::string conflict = gemmConflict(problem); !conflict.empty())
+    return invalid(conflict);
   return schema;
 }
 
@@ -46,9 +97,13 @@ Result<CallProgram> programOf(const Programs &programs, const GemmTensors &tenso
   Result<const Target *> target = programs.target();
   if (!target)
     return target.error();
+  kernels::GemmConfig problem = problemOf(tensors, options);
   kernels::GemmConfig config =
-      kernels::chooseGemmConfig(schema.extent("m"), schema.extent("n"), schema.extent("k"), tensors.a.element,
-                                tensors.c.element, options.layout, **target,
+      kernels::chooseGemmConfig({.m = schema.extent("m"),
+                                 .n = schema.extent("n"),
+                                 .k = schema.extent("k"),
+                                 .batch = problem.isBatched ? schema.extent("batch") : 1},
+                                problem, **target,
                                 {.a = alignmentOfStrides(tensors.a),
                                  .b = alignmentOfStrides(tensors.b),
                                  .c = alignmentOfStrides(tensors.c)});
@@ -56,7 +111,7 @@ Result<CallProgram> programOf(const Programs &programs, const GemmTensors &tenso
     config.alignmentOfA = alignmentOf(tensors.a);
   if (config.rowsOfB != kernels::GemmRows::any)
     config.alignmentOfB = alignmentOf(tensors.b);
-  return kernels::callProgram(callName, config, [config] { return gemmProgram(config); });
+  return kernels::callProgram(callName, config, [config] { return kernels::gemmProgram(config); });
 }
 
 } // namespace

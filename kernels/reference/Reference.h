@@ -10,15 +10,19 @@
 
 namespace tlc::kernels {
 
-/// How the right factor of a product lies in memory.
+/// How the factors of a product lie in memory: the first letter says whether B is transposed, the second
+/// whether A is.
 enum class GemmLayout : uint8_t {
-  tn, ///< n x k: both factors run along k
-  nn, ///< k x n
+  tn, ///< B is n x k, A is m x k: both run along k
+  nn, ///< B is k x n, A is m x k
+  tt, ///< B is n x k, A is k x m
+  nt, ///< B is k x n, A is k x m
 };
 
-/// Elements of A B; A is m x k.
-std::vector<double> referenceGemm(GemmLayout layout, int64_t n, int64_t k, std::span<const double> a,
-                                  std::span<const double> b, std::span<const int64_t> elements);
+/// Elements of A B, of each image of a batch one after the other.
+std::vector<double> referenceGemm(GemmLayout layout, int64_t m, int64_t n, int64_t k,
+                                  std::span<const double> a, std::span<const double> b,
+                                  std::span<const int64_t> elements);
 
 /// Elements of the softmax along rows. A row without a finite maximum counts from
 /// 0 instead: one that is -inf everywhere gives zeros, not NaN.

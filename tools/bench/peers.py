@@ -125,8 +125,9 @@ def main():
     parser.add_argument("--models", type=int, nargs="?", const=0, metavar="count",
                         help="shapes of models, see shapes.py: all, or as many drawn by --seed")
     parser.add_argument("--graphs", action="store_true", help="launch each batch as one CUDA graph")
-    parser.add_argument("--dtype", choices=["f16", "bf16"], default="bf16")
-    parser.add_argument("--layout", choices=["tn", "nn"], default="tn")
+    parser.add_argument("--dtype", choices=["f16", "bf16", "f32", "e4m3", "i8"], default="bf16",
+                        help="of inputs; f32 (tf32), e4m3 and i8: of gemm, with layout tn")
+    parser.add_argument("--layout", choices=["tn", "nn", "tt", "nt"], default="tn", help="of gemm, see tlc list gemm")
     parser.add_argument("--out", choices=list(DTYPES), default="bf16")
     parser.add_argument("--d", type=int, default=128, help="length of attention's rows")
     parser.add_argument("--dv", type=int, default=0, help="length of the rows of V and O (default: as --d)")

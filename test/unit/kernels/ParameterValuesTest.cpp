@@ -38,7 +38,7 @@ void useAll(const Kernel &kernel, const Parameters &values) {
   CHECK((program.ok() || !program.errorText().empty()));
   size_t outputs = 0;
   for (const TensorSpec &tensor : kernel.tensors(values))
-    outputs += tensor.access == Access::output;
+    outputs += tensor.access != Access::input;
   CHECK(outputs != 0);
   for (size_t i = 0; i != outputs; ++i)
     CHECK(kernel.tolerance(values, i).limit >= 0);
@@ -93,8 +93,8 @@ TEST_CASE("what a program is made for is not left to the heuristic", "[kernels][
 
 TEST_CASE("mistakes repeat the beginning of a long text", "[kernels][values]") {
   const std::string longText(100'000, 'x');
-  CHECK(findKernel(longText).error().message.size() < 400);
+  CHECK(findKernel(longText).error().message.size() < 450);
   const Kernel &gemm = **findKernel("gemm");
-  CHECK(gemm.parse({{longText, "1"}}).error().message.size() < 400);
-  CHECK(gemm.parse({{"m", longText}}).error().message.size() < 400);
+  CHECK(gemm.parse({{longText, "1"}}).error().message.size() < 450);
+  CHECK(gemm.parse({{"m", longText}}).error().message.size() < 450);
 }

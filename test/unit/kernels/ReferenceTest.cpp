@@ -24,19 +24,28 @@ std::vector<int64_t> firstElements(int64_t count) {
 }
 } // namespace
 
-TEST_CASE("the reference product knows both layouts of B", "[kernels][unit]") {
+TEST_CASE("the reference product knows all layouts", "[kernels][unit]") {
   std::vector<double> a = {1, 2, 3, 4, 5, 6};                    // 2 x 3
   std::vector<double> nn = {1, 0, 2, 0, 1, 3, 4, 0, 5, 1, 1, 0}; // 3 x 4
   std::vector<double> tn = {1, 1, 5, 0, 3, 1, 2, 4, 1, 0, 0, 0}; // 4 x 3
   std::vector<double> expected = {18, 9, 13, 0, 39, 21, 34, 0};
-  CHECK(referenceGemm(GemmLayout::nn, 4, 3, a, nn, firstElements(8)) == expected);
-  CHECK(referenceGemm(GemmLayout::tn, 4, 3, a, tn, firstElements(8)) == expected);
-  CHECK(referenceGemm(GemmLayout::tn, 4, 3, a, tn, std::vector<int64_t>{6, 0}) ==
+  CHECK(referenceGemm(GemmLayout::nn, 2, 4, 3, a, nn, firstElements(8)) == expected);
+  CHECK(referenceGemm(GemmLayout::tn, 2, 4, 3, a, tn, firstElements(8)) == expected);
+  CHECK(referenceGemm(GemmLayout::tn, 2, 4, 3, a, tn, std::vector<int64_t>{6, 0}) ==
         std::vector<double>{34, 18});
+  std::vector<double> transposed = {1, 4, 2, 5, 3, 6}; // 3 x 2
+  CHECK(referenceGemm(GemmLayout::nt, 2, 4, 3, transposed, nn, firstElements(8)) == expected);
+  CHECK(referenceGemm(GemmLayout::tt, 2, 4, 3, transposed, tn, firstElements(8)) == expected);
+}
+
+TEST_CASE("the reference of a batch has one product after the other", "[kernels][unit]") {
+  std::vector<double> a = {1, 2, 3, 4}, b = {5, 6, 7, 8}; // each of 2 x 1 and 1 x 2, two of them
+  CHECK(referenceGemm(GemmLayout::nn, 2, 2, 1, a, b, firstElements(8)) ==
+        std::vector<double>{5, 6, 10, 12, 21, 24, 28, 32});
 }
 
 TEST_CASE("a product of no terms is zero", "[kernels][unit]") {
-  CHECK(referenceGemm(GemmLayout::tn, 2, 0, {}, {}, firstElements(2)) == std::vector<double>{0, 0});
+  CHECK(referenceGemm(GemmLayout::tn, 1, 2, 0, {}, {}, firstElements(2)) == std::vector<double>{0, 0});
 }
 
 TEST_CASE("the reference softmax sums to one and gives zeros for a row of -inf", "[kernels][unit]") {

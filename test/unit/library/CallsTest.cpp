@@ -45,15 +45,20 @@ struct Fixture : CallFixture {
 } // namespace
 
 TEST_CASE_METHOD(Fixture, "a product is a call", "[calls]") {
-  for (GemmLayout layout : {GemmLayout::tn, GemmLayout::nn})
+  for (GemmLayout layout : {GemmLayout::tn, GemmLayout::nn, GemmLayout::tt, GemmLayout::nt})
     for (auto [m, padding] : {std::pair(5, 8), {70, 8}, {70, 3}, {500, 3}}) {
       constexpr int64_t n = 40, k = 600;
-      Slice a = input(ElementType::bf16, {m, k}, padding), c = output(ElementType::f32, {m, n});
-      Slice b = input(ElementType::bf16, layout == GemmLayout::tn ? std::vector{n, k} : std::vector{k, n});
+      kernels::GemmConfig problem{.layout = layout};
+      auto shape = [&](int64_t count, bool runsAlongK) {
+        return runsAlongK ? std::vector{count, k} : std::vector{k, count};
+      };
+      Slice a = input(ElementType::bf16, shape(m, problem.aRunsAlongK()), padding),
+            b = input(ElementType::bf16, shape(n, problem.bRunsAlongK())),
+            c = output(ElementType::f32, {m, n});
       gemm::GemmTensors tensors{a.view(), b.view(), c.view()};
       Workspace memory = workspace(workspaceSize(programs, tensors, {layout}));
       finish(multiply(programs, {}, tensors, memory, {layout}), c);
-      compare(c, referenceGemm(layout, n, k, a.values(), b.values(), all(c)), {.limit = 1e-4, .floor = 8});
+      compare(c, referenceGemm(layout, m, n, k, a.values(), b.values(), all(c)), {.limit = 1e-4, .floor = 8});
     }
   // Rows of four and eight bytes' alignment, that end anywhere and begin at other addresses, too.
   for (auto [k, padding, first] :
@@ -65,7 +70,7 @@ TEST_CASE_METHOD(Fixture, "a product is a call", "[calls]") {
     gemm::GemmTensors tensors{a.view(), b.view(), c.view()};
     Workspace memory = workspace(workspaceSize(programs, tensors));
     finish(multiply(programs, {}, tensors, memory), c);
-    compare(c, referenceGemm(GemmLayout::tn, n, k, a.values(), b.values(), all(c)),
+    compare(c, referenceGemm(GemmLayout::tn, m, n, k, a.values(), b.values(), all(c)),
             {.limit = 1e-4, .floor = 8});
   }
   int loads = device.loads;
@@ -81,9 +86,62 @@ TEST_CASE_METHOD(Fixture, "a product is a call", "[calls]") {
       "argument 'b' axis 1: expected extent 600 because dimension 'k' is 600 in argument 'a' axis 1, but got "
       "599; expected a[m, k] of bf16, b[n, k] of bf16, c[m, n] of f32");
   tensors = {a.view(), b.view(), c.view()};
-  tensors.a.element = tensors.b.element = ElementType::f32;
+  tensors.a.element = tensors.b.element = ElementType::f64;
   CHECK(multiply(programs, {}, tensors, memory).error().message ==
-        "expected parameter 'dtype' of kernel 'gemm::multiply' to be f16 | bf16, but got 'f32'");
+        "expected parameter 'dtype' of kernel 'gemm::multiply' to be f16 | bf16 | f32 | e4m3 | i8, but got "
+        "'f64'");
+}
+
+TEST_CASE_METHOD(Fixture, "products of a batch share a factor whose stride is 0", "[calls]") {
+  constexpr int64_t batch = 3, m = 70, n = 40, k = 72;
+  Slice a = input(ElementType::bf16, {batch, m, k}), b = input(ElementType::bf16, {n, k}),
+        c = output(ElementType::f32, {batch, m, n});
+  gemm::GemmTensors tensors{a.view(), b.view(), c.view()};
+  tensors.b.shape.insert(tensors.b.shape.begin(), batch);
+  tensors.b.strides.insert(tensors.b.strides.begin(), 0);
+  Workspace memory = workspace(workspaceSize(programs, tensors));
+  finish(multiply(programs, {}, tensors, memory), c);
+  std::vector<double> shared, one = b.values();
+  for (int64_t image = 0; image != batch; ++image)
+    shared.insert(shared.end(), one.begin(), one.end());
+  compare(c, referenceGemm(GemmLayout::tn, m, n, k, a.values(), shared, all(c)), {.limit = 1e-4, .floor = 3});
+}
+
+TEST_CASE_METHOD(Fixture, "the epilogue of a product is a call's", "[calls]") {
+  constexpr int64_t m = 70, n = 40, k = 72;
+  Slice a = input(ElementType::bf16, {m, k}), b = input(ElementType::bf16, {n, k});
+  Slice scaleA = input(ElementType::f32, {m}), scaleB = input(ElementType::f32, {n}),
+        bias = input(ElementType::f32, {n}), residual = input(ElementType::f32, {m, n}),
+        c = output(ElementType::f32, {m, n});
+  gemm::GemmTensors tensors{a.view(),      b.view(),    c.view(),       scaleA.view(),
+                            scaleB.view(), bias.view(), residual.view()};
+  gemm::GemmOptions options{.scalesAreOfRows = true, .activation = gemm::GemmActivation::relu};
+  Workspace memory = workspace(workspaceSize(programs, tensors, options));
+  finish(multiply(programs, {}, tensors, memory, options), c);
+  std::vector<double> expected = referenceGemm(GemmLayout::tn, m, n, k, a.values(), b.values(), all(c));
+  for (int64_t i = 0; i != m * n; ++i) {
+    double x = expected[size_t(i)] * scaleA.at(i / n) * scaleB.at(i % n) + bias.at(i % n);
+    expected[size_t(i)] = std::max(x, 0.0) + residual.at(i);
+  }
+  compare(c, expected, {.limit = 1e-4, .floor = 3});
+
+  options.addsToC = true;
+  CHECK(multiply(programs, {}, tensors, memory, options).error().message ==
+        "gemm::multiply: expected a residual, or c to be added to, but got both");
+  tensors.residual.reset();
+  std::vector<double> before = c.values();
+  finish(multiply(programs, {}, tensors, memory, options), c);
+  for (int64_t i = 0; i != m * n; ++i)
+    expected[size_t(i)] += before[size_t(i)] - residual.at(i);
+  compare(c, expected, {.limit = 1e-4, .floor = 3});
+
+  tensors.scaleB.reset();
+  CHECK(multiply(programs, {}, tensors, memory, options).error().message ==
+        "gemm::multiply: expected scales of both factors, or of none");
+  tensors = {a.view(), b.view(), c.view()};
+  tensors.c.element = ElementType::i32;
+  CHECK(multiply(programs, {}, tensors, memory).error().message ==
+        "gemm::multiply: expected out=i32 with dtype=i8 and sums as they are, but got dtype=bf16");
 }
 
 TEST_CASE_METHOD(Fixture, "a softmax is a call", "[calls]") {

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// GEMMs of a batch, and what an epilogue does.
+#include "test/kernels/KernelRuns.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using namespace tlc::kernels;
+using namespace tlc::kernels::test;
+
+namespace {
+
+const Kernel &gemm() { return **findKernel("gemm"); }
+
+Definitions joined(Definitions all, const Definitions &others) {
+  for (const auto &[name, value] : others)
+    all[name] = value;
+  return all;
+}
+
+} // namespace
+
+TEST_CASE("products of a batch are right at sizes that tiles do not divide", "[kernels][gemm]") {
+  for (const Definitions &choices : std::initializer_list<Definitions>{
+           {},
+           {{"layout", "nt"}},
+           {{"split", "3"}, {"layout", "tt"}},
+           {{"cluster", "2"}, {"share", "a"}},
+           {{"unaligned", "ab"}, {"repack", "yes"}, {"split", "2"}},
+           {{"dtype", "e4m3"}, {"scales", "row"}},
+           {{"residual", "in_place"}, {"activation", "silu"}, {"scales", "row"}},
+       }) {
+    Compiled compiled(gemm(), joined(choices, {{"batch", "3"}, {"bm", "64"}, {"bn", "64"}, {"k", "77"}}));
+    for (const char *batch : {"0", "1", "3"})
+      compiled.check({{"batch", batch}, {"m", "70"}, {"n", "72"}, {"k", "136"}});
+    if (compiled.acceptsAnyAlignment())
+      compiled.check({{"batch", "2"}, {"m", "65"}, {"n", "63"}, {"k", "77"}});
+  }
+}
+
+TEST_CASE("every part of an epilogue is right by itself, with one sum and with several", "[kernels][gemm]") {
+  for (const Definitions &choices : std::initializer_list<Definitions>{{{"scales", "tensor"}},
+                                                                       {{"scales", "row"}},
+                                                                       {{"bias", "column"}},
+                                                                       {{"activation", "relu"}},
+                                                                       {{"activation", "gelu"}},
+                                                                       {{"activation", "silu"}},
+                                                                       {{"residual", "tensor"}},
+                                                                       {{"residual", "in_place"}}})
+    for (const char *split : {"1", "2"})
+      Compiled(gemm(), joined(choices, {{"split", split}, {"out", "f32"}, {"bm", "64"}, {"bn", "64"}}))
+          .check({{"m", "70"}, {"n", "72"}, {"k", "200"}});
+}
+
+TEST_CASE("products without a term have an epilogue, too", "[kernels][gemm]") {
+  for (const char *split : {"1", "2"})
+    Compiled(gemm(), {{"split", split}, {"bias", "column"}, {"activation", "gelu"}, {"residual", "tensor"}})
+        .check({{"m", "70"}, {"n", "72"}, {"k", "0"}});
+}
