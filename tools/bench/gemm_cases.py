@@ -76,8 +76,12 @@ def gemm_error(options, a, b, c):
     m, k = left.shape
     # Each of k additions rounds a running sum of about sqrt(k) to f32, and tensor cores always downwards; e4m3 is summed
     # with 13 fractional bits of the largest term, 32 at a time, and 10 fractional bits of an f32 are read.
-    absolute = k * math.sqrt(k) * {"e4m3": 2.0**-13 / 32, "i8": 0.5}.get(options.dtype, 2.0**-24)
-    if options.dtype == "f32":
+    absolute = k * math.sqrt(k) * 2.0**-24
+    if options.dtype == "e4m3":
+        absolute = (k / 32 + 1) * (math.sqrt(k) + 8) * 2.0**-12
+    elif options.dtype == "i8":
+        absolute = 0.5
+    elif options.dtype == "f32":
         absolute += math.sqrt(k) * 2.0**-7
     # All of it in double precision: where cuBLAS splits k it adds parts that are rounded to the output's type.
     exact = right.double()

@@ -24,7 +24,8 @@ using namespace tlc::kernels;
 namespace {
 
 constexpr const char *help =
-    R"(tlc-gemm-fit <lines of gemm_sweep.py>... [--keep]: fits the constants of the GEMM's time model.
+    R"(tlc-gemm-fit [--memory <TB/s>] <lines of gemm_sweep.py>... [--keep]: fits the constants of the GEMM's time
+model. --memory: the files after it are of a device with a memory of that rate.
 
 Only times of one shape are compared with each other. Prints the constants, and for each shape the fastest
 configuration, the one that the model takes among those measured, and its regret. --keep: with the constants as
@@ -37,10 +38,10 @@ struct Constant {
   double least, most;
 };
 constexpr Constant constants[] = {
-    {"loadShare", &GemmTimeConstants::loadShare, 0.2, 0.85},
+    {"loadShare", &GemmTimeConstants::loadShare, 0.2, 1},
     {"sharedWrites", &GemmTimeConstants::sharedWrites, 0.01, 1},
     {"stepCycles", &GemmTimeConstants::stepCycles, 1, 400},
-    {"tileCycles", &GemmTimeConstants::tileCycles, 200, 8000},
+    {"tileCycles", &GemmTimeConstants::tileCycles, 100, 8000},
     {"storeShare", &GemmTimeConstants::storeShare, 0.05, 1},
     {"threadStores", &GemmTimeConstants::threadStores, 0.02, 1},
     {"clusterLoss", &GemmTimeConstants::clusterLoss, 0.001, 0.2},
@@ -48,7 +49,7 @@ constexpr Constant constants[] = {
     {"sharedLines", &GemmTimeConstants::sharedLines, 0.3, 1},
     {"dividedSectors", &GemmTimeConstants::dividedSectors, 1, 2},
     {"multicast", &GemmTimeConstants::multicast, 1.1, 2},
-    {"memoryShare", &GemmTimeConstants::memoryShare, 0.5, 1},
+    {"memoryShare", &GemmTimeConstants::memoryShare, 0.4, 1},
     {"narrowRows", &GemmTimeConstants::narrowRows, 1, 100},
     {"partialShare", &GemmTimeConstants::partialShare, 0.2, 2},
     {"overlapLoss", &GemmTimeConstants::overlapLoss, 0.001, 1},
@@ -61,6 +62,7 @@ struct Measured {
 };
 struct Shape {
   GemmExtents extents = {};
+  double memory = 1; ///< rate of the memory of the device that it was measured on, over the model's
   std::vector<Measured> times = {};
   double fastest = std::numeric_limits<double>::infinity();
 };
@@ -75,7 +77,7 @@ std::string textOf(const GemmConfig &c) {
 }
 
 /// Adds the lines that are of a configuration which the model tells from others.
-bool read(const char *path, std::vector<Shape> &shapes) {
+bool read(const char *path, double memory, std::vector<Shape> &shapes) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
     return false;
@@ -97,7 +99,7 @@ bool read(const char *path, std::vector<Shape> &shapes) {
     GemmExtents extents{number("m"), number("n"), number("k")};
     auto [place, isNew] = places.try_emplace({extents.m, extents.n, extents.k}, shapes.size());
     if (isNew)
-      shapes.push_back({.extents = extents});
+      shapes.push_back({.extents = extents, .memory = memory});
     GemmConfig config{.bm = number("bm"),
                       .bn = number("bn"),
                       .bk = object->getInteger("bk").value_or(GemmConfig().bk),
@@ -118,22 +120,17 @@ struct Choice {
   double residual = 0; ///< of the logarithms of times, those of fast configurations above all
 };
 
-/// What was measured on, and for which the model is to rank: the constants are of the latter.
-struct Device {
-  const Target &target;
-  double memory = 1; ///< its rate over the model's
+/// What the model says of a configuration, on the device that the shape was measured on.
+double cyclesOf(const GemmConfig &config, const Shape &shape, const Target &target, GemmTimeConstants by) {
+  by.memoryShare *= shape.memory;
+  return gemmTime(config, shape.extents, target, by).sum;
+}
 
-  double cycles(const GemmConfig &config, const GemmExtents &extents, GemmTimeConstants by) const {
-    by.memoryShare *= memory;
-    return gemmTime(config, extents, target, by).sum;
-  }
-};
-
-Choice choiceOf(const Shape &shape, const Device &device, const GemmTimeConstants &by) {
+Choice choiceOf(const Shape &shape, const Target &target, const GemmTimeConstants &by) {
   Choice choice;
   double shortest = std::numeric_limits<double>::infinity(), weights = 0, sum = 0, squares = 0;
   for (const Measured &measured : shape.times) {
-    double cycles = device.cycles(measured.config, shape.extents, by);
+    double cycles = cyclesOf(measured.config, shape, target, by);
     if (cycles < shortest) {
       shortest = cycles;
       choice.taken = &measured;
@@ -149,18 +146,18 @@ Choice choiceOf(const Shape &shape, const Device &device, const GemmTimeConstant
 }
 
 /// What is made small: residuals, so that there is a slope, and regret, which is what counts.
-double lossOf(const std::vector<Shape> &shapes, const Device &device, const GemmTimeConstants &by) {
+double lossOf(const std::vector<Shape> &shapes, const Target &target, const GemmTimeConstants &by) {
   double loss = 0;
   for (const Shape &shape : shapes) {
-    Choice choice = choiceOf(shape, device, by);
+    Choice choice = choiceOf(shape, target, by);
     loss += choice.residual * choice.residual + choice.regret * choice.regret + 0.1 * choice.regret;
   }
   return loss / double(shapes.size());
 }
 
 /// One constant after the other, in steps that become smaller. Returns the loss.
-double improve(GemmTimeConstants &best, const std::vector<Shape> &shapes, const Device &device) {
-  double least = lossOf(shapes, device, best);
+double improve(GemmTimeConstants &best, const std::vector<Shape> &shapes, const Target &target) {
+  double least = lossOf(shapes, target, best);
   for (double factor : {1.5, 1.25, 1.1, 1.05, 1.02})
     for (bool improves = true; improves;) {
       improves = false;
@@ -168,7 +165,7 @@ double improve(GemmTimeConstants &best, const std::vector<Shape> &shapes, const 
         for (double by : {factor, 1 / factor}) {
           GemmTimeConstants tried = best;
           tried.*constant.member = std::clamp(best.*constant.member * by, constant.least, constant.most);
-          double loss = lossOf(shapes, device, tried);
+          double loss = lossOf(shapes, target, tried);
           if (loss >= least - 1e-9)
             continue;
           least = loss;
@@ -180,18 +177,18 @@ double improve(GemmTimeConstants &best, const std::vector<Shape> &shapes, const 
 }
 
 /// The best of several descents: there are many minima.
-GemmTimeConstants fit(const std::vector<Shape> &shapes, const Device &device) {
+GemmTimeConstants fit(const std::vector<Shape> &shapes, const Target &target) {
   constexpr int starts = 24;
   std::mt19937 random(1); // NOLINT(bugprone-random-generator-seed): a fit can be repeated
   std::normal_distribution<double> exponent(0, 0.3);
   GemmTimeConstants best;
-  double least = improve(best, shapes, device);
+  double least = improve(best, shapes, target);
   for (int start = 1; start < starts; ++start) {
     GemmTimeConstants tried;
     for (const Constant &constant : constants)
       tried.*constant.member =
           std::clamp(tried.*constant.member * std::exp(exponent(random)), constant.least, constant.most);
-    double loss = improve(tried, shapes, device);
+    double loss = improve(tried, shapes, target);
     if (loss >= least)
       continue;
     least = loss;
@@ -205,7 +202,8 @@ GemmTimeConstants fit(const std::vector<Shape> &shapes, const Device &device) {
 int main(int count, char **arguments) {
   std::vector<Shape> shapes;
   bool keeps = false;
-  Device device{*findTarget("sm_90a")};
+  double memory = 1;
+  const Target &target = *findTarget("sm_90a");
   for (int i = 1; i < count; ++i) {
     std::string_view argument = arguments[i];
     if (argument == "--help") {
@@ -221,8 +219,8 @@ int main(int count, char **arguments) {
                    arguments[i]);
         return 2;
       }
-      device.memory = terabytes * 1e12 / timingOf(device.target).memoryBytesPerSecond;
-    } else if (!read(arguments[i], shapes)) {
+      memory = terabytes * 1e12 / timingOf(target).memoryBytesPerSecond;
+    } else if (!read(arguments[i], memory, shapes)) {
       fmt::print(stderr, "tlc-gemm-fit: expected a file to read, but got '{}'\n", argument);
       return 2;
     }
@@ -231,12 +229,12 @@ int main(int count, char **arguments) {
     fmt::print(stderr, "tlc-gemm-fit: expected files with times of configurations; --help says which\n");
     return 2;
   }
-  const GemmTimeConstants fitted = keeps ? GemmTimeConstants() : fit(shapes, device);
+  const GemmTimeConstants fitted = keeps ? GemmTimeConstants() : fit(shapes, target);
   for (const Constant &constant : constants)
     fmt::print("{:16} {:10.4g}\n", constant.name, fitted.*constant.member);
   double regrets = 0, highest = 0, residuals = 0;
   for (const Shape &shape : shapes) {
-    Choice choice = choiceOf(shape, device, fitted);
+    Choice choice = choiceOf(shape, target, fitted);
     const Measured &fastest = *std::ranges::min_element(shape.times, {}, &Measured::us);
     fmt::print("{:5} x {:5} x {:5}  {:8.1f} us {:22}  taken {:22} regret {:6.3f}  residual {:.3f}\n",
                shape.extents.m, shape.extents.n, shape.extents.k, fastest.us, textOf(fastest.config),
