@@ -91,7 +91,7 @@ private:
         GemmTime time = consider(c);
         if (time.l2 >= std::max(time.blocks, time.memory))
           considerClusters(c);
-        if (time.blocks >= std::max(time.l2, time.memory))
+        else
           considerParts(c);
       }
   }
@@ -124,7 +124,7 @@ private:
 
   /// As many parts as there are multiprocessors for, of several steps each: less for each block.
   void considerParts(GemmConfig c) {
-    constexpr int64_t mostParts = 16, leastSteps = 4;
+    constexpr int64_t mostParts = 8, leastSteps = 4;
     int64_t tiles = std::max<int64_t>(extents.batch * ceilDiv(extents.m, c.bm) * ceilDiv(extents.n, c.bn), 1);
     int64_t most =
         std::min({mostParts, ceilDiv(extents.k, leastSteps * c.bk), 2 * target.multiprocessors / tiles});

@@ -73,10 +73,15 @@ private:
                                      loaded, byThreads});
   }
 
+  double clusters() const { return double(ceilDiv(rowTiles * columnTiles * c.split, c.cluster)); }
+  double waves() const { return std::ceil(clusters() / double(target.multiprocessors / c.cluster)); }
+  /// Of multiprocessors, until the last tile is done.
+  double idleShare() const {
+    return 1 - clusters() * double(c.cluster) / std::max(waves() * double(target.multiprocessors), 1.0);
+  }
+
   double blocks() const {
-    double clusters = double(ceilDiv(rowTiles * columnTiles * c.split, c.cluster));
-    int64_t together = target.multiprocessors / c.cluster;
-    double waves = std::ceil(clusters / double(together));
+    double waves = this->waves();
     double steps = double(ceilDiv(ceilDiv(e.k, c.bk), c.split));
     double tile = steps * step() + by.tileCycles;
     return (waves * tile + storing(waves)) * (c.cluster > 1 ? 1 + by.clusterLoss : 1);
@@ -118,7 +123,8 @@ private:
     double operands = double(e.batch) * (double(e.m) + double(e.n)) * double(e.k) * double(elementBytes);
     double result = c.split > 1 ? 0 : double(e.batch * e.m) * double(e.n) * double(resultBytes());
     double narrow = by.narrowRows / double(std::max<int64_t>(std::min(e.m, c.bm) + std::min(e.n, c.bn), 1));
-    return (operands * (1 + narrow * narrow) + result) / (by.memoryShare * memoryPerCycle());
+    return (operands * (1 + narrow * narrow) + result) * (1 + by.idleLoss * idleShare()) /
+           (by.memoryShare * memoryPerCycle());
   }
 
   double combine() const {

@@ -12,33 +12,34 @@ namespace tlc::kernels {
 /// Fitted by `tlc-gemm-fit`; docs/performance/gemm.md has the measurements and the residuals.
 struct GemmTimeConstants {
   // Of a multiprocessor.
-  double loadShare = 0.85;    ///< of the rate of its port to L2 that copies reach
-  double sharedWrites = 1;    ///< of what copies write to shared memory, in its way of what products read
-  double stepCycles = 1;      ///< of a step along k, beside the unit that takes longest
-  double tileCycles = 564;    ///< from a tile's first copy to its last product, and its end
-  double storeShare = 0.195;  ///< of the rate of its port to L2 at which the TMA stores a tile
-  double threadStores = 0.13; ///< at which threads do, where its columns end within a panel
+  double loadShare = 0.952;    ///< of the rate of its port to L2 that copies reach
+  double sharedWrites = 0.952; ///< of what copies write to shared memory, in its way of what products read
+  double stepCycles = 1;       ///< of a step along k, beside the unit that takes longest
+  double tileCycles = 615;     ///< from a tile's first copy to its last product, and its end
+  double storeShare = 0.238;   ///< of the rate of its port to L2 at which the TMA stores a tile
+  double threadStores = 0.174; ///< at which threads do, where its columns end within a panel
   /// Bytes a cycle that threads copy, two at once; as many times more at once take as long. And that they
   /// store to unaligned rows of C by panels.
   double unalignedBytes = 5.2;
   double unalignedStores = 1.4; ///< that they store there where columns end within a panel
-  double clusterLoss = 0.0182;  ///< of a block's time, spent in waiting for its cluster
+  double clusterLoss = 0.0129;  ///< of a block's time, spent in waiting for its cluster
 
   // Of L2.
-  double l2Share = 0.642;     ///< of the ports' rates together that it serves
-  double sharedLines = 0.583; ///< requests left where rows begin at lines: neighbours ask for the same ones
+  double l2Share = 0.667;     ///< of the ports' rates together that it serves
+  double sharedLines = 0.675; ///< requests left where rows begin at lines: neighbours ask for the same ones
   double dividedSectors = 2;  ///< sectors for each one asked for where rows do not begin at sectors
-  double multicast = 1.16;    ///< requests for each one of a block whose answer goes to a whole cluster
+  double multicast = 1.1;     ///< requests for each one of a block whose answer goes to a whole cluster
 
   // Of memory.
-  double memoryShare = 0.813; ///< of its rate that operands and the result reach
+  double memoryShare = 1; ///< of its rate that operands and the result reach
   double narrowRows =
-      31.7; ///< with r rows of both operands in a tile, memory takes 1 + (narrowRows / r)² times
-  double partialShare = 0.758;  ///< where partial sums go there in one burst
+      41.9; ///< with r rows of both operands in a tile, memory takes 1 + (narrowRows / r)² times
+  double idleLoss = 0.321;      ///< by so much times the share of idle multiprocessors memory takes longer
+  double partialShare = 0.668;  ///< where partial sums go there in one burst
   double repackingShare = 0.62; ///< where operands are copied element by element
 
-  double overlapLoss = 0.092; ///< of all parts but the longest, whose time is not hidden by it
-  double launchCycles = 3320; ///< of each launch
+  double overlapLoss = 0.0559; ///< of all parts but the longest, whose time is not hidden by it
+  double launchCycles = 2080;  ///< of each launch
 };
 
 /// In clock cycles. `blocks`, `l2` and `memory` go on at the same time, `combine` and `repacking` by

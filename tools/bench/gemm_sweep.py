@@ -48,6 +48,7 @@ SPLITS = (2, 3, 4, 6, 8, 12, 16)
 # Long steps have fewer barriers for the same bytes in flight.
 LONG_STEP, LONG_STEP_TILES, LONG_STEP_SPLITS = 128, ((64, 32), (64, 64), (64, 96), (64, 128), (128, 64), (128, 128)), (1, 2, 3, 4)
 FEW_ROWS = 64
+MOST_PARTIAL_BYTES = 1 << 28
 GROUPS = (8,)
 LARGEST = (128, 256)
 
@@ -69,6 +70,7 @@ class Configuration:
         return ((self.bm == 64 or 2 * shape.m > self.bm) and (self.bn == 16 or 2 * shape.n > self.bn)
                 and (self.bn >= 64 or self.bn >= shape.n or self.bn >= 32 and shape.m <= FEW_ROWS)
                 and (self.split == 1 or 4 * self.split <= math.ceil(shape.k / STEP))
+                and (self.split == 1 or 4 * self.split * shape.m * shape.n <= MOST_PARTIAL_BYTES)
                 and self.cluster <= (rows if self.share == "b" else columns) and (self.group == 16 or rows > self.group))
 
     def work(self, shape, multiprocessors):

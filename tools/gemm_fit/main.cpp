@@ -49,8 +49,9 @@ constexpr Constant constants[] = {
     {"sharedLines", &GemmTimeConstants::sharedLines, 0.3, 1},
     {"dividedSectors", &GemmTimeConstants::dividedSectors, 1, 2},
     {"multicast", &GemmTimeConstants::multicast, 1.1, 2},
-    {"memoryShare", &GemmTimeConstants::memoryShare, 0.4, 1},
+    {"memoryShare", &GemmTimeConstants::memoryShare, 0.6, 1},
     {"narrowRows", &GemmTimeConstants::narrowRows, 1, 100},
+    {"idleLoss", &GemmTimeConstants::idleLoss, 0.01, 2},
     {"partialShare", &GemmTimeConstants::partialShare, 0.2, 2},
     {"overlapLoss", &GemmTimeConstants::overlapLoss, 0.001, 1},
     {"launchCycles", &GemmTimeConstants::launchCycles, 500, 10000},
@@ -150,7 +151,7 @@ double lossOf(const std::vector<Shape> &shapes, const Target &target, const Gemm
   double loss = 0;
   for (const Shape &shape : shapes) {
     Choice choice = choiceOf(shape, target, by);
-    loss += choice.residual * choice.residual + choice.regret * choice.regret + 0.1 * choice.regret;
+    loss += 0.3 * choice.residual * choice.residual + choice.regret * choice.regret + 0.3 * choice.regret;
   }
   return loss / double(shapes.size());
 }
@@ -178,7 +179,7 @@ double improve(GemmTimeConstants &best, const std::vector<Shape> &shapes, const 
 
 /// The best of several descents: there are many minima.
 GemmTimeConstants fit(const std::vector<Shape> &shapes, const Target &target) {
-  constexpr int starts = 24;
+  constexpr int starts = 96;
   std::mt19937 random(1); // NOLINT(bugprone-random-generator-seed): a fit can be repeated
   std::normal_distribution<double> exponent(0, 0.3);
   GemmTimeConstants best;
