@@ -154,10 +154,11 @@ void CallFixture::require(const Result<void> &done) {
   REQUIRE(bool(done));
 }
 
+static std::optional<TensorView> viewOf(const std::optional<Slice> &slice) {
+  return slice ? std::optional(slice->view()) : std::nullopt;
+}
+
 attention::ForwardTensors CallTensors::views() const {
-  auto viewOf = [](const std::optional<Slice> &slice) {
-    return slice ? std::optional(slice->view()) : std::nullopt;
-  };
   return {.q = q.view(),
           .k = k.view(),
           .v = v.view(),
@@ -166,6 +167,23 @@ attention::ForwardTensors CallTensors::views() const {
           .sink = viewOf(sink),
           .queryLengths = viewOf(queryLengths),
           .keyLengths = viewOf(keyLengths)};
+}
+
+attention::BackwardTensors GradientTensors::views() const {
+  const attention::ForwardTensors before = forward.views();
+  return {.q = before.q,
+          .k = before.k,
+          .v = before.v,
+          .o = before.o,
+          .lse = before.lse,
+          .dO = dO.view(),
+          .dq = dq.view(),
+          .dk = dk.view(),
+          .dv = dv.view(),
+          .sink = before.sink,
+          .dSink = viewOf(dSink),
+          .queryLengths = before.queryLengths,
+          .keyLengths = before.keyLengths};
 }
 
 kernels::AttentionShape test::shapeOf(const CallTensors &tensors, const ForwardOptions &options) {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "kernels/harness/DeviceArguments.h"
-#include "kernels/library/Attention.h"
+#include "kernels/library/Backward.h"
 #include "kernels/reference/AttentionGradients.h"
 #include "runtime/device/Device.h"
 
@@ -117,6 +117,15 @@ struct CallTensors {
   std::optional<Slice> sink = {}, queryLengths = {}, keyLengths = {};
 
   attention::ForwardTensors views() const;
+};
+
+/// The tensors of a call of backward, and of the call of forward before it.
+struct GradientTensors {
+  CallTensors forward;
+  Slice dO, dq, dk, dv;
+  std::optional<Slice> dSink = {};
+
+  attention::BackwardTensors views() const;
 };
 
 /// What has to come out: rows of Q and K are counted over all batches.

@@ -53,18 +53,7 @@ TEST_CASE("forward and backward can be captured in one graph, which then sees ot
   fill({0, 100, 100, rows});
   size_t bytes = expectValue(workspaceSize(programs, tensors.views(), options));
   auto workspace = expectValue(kernels::DeviceMemory::allocate(device, bytes));
-  const ForwardTensors all = tensors.views();
-  const BackwardTensors gradients{.q = all.q,
-                                  .k = all.k,
-                                  .v = all.v,
-                                  .o = all.o,
-                                  .lse = all.lse,
-                                  .dO = dO.view(),
-                                  .dq = dq.view(),
-                                  .dk = dk.view(),
-                                  .dv = dv.view(),
-                                  .queryLengths = all.queryLengths,
-                                  .keyLengths = all.keyLengths};
+  const BackwardTensors gradients = GradientTensors{tensors, dO, dq, dk, dv}.views();
   const BackwardOptions ofBackward{.mask = options.mask, .lengths = options.lengths};
   size_t bytesOfBackward = expectValue(workspaceSize(programs, gradients, ofBackward));
   auto workspaceOfBackward = expectValue(kernels::DeviceMemory::allocate(device, bytesOfBackward));

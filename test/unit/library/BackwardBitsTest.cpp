@@ -52,15 +52,8 @@ TEST_CASE("deterministic gradients have the same bits on any part of a device", 
     for (const Slice &gradient : gradients)
       gradient.block->upload();
     const ForwardTensors before = tensors.views();
-    const BackwardTensors all{.q = before.q,
-                              .k = before.k,
-                              .v = before.v,
-                              .o = before.o,
-                              .lse = before.lse,
-                              .dO = dO.view(),
-                              .dq = gradients[0].view(),
-                              .dk = gradients[1].view(),
-                              .dv = gradients[2].view()};
+    const BackwardTensors all =
+        GradientTensors{tensors, dO, gradients[0], gradients[1], gradients[2]}.views();
     size_t bytesBefore = expectValue(workspaceSize(programs, before, forwardOptions)),
            bytes = expectValue(workspaceSize(programs, all, options));
     auto workspaceBefore = expectValue(kernels::DeviceMemory::allocate(device, bytesBefore)),

@@ -40,35 +40,23 @@ TEST_CASE_METHOD(Fixture, "backward takes what forward has written", "[attention
   Slice o = output(bf16, {queries, h, dv}), lse = output(f32, {h, queries});
   MaskConfig mask{.causal = CausalAlignment::right};
   ForwardOptions forwardOptions{.mask = mask, .lengths = Lengths::packed, .logBase = LogBase::two};
-  ForwardTensors forwardTensors{.q = q.view(),
-                                .k = k.view(),
-                                .v = v.view(),
-                                .o = o.view(),
-                                .lse = lse.view(),
-                                .sink = sink.view(),
-                                .queryLengths = queryLengths.view(),
-                                .keyLengths = keyLengths.view()};
-  attention::Workspace memory = workspace(workspaceSize(programs, forwardTensors, forwardOptions));
-  require(forward(programs, {}, forwardTensors, memory, forwardOptions));
+  const CallTensors before{.q = q,
+                           .k = k,
+                           .v = v,
+                           .o = o,
+                           .lse = lse,
+                           .sink = sink,
+                           .queryLengths = queryLengths,
+                           .keyLengths = keyLengths};
+  attention::Workspace memory = workspace(workspaceSize(programs, before.views(), forwardOptions));
+  require(forward(programs, {}, before.views(), memory, forwardOptions));
 
   Slice dO = input(bf16, {queries, h, dv});
   for (ElementType type : {bf16, f32})
     for (bool isDeterministic : {false, true}) {
       Slice dq = output(type, {queries, h, d}), dk = output(type, {keys, hkv, d}),
             dV = output(type, {keys, hkv, dv}), dSink = output(f32, {h});
-      BackwardTensors tensors{.q = q.view(),
-                              .k = k.view(),
-                              .v = v.view(),
-                              .o = o.view(),
-                              .lse = lse.view(),
-                              .dO = dO.view(),
-                              .dq = dq.view(),
-                              .dk = dk.view(),
-                              .dv = dV.view(),
-                              .sink = sink.view(),
-                              .dSink = dSink.view(),
-                              .queryLengths = queryLengths.view(),
-                              .keyLengths = keyLengths.view()};
+      const BackwardTensors tensors = GradientTensors{before, dO, dq, dk, dV, dSink}.views();
       BackwardOptions options{.mask = mask,
                               .lengths = Lengths::packed,
                               .logBase = LogBase::two,
@@ -91,31 +79,6 @@ TEST_CASE_METHOD(Fixture, "backward takes what forward has written", "[attention
     }
 }
 
-namespace {
-/// Tensors of one call of either direction, b x rows x heads x d.
-struct Both {
-  CallTensors forward;
-  Slice dO, dq, dk, dv;
-
-  BackwardTensors views() const {
-    BackwardTensors all{.q = forward.q.view(),
-                        .k = forward.k.view(),
-                        .v = forward.v.view(),
-                        .o = forward.o.view(),
-                        .lse = forward.lse.view(),
-                        .dO = dO.view(),
-                        .dq = dq.view(),
-                        .dk = dk.view(),
-                        .dv = dv.view()};
-    if (forward.queryLengths)
-      all.queryLengths = forward.queryLengths->view();
-    if (forward.keyLengths)
-      all.keyLengths = forward.keyLengths->view();
-    return all;
-  }
-};
-} // namespace
-
 TEST_CASE_METHOD(Fixture, "the gradient of O may have any strides", "[attention]") {
   constexpr int64_t b = 2, sq = 70, sk = 90, h = 4, hkv = 2, d = 64, dv = 48;
   const Slice transposed = input(bf16, {b, h, dv, sq}), single = input(bf16, {1, 1, 1, 1}),
@@ -132,15 +95,15 @@ TEST_CASE_METHOD(Fixture, "the gradient of O may have any strides", "[attention]
   };
   for (const auto &[name, dO, expectedLoads] : cases) {
     CAPTURE(name);
-    Both all{.forward = {.q = input(bf16, {b, sq, h, d}),
-                         .k = input(bf16, {b, sk, hkv, d}),
-                         .v = input(bf16, {b, sk, hkv, dv}),
-                         .o = output(bf16, {b, sq, h, dv}),
-                         .lse = output(f32, {b, h, sq})},
-             .dO = dO,
-             .dq = output(bf16, {b, sq, h, d}),
-             .dk = output(bf16, {b, sk, hkv, d}),
-             .dv = output(bf16, {b, sk, hkv, dv})};
+    GradientTensors all{.forward = {.q = input(bf16, {b, sq, h, d}),
+                                    .k = input(bf16, {b, sk, hkv, d}),
+                                    .v = input(bf16, {b, sk, hkv, dv}),
+                                    .o = output(bf16, {b, sq, h, dv}),
+                                    .lse = output(f32, {b, h, sq})},
+                        .dO = dO,
+                        .dq = output(bf16, {b, sq, h, d}),
+                        .dk = output(bf16, {b, sk, hkv, d}),
+                        .dv = output(bf16, {b, sk, hkv, dv})};
     ForwardTensors before = all.forward.views();
     require(forward(programs, {}, before, workspace(workspaceSize(programs, before))));
     require(backward(programs, {}, all.views(), workspace(workspaceSize(programs, all.views()))));
@@ -179,15 +142,15 @@ TEST_CASE_METHOD(Fixture, "tensors of backward may be b x h x s x d", "[attentio
           slice.block->upload();
           return slice;
         };
-        Both all{.forward = {.q = tensor(sq, h, d, true),
-                             .k = tensor(sk, hkv, d, true),
-                             .v = tensor(sk, hkv, dv, true),
-                             .o = tensor(sq, h, dv, false),
-                             .lse = output(f32, {b, h, sq})},
-                 .dO = tensor(sq, h, dv, true),
-                 .dq = tensor(sq, h, d, false),
-                 .dk = tensor(sk, hkv, d, false),
-                 .dv = tensor(sk, hkv, dv, false)};
+        GradientTensors all{.forward = {.q = tensor(sq, h, d, true),
+                                        .k = tensor(sk, hkv, d, true),
+                                        .v = tensor(sk, hkv, dv, true),
+                                        .o = tensor(sq, h, dv, false),
+                                        .lse = output(f32, {b, h, sq})},
+                            .dO = tensor(sq, h, dv, true),
+                            .dq = tensor(sq, h, d, false),
+                            .dk = tensor(sk, hkv, d, false),
+                            .dv = tensor(sk, hkv, dv, false)};
         ForwardTensors before = all.forward.views();
         require(forward(programs, {}, before, workspace(workspaceSize(programs, before, forwardOptions)),
                         forwardOptions));
@@ -216,17 +179,17 @@ TEST_CASE_METHOD(Fixture, "backward of padded sequences leaves padding alone", "
   for (AttentionForm form : {AttentionForm::explicitRoles, AttentionForm::plain})
     for (ElementStride stride : {ElementStride::one, ElementStride::any}) {
       CAPTURE(int(form), int(stride));
-      Both all{.forward = {.q = input(bf16, {b, sq, h, d}),
-                           .k = input(bf16, {b, sk, hkv, d}),
-                           .v = input(bf16, {b, sk, hkv, d}),
-                           .o = output(bf16, {b, sq, h, d}),
-                           .lse = output(f32, {b, h, sq}),
-                           .queryLengths = numbers(queries),
-                           .keyLengths = numbers(keys)},
-               .dO = input(bf16, {b, sq, h, d}),
-               .dq = output(bf16, {b, sq, h, d}),
-               .dk = output(bf16, {b, sk, hkv, d}),
-               .dv = output(bf16, {b, sk, hkv, d})};
+      GradientTensors all{.forward = {.q = input(bf16, {b, sq, h, d}),
+                                      .k = input(bf16, {b, sk, hkv, d}),
+                                      .v = input(bf16, {b, sk, hkv, d}),
+                                      .o = output(bf16, {b, sq, h, d}),
+                                      .lse = output(f32, {b, h, sq}),
+                                      .queryLengths = numbers(queries),
+                                      .keyLengths = numbers(keys)},
+                          .dO = input(bf16, {b, sq, h, d}),
+                          .dq = output(bf16, {b, sq, h, d}),
+                          .dk = output(bf16, {b, sk, hkv, d}),
+                          .dv = output(bf16, {b, sk, hkv, d})};
       if (stride == ElementStride::any) {
         Slice apart = input(bf16, {b, h, d, sq});
         all.dO = {apart.block, 0, {b, sq, h, d}, {h * d * sq, 1, d * sq, sq}};
