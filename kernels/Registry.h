@@ -12,6 +12,8 @@
 
 #include <array>
 #include <functional>
+#include <span>
+#include <vector>
 
 namespace tlc::kernels {
 
@@ -19,6 +21,11 @@ namespace tlc::kernels {
 inline constexpr std::array<std::string_view, 2> kernelRemarkIds = {"plain-form", "split-keys"};
 inline constexpr std::string_view plainFormRemark = kernelRemarkIds[0];
 inline constexpr std::string_view splitKeysRemark = kernelRemarkIds[1];
+
+/// Expected values of some elements of the tensor number `output` (counted among outputs); `elements` are
+/// row-major numbers. An error where there is no reference, or it fails. It may keep what outputs share.
+using Reference =
+    std::function<Result<std::vector<double>>(size_t output, std::span<const int64_t> elements)>;
 
 /// A tensor of a kernel for given parameters, and what random contents suit it.
 struct TensorSpec {
@@ -57,12 +64,9 @@ public:
 
   /// The tensors in the order of the program's arguments, without workspaces.
   virtual std::vector<TensorSpec> tensors(const Parameters &values) const = 0;
-  /// Expected values of some elements of the tensor number `output` (counted
-  /// among outputs). `inputs` are the contents of the inputs, `elements` row-major numbers. An error where
-  /// there is no reference, or it fails.
-  virtual Result<std::vector<double>> reference(const Parameters &values,
-                                                std::span<const std::vector<double>> inputs, size_t output,
-                                                std::span<const int64_t> elements) const = 0;
+  /// For the contents of the inputs, which outlive it.
+  virtual Reference reference(const Parameters &values,
+                              std::span<const std::vector<double>> inputs) const = 0;
   /// Of the elements of that output.
   virtual Tolerance tolerance(const Parameters &values, size_t output) const = 0;
 

@@ -53,16 +53,17 @@ public:
     return trace(values, {}).tensors;
   }
 
-  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
-                                        size_t output, std::span<const int64_t> elements) const override {
-    const TensorSpec spec = outputOf(values, output);
-    if (!description->references.contains(spec.name))
-      return Error{
-          ErrorKind::invalidArgument,
-          fmt::format("expected a reference of '{0}' in kernel '{1}' because there is nothing else to "
-                      "compare with, but got none; call .reference(\"{0}\", ...)",
-                      spec.name, name())};
-    return numbers(values, tensors(values), spec, inputs, true, elements);
+  Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const override {
+    return [=, this](size_t output, std::span<const int64_t> elements) -> Result<std::vector<double>> {
+      const TensorSpec spec = outputOf(values, output);
+      if (!description->references.contains(spec.name))
+        return Error{
+            ErrorKind::invalidArgument,
+            fmt::format("expected a reference of '{0}' in kernel '{1}' because there is nothing else to "
+                        "compare with, but got none; call .reference(\"{0}\", ...)",
+                        spec.name, name())};
+      return numbers(values, tensors(values), spec, inputs, true, elements);
+    };
   }
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {

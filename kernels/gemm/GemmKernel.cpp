@@ -186,31 +186,32 @@ public:
     return all;
   }
 
-  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
-                                        size_t, std::span<const int64_t> elements) const override {
-    auto [m, n, k, batch] = extentsOf(values);
-    GemmConfig problem = problemOf(values);
-    std::vector<double> c = referenceGemm(problem.layout, m, n, k, inputs[0], inputs[1], elements);
-    size_t next = 2;
-    auto take = [&](bool isThere) { return isThere ? &inputs[next++] : nullptr; };
-    const std::vector<double> *scaleA = take(problem.scales != GemmScales::none),
-                              *scaleB = take(problem.scales != GemmScales::none),
-                              *bias = take(problem.bias != GemmBias::none),
-                              *residual = take(problem.residual != GemmResidual::none);
-    for (size_t i = 0; i != elements.size(); ++i) {
-      int64_t element = elements[i];
-      int64_t row = element / n, column = element % n, image = row / m;
-      if (scaleA) {
-        bool isOne = problem.scales == GemmScales::tensor;
-        c[i] *= (*scaleA)[size_t(isOne ? 0 : row)] * (*scaleB)[size_t(isOne ? 0 : image * n + column)];
+  Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const override {
+    return [=](size_t, std::span<const int64_t> elements) {
+      auto [m, n, k, batch] = extentsOf(values);
+      GemmConfig problem = problemOf(values);
+      std::vector<double> c = referenceGemm(problem.layout, m, n, k, inputs[0], inputs[1], elements);
+      size_t next = 2;
+      auto take = [&](bool isThere) { return isThere ? &inputs[next++] : nullptr; };
+      const std::vector<double> *scaleA = take(problem.scales != GemmScales::none),
+                                *scaleB = take(problem.scales != GemmScales::none),
+                                *bias = take(problem.bias != GemmBias::none),
+                                *residual = take(problem.residual != GemmResidual::none);
+      for (size_t i = 0; i != elements.size(); ++i) {
+        int64_t element = elements[i];
+        int64_t row = element / n, column = element % n, image = row / m;
+        if (scaleA) {
+          bool isOne = problem.scales == GemmScales::tensor;
+          c[i] *= (*scaleA)[size_t(isOne ? 0 : row)] * (*scaleB)[size_t(isOne ? 0 : image * n + column)];
+        }
+        if (bias)
+          c[i] += (*bias)[size_t(column)];
+        c[i] = activated(problem.activation, c[i]);
+        if (residual)
+          c[i] += (*residual)[size_t(element)];
       }
-      if (bias)
-        c[i] += (*bias)[size_t(column)];
-      c[i] = activated(problem.activation, c[i]);
-      if (residual)
-        c[i] += (*residual)[size_t(element)];
-    }
-    return c;
+      return c;
+    };
   }
 
   Tolerance tolerance(const Parameters &values, size_t) const override {

@@ -76,7 +76,7 @@ Result<void> Problem::compare(const TensorSpec &spec, size_t output, const HostT
   if (suspects.empty())
     return {};
   lock.lock();
-  Result<std::vector<double>> values = reference(output, suspects);
+  Result<std::vector<double>> values = expectedOf(output, suspects);
   if (!values)
     return values.error();
   check(suspects, *values);
@@ -97,19 +97,21 @@ Result<const Problem::Expected *> Problem::expected(const TensorSpec &spec, size
     for (int64_t number = 0; number < actual.elementCount(); ++number)
       expected.count -= spec.isPadding(number);
   }
-  Result<std::vector<double>> values = reference(output, expected.elements);
+  Result<std::vector<double>> values = expectedOf(output, expected.elements);
   if (!values)
     return values.error();
   expected.values = std::move(*values);
   return &known.emplace(output, std::move(expected)).first->second;
 }
 
-Result<std::vector<double>> Problem::reference(size_t output, std::span<const int64_t> elements) const {
-  if (inputs.empty())
+Result<std::vector<double>> Problem::expectedOf(size_t output, std::span<const int64_t> elements) const {
+  if (!reference) {
     for (size_t i = 0; i != tensors.specs.size(); ++i)
       if (tensors.specs[i].access != Access::output)
         inputs.push_back(tensors.tensors[i].values());
-  return request.kernel->reference(request.values, inputs, output, elements);
+    reference = request.kernel->reference(request.values, inputs);
+  }
+  return reference(output, elements);
 }
 
 std::vector<int64_t> Problem::elementsToCompare(const HostTensor &tensor) const {

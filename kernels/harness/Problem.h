@@ -61,7 +61,7 @@ private:
                        Verdict &verdict) const;
   std::vector<int64_t> elementsToCompare(const HostTensor &tensor) const;
   /// The caller of these two holds the mutex.
-  Result<std::vector<double>> reference(size_t output, std::span<const int64_t> elements) const;
+  Result<std::vector<double>> expectedOf(size_t output, std::span<const int64_t> elements) const;
   Result<const Expected *> expected(const TensorSpec &spec, size_t output, const HostTensor &actual) const;
 
   Request request;
@@ -70,6 +70,7 @@ private:
   mutable std::mutex mutex; ///< of what follows
   mutable Random random;
   mutable std::vector<std::vector<double>> inputs; ///< contents, converted once
+  mutable Reference reference;                     ///< for them
   mutable std::map<size_t, Expected> known;        ///< by output
 };
 

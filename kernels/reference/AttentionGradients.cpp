@@ -46,9 +46,13 @@ const AttentionGradients::Line &AttentionGradients::lineOf(int64_t number) {
   return line;
 }
 
-AttentionGradients::KeyRows AttentionGradients::rowsOfKey(int64_t keyLine) {
+const AttentionGradients::KeyRows &AttentionGradients::rowsOfKey(int64_t keyLine) {
+  auto [at, isNew] = keyRows.try_emplace(keyLine);
+  KeyRows &rows = at->second;
+  if (!isNew)
+    return rows;
   int64_t d = s.problem.d, dv = s.problem.dv;
-  KeyRows rows{std::vector<double>(size_t(d)), std::vector<double>(size_t(dv))};
+  rows = {std::vector<double>(size_t(d)), std::vector<double>(size_t(dv))};
   int64_t keyRow = keyLine / s.hkv, group = s.h / s.hkv;
   auto sequence = std::ranges::find_if(s.sequences, [&](const SequenceRows &candidate) {
     return keyRow >= candidate.firstKey && keyRow < candidate.firstKey + candidate.keys;

@@ -15,7 +15,7 @@ struct GradientInputs {
   std::span<const double> q, k, v, dO, sink = {};
 };
 
-/// Elements of gradients, each kept row by row, so that neighbours cost little. Rows of no sequence, queries
+/// Elements of gradients, computed row by row, rows of keys and values once. Rows of no sequence, queries
 /// that see nothing and keys that nobody sees have gradients of 0.
 class AttentionGradients {
 public:
@@ -38,12 +38,13 @@ private:
   struct KeyRows {
     std::vector<double> key, value;
   };
-  KeyRows rowsOfKey(int64_t keyLine);
+  const KeyRows &rowsOfKey(int64_t keyLine);
   double gradientOfProduct(const Line &line, double score, double gradientOfWeight) const;
 
   AttentionShape s;
   GradientInputs in;
   std::map<int64_t, Line> lines;
+  std::map<int64_t, KeyRows> keyRows;
 };
 
 } // namespace tlc::kernels

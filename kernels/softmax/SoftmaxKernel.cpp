@@ -30,9 +30,11 @@ public:
     return {{"X", dtype, Access::input, shape, -8, 8}, {"Y", dtype, Access::output, shape}};
   }
 
-  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
-                                        size_t, std::span<const int64_t> elements) const override {
-    return referenceSoftmax(values.size("columns"), inputs[0], elements);
+  Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const override {
+    int64_t columns = values.size("columns");
+    return [=](size_t, std::span<const int64_t> elements) {
+      return referenceSoftmax(columns, inputs[0], elements);
+    };
   }
 
   Tolerance tolerance(const Parameters &values, size_t) const override {

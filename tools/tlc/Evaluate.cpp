@@ -230,6 +230,7 @@ Result<Comparison> compare(const kernels::Request &request, const evaluator::Arg
   for (auto [spec, tensor] : zip(specs, initial.tensors))
     if (spec.access != Access::output)
       inputs.push_back(valuesOf(tensor));
+  const kernels::Reference reference = request.kernel->reference(request.values, inputs);
   Comparison comparison;
   size_t output = 0;
   for (auto [spec, tensor] : zip(specs, evaluated.tensors)) {
@@ -237,7 +238,7 @@ Result<Comparison> compare(const kernels::Request &request, const evaluator::Arg
       continue;
     std::vector<int64_t> numbers(tensor.elements.size());
     std::iota(numbers.begin(), numbers.end(), 0);
-    Result<std::vector<double>> expected = request.kernel->reference(request.values, inputs, output, numbers);
+    Result<std::vector<double>> expected = reference(output, numbers);
     if (!expected)
       return expected.error();
     kernels::Tolerance tolerance = request.kernel->tolerance(request.values, output++);

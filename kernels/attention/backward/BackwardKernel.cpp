@@ -174,25 +174,26 @@ public:
     return specs;
   }
 
-  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
-                                        size_t output, std::span<const int64_t> elements) const override {
+  Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const override {
     const AttentionProblem problem = problemOf(values).problem;
     AttentionShape shape = attentionShape(problem, extentsOf(values));
     GradientInputs in{inputs[0], inputs[1], inputs[2], inputs[inputs.size() - 2]};
     if (problem.sink == AttentionSink::perHead)
       in.sink = inputs[inputs.size() - 4];
-    AttentionGradients gradients(shape, in);
-    switch (Gradient(output)) {
-    case Gradient::ofQueries:
-      return gradients.ofQueries(elements);
-    case Gradient::ofKeys:
-      return gradients.ofKeys(elements);
-    case Gradient::ofValues:
-      return gradients.ofValues(elements);
-    case Gradient::ofSinks:
-      return gradients.ofSinks(elements);
-    }
-    return std::vector<double>();
+    return [gradients = AttentionGradients(shape, in)](size_t output,
+                                                       std::span<const int64_t> elements) mutable {
+      switch (Gradient(output)) {
+      case Gradient::ofQueries:
+        return gradients.ofQueries(elements);
+      case Gradient::ofKeys:
+        return gradients.ofKeys(elements);
+      case Gradient::ofValues:
+        return gradients.ofValues(elements);
+      case Gradient::ofSinks:
+        return gradients.ofSinks(elements);
+      }
+      return std::vector<double>();
+    };
   }
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {

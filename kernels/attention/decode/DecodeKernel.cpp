@@ -112,8 +112,7 @@ public:
     return tensors;
   }
 
-  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
-                                        size_t output, std::span<const int64_t> elements) const override {
+  Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const override {
     DecodeShape shape = shapeOf(values);
     size_t next = 0;
     DecodeInputs in = {};
@@ -126,7 +125,10 @@ public:
       in.table = inputs[next++];
     if (shape.problem.sink == AttentionSink::perHead)
       in.sinks = inputs[next];
-    return output == 0 ? referenceDecode(shape, in, elements) : referenceDecodeLogSumExp(shape, in, elements);
+    return [=](size_t output, std::span<const int64_t> elements) {
+      return output == 0 ? referenceDecode(shape, in, elements)
+                         : referenceDecodeLogSumExp(shape, in, elements);
+    };
   }
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {

@@ -35,15 +35,14 @@ public:
             "attention_fwd of e4m3: scaleQ[b,h] Q, scaleK[b,hkv] K and scaleV[b,hkv] V, O in f16 or bf16",
             {.problem = {.dtype = ElementType::e4m3}, .sum = OutputSum::perTile}, "8192") {}
 
-  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
-                                        size_t output, std::span<const int64_t> elements) const override {
+  Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const override {
     AttentionShape shape = shapeOf(values);
-    std::vector<std::vector<double>> scaled(inputs.begin(), inputs.end());
-    scale(scaled[0], shape.h, shape.problem.d, ofQueries, inputs[3], shape);
-    scale(scaled[1], shape.hkv, shape.problem.d, ofKeys, inputs[4], shape);
-    if (output == 0)
-      scale(scaled[2], shape.hkv, shape.problem.dv, ofKeys, inputs[5], shape);
-    return RegisteredForward::reference(values, scaled, output, elements);
+    auto scaled = std::make_shared<std::vector<std::vector<double>>>(inputs.begin(), inputs.end());
+    scale((*scaled)[0], shape.h, shape.problem.d, ofQueries, inputs[3], shape);
+    scale((*scaled)[1], shape.hkv, shape.problem.d, ofKeys, inputs[4], shape);
+    scale((*scaled)[2], shape.hkv, shape.problem.dv, ofKeys, inputs[5], shape);
+    return [scaled, unscaled = RegisteredForward::reference(values, *scaled)](
+               size_t output, std::span<const int64_t> elements) { return unscaled(output, elements); };
   }
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {

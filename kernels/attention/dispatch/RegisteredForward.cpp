@@ -132,18 +132,19 @@ AttentionShape RegisteredForward::shapeOf(const Parameters &values) const {
   return attentionShape(problemOf(values).problem, extentsOf(values));
 }
 
-Result<std::vector<double>> RegisteredForward::reference(const Parameters &values,
-                                                         std::span<const std::vector<double>> inputs,
-                                                         size_t output,
-                                                         std::span<const int64_t> elements) const {
+Reference RegisteredForward::reference(const Parameters &values,
+                                       std::span<const std::vector<double>> inputs) const {
   AttentionShape shape = shapeOf(values);
   std::span<const double> sink;
   if (problemOf(values).problem.sink == AttentionSink::perHead)
     sink = inputs.back();
-  if (output == 0)
-    return referenceAttention(shape, inputs[0], inputs[1], inputs[2], sink, elements);
-  std::vector<int64_t> lines = linesOf(elements, shape.h, extentsOf(values).sq);
-  return referenceLogSumExp(shape, inputs[0], inputs[1], sink, lines);
+  int64_t queries = extentsOf(values).sq;
+  return [=](size_t output, std::span<const int64_t> elements) {
+    if (output == 0)
+      return referenceAttention(shape, inputs[0], inputs[1], inputs[2], sink, elements);
+    std::vector<int64_t> lines = linesOf(elements, shape.h, queries);
+    return referenceLogSumExp(shape, inputs[0], inputs[1], sink, lines);
+  };
 }
 
 double RegisteredForward::flops(const Parameters &values) const {

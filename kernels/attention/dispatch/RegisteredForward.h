@@ -25,8 +25,7 @@ public:
                      const dsl::TraceOptions &options) const final;
   std::vector<TensorSpec> tensors(const Parameters &values) const final;
   /// Of the first three inputs, as they are.
-  Result<std::vector<double>> reference(const Parameters &values, std::span<const std::vector<double>> inputs,
-                                        size_t output, std::span<const int64_t> elements) const override;
+  Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const override;
   /// With heads, scale, lengths, mask and form.
   std::string conflict(const Parameters &values) const override;
   std::vector<Remark> remarks(const Parameters &values, const Target &target) const final;
