@@ -135,7 +135,8 @@ Result<kernels::CallProgram> programOf(const Programs &programs, const Call &cal
   auto extent = [&](std::string_view name) { return call.schema.extent(name); };
   kernels::BackwardExtents extents = {options.lengths == Lengths::packed ? 1 : extent("b"), extent("sq"),
                                       extent("sk"), extent("h"), extent("hkv")};
-  chooseSchedule(config, {options.dq, options.dkv, options.isDeterministic}, extents, **target);
+  chooseSchedule(config, {.dq = options.dq, .dkv = options.dkv, .isDeterministic = options.isDeterministic},
+                 extents, **target);
   if (std::string conflict = conflictOfSums(config); !conflict.empty())
     return mistake("{}: {}", callName, conflict);
   return backwardCall(config);

@@ -106,11 +106,13 @@ std::string conflictOfTiles(const BackwardConfig &config);
 /// What is wrong with how sums are made; empty if nothing is.
 std::string conflictOfSums(const BackwardConfig &config);
 
-/// What is asked of sums over blocks; what is left open is for `chooseSums`.
-struct SumOptions {
+/// What is asked of the schedule; what is left open is chosen.
+struct ScheduleOptions {
   std::optional<QuerySum> dq = {};
   std::optional<KeySum> dkv = {};
   bool isDeterministic = false; ///< whether every run has the same bits
+  std::optional<TileDealing> dealing = {};
+  std::optional<ProductOverlap> overlap = {};
 };
 /// Whether blocks add in no fixed order.
 bool isUnordered(QuerySum dq);
@@ -121,7 +123,7 @@ struct BackwardExtents {
   int64_t sequences, queries, keys, heads, kvHeads;
 };
 /// Chooses how sums are made, for tiles that are chosen already.
-void chooseSums(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,
+void chooseSums(BackwardConfig &config, const ScheduleOptions &options, const BackwardExtents &extents,
                 const Target &target);
 /// Takes over how tiles of keys come to blocks, or chooses it, for sums that are chosen already.
 void chooseDealing(BackwardConfig &config, std::optional<TileDealing> given, const BackwardExtents &extents);
@@ -131,12 +133,15 @@ void chooseTiles(BackwardConfig &config);
 /// Chooses how many of them are in shared memory, for sums that are chosen already. The explicit form has two
 /// tiles of queries at least.
 void chooseSlots(BackwardConfig &config, const BackwardExtents &extents, const Target &target);
-/// All of these choices, for what is to be computed, in its form. `conflictOfSums` then says what is wrong.
-void chooseSchedule(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,
-                    const Target &target);
-
 /// Takes over who orders the plain form's products, or chooses it, for tiles that are chosen already.
 void chooseOverlap(BackwardConfig &config, std::optional<ProductOverlap> given, const Target &target);
+
+/// All choices but that of tiles, for tiles that are chosen already.
+void chooseScheduleOfTiles(BackwardConfig &config, const ScheduleOptions &options,
+                           const BackwardExtents &extents, const Target &target);
+/// All choices, for what is to be computed, in its form. `conflictOfSums` then says what is wrong.
+void chooseSchedule(BackwardConfig &config, const ScheduleOptions &options, const BackwardExtents &extents,
+                    const Target &target);
 
 dsl::Program backwardProgram(const BackwardConfig &config, const dsl::TraceOptions &options = {});
 /// With a mask of one's own instead of the problem's, which must be that of forward.

@@ -59,10 +59,12 @@ Parameter overlapParameter() {
       "wgmma and rows of up to 128; auto: the program where it can and rows have more than 64",
       {"scheduled", "by_hand"});
 }
-SumOptions sumsOf(const Parameters &values) {
+ScheduleOptions scheduleOptionsOf(const Parameters &values) {
   return {.dq = chosen<QuerySum>(values, querySumParameter()),
           .dkv = chosen<KeySum>(values, keySumParameter()),
-          .isDeterministic = values.choice("deterministic") == "yes"};
+          .isDeterministic = values.choice("deterministic") == "yes",
+          .dealing = chosen<TileDealing>(values, dealingParameter()),
+          .overlap = chosen<ProductOverlap>(values, overlapParameter())};
 }
 
 std::vector<Parameter> allParameters() {
@@ -107,10 +109,7 @@ BackwardConfig configOf(const Parameters &values, const Target &target) {
   BackwardConfig config = tilesOf(values, isPlain ? AttentionForm::plain : AttentionForm::explicitRoles);
   AttentionExtents e = extentsOf(values);
   BackwardExtents extents = {config.problem.lengths == Lengths::packed ? 1 : e.b, e.sq, e.sk, e.h, e.hkv};
-  chooseSums(config, sumsOf(values), extents, target);
-  chooseDealing(config, chosen<TileDealing>(values, dealingParameter()), extents);
-  chooseSlots(config, extents, target);
-  chooseOverlap(config, chosen<ProductOverlap>(values, overlapParameter()), target);
+  chooseScheduleOfTiles(config, scheduleOptionsOf(values), extents, target);
   return config;
 }
 
@@ -237,7 +236,7 @@ public:
           "expected overlap = scheduled or auto because with bk = {} weights go through shared "
           "memory, but got by_hand",
           tiles.bk);
-    SumOptions sums = sumsOf(values);
+    ScheduleOptions options = scheduleOptionsOf(values);
     BackwardConfig config = problemOf(values);
     if (values.choice("dealing") == "taken")
       for (auto [name, other, why] : {std::tuple("form", "plain", "is written for tiles that are known"),
@@ -245,11 +244,11 @@ public:
         if (values.choice(name) == other)
           return fmt::format("expected dealing = fixed because {} = {} {}, but got dealing = taken", name,
                              other, why);
-    config.dq = sums.dq.value_or(config.dq);
-    config.dkv = sums.dkv.value_or(config.dkv);
+    config.dq = options.dq.value_or(config.dq);
+    config.dkv = options.dkv.value_or(config.dkv);
     if (std::string conflict = conflictOfSums(config); !conflict.empty())
       return conflict;
-    if (!sums.isDeterministic)
+    if (!options.isDeterministic)
       return {};
     auto conflict = [&](const char *name, const char *others) {
       return fmt::format(
@@ -257,9 +256,9 @@ public:
           "any order",
           name, others, name, values.choice(name));
     };
-    if (sums.dq && isUnordered(*sums.dq))
+    if (options.dq && isUnordered(*options.dq))
       return conflict("dq", "own_launch, ordered");
-    if (sums.dkv && isUnordered(*sums.dkv))
+    if (options.dkv && isUnordered(*options.dkv))
       return conflict("dkv", "loop, split");
     return {};
   }

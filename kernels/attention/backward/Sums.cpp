@@ -79,7 +79,7 @@ static KeySum fastestKeySum(const BackwardConfig &c, const BackwardExtents &e, c
              : KeySum::loop;
 }
 
-void chooseSums(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,
+void chooseSums(BackwardConfig &config, const ScheduleOptions &options, const BackwardExtents &extents,
                 const Target &target) {
   config.dkv = options.dkv ? *options.dkv : fastestKeySum(config, extents, target);
   config.dq = options.dq                ? *options.dq

@@ -151,13 +151,18 @@ void chooseOverlap(BackwardConfig &config, std::optional<ProductOverlap> given, 
   config.overlap = given.value_or(isByHand ? ProductOverlap::byHand : ProductOverlap::scheduled);
 }
 
-void chooseSchedule(BackwardConfig &config, const SumOptions &options, const BackwardExtents &extents,
+void chooseScheduleOfTiles(BackwardConfig &config, const ScheduleOptions &options,
+                           const BackwardExtents &extents, const Target &target) {
+  chooseSums(config, options, extents, target);
+  chooseDealing(config, options.dealing, extents);
+  chooseSlots(config, extents, target);
+  chooseOverlap(config, options.overlap, target);
+}
+
+void chooseSchedule(BackwardConfig &config, const ScheduleOptions &options, const BackwardExtents &extents,
                     const Target &target) {
   chooseTiles(config);
-  chooseSums(config, options, extents, target);
-  chooseDealing(config, {}, extents);
-  chooseSlots(config, extents, target);
-  chooseOverlap(config, {}, target);
+  chooseScheduleOfTiles(config, options, extents, target);
 }
 
 } // namespace tlc::kernels

@@ -74,7 +74,7 @@ TEST_CASE("a GEMM has the stages that fit beside the panels of its result", "[ke
 }
 
 TEST_CASE("the TMA adds gradients of queries where there is room for tiles of sums", "[kernels]") {
-  auto chosen = [](AttentionForm form, int64_t d, const SumOptions &options = {}) {
+  auto chosen = [](AttentionForm form, int64_t d, const ScheduleOptions &options = {}) {
     BackwardConfig config{.problem = {.d = d, .dv = d}, .form = form};
     chooseSums(config, options, {1, 4096, 4096, 8, 8}, hopper());
     return config.dq;
@@ -148,7 +148,7 @@ TEST_CASE("a step of backward has 128 queries where two tiles of them fit", "[ke
 }
 
 TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few", "[kernels]") {
-  auto chosen = [](const BackwardExtents &extents, const SumOptions &options = {},
+  auto chosen = [](const BackwardExtents &extents, const ScheduleOptions &options = {},
                    const MaskConfig &mask = {}) {
     BackwardConfig config{.problem = {.mask = mask}};
     chooseSums(config, options, extents, hopper());
