@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The choice of how sums over blocks are made.
+/// The choice of how sums over blocks are made, and of how blocks come to tiles.
 #include "kernels/attention/backward/Backward.h"
 #include "runtime/support/Math.h"
 
@@ -32,19 +32,23 @@ static QuerySum fastestAddition(const BackwardConfig &c) {
   return isExplicit && conflictOfSums(byTma).empty() ? QuerySum::tma : QuerySum::atomic;
 }
 
+/// Whether the extents of such a problem are known to tell which program is the fastest.
+static bool isMeasured(const BackwardConfig &c) {
+  const MaskConfig &mask = c.problem.mask;
+  bool hasOtherMask = mask.windowLeft || mask.windowRight || mask.blockCausal;
+  int64_t row = paddedRow(c.problem.d);
+  return c.form == AttentionForm::explicitRoles && row <= 128 && row == paddedRow(c.problem.dv) &&
+         c.problem.lengths == Lengths::uniform && !hasOtherMask;
+}
+
 /// A launch of their own makes two products of five again, but leaves out that sums in f32 are cleared,
 /// loaded, stored and rounded. Where queries see few keys that takes longer than the products.
 static bool suitsOwnLaunch(const BackwardConfig &c, const BackwardExtents &e, const Target &target) {
   constexpr double fewKeys =
       640; // H100: 512 are 1.14 times as fast with d = 64 and 128, 1024 0.92 times with 128
-  const MaskConfig &mask = c.problem.mask;
-  bool hasOtherMask = mask.windowLeft || mask.windowRight || mask.blockCausal;
-  int64_t row = paddedRow(c.problem.d);
-  bool isMeasured = c.form == AttentionForm::explicitRoles && row <= 128 && row == paddedRow(c.problem.dv) &&
-                    c.problem.lengths == Lengths::uniform && !hasOtherMask;
   double tiles = double(ceilDiv(e.queries, c.bk)) * double(e.heads) * double(e.sequences);
-  return isMeasured && tiles >= 2 * double(target.multiprocessors) &&
-         double(e.keys) * shareSeen(mask.causal, e) <= fewKeys;
+  return isMeasured(c) && tiles >= 2 * double(target.multiprocessors) &&
+         double(e.keys) * shareSeen(c.problem.mask.causal, e) <= fewKeys;
 }
 
 static QuerySum fastestQuerySum(const BackwardConfig &c, const BackwardExtents &e, const Target &target) {
@@ -85,6 +89,25 @@ void chooseSums(BackwardConfig &config, const ScheduleOptions &options, const Ba
   config.dq = options.dq                ? *options.dq
               : options.isDeterministic ? QuerySum::ownLaunch
                                         : fastestQuerySum(config, extents, target);
+}
+
+/// Of heads of Q that share keys, over which a block walks.
+static bool suitsTaking(const BackwardConfig &c, const BackwardExtents &e) {
+  if (c.problem.lengths == Lengths::packed)
+    return c.problem.mask.hidesPairs(); // H100, causal: 1.25 times as fast
+  // Queries that a tile of keys visits. H200: from there on 0.995 to 1.07 times as fast, with fewer causal
+  // ones 0.96 to 1.02 times.
+  constexpr double many = 16384;
+  double visited =
+      double(e.queries) * double(e.heads) / double(e.kvHeads) * shareSeen(c.problem.mask.causal, e);
+  return isMeasured(c) && visited >= many;
+}
+
+void chooseDealing(BackwardConfig &config, std::optional<TileDealing> given, const BackwardExtents &extents) {
+  bool mayTake = config.form == AttentionForm::explicitRoles && config.dq != QuerySum::ordered;
+  bool sharesKeys = extents.heads > extents.kvHeads && config.dkv == KeySum::loop;
+  bool takes = mayTake && sharesKeys && suitsTaking(config, extents);
+  config.dealing = given.value_or(takes ? TileDealing::taken : TileDealing::fixed);
 }
 
 } // namespace tlc::kernels

@@ -111,15 +111,6 @@ void chooseTiles(BackwardConfig &config) {
   config.stages = isExplicit(config) ? 3 : 2;
 }
 
-void chooseDealing(BackwardConfig &config, std::optional<TileDealing> given, const BackwardExtents &extents) {
-  // Measured on an H100, causal, 32/8 heads: 1.25 times as fast with 8 packed sequences, 0.93 with uniform
-  // ones. As many heads of keys as of queries were not measured.
-  bool isUneven = config.problem.lengths == Lengths::packed && config.problem.mask.hidesPairs() &&
-                  extents.heads > extents.kvHeads && config.dkv == KeySum::loop;
-  bool mayTake = isExplicit(config) && config.dq != QuerySum::ordered;
-  config.dealing = given.value_or(isUneven && mayTake ? TileDealing::taken : TileDealing::fixed);
-}
-
 void chooseSlots(BackwardConfig &config, const BackwardExtents &extents, const Target &target) {
   if (!isExplicit(config))
     return;

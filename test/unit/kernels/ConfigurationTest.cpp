@@ -101,6 +101,27 @@ TEST_CASE("gradients of queries have a launch of their own where queries see few
   CHECK(chosen({16, 1024, 1024, 16, 16}, CausalAlignment::right, 256) == QuerySum::atomic);
 }
 
+TEST_CASE("blocks take tiles of keys that visit many queries of several heads", "[kernels]") {
+  auto chosen = [](const BackwardExtents &extents, CausalAlignment causal, int64_t d = 128,
+                   const ScheduleOptions &options = {}) {
+    BackwardConfig config{.problem = {.d = d, .dv = d, .mask = {.causal = causal}}};
+    chooseSchedule(config, options, extents, hopper());
+    return config.dealing;
+  };
+  constexpr auto none = CausalAlignment::none, right = CausalAlignment::right;
+  constexpr auto fixed = TileDealing::fixed, taken = TileDealing::taken;
+  CHECK(chosen({4, 4096, 4096, 32, 8}, none) == taken);
+  CHECK(chosen({4, 4096, 4096, 32, 8}, right) == fixed);
+  CHECK(chosen({2, 8192, 8192, 32, 8}, right) == taken);
+  CHECK(chosen({2, 8192, 8192, 32, 8}, right, 64) == taken);
+  CHECK(chosen({2, 8192, 8192, 32, 8}, right, 256) == fixed);
+  CHECK(chosen({2, 8192, 8192, 32, 32}, none) == fixed); // nothing is shared
+  CHECK(chosen({8, 2048, 2048, 16, 1}, right) == fixed); // nor where sums are split
+  CHECK(chosen({2, 8192, 8192, 32, 8}, right, 128, {.dq = QuerySum::ordered}) == fixed); // they take one each
+  CHECK(chosen({2, 8192, 8192, 32, 8}, right, 128, {.dealing = fixed}) == fixed);
+  CHECK(chosen({1, 0, 0, 32, 8}, right) == fixed);
+}
+
 TEST_CASE("the plain form of backward starts its products by hand where they are wgmma's", "[kernels]") {
   auto chosen = [](int64_t d, const char *target, std::optional<ProductOverlap> given = {}) {
     BackwardConfig config{.problem = {.d = d, .dv = d}, .form = AttentionForm::plain};
