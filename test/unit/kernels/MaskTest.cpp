@@ -162,14 +162,14 @@ TEST_CASE("documents in a packed row visit their own", "[kernels][attention]") {
   Mask documents = Mask::derived(
       [=](const Sequence &, auto query, auto key) { return key <= query && key >= begin(query); },
       RowOrder::lastFirst);
-  checkAll(documents, sees, Visits::hull);
+  checkAll(documents, sees, Visits::exact);
   // Both positions in a document of their own say the same.
   checkAll(Mask::derived([=](const Sequence &, auto query, auto key) {
              return key <= query &&
                     ((query < 7 && key < 7) || (query >= 7 && query < 20 && key >= 7 && key < 20) ||
                      (query >= 20 && key >= 20));
            }),
-           sees, Visits::hull);
+           sees, Visits::exact);
 }
 
 TEST_CASE("a dilated window visits what its window does, masked", "[kernels][attention]") {
@@ -197,7 +197,7 @@ TEST_CASE("a prefix that all see, and a window", "[kernels][attention]") {
       [](int64_t query, int64_t key, int64_t, int64_t) {
         return key < 6 || (key <= query && key > query - 5);
       },
-      Visits::hull);
+      Visits::exact);
   // The keys of the prefix are seen by all, others by those that follow soon.
   Mask mask = Mask::derived(
       [](const Sequence &, auto query, auto key) { return key < 8 || (key <= query && key > query - 5); });
