@@ -113,9 +113,12 @@ def sanitizer(_):
 
 def matrix(options):
     program, workers = os.path.join(ROOT, "bin", "tlc-attention-matrix"), min(os.cpu_count() or 1, 8)
-    return run_all([(f"matrix, {i + 1} of {workers}",
-                     [program, *ON_GPU, "--part", f"{i * options.every + 1}/{workers * options.every}"], 600)
-                    for i in range(workers)])
+    commands = []
+    for kernel, every in (("attention_fwd", options.every), ("attention_bwd", 199 * options.every)):  # as many programs
+        commands += [(f"matrix of {kernel}, {i + 1} of {workers}",
+                      [program, *ON_GPU, "--kernel", kernel, "--part", f"{i * every + 1}/{workers * every}"], 600)
+                     for i in range(workers)]
+    return run_all(commands)
 
 
 def bench(_):
@@ -168,7 +171,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", default="results.json")
     parser.add_argument("--only", default=",".join(STEPS), help="steps, of " + ",".join(STEPS))
-    parser.add_argument("--every", type=int, default=37, metavar="n", help="of matrix: every n-th combination")
+    parser.add_argument("--every", type=int, default=37, metavar="n",
+                        help="of matrix: every n-th combination of forward, about as many of backward")
     options = parser.parse_args()
     wanted = options.only.split(",")
     if unknown := [name for name in wanted if name not in STEPS]:

@@ -107,6 +107,8 @@ TEST_CASE("values that do not fit each other are refused", "[kernels][unit]") {
         "kernel 'attention_decode': expected dv to be a multiple of 16 and at most d because rows of V are "
         "part of K's, but "
         "got dv = 72 and d = 64");
+  CHECK(errorOf(**findKernel("attention_bwd"), {{"d", "576"}, {"dv", "512"}}) ==
+        "expected parameter 'd' of kernel 'attention_bwd' to be 8 to 256 in steps of 8, but got '576'");
   for (auto [name, others] : {std::pair("dq", "own_launch, ordered"), {"dkv", "loop, split"}})
     CHECK(errorOf(**findKernel("attention_bwd"), {{"deterministic", "yes"}, {name, "atomic"}}) ==
           "kernel 'attention_bwd': expected " + std::string(name) + " = " + others +
