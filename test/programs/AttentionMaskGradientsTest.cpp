@@ -99,14 +99,26 @@ void compare(const char *name, const Memory &actual, const Memory &expected, dou
   }
 }
 
-/// In both forms, with each kind of sum; `inputs` are the tensors that the mask reads.
-void check(Problem problem, const MaskMaker &makeMask, std::vector<Memory> inputs = {}) {
+/// A form with a kind of sum; without one, dQ is added atomically.
+struct Way {
+  AttentionForm form;
+  std::optional<QuerySum> sum;
+};
+/// Each has every kind of sum and both forms, and both together have every pair of them.
+const std::vector<Way> someWays = {{AttentionForm::explicitRoles, {}},
+                                   {AttentionForm::plain, QuerySum::ownLaunch},
+                                   {AttentionForm::explicitRoles, QuerySum::ordered}},
+                       otherWays = {{AttentionForm::plain, {}},
+                                    {AttentionForm::explicitRoles, QuerySum::ownLaunch},
+                                    {AttentionForm::plain, QuerySum::ordered}};
+
+/// In each of these ways; `inputs` are the tensors that the mask reads.
+void check(Problem problem, const std::vector<Way> &ways, const MaskMaker &makeMask,
+           std::vector<Memory> inputs = {}) {
   problem.o.element = element;
   Memory dq = Memory::filled(element, problem.dq.shape, notANumber),
          dk = Memory::filled(element, problem.dk.shape, notANumber), dv = dk;
-  AttentionForm form = GENERATE(AttentionForm::explicitRoles, AttentionForm::plain);
-  std::optional<QuerySum> sum = GENERATE(std::optional<QuerySum>(), std::optional(QuerySum::ownLaunch),
-                                         std::optional(QuerySum::ordered));
+  auto [form, sum] = GENERATE_COPY(from_range(ways));
   CAPTURE(int(form), sum.has_value(), sum.has_value() ? int(*sum) : 0);
   BackwardConfig config{.problem = {.dtype = element, .d = d, .dv = d}, .form = form};
   chooseSchedule(
@@ -123,8 +135,8 @@ void check(Problem problem, const MaskMaker &makeMask, std::vector<Memory> input
   compare("dk", dk, problem.dk, ofProduct / std::sqrt(double(d)));
   compare("dv", dv, problem.dv, 1);
 }
-void check(const Problem &problem, const Mask &mask) {
-  check(problem, [&](const MaskScope &) { return mask; });
+void check(const Problem &problem, const std::vector<Way> &ways, const Mask &mask) {
+  check(problem, ways, [&](const MaskScope &) { return mask; });
 }
 
 } // namespace
@@ -148,6 +160,7 @@ TEST_CASE("gradients within documents of a packed row", "[programs][attention]")
            return key <= query && key >= beginOf(batch, query);
          },
          Catch::rngSeed()},
+        someWays,
         [](const MaskScope &scope) {
           dsl::Global begins = scope.k.input("begins", dsl::i32, {scope.batches, scope.queries});
           dsl::Global ends = scope.k.input("ends", dsl::i32, {scope.batches, scope.queries});
@@ -169,6 +182,7 @@ TEST_CASE("gradients of a dilated window", "[programs][attention]") {
            return key <= query && key >= query - 37 && (query - key) % 3 == 0;
          },
          Catch::rngSeed()},
+        otherWays,
         window && Mask::everywhere([](const Sequence &, const dsl::Index &query, const dsl::Index &key) {
           return (query - key) % 3 == 0;
         }));
@@ -179,6 +193,7 @@ TEST_CASE("gradients of a prefix and a window", "[programs][attention]") {
   check({75, 301,
          [](int64_t, int64_t query, int64_t key) { return key < 21 || (key <= query && key > query - 33); },
          Catch::rngSeed()},
+        someWays,
         Mask::derived([](const Sequence &, auto query,
                          auto key) { return key < 21 || (key <= query && key > query - 33); },
                       RowOrder::lastFirst));

@@ -151,8 +151,10 @@ private:
 TEST_CASE("a sequence of e4m3 that is no number harms no other", "[programs][attention]") {
   AttentionForm form = GENERATE(AttentionForm::plain, AttentionForm::explicitRoles);
   Lengths lengths = GENERATE(Lengths::packed, Lengths::padded);
-  CausalAlignment causal = GENERATE(CausalAlignment::none, CausalAlignment::right);
   int64_t bk = GENERATE(32, 128);
+  // With this every three of the four are there.
+  bool isOdd = (form == AttentionForm::plain) ^ (lengths == Lengths::packed) ^ (bk == 32);
+  CausalAlignment causal = isOdd ? CausalAlignment::right : CausalAlignment::none;
   ForwardConfig config{.problem = {.dtype = ElementType::e4m3,
                                    .d = d,
                                    .dv = dv,

@@ -29,12 +29,13 @@ Memory Memory::filled(ElementType element, std::vector<int64_t> shape, double va
   return memory;
 }
 
-double &Memory::at(const std::vector<int64_t> &position) {
+double &Memory::at(std::span<const int64_t> position) {
   return values[size_t(std::inner_product(position.begin(), position.end(), strides.begin(), int64_t(0)))];
 }
 
 Artifact test::compiled(dsl::Program program, const CompileOptions &options) {
-  return expectValue(compile(std::move(program), options));
+  static kernels::ArtifactCache programs;
+  return *expectValue(compile(std::move(program), options, programs));
 }
 
 void test::run(const Artifact &artifact, const std::vector<Memory *> &tensors, int multiprocessors) {

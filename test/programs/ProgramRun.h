@@ -9,7 +9,9 @@
 #include "runtime/device/Device.h"
 
 #include <functional>
+#include <initializer_list>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -25,10 +27,13 @@ struct Memory {
 
   /// Contiguous but for `padding` elements after each of the axes of stride 1; the same value everywhere.
   static Memory filled(ElementType element, std::vector<int64_t> shape, double value, int64_t padding = 0);
-  double &at(const std::vector<int64_t> &position);
+  double &at(std::span<const int64_t> position);
+  double &at(std::initializer_list<int64_t> position) {
+    return at(std::span(position.begin(), position.size()));
+  }
 };
 
-/// The artifact; fails the running test with what the compiler said.
+/// The artifact, which is compiled once in a process; fails the running test with what the compiler said.
 Artifact compiled(dsl::Program program, const CompileOptions &options = {});
 
 /// The device that programs of `target` run on: the emulator with its checker on, as many multiprocessors,
