@@ -11,7 +11,9 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 using namespace tlc;
 using namespace tlc::test;
@@ -105,8 +107,13 @@ HostTensor test::poisoned(ElementType element, std::vector<int64_t> shape) {
   return tensor;
 }
 
-void test::runKernels(const std::string &module, std::vector<HostTensor *> tensors,
-                      const CompileOptions &options) {
+namespace {
+/// The program, which is compiled once in a process.
+const Artifact &compiled(const std::string &module, const CompileOptions &options) {
+  static std::map<std::tuple<std::string, std::string, Phase>, Artifact> programs;
+  const std::tuple key(module, fingerprint(options), options.startFrom);
+  if (auto found = programs.find(key); found != programs.end())
+    return found->second;
   Compiler compiler(options);
   std::unique_ptr<mlir::MLIRContext> context = createContext();
   mlir::OwningOpRef<mlir::ModuleOp> parsed = compiler.parse(module, "test.mlir", context.get());
@@ -116,9 +123,14 @@ void test::runKernels(const std::string &module, std::vector<HostTensor *> tenso
   mlir::FailureOr<Artifact> artifact = compiler.compile(*parsed, "test");
   INFO(textOf(compiler.diagnostics()));
   REQUIRE(mlir::succeeded(artifact));
+  return programs.emplace(key, std::move(*artifact)).first->second;
+}
+} // namespace
 
+void test::runKernels(const std::string &module, std::vector<HostTensor *> tensors,
+                      const CompileOptions &options) {
   std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = 3});
-  std::shared_ptr<const LoadedProgram> program = expectValue(device->load(*artifact));
+  std::shared_ptr<const LoadedProgram> program = expectValue(device->load(compiled(module, options)));
   std::vector<std::unique_ptr<DeviceTensor>> buffers;
   LaunchArguments arguments;
   for (HostTensor *tensor : tensors) {
