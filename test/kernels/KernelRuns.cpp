@@ -66,16 +66,19 @@ std::string test::describe(const Kernel &kernel, const Definitions &definitions)
   return text;
 }
 
-Compiled::Compiled(const Kernel &kernel, const Definitions &given, const CompileOptions &options,
-                   std::vector<std::string> fixedDimensions)
-    : kernel(kernel), definitions(given), seeds(Catch::rngSeed()) {
-  // What repeats the work is done twice; a program that does its own synchronisation has no choices left.
+Definitions test::completed(const Kernel &kernel, Definitions definitions) {
   for (const Parameter &parameter : kernel.parameters()) {
     if (parameter.kind == Parameter::Kind::count)
       definitions.try_emplace(parameter.name, "2");
     if (std::ranges::find(parameter.choices, "plain") != parameter.choices.end())
       definitions.try_emplace(parameter.name, "plain");
   }
+  return definitions;
+}
+
+Compiled::Compiled(const Kernel &kernel, const Definitions &given, const CompileOptions &options,
+                   std::vector<std::string> fixedDimensions)
+    : kernel(kernel), definitions(completed(kernel, given)), seeds(Catch::rngSeed()) {
   INFO(describe(kernel, definitions));
   Result<Request> request = Request::parse(kernel.name(), definitions, fixedDimensions);
   INFO((request ? "" : request.error().message));

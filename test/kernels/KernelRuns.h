@@ -20,10 +20,14 @@ std::vector<Definitions> choicesOf(const Kernel &kernel, Random &random);
 /// "gemm dtype=bf16 m=3"
 std::string describe(const Kernel &kernel, const Definitions &definitions);
 
+/// The definitions, and what tests choose where they say nothing: two of what repeats the work, and the plain
+/// form, as a program that does its own synchronisation leaves the compiler no choices.
+Definitions completed(const Kernel &kernel, Definitions definitions);
+
 /// A compiled kernel. Programs accept any size, so one compiled for some runs at others.
 class Compiled {
 public:
-  /// `definitions` must be allowed. Fails the test if it does not compile.
+  /// `definitions`, completed, must be allowed. Fails the test if it does not compile.
   Compiled(const Kernel &kernel, const Definitions &definitions, const CompileOptions &options = {},
            std::vector<std::string> fixedDimensions = {});
 
