@@ -27,6 +27,8 @@ if [ "$form" = long ]; then
   echo "seed $seed"
   build/bin/fuzz_test --rng-seed "$seed"
   build/bin/tlc-differential --seeds "$seed:2000" --jobs "$(nproc)"
+  build/bin/kernel_runs_test "[.long]" --rng-seed "$seed"
+  build/bin/attention_forward_test "[.long]" --rng-seed "$seed"
   build/bin/attention_backward_test "[.long]" --rng-seed "$seed"
   build/bin/tlc-attention-matrix --part "$((seed % 400 + 1))/400" --seed "$seed"
   tools/scripts/mutate.sh

@@ -3,6 +3,7 @@
 /// Attention forward with every pair of its options, at sizes around those of its tiles.
 #include "test/kernels/OptionPairs.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,14 +14,29 @@ using namespace tlc::kernels::test;
 using namespace tlc::attention_matrix;
 
 TEST_CASE("attention forward is right with every pair of its options", "[kernels][attention]") {
-  checkPairs("attention_fwd", 8, attentionOptions(shortRows()), 400);
+  checkPairs("attention_fwd", 8, attentionOptions(shortRows(), fewMasks()), 150);
+}
+
+TEST_CASE("attention forward is right with every mask", "[kernels][attention]") {
+  Option others;
+  std::ranges::copy_if(allMasks(), std::back_inserter(others),
+                       [](const Definitions &mask) { return std::ranges::count(fewMasks(), mask) == 0; });
+  checkPairs("attention_fwd", 8, attentionOptions({shortRows().front()}, others), 40);
 }
 
 TEST_CASE("attention forward is right for long rows", "[kernels][attention]") {
-  checkPairs("attention_fwd", 8, attentionOptions(longRows()), 1);
+  checkPairs("attention_fwd", 8, attentionOptions(longRows(), {{}, {{"causal", "right"}, {"window", "17"}}}),
+             1);
 }
 
 TEST_CASE("attention forward on e4m3 is right with every pair of its options", "[kernels][attention]") {
+  checkPairs("attention_fwd_fp8", 16, fp8AttentionOptions(), 60);
+}
+
+// Of tools/test.sh long.
+TEST_CASE("attention forward is right with every pair of all its options", "[.long]") {
+  checkPairs("attention_fwd", 8, attentionOptions(shortRows()), 400);
+  checkPairs("attention_fwd", 8, attentionOptions(longRows()), 1);
   checkPairs("attention_fwd_fp8", 16, fp8AttentionOptions(), 150);
 }
 

@@ -57,12 +57,12 @@ const Option &fewMasks() {
   return few;
 }
 
-std::vector<Option> attentionOptions(const Option &rows) {
+std::vector<Option> attentionOptions(const Option &rows, const Option &masks) {
   return {
       {{{"form", "explicit"}}, {{"form", "plain"}}},
       {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
       rows,
-      allMasks(),
+      masks,
       {{}, {{"scale", "0.7"}}, {{"scale", "1000"}}},
       {{}, {{"softcap", "5"}}},
       {{{"sink", "no"}}, {{"sink", "yes"}}},

@@ -18,11 +18,11 @@ using Option = std::vector<kernels::Definitions>;
 const Option &shortRows();
 const Option &longRows();
 
-/// Everything that the compiler sees.
-std::vector<Option> attentionOptions(const Option &rows);
 const Option &allMasks();
 /// One of each way to say which keys are seen.
 const Option &fewMasks();
+/// Everything that the compiler sees.
+std::vector<Option> attentionOptions(const Option &rows, const Option &masks = allMasks());
 /// Lengths of rows whose gradients are shared among warpgroups by rows, by columns, and in between.
 const Option &gradientRows();
 /// One of each of these.
