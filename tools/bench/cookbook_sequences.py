@@ -139,7 +139,7 @@ def block_sparse_attention(make, heads, tokens, tiles, most):
         peers["FlexAttention compiled"] = flex()
     except (ImportError, TypeError, RuntimeError):
         pass  # this PyTorch has none, or another one
-    return Problem((q, k, v, counts, listed, o), (o,), checks, peers)
+    return Problem((q, k, v, o, counts, listed), (o,), checks, peers)
 
 
 def sparse_mla(make, batches, queries, heads, keys, top):
@@ -193,7 +193,7 @@ def selected_attention(make, queries, keys, kvheads, group, blocks):
             found.append(roughly(lambda query=query, head=head: o[query, head], weights @ v[seen, head].double()))
         return found
 
-    return Problem((q, k, v, listed, o), (o,), checks, {"PyTorch by gathered blocks": gathered})
+    return Problem((q, o, k, v, listed), (o,), checks, {"PyTorch by gathered blocks": gathered})
 
 
 def masked_decode(make, batches, kvheads, group, keys, splits):
@@ -210,4 +210,4 @@ def masked_decode(make, batches, kvheads, group, keys, splits):
             found.append(roughly(lambda batch=batch, head=head: o[batch, head], weights @ v[batch, :, head].double()))
         return found
 
-    return Problem((q, k, v, mask, o), (o,), checks)
+    return Problem((q, o, k, v, mask), (o,), checks)
