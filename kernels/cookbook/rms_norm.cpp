@@ -10,17 +10,25 @@
 ///
 ///     dx = r (w dy - x r^2 mean(x w dy))       dw = sum over rows of dy x r
 ///
-/// X, Y and the gradients are row-major, bf16; the weights and all arithmetic are f32. A block of 128 threads
-/// has 4 rows, in tiles of 1024 columns, so that a thread has 8 neighbours of each row: one load of 16 bytes.
-/// It adds up its own elements over the tiles, and only the last sum crosses threads. Then it reads the rows
-/// once more, from the L2 cache, for the result: so rows may have any length. Of rows of more than 4096
-/// columns a forward block has one, in tiles of 4096, so that the rows that are read twice fit the cache.
+/// X, Y and the gradients are row-major, bf16; the weights and all arithmetic are f32. A thread has 8
+/// neighbours of a row at a time: one load of 16 bytes. It adds up its own elements, and only the last sum
+/// crosses threads.
 ///
-/// The gradient of the weights is a sum over rows. The backward kernel reads X and dY from memory once: 264
-/// blocks, two for each of 132 multiprocessors, take some rows each time, and threads add up what is of their
-/// columns, for the first 8192 columns in registers. A second launch does so for the other columns. All leave
-/// their sums in a workspace, which the last launch adds up: the result has the same bits in every run.
+/// A forward block of 128 threads has 4 rows, in tiles of 1024 columns, and reads them once more, from the L2
+/// cache, for the result: so rows may have any length. Of rows of more than 4096 columns it has one, in tiles
+/// of 4096, so that the rows that are read twice fit the cache.
+///
+/// The gradient of the weights is a sum over rows. Backward blocks, of which as many run at a time as the
+/// device holds, take one row after the other. Copies of the next rows to shared memory run ahead, so that
+/// enough bytes are under way whatever a row's sums wait for; there a row is read twice. Threads add up what
+/// is of their columns in registers. How many threads a block has, and how many blocks a multiprocessor,
+/// depends on the length of a row: there is a launch for each, of which one has blocks. What is beyond 16384
+/// columns is read again from memory, and a launch of its own adds up its weights. All leave their sums in a
+/// workspace, which the last launch adds up: the result has the same bits in every run.
+#include <array>
 #include <cmath>
+#include <functional>
+#include <string>
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -57,63 +65,100 @@ void forward(Scope &k) {
   k.when(n <= longestShared, [&] { normalise(4, width); }, [&] { normalise(1, 4 * width); });
 }
 
+/// What a backward launch is for: rows of up to `longest` columns. `stages` rows are under way in a block.
+struct Form {
+  int64_t longest, warps, residents, stages;
+};
+constexpr std::array<Form, 5> forms{
+    {{1024, 2, 8, 4}, {2048, 4, 4, 3}, {4096, 8, 3, 3}, {8192, 8, 2, 2}, {16384, 16, 1, 2}}};
+
 void backward(Scope &k) {
-  constexpr int64_t parts = 264, elements = 8192; // blocks; elements of a tile
-  constexpr int64_t held = 8192, tall = 32, narrow = 128;
+  constexpr int64_t multiprocessors = 132, tall = 32, narrow = 128, held = forms.back().longest;
+  constexpr int64_t mostParts = 8 * multiprocessors;
   Index m = k.dim("m"), n = k.dim("n");
   Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n}), R = k.input("R", f32, {m});
   Global dY = k.input("dY", bf16, {m, n});
   Global dX = k.output("dX", bf16, {m, n}), dW = k.output("dW", f32, {n});
-  Global partial = k.workspace("partial", f32, {parts, n});
-  k.launch("rms_norm_bwd_rows", [&] {
-    k.warps(8);
-    k.residents(2);
-    auto [block] = k.grid(parts);
-    auto differentiate = [&, block = block](int64_t rows, int64_t tiles) {
-      const int64_t width = elements / rows;
-      std::vector<Fragment> dw;
-      for (int64_t j = 0; j < tiles; ++j)
-        dw.push_back(k.fragment(f32, {1, width}));
-      k.loop({block, ceilDiv(m, rows), parts}, [&](Index i) {
-        Fragment x = k.fragment(bf16, {rows, width}), dy = k.fragment(bf16, {rows, width});
-        Fragment w = k.fragment(f32, {1, width}), r = k.fragment(f32, {rows, 1}),
-                 sum = k.fragment(f32, {rows, width});
-        auto load = [&](const Index &j) {
-          copy(X.tile({i * rows, j * width}, {rows, width}), x);
-          copy(dY.tile({i * rows, j * width}, {rows, width}), dy);
-          copy(W.tile({j * width}, {width}), w);
+  Global partial = k.workspace("partial", f32, {mostParts, n});
+  Index parts = forms.back().residents * multiprocessors;
+  for (size_t f = forms.size() - 1; f-- > 0;)
+    parts = where(n <= forms[f].longest, Index(forms[f].residents * multiprocessors), parts);
+
+  int64_t shorter = 0;
+  for (const Form &form : forms) {
+    k.launch("rms_norm_bwd_" + std::to_string(form.longest), [&] {
+      const bool isLongest = &form == &forms.back();
+      k.warps(form.warps);
+      k.residents(form.residents);
+      const int64_t parts = form.residents * multiprocessors;
+      Index isLonger = min(n / (shorter + 1), 1), isShort = min(Index(form.longest) / max(n, 1), 1);
+      auto [block] = k.grid(parts * (isLongest ? isLonger : isLonger * isShort));
+      const int64_t width = form.warps * 32 * 8, tiles = form.longest / width; // 8 elements for each thread
+      struct Tile {                                                            // of a row
+        Shared x, dy, w;
+        Fragment dw;
+      };
+      std::vector<Tile> held;
+      for (int64_t j = 0; j < tiles; ++j) {
+        held.push_back({k.shared("x", bf16, {width}), k.shared("dy", bf16, {width}),
+                        k.shared("w", f32, {width}), k.fragment(f32, {1, width})});
+        copy(W.tile({j * width}, {width}), held.back().w);
+      }
+      Fragment nextR = k.fragment(f32, {1, 1});
+      copy(R.tile({block}, {1}), nextR);
+      k.pipelined({block, m, parts}, {.stages = form.stages}, [&](Index i) {
+        auto sliceOf = [&](const Global &tensor, const Index &j) {
+          return tensor.tile({i, j * width}, {1, width});
         };
-        copy(R.tile({i * rows}, {rows}), r);
-        k.loop(ceilDiv(n, width), [&](Index j) {
-          load(j);
-          sum += x.to(f32) * dy.to(f32) * w;
-        });
+        for (int64_t j = 0; j < tiles; ++j) {
+          copy(sliceOf(X, j), held[size_t(j)].x);
+          copy(sliceOf(dY, j), held[size_t(j)].dy);
+        }
+        Fragment r = nextR, sum = k.fragment(f32, {1, width});
+        copy(R.tile({i + parts}, {1}), nextR); // which need not be waited for
+        Fragment x = k.fragment(bf16, {1, width}), dy = k.fragment(bf16, {1, width});
+        Fragment w = k.fragment(f32, {1, width});
+        auto ofHeld = [&](const std::function<void(int64_t)> &body) { // with x, dy and w of each tile
+          for (int64_t j = 0; j < tiles; ++j) {
+            copy(held[size_t(j)].x, x);
+            copy(held[size_t(j)].dy, dy);
+            copy(held[size_t(j)].w, w);
+            body(j);
+          }
+        };
+        auto ofOthers = [&](const std::function<void(const Index &)> &body) {
+          if (isLongest)
+            k.loop({tiles, ceilDiv(n, width)}, [&](Index j) {
+              copy(sliceOf(X, j), x);
+              copy(sliceOf(dY, j), dy);
+              copy(W.tile({j * width}, {width}), w);
+              body(j);
+            });
+        };
+        auto add = [&](const Index &) { sum += x.to(f32) * dy.to(f32) * w; };
+        ofHeld(add);
+        ofOthers(add);
         FragmentValue mean = rowSum(sum) * r * r / n.to(f32);
         auto finish = [&](const Index &j) {
-          load(j);
-          FragmentValue dx = r * (w * dy.to(f32) - x.to(f32) * mean);
-          copy(dx.to(bf16), dX.tile({i * rows, j * width}, {rows, width}));
+          copy((r * (w * dy.to(f32) - x.to(f32) * mean)).to(bf16), sliceOf(dX, j));
         };
-        for (size_t j = 0; j < dw.size(); ++j)
-          k.when(int64_t(j) * width < n, [&] {
-            finish(int64_t(j));
-            dw[j] += reduce(Reduction::sum, x.to(f32) * dy.to(f32) * r, 0);
-          });
-        k.loop({int64_t(dw.size()), ceilDiv(n, width)}, finish);
+        ofHeld([&](int64_t j) {
+          finish(j);
+          held[size_t(j)].dw += x.to(f32) * dy.to(f32) * r;
+        });
+        ofOthers(finish);
       });
-      for (size_t j = 0; j < dw.size(); ++j)
-        copy(dw[j], partial.tile({block, int64_t(j) * width}, {1, width}));
-    };
-    k.when(
-        n <= elements / 8, [&] { differentiate(8, 1); },
-        [&] { k.when(n <= elements / 4, [&] { differentiate(4, 1); }, [&] { differentiate(2, 2); }); });
-  });
+      for (int64_t j = 0; j < tiles; ++j)
+        copy(held[size_t(j)].dw, partial.tile({block, j * width}, {1, width}));
+    });
+    shorter = form.longest;
+  }
   k.launch("rms_norm_bwd_weights", [&] { // of the columns that are not held
-    auto [j, part] = k.grid(max(ceilDiv(n, narrow) - held / narrow, 0), parts);
+    auto [j, part] = k.grid(max(ceilDiv(n, narrow) - held / narrow, 0), multiprocessors);
     Index column = held + j * narrow;
     Fragment x = k.fragment(bf16, {tall, narrow}), dy = k.fragment(bf16, {tall, narrow});
     Fragment r = k.fragment(f32, {tall, 1}), sum = k.fragment(f32, {tall, narrow});
-    k.loop({part, ceilDiv(m, tall), parts}, [&](Index i) {
+    k.loop({part, ceilDiv(m, tall), multiprocessors}, [&](Index i) {
       copy(X.tile({i * tall, column}, {tall, narrow}), x);
       copy(dY.tile({i * tall, column}, {tall, narrow}), dy);
       copy(R.tile({i * tall}, {tall}), r);
@@ -122,10 +167,15 @@ void backward(Scope &k) {
     copy(reduce(Reduction::sum, sum, 0), partial.tile({part, column}, {1, narrow}));
   });
   k.launch("rms_norm_bwd_sum", [&] {
-    constexpr int64_t some = 32; // columns of a block
+    constexpr int64_t some = 32,
+                      together = 4 * multiprocessors; // columns of a block, and rows that it adds at a time
+    k.warps(16);
     auto [j] = k.grid(ceilDiv(n, some));
-    Fragment sums = k.fragment(f32, {parts, some});
-    copy(partial.tile({0, j * some}, {parts, some}), sums);
+    Fragment sums = k.fragment(f32, {together, some}), part = k.fragment(f32, {together, some});
+    k.loop(ceilDiv(parts, together), [&, j = j](Index p) {
+      copy(partial.tile({p * together, j * some}, {together, some}).limited(0, parts), part);
+      sums += part;
+    });
     copy(reduce(Reduction::sum, sums, 0), dW.tile({j * some}, {some}));
   });
 }
