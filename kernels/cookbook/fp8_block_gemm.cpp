@@ -9,8 +9,9 @@
 ///
 /// A step along k is one group of 128. Its product has an accumulator of its own, which is scaled and added
 /// to the sum in f32. That applies the scales and is more exact, as a product of e4m3 keeps only 13
-/// fractional bits of its largest term. A tile is 128 x 128, so that one number of ScaleB holds for it, and a
-/// thread of the two warpgroups has 64 elements of the product and 64 of the sum.
+/// fractional bits of its largest term. A tile has 128 columns, so that one number of ScaleB holds for it,
+/// and 192 rows: a thread of the three warpgroups has 64 elements of the product and 64 of the sum. The
+/// scales of a step are loaded during the product of the one before.
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -21,7 +22,7 @@ namespace {
 constexpr int64_t group = 128; ///< elements along k with one scale
 
 void fp8BlockGemm(Scope &k) {
-  constexpr int64_t bm = 128, bn = 128;
+  constexpr int64_t bm = 192, bn = 128;
   Index m = k.dim("m"), n = k.dim("n"), groups = k.dim("groups"), panels = k.dim("panels");
   Global A = k.input("A", e4m3, {m, groups, group}), B = k.input("B", e4m3, {n, groups, group});
   Global ScaleA = k.input("ScaleA", f32, {m, groups}, {.alignment = 4}),
@@ -30,15 +31,20 @@ void fp8BlockGemm(Scope &k) {
   k.persistent({ceilDiv(m, bm), ceilDiv(n, bn)}, {.group = 16}, [&](Index i, Index j) {
     Shared a = k.shared("a", e4m3, {bm, group}), b = k.shared("b", e4m3, {bn, group});
     Fragment sum = k.fragment(f32, {bm, bn}).named("sum");
+    Fragment scaleA = k.fragment(f32, {bm, 1}), scaleB = k.fragment(f32, {1, 1});
+    auto loadScales = [&](const Index &s) {
+      copy(ScaleA.tile({i * bm, s}, {bm, 1}), scaleA);
+      copy(ScaleB.tile({j, s}, {1, 1}), scaleB);
+    };
+    loadScales(0);
     k.pipelined(groups, {.stages = 4}, [&](Index s) {
       copy(A.tile({i * bm, s, 0}, {bm, 1, group}), a);
       copy(B.tile({j * bn, s, 0}, {bn, 1, group}), b);
-      Fragment scaleA = k.fragment(f32, {bm, 1}), scaleB = k.fragment(f32, {1, 1});
-      copy(ScaleA.tile({i * bm, s}, {bm, 1}), scaleA);
-      copy(ScaleB.tile({j, s}, {1, 1}), scaleB);
+      FragmentValue scale = scaleA * scaleB;
+      loadScales(s + 1); // which the next step need not wait for
       Fragment product = k.fragment(f32, {bm, bn}).named("product");
       gemm(a, b.t(), product);
-      sum += product * (scaleA * scaleB);
+      sum += product * scale;
     });
     copy(sum.to(bf16), C.tile({i * bm, j * bn}, {bm, bn}));
   });
