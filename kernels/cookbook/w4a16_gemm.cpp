@@ -15,6 +15,10 @@
 /// A tile is 128 rows of weights by up to 64 tokens, as few tokens are usual when weights are small. A step
 /// along k is one group, so that each row has one scale. Few tokens are few tiles, so that `splits` blocks
 /// share the sum along k of each; the last launch adds what they have, and turns it round.
+///
+/// The roles are written by hand, so that the eight products of a step are started one after the other and
+/// awaited once. A pipelined loop awaits each product before the next one on the same sum, if a factor is in
+/// registers. Two warpgroups and two blocks on a multiprocessor multiply and convert in turn.
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -37,7 +41,8 @@ void w4a16(Scope &k, const Values &v) {
   constexpr int64_t bn = 128;
   const int64_t bm = v["tokens"], splits = v["splits"];
   Index m = k.dim("m"), n = k.dim("n"), groups = k.dim("groups");
-  Global A = k.input("A", bf16, {m, groups, group}), Q = k.input("Q", u32, {n, groups, words});
+  Global A = k.input("A", bf16, {m, groups, group}),
+         Q = k.input("Q", u32, {n, groups, words}, {.alignment = 16});
   Global Scale = k.input("Scale", bf16, {n, groups}, {.alignment = 2}),
          Zero = k.input("Zero", bf16, {n, groups}, {.alignment = 2});
   Global C = k.output("C", bf16, {m, n});
@@ -54,28 +59,51 @@ void w4a16(Scope &k, const Values &v) {
     }
   });
   k.launch("w4a16_gemm_parts", [&] {
-    k.residents(2); // while one converts weights, the other multiplies
+    k.residents(2);
     auto [j, i, split] = k.grid(ceilDiv(n, bn), tokenTiles, splits);
-    Index each = ceilDiv(groups, splits);
-    Shared a = k.shared("a", bf16, {perWord * bm, words}), q = k.shared("q", u32, {bn, words});
-    Fragment acc = k.fragment(f32, {bn, bm}).named("acc");
-    Fragment scale = k.fragment(bf16, {bn, 1}), zero = k.fragment(bf16, {bn, 1});
-    auto loadScales = [&, j = j](const Index &s) {
-      copy(Scale.tile({j * bn, s}, {bn, 1}), scale);
-      copy(Zero.tile({j * bn, s}, {bn, 1}), zero);
-    };
-    loadScales(split * each);
-    k.pipelined({split * each, min((split + 1) * each, groups)}, {.stages = 3}, [&, j = j, i = i](Index s) {
-      copy(ordered.tile({s, i, 0, 0}, {1, 1, perWord * bm, words}), a);
-      copy(Q.tile({j * bn, s, 0}, {bn, 1, words}), q);
-      Fragment word = k.fragment(u32, {bn, words});
-      copy(q, word);
-      FragmentValue factor = scale.to(f32), offset = (zero.to(f32) + 16) * factor;
-      loadScales(s + 1); // which the next step need not wait for
-      for (int64_t place = 0; place < perWord; ++place)
-        gemm(fma(weightsAt(word, place), factor, -offset).to(bf16), a.rows(place * bm, bm).t(), acc);
+    constexpr int64_t stages = 3;
+    Index each = ceilDiv(groups, splits), from = split * each, to = min(from + each, groups);
+    Shared a = k.shared("a", bf16, {perWord * bm, words}, {.slots = stages}),
+           q = k.shared("q", u32, {bn, words}, {.slots = stages});
+    Ring ring = k.ring("aq", {.slots = stages, .producers = 1, .consumers = 2});
+    k.roles([&, j = j, i = i, split = split] {
+      k.role("load", {.warps = 4}, [&] {
+        Cursor at = ring.cursor();
+        k.loop({from, to}, [&](Index s) {
+          ring.acquire(at);
+          ring.expect(at, a.slotBytes() + q.slotBytes());
+          copy(ordered.tile({s, i, 0, 0}, {1, 1, perWord * bm, words}), a.slot(at), ring.full(at));
+          copy(Q.tile({j * bn, s, 0}, {bn, 1, words}), q.slot(at), ring.full(at));
+          at.advance();
+        });
+      });
+      k.role("math", {.warps = 8}, [&] {
+        Cursor at = ring.cursor();
+        Fragment acc = k.fragment(f32, {bn, bm}).named("acc");
+        Fragment scale = k.fragment(bf16, {bn, 1}), zero = k.fragment(bf16, {bn, 1});
+        auto loadScales = [&](const Index &s) {
+          copy(Scale.tile({j * bn, s}, {bn, 1}), scale);
+          copy(Zero.tile({j * bn, s}, {bn, 1}), zero);
+        };
+        loadScales(from);
+        k.loop({from, to}, [&](Index s) {
+          ring.wait(at);
+          Fragment word = k.fragment(u32, {bn, words});
+          copy(q.slot(at), word);
+          FragmentValue factor = scale.to(f32), offset = (zero.to(f32) + 16) * factor;
+          loadScales(s + 1); // which the next step need not wait for
+          std::vector<FragmentValue> weights;
+          for (int64_t place = 0; place < perWord; ++place)
+            weights.push_back(fma(weightsAt(word, place), factor, -offset).to(bf16));
+          for (int64_t place = 0; place < perWord; ++place)
+            gemmAsync(weights[size_t(place)], a.slot(at).rows(place * bm, bm).t(), acc);
+          gemmWait(acc);
+          ring.release(at);
+          at.advance();
+        });
+        copy(acc, parts.tile({split, j * bn, i * bm}, {1, bn, bm}));
+      });
     });
-    copy(acc, parts.tile({split, j * bn, i * bm}, {1, bn, bm}));
   });
   k.launch("w4a16_gemm_sum", [&] {
     constexpr int64_t rows = 64, columns = 32; // of the sum: rows of weights by tokens
