@@ -12,9 +12,9 @@
 /// and turned round. A complex product is four real ones.
 ///
 /// A block of four warps keeps F, and F with the imaginary part negated, in shared memory as f16, and the
-/// factors w4096^(b c) in registers. It transforms every so many-th row, and the next two rows are loaded
-/// while it computes. The first product's result is the left factor of the second one without leaving its
-/// registers. f16 gives three digits.
+/// factors w4096^(b c) as f32. It transforms every so many-th row, and the next two rows are loaded while it
+/// computes. The first product's result is the left factor of the second one without leaving its registers.
+/// Two blocks share a multiprocessor: while one multiplies, the other one stores. f16 gives three digits.
 #include <cmath>
 #include <numbers>
 #include <tlc/kernel.h>
@@ -27,9 +27,11 @@ namespace {
 constexpr int64_t n = 64;
 
 void fft(Scope &k) {
+  constexpr int64_t residents = 2; // one computes while the other stores
+  k.residents(residents);
   Index rows = k.dim("rows");
   Global X = k.input("X", f16, {rows, 2, n, n}), Y = k.output("Y", f32, {rows, 2, n, n});
-  auto [block] = k.grid(min(rows, k.multiprocessors()));
+  auto [block] = k.grid(min(rows, k.multiprocessors() * residents));
   Shared fr = k.shared("fr", f16, {n, n}), fi = k.shared("fi", f16, {n, n}),
          minus = k.shared("minus", f16, {n, n});
   Shared xr = k.shared("xr", f16, {n, n}), xi = k.shared("xi", f16, {n, n});
@@ -39,7 +41,9 @@ void fft(Scope &k) {
   copy(cos(coarse).to(f16), fr);
   copy((-sin(coarse)).to(f16), fi);
   copy(sin(coarse).to(f16), minus);
-  Fragment wr = cos(fine), wi = -sin(fine);
+  Shared factorR = k.shared("wr", f32, {n, n}), factorI = k.shared("wi", f32, {n, n});
+  copy(cos(fine), factorR);
+  copy(-sin(fine), factorI);
   k.pipelined({block, rows, k.blocks()}, {.stages = 2}, [&](Index row) {
     copy(X.tile({row, 0, 0, 0}, {1, 1, n, n}), xr);
     copy(X.tile({row, 1, 0, 0}, {1, 1, n, n}), xi);
@@ -48,6 +52,9 @@ void fft(Scope &k) {
     gemm(minus, xi, tr);
     gemm(fr, xi, ti);
     gemm(fi, xr, ti);
+    Fragment wr = k.fragment(f32, {n, n}), wi = k.fragment(f32, {n, n});
+    copy(factorR, wr);
+    copy(factorI, wi);
     FragmentValue ur = (tr * wr - ti * wi).to(f16), ui = (tr * wi + ti * wr).to(f16);
     Fragment yr = k.fragment(f32, {n, n}), yi = k.fragment(f32, {n, n}), y = k.fragment(f32, {n, n});
     gemm(ur, fr, yr);
