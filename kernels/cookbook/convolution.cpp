@@ -6,13 +6,13 @@
 /// the pixels of an image are its rows of `width` pixels, one after the other, and the nine taps are in
 /// row-major order; sums are f32. Channels are a multiple of 8, which the TMA wants.
 ///
-/// A tile of the result is 128 pixels by 128 filters: a matrix whose sum runs over nine taps and the
-/// channels. For each tap and 64 channels the factors are the same pixels, moved by the tap, and 128 x 64 of
-/// W. Pixels before the first row and after the last one are outside of the tensor and read as 0, which is
-/// the margin. At the left and the right end of a row a moved pixel is one of another row. So the taps to the
-/// left have sums of their own, from which the first pixels of rows are left out, as have those to the right;
-/// the other taps are added to these. So nothing is rearranged in memory, and tiles are full whatever the
-/// width.
+/// A tile of the result is 128 pixels by `columns` filters: a matrix whose sum runs over nine taps and the
+/// channels. For each tap and 64 channels the factors are the same pixels, moved by the tap, and 64 columns
+/// of those filters. Pixels before the first row and after the last one are outside of the tensor and read as
+/// 0, which is the margin. At the left and the right end of a row a moved pixel is one of another row. So the
+/// taps to the left have sums of their own, from which the first pixels of rows are left out, as have those
+/// to the right; the other taps are added to these. So nothing is rearranged in memory, and tiles are full
+/// whatever the width.
 ///
 /// The roles are written by hand, so that the copies of one part of the sum run during the products of the
 /// part before, and those of a tile during the one before.
@@ -24,8 +24,8 @@ using namespace tlc::dsl;
 namespace {
 
 void convolution(Scope &k, const Values &v) {
-  constexpr int64_t bm = 128, bn = 128, bk = 64, stages = 5;
-  const int64_t width = v["width"];
+  constexpr int64_t bm = 128, bk = 64;
+  const int64_t width = v["width"], bn = v["columns"], stages = bn > 128 ? 4 : 5;
   Index images = k.dim("images"), pixels = k.dim("pixels");
   Index channels = k.dim("channels", {.multipleOf = 8}), filters = k.dim("filters");
   Global X = k.input("X", bf16, {images, pixels, channels}, {.alignment = 16}),
@@ -102,6 +102,7 @@ void registerKernels(KernelFile &file) {
       .size("channels", 128, {.multipleOf = 8, .onEmulator = 72})
       .size("filters", 128, {.onEmulator = 136})
       .constant("width", 56, {.least = 1, .most = 1 << 20, .onEmulator = 70, .help = "pixels of a row"})
+      .constant("columns", 128, {.least = 64, .most = 192, .multipleOf = 32, .help = "of a tile: filters"})
       .program(convolution)
       .reference("Y",
                  [](const HostInputs &in) {

@@ -26,14 +26,19 @@ rms_norm m=2 n=3001
 rms_norm m=2 n=5001
 rms_norm_bwd m=1 n=1
 rms_norm_bwd m=65 n=1025
+rms_norm_bwd m=3 n=2049
 rms_norm_bwd m=3 n=9001
+rms_norm_bwd m=2 n=17001
 layer_norm m=1 n=1
 layer_norm m=5 n=1023
 layer_norm m=3 n=3001
 layer_norm m=3 n=5001
+layer_norm m=2 n=9001
 layer_norm_bwd m=1 n=1
 layer_norm_bwd m=65 n=1025
+layer_norm_bwd m=3 n=2049
 layer_norm_bwd m=3 n=9001
+layer_norm_bwd m=2 n=17001
 rotary tokens=1 heads=1 positions=1 d=16
 rotary tokens=35 d=64 direction=backward
 cross_entropy tokens=1 words=1
@@ -51,7 +56,8 @@ batched_gemm batch=1 m=1 n=1 k=1
 batched_gemm batch=2 m=129 n=70 k=65 columns=192
 stream_k_gemm m=1 n=1 k=8 blocks=1
 stream_k_gemm m=129 n=70 k=1032
-stream_k_gemm m=600 n=520 k=136 blocks=3
+stream_k_gemm m=129 n=70 k=8 blocks=9
+stream_k_gemm m=600 n=520 k=136 blocks=3 columns=192
 stream_k_gemm m=600 n=1000 k=328 blocks=13
 grouped_gemm rows=1 groups=1 n=1 k=8
 grouped_gemm rows=257 groups=4 n=70 k=72
@@ -72,6 +78,7 @@ embedding_bwd tokens=1 words=1 d=1
 embedding_bwd tokens=33 d=259
 cumulative_sum rows=1 n=1
 cumulative_sum rows=2 n=8193
+cumulative_sum rows=1 n=1058817
 router tokens=1 experts=8
 router tokens=33 experts=61 count=6
 fused_moe tokens=1 d=8 f=8 experts=8 count=1
@@ -100,6 +107,7 @@ masked_decode batches=1 kvheads=1 group=1 keys=1 splits=1
 masked_decode batches=3 kvheads=3 group=17 keys=129 splits=5
 convolution images=1 pixels=1 width=1 channels=8 filters=1
 convolution images=1 pixels=195 width=65 channels=72 filters=70
+convolution images=1 pixels=130 width=13 channels=8 filters=200 columns=192
 fft rows=1
 fft rows=13
 top_k rows=1 n=64 count=8

@@ -48,7 +48,7 @@ def batched_gemm(make, batch, m, n, k, columns):
     return Problem((a, b, c), (c,), checks, {"torch.bmm": lambda: torch.bmm(a, b, out=other)})
 
 
-def stream_k_gemm(make, m, n, k):
+def stream_k_gemm(make, m, n, k, columns):
     a, b, c = make.normal(m, k), make.normal(n, k), make.empty(m, n)
     other = torch.empty_like(c)
 
@@ -190,7 +190,7 @@ def fused_moe(make, tokens, d, f, experts, count):
     return Problem((x, logits, gate_up, down, y), (y,), checks, {"torch.topk, grouped_mm": mixture})
 
 
-def convolution(make, images, pixels, width, channels, filters):
+def convolution(make, images, pixels, width, channels, filters, columns):
     x, w = make.normal(images, pixels, channels), make.normal(filters, 9, channels)
     y = make.empty(images, pixels, filters)
     planes, taps = (tensor.unflatten(1, (-1, columns)).permute(0, 3, 1, 2) for tensor, columns in ((x, width), (w, 3)))

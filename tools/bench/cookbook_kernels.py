@@ -97,7 +97,7 @@ def _splits(batches, kvheads, **_):
 
 def _tokens(m, **_):
     """Of a tile in w4a16_gemm."""
-    return 16 if m <= 16 else 64
+    return 16 if m <= 16 else 32 if m <= 32 else 64
 
 
 def _parts(m, n, **_):
@@ -105,10 +105,33 @@ def _parts(m, n, **_):
     return next((splits for splits in (1, 2, 4, 8) if -(-n // 128) * -(-m // 64) * splits >= 264), 16)
 
 
-def _columns(m, n, batch=1, **_):
-    """Of a tile with 128 rows: for which 132 blocks compute the fewest columns one after the other, each tile with as
-    much time besides as 16 columns take."""
-    return min((256, 192, 160, 128), key=lambda columns: -(-batch * -(-m // 128) * -(-n // columns) // 132) * (columns + 16))
+def _columns(m, n, k, batch=1, epilogue=lambda columns: 200, **_):
+    """Of a tile with 128 rows: those for which 132 blocks need the least time. A step of 64 along k takes as long as its
+    columns and 48 more do; the rest of a tile as long as `epilogue` says."""
+    def time(columns):
+        tiles = batch * -(-m // 128) * -(-n // columns)
+        return -(-tiles // 132) * (-(-k // 64) * (columns + 48) + epilogue(columns))
+
+    return min((256, 192, 128), key=time)
+
+
+def _filters(filters, **_):
+    """Of a tile in convolution: a step takes as long as its columns and 48 more do."""
+    return min((192, 160, 128, 96, 64), key=lambda columns: -(-filters // columns) * (columns + 48))
+
+
+def _gelu_columns(**values):
+    return _columns(**values, epilogue=lambda columns: 14 * columns + (700 if columns > 192 else 0))
+
+
+def _shared_columns(m, n, **_):
+    """Of a tile in stream_k_gemm: as above, where up to four blocks share each tile of the last round."""
+    def time(columns):
+        tiles = -(-m // 128) * -(-n // columns)
+        rounds, last = divmod(tiles, 132)
+        return (rounds + (1 / min(132 // last, 4) if last else 0)) * (columns + 48)
+
+    return min((256, 192, 128), key=time)
 
 
 _ROWS = {"m": Span(1024, 65536), "n": Span(512, 16384, 8)}
@@ -131,13 +154,14 @@ KERNELS = [
     _copied("swiglu_bwd", _ROWS, lambda m, n: 10 * m * n),
     CookbookKernel("gemm_gelu", "PyTorch compiled", {"m": _ROWS["m"], "n": _EXTENT, "k": Span(512, 8192, 64)},
                    lambda m, n, k, **_: 2 * (m * k + n * k + 2 * m * n) + 4 * n, lambda m, n, k, **_: 2 * m * n * k,
-                   {"columns": _columns}, constants=("columns",)),
+                   {"columns": _gelu_columns}, constants=("columns",)),
     CookbookKernel("batched_gemm", "torch.bmm", {"batch": Span(4, 256), "m": Span(128, 2048), "n": Span(128, 2048, 64),
                                                  "k": Span(64, 2048, 64)},
                    lambda batch, m, n, k, **_: 2 * batch * (m * k + n * k + m * n),
                    lambda batch, m, n, k, **_: 2 * batch * m * n * k, {"columns": _columns}, constants=("columns",)),
     CookbookKernel("stream_k_gemm", "torch.mm", {"m": Span(256, 8192), "n": Span(256, 8192, 64), "k": Span(1024, 16384, 64)},
-                   lambda m, n, k: 2 * (m * k + n * k + m * n), lambda m, n, k: 2 * m * n * k),
+                   lambda m, n, k, **_: 2 * (m * k + n * k + m * n), lambda m, n, k, **_: 2 * m * n * k,
+                   {"columns": _shared_columns}, constants=("columns",)),
     CookbookKernel("grouped_gemm", "torch grouped_mm", {"rows": Span(2048, 32768), "groups": Span(4, 64),
                                                         "n": Span(1024, 8192, 64), "k": Span(1024, 8192, 64)},
                    lambda rows, groups, n, k: 2 * (rows * k + groups * n * k + rows * n) + 4 * groups,
@@ -205,10 +229,11 @@ KERNELS = [
             derived={"splits": _splits}, constants=("splits",)),
     CookbookKernel("convolution", "cuDNN", {"images": Span(8, 256), "width": OneOf((7, 13, 14, 28, 56, 100, 112)),
                                             "channels": Span(64, 512, 64), "filters": Span(64, 512, 64)},
-                   lambda images, pixels, width, channels, filters:
+                   lambda images, pixels, width, channels, filters, **_:
                    2 * (images * pixels * (channels + filters) + 9 * channels * filters),
-                   lambda images, pixels, width, channels, filters: 18 * images * pixels * channels * filters,
-                   {"pixels": lambda width, **_: width * width}, (2**35, 2**39)),
+                   lambda images, pixels, width, channels, filters, **_: 18 * images * pixels * channels * filters,
+                   {"pixels": lambda width, **_: width * width, "columns": _filters}, (2**35, 2**39),
+                   ("columns",)),
     _copied("fft", {"rows": Span(2048, 32768)}, lambda rows: 49152 * rows),
     CookbookKernel("top_k", "torch.topk", {"rows": Span(16, 4096), "n": Span(8192, 262144), "count": OneOf((8, 16, 64))},
                    lambda rows, n, count: 4 * rows * n + 8 * rows * count, lambda rows, n, count: rows * n,
