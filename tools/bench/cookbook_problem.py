@@ -86,8 +86,9 @@ class Make:
 
 
 def copy_of(make, count):
-    """A launch that reads and writes `count` bytes in all."""
-    source = make.empty(count // 2, dtype=torch.uint8)
+    """A launch that reads and writes `count` bytes in all, rounded up: in a CUDA graph sizes that are no multiples of
+    4096 are copied at two thirds of the rate."""
+    source = make.empty(-(-count // 8192) * 4096, dtype=torch.uint8)
     target = torch.empty_like(source)
     return lambda: target.copy_(source)
 
