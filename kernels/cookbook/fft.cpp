@@ -12,7 +12,7 @@
 /// and turned round. A complex product is four real ones.
 ///
 /// A block of four warps keeps F, and F with the imaginary part negated, in shared memory as f16, and the
-/// factors w4096^(b c) as f32. It transforms every so many-th row, and the next two rows are loaded while it
+/// factors w4096^(b c). It transforms every so many-th row, and the next two rows are loaded while it
 /// computes. The first product's result is the left factor of the second one without leaving its registers.
 /// Two blocks share a multiprocessor: while one multiplies, the other one stores. f16 gives three digits.
 #include <cmath>
@@ -41,9 +41,9 @@ void fft(Scope &k) {
   copy(cos(coarse).to(f16), fr);
   copy((-sin(coarse)).to(f16), fi);
   copy(sin(coarse).to(f16), minus);
-  Shared factorR = k.shared("wr", f32, {n, n}), factorI = k.shared("wi", f32, {n, n});
-  copy(cos(fine), factorR);
-  copy(-sin(fine), factorI);
+  Shared factorR = k.shared("wr", f16, {n, n}), factorI = k.shared("wi", f16, {n, n});
+  copy(cos(fine).to(f16), factorR);
+  copy((-sin(fine)).to(f16), factorI);
   k.pipelined({block, rows, k.blocks()}, {.stages = 2}, [&](Index row) {
     copy(X.tile({row, 0, 0, 0}, {1, 1, n, n}), xr);
     copy(X.tile({row, 1, 0, 0}, {1, 1, n, n}), xi);
@@ -52,9 +52,10 @@ void fft(Scope &k) {
     gemm(minus, xi, tr);
     gemm(fr, xi, ti);
     gemm(fi, xr, ti);
-    Fragment wr = k.fragment(f32, {n, n}), wi = k.fragment(f32, {n, n});
-    copy(factorR, wr);
-    copy(factorI, wi);
+    Fragment r = k.fragment(f16, {n, n}), i = k.fragment(f16, {n, n});
+    copy(factorR, r);
+    copy(factorI, i);
+    FragmentValue wr = r.to(f32), wi = i.to(f32);
     FragmentValue ur = (tr * wr - ti * wi).to(f16), ui = (tr * wi + ti * wr).to(f16);
     Fragment yr = k.fragment(f32, {n, n}), yi = k.fragment(f32, {n, n}), y = k.fragment(f32, {n, n});
     gemm(ur, fr, yr);
