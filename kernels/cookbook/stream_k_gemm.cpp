@@ -125,7 +125,7 @@ void streamK(Scope &k, const Values &v) {
 } // namespace
 
 void registerKernels(KernelFile &file) {
-  file.kernel("stream_k_gemm", "C = A B^T by stream-K: blocks divide the steps of the last tiles evenly")
+  file.kernel("stream_k_gemm", "C = A B^T by stream-K: blocks share the steps of the last tiles")
       .size("m", 4096, {.onEmulator = 300})
       .size("n", 4096, {.onEmulator = 300})
       .size("k", 4096, {.multipleOf = 8, .onEmulator = 200})

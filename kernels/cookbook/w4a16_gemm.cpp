@@ -18,7 +18,8 @@
 ///
 /// The roles are written by hand, so that the eight products of a step are started one after the other and
 /// awaited once. A pipelined loop awaits each product before the next one on the same sum, if a factor is in
-/// registers. Two warpgroups and two blocks on a multiprocessor multiply and convert in turn.
+/// registers. Two warpgroups and two blocks on a multiprocessor multiply and convert in turn. Products that
+/// are started by hand are wgmma, which sm_90a has.
 #include <tlc/kernel.h>
 
 using namespace tlc;
