@@ -37,15 +37,15 @@ using namespace tlc::dsl;
 namespace {
 
 constexpr double epsilon = 1e-5;
+constexpr int64_t segment = 256; ///< elements of a row that a warp loads at a time, 8 by each thread
 
 void forward(Scope &k) {
-  constexpr int64_t warps = 8,
-                    together = warps * 32 * 8; // elements that are loaded at a time, 8 by each thread
+  constexpr int64_t together = 2048; // elements that are loaded at a time, 8 by each thread
   constexpr int64_t tiles = 4, mostRows = 8;
   Index m = k.dim("m"), n = k.dim("n");
   Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n}), B = k.input("B", f32, {n});
   Global Y = k.output("Y", bf16, {m, n}), Mean = k.output("Mean", f32, {m}), R = k.output("R", f32, {m});
-  k.warps(warps);
+  k.warps(8);
   k.residents(3); // so that loads of some run while others compute
   // Of a block: as many rows as fit its registers, a power of two.
   Index fit = Index(tiles * together) / max(n, 1), rowsOfBlock = 1;
@@ -140,8 +140,8 @@ void backward(Scope &k) {
       const int64_t parts = form.residents * multiprocessors;
       Index isLonger = min(n / (shorter + 1), 1), isShort = min(Index(form.longest) / max(n, 1), 1);
       auto [block] = k.grid(parts * (isLongest ? isLonger : isLonger * isShort));
-      const int64_t width = form.warps * 32 * 8, tiles = form.longest / width; // 8 elements for each thread
-      struct Tile {                                                            // of a row
+      const int64_t width = form.warps * segment, tiles = form.longest / width;
+      struct Tile { // of a row
         Shared x, dy, w;
         Fragment dw, db;
       };

@@ -36,6 +36,7 @@ using namespace tlc::dsl;
 
 namespace {
 
+constexpr int64_t segment = 256; ///< elements of a row that a warp loads at a time, 8 by each thread
 constexpr double epsilon = 1e-6;
 constexpr int64_t width = 1024;              ///< columns of a tile
 constexpr int64_t longestShared = 4 * width; ///< rows that share a block are at most so long
@@ -93,8 +94,8 @@ void backward(Scope &k) {
       const int64_t parts = form.residents * multiprocessors;
       Index isLonger = min(n / (shorter + 1), 1), isShort = min(Index(form.longest) / max(n, 1), 1);
       auto [block] = k.grid(parts * (isLongest ? isLonger : isLonger * isShort));
-      const int64_t width = form.warps * 32 * 8, tiles = form.longest / width; // 8 elements for each thread
-      struct Tile {                                                            // of a row
+      const int64_t width = form.warps * segment, tiles = form.longest / width;
+      struct Tile { // of a row
         Shared x, dy, w;
         Fragment dw;
       };

@@ -135,7 +135,7 @@ private:
   double repacking() const {
     double elements = double(e.batch) * ((c.rowsOfA == GemmRows::repacked ? double(e.m) * double(e.k) : 0) +
                                          (c.rowsOfB == GemmRows::repacked ? double(e.n) * double(e.k) : 0));
-    constexpr double margin = 1.2, launch = 4660; // what repacking small operands takes longer than its bytes
+    constexpr double margin = 1.2, launch = 6500; // what repacking small operands takes longer than its bytes
     double copies = 2 * elements * double(elementBytes) / (by.repackingShare * memoryPerCycle());
     return elements > 0 ? margin * copies + launch : 0;
   }
