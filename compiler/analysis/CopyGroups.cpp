@@ -62,6 +62,21 @@ CopyGroup *CopyGroups::groupOf(CopyOp copy) const {
   return nullptr;
 }
 
+Operation *endOfRead(Operation *reader, Block *block) {
+  Operation *here = block->findAncestorOpInBlock(*reader);
+  if (!here || completionOf(reader) != Completion::productGroup)
+    return here;
+  auto completes = [](Operation *op) {
+    return completedBy(op) == Completion::productGroup &&
+           cast<CompletionOpInterface>(op).getNumInFlight() == 0;
+  };
+  for (Operation *op = reader; op; op = op->getBlock() == block ? nullptr : op->getParentOp())
+    for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+      if (completes(next))
+        return block->findAncestorOpInBlock(*next);
+  return nullptr;
+}
+
 namespace {
 
 /// The loops and branches around an operation, innermost first.
@@ -165,8 +180,15 @@ public:
       return name + " is used outside the loop that fills it";
     if (readers.empty())
       return name + " is never read";
-    auto before = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
-    Operation *first = *llvm::min_element(readers, before), *last = *llvm::max_element(readers, before);
+    llvm::SetVector<Operation *> ends;
+    for (Operation *reader : readers)
+      ends.insert(endOfRead(reader, copy->getBlock()));
+    if (ends.contains(nullptr))
+      return name + " is read by a product that is still in flight at the end of the loop that fills it";
+    auto ancestor = [&](Operation *op) { return copy->getBlock()->findAncestorOpInBlock(*op); };
+    auto before = [&](Operation *a, Operation *b) { return ancestor(a)->isBeforeInBlock(ancestor(b)); };
+    Operation *first = ancestor(*llvm::min_element(readers, before)),
+              *last = *llvm::max_element(ends, before);
     if (first->isBeforeInBlock(copy))
       return name + " is read before it is filled";
 
@@ -202,8 +224,8 @@ private:
     return writer;
   }
 
-  /// The operations of the copy's block that use the buffer, directly or through views, or contain such a
-  /// use; null for a use that outlives the block.
+  /// The operations in the copy's block that use the buffer, directly or through views; null for a use
+  /// elsewhere.
   void collectReaders(Value view, CopyOp copy, llvm::SetVector<Operation *> &readers) {
     for (Operation *user : view.getUsers()) {
       if (user == copy)
@@ -211,7 +233,7 @@ private:
       if (viewedTile(user))
         collectReaders(user->getResult(0), copy, readers);
       else
-        readers.insert(copy->getBlock()->findAncestorOpInBlock(*user));
+        readers.insert(copy->getBlock()->findAncestorOpInBlock(*user) ? user : nullptr);
     }
   }
 

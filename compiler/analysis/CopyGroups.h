@@ -50,6 +50,10 @@ mlir::ValueRange conditionOf(mlir::Operation *control);
 /// Whether the copy fills shared memory from a tensor.
 bool isLoad(CopyOp copy);
 
+/// After which operation of the block nothing reads what `reader` reads: itself, or what contains it, or of a
+/// product in flight the next wait that leaves none in flight. Null if that is not in the block.
+mlir::Operation *endOfRead(mlir::Operation *reader, mlir::Block *block);
+
 /// Of the wanted copies, those of one block whose data the same operation reads first form a group.
 CopyGroups findCopyGroups(KernelOp kernel, llvm::function_ref<bool(CopyOp)> isWanted);
 

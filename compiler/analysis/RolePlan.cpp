@@ -142,8 +142,13 @@ private:
                                "because there its slots are released");
       if (!group.firstReader || reader->isBeforeInBlock(group.firstReader))
         group.firstReader = reader;
-      if (!group.lastReader || group.lastReader->isBeforeInBlock(reader))
-        group.lastReader = reader;
+      Operation *end = endOfRead(user, group.block);
+      if (!end)
+        return user->emitError(
+            "expected a wait for the product in the loop or branch of the copies that it reads "
+            "because there their slots are released");
+      if (!group.lastReader || group.lastReader->isBeforeInBlock(end))
+        group.lastReader = end;
     }
     return success();
   }

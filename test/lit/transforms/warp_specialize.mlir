@@ -746,3 +746,40 @@ tile.kernel @packed(%k: index {program.argument = #program.dimension<"k">},
   tile.return
 }
 }
+
+// -----
+
+// A slot is released after the wait for the products that read it, also where the program waits by hand.
+// CHECK-LABEL: tile.kernel @by_hand(
+// CHECK:       tile.role "math"
+// CHECK:         tile.gemm_async
+// CHECK-NEXT:    tile.gemm_async
+// CHECK-NEXT:    tile.gemm_wait %{{.*}} pending(1)
+// CHECK-NEXT:    tile.gemm_wait %{{.*}} pending(0)
+// CHECK-NEXT:    tile.release
+// OFF-LABEL: tile.kernel @by_hand(
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @by_hand(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<64x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 16>},
+    %C: !tile.global<64x64xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %at = tile.transpose %a : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sums:2 = scf.for %kk = %c0 to %k step %c64 iter_args(%x = %zero, %y = %zero) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+    %s = tile.slice %A[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %first = tile.gemm_async %a, %at, %x atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
+    %second = tile.gemm_async %a, %at, %y atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
+    %x1 = tile.gemm_wait %first pending(1) : tensor<64x64xf32>
+    %y1 = tile.gemm_wait %second pending(0) : tensor<64x64xf32>
+    scf.yield %x1, %y1 : tensor<64x64xf32>, tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %sum = arith.addf %sums#0, %sums#1 : tensor<64x64xf32>
+  %sc = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  tile.store %sum, %sc atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.return
+}
+}
