@@ -85,7 +85,7 @@ public:
     bool sameBox = false;
     for (bool again = true; again;) {
       size_t known = equal.size();
-      sameBox = extents == laterExtents;
+      sameBox = extents == laterExtents && earlier.getRank() == later.getRank();
       for (auto [axis, from, to, extent, laterExtent] :
            llvm::enumerate(earlier.getOrigin(), later.getOrigin(), extents, laterExtents)) {
         if (earlier.getGatheredAxis() == axis || later.getGatheredAxis() == axis) {

@@ -6,6 +6,7 @@
 
 #include "compiler/analysis/ComputedValues.h"
 #include "dialects/layout/SharedOperands.h"
+#include "dialects/tile/Counts.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -174,6 +175,9 @@ public:
     if (Operation *writer = otherWriter(slice.getTensor(), copy))
       return describe(slice.getTensor(), "a tensor") + ", from where " + name +
              " is filled, is also written, by the " + describeStatement(writer) + placeOf(writer);
+    if (slice.getRank() && waitsForRanks())
+      return describe(slice.getTensor(), "a tensor") + ", from where " + name +
+             " is filled, is symmetric, and the kernel waits for what is done to such tensors";
     llvm::SetVector<Operation *> readers;
     collectReaders(buffer.getBuffer(), copy, readers);
     if (readers.contains(nullptr))
@@ -210,6 +214,15 @@ private:
       if (llvm::any_of(conditionOf(control), isComputed))
         return "depends on a loop or branch that follows computed data";
     return llvm::any_of(slice->getOperands(), isComputed) ? "depends on computed data" : "";
+  }
+
+  /// Whether other ranks may have to do something before the kernel goes on.
+  bool waitsForRanks() {
+    return kernel
+        .walk([](Operation *op) {
+          return goesOnAfterBlocks(op) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
   }
 
   /// Another operation that writes the memory, or null.

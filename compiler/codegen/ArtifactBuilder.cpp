@@ -22,6 +22,7 @@ using namespace tlc::program;
 namespace {
 
 TLC_ENUM_CONVERSION(accessOf, program::Access, tlc::Access, TLC_ACCESSES)
+TLC_ENUM_CONVERSION(dimensionSourceOf, program::DimensionSource, tlc::DimensionSource, TLC_DIMENSION_SOURCES)
 TLC_ENUM_CONVERSION(parameterKindOf, ParameterKind, KernelParameter::Kind, TLC_PARAMETER_KINDS)
 TLC_ENUM_CONVERSION(reportKindOf, ReportKind, ReportSite::Kind, TLC_REPORT_KINDS)
 TLC_ENUM_CONVERSION(sharedKindOf, SharedKind, SharedObject::Kind, TLC_SHARED_KINDS)
@@ -85,6 +86,7 @@ FailureOr<TensorArgument> describeTensor(const Schema &schema, unsigned number, 
   tensor.element = *element;
   tensor.access = accessOf(attribute.getAccess());
   tensor.zeroFill = attribute.getZeroFill();
+  tensor.symmetric = attribute.getSymmetric();
   for (auto [axis, extent, dimension] : llvm::enumerate(type.getShape(), attribute.getDims())) {
     Extent described;
     if (dimension >= 0)
@@ -119,6 +121,7 @@ Launch describeLaunch(LLVM::LLVMFuncOp function, EntryAttr attribute) {
     KernelParameter parameter;
     parameter.kind = parameterKindOf(attribute.getKind());
     bool isOfTensor = attribute.getKind() == ParameterKind::tensorPointer ||
+                      attribute.getKind() == ParameterKind::tensorPointers ||
                       attribute.getKind() == ParameterKind::tensorStride;
     parameter.index = isOfTensor ? schema.tensorIndex(attribute.getIndex()) : attribute.getIndex();
     parameter.axis = attribute.getAxis();
@@ -191,7 +194,8 @@ LogicalResult verifyEntry(LLVM::LLVMFuncOp function, EntryAttr launch) {
     auto parameter = dyn_cast_or_null<ParameterAttr>(entry);
     if (!parameter)
       return report() << "expected 'parameters' to be made of #program.parameter";
-    int64_t counts[] = {tensors, tensors, dimensions, scalars, int64_t(launch.getTensorMaps().size())};
+    auto maps = int64_t(launch.getTensorMaps().size());
+    int64_t counts[] = {tensors, tensors, dimensions, scalars, maps, tensors, maps}; // by kind
     if (parameter.getIndex() >= counts[size_t(parameter.getKind())] ||
         (parameter.getKind() == ParameterKind::tensorStride &&
          parameter.getAxis() >= ranks[parameter.getIndex()]))
@@ -238,6 +242,7 @@ FailureOr<Artifact> tlc::describeProgram(ModuleOp module, StringRef name) {
         dimension.fixed = attribute.getFixed();
       if (attribute.getComputed())
         dimension.computed = attribute.getComputed().getExpr();
+      dimension.source = dimensionSourceOf(attribute.getSource());
       artifact.dimensions.push_back(std::move(dimension));
     } else if (auto attribute = dyn_cast<ScalarAttr>(schema.entry(number))) {
       std::optional<ElementType> element = toElementType(schema.type(number));

@@ -75,6 +75,14 @@ program::DimensionAttr Trace::dimension(int64_t number) {
   return cast<program::DimensionAttr>(*std::next(dimensions.begin(), number));
 }
 
+BlockArgument Trace::dimensionOfLaunch(program::DimensionSource source) {
+  for (auto [number, attribute] : llvm::enumerate(arguments))
+    if (auto dimension = dyn_cast<program::DimensionAttr>(attribute);
+        dimension && dimension.getSource() == source)
+      return outer.getBody().front().getArgument(unsigned(number));
+  return {};
+}
+
 BlockArgument Trace::computedDimension(program::HostExprAttr computed) {
   for (auto [number, attribute] : llvm::enumerate(arguments))
     if (auto dimension = dyn_cast<program::DimensionAttr>(attribute);
@@ -120,12 +128,28 @@ Index Scope::dim(std::string_view name, DimensionFacts facts, Loc loc) {
   }
   Builder &builder = trace->builder;
   auto attr = program::DimensionAttr::get(builder.getContext(), text, facts.multipleOf, fixed.value_or(-1),
-                                          program::HostExprAttr());
+                                          program::HostExprAttr(), program::DimensionSource::shapes);
   BlockArgument argument = trace->addArgument(text, builder.getIndexType(), attr, loc);
   if (argument && fixed)
     return *fixed;
   return trace->make<Index>(argument);
 }
+
+namespace {
+/// What the launch says: one argument, however often it is asked for.
+Index ofLaunch(Trace &trace, StringRef call, program::DimensionSource source, Loc loc) {
+  if (!trace.checkCurrent(loc))
+    return trace.poison<Index>();
+  if (BlockArgument known = trace.dimensionOfLaunch(source))
+    return trace.make<Index>(known);
+  auto attr = program::DimensionAttr::get(trace.builder.getContext(), call, /*multiple_of=*/1, /*fixed=*/-1,
+                                          program::HostExprAttr(), source);
+  return trace.make<Index>(trace.addClaimedArgument(call, trace.builder.getIndexType(), attr, loc));
+}
+} // namespace
+
+Index Scope::rank(Loc loc) { return ofLaunch(*trace, "k.rank", program::DimensionSource::rank, loc); }
+Index Scope::ranks(Loc loc) { return ofLaunch(*trace, "k.ranks", program::DimensionSource::ranks, loc); }
 
 Scalar Scope::scalar(std::string_view name, ElementType element, Loc loc) {
   if (!isComputed(element)) {
@@ -199,9 +223,10 @@ BlockArgument extentArgument(Trace &trace, StringRef tensor, size_t axis, Value 
   if (BlockArgument known = trace.computedDimension(attr))
     return known;
   std::string name = (tensor + "." + Twine(axis)).str();
-  return trace.addClaimedArgument(
-      name, trace.builder.getIndexType(),
-      program::DimensionAttr::get(context, name, divisorOf(trace, expr), -1, attr), loc);
+  return trace.addClaimedArgument(name, trace.builder.getIndexType(),
+                                  program::DimensionAttr::get(context, name, divisorOf(trace, expr), -1, attr,
+                                                              program::DimensionSource::shapes),
+                                  loc);
 }
 
 struct TensorDeclaration {
@@ -212,18 +237,20 @@ struct TensorDeclaration {
   int64_t alignment = 1;
   bool zeroFill = false;
   program::TensorOrder order = program::TensorOrder::natural;
+  bool symmetric = false;
 };
 
-Global declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
+template <class Handle = Global>
+Handle declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
   std::string what = "tensor '" + excerpt(tensor.name) + "'";
   if (tensor.shape.empty()) {
     trace.error(loc, "expected " + what + " to have at least one extent, but got none");
-    return trace.poison<Global>();
+    return trace.poison<Handle>();
   }
   if (tensor.alignment < 1 || !llvm::isPowerOf2_64(tensor.alignment)) {
     trace.error(loc, "expected the alignment of " + what + " to be a power of two, but got " +
                          Twine(tensor.alignment));
-    return trace.poison<Global>();
+    return trace.poison<Handle>();
   }
   SmallVector<int64_t> extents, dimensions;
   for (auto [axis, extent] : llvm::enumerate(tensor.shape)) {
@@ -231,7 +258,7 @@ Global declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
       if (*constant < 1 || *constant > maxExtent) {
         trace.error(loc, "expected the extents of " + what + " to be from 1 to " + Twine(maxExtent) +
                              ", but axis " + Twine(axis) + " has " + Twine(*constant));
-        return trace.poison<Global>();
+        return trace.poison<Handle>();
       }
       extents.push_back(*constant);
       dimensions.push_back(-1);
@@ -239,20 +266,20 @@ Global declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
     }
     Value value = trace.use(extent.ref(), ("the extent of axis " + Twine(axis) + " of " + what).str(), loc);
     if (!value)
-      return trace.poison<Global>();
+      return trace.poison<Handle>();
     BlockArgument argument = extentArgument(trace, tensor.name, axis, value, loc);
     if (!argument)
-      return trace.poison<Global>();
+      return trace.poison<Handle>();
     extents.push_back(ShapedType::kDynamic);
     dimensions.push_back(argument.getArgNumber());
   }
   if (!trace.checkPacking(what, extents, trace.typeOf(tensor.element), loc))
-    return trace.poison<Global>();
+    return trace.poison<Handle>();
   MLIRContext *context = trace.builder.getContext();
   auto attr = program::TensorAttr::get(context, tensor.name, tensor.access, dimensions, tensor.alignment,
-                                       tensor.zeroFill, tensor.order);
+                                       tensor.zeroFill, tensor.order, tensor.symmetric);
   auto type = tile::GlobalType::get(context, extents, trace.typeOf(tensor.element));
-  return trace.make<Global>(trace.addArgument(tensor.name, type, attr, loc));
+  return trace.make<Handle>(trace.addArgument(tensor.name, type, attr, loc));
 }
 } // namespace
 
@@ -297,26 +324,65 @@ bool checkOrder(Trace &trace, std::string_view name, ElementType element, const 
 }
 } // namespace
 
-Global Scope::workspace(std::string_view name, ElementType element, const std::vector<Index> &shape,
-                        WorkspaceOptions options, Loc loc) {
-  if (options.alignment < 1 || options.alignment > int64_t(workspaceAlignment) ||
-      !llvm::isPowerOf2_64(options.alignment)) {
-    trace->error(loc, "expected the alignment of '" + excerpt(name) + "' to be a power of two up to " +
-                          Twine(workspaceAlignment) + " because no more is known of workspaces, but got " +
-                          Twine(options.alignment));
-    return trace->poison<Global>();
-  }
+namespace {
+/// Whether a workspace may have the alignment; else there is an error.
+bool checkAlignment(Trace &trace, std::string_view name, int64_t alignment, Loc loc) {
+  if (alignment >= 1 && alignment <= int64_t(workspaceAlignment) && llvm::isPowerOf2_64(alignment))
+    return true;
+  trace.error(loc, "expected the alignment of '" + excerpt(name) + "' to be a power of two up to " +
+                       Twine(workspaceAlignment) + " because no more is known of workspaces, but got " +
+                       Twine(alignment));
+  return false;
+}
+
+/// The alignment of a workspace of these rows: what is asked for, or 16 bytes where rows fill them anyway.
+int64_t workspaceRowAlignment(ElementType element, const std::vector<Index> &shape, int64_t asked) {
   constexpr int64_t vectorBytes = 16; // that the TMA wants aligned, and that a thread moves at once
   std::optional<int64_t> row = shape.empty() ? std::nullopt : shape.back().constant();
   bool hasWholeVectors = row && *row * bitsOf(element) % (8 * vectorBytes) == 0;
-  int64_t alignment = std::max(
-      options.alignment, options.order != TensorOrder::natural || hasWholeVectors ? vectorBytes : int64_t(1));
-  if (!checkOrder(*trace, name, element, shape, options.order, loc))
+  return std::max(asked, hasWholeVectors ? vectorBytes : int64_t(1));
+}
+
+TLC_ENUM_CONVERSION(accessOf, TensorUse, program::Access, TLC_TENSOR_USES)
+} // namespace
+
+Global Scope::workspace(std::string_view name, ElementType element, const std::vector<Index> &shape,
+                        WorkspaceOptions options, Loc loc) {
+  if (!checkAlignment(*trace, name, options.alignment, loc) ||
+      !checkOrder(*trace, name, element, shape, options.order, loc))
     return trace->poison<Global>();
+  constexpr int64_t pieceBytes = 16; // of orders other than the natural one
+  int64_t asked =
+      options.order == TensorOrder::natural ? options.alignment : std::max(options.alignment, pieceBytes);
   return declareTensor(*trace,
-                       {name, element, shape, program::Access::workspace, alignment,
-                        options.initial == Initial::zero, orderOf(options.order)},
+                       {name, element, shape, program::Access::workspace,
+                        workspaceRowAlignment(element, shape, asked), options.initial == Initial::zero,
+                        orderOf(options.order)},
                        loc);
+}
+
+Symmetric Scope::symmetric(std::string_view name, ElementType element, const std::vector<Index> &shape,
+                           SymmetricOptions options, Loc loc) {
+  bool isWorkspace = options.use == TensorUse::workspace;
+  if (isWorkspace && !checkAlignment(*trace, name, options.alignment, loc))
+    return trace->poison<Symmetric>();
+  if (!isWorkspace && options.initial != Initial::undefined) {
+    trace->error(loc, "expected symmetric tensor '" + excerpt(name) +
+                          "' to be a workspace because the launcher clears no others, but it is the "
+                          "caller's; declare it with .use = TensorUse::workspace");
+    return trace->poison<Symmetric>();
+  }
+  return declareTensor<Symmetric>(*trace,
+                                  {.name = name,
+                                   .element = element,
+                                   .shape = shape,
+                                   .access = accessOf(options.use),
+                                   .alignment = isWorkspace
+                                                    ? workspaceRowAlignment(element, shape, options.alignment)
+                                                    : options.alignment,
+                                   .zeroFill = options.initial == Initial::zero,
+                                   .symmetric = true},
+                                  loc);
 }
 
 } // namespace tlc::dsl::inline v1

@@ -358,6 +358,21 @@ public:
   Slice tile(const std::vector<Index> &origin, const Shape &extents, Loc loc = Loc::current()) const;
   /// The element at that position of a tensor of i32, for all threads; 0 outside the tensor.
   Index read(const std::vector<Index> &position, Loc loc = Loc::current()) const;
+
+private:
+  friend class Symmetric;
+  Global(detail::Ref ref, Index owner) : Handle(std::move(ref)), owner(std::move(owner)) {}
+  std::optional<Index> owner; ///< the rank, of a symmetric tensor
+};
+
+/// A tensor argument of which every rank has its own.
+class Symmetric : public Handle {
+public:
+  Symmetric() = default;
+  explicit Symmetric(detail::Ref ref) : Handle(std::move(ref)) {}
+
+  /// The tensor of that rank, from 0 to `Scope::ranks()` - 1: the same for all threads.
+  Global of(const Index &rank, Loc loc = Loc::current()) const;
 };
 
 /// A tile in the block's shared memory, with slots or without.

@@ -6,6 +6,7 @@
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/target/Hardware.h"
 
 using namespace mlir;
 
@@ -45,13 +46,28 @@ Slice Global::tile(const std::vector<Index> &origin, const Shape &extents, Loc l
     }
     positions.push_back(value);
   }
+  Value rank = owner ? trace->useUniform(*owner, "the rank of '" + excerpt(name) + "'", loc) : Value();
+  if (owner && !rank)
+    return trace->poison<Slice>();
   auto type =
       tile::SliceType::get(trace->builder.getContext(), extents, tile::elementTypeOf(tensor.getType()));
   IntegerAttr gatheredAxis = gathered ? trace->builder.getI64IntegerAttr(*gathered) : IntegerAttr();
-  Value slice = trace->create<tile::SliceOp>(loc, type, tensor, positions, Value(), Value(), IntegerAttr(),
-                                             gatheredAxis, StringAttr(), StringAttr());
+  Value slice = trace->create<tile::SliceOp>(loc, type, tensor, rank, positions, Value(), Value(),
+                                             IntegerAttr(), gatheredAxis, StringAttr(), StringAttr());
   detail::Ref ofElements = perElement ? trace->make<Handle>(perElement).ref() : detail::Ref();
   return Slice(trace->make<Handle>(slice).ref(), ofElements);
+}
+
+Global Symmetric::of(const Index &rank, Loc loc) const {
+  Trace *trace = traceOf(reference, rank.ref());
+  if (!trace)
+    return {};
+  std::optional<int64_t> known = rank.constant();
+  if (known && (*known < 0 || *known >= maxRanks)) {
+    trace->error(loc, "expected a rank from 0 to " + Twine(maxRanks - 1) + ", but got " + Twine(*known));
+    return trace->poison<Global>();
+  }
+  return Global(reference, rank);
 }
 
 namespace {
@@ -70,9 +86,9 @@ struct SliceFacts {
   /// The same box with these facts.
   detail::Ref create(Trace &trace, tile::SliceOp made, Loc loc) const {
     return trace
-        .make<Handle>(trace.create<tile::SliceOp>(loc, made.getType(), made.getTensor(), made.getOrigin(),
-                                                  limit, fill, limitedAxis, made.getGatheredAxisAttr(),
-                                                  unchecked, disjoint))
+        .make<Handle>(trace.create<tile::SliceOp>(loc, made.getType(), made.getTensor(), made.getRank(),
+                                                  made.getOrigin(), limit, fill, limitedAxis,
+                                                  made.getGatheredAxisAttr(), unchecked, disjoint))
         .ref();
   }
 

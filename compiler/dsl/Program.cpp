@@ -59,7 +59,8 @@ void Trace::checkFixedDimensions() {
       continue;
     std::string known;
     for (Attribute argument : arguments)
-      if (auto attr = dyn_cast<program::DimensionAttr>(argument); attr && !attr.getComputed())
+      if (auto attr = dyn_cast<program::DimensionAttr>(argument);
+          attr && !attr.getComputed() && attr.getSource() == program::DimensionSource::shapes)
         known += (known.empty() ? "" : ", ") + attr.getName().str();
     error(began, "expected a dimension of '" + excerpt(name) + "' to fix (" +
                      (known.empty() ? "it has none" : known) + "), but got '" + excerpt(dimension) + "'");
@@ -76,7 +77,8 @@ void Trace::checkDimensionsAreGiven() {
           given.set(unsigned(dimension));
   for (auto [number, argument] : llvm::enumerate(arguments)) {
     auto dimension = dyn_cast<program::DimensionAttr>(argument);
-    if (!dimension || dimension.getFixed() >= 0 || dimension.getComputed() || given[unsigned(number)])
+    if (!dimension || dimension.getFixed() >= 0 || dimension.getComputed() || given[unsigned(number)] ||
+        dimension.getSource() != program::DimensionSource::shapes)
       continue;
     StringRef text = dimension.getName();
     error(names.lookup(text), "expected dimension '" + excerpt(text) +

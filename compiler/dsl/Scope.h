@@ -43,6 +43,17 @@ struct WorkspaceOptions {
   int64_t alignment = 1; ///< bytes of which outer strides are multiples, up to 256: 16 for the TMA
 };
 
+/// What a tensor is to the program. An output need not hold anything before, an input is only read, a
+/// workspace is scratch memory of the caller.
+#define TLC_TENSOR_USES(X) X(input) X(output) X(inout) X(workspace)
+TLC_ENUM(TensorUse, TLC_TENSOR_USES)
+
+struct SymmetricOptions {
+  TensorUse use = TensorUse::inout;     ///< by this rank or any other
+  Initial initial = Initial::undefined; ///< of a workspace: what it holds before any rank's first launch
+  int64_t alignment = 1;                ///< as of `TensorFacts`, or of `WorkspaceOptions`
+};
+
 /// Which neighbouring tiles the blocks of a cluster take: rows of one column, or columns of one row.
 enum class ClusterAxis : uint8_t { rows, columns };
 
@@ -106,7 +117,16 @@ public:
   /// asks for.
   Global workspace(std::string_view name, ElementType element, const std::vector<Index> &shape,
                    WorkspaceOptions options = {}, Loc loc = Loc::current());
+  /// A tensor of which every rank has its own, of the same shape, and reaches those of all.
+  Symmetric symmetric(std::string_view name, ElementType element, const std::vector<Index> &shape,
+                      SymmetricOptions options = {}, Loc loc = Loc::current());
   Scalar scalar(std::string_view name, ElementType element, Loc loc = Loc::current());
+  // A program may be launched on several devices at once, the ranks, with arguments of their own. These are
+  // dimensions that the launcher knows: extents and grids may depend on them.
+  /// The number of the rank that executes this, from 0.
+  Index rank(Loc loc = Loc::current());
+  /// How many ranks there are, 1 to `maxRanks`.
+  Index ranks(Loc loc = Loc::current());
 
   // The launch.
   /// A program of several launches consists of these alone, in stream order.

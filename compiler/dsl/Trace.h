@@ -136,6 +136,8 @@ public:
   program::DimensionAttr dimension(int64_t number);
   /// The one that the host computes so; null if there is none.
   mlir::BlockArgument computedDimension(program::HostExprAttr computed);
+  /// The one that the launch itself gives; null if there is none.
+  mlir::BlockArgument dimensionOfLaunch(program::DimensionSource source);
   /// The tensor attribute of an argument of the current kernel, or null.
   program::TensorAttr tensorOf(mlir::Value value);
   std::optional<int64_t> fixedValue(llvm::StringRef dimension);

@@ -72,7 +72,7 @@ Step evaluatePersistent(Task &task, tile::PersistentOp op) {
   }
   task.enter(op, op.getBody());
   Frame &frame = task.frames.back();
-  frame.at = task.block.number / cluster;
+  frame.at = task.block.numberInLaunch() / cluster;
   frame.step = std::max<int64_t>(task.block.grid[0] / cluster, 1);
   frame.end = tiles;
   while (frame.at < frame.end && !enterTile(task, op, frame))

@@ -7,6 +7,7 @@
 #include "dialects/program/Program.h"
 #include "dialects/tile/Shapes.h"
 #include "runtime/artifact/Artifact.h"
+#include "runtime/target/Hardware.h"
 
 using namespace mlir;
 
@@ -27,12 +28,13 @@ Attribute argumentAttr(tile::KernelOp kernel, unsigned number) {
 /// Gives the arguments of every kernel, which are those of the first, their values.
 class Binder {
 public:
-  Binder(Evaluation &evaluation, tile::KernelOp kernel, const Arguments &given)
-      : evaluation(evaluation), kernel(kernel), given(given) {}
+  Binder(Evaluation &evaluation, tile::KernelOp kernel, const Arguments &given, int64_t rank)
+      : evaluation(evaluation), arguments(evaluation.arguments[rank]), kernel(kernel), given(given),
+        rank(rank) {}
 
   Result<void> bind() {
     unsigned count = kernel.getNumArguments();
-    evaluation.arguments.resize(count);
+    arguments.resize(count);
     size_t tensors = 0, scalars = 0;
     for (unsigned i = 0; i < count; ++i) {
       auto tensor = dyn_cast<program::TensorAttr>(argumentAttr(kernel, i));
@@ -46,6 +48,8 @@ public:
       if (auto dimension = dyn_cast<program::DimensionAttr>(argumentAttr(kernel, i));
           dimension && dimension.getFixed() >= 0)
         setDimension(i, dimension.getFixed());
+      else if (dimension && dimension.getSource() != program::DimensionSource::shapes)
+        setDimension(i, dimension.getSource() == program::DimensionSource::rank ? rank : evaluation.ranks());
     for (unsigned i = 0; i < count; ++i)
       if (Result<void> bound = bindGiven(i); !bound)
         return bound;
@@ -65,7 +69,7 @@ private:
       auto dimension = dyn_cast<program::DimensionAttr>(argumentAttr(kernel, i));
       if (!dimension)
         continue;
-      const auto *known = std::get_if<Element>(&evaluation.arguments[i]);
+      const auto *known = std::get_if<Element>(&arguments[i]);
       values.push_back(known ? known->integer : 0);
       if (!dimension.getComputed())
         continue;
@@ -81,13 +85,13 @@ private:
   }
 
   void setDimension(unsigned argument, int64_t value) {
-    evaluation.arguments[argument] = exactInteger({.bits = 32}, value);
+    arguments[argument] = exactInteger({.bits = 32}, value);
   }
 
   Result<void> bindGiven(unsigned number) {
     Type type = kernel.getBody().getArgument(number).getType();
     if (isa<program::ScalarAttr>(argumentAttr(kernel, number))) {
-      evaluation.arguments[number] = given.scalars[nextScalar++];
+      arguments[number] = given.scalars[nextScalar++];
       return {};
     }
     auto attr = dyn_cast<program::TensorAttr>(argumentAttr(kernel, number));
@@ -114,7 +118,7 @@ private:
     std::optional<int64_t> known;
     if (dimension < 0)
       known = fixed;
-    else if (const auto *element = std::get_if<Element>(&evaluation.arguments[dimension]))
+    else if (const auto *element = std::get_if<Element>(&arguments[dimension]))
       known = element->integer;
     if (known && *known != extent)
       return invalid("expected '" + tensor.getName() + "' to have " + Twine(*known) +
@@ -127,7 +131,7 @@ private:
   Result<void> bindMade(unsigned number) {
     Attribute argument = argumentAttr(kernel, number);
     if (auto dimension = dyn_cast<program::DimensionAttr>(argument)) {
-      const auto *known = std::get_if<Element>(&evaluation.arguments[number]);
+      const auto *known = std::get_if<Element>(&arguments[number]);
       if (!known)
         return invalid("expected dimension '" + dimension.getName() + "' to be an extent of a tensor");
       if (known->integer % dimension.getMultipleOf() != 0)
@@ -141,7 +145,7 @@ private:
     std::vector<int64_t> extents;
     for (auto [extent, dimension] :
          llvm::zip(tile::extentsOf(kernel.getBody().getArgument(number).getType()), attr.getDims()))
-      extents.push_back(dimension < 0 ? extent : std::get<Element>(evaluation.arguments[dimension]).integer);
+      extents.push_back(dimension < 0 ? extent : std::get<Element>(arguments[dimension]).integer);
     add(number, attr, extents,
         std::vector<Element>(countOf(extents), Element{.defined = attr.getZeroFill()}));
     return {};
@@ -151,15 +155,20 @@ private:
            std::vector<Element> elements) {
     GlobalTensor &tensor = evaluation.tensors.emplace_back();
     tensor.name = attr.getName().str();
+    if (attr.getSymmetric() && evaluation.ranks() > 1)
+      tensor.name += ".of(" + std::to_string(rank) + ")";
+    tensor.accesses.resize(elements.size());
     tensor.kind = kindOf(tile::elementTypeOf(kernel.getBody().getArgument(number).getType()));
     tensor.extents = extents;
     tensor.elements = std::move(elements);
-    evaluation.arguments[number] = &tensor;
+    arguments[number] = &tensor;
   }
 
   Evaluation &evaluation;
+  std::vector<Datum> &arguments;
   tile::KernelOp kernel;
   const Arguments &given;
+  int64_t rank;
   size_t nextTensor = 0, nextScalar = 0;
 };
 
@@ -167,16 +176,16 @@ private:
 // Launches
 //===----------------------------------------------------------------------===//
 
-std::unique_ptr<BlockState> makeBlock(Evaluation &evaluation, tile::KernelOp kernel) {
+std::unique_ptr<BlockState> makeBlock(Evaluation &evaluation, tile::KernelOp kernel, int64_t rank) {
   auto block = std::make_unique<BlockState>(evaluation, kernel);
-  for (auto [argument, value] : llvm::zip(kernel.getArguments(), evaluation.arguments))
+  for (auto [argument, value] : llvm::zip(kernel.getArguments(), evaluation.arguments[rank]))
     block->values[argument] = value;
   return block;
 }
 
 /// The number of blocks along each axis: what the host computes.
-std::optional<std::array<int64_t, 3>> gridOf(Evaluation &evaluation, tile::KernelOp kernel) {
-  std::unique_ptr<BlockState> host = makeBlock(evaluation, kernel);
+std::optional<std::array<int64_t, 3>> gridOf(Evaluation &evaluation, tile::KernelOp kernel, int64_t rank) {
+  std::unique_ptr<BlockState> host = makeBlock(evaluation, kernel, rank);
   Task task{*host};
   std::array<int64_t, 3> grid = {1, 1, 1};
   for (Operation &op : kernel.getBody().front()) {
@@ -205,62 +214,177 @@ std::optional<std::array<int64_t, 3>> gridOf(Evaluation &evaluation, tile::Kerne
   return grid;
 }
 
-Step launch(Evaluation &evaluation, tile::KernelOp kernel) {
-  for (GlobalTensor &tensor : evaluation.tensors) {
-    tensor.accesses.assign(tensor.elements.size(), {});
-    tensor.sums.clear();
-    tensor.counts.clear();
-    tensor.several.clear();
+/// The launches of one rank, whose blocks run one after the other, those of a cluster together.
+class RankRun {
+public:
+  RankRun(Evaluation &evaluation, ArrayRef<tile::KernelOp> kernels, int64_t rank)
+      : evaluation(evaluation), kernels(kernels), rank(rank) {}
+
+  bool isFinished() const { return launch == kernels.size(); }
+
+  /// Goes on until a block waits for another rank, or for ever, or all launches are done.
+  Step run(bool &hasMoved, Task *&waiting) {
+    while (!isFinished()) {
+      if (blocks.empty() && start() == Step::failed)
+        return Step::failed;
+      bool moved = false;
+      Task *waits = nullptr;
+      if (runInTurn(blocks, moved, waits) == Step::failed)
+        return Step::failed;
+      hasMoved |= moved;
+      if (!waits) {
+        retire();
+        hasMoved = true;
+      } else if (!moved) {
+        waiting = waits;
+        return Step::done;
+      }
+    }
+    return Step::done;
   }
-  auto counts = [](Operation *op) {
-    return tile::letsBlocksGoOn(op) ? WalkResult::interrupt() : WalkResult::advance();
-  };
-  evaluation.counts = kernel.walk(counts).wasInterrupted();
-  auto grid = gridOf(evaluation, kernel);
-  if (!grid)
-    return Step::failed;
-  auto cluster = static_cast<int64_t>(kernel.getCluster());
-  int64_t count = (*grid)[0] * (*grid)[1] * (*grid)[2];
-  if (count % cluster != 0)
-    return evaluation.fail(kernel, "expected a number of blocks that is a multiple of " + Twine(cluster) +
-                                       " because so many share a cluster, but got " + Twine(count));
-  for (int64_t first = 0; first < count; first += cluster) {
-    std::vector<std::unique_ptr<BlockState>> blocks;
-    for (int64_t rank = 0; rank < cluster; ++rank) {
-      blocks.push_back(makeBlock(evaluation, kernel));
+
+private:
+  int64_t firstNumber() const {
+    return (rank * evaluation.launches + static_cast<int64_t>(launch)) * blocksPerLaunch;
+  }
+
+  /// The next cluster, of the next launch if need be: one without blocks has none.
+  Step start() {
+    tile::KernelOp kernel = kernels[launch];
+    auto cluster = static_cast<int64_t>(kernel.getCluster());
+    if (next == 0 && startLaunch(kernel, cluster) == Step::failed)
+      return Step::failed;
+    for (int64_t inCluster = 0; next < count && inCluster < cluster; ++inCluster, ++next) {
+      blocks.push_back(makeBlock(evaluation, kernel, rank));
       BlockState &block = *blocks.back();
-      block.number = first + rank;
-      block.rank = rank;
-      block.grid = *grid;
-      block.position = {block.number % (*grid)[0], block.number / (*grid)[0] % (*grid)[1],
-                        block.number / (*grid)[0] / (*grid)[1]};
+      block.number = firstNumber() + next;
+      block.rank = inCluster;
+      block.grid = grid;
+      block.position = {next % grid[0], next / grid[0] % grid[1], next / grid[0] / grid[1]};
+      block.known = knownBefore;
       block.tasks.push_back({block, "", static_cast<int64_t>(kernel.getWarps())});
       block.tasks.back().enter(kernel, kernel.getBody());
     }
     for (const std::unique_ptr<BlockState> &block : blocks)
       block->cluster = blocks;
-    if (runTogether(blocks) == Step::failed)
-      return Step::failed;
+    return Step::done;
   }
-  return Step::done;
+
+  Step startLaunch(tile::KernelOp kernel, int64_t cluster) {
+    if (evaluation.ranks() == 1)
+      forgetAccesses(kernel);
+    auto extents = gridOf(evaluation, kernel, rank);
+    if (!extents)
+      return Step::failed;
+    grid = *extents;
+    count = grid[0] * grid[1] * grid[2];
+    if (count % cluster != 0)
+      return evaluation.fail(kernel, "expected a number of blocks that is a multiple of " + Twine(cluster) +
+                                         " because so many share a cluster, but got " + Twine(count));
+    return Step::done;
+  }
+
+  /// One launch is after the other. Other ranks may still be in an earlier one, so that with them this
+  /// follows from what blocks know.
+  void forgetAccesses(tile::KernelOp kernel) {
+    for (GlobalTensor &tensor : evaluation.tensors) {
+      tensor.accesses.assign(tensor.elements.size(), {});
+      tensor.sums.clear();
+      tensor.counts.clear();
+      tensor.several.clear();
+    }
+    auto counts = [](Operation *op) {
+      return tile::letsBlocksGoOn(op) ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    evaluation.counts = kernel.walk(counts).wasInterrupted();
+  }
+
+  void retire() {
+    if (evaluation.ranks() > 1)
+      for (const std::unique_ptr<BlockState> &block : blocks)
+        learn(knownAfter, block->known);
+    blocks.clear();
+    if (next < count)
+      return;
+    if (evaluation.ranks() > 1) {
+      knownAfter[launchOf(firstNumber())] = 1;
+      learn(knownBefore, knownAfter);
+    }
+    ++launch;
+    next = count = 0;
+  }
+
+  Evaluation &evaluation;
+  ArrayRef<tile::KernelOp> kernels;
+  int64_t rank;
+  size_t launch = 0;
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  int64_t count = 0, next = 0; ///< blocks of the launch, and the first that has not started
+  std::vector<std::unique_ptr<BlockState>> blocks;
+  Known knownBefore, knownAfter; ///< the launch, by its blocks
+};
+
+/// Symmetric tensors have one shape on all ranks.
+Result<void> checkSymmetric(const Evaluation &evaluation, tile::KernelOp kernel) {
+  for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
+    auto tensor = dyn_cast<program::TensorAttr>(argumentAttr(kernel, i));
+    if (!tensor || !tensor.getSymmetric())
+      continue;
+    const auto &first = std::get<GlobalTensor *>(evaluation.arguments.front()[i])->extents;
+    for (int64_t rank = 1; rank < evaluation.ranks(); ++rank)
+      if (const auto &extents = std::get<GlobalTensor *>(evaluation.arguments[rank][i])->extents;
+          extents != first)
+        return invalid("expected '" + tensor.getName() + "' to have one shape on all ranks, but it has " +
+                       tile::toText(first) + " on rank 0 and " + tile::toText(extents) + " on rank " +
+                       Twine(rank));
+  }
+  return {};
 }
 
 } // namespace
 
-Result<Report> evaluate(ModuleOp module, Arguments &arguments, const Options &options) {
+Result<Report> evaluate(ModuleOp module, MutableArrayRef<Arguments> ranks, const Options &options) {
   Evaluation evaluation{.options = options};
   auto kernels = llvm::to_vector(module.getOps<tile::KernelOp>());
   if (kernels.empty())
     return invalid("expected a program of at least one launch");
-  if (Result<void> bound = Binder(evaluation, kernels.front(), arguments).bind(); !bound)
-    return bound.error();
-  for (tile::KernelOp kernel : kernels)
-    if (launch(evaluation, kernel) == Step::failed)
+  if (ranks.empty() || static_cast<int64_t>(ranks.size()) > maxRanks)
+    return invalid("expected 1 to " + Twine(maxRanks) + " ranks, but got " + Twine(ranks.size()));
+  evaluation.launches = static_cast<int64_t>(kernels.size());
+  evaluation.counts = ranks.size() > 1;
+  evaluation.arguments.resize(ranks.size());
+  std::vector<size_t> firstTensors;
+  for (auto [rank, given] : llvm::enumerate(ranks)) {
+    firstTensors.push_back(evaluation.tensors.size());
+    if (Result<void> bound = Binder(evaluation, kernels.front(), given, static_cast<int64_t>(rank)).bind();
+        !bound)
+      return bound.error();
+  }
+  if (Result<void> checked = checkSymmetric(evaluation, kernels.front()); !checked)
+    return checked.error();
+  std::deque<RankRun> runs;
+  for (size_t rank = 0; rank < ranks.size(); ++rank)
+    runs.emplace_back(evaluation, kernels, static_cast<int64_t>(rank));
+  while (!llvm::all_of(runs, [](const RankRun &run) { return run.isFinished(); })) {
+    bool hasMoved = false;
+    Task *waiting = nullptr;
+    for (RankRun &run : runs)
+      if (run.run(hasMoved, waiting) == Step::failed)
+        return *evaluation.error;
+    if (!hasMoved) {
+      failWaiting(*waiting);
       return *evaluation.error;
-  // The given tensors come first, in their order.
-  for (auto [tensor, evaluated] : llvm::zip(arguments.tensors, evaluation.tensors))
-    tensor.elements = std::move(evaluated.elements);
+    }
+  }
+  // The given tensors of a rank come first, in their order.
+  for (auto [first, given] : llvm::zip(firstTensors, ranks))
+    for (auto [number, tensor] : llvm::enumerate(given.tensors))
+      tensor.elements = std::move(evaluation.tensors[first + number].elements);
   return std::move(evaluation.report);
+}
+
+Result<Report> evaluate(ModuleOp module, Arguments &arguments, const Options &options) {
+  return evaluate(module, MutableArrayRef<Arguments>(arguments), options);
 }
 
 bool hasRule(StringRef operation) { return Rules::all().find(operation) != nullptr; }

@@ -66,6 +66,11 @@ struct Report {
 /// a rule.
 Result<Report> evaluate(mlir::ModuleOp module, Arguments &arguments, const Options &options = {});
 
+/// The same on several ranks at once, each with arguments of its own: symmetric tensors have one shape on
+/// all.
+Result<Report> evaluate(mlir::ModuleOp module, llvm::MutableArrayRef<Arguments> ranks,
+                        const Options &options = {});
+
 /// Whether the evaluator has a rule for operations of that name, such as "tile.copy".
 bool hasRule(llvm::StringRef operation);
 

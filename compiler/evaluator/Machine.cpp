@@ -25,6 +25,11 @@ std::string placeOf(Operation *op) {
 }
 } // namespace
 
+std::string Evaluation::nameOf(int64_t block, bool withNumber) const {
+  std::string name = withNumber ? "block " + std::to_string(block % blocksPerLaunch) : "a block";
+  return ranks() == 1 ? name : name + " of rank " + std::to_string(block / blocksPerLaunch / launches);
+}
+
 Step Evaluation::fail(Operation *op, const Twine &message) {
   if (!error)
     error = Error{ErrorKind::execution, placeOf(op) + "error: " + message.str()};
@@ -110,31 +115,35 @@ Step Task::advance(bool &hasMoved) {
 // Turns
 //===----------------------------------------------------------------------===//
 
-Step runTogether(ArrayRef<std::unique_ptr<BlockState>> blocks) {
-  while (true) {
-    bool hasMoved = false;
-    Task *waiting = nullptr;
-    for (const std::unique_ptr<BlockState> &block : blocks)
-      for (size_t i = 0; i < block->tasks.size(); ++i) { // roles join at the end
-        Task &task = block->tasks[i];
-        if (task.run(hasMoved) == Step::failed)
-          return Step::failed;
-        // Of a block that waits for its roles, the roles say why.
-        if (!task.isFinished() && (!waiting || isa<tile::RolesOp>(*waiting->frames.back().next)))
-          waiting = &task;
-      }
-    if (!waiting)
-      return Step::done;
-    if (!hasMoved) {
-      std::string role = waiting->role.empty() ? "a block" : ("role '" + waiting->role + "'").str();
-      return waiting->fail(
-          &*waiting->frames.back().next,
-          role + " waits here for ever: every role and block of its cluster has ended or waits" +
-              (isa<tile::WaitForOp>(*waiting->frames.back().next)
-                   ? ", and so have the blocks that came before, and later ones may not have started"
-                   : ""));
+Step runInTurn(ArrayRef<std::unique_ptr<BlockState>> blocks, bool &hasMoved, Task *&waiting) {
+  for (const std::unique_ptr<BlockState> &block : blocks)
+    for (size_t i = 0; i < block->tasks.size(); ++i) { // roles join at the end
+      Task &task = block->tasks[i];
+      if (task.run(hasMoved) == Step::failed)
+        return Step::failed;
+      // Of a block that waits for its roles, the roles say why.
+      if (!task.isFinished() && (!waiting || isa<tile::RolesOp>(*waiting->frames.back().next)))
+        waiting = &task;
     }
-  }
+  return Step::done;
+}
+
+Step failWaiting(Task &task) {
+  Operation *op = &*task.frames.back().next;
+  Evaluation &evaluation = task.block.evaluation;
+  std::string block = evaluation.nameOf(task.block.number, /*withNumber=*/false);
+  std::string who = task.role.empty() ? block : ("role '" + task.role + "'").str();
+  bool severalRanks = evaluation.ranks() > 1;
+  if (severalRanks && !task.role.empty())
+    who += " of " + block;
+  std::string where = severalRanks ? "every rank" : "its cluster";
+  auto wait = dyn_cast<tile::WaitForOp>(op);
+  return task.fail(op, who + " waits here for ever: every role and block of " + where +
+                           " has ended or waits" +
+                           (wait ? ", and so have the blocks that came before, and later ones may not have "
+                                   "started; " +
+                                       waitText(task, wait)
+                                 : ""));
 }
 
 Step runAlone(Task &task, Operation *owner, Region &region) {

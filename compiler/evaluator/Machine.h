@@ -34,7 +34,12 @@ struct Fragment {
 };
 using FragmentRef = std::shared_ptr<const Fragment>;
 
-/// Which block of this launch touched an element, and after how many of its announcements.
+/// Blocks of all ranks and launches have different numbers, those of one launch consecutive ones.
+inline constexpr int64_t blocksPerLaunch = int64_t(1) << 32;
+/// Stands for all blocks of the launch of that block.
+inline int64_t launchOf(int64_t block) { return block | (blocksPerLaunch - 1); }
+
+/// Which block touched an element, and after how many of its announcements.
 struct Touch {
   static constexpr int64_t nobody = -1, several = -2;
   int64_t block = nobody, announced = 0;
@@ -44,8 +49,15 @@ struct Access {
   std::array<Touch, 9> last = {}; ///< by kind
   Touch &operator[](AccessKind kind) { return last[size_t(kind)]; }
 };
-/// By number of a block, how many of its announcements are known, and with them what it did before.
+/// By number of a block, how many of its announcements are known, and with them what it did before. With a
+/// launch it has all that its blocks did.
 using Known = llvm::DenseMap<int64_t, int64_t>;
+
+/// Adds what is news.
+inline void learn(Known &known, const Known &news) {
+  for (auto [number, announced] : news)
+    known[number] = std::max(known.lookup(number), announced);
+}
 
 struct GlobalTensor {
   std::string name;
@@ -166,10 +178,15 @@ struct Evaluation {
   Options options;
   Report report = {};
   std::deque<GlobalTensor> tensors = {};
-  std::vector<Datum> arguments = {}; ///< of every kernel
+  std::vector<std::vector<Datum>> arguments = {}; ///< by rank, of every kernel
   llvm::DenseSet<mlir::Operation *> ambiguous = {};
   bool counts = false; ///< whether blocks of this launch order by counts what they do
   std::optional<Error> error = {};
+  int64_t launches = 1; ///< of a rank
+
+  int64_t ranks() const { return static_cast<int64_t>(arguments.size()); }
+  /// "block 3", of several ranks "block 3 of rank 1"; without its number "a block".
+  std::string nameOf(int64_t block, bool withNumber = true) const;
 
   /// An error at the operation's place; the first one counts.
   Step fail(mlir::Operation *op, const llvm::Twine &message);
@@ -182,6 +199,7 @@ struct BlockState {
   Evaluation &evaluation;
   tile::KernelOp kernel;
   int64_t number = 0, rank = 0; ///< of all blocks, and in its cluster
+  int64_t numberInLaunch() const { return number % blocksPerLaunch; }
   std::array<int64_t, 3> position = {}, grid = {1, 1, 1};
   int64_t announced = 0; ///< how often it has let others go on
   Known known;           ///< of other blocks
@@ -237,8 +255,10 @@ private:
   void leave();
 };
 
-/// Runs the tasks of these blocks until all have ended.
-Step runTogether(llvm::ArrayRef<std::unique_ptr<BlockState>> blocks);
+/// Runs each of the tasks of these blocks until it waits or ends. `waiting` becomes one that waits.
+Step runInTurn(llvm::ArrayRef<std::unique_ptr<BlockState>> blocks, bool &hasMoved, Task *&waiting);
+/// Of a task that waits for what nobody will do.
+Step failWaiting(Task &task);
 /// Runs a body that waits for nobody.
 Step runAlone(Task &task, mlir::Operation *owner, mlir::Region &region);
 
@@ -262,6 +282,8 @@ Fragment decisionFor(const Fragment &condition, llvm::ArrayRef<int64_t> extents)
 // Memory
 //===----------------------------------------------------------------------===//
 
+/// Of a wait that is not over: the count, what it is, and what is waited for.
+std::string waitText(const Task &task, tile::WaitForOp op);
 /// The elements of a slice, a tile in memory or a fragment, row-major. A failure if one was never written.
 std::optional<std::vector<Element>> readTile(Task &task, mlir::Operation *op, mlir::Value source);
 Step writeTile(Task &task, mlir::Operation *op, mlir::Value destination, llvm::ArrayRef<Element> elements);

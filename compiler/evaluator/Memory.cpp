@@ -77,9 +77,29 @@ int64_t placeIn(const View &view, ArrayRef<int64_t> position) {
 // Slices
 //===----------------------------------------------------------------------===//
 
+/// The tensor itself, or that of a rank; null with an error if there is no such rank.
+GlobalTensor *tensorOf(Task &task, tile::SliceOp op) {
+  auto *own = std::get<GlobalTensor *>(task.get(op.getTensor()));
+  if (!op.getRank())
+    return own;
+  Evaluation &evaluation = task.block.evaluation;
+  auto rank = task.certain(op, op.getRank(), "a rank of '" + own->name + "'");
+  if (!rank)
+    return nullptr;
+  if (*rank < 0 || *rank >= evaluation.ranks()) {
+    task.fail(op, "expected a rank from 0 to " + Twine(evaluation.ranks() - 1) + " of '" + own->name +
+                      "', but got " + Twine(*rank));
+    return nullptr;
+  }
+  unsigned number = cast<BlockArgument>(op.getTensor()).getArgNumber();
+  return std::get<GlobalTensor *>(evaluation.arguments[*rank][number]);
+}
+
 Step evaluateSlice(Task &task, tile::SliceOp op) {
   Slice slice;
-  slice.tensor = std::get<GlobalTensor *>(task.get(op.getTensor()));
+  slice.tensor = tensorOf(task, op);
+  if (!slice.tensor)
+    return Step::failed;
   slice.extents = extentsOf(op.getSlice());
   for (Value position : op.getOrigin()) {
     auto at = task.certain(op, position, "a position in '" + slice.tensor->name + "'");
@@ -402,18 +422,11 @@ std::optional<Count> countAt(Task &task, Operation *op, Value operand) {
   return breaksPromise ? std::nullopt : std::optional(count);
 }
 
-/// This block goes on from what those knew who have counted.
-void learn(BlockState &block, const Known &news) {
-  for (auto [number, announced] : news)
-    block.known[number] = std::max(block.known.lookup(number), announced);
-}
-
 Step countUp(Task &task, Operation *op, const Count &count, const Element &by) {
   BlockState &block = task.block;
   ++block.announced;
   Known &told = count.tensor->counts[*count.number];
-  for (auto [number, announced] : block.known)
-    told[number] = std::max(told.lookup(number), announced);
+  learn(told, block.known);
   told[block.number] = block.announced;
   return addElement(task, op, *count.tensor, *count.number, by);
 }
@@ -438,7 +451,7 @@ Step evaluateWaitFor(Task &task, tile::WaitForOp op) {
                              " is waited for, but has never been written");
   if (static_cast<int32_t>(known.integer) < *least)
     return Step::waits;
-  learn(task.block, count->tensor->counts[*count->number]);
+  learn(task.block.known, count->tensor->counts[*count->number]);
   return Step::done;
 }
 
@@ -450,7 +463,7 @@ Step evaluateTake(Task &task, tile::TakeOp op) {
   Element before = exactInteger(count->tensor->kind, 0);
   if (count->number) {
     before = count->tensor->elements[*count->number];
-    learn(task.block, count->tensor->counts[*count->number]);
+    learn(task.block.known, count->tensor->counts[*count->number]);
     if (countUp(task, op, *count, exactInteger(count->tensor->kind, 1)) == Step::failed)
       return Step::failed;
   }
@@ -459,6 +472,15 @@ Step evaluateTake(Task &task, tile::TakeOp op) {
 }
 
 } // namespace
+
+std::string waitText(const Task &task, tile::WaitForOp op) {
+  const auto &slice = std::get<Slice>(task.get(op.getCount()));
+  bool breaksPromise = false;
+  std::optional<int64_t> at = elementOf(slice, 0, breaksPromise);
+  assert(at && "nobody waits for what is outside");
+  return "it expects at least " + std::to_string(task.number(op.getLeast()).integer) + " in element " +
+         placeText(*slice.tensor, *at) + ", which is " + std::to_string(slice.tensor->elements[*at].integer);
+}
 
 std::optional<std::vector<Element>> readTile(Task &task, Operation *op, Value source) {
   const Datum &datum = task.get(source);

@@ -18,8 +18,9 @@ namespace {
 /// What this block does to an element, and what another one does.
 Step failRace(Task &task, Operation *op, const GlobalTensor &tensor, int64_t element, StringRef does,
               const Touch &other, StringRef otherDoes) {
-  std::string whom = other.block == Touch::several ? "other blocks" : "block " + std::to_string(other.block);
-  return task.fail(op, "block " + Twine(task.block.number) + " " + does + " element " +
+  std::string whom =
+      other.block == Touch::several ? "other blocks" : task.block.evaluation.nameOf(other.block);
+  return task.fail(op, task.block.evaluation.nameOf(task.block.number) + " " + does + " element " +
                            placeText(tensor, element) + ", which in the same launch is " + otherDoes +
                            " by " + whom + ", and blocks run in any order");
 }
@@ -27,7 +28,8 @@ Step failRace(Task &task, Operation *op, const GlobalTensor &tensor, int64_t ele
 /// Whether another block did that, and has not announced since to this one that it has.
 bool isUnordered(const Task &task, const Touch &touch) {
   return touch.block != Touch::nobody && touch.block != task.block.number &&
-         (touch.block == Touch::several || touch.announced >= task.block.known.lookup(touch.block));
+         (touch.block == Touch::several || (touch.announced >= task.block.known.lookup(touch.block) &&
+                                            !task.block.known.contains(launchOf(touch.block))));
 }
 
 /// The same of what was done last to an element.

@@ -9,8 +9,10 @@
 #include "compiler/analysis/BufferAccesses.h"
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/transforms/Passes.h"
+#include "dialects/program/Program.h"
 #include "dialects/tile/Counts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/target/Target.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -50,6 +52,21 @@ bool meetElsewhere(const TensorAccess &earlier, const TensorAccess &later) {
 }
 bool needsProxyFenceElsewhere(const TensorAccess &earlier, const TensorAccess &later) {
   return later.asynchronous && meetElsewhere(earlier, later);
+}
+
+/// Symmetric tensors that other launches of the program access, by number of the argument. On another rank
+/// such a launch may go on from what this one announces, and load by the TMA.
+llvm::SmallDenseSet<unsigned, 4> symmetricTensorsElsewhere(KernelOp kernel) {
+  llvm::SmallDenseSet<unsigned, 4> found;
+  const Target *target = program::findTarget(kernel);
+  if (!target || !target->tma.available)
+    return found;
+  for (auto other : kernel->getParentOfType<ModuleOp>().getOps<KernelOp>())
+    for (BlockArgument tensor : other.getBody().getArguments())
+      for (Operation *user : tensor.getUsers())
+        if (auto slice = dyn_cast<SliceOp>(user); slice && slice.getRank() && other != kernel)
+          found.insert(tensor.getArgNumber());
+  return found;
 }
 
 /// A product that may be in flight. Its accesses end with a wait, so that a sync before the wait orders none
@@ -108,7 +125,8 @@ struct State {
 
 class FencePlacer {
 public:
-  explicit FencePlacer(KernelOp kernel) : allTensors(tensorAccessesIn(kernel)) {
+  explicit FencePlacer(KernelOp kernel)
+      : allTensors(tensorAccessesIn(kernel)), symmetricElsewhere(symmetricTensorsElsewhere(kernel)) {
     kernel.walk([&](Operation *op) {
       for (const MemoryAccess &access : memoryAccessesOf(op))
         if (std::optional<BufferPart> part = access.isShared() ? bufferPartOf(access.memory) : std::nullopt) {
@@ -309,7 +327,12 @@ private:
   void handOn(Operation *before, State &state) {
     if (blocksGoOn) {
       awaitStores(before, allTensors, state, meetElsewhere);
-      return fence(before, anyOf(state.unfencedTensors, allTensors, needsProxyFenceElsewhere), state);
+      bool fencesTensors = anyOf(state.unfencedTensors, allTensors, needsProxyFenceElsewhere) ||
+                           llvm::any_of(state.unfencedTensors.all(), [&](const TensorAccess &access) {
+                             Value tensor = SliceOp(access.slice).getTensor();
+                             return symmetricElsewhere.contains(cast<BlockArgument>(tensor).getArgNumber());
+                           });
+      return fence(before, fencesTensors, state);
     }
     SmallVector<TensorAccess> others = llvm::filter_to_vector(allTensors, [&](const TensorAccess &access) {
       return access.op->getParentOfType<RoleOp>() != before->getParentOfType<RoleOp>();
@@ -352,8 +375,9 @@ private:
   BufferAccesses copied;                        ///< what cp.async does
   llvm::SmallDenseSet<Value, 4> filledByCopies; ///< rings that threads publish after such copies
   SmallVector<TensorAccess> allTensors;
-  bool blocksGoOn = false;  ///< some role lets other blocks go on
-  int64_t mostInFlight = 0; ///< products after a wait
+  llvm::SmallDenseSet<unsigned, 4> symmetricElsewhere; ///< numbers of arguments
+  bool blocksGoOn = false;                             ///< some role lets other blocks go on
+  int64_t mostInFlight = 0;                            ///< products after a wait
 };
 
 struct PlaceFences : impl::PlaceFencesBase<PlaceFences> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Afterwards a store of a tile by the TMA is waited for only until the tile has been read, where nothing in
-/// the kernel accesses what it writes.
+/// the kernel accesses what it writes. Of a symmetric tensor another rank may.
 
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/transforms/Passes.h"
@@ -18,8 +18,9 @@ struct RelaxCopies : impl::RelaxCopiesBase<RelaxCopies> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     auto isMet = [&](Operation *op) {
-      return llvm::any_of(tensorAccessesOf(op),
-                          [&](const TensorAccess &access) { return isMetLater(access, kernel); });
+      return llvm::any_of(tensorAccessesOf(op), [&](const TensorAccess &access) {
+        return bool(SliceOp(access.slice).getRank()) || isMetLater(access, kernel);
+      });
     };
     kernel.walk([&](CopyOp copy) { copy.setUntilRead(copy.storesByEngine() && !isMet(copy)); });
     kernel.walk([&](CopyReduceOp copy) { copy.setUntilRead(!isMet(copy)); });

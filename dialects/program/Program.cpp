@@ -297,7 +297,8 @@ HostExprAttr HostExprAttr::get(MLIRContext *context, const HostExpr &expr) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult DimensionAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
-                                    int64_t multipleOf, int64_t fixed, HostExprAttr computed) {
+                                    int64_t multipleOf, int64_t fixed, HostExprAttr computed,
+                                    DimensionSource source) {
   if (multipleOf < 1)
     return emitError() << "expected 'multiple_of' of dimension '" << name << "' to be at least 1, but got "
                        << multipleOf;
@@ -309,11 +310,14 @@ LogicalResult DimensionAttr::verify(function_ref<InFlightDiagnostic()> emitError
                        << multipleOf << " because 'multiple_of' says so, but got " << fixed;
   if (fixed != -1 && computed)
     return emitError() << "expected dimension '" << name << "' to be 'fixed' or 'computed', but got both";
+  if (source != DimensionSource::shapes && (multipleOf != 1 || fixed != -1 || computed))
+    return emitError() << "expected nothing but the source of dimension '" << name
+                       << "' because the launch says what it is";
   return success();
 }
 
 LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, Access access,
-                                 ArrayRef<int64_t> dims, int64_t alignment, bool, TensorOrder order) {
+                                 ArrayRef<int64_t> dims, int64_t alignment, bool, TensorOrder order, bool) {
   for (auto [axis, dim] : llvm::enumerate(dims))
     if (dim < -1)
       return emitError() << "expected the number of an argument, or -1, for axis " << axis << " of tensor '"

@@ -64,7 +64,11 @@ class Program_DefaultedEnum<EnumInfo info, string value> : EnumParameter<info> {
 
 def Program_ParameterKindEnum : Program_Enum<"ParameterKind", "where the value of a lowered kernel's parameter comes from", [
   I32EnumCase<"tensorPointer", 0, "tensor_pointer">, I32EnumCase<"tensorStride", 1, "tensor_stride">,
-  I32EnumCase<"dimension", 2>, I32EnumCase<"scalar", 3>, I32EnumCase<"tensorMap", 4, "tensor_map">]>;
+  I32EnumCase<"dimension", 2>, I32EnumCase<"scalar", 3>, I32EnumCase<"tensorMap", 4, "tensor_map">,
+  I32EnumCase<"tensorPointers", 5, "tensor_pointers">, I32EnumCase<"tensorMaps", 6, "tensor_maps">]>;
+
+def Program_DimensionSourceEnum : Program_Enum<"DimensionSource", "where the launcher gets a dimension from", [
+  I32EnumCase<"shapes", 0>, I32EnumCase<"rank", 1>, I32EnumCase<"ranks", 2>]>;
 
 def Program_TargetAttr : Program_Attr<"Target", "target"> {
   let summary = "The architecture a module is compiled for: a row of runtime/target";
@@ -103,15 +107,19 @@ def Program_DimensionAttr : Program_Attr<"Dimension", "dimension"> {
   let description = [{
     `multiple_of` is a fact that the launcher checks. A `fixed` dimension was specialised: its value is known. A
     `computed` one is an expression of dimensions before it, which the launcher evaluates; `multiple_of` follows from it.
+    The `source` of a dimension that no shape has is the launch itself: the number of the executing `rank`, or how many
+    `ranks` there are.
 
         #program.dimension<"m", multiple_of = 8>
+        #program.dimension<"k.ranks", source = ranks>
         #program.dimension<"partial.0", computed = #program.host_expr<"d0 64 ceildiv">>
   }];
   let parameters = (ins StringRefParameter<"user's name">:$name,
     DefaultValuedParameter<"int64_t", "1">:$multiple_of,
     DefaultValuedParameter<"int64_t", "-1", "known value, or -1">:$fixed,
-    OptionalParameter<"HostExprAttr">:$computed);
-  let assemblyFormat = "`<` $name (`,` struct($multiple_of, $fixed, $computed)^)? `>`";
+    OptionalParameter<"HostExprAttr">:$computed,
+    Program_DefaultedEnum<Program_DimensionSourceEnum, "::tlc::program::DimensionSource::shapes">:$source);
+  let assemblyFormat = "`<` $name (`,` struct($multiple_of, $fixed, $computed, $source)^)? `>`";
   let genVerifyDecl = 1;
 }
 
@@ -122,6 +130,9 @@ def Program_TensorAttr : Program_Attr<"Tensor", "tensor"> {
     fixed extent. `alignment` is a fact in bytes about the base address and every outer stride (the innermost stride
     is 1). A `workspace` is memory of the caller, contiguous but for what the alignment leaves empty after rows;
     `zero_fill` asks for a tensor to be cleared before the program's first launch.
+
+    Of a `symmetric` tensor every rank has its own, of the same shape and strides, and every rank reaches all of them: the
+    launcher passes the addresses of all ranks.
 
     The elements of a workspace may have an `order` other than the natural one, which all its accesses follow:
     - `interleaved`: of each 16 along the last axis, the pairs of the two halves alternate.
@@ -137,12 +148,13 @@ def Program_TensorAttr : Program_Attr<"Tensor", "tensor"> {
     ArrayRefParameter<"int64_t", "argument number of each axis's dimension, or -1">:$dims,
     DefaultValuedParameter<"int64_t", "1">:$alignment,
     DefaultValuedParameter<"bool", "false">:$zero_fill,
-    Program_DefaultedEnum<Program_TensorOrderEnum, "::tlc::program::TensorOrder::natural">:$order);
-  let assemblyFormat = "`<` $name `,` $access `,` `dims` `[` $dims `]` (`,` struct($alignment, $zero_fill, $order)^)? `>`";
+    Program_DefaultedEnum<Program_TensorOrderEnum, "::tlc::program::TensorOrder::natural">:$order,
+    DefaultValuedParameter<"bool", "false">:$symmetric);
+  let assemblyFormat = "`<` $name `,` $access `,` `dims` `[` $dims `]` (`,` struct($alignment, $zero_fill, $order, $symmetric)^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     TensorAttr withAlignment(int64_t alignment) const {
-      return get(getContext(), getName(), getAccess(), getDims(), alignment, getZeroFill(), getOrder());
+      return get(getContext(), getName(), getAccess(), getDims(), alignment, getZeroFill(), getOrder(), getSymmetric());
     }
   }];
 }

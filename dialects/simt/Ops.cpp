@@ -123,6 +123,8 @@ Type parameterType(program::ParameterAttr parameter, const Schema &schema, MLIRC
   case ParameterKind::scalar:
     return schema.scalars[parameter.getIndex()];
   case ParameterKind::tensorMap:
+  case ParameterKind::tensorPointers:
+  case ParameterKind::tensorMaps:
     return LLVM::LLVMPointerType::get(context);
   }
   llvm_unreachable("all kinds are handled");
@@ -140,6 +142,7 @@ LogicalResult verifyParameter(KernelOp kernel, unsigned index, const Schema &sch
   int64_t count = 0;
   switch (kind) {
   case ParameterKind::tensorPointer:
+  case ParameterKind::tensorPointers:
   case ParameterKind::tensorStride:
     count = schema.tensors.size();
     break;
@@ -150,6 +153,7 @@ LogicalResult verifyParameter(KernelOp kernel, unsigned index, const Schema &sch
     count = schema.scalars.size();
     break;
   case ParameterKind::tensorMap:
+  case ParameterKind::tensorMaps:
     count = kernel.getTensorMaps().size();
     break;
   }

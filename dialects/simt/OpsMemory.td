@@ -26,16 +26,18 @@ def Simt_StoreOp : Simt_EffectOp<"store"> {
 }
 
 def Simt_AtomicOp : Simt_EffectOp<"atomic"> {
-  let summary = "red.relaxed.gpu.global of a number or of consecutive ones";
+  let summary = "red.relaxed.global of a number or of consecutive ones";
   let description = [{
+    At device scope (`.gpu`), or with `system` at system scope (`.sys`).
     The address must be aligned to the whole value's size. Each number of a vector is combined on its own.
 
     Constraints
     - atomic_c1: a vector has no more numbers than one instruction of the target adds.
     - atomic_c2: the kind is `addf` of floats; `addi`, `mins`, `minu`, `maxs`, `maxu`, `andi`, `ori` or `xori` of integers.
   }];
-  let arguments = (ins AtomicRMWKindAttr:$kind, AnyTypeOf<[F32, F64, I32, I64, VectorOfLengthAndType<[2, 4], [F32]>]>:$value, Simt_GlobalPtr:$address);
-  let assemblyFormat = "$kind $value `,` $address attr-dict `:` type($value)";
+  let arguments = (ins AtomicRMWKindAttr:$kind, AnyTypeOf<[F32, F64, I32, I64, VectorOfLengthAndType<[2, 4], [F32]>]>:$value, Simt_GlobalPtr:$address,
+    UnitAttr:$system);
+  let assemblyFormat = "$kind $value `,` $address (`system` $system^)? attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
 

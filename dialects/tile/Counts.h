@@ -12,5 +12,7 @@ namespace tlc::tile {
 
 /// Whether other blocks may go on from the operation with what its threads did before.
 bool letsBlocksGoOn(mlir::Operation *op);
+/// Whether its threads go on from the operation with what other blocks did before.
+bool goesOnAfterBlocks(mlir::Operation *op);
 
 } // namespace tlc::tile

@@ -114,6 +114,11 @@ LogicalResult CopyReduceOp::verify() {
                                 << (getKind() == CombineKind::min ? "smaller" : "larger")
                                 << " of no others, but " << name << " has " << element,
                   getDestination());
+  if (auto slice = getDestination().getDefiningOp<SliceOp>(); slice && slice.getRank()) // copy_reduce_c4
+    return report(emitOpError() << "expected a tensor of this device alone because what the TMA combines is "
+                                   "not atomic for others, but "
+                                << name << " is symmetric; combine a fragment with it",
+                  getDestination());
   if (getSource().getType().getTransposed()) // copy_reduce_c3
     return report(emitOpError() << "expected a tile as it lies because the TMA moves whole rows, but "
                                 << describe(getSource(), "the source")
@@ -183,6 +188,8 @@ LogicalResult LoadIndexOp::verify() { return verifyElement(*this, getSource(), g
 
 namespace {
 bool isOnlyRead(SliceOp slice) {
+  if (slice.getRank()) // what its rank writes there before it lets others go on
+    return false;
   auto argument = dyn_cast<BlockArgument>(slice.getTensor());
   auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
   auto tensor =

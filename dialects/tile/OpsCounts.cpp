@@ -13,6 +13,7 @@ using namespace tlc::tile;
 #include "dialects/tile/OpsCounts.cpp.inc"
 
 bool tile::letsBlocksGoOn(Operation *op) { return isa<AnnounceOp, TakeOp>(op); }
+bool tile::goesOnAfterBlocks(Operation *op) { return isa<WaitForOp, TakeOp>(op); }
 
 /// announce_c1: messages name the tensor.
 static LogicalResult verifyCountSlice(Operation *op, Value count) {

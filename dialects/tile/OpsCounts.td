@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts in global memory, by which blocks order what they do to tensors. Generated apart from the other
+// Counts in global memory, by which blocks, and ranks, order what they do to tensors. Generated apart from the other
 // operations: Counts.h declares them for the few who use them.
 #ifndef TLC_DIALECTS_TILE_OPSCOUNTS_TD
 #define TLC_DIALECTS_TILE_OPSCOUNTS_TD
@@ -8,7 +8,8 @@ include "dialects/tile/Interfaces.td"
 include "dialects/tile/Types.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-/// On an element of a tensor of i32 that counts what blocks have done: through it they order their accesses.
+/// On an element of a tensor of i32 that counts what blocks have done: through it they order their accesses. Counts in a
+/// symmetric tensor order what ranks do: their scope is the system, others' the device.
 class Tile_CountOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>, Tile_AccessesForOne,
     DeclareOpInterfaceMethods<Tile_SynchronisationOpInterface>]> {
   let hasVerifier = 1;
@@ -17,7 +18,7 @@ class Tile_CountOp<string mnemonic> : Tile_Op<mnemonic, [MemoryEffects<[MemRead,
 def Tile_AnnounceOp : Tile_CountOp<"announce"> {
   let summary = "Counts up, once what the executing threads have done before is complete";
   let description = [{
-    They meet, and one of them adds `by` at device scope, with release (red.release.gpu; PTX ISA, memory consistency model).
+    They meet, and one of them adds `by`, with release (red.release.gpu or .sys; PTX ISA, memory consistency model).
     A block that learns of it by `tile.wait_for` or `tile.take` sees what these threads have written, and what others
     had handed to them by then; what it writes itself, they no longer read. That includes accesses by the TMA. An
     element outside the tensor counts nothing.
@@ -34,7 +35,7 @@ def Tile_AnnounceOp : Tile_CountOp<"announce"> {
 def Tile_WaitForOp : Tile_CountOp<"wait_for"> {
   let summary = "Waits until a count is at least a number";
   let description = [{
-    One of the executing threads reads the count until it is, with acquire at device scope (ld.acquire.gpu), and all meet. For
+    One of the executing threads reads the count until it is, with acquire (ld.acquire.gpu or .sys), and all meet. For
     an element outside the tensor nobody waits. Blocks may run one after the other: a block that waits for what only a
     block does that has yet to start may wait for ever. `tile.take` tells which blocks have started.
 
@@ -50,7 +51,7 @@ def Tile_WaitForOp : Tile_CountOp<"wait_for"> {
 def Tile_TakeOp : Tile_CountOp<"take"> {
   let summary = "Counts one up, and writes what the count was before to an element of a shared tile";
   let description = [{
-    The executing threads meet, and one of them adds and writes (atom.acq_rel.gpu): no two get the same number, and whoever
+    The executing threads meet, and one of them adds and writes (atom.acq_rel.gpu or .sys): no two get the same number, and whoever
     gets a number starts later than those with smaller ones. As `tile.announce` it says that what these threads did
     before is complete, and whoever reads the number sees what was announced before. For an element outside the tensor
     the number is 0.

@@ -148,6 +148,12 @@ LogicalResult RowsOp::verify() {
 }
 
 namespace {
+program::TensorAttr argumentOf(SliceOp slice) {
+  auto argument = cast<BlockArgument>(slice.getTensor());
+  auto kernel = cast<KernelOp>(argument.getOwner()->getParentOp());
+  return dyn_cast_or_null<program::TensorAttr>(kernel.getArgument(argument.getArgNumber()));
+}
+
 /// slice_c5, slice_c6
 LogicalResult verifyGatheredAxis(SliceOp slice, StringRef name) {
   if (!slice.getGatheredAxis())
@@ -214,11 +220,13 @@ LogicalResult SliceOp::verify() {
   if (int64_t axis = getLimitedAxis().value_or(0); axis < 0 || axis >= int64_t(rank))
     return report(emitOpError() << "expected a limit along axis 0 to " << rank - 1 << " because " << name
                                 << " has " << rank << " axes, but got axis " << axis);
+  program::TensorAttr attr = argumentOf(*this);
+  if (attr && attr.getSymmetric() && !getRank()) // slice_c7
+    return report(emitOpError() << "expected a rank because each has a tensor " << name << " of its own");
+  if (attr && !attr.getSymmetric() && getRank())
+    return report(emitOpError() << "expected no rank because " << name
+                                << " is this rank's alone; declare it symmetric");
   return verifyGatheredAxis(*this, name);
 }
 
-program::TensorOrder SliceOp::getTensorOrder() {
-  auto argument = cast<BlockArgument>(getTensor());
-  auto kernel = cast<KernelOp>(argument.getOwner()->getParentOp());
-  return cast<program::TensorAttr>(kernel.getArgument(argument.getArgNumber())).getOrder();
-}
+program::TensorOrder SliceOp::getTensorOrder() { return argumentOf(*this).getOrder(); }

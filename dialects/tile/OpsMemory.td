@@ -83,6 +83,8 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     A slice whose origin along that axis is negative is outside altogether: the TMA tells one end of a run of rows from
     another, not both.
 
+    Of a symmetric tensor every rank has its own: `of` says whose it is. A rank that there is not has no tensor.
+
     Along a `gathered` axis the positions are the origin plus what `tile.gather` or `tile.scatter` says for each element.
 
     Constraints
@@ -92,12 +94,14 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     - slice_c4: `limit` and `limited_axis` come together, and the axis is one of the tensor's.
     - slice_c5: a gathered axis is one of the tensor's, which has its natural order and elements of whole bytes.
     - slice_c6: a slice with a gathered axis is used by `tile.gather` and `tile.scatter` only.
+    - slice_c7: `of` a rank if the tensor is symmetric, and only then.
 
         %t = tile.slice %A[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %u = tile.slice %A[%i, %j] limit %end along 0 : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %v = tile.slice %A[%c0, %j] gathered 0 : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+        %w = tile.slice %A of %rank[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
   }];
-  let arguments = (ins Tile_GlobalType:$tensor, Variadic<Index>:$origin, Optional<Index>:$limit, Optional<AnyType>:$fill,
+  let arguments = (ins Tile_GlobalType:$tensor, Optional<Index>:$rank, Variadic<Index>:$origin, Optional<Index>:$limit, Optional<AnyType>:$fill,
     OptionalAttr<I64Attr>:$limited_axis, OptionalAttr<I64Attr>:$gathered_axis, OptionalAttr<StrAttr>:$unchecked,
     OptionalAttr<StrAttr>:$disjoint);
   let results = (outs Tile_SliceType:$slice);
@@ -105,7 +109,7 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     /// The order in which the tensor keeps its elements.
     ::tlc::program::TensorOrder getTensorOrder();
   }];
-  let assemblyFormat = "$tensor `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`gathered` $gathered_axis^)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
+  let assemblyFormat = "$tensor (`of` $rank^)? `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`gathered` $gathered_axis^)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
   let hasVerifier = 1;
 }
 
@@ -180,6 +184,7 @@ def Tile_CopyReduceOp : Tile_Op<"copy_reduce", [Tile_AccessesForOne, Program_Nee
     - copy_reduce_c2: the element type is f32, f16, bf16 or i32, of `min` and `max` not f32, of bits only i32: the TMA combines no
       others.
     - copy_reduce_c3: the tile is not transposed.
+    - copy_reduce_c4: the slice is of no symmetric tensor: the scope does not reach other devices.
 
         tile.copy_reduce add %tile, %slice : !tile.shared<64x128xf32>, !tile.slice<64x128xf32>
   }];
@@ -293,7 +298,7 @@ def Tile_StoreIndexOp : Tile_Op<"store_index", [Tile_AccessesForOne]> {
 def Tile_AtomicOp : Tile_Op<"atomic", [Tile_Accesses, Tile_FragmentOpInterface]> {
   let summary = "Combines a fragment or a number with a global slice, element by element, atomically";
   let description = [{
-    Relaxed, device scope. A replicated fragment counts once. Order is not fixed: sums may differ in the last bits.
+    Relaxed, at device scope, at system scope of a symmetric tensor. A replicated fragment counts once. Order is not fixed: sums may differ in the last bits.
 
     Constraints
     - atomic_c1: as load_c1; a scalar needs a slice of one element.

@@ -68,6 +68,8 @@ kernels::tensorsOf(mlir::ModuleOp program, function_ref<tlc::Result<int64_t>(Str
       set(extent ? extent
                  : tlc::Error{.message = placeOfComputed(dimension.getName().str()) + ": " +
                                          extent.error().message});
+    } else if (dimension && dimension.getSource() != program::DimensionSource::shapes) {
+      set(dimension.getSource() == program::DimensionSource::ranks); // rank 0 of 1
     } else if (dimension) {
       set(valueOf(program::nameOf(attribute)));
     }

@@ -99,14 +99,20 @@ unsigned tlc::parameterBytes(const Artifact &artifact, const KernelParameter &pa
   case KernelParameter::Kind::scalar:
     return unsigned(bytesOf(artifact.scalars[parameter.index].element, 1));
   case KernelParameter::Kind::tensorMap:
-    return 128;
+    return tensorMapBytes;
+  case KernelParameter::Kind::tensorPointers:
+    return maxRanks * pointerBytes;
+  case KernelParameter::Kind::tensorMaps:
+    return maxRanks * tensorMapBytes;
   }
   return 0;
 }
 
 unsigned tlc::parameterAlignment(const Artifact &artifact, const KernelParameter &parameter) {
-  // Natural alignment; a tensor map is an aggregate with an alignment of its own.
-  return std::min(parameterBytes(artifact, parameter), 64u);
+  // Natural alignment; tensor maps and tables are aggregates with an alignment of their own.
+  if (parameter.kind == KernelParameter::Kind::tensorPointers)
+    return pointerBytes;
+  return std::min(parameterBytes(artifact, parameter), unsigned(tensorMapAlignment));
 }
 
 const WarpRole *LaunchNames::roleOf(unsigned warp) const {

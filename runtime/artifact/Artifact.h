@@ -61,6 +61,10 @@ struct HostExpr {
 /// The largest extent of an axis: kernels get extents as 32-bit integers.
 inline constexpr int64_t maxExtent = 0x7fffffff;
 
+/// Of a dimension that no shape has it is the launch: the number of the rank that is launched, or of all.
+#define TLC_DIMENSION_SOURCES(X) X(shapes) X(rank) X(ranks)
+TLC_ENUM(DimensionSource, TLC_DIMENSION_SOURCES)
+
 /// A named extent. Its value is taken from the tensors whose shape names it, or computed;
 /// all of them must agree.
 struct Dimension {
@@ -70,6 +74,7 @@ struct Dimension {
   /// What it is of the dimensions before it, without multiprocessors; tensors that have it as an extent are
   /// checked.
   std::optional<HostExpr> computed = {};
+  DimensionSource source = DimensionSource::shapes;
 };
 
 #define TLC_ACCESSES(X) X(input) X(output) X(inout) X(workspace)
@@ -97,6 +102,7 @@ struct TensorArgument {
   /// Bytes of which base address and outer strides are multiples: the program says so, the launcher checks
   /// it.
   int64_t alignment = 1;
+  bool symmetric = false; ///< every rank has its own and reaches those of all
 };
 
 struct ScalarArgument {
@@ -128,7 +134,10 @@ struct TensorMapRecipe {
 /// - `dimension`, .u32: value of dimension `index`
 /// - `scalar`: the scalar `index`, in its own width
 /// - `tensorMap`, .b8[128], 64-byte aligned: map `index` of the launch
-#define TLC_PARAMETER_KINDS(X) X(tensorPointer) X(tensorStride) X(dimension) X(scalar) X(tensorMap)
+/// - `tensorPointers`, .b8[8 maxRanks], 8-byte aligned: base addresses of symmetric tensor `index`, by rank
+/// - `tensorMaps`, .b8[128 maxRanks], 64-byte aligned: map `index` of the launch for each rank's tensor
+#define TLC_PARAMETER_KINDS(X)                                                                               \
+  X(tensorPointer) X(tensorStride) X(dimension) X(scalar) X(tensorMap) X(tensorPointers) X(tensorMaps)
 
 /// One kernel parameter, in the order of the PTX entry's parameter list.
 struct KernelParameter {

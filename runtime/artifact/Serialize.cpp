@@ -26,12 +26,12 @@ concept Of = std::same_as<std::remove_const_t<Field>, T>;
 void fields(auto &archive, Of<HostExpr::Step> auto &step) { archive(step.op, step.operand); }
 void fields(auto &archive, Of<HostExpr> auto &expr) { archive(expr.steps); }
 void fields(auto &archive, Of<Dimension> auto &dimension) {
-  archive(dimension.name, dimension.multipleOf, dimension.fixed, dimension.computed);
+  archive(dimension.name, dimension.multipleOf, dimension.fixed, dimension.computed, dimension.source);
 }
 void fields(auto &archive, Of<Extent> auto &extent) { archive(extent.dimension, extent.constant); }
 void fields(auto &archive, Of<TensorArgument> auto &tensor) {
   archive(tensor.name, tensor.element, tensor.access, tensor.shape, tensor.workspaceShape, tensor.zeroFill,
-          tensor.alignment);
+          tensor.alignment, tensor.symmetric);
 }
 void fields(auto &archive, Of<ScalarArgument> auto &scalar) { archive(scalar.name, scalar.element); }
 void fields(auto &archive, Of<TensorMapRecipe> auto &map) {
@@ -68,8 +68,9 @@ void fields(auto &archive, Of<Artifact> auto &artifact) {
 constexpr HostExpr::Op last(HostExpr::Op) { return HostExpr::Op::max; }
 constexpr ElementType last(ElementType) { return allElementTypes.back(); }
 constexpr Access last(Access) { return Access::workspace; }
+constexpr DimensionSource last(DimensionSource) { return DimensionSource::ranks; }
 constexpr Swizzle last(Swizzle) { return Swizzle::bytes128; }
-constexpr KernelParameter::Kind last(KernelParameter::Kind) { return KernelParameter::Kind::tensorMap; }
+constexpr KernelParameter::Kind last(KernelParameter::Kind) { return KernelParameter::Kind::tensorMaps; }
 constexpr SharedObject::Kind last(SharedObject::Kind) { return SharedObject::Kind::barrier; }
 constexpr ReportSite::Kind last(ReportSite::Kind) { return ReportSite::Kind::check; }
 

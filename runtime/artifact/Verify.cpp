@@ -74,6 +74,9 @@ private:
               dimension.multipleOf);
       if (failure)
         return;
+      if (dimension.source != DimensionSource::shapes)
+        require(!dimension.fixed && !dimension.computed && dimension.multipleOf == 1,
+                "dimension '{}' is said to be something, but the launch says what it is", dimension.name);
       if (dimension.fixed)
         require(*dimension.fixed >= 0 && *dimension.fixed <= maxExtent &&
                     *dimension.fixed % dimension.multipleOf == 0,
@@ -84,8 +87,8 @@ private:
                 "the expression of dimension '{}' is malformed", dimension.name);
         continue;
       }
-      require(dimension.fixed || namedByTensor(i), "no tensor's shape gives the value of dimension '{}'",
-              dimension.name);
+      require(dimension.fixed || dimension.source != DimensionSource::shapes || namedByTensor(i),
+              "no tensor's shape gives the value of dimension '{}'", dimension.name);
     }
   }
 
@@ -278,6 +281,11 @@ private:
                 "parameter {} of '{}' is a stride of axis {}, but '{}' has rank {}", i, launch.entry,
                 parameter.axis, artifact.tensors[parameter.index].name, rank);
       }
+      if (std::optional<int64_t> tensor = tensorOf(launch, parameter))
+        require(artifact.tensors[size_t(*tensor)].symmetric == hasTable(parameter.kind),
+                "parameter {} of '{}' is {} of '{}', which is {}symmetric", i, launch.entry,
+                hasTable(parameter.kind) ? "a table" : "one address", artifact.tensors[size_t(*tensor)].name,
+                artifact.tensors[size_t(*tensor)].symmetric ? "" : "not ");
       size_t alignment = parameterAlignment(artifact, parameter);
       bytes = alignTo(bytes, alignment) + parameterBytes(artifact, parameter);
     }
@@ -285,9 +293,28 @@ private:
             launch.entry, bytes, target->name, target->maxParameterBytes);
   }
 
+  static bool hasTable(KernelParameter::Kind kind) {
+    return kind == KernelParameter::Kind::tensorPointers || kind == KernelParameter::Kind::tensorMaps;
+  }
+
+  /// The tensor whose address, or addresses, the parameter has.
+  static std::optional<int64_t> tensorOf(const Launch &launch, const KernelParameter &parameter) {
+    switch (parameter.kind) {
+    case KernelParameter::Kind::tensorPointer:
+    case KernelParameter::Kind::tensorPointers:
+      return parameter.index;
+    case KernelParameter::Kind::tensorMap:
+    case KernelParameter::Kind::tensorMaps:
+      return launch.tensorMaps[size_t(parameter.index)].tensor;
+    default:
+      return std::nullopt;
+    }
+  }
+
   size_t limitOf(const Launch &launch, KernelParameter::Kind kind) const {
     switch (kind) {
     case KernelParameter::Kind::tensorPointer:
+    case KernelParameter::Kind::tensorPointers:
     case KernelParameter::Kind::tensorStride:
       return artifact.tensors.size();
     case KernelParameter::Kind::dimension:
@@ -295,6 +322,7 @@ private:
     case KernelParameter::Kind::scalar:
       return artifact.scalars.size();
     case KernelParameter::Kind::tensorMap:
+    case KernelParameter::Kind::tensorMaps:
       return launch.tensorMaps.size();
     }
     return 0;

@@ -116,6 +116,7 @@ private:
   Result<const CudaContext *> peerContext(const Device &device) const;
   bool reaches(int ordinal) const;
   Result<void> checkOwnMemory(const TensorArgument &argument, const TensorView &tensor) const;
+  Result<void> checkOwnMemory(const TensorArgument &argument, CUdeviceptr address) const;
   Result<void> enqueue(const ZeroFill &fill, CUstream stream) const;
   Result<void> enqueue(const CudaProgram &program, size_t variant, PlannedLaunch &planned, CUstream stream);
 
@@ -259,8 +260,14 @@ bool CudaDeviceImpl::reaches(int ordinal) const {
 Result<void> CudaDeviceImpl::checkOwnMemory(const TensorArgument &argument, const TensorView &tensor) const {
   if (isEmpty(tensor))
     return {};
+  for (void *address : addressesOf(tensor))
+    if (Result<void> valid = checkOwnMemory(argument, asDevicePointer(address)); !valid)
+      return valid;
+  return {};
+}
+
+Result<void> CudaDeviceImpl::checkOwnMemory(const TensorArgument &argument, CUdeviceptr address) const {
   const Driver &driver = cuda->driver;
-  const CUdeviceptr address = asDevicePointer(tensor.data);
   unsigned type = 0;
   bool known = driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == CUDA_SUCCESS;
   auto fail = [&](std::string_view owner) -> Result<void> {

@@ -112,7 +112,8 @@ Result<int64_t> tlc::evaluateExtent(const HostExpr &extent, const std::vector<in
 }
 
 Result<std::vector<int64_t>> tlc::bindDimensions(const Artifact &artifact,
-                                                 std::span<const TensorView> tensors) {
+                                                 std::span<const TensorView> tensors, int64_t rank,
+                                                 int64_t ranks) {
   size_t arguments = std::ranges::count_if(
       artifact.tensors, [](const TensorArgument &tensor) { return tensor.access != Access::workspace; });
   if (tensors.size() != artifact.tensors.size() && tensors.size() != arguments)
@@ -120,6 +121,9 @@ Result<std::vector<int64_t>> tlc::bindDimensions(const Artifact &artifact,
                                         artifact.tensors.size(), namesOf(artifact.tensors), tensors.size())};
 
   std::vector<int64_t> values(artifact.dimensions.size(), unbound);
+  for (size_t i = 0; i < values.size(); ++i)
+    if (DimensionSource source = artifact.dimensions[i].source; source != DimensionSource::shapes)
+      values[i] = source == DimensionSource::rank ? rank : ranks;
   for (size_t i = 0; i < arguments; ++i) {
     const TensorArgument &argument = artifact.tensors[i];
     const TensorView &tensor = tensors[i];

@@ -24,6 +24,8 @@ struct TensorView {
   ElementType element = ElementType::f32;
   std::vector<int64_t> shape = {};
   std::vector<int64_t> strides = {};
+  /// Of a symmetric tensor: its address on each rank, as this device reaches it. `data` is this rank's.
+  std::vector<void *> ofRanks = {};
 };
 
 /// A scalar argument, in the bits of its element type (low bytes first).
@@ -37,6 +39,9 @@ struct ScalarValue {
 struct LaunchArguments {
   std::vector<TensorView> tensors = {};
   std::vector<ScalarValue> scalars = {};
+  /// Which of how many launches of the program this is. Of several, `launch` does not clear symmetric
+  /// workspaces, which other ranks may write by then: `launchRanks` does (runtime/device/LaunchRanks.h).
+  int64_t rank = 0, ranks = 1;
 };
 
 /// An ordered queue of work, opaque: a CUstream on the GPU; null is the

@@ -4,6 +4,7 @@
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/support/Math.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 #include <algorithm>
@@ -78,9 +79,49 @@ Result<void> checkScalars(const Artifact &artifact, const std::vector<ScalarValu
   return {};
 }
 
+/// What the launch says of ranks, and the addresses of symmetric tensors.
+Result<void> checkRanks(const Artifact &artifact, const LaunchArguments &arguments) {
+  const int64_t rank = arguments.rank, ranks = arguments.ranks;
+  if (ranks < 1 || ranks > maxRanks || rank < 0 || rank >= ranks)
+    return mistake("'{}': expected 1 to {} ranks and the number of one of them, but got rank {} of {}",
+                   artifact.name, maxRanks, rank, ranks);
+  for (size_t i = 0; i < artifact.tensors.size(); ++i) {
+    const TensorView &tensor = arguments.tensors[i];
+    const std::string &name = artifact.tensors[i].name;
+    if (!artifact.tensors[i].symmetric && !tensor.ofRanks.empty())
+      return mistake("argument '{}': expected one address because it is not symmetric, but got those of {} "
+                     "ranks",
+                     name, tensor.ofRanks.size());
+    if (!artifact.tensors[i].symmetric)
+      continue;
+    if (int64_t(tensor.ofRanks.size()) != ranks)
+      return mistake("argument '{}': expected its addresses on {} ranks because it is symmetric, but got {}",
+                     name, ranks, tensor.ofRanks.size());
+    if (tensor.ofRanks[size_t(rank)] != tensor.data)
+      return mistake("argument '{}': expected its address on rank {} to be {}, which is launched, but got {}",
+                     name, rank, fmt::ptr(tensor.data), fmt::ptr(tensor.ofRanks[size_t(rank)]));
+    for (size_t other = 0; other < tensor.ofRanks.size(); ++other)
+      if (auto address = reinterpret_cast<uintptr_t>(tensor.ofRanks[other]);
+          !isEmpty(tensor) && (!address || address % uintptr_t(artifact.tensors[i].alignment) != 0))
+        return mistake(
+            "argument '{}': expected an address on rank {} that is a multiple of {}, but got {:#x}", name,
+            other, artifact.tensors[i].alignment, address);
+  }
+  return {};
+}
+
+/// Whether the base address, of a symmetric tensor on each rank, and the outer strides are multiples.
+bool isAlignedEverywhere(const TensorView &tensor, int64_t bytes) {
+  if (!isAligned(tensor, bytes))
+    return false;
+  return std::ranges::all_of(tensor.ofRanks, [&](void *address) {
+    return isEmpty(tensor) || reinterpret_cast<uintptr_t>(address) % uintptr_t(bytes) == 0;
+  });
+}
+
 size_t chooseVariant(const Artifact &artifact, const std::vector<TensorView> &tensors) {
   auto holds = [&](const AlignmentCondition &condition) {
-    return isAligned(tensors[condition.tensor], condition.bytes);
+    return isAlignedEverywhere(tensors[condition.tensor], condition.bytes);
   };
   size_t index = 0;
   while (!std::ranges::all_of(artifact.variants[index].conditions, holds))
@@ -121,10 +162,11 @@ struct Planner {
     return text.empty() ? "these arguments" : text;
   }
 
-  Result<TensorMapValues> planTensorMap(const TensorMapRecipe &recipe) const {
+  /// Of the tensor at that address, its own or that of a rank.
+  Result<TensorMapValues> planTensorMap(const TensorMapRecipe &recipe, void *address) const {
     const TensorView &tensor = arguments.tensors[recipe.tensor];
     const bool empty = isEmpty(tensor), limited = recipe.limitedAxis >= 0;
-    TensorMapValues values = {.address = empty ? nullptr : tensor.data,
+    TensorMapValues values = {.address = empty ? nullptr : address,
                               .element = tensor.element,
                               .swizzle = recipe.swizzle,
                               .rank = unsigned(tensor.shape.size() + limited)};
@@ -182,11 +224,22 @@ struct Planner {
     case KernelParameter::Kind::scalar:
       store(arguments.scalars[parameter.index].bits);
       break;
-    case KernelParameter::Kind::tensorMap: {
-      Result<TensorMapValues> values = planTensorMap(launch.tensorMaps[parameter.index]);
-      if (!values)
-        return values.error();
-      planned.tensorMaps.push_back({offset, size_t(launch.tensorMaps[parameter.index].tensor), *values});
+    case KernelParameter::Kind::tensorPointers: {
+      const std::vector<void *> &addresses = arguments.tensors[parameter.index].ofRanks;
+      std::memcpy(&planned.parameters[offset], addresses.data(), addresses.size() * sizeof(void *));
+      break;
+    }
+    case KernelParameter::Kind::tensorMap:
+    case KernelParameter::Kind::tensorMaps: {
+      const TensorMapRecipe &recipe = launch.tensorMaps[parameter.index];
+      const TensorView &tensor = arguments.tensors[recipe.tensor];
+      const std::span<void *const> addresses = addressesOf(tensor);
+      for (size_t rank = 0; rank < addresses.size(); ++rank) {
+        Result<TensorMapValues> values = planTensorMap(recipe, addresses[rank]);
+        if (!values)
+          return values.error();
+        planned.tensorMaps.push_back({offset + rank * tensorMapBytes, size_t(recipe.tensor), *values});
+      }
     }
     }
     return {};
@@ -213,7 +266,8 @@ struct Planner {
 
 Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArguments &arguments,
                                    const DeviceProperties &device) {
-  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, arguments.tensors);
+  Result<std::vector<int64_t>> dimensions =
+      bindDimensions(artifact, arguments.tensors, arguments.rank, arguments.ranks);
   if (!dimensions)
     return dimensions.error();
   Result<std::vector<WorkspaceRequest>> requests = workspaceRequests(artifact, *dimensions, device);
@@ -234,6 +288,8 @@ Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArgumen
   }
   if (Result<void> valid = checkScalars(artifact, arguments.scalars); !valid)
     return valid.error();
+  if (Result<void> valid = checkRanks(artifact, arguments); !valid)
+    return valid.error();
 
   LaunchPlan plan;
   plan.variantIndex = chooseVariant(artifact, arguments.tensors);
@@ -241,7 +297,8 @@ Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArgumen
   // Workspaces whole: their order may use the ends of rows.
   for (size_t i = firstWorkspace; i < artifact.tensors.size(); ++i)
     if (const WorkspaceRequest &request = (*requests)[i - firstWorkspace];
-        request.zeroFill && !isEmpty(arguments.tensors[i]))
+        request.zeroFill && !isEmpty(arguments.tensors[i]) &&
+        !(artifact.tensors[i].symmetric && arguments.ranks > 1)) // other ranks may write it by now
       plan.zeroFills.push_back({arguments.tensors[i].data, request.bytes});
   for (size_t i = 0; i < firstWorkspace; ++i) {
     if (artifact.tensors[i].zeroFill && appendZeroFills(arguments.tensors[i], plan.zeroFills) > maxZeroFills)

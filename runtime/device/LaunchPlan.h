@@ -82,8 +82,10 @@ Result<LaunchPlan> planLaunch(const Artifact &artifact, const LaunchArguments &a
                               const DeviceProperties &device);
 
 /// Values of `artifact.dimensions`, from the shapes of the inputs and outputs;
-/// checks their number, types, ranks, agreement and the facts. `tensors` may lack the workspaces.
-Result<std::vector<int64_t>> bindDimensions(const Artifact &artifact, std::span<const TensorView> tensors);
+/// checks their number, types, axes, agreement and the facts. `tensors` may lack the workspaces. `rank` is
+/// launched, of `ranks`.
+Result<std::vector<int64_t>> bindDimensions(const Artifact &artifact, std::span<const TensorView> tensors,
+                                            int64_t rank = 0, int64_t ranks = 1);
 
 /// Memory that the caller provides for one workspace of the artifact: at a multiple of `workspaceAlignment`,
 /// and apart from all other arguments.

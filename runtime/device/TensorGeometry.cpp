@@ -206,6 +206,12 @@ Result<void> tlc::checkStrides(const TensorArgument &argument, const TensorView 
   return {};
 }
 
+std::span<void *const> tlc::addressesOf(const TensorView &tensor) {
+  if (tensor.ofRanks.empty())
+    return {&tensor.data, 1};
+  return tensor.ofRanks;
+}
+
 Result<void> tlc::checkMemory(const TensorArgument &argument, const TensorView &tensor) {
   if (Result<void> valid = checkStrides(argument, tensor); !valid || isEmpty(tensor))
     return valid;

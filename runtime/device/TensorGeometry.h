@@ -23,6 +23,9 @@ int64_t effectiveStride(const TensorView &tensor, size_t axis);
 /// Base address and all strides that matter, but the innermost, are multiples of `bytes`.
 bool isAligned(const TensorView &tensor, int64_t bytes);
 
+/// Where the tensor is: of a symmetric one on each rank.
+std::span<void *const> addressesOf(const TensorView &tensor);
+
 /// Whether two tensors have bytes in common; tensors whose rows lie between each other's, such as Q, K and V
 /// in one tensor, have none. Exact, except where that takes thousands of comparisons, as of many rows with
 /// unlike strides; then true.

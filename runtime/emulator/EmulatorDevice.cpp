@@ -55,14 +55,17 @@ std::optional<size_t> bytesOfReportBuffer(const emulator::Program &program) {
   return found == program.storage.end() ? std::nullopt : std::optional(found->second.variable->bytes);
 }
 
-/// The tensors of a launch that have elements.
+/// The tensors of a launch that have elements; symmetric ones as the language calls them, X.of(2).
 std::vector<emulator::NamedTensor> namedTensors(const Artifact &artifact, const LaunchArguments &arguments) {
   std::vector<emulator::NamedTensor> named;
   for (size_t i = 0; i < arguments.tensors.size(); ++i)
     if (const TensorView &tensor = arguments.tensors[i]; !isEmpty(tensor))
-      named.push_back({artifact.tensors[i].name, reinterpret_cast<uint64_t>(tensor.data),
-                       unsigned(bytesOf(tensor.element, 1)), tensor.shape, tensor.strides,
-                       unsigned(elementsPerUnit(tensor.element))});
+      for (size_t rank = 0; const void *address : addressesOf(tensor)) {
+        const std::string &name = artifact.tensors[i].name;
+        named.push_back({tensor.ofRanks.empty() ? name : fmt::format("{}.of({})", name, rank++),
+                         reinterpret_cast<uint64_t>(address), unsigned(bytesOf(tensor.element, 1)),
+                         tensor.shape, tensor.strides, unsigned(elementsPerUnit(tensor.element))});
+      }
   return named;
 }
 
@@ -173,8 +176,9 @@ public:
       return plan.error();
     for (size_t i = 0; i < arguments.tensors.size(); ++i)
       if (const TensorView &tensor = arguments.tensors[i]; !isEmpty(tensor))
-        if (auto ok = checkReachable(program->artifact().tensors[i].name, tensor.data); !ok)
-          return ok;
+        for (const void *address : addressesOf(tensor))
+          if (auto ok = checkReachable(program->artifact().tensors[i].name, address); !ok)
+            return ok;
     for (PlannedLaunch &planned : plan->launches)
       for (const PlannedTensorMap &map : planned.tensorMaps)
         if (auto placed = placeTensorMap(map, planned.parameters); !placed)
@@ -379,10 +383,20 @@ std::unique_ptr<Device> createEmulatorDevice(EmulatorOptions options) {
 }
 
 std::vector<std::unique_ptr<Device>> createEmulatorDevices(unsigned count, EmulatorOptions options) {
+  std::vector<std::unique_ptr<Device>> devices;
+  if (count == 1) {
+    devices.push_back(createEmulatorDevice(std::move(options)));
+    return devices;
+  }
+  if (options.onFindings)
+    options.onFindings = [tell = std::move(options.onFindings),
+                          mutex = std::make_shared<std::mutex>()](const Findings &findings) {
+      const std::lock_guard lock(*mutex);
+      tell(findings);
+    };
   if (options.hostThreads == 0)
     options.hostThreads = std::max(1u, std::thread::hardware_concurrency() / std::max(1u, count));
   const auto machines = std::make_shared<Machines>(count);
-  std::vector<std::unique_ptr<Device>> devices;
   for (unsigned ordinal = 0; ordinal < count; ++ordinal)
     devices.push_back(
         std::make_unique<EmulatorDevice>(options, int(ordinal), machines, EmulatorDevice::Launches::queued));

@@ -46,6 +46,11 @@ inline constexpr int64_t mbarrierBytes = 8;
 inline constexpr int64_t maxMbarrierArrivals = (int64_t(1) << 20) - 1;
 inline constexpr int64_t maxMbarrierTransactionBytes = (int64_t(1) << 20) - 1;
 
+/// Most devices that launch one program together: those of a host that reach each other's memory by NVLink.
+/// Tables of what each rank has are parameters of kernels, and have room for so many.
+inline constexpr int64_t maxRanks = 8;
+inline constexpr int64_t pointerBytes = 8; ///< in such a table
+
 /// A tensor map as a kernel's parameter.
 inline constexpr int64_t tensorMapBytes = 128;
 inline constexpr int64_t tensorMapAlignment = 64;

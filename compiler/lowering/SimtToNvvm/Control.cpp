@@ -10,16 +10,32 @@ using namespace tlc::simt;
 
 namespace {
 
-/// What LLVM must know of a parameter: a tensor map is the parameter's own memory, not a pointer to it.
-DictionaryAttr attributesOfParameter(Builder &builder, Type type) {
+struct ParameterMemory {
+  int64_t bytes = 0, alignment = 1; ///< 0 bytes: a number
+};
+ParameterMemory memoryOf(program::ParameterKind kind) {
+  switch (kind) {
+  case program::ParameterKind::tensorMap:
+    return {tensorMapBytes, tensorMapAlignment};
+  case program::ParameterKind::tensorMaps:
+    return {maxRanks * tensorMapBytes, tensorMapAlignment};
+  case program::ParameterKind::tensorPointers:
+    return {maxRanks * pointerBytes, pointerBytes};
+  default:
+    return {};
+  }
+}
+
+/// What LLVM must know of a parameter: a tensor map or a table is the parameter's own memory, not a pointer
+/// to it.
+DictionaryAttr attributesOfParameter(Builder &builder, program::ParameterAttr parameter) {
   SmallVector<NamedAttribute> attributes;
-  auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
-  if (pointer && pointer.getAddressSpace() == 0) {
-    Type storage = LLVM::LLVMArrayType::get(builder.getI8Type(), tensorMapBytes);
+  if (ParameterMemory memory = memoryOf(parameter.getKind()); memory.bytes > 0) {
+    Type storage = LLVM::LLVMArrayType::get(builder.getI8Type(), uint64_t(memory.bytes));
     attributes.emplace_back(builder.getStringAttr(LLVM::LLVMDialect::getByValAttrName()),
                             TypeAttr::get(storage));
     attributes.emplace_back(builder.getStringAttr(LLVM::LLVMDialect::getAlignAttrName()),
-                            builder.getI64IntegerAttr(tensorMapAlignment));
+                            builder.getI64IntegerAttr(memory.alignment));
     attributes.emplace_back(builder.getStringAttr(NVVM::NVVMDialect::getGridConstantAttrName()),
                             builder.getUnitAttr());
   }
@@ -42,9 +58,11 @@ struct LowerKernel : OpConversionPattern<KernelOp> {
       function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                         rewriter.getDenseI32ArrayAttr({int32_t(op.getCluster()), 1, 1}));
     SmallVector<Attribute> parameters;
-    for (auto [index, argument] : llvm::enumerate(op.getArgumentTypes())) {
-      function.setArgAttrs(index, attributesOfParameter(rewriter, argument));
-      parameters.push_back(op.getArgAttr(index, program::ProgramDialect::parameterAttrName));
+    for (unsigned index = 0; index < op.getNumArguments(); ++index) {
+      auto parameter =
+          cast<program::ParameterAttr>(op.getArgAttr(index, program::ProgramDialect::parameterAttrName));
+      function.setArgAttrs(index, attributesOfParameter(rewriter, parameter));
+      parameters.push_back(parameter);
     }
     bool ordered = op.walk([](LaunchOrderOp) { return WalkResult::interrupt(); }).wasInterrupted();
     function->setAttr(program::ProgramDialect::entryAttrName,

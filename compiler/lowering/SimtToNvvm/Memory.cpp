@@ -156,7 +156,7 @@ struct LowerStore : OpConversionPattern<StoreOp> {
   }
 };
 
-/// What comes after "red.relaxed.gpu.global", less the width of a vector.
+/// What comes after "red.relaxed.gpu.global", or ".sys", less the width of a vector.
 struct AtomicName {
   StringRef operation, type; ///< the type's letter
 };
@@ -197,8 +197,9 @@ struct LowerAtomic : OpConversionPattern<AtomicOp> {
     operands.insert(operands.begin(), adaptor.getAddress());
     std::string width = count == 1 ? "" : llvm::formatv(".v{0}", count).str();
     AtomicName name = nameOf(op.getKind());
-    std::string text = llvm::formatv("red.relaxed.gpu.global.{0}{1}.{2}{3} [$0], {4};", name.operation, width,
-                                     name.type, isWide ? 64 : 32, registerList(1, count));
+    std::string text =
+        llvm::formatv("red.relaxed.{0}.global.{1}{2}.{3}{4} [$0], {5};", op.getSystem() ? "sys" : "gpu",
+                      name.operation, width, name.type, isWide ? 64 : 32, registerList(1, count));
     std::string constraints = "l";
     for (unsigned i = 0; i != count; ++i)
       constraints += {',', isFloat ? (isWide ? 'd' : 'f') : (isWide ? 'l' : 'r')};

@@ -33,10 +33,9 @@ LLVM::AtomicBinOp instructionOf(std::optional<tile::CombineKind> kind, Type elem
   return LLVM::AtomicBinOp::_xor;
 }
 
-/// What the element there was. `expected` is null where it does not matter.
-Value fetch(Emitter &b, LLVM::AtomicBinOp how, Value address, Value value, Value expected) {
+/// What the element there was. `expected` is null where it does not matter. Without a scope it is the system.
+Value fetch(Emitter &b, LLVM::AtomicBinOp how, Value address, Value value, Value expected, StringRef scope) {
   constexpr auto relaxed = LLVM::AtomicOrdering::monotonic;
-  constexpr StringLiteral scope = "device";
   if (!expected)
     return LLVM::AtomicRMWOp::create(b, how, address, value, relaxed, scope);
   Value both = LLVM::AtomicCmpXchgOp::create(b, address, expected, value, relaxed, relaxed, scope);
@@ -52,6 +51,7 @@ Value fetchElements(KernelLowering &k, tile::AtomicFetchOp op, const Slice &slic
         expected = op.getExpected() ? k.value(op.getExpected()) : Value();
   Type type = getElementTypeOrSelf(values);
   Value outside = slice.fill ? slice.fill : b.zero(type);
+  StringRef scope = slice.rank ? "" : "device";
   LLVM::AtomicBinOp how = instructionOf(op.getKind(), tile::elementTypeOf(op.getDestination().getType()));
   RegisterGroups groups = access.groups(1);
   SmallVector<Value> registers(size_t(layout.registersPerThread()));
@@ -61,11 +61,11 @@ Value fetchElements(KernelLowering &k, tile::AtomicFetchOp op, const Slice &slic
           compared = expected ? b.extract(expected, reg) : Value();
     Value changes = b.both(owner, access.predicate(group.start));
     if (!changes) {
-      registers[size_t(reg)] = fetch(b, how, address, value, compared);
+      registers[size_t(reg)] = fetch(b, how, address, value, compared, scope);
       continue;
     }
     auto inside = [&](OpBuilder &, Location) {
-      scf::YieldOp::create(b, fetch(b, how, address, value, compared));
+      scf::YieldOp::create(b, fetch(b, how, address, value, compared, scope));
     };
     auto otherwise = [&](OpBuilder &, Location) { scf::YieldOp::create(b, outside); };
     registers[size_t(reg)] = scf::IfOp::create(b, changes, inside, otherwise).getResult(0);

@@ -85,6 +85,13 @@ static Value inUnits(Emitter &b, Value position, const Slice &slice, int axis) {
 static LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op) {
   Slice slice;
   slice.tensor = &k.tensor(op.getTensor());
+  slice.pointer = slice.tensor->pointer;
+  if (op.getRank()) {
+    slice.rank = k.value(op.getRank());
+    Type pointer = LLVM::LLVMPointerType::get(k.b.getContext(), 1);
+    Value entry = k.b.element(slice.pointer, pointer, k.b.extend(slice.rank));
+    slice.pointer = LLVM::LoadOp::create(k.b, pointer, entry);
+  }
   for (Value origin : op.getOrigin())
     slice.origin.push_back(k.value(origin));
   slice.origin.back() = inUnits(k.b, slice.origin.back(), slice, int(slice.origin.size()) - 1);

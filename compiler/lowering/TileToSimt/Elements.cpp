@@ -51,6 +51,9 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreIndexOp op) {
   return success();
 }
 
+/// Counts in symmetric tensors are other devices', too.
+static bool hasSystemScope(KernelLowering &k, Value count) { return bool(k.slice(count).rank); }
+
 /// One thread does `act` with the count's address if the count is in the tensor, else `otherwise`.
 static void withCount(KernelLowering &k, Value count, function_ref<void(Value)> act,
                       function_ref<void()> otherwise) {
@@ -65,7 +68,7 @@ static void withCount(KernelLowering &k, Value count, function_ref<void(Value)> 
   });
 }
 
-/// An atomic addition at device scope. LLVM's own loses its order on the way to PTX (atomicrmw, LLVM
+/// An atomic addition. LLVM's own loses its order on the way to PTX (atomicrmw, LLVM
 /// 22).
 static Value countUp(KernelLowering &k, StringRef instruction, StringRef constraints, Type result,
                      ValueRange operands) {
@@ -80,20 +83,23 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AnnounceOp op) {
   if (failed(k.syncTeam()))
     return failure();
   auto announce = [&](Value address) {
-    countUp(k, "red.release.gpu.global.add.u32 [$0], $1;", "l,r,~{memory}", Type(),
-            {address, k.value(op.getBy())});
+    countUp(k,
+            hasSystemScope(k, op.getCount()) ? "red.release.sys.global.add.u32 [$0], $1;"
+                                             : "red.release.gpu.global.add.u32 [$0], $1;",
+            "l,r,~{memory}", Type(), {address, k.value(op.getBy())});
   };
   withCount(k, op.getCount(), announce, [] {});
   return success();
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::WaitForOp op) {
+  // LLVM's scope without a name is the system.
+  StringRef scope = hasSystemScope(k, op.getCount()) ? "" : "device";
   auto wait = [&](Value address) {
     auto read = [&](OpBuilder &, Location, ValueRange) {
       Value count = LLVM::LoadOp::create(k.b, k.b.getI32Type(), address, /*alignment=*/sizeof(int32_t),
                                          /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/false,
-                                         /*isInvariantGroup=*/false, LLVM::AtomicOrdering::acquire,
-                                         k.b.getStringAttr("device"));
+                                         /*isInvariantGroup=*/false, LLVM::AtomicOrdering::acquire, scope);
       Value isLess = arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, count, k.value(op.getLeast()));
       scf::ConditionOp::create(k.b, isLess, ValueRange());
     };
@@ -111,8 +117,10 @@ static LogicalResult lowerOp(KernelLowering &k, tile::TakeOp op) {
     simt::StoreOp::create(k.b, number, addressOf(k, op.getDestination(), op.getPosition()), Value());
   };
   auto take = [&](Value address) {
-    write(countUp(k, "atom.acq_rel.gpu.global.add.u32 $0, [$1], 1;", "=r,l,~{memory}", k.b.getI32Type(),
-                  address));
+    write(countUp(k,
+                  hasSystemScope(k, op.getCount()) ? "atom.acq_rel.sys.global.add.u32 $0, [$1], 1;"
+                                                   : "atom.acq_rel.gpu.global.add.u32 $0, [$1], 1;",
+                  "=r,l,~{memory}", k.b.getI32Type(), address));
   };
   withCount(k, op.getCount(), take, [&] { write(k.b.i32(0)); });
   return success();

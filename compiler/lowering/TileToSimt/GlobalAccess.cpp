@@ -137,7 +137,7 @@ Value GlobalAccess::address(ArrayRef<int64_t> constant) {
     Value index = b.add(base, b.mul(b.extend(gatheredPosition(constant)), tensor.strides[size_t(gathered)]));
     for (size_t axis = 0; axis < last; ++axis)
       index = b.add(index, b.mul(tensor.strides[axis], constantAlong(axis, constant)));
-    Value element = b.element(tensor.pointer, tensor.element, index);
+    Value element = b.element(slice.pointer, tensor.element, index);
     return b.element(element, tensor.element, inner < 0 ? 0 : constant[size_t(inner)]);
   }
   std::vector<int64_t> outer;
@@ -148,7 +148,7 @@ Value GlobalAccess::address(ArrayRef<int64_t> constant) {
     Value index = base;
     for (auto [step, stride] : llvm::zip(outer, tensor.strides))
       index = b.add(index, b.mul(stride, step));
-    row = b.element(tensor.pointer, tensor.element, index);
+    row = b.element(slice.pointer, tensor.element, index);
   }
   return b.element(row, tensor.element, inner < 0 ? 0 : constant[size_t(inner)]);
 }
@@ -331,9 +331,10 @@ void lowering::combineGlobal(KernelLowering &k, tile::CombineKind kind, const Sl
                              const FragmentLayout &layout, ArrayRef<int64_t> shape, Value value) {
   tile::SliceOp made = slice.op;
   arith::AtomicRMWKind atomic = atomicKindOf(kind, made.getType().getElementType());
-  writeGlobal(
-      k,
-      {slice, layout, shape, GlobalUse::combine,
-       [&](Value piece, Value address, Value) { simt::AtomicOp::create(k.b, atomic, piece, address); }},
-      value);
+  writeGlobal(k,
+              {slice, layout, shape, GlobalUse::combine,
+               [&](Value piece, Value address, Value) {
+                 simt::AtomicOp::create(k.b, atomic, piece, address, /*system=*/bool(slice.rank));
+               }},
+              value);
 }

@@ -132,8 +132,11 @@ void KernelLowering::addArguments() {
     }
     types.push_back(RankedTensorType::get(type.getShape(), type.getElementType()));
     GlobalTensor &tensor = tensors[tensorNumbers.lookup(argument)];
-    tensor.pointer = addParameter(LLVM::LLVMPointerType::get(b.getContext(), 1),
-                                  program::ParameterKind::tensorPointer, tensor.number);
+    using program::ParameterKind;
+    bool hasTable = tensor.argument.getSymmetric();
+    tensor.pointer =
+        addParameter(LLVM::LLVMPointerType::get(b.getContext(), hasTable ? 0 : 1),
+                     hasTable ? ParameterKind::tensorPointers : ParameterKind::tensorPointer, tensor.number);
     int64_t rank = int64_t(type.getShape().size());
     for (auto [axis, extent] : llvm::enumerate(type.getShape())) {
       tensor.strides.push_back(
@@ -155,17 +158,25 @@ void KernelLowering::addArguments() {
   kernel.setSchemaTypesAttr(b.getTypeArrayAttr(types));
 }
 
+Value KernelLowering::entryOfRank(Value table, const Slice &slice, int64_t bytes) {
+  return b.offset(table, b.mul(b.extend(slice.rank), b.i64(bytes)));
+}
+
 Value KernelLowering::tensorMap(const Slice &slice, ArrayRef<int64_t> box, Swizzle swizzle, int64_t before) {
+  auto kind = slice.rank ? program::ParameterKind::tensorMaps : program::ParameterKind::tensorMap;
   auto recipe = program::TensorMapAttr::get(b.getContext(), slice.tensor->number, box,
                                             program::swizzleOf(swizzle), slice.limitedAxis, before);
   auto known = llvm::find(maps, recipe);
   int64_t index = known - maps.begin();
+  Value map;
   if (known == maps.end()) {
     maps.push_back(recipe);
-    return addParameter(LLVM::LLVMPointerType::get(b.getContext()), program::ParameterKind::tensorMap, index);
+    map = addParameter(LLVM::LLVMPointerType::get(b.getContext()), kind, index);
+  } else {
+    auto parameter = program::ParameterAttr::get(b.getContext(), kind, index, 0);
+    map = kernel.getBody().getArgument(unsigned(llvm::find(parameters, parameter) - parameters.begin()));
   }
-  auto parameter = program::ParameterAttr::get(b.getContext(), program::ParameterKind::tensorMap, index, 0);
-  return kernel.getBody().getArgument(unsigned(llvm::find(parameters, parameter) - parameters.begin()));
+  return slice.rank ? entryOfRank(map, slice, tensorMapBytes) : map;
 }
 
 //===----------------------------------------------------------------------===//

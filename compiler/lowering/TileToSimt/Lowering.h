@@ -67,7 +67,7 @@ struct GlobalTensor {
   program::TensorAttr argument;
   int64_t number = 0; ///< among the schema's tensors
   Type element;
-  Value pointer;
+  Value pointer;                        ///< of a symmetric tensor: to the table of all ranks' pointers
   llvm::SmallVector<Value> strides;     ///< i64, elements; that of the last axis is 1
   llvm::SmallVector<Value> extents;     ///< i32
   llvm::SmallVector<int64_t> multiples; ///< known divisor of each extent
@@ -76,6 +76,8 @@ struct GlobalTensor {
 
 struct Slice {
   const GlobalTensor *tensor = nullptr;
+  Value pointer;                   ///< to the tensor, of a symmetric one to the rank's
+  Value rank;                      ///< i32: whose tensor it is, or null
   llvm::SmallVector<Value> origin; ///< i32; along a limited axis from 0 to the extent
   llvm::SmallVector<Value> ends;   ///< i32: elements from there on are outside; the extents, or the limit
   Shape shape;
@@ -160,7 +162,7 @@ public:
 
   // Resources of the kernel.
   void setGrid(llvm::ArrayRef<Attribute> extents) { grid.assign(extents.begin(), extents.end()); }
-  /// A parameter that is a tensor map; equal recipes share one.
+  /// The address of a tensor map, a parameter or one of those of all ranks; equal recipes share one.
   Value tensorMap(const Slice &slice, llvm::ArrayRef<int64_t> box, Swizzle swizzle, int64_t before = 0);
   /// An mbarrier that is initialised at entry.
   void initBarrier(int64_t offset, int64_t count);
@@ -189,6 +191,8 @@ private:
   /// Named barriers nobody else uses; nothing, with a diagnostic, when they are used up.
   std::optional<int64_t> takeBarriers(int64_t count);
   void addArguments();
+  /// Where the entry of the slice's rank is in a parameter that has one for each.
+  Value entryOfRank(Value table, const Slice &slice, int64_t bytes);
   Value addParameter(Type type, program::ParameterKind kind, int64_t index, int64_t axis = 0);
   void emitPrologue();
   LogicalResult finish();

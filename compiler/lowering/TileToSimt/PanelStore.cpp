@@ -213,7 +213,7 @@ void PanelStore::writePanel(Value number, int64_t linesAtOnce) {
           {simt::LoadOp::create(b, panel.element, addresses.at({0, 0}), Value()), index, inside});
     }
     for (const Element &element : elements)
-      simt::StoreOp::create(b, element.value, b.element(tensor.pointer, tensor.element, element.index),
+      simt::StoreOp::create(b, element.value, b.element(slice.pointer, tensor.element, element.index),
                             element.inside);
     scf::YieldOp::create(b);
   };

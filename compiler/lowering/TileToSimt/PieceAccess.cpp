@@ -144,7 +144,7 @@ Value GlobalAccess::addressInPieces(ArrayRef<int64_t> constant) {
       else if (at != 0)
         index = b.add(index, b.mul(tensor.strides[along.axis], at));
     }
-    row = b.element(tensor.pointer, tensor.element, index);
+    row = b.element(slice.pointer, tensor.element, index);
   }
   return b.element(row, tensor.element, places);
 }

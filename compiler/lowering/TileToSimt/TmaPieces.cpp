@@ -82,7 +82,7 @@ LogicalResult lowering::reducePieces(KernelLowering &k, tile::CopyReduceOp op) {
     }
     index = b.add(index, b.mul(b.extend(slice.origin[rowAxis]), tensor.strides[rowAxis]));
     index = b.add(index, b.mul(b.extend(slice.origin[columnAxis]), pieceRows));
-    Value to = b.element(tensor.pointer, tensor.element, index);
+    Value to = b.element(slice.pointer, tensor.element, index);
     auto [firstRow, lastRow] = rangeInMemory(b, slice.origin[rowAxis], slice.ends[rowAxis], rows, pieceRows);
     auto [firstColumn, lastColumn] =
         rangeInMemory(b, slice.origin[columnAxis], slice.ends[columnAxis], columns, pieceColumns);

@@ -8,13 +8,17 @@
 // CHECK-SAME: t.c = #program.dimension<"m">
 // CHECK-SAME: t.d = #program.dimension<"m", multiple_of = 8>
 // CHECK-SAME: t.e = #program.dimension<"m", fixed = 0>
+// CHECK-SAME: t.e2 = #program.dimension<"k.ranks", source = ranks>
 // CHECK-SAME: t.f = #program.tensor<"A", input, dims[0, -1]>
 // CHECK-SAME: t.g = #program.tensor<"W", workspace, dims[-1], alignment = 256, zero_fill = true>
 // CHECK-SAME: t.g2 = #program.tensor<"W", workspace, dims[-1, -1], order = accumulator>
+// CHECK-SAME: t.g3 = #program.tensor<"K", inout, dims[-1], symmetric = true>
 // CHECK-SAME: t.h = #program.scalar<"scale">
 // CHECK-SAME: t.i = #program.tensor_map<2, box[64, 128], bytes128>
 // CHECK-SAME: t.j = #program.parameter<tensor_pointer, 3>
 // CHECK-SAME: t.k = #program.parameter<tensor_stride, 3, axis = 1>
+// CHECK-SAME: t.k2 = #program.parameter<tensor_pointers, 3>
+// CHECK-SAME: t.k3 = #program.parameter<tensor_maps, 0>
 // CHECK-SAME: t.l = #program<swizzle bytes64>
 // CHECK-SAME: t.m = #program.role<"load", first_warp = 0, warps = 4>
 // CHECK-SAME: t.n = #program.shared<"a", buffer, offset = 8192, slots = 8, slot_bytes = 1024>
@@ -28,13 +32,17 @@ module attributes {
   t.c = #program.dimension<"m">,
   t.d = #program.dimension<"m", multiple_of = 8>,
   t.e = #program.dimension<"m", multiple_of = 1, fixed = 0>,
+  t.e2 = #program.dimension<"k.ranks", source = ranks>,
   t.f = #program.tensor<"A", input, dims[0, -1]>,
   t.g = #program.tensor<"W", workspace, dims[-1], alignment = 256, zero_fill = true>,
   t.g2 = #program.tensor<"W", workspace, dims[-1, -1], order = accumulator>,
+  t.g3 = #program.tensor<"K", inout, dims[-1], symmetric = true>,
   t.h = #program.scalar<"scale">,
   t.i = #program.tensor_map<2, box[64, 128], bytes128>,
   t.j = #program.parameter<tensor_pointer, 3>,
   t.k = #program.parameter<tensor_stride, 3, axis = 1>,
+  t.k2 = #program.parameter<tensor_pointers, 3>,
+  t.k3 = #program.parameter<tensor_maps, 0>,
   t.l = #program<swizzle bytes64>,
   t.m = #program.role<"load", first_warp = 0, warps = 4>,
   t.n = #program.shared<"a", buffer, offset = 8192, slots = 8, slot_bytes = 1024>,

@@ -180,3 +180,8 @@ module attributes {a = #program.report<print, "", "a.cpp:1:2", [], axes = 6>} {}
 
 // expected-error @below {{expected 'program.reports' to be an array of #program.report on the module, but got 7 : i64 of 'builtin.module'}}
 module attributes {program.reports = 7 : i64} {}
+
+// -----
+
+// expected-error @below {{expected nothing but the source of dimension 'k.rank' because the launch says what it is}}
+module attributes {a = #program.dimension<"k.rank", multiple_of = 2, source = rank>} {}

@@ -185,6 +185,8 @@ simt.kernel @memory(%g: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   %bits = arith.constant 5 : i32
   // CHECK: simt.atomic xori %{{.*}}, %{{.*}} : i32
   simt.atomic xori %bits, %g : i32
+  // CHECK: simt.atomic xori %{{.*}}, %{{.*}} system : i32
+  simt.atomic xori %bits, %g system : i32
   // CHECK: simt.vote_any %{{.*}}
   %any = simt.vote_any %yes
   // CHECK: simt.shuffle_xor %{{.*}} mask(16) : f32

@@ -165,7 +165,7 @@ tile.kernel @limit_missing(
     // expected-note @below {{'A' is declared here}}
     %A: !tile.global<?x64xf32> {program.argument = #program.tensor<"A", input, dims[0, -1]>}) {
   // expected-error @below {{expected a limit and the axis that it is along, or neither, but got only the axis}}
-  %t = "tile.slice"(%A, %m, %m) <{limited_axis = 0 : i64, operandSegmentSizes = array<i32: 1, 2, 0, 0>}>
+  %t = "tile.slice"(%A, %m, %m) <{limited_axis = 0 : i64, operandSegmentSizes = array<i32: 1, 0, 2, 0, 0>}>
     : (!tile.global<?x64xf32>, index, index) -> !tile.slice<64x64xf32>
   tile.return
 }
@@ -178,7 +178,7 @@ tile.kernel @limit_without_axis(
     // expected-note @below {{'A' is declared here}}
     %A: !tile.global<?x64xf32> {program.argument = #program.tensor<"A", input, dims[0, -1]>}) {
   // expected-error @below {{expected a limit and the axis that it is along, or neither, but got only the limit}}
-  %t = "tile.slice"(%A, %m, %m, %m) <{operandSegmentSizes = array<i32: 1, 2, 1, 0>}>
+  %t = "tile.slice"(%A, %m, %m, %m) <{operandSegmentSizes = array<i32: 1, 0, 2, 1, 0>}>
     : (!tile.global<?x64xf32>, index, index, index) -> !tile.slice<64x64xf32>
   tile.return
 }

@@ -76,3 +76,18 @@ tile.kernel @sums(%n: index {program.argument = #program.dimension<"n">},
   %v = tile.load %y : !tile.slice<64x64xf32> -> tensor<64x64xf32>
   tile.return
 }
+
+// -----
+
+// Another rank may read what a symmetric tensor gets, as soon as it is told.
+// CHECK-LABEL: tile.kernel @symmetric(
+// CHECK-NOT:     until_read
+// CHECK:         tile.return
+tile.kernel @symmetric(%other: index {program.argument = #program.dimension<"k.rank", source = rank>},
+    %Y: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1], symmetric = true>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %p = tile.alloc_shared "p" : !tile.shared<64x64xbf16>
+  %y = tile.slice %Y of %other[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  tile.copy %p, %y atom tma : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
+  tile.return
+}

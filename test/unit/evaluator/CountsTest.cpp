@@ -78,5 +78,6 @@ TEST_CASE("what no count orders is an error", "[evaluator][unit]") {
   CHECK(
       errorWith([](const Global &c) { waitFor(c, {0}, 1); }, [](const Global &c) { announce(c, {0}); }) ==
       "a block waits here for ever: every role and block of its cluster has ended or waits, and so have the "
-      "blocks that came before, and later ones may not have started");
+      "blocks that came before, and later ones may not have started; it expects at least 1 in element [0] of "
+      "'counts', which is 0");
 }

@@ -2,9 +2,11 @@
 /// \file
 /// Says why a cluster is stuck.
 #include "runtime/emulator/exec/launch/Cluster.h"
+#include "runtime/emulator/report/NamedTensor.h"
 #include "runtime/emulator/report/SymbolName.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -147,9 +149,16 @@ std::string describePoll(const Warp &warp) {
   std::string text = fmt::format("runs in a loop: '{}' at PTX line {} reads {:#x} again and again",
                                  poll.instruction->name, poll.instruction->line, poll.address);
   const Grid &grid = gridOf(warp);
-  if (const MemoryRange *range = grid.memory->find(poll.address); range && range->device != grid.device)
+  const MemoryRange *range = grid.memory->find(poll.address);
+  if (range && range->device != grid.device)
     text += fmt::format(", memory of device {}", range->device);
-  return text + ", and no running warp writes there";
+  text += ", and no running warp writes there";
+  const std::optional<std::string> element = describeElement(grid.tensors, poll.address);
+  if (!element || !range || !poll.instruction->name.ends_with("32"))
+    return text;
+  int32_t seen = 0;
+  std::memcpy(&seen, reinterpret_cast<const void *>(poll.address), sizeof seen);
+  return text + fmt::format(": {} is {}", *element, seen);
 }
 
 std::string describeMembers(const Warp &warp, const Group &group) {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/device/LaunchRanks.h"
+
+#include "runtime/device/LaunchPlan.h"
+#include "runtime/device/TensorGeometry.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace tlc;
+
+namespace {
+
+Error ofRank(size_t rank, const Error &error) {
+  return {error.kind, fmt::format("rank {}: {}", rank, error.message)};
+}
+
+/// Whether a rank says of a symmetric tensor what rank 0 says.
+Result<void> checkAgreement(const TensorArgument &argument, const TensorView &first,
+                            const TensorView &tensor) {
+  auto differs = [&](std::string_view what, const std::string &ours,
+                     const std::string &firsts) -> Result<void> {
+    return Error{.message =
+                     fmt::format("argument '{}': expected the {} of rank 0, {}, because it is symmetric, "
+                                 "but got {}",
+                                 argument.name, what, firsts, ours)};
+  };
+  auto numbers = [](const std::vector<int64_t> &values) {
+    return fmt::format("[{}]", fmt::join(values, ", "));
+  };
+  if (tensor.shape != first.shape)
+    return differs("shape", numbers(tensor.shape), numbers(first.shape));
+  if (tensor.strides != first.strides)
+    return differs("strides", numbers(tensor.strides), numbers(first.strides));
+  for (size_t rank = 0; rank < std::min(first.ofRanks.size(), tensor.ofRanks.size()); ++rank)
+    if (tensor.ofRanks[rank] != first.ofRanks[rank])
+      return differs(fmt::format("address on rank {}", rank), fmt::format("{}", tensor.ofRanks[rank]),
+                     fmt::format("{}", first.ofRanks[rank]));
+  return {};
+}
+
+Result<void> check(std::span<const RankLaunch> launches, size_t rank) {
+  const RankLaunch &launch = launches[rank];
+  const LaunchArguments &arguments = *launch.arguments;
+  if (arguments.rank != int64_t(rank) || arguments.ranks != int64_t(launches.size()))
+    return Error{.message =
+                     fmt::format("expected the arguments of rank {} of {}, but got those of rank {} of {}",
+                                 rank, launches.size(), arguments.rank, arguments.ranks)};
+  const Artifact &artifact = launch.program->artifact();
+  if (Result<LaunchPlan> plan = planLaunch(artifact, arguments, launch.device->properties()); !plan)
+    return plan.error();
+  for (size_t i = 0; i < artifact.tensors.size(); ++i)
+    if (artifact.tensors[i].symmetric)
+      if (Result<void> agrees = checkAgreement(artifact.tensors[i], launches.front().arguments->tensors[i],
+                                               arguments.tensors[i]);
+          !agrees)
+        return agrees;
+  return {};
+}
+
+/// Symmetric workspaces that begin as zeros.
+Result<void> clear(const RankLaunch &launch) {
+  const Artifact &artifact = launch.program->artifact();
+  const LaunchArguments &arguments = *launch.arguments;
+  Result<std::vector<int64_t>> dimensions =
+      bindDimensions(artifact, arguments.tensors, arguments.rank, arguments.ranks);
+  if (!dimensions)
+    return dimensions.error();
+  Result<std::vector<WorkspaceRequest>> requests =
+      workspaceRequests(artifact, *dimensions, launch.device->properties());
+  if (!requests)
+    return requests.error();
+  const size_t firstWorkspace = artifact.tensors.size() - requests->size();
+  for (size_t i = 0; i < requests->size(); ++i) {
+    const TensorView &tensor = arguments.tensors[firstWorkspace + i];
+    if (!artifact.tensors[firstWorkspace + i].symmetric || !(*requests)[i].zeroFill || isEmpty(tensor))
+      continue;
+    const std::vector<std::byte> zeros((*requests)[i].bytes);
+    if (Result<void> copied = launch.device->copyToDevice(tensor.data, zeros.data(), zeros.size()); !copied)
+      return copied;
+  }
+  return {};
+}
+
+} // namespace
+
+Result<void> tlc::connect(std::span<Device *const> devices) {
+  for (Device *device : devices)
+    for (Device *peer : devices)
+      if (device != peer)
+        if (Result<void> enabled = device->enablePeerAccess(*peer); !enabled)
+          return enabled;
+  return {};
+}
+
+Result<void> tlc::launchRanks(std::span<const RankLaunch> launches) {
+  for (size_t rank = 0; rank < launches.size(); ++rank)
+    if (Result<void> valid = check(launches, rank); !valid)
+      return ofRank(rank, valid.error());
+  for (size_t rank = 0; rank < launches.size(); ++rank)
+    if (Result<void> done = launches[rank].device->synchronize(launches[rank].stream); !done)
+      return ofRank(rank, done.error());
+  if (launches.size() > 1) // one rank's launch clears them itself
+    for (size_t rank = 0; rank < launches.size(); ++rank)
+      if (Result<void> cleared = clear(launches[rank]); !cleared)
+        return ofRank(rank, cleared.error());
+  for (size_t rank = 0; rank < launches.size(); ++rank) {
+    const RankLaunch &launch = launches[rank];
+    if (Result<void> launched = launch.device->launch(*launch.program, *launch.arguments, launch.stream);
+        !launched)
+      return ofRank(rank, launched.error());
+  }
+  return {};
+}

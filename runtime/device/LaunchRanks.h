@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One program on several devices of this process at once, the ranks, which reach each other's memory.
+#pragma once
+
+#include "runtime/device/Device.h"
+
+#include <span>
+
+namespace tlc {
+
+/// Lets kernels of each of the devices access the memory of all others.
+Result<void> connect(std::span<Device *const> devices);
+
+/// The launch of one rank: the program as its device has loaded it, and its arguments.
+struct RankLaunch {
+  Device *device = nullptr;
+  const LoadedProgram *program = nullptr;
+  const LaunchArguments *arguments = nullptr;
+  Stream stream = {};
+};
+
+/// Launches the program on all ranks, of which number i is `launches[i]`. Checks all arguments, and that
+/// ranks agree about symmetric tensors, before the first launch: errors name the rank. Waits for the streams,
+/// so that no rank still uses symmetric workspaces, and clears those that begin as zeros; then the launches
+/// run at once. Their results are there when each device has synchronised.
+Result<void> launchRanks(std::span<const RankLaunch> launches);
+
+} // namespace tlc

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What is said of mistakes about ranks: by the language, the launch, the evaluator and the emulator.
+#include "test/ranks/RankRing.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using namespace tlc::dsl;
+using namespace tlc::test;
+using Catch::Matchers::Contains;
+
+TEST_CASE("a rank that does not wait is a race", "[ranks]") {
+  auto body = [](Scope &k) { passOn(k, {.waits = false}); };
+  auto ranks = ringArguments(3);
+  CHECK_THAT(evaluated(body, ranks), Contains("passed.of("));
+  ranks = ringArguments(3);
+  CHECK_THAT(launch(compiledProgram(body), ranks), Contains("tensor 'passed.of(") && Contains("on device"));
+}
+
+TEST_CASE("a rank that waits for what nobody announces is reported", "[ranks]") {
+  auto body = [](Scope &k) { passOn(k, {.announces = false}); };
+  auto ranks = ringArguments(2);
+  CHECK_THAT(evaluated(body, ranks), Contains("a block of rank") &&
+                                         Contains("it expects at least 1 in element [0] of 'arrived.of(") &&
+                                         Contains("which is 0"));
+  ranks = ringArguments(2);
+  CHECK_THAT(launch(compiledProgram(body), ranks),
+             Contains("deadlock") && Contains("tensor 'arrived.of(0)' at element [0] (byte offset 0) is 0") &&
+                 Contains("tensor 'arrived.of(1)' at element [0] (byte offset 0) is 0"));
+}
+
+TEST_CASE("arguments that ranks disagree about are refused by name", "[ranks]") {
+  auto body = [](Scope &k) {
+    Index n = k.dim("n");
+    Symmetric X = k.symmetric("X", f32, {n}, {.use = TensorUse::input});
+    Global Y = k.output("Y", f32, {n});
+    Fragment x = k.fragment(f32, {128});
+    copy(X.of(k.rank()).tile({0}, {128}), x);
+    copy(x, Y.tile({0}, {128}));
+  };
+  std::vector<evaluator::Arguments> ranks(2);
+  for (int64_t rank = 0; rank < 2; ++rank)
+    ranks[size_t(rank)].tensors = {filled(f32, {100 + rank}, 1), unwritten(f32, {100 + rank})};
+  CHECK(launch(compiledProgram(body), ranks) ==
+        "rank 1: argument 'X': expected the shape of rank 0, [100], because it is symmetric, but got [101]");
+  CHECK_THAT(evaluated(body, ranks), Contains("expected 'X' to have one shape on all ranks"));
+}
+
+TEST_CASE("a rank that there is not has no tensor", "[ranks]") {
+  auto body = [](Scope &k) {
+    Symmetric X = k.symmetric("X", f32, {128}, {.use = TensorUse::input});
+    Global Y = k.output("Y", f32, {128});
+    Fragment x = k.fragment(f32, {128});
+    copy(X.of(k.ranks()).tile({0}, {128}), x);
+    copy(x, Y.tile({0}, {128}));
+  };
+  std::vector<evaluator::Arguments> ranks(3, {{filled(f32, {128}, 1), unwritten(f32, {128})}, {}});
+  CHECK_THAT(evaluated(body, ranks), Contains("expected a rank from 0 to 2 of 'X.of(0)', but got 3"));
+  CHECK_THAT(launch(compiledProgram(body), ranks), Contains("out-of-bounds read"));
+}
+
+TEST_CASE("mistakes about symmetric tensors are told in the language's words", "[ranks]") {
+  dsl::Program program = dsl::Program::trace("test", [](Scope &k) {
+    Symmetric X = k.symmetric("X", f32, {128});
+    X.of(-1);
+    X.of(8);
+    k.symmetric("Z", f32, {128}, {.initial = Initial::zero});
+  });
+  CHECK_THAT(program.errorText(), Contains("expected a rank from 0 to 7, but got -1") &&
+                                      Contains("expected a rank from 0 to 7, but got 8") &&
+                                      Contains("expected symmetric tensor 'Z' to be a workspace"));
+}
