@@ -7,6 +7,7 @@
 
 namespace tlc::kernels {
 
+const Kernel &allReduceKernel();
 const Kernel &attentionBackwardKernel();
 const Kernel &attentionDecodeKernel();
 const Kernel &attentionForwardKernel();

@@ -30,12 +30,13 @@ double Kernel::bytes(const Parameters &values) const {
 }
 
 std::span<const Kernel *const> allKernels() {
-  static const std::array<const Kernel *, 6> kernels = {&gemmKernel(),
+  static const std::array<const Kernel *, 7> kernels = {&gemmKernel(),
                                                         &softmaxKernel(),
                                                         &attentionForwardKernel(),
                                                         &fp8AttentionForwardKernel(),
                                                         &attentionBackwardKernel(),
-                                                        &attentionDecodeKernel()};
+                                                        &attentionDecodeKernel(),
+                                                        &allReduceKernel()};
   return kernels;
 }
 

@@ -22,8 +22,9 @@ inline constexpr std::array<std::string_view, 2> kernelRemarkIds = {"plain-form"
 inline constexpr std::string_view plainFormRemark = kernelRemarkIds[0];
 inline constexpr std::string_view splitKeysRemark = kernelRemarkIds[1];
 
-/// Expected values of some elements of the tensor number `output` (counted among outputs); `elements` are
-/// row-major numbers. An error where there is no reference, or it fails. It may keep what outputs share.
+/// Expected values of some elements of the tensor number `output` (counted among outputs of all ranks);
+/// `elements` are row-major numbers. An error where there is no reference, or it fails. It may keep what
+/// outputs share.
 using Reference =
     std::function<Result<std::vector<double>>(size_t output, std::span<const int64_t> elements)>;
 
@@ -62,7 +63,11 @@ public:
   virtual dsl::Program build(const Parameters &values, const Target &target,
                              const dsl::TraceOptions &options = {}) const = 0;
 
-  /// The tensors in the order of the program's arguments, without workspaces.
+  /// On how many ranks, devices that run the program at once, these values run it.
+  virtual int64_t ranks(const Parameters &) const { return 1; }
+
+  /// The tensors in the order of the program's arguments, without workspaces; of several ranks those of each,
+  /// rank by rank.
   virtual std::vector<TensorSpec> tensors(const Parameters &values) const = 0;
   /// For the contents of the inputs, which outlive it.
   virtual Reference reference(const Parameters &values,

@@ -66,16 +66,20 @@ Result<InitialTensors> InitialTensors::create(std::vector<TensorSpec> specs, Pla
 }
 
 Result<DeviceArguments> DeviceArguments::create(Device &device, const Artifact &artifact,
-                                                const InitialTensors &initial) {
-  DeviceArguments arguments(device, initial);
-  for (const HostTensor &tensor : initial.tensors) {
+                                                const InitialTensors &initial, int64_t rank, int64_t ranks) {
+  const size_t count = initial.tensors.size() / size_t(ranks), first = size_t(rank) * count;
+  DeviceArguments arguments(device, initial, first, count);
+  arguments.launch.rank = rank;
+  arguments.launch.ranks = ranks;
+  for (size_t i = 0; i != count; ++i) {
+    const HostTensor &tensor = initial.tensors[first + i];
     Result<DeviceMemory> memory = DeviceMemory::allocate(device, tensor.bytes().size());
     if (!memory)
       return memory.error();
     arguments.launch.tensors.push_back(tensor.view(memory->address()));
     arguments.memory.push_back(std::move(*memory));
   }
-  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, arguments.launch.tensors);
+  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, arguments.launch.tensors, rank, ranks);
   if (!dimensions)
     return dimensions.error();
   Result<std::vector<WorkspaceRequest>> requests =
@@ -90,28 +94,41 @@ Result<DeviceArguments> DeviceArguments::create(Device &device, const Artifact &
     arguments.memory.push_back(std::move(*memory));
     arguments.workspaceBytes.push_back(request.bytes);
   }
-  for (size_t i = 0; i != initial.tensors.size(); ++i)
-    if (initial.specs[i].access == Access::input)
+  for (size_t i = 0; i != count; ++i)
+    if (initial.specs[first + i].access == Access::input)
       if (Result<void> done = arguments.upload(i); !done)
         return done.error();
   if (Result<void> done = arguments.reset(); !done)
     return done.error();
+  connect({&arguments, 1}, artifact); // a rank alone has all that there is
   return arguments;
 }
 
+void DeviceArguments::connect(std::span<DeviceArguments> ranks, const Artifact &artifact) {
+  for (size_t i = 0; i != artifact.tensors.size(); ++i) {
+    if (!artifact.tensors[i].symmetric)
+      continue;
+    std::vector<void *> addresses;
+    for (const DeviceArguments &rank : ranks)
+      addresses.push_back(rank.launch.tensors[i].data);
+    for (DeviceArguments &rank : ranks)
+      rank.launch.tensors[i].ofRanks = addresses;
+  }
+}
+
 Result<void> DeviceArguments::reset() {
-  for (size_t i = 0; i != before.tensors.size(); ++i)
-    if (before.specs[i].access != Access::input)
+  for (size_t i = 0; i != count; ++i)
+    if (before.specs[first + i].access != Access::input)
       if (Result<void> done = upload(i); !done)
         return done;
   for (size_t i = 0; i != workspaceBytes.size(); ++i)
-    if (Result<void> done = poison(memory[before.tensors.size() + i], workspaceBytes[i]); !done)
+    if (Result<void> done = poison(memory[count + i], workspaceBytes[i]); !done)
       return done;
   return {};
 }
 
 Result<HostTensor> DeviceArguments::fetch(size_t tensor) const {
-  HostTensor fetched = before.tensors[tensor];
+  HostTensor fetched = before.tensors[first + tensor];
   std::span<std::byte> bytes = fetched.bytes();
   if (Result<void> done = device.copyToHost(bytes.data(), memory[tensor].address(), bytes.size()); !done)
     return done.error();
@@ -119,7 +136,7 @@ Result<HostTensor> DeviceArguments::fetch(size_t tensor) const {
 }
 
 Result<void> DeviceArguments::upload(size_t tensor) {
-  std::span<const std::byte> bytes = before.tensors[tensor].bytes();
+  std::span<const std::byte> bytes = before.tensors[first + tensor].bytes();
   return device.copyToDevice(memory[tensor].address(), bytes.data(), bytes.size());
 }
 

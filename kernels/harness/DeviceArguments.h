@@ -54,26 +54,30 @@ struct InitialTensors {
 /// These tensors on a device.
 class DeviceArguments {
 public:
-  /// Allocates and copies. `initial` outlives the arguments.
+  /// Allocates and copies. `initial`, which has the tensors of all `ranks`, outlives the arguments.
   static Result<DeviceArguments> create(Device &device, const Artifact &artifact,
-                                        const InitialTensors &initial);
+                                        const InitialTensors &initial, int64_t rank = 0, int64_t ranks = 1);
+  /// Tells each rank's launch the addresses of all ranks' symmetric tensors.
+  static void connect(std::span<DeviceArguments> ranks, const Artifact &artifact);
   DeviceArguments(DeviceArguments &&) = default;
 
   /// Poisons outputs and workspaces again, and copies what is both read and written again.
   Result<void> reset();
-  /// What is in the memory of a tensor, room included.
+  /// What is in the memory of a tensor of this rank, room included.
   Result<HostTensor> fetch(size_t tensor) const;
 
   const InitialTensors &initial() const { return before; }
   const LaunchArguments &launchArguments() const { return launch; }
 
 private:
-  DeviceArguments(Device &device, const InitialTensors &initial) : device(device), before(initial) {}
+  DeviceArguments(Device &device, const InitialTensors &initial, size_t first, size_t count)
+      : device(device), before(initial), first(first), count(count) {}
   Result<void> upload(size_t tensor);
   Result<void> poison(const DeviceMemory &memory, size_t bytes);
 
   Device &device;
   const InitialTensors &before;
+  size_t first, count;              ///< the rank's tensors among them
   std::vector<DeviceMemory> memory; ///< of all tensors, workspaces included
   std::vector<size_t> workspaceBytes;
   LaunchArguments launch;

@@ -4,6 +4,7 @@
 #include "kernels/harness/KernelRun.h"
 
 #include "runtime/device/LaunchPlan.h"
+#include "runtime/device/LaunchRanks.h"
 
 #include <chrono>
 #include <fmt/format.h>
@@ -22,9 +23,14 @@ Artifact restrict(Artifact artifact, std::optional<Alignment> alignment) {
 
 } // namespace
 
-Result<KernelRun> KernelRun::create(Device &device, std::shared_ptr<const Problem> problem,
+Result<KernelRun> KernelRun::create(std::vector<Device *> devices, std::shared_ptr<const Problem> problem,
                                     const std::shared_ptr<const Artifact> &artifact,
                                     std::optional<Alignment> alignment) {
+  const int64_t ranks = problem->ranks();
+  if (int64_t(devices.size()) != ranks)
+    return Error{ErrorKind::invalidArgument,
+                 fmt::format("expected {} devices because '{}' runs on so many ranks, but got {}", ranks,
+                             artifact->name, devices.size())};
   if (alignment == Alignment::aligned && artifact->variants.size() == 1)
     return Error{
         ErrorKind::invalidArgument,
@@ -32,14 +38,24 @@ Result<KernelRun> KernelRun::create(Device &device, std::shared_ptr<const Proble
                     "makes no difference to it, or it always requires alignment; but got the aligned "
                     "one",
                     artifact->name)};
-  Result<std::shared_ptr<const LoadedProgram>> loaded = device.load(restrict(*artifact, alignment));
-  if (!loaded)
-    return loaded.error();
-  const Artifact &own = (*loaded)->artifact();
-  Result<DeviceArguments> arguments = DeviceArguments::create(device, own, problem->initial());
-  if (!arguments)
-    return arguments.error();
-  Result<LaunchPlan> plan = planLaunch(own, arguments->launchArguments(), device.properties());
+  if (Result<void> connected = connect(devices); !connected)
+    return connected.error();
+  KernelRun run(devices, std::move(problem));
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    Device &device = *devices[size_t(rank)];
+    Result<std::shared_ptr<const LoadedProgram>> loaded = device.load(restrict(*artifact, alignment));
+    if (!loaded)
+      return loaded.error();
+    Result<DeviceArguments> arguments =
+        DeviceArguments::create(device, (*loaded)->artifact(), run.problem->initial(), rank, ranks);
+    if (!arguments)
+      return arguments.error();
+    run.loaded.push_back(std::move(*loaded));
+    run.deviceArguments.push_back(std::move(*arguments));
+  }
+  const Artifact &own = run.program().artifact();
+  DeviceArguments::connect(run.deviceArguments, own);
+  Result<LaunchPlan> plan = planLaunch(own, run.arguments().launchArguments(), devices.front()->properties());
   if (!plan)
     return plan.error();
   if (alignment == Alignment::aligned && plan->variantIndex != 0)
@@ -48,9 +64,24 @@ Result<KernelRun> KernelRun::create(Device &device, std::shared_ptr<const Proble
         fmt::format("expected tensors aligned to 16 bytes because the aligned variant of '{}' was asked for, "
                     "but for these the launcher takes the {} one",
                     own.name, plan->variant->name)};
-  KernelRun run(device, std::move(problem), *loaded, std::move(*arguments));
   run.variantName = plan->variant->name;
   return run;
+}
+
+Result<KernelRun> KernelRun::create(Device &device, std::shared_ptr<const Problem> problem,
+                                    const std::shared_ptr<const Artifact> &artifact,
+                                    std::optional<Alignment> alignment) {
+  return create(std::vector{&device}, std::move(problem), artifact, alignment);
+}
+
+Result<KernelRun> KernelRun::create(std::span<const std::unique_ptr<Device>> devices,
+                                    std::shared_ptr<const Problem> problem,
+                                    const std::shared_ptr<const Artifact> &artifact,
+                                    std::optional<Alignment> alignment) {
+  std::vector<Device *> pointers;
+  for (const std::unique_ptr<Device> &device : devices)
+    pointers.push_back(device.get());
+  return create(std::move(pointers), std::move(problem), artifact, alignment);
 }
 
 Result<KernelRun> KernelRun::create(Device &device, const Request &request,
@@ -62,16 +93,28 @@ Result<KernelRun> KernelRun::create(Device &device, const Request &request,
   return create(device, *problem, artifact, alignment);
 }
 
-Result<void> KernelRun::launch() { return device->launch(*loaded, deviceArguments.launchArguments()); }
+Result<void> KernelRun::launch() {
+  if (devices.size() == 1)
+    return devices.front()->launch(program(), arguments().launchArguments());
+  std::vector<RankLaunch> launches;
+  for (size_t rank = 0; rank != devices.size(); ++rank)
+    launches.push_back({devices[rank], loaded[rank].get(), &deviceArguments[rank].launchArguments()});
+  return launchRanks(launches);
+}
 
 Result<void> KernelRun::execute() {
-  if (Result<void> reset = deviceArguments.reset(); !reset)
-    return reset;
+  for (DeviceArguments &arguments : deviceArguments)
+    if (Result<void> reset = arguments.reset(); !reset)
+      return reset;
   auto begin = std::chrono::steady_clock::now();
   if (Result<void> launched = launch(); !launched)
     return launched;
-  if (Result<void> done = device->synchronize(); !done)
-    return done;
+  Result<void> all; // every rank ends before the first one's error is told
+  for (Device *device : devices)
+    if (Result<void> done = device->synchronize(); !done && all)
+      all = done;
+  if (!all)
+    return all;
   elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return {};
 }
@@ -81,10 +124,11 @@ Result<Verdict> KernelRun::verify() {
     return done.error();
   std::vector<HostTensor> outputs;
   const std::vector<TensorSpec> &specs = problem->initial().specs;
+  const size_t ofRank = specs.size() / devices.size();
   for (size_t i = 0; i != specs.size(); ++i) {
     if (specs[i].access == Access::input)
       continue;
-    Result<HostTensor> fetched = deviceArguments.fetch(i);
+    Result<HostTensor> fetched = deviceArguments[i / ofRank].fetch(i % ofRank);
     if (!fetched)
       return fetched.error();
     outputs.push_back(std::move(*fetched));

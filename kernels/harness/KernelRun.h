@@ -16,8 +16,13 @@ namespace tlc::kernels {
 
 class KernelRun {
 public:
-  /// Loads the program and copies the problem's tensors. `device` outlives the run. `alignment` is that of
-  /// the variant to take; nothing: the launcher's choice.
+  /// Loads the program and copies the problem's tensors. The devices, one for each of the problem's ranks,
+  /// outlive the run. `alignment` is that of the variant to take; nothing: the launcher's choice.
+  static Result<KernelRun> create(std::span<const std::unique_ptr<Device>> devices,
+                                  std::shared_ptr<const Problem> problem,
+                                  const std::shared_ptr<const Artifact> &artifact,
+                                  std::optional<Alignment> alignment = {});
+  /// The same on one device.
   static Result<KernelRun> create(Device &device, std::shared_ptr<const Problem> problem,
                                   const std::shared_ptr<const Artifact> &artifact,
                                   std::optional<Alignment> alignment = {});
@@ -26,7 +31,7 @@ public:
                                   const std::shared_ptr<const Artifact> &artifact,
                                   const ProblemOptions &options, std::optional<Alignment> alignment = {});
 
-  /// Enqueues one launch on the default stream.
+  /// Enqueues one launch, on each rank, on the default stream.
   Result<void> launch();
   /// Poisons the outputs, launches once and waits.
   Result<void> execute();
@@ -34,21 +39,25 @@ public:
   Result<Verdict> verify();
 
   const std::string &variant() const { return variantName; }
-  const LoadedProgram &program() const { return *loaded; }
-  const DeviceArguments &arguments() const { return deviceArguments; }
+  size_t ranks() const { return devices.size(); }
+  /// Of rank 0.
+  const LoadedProgram &program() const { return *loaded.front(); }
+  const DeviceArguments &arguments() const { return deviceArguments.front(); }
   /// From the launch of the last `execute` to its end, on this machine's clock.
   double seconds() const { return elapsed; }
 
 private:
-  KernelRun(Device &device, std::shared_ptr<const Problem> problem,
-            std::shared_ptr<const LoadedProgram> loaded, DeviceArguments arguments)
-      : device(&device), problem(std::move(problem)), loaded(std::move(loaded)),
-        deviceArguments(std::move(arguments)) {}
+  static Result<KernelRun> create(std::vector<Device *> devices, std::shared_ptr<const Problem> problem,
+                                  const std::shared_ptr<const Artifact> &artifact,
+                                  std::optional<Alignment> alignment);
+  KernelRun(std::vector<Device *> devices, std::shared_ptr<const Problem> problem)
+      : devices(std::move(devices)), problem(std::move(problem)) {}
 
-  Device *device;
+  // By rank.
+  std::vector<Device *> devices;
+  std::vector<std::shared_ptr<const LoadedProgram>> loaded;
+  std::vector<DeviceArguments> deviceArguments;
   std::shared_ptr<const Problem> problem;
-  std::shared_ptr<const LoadedProgram> loaded;
-  DeviceArguments deviceArguments;
   std::string variantName;
   double elapsed = 0;
 };

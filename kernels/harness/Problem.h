@@ -41,7 +41,9 @@ class Problem {
 public:
   static Result<std::shared_ptr<const Problem>> create(const Request &request, const ProblemOptions &options);
 
-  /// The tensors before a launch.
+  /// On how many devices it runs at once.
+  int64_t ranks() const { return request.kernel->ranks(request.values); }
+  /// The tensors before a launch, of all ranks.
   const InitialTensors &initial() const { return tensors; }
   /// Compares the outputs, given as a launch left them and in their order, with the reference, until one is
   /// wrong.

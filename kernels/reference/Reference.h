@@ -29,4 +29,8 @@ std::vector<double> referenceGemm(GemmLayout layout, int64_t m, int64_t n, int64
 std::vector<double> referenceSoftmax(int64_t columns, std::span<const double> x,
                                      std::span<const int64_t> elements);
 
+/// Elements of the sum of tensors of one shape.
+std::vector<double> referenceSum(std::span<const std::vector<double>> terms,
+                                 std::span<const int64_t> elements);
+
 } // namespace tlc::kernels

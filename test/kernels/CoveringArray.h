@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Rows that together have every pair of values of every two options.
+/// Rows that together have every pair of values of every two options, and every value of one that is alone.
 #pragma once
 
 #include "kernels/harness/HostTensor.h"
@@ -29,6 +29,10 @@ std::vector<std::vector<size_t>> coveringArray(const std::vector<size_t> &extent
         for (size_t y = 0; y < extents[b]; ++y)
           missing.push_back({a, x, b, y});
   std::vector<std::vector<size_t>> rows;
+  if (extents.size() == 1) // there are no pairs
+    for (size_t value = 0; value < extents[0]; ++value)
+      if (std::vector<size_t> row = {value}; isAllowed(row))
+        rows.push_back(std::move(row));
   while (!missing.empty()) {
     // Of some random rows with the first missing pair the one that has the most others.
     std::vector<size_t> best;

@@ -18,12 +18,12 @@ using namespace tlc::kernels::test;
 namespace {
 
 /// Few multiprocessors, so that small problems have several tiles per block.
-std::unique_ptr<Device> createDevice(uint64_t seed) {
+std::vector<std::unique_ptr<Device>> createDevices(uint64_t seed, int64_t ranks) {
   EmulatorOptions options;
   options.multiprocessors = 3;
   if (seed % 2 == 0) // every other time in another order than that of the hardware's usual progress
     options.scheduleSeed = seed;
-  return createEmulatorDevice(options);
+  return createEmulatorDevices(unsigned(ranks), options);
 }
 
 } // namespace
@@ -111,8 +111,11 @@ void Compiled::check(const Definitions &sizes, ProblemOptions options, std::opti
   Result<Request> request = Request::parse(kernel.name(), all);
   INFO((request ? "" : request.error().message));
   REQUIRE(request);
-  std::unique_ptr<Device> device = createDevice(options.seed);
-  Result<KernelRun> run = KernelRun::create(*device, *request, compiled, options, alignment);
+  Result<std::shared_ptr<const Problem>> problem = Problem::create(*request, options);
+  INFO((problem ? "" : problem.error().message));
+  REQUIRE(problem);
+  std::vector<std::unique_ptr<Device>> devices = createDevices(options.seed, (*problem)->ranks());
+  Result<KernelRun> run = KernelRun::create(devices, *problem, compiled, alignment);
   INFO((run ? "" : run.error().message));
   REQUIRE(run);
   INFO("variant " << run->variant());

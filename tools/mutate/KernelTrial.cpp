@@ -169,8 +169,9 @@ Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, 
 Result<bool> KernelTrial::suits(const Problem &problem) const {
   if (alignment() == Alignment::general)
     return true;
-  std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = multiprocessors});
-  Result<KernelRun> run = KernelRun::create(*device, problem, artifact);
+  std::vector<std::unique_ptr<Device>> devices =
+      createEmulatorDevices(unsigned(problem->ranks()), {.multiprocessors = multiprocessors});
+  Result<KernelRun> run = KernelRun::create(devices, problem, artifact);
   if (!run)
     return run.error();
   return run->variant() == artifact->variants[variant].name;
@@ -196,8 +197,8 @@ Outcome KernelTrial::run(const Problem &problem, const std::shared_ptr<const Art
     emulator.scheduleSeed = schedule; // the same in every run: a mutant that only some find would come and go
   std::optional<FindingKind> found;
   emulator.onFindings = [&](const Findings &findings) { found = findings.all().front().kind; };
-  std::unique_ptr<Device> device = createEmulatorDevice(emulator);
-  Result<KernelRun> run = KernelRun::create(*device, problem, changed, alignment());
+  std::vector<std::unique_ptr<Device>> devices = createEmulatorDevices(unsigned(problem->ranks()), emulator);
+  Result<KernelRun> run = KernelRun::create(devices, problem, changed, alignment());
   if (!run)
     return {Detection::refused, run.error().message};
   Result<kernels::Verdict> verdict = run->verify();

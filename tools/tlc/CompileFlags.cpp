@@ -138,7 +138,8 @@ Result<void> CompileFlags::checkFile(const std::string &source, Phase startFrom,
   return {};
 }
 
-Result<KernelChoice> CompileFlags::choice(const std::string &kernel, kernels::DefaultSizes sizes) const {
+Result<KernelChoice> CompileFlags::choice(const std::string &kernel, kernels::DefaultSizes sizes,
+                                          const kernels::Definitions &more) const {
   Result<CompileOptions> all = options();
   if (!all)
     return all.error();
@@ -148,6 +149,10 @@ Result<KernelChoice> CompileFlags::choice(const std::string &kernel, kernels::De
   Result<kernels::Definitions> parsed = definitions();
   if (!parsed)
     return parsed.error();
+  for (const auto &[name, value] : more)
+    if (!parsed->try_emplace(name, value).second)
+      return tlc::Error{ErrorKind::invalidArgument,
+                        "expected --" + name + " or -D " + name + "=value, but got both"};
   Result<const kernels::Kernel *> found = kernelNames.find(kernel);
   if (!found)
     return found.error();

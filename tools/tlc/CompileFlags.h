@@ -57,9 +57,11 @@ public:
   /// `startFrom` and, unless that is null, for `ofFile`.
   Result<void> checkFile(const std::string &source, Phase startFrom, const Target *ofFile) const;
 
-  /// All of these, for a kernel that is compiled from its source and run.
+  /// All of these, for a kernel that is compiled from its source and run. `more` are parameters that flags of
+  /// their own say.
   Result<KernelChoice> choice(const std::string &kernel,
-                              kernels::DefaultSizes sizes = kernels::DefaultSizes::usual) const;
+                              kernels::DefaultSizes sizes = kernels::DefaultSizes::usual,
+                              const kernels::Definitions &more = {}) const;
 
   bool wantsTime() const { return time; }
   bool wantsRemarks() const { return remarks; }

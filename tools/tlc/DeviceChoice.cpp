@@ -76,7 +76,7 @@ DeviceFlags::DeviceFlags(cl::SubCommand &command)
       emulator(command), schedule(command) {}
 
 Result<ChosenDevice> DeviceFlags::create(const Target *emulated, Findings &findings,
-                                         std::optional<uint64_t> scheduleSeed) const {
+                                         std::optional<uint64_t> scheduleSeed, int64_t ranks) const {
   if (device != "auto" && device != "emulator" && device != "cuda")
     return tlc::Error{ErrorKind::invalidArgument,
                       "expected --device to be one of auto, emulator, cuda, but got '" + excerpt(device) +
@@ -89,14 +89,19 @@ Result<ChosenDevice> DeviceFlags::create(const Target *emulated, Findings &findi
                       "expected no --gpu because of --device emulator, but got --gpu " +
                           std::to_string(ordinal)};
   if (device != "emulator") {
+    ChosenDevice gpus{DeviceKind::cuda, {}};
     Result<std::unique_ptr<Device>> gpu = createCudaDevice(ordinal);
-    if (gpu)
-      return ChosenDevice{DeviceKind::cuda, std::move(*gpu)};
+    while (gpu) {
+      gpus.ranks.push_back(std::move(*gpu));
+      if (int64_t(gpus.ranks.size()) == ranks)
+        return gpus;
+      gpu = createCudaDevice(ordinal + int(gpus.ranks.size()));
+    }
     if (device == "cuda" || ordinal.getNumOccurrences()) // who names a GPU means no emulator
       return gpu.error();
   }
   options->target = emulated;
   options->scheduleSeed = scheduleSeed;
   options->onFindings = [&findings](const Findings &found) { findings.add(found); };
-  return ChosenDevice{DeviceKind::emulator, createEmulatorDevice(std::move(*options))};
+  return ChosenDevice{DeviceKind::emulator, createEmulatorDevices(unsigned(ranks), std::move(*options))};
 }

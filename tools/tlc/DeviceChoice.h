@@ -19,7 +19,9 @@ enum class DeviceKind { emulator, cuda };
 
 struct ChosenDevice {
   DeviceKind kind;
-  std::unique_ptr<Device> device;
+  std::vector<std::unique_ptr<Device>> ranks; ///< one of each rank
+
+  Device &device() const { return *ranks.front(); }
 };
 
 /// The flag `--schedule`.
@@ -51,9 +53,10 @@ public:
   explicit DeviceFlags(llvm::cl::SubCommand &command);
   /// `auto` takes the GPU if there is one, else the emulator. The emulator stands for `emulated`, or its
   /// default target when that is null, and adds what it finds to `findings`.
-  /// `scheduleSeed` is `EmulatorOptions`'.
+  /// `scheduleSeed` is `EmulatorOptions`'. Several ranks have emulated devices of their own, or so many GPUs
+  /// from the one of --gpu on.
   Result<ChosenDevice> create(const Target *emulated, Findings &findings,
-                              std::optional<uint64_t> scheduleSeed = {}) const;
+                              std::optional<uint64_t> scheduleSeed = {}, int64_t ranks = 1) const;
   Result<std::vector<std::optional<uint64_t>>> scheduleSeeds() const { return schedule.seeds(); }
 
 private:

@@ -269,9 +269,26 @@ Result<Comparison> compare(const kernels::Request &request, const evaluator::Arg
 struct Problem {
   std::string title;
   dsl::ProgramModule program;
-  std::vector<kernels::TensorSpec> specs; ///< in the order of its arguments, without workspaces
+  std::vector<kernels::TensorSpec> specs; ///< in the order of its arguments, without workspaces, rank by rank
   std::vector<evaluator::Element> scalars;
+  size_t ranks = 1;
 };
+
+/// Evaluates the program on its ranks; `tensors` are those of all, rank by rank.
+Result<evaluator::Report> evaluateRanks(const Problem &problem, std::vector<evaluator::Tensor> &tensors,
+                                        const evaluator::Options &options) {
+  const size_t count = tensors.size() / problem.ranks;
+  std::vector<evaluator::Arguments> ranks(problem.ranks);
+  for (auto [rank, arguments] : enumerate(ranks)) {
+    auto first = tensors.begin() + ptrdiff_t(rank * count);
+    arguments.tensors.assign(std::move_iterator(first), std::move_iterator(first + ptrdiff_t(count)));
+    arguments.scalars = problem.scalars;
+  }
+  auto report = evaluator::evaluate(*problem.program.module, MutableArrayRef(ranks), options);
+  for (auto [i, tensor] : enumerate(tensors))
+    tensor = std::move(ranks[i / count].tensors[i % count]);
+  return report;
+}
 
 Result<Problem> problemOf(const kernels::Request &request) {
   kernels::CompileLog log;
@@ -282,7 +299,11 @@ Result<Problem> problemOf(const kernels::Request &request) {
   std::string title(request.kernel->name());
   for (const auto &[name, value] : request.values.values())
     title += " " + name + "=" + value;
-  return Problem{title, std::move(*program), request.kernel->tensors(request.values), {}};
+  return Problem{title,
+                 std::move(*program),
+                 request.kernel->tensors(request.values),
+                 {},
+                 size_t(request.kernel->ranks(request.values))};
 }
 
 Result<Problem> problemOfFile(const std::string &file, const kernels::Definitions &definitions) {
@@ -398,8 +419,8 @@ ExitCode EvaluateCommand::execute() const {
   }
   const evaluator::Arguments initial = arguments;
   const Heartbeat heartbeat([&] { return "evaluating " + source; });
-  auto report = evaluator::evaluate(*problem->program.module, arguments,
-                                    {.multiprocessors = multiprocessors, .maximumSteps = maximumSteps});
+  auto report = evaluateRanks(*problem, arguments.tensors,
+                              {.multiprocessors = multiprocessors, .maximumSteps = maximumSteps});
   if (!report)
     return failBy(report.error());
   std::vector<std::string> printed;

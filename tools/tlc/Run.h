@@ -24,6 +24,7 @@ private:
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::opt<int64_t> rowPadding;
   llvm::cl::opt<int64_t> offset;
+  llvm::cl::opt<int64_t> ranks;
   CacheFlags cache;
   DeviceFlags deviceFlags;
   CompileFlags flags;

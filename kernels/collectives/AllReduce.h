@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The sum of a tensor over all ranks, on every rank: deterministic, the same bits everywhere.
+#pragma once
+
+#include "compiler/dsl/dsl.h"
+
+namespace tlc::kernels {
+
+struct AllReduceConfig {
+  ElementType dtype = ElementType::bf16; ///< of X and Y; sums are in f32
+  int64_t tile = 4096;                   ///< elements that a block reduces at once
+};
+
+/// Y = the sum over ranks of X[n], in two launches. The first reduces the tiles of this rank, every
+/// `ranks`-th one, by loads of all ranks' X in the order of the ranks, rounds once and leaves the tiles in
+/// memory that other ranks read. The second loads all tiles from their owners. A block waits for first
+/// launches only, and these wait for nothing but that all ranks have been launched: no number of blocks needs
+/// to run at once.
+dsl::Program allReduceProgram(const AllReduceConfig &config, const dsl::TraceOptions &options = {});
+
+} // namespace tlc::kernels

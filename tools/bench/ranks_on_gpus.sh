@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Verifies programs of several ranks on the GPUs of this machine, which must reach each other's memory:
+#
+#   ranks_on_gpus.sh <folder of tlc and ranks_cuda_test> [<most ranks>]
+#
+# Prints a line for each run, and what failed at the end. The status is 1 if anything did.
+set -uo pipefail
+bin=${1:?expected the folder of tlc and ranks_cuda_test}
+most=${2:-4}
+failed=()
+
+check() {
+  if output=$(timeout 120 "$@" 2>&1); then
+    echo "ok: $* $(grep -o 'largest error.*' <<<"$output")"
+  else
+    failed+=("$*")
+    printf 'FAILED: %s\n%s\n' "$*" "$output"
+  fi
+}
+
+check "$bin/ranks_cuda_test"
+for ((ranks = 1; ranks <= most; ++ranks)); do
+  for n in 0 1 1000 1048577 67108864; do
+    for dtype in f32 bf16; do
+      check "$bin/tlc" run all_reduce --device cuda --ranks "$ranks" -D n="$n" -D dtype="$dtype" --seed 1 --verify
+    done
+  done
+  for repetition in $(seq 50); do
+    check "$bin/tlc" run all_reduce --device cuda --ranks "$ranks" -D n=300001 -D tile=128 --seed "$repetition" --verify
+  done
+done
+printf '%s\n' "${failed[@]/#/failed: }"
+[ ${#failed[@]} -eq 0 ]
