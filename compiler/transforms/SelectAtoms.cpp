@@ -207,8 +207,27 @@ private:
 
   /// Why a product cannot be made of wgmma if the kernel has `warps`; empty if it can.
   std::string whyNoWgmma(const Product &product, int64_t warps) {
-    return useWgmma ? wgmmaProblem(product, target, warpsAt(product.op, warps), blockOf(warps))
-                    : "wgmma is switched off";
+    if (!useWgmma)
+      return "wgmma is switched off";
+    std::string problem = wgmmaProblem(product, target, warpsAt(product.op, warps), blockOf(warps));
+    return problem.empty() || wouldShareColumns(product, warps) ? "" : problem;
+  }
+
+  /// Whether warpgroups that cannot share the rows of the product can share its columns.
+  bool wouldShareColumns(const Product &product, int64_t warps) {
+    int64_t ofProduct = warpsAt(product.op, warps);
+    if (product.policy != tlc::WarpPolicy::fullRow || ofProduct % warpsPerWarpgroup != 0 ||
+        product.m % (ofProduct / warpsPerWarpgroup * wgmmaRows) == 0)
+      return false;
+    Product byColumns = product;
+    byColumns.policy = tlc::WarpPolicy::fullColumn;
+    return wgmmaProblem(byColumns, target, ofProduct, blockOf(warps)).empty();
+  }
+
+  template <class Op> void setWgmma(Op gemm, const Product &product) {
+    gemm.setAtom(MatrixAtom::wgmma);
+    if (wouldShareColumns(product, kernel.getWarps()))
+      gemm.setPolicy(WarpPolicy::fullColumn);
   }
 
   LogicalResult selectProducts() {
@@ -291,11 +310,11 @@ private:
                    "expected a product that wgmma can make because no other matrix instruction is "
                    "asynchronous, but ")
                << own << cureFor(product, kernel.getWarps());
-      cast<GemmAsyncOp>(product.op).setAtom(MatrixAtom::wgmma);
+      setWgmma(cast<GemmAsyncOp>(product.op), product);
       return success();
     }
     if (problem.empty()) {
-      gemm.setAtom(MatrixAtom::wgmma);
+      setWgmma(gemm, product);
       return success();
     }
     std::string noMma = mmaSyncProblem(product, target, warpsAt(gemm, kernel.getWarps()));

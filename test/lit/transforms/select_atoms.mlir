@@ -225,6 +225,7 @@ tile.kernel @warps() attributes {launch = #program.launch<warps = 6>} {
   tile.return
 }
 
+// Warpgroups that cannot share rows share columns, without being asked.
 // CHECK-LABEL: tile.kernel @too_many_warpgroups(
 // CHECK-SAME:    warps = 8
 tile.kernel @too_many_warpgroups() attributes {launch = #program.launch<warps = 8>} {
@@ -232,12 +233,17 @@ tile.kernel @too_many_warpgroups() attributes {launch = #program.launch<warps = 
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-  // CHECK: tile.gemm {{.*}} atom fma
-  // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not wgmma: 64x64 does not divide among 2 warpgroups; WarpPolicy::fullColumn, WarpPolicy::square or k.warps(4) would do; not mma.sync: 64x64 does not divide among 8 warps}}
-  %0 = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
-  // The same shape divides along n.
   // CHECK: tile.gemm {{.*}} policy full_col atom wgmma
-  %1 = tile.gemm %a, %b, %zero policy full_col : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  %0 = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  // CHECK: tile.gemm_async {{.*}} policy full_col atom wgmma
+  %1 = tile.gemm_async %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  %2 = tile.gemm_wait %1 pending(0) : tensor<64x64xf32>
+  // Neither divides.
+  %c = tile.alloc_shared "c" : !tile.shared<64x72xbf16>
+  %wide = tile.splat %f0 : f32 -> tensor<64x72xf32>
+  // CHECK: tile.gemm {{.*}} atom fma
+  // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not wgmma: 64x72 does not divide among 2 warpgroups; k.warps(4) would do; not mma.sync: 64x72 does not divide among 8}}
+  %3 = tile.gemm %a, %c, %wide : !tile.shared<64x64xbf16>, !tile.shared<64x72xbf16>, tensor<64x72xf32>
   tile.return
 }
 
@@ -254,8 +260,7 @@ tile.kernel @part_of_panels() attributes {launch = #program.launch<warps = 8>} {
   tile.return
 }
 
-// The compiler's number of warps suits the first product. With four warps the sums of that one would not fit the
-// registers, so that is no way out.
+// The compiler's number of warps suits the first product; the second one's columns are shared.
 // CHECK-LABEL: tile.kernel @no_share(
 tile.kernel @no_share() {
   %f0 = arith.constant 0.0 : f32
@@ -267,8 +272,7 @@ tile.kernel @no_share() {
   %dq = tile.splat %f0 : f32 -> tensor<64x128xf32>
   // CHECK: tile.gemm {{.*}} atom wgmma
   %0 = tile.gemm %a, %b, %large : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
-  // CHECK: tile.gemm {{.*}} atom mma_sync
-  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not wgmma: 64x128 does not divide among 2 warpgroups; WarpPolicy::fullColumn or WarpPolicy::square would do}}
+  // CHECK: tile.gemm {{.*}} policy full_col atom wgmma
   %1 = tile.gemm %ds, %k, %dq : !tile.shared<64x64xbf16>, !tile.shared<64x128xbf16>, tensor<64x128xf32>
   tile.return
 }
