@@ -11,6 +11,7 @@
 #include "kernels/harness/ElementBits.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/device/LaunchPlan.h"
+#include "runtime/device/LaunchRanks.h"
 #include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/target/Target.h"
 #include "test/differential/Domain.h"
@@ -113,6 +114,8 @@ public:
   Comparer(const ProgramTree &tree, const CompareOptions &options) : tree(tree), options(options) {}
 
   Outcome run() {
+    if (options.onGpu && tree.ranks > 1)
+      return failure(Verdict::discarded, "it runs on several ranks");
     if (options.onGpu && gpu() && !tree.tensorMemory.empty() && (*gpu())->properties().target != tree.target)
       return failure(Verdict::discarded, "the GPU has no tensor memory");
     dsl::Program program = trace(tree);
@@ -156,26 +159,31 @@ public:
 
 private:
   Outcome evaluate(mlir::ModuleOp module) {
-    evaluator::Arguments arguments;
-    for (const HostTensor &tensor : initial) {
+    std::vector<evaluator::Arguments> ranks(size_t(tree.ranks));
+    const size_t ofRank = initial.size() / ranks.size();
+    for (size_t at = 0; at < initial.size(); ++at) {
+      const HostTensor &tensor = initial[at];
       evaluator::Tensor values = {tensor.element(), tensor.shape(), {}};
       bool isDefined = hasValues(accessOf(tensor));
       for (int64_t number = 0; number < tensor.elementCount(); ++number)
         values.elements.push_back(isDefined ? evaluator::elementOf(tensor.element(), tensor.at(number))
                                             : evaluator::Element());
-      arguments.tensors.push_back(std::move(values));
+      ranks[at / ofRank].tensors.push_back(std::move(values));
     }
-    for (const ScalarInfo &scalar : tree.scalars)
-      arguments.scalars.push_back(evaluator::elementOf(scalar.element, scalar.value));
+    for (evaluator::Arguments &arguments : ranks)
+      for (const ScalarInfo &scalar : tree.scalars)
+        arguments.scalars.push_back(evaluator::elementOf(scalar.element, scalar.value));
     Result<evaluator::Report> report =
-        evaluator::evaluate(module, arguments, {.multiprocessors = multiprocessors()});
+        evaluator::evaluate(module, llvm::MutableArrayRef(ranks), {.multiprocessors = multiprocessors()});
     if (!report)
       return failure(verdictOfMeaning(report.error().message), report.error().message);
     if (!report->ambiguities.empty())
       return failure(Verdict::discarded, report->ambiguities.front());
     if (!report->failures.empty())
       return failure(Verdict::mistake, report->failures.front());
-    expected = std::move(arguments.tensors);
+    expected.clear();
+    for (evaluator::Arguments &arguments : ranks)
+      std::ranges::move(arguments.tensors, std::back_inserter(expected));
     outcome.isExact = std::ranges::all_of(expected, [](const evaluator::Tensor &tensor) {
       return std::ranges::all_of(tensor.elements,
                                  [](const evaluator::Element &element) { return element.bound == 0; });
@@ -236,7 +244,8 @@ private:
   Outcome launch(const Artifact &artifact) {
     if (options.onGpu) {
       const Result<std::unique_ptr<Device>> &device = gpu();
-      return device ? launchOn(**device, artifact, what) : failure(Verdict::launch, device.error().message);
+      return device ? launchOn({&*device, 1}, artifact, what)
+                    : failure(Verdict::launch, device.error().message);
     }
     for (bool isSeeded : {false, true}) {
       EmulatorOptions emulator = {.target = findTarget(tree.target),
@@ -246,68 +255,114 @@ private:
                                   .print = [](std::string_view) {}};
       if (isSeeded)
         emulator.scheduleSeed = tree.seed;
-      std::unique_ptr<Device> device = createEmulatorDevice(std::move(emulator));
-      Outcome done = launchOn(*device, artifact, what + (isSeeded ? ", seeded schedule" : ""));
+      std::vector<std::unique_ptr<Device>> devices =
+          createEmulatorDevices(unsigned(tree.ranks), std::move(emulator));
+      Outcome done = launchOn(devices, artifact, what + (isSeeded ? ", seeded schedule" : ""));
       if (done.verdict != Verdict::right)
         return done;
     }
     return {};
   }
 
-  Outcome launchOn(Device &device, const Artifact &artifact, const std::string &where) {
+  /// A device for each rank.
+  Outcome launchOn(std::span<const std::unique_ptr<Device>> devices, const Artifact &artifact,
+                   const std::string &where) {
     auto failed = [&](Verdict verdict, const Error &error) {
       return failure(verdict, fmt::format("{}: {}", where, error.message));
     };
-    Result<std::shared_ptr<const LoadedProgram>> program = device.load(artifact);
-    if (!program)
-      return failed(Verdict::launch, program.error());
     std::vector<HostTensor> tensors = initial;
-    std::vector<DeviceMemory> memory;
-    LaunchArguments arguments;
-    auto upload = [&](std::span<const std::byte> bytes) -> Result<void *> {
-      Result<DeviceMemory> place = DeviceMemory::allocate(device, bytes.size());
-      if (!place)
-        return place.error();
-      memory.push_back(std::move(*place));
-      if (Result<void> copied = device.copyToDevice(memory.back().address(), bytes.data(), bytes.size());
-          !copied)
-        return copied.error();
-      return memory.back().address();
-    };
-    for (const HostTensor &tensor : tensors) {
-      Result<void *> place = upload(tensor.bytes());
-      if (!place)
-        return failed(Verdict::launch, place.error());
-      arguments.tensors.push_back(tensor.view(*place));
+    const size_t ofRank = tensors.size() / devices.size();
+    std::vector<DeviceMemory> memory, scratch; // of the tensors, and of workspaces
+    std::vector<Device *> all;
+    std::vector<std::shared_ptr<const LoadedProgram>> programs;
+    std::vector<LaunchArguments> arguments(devices.size());
+    for (size_t rank = 0; rank < devices.size(); ++rank) {
+      all.push_back(devices[rank].get());
+      Result<std::shared_ptr<const LoadedProgram>> program = devices[rank]->load(artifact);
+      if (!program)
+        return failed(Verdict::launch, program.error());
+      programs.push_back(std::move(*program));
+      arguments[rank].rank = int64_t(rank);
+      arguments[rank].ranks = int64_t(devices.size());
+      Result<void> placed = place(*devices[rank], artifact, std::span(tensors).subspan(rank * ofRank, ofRank),
+                                  arguments[rank], memory, scratch);
+      if (!placed)
+        return failed(Verdict::launch, placed.error());
     }
-    Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, arguments.tensors);
-    if (!dimensions)
-      return failed(Verdict::launch, dimensions.error());
-    Result<std::vector<WorkspaceRequest>> requests =
-        workspaceRequests(artifact, *dimensions, device.properties());
-    if (!requests)
-      return failed(Verdict::launch, requests.error());
-    for (const WorkspaceRequest &request : *requests) {
-      Result<void *> place = upload(std::vector<std::byte>(request.bytes, std::byte{0xFF}));
-      if (!place)
-        return failed(Verdict::launch, place.error());
-      arguments.tensors.push_back(request.view(*place));
-    }
-    for (const ScalarInfo &scalar : tree.scalars)
-      arguments.scalars.push_back(valueOf(scalar));
-    if (Result<void> launched = device.launch(**program, arguments); !launched)
-      return failed(launched.error().kind == ErrorKind::execution ? Verdict::finding : Verdict::launch,
-                    launched.error());
+    for (size_t i = 0; i < artifact.tensors.size(); ++i)
+      for (LaunchArguments &ours : arguments)
+        for (const LaunchArguments &theirs : arguments)
+          if (artifact.tensors[i].symmetric)
+            ours.tensors[i].ofRanks.push_back(theirs.tensors[i].data);
+    if (Result<void> done = launchAndWait(all, programs, arguments); !done)
+      return failed(done.error().kind == ErrorKind::execution ? Verdict::finding : Verdict::launch,
+                    done.error());
     for (size_t number = 0; number < tensors.size(); ++number) {
       std::span<std::byte> bytes = tensors[number].bytes();
-      if (Result<void> copied = device.copyToHost(bytes.data(), memory[number].address(), bytes.size());
-          !copied)
+      Result<void> copied =
+          all[number / ofRank]->copyToHost(bytes.data(), memory[number].address(), bytes.size());
+      if (!copied)
         return failed(Verdict::finding, copied.error());
     }
     Outcome checked = check(tensors);
     if (checked.verdict != Verdict::right)
       checked.message = fmt::format("{}: {}", where, checked.message);
     return checked;
+  }
+
+  /// Fills in the arguments of one rank.
+  Result<void> place(Device &device, const Artifact &artifact, std::span<HostTensor> tensors,
+                     LaunchArguments &arguments, std::vector<DeviceMemory> &memory,
+                     std::vector<DeviceMemory> &scratch) {
+    auto upload = [&](std::span<const std::byte> bytes, std::vector<DeviceMemory> &to) -> Result<void *> {
+      Result<DeviceMemory> place = DeviceMemory::allocate(device, bytes.size());
+      if (!place)
+        return place.error();
+      to.push_back(std::move(*place));
+      if (Result<void> copied = device.copyToDevice(to.back().address(), bytes.data(), bytes.size()); !copied)
+        return copied.error();
+      return to.back().address();
+    };
+    for (const HostTensor &tensor : tensors) {
+      Result<void *> place = upload(tensor.bytes(), memory);
+      if (!place)
+        return place.error();
+      arguments.tensors.push_back(tensor.view(*place));
+    }
+    Result<std::vector<int64_t>> dimensions =
+        bindDimensions(artifact, arguments.tensors, arguments.rank, arguments.ranks);
+    if (!dimensions)
+      return dimensions.error();
+    Result<std::vector<WorkspaceRequest>> requests =
+        workspaceRequests(artifact, *dimensions, device.properties());
+    if (!requests)
+      return requests.error();
+    for (const WorkspaceRequest &request : *requests) {
+      Result<void *> place = upload(std::vector<std::byte>(request.bytes, std::byte{0xFF}), scratch);
+      if (!place)
+        return place.error();
+      arguments.tensors.push_back(request.view(*place));
+    }
+    for (const ScalarInfo &scalar : tree.scalars)
+      arguments.scalars.push_back(valueOf(scalar));
+    return {};
+  }
+
+  static Result<void> launchAndWait(std::span<Device *const> devices,
+                                    std::span<const std::shared_ptr<const LoadedProgram>> programs,
+                                    std::span<const LaunchArguments> arguments) {
+    if (devices.size() == 1)
+      return devices.front()->launch(*programs.front(), arguments.front());
+    if (Result<void> connected = connect(devices); !connected)
+      return connected;
+    std::vector<RankLaunch> launches;
+    for (size_t rank = 0; rank < devices.size(); ++rank)
+      launches.push_back({devices[rank], programs[rank].get(), &arguments[rank]});
+    Result<void> done = launchRanks(launches);
+    for (Device *device : devices)
+      if (Result<void> ended = device->synchronize(); done && !ended)
+        done = ended;
+    return done;
   }
 
   static ScalarValue valueOf(const ScalarInfo &scalar) {

@@ -133,7 +133,8 @@ namespace tlc::differential {
   X(multicast, 60)                                                                                           \
   X(barrier, 8)                                                                                              \
   X(namedBarrier, 6)                                                                                         \
-  X(handshake, 25)
+  X(handshake, 25)                                                                                           \
+  X(ranks, 10)
 
 enum class Feature : uint8_t {
 #define TLC_FEATURE(name, weight) name,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 #include <span>
 
 using namespace tlc;
@@ -51,6 +52,7 @@ DrawnProgram Generator::run() {
       newTensor(Access::input, ElementType::f32, {{.dimension = int(number)}});
   }
   drawTarget();
+  drawRanks();
   return {std::move(tree), draw.features()};
 }
 
@@ -67,6 +69,35 @@ void Generator::drawTarget() {
                                Feature::interleaved, Feature::handshake, Feature::atomicTile};
   if (std::ranges::none_of(newer, [&](Feature feature) { return draw.has(feature); }) && draw.chance(25))
     tree.target = allTargets().front().name;
+}
+
+namespace {
+/// Tensors that the TMA adds to, which it does in the memory of one device alone.
+void addTensorsOfTiles(const Body &body, std::set<int> &found) {
+  for (const Statement &statement : body) {
+    if (statement.kind == Statement::Kind::atomicTile)
+      found.insert(statement.to.box.tensor);
+    for (const Body &inner : statement.bodies)
+      addTensorsOfTiles(inner, found);
+  }
+}
+} // namespace
+
+/// Some of the tensors become symmetric, and each rank works on those of another one.
+void Generator::drawRanks() {
+  if (!draw.wants(Feature::ranks))
+    return;
+  draw.note(Feature::ranks);
+  tree.ranks = draw.between(2, 4);
+  std::set<int> added;
+  for (const LaunchTree &launch : tree.launches)
+    addTensorsOfTiles(launch.body, added);
+  for (int number = 0; number < int(tree.tensors.size()); ++number) {
+    TensorInfo &tensor = tree.tensors[size_t(number)];
+    bool canBe = tensor.workspace.order == dsl::TensorOrder::natural && !added.contains(number);
+    if (canBe && draw.chance(60))
+      tensor.shift = draw.between(0, 3);
+  }
 }
 
 void Generator::drawOptions() {

@@ -69,6 +69,7 @@ private:
   // Generate.cpp: programs, launches, arguments.
   void drawOptions();
   void drawTarget();
+  void drawRanks();
   LaunchTree newLaunch();
   void launch();
   void finish(LaunchTree drawn);

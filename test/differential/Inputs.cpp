@@ -31,8 +31,9 @@ std::vector<double> drawValues(const TensorInfo &info, int64_t count, Draw &draw
 
 Result<std::vector<kernels::HostTensor>> differential::makeTensors(const ProgramTree &tree) {
   std::vector<kernels::HostTensor> tensors;
-  for (size_t number = 0; number < tree.tensors.size(); ++number) {
-    const TensorInfo &info = tree.tensors[number];
+  const size_t count = tree.tensors.size();
+  for (size_t number = 0; number < count * size_t(tree.ranks); ++number) {
+    const TensorInfo &info = tree.tensors[number % count];
     if (info.access == Access::workspace)
       continue;
     kernels::Placement placement = {.rowPadding = info.rowPadding, .offset = info.offset};

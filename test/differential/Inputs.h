@@ -9,7 +9,7 @@
 namespace tlc::differential {
 
 /// Inputs, outputs and tensors that are both, in the order of the program's arguments. Workspaces are left
-/// out.
+/// out. Those of each rank, one after the other.
 Result<std::vector<kernels::HostTensor>> makeTensors(const ProgramTree &tree);
 
 /// Whether the program reads what the tensor holds before the launch.

@@ -26,12 +26,18 @@ public:
     for (const DimensionInfo &dimension : tree.dimensions)
       line("Index {0} = k.dim(\"{0}\"{1});", dimension.name,
            dimension.multipleOf == 1 ? "" : fmt::format(", {{.multipleOf = {}}}", dimension.multipleOf));
+    if (tree.ranks > 1)
+      line("Index rank = k.rank(), ranks = k.ranks();");
     for (const TensorInfo &tensor : tree.tensors)
-      line("Global {} = {};", tensor.name, declaration(tensor));
+      line("{} {} = {};", tensor.shift ? "Symmetric" : "Global", handleOf(tensor), declaration(tensor));
     for (const ScalarInfo &scalar : tree.scalars)
       line("Scalar {0} = k.scalar(\"{0}\", {1});", scalar.name, toString(scalar.element));
-    for (const LaunchTree &launch : tree.launches)
-      print(launch);
+    if (tree.ranks > 1 && tree.launches.size() > 1)
+      line("Symmetric ended = k.symmetric(\"ended\", i32, {{{}}}, {{.use = TensorUse::workspace, .initial = "
+           "Initial::zero}});",
+           tree.launches.size());
+    for (size_t number = 0; number < tree.launches.size(); ++number)
+      print(tree.launches[number], number);
     --depth;
     line("}});");
     --depth;
@@ -51,7 +57,8 @@ private:
   //===--------------------------------------------------------------------===//
 
   void describeLaunch() {
-    line("// seed {}; {} multiprocessors", tree.seed, tree.multiprocessors);
+    line("// seed {}; {} multiprocessors{}", tree.seed, tree.multiprocessors,
+         tree.ranks == 1 ? "" : fmt::format(", {} ranks", tree.ranks));
     for (const DimensionInfo &dimension : tree.dimensions)
       line("// {} = {}", dimension.name, dimension.value);
     for (const TensorInfo &tensor : tree.tensors) {
@@ -111,6 +118,12 @@ private:
                                               : fmt::to_string(tree.valueOf(extent.size)));
     }
     std::string_view kinds[] = {"input", "output", "inout", "workspace"};
+    if (tensor.shift)
+      return fmt::format("k.symmetric(\"{}\", {}, {{{}}}, {{.use = TensorUse::{}{}, .alignment = {}}})",
+                         tensor.name, toString(tensor.element), fmt::join(extents, ", "),
+                         kinds[size_t(tensor.access)],
+                         tensor.workspace.initial == dsl::Initial::zero ? ", .initial = Initial::zero" : "",
+                         tensor.access == Access::workspace ? tensor.workspace.alignment : tensor.alignment);
     std::string facts = tensor.alignment == 1 ? "" : fmt::format(", {{.alignment = {}}}", tensor.alignment);
     if (tensor.access == Access::workspace)
       facts = workspaceFacts(tensor.workspace);
@@ -118,12 +131,19 @@ private:
                        toString(tensor.element), fmt::join(extents, ", "), facts);
   }
 
-  void print(const LaunchTree &launch) {
+  /// A symmetric tensor has its name with an s before it: each launch calls one rank's by its own.
+  static std::string handleOf(const TensorInfo &tensor) { return (tensor.shift ? "s" : "") + tensor.name; }
+
+  void print(const LaunchTree &launch, size_t number) {
     bool several = tree.launches.size() > 1;
     if (several) {
       line("k.launch(\"{}\", [&] {{", launch.name);
       ++depth;
     }
+    for (const TensorInfo &tensor : tree.tensors)
+      if (tensor.shift)
+        line("Global {} = {}.of((rank + {}) % ranks);", tensor.name, handleOf(tensor),
+             *tensor.shift + int64_t(number));
     if (launch.warps != 0)
       line("k.warps({});", launch.warps);
     if (launch.cluster != 1)
@@ -152,12 +172,31 @@ private:
       ++depth;
     }
     body(launch.body);
+    bool announces = several && tree.ranks > 1 && tree.announcesItsEnd(launch);
+    if (announces)
+      line("k.loop(ranks, [&](Index other) {{ announce(ended.of(other), {{{}}}); }});", number);
     for (bool opened : {persistent, several}) {
       if (!opened)
         continue;
       --depth;
       line("}});");
     }
+    if (tree.ranks > 1 && number + 1 < tree.launches.size())
+      printMeeting(launch, number, announces ? extents : std::vector<std::string>());
+  }
+
+  /// The launch that waits until this one is done on all ranks: for its blocks, or for one of each rank.
+  void printMeeting(const LaunchTree &launch, size_t number, const std::vector<std::string> &extents) {
+    line("k.launch(\"after_{}\", [&] {{", launch.name);
+    ++depth;
+    if (!tree.announcesItsEnd(launch))
+      line("k.loop(ranks, [&](Index other) {{ announce(ended.of(other), {{{}}}); }});", number);
+    std::string count = "ranks";
+    for (const std::string &extent : extents)
+      count += fmt::format(" * ({})", extent);
+    line("waitFor(ended.of(rank), {{{}}}, {});", number, count);
+    --depth;
+    line("}});");
   }
 
   //===--------------------------------------------------------------------===//

@@ -3,7 +3,22 @@
 /// Extents and names of program trees.
 #include "test/differential/ProgramTree.h"
 
+#include <algorithm>
+
 namespace tlc::differential {
+
+namespace {
+bool isKnownOnDevice(const IndexNode &node) {
+  return node.kind != IndexKind::multiprocessors && std::ranges::all_of(node.operands, isKnownOnDevice);
+}
+} // namespace
+
+bool ProgramTree::announcesItsEnd(const LaunchTree &launch) const {
+  bool isPlain = std::ranges::all_of(
+      launch.body, [](const Statement &statement) { return statement.kind != Statement::Kind::roles; });
+  return isPlain && launch.grid != LaunchTree::Grid::persistent &&
+         std::ranges::all_of(launch.extents, isKnownOnDevice);
+}
 
 dsl::Shape ProgramTree::extentsOf(const Sizes &shape) const {
   dsl::Shape extents;

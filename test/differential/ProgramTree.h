@@ -298,6 +298,8 @@ struct TensorInfo {
   bool whole = true;
   // Where it lies.
   int64_t rowPadding = 0, offset = 0;
+  /// Symmetric: in launch i a rank accesses that of the rank so many after its own, plus i.
+  std::optional<int64_t> shift = {};
 };
 
 struct ScalarInfo {
@@ -381,7 +383,11 @@ struct ProgramTree {
   Optimizations optimizations = {};
   std::string target = CompileOptions().target; ///< that it is compiled for
   int multiprocessors = 3;                      ///< of the emulated device
+  int64_t ranks = 1;                            ///< devices that it is launched on
   bool isExact = true;                          ///< made so that nothing is rounded
+
+  /// Whether blocks of the launch tell all ranks at their end that they are done; else the next launch does.
+  bool announcesItsEnd(const LaunchTree &launch) const;
 
   int64_t valueOf(Size size) const { return sizes[size_t(size.number)]; }
   /// How many times the dimension an extent is that is computed from it, and the rest.

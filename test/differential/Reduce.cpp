@@ -270,6 +270,11 @@ private:
     set([](ProgramTree &tree) -> std::string & { return tree.target; }, CompileOptions().target);
     for (const OptimizationSwitch &one : optimizationSwitches())
       set([&one](ProgramTree &tree) -> bool & { return tree.optimizations.*one.member; }, true);
+    changes.push_back([](ProgramTree &tree) {
+      for (TensorInfo &tensor : tree.tensors)
+        tensor.shift.reset();
+      return std::exchange(tree.ranks, 1) != 1;
+    });
     for (size_t i = 0; i < best.tree.launches.size(); ++i) {
       set([i](ProgramTree &tree) -> int64_t & { return tree.launches[i].warps; }, int64_t(0));
       set([i](ProgramTree &tree) -> int64_t & { return tree.launches[i].cluster; }, int64_t(1));

@@ -10,14 +10,52 @@ using dsl::Fragment, dsl::FragmentValue, dsl::Index, dsl::Operand, dsl::Predicat
 void Tracer::run() {
   for (const DimensionInfo &dimension : tree.dimensions)
     dimensions.push_back(k.dim(dimension.name, {.multipleOf = dimension.multipleOf}));
+  if (tree.ranks > 1) {
+    rank = k.rank();
+    ranks = k.ranks();
+  }
+  symmetric.resize(tree.tensors.size());
   for (const TensorInfo &tensor : tree.tensors)
     tensors.push_back(declare(tensor));
   for (const ScalarInfo &scalar : tree.scalars)
     scalars.push_back(k.scalar(scalar.name, scalar.element));
-  if (tree.launches.size() == 1)
+  if (tree.launches.size() == 1) {
+    chooseRanks(0);
     return launch(tree.launches.front());
-  for (const LaunchTree &each : tree.launches)
-    k.launch(each.name, [&] { launch(each); });
+  }
+  auto launches = int64_t(tree.launches.size());
+  if (tree.ranks > 1)
+    ended = k.symmetric("ended", ElementType::i32, {launches},
+                        {.use = dsl::TensorUse::workspace, .initial = dsl::Initial::zero});
+  for (int64_t number = 0; number < launches; ++number) {
+    const LaunchTree &each = tree.launches[size_t(number)];
+    k.launch(each.name, [&] {
+      chooseRanks(number);
+      launch(each);
+      if (tree.ranks > 1 && tree.announcesItsEnd(each))
+        k.loop(ranks, [&](Index other) { announce(ended.of(other), {number}); });
+    });
+    if (tree.ranks > 1 && number + 1 < launches)
+      k.launch("after_" + each.name, [&] { meetRanks(number); });
+  }
+}
+
+void Tracer::chooseRanks(int64_t launch) {
+  for (size_t number = 0; number < tree.tensors.size(); ++number)
+    if (std::optional<int64_t> shift = tree.tensors[number].shift; shift && tree.ranks > 1)
+      tensors[number] = symmetric[number].of((rank + (*shift + launch)) % ranks);
+}
+
+/// Waits until the launch of that number is done on all ranks.
+void Tracer::meetRanks(int64_t launch) {
+  const LaunchTree &before = tree.launches[size_t(launch)];
+  Index count = ranks;
+  if (tree.announcesItsEnd(before))
+    for (const IndexNode &extent : before.extents)
+      count = count * index(extent);
+  else
+    k.loop(ranks, [&](Index other) { announce(ended.of(other), {launch}); });
+  waitFor(ended.of(rank), {launch}, count);
 }
 
 dsl::Global Tracer::declare(const TensorInfo &tensor) {
@@ -30,6 +68,15 @@ dsl::Global Tracer::declare(const TensorInfo &tensor) {
     }
     shape.push_back(extent.dimension >= 0 ? dimensions[size_t(extent.dimension)]
                                           : Index(tree.valueOf(extent.size)));
+  }
+  if (tensor.shift && tree.ranks > 1) {
+    dsl::SymmetricOptions options = {.use = dsl::TensorUse(tensor.access), .alignment = tensor.alignment};
+    if (tensor.access == Access::workspace) {
+      options.initial = tensor.workspace.initial;
+      options.alignment = tensor.workspace.alignment;
+    }
+    symmetric[tensors.size()] = k.symmetric(tensor.name, tensor.element, shape, options);
+    return {};
   }
   dsl::TensorFacts facts = {.alignment = tensor.alignment};
   switch (tensor.access) {

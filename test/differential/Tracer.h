@@ -26,7 +26,10 @@ public:
 private:
   // Trace.cpp: arguments, launches, places.
   dsl::Global declare(const TensorInfo &tensor);
+  /// What this rank works on in the launch of that number.
+  void chooseRanks(int64_t launch);
   void launch(const LaunchTree &launch);
+  void meetRanks(int64_t launch);
   dsl::Slice slice(const Box &box);
   dsl::Shared view(const View &view);
   dsl::TensorMemory inTensorMemory(const View &view);
@@ -66,6 +69,9 @@ private:
   dsl::Scope &k;
   std::vector<dsl::Index> dimensions, coordinates;
   std::vector<dsl::Global> tensors;
+  std::vector<dsl::Symmetric> symmetric; ///< by number of the tensor
+  dsl::Index rank = 0, ranks = 1;
+  dsl::Symmetric ended; ///< by launch: blocks that are done, or ranks
   std::vector<dsl::Scalar> scalars;
   std::map<int, dsl::Index> positions;
   std::map<int, dsl::Fragment> variables;
