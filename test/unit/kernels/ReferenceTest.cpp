@@ -73,3 +73,9 @@ TEST_CASE("rounding is half of the distance between neighbours of one", "[kernel
   CHECK(roundingError(ElementType::f64) == std::numeric_limits<double>::epsilon() / 2);
   CHECK(roundingError(ElementType::i32) == 0);
 }
+
+TEST_CASE("the reference sum adds tensors element by element", "[kernels][unit]") {
+  std::vector<std::vector<double>> terms = {{1, 2, 3}, {10, 20, 30}, {100, 200, 300}};
+  std::vector<int64_t> elements = {2, 0};
+  CHECK(referenceSum(terms, elements) == std::vector<double>{333, 111});
+}
