@@ -49,10 +49,10 @@ TEST_CASE("a request names what does not exist and what does", "[library]") {
   CHECK(errorOf("gem", {}) == "expected one of the kernels gemm, softmax, attention_fwd, attention_fwd_fp8, "
                               "attention_bwd, attention_decode, all_reduce, but got 'gem'");
   CHECK_THAT(errorOf("gemm", {{"q", "3"}}),
-             Catch::StartsWith("expected a parameter of kernel 'gemm' (m, n, k, dtype") &&
+             Catch::StartsWith("expected a parameter of kernel 'gemm' (m, n, k, batch, dtype") &&
                  Catch::EndsWith("but got 'q'"));
-  CHECK(errorOf("gemm", {{"dtype", "f32"}}) ==
-        "expected parameter 'dtype' of kernel 'gemm' to be f16 | bf16, but got 'f32'");
+  CHECK(errorOf("gemm", {{"dtype", "f64"}}) ==
+        "expected parameter 'dtype' of kernel 'gemm' to be f16 | bf16 | f32 | e4m3 | i8, but got 'f64'");
   CHECK(errorOf("gemm", {{"m", "-1"}}) ==
         "expected parameter 'm' of kernel 'gemm' to be 0 to 2147483647, but got '-1'");
   CHECK(errorOf("gemm", {{"m", "9223372036854775808"}}) ==
