@@ -73,6 +73,8 @@ Result<Schema> checkCall(const GemmTensors &tensors, const GemmOptions &options)
              tensors.c);
   if (Result<void> valid = schema.check(); !valid)
     return valid.error();
+  if (isPacked(problem.dtype) || isPacked(problem.out)) // of whose elements the heuristic counts no bytes
+    return kernels::checkOptions(callName, problem).error();
   if (std::string conflict = gemmConflict(problem); !conflict.empty())
     return invalid(conflict);
   return schema;

@@ -144,6 +144,47 @@ TEST_CASE_METHOD(Fixture, "the epilogue of a product is a call's", "[calls]") {
         "gemm::multiply: expected out=i32 with dtype=i8 and sums as they are, but got dtype=bf16");
 }
 
+TEST_CASE_METHOD(Fixture, "a product refuses tensors that do not fit each other", "[calls]") {
+  constexpr int64_t batch = 2, m = 5, n = 8, k = 16;
+  Slice a = input(ElementType::bf16, {batch, m, k}), b = input(ElementType::bf16, {batch, n, k}),
+        c = output(ElementType::f32, {batch, m, n}), scale = input(ElementType::f32, {batch, n});
+  const gemm::GemmTensors fitting{a.view(), b.view(), c.view()};
+  auto errorOf = [&](const gemm::GemmTensors &tensors, const gemm::GemmOptions &options = {}) {
+    Result<void> done = multiply(programs, {}, tensors, {}, options);
+    return done ? "" : done.error().message;
+  };
+  CHECK(errorOf(fitting).empty());
+
+  gemm::GemmTensors tensors = fitting;
+  tensors.b.shape.erase(tensors.b.shape.begin());
+  tensors.b.strides.erase(tensors.b.strides.begin());
+  CHECK_THAT(errorOf(tensors), StartsWith("argument 'b': expected rank 3, but got 2"));
+  tensors = fitting;
+  tensors.a.element = tensors.b.element = ElementType::i4; // two elements share a byte
+  CHECK(errorOf(tensors) == "expected parameter 'dtype' of kernel 'gemm::multiply' to be f16 | bf16 | f32 | "
+                            "e4m3 | i8, but got 'i4'");
+  tensors = fitting;
+  tensors.c.element = ElementType::e2m1;
+  CHECK_THAT(errorOf(tensors), StartsWith("expected parameter 'out' of kernel 'gemm::multiply'"));
+  tensors = fitting;
+  tensors.c.strides[0] = 0;
+  CHECK_THAT(errorOf(tensors), StartsWith("argument 'c' axis 0: expected a stride of at least 1"));
+  tensors = fitting;
+  tensors.residual = c.view();
+  CHECK(errorOf(tensors) ==
+        "argument 'c': expected memory of its own because gemm::multiply writes it, but it "
+        "overlaps argument 'residual'");
+  tensors = fitting;
+  tensors.scaleA = tensors.scaleB = scale.view();
+  CHECK_THAT(errorOf(tensors), StartsWith("argument 'scaleA': expected rank 1, but got 2"));
+  CHECK_THAT(errorOf(tensors, {.scalesAreOfRows = true}),
+             StartsWith("argument 'scaleA' axis 1: expected extent 5"));
+  tensors = fitting;
+  for (TensorView *view : {&tensors.a, &tensors.b, &tensors.c})
+    view->shape[0] = 0;
+  CHECK(errorOf(tensors).empty());
+}
+
 TEST_CASE_METHOD(Fixture, "a softmax is a call", "[calls]") {
   Slice x = input(ElementType::f32, {9, 333}, 3), y = output(ElementType::f32, {9, 333});
   finish(softmax::normalize(programs, {}, x.view(), y.view()), y);
