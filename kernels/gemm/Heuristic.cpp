@@ -125,9 +125,10 @@ private:
   /// As many parts as there are multiprocessors for, of several steps each: less for each block.
   void considerParts(GemmConfig c) {
     constexpr int64_t mostParts = 8, leastSteps = 4;
-    int64_t tiles = std::max<int64_t>(extents.batch * ceilDiv(extents.m, c.bm) * ceilDiv(extents.n, c.bn), 1);
-    int64_t most =
-        std::min({mostParts, ceilDiv(extents.k, leastSteps * c.bk), 2 * target.multiprocessors / tiles});
+    double tiles =
+        double(extents.batch) * double(ceilDiv(extents.m, c.bm)) * double(ceilDiv(extents.n, c.bn));
+    int64_t most = std::min({mostParts, ceilDiv(extents.k, leastSteps * c.bk),
+                             int64_t(2 * double(target.multiprocessors) / std::max(tiles, 1.0))});
     if (c.bn % usualColumns == 0 || c.bn >= extents.n)
       for (c.split = 2; c.split <= most; ++c.split)
         consider(c);

@@ -73,7 +73,9 @@ private:
                                      loaded, byThreads});
   }
 
-  double clusters() const { return double(ceilDiv(rowTiles * columnTiles * c.split, c.cluster)); }
+  double clusters() const {
+    return std::ceil(double(rowTiles) * double(columnTiles) * double(c.split) / double(c.cluster));
+  }
   double waves() const { return std::ceil(clusters() / double(target.multiprocessors / c.cluster)); }
   /// Of multiprocessors, until the last tile is done.
   double idleShare() const {

@@ -7,6 +7,7 @@
 #include "kernels/gemm/Gemm.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
 
 using namespace tlc;
 using namespace tlc::kernels;
@@ -372,6 +373,14 @@ TEST_CASE("a tile of the GEMM is as wide as fills the device, pairs of blocks wh
       CHECK((c.bn == 16 || 2 * n > c.bn));
     }
   CHECK(chooseGemmConfig({4736, 2584, 4648}, {}, *findTarget("sm_80")).cluster == 1);
+}
+
+TEST_CASE("the GEMM of the largest extents that there may be has a configuration", "[kernels][unit]") {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  for (const char *target : {"sm_80", "sm_90a"}) {
+    GemmConfig c = chooseGemmConfig({most, most, most, most}, {.isBatched = true}, *findTarget(target));
+    CHECK(c.split == 1);
+  }
 }
 
 TEST_CASE("operands with unaligned rows are repacked where products take longer than that",
