@@ -93,11 +93,11 @@ GemmAlignment alignmentOf(const Parameters &values) {
           .c = ofRows(m, n, problem.out)};
 }
 
-/// Of random elements of A and B: with it C does not overflow.
+/// Of random elements of A and B: with it C does not overflow while k is at most 16384.
 double largestFactor(const GemmConfig &problem) {
   if (problem.dtype != ElementType::i8)
     return 1;
-  return problem.out == ElementType::e4m3 ? 1 : problem.out == ElementType::f16 ? 16 : 128;
+  return problem.out == ElementType::e4m3 ? 1 : problem.out == ElementType::f16 ? 16 : 127;
 }
 
 double activated(GemmActivation activation, double x) {
@@ -115,13 +115,14 @@ double activated(GemmActivation activation, double x) {
 }
 
 /// Of sums of k products, relative to their size. The matrix units cut off below the last place of f32 at
-/// every 16 of k, and of e4m3 below 13 fractional bits of the largest term at every 32; of factors of f32
-/// they cut off all but 10 fractional bits.
+/// every 16 of k, and of e4m3 below 13 fractional bits of the largest term at every 32, each term and the sum
+/// before: with few of k that is more than one place; of factors of f32 they cut off all but 10 fractional
+/// bits.
 double sumError(ElementType dtype, double k) {
   if (dtype == ElementType::i8)
     return 1e-6; // of the epilogue alone
   if (dtype == ElementType::e4m3)
-    return 1e-6 + (k / 32 + 1) * std::ldexp(1.0, -13);
+    return 1e-6 + (k / 32 + 6) * std::ldexp(1.0, -13);
   return 1e-6 + k / 16 * std::ldexp(1.0, -23) + (dtype == ElementType::f32 ? std::ldexp(1.0, -8) : 0);
 }
 
@@ -167,7 +168,7 @@ public:
                         .element = problem.dtype,
                         .shape = images(runsAlongK ? std::vector{count, k} : std::vector{k, count}),
                         .low = -most,
-                        .high = most};
+                        .high = isInteger(problem.dtype) ? most + 1 : most}; // which integers do not reach
     };
     std::vector<TensorSpec> all = {factor("A", m, problem.aRunsAlongK()),
                                    factor("B", n, problem.bRunsAlongK())};
@@ -175,8 +176,8 @@ public:
       if (problem.scales != GemmScales::none)
         all.push_back({.name = name,
                        .shape = problem.scales == GemmScales::row ? images({count}) : std::vector<int64_t>{1},
-                       .low = 0.5,
-                       .high = 2});
+                       .low = 0.25,
+                       .high = 1});
     if (problem.bias != GemmBias::none)
       all.push_back({.name = "Bias", .shape = {n}});
     if (problem.residual == GemmResidual::tensor)
@@ -218,9 +219,8 @@ public:
     GemmConfig problem = problemOf(values);
     double k = double(values.size("k")),
            ofOut = problem.out == ElementType::i32 ? 0 : roundingError(problem.out);
-    // Elements of C are of the size sqrt(k) / 3 for factors with the variance 1/3; scales are up to 4.
-    double size = std::sqrt(k) / 3 * largestFactor(problem) * largestFactor(problem) *
-                  (problem.scales == GemmScales::none ? 1 : 4);
+    // Elements of C are of the size sqrt(k) / 3 for factors with the variance 1/3; scales are up to 1.
+    double size = std::sqrt(k) / 3 * largestFactor(problem) * largestFactor(problem);
     return {.limit = ofOut + sumError(problem.dtype, k),
             .floor = std::max(size, problem.hasEpilogue() ? 1 : 1e-3)};
   }

@@ -53,6 +53,13 @@ TEST_CASE("every part of an epilogue is right by itself, with one sum and with s
           .check({{"m", "70"}, {"n", "72"}, {"k", "200"}});
 }
 
+TEST_CASE("random factors of 8 bits are within the tolerance and do not overflow C", "[kernels][gemm]") {
+  Compiled(gemm(), {{"dtype", "e4m3"}, {"out", "f32"}}).check({{"m", "64"}, {"n", "200"}, {"k", "64"}});
+  for (const char *out : {"e4m3", "f16"})
+    Compiled(gemm(), {{"dtype", "i8"}, {"out", out}, {"scales", "row"}})
+        .check({{"m", "40"}, {"n", "64"}, {"k", "8192"}});
+}
+
 TEST_CASE("products without a term have an epilogue, too", "[kernels][gemm]") {
   for (const char *split : {"1", "2"})
     Compiled(gemm(), {{"split", split}, {"bias", "column"}, {"activation", "gelu"}, {"residual", "tensor"}})
