@@ -50,7 +50,7 @@ enum class GemmResidual : uint8_t {
 struct GemmConfig {
   ElementType dtype = ElementType::bf16; ///< of A and B: f16, bf16, f32 (read as tf32), e4m3 or i8
   ElementType out = ElementType::bf16;   ///< of C: f16, bf16, f32, e4m3, or i32 of i8
-  GemmLayout layout = GemmLayout::tn;    ///< other than tn of 16-bit elements
+  GemmLayout layout = GemmLayout::tn;    ///< only tn with elements of 8 and of 32 bits
   GemmScales scales = GemmScales::none;
   GemmBias bias = GemmBias::none;
   GemmActivation activation = GemmActivation::none;

@@ -29,7 +29,7 @@ struct GemmTensors {
 
 /// c = activation(scaleA scaleB a b + bias) + residual.
 struct GemmOptions {
-  GemmLayout layout = GemmLayout::tn; ///< other than tn of 16-bit elements
+  GemmLayout layout = GemmLayout::tn; ///< only tn with elements of 8 and of 32 bits
   bool scalesAreOfRows = false;
   GemmActivation activation = GemmActivation::none;
   bool addsToC = false; ///< what c was is the residual
