@@ -49,8 +49,8 @@ Parameter dealingParameter() {
       "dealing",
       "how blocks of the explicit form come to tiles of keys: each knows its own from the start, "
       "or takes the next one when it is ready; where dq is ordered, each has one tile either way; "
-      "auto: where heads of Q share keys, taken of packed sequences with a mask, and of uniform ones where "
-      "a tile of keys visits many queries",
+      "auto: where heads of Q share keys, taken of packed sequences with a mask, and of uniform ones without "
+      "a mask where a tile of keys visits many queries",
       {"fixed", "taken"});
 }
 Parameter overlapParameter() {

@@ -112,14 +112,14 @@ TEST_CASE("blocks take tiles of keys that visit many queries of several heads", 
   constexpr auto fixed = TileDealing::fixed, taken = TileDealing::taken;
   CHECK(chosen({4, 4096, 4096, 32, 8}, none) == taken);
   CHECK(chosen({4, 4096, 4096, 32, 8}, right) == fixed);
-  CHECK(chosen({2, 8192, 8192, 32, 8}, right) == taken);
-  CHECK(chosen({2, 8192, 8192, 32, 8}, right, 64) == taken);
-  CHECK(chosen({2, 8192, 8192, 32, 8}, right, 256) == fixed);
+  CHECK(chosen({2, 8192, 8192, 32, 8}, right) == fixed);
+  CHECK(chosen({2, 8192, 8192, 32, 8}, none, 64) == taken);
+  CHECK(chosen({2, 8192, 8192, 32, 8}, none, 256) == fixed);
   CHECK(chosen({2, 8192, 8192, 32, 32}, none) == fixed); // nothing is shared
   CHECK(chosen({8, 2048, 2048, 16, 1}, right) == fixed); // nor where sums are split
-  CHECK(chosen({2, 8192, 8192, 32, 8}, right, 128, {.dq = QuerySum::ordered}) == fixed); // they take one each
-  CHECK(chosen({2, 8192, 8192, 32, 8}, right, 128, {.dealing = fixed}) == fixed);
-  CHECK(chosen({1, 0, 0, 32, 8}, right) == fixed);
+  CHECK(chosen({2, 8192, 8192, 32, 8}, none, 128, {.dq = QuerySum::ordered}) == fixed); // they take one each
+  CHECK(chosen({2, 8192, 8192, 32, 8}, none, 128, {.dealing = fixed}) == fixed);
+  CHECK(chosen({1, 0, 0, 32, 8}, none) == fixed);
 }
 
 TEST_CASE("the plain form of backward starts its products by hand where they are wgmma's", "[kernels]") {
