@@ -613,3 +613,42 @@ tile.kernel @travels(%n: index {program.argument = #program.dimension<"n">},
   tile.copy %a, %last atom simt : !tile.shared<1x64xbf16>, !tile.slice<1x64xbf16>
   tile.return
 }
+
+// -----
+
+// A slice that both stages use is made in each of them: a loop carries the position.
+// CHECK-LABEL: tile.kernel @slice_of_both(
+// CHECK:         %[[ROUNDS:.*]]:3 = scf.for %{{.*}} iter_args(%[[FLYING:.*]] = %{{.*}}, %[[C:.*]] = %{{.*}}, %[[BEFORE:.*]] = %{{.*}}) -> (tensor<64x64xf32>, !tile.cursor<2>, index) {
+// CHECK-DAG:       %[[FIRST:.*]] = tile.slice %O[%c0, %[[ROW:.*]]]
+// CHECK-DAG:       tile.store %{{.*}}, %[[FIRST]]
+// CHECK-DAG:       %[[SECOND:.*]] = tile.slice %O[%c0, %[[BEFORE]]]
+// CHECK:           tile.store %{{.*}}, %[[SECOND]]
+// CHECK:           scf.yield %{{.*}}, %{{.*}}, %[[ROW]]
+// FOLDED-LABEL: tile.kernel @slice_of_both(
+tile.kernel @slice_of_both(%n: index {program.argument = #program.dimension<"n">}, %O: !tile.global<?x?xf32> {program.argument = #program.tensor<"O", output, dims[0, 0]>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.ring<2>
+        %a = tile.slot %buffer[%c] {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma {tile.stage = #tile.stage<stage = 0, order = 2>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %row = arith.muli %i, %c3 {tile.stage = #tile.stage<stage = 0, order = 3>} : index
+        %o = tile.slice %O[%c0, %row] {tile.stage = #tile.stage<stage = 0, order = 4>} : !tile.global<?x?xf32> -> !tile.slice<64x64xf32>
+        tile.store %zero, %o atom simt {tile.stage = #tile.stage<stage = 0, order = 5>} : tensor<64x64xf32>, !tile.slice<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) {tile.stage = #tile.stage<stage = 1, order = 6>} : tensor<64x64xf32>
+        tile.store %zero, %o atom simt {tile.stage = #tile.stage<stage = 1, order = 7>} : tensor<64x64xf32>, !tile.slice<64x64xf32>
+        %next = tile.advance %c {tile.stage = #tile.stage<stage = 0, order = 8>} : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
