@@ -83,7 +83,7 @@ extern "C" __global__ void k(const int *in, int *keys, int *places, int *down) {
   CHECK(valuesOf<int32_t>(out[3]) == keys);
 }
 
-TEST_CASE("CUB sorts blocks and warps by merging", "[cuda-cpp][cub]") {
+TEST_CASE("CUB sorts blocks and warps by merging", "[.long]") {
   const auto in = sample(256);
   const auto out = run({.headers = {"cub/block/block_merge_sort.cuh", "cub/warp/warp_merge_sort.cuh"},
                         .source = R"(
@@ -162,7 +162,7 @@ extern "C" __global__ void k(const int *in, int *out) {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("CUB loads, exchanges and stores", "[cuda-cpp][cub]") {
+TEST_CASE("CUB loads, exchanges and stores", "[.long]") {
   const auto in = sample(512);
   const auto out = run(
       {.headers = {"cub/block/block_load.cuh", "cub/block/block_store.cuh", "cub/block/block_exchange.cuh"},
@@ -196,7 +196,7 @@ extern "C" __global__ void k(const int *in, int *out, int *striped, int n) {
   CHECK(valuesOf<int32_t>(out[2]) == striped);
 }
 
-TEST_CASE("CUB counts, and finds where values change", "[cuda-cpp][cub]") {
+TEST_CASE("CUB counts, and finds where values change", "[.long]") {
   const auto in = randomValues<uint8_t>(512, 0, 7);
   const auto out = run({.headers = {"cub/block/block_histogram.cuh", "cub/block/block_discontinuity.cuh",
                                     "cub/block/block_adjacent_difference.cuh"},

@@ -27,12 +27,18 @@ Definitions allSizes(const Kernel &kernel, int value) {
   return sizes;
 }
 
+/// Not the extent of a tensor, which has no most value that fits into memory.
+bool isTuning(const Parameter &parameter) {
+  return (parameter.kind == Parameter::Kind::integer || parameter.kind == Parameter::Kind::constant) &&
+         parameter.most < maxExtent;
+}
+
 /// Definitions in which each tuning parameter has its least and its most value. Least ones are together where
 /// a program can have them; most ones would not fit into a block's memory.
 std::vector<Definitions> extremeTunings(const Kernel &kernel) {
   std::vector<Definitions> small, large;
   for (const Parameter &parameter : kernel.parameters()) {
-    if (parameter.kind != Parameter::Kind::integer && parameter.kind != Parameter::Kind::constant)
+    if (!isTuning(parameter))
       continue;
     const int64_t steps = (parameter.most - parameter.least) / parameter.multipleOf;
     large.push_back(allSizes(kernel, 136));
@@ -128,7 +134,7 @@ TEST_CASE("drawn values of tuning parameters compile and are right", "[.long]") 
   Random random(Catch::rngSeed());
   for (const Kernel *kernel : allKernels())
     for (const Parameter &parameter : kernel->parameters()) {
-      if (parameter.kind != Parameter::Kind::integer && parameter.kind != Parameter::Kind::constant)
+      if (!isTuning(parameter))
         continue;
       const int64_t steps = (parameter.most - parameter.least) / parameter.multipleOf;
       const int64_t step = int64_t(random() % uint64_t(steps + 1));

@@ -242,7 +242,7 @@ tile.kernel @too_many_warpgroups() attributes {launch = #program.launch<warps = 
   %c = tile.alloc_shared "c" : !tile.shared<64x72xbf16>
   %wide = tile.splat %f0 : f32 -> tensor<64x72xf32>
   // CHECK: tile.gemm {{.*}} atom fma
-  // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not wgmma: 64x72 does not divide among 2 warpgroups; k.warps(4) would do; not mma.sync: 64x72 does not divide among 8}}
+  // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not wgmma: 64x72 does not divide among 2 warpgroups; not mma.sync: 64x72 does not divide among 8 warps}}
   %3 = tile.gemm %a, %c, %wide : !tile.shared<64x64xbf16>, !tile.shared<64x72xbf16>, tensor<64x72xf32>
   tile.return
 }
