@@ -147,7 +147,7 @@ std::string LoopProblem::protectFactors() {
       } else if (wait->isBeforeInBlock(writer)) {
         problem.addDependence(numbers[wait], numbers[writer], 0, 0, DependenceKind::order);
       }
-    if (std::string reason = protectReads(op, wait, factor); !reason.empty())
+    if (std::string reason = protectReads(cast<InFlightOpInterface>(op), wait); !reason.empty())
       return reason;
   }
   return "";
@@ -155,20 +155,22 @@ std::string LoopProblem::protectFactors() {
 
 /// Nothing else may read the left factor's registers while the product is in flight, either. `wait` is the
 /// one of its own iteration, or null.
-std::string LoopProblem::protectReads(Operation *product, Operation *wait, Value factor) {
-  bool isInvariant = loop.isDefinedOutsideOfLoop(factor);
+std::string LoopProblem::protectReads(InFlightOpInterface product, Operation *wait) {
+  bool isInvariant = loop.isDefinedOutsideOfLoop(factorInRegisters(product));
   for (Operation *op : ops) {
     bool reads = op->walk([&](Operation *inner) {
-                     return readsRegisters(inner, factor) ? WalkResult::interrupt() : WalkResult::advance();
+                     return readsFactor(inner, product) ? WalkResult::interrupt() : WalkResult::advance();
                    }).wasInterrupted();
     if (!reads)
       continue;
     if (!wait)
       return "a product whose left factor is read, too, is in flight when an iteration ends";
-    if (!op->isBeforeInBlock(product) && op->isBeforeInBlock(wait))
+    bool isBefore = op == product || op->isBeforeInBlock(product); // its sums may begin with its left factor
+    if (!isBefore && op->isBeforeInBlock(wait))
       return "the left factor of a product is read before the product is complete";
-    if (op->isBeforeInBlock(product)) {
-      problem.addDependence(numbers[op], numbers[product], 0, 0, DependenceKind::issue);
+    if (isBefore) {
+      if (op != product)
+        problem.addDependence(numbers[op], numbers[product], 0, 0, DependenceKind::issue);
       if (isInvariant)
         problem.addDependence(numbers[wait], numbers[op], 1, 0, DependenceKind::order);
     } else {

@@ -29,7 +29,7 @@ public:
 private:
   std::string orderAccesses();
   std::string protectFactors();
-  std::string protectReads(mlir::Operation *product, mlir::Operation *wait, mlir::Value factor);
+  std::string protectReads(InFlightOpInterface product, mlir::Operation *wait);
   std::string protectSums();
   void addOperandDependences(mlir::Operation *op);
 

@@ -283,7 +283,7 @@ private:
       if (ofFactor.ops.contains(op) ||
           (ofFactor.madeForUse && static_cast<Operation *>(flying.product) == op))
         return report(op, flying, "the left factor changes", "reads it from registers");
-      if (Value factor = factorInRegisters(flying.product); factor && readsRegisters(op, factor))
+      if (readsFactor(op, flying.product))
         return report(op, flying, "the left factor is read", "has its registers");
       bool passesOn = completionOf(op) == Completion::productGroup ||
                       completedBy(op) == Completion::productGroup || isa<scf::YieldOp>(op);

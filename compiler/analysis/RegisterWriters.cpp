@@ -157,7 +157,15 @@ Value factorInRegisters(InFlightOpInterface product) {
   return {};
 }
 
-bool readsRegisters(Operation *op, Value fragment) {
+/// Whether that is the left factor of a product, which the matrix unit reads. Where its layout is another one,
+/// the factor is converted before the first of its products.
+static bool isReadByMatrixUnit(const OpOperand &operand) {
+  auto product = dyn_cast<ProductOpInterface>(operand.getOwner());
+  return product && isAsynchronousProduct(product) && operand.get() == product.getA() &&
+         operand.get() != product.getAcc();
+}
+
+bool readsFactor(Operation *op, InFlightOpInterface product) {
   auto rootOf = [](Value value) {
     while (Operation *definition = value.getDefiningOp()) {
       if (!passesOn(definition))
@@ -166,11 +174,13 @@ bool readsRegisters(Operation *op, Value fragment) {
     }
     return value;
   };
-  if (isAsynchronousProduct(op) || passesOn(op) || isCheapFragment(fragment))
+  Value factor = factorInRegisters(product);
+  if (!factor || passesOn(op) || isCheapFragment(factor))
     return false;
-  Value root = rootOf(fragment);
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
-    return isa<RankedTensorType>(operand.getType()) && rootOf(operand) == root;
+  Value root = rootOf(factor);
+  return llvm::any_of(op->getOpOperands(), [&](const OpOperand &operand) {
+    return isa<RankedTensorType>(operand.get().getType()) && rootOf(operand.get()) == root &&
+           !isReadByMatrixUnit(operand);
   });
 }
 

@@ -33,9 +33,9 @@ enum class RegisterAliases {
 /// The fragment that a product reads from registers while it is in flight, or null.
 mlir::Value factorInRegisters(InFlightOpInterface product);
 
-/// Whether the operation computes with the registers of the fragment: the threads read them, not the matrix
-/// unit.
-bool readsRegisters(mlir::Operation *op, mlir::Value fragment);
+/// Whether the threads read the registers of the product's left factor for the operation: it computes with
+/// them, or it is a product whose sums begin with them.
+bool readsFactor(mlir::Operation *op, InFlightOpInterface product);
 
 /// Expects a fragment.
 RegisterWriters writersOf(mlir::Value fragment, RegisterAliases aliases);

@@ -169,6 +169,49 @@ tile.kernel @dequantized(%n: index {program.argument = #program.dimension<"n">})
 
 // -----
 
+// The sums of the second product begin with the registers of the first one's left factor, so that the first is complete
+// before: nothing is left to overlap.
+// CHECK-LABEL: tile.kernel @factor_begins_sums(
+// CHECK-NOT:   tile.stage
+tile.kernel @factor_begins_sums(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xf32>
+  %r_first = tile.cursor : !tile.cursor<2>
+  %s = tile.alloc_ring "s" producers(1) consumers(1) : !tile.ring<1>
+  %s_buffer = tile.alloc_shared "s" : !tile.shared<1x64x64xf32>
+  %s_first = tile.cursor : !tile.cursor<1>
+  %y = tile.alloc_shared "y" : !tile.shared<64x64xf32>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: the result of a product is used in the iteration that starts it}}
+      %end:3 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first, %d = %s_first) -> (tensor<64x64xf32>, !tile.cursor<2>, !tile.cursor<1>) {
+        tile.await %s[%d] : !tile.ring<1>
+        %b = tile.slot %s_buffer[%d] : !tile.shared<1x64x64xf32>, !tile.cursor<1> -> !tile.shared<64x64xf32>
+        %f = tile.load %b : !tile.shared<64x64xf32> -> tensor<64x64xf32>
+        tile.release %s[%d] : !tile.ring<1>
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xf32>, !tile.cursor<2> -> !tile.shared<64x64xf32>
+        %first = tile.gemm_async %f, %a, %acc atom wgmma : tensor<64x64xf32>, !tile.shared<64x64xf32>, tensor<64x64xf32>
+        %done = tile.gemm_wait %first pending(0) : tensor<64x64xf32>
+        %second = tile.gemm_async %a, %a, %f atom wgmma : !tile.shared<64x64xf32>, !tile.shared<64x64xf32>, tensor<64x64xf32>
+        %other = tile.gemm_wait %second pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        tile.store %other, %y : tensor<64x64xf32>, !tile.shared<64x64xf32>
+        %next = tile.advance %c : !tile.cursor<2>
+        %next2 = tile.advance %d : !tile.cursor<1>
+        scf.yield %done, %next, %next2 : tensor<64x64xf32>, !tile.cursor<2>, !tile.cursor<1>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
 // A factor from before the loop is never written while the product is in flight.
 // CHECK-LABEL: tile.kernel @factor_from_outside(
 // CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 2>}

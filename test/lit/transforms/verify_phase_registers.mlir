@@ -441,3 +441,25 @@ tile.kernel @factor_is_read(%X: !tile.global<64x64xbf16> {program.argument = #pr
   }
   tile.return
 }
+
+// -----
+
+// Nor do the sums of another product begin with them.
+tile.kernel @factor_begins_sums() attributes {launch = #program.launch<warps = 4, shared_bytes = 32768>} {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xf32>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xf32>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %w = tile.load %a : !tile.shared<64x64xf32> -> tensor<64x64xf32>
+      // expected-note @below {{the product is started here}}
+      %p = tile.gemm_async %w, %b, %zero atom wgmma : tensor<64x64xf32>, !tile.shared<64x64xf32>, tensor<64x64xf32>
+      // expected-error @below {{expected gemmWait before the left factor is read because a product in flight has its registers}}
+      %q = tile.gemm_async %a, %b, %w atom wgmma : !tile.shared<64x64xf32>, !tile.shared<64x64xf32>, tensor<64x64xf32>
+      %d = tile.gemm_wait %p pending(0) : tensor<64x64xf32>
+      %e = tile.gemm_wait %q pending(0) : tensor<64x64xf32>
+    }
+  }
+  tile.return
+}
