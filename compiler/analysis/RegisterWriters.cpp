@@ -157,8 +157,8 @@ Value factorInRegisters(InFlightOpInterface product) {
   return {};
 }
 
-/// Whether that is the left factor of a product, which the matrix unit reads. Where its layout is another one,
-/// the factor is converted before the first of its products.
+/// Whether that is the left factor of a product, which the matrix unit reads. Where its layout is another
+/// one, the factor is converted before the first of its products.
 static bool isReadByMatrixUnit(const OpOperand &operand) {
   auto product = dyn_cast<ProductOpInterface>(operand.getOwner());
   return product && isAsynchronousProduct(product) && operand.get() == product.getA() &&
