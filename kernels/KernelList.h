@@ -7,12 +7,15 @@
 
 namespace tlc::kernels {
 
+const Kernel &allGatherGemmKernel();
 const Kernel &allReduceKernel();
 const Kernel &attentionBackwardKernel();
 const Kernel &attentionDecodeKernel();
 const Kernel &attentionForwardKernel();
 const Kernel &fp8AttentionForwardKernel();
+const Kernel &gemmAllReduceKernel();
 const Kernel &gemmKernel();
+const Kernel &gemmReduceScatterKernel();
 const Kernel &softmaxKernel();
 
 } // namespace tlc::kernels

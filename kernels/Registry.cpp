@@ -30,13 +30,16 @@ double Kernel::bytes(const Parameters &values) const {
 }
 
 std::span<const Kernel *const> allKernels() {
-  static const std::array<const Kernel *, 7> kernels = {&gemmKernel(),
-                                                        &softmaxKernel(),
-                                                        &attentionForwardKernel(),
-                                                        &fp8AttentionForwardKernel(),
-                                                        &attentionBackwardKernel(),
-                                                        &attentionDecodeKernel(),
-                                                        &allReduceKernel()};
+  static const std::array<const Kernel *, 10> kernels = {&gemmKernel(),
+                                                         &softmaxKernel(),
+                                                         &attentionForwardKernel(),
+                                                         &fp8AttentionForwardKernel(),
+                                                         &attentionBackwardKernel(),
+                                                         &attentionDecodeKernel(),
+                                                         &allReduceKernel(),
+                                                         &allGatherGemmKernel(),
+                                                         &gemmReduceScatterKernel(),
+                                                         &gemmAllReduceKernel()};
   return kernels;
 }
 

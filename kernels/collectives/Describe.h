@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A configuration of the all-reduce, described once.
+/// Configurations of the collectives, each described once.
 #pragma once
 
 #include "kernels/Describe.h"
 #include "kernels/collectives/AllReduce.h"
+#include "kernels/collectives/RankGemm.h"
 
 namespace tlc::kernels {
 
@@ -29,6 +30,34 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, AllReduceConf
                 .mayBeAuto = false};
       },
       tile);
+}
+
+template <class Visitor> void describe(Visitor &visit, Of<Visitor, RankGemmConfig> &config) {
+  auto &[dtype, out, bm, bn, bk, stages, group] = config;
+  auto choice = [](std::string name, std::string description, std::vector<std::string> choices) -> Parameter {
+    return {.name = std::move(name),
+            .description = std::move(description),
+            .kind = Parameter::Kind::choice,
+            .choices = std::move(choices)};
+  };
+  auto number = [](std::string name, std::string description, int64_t least, int64_t most,
+                   int64_t multipleOf = 1) -> Parameter {
+    return {.name = std::move(name),
+            .description = std::move(description),
+            .kind = Parameter::Kind::integer,
+            .least = least,
+            .most = most,
+            .multipleOf = multipleOf};
+  };
+  visit.option([&] { return choice("dtype", "type of A and B", {"f16", "bf16"}); }, dtype);
+  visit.option(
+      [&] { return choice("out", "type of C and of what ranks send each other", {"f32", "f16", "bf16"}); },
+      out);
+  visit.tuned([&] { return number("bm", "rows of a tile of C", 64, 256, 64); }, bm);
+  visit.tuned([&] { return number("bn", "columns of a tile of C", 8, 256, 8); }, bn);
+  visit.tuned([&] { return number("bk", "step along k", 16, 256, 16); }, bk);
+  visit.tuned([&] { return number("stages", "steps whose copies are in flight", 1, 8); }, stages);
+  visit.tuned([&] { return number("group", "rows of tiles that are walked together", 1, 1024); }, group);
 }
 
 } // namespace tlc::kernels

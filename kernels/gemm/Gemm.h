@@ -10,6 +10,7 @@
 
 #include "compiler/dsl/dsl.h"
 #include "kernels/reference/Reference.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 namespace tlc::kernels {
@@ -96,6 +97,9 @@ dsl::Program gemmProgram(const GemmConfig &config, const dsl::TraceOptions &opti
 
 /// What n is a multiple of: a role that stores needs whole units of the TMA.
 int64_t multipleOfColumns(const GemmConfig &config);
+
+/// Bytes of shared memory through which a warpgroup's part of a tile leaves, by panels.
+inline constexpr int64_t stagingPerWarpgroup = 2 * panelRows * maxSwizzleBytes;
 
 /// As many stages as shared memory holds beside the epilogue's buffers.
 void fitGemmStages(GemmConfig &config, const Target &target);

@@ -17,8 +17,6 @@ namespace tlc::kernels {
 
 namespace {
 
-constexpr int64_t stagingPerWarpgroup = 2 * panelRows * maxSwizzleBytes; // a tile leaves by panels
-
 /// As many as fit beside what the epilogue by the TMA needs, eight at most: more hide nothing.
 int64_t chooseStages(const GemmConfig &c, const Target &target) {
   auto bytes = int64_t(sizeInBytes(c.dtype));

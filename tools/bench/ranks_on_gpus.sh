@@ -26,7 +26,21 @@ for ((ranks = 1; ranks <= most; ++ranks)); do
       check "$bin/tlc" run all_reduce --device cuda --ranks "$ranks" -D n="$n" -D dtype="$dtype" --seed 1 --verify
     done
   done
-  for repetition in $(seq 50); do
+  for size in "0 5 8" "5 0 8" "1 1 8" "67 65 72" "1000 1544 2048" "4096 4096 4096"; do
+    read -r m n k <<<"$size"
+    for kernel in all_gather_gemm gemm_reduce_scatter gemm_all_reduce; do
+      for dtype in f16 bf16; do
+        check "$bin/tlc" run "$kernel" --device cuda --ranks "$ranks" -D m="$m" -D n="$n" -D k="$k" -D dtype="$dtype" -D out="$dtype" \
+          --seed 1 --verify
+      done
+    done
+  done
+  for repetition in $(seq 10); do
+    for kernel in all_gather_gemm gemm_reduce_scatter gemm_all_reduce; do
+      check "$bin/tlc" run "$kernel" --device cuda --ranks "$ranks" -D m=300 -D n=1000 -D k=512 -D bm=64 -D bn=64 --seed "$repetition" --verify
+    done
+  done
+  for repetition in $(seq 20); do
     check "$bin/tlc" run all_reduce --device cuda --ranks "$ranks" -D n=300001 -D tile=128 --seed "$repetition" --verify
   done
 done

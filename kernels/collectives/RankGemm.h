@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Products of matrices whose factors, or terms, lie on several ranks. Transfers between ranks run under the
+/// products, tile by tile. All are deterministic: the same bits in every run.
+#pragma once
+
+#include "compiler/dsl/dsl.h"
+#include "runtime/target/Target.h"
+
+namespace tlc::kernels {
+
+struct RankGemmConfig {
+  ElementType dtype = ElementType::bf16; ///< of A and B: f16 or bf16. Sums are in f32
+  ElementType out = ElementType::bf16; ///< of C, and of the terms that ranks send each other: f16, bf16, f32
+  int64_t bm = 128, bn = 256, bk = 64; ///< the tile of C that a block computes, and its step along k
+  int64_t stages = 4;                  ///< steps whose copies are in flight
+  int64_t group = 16;                  ///< rows of tiles that are walked together
+};
+
+/// As many stages as shared memory holds beside the rest.
+void fitStages(RankGemmConfig &config, const Target &target);
+
+/// C[owner] = A(owner) Bᵀ for all ranks: A, m x k, is each rank's own and read by all; B, n x k, and C, ranks
+/// x m x n, belong to one rank. A rank begins with its own rows, which it reads where they are. A role of
+/// every block fetches the others' rows meanwhile, in the order in which they are needed, into a workspace of
+/// ranks x m x k. Pieces of rows are dealt to the blocks that have started, and nobody waits for a piece that
+/// has not been dealt, so that no number of blocks needs to run at once. A second launch ends when all
+/// ranks have fetched: then A may change.
+dsl::Program allGatherGemmProgram(const RankGemmConfig &config, const dsl::TraceOptions &options = {});
+
+/// The sum over ranks of A[owner] Bᵀ, for each owner on that rank: A is ranks x m x k, B n x k, C m x n. A
+/// rank first computes the others' tiles, those of the next rank before those of the one after it, and sends
+/// them, rounded to the type of C, to where the owner has room for each rank. It computes its own at last,
+/// and adds the terms of the others in the order of the ranks. Tiles are dealt to the blocks that have
+/// started, so that no number of blocks needs to run at once.
+dsl::Program gemmReduceScatterProgram(const RankGemmConfig &config, const dsl::TraceOptions &options = {});
+
+/// The sum over ranks of A Bᵀ, on all ranks: A is m x k, B n x k, C m x n. Ranks own every `ranks`-th tile of
+/// C, whose sums they make as above and store to all ranks. A second launch ends when all tiles have come.
+dsl::Program gemmAllReduceProgram(const RankGemmConfig &config, const dsl::TraceOptions &options = {});
+
+} // namespace tlc::kernels

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Parameters, tensors, cost and accuracy of the GEMMs of several ranks.
+#include "kernels/KernelList.h"
+#include "kernels/collectives/Describe.h"
+#include "kernels/collectives/RankGemm.h"
+#include "kernels/reference/Reference.h"
+#include "runtime/support/Math.h"
+#include "runtime/target/Hardware.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace tlc::kernels {
+
+namespace {
+
+struct Extents {
+  int64_t m, n, k, ranks;
+};
+
+class RankGemmKernel : public Kernel {
+public:
+  RankGemmKernel(std::string_view name, std::string_view summary, std::string rowsOfA)
+      : Kernel(name, summary, [&] {
+          std::vector<Parameter> parameters = {
+              {"m", std::move(rowsOfA), Parameter::Kind::size, "4096", 0, maxExtent},
+              {"n", "columns of C on each rank", Parameter::Kind::size, "4096", 0, maxExtent},
+              {"k", "columns of A on each rank", Parameter::Kind::size, "4096", 0, maxExtent},
+              {"ranks", "devices that run it together", Parameter::Kind::constant, "1", 1, maxRanks}};
+          for (Parameter &each : parametersOf(RankGemmConfig()))
+            parameters.push_back(std::move(each));
+          return parameters;
+        }()) {}
+
+  int64_t ranks(const Parameters &values) const final { return values.constant("ranks"); }
+
+  dsl::Program build(const Parameters &values, const Target &target,
+                     const dsl::TraceOptions &options) const final {
+    RankGemmConfig config;
+    read(values, config);
+    if (!values.integer("bm") && values.size("m") <= wgmmaRows)
+      config.bm = wgmmaRows;
+    if (!values.integer("bn"))
+      config.bn = std::clamp(alignTo(values.size("n"), narrowestTile), narrowestTile, widestTile());
+    if (!values.integer("stages"))
+      fitStages(config, target);
+    return program(config, options);
+  }
+
+  std::vector<TensorSpec> tensors(const Parameters &values) const final {
+    Extents extents = extentsOf(values);
+    ElementType dtype = values.element("dtype"), out = values.element("out");
+    std::vector<TensorSpec> all;
+    for (int64_t rank = 0; rank < extents.ranks; ++rank) {
+      all.push_back({"A", dtype, Access::input, shapeOfA(extents)});
+      all.push_back({"B", dtype, Access::input, {extents.n, extents.k}});
+      all.push_back({"C", out, Access::output, shapeOfC(extents)});
+    }
+    return all;
+  }
+
+  std::string conflict(const Parameters &values) const final {
+    constexpr auto multiple = int64_t(TmaFacts().globalAlignment);
+    auto bytes = int64_t(sizeInBytes(values.element("dtype")));
+    if (int64_t k = values.size("k"); k * bytes % multiple != 0)
+      return fmt::format(
+          "expected k to be a multiple of {} because the TMA loads rows that begin at multiples "
+          "of {} bytes, but got k = {}",
+          multiple / bytes, multiple, k);
+    return {};
+  }
+
+  Tolerance tolerance(const Parameters &values, size_t) const final {
+    Extents extents = extentsOf(values);
+    double products = double(extents.k) * double(extents.ranks);
+    // Terms of other ranks are rounded, too. Those of factors with the variance 1/3 are of the size
+    // sqrt(k) / 3.
+    return {.limit = 2 * roundingError(values.element("out")) + 1e-6 + products / 16 * std::ldexp(1.0, -23),
+            .floor = std::max(std::sqrt(products), 1e-3)};
+  }
+
+  Definitions emulatorSizes() const final { return {{"m", "256"}, {"n", "256"}, {"k", "128"}}; }
+
+protected:
+  static constexpr int64_t narrowestTile = 64;
+
+  static Extents extentsOf(const Parameters &values) {
+    return {values.size("m"), values.size("n"), values.size("k"), values.constant("ranks")};
+  }
+  /// Elements of A Bᵀ, where A are the rows from `firstRow` on of a rank's.
+  static std::vector<double> product(const Extents &extents, std::span<const double> a, int64_t firstRow,
+                                     std::span<const double> b, std::span<const int64_t> elements) {
+    return referenceGemm(GemmLayout::tn, extents.m, extents.n, extents.k,
+                         a.subspan(size_t(firstRow * extents.k), size_t(extents.m * extents.k)), b, elements);
+  }
+
+  virtual dsl::Program program(const RankGemmConfig &config, const dsl::TraceOptions &options) const = 0;
+  virtual std::vector<int64_t> shapeOfA(const Extents &extents) const = 0;
+  virtual std::vector<int64_t> shapeOfC(const Extents &extents) const = 0;
+  /// Columns of a tile for whose sums threads have registers, beside what else they need.
+  virtual int64_t widestTile() const { return 256; }
+};
+
+class AllGatherGemmKernel final : public RankGemmKernel {
+public:
+  AllGatherGemmKernel()
+      : RankGemmKernel("all_gather_gemm", "C[owner] = A(owner) B^T: products with the rows of A of all ranks",
+                       "rows of A on each rank") {}
+
+  Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const override {
+    return [=, extents = extentsOf(values)](size_t output, std::span<const int64_t> elements) {
+      std::vector<double> c(elements.size());
+      for (int64_t owner = 0; owner < extents.ranks; ++owner) {
+        std::vector<int64_t> ofOwner;
+        std::vector<size_t> places;
+        for (size_t i = 0; i < elements.size(); ++i)
+          if (elements[i] / (extents.m * extents.n) == owner) {
+            ofOwner.push_back(elements[i] % (extents.m * extents.n));
+            places.push_back(i);
+          }
+        std::vector<double> part =
+            product(extents, inputs[size_t(2 * owner)], 0, inputs[2 * output + 1], ofOwner);
+        for (size_t i = 0; i < places.size(); ++i)
+          c[places[i]] = part[i];
+      }
+      return c;
+    };
+  }
+
+  double flops(const Parameters &values) const override {
+    auto [m, n, k, ranks] = extentsOf(values);
+    return 2 * double(m) * double(n) * double(k) * double(ranks) * double(ranks);
+  }
+
+  std::vector<Definitions> suite() const override {
+    return {{{"m", "4096"}, {"n", "4096"}, {"k", "8192"}},
+            {{"m", "8192"}, {"n", "3584"}, {"k", "4096"}},
+            {{"m", "2048"}, {"n", "6144"}, {"k", "49152"}}};
+  }
+
+private:
+  dsl::Program program(const RankGemmConfig &config, const dsl::TraceOptions &options) const override {
+    return allGatherGemmProgram(config, options);
+  }
+  std::vector<int64_t> shapeOfA(const Extents &extents) const override { return {extents.m, extents.k}; }
+  std::vector<int64_t> shapeOfC(const Extents &extents) const override {
+    return {extents.ranks, extents.m, extents.n};
+  }
+};
+
+/// Sums over ranks of A Bᵀ.
+class GemmSumKernel : public RankGemmKernel {
+public:
+  using RankGemmKernel::RankGemmKernel;
+
+  Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const final {
+    return [=, this, extents = extentsOf(values)](size_t output, std::span<const int64_t> elements) {
+      std::vector<double> c(elements.size());
+      for (int64_t rank = 0; rank < extents.ranks; ++rank) {
+        std::vector<double> term =
+            product(extents, inputs[size_t(2 * rank)], firstRow(extents, int64_t(output)),
+                    inputs[size_t(2 * rank + 1)], elements);
+        for (size_t i = 0; i < term.size(); ++i)
+          c[i] += term[i];
+      }
+      return c;
+    };
+  }
+
+private:
+  std::vector<int64_t> shapeOfC(const Extents &extents) const final { return {extents.m, extents.n}; }
+  int64_t widestTile() const final { return 192; } // terms of other ranks are beside the sums
+  /// Of A, whose product is C on that rank.
+  virtual int64_t firstRow(const Extents &, int64_t) const { return 0; }
+};
+
+class GemmReduceScatterKernel final : public GemmSumKernel {
+public:
+  GemmReduceScatterKernel()
+      : GemmSumKernel("gemm_reduce_scatter", "C = the sum over ranks of A[rank] B^T, for each rank on it",
+                      "rows of C on each rank") {}
+
+  double flops(const Parameters &values) const override {
+    auto [m, n, k, ranks] = extentsOf(values);
+    return 2 * double(m) * double(n) * double(k) * double(ranks) * double(ranks);
+  }
+
+  std::vector<Definitions> suite() const override {
+    return {{{"m", "4096"}, {"n", "8192"}, {"k", "4096"}},
+            {{"m", "8192"}, {"n", "7168"}, {"k", "2048"}},
+            {{"m", "2048"}, {"n", "12288"}, {"k", "24576"}}};
+  }
+
+private:
+  dsl::Program program(const RankGemmConfig &config, const dsl::TraceOptions &options) const override {
+    return gemmReduceScatterProgram(config, options);
+  }
+  std::vector<int64_t> shapeOfA(const Extents &extents) const override {
+    return {extents.ranks, extents.m, extents.k};
+  }
+  int64_t firstRow(const Extents &extents, int64_t rank) const override { return rank * extents.m; }
+};
+
+class GemmAllReduceKernel final : public GemmSumKernel {
+public:
+  GemmAllReduceKernel()
+      : GemmSumKernel("gemm_all_reduce", "C = the sum over ranks of A B^T, on every rank",
+                      "rows of A and C") {}
+
+  double flops(const Parameters &values) const override {
+    auto [m, n, k, ranks] = extentsOf(values);
+    return 2 * double(m) * double(n) * double(k) * double(ranks);
+  }
+
+  std::vector<Definitions> suite() const override {
+    return {{{"m", "8192"}, {"n", "8192"}, {"k", "4096"}}, {{"m", "256"}, {"n", "8192"}, {"k", "14336"}}};
+  }
+
+private:
+  dsl::Program program(const RankGemmConfig &config, const dsl::TraceOptions &options) const override {
+    return gemmAllReduceProgram(config, options);
+  }
+  std::vector<int64_t> shapeOfA(const Extents &extents) const override { return {extents.m, extents.k}; }
+};
+
+} // namespace
+
+const Kernel &allGatherGemmKernel() {
+  static const AllGatherGemmKernel kernel;
+  return kernel;
+}
+
+const Kernel &gemmReduceScatterKernel() {
+  static const GemmReduceScatterKernel kernel;
+  return kernel;
+}
+
+const Kernel &gemmAllReduceKernel() {
+  static const GemmAllReduceKernel kernel;
+  return kernel;
+}
+
+} // namespace tlc::kernels

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The roles of GEMMs of several ranks.
+#include "kernels/collectives/TilePipeline.h"
+
+#include "kernels/gemm/Gemm.h"
+#include "runtime/target/BlockBudget.h"
+#include "runtime/target/Hardware.h"
+
+#include <algorithm>
+
+namespace tlc::kernels {
+
+using namespace dsl;
+
+namespace {
+/// Tiles that the loads may be ahead by.
+constexpr int64_t takenTileSlots = 2;
+
+int64_t warpgroupsOf(const RankGemmConfig &c) { return std::max<int64_t>(1, c.bm / wgmmaRows); }
+} // namespace
+
+void fitStages(RankGemmConfig &c, const Target &target) {
+  constexpr int64_t mostStages = 8;
+  auto bytes = int64_t(sizeInBytes(c.dtype));
+  BlockBudget block(target);
+  block.addBuffer({stagingPerWarpgroup}, warpgroupsOf(c));
+  SharedBytes number{.bytes = int64_t(sizeof(int32_t)), .alignment = int64_t(TmaFacts().sharedAlignment)};
+  block.addBuffer(number, takenTileSlots);
+  block.addBuffer(number, 2); // what was taken from counts
+  block.addRing(takenTileSlots);
+  int64_t step =
+      BlockBudget::slotBytes({SharedBytes::tile(c.bm, c.bk * bytes), SharedBytes::tile(c.bn, c.bk * bytes)});
+  c.stages = std::clamp<int64_t>(block.slotsThatFit(step), 1, mostStages);
+}
+
+std::array<Index, 2> tileInGroups(const RankGemmConfig &c, const Index &rows, const Index &columns,
+                                  const Index &number) {
+  Index group = number / (c.group * columns), inGroup = number % (c.group * columns);
+  Index first = group * c.group, rowsOfGroup = min(rows - first, c.group);
+  return {first + inGroup % rowsOfGroup, inGroup / rowsOfGroup};
+}
+
+void meetAtStart(Scope &k, const Symmetric &started, const Global &blocks) {
+  k.when(take(blocks, {0}) == 0,
+         [&] { k.loop(k.ranks(), [&](Index other) { announce(started.of(other), {0}); }); });
+}
+
+TilePipeline::TilePipeline(Scope &k, const RankGemmConfig &config, Global taken, Parts given)
+    : k(k), c(config), taken(std::move(taken)), parts(std::move(given)) {
+  int64_t warpgroups = warpgroupsOf(c);
+  a = k.shared("a", c.dtype, {c.bm, c.bk}, {.slots = c.stages});
+  b = k.shared("b", c.dtype, {c.bn, c.bk}, {.slots = c.stages});
+  steps = k.ring("ab", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
+  numbers = k.shared("taken_tile", i32, {1}, {.slots = takenTileSlots});
+  tiles = k.ring("taken", {.slots = takenTileSlots, .producers = 1, .consumers = warpgroups});
+  // The roles that do not multiply fill a warpgroup.
+  RoleOptions load{.warps = parts.fetch ? 2 : warpsPerWarpgroup, .registers = parts.fetch ? 80 : 40};
+  k.roles([&] {
+    if (parts.fetch)
+      k.role("fetch", load, [&] { parts.fetch(); });
+    k.role("load", load, [&] { this->load(); });
+    k.role("math", {.warps = warpsPerWarpgroup * warpgroups}, [&] { multiply(); });
+  });
+}
+
+void TilePipeline::forEachTile(bool takes, const std::function<void(const RankTile &)> &body) const {
+  Cursor at = tiles.cursor();
+  auto takeNext = [&] {
+    Shared slot = numbers.slot(at);
+    tiles.acquire(at);
+    slot.write({0}, take(taken, {0}));
+    Index number = slot.read({0});
+    tiles.publish(at);
+    return number;
+  };
+  auto readNext = [&] {
+    tiles.wait(at);
+    Index number = numbers.slot(at).read({0});
+    tiles.release(at);
+    return number;
+  };
+  // One that finds none is the last of a block's.
+  k.loopWhile(parts.tiles + 1, [&](Index) -> Predicate {
+    Index number = takes ? takeNext() : readNext();
+    at.advance();
+    Predicate isNumber = number < parts.tiles;
+    k.when(parts.isTile ? isNumber && parts.isTile(number) : isNumber, [&] { body(parts.tileAt(number)); });
+    return isNumber;
+  });
+}
+
+void TilePipeline::load() const {
+  Cursor at = steps.cursor();
+  forEachTile(/*takes=*/true, [&](const RankTile &tile) {
+    if (parts.prepare)
+      parts.prepare(tile);
+    k.loop(parts.steps, [&](Index s) {
+      steps.acquire(at);
+      steps.expect(at, a.slotBytes() + b.slotBytes());
+      parts.copyA(tile, s, a.slot(at), steps.full(at));
+      copy(parts.tileOfB(tile, s), b.slot(at), steps.full(at));
+      at.advance();
+    });
+  });
+}
+
+void TilePipeline::multiply() const {
+  Cursor at = steps.cursor(), done = steps.cursor();
+  int64_t inFlight = c.stages > 1 ? 1 : 0; // a single slot is refilled only when its product is over
+  forEachTile(/*takes=*/false, [&](const RankTile &tile) {
+    Fragment sums = k.fragment(f32, {c.bm, c.bn}).named("sums");
+    k.loop(parts.steps, [&](Index s) {
+      steps.wait(at);
+      gemmAsync(a.slot(at), b.slot(at).t(), sums);
+      at.advance();
+      gemmWait(sums, inFlight); // the product before this one
+      k.when(s >= inFlight, [&] {
+        steps.release(done);
+        done.advance();
+      });
+    });
+    gemmWait(sums);
+    if (inFlight > 0)
+      k.when(parts.steps > 0, [&] {
+        steps.release(done);
+        done.advance();
+      });
+    parts.store(sums, tile);
+  });
+}
+
+} // namespace tlc::kernels

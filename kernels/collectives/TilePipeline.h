@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The roles that GEMMs of several ranks share: one that loads steps of the factors, and one that multiplies.
+#pragma once
+
+#include "kernels/collectives/RankGemm.h"
+
+#include <functional>
+
+namespace tlc::kernels {
+
+/// A tile of C: of which rank, and which of that rank's rows and columns of tiles.
+struct RankTile {
+  dsl::Index owner, i, j;
+};
+
+/// Blocks take tiles by number, in ascending order, so that what one waits for has been taken by blocks that
+/// run.
+class TilePipeline {
+public:
+  struct Parts {
+    dsl::Index tiles; ///< numbers
+    dsl::Index steps; ///< of each tile, along k
+    std::function<RankTile(const dsl::Index &number)> tileAt;
+    std::function<dsl::Predicate(const dsl::Index &number)> isTile = {}; ///< null: all are
+    /// Executed by the role that loads before the first step of a tile.
+    std::function<void(const RankTile &)> prepare = {};
+    /// Starts the copy of a step of A, to a tile of bm x bk, and says its arrival.
+    std::function<void(const RankTile &, const dsl::Index &step, const dsl::Shared &to,
+                       const dsl::FullBarrier &full)>
+        copyA;
+    std::function<dsl::Slice(const RankTile &, const dsl::Index &step)> tileOfB; ///< bn x bk
+    /// Executed by the role that multiplies, with the tile's sums, which it may change.
+    std::function<void(dsl::Fragment &sums, const RankTile &)> store;
+    /// A role of two warps beside them, or null.
+    std::function<void()> fetch = {};
+  };
+
+  /// Outside of roles; `taken` is a count that begins as zero. Ends the launch's body.
+  TilePipeline(dsl::Scope &k, const RankGemmConfig &config, dsl::Global taken, Parts parts);
+
+private:
+  void forEachTile(bool takes, const std::function<void(const RankTile &)> &body) const;
+  void load() const;
+  void multiply() const;
+
+  dsl::Scope &k;
+  const RankGemmConfig &c;
+  dsl::Global taken;
+  Parts parts;
+  dsl::Shared a, b, numbers; ///< numbers of the tiles that were taken
+  dsl::Ring steps, tiles;
+};
+
+/// Tiles of `rows` x `columns` in groups of rows, down before across.
+std::array<dsl::Index, 2> tileInGroups(const RankGemmConfig &config, const dsl::Index &rows,
+                                       const dsl::Index &columns, const dsl::Index &number);
+
+/// Tells all ranks that this one has started, once; returns when all have.
+void meetAtStart(dsl::Scope &k, const dsl::Symmetric &started, const dsl::Global &blocks);
+
+} // namespace tlc::kernels
