@@ -287,7 +287,20 @@ std::string gemmConflict(const GemmConfig &problem) {
     return fmt::format("expected out=i32 with dtype=i8 and sums as they are, but got dtype={}{}",
                        text(problem.dtype),
                        problem.hasEpilogue() ? " and scales, bias, activation or residual" : "");
-  return {};
+  if (problem.form == GemmForm::plain)
+    return {};
+  if (sizeInBytes(problem.dtype) != 2)
+    return fmt::format("expected dtype=f16 or bf16 with form=explicit, but got dtype={}",
+                       text(problem.dtype));
+  const char *others = problem.isBatched        ? "a batch"
+                       : problem.hasEpilogue()  ? "scales, bias, activation or residual"
+                       : problem.split > 1      ? "split sums"
+                       : problem.cluster > 1    ? "clusters"
+                       : problem.storeRole      ? "a role that stores"
+                       : problem.hasOtherRows() ? "tensors with unaligned rows"
+                                                : nullptr;
+  return others ? fmt::format("expected form=plain with {} because the explicit form has none", others)
+                : std::string();
 }
 
 Program gemmProgram(const GemmConfig &config, const TraceOptions &options) {

@@ -76,6 +76,10 @@ struct GemmConfig {
   bool bRunsAlongK() const { return layout == GemmLayout::tn || layout == GemmLayout::tt; }
   /// In which products are summed.
   ElementType sumType() const { return dtype == ElementType::i8 ? ElementType::i32 : ElementType::f32; }
+  /// Whether there is something to do about rows of a tensor.
+  bool hasOtherRows() const {
+    return rowsOfA != GemmRows::any || rowsOfB != GemmRows::any || rowsOfC != GemmRows::any;
+  }
   bool hasEpilogue() const {
     return scales != GemmScales::none || bias != GemmBias::none || activation != GemmActivation::none ||
            residual != GemmResidual::none;
@@ -88,11 +92,11 @@ struct GemmAlignment {
   int64_t a = ofTma, b = ofTma, c = ofTma;
 };
 
-/// What is wrong with the types, the layout and the epilogue; empty if nothing is.
+/// What is wrong with the types, the layout, the epilogue and the form; empty if nothing is.
 std::string gemmConflict(const GemmConfig &problem);
 
-/// The program; `split` > 1 adds a launch, and a workspace of partial sums, each operand that is repacked a
-/// launch, and a workspace of its size.
+/// The program of a configuration without a `gemmConflict`. `split` > 1 adds a launch, and a workspace of
+/// partial sums, each operand that is repacked a launch, and a workspace of its size.
 dsl::Program gemmProgram(const GemmConfig &config, const dsl::TraceOptions &options = {});
 
 /// What n is a multiple of: a role that stores needs whole units of the TMA.

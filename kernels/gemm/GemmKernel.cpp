@@ -228,11 +228,6 @@ public:
   std::string conflict(const Parameters &values) const override {
     GemmConfig problem = problemOf(values);
     bool isShared = values.integer("cluster").value_or(1) > 1;
-    if (std::string text = gemmConflict(problem); !text.empty())
-      return text;
-    if (values.choice("form") == "explicit" && sizeInBytes(problem.dtype) != 2)
-      return fmt::format("expected dtype=f16 or bf16 with form=explicit, but got dtype={}",
-                         values.choice("dtype"));
     if (problem.isBatched && isShared && values.choice("share") != "a")
       return "expected cluster = 1 with batch, or share=a, because blocks of two images share no tiles of B";
     for (const char *name : {"batch", "scales", "bias", "activation", "residual", "split", "cluster", "share",
@@ -241,14 +236,17 @@ public:
         return fmt::format("expected {} with form=plain because the explicit form has none, but got it with "
                            "form=explicit",
                            name);
+    if (std::string text = gemmConflict(problem); !text.empty())
+      return text;
     if (int64_t multiple = multipleOfColumns({.out = values.element("out"), .storeRole = true});
         values.choice("store_role") == "yes" && values.size("n") % multiple != 0)
       return fmt::format(
           "expected n to be a multiple of {} with store_role=yes because the TMA stores so many "
           "elements at least, but got n = {}",
           multiple, values.size("n"));
-    if (!values.isDefault("share") && !values.isDefault("cluster") && !isShared)
-      return "expected share with a cluster of 2 blocks and more, but got cluster = 1";
+    if (!values.isDefault("share") && !isShared)
+      return fmt::format("expected share with a cluster of 2 blocks and more, but got cluster = {}",
+                         values.isDefault("cluster") ? "auto" : "1");
     return {};
   }
 
