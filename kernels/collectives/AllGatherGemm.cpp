@@ -50,7 +50,7 @@ void fetch(Scope &k, const Operands &p) {
       // The limit excludes nothing. It keeps the TMA away, whose staging would take a step's shared memory.
       copy(p.A.of(owner).tile({row, column}, {pieceRows, pieceColumns}),
            p.gathered.tile({owner, row, column}, {1, pieceRows, pieceColumns}).limited(1, p.m));
-      announce(p.arrived, {owner, i});
+      announce(p.arrived, {owner * p.rows() + i});
     });
     return isPiece;
   });
@@ -71,7 +71,8 @@ void multiply(Scope &k, const Operands &p) {
        },
        .prepare =
            [&](const RankTile &tile) {
-             k.when(tile.owner != p.rank, [&] { waitFor(p.arrived, {tile.owner, tile.i}, p.pieces()); });
+             k.when(tile.owner != p.rank,
+                    [&] { waitFor(p.arrived, {tile.owner * p.rows() + tile.i}, p.pieces()); });
            },
        .copyA =
            [&](const RankTile &tile, const Index &s, const Shared &to, const FullBarrier &full) {
@@ -108,7 +109,7 @@ Program allGatherGemmProgram(const RankGemmConfig &c, const TraceOptions &option
     p.blocks = k.workspace("blocks", i32, {1}, {Initial::zero});
     p.taken = k.workspace("taken", i32, {1}, {Initial::zero});
     p.dealt = k.workspace("dealt", i32, {1}, {Initial::zero});
-    p.arrived = k.workspace("arrived", i32, {p.ranks, p.rows()}, {Initial::zero});
+    p.arrived = k.workspace("arrived", i32, {p.ranks * p.rows()}, {Initial::zero});
     k.launch("all_gather_gemm", [&] { multiply(k, p); });
     k.launch("all_gather_gemm_end", [&] {
       [[maybe_unused]] auto [block] = k.grid(1);

@@ -52,6 +52,7 @@ struct Operands {
     auto [i, j] = tileInGroups(c, rows(), columns(), placeOf(number));
     return {ownerOf(number), i, j};
   }
+  Index countOf(const RankTile &tile) const { return tile.i * columns() + tile.j; }
   Slice tileOfA(const RankTile &tile, const Index &step) const {
     return isScatter() ? A.tile({tile.owner, tile.i * c.bm, step * c.bk}, {1, c.bm, c.bk})
                        : A.tile({tile.i * c.bm, step * c.bk}, {c.bm, c.bk});
@@ -66,7 +67,7 @@ struct Operands {
 
 /// Adds the others' terms to this rank's.
 void addTerms(Scope &k, const Operands &p, Fragment &sums, const RankTile &tile) {
-  waitFor(p.arrived.of(p.rank), {tile.i, tile.j}, p.ranks - 1);
+  waitFor(p.arrived.of(p.rank), {p.countOf(tile)}, p.ranks - 1);
   Fragment term = k.fragment(p.c.out, {p.c.bm, p.c.bn});
   k.loop(p.ranks, [&](Index other) {
     k.when(other != p.rank, [&] {
@@ -82,7 +83,7 @@ void store(Scope &k, const Operands &p, Fragment &sums, const RankTile &tile) {
       [&] {
         waitFor(p.started.of(p.rank), {0}, p.ranks);
         copy(sums.to(p.c.out), p.termOf(tile, p.rank));
-        announce(p.arrived.of(tile.owner), {tile.i, tile.j});
+        announce(p.arrived.of(tile.owner), {p.countOf(tile)});
       },
       [&] {
         addTerms(k, p, sums, tile);
@@ -132,7 +133,7 @@ Program trace(std::string_view name, Reduction reduction, const RankGemmConfig &
     p.terms =
         k.symmetric("terms", c.out, {p.ranks, p.m, p.n}, {.use = TensorUse::workspace, .alignment = 16});
     p.started = k.symmetric("started", i32, {1}, counts);
-    p.arrived = k.symmetric("arrived", i32, {p.rows(), p.columns()}, counts);
+    p.arrived = k.symmetric("arrived", i32, {p.rows() * p.columns()}, counts);
     if (!p.isScatter())
       p.done = k.symmetric("done", i32, {1}, counts);
     p.blocks = k.workspace("blocks", i32, {1}, {Initial::zero});
