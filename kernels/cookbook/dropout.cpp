@@ -3,13 +3,18 @@
 /// Dropout with a counter-based generator: an element of X is 0 with a chance p, otherwise divided by 1 - p.
 ///
 /// X and Y are [rows, columns], bf16. Random bits are those of Philox 4 x 32 with 10 rounds: four words of 32
-/// bits that depend on nothing but the seed and a counter. The counter is a column and a quarter of the row's
-/// number, so that four rows have one counter in each column, and a word each. The same elements are dropped
-/// whatever the tiles, and the gradient drops them again: it is the same kernel with dY for X.
+/// bits that depend on nothing but the seed and a counter. The counter is half of the column's number and a
+/// quarter of the row's. So four rows and two columns share a counter: each row has a word, and each column
+/// 16 of its bits, so that p is a multiple of 2^-16. The same elements are dropped whatever the tiles, and
+/// the gradient drops them again: it is the same kernel with dY for X.
 ///
 /// A tile is 16 rows of 256 columns. It has four parts, of every fourth row: then all arithmetic is element
-/// by element, and a thread has 8 elements of each part, one vector. Tiles are narrow, as bits are also
-/// computed for columns beyond the end of a row.
+/// by element, and a thread has 8 elements of each part, one vector, for which it computes four counters.
+/// Tiles are narrow, as bits are also computed for columns beyond the end of a row, and are taken row by row,
+/// as memory has them.
+///
+/// The number of columns is a multiple of `vector`. So no vector lies across the end of a row; where one may,
+/// tiles at the end of rows go element by element.
 #include <array>
 #include <tlc/kernel.h>
 
@@ -21,8 +26,8 @@ namespace {
 constexpr uint32_t factors[] = {0xD2511F53u, 0xCD9E8D57u}, steps[] = {0x9E3779B9u, 0xBB67AE85u};
 constexpr int64_t rows = 4, width = 256; ///< of a part
 
-/// Words from here on keep their element.
-constexpr uint32_t leastKept(int64_t drop) { return uint32_t((drop << 32) / 100); }
+/// Bits from here on keep their element.
+constexpr uint32_t leastKept(int64_t drop) { return uint32_t((drop << 16) / 100); }
 
 /// Four words of random bits for each counter.
 std::array<FragmentValue, 4> philox(Scope &k, const FragmentValue &row, const FragmentValue &column,
@@ -42,13 +47,15 @@ std::array<FragmentValue, 4> philox(Scope &k, const FragmentValue &row, const Fr
 
 void dropout(Scope &k, const Values &v) {
   const int64_t drop = v["drop"]; // per cent
-  Index m = k.dim("rows"), n = k.dim("columns");
+  Index m = k.dim("rows"), n = k.dim("columns", {.multipleOf = v["vector"]});
   Global X = k.input("X", bf16, {m, n}), Y = k.output("Y", bf16, {m, n});
-  k.residents(5); // while some load, others compute
-  auto [i, j] = k.grid(ceilDiv(m, 4 * rows), ceilDiv(n, width));
+  k.residents(6); // while some load, others compute
+  Index across = ceilDiv(n, width);
+  auto [block] = k.grid(ceilDiv(m, 4 * rows) * across);
+  Index i = block / across, j = block % across;
   FragmentValue row = k.positions({rows, 1}, 0) + (i * rows).to(i32);
   FragmentValue column = k.positions({1, width}, 1) + (j * width).to(i32);
-  auto part = [&, j = j](const Global &tensor, size_t number) {
+  auto part = [&](const Global &tensor, size_t number) {
     return tensor.tile({(row * 4 + int64_t(number)).toIndex(), j * width}, {rows, width});
   };
   std::vector<Fragment> x; // loads are under way while the bits are computed
@@ -56,15 +63,16 @@ void dropout(Scope &k, const Values &v) {
     x.push_back(k.fragment(bf16, {rows, width}));
     copy(part(X, number), x.back());
   }
-  std::array<FragmentValue, 4> word = philox(k, row, column, v["seed"]);
+  std::array<FragmentValue, 4> word = philox(k, row, column >> 1, v["seed"]);
+  FragmentValue shift = ((column & 1) * 16).to(u32);
   for (size_t number = 0; number < 4; ++number) {
     FragmentValue kept = x[number].to(f32) * (100.0 / double(100 - drop));
-    copy(where(word[number] >= leastKept(drop), kept, 0).to(bf16),
+    copy(where(((word[number] >> shift) & 0xffffu) >= leastKept(drop), kept, 0).to(bf16),
          part(Y, number).disjoint("a row is in one part"));
   }
 }
 
-/// One word of those of a counter, on the host.
+/// One word of a counter's, on the host.
 uint32_t philoxWord(std::array<uint32_t, 4> word, uint32_t seed, size_t number) {
   uint32_t keys[] = {seed, 0};
   for (int round = 0; round < 10; ++round) {
@@ -85,6 +93,7 @@ void registerKernels(KernelFile &file) {
       .size("columns", 8192, {.onEmulator = 2504})
       .constant("seed", 1234)
       .constant("drop", 10, {.least = 0, .most = 99, .help = "chance in per cent"})
+      .constant("vector", 8, {.least = 1, .most = 8, .help = "columns are a multiple of it"})
       .program(dropout)
       .reference("Y",
                  [](const HostInputs &in) {
@@ -92,8 +101,10 @@ void registerKernels(KernelFile &file) {
                    const int64_t drop = in.values["drop"];
                    return [=, seed = uint32_t(in.values["seed"])](int64_t i, int64_t j) {
                      const uint32_t word =
-                         philoxWord({uint32_t(j), uint32_t(i / 4), 0, 0}, seed, size_t(i % 4));
-                     return word >= leastKept(drop) ? X(i, j) * 100 / double(100 - drop) : 0;
+                         philoxWord({uint32_t(j / 2), uint32_t(i / 4), 0, 0}, seed, size_t(i % 4));
+                     return (word >> j % 2 * 16 & 0xffff) >= leastKept(drop)
+                                ? X(i, j) * 100 / double(100 - drop)
+                                : 0;
                    };
                  })
       .flops([](const Values &v) { return 20.0 * double(v["rows"]) * double(v["columns"]); })

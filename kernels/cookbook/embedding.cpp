@@ -6,14 +6,19 @@
 /// [tokens, d]; dE is f32, as it is a sum, and is added to, so that it begins with zeros or with the gradient
 /// so far. Words are i32; numbers outside of the table give rows of zeros, and no gradient.
 ///
-/// A block has 32 tokens and 256 columns. One row of 256 columns is 512 bytes: the rows of a tile are
-/// anywhere in the table, but each is read in whole sectors.
+/// Forward, a block has two tokens and 1024 columns: one load of 16 bytes of each row for a thread, and as
+/// many blocks on a multiprocessor as it has room for. The rows are anywhere in the table, but each is read
+/// in whole sectors.
 ///
 /// L2 adds to f32 atomically at about 200 thousand million elements a second, less than memory delivers. So
-/// the backward kernel numbers the tokens of each word first. Those with number 0 are of different words and
-/// need no atomic operations: a launch loads their rows of dE, adds and stores. Another one adds all others
-/// atomically, in vectors of up to four elements, however many tokens a word has. Which token is first, and
-/// the order of additions, differ from run to run, and so may the last bits.
+/// the backward kernel numbers the tokens of each word first, and lists the first eight of them. A block for
+/// each token with number 0 adds the rows of these to that of dE, which it loads and stores: it is the only
+/// one that does. A launch after it adds the rows of all further tokens atomically, in vectors of four
+/// elements, however many tokens a word has. Which tokens are first, and the order of additions, differ from
+/// run to run, and so may the last bits.
+///
+/// d is a multiple of `vector`. So no vector lies across the end of a row; where one may, tiles at the end of
+/// rows go element by element.
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -21,10 +26,11 @@ using namespace tlc::dsl;
 
 namespace {
 
-constexpr int64_t rows = 32, width = 256; ///< of a tile
+constexpr int64_t width = 1024; ///< columns of a tile
 
-void gather(Scope &k) {
-  Index tokens = k.dim("tokens"), words = k.dim("words"), d = k.dim("d");
+void gather(Scope &k, const Values &v) {
+  constexpr int64_t rows = 2; // of a tile
+  Index tokens = k.dim("tokens"), words = k.dim("words"), d = k.dim("d", {.multipleOf = v["vector"]});
   Global Words = k.input("Words", i32, {tokens}), E = k.input("E", bf16, {words, d});
   Global Y = k.output("Y", bf16, {tokens, d});
   auto [i, j] = k.grid(ceilDiv(tokens, rows), ceilDiv(d, width));
@@ -34,49 +40,67 @@ void gather(Scope &k) {
   copy(y, Y.tile({i * rows, j * width}, {rows, width}));
 }
 
-void scatterAdd(Scope &k) {
-  constexpr int64_t some = 512;             // tokens of a block that numbers them
-  constexpr int64_t rows = 16, width = 128; // of a tile
-  Index tokens = k.dim("tokens"), words = k.dim("words"), d = k.dim("d");
+void scatterAdd(Scope &k, const Values &v) {
+  constexpr int64_t some = 256; // tokens of a block that numbers them, or looks for further ones
+  constexpr int64_t listed = 8; // tokens of a word
+  Index tokens = k.dim("tokens"), words = k.dim("words"), d = k.dim("d", {.multipleOf = v["vector"]});
   Global Words = k.input("Words", i32, {tokens}), dY = k.input("dY", bf16, {tokens, d});
   Global dE = k.inout("dE", f32, {words, d});
   Global counts = k.workspace("counts", i32, {words}, {.initial = Initial::zero});
-  Global numbers = k.workspace("numbers", i32, {tokens});
+  Global numbers = k.workspace("numbers", i32, {tokens}), list = k.workspace("list", i32, {words * listed});
   k.launch("embedding_bwd_number", [&] {
     auto [i] = k.grid(ceilDiv(tokens, some));
     Fragment word = k.fragment(i32, {some}), number = k.fragment(i32, {some});
     copy(Words.tile({i * some}, {some}).fill(-1), word);
-    atomicAdd(1, counts.tile({word.toIndex()}, {some}), number);
+    atomicAdd(1, counts.tile({word.toIndex()}, {some}).fill(-1), number); // -1 where there is no word
     copy(number, numbers.tile({i * some}, {some}));
+    FragmentValue isListed = where(number >= 0, where(number < listed, word * listed + number, -1), -1);
+    copy(k.positions({some}, 0) + (i * some).to(i32), list.tile({isListed.toIndex()}, {some}));
   });
-  // Adds the rows of tokens whose number `isMeant`; others have the position -1, which is no row.
-  auto launch = [&](const char *name, auto isMeant, auto add) {
-    k.launch(name, [&] {
-      auto [i, j] = k.grid(ceilDiv(tokens, rows), ceilDiv(d, width));
-      Fragment word = k.fragment(i32, {rows, 1}), number = k.fragment(i32, {rows, 1});
-      Fragment dy = k.fragment(bf16, {rows, width});
-      copy(Words.tile({i * rows}, {rows}).fill(-1), word);
-      copy(numbers.tile({i * rows}, {rows}), number);
-      FragmentValue token = where(isMeant(number), k.positions({rows, 1}, 0) + (i * rows).to(i32), -1);
-      copy(dY.tile({token.toIndex(), j * width}, {rows, width}), dy);
-      add(dy.to(f32), dE.tile({where(token < 0, -1, word).toIndex(), j * width}, {rows, width}));
-    });
-  };
-  launch(
-      "embedding_bwd_first", [](const Fragment &number) { return number == 0; },
-      [&](const FragmentValue &dy, const Slice &sums) {
-        Fragment sum = k.fragment(f32, {rows, width});
-        copy(sums, sum);
-        copy(sum + dy, sums);
+  k.launch("embedding_bwd_listed", [&] {
+    auto [i] = k.grid(tokens);
+    Index word = Words.read({i}), number = numbers.read({i});
+    k.when(number == 0, [&, i = i] {
+      k.loop(ceilDiv(d, width), [&](Index j) {
+        Slice row = dE.tile({word, j * width}, {1, width});
+        Fragment sum = k.fragment(f32, {1, width}), dy = k.fragment(bf16, {1, width});
+        copy(row, sum);
+        copy(dY.tile({i, j * width}, {1, width}), dy);
+        Index count = min(counts.read({word}), listed); // while the rows are under way
+        sum += dy.to(f32);
+        k.loop({1, count}, [&](Index number) {
+          copy(dY.tile({list.read({word * listed + number}), j * width}, {1, width}), dy);
+          sum += dy.to(f32);
+        });
+        copy(sum, row);
       });
-  launch(
-      "embedding_bwd_others", [](const Fragment &number) { return number > 0; },
-      [](const FragmentValue &dy, const Slice &sums) { atomicAdd(dy, sums); });
+    });
+  });
+  k.launch("embedding_bwd_others", [&] {
+    auto [i] = k.grid(ceilDiv(tokens, some));
+    Fragment number = k.fragment(i32, {some});
+    Shared largest = k.shared("largest", i32, {1});
+    copy(numbers.tile({i * some}, {some}), number);
+    copy(reduce(Reduction::max, number, 0), largest);
+    k.when(largest.read({0}) >= listed, [&, i = i] {
+      k.loop({i * some, min((i + 1) * some, tokens)}, [&](Index token) {
+        k.when(numbers.read({token}) >= listed, [&] {
+          Index word = Words.read({token});
+          k.loop(ceilDiv(d, width), [&](Index j) {
+            Fragment dy = k.fragment(bf16, {1, width});
+            copy(dY.tile({token, j * width}, {1, width}), dy);
+            atomicAdd(dy.to(f32), dE.tile({word, j * width}, {1, width}));
+          });
+        });
+      });
+    });
+  });
 }
 
 } // namespace
 
 void registerKernels(KernelFile &file) {
+  const Limits vector{.least = 1, .most = 8, .help = "d is a multiple of it"};
   auto words = [](const HostInputs &in) { // one in seven is no word
     return [n = in.values["words"]](int64_t i) { return i % 7 == 6 ? -1.0 : double(i * i % n); };
   };
@@ -84,6 +108,7 @@ void registerKernels(KernelFile &file) {
       .size("tokens", 16384, {.onEmulator = 45})
       .size("words", 32000, {.least = 1, .onEmulator = 100})
       .size("d", 2048, {.onEmulator = 304})
+      .constant("vector", 8, vector)
       .program(gather)
       .contents("Words", words)
       .reference("Y",
@@ -99,6 +124,7 @@ void registerKernels(KernelFile &file) {
       .size("tokens", 16384, {.onEmulator = 45})
       .size("words", 32000, {.least = 1, .onEmulator = 10})
       .size("d", 2048, {.onEmulator = 304})
+      .constant("vector", 8, vector)
       .program(scatterAdd)
       .contents("Words", words)
       .reference("dE",

@@ -2,13 +2,16 @@
 /// \file
 /// One step of the heat equation on a plane: y = x + rate (up + down + left + right - 4 x), with 0 outside.
 ///
-/// X and Y are [rows, columns], f32. A tile is 16 x 256, and its four neighbours are the same tile, moved by
-/// one: five copies, of which the first level cache serves four. What is outside of the tensor reads as 0, so
-/// that edges need no code of their own.
+/// X and Y are [rows, columns], f32. A tile is 4 x 256, of 64 threads with four elements of each row. Its
+/// rows and the two above and below are loaded once, as vectors. The neighbours at the left and right are the
+/// same rows, moved by one element: loads that begin at odd elements, one for each, which the first level
+/// cache serves. What is outside of the tensor reads as 0, so that edges need no code of their own. Tiles are
+/// small, so that many blocks share a multiprocessor, and are taken row by row, as memory has them.
 ///
-/// A thread has 32 elements, in vectors of four along a row; the tiles moved by one column begin at odd
-/// elements, and are loaded one by one.
+/// The number of columns is a multiple of `vector`. So no vector lies across the end of a row; where one may,
+/// tiles at the end of rows go element by element.
 #include <tlc/kernel.h>
+#include <vector>
 
 using namespace tlc;
 using namespace tlc::dsl;
@@ -16,18 +19,30 @@ using namespace tlc::dsl;
 namespace {
 
 void stencil(Scope &k, const Values &v) {
-  constexpr int64_t height = 16, width = 256;
-  Index rows = k.dim("rows"), columns = k.dim("columns");
+  constexpr int64_t height = 4, width = 256;
+  Index rows = k.dim("rows"), columns = k.dim("columns", {.multipleOf = v["vector"]});
   Global X = k.input("X", f32, {rows, columns}), Y = k.output("Y", f32, {rows, columns});
-  auto [i, j] = k.grid(ceilDiv(rows, height), ceilDiv(columns, width));
-  auto moved = [&, i = i, j = j](int64_t down, int64_t right) {
-    Fragment x = k.fragment(f32, {height, width});
-    copy(X.tile({i * height + down, j * width + right}, {height, width}), x);
+  Index across = ceilDiv(columns, width);
+  k.warps(2);
+  auto [block] = k.grid(ceilDiv(rows, height) * across);
+  Index first = block / across * height, column = block % across * width;
+  auto load = [&](int64_t row, int64_t right) {
+    Fragment x = k.fragment(f32, {1, width});
+    copy(X.tile({first + row, column + right}, {1, width}), x);
     return x;
   };
-  Fragment x = moved(0, 0);
-  FragmentValue around = moved(-1, 0) + moved(1, 0) + moved(0, -1) + moved(0, 1);
-  copy(x + v.number("rate") * (around - 4 * x), Y.tile({i * height, j * width}, {height, width}));
+  std::vector<Fragment> x, left, right; // x begins above the tile
+  for (int64_t row = -1; row <= height; ++row)
+    x.push_back(load(row, 0));
+  for (int64_t row = 0; row < height; ++row) {
+    left.push_back(load(row, -1));
+    right.push_back(load(row, 1));
+  }
+  for (int64_t row = 0; row < height; ++row) {
+    const Fragment &here = x[size_t(row) + 1];
+    FragmentValue around = x[size_t(row)] + x[size_t(row) + 2] + left[size_t(row)] + right[size_t(row)];
+    copy(here + v.number("rate") * (around - 4 * here), Y.tile({first + row, column}, {1, width}));
+  }
 }
 
 } // namespace
@@ -37,6 +52,7 @@ void registerKernels(KernelFile &file) {
       .size("rows", 8192, {.onEmulator = 37})
       .size("columns", 8192, {.onEmulator = 300})
       .number("rate", 0.125)
+      .constant("vector", 4, {.least = 1, .most = 4, .help = "columns are a multiple of it"})
       .program(stencil)
       .reference("Y",
                  [](const HostInputs &in) {

@@ -5,8 +5,13 @@
 ///     s = 1 / (1 + exp(-g))       y = g s u       dg = dy u s (1 + g (1 - s))       du = dy g s
 ///
 /// X is [rows, 2 n], bf16: a product left g in the first n columns and u in the others. Y is [rows, n]. Both
-/// kernels read and write each element once, so that memory decides. A tile of 8 x 512 gives each of 128
-/// threads 32 elements of each tensor, in vectors of 16 bytes where rows are aligned.
+/// kernels read and write each element once, so that memory decides. A tile of 8 x 256 gives each of 128
+/// threads 16 elements of each tensor, in two vectors of 16 bytes: few registers, so that a multiprocessor
+/// has many blocks, of which some load while others compute. Tiles are taken row by row, as memory has them.
+///
+/// n is a multiple of `vector`. So no vector lies across the end of a row; where one may, tiles at the end of
+/// rows go element by element.
+#include <array>
 #include <cmath>
 #include <tlc/kernel.h>
 
@@ -15,12 +20,19 @@ using namespace tlc::dsl;
 
 namespace {
 
-constexpr int64_t rows = 8, width = 512; ///< of a tile
+constexpr int64_t rows = 8, width = 256; ///< of a tile
 
-void forward(Scope &k) {
-  Index m = k.dim("m"), n = k.dim("n");
+/// The place of this block's tile among those of a tensor of m rows and n columns.
+std::array<Index, 2> tileOf(Scope &k, const Index &m, const Index &n) {
+  Index across = ceilDiv(n, width);
+  auto [block] = k.grid(ceilDiv(m, rows) * across);
+  return {block / across, block % across};
+}
+
+void forward(Scope &k, const Values &v) {
+  Index m = k.dim("m"), n = k.dim("n", {.multipleOf = v["vector"]});
   Global X = k.input("X", bf16, {m, 2, n}), Y = k.output("Y", bf16, {m, n});
-  auto [i, j] = k.grid(ceilDiv(m, rows), ceilDiv(n, width));
+  auto [i, j] = tileOf(k, m, n);
   Fragment g = k.fragment(bf16, {rows, width}), u = k.fragment(bf16, {rows, width});
   copy(X.tile({i * rows, 0, j * width}, {rows, 1, width}), g);
   copy(X.tile({i * rows, 1, j * width}, {rows, 1, width}), u);
@@ -28,11 +40,11 @@ void forward(Scope &k) {
   copy((gate / (1 + exp(-gate)) * u.to(f32)).to(bf16), Y.tile({i * rows, j * width}, {rows, width}));
 }
 
-void backward(Scope &k) {
-  Index m = k.dim("m"), n = k.dim("n");
+void backward(Scope &k, const Values &v) {
+  Index m = k.dim("m"), n = k.dim("n", {.multipleOf = v["vector"]});
   Global X = k.input("X", bf16, {m, 2, n}), dY = k.input("dY", bf16, {m, n});
   Global dX = k.output("dX", bf16, {m, 2, n});
-  auto [i, j] = k.grid(ceilDiv(m, rows), ceilDiv(n, width));
+  auto [i, j] = tileOf(k, m, n);
   Fragment g = k.fragment(bf16, {rows, width}), u = k.fragment(bf16, {rows, width});
   Fragment dy = k.fragment(bf16, {rows, width});
   copy(X.tile({i * rows, 0, j * width}, {rows, 1, width}), g);
@@ -49,9 +61,11 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 } // namespace
 
 void registerKernels(KernelFile &file) {
+  const Limits vector{.least = 1, .most = 8, .help = "n is a multiple of it"};
   file.kernel("swiglu", "Y = g sigmoid(g) u of the two halves g and u of each row of X")
       .size("m", 2048, {.onEmulator = 19})
       .size("n", 14336, {.onEmulator = 1000})
+      .constant("vector", 8, vector)
       .program(forward)
       .random("X", -6, 6)
       .reference("Y",
@@ -66,6 +80,7 @@ void registerKernels(KernelFile &file) {
   file.kernel("swiglu_bwd", "gradients of both halves of X from dY")
       .size("m", 2048, {.onEmulator = 19})
       .size("n", 14336, {.onEmulator = 1000})
+      .constant("vector", 8, vector)
       .program(backward)
       .random("X", -6, 6)
       .reference("dX",

@@ -218,10 +218,10 @@ def dropout(make, rows, columns):
     def checks():
         at, column = make.some(rows), torch.arange(columns, device=x.device)
         row, column = torch.broadcast_tensors(at[:, None], column[None, :])
-        words = torch.stack(_philox(row // 4, column, seed))
-        word = words.gather(0, (row % 4)[None])[0]
+        words = torch.stack(_philox(row // 4, column // 2, seed))
+        bits = words.gather(0, (row % 4)[None])[0] >> column % 2 * 16 & 0xffff
         kept = x[at].double() * 100 / (100 - drop)
-        return [Check(lambda: y[at], torch.where(word >= (drop << 32) // 100, kept, torch.zeros_like(kept)), BF16, 1e-30)]
+        return [Check(lambda: y[at], torch.where(bits >= (drop << 16) // 100, kept, torch.zeros_like(kept)), BF16, 1e-30)]
 
     return Problem((x, y), (y,), checks)
 
