@@ -10,9 +10,13 @@
 /// decoding). The first launch leaves what each block has found, divided by the sum of its weights, and the
 /// logarithm of that sum, from which the second launch makes their weighted mean.
 ///
-/// Keys and values are read once, by the TMA three rounds ahead; that their rows are aligned is declared, so
-/// that masks of any length do not keep them from it. The group is the rows of the products; wgmma has 64 of
-/// them, and the others are zeros. Keys beyond the end read as masked.
+/// Keys and values are read once, by the TMA two rounds ahead; that their rows are aligned is declared, so
+/// that masks of any length do not keep them from it. The mask of a round is loaded in the round before. Keys
+/// beyond the end read as masked.
+///
+/// Keys are the rows of the products and the heads of the group their columns, 16 at a time: few columns, so
+/// that a thread holds few numbers and computes the weights of few heads that are none. The weights of a
+/// round go to shared memory, as the product with the values reads them there.
 #include <cmath>
 #include <numbers>
 #include <tlc/kernel.h>
@@ -22,7 +26,8 @@ using namespace tlc::dsl;
 
 namespace {
 
-constexpr int64_t d = 128, bm = 64, bn = 64;
+constexpr int64_t d = 128, bn = 64; ///< elements of a row, keys of a round
+constexpr int64_t heads = 16;       ///< of a group, that a block has
 
 void maskedDecode(Scope &k, const Values &v) {
   const int64_t splits = v["splits"];
@@ -36,32 +41,43 @@ void maskedDecode(Scope &k, const Values &v) {
   Global parts = k.workspace("parts", f32, {batches, kvHeads, splits, group, d});
   Global sums = k.workspace("sums", f32, {batches, kvHeads, group, splits});
   k.launch("masked_decode_parts", [&] {
-    k.residents(2); // while one waits for its mask or a product, the other computes
-    auto [head, split, batch] = k.grid(kvHeads, splits, batches);
-    Shared q = k.shared("q", bf16, {bm, d}), keyTile = k.shared("k", bf16, {bn, d}),
-           valueTile = k.shared("v", bf16, {bn, d});
-    copy(Q.tile({batch, head, 0, 0}, {1, 1, bm, d}), q);
-    Fragment o = k.fragment(f32, {bm, d}).named("o");
-    Fragment maximum = k.fragment(f32, {bm, 1}, -inf), sum = k.fragment(f32, {bm, 1});
+    k.residents(2); // while one waits for a product, another computes
+    auto [pair, split, batch] = k.grid(kvHeads * ceilDiv(group, heads), splits, batches);
+    Index head = pair % kvHeads, first = pair / kvHeads * heads;
+    Shared q = k.shared("q", bf16, {heads, d}), keyTile = k.shared("k", bf16, {bn, d});
+    Shared valueTile = k.shared("v", bf16, {bn, d}), weights = k.shared("weights", bf16, {bn, heads});
+    copy(Q.tile({batch, head, first, 0}, {1, 1, heads, d}), q);
+    Fragment o = k.fragment(f32, {d, heads}).named("o"), nextMask = k.fragment(u8, {bn, 1});
+    Fragment maximum = k.fragment(f32, {1, heads}, -inf), sum = k.fragment(f32, {1, heads});
     Index tiles = ceilDiv(keys, bn), ofSplit = ceilDiv(tiles, splits);
-    k.pipelined({split * ofSplit, min((split + 1) * ofSplit, tiles)}, {.stages = 3},
-                [&, head = head, batch = batch](Index i) {
+    auto maskOf = [&, batch = batch](const Index &i) { return Mask.tile({batch, head, i * bn}, {1, 1, bn}); };
+    copy(maskOf(split * ofSplit), nextMask);
+    k.pipelined({split * ofSplit, min((split + 1) * ofSplit, tiles)}, {.stages = 2},
+                [&, batch = batch](Index i) {
                   copy(K.tile({batch, i * bn, head, 0}, {1, bn, 1, d}), keyTile);
                   copy(V.tile({batch, i * bn, head, 0}, {1, bn, 1, d}), valueTile);
-                  Fragment s = k.fragment(f32, {bm, bn}).named("s"), mask = k.fragment(u8, {1, bn});
-                  copy(Mask.tile({batch, head, i * bn}, {1, 1, bn}), mask);
-                  gemm(q, keyTile.t(), s);
+                  Fragment s = k.fragment(f32, {bn, heads}).named("s"), mask = nextMask;
+                  copy(maskOf(i + 1), nextMask);
+                  gemm(keyTile, q.t(), s);
                   s = where(mask != 0, s, -inf);
-                  Fragment next = max(maximum, rowMax(s));
+                  Fragment next = max(maximum, reduce(Reduction::max, s, 0));
                   FragmentValue base = finiteOrZero(next), p = exp2((s - base) * scale);
                   FragmentValue rescale = exp2((maximum - base) * scale);
-                  sum = sum * rescale + rowSum(p);
+                  sum = sum * rescale + reduce(Reduction::sum, p, 0);
                   o = o * rescale;
                   maximum = next;
-                  gemm(p.to(bf16), valueTile, o);
+                  copy(p.to(bf16), weights);
+                  gemm(valueTile.t(), weights, o);
                 });
-    copy(o * divideOrZero(1, sum), parts.tile({batch, head, split, 0, 0}, {1, 1, 1, bm, d}));
-    copy(log2(sum) + finiteOrZero(maximum) * scale, sums.tile({batch, head, 0, split}, {1, 1, bm, 1}));
+    // Heads become rows by way of shared memory.
+    Shared result = k.shared("result", f32, {d, heads}), logarithms = k.shared("logarithms", f32, {1, heads});
+    copy(o * divideOrZero(1, sum), result);
+    copy(log2(sum) + finiteOrZero(maximum) * scale, logarithms);
+    Fragment ofHeads = k.fragment(f32, {heads, d}), logarithmOfHeads = k.fragment(f32, {heads, 1});
+    copy(result.t(), ofHeads);
+    copy(logarithms.t(), logarithmOfHeads);
+    copy(ofHeads, parts.tile({batch, head, split, first, 0}, {1, 1, 1, heads, d}));
+    copy(logarithmOfHeads, sums.tile({batch, head, first, split}, {1, 1, heads, 1}));
   });
   k.launch("masked_decode_combine", [&] {
     constexpr int64_t rows = 8;
@@ -106,7 +122,7 @@ void registerKernels(KernelFile &file) {
   file.kernel("masked_decode", "attention of one query of each sequence to the keys that a mask names")
       .size("batches", 4, {.onEmulator = 2})
       .size("kvheads", 8, {.onEmulator = 2})
-      .size("group", 8, {.least = 1, .most = bm, .onEmulator = 5, .help = "heads of Q for one of K"})
+      .size("group", 8, {.least = 1, .most = 64, .onEmulator = 5, .help = "heads of Q for one of K"})
       .size("keys", 8192, {.onEmulator = 300})
       .constant("splits", 16,
                 {.least = 1, .most = 64, .onEmulator = 3, .help = "blocks that share a sequence's keys"})
