@@ -24,13 +24,9 @@ rms_norm m=1 n=1 vector=1
 rms_norm m=5 n=1023 vector=1
 rms_norm m=2 n=17001 vector=1
 rms_norm m=17 n=8
-rms_norm m=11 n=1016
 rms_norm m=5 n=2008
-rms_norm m=3 n=3064
 rms_norm m=3 n=4072
-rms_norm m=3 n=6136
 rms_norm m=3 n=8184
-rms_norm m=2 n=12280
 rms_norm m=2 n=16376
 rms_norm m=2 n=16392
 rms_norm_bwd m=1 n=1 vector=1
@@ -60,6 +56,7 @@ layer_norm_bwd m=3 n=2056
 layer_norm_bwd m=5 n=4088
 layer_norm_bwd m=3 n=8184
 layer_norm_bwd m=3 n=9000
+layer_norm_bwd m=2641 n=8
 rotary tokens=1 heads=1 positions=1 d=16
 rotary tokens=35 d=64 direction=backward
 cross_entropy tokens=1 words=1
