@@ -93,7 +93,7 @@ void registerKernels(KernelFile &file) {
       .size("columns", 8192, {.onEmulator = 2504})
       .constant("seed", 1234)
       .constant("drop", 10, {.least = 0, .most = 99, .help = "chance in per cent"})
-      .constant("vector", 8, {.least = 1, .most = 8, .help = "columns are a multiple of it"})
+      .constant("vector", 8, {.least = 1, .most = 8, .help = "columns are a multiple of it; 1: any number"})
       .program(dropout)
       .reference("Y",
                  [](const HostInputs &in) {

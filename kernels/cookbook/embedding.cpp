@@ -100,7 +100,7 @@ void scatterAdd(Scope &k, const Values &v) {
 } // namespace
 
 void registerKernels(KernelFile &file) {
-  const Limits vector{.least = 1, .most = 8, .help = "d is a multiple of it"};
+  const Limits vector{.least = 1, .most = 8, .help = "d is a multiple of it; 1: any d"};
   auto words = [](const HostInputs &in) { // one in seven is no word
     return [n = in.values["words"]](int64_t i) { return i % 7 == 6 ? -1.0 : double(i * i % n); };
   };

@@ -454,7 +454,7 @@ template <class F> auto columnSum(const HostInputs &in, F factor) {
 
 void registerNorm(KernelFile &file, Norm norm, const std::string &result, const std::string &numbers) {
   const bool centred = norm == Norm::layer;
-  const Limits vector{.least = 1, .most = 8, .help = "n is a multiple of it"};
+  const Limits vector{.least = 1, .most = 8, .help = "n is a multiple of it; 1: any n"};
   auto mean = [=](const HostInputs &in) {
     return [means = meansOf(in.tensor("X"), norm)](int64_t i) { return means[size_t(i)]; };
   };

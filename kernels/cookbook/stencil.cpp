@@ -52,7 +52,7 @@ void registerKernels(KernelFile &file) {
       .size("rows", 8192, {.onEmulator = 37})
       .size("columns", 8192, {.onEmulator = 300})
       .number("rate", 0.125)
-      .constant("vector", 4, {.least = 1, .most = 4, .help = "columns are a multiple of it"})
+      .constant("vector", 4, {.least = 1, .most = 4, .help = "columns are a multiple of it; 1: any number"})
       .program(stencil)
       .reference("Y",
                  [](const HostInputs &in) {
