@@ -61,7 +61,7 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 } // namespace
 
 void registerKernels(KernelFile &file) {
-  const Limits vector{.least = 1, .most = 8, .help = "n is a multiple of it"};
+  const Limits vector{.least = 1, .most = 8, .help = "n is a multiple of it; 1: any n"};
   file.kernel("swiglu", "Y = g sigmoid(g) u of the two halves g and u of each row of X")
       .size("m", 2048, {.onEmulator = 19})
       .size("n", 14336, {.onEmulator = 1000})
