@@ -8,7 +8,7 @@ namespace tlc::kernels {
 using namespace dsl;
 
 TileSpan TileSpan::of(const Index &first, int64_t positions, const Index &end) {
-  return {first, min(first + positions, end) - 1};
+  return {first, min(first + positions, end) - 1, /*shift=*/0};
 }
 
 namespace {
@@ -28,6 +28,16 @@ PositionRange intersection(const PositionRange &a, const PositionRange &b) {
   return {both(a.begin, b.begin, larger), both(a.end, b.end, smaller)};
 }
 
+/// Of two dilations one is known enough.
+Distances intersection(const Distances &a, const Distances &b) {
+  return {both(a.least, b.least, larger), both(a.most, b.most, smaller),
+          a.dilation ? a.dilation : b.dilation};
+}
+
+PositionPart intersection(const PositionPart &a, const PositionPart &b) {
+  return {intersection(a.some, b.some), intersection(a.all, b.all), intersection(a.distances, b.distances)};
+}
+
 /// The range where the condition holds, else nothing.
 PositionRange onlyIf(const Predicate &condition, const PositionRange &range) {
   if (std::optional<bool> known = condition.constant(); known && *known)
@@ -42,7 +52,7 @@ PositionSet operator&&(const PositionSet &a, const PositionSet &b) {
   PositionSet result;
   for (const PositionPart &x : a.parts)
     for (const PositionPart &y : b.parts)
-      result.parts.push_back({intersection(x.some, y.some), intersection(x.all, y.all)});
+      result.parts.push_back(intersection(x, y));
   return result;
 }
 
@@ -65,7 +75,7 @@ TileCondition operator!(const TileCondition &a) { return {!a.all, !a.some}; }
 PositionSet operator&&(const TileCondition &a, const PositionSet &b) {
   PositionSet result;
   for (const PositionPart &part : b.parts)
-    result.parts.push_back({onlyIf(a.some, part.some), onlyIf(a.all, part.all)});
+    result.parts.push_back({onlyIf(a.some, part.some), onlyIf(a.all, part.all), part.distances});
   return result;
 }
 
@@ -75,7 +85,7 @@ PositionSet::PositionSet(const TileCondition &condition) : PositionSet(condition
 
 PositionSet operator!(const PositionSet &a) {
   PositionSet result = PositionSet::everything();
-  for (const auto &[some, all] : a.parts) {
+  for (const auto &[some, all, distances] : a.parts) {
     // What not all pair with is before or after `all`; what nobody pairs with is before or after `some`.
     PositionSet outside;
     if (all.begin)
@@ -91,8 +101,12 @@ PositionSet operator!(const PositionSet &a) {
   return result;
 }
 
-TileSpan operator+(const TileSpan &a, const Index &b) { return {a.first + b, a.last + b}; }
-TileSpan operator-(const TileSpan &a, const Index &b) { return {a.first - b, a.last - b}; }
+TileSpan operator+(const TileSpan &a, const Index &b) {
+  return {a.first + b, a.last + b, a.shift ? Bound(*a.shift + b) : Bound()};
+}
+TileSpan operator-(const TileSpan &a, const Index &b) {
+  return {a.first - b, a.last - b, a.shift ? Bound(*a.shift - b) : Bound()};
+}
 TileSpan operator/(const TileSpan &a, const Index &b) { return {a.first / b, a.last / b}; }
 
 TileSpan where(const TileCondition &condition, const TileSpan &a, const TileSpan &b) {
@@ -108,17 +122,47 @@ UnknownPosition operator+(const UnknownPosition &a, const Index &b) {
 }
 UnknownPosition operator/(const UnknownPosition &a, const Index &b) { return {a.shift, b, a.offset}; }
 
+namespace {
+/// By how much the unknown is after a row where both values are equal, if distances decide that.
+Bound distanceOf(const UnknownPosition &position, const TileSpan &rows) {
+  bool isDivided = position.divisor.constant() != 1;
+  return isDivided || !rows.shift ? Bound() : Bound(*rows.shift - position.shift);
+}
+} // namespace
+
 PositionSet UnknownPosition::atMost(const TileSpan &bound) const {
   auto end = [&](const Index &value) { return (value - offset + 1) * divisor - shift; };
   PositionSet set;
-  set.parts.push_back({.some = {.end = end(bound.last)}, .all = {.end = end(bound.first)}});
+  set.parts.push_back({.some = {.end = end(bound.last)},
+                       .all = {.end = end(bound.first)},
+                       .distances = {.most = distanceOf(*this, bound)}});
   return set;
 }
 
 PositionSet UnknownPosition::atLeast(const TileSpan &bound) const {
   auto begin = [&](const Index &value) { return (value - offset) * divisor - shift; };
   PositionSet set;
-  set.parts.push_back({.some = {.begin = begin(bound.first)}, .all = {.begin = begin(bound.last)}});
+  set.parts.push_back({.some = {.begin = begin(bound.first)},
+                       .all = {.begin = begin(bound.last)},
+                       .distances = {.least = distanceOf(*this, bound)}});
+  return set;
+}
+
+PositionSet UnknownDistance::atMost(const Index &bound) const {
+  return isFromRow ? position.atMost(rows + bound) : position.atLeast(rows - bound);
+}
+
+PositionSet UnknownDistance::atLeast(const Index &bound) const {
+  return isFromRow ? position.atLeast(rows + bound) : position.atMost(rows - bound);
+}
+
+PositionSet operator==(const UnknownRemainder &a, const Index &b) {
+  const auto &[position, rows, isFromRow] = a.distance;
+  if (a.divisor.constant() == 1) // nothing is left
+    return TileCondition{b == 0, b == 0};
+  PositionSet set = PositionSet::unknown();
+  if (Bound distance = distanceOf(position, isFromRow ? rows + b : rows - b)) // where b is left
+    set.parts[0].distances.dilation = {.rows = rows - *rows.shift, .step = a.divisor, .remainder = *distance};
   return set;
 }
 
@@ -200,6 +244,36 @@ UnknownChoice detail::asChoice(Value value) { return {{{PositionSet::everything(
 // Tiles
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// The remainder that is not negative.
+Index remainderOf(const Index &a, const Index &b) { return (a % b + b) % b; }
+
+/// The range without what is before the first and after the last position that pairs with some row: if it is
+/// as long as a step, every `step` positions in it have one.
+void narrow(Index &begin, Index &end, const Distances &distances) {
+  const auto &[rows, step, remainder] = *distances.dilation;
+  Bound least, most; // of distances that leave the remainder
+  if (distances.least) {
+    least = *distances.least + remainderOf(remainder - *distances.least, step);
+    begin = max(begin, rows.first + *least);
+  }
+  if (distances.most) {
+    most = *distances.most - remainderOf(*distances.most - remainder, step);
+    end = min(end, rows.last + *most + 1);
+  }
+  // For each such distance there is a run of positions, one for each row, and a run begins every `step`.
+  Index rowCount = rows.last - rows.first + 1;
+  Index afterFirst = remainderOf(begin - (rows.first + remainder), step),
+        beforeLast = remainderOf(rows.last + remainder - (end - 1), step);
+  begin = where(afterFirst < rowCount, begin, begin + (step - afterFirst));
+  end = where(beforeLast < rowCount, end, end - (step - beforeLast));
+  if (least && most)
+    end = where(*least <= *most, end, Index(0));
+  end = max(end, 0);
+  begin = min(begin, end);
+}
+} // namespace
+
 VisitedTiles::Part VisitedTiles::partOf(const PositionPart &part, const Index &positions,
                                         int64_t positionsOfTile) {
   auto within = [&](const Bound &bound, const Index &otherwise) {
@@ -207,6 +281,8 @@ VisitedTiles::Part VisitedTiles::partOf(const PositionPart &part, const Index &p
   };
   Part tiles;
   Index end = within(part.some.end, positions), begin = min(within(part.some.begin, 0), end);
+  if (part.distances.dilation)
+    narrow(begin, end, part.distances);
   tiles.visited = {begin / positionsOfTile, ceilDiv(end, positionsOfTile)};
   // Where nothing is seen, the rounded ends of an empty range may still span a tile.
   tiles.visited.end = where(begin < end, tiles.visited.end, tiles.visited.begin);

@@ -24,10 +24,32 @@ struct PositionRange {
   static PositionRange nothing() { return {.end = dsl::Index(0)}; }
 };
 
+/// What grows with a position of the tile: its value for the tile's first one and for the last.
+struct TileSpan {
+  /// Of a tile of so many positions, of which those from `end` on do not exist.
+  static TileSpan of(const dsl::Index &first, int64_t positions, const dsl::Index &end);
+
+  dsl::Index first, last;
+  std::optional<dsl::Index> shift = {}; ///< the value is the position and so much; not known of other values
+};
+
+/// What is known of distances, position - row, of the pairs of a part.
+struct Distances {
+  /// They leave this remainder when they are divided by `step`, which is positive.
+  struct Dilation {
+    TileSpan rows;
+    dsl::Index step, remainder;
+  };
+
+  std::optional<dsl::Index> least = {}, most = {};
+  std::optional<Dilation> dilation = {};
+};
+
 /// For a tile of the other axis: positions that some row of it pairs with lie in `some`, and those in `all`
 /// every row pairs with.
 struct PositionPart {
   PositionRange some, all;
+  Distances distances = {};
 };
 
 /// A condition on the tile alone.
@@ -62,13 +84,6 @@ PositionSet operator!(const PositionSet &a);
 // What a rule compares
 //===----------------------------------------------------------------------===//
 
-/// What grows with a position of the tile: its value for the tile's first one and for the last.
-struct TileSpan {
-  /// Of a tile of so many positions, of which those from `end` on do not exist.
-  static TileSpan of(const dsl::Index &first, int64_t positions, const dsl::Index &end);
-
-  dsl::Index first, last;
-};
 TileSpan operator+(const TileSpan &a, const dsl::Index &b);
 TileSpan operator-(const TileSpan &a, const dsl::Index &b);
 /// `b` is positive, and so is `a` where the result matters.
@@ -103,6 +118,34 @@ struct UnknownPosition {
 UnknownPosition operator+(const UnknownPosition &a, const dsl::Index &b);
 /// Positive, and of an unknown that has not been divided yet.
 UnknownPosition operator/(const UnknownPosition &a, const dsl::Index &b);
+
+/// The distance from a row of the tile to the unknown, or from the unknown to the row. Distances are compared
+/// with numbers.
+struct UnknownDistance {
+  UnknownPosition position;
+  TileSpan rows;
+  bool isFromRow;
+
+  PositionSet atMost(const dsl::Index &bound) const;
+  PositionSet atLeast(const dsl::Index &bound) const;
+};
+inline UnknownDistance operator-(const UnknownPosition &a, const TileSpan &b) { return {a, b, true}; }
+inline UnknownDistance operator-(const TileSpan &a, const UnknownPosition &b) { return {b, a, false}; }
+inline PositionSet operator<=(const UnknownDistance &a, const dsl::Index &b) { return a.atMost(b); }
+inline PositionSet operator>=(const UnknownDistance &a, const dsl::Index &b) { return a.atLeast(b); }
+inline PositionSet operator<(const UnknownDistance &a, const dsl::Index &b) { return a.atMost(b - 1); }
+inline PositionSet operator>(const UnknownDistance &a, const dsl::Index &b) { return a.atLeast(b + 1); }
+inline PositionSet operator==(const UnknownDistance &a, const dsl::Index &b) {
+  return a.atMost(b) && a.atLeast(b);
+}
+
+/// What distances leave when they are divided by a positive number.
+struct UnknownRemainder {
+  UnknownDistance distance;
+  dsl::Index divisor;
+};
+inline UnknownRemainder operator%(const UnknownDistance &a, const dsl::Index &b) { return {a, b}; }
+PositionSet operator==(const UnknownRemainder &a, const dsl::Index &b);
 
 /// An element, found at the unknown position, of a tensor whose elements grow with the position or stay.
 struct UnknownElement {

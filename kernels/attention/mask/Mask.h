@@ -83,15 +83,18 @@ public:
   ///     Mask::derived([](const Sequence &s, auto query, auto key) { return key <= query; })
   ///
   /// On either side of a comparison stands what grows with the query or what grows with the key: `key <=
-  /// query + 3`, `key / 16 == query / 16`, `key >= lookUp(begins, {s.batch, 0}, query)`, not `query - key <
-  /// 3`. Such a rule does not compile; write the ranges by hand.
+  /// query + 3`, `key / 16 == query / 16`, `key >= lookUp(begins, {s.batch, 0}, query)`. A distance, `query -
+  /// key` or `key - query`, is compared with a number, and so is its remainder: `(query - key) % 4 == 0`.
+  /// Another rule does not compile; write the ranges by hand. Tiles of which a remainder hides every pair are
+  /// not visited if the divisor is at most the extent of a tile that is visited.
   template <class F> static Mask derived(F rule, RowOrder order = RowOrder::any) {
     static_assert(
         requires(Sequence s, TileSpan tile) {
           PositionSet(rule(s, tile, UnknownPosition()));
           PositionSet(rule(s, UnknownPosition(), tile));
         }, "expected a rule from which ranges can be derived: comparisons with the key on one side and the "
-           "query on the other, joined by && and ||; give the ranges by hand otherwise");
+           "query on the other, or of their distance with a number, joined by && and ||; give the ranges by "
+           "hand otherwise");
     return Mask(
         rule,
         [rule](const Sequence &s, const TileSpan &queries) -> PositionSet {

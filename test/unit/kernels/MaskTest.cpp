@@ -172,21 +172,99 @@ TEST_CASE("documents in a packed row visit their own", "[kernels][attention]") {
            sees, Visits::exact);
 }
 
-TEST_CASE("a dilated window visits what its window does, masked", "[kernels][attention]") {
-  Mask window =
-      Mask::derived([](const Sequence &, auto query, auto key) { return key <= query && key >= query - 11; });
-  Mask dilated = window && Mask::everywhere([](const Sequence &, const dsl::Index &query,
-                                               const dsl::Index &key) { return (query - key) % 3 == 0; });
+TEST_CASE("a dilated window visits what is visible, and nothing that its dilation hides",
+          "[kernels][attention]") {
+  for (int64_t step : {2, 3, 4})
+    for (int64_t distance : {0, 1, 5, 11, 30})
+      for (int64_t rest : {0, 1}) {
+        INFO("distances up to " << distance << " that leave " << rest << " of " << step);
+        checkAll(Mask::derived(
+                     [=](const Sequence &, auto query, auto key) {
+                       return key <= query && key >= query - distance && (query - key) % step == rest;
+                     },
+                     RowOrder::lastFirst),
+                 [=](int64_t query, int64_t key, int64_t, int64_t) {
+                   return key <= query && key >= query - distance && (query - key) % step == rest;
+                 });
+      }
+}
+
+TEST_CASE("distances may be compared, divided and moved", "[kernels][attention]") {
+  // To both sides, the last query at the last key; and the other way round.
+  checkAll(Mask::derived([](const Sequence &s, auto query, auto key) {
+             auto distance = key - (query + (s.keys - s.queries));
+             return distance >= -9 && distance < 8 && distance % 4 == 0;
+           }),
+           [](int64_t query, int64_t key, int64_t queries, int64_t keys) {
+             int64_t distance = key - (query + keys - queries);
+             return distance >= -9 && distance < 8 && distance % 4 == 0;
+           });
+  checkAll(Mask::derived([](const Sequence &, auto query, auto key) {
+             return (query + 1 - key) % 3 == 0 && query - key > 1 && query - key <= 17;
+           }),
+           [](int64_t query, int64_t key, int64_t, int64_t) {
+             return (query + 1 - key) % 3 == 0 && query - key > 1 && query - key <= 17;
+           });
+  // Without a window, and of two masks.
+  checkAll(Mask::derived([](const Sequence &, auto query, auto key) { return (key - query) % 4 == 0; }),
+           [](int64_t query, int64_t key, int64_t, int64_t) { return (key - query) % 4 == 0; });
+  checkAll(maskOf({.causal = CausalAlignment::right, .windowLeft = 10}) &&
+               Mask::derived([](const Sequence &, auto query, auto key) { return (key - query) % 3 == 0; }),
+           [](int64_t query, int64_t key, int64_t queries, int64_t keys) {
+             int64_t distance = query + keys - queries - key;
+             return distance >= 0 && distance <= 10 && (key - query) % 3 == 0;
+           });
+  // One distance alone, and a step that leaves nothing.
+  checkAll(Mask::derived([](const Sequence &, auto query, auto key) { return query - key == 6; }),
+           [](int64_t query, int64_t key, int64_t, int64_t) { return query - key == 6; });
+  checkAll(Mask::derived([](const Sequence &, auto query, auto key) {
+             return (query - key) % 1 == 0 && key <= query && query - key < 6;
+           }),
+           [](int64_t query, int64_t key, int64_t, int64_t) { return key <= query && query - key < 6; });
+}
+
+TEST_CASE("what is not known of a dilation is visited", "[kernels][attention]") {
+  // Runs of keys farther apart than tiles are long; what does not hold; distances of blocks; two dilations;
+  // what only some rows of the tile may see at all.
   checkAll(
-      dilated,
+      Mask::derived(
+          [](const Sequence &, auto query, auto key) { return (query - key) % 37 == 2 && key <= query; }),
+      [](int64_t query, int64_t key, int64_t, int64_t) { return (query - key) % 37 == 2 && key <= query; },
+      Visits::hull);
+  checkAll(
+      Mask::derived([](const Sequence &, auto query, auto key) { return !((query - key) % 3 == 0); }),
+      [](int64_t query, int64_t key, int64_t, int64_t) { return (query - key) % 3 != 0; }, Visits::hull);
+  checkAll(
+      Mask::derived([](const Sequence &, auto query, auto key) {
+        return (query / 4 - key / 4) % 2 == 0 && query / 4 - key / 4 >= 0 && query / 4 - key / 4 < 4;
+      }),
       [](int64_t query, int64_t key, int64_t, int64_t) {
-        return key <= query && key >= query - 11 && (query - key) % 3 == 0;
+        int64_t distance = query / 4 - key / 4;
+        return distance % 2 == 0 && distance >= 0 && distance < 4;
       },
       Visits::hull);
-  // Tiles outside of the window are empty.
-  VisitedTiles tiles = dilated.tilesOfQueries({.batch = 0, .head = 0, .queries = 64, .keys = 64}, 16, 8, 8);
-  CHECK(number(tiles.count) == 3);
-  CHECK(number(tiles.partial) == 3);
+  checkAll(
+      Mask::derived([](const Sequence &, auto query, auto key) {
+        return key <= query && (query - key) % 2 == 0 && (query - key) % 3 == 0;
+      }),
+      [](int64_t query, int64_t key, int64_t, int64_t) { return key <= query && (query - key) % 6 == 0; },
+      Visits::hull);
+  checkAll(
+      Mask::derived([](const Sequence &, auto query, auto key) {
+        return (query - key) % 3 == 0 && key >= 5 && key < 31;
+      }),
+      [](int64_t query, int64_t key, int64_t, int64_t) {
+        return (query - key) % 3 == 0 && key >= 5 && key < 31;
+      },
+      Visits::hull);
+  checkAll(
+      Mask::derived([](const Sequence &, auto query, auto key) {
+        return key < 3 || (key <= query && (query - key) % 4 == 1);
+      }),
+      [](int64_t query, int64_t key, int64_t, int64_t) {
+        return key < 3 || (key <= query && (query - key) % 4 == 1);
+      },
+      Visits::masked);
 }
 
 TEST_CASE("a prefix that all see, and a window", "[kernels][attention]") {
