@@ -11,10 +11,11 @@ devices    each line of checks.txt twice on the GPU and once on the emulator,
 sanitizer  the same lines under compute-sanitizer's memcheck
 matrix     tlc-attention-matrix on the GPU, every n-th combination of options; a prime n
            meets all values
+long       long_sequences.py: attention of sequences of 131072 tokens; needs PyTorch
 bench      tlc bench
 peers      peers.py, all suites; needs PyTorch
 
-All but bench and peers run several programs at a time. Works on the folder of
+All but long, bench and peers run several programs at a time. Works on the folder of
 an unpacked archive of tools/pack.sh. Writes one JSON object; exit status 1 if
 anything failed.
 """
@@ -121,6 +122,13 @@ def matrix(options):
     return run_all(commands)
 
 
+def long(_):
+    if importlib.util.find_spec("torch") is None:
+        print("skipped: PyTorch is not installed, no tensors for long sequences", flush=True)
+        return []
+    return [run("long sequences", [sys.executable, os.path.join(HERE, "long_sequences.py")], 300)]
+
+
 def bench(_):
     return [run(f"bench {kernel}", [TLC, "bench", kernel, "--suite", "--json"], 300)
             for kernel in ("gemm", "softmax", "attention_fwd", "attention_fwd_fp8", "attention_decode")]
@@ -155,7 +163,8 @@ def peers(_):
     return [run(f"peers {line}", script + line.split() + ["--rounds", "15"], 300) for line in PEERS.split("\n") if line]
 
 
-STEPS = {"tests": tests, "devices": devices, "sanitizer": sanitizer, "matrix": matrix, "bench": bench, "peers": peers}
+STEPS = {"tests": tests, "devices": devices, "sanitizer": sanitizer, "matrix": matrix, "long": long, "bench": bench,
+         "peers": peers}
 
 
 def describe_machine():
