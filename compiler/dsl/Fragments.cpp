@@ -45,6 +45,22 @@ Shape Fragment::shape() const { return shapeOf(reference); }
 Shape Shared::shape() const { return shapeOf(reference); }
 Shape TensorMemory::shape() const { return shapeOf(reference); }
 
+FragmentValue FragmentValue::t(Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  if (Value value = trace->use(reference, "a fragment to transpose", loc)) {
+    Diagnostic &diagnostic = trace->error(
+        loc, "expected a shared tile to transpose because products read registers as they lie, but got " +
+                 trace->describe(value) +
+                 "; copy it to a shared tile and pass that tile's .t(), or compute it transposed: "
+                 "instead of a b, b.t() a.t()");
+    trace->noteDeclaration(diagnostic, value);
+  }
+  return trace->poison<FragmentValue>();
+}
+FragmentValue Fragment::t(Loc loc) const { return FragmentValue(*this, loc).t(loc); }
+
 FragmentValue Fragment::to(ElementType element, Conversion how, Loc loc) const {
   return FragmentValue(*this, loc).to(element, how, loc);
 }

@@ -255,6 +255,9 @@ public:
   /// Elements of i32 as positions, one for each element: of slices, and to be compared with others in
   /// `where`.
   Index toIndex(Loc loc = Loc::current()) const;
+  /// An error that says how a transposed factor is written: registers hold a tile as it is, and only
+  /// `Shared::t` is a view with the last two axes exchanged.
+  FragmentValue t(Loc loc = Loc::current()) const;
 
   template <std::same_as<bool> B> operator B() const {
     static_assert(detail::never<B>, "a fragment has no C++ truth value: compare its elements in where()");
@@ -293,6 +296,7 @@ public:
   FragmentValue to(ElementType element, Loc loc = Loc::current()) const { return to(element, {}, loc); }
   FragmentValue to(ElementType element, Conversion how, Loc loc = Loc::current()) const;
   Index toIndex(Loc loc = Loc::current()) const { return FragmentValue(*this, loc).toIndex(loc); }
+  FragmentValue t(Loc loc = Loc::current()) const;
 
   template <std::same_as<bool> B> operator B() const {
     static_assert(detail::never<B>, "a fragment has no C++ truth value: compare its elements in where()");

@@ -177,6 +177,19 @@ Program reported() {
   });
 }
 
+Program transposedFragment() {
+  return Program::trace("transposed_fragment", [](Scope &k) {
+    // [transposed-fragment]
+    Shared a = k.shared("a", bf16, {64, 128}), b = k.shared("b", bf16, {64, 128});
+    Fragment s = k.fragment(f32, {64, 64}).named("s"), p = k.fragment(bf16, {64, 64}).named("p");
+    gemm(a, b.t(), s);
+    p = max(s, 0).to(bf16);
+    Fragment acc = k.fragment(f32, {64, 128});
+    gemm(p.t(), b, acc);
+    // [transposed-fragment]
+  });
+}
+
 } // namespace
 
 TEST_CASE("what a program prints and checks is told with its line", "[docs]") {
@@ -186,6 +199,7 @@ TEST_CASE("what a program prints and checks is told with its line", "[docs]") {
 TEST_CASE("mistakes are located and say the way out", "[docs]") {
   CHECK(compileErrors(wrongExtents()) == expectedText("wrong-extents"));
   CHECK(compileErrors(wrongTypes()) == expectedText("wrong-types"));
+  CHECK(compileErrors(transposedFragment()) == expectedText("transposed-fragment"));
   CHECK(compileErrors(endedBody()) == expectedText("ended-body"));
   CHECK(compileErrors(tooMuchShared()) == expectedText("too-much-shared"));
   CHECK(compileErrors(required()) == expectedText("required"));
