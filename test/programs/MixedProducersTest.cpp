@@ -4,6 +4,7 @@
 /// cannot load takes neither roles nor wgmma from the kernel.
 #include "test/programs/ProgramRun.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 using namespace tlc;
@@ -143,6 +144,67 @@ TEST_CASE("a product without wgmma takes it from no other, nor the roles", "[rol
       wrong += d.at({row, column}) != dot(a, row, b, column);
     for (int64_t column = 0; column < 48; ++column)
       wrong += e.at({column, row}) != dot(c, column, a, row);
+  }
+  CHECK(wrong == 0);
+}
+
+namespace {
+
+/// Of each row of A, the least of its products with rows of B and a number of the row of B: rows that B does
+/// not have have infinite numbers, in shared memory like the others. Or the largest, and minus infinity.
+Program extremeProducts(float fillValue) {
+  return Program::trace("extreme_products", [=](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n");
+    Global A = k.input("A", bf16, {m, step}, {.alignment = 16}),
+           B = k.input("B", bf16, {n, step}, {.alignment = 16}),
+           Numbers = k.input("numbers", f32, {1, n}, {.alignment = 16});
+    Global Y = k.output("Y", f32, {m, 1});
+    k.require(Requirement::warpSpecialized);
+    auto [i] = k.grid(ceilDiv(m, 128));
+    Shared a = k.shared("a", bf16, {128, step}), b = k.shared("b", bf16, {64, step}),
+           numbers = k.shared("number_tile", f32, {1, 64});
+    copy(A.tile({i * 128, 0}, {128, step}), a);
+    Fragment best = k.fragment(f32, {128, 1}, fillValue);
+    k.pipelined(ceilDiv(n, 64), {.stages = 2}, [&](Index j) {
+      copy(B.tile({j * 64, 0}, {64, step}), b);
+      copy(Numbers.tile({0, j * 64}, {1, 64}).fill(fillValue), numbers);
+      Fragment s = k.fragment(f32, {128, 64}), ofRows = k.fragment(f32, {1, 64});
+      gemm(a, b.t(), s);
+      copy(numbers, ofRows);
+      best = fillValue > 0 ? min(best, rowMin(s + ofRows)) : max(best, rowMax(s + ofRows));
+    });
+    copy(best, Y.tile({i * 128, 0}, {128, 1}));
+  });
+}
+
+} // namespace
+
+TEST_CASE("a copy that fills with infinity keeps the roles of the others", "[roles]") {
+  float fillValue = GENERATE(inf, -inf);
+  Artifact artifact = compiled(extremeProducts(fillValue));
+  const std::string &ptx = artifact.variants.front().ptx;
+  INFO("filled with " << fillValue);
+  CHECK(contains(ptx, ".maxntid 384")); // eight warps compute, four load
+  CHECK(contains(ptx, "setmaxnreg"));
+  CHECK(contains(ptx, "wgmma.mma_async"));
+  CHECK(
+      contains(ptx, "mbarrier.arrive.expect_tx")); // what the TMA loads of a slot, beside what threads store
+  auto [m, n] = GENERATE(table<int64_t, int64_t>({{1, 1}, {130, 77}, {200, 320}, {77, 0}}));
+  Memory a = counting({m, step}, 0), b = counting({n, step}, 0), numbers = Memory::filled(f32, {1, n}, 0);
+  for (int64_t row = 0; row < n; ++row)
+    numbers.at({0, row}) = double(row * 37 % 1000) - 500;
+  Memory y = Memory::filled(f32, {m, 1}, notANumber);
+  run(artifact, {&a, &b, &numbers, &y});
+  int64_t wrong = 0;
+  for (int64_t row = 0; row < m; ++row) {
+    double expected = fillValue;
+    for (int64_t other = 0; other < n; ++other) {
+      double sum = numbers.at({0, other});
+      for (int64_t at = 0; at < step; ++at)
+        sum += a.at({row, at}) * b.at({other, at});
+      expected = fillValue > 0 ? std::min(expected, sum) : std::max(expected, sum);
+    }
+    wrong += y.at({row, 0}) != expected;
   }
   CHECK(wrong == 0);
 }
