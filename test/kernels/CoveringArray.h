@@ -7,15 +7,23 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace tlc::kernels::test {
 
-/// `extents` has the number of values of each option; a row has one value of each, counted from 0. Rows that
-/// `isAllowed` refuses do not appear: pairs that only they have are left out.
+namespace detail {
+struct DrawnArray {
+  std::vector<std::vector<size_t>> rows = {};
+  size_t pairsLeftOut = 0;
+
+  bool isBetterThan(const DrawnArray &other) const {
+    return std::pair(pairsLeftOut, rows.size()) < std::pair(other.pairsLeftOut, other.rows.size());
+  }
+};
+
 template <class F>
-std::vector<std::vector<size_t>> coveringArray(const std::vector<size_t> &extents, std::mt19937_64 &random,
-                                               F &&isAllowed) {
+DrawnArray drawCoveringArray(const std::vector<size_t> &extents, std::mt19937_64 &random, F &&isAllowed) {
   struct Pair {
     size_t option, value, otherOption, otherValue;
     bool isIn(const std::vector<size_t> &row) const {
@@ -28,13 +36,17 @@ std::vector<std::vector<size_t>> coveringArray(const std::vector<size_t> &extent
       for (size_t x = 0; x < extents[a]; ++x)
         for (size_t y = 0; y < extents[b]; ++y)
           missing.push_back({a, x, b, y});
-  std::vector<std::vector<size_t>> rows;
+  DrawnArray drawn;
   if (extents.size() == 1) // there are no pairs
     for (size_t value = 0; value < extents[0]; ++value)
       if (std::vector<size_t> row = {value}; isAllowed(row))
-        rows.push_back(std::move(row));
+        drawn.rows.push_back(std::move(row));
+  auto missingIn = [&](const std::vector<size_t> &row) {
+    return std::ranges::count_if(missing, [&](const Pair &pair) { return pair.isIn(row); });
+  };
   while (!missing.empty()) {
-    // Of some random rows with the first missing pair the one that has the most others.
+    // Of some random rows with the first missing pair the one that has the most others, then changed in one
+    // option after the other for as long as it gets more.
     std::vector<size_t> best;
     long most = 0;
     for (int attempt = 0; attempt != 40; ++attempt) {
@@ -45,20 +57,47 @@ std::vector<std::vector<size_t>> coveringArray(const std::vector<size_t> &extent
       row[missing[0].otherOption] = missing[0].otherValue;
       if (!isAllowed(row))
         continue;
-      long found = std::ranges::count_if(missing, [&](const Pair &pair) { return pair.isIn(row); });
-      if (found > most) {
+      if (long found = missingIn(row); found > most) {
         most = found;
         best = row;
       }
     }
     if (best.empty()) {
       missing.erase(missing.begin());
+      ++drawn.pairsLeftOut;
       continue;
     }
+    for (bool improves = true; improves;) {
+      improves = false;
+      for (size_t option = 0; option < extents.size(); ++option)
+        for (size_t value = 0; value < extents[option]; ++value) {
+          std::vector<size_t> row = best;
+          row[option] = value;
+          if (long found = missingIn(row); found > most && isAllowed(row)) {
+            most = found;
+            best = row;
+            improves = true;
+          }
+        }
+    }
     std::erase_if(missing, [&](const Pair &pair) { return pair.isIn(best); });
-    rows.push_back(std::move(best));
+    drawn.rows.push_back(std::move(best));
   }
-  return rows;
+  return drawn;
+}
+} // namespace detail
+
+/// `extents` has the number of values of each option; a row has one value of each, counted from 0. Rows that
+/// `isAllowed` refuses do not appear: pairs that only they have are left out.
+template <class F>
+std::vector<std::vector<size_t>> coveringArray(const std::vector<size_t> &extents, std::mt19937_64 &random,
+                                               F &&isAllowed) {
+  detail::DrawnArray best = detail::drawCoveringArray(extents, random, isAllowed);
+  for (int attempt = 1; attempt != 8; ++attempt)
+    if (detail::DrawnArray drawn = detail::drawCoveringArray(extents, random, isAllowed);
+        drawn.isBetterThan(best))
+      best = std::move(drawn);
+  return std::move(best.rows);
 }
 
 } // namespace tlc::kernels::test
