@@ -30,7 +30,7 @@ double Kernel::bytes(const Parameters &values) const {
 }
 
 std::span<const Kernel *const> allKernels() {
-  static const std::array<const Kernel *, 10> kernels = {&gemmKernel(),
+  static const std::array<const Kernel *, 11> kernels = {&gemmKernel(),
                                                          &softmaxKernel(),
                                                          &attentionForwardKernel(),
                                                          &fp8AttentionForwardKernel(),
@@ -39,7 +39,8 @@ std::span<const Kernel *const> allKernels() {
                                                          &allReduceKernel(),
                                                          &allGatherGemmKernel(),
                                                          &gemmReduceScatterKernel(),
-                                                         &gemmAllReduceKernel()};
+                                                         &gemmAllReduceKernel(),
+                                                         &shardedAttentionForwardKernel()};
   return kernels;
 }
 

@@ -214,7 +214,15 @@ void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Tar
 }
 
 Program forwardProgram(const ForwardConfig &config, const TraceOptions &options) {
-  return forwardProgram(config, maskOf(config.problem.mask), options);
+  const AttentionProblem &problem = config.problem;
+  if (!problem.shards)
+    return forwardProgram(config, maskOf(problem.mask), options);
+  return forwardProgram(
+      config,
+      [&](const MaskScope &scope) {
+        return shardedMaskOf(problem.mask, *problem.shards, scope.k.rank(), scope.k.ranks());
+      },
+      options);
 }
 
 Program forwardProgram(const ForwardConfig &config, const Mask &mask, const TraceOptions &options) {
@@ -222,7 +230,9 @@ Program forwardProgram(const ForwardConfig &config, const Mask &mask, const Trac
 }
 
 Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, const TraceOptions &options) {
-  std::string name = config.problem.hasBytes() ? "attention_fwd_fp8" : "attention_fwd";
+  std::string name = config.problem.shards       ? "attention_fwd_sharded"
+                     : config.problem.hasBytes() ? "attention_fwd_fp8"
+                                                 : "attention_fwd";
   return Program::trace(name, options, [&](Scope &k) {
     bool isPlain = config.form == AttentionForm::plain;
     // The explicit form loads and stores through the TMA only.
@@ -231,6 +241,9 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
     std::optional<TransposedValues> values;
     if (config.problem.hasBytes() && !isPlain)
       values.emplace(k, config, arguments);
+    const std::optional<ShardedKeys> &shards = arguments.inputs.shards;
+    if (shards)
+      k.launch(name + "_gather", [&] { shards->gather(); });
     if (scheduler.hasLaunch())
       k.launch(name + "_order", [&] { scheduler.writeOrder(); });
     if (values)
@@ -239,6 +252,8 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
       isPlain ? plainForward(k, config, arguments, scheduler)
               : explicitForward(k, config, arguments, scheduler, values ? &*values : nullptr);
     });
+    if (shards)
+      k.launch(name + "_end", [&] { shards->waitForReaders(); });
   });
 }
 

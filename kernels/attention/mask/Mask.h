@@ -132,5 +132,8 @@ using MaskMaker = std::function<Mask(const MaskScope &)>;
 
 /// The masks that have names.
 Mask maskOf(const MaskConfig &config);
+/// The same for the queries of one rank, whose keys are those of whole sequences in order. Not block-causal.
+Mask shardedMaskOf(const MaskConfig &config, ShardOrder order, const dsl::Index &rank,
+                   const dsl::Index &ranks);
 
 } // namespace tlc::kernels

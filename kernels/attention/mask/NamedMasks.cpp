@@ -9,9 +9,31 @@ using namespace dsl;
 
 namespace {
 
+/// Where queries stand in their sequence.
+struct OwnPlace {
+  auto operator()(const Sequence &, const auto &query) const { return query; }
+  Index queries(const Sequence &s) const { return s.queries; } ///< of the whole sequence
+};
+
+struct ContiguousPlace {
+  auto operator()(const Sequence &s, const auto &query) const { return query + rank * s.queries; }
+  Index queries(const Sequence &s) const { return ranks * s.queries; }
+  Index rank, ranks;
+};
+
+/// With parts of half as many queries as a rank has.
+struct ZigzagPlace {
+  auto operator()(const Sequence &s, const auto &query) const {
+    Index part = s.queries / 2;
+    return where(query < part, query + rank * part, query + (2 * ranks - 2 - rank) * part);
+  }
+  Index queries(const Sequence &s) const { return ranks * s.queries; }
+  Index rank, ranks;
+};
+
 /// Where a query stands among the keys.
-template <class Query> auto aligned(CausalAlignment alignment, const Sequence &s, const Query &query) {
-  return query + (alignment == CausalAlignment::right ? s.keys - s.queries : Index(0));
+auto aligned(CausalAlignment alignment, const auto &placeOf, const Sequence &s, const auto &query) {
+  return placeOf(s, query) + (alignment == CausalAlignment::right ? s.keys - placeOf.queries(s) : Index(0));
 }
 
 Mask full() {
@@ -20,21 +42,21 @@ Mask full() {
               [](const Sequence &, const TileSpan &) { return PositionSet::everything(); });
 }
 
-Mask causal(CausalAlignment alignment) {
+Mask causal(CausalAlignment alignment, const auto &placeOf, RowOrder order) {
   return Mask::derived(
-      [=](const Sequence &s, auto query, auto key) { return key <= aligned(alignment, s, query); },
-      RowOrder::lastFirst);
+      [=](const Sequence &s, auto query, auto key) { return key <= aligned(alignment, placeOf, s, query); },
+      order);
 }
 
-Mask before(CausalAlignment alignment, int64_t distance) {
+Mask before(CausalAlignment alignment, const auto &placeOf, int64_t distance) {
   return Mask::derived([=](const Sequence &s, auto query, auto key) {
-    return key >= aligned(alignment, s, query) - distance;
+    return key >= aligned(alignment, placeOf, s, query) - distance;
   });
 }
 
-Mask after(CausalAlignment alignment, int64_t distance) {
+Mask after(CausalAlignment alignment, const auto &placeOf, int64_t distance) {
   return Mask::derived([=](const Sequence &s, auto query, auto key) {
-    return key <= aligned(alignment, s, query) + distance;
+    return key <= aligned(alignment, placeOf, s, query) + distance;
   });
 }
 
@@ -52,20 +74,28 @@ Mask blockCausal(int64_t block) {
       RowOrder::lastOfHalfFirst);
 }
 
-} // namespace
-
-Mask maskOf(const MaskConfig &config) {
+Mask maskOf(const MaskConfig &config, const auto &placeOf, RowOrder order) {
   // Without a causal mask a query stands where the last one is at the last key.
   CausalAlignment alignment =
       config.causal == CausalAlignment::left ? CausalAlignment::left : CausalAlignment::right;
   Mask mask = config.blockCausal                       ? blockCausal(*config.blockCausal)
-              : config.causal != CausalAlignment::none ? causal(alignment)
+              : config.causal != CausalAlignment::none ? causal(alignment, placeOf, order)
                                                        : full();
   if (config.windowLeft)
-    mask = mask && before(alignment, *config.windowLeft);
+    mask = mask && before(alignment, placeOf, *config.windowLeft);
   if (config.windowRight)
-    mask = mask && after(alignment, *config.windowRight);
+    mask = mask && after(alignment, placeOf, *config.windowRight);
   return mask;
+}
+
+} // namespace
+
+Mask maskOf(const MaskConfig &config) { return maskOf(config, OwnPlace(), RowOrder::lastFirst); }
+
+Mask shardedMaskOf(const MaskConfig &config, ShardOrder order, const Index &rank, const Index &ranks) {
+  if (order == ShardOrder::contiguous)
+    return maskOf(config, ContiguousPlace{rank, ranks}, RowOrder::lastFirst);
+  return maskOf(config, ZigzagPlace{rank, ranks}, RowOrder::lastOfHalfFirst);
 }
 
 } // namespace tlc::kernels

@@ -9,7 +9,7 @@ using namespace dsl;
 
 Inputs::Inputs(Scope &k, const AttentionProblem &problem, TensorFacts facts,
                std::optional<int64_t> headsOfGroup)
-    : problem(problem), sequences(k, problem.lengths) {
+    : problem(problem), sequences(k, problem.lengths, problem.shards.has_value()) {
   if (!headsOfGroup)
     heads = k.dim("h");
   kvHeads = k.dim("hkv");
@@ -17,8 +17,13 @@ Inputs::Inputs(Scope &k, const AttentionProblem &problem, TensorFacts facts,
     heads = kvHeads * *headsOfGroup;
   const Index &sq = sequences.rows(Axis::queries), &sk = sequences.rows(Axis::keys);
   Q = k.input("Q", problem.dtype, shapeOf({sequences.count, sq, heads, problem.d}), facts);
-  K = k.input("K", problem.dtype, shapeOf({sequences.count, sk, kvHeads, problem.d}), facts);
-  V = k.input("V", problem.dtype, shapeOf({sequences.count, sk, kvHeads, problem.dv}), facts);
+  if (problem.shards) {
+    shards.emplace(k, problem, sequences, kvHeads);
+    K = shards->keys(), V = shards->values();
+  } else {
+    K = k.input("K", problem.dtype, shapeOf({sequences.count, sk, kvHeads, problem.d}), facts);
+    V = k.input("V", problem.dtype, shapeOf({sequences.count, sk, kvHeads, problem.dv}), facts);
+  }
   if (problem.hasBytes()) {
     // Extents are no sums, so that packed sequences are counted again.
     factors = sequences.isPacked() ? k.dim("b") : sequences.count;

@@ -6,6 +6,7 @@
 
 #include "kernels/attention/problem/ColumnParts.h"
 #include "kernels/attention/problem/Sequences.h"
+#include "kernels/attention/problem/ShardedKeys.h"
 
 namespace tlc::kernels {
 
@@ -33,8 +34,9 @@ public:
   const AttentionProblem &problem;
   Sequences sequences;
   dsl::Index heads, kvHeads;
-  dsl::Index factors; ///< of a head, as an extent: as many as sequences
-  dsl::Global Q, K, V;
+  dsl::Index factors;                 ///< of a head, as an extent: as many as sequences
+  dsl::Global Q, K, V;                ///< K and V of all ranks
+  std::optional<ShardedKeys> shards;  ///< if they are gathered first
   dsl::Global scaleQ, scaleK, scaleV; ///< of 8-bit elements
   dsl::Global sink;                   ///< if there is one
 };

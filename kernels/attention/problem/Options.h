@@ -52,6 +52,13 @@ enum class Lengths : uint8_t {
           ///< element n of `begins_q` and `begins_k` and ends where the next one begins
 };
 
+/// How rows of sequences are spread over ranks, each of which has as many.
+enum class ShardOrder : uint8_t {
+  contiguous, ///< parts in the order of the ranks
+  zigzag, ///< of twice as many parts as ranks, rank r has number r and the r-th from the end: causal queries
+          ///< of all ranks see as many keys
+};
+
 /// How a program is written; all compute the same.
 enum class AttentionForm : uint8_t {
   explicitRoles, ///< roles, rings and asynchronous products written by hand; tensors aligned to 16 bytes
@@ -90,6 +97,8 @@ struct AttentionProblem {
   AttentionSink sink = AttentionSink::none;
   LogBase logBase = LogBase::e; ///< of LSE
   Lengths lengths = Lengths::uniform;
+  /// Of sequences that several ranks have: each computes its own queries, with the keys of all.
+  std::optional<ShardOrder> shards = {};
 
   bool hasBytes() const { return dtype == ElementType::e4m3; }
   ElementType outputType() const { return hasBytes() ? out : dtype; }

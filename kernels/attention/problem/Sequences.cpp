@@ -7,7 +7,7 @@ namespace tlc::kernels {
 
 using namespace dsl;
 
-Sequences::Sequences(Scope &k, Lengths lengths) : lengths(lengths) {
+Sequences::Sequences(Scope &k, Lengths lengths, bool areSharded) : lengths(lengths) {
   if (isPacked()) {
     ends = k.dim("ends");
     count = ends - 1;
@@ -15,7 +15,9 @@ Sequences::Sequences(Scope &k, Lengths lengths) : lengths(lengths) {
     count = k.dim("b");
   }
   queryRows = k.dim("sq");
-  keyRows = k.dim("sk");
+  keyRows = ownKeyRows = k.dim("sk");
+  if (areSharded)
+    keyRows = keyRows * k.ranks();
 }
 
 void Sequences::declareLengths(Scope &k) {

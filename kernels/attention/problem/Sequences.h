@@ -31,13 +31,15 @@ struct TilePlace {
 class Sequences {
 public:
   Sequences() = default;
-  /// Declares `b` or `ends`, `sq` and `sk`.
-  Sequences(dsl::Scope &k, Lengths lengths);
+  /// Declares `b` or `ends`, `sq` and `sk`; keys that are sharded are `sk` on each rank.
+  Sequences(dsl::Scope &k, Lengths lengths, bool areSharded = false);
   /// Declares the tensors of lengths, if there are any.
   void declareLengths(dsl::Scope &k);
 
   bool isUniform() const { return lengths == Lengths::uniform; }
   bool isPacked() const { return lengths == Lengths::packed; }
+  /// Keys that a rank has, of sharded sequences.
+  const dsl::Index &keysOfRank() const { return ownKeyRows; }
   /// Rows of tensors, of a sequence at most; of packed sequences: of all of them.
   const dsl::Index &rows(Axis axis) const { return axis == Axis::queries ? queryRows : keyRows; }
   /// Rows of a sequence.
@@ -62,7 +64,7 @@ private:
   const dsl::Global &lengthsOf(Axis axis) const { return axis == Axis::queries ? queryLengths : keyLengths; }
 
   dsl::Index ends; ///< of packed sequences there is one begin more than there are sequences
-  dsl::Index queryRows, keyRows;
+  dsl::Index queryRows, keyRows, ownKeyRows;
   dsl::Global queryLengths, keyLengths;
 };
 
