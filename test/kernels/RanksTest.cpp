@@ -25,19 +25,29 @@ std::vector<const Kernel *> kernelsOfRanks() {
   return found;
 }
 
-bool isGemm(const Kernel &kernel) {
-  return std::ranges::find(kernel.parameters(), "m", &Parameter::name) != kernel.parameters().end();
+bool has(const Kernel &kernel, std::string_view parameter) {
+  return std::ranges::find(kernel.parameters(), parameter, &Parameter::name) != kernel.parameters().end();
 }
 
 /// Small tiles, so that small tensors have several.
 Definitions tilesOf(const Kernel &kernel) {
-  return isGemm(kernel) ? Definitions{{"bm", "64"}, {"bn", "64"}, {"bk", "32"}}
-                        : Definitions{{"tile", "128"}};
+  if (has(kernel, "m"))
+    return {{"bm", "64"}, {"bn", "64"}, {"bk", "32"}};
+  if (has(kernel, "hkv"))
+    return {{"d", "32"}, {"bq", "64"}, {"bk", "32"}};
+  return {{"tile", "128"}};
 }
 
 /// Nothing divides anything; the last is the largest.
 std::vector<Definitions> smallSizes(const Kernel &kernel) {
-  if (!isGemm(kernel))
+  if (has(kernel, "hkv")) {
+    auto size = [](const char *b, const char *sq, const char *sk, const char *h, const char *hkv) {
+      return Definitions{{"b", b}, {"sq", sq}, {"sk", sk}, {"h", h}, {"hkv", hkv}};
+    };
+    return {size("1", "0", "6", "1", "1"), size("1", "6", "0", "1", "1"), size("2", "2", "38", "3", "1"),
+            size("2", "70", "66", "2", "2")};
+  }
+  if (!has(kernel, "m"))
     return {{{"n", "0"}}, {{"n", "1"}}, {{"n", "127"}}, {{"n", "1000"}}, {{"n", "2317"}}};
   auto size = [](const char *m, const char *n, const char *k) {
     return Definitions{{"m", m}, {"n", n}, {"k", k}};
@@ -56,7 +66,7 @@ Definitions merged(Definitions into, const Definitions &more) {
 
 TEST_CASE("kernels of ranks are right on any number of them", "[kernels][ranks]") {
   Random random(Catch::rngSeed());
-  REQUIRE(kernelsOfRanks().size() == 4);
+  REQUIRE(kernelsOfRanks().size() == 5);
   for (const Kernel *kernel : kernelsOfRanks()) {
     Compiled compiled(*kernel, tilesOf(*kernel));
     for (const char *ranks : {"1", "2", "3", "4", "8"})

@@ -108,13 +108,13 @@ public:
     std::vector<double> whole[3];
     for (int64_t tensor = 0; tensor < 3; ++tensor)
       whole[tensor] = joined(values, inputs, tensor);
-    std::vector<double> sink;
-    if (problem.sink == AttentionSink::perHead)
-      sink = inputs[3];
     AttentionShape shape = wholeShape(values);
     return [=, q = std::move(whole[0]), k = std::move(whole[1]),
             v = std::move(whole[2])](size_t output, std::span<const int64_t> elements) {
       auto rank = int64_t(output) / 2;
+      std::span<const double> sink;
+      if (problem.sink == AttentionSink::perHead)
+        sink = inputs[size_t(rank) * inputs.size() / size_t(count) + 3];
       auto placed = [&](int64_t batch, int64_t row) {
         return batch * e.sq * count + placeOf(*problem.shards, row, e.sq, rank, count);
       };
