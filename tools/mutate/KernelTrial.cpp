@@ -19,8 +19,9 @@ using kernels::Request;
 
 namespace {
 
-/// Small problems end soon, though blocks may wait for each other; what goes on for longer never ends.
-constexpr uint64_t maximumSteps = 1 << 22;
+/// Small problems end soon, but a block that waits for another one polls, in some schedules millions of
+/// times; what goes on for longer never ends.
+constexpr uint64_t maximumSteps = 1 << 25;
 /// Few, so that blocks have several tiles.
 constexpr int multiprocessors = 2;
 
