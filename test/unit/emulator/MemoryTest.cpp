@@ -256,3 +256,21 @@ TEST_CASE("reserved shared memory is there for programs that ask where it lies")
   CHECK(check({.body = "mov.u32 %r1, %reserved_smem_offset_end; sub.u32 %r1, %r1, 4;" + use}) == "");
   CHECK_THAT(failure({.body = "mov.u32 %r1, 256;" + use}), Contains("out-of-bounds write of 4 bytes"));
 }
+
+TEST_CASE("a block finds nothing of the blocks before it in its registers and its memory") {
+  const auto out = output({.body = R"(
+    .shared .align 4 .b32 shared;
+    .local .align 4 .b32 local;
+    mov.u32 %r1, %ctaid.x; mad.wide.u32 %d1, %r1, 12, %out;
+    ld.shared.b32 %r2, [shared]; ld.local.b32 %r3, [local];
+    st.global.b32 [%d1], %r2; st.global.b32 [%d1+4], %r3; st.global.b32 [%d1+8], %r4;
+    st.shared.b32 [shared], 7; st.local.b32 [local], 7; mov.u32 %r4, 7;
+  )",
+                           .threads = 1,
+                           .blocks = 8});
+  for (unsigned block = 0; block < 8; ++block) {
+    CHECK(out[3 * block] == 0xFFFFFFFF);
+    CHECK(out[3 * block + 1] == 0);
+    CHECK(out[3 * block + 2] == 0);
+  }
+}

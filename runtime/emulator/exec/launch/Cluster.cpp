@@ -23,13 +23,16 @@ std::array<uint32_t, 3> blockId(const std::array<uint32_t, 3> &blocks,
 
 namespace {
 
-void initialiseBlock(Block &block, uint32_t threads) {
+/// `ended` is a block of the grid whose memory is free, or null.
+void initialiseBlock(Block &block, uint32_t threads, Block *ended) {
   const Grid &grid = *block.cluster->grid;
   const Kernel &kernel = *grid.kernel;
   block.sharedEnd = kernel.dynamicSharedStart + grid.dynamicSharedBytes;
   // All ones is a NaN of every floating-point type: reading what nobody wrote shows.
   CacheLine poison;
   std::memset(&poison, 0xFF, sizeof(poison));
+  if (ended)
+    block.sharedMemory = std::move(ended->sharedMemory);
   block.sharedMemory.assign(block.sharedEnd / sizeof(CacheLine) + 1, poison);
   if (block.cluster->blocks.size() > 1) {
     block.constants = kernel.constants;
@@ -49,10 +52,14 @@ void initialiseBlock(Block &block, uint32_t threads) {
     warp.block = &block;
     warp.index = i;
     warp.code = kernel.code.data();
-    warp.registerFile.resize(kernel.registerBytes / sizeof(CacheLine) + 1);
+    if (ended) {
+      warp.registerFile = std::move(ended->warps[i].registerFile);
+      warp.local = std::move(ended->warps[i].local);
+    }
+    warp.registerFile.assign(kernel.registerBytes / sizeof(CacheLine) + 1, CacheLine());
     warp.registers = reinterpret_cast<std::byte *>(warp.registerFile.data());
     warp.constants = (block.constants.empty() ? kernel.constants : block.constants).data();
-    warp.local.resize(kernel.localBytes > localBase ? size_t(kernel.localBytes) * warpSize : 0);
+    warp.local.assign(kernel.localBytes > localBase ? size_t(kernel.localBytes) * warpSize : 0, std::byte());
     warp.threadRegisters = grid.threadRegisters;
     const uint32_t lanes = std::min(threads - i * warpSize, warpSize);
     warp.live = lanes == warpSize ? allLanes : (1u << lanes) - 1;
@@ -86,7 +93,7 @@ bool expireWaits(Cluster &cluster) {
   return any;
 }
 
-std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index) {
+std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index, std::unique_ptr<Cluster> ended) {
   auto cluster = std::make_unique<Cluster>();
   cluster->grid = &grid;
   cluster->index = index;
@@ -97,7 +104,8 @@ std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index) {
     block.cluster = cluster.get();
     block.rank = rank;
     block.id = blockId(grid.blocks, grid.cluster, index, rank);
-    initialiseBlock(block, grid.threads[0] * grid.threads[1] * grid.threads[2]);
+    initialiseBlock(block, grid.threads[0] * grid.threads[1] * grid.threads[2],
+                    ended ? &ended->blocks[rank] : nullptr);
   }
   if (grid.observer)
     cluster->observer = grid.observer->observe(*cluster);

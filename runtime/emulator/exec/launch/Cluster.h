@@ -9,8 +9,9 @@
 
 namespace tlc::emulator {
 
-/// The `index`-th cluster of the grid, at its first instruction.
-std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index);
+/// The `index`-th cluster of the grid, at its first instruction. It takes over the memory of `ended`, another
+/// cluster of the grid or null: freed memory may go back to the host, which clears each page given out again.
+std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index, std::unique_ptr<Cluster> ended);
 
 enum class ClusterOutcome : uint8_t {
   done,

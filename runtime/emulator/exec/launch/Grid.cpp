@@ -206,13 +206,14 @@ private:
 /// One host thread's share: its clusters take turns.
 void work(Grid &grid, uint64_t resident, FindingsByCluster &findings, ProgressReports &reports) {
   std::vector<std::unique_ptr<Cluster>> running;
+  std::unique_ptr<Cluster> ended;
   const uint32_t clusters = grid.clusters;
   Progress &progress = *grid.progress;
   const auto start = [&] {
     const uint32_t next = grid.started.fetch_add(1);
     if (next >= clusters)
       return false;
-    running.push_back(createCluster(grid, grid.firstCluster + grid.startOrder.at(next)));
+    running.push_back(createCluster(grid, grid.firstCluster + grid.startOrder.at(next), std::move(ended)));
     return true;
   };
   start();
@@ -253,6 +254,7 @@ void work(Grid &grid, uint64_t resident, FindingsByCluster &findings, ProgressRe
         cluster.observer->clusterEnds();
       findings.take(cluster);
       reports.ended();
+      ended = std::move(running[turn]);
       running.erase(running.begin() + ptrdiff_t(turn));
       if (running.empty())
         start();
