@@ -113,6 +113,29 @@ $work: // long enough for the others to repeat themselves
   CHECK(out[1] == 0xDDDDDDDD + 3);
 }
 
+TEST_CASE("a block that copies while it waits for a later one is released", "[polling]") {
+  const std::vector<uint32_t> out = output({.body = R"(
+  .shared .align 16 .b32 copied[4];
+  mov.u32 %r1, %ctaid.x;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra $release;
+$poll:
+  cp.async.ca.shared.global [copied], [%in], 4;
+  cp.async.wait_all;
+  ld.acquire.gpu.global.u32 %r2, [%out];
+  setp.ne.u32 %p2, %r2, 1;
+  @%p2 bra $poll;
+  bra $end;
+$release:
+  st.release.gpu.global.u32 [%out], 1;
+$end:
+)",
+                                            .threads = 1,
+                                            .blocks = 2,
+                                            .in = {7}});
+  CHECK(out[0] == 1);
+}
+
 TEST_CASE("lanes that poll leave the others of their warp their turns", "[polling]") {
   // Lane 0 sets the flag, at the end of the program; the others poll it, sleeping or not.
   for (const char *pause : {"nanosleep.u32 50;", ""}) {

@@ -18,11 +18,14 @@ public:
       // The end of a round.
       block = 0;
       const bool ranAny = std::exchange(anyRan, false), alive = std::exchange(anyAlive, false);
-      // Warps that only spin would keep the queue from ever completing.
-      if (ranAny && alive && ++round % roundsPerCompletion != 0)
-        continue;
-      if (round >= roundsPerPause) {
-        round = 0;
+      if (ranAny && alive) {
+        ++rounds, ++quietRounds;
+        // Warps that only spin would keep the queue from ever completing.
+        if (rounds % roundsPerCompletion != 0)
+          continue;
+      }
+      if (quietRounds >= quietRoundsPerPause || rounds >= roundsPerPause) {
+        rounds = quietRounds = 0;
         return Turn::pause();
       }
       if (const size_t oldest = cluster.queue.oldestReady(); oldest < cluster.queue.size())
@@ -37,13 +40,18 @@ public:
     anyAlive |= !warp.done();
   }
 
+  void completed(Cluster &) override { quietRounds = 0; }
+
 private:
   /// Blocks of cooperative launches mostly wait for each other, polling.
   static constexpr unsigned instructionsPerTurn = 8192, shortTurn = 128;
-  static constexpr unsigned roundsPerCompletion = 8, roundsPerPause = 16;
+  static constexpr unsigned roundsPerCompletion = 8;
+  /// A cluster whose operations complete needs no other for now, and each that has started takes memory.
+  static constexpr unsigned quietRoundsPerPause = 16, roundsPerPause = 1024;
 
   size_t block = 0, warp = 0; ///< next
-  unsigned round = 0;
+  unsigned rounds = 0;        ///< since a pause
+  unsigned quietRounds = 0;   ///< since a pause, or since an operation completed
   bool anyRan = false, anyAlive = false;
 };
 
