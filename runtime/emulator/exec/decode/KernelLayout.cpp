@@ -29,6 +29,26 @@ void collectNames(const Operand &operand, std::set<std::string_view> &names) {
     collectNames(element, names);
 }
 
+/// The order in which a function's registers lie in the register file: the accumulators of a wgmma follow
+/// each other, so that it need not copy them.
+std::vector<uint32_t> registerOrder(const Function &function) {
+  std::vector<uint32_t> order;
+  std::vector<bool> isPlaced(function.registers.size());
+  const auto place = [&](uint32_t reg) {
+    if (!isPlaced[reg])
+      order.push_back(reg);
+    isPlaced[reg] = true;
+  };
+  for (const Statement &item : function.body)
+    if (item.name == "wgmma" && !item.operands.empty())
+      for (const Operand &element : item.operands[0].elements)
+        if (element.kind == Operand::Kind::reg)
+          place(element.reg);
+  for (uint32_t reg = 0; reg < function.registers.size(); ++reg)
+    place(reg);
+  return order;
+}
+
 Error layoutError(std::string message) { return Error{ErrorKind::invalidArgument, std::move(message)}; }
 
 } // namespace
@@ -132,9 +152,11 @@ void KernelLayout::placeFunction(const Function &function) {
   }
   layout.function = &function;
   layout.returnAddress = newRegister(4, frame);
-  for (const Register &reg : function.registers) {
-    layout.registers.push_back(newRegister(sizeInBytes(reg.type), frame));
-    kernel.registerNames.push_back({layout.registers.back().offset, reg.name});
+  layout.registers.resize(function.registers.size());
+  for (const uint32_t index : registerOrder(function)) {
+    const Register &reg = function.registers[index];
+    layout.registers[index] = newRegister(sizeInBytes(reg.type), frame);
+    kernel.registerNames.push_back({layout.registers[index].offset, reg.name});
   }
   auto place = [&](const Variable &variable, bool isParameter) {
     uint32_t &end = frame ? frame->bytes : kernel.localBytes;

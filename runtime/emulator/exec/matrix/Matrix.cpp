@@ -13,9 +13,6 @@ namespace tlc::emulator {
 
 namespace {
 
-/// Registers side by side, as Mma.h wants them.
-using RegisterBlock = std::vector<uint32_t>;
-
 // --- ldmatrix, stmatrix, movmatrix ----------------------------------------------------
 
 struct MatrixMoveUse {
@@ -173,7 +170,9 @@ bool completeWgmma(Block &block, unsigned index) {
     return false;
   const size_t words = use.accumulators * warpSize;
   const std::span<const Slot> accumulators(instruction.slots + slotAccumulators, use.accumulators);
-  std::array<RegisterBlock, 4> copies, copiesA;
+  // Registers side by side, as Mma.h wants them.
+  std::array<std::unique_ptr<uint32_t[]>, 4> copies;
+  std::array<std::array<uint32_t, 4 * warpSize>, 4> copiesA;
   std::array<std::span<uint32_t>, 4> d;
   WarpgroupRegisters a;
   for (unsigned w = 0; w < 4; ++w) {
@@ -181,12 +180,11 @@ bool completeWgmma(Block &block, unsigned index) {
     if (use.contiguous) {
       d[w] = {reinterpret_cast<uint32_t *>(warp.at(accumulators[0])), words};
     } else {
-      copies[w].resize(words);
-      loadRegisters(warp, accumulators, copies[w].data());
-      d[w] = copies[w];
+      copies[w] = std::make_unique_for_overwrite<uint32_t[]>(words);
+      loadRegisters(warp, accumulators, copies[w].get());
+      d[w] = {copies[w].get(), words};
     }
     if (use.fromRegisters) {
-      copiesA[w].resize(4 * warpSize);
       loadRegisters(warp, {instruction.slots + slotA, 4}, copiesA[w].data());
       a[w] = copiesA[w];
     }
@@ -200,7 +198,7 @@ bool completeWgmma(Block &block, unsigned index) {
   }
   if (!use.contiguous)
     for (unsigned w = 0; w < 4; ++w)
-      storeRegisters(block.warps[4 * index + w], accumulators, copies[w].data());
+      storeRegisters(block.warps[4 * index + w], accumulators, copies[w].get());
   group.pending.pop_front();
   ++group.completed;
   ++block.cluster->progress;
