@@ -3,9 +3,10 @@
 # Makes packages of what `cmake --install` installs: tlc_<version>_<architecture>.deb, and a .tar.xz whose folder runs
 # wherever it is unpacked.
 #
-# package.sh [<build folder> [<folder for the packages>]]: without a build folder builds the portable preset, whose
-# packages need nothing but the C library; those of another build need its libraries. The packages go to
-# <build folder>/packages unless a folder is named. Equal builds give equal packages.
+# package.sh [--level=<0 to 9>] [<build folder> [<folder for the packages>]]: without a build folder builds the portable
+# preset, whose packages need nothing but the C library; those of another build need its libraries. The packages go to
+# <build folder>/packages unless a folder is named. They are compressed by xz with its level 6 unless another one is
+# named. Equal builds give equal packages.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -13,6 +14,11 @@ fail() {
   echo "package: $*" >&2
   exit 1
 }
+level=6
+case ${1:-} in
+--level=[0-9]) level=${1#*=} && shift ;;
+--*) fail "expected --level=0 to --level=9, but got $1" ;;
+esac
 [ $# -le 2 ] || fail "expected a build folder and a folder for the packages, but got $# arguments"
 for program in dpkg-deb dpkg-shlibdeps xz; do
   command -v $program >/dev/null || fail "expected $program on PATH, but found none; apt-get install dpkg-dev xz-utils"
@@ -48,7 +54,7 @@ cmake --install "$build" --prefix "$staging/$name" >"$log" 2>&1 || show_log "can
 cp "$here/LICENSE" "$staging/$name"
 find "$staging/$name" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 tar=$output/$name.tar.xz
-tar -C "$staging" --sort=name --owner=0 --group=0 --numeric-owner -cf - "$name" | xz -6 --threads=1 >"$tar"
+tar -C "$staging" --sort=name --owner=0 --group=0 --numeric-owner -cf - "$name" | xz "-$level" --threads=1 >"$tar"
 
 # The Debian package: the same below /usr, and the packages that the programs need.
 architecture=$(dpkg --print-architecture)
@@ -78,7 +84,7 @@ Description: tile language and compiler for NVIDIA GPUs, embedded in C++
  Kernels run on GPUs and, without one, on an emulator that finds races.
 END
 find "$staging/deb" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-dpkg-deb --root-owner-group -Zxz --build "$staging/deb" "$deb" >/dev/null
+dpkg-deb --root-owner-group -Zxz "-z$level" --build "$staging/deb" "$deb" >/dev/null
 
 for package in "$deb" "$tar"; do
   echo "package: $package has $(($(stat -c %s "$package") / 1000000)) MB"

@@ -7,6 +7,7 @@
 #include "runtime/support/Result.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace tlc::test {
@@ -18,5 +19,7 @@ enum class Translation : uint8_t { optimized, debug };
 bool hasToolkit();
 /// For sm_90a. The error holds the compiler's messages.
 Result<std::string> translate(const std::string &source, Translation translation);
+/// Keeps translations in this folder, and takes from there what the same compiler has translated before.
+void keepTranslations(std::filesystem::path folder);
 
 } // namespace tlc::test

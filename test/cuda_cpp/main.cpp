@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Skips the tests where there is no toolkit, and says on what they run.
+/// Skips the tests where there is no toolkit, and says on what they run. `--keep <folder>`: translations are
+/// kept there, as NVIDIA's compiler takes most of the time.
 #define CATCH_CONFIG_RUNNER
 #include "test/cuda_cpp/Run.h"
+#include "test/cuda_cpp/Translate.h"
 
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -15,5 +17,12 @@ int main(int argc, char **argv) {
   }
   const std::string gpu = tlc::test::gpuName();
   std::printf("on the emulator%s%s\n", gpu.empty() ? "" : " and on ", gpu.c_str());
-  return Catch::Session().run(argc, argv);
+  Catch::Session session;
+  std::string folder;
+  session.cli(session.cli() | Catch::clara::Opt(folder, "folder")["--keep"]("where translations are kept"));
+  if (const int status = session.applyCommandLine(argc, argv); status != 0)
+    return status;
+  if (!folder.empty())
+    tlc::test::keepTranslations(folder);
+  return session.run();
 }

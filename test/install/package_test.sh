@@ -25,8 +25,9 @@ expect_error "expected a build folder, but '$folder/empty' has no CMakeCache.txt
 echo "CMAKE_PROJECT_VERSION:STATIC=1" >empty/CMakeCache.txt
 expect_error "expected a finished build, but '$folder/empty' has no bin/tlc" "$folder/empty"
 expect_error "expected a build folder and a folder for the packages, but got 3 arguments" a b c
+expect_error "expected --level=0 to --level=9, but got --level=10" --level=10
 
-"$package" "$build" out | tee said
+"$package" --level=0 "$build" out | tee said # the fastest
 deb=$(echo out/*.deb) tar=$(echo out/*.tar.xz)
 name=$(basename "$tar" .tar.xz)
 
