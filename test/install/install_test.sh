@@ -6,6 +6,7 @@ set -euo pipefail
 build=$1 source=$2
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+export PATH=$build/test/compilers:$PATH
 cmake --install "$build" --prefix "$folder/first" >/dev/null
 mv "$folder/first" "$folder/prefix" # it may be moved
 cp "$source/test/files/softcap.cpp" "$folder/my.cpp"
@@ -23,15 +24,15 @@ needs() { ldd "$1" | awk '{ print $1 }'; }
 tried=0
 for compiler in clang++-22 clang++ g++; do
   path=$(command -v $compiler) || continue
-  environment=(env -i "PATH=$PATH" "XDG_CACHE_HOME=$folder/cache")
+  environment=(env -i "PATH=$PATH" "XDG_CACHE_HOME=$folder/cache" "CCACHE_BASEDIR=$folder")
   if ! "${environment[@]}" prefix/bin/tlc list my.cpp --cxx "$path" >said 2>&1 && grep -q 'or a later version' said; then
     continue # too old
   fi
   tried=$((tried + 1))
   "${environment[@]}" prefix/bin/tlc run my.cpp --cxx "$path" --device emulator --verify | tee said
   grep -q ': ok$' said
-  (cd prefix/include && find tlc -name '*.h' | sort | sed 's/.*/#include <&>/') |
-    "$path" -std=c++20 -fsyntax-only -Wall -Werror -isystem prefix/include/tlc -I prefix/include -x c++ - ||
+  (cd prefix/include && find tlc -name '*.h' | sort | sed 's/.*/#include <&>/') >headers.cpp
+  "$path" -std=c++20 -Wall -Werror -isystem prefix/include/tlc -I prefix/include -c headers.cpp -o headers.o ||
     fail "expected all headers to compile with $compiler"
   "${environment[@]}" cmake -S outside -B "outside/$compiler" -DCMAKE_CXX_COMPILER="$path" \
     -DCMAKE_PREFIX_PATH="$folder/prefix" >/dev/null

@@ -52,7 +52,7 @@ tar -xJf "$tar" -C "other place"
 mv "other place/$name" "other place/moved"
 dpkg-deb -x "$deb" debian
 for prefix in "$folder/other place/moved" "$folder/debian/usr"; do
-  tlc=(env -i "PATH=$PATH" "XDG_CACHE_HOME=$folder/cache" "$prefix/bin/tlc")
+  tlc=(env -i "PATH=$build/test/compilers:$PATH" "XDG_CACHE_HOME=$folder/cache" "CCACHE_BASEDIR=$folder" "$prefix/bin/tlc")
   ! ldd "$prefix/bin/tlc" | grep -F "$build" || fail "expected nothing of the build folder to be loaded"
   "${tlc[@]}" run gemm -D m=40 -D n=24 -D k=48 --device emulator --verify >said || fail "expected tlc to run in '$prefix'"
   grep -q ': ok$' said

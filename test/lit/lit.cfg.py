@@ -22,7 +22,8 @@ for tool in ("tlc-opt", "tlc-lsp-server", "tile-opt", "simt-opt", "tlc"):
     config.substitutions.append((rf"%{tool}\b", os.path.join(binaries, tool)))
 for name, library in (("%libtlc", "libtlc.so"), ("%runtime", "libtlc_runtime.so")):
     config.substitutions.append((rf"{name}\b", os.path.join(config.tlc_binary_dir, "lib", library)))
-config.environment["PATH"] = os.pathsep.join([config.llvm_tools_dir, os.environ["PATH"]])
+compilers = os.path.join(config.tlc_binary_dir, "test", "compilers")
+config.environment["PATH"] = os.pathsep.join([compilers, config.llvm_tools_dir, os.environ["PATH"]])
 
 config.substitutions.append((r"%python\b", sys.executable))
 

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The compiler of the name that this is called by, the next on PATH. ccache keeps what it compiles, in a folder beside
+# this; as it does not keep what a call compiles that links, too, shared objects are compiled and then linked.
+set -euo pipefail
+folder=$(cd "$(dirname "$0")" && pwd)
+real=$(PATH=${PATH//"$folder:"/} command -v "$(basename "$0")")
+export CCACHE_DIR=$folder/ccache
+case " $* " in
+*" -shared "*) ;;
+*" -c "*) exec ccache "$real" "$@" ;;
+*) exec "$real" "$@" ;;
+esac
+compile=(-c -MT object) link=() # the object's name is a part of what ccache compares
+while [ $# -gt 0 ]; do
+  case $1 in
+  -shared) link+=("$1") ;;
+  -o) output=$2 && shift ;;
+  -MF) compile+=("$1" "$2") && shift ;;
+  -MD | *.cpp) compile+=("$1") ;;
+  *) compile+=("$1") link+=("$1") ;;
+  esac
+  shift
+done
+ccache "$real" "${compile[@]}" -o "$output.o"
+"$real" "${link[@]}" "$output.o" -o "$output"
