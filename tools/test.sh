@@ -28,6 +28,7 @@ if [ "$form" = long ]; then
   build/bin/fuzz_test --rng-seed "$seed"
   build/bin/tlc-differential --seeds "$seed:2000" --jobs "$(nproc)"
   build/bin/kernel_runs_test "[.long]" --rng-seed "$seed"
+  build/bin/programs_test "[.long]" --rng-seed "$seed"
   [ ! -x build/bin/cuda_cpp_test ] || build/bin/cuda_cpp_test "[.long]"
   build/bin/attention_forward_test "[.long]" --rng-seed "$seed"
   build/bin/attention_backward_test "[.long]" --rng-seed "$seed"

@@ -59,7 +59,9 @@ TEST_CASE("on sm_80 a GEMM copies ahead by any number of stages", "[kernels][opt
     }
 }
 
-TEST_CASE("a role of its own stores the tiles of a GEMM that asks for it", "[kernels][optimizations]") {
+namespace {
+/// A GEMM whose tiles a role of its own stores, at each of these values of m and k.
+void checkStoreRole(const std::vector<std::pair<std::string, std::string>> &sizes) {
   for (const char *out : {"bf16", "f32"})
     for (Definitions choices : {Definitions{{"bm", "128"}, {"bn", "128"}, {"split", "1"}},
                                 {{"bm", "64"}, {"bn", "64"}, {"split", "1"}},
@@ -67,10 +69,24 @@ TEST_CASE("a role of its own stores the tiles of a GEMM that asks for it", "[ker
                                 {{"bm", "64"}, {"bn", "64"}, {"cluster", "2"}}}) {
       choices.insert({{"out", out}, {"store_role", "yes"}});
       Compiled compiled(**findKernel("gemm"), choices);
-      for (auto [m, k] : {std::pair("1", "8"), {"33", "0"}, {"200", "200"}, {"577", "8"}, {"577", "200"}})
+      for (const auto &[m, k] : sizes)
         compiled.check({{"m", m}, {"n", "136"}, {"k", k}});
       compiled.check({{"m", "300"}, {"n", "8"}, {"k", "77"}}); // rows of two-byte alignment: no TMA loads
     }
+}
+} // namespace
+
+TEST_CASE("a role of its own stores the tiles of a GEMM that asks for it", "[kernels][optimizations]") {
+  checkStoreRole({{"1", "8"}, {"33", "0"}, {"200", "200"}, {"577", "8"}, {"577", "200"}});
+}
+
+// Of tools/test.sh long.
+TEST_CASE("a role of its own stores the tiles of a GEMM of every m and k", "[.long]") {
+  std::vector<std::pair<std::string, std::string>> sizes;
+  for (const char *m : {"1", "33", "200", "577"})
+    for (const char *k : {"0", "8", "200"})
+      sizes.emplace_back(m, k);
+  checkStoreRole(sizes);
 }
 
 TEST_CASE("without the role that stores results are right", "[kernels][optimizations]") {

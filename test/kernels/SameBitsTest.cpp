@@ -34,51 +34,45 @@ void checkSameBits(const Definitions &definitions, std::initializer_list<int> mu
   }
 }
 
-} // namespace
+const std::vector<Definitions> problems = {
+    Definitions{{"b", "1"}, {"sq", "200"}, {"sk", "400"}, {"h", "4"}, {"hkv", "2"}, {"dkv", "loop"}},
+    Definitions{{"b", "2"},
+                {"sq", "300"},
+                {"sk", "257"},
+                {"h", "2"},
+                {"hkv", "1"},
+                {"dkv", "split"},
+                {"causal", "right"}},
+    Definitions{{"b", "1"},
+                {"sq", "400"},
+                {"sk", "400"},
+                {"h", "1"},
+                {"hkv", "1"},
+                {"causal", "left"},
+                {"window", "70"}},
+    Definitions{{"b", "1"},
+                {"sq", "384"},
+                {"sk", "384"},
+                {"h", "1"},
+                {"hkv", "1"},
+                {"mask", "block_causal"},
+                {"block", "24"}},
+    Definitions{{"b", "2"},
+                {"sq", "200"},
+                {"sk", "300"},
+                {"h", "2"},
+                {"hkv", "1"},
+                {"padded", "100,33"},
+                {"padded_k", "300,20"}},
+    Definitions{{"h", "2"}, {"hkv", "1"}, {"varlen", "100,0,65,230"}, {"causal", "right"}}};
 
-TEST_CASE("dQ in order has the same bits with any number of multiprocessors", "[kernels][attention]") {
-  const std::vector<Definitions> problems = {
-      Definitions{{"b", "1"}, {"sq", "200"}, {"sk", "400"}, {"h", "4"}, {"hkv", "2"}, {"dkv", "loop"}},
-      Definitions{{"b", "2"},
-                  {"sq", "300"},
-                  {"sk", "257"},
-                  {"h", "2"},
-                  {"hkv", "1"},
-                  {"dkv", "split"},
-                  {"causal", "right"}},
-      Definitions{{"b", "1"},
-                  {"sq", "400"},
-                  {"sk", "400"},
-                  {"h", "1"},
-                  {"hkv", "1"},
-                  {"causal", "left"},
-                  {"window", "70"}},
-      Definitions{{"b", "1"},
-                  {"sq", "384"},
-                  {"sk", "384"},
-                  {"h", "1"},
-                  {"hkv", "1"},
-                  {"mask", "block_causal"},
-                  {"block", "24"}},
-      Definitions{{"b", "2"},
-                  {"sq", "200"},
-                  {"sk", "300"},
-                  {"h", "2"},
-                  {"hkv", "1"},
-                  {"padded", "100,33"},
-                  {"padded_k", "300,20"}},
-      Definitions{{"h", "2"}, {"hkv", "1"}, {"varlen", "100,0,65,230"}, {"causal", "right"}}};
-  // The plain form has every other problem.
-  auto [form, step] = GENERATE(table<std::string, size_t>({{"explicit", 1}, {"plain", 2}}));
-  for (size_t i = step - 1; i < problems.size(); i += step) {
-    Definitions definitions = problems[i];
-    definitions.insert({{"form", form}, {"dq", "ordered"}, {"deterministic", "yes"}});
-    checkSameBits(definitions, {1, 3, 132});
-  }
+void checkOrdered(const std::string &form, Definitions definitions,
+                  std::initializer_list<int> multiprocessors) {
+  definitions.insert({{"form", form}, {"dq", "ordered"}, {"deterministic", "yes"}});
+  checkSameBits(definitions, multiprocessors);
 }
 
-TEST_CASE("deterministic gradients have the same bits with any number of multiprocessors",
-          "[kernels][attention]") {
+void checkDeterministic(std::initializer_list<int> multiprocessors) {
   Definitions definitions = {{"deterministic", "yes"}};
   auto add = [&](const Definitions &more) { definitions.insert(more.begin(), more.end()); };
   add(GENERATE(Definitions{{"form", "explicit"}}, Definitions{{"form", "explicit"}, {"dealing", "taken"}},
@@ -91,5 +85,30 @@ TEST_CASE("deterministic gradients have the same bits with any number of multipr
                            {"dkv", "loop"},
                            {"causal", "right"}},
                Definitions{{"h", "4"}, {"hkv", "2"}, {"dkv", "split"}, {"varlen", "300,0,129,500"}}));
-  checkSameBits(definitions, {1, 132});
+  checkSameBits(definitions, multiprocessors);
+}
+
+} // namespace
+
+TEST_CASE("dQ in order has the same bits with any number of multiprocessors", "[kernels][attention]") {
+  // The plain form has every other problem.
+  auto [form, step] = GENERATE(table<std::string, size_t>({{"explicit", 1}, {"plain", 2}}));
+  for (size_t i = step - 1; i < problems.size(); i += step)
+    checkOrdered(form, problems[i], {1, 3, 132});
+}
+
+TEST_CASE("deterministic gradients have the same bits with any number of multiprocessors",
+          "[kernels][attention]") {
+  checkDeterministic({1, 132});
+}
+
+// Of tools/test.sh long.
+TEST_CASE("dQ in order has the same bits in every problem and form", "[.long]") {
+  for (const char *form : {"explicit", "plain"})
+    for (const Definitions &problem : problems)
+      checkOrdered(form, problem, {1, 2, 3, 132});
+}
+
+TEST_CASE("deterministic gradients have the same bits with 60 multiprocessors", "[.long]") {
+  checkDeterministic({1, 60, 132});
 }

@@ -246,50 +246,67 @@ TEST_CASE("decoding looks at no key beyond a sequence's last one", "[programs][a
   }
 }
 
+namespace {
+/// A window of a tile or two of each sequence, for rows of several tiles where there are several queries.
+void checkWindow(const MaskConfig &mask, int64_t queries, int64_t splits, std::mt19937_64 &random) {
+  DecodeConfig c = {.problem = {.d = 64, .dv = 64, .mask = mask, .sink = AttentionSink::perHead},
+                    .queries = queries,
+                    .group = queries == 1 ? 8 : 24,
+                    .storage = pick(random, {KeyStorage::contiguous, KeyStorage::paged})};
+  tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back(), *findTarget("sm_90a"));
+  c.rows = 64;
+  c.bk = 32;
+  c.splits = splits;
+  fitDecode(c, *findTarget("sm_90a"));
+  INFO("seed " << Catch::rngSeed() << ": " << describe(c));
+  Decoding(c, random()).check(Strides::keysFirst);
+}
+const MaskConfig windows[] = {{.causal = CausalAlignment::right, .windowLeft = 20},
+                              {.windowLeft = 0, .windowRight = 0},
+                              {.causal = CausalAlignment::left, .windowLeft = 3},
+                              {.windowRight = 1}};
+
+void checkLongRows(KeyStorage storage, ValueStorage values, std::mt19937_64 &random) {
+  int64_t splits = pick<int64_t>(random, {1, 2});
+  DecodeConfig c = {.problem = {.d = 576, .dv = 512, .scale = 0.05},
+                    .group = 12,
+                    .storage = storage,
+                    .pageSize = 16,
+                    .values = values};
+  tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back(), *findTarget("sm_90a"));
+  c.splits = splits;
+  c.stages = 8;
+  fitDecode(c, *findTarget("sm_90a"));
+  INFO("seed " << Catch::rngSeed() << ": " << describe(c));
+  Decoding(c, random()).check(Strides::keysFirst);
+}
+} // namespace
+
 TEST_CASE("decoding visits only tiles of keys in a window", "[programs][attention]") {
-  // A window of a tile or two of each sequence, for one query and for several; every other time split.
-  const uint64_t seed = Catch::rngSeed();
-  std::mt19937_64 random(seed);
-  int64_t splits = 1;
-  for (int64_t queries : {1, 5}) {
-    for (MaskConfig mask :
-         {MaskConfig{.causal = CausalAlignment::right, .windowLeft = 20},
-          MaskConfig{.windowLeft = 0, .windowRight = 0},
-          MaskConfig{.causal = CausalAlignment::left, .windowLeft = 3}, MaskConfig{.windowRight = 1}}) {
-      DecodeConfig c = {.problem = {.d = 64, .dv = 64, .mask = mask, .sink = AttentionSink::perHead},
-                        .queries = queries,
-                        .group = queries == 1 ? 8 : 24, // rows of several tiles
-                        .storage = pick(random, {KeyStorage::contiguous, KeyStorage::paged})};
-      tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back(), *findTarget("sm_90a"));
-      c.rows = 64;
-      c.bk = 32;
-      c.splits = splits;
-      fitDecode(c, *findTarget("sm_90a"));
-      INFO("seed " << seed << ": " << describe(c));
-      Decoding(c, random()).check(Strides::keysFirst);
-      splits = 4 - splits;
-    }
-    splits = 4 - splits; // each mask once with and once without
+  std::mt19937_64 random(Catch::rngSeed());
+  // Each mask once with and once without splits.
+  for (size_t i = 0; i < std::size(windows); ++i) {
+    checkWindow(windows[i], 1, i % 2 == 0 ? 1 : 3, random);
+    checkWindow(windows[i], 5, i % 2 == 0 ? 3 : 1, random);
   }
 }
 
 TEST_CASE("decoding takes rows of 576 and 512", "[programs][attention]") {
-  const uint64_t seed = Catch::rngSeed();
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(Catch::rngSeed());
   // Shorter rows have the other pairs of places.
-  for (auto [storage, values] :
-       {std::pair(KeyStorage::contiguous, ValueStorage::apart), {KeyStorage::paged, ValueStorage::inKeys}}) {
-    int64_t splits = pick<int64_t>(random, {1, 2});
-    DecodeConfig c = {.problem = {.d = 576, .dv = 512, .scale = 0.05},
-                      .group = 12,
-                      .storage = storage,
-                      .pageSize = 16,
-                      .values = values};
-    tuneDecode(c, int64_t(lengths.size()), kvHeads, lengths.back(), *findTarget("sm_90a"));
-    c.splits = splits;
-    c.stages = 8;
-    fitDecode(c, *findTarget("sm_90a"));
-    INFO("seed " << seed << ": " << describe(c));
-    Decoding(c, random()).check(Strides::keysFirst);
-  }
+  checkLongRows(KeyStorage::contiguous, ValueStorage::apart, random);
+  checkLongRows(KeyStorage::paged, ValueStorage::inKeys, random);
+}
+
+// Of tools/test.sh long.
+TEST_CASE("decoding with all combinations of window, queries and splits, of places of keys and values",
+          "[.long]") {
+  std::mt19937_64 random(Catch::rngSeed());
+  for (const MaskConfig &window : windows)
+    for (int64_t queries : {1, 5})
+      for (int64_t splits : {1, 3})
+        checkWindow(window, queries, splits, random);
+  for (KeyStorage storage : {KeyStorage::contiguous, KeyStorage::paged})
+    for (ValueStorage values : {ValueStorage::apart, ValueStorage::inKeys})
+      checkLongRows(storage, values, random);
 }

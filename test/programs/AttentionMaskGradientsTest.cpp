@@ -110,7 +110,9 @@ const std::vector<Way> someWays = {{AttentionForm::explicitRoles, {}},
                                    {AttentionForm::explicitRoles, QuerySum::ordered}},
                        otherWays = {{AttentionForm::plain, {}},
                                     {AttentionForm::explicitRoles, QuerySum::ownLaunch},
-                                    {AttentionForm::plain, QuerySum::ordered}};
+                                    {AttentionForm::plain, QuerySum::ordered}},
+                       allWays = {someWays[0],  someWays[1],  someWays[2],
+                                  otherWays[0], otherWays[1], otherWays[2]};
 
 /// In each of these ways; `inputs` are the tensors that the mask reads.
 void check(Problem problem, const std::vector<Way> &ways, const MaskMaker &makeMask,
@@ -139,9 +141,7 @@ void check(const Problem &problem, const std::vector<Way> &ways, const Mask &mas
   check(problem, ways, [&](const MaskScope &) { return mask; });
 }
 
-} // namespace
-
-TEST_CASE("gradients within documents of a packed row", "[programs][attention]") {
+void checkDocuments(const std::vector<Way> &ways) {
   constexpr int64_t rows = 203;
   const std::vector<int64_t> documents[batches] = {{0, 7, 70, 71, 198, rows}, {0, 129, rows}};
   auto beginOf = [&](int64_t batch, int64_t row) {
@@ -160,7 +160,7 @@ TEST_CASE("gradients within documents of a packed row", "[programs][attention]")
            return key <= query && key >= beginOf(batch, query);
          },
          Catch::rngSeed()},
-        someWays,
+        ways,
         [](const MaskScope &scope) {
           dsl::Global begins = scope.k.input("begins", dsl::i32, {scope.batches, scope.queries});
           dsl::Global ends = scope.k.input("ends", dsl::i32, {scope.batches, scope.queries});
@@ -173,25 +173,36 @@ TEST_CASE("gradients within documents of a packed row", "[programs][attention]")
         {numbers(beginOf), numbers(endOf)});
 }
 
-TEST_CASE("gradients of a dilated window", "[programs][attention]") {
+void checkDilatedWindow(const std::vector<Way> &ways) {
   // The last queries see no key.
   check({167, 101,
          [](int64_t, int64_t query, int64_t key) {
            return key <= query && key >= query - 37 && (query - key) % 3 == 0;
          },
          Catch::rngSeed()},
-        otherWays, Mask::derived([](const Sequence &, auto query, auto key) {
+        ways, Mask::derived([](const Sequence &, auto query, auto key) {
           return key <= query && key >= query - 37 && (query - key) % 3 == 0;
         }));
 }
 
-TEST_CASE("gradients of a prefix and a window", "[programs][attention]") {
+void checkPrefix(const std::vector<Way> &ways) {
   // No query sees the last keys.
   check({75, 301,
          [](int64_t, int64_t query, int64_t key) { return key < 21 || (key <= query && key > query - 33); },
          Catch::rngSeed()},
-        someWays,
+        ways,
         Mask::derived([](const Sequence &, auto query,
                          auto key) { return key < 21 || (key <= query && key > query - 33); },
                       RowOrder::lastFirst));
 }
+
+} // namespace
+
+TEST_CASE("gradients within documents of a packed row", "[programs][attention]") { checkDocuments(someWays); }
+TEST_CASE("gradients of a dilated window", "[programs][attention]") { checkDilatedWindow(otherWays); }
+TEST_CASE("gradients of a prefix and a window", "[programs][attention]") { checkPrefix(someWays); }
+
+// Of tools/test.sh long.
+TEST_CASE("gradients of documents, in all ways", "[.long]") { checkDocuments(allWays); }
+TEST_CASE("gradients of a dilated window, in all ways", "[.long]") { checkDilatedWindow(allWays); }
+TEST_CASE("gradients of a prefix and a window, in all ways", "[.long]") { checkPrefix(allWays); }

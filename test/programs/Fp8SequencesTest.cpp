@@ -146,15 +146,7 @@ private:
   int64_t longestQueries = 0, longestKeys = 0, allQueries = 0, allKeys = 0;
 };
 
-} // namespace
-
-TEST_CASE("a sequence of e4m3 that is no number harms no other", "[programs][attention]") {
-  AttentionForm form = GENERATE(AttentionForm::plain, AttentionForm::explicitRoles);
-  Lengths lengths = GENERATE(Lengths::packed, Lengths::padded);
-  int64_t bk = GENERATE(32, 128);
-  // With this every three of the four are there.
-  bool isOdd = (form == AttentionForm::plain) ^ (lengths == Lengths::packed) ^ (bk == 32);
-  CausalAlignment causal = isOdd ? CausalAlignment::right : CausalAlignment::none;
+void checkSequences(AttentionForm form, Lengths lengths, CausalAlignment causal, int64_t bk) {
   ForwardConfig config{.problem = {.dtype = ElementType::e4m3,
                                    .d = d,
                                    .dv = dv,
@@ -169,4 +161,22 @@ TEST_CASE("a sequence of e4m3 that is no number harms no other", "[programs][att
                << ", seed " << seed);
   std::mt19937_64 random(seed);
   SequencesRun(config, random).check();
+}
+
+} // namespace
+
+TEST_CASE("a sequence of e4m3 that is no number harms no other", "[programs][attention]") {
+  AttentionForm form = GENERATE(AttentionForm::plain, AttentionForm::explicitRoles);
+  Lengths lengths = GENERATE(Lengths::packed, Lengths::padded);
+  int64_t bk = GENERATE(32, 128);
+  // With this every three of the four are there.
+  bool isOdd = (form == AttentionForm::plain) ^ (lengths == Lengths::packed) ^ (bk == 32);
+  checkSequences(form, lengths, isOdd ? CausalAlignment::right : CausalAlignment::none, bk);
+}
+
+// Of tools/test.sh long.
+TEST_CASE("a sequence of e4m3 that is no number harms no other, with all combinations", "[.long]") {
+  checkSequences(GENERATE(AttentionForm::plain, AttentionForm::explicitRoles),
+                 GENERATE(Lengths::packed, Lengths::padded),
+                 GENERATE(CausalAlignment::none, CausalAlignment::right), GENERATE(32, 128));
 }

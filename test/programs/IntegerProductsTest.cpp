@@ -102,49 +102,56 @@ TEST_CASE("sums of integers wrap around", "[integer-products]") {
         std::numeric_limits<int32_t>::max());
 }
 
+namespace {
+struct Extents {
+  int64_t m, n, k;
+};
+const Extents someExtents[] = {{64, 32, 64}, {64, 24, 32}, {128, 48, 96}, {16, 8, 32},
+                               {48, 40, 64}, {5, 7, 3},    {64, 64, 40}};
+
+/// `isTransposed`: the right factor; `isInRegisters`: the left one.
+void checkExtents(const std::string &target, const Extents &e, bool isTransposed, bool isInRegisters) {
+  Factors factors = {isTransposed ? u8 : i8, isInRegisters ? i8 : u8};
+  CAPTURE(target, isTransposed, isInRegisters, e.m, e.n, e.k);
+  Artifact artifact = compiled(
+      Program::trace("product",
+                     [&](Scope &k) {
+                       dsl::Shape right = isTransposed ? dsl::Shape{e.n, e.k} : dsl::Shape{e.k, e.n};
+                       Global A = k.input("A", factors.a, {e.m, e.k}),
+                              B = k.input("B", factors.b, {right[0], right[1]});
+                       Global C = k.inout("C", i32, {e.m, e.n});
+                       Shared a = k.shared("a", factors.a, {e.m, e.k}), b = k.shared("b", factors.b, right);
+                       Fragment left = k.fragment(factors.a, {e.m, e.k}), acc = k.fragment(i32, {e.m, e.n});
+                       copy(A.tile({0, 0}, {e.m, e.k}), a);
+                       copy(B.tile({0, 0}, right), b);
+                       copy(C.tile({0, 0}, {e.m, e.n}), acc);
+                       copy(a, left);
+                       if (isInRegisters)
+                         gemm(left, isTransposed ? b.t() : b, acc);
+                       else
+                         gemm(a, isTransposed ? b.t() : b, acc);
+                       copy(acc, C.tile({0, 0}, {e.m, e.n}));
+                     }),
+      compilingFor(target));
+  check(artifact, factors, e.m, e.n, e.k, isTransposed, -3);
+}
+} // namespace
+
 TEST_CASE("integers of any extents, whichever way the right factor lies", "[integer-products]") {
-  struct Extents {
-    int64_t m, n, k;
-    bool isFirstInRegisters; ///< the left factor, in the first of the ways below
-  };
+  // Extents have every two of target, direction and place of the left factor.
   for (std::string target : {"sm_90a", "sm_80"})
     for (bool isTransposed : {false, true})
-      for (Extents e : {Extents{64, 32, 64, false},
-                        {64, 24, 32, true},
-                        {128, 48, 96, false},
-                        {16, 8, 32, true},
-                        {48, 40, 64, false},
-                        {5, 7, 3, true},
-                        {64, 64, 40, false}}) {
-        // With this, extents have every two of target, direction and place of the left factor.
-        bool isInRegisters = e.isFirstInRegisters ^ isTransposed ^ (target == "sm_80");
-        Factors factors = {isTransposed ? u8 : i8, isInRegisters ? i8 : u8};
-        CAPTURE(target, isTransposed, isInRegisters, e.m, e.n, e.k);
-        Artifact artifact =
-            compiled(Program::trace("product",
-                                    [&](Scope &k) {
-                                      dsl::Shape right =
-                                          isTransposed ? dsl::Shape{e.n, e.k} : dsl::Shape{e.k, e.n};
-                                      Global A = k.input("A", factors.a, {e.m, e.k}),
-                                             B = k.input("B", factors.b, {right[0], right[1]});
-                                      Global C = k.inout("C", i32, {e.m, e.n});
-                                      Shared a = k.shared("a", factors.a, {e.m, e.k}),
-                                             b = k.shared("b", factors.b, right);
-                                      Fragment left = k.fragment(factors.a, {e.m, e.k}),
-                                               acc = k.fragment(i32, {e.m, e.n});
-                                      copy(A.tile({0, 0}, {e.m, e.k}), a);
-                                      copy(B.tile({0, 0}, right), b);
-                                      copy(C.tile({0, 0}, {e.m, e.n}), acc);
-                                      copy(a, left);
-                                      if (isInRegisters)
-                                        gemm(left, isTransposed ? b.t() : b, acc);
-                                      else
-                                        gemm(a, isTransposed ? b.t() : b, acc);
-                                      copy(acc, C.tile({0, 0}, {e.m, e.n}));
-                                    }),
-                     compilingFor(target));
-        check(artifact, factors, e.m, e.n, e.k, isTransposed, -3);
-      }
+      for (size_t i = 0; i < std::size(someExtents); ++i)
+        checkExtents(target, someExtents[i], isTransposed, (i % 2 == 1) ^ isTransposed ^ (target == "sm_80"));
+}
+
+// Of tools/test.sh long.
+TEST_CASE("integers of any extents, with all combinations", "[.long]") {
+  for (std::string target : {"sm_90a", "sm_80"})
+    for (const Extents &extents : someExtents)
+      for (bool isTransposed : {false, true})
+        for (bool isInRegisters : {false, true})
+          checkExtents(target, extents, isTransposed, isInRegisters);
 }
 
 TEST_CASE("a product of integers becomes the left factor of the next one", "[integer-products]") {
