@@ -4,14 +4,14 @@
 
 #include "compiler/analysis/CopyGroups.h"
 
+#include "compiler/analysis/ClusterUniformity.h"
 #include "compiler/analysis/ComputedValues.h"
 #include "dialects/layout/SharedOperands.h"
+#include "dialects/tile/Cluster.h"
 #include "dialects/tile/Counts.h"
 #include "dialects/tile/Names.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tlc::tile {
@@ -89,57 +89,6 @@ SmallVector<Operation *> controlAround(Operation *op) {
   return around;
 }
 
-/// Which values are the same in all blocks of a cluster.
-class ClusterUniformity {
-public:
-  explicit ClusterUniformity(int64_t cluster) : cluster(cluster) {}
-
-  bool isUniform(Value value) {
-    auto [known, isNew] = answers.try_emplace(value, false);
-    if (!isNew || depth == maxDepth)
-      return known->second;
-    ++depth;
-    bool answer = decide(value);
-    --depth;
-    return answers[value] = answer;
-  }
-
-  /// Whether the blocks of a cluster execute the operation the same number of times, on the same tile.
-  bool isUniform(CopyOp copy, SliceOp slice) {
-    auto all = [&](ValueRange values) { return llvm::all_of(values, [&](Value v) { return isUniform(v); }); };
-    return all(slice->getOperands()) &&
-           llvm::all_of(controlAround(copy), [&](Operation *control) { return all(conditionOf(control)); });
-  }
-
-private:
-  bool decide(Value value) {
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      Operation *owner = argument.getOwner()->getParentOp();
-      auto loop = dyn_cast<scf::ForOp>(owner);
-      if (!loop)
-        return isa<KernelOp>(owner);
-      return argument == loop.getInductionVar() && isUniform(loop.getLowerBound()) &&
-             isUniform(loop.getStep());
-    }
-    Operation *op = value.getDefiningOp();
-    if (isa<GridOp>(op))
-      return cast<OpResult>(value).getResultNumber() > 0; // clusters lie along the first axis
-    if (auto divide = dyn_cast<arith::DivUIOp>(op))
-      if (auto size = divide.getRhs().getDefiningOp<arith::ConstantIndexOp>();
-          size && size.value() == cluster && divide.getLhs().getDefiningOp<GridOp>())
-        return true; // the cluster's number
-    if (isa<BlockRankOp>(op) || op->getNumRegions() || !isMemoryEffectFree(op))
-      return false;
-    return llvm::all_of(op->getOperands(), [&](Value operand) { return isUniform(operand); });
-  }
-
-  static constexpr int maxDepth = 256; ///< of operations whose operands are asked for
-
-  int64_t cluster;
-  llvm::DenseMap<Value, bool> answers;
-  int depth = 0;
-};
-
 /// Each block of the cluster loads its share of a box's rows, in whole repeats of the swizzle.
 bool dividesAmongBlocks(SharedType type, int64_t cluster) {
   Shape shape(type.getShape().begin(), type.getShape().end());
@@ -159,7 +108,8 @@ bool writesTo(Operation *op, Value memory) {
 class GroupFinder {
 public:
   GroupFinder(KernelOp kernel, CopyGroups &found)
-      : kernel(kernel), found(found), computed(kernel), uniformity(kernel.getCluster()) {}
+      : kernel(kernel), found(found), computed(kernel), uniformity(kernel),
+        ofCluster(buffersOfCluster(kernel)) {}
 
   /// The reason is empty on success.
   std::string add(CopyOp copy) {
@@ -175,6 +125,8 @@ public:
     if (Operation *writer = otherWriter(slice.getTensor(), copy))
       return describe(slice.getTensor(), "a tensor") + ", from where " + name +
              " is filled, is also written, by the " + describeStatement(writer) + placeOf(writer);
+    if (ofCluster.contains(buffer.getBuffer()))
+      return name + " is also accessed by other blocks of the cluster, which no ring orders";
     if (slice.getRank() && waitsForRanks())
       return describe(slice.getTensor(), "a tensor") + ", from where " + name +
              " is filled, is symmetric, and the kernel waits for what is done to such tensors";
@@ -199,8 +151,7 @@ public:
     CopyGroup &group = groupFor(copy, first);
     if (group.lastReader->isBeforeInBlock(last))
       group.lastReader = last;
-    bool multicast = copy.getAtom() == CopyAtom::tma && kernel.getCluster() > 1 &&
-                     uniformity.isUniform(copy, slice) &&
+    bool multicast = copy.getAtom() == CopyAtom::tma && kernel.getCluster() > 1 && isUniform(copy, slice) &&
                      dividesAmongBlocks(buffer.getBuffer().getType(), kernel.getCluster());
     group.add({copy, buffer, multicast});
     return "";
@@ -214,6 +165,13 @@ private:
       if (llvm::any_of(conditionOf(control), isComputed))
         return "depends on a loop or branch that follows computed data";
     return llvm::any_of(slice->getOperands(), isComputed) ? "depends on computed data" : "";
+  }
+
+  /// Whether the blocks of a cluster execute the copy the same number of times, on the same tile.
+  bool isUniform(CopyOp copy, SliceOp slice) {
+    return uniformity.areUniform(slice->getOperands()) &&
+           llvm::all_of(controlAround(copy),
+                        [&](Operation *control) { return uniformity.areUniform(conditionOf(control)); });
   }
 
   /// Whether other ranks may have to do something before the kernel goes on.
@@ -267,6 +225,7 @@ private:
   CopyGroups &found;
   ComputedValues computed;
   ClusterUniformity uniformity;
+  llvm::SmallDenseSet<Value, 4> ofCluster;
 };
 
 } // namespace

@@ -23,6 +23,7 @@
 
 namespace tlc::dsl::inline v1 {
 
+class ClusterTile;
 class Cursor;
 class Fragment;
 class FragmentValue;
@@ -394,6 +395,9 @@ public:
   Shared columns(int64_t first, int64_t count, Loc loc = Loc::current()) const;
   /// The slot a cursor stands at.
   Shared slot(const Cursor &cursor, Loc loc = Loc::current()) const;
+  /// The same tile of a block of the cluster, from 0 to the number of its blocks less 1 and the same for all
+  /// threads; of a tile without slots.
+  ClusterTile of(const Index &block, Loc loc = Loc::current()) const;
   /// The element at that position of a tile of i32, for all threads.
   Index read(const std::vector<Index> &position, Loc loc = Loc::current()) const;
   /// One thread writes the element at that position of a tile of i32.
@@ -405,6 +409,29 @@ public:
 private:
   friend class Scope;
   bool slots = false;
+};
+
+/// A shared tile of a block of the cluster, this one or another: copies reach it. What blocks do to each
+/// other's tiles takes effect in the order of the program: what stands before has been done by all blocks.
+class ClusterTile : public Handle {
+public:
+  ClusterTile() = default;
+  explicit ClusterTile(detail::Ref ref) : Handle(std::move(ref)) {}
+
+  /// Rows `first` to `first` + `count` - 1 of a tile of two axes that is not transposed. Both are multiples
+  /// of 8; that `first` is must follow from its arithmetic and the facts about dimensions.
+  ClusterTile rows(const Index &first, int64_t count, Loc loc = Loc::current()) const;
+
+  const Index &block() const { return owner; }
+  const std::optional<Index> &firstRow() const { return first; }
+  int64_t rowCount() const { return count; }
+
+private:
+  friend class Shared;
+  ClusterTile(detail::Ref tile, Index owner) : Handle(std::move(tile)), owner(std::move(owner)) {}
+  Index owner;
+  std::optional<Index> first;
+  int64_t count = 0;
 };
 
 /// A tile in the block's tensor memory, where products may add up: 128 rows, with slots or without.

@@ -154,7 +154,7 @@ public:
   }
   /// Warps of the block. Left out, the compiler chooses.
   void warps(int64_t count, Loc loc = Loc::current());
-  /// Blocks per cluster.
+  /// Blocks per cluster. They reach each other's shared tiles: see `Shared::of`.
   void cluster(int64_t blocks, Loc loc = Loc::current());
   /// Blocks that a multiprocessor has room for at once: each has at most that share of registers and shared
   /// memory.

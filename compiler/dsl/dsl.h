@@ -3,5 +3,6 @@
 /// The language: all that a kernel includes.
 #pragma once
 
+#include "compiler/dsl/Cluster.h"
 #include "compiler/dsl/Counts.h"
 #include "compiler/dsl/Program.h"

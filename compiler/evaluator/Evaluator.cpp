@@ -5,6 +5,7 @@
 
 #include "compiler/evaluator/Machine.h"
 #include "dialects/program/Program.h"
+#include "dialects/tile/Cluster.h"
 #include "dialects/tile/Shapes.h"
 #include "runtime/artifact/Artifact.h"
 #include "runtime/target/Hardware.h"
@@ -259,6 +260,7 @@ private:
       BlockState &block = *blocks.back();
       block.number = firstNumber() + next;
       block.rank = inCluster;
+      block.buffersOfCluster = buffersOfCluster;
       block.grid = grid;
       block.position = {next % grid[0], next / grid[0] % grid[1], next / grid[0] / grid[1]};
       block.known = knownBefore;
@@ -271,6 +273,7 @@ private:
   }
 
   Step startLaunch(tile::KernelOp kernel, int64_t cluster) {
+    buffersOfCluster = tile::buffersOfCluster(kernel);
     if (evaluation.ranks() == 1)
       forgetAccesses(kernel);
     auto extents = gridOf(evaluation, kernel, rank);
@@ -318,6 +321,7 @@ private:
   ArrayRef<tile::KernelOp> kernels;
   int64_t rank;
   size_t launch = 0;
+  llvm::SmallDenseSet<Value, 4> buffersOfCluster; ///< of the launch
   std::array<int64_t, 3> grid = {1, 1, 1};
   int64_t count = 0, next = 0; ///< blocks of the launch, and the first that has not started
   std::vector<std::unique_ptr<BlockState>> blocks;

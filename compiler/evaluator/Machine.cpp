@@ -51,6 +51,7 @@ void Evaluation::noteAmbiguity(Operation *op) {
 const Rules &Rules::all() {
   static const Rules rules = [] {
     Rules made;
+    addClusterRules(made);
     addElementwiseRules(made);
     addFragmentRules(made);
     addMemoryRules(made);
@@ -103,6 +104,8 @@ Step Task::advance(bool &hasMoved) {
   const Rule *rule = Rules::all().find(op->getName().getStringRef());
   if (!rule)
     return fail(op, "the evaluator has no rule for '" + op->getName().getStringRef() + "'");
+  if (!block.buffersOfCluster.empty() && waitsForCluster(op))
+    return Step::waits;
   Step step = (*rule)(*this, op);
   if (step == Step::done) {
     ++frames[depth].next;

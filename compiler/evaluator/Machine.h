@@ -166,6 +166,7 @@ public:
 private:
   llvm::StringMap<Rule> rules;
 };
+void addClusterRules(Rules &rules);
 void addElementwiseRules(Rules &rules);
 void addFragmentRules(Rules &rules);
 void addMemoryRules(Rules &rules);
@@ -204,6 +205,7 @@ struct BlockState {
   int64_t announced = 0; ///< how often it has let others go on
   Known known;           ///< of other blocks
   llvm::ArrayRef<std::unique_ptr<BlockState>> cluster;
+  llvm::SmallDenseSet<mlir::Value, 4> buffersOfCluster; ///< which its blocks reach in each other
   llvm::DenseMap<mlir::Value, Datum> values;
   std::deque<Task> tasks;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Buffer>> buffers;
@@ -253,6 +255,9 @@ struct Task {
 private:
   Step advance(bool &hasMoved);
   void leave();
+  /// Whether the operation accesses a tile that blocks of the cluster reach in each other, and one of them is
+  /// still before it in the program.
+  bool waitsForCluster(mlir::Operation *op) const;
 };
 
 /// Runs each of the tasks of these blocks until it waits or ends. `waiting` becomes one that waits.
@@ -284,6 +289,9 @@ Fragment decisionFor(const Fragment &condition, llvm::ArrayRef<int64_t> extents)
 
 /// Of a wait that is not over: the count, what it is, and what is waited for.
 std::string waitText(const Task &task, tile::WaitForOp op);
+/// The elements of a tile in memory, row-major. A failure if one was never written.
+std::optional<std::vector<Element>> readView(Task &task, mlir::Operation *op, const View &view);
+void writeView(const View &view, llvm::ArrayRef<Element> elements);
 /// The elements of a slice, a tile in memory or a fragment, row-major. A failure if one was never written.
 std::optional<std::vector<Element>> readTile(Task &task, mlir::Operation *op, mlir::Value source);
 Step writeTile(Task &task, mlir::Operation *op, mlir::Value destination, llvm::ArrayRef<Element> elements);

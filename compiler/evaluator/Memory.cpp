@@ -179,27 +179,6 @@ std::optional<std::vector<Element>> readSlice(Task &task, Operation *op, const S
   return elements;
 }
 
-std::optional<std::vector<Element>> readView(Task &task, Operation *op, const View &view) {
-  std::vector<Element> elements;
-  elements.reserve(countOf(view.extents));
-  for (int64_t number = 0, count = countOf(view.extents); number < count; ++number) {
-    Extents position = positionOf(number, view.extents);
-    const Element &element = view.buffer->elements[placeIn(view, position)];
-    if (!element.defined) {
-      task.fail(op, "element " + positionText(position) + " of '" + view.buffer->declaration.getName() +
-                        "' is read, but has never been written");
-      return std::nullopt;
-    }
-    elements.push_back(element);
-  }
-  return elements;
-}
-
-void writeView(const View &view, ArrayRef<Element> elements) {
-  for (auto [number, element] : llvm::enumerate(elements))
-    view.buffer->elements[placeIn(view, positionOf(static_cast<int64_t>(number), view.extents))] = element;
-}
-
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
@@ -472,6 +451,27 @@ Step evaluateTake(Task &task, tile::TakeOp op) {
 }
 
 } // namespace
+
+std::optional<std::vector<Element>> readView(Task &task, Operation *op, const View &view) {
+  std::vector<Element> elements;
+  elements.reserve(countOf(view.extents));
+  for (int64_t number = 0, count = countOf(view.extents); number < count; ++number) {
+    Extents position = positionOf(number, view.extents);
+    const Element &element = view.buffer->elements[placeIn(view, position)];
+    if (!element.defined) {
+      task.fail(op, "element " + positionText(position) + " of '" + view.buffer->declaration.getName() +
+                        "' is read, but has never been written");
+      return std::nullopt;
+    }
+    elements.push_back(element);
+  }
+  return elements;
+}
+
+void writeView(const View &view, ArrayRef<Element> elements) {
+  for (auto [number, element] : llvm::enumerate(elements))
+    view.buffer->elements[placeIn(view, positionOf(static_cast<int64_t>(number), view.extents))] = element;
+}
 
 std::string waitText(const Task &task, tile::WaitForOp op) {
   const auto &slice = std::get<Slice>(task.get(op.getCount()));

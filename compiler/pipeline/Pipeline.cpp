@@ -73,7 +73,8 @@ void toLaidOut(PassManager &passes, const Optimizations &) {
 void toPlanned(PassManager &passes, const Optimizations &) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   kernels.addPass(tile::createRemoveProvenGuards());
-  kernels.addPass(tile::createPlanTensorMemory()); // first: its address takes a word of shared memory
+  kernels.addPass(tile::createPlanTensorMemory());  // first: its address takes a word of shared memory
+  kernels.addPass(tile::createPlaceClusterSyncs()); // before it: a role's barrier takes shared memory
   kernels.addPass(tile::createPlanSharedMemory());
   kernels.addPass(tile::createPlaceFences());             // it orders the accesses of what the others left
   kernels.addPass(tile::createPlaceTensorMemoryFences()); // after: they stand at barriers

@@ -4,8 +4,10 @@
 /// over the tiles of this block. The blocks of a cluster stay together, as they may share copies, so that
 /// some may run for tiles that do not exist; their stores are guarded.
 
+#include "compiler/analysis/Divisibility.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
+#include "dialects/tile/Cluster.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -133,7 +135,8 @@ public:
     op.getBody().walk([&](Operation *inner) {
       if (auto slice = dyn_cast<SliceOp>(inner)) // what the author says is of tiles that exist
         slice.removeUncheckedAttr();
-      if (Value destination = destinationOf(inner); destination && !isHarmless(destination))
+      if (Value destination = destinationOf(inner);
+          destination && (accessesOtherBlocks(inner) || !isHarmless(destination)))
         effects.push_back(inner);
     });
   }
@@ -198,8 +201,7 @@ private:
 
 /// Whether the last cluster may have more blocks than tiles.
 bool mayExceed(PersistentOp op, int64_t cluster) {
-  std::optional<int64_t> extent = getConstantIntValue(op.getExtents()[op.getClusterAxis()]);
-  return cluster > 1 && (!extent || *extent % cluster != 0);
+  return cluster > 1 && knownDivisor(op.getExtents()[op.getClusterAxis()]) % cluster != 0;
 }
 
 void expand(PersistentOp op, int64_t cluster) {

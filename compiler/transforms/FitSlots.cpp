@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/Remarks.h"
 #include "dialects/program/Program.h"
+#include "dialects/tile/Cluster.h"
 #include "runtime/target/BlockBudget.h"
 
 using namespace mlir;
@@ -40,6 +41,8 @@ SharedUse sharedUse(KernelOp kernel, const CopyGroups &copies, int64_t most, All
       block.addBuffer(bytesOf(copy.buffer), std::min(group->slots, most));
   for (auto &group : copies.groups)
     block.addRing(std::min(group->slots, most));
+  if (!buffersOfCluster(kernel).empty())
+    block.addBarrier(); // at which a role meets those of other blocks
   return {block, outside};
 }
 

@@ -213,6 +213,24 @@ def PipelineCopies : Pass<"tile-pipeline-copies", "::tlc::tile::KernelOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect"];
 }
 
+def PlaceClusterSyncs : Pass<"tile-place-cluster-syncs", "::tlc::tile::KernelOp"> {
+  let summary = "Let the blocks of a cluster meet between accesses to each other's shared tiles";
+  let description = [{
+    Requires: roles; what one role does to a tile that blocks of the cluster share, no other role of the kernel does.
+    Ensures:  between two accesses of one tile by different blocks, of which one writes, there is a `tile.cluster_sync`, also
+              around the back edge of loops. It stands where all blocks of the cluster come equally often
+              (compiler/analysis/ClusterUniformity): before a branch or loop that they may not take alike. In a role it
+              has a `tile.alloc_barrier` of the role's own.
+    A branch or loop that blocks may not take alike, and that has both accesses in it, is an error.
+    Leaves to others: the beginning and the end of the kernel. `tile-to-simt` lets blocks wait until all have begun, and
+              until others are done with their memory.
+
+        tile.store %x, %tile                              tile.store %x, %tile
+        %y = tile.load_from_block %tile of %block    ==>  tile.cluster_sync
+                                                          %y = tile.load_from_block %tile of %block
+  }];
+}
+
 def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
   let summary = "Insert the barriers and fences that accesses to shared memory and to tensors need";
   let description = [{

@@ -10,6 +10,7 @@
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
+#include "dialects/tile/Cluster.h"
 #include "dialects/tile/Counts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/target/Target.h"
@@ -80,9 +81,10 @@ struct ProductInFlight {
 struct State {
   BufferAccesses accessed;
   llvm::MapVector<Operation *, ProductInFlight> products;
-  BufferAccesses unfenced; ///< ordinary accesses that the asynchronous proxy has not been told of
-  BufferAccesses started;  ///< by copies that these threads have yet to await
-  BufferAccesses arrived;  ///< by copies of other threads: they have arrived, but the proxy has not been told
+  BufferAccesses unfenced;          ///< ordinary accesses that the asynchronous proxy has not been told of
+  BufferAccesses unfencedElsewhere; ///< of those, what was done to tiles of other blocks
+  BufferAccesses started;           ///< by copies that these threads have yet to await
+  BufferAccesses arrived; ///< by copies of other threads: they have arrived, but the proxy has not been told
   TensorAccesses tensors, unfencedTensors;
   TensorAccesses unawaited; ///< stores through the TMA that may be on their way
 
@@ -96,6 +98,7 @@ struct State {
         ours.mostStartedSince = std::max(ours.mostStartedSince, theirs.mostStartedSince);
       }
     unfenced.add(other.unfenced);
+    unfencedElsewhere.add(other.unfencedElsewhere);
     started.add(other.started);
     arrived.add(other.arrived);
     tensors.add(other.tensors);
@@ -190,8 +193,10 @@ private:
       state.arrived.add(copied);
     if (order.fencesShared)
       state.unfenced = state.arrived = {};
-    if (order.fencesTensors)
+    if (order.fencesTensors) {
       state.unfencedTensors.clear();
+      state.unfencedElsewhere = {};
+    }
     return placeAround(op, state);
   }
 
@@ -281,6 +286,8 @@ private:
         state.completeProducts(/*inFlight=*/0);
       if (!isAsynchronous)
         state.unfenced.add(accesses);
+      if (accessesOtherBlocks(op))
+        state.unfencedElsewhere.add(accesses);
     }
     for (const TensorAccess &access : tensors)
       addAccess(access, state);
@@ -341,14 +348,16 @@ private:
     fence(before, anyOf(state.unfencedTensors, others, needsProxyFence), state);
   }
 
-  /// Tells the asynchronous proxy of this thread's accesses, if it ever meets them.
+  /// Tells the asynchronous proxy of this thread's accesses, if it ever meets them: with tensors of all
+  /// memory, that of other blocks included.
   void fence(Operation *before, bool fencesTensors, State &state) {
+    fencesTensors |= needsProxyFence(state.unfencedElsewhere, asynchronous);
     if (fencesTensors || needsProxyFence(state.unfenced, asynchronous)) {
       OpBuilder builder(before);
       ProxyFenceOp::create(builder, before->getLoc(), fencesTensors);
       state.arrived = {};
     }
-    state.unfenced = {};
+    state.unfenced = state.unfencedElsewhere = {};
     if (fencesTensors)
       state.unfencedTensors.clear();
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The simt dialect: registration.
-#include "dialects/simt/Simt.h"
+#include "dialects/simt/Cluster.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -13,8 +13,14 @@ void SimtDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/simt/Ops.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "dialects/simt/OpsCluster.cpp.inc"
       >();
 }
 
 #define GET_OP_CLASSES
 #include "dialects/simt/Ops.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/simt/OpsCluster.cpp.inc"

@@ -21,7 +21,7 @@ def Simt_Dialect : Dialect {
   let summary = "What a thread, a warp or a warpgroup does, in registers and instructions";
   let description = [{
     A `simt.kernel` is the program of one thread. A fragment is one value of `vector` type: this thread's registers of
-    it, in the order of its layout. Addresses are `!llvm.ptr<3>` (shared) and `!llvm.ptr<1>` (global). Arithmetic is
+    it, in the order of its layout. Addresses are `!llvm.ptr<3>` (shared), `!llvm.ptr<7>` (of any block of the cluster) and `!llvm.ptr<1>` (global). Arithmetic is
     `arith`, `math`, `vector`; control flow `scf`; thread and block numbers, warp shuffles and what else is
     right as it is come from `nvvm`. Operations here are the instructions that `nvvm` lacks or builds with less than is needed, one each.
   }];
@@ -40,6 +40,7 @@ class Simt_EffectOp<string mnemonic, list<Trait> traits = []>
 def Simt_SharedPtr : LLVM_PointerInAddressSpace<3>;
 def Simt_GlobalPtr : LLVM_PointerInAddressSpace<1>;
 def Simt_GenericPtr : LLVM_PointerInAddressSpace<0>;
-def Simt_AnyMemoryPtr : AnyTypeOf<[Simt_SharedPtr, Simt_GlobalPtr]>;
+def Simt_ClusterPtr : LLVM_PointerInAddressSpace<7>;
+def Simt_AnyMemoryPtr : AnyTypeOf<[Simt_SharedPtr, Simt_GlobalPtr, Simt_ClusterPtr]>;
 
 #endif

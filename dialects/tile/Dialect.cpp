@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The tile dialect: registration and the attributes it hangs on other dialects' operations.
+#include "dialects/tile/Cluster.h"
 #include "dialects/tile/Counts.h"
 #include "dialects/tile/Fetch.h"
 #include "dialects/tile/Reports.h"
@@ -46,6 +47,9 @@ template struct Operations<
 #include "dialects/tile/Ops.cpp.inc"
     ,
 #define GET_OP_LIST
+#include "dialects/tile/OpsCluster.cpp.inc"
+    ,
+#define GET_OP_LIST
 #include "dialects/tile/OpsCounts.cpp.inc"
     ,
 #define GET_OP_LIST
@@ -63,6 +67,9 @@ void TileDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/tile/Ops.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "dialects/tile/OpsCluster.cpp.inc"
       ,
 #define GET_OP_LIST
 #include "dialects/tile/OpsCounts.cpp.inc"

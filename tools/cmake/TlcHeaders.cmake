@@ -3,6 +3,7 @@
 set(TLC_HEADERS
   # files of kernels: <tlc/kernel.h>
   compiler/dsl/At.h
+  compiler/dsl/Cluster.h
   compiler/dsl/Counts.h
   compiler/dsl/Cuda.h
   compiler/dsl/Diagnostic.h

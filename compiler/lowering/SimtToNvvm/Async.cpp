@@ -32,17 +32,6 @@ struct LowerBarrierInitFence : OpConversionPattern<BarrierInitFenceOp> {
   }
 };
 
-/// The address of a block's shared memory in the block of that rank. No intrinsic: LLVM takes that for
-/// defined for all ranks, and would compute it for threads that a branch keeps from ranks that there are not.
-Value addressInBlock(OpBuilder &builder, Location loc, Value address, Value rank) {
-  Type i32 = builder.getI32Type();
-  auto mapped = LLVM::InlineAsmOp::create(
-      builder, loc, i32, ValueRange{LLVM::PtrToIntOp::create(builder, loc, i32, address), rank},
-      "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", /*has_side_effects=*/false, /*is_align_stack=*/false,
-      LLVM::TailCallKind::None, /*asm_dialect=*/LLVM::AsmDialectAttr(), /*operand_attrs=*/ArrayAttr());
-  return LLVM::IntToPtrOp::create(builder, loc, sharedClusterPointer(builder.getContext()), mapped.getRes());
-}
-
 struct LowerBarrierArrive : OpConversionPattern<BarrierArriveOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(BarrierArriveOp op, OpAdaptor adaptor,

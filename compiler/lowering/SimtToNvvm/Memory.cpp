@@ -31,6 +31,8 @@ AddressSpace spaceOf(Value address) {
   unsigned space = cast<LLVM::LLVMPointerType>(address.getType()).getAddressSpace();
   if (space == unsigned(NVVM::NVVMMemorySpace::Shared))
     return {"shared", 'r'};
+  if (space == unsigned(NVVM::NVVMMemorySpace::SharedCluster))
+    return {"shared::cluster", 'r'};
   return {"global", 'l'};
 }
 

@@ -17,6 +17,7 @@ void populateControlPatterns(const mlir::TypeConverter &converter, mlir::Rewrite
                              mlir::LLVM::GlobalOp dynamicShared);
 void populateMathPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 /// Those of functions without an instruction.
+void populateClusterPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
 void populateFunctionPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                               mlir::PatternBenefit benefit);
 void populateMatrixPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns);
@@ -41,6 +42,10 @@ mlir::Value widen(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value valu
 mlir::Value narrowTo(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type type, mlir::Value value);
 /// Whether the fast form of a function may be taken.
 bool allowsApproximation(mlir::arith::FastMathFlags flags);
+
+/// The address of a block's shared memory in the block of that rank of the cluster.
+mlir::Value addressInBlock(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value address,
+                           mlir::Value rank);
 
 mlir::Value constantI32(mlir::OpBuilder &builder, mlir::Location loc, int32_t value);
 

@@ -98,6 +98,7 @@ class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {
     LLVMTypeConverter converter(context, options);
     RewritePatternSet patterns(context);
     populateAsyncPatterns(converter, patterns);
+    populateClusterPatterns(converter, patterns);
     LLVM::GlobalOp dynamicShared = declareDynamicShared(module);
     populateControlPatterns(converter, patterns, dynamicShared);
     populateMathPatterns(converter, patterns);

@@ -318,18 +318,6 @@ static LogicalResult lowerOp(KernelLowering &k, tile::CopyOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The layout of a fragment of the shape `own` on the axes of the tile that it is loaded from or stored to.
-std::optional<FragmentLayout> layoutFor(Operation *op, const FragmentLayout &fragment, ArrayRef<int64_t> own,
-                                        ArrayRef<int64_t> shape) {
-  std::optional<FragmentLayout> layout = onAxesOf(fragment, own, shape);
-  if (!layout)
-    op->emitOpError()
-        << "expected no registers along axes of extent 1 because they are dropped to match the tile of "
-        << printShape(shapeOf(shape)) << ", but got " << printLayout(fragment) << " of "
-        << printShape(shapeOf(own));
-  return layout;
-}
-
 LogicalResult loadPacked(KernelLowering &k, tile::LoadOp op) {
   Value source = op.getSource();
   std::optional<PackedFragment> fragment =
@@ -343,7 +331,7 @@ LogicalResult loadPacked(KernelLowering &k, tile::LoadOp op) {
     bytes = loadGlobal(k, k.slice(source), layout, shape);
   } else {
     const SharedTile &tile = k.shared(source);
-    std::optional<FragmentLayout> onTile = layoutFor(op, layout, shape, tile.shape);
+    std::optional<FragmentLayout> onTile = layoutOnTile(op, layout, shape, tile.shape);
     if (!onTile)
       return failure();
     bytes = loadShared(k, tile, *onTile, tile.shape);
@@ -366,7 +354,7 @@ LogicalResult storePacked(KernelLowering &k, tile::StoreOp op) {
     return success();
   }
   const SharedTile &tile = k.shared(destination);
-  std::optional<FragmentLayout> onTile = layoutFor(op, layout, shape, tile.shape);
+  std::optional<FragmentLayout> onTile = layoutOnTile(op, layout, shape, tile.shape);
   if (!onTile)
     return failure();
   storeShared(k, tile, *onTile, tile.shape, bytes);
@@ -410,7 +398,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::LoadOp op) {
     return success(bool(loaded));
   }
   const SharedTile &tile = k.shared(op.getSource());
-  std::optional<FragmentLayout> layout = layoutFor(op, k.layoutOf(type), type.getShape(), tile.shape);
+  std::optional<FragmentLayout> layout = layoutOnTile(op, k.layoutOf(type), type.getShape(), tile.shape);
   if (!layout)
     return failure();
   k.set(op.getValue(), loadShared(k, tile, *layout, tile.shape));
@@ -431,7 +419,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
   if (isa<tile::TensorMemoryType>(op.getDestination().getType()))
     return storeTensorMemory(k, op);
   const SharedTile &tile = k.shared(op.getDestination());
-  std::optional<FragmentLayout> layout = layoutFor(op, k.layoutOf(type), type.getShape(), tile.shape);
+  std::optional<FragmentLayout> layout = layoutOnTile(op, k.layoutOf(type), type.getShape(), tile.shape);
   if (!layout)
     return failure();
   storeShared(k, tile, *layout, tile.shape, k.value(op.getValue()));

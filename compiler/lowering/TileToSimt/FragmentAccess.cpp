@@ -3,6 +3,7 @@
 /// Coordinates of a thread's registers, and what of a fragment one instruction moves.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 
+#include "dialects/layout/LayoutText.h"
 #include "runtime/support/Math.h"
 
 using namespace mlir;
@@ -107,6 +108,17 @@ std::optional<FragmentLayout> lowering::onAxesOf(const FragmentLayout &layout, A
     if (extent == 1)
       result = result.withUnitAxis(int(axis));
   return result;
+}
+
+std::optional<FragmentLayout> lowering::layoutOnTile(Operation *op, const FragmentLayout &fragment,
+                                                     ArrayRef<int64_t> own, ArrayRef<int64_t> tile) {
+  std::optional<FragmentLayout> layout = onAxesOf(fragment, own, tile);
+  if (!layout)
+    op->emitOpError()
+        << "expected no registers along axes of extent 1 because they are dropped to match the tile of "
+        << printShape(Shape(tile.begin(), tile.end())) << ", but got " << printLayout(fragment) << " of "
+        << printShape(Shape(own.begin(), own.end()));
+  return layout;
 }
 
 InsidePredicates::InsidePredicates(Emitter &b, const FragmentLayout &layout, ArrayRef<int64_t> shape,

@@ -51,6 +51,11 @@ llvm::SmallVector<int64_t> reducedRegisters(const FragmentLayout &layout, const 
 std::optional<FragmentLayout> onAxesOf(const FragmentLayout &layout, llvm::ArrayRef<int64_t> from,
                                        llvm::ArrayRef<int64_t> to);
 
+/// The same of a fragment of the shape `own` on a tile that it is loaded from or stored to; where there is
+/// none, says so of the operation.
+std::optional<FragmentLayout> layoutOnTile(Operation *op, const FragmentLayout &fragment,
+                                           llvm::ArrayRef<int64_t> own, llvm::ArrayRef<int64_t> tile);
+
 /// Whether coordinates that the layout covers are inside the tile; null where all are.
 class InsidePredicates {
 public:
@@ -193,7 +198,7 @@ void combineGlobal(KernelLowering &k, tile::CombineKind kind, const Slice &slice
                    const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape, Value value);
 
 /// ldmatrix and stmatrix, where the fragment and the tile allow them: 8x8 matrices of
-/// 16-bit elements, whose 16-byte rows are contiguous in shared memory.
+/// 16-bit elements, whose 16-byte rows are contiguous in this block's shared memory.
 bool fitsMatrixMoves(const SharedTile &tile, const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape);
 Value loadMatrices(KernelLowering &k, const SharedTile &tile, const FragmentLayout &layout,
                    llvm::ArrayRef<int64_t> origin);

@@ -5,6 +5,7 @@
 #include "compiler/lowering/TileToSimt/Lowering.h"
 
 #include "compiler/lowering/TileToSimt/PackedElements.h"
+#include "dialects/tile/Cluster.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/support/Math.h"
@@ -84,7 +85,7 @@ int64_t lowering::slotPitch(const SharedLayout &layout) {
 
 KernelLowering::KernelLowering(tile::KernelOp source)
     : source(source), kernel(createKernel(source)), b(source.getLoc(), &kernel.getBody().front()),
-      target(*program::findTarget(source)) {
+      target(*program::findTarget(source)), accessesOtherBlocks(!tile::buffersOfCluster(source).empty()) {
   source.walk([&](tile::NamedBarrierOp op) { usedBarriers |= uint32_t(1) << op.getId(); });
 }
 
@@ -218,8 +219,8 @@ void KernelLowering::rematerialiseWarp() {
 
 LogicalResult KernelLowering::finish() {
   bool cluster = source.getCluster() > 1;
-  if (cluster && (!barrierInits.empty() || !maps.empty()))
-    simt::ClusterSyncOp::create(b, /*relaxed=*/false); // no block may leave while others still write to it
+  if (cluster && (!barrierInits.empty() || !maps.empty() || accessesOtherBlocks))
+    simt::ClusterSyncOp::create(b, /*relaxed=*/false); // no block may leave while others access its memory
   simt::ReturnOp::create(b);
   emitPrologue();
 
@@ -265,9 +266,9 @@ void KernelLowering::emitPrologue() {
       if (!barrierInits.empty())
         simt::BarrierInitFenceOp::create(b);
     });
-  if (!barrierInits.empty()) {
-    if (source.getCluster() > 1)
-      simt::ClusterSyncOp::create(b, /*relaxed=*/true); // only the barriers must be known, by their fence
+  if (!barrierInits.empty() || accessesOtherBlocks) {
+    if (source.getCluster() > 1) // relaxed: blocks must have begun, and barriers be known, by their fence
+      simt::ClusterSyncOp::create(b, /*relaxed=*/true);
     else
       simt::SyncOp::create(b, b.i32(0), IntegerAttr(), UnitAttr());
   }
@@ -332,6 +333,7 @@ const LoweringTable &LoweringTable::all() {
   static const LoweringTable table = [] {
     LoweringTable filled;
     addAtomicFetchLowerings(filled);
+    addClusterLowerings(filled);
     addControlLowerings(filled);
     addConvertLowerings(filled);
     addCopyLowerings(filled);

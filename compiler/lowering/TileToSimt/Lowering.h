@@ -123,6 +123,7 @@ public:
   Emitter b;
   Team team;
   const Target &target;
+  bool accessesOtherBlocks;            ///< of the cluster: their shared tiles
   Value sharedBase, thread, warpIndex; ///< of the block
   /// The columns of tensor memory that the block has reserved: their address, or null, and their number.
   Value tensorMemory;
@@ -244,6 +245,7 @@ private:
 };
 
 void addAtomicFetchLowerings(LoweringTable &table);
+void addClusterLowerings(LoweringTable &table);
 void addControlLowerings(LoweringTable &table);
 void addConvertLowerings(LoweringTable &table);
 void addCopyLowerings(LoweringTable &table);

@@ -93,7 +93,9 @@ MatrixPlan planFor(const SharedTile &tile, const FragmentLayout &layout) {
 
 bool lowering::fitsMatrixMoves(const SharedTile &tile, const FragmentLayout &layout,
                                ArrayRef<int64_t> shape) {
-  if (!matchMatrixFragment(layout, tile.contiguousAxis(), tile.layout.elementBits()) ||
+  bool isOwn = cast<LLVM::LLVMPointerType>(tile.base.getType()).getAddressSpace() ==
+               unsigned(NVVM::NVVMMemorySpace::Shared);
+  if (!isOwn || !matchMatrixFragment(layout, tile.contiguousAxis(), tile.layout.elementBits()) ||
       layout.replication(HardwareAxis::reg) != 1 || tile.layout.contiguousElements() < elementsPerRow(tile))
     return false;
   for (auto [axis, extent] : llvm::enumerate(shape))

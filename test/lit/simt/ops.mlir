@@ -66,6 +66,19 @@ simt.kernel @control() attributes {launch = #program.launch<warps = 12, cluster 
   simt.cluster_sync
   // CHECK: simt.cluster_sync relaxed
   simt.cluster_sync relaxed
+  %shared = simt.shared_base
+  // CHECK: %[[THERE:.*]] = simt.address_in_block %{{.*}} of %{{.*}}
+  %there = simt.address_in_block %shared of %rank
+  // CHECK: simt.load %[[THERE]] : !llvm.ptr<7> -> vector<4xf32>
+  %far = simt.load %there : !llvm.ptr<7> -> vector<4xf32>
+  // CHECK: simt.store %{{.*}}, %[[THERE]] : vector<4xf32>, !llvm.ptr<7>
+  simt.store %far, %there : vector<4xf32>, !llvm.ptr<7>
+  // CHECK: %[[STATE:.*]] = simt.barrier_state %{{.*}}
+  %state = simt.barrier_state %shared
+  // CHECK: simt.cluster_arrive %{{.*}} of %{{.*}}
+  simt.cluster_arrive %shared of %rank
+  // CHECK: simt.cluster_wait %{{.*}} state(%[[STATE]])
+  simt.cluster_wait %shared state(%state)
   // What nvvm has right is used as it is.
   // CHECK: nvvm.read.ptx.sreg.tid.x : i32
   %tid = nvvm.read.ptx.sreg.tid.x : i32

@@ -355,6 +355,31 @@ tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
 
 // -----
 
+// A ring hands slots over in a block: no other block reads one.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @of_cluster(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+tile.kernel @of_cluster(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
+    %Y: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8, cluster = 2>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %y = tile.slice %Y[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[not-warp-specialised] kernel 'of_cluster' is not warp-specialised: 'a' is also accessed by other blocks of the cluster, which no ring orders}}
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load_from_block %a of %c0 : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    tile.store %x, %y : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
 // Double buffering by hand: the loop reads the tile of the iteration before.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @read_before(

@@ -250,6 +250,41 @@ tile.kernel @whole_clusters(
 
 // -----
 
+// Nor do those whose number of tiles is a multiple of them, whatever the dimension. What a block writes to another one's
+// tile is guarded where the tiles may end within a cluster.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @pairs(
+// CHECK-NOT:   scf.if
+// CHECK:       tile.store_to_block
+// CHECK-LABEL: tile.kernel @odd(
+// CHECK:       scf.if
+// CHECK-NEXT:    tile.store_to_block
+tile.kernel @pairs(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<cluster = 2>} {
+  %c2 = arith.constant 2 : index
+  %f1 = arith.constant 1.0 : f32
+  %tiles = arith.muli %n, %c2 : index
+  tile.persistent (%i) in (%tiles) {
+    %rank = tile.block_rank
+    %tile = tile.alloc_shared "tile" : !tile.shared<64xf32>
+    %f = tile.splat %f1 : f32 -> tensor<64xf32>
+    tile.store_to_block %f, %tile of %rank : tensor<64xf32>, !tile.shared<64xf32>
+  }
+  tile.return
+}
+tile.kernel @odd(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<cluster = 2>} {
+  %f1 = arith.constant 1.0 : f32
+  tile.persistent (%i) in (%n) {
+    %rank = tile.block_rank
+    %tile = tile.alloc_shared "tile" : !tile.shared<64xf32>
+    %f = tile.splat %f1 : f32 -> tensor<64xf32>
+    tile.store_to_block %f, %tile of %rank : tensor<64xf32>, !tile.shared<64xf32>
+  }
+  tile.return
+}
+}
+
+// -----
+
 // Kernels with a grid of their own stay as they are.
 // CHECK-LABEL: tile.kernel @plain_grid(
 // CHECK-NEXT:    %[[I:.*]] = tile.grid %rows : index
