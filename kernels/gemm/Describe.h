@@ -10,7 +10,7 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &config) {
   auto &[dtype, out, layout, scales, bias, activation, residual, isBatched, form, bm, bn, bk, stages, group,
-         split, cluster, clusterAxis, policy, storeRole, rowsOfA, rowsOfB, rowsOfC, alignmentOfA,
+         split, sum, cluster, clusterAxis, policy, storeRole, rowsOfA, rowsOfB, rowsOfC, alignmentOfA,
          alignmentOfB] = config;
   auto choice = [](std::string name, std::string description, std::vector<std::string> choices) -> Parameter {
     return {.name = std::move(name),
@@ -65,14 +65,15 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
   visit.tuned([&] { return number("bn", "columns of a tile of C", 8, 256, 8); }, bn);
   visit.tuned([&] { return number("bk", "step along k", 16, 256, 16); }, bk);
   visit.tuned([&] { return number("stages", "steps whose copies are in flight", 1, 8); }, stages);
-  visit.tuned([&] { return number("split", "parts of k that different blocks sum (plain form)", 1, 64); },
+  visit.tuned([&] { return number("split", "parts of k that different blocks compute (plain form)", 1, 64); },
               split);
   visit.tuned([&] { return number("group", "rows of tiles that are walked together", 1, 1024); }, group);
   visit.tuned([&] { return number("cluster", "blocks that share what they load (plain form)", 1, 8); },
               cluster);
-  visit.hidden(clusterAxis); // the registry's may be left open
+  visit.hidden(sum);         // the registry's may be left open
+  visit.hidden(clusterAxis); // as sum
   visit.hidden(policy);
-  visit.hidden(storeRole); // as clusterAxis
+  visit.hidden(storeRole); // as sum
   visit.hidden(rowsOfA);
   visit.hidden(rowsOfB);
   visit.hidden(rowsOfC);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The program of the GEMM: plain, with split sums, and with roles by hand.
+/// The program of the GEMM: plain, with sums of parts by a launch or a cluster, and with roles by hand.
 #include "kernels/gemm/Gemm.h"
 
 #include "kernels/gemm/Epilogue.h"
@@ -208,6 +208,31 @@ void splitGemm(Scope &k, const Operands &p) {
   });
 }
 
+/// The blocks of a cluster compute the parts of k of one tile. Each then sums its share of the tile's rows,
+/// by reading all blocks' shared memory in an order that is the same every time.
+void clusterGemm(Scope &k, const Operands &p) {
+  const GemmConfig &c = p.config;
+  int64_t rows = c.bm / c.split;
+  k.cluster(c.split);
+  Index part = k.blockRank(), firstRow = part * rows;
+  k.persistent({p.rowsOfAll() * c.split, p.columns()}, {.group = c.group * c.split}, [&](Index row, Index j) {
+    TilePosition at = p.position(row / c.split, j);
+    Index each = ceilDiv(p.steps(), c.split), first = part * each;
+    Shared partial = k.shared("partial", c.sumType(), {c.bm, c.bn});
+    copy(product(k, p, at, first, max(min(each, p.steps() - first), 0)), partial);
+    k.when(at.i * c.bm + firstRow < p.m, [&] {
+      Fragment sum = k.fragment(c.sumType(), {rows, c.bn}).named("sum"),
+               other = k.fragment(c.sumType(), {rows, c.bn});
+      // Each begins with its own, so that they do not all read one block at once.
+      for (int64_t i = 0; i < c.split; ++i) {
+        copy(partial.of((part + i) % c.split).rows(firstRow, rows), other);
+        sum += other;
+      }
+      p.epilogue.store(sum, at.image, at.i * c.bm + firstRow, at.j * c.bn, {rows, c.bn});
+    });
+  });
+}
+
 /// Tiles in groups of rows, down before across, as the persistent loop walks them.
 std::array<Index, 2> tilePosition(const Operands &p, Index tile) {
   Index inGroup = tile % (p.config.group * p.columns());
@@ -308,12 +333,13 @@ Program gemmProgram(const GemmConfig &config, const TraceOptions &options) {
     if (config.form == GemmForm::explicitRoles)
       return explicitGemm(k, config);
     Operands p(k, config);
-    if (config.split > 1)
+    if (config.split > 1 && config.sum == GemmSum::launch)
       return splitGemm(k, p);
+    auto gemm = config.split > 1 ? clusterGemm : plainGemm;
     if (!p.areRepacked())
-      return plainGemm(k, p);
+      return gemm(k, p);
     p.repack();
-    k.launch("gemm", [&] { plainGemm(k, p); });
+    k.launch("gemm", [&] { gemm(k, p); });
   });
 }
 

@@ -27,6 +27,13 @@ enum class GemmRows : uint8_t {
   repacked,  ///< the TMA cannot copy them; a launch before copies them to where it can
 };
 
+/// Where parts of k are summed.
+enum class GemmSum : uint8_t {
+  launch, ///< by a second launch, from a workspace
+  /// By the blocks that computed them, a cluster, each its share of the tile's rows, in whole groups of 8.
+  cluster,
+};
+
 enum class GemmScales : uint8_t {
   none,
   tensor, ///< one of A, one of B
@@ -61,7 +68,8 @@ struct GemmConfig {
   int64_t bm = 128, bn = 256, bk = 64; ///< the tile of C that a block computes, and its step along k
   int64_t stages = 4;                  ///< steps whose copies are in flight
   int64_t group = 16;                  ///< rows of tiles that are walked together
-  int64_t split = 1;                   ///< parts of k that different blocks sum
+  int64_t split = 1;                   ///< parts of k that different blocks compute
+  GemmSum sum = GemmSum::launch;       ///< what makes one of the parts; with `cluster` blocks share no loads
   int64_t cluster = 1;                 ///< blocks that share what they load
   dsl::ClusterAxis clusterAxis = dsl::ClusterAxis::rows; ///< rows share tiles of B, columns tiles of A
   dsl::WarpPolicy policy = dsl::WarpPolicy::fullRow;     ///< how warps share a product
@@ -95,8 +103,8 @@ struct GemmAlignment {
 /// What is wrong with the types, the layout, the epilogue and the form; empty if nothing is.
 std::string gemmConflict(const GemmConfig &problem);
 
-/// The program of a configuration without a `gemmConflict`. `split` > 1 adds a launch, and a workspace of
-/// partial sums, each operand that is repacked a launch, and a workspace of its size.
+/// The program of a configuration without a `gemmConflict`. `split` > 1 with `GemmSum::launch` adds a launch,
+/// and a workspace of partial sums, each operand that is repacked a launch, and a workspace of its size.
 dsl::Program gemmProgram(const GemmConfig &config, const dsl::TraceOptions &options = {});
 
 /// What n is a multiple of: a role that stores needs whole units of the TMA.

@@ -3,6 +3,7 @@
 /// Parameters, tensors, cost and accuracy of the GEMM.
 #include "kernels/KernelList.h"
 #include "kernels/gemm/Describe.h"
+#include "runtime/target/Hardware.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -28,6 +29,12 @@ std::vector<Parameter> allParameters() {
   };
   std::vector<Parameter> config = parametersOf(GemmConfig());
   all.insert(all.end(), config.begin(), config.end());
+  all.push_back({.name = "sum",
+                 .description = "what sums parts of k: a second launch, or the blocks that computed them, a "
+                                "cluster, through each other's shared memory (plain form)",
+                 .kind = Kind::choice,
+                 .fallback = "auto",
+                 .choices = {"auto", "launch", "cluster"}});
   all.push_back({.name = "share",
                  .description = "what the blocks of a cluster share: b (they take rows) or a (columns)",
                  .kind = Kind::choice,
@@ -55,6 +62,30 @@ std::vector<Parameter> allParameters() {
        .fallback = "auto",
        .choices = {"auto", "no", "yes"}});
   return all;
+}
+
+/// What keeps a cluster from summing the parts; empty if nothing does.
+std::string clusterSumConflict(const Parameters &values) {
+  std::optional<int64_t> split = values.integer("split");
+  int64_t parts = split.value_or(1);
+  if (parts != 2 && parts != 4 && parts != 8)
+    return fmt::format(
+        "expected split = 2, 4 or 8 with sum=cluster because so many blocks of a cluster share "
+        "the rows of each tile, but got split={}",
+        split ? std::to_string(parts) : "auto");
+  if (std::optional<int64_t> rows = values.integer("bm"); rows && *rows % (swizzleRows * parts) != 0)
+    return fmt::format(
+        "expected bm to be a multiple of {} with sum=cluster and split = {} because each block "
+        "sums whole groups of {} rows, but got bm = {}",
+        swizzleRows * parts, parts, swizzleRows, *rows);
+  if (values.integer("cluster").value_or(1) > 1)
+    return fmt::format("expected cluster = 1 with sum=cluster because the parts of k are the cluster's "
+                       "blocks, which share no loads, but got cluster = {}",
+                       *values.integer("cluster"));
+  if (values.choice("store_role") == "yes")
+    return "expected store_role=no with sum=cluster because each block stores only its share of a tile, but "
+           "got store_role=yes";
+  return {};
 }
 
 /// What the product is, without how it is done.
@@ -140,7 +171,10 @@ public:
       for (GemmRows *rows : {&config.rowsOfA, &config.rowsOfB})
         if (*rows != GemmRows::any)
           *rows = repack == "yes" ? GemmRows::repacked : GemmRows::unaligned;
-    if (values.choice("store_role") == "yes") // `auto`: no, until it is measured
+    // `auto`: neither, until it is measured.
+    if (values.choice("sum") == "cluster")
+      config.sum = GemmSum::cluster;
+    if (values.choice("store_role") == "yes")
       config.storeRole = true;
     if (!values.integer("stages"))
       fitGemmStages(config, target);
@@ -230,8 +264,8 @@ public:
     bool isShared = values.integer("cluster").value_or(1) > 1;
     if (problem.isBatched && isShared && values.choice("share") != "a")
       return "expected cluster = 1 with batch, or share=a, because blocks of two images share no tiles of B";
-    for (const char *name : {"batch", "scales", "bias", "activation", "residual", "split", "cluster", "share",
-                             "store_role", "unaligned", "repack"})
+    for (const char *name : {"batch", "scales", "bias", "activation", "residual", "split", "sum", "cluster",
+                             "share", "store_role", "unaligned", "repack"})
       if (values.choice("form") == "explicit" && !values.isDefault(name))
         return fmt::format("expected {} with form=plain because the explicit form has none, but got it with "
                            "form=explicit",
@@ -244,6 +278,9 @@ public:
           "expected n to be a multiple of {} with store_role=yes because the TMA stores so many "
           "elements at least, but got n = {}",
           multiple, values.size("n"));
+    if (values.choice("sum") == "cluster")
+      if (std::string text = clusterSumConflict(values); !text.empty())
+        return text;
     if (!values.isDefault("share") && !isShared)
       return fmt::format("expected share with a cluster of 2 blocks and more, but got cluster = {}",
                          values.isDefault("cluster") ? "auto" : "1");

@@ -21,10 +21,14 @@ namespace {
 int64_t chooseStages(const GemmConfig &c, const Target &target) {
   auto bytes = int64_t(sizeInBytes(c.dtype));
   BlockBudget block(target);
-  if (target.tma.available && c.storeRole)
+  if (c.split > 1 && c.sum == GemmSum::cluster) {
+    block.addBuffer(SharedBytes::tile(c.bm, c.bn * int64_t(sizeInBytes(c.sumType()))));
+    block.addBarrier();
+  } else if (target.tma.available && c.storeRole) {
     block.addBuffer(SharedBytes::tile(c.bm, c.bn * int64_t(sizeInBytes(c.out))));
-  else if (target.tma.available)
+  } else if (target.tma.available) {
     block.addBuffer({stagingPerWarpgroup}, c.bm / wgmmaRows);
+  }
   SharedBytes a =
       c.aRunsAlongK() ? SharedBytes::tile(c.bm, c.bk * bytes) : SharedBytes::tile(c.bk, c.bm * bytes);
   SharedBytes b =

@@ -53,6 +53,32 @@ TEST_CASE("every part of an epilogue is right by itself, with one sum and with s
           .check({{"m", "70"}, {"n", "72"}, {"k", "200"}});
 }
 
+TEST_CASE("a cluster sums its parts at sizes that tiles do not divide", "[kernels][gemm]") {
+  for (const Definitions &choices : std::initializer_list<Definitions>{
+           {{"split", "2"}},
+           {{"split", "4"}, {"layout", "nn"}, {"dtype", "f16"}},
+           {{"split", "8"}, {"out", "f32"}},
+           {{"split", "8"}, {"bm", "128"}, {"group", "1"}, {"stages", "2"}},
+           {{"split", "2"}, {"dtype", "i8"}, {"out", "i32"}},
+           {{"split", "4"}, {"dtype", "e4m3"}, {"scales", "row"}, {"bias", "column"}},
+           {{"split", "2"}, {"activation", "gelu"}, {"residual", "in_place"}},
+           {{"split", "4"}, {"residual", "tensor"}, {"dtype", "f32"}, {"out", "f32"}},
+           {{"split", "2"}, {"unaligned", "ab"}, {"repack", "yes"}},
+           {{"split", "4"}, {"unaligned", "abc"}, {"repack", "no"}},
+       }) {
+    Compiled compiled(
+        gemm(),
+        joined(choices, {{"sum", "cluster"}, {"bm", choices.contains("bm") ? "128" : "64"}, {"bn", "64"}}));
+    compiled.check({{"m", "1"}, {"n", "72"}, {"k", "520"}});
+    compiled.check({{"m", "150"}, {"n", "200"}, {"k", "136"}}); // parts without a step
+    compiled.check({{"m", "70"}, {"n", "64"}, {"k", "0"}});
+    if (compiled.acceptsAnyAlignment())
+      compiled.check({{"m", "65"}, {"n", "63"}, {"k", "777"}});
+  }
+  Compiled(gemm(), {{"split", "2"}, {"sum", "cluster"}, {"batch", "3"}, {"bm", "64"}, {"bn", "64"}})
+      .check({{"batch", "3"}, {"m", "70"}, {"n", "72"}, {"k", "200"}});
+}
+
 TEST_CASE("random factors of 8 bits are within the tolerance and do not overflow C", "[kernels][gemm]") {
   Compiled(gemm(), {{"dtype", "e4m3"}, {"out", "f32"}}).check({{"m", "64"}, {"n", "200"}, {"k", "64"}});
   for (const char *out : {"e4m3", "f16"})

@@ -45,6 +45,9 @@ WIDTHS = {64: (16, 32, 64, 96, 128, 192, 256), 128: (16, 64, 96, 128, 160, 176, 
 CLUSTER_TILES = ((64, 64), (64, 128), (64, 256), (128, 128), (128, 192), (128, 256), (192, 128), (192, 160), (192, 192))
 SPLIT_TILES = ((64, 64), (64, 128), (64, 256), (128, 64), (128, 128), (128, 256))
 SPLITS = (2, 3, 4, 6, 8, 12, 16)
+# Parts that the blocks of a cluster sum.
+CLUSTER_SUM_TILES = ((64, 32), (64, 64), (64, 96), (64, 128), (64, 192), (64, 256), (128, 64), (128, 128), (128, 256))
+CLUSTER_SPLITS = (2, 4, 8)
 # Long steps have fewer barriers for the same bytes in flight.
 LONG_STEP, LONG_STEP_TILES, LONG_STEP_SPLITS = 128, ((64, 32), (64, 64), (64, 96), (64, 128), (128, 64), (128, 128)), (1, 2, 3, 4)
 FEW_ROWS = 64
@@ -58,6 +61,7 @@ class Configuration:
     bm: int
     bn: int
     split: int = 1
+    sum: str = "launch"
     cluster: int = 1
     share: str = "auto"
     group: int = 16
@@ -70,13 +74,14 @@ class Configuration:
         return ((self.bm == 64 or 2 * shape.m > self.bm) and (self.bn == 16 or 2 * shape.n > self.bn)
                 and (self.bn >= 64 or self.bn >= shape.n or self.bn >= 32 and shape.m <= FEW_ROWS)
                 and (self.split == 1 or 4 * self.split <= math.ceil(shape.k / STEP))
-                and (self.split == 1 or 4 * self.split * shape.m * shape.n <= MOST_PARTIAL_BYTES)
+                and (self.split == 1 or self.sum == "cluster" or 4 * self.split * shape.m * shape.n <= MOST_PARTIAL_BYTES)
                 and self.cluster <= (rows if self.share == "b" else columns) and (self.group == 16 or rows > self.group))
 
     def work(self, shape, multiprocessors):
         """Multiply-adds of the multiprocessor with the most."""
         tiles = math.ceil(shape.m / self.bm) * math.ceil(shape.n / self.bn) * self.split
-        waves = math.ceil(math.ceil(tiles / self.cluster) / (multiprocessors // self.cluster))
+        cluster = self.split if self.sum == "cluster" else self.cluster
+        waves = math.ceil(math.ceil(tiles / cluster) / (multiprocessors // cluster))
         return waves * math.ceil(math.ceil(shape.k / STEP) / self.split) * self.bm * self.bn
 
 
@@ -86,6 +91,9 @@ def configurations():
     return ([Configuration(bm, bn) for bm, bn in tiles]
             + [Configuration(bm, bn, cluster=2, share=share) for bm, bn in CLUSTER_TILES for share in ("a", "b")]
             + [Configuration(bm, bn, split=split) for split in SPLITS for bm, bn in SPLIT_TILES]
+            + [Configuration(bm, bn, split=split, sum="cluster") for split in CLUSTER_SPLITS for bm, bn in CLUSTER_SUM_TILES]
+            + [Configuration(bm, bn, split=split, sum="cluster", bk=LONG_STEP)
+               for split in CLUSTER_SPLITS for bm, bn in LONG_STEP_TILES]
             + [Configuration(bm, bn, split=split, bk=LONG_STEP) for split in LONG_STEP_SPLITS for bm, bn in LONG_STEP_TILES]
             + [Configuration(*LARGEST, group=group) for group in GROUPS])
 
@@ -95,10 +103,10 @@ def chosen_from(compiled, shape, most, multiprocessors):
     classes = {}
     for configuration in compiled:
         if configuration.suits(shape):
-            classes.setdefault((configuration.split, configuration.cluster, configuration.share, configuration.bk), []).append(configuration)
+            classes.setdefault((configuration.split, configuration.sum, configuration.cluster, configuration.share, configuration.bk), []).append(configuration)
     each = math.ceil(most / (len(classes) + 1))
     chosen = [configuration for kind, found in classes.items()
-              for configuration in sorted(found, key=lambda c: c.work(shape, multiprocessors))[:each * (1 + (kind == (1, 1, "auto", STEP)))]]
+              for configuration in sorted(found, key=lambda c: c.work(shape, multiprocessors))[:each * (1 + (kind == (1, "launch", 1, "auto", STEP)))]]
     largest = Configuration(*LARGEST)
     return chosen + [largest] * (largest in compiled and largest.suits(shape) and largest not in chosen)
 

@@ -95,7 +95,8 @@ bool read(const char *path, double memory, std::vector<Shape> &shapes) {
     const llvm::json::Object *object = value->getAsObject();
     auto number = [&](const char *name) { return object->getInteger(name).value_or(0); };
     std::optional<double> us = object ? object->getNumber("us") : std::nullopt;
-    if (!us || number("group") != GemmConfig().group || number("cluster") > 2)
+    bool sumsInCluster = object && object->getString("sum") == "cluster";
+    if (!us || number("group") != GemmConfig().group || number("cluster") > 2 || sumsInCluster)
       continue;
     GemmExtents extents{number("m"), number("n"), number("k")};
     auto [place, isNew] = places.try_emplace({extents.m, extents.n, extents.k}, shapes.size());
