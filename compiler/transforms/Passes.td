@@ -437,7 +437,8 @@ def SplitLoops : Pass<"tile-split-loops", "::tlc::tile::KernelOp"> {
     Ensures:  a loop of step 1 in whose body a branch that yields fragments depends on `i < bound`, with a bound from outside
               the loop, is two loops, before the bound and from it on; in each the condition is a constant. Of several
               bounds the first counts. Any bound, outside the loop's own ones too, gives the same results. Conditions
-              `i < bound` and `i == value` of iterations before the loop's first are gone.
+              `i < bound` and `i == value` of iterations before the loop's first are gone. A loop in which the blocks of a cluster
+              meet stays as it is if they may have different bounds.
 
         scf.for %i = %lb to %ub { scf.if %i < %edges -> fragment {...} }
         ==>

@@ -4,7 +4,10 @@
 /// tiles are masked in one, and the other has nothing between its products but what all tiles need. What is
 /// for iterations that the loop does not have is gone.
 
+#include "compiler/analysis/ClusterUniformity.h"
 #include "compiler/transforms/Passes.h"
+#include "dialects/tile/Cluster.h"
+#include "dialects/tile/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -89,6 +92,21 @@ void split(scf::ForOp loop, Value bound) {
   assume(loop, bound, false);
 }
 
+/// Whether the blocks of a cluster meet in the loop, so that each part of it must be as long for all.
+bool meetsCluster(scf::ForOp loop) {
+  llvm::SmallDenseSet<Value, 4> ofCluster = buffersOfCluster(loop->getParentOfType<KernelOp>());
+  auto isOfCluster = [&](const MemoryAccess &access) {
+    return ofCluster.contains(declarationOf(access.memory));
+  };
+  return !ofCluster.empty() && loop.getBody()
+                                   ->walk([&](Operation *op) {
+                                     return llvm::any_of(memoryAccessesOf(op), isOfCluster)
+                                                ? WalkResult::interrupt()
+                                                : WalkResult::advance();
+                                   })
+                                   .wasInterrupted();
+}
+
 struct SplitLoops : impl::SplitLoopsBase<SplitLoops> {
   using Base::Base;
 
@@ -102,7 +120,8 @@ struct SplitLoops : impl::SplitLoopsBase<SplitLoops> {
     });
     for (scf::ForOp loop : loops) {
       dropPassed(loop);
-      if (Value bound = findBound(loop))
+      Value bound = findBound(loop);
+      if (bound && (ClusterUniformity(getOperation()).isUniform(bound) || !meetsCluster(loop)))
         split(loop, bound);
     }
   }

@@ -140,3 +140,35 @@ tile.kernel @passed(%n: index {program.argument = #program.dimension<"n">}, %O: 
   tile.store %end, %o atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
   tile.return
 }
+
+// -----
+
+// The blocks of a cluster meet in it, and their bounds may differ.
+// CHECK-LABEL: tile.kernel @meets(
+// CHECK-COUNT-1: scf.for
+// CHECK-NOT:   scf.for
+// CHECK:       tile.return
+// OFF-LABEL: tile.kernel @meets(
+tile.kernel @meets(%n: index {program.argument = #program.dimension<"n">}, %O: !tile.global<64x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4, cluster = 2>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f1 = arith.constant 1.0 : f32
+  %rank = tile.block_rank
+  %tile = tile.alloc_shared "tile" : !tile.shared<64x64xf32>
+  %one = tile.splat %f1 : f32 -> tensor<64x64xf32>
+  %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  %end = scf.for %i = %c0 to %n step %c1 iter_args(%x = %one) -> (tensor<64x64xf32>) {
+    %edge = arith.cmpi slt, %i, %rank : index
+    %masked = scf.if %edge -> (tensor<64x64xf32>) {
+      %m = arith.addf %x, %x : tensor<64x64xf32>
+      scf.yield %m : tensor<64x64xf32>
+    } else {
+      scf.yield %x : tensor<64x64xf32>
+    }
+    tile.store_to_block %masked, %tile of %rank : tensor<64x64xf32>, !tile.shared<64x64xf32>
+    %y = tile.load %tile : !tile.shared<64x64xf32> -> tensor<64x64xf32>
+    scf.yield %y : tensor<64x64xf32>
+  }
+  tile.store %end, %o atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.return
+}
