@@ -131,6 +131,7 @@ namespace tlc::differential {
   X(asyncProduct, 60)                                                                                        \
   X(turns, 70)                                                                                               \
   X(multicast, 60)                                                                                           \
+  X(otherBlocks, 25)                                                                                         \
   X(barrier, 8)                                                                                              \
   X(namedBarrier, 6)                                                                                         \
   X(handshake, 25)                                                                                           \
@@ -172,6 +173,8 @@ public:
 
   /// Whether to have it here. It counts as drawn when `note` says so.
   bool wants(Feature feature);
+  /// Whether occasions for it are always taken, so that there should be some.
+  bool isForced(Feature feature) const { return forced == feature; }
   /// How much it is wanted beside others.
   int weightOf(Feature feature) const;
   void note(Feature feature) { drawn.set(size_t(feature)); }

@@ -23,7 +23,8 @@ void Generator::drawLeanBody(Body &body) {
   env.isLean = true;
   product(body);
   for (int64_t number = draw.between(0, 3); number > 0; --number) {
-    switch (draw.weighted({40, 30, 15, 15, 8, 20, draw.weightOf(Feature::report)})) {
+    switch (draw.weighted({40, 30, 15, 15, 8, 20, draw.weightOf(Feature::report),
+                           blocksOfCluster == 1 ? 0 : draw.weightOf(Feature::otherBlocks)})) {
     case 0:
       assign(body);
       break;
@@ -42,8 +43,11 @@ void Generator::drawLeanBody(Body &body) {
     case 5:
       shared(body);
       break;
-    default:
+    case 6:
       report(body);
+      break;
+    default:
+      otherBlocks(body);
     }
   }
 }
@@ -80,6 +84,15 @@ void Generator::firstRounds(Body &body, const Axis &axis, const IndexNode &from)
   if (assignWhen(body, {.a = IndexNode::of(IndexKind::position, axis.position), .b = std::move(end)}))
     draw.note(Feature::firstRounds);
 }
+
+namespace {
+/// Whether the compiler sees that the blocks of a cluster have one number: no position, nothing that is read.
+bool isAlikeForAll(const IndexNode &node) {
+  bool isKnown = node.kind == IndexKind::constant || node.kind == IndexKind::size ||
+                 node.kind == IndexKind::dimension || node.kind >= IndexKind::add;
+  return isKnown && std::ranges::all_of(node.operands, isAlikeForAll);
+}
+} // namespace
 
 bool Generator::loop(Body &body, bool isPipelined) {
   IndexNode from = IndexNode::constant(0), to = drawCount(5), step = IndexNode::constant(1);
@@ -142,6 +155,7 @@ bool Generator::loop(Body &body, bool isPipelined) {
     env.filledBefore = env.written;
     ++env.loops;
     env.inBranch |= endsEarly;
+    env.isAlike &= isAlikeForAll(from) && isAlikeForAll(to);
     if (isLean) {
       drawLeanBody(statements);
     } else {

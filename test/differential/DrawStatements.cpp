@@ -30,22 +30,23 @@ bool Generator::drawStatement(Body &body) {
   auto feature = [&](Feature one) { return draw.weightOf(one); };
   bool mayNest = env.depth < deepest && (env.depth == 0 || draw.wants(Feature::nestedLoop));
   const int weights[] = {
-      18,                                                      // declareLoaded
-      12,                                                      // declareComputed
-      30,                                                      // assign
-      8,                                                       // store
-      feature(Feature::shared),                                // shared
-      feature(Feature::product),                               // product
-      mayNest ? feature(Feature::loop) : 0,                    // loop
-      mayNest ? feature(Feature::pipelined) : 0,               // pipelined
-      env.depth <= deepest ? feature(Feature::when) : 0,       // when
-      feature(Feature::whenAny),                               // whenAny
-      feature(Feature::atomic),                                // atomic
-      env.stored.empty() ? 0 : feature(Feature::loadBack) / 2, // loadBack
-      feature(Feature::sliceToSlice),                          // sliceToSlice
-      feature(Feature::sharedIndex),                           // sharedIndex
-      feature(Feature::report),                                // report
-      env.warps == 0 ? 0 : feature(Feature::barrier),          // meet
+      18,                                                       // declareLoaded
+      12,                                                       // declareComputed
+      30,                                                       // assign
+      8,                                                        // store
+      feature(Feature::shared),                                 // shared
+      feature(Feature::product),                                // product
+      mayNest ? feature(Feature::loop) : 0,                     // loop
+      mayNest ? feature(Feature::pipelined) : 0,                // pipelined
+      env.depth <= deepest ? feature(Feature::when) : 0,        // when
+      feature(Feature::whenAny),                                // whenAny
+      feature(Feature::atomic),                                 // atomic
+      env.stored.empty() ? 0 : feature(Feature::loadBack) / 2,  // loadBack
+      feature(Feature::sliceToSlice),                           // sliceToSlice
+      feature(Feature::sharedIndex),                            // sharedIndex
+      feature(Feature::report),                                 // report
+      env.warps == 0 ? 0 : feature(Feature::barrier),           // meet
+      blocksOfCluster == 1 ? 0 : feature(Feature::otherBlocks), // otherBlocks
   };
   switch (draw.weighted(weights)) {
   case 0:
@@ -78,8 +79,10 @@ bool Generator::drawStatement(Body &body) {
     return sharedIndex(body);
   case 14:
     return report(body);
-  default:
+  case 15:
     return meet(body);
+  default:
+    return otherBlocks(body);
   }
 }
 

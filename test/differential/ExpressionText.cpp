@@ -165,6 +165,10 @@ std::string ExpressionText::slice(const Box &box) const {
 
 std::string ExpressionText::view(const View &view) const {
   std::string result = tree.shared[size_t(view.shared)].name;
+  if (view.blocks != 0)
+    result += fmt::format(".of((k.blockRank() + {}) % {})", view.blockShift, view.blocks);
+  if (view.rowsByBlock)
+    return result + fmt::format(".rows(k.blockRank() * {0}, {0})", tree.valueOf(view.rows));
   if (view.cursor >= 0)
     result += fmt::format(".slot({})", tree.cursors[size_t(view.cursor)].name);
   if (view.firstRow)

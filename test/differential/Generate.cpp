@@ -125,7 +125,7 @@ bool Generator::spend(double cost) {
 
 LaunchTree Generator::newLaunch() {
   env = {};
-  blocks = cluster = 1;
+  blocks = cluster = blocksOfCluster = 1;
   hasBlocks = true;
   namedBarriers = 0;
   tiles.reset();
@@ -207,9 +207,10 @@ void Generator::drawGrid(LaunchTree &launch) {
     draw.note(Feature::severalAxes);
     axes = draw.chance(80) ? 2 : 3;
   }
-  if (draw.wants(Feature::cluster)) {
+  if (draw.wants(Feature::cluster) || draw.isForced(Feature::otherBlocks)) {
     draw.note(Feature::cluster);
     launch.cluster = draw.chance(85) ? 2 : 4;
+    blocksOfCluster = launch.cluster;
     if (axes > 1 && draw.chance(40))
       launch.persistent.cluster = dsl::ClusterAxis::columns;
     if (launch.grid == LaunchTree::Grid::grid)

@@ -57,6 +57,7 @@ struct Environment {
   int64_t warps = 0;    ///< that run this place, if it is said
   bool inTiles = false; ///< a block comes here once for each of its tiles
   bool inRole = false, inBranch = false;
+  bool isAlike = true; ///< all blocks of a cluster come here equally often
   bool isLean = false; ///< a loop that roles can be made of: nothing but copies by the TMA and products
 };
 
@@ -177,6 +178,10 @@ private:
   void added(int variable, Domain domain);
   Sizes drawShape();
 
+  // DrawCluster.cpp
+  bool otherBlocks(Body &body);
+  bool clusterSum(Body &body);
+
   // DrawControl.cpp
   bool loop(Body &body, bool isPipelined);
   bool when(Body &body);
@@ -261,7 +266,8 @@ private:
   std::set<int> unread;   ///< tensors that this launch writes, which blocks read only where they own them
   std::vector<Box> launchStores; ///< unconditional, of this launch
   int64_t blocks = 1;
-  int64_t cluster = 1; ///< of this launch
+  int64_t cluster = 1; ///< of this launch, where blocks are numbered
+  int64_t blocksOfCluster = 1;
   bool hasBlocks = true;
   int namedBarriers = 0;
   std::optional<Statement> tiles = {}; ///< the loop over a block's tiles, if it has one of its own

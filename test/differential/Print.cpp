@@ -265,6 +265,8 @@ private:
       return line("{}({}, {});", atomicNameOf(s.function), numberText(s.number), place(s.to));
     case Kind::atomicTile:
       return line("{}({}, {});", atomicNameOf(s.function), place(s.from), place(s.to));
+    case Kind::clusterSum:
+      return line("{} = clusterSum{}({});", variable(s), s.number != 0 ? "Share" : "", value(s.values[0]));
     case Kind::fetch:
       return line("{}({}, {}, {});", atomicNameOf(s.function), value(s.values[0]), place(s.to), variable(s));
     case Kind::exchange:

@@ -183,6 +183,9 @@ struct View {
   Size rows = {};
   std::optional<int64_t> firstColumn = {}; ///< of `columns`
   Size columns = {};
+  /// Not 0: of a cluster of so many blocks, the tile of the one that comes so many after this one.
+  int64_t blocks = 0, blockShift = 0;
+  bool rowsByBlock = false; ///< the first row is the block's number times `rows`
 };
 
 struct Place {
@@ -222,6 +225,7 @@ struct Statement {
     atomic,       ///< values[0] with `to`, by `function`: a sum, the smaller or the larger, or bits
     atomicNumber, ///< `number` with `to`
     atomicTile,   ///< the tile `from` with `to`
+    clusterSum,   ///< of values[0], to the variable `id`; if `number` is not 0, this block's share
     fetch,        ///< as `atomic`, and the variable `id` becomes the old value
     exchange,     ///< `to` becomes values[0], where it is values[1] if there is one; `id` as of `fetch`
     addInTurn,    ///< values[0] to `to`, one after the other by the counts in `from`

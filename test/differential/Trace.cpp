@@ -160,6 +160,14 @@ dsl::Shared Tracer::view(const View &view) {
   return view.transposed ? tile.t() : tile;
 }
 
+dsl::ClusterTile Tracer::ofBlock(const View &view) {
+  dsl::ClusterTile tile = shared[view.shared].of((k.blockRank() + view.blockShift) % view.blocks);
+  if (!view.firstRow)
+    return tile;
+  int64_t rows = tree.valueOf(view.rows);
+  return tile.rows(view.rowsByBlock ? k.blockRank() * rows : dsl::Index(*view.firstRow), rows);
+}
+
 dsl::TensorMemory Tracer::inTensorMemory(const View &view) {
   dsl::TensorMemory tile = tensorMemory[view.shared];
   return view.cursor >= 0 ? tile.slot(cursors[view.cursor]) : tile;
@@ -174,6 +182,11 @@ void Tracer::copyBetween(const Place &from, const Place &to) {
       copy(slice(from.box), view(to.view));
     else
       copy(slice(from.box), variable(to.variable));
+  } else if (from.kind == Kind::shared && from.view.blocks != 0) {
+    if (to.kind == Kind::shared)
+      copy(ofBlock(from.view), view(to.view));
+    else
+      copy(ofBlock(from.view), variable(to.variable));
   } else if (from.kind == Kind::shared) {
     if (to.kind == Kind::slice)
       copy(view(from.view), slice(to.box));
@@ -191,6 +204,8 @@ void Tracer::copyBetween(const Place &from, const Place &to) {
 void Tracer::store(const FragmentValue &value, const Place &to) {
   if (to.kind == Place::Kind::slice)
     copy(value, slice(to.box));
+  else if (to.kind == Place::Kind::shared && to.view.blocks != 0)
+    copy(value, ofBlock(to.view));
   else if (to.kind == Place::Kind::shared)
     copy(value, view(to.view));
   else if (to.kind == Place::Kind::tensorMemory)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Statements.
+#include "compiler/dsl/Cluster.h"
 #include "compiler/dsl/Counts.h"
 #include "test/differential/Tracer.h"
 
@@ -83,6 +84,11 @@ void Tracer::productInPlace(const Statement &s) {
     gemmAsync(inTensorMemory(s.factors[0].view), right, inTensorMemory(s.to.view), options);
   else
     gemmAsync(view(s.factors[0].view), right, inTensorMemory(s.to.view), options);
+}
+
+void Tracer::clusterSum(const Statement &s) {
+  FragmentValue x = fragment(s.values[0]);
+  variable(s.id) = s.number != 0 ? clusterSumShare(x) : dsl::clusterSum(x);
 }
 
 void Tracer::addInTurn(const Statement &s) {
@@ -183,6 +189,8 @@ void Tracer::statement(const Statement &s) {
     return combine(s.function, Scalar(s.number), slice(s.to.box));
   case Kind::atomicTile:
     return combine(s.function, view(s.from.view), slice(s.to.box));
+  case Kind::clusterSum:
+    return clusterSum(s);
   case Kind::fetch:
     return combine(s.function, fragment(s.values[0]), slice(s.to.box), variable(s.id));
   case Kind::exchange:

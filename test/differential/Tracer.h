@@ -32,6 +32,7 @@ private:
   void meetRanks(int64_t launch);
   dsl::Slice slice(const Box &box);
   dsl::Shared view(const View &view);
+  dsl::ClusterTile ofBlock(const View &view);
   dsl::TensorMemory inTensorMemory(const View &view);
   void copyBetween(const Place &from, const Place &to);
   void store(const dsl::FragmentValue &value, const Place &to);
@@ -58,6 +59,7 @@ private:
   void update(const Statement &s);
   void product(const Statement &s);
   void productInPlace(const Statement &s);
+  void clusterSum(const Statement &s);
   void addInTurn(const Statement &s);
   void loop(const Statement &s);
   void when(const Statement &s);
