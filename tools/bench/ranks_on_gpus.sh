@@ -35,6 +35,14 @@ for ((ranks = 1; ranks <= most; ++ranks)); do
       done
     done
   done
+  for order in contiguous zigzag; do
+    for causal in none right; do
+      for rows in 2 70 1000 4096; do
+        check "$bin/tlc" run attention_fwd_sharded --device cuda --ranks "$ranks" -D order="$order" -D causal="$causal" -D b=1 -D sq="$rows" \
+          -D sk="$rows" -D h=4 -D hkv=2 --seed 1 --verify
+      done
+    done
+  done
   for repetition in $(seq 10); do
     for kernel in all_gather_gemm gemm_reduce_scatter gemm_all_reduce; do
       check "$bin/tlc" run "$kernel" --device cuda --ranks "$ranks" -D m=300 -D n=1000 -D k=512 -D bm=64 -D bn=64 --seed "$repetition" --verify
