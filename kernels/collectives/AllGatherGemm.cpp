@@ -3,6 +3,8 @@
 /// The program of the all-gather of A with its product.
 #include "kernels/collectives/TilePipeline.h"
 
+#include <array>
+
 namespace tlc::kernels {
 
 using namespace dsl;
@@ -17,8 +19,9 @@ struct Operands {
 
   const RankGemmConfig &c;
   Index m, n, depth, rank, ranks;
-  Symmetric A;                 ///< of each rank
-  Global B, C;                 ///< C with an axis for the ranks
+  Symmetric A; ///< of each rank
+  std::optional<AlignedFactor> B;
+  Global C;                    ///< C with an axis for the ranks
   Global gathered;             ///< A of all other ranks
   Symmetric started, finished; ///< ranks
   Global blocks, taken;        ///< of this rank: blocks that have started, tiles that were taken
@@ -31,19 +34,22 @@ struct Operands {
   Index piecesAcross() const { return ceilDiv(depth, pieceColumns); }
   /// Of the rows of a tile.
   Index pieces() const { return piecesAcross() * (c.bm / pieceRows); }
+  /// Whether a rank's rows are read from where they are.
+  Predicate areInPlace(const Index &owner) const { return c.copiesRows ? Predicate(false) : owner == rank; }
   /// The rank whose rows come next after those of `before` others.
   Index ownerAfter(const Index &before) const { return (rank + before) % ranks; }
 };
 
 void fetch(Scope &k, const Operands &p) {
   const RankGemmConfig &c = p.c;
-  Index ofRank = p.rows() * p.pieces(), all = (p.ranks - 1) * ofRank;
+  int64_t own = c.copiesRows ? 0 : 1; // ranks whose rows are not fetched
+  Index ofRank = p.rows() * p.pieces(), all = (p.ranks - own) * ofRank;
   waitFor(p.started.of(p.rank), {0}, p.ranks);
   k.loopWhile(all + 1, [&](Index) -> Predicate {
     Index number = take(p.dealt, {0});
     Predicate isPiece = number < all;
     k.when(isPiece, [&] {
-      Index owner = p.ownerAfter(1 + number / ofRank), i = number % ofRank / p.pieces(),
+      Index owner = p.ownerAfter(own + number / ofRank), i = number % ofRank / p.pieces(),
             piece = number % p.pieces();
       Index row = i * c.bm + piece / p.piecesAcross() * pieceRows,
             column = piece % p.piecesAcross() * pieceColumns;
@@ -71,20 +77,20 @@ void multiply(Scope &k, const Operands &p) {
        },
        .prepare =
            [&](const RankTile &tile) {
-             k.when(tile.owner != p.rank,
+             k.when(!p.areInPlace(tile.owner),
                     [&] { waitFor(p.arrived, {tile.owner * p.rows() + tile.i}, p.pieces()); });
            },
        .copyA =
            [&](const RankTile &tile, const Index &s, const Shared &to, const FullBarrier &full) {
              k.when(
-                 tile.owner == p.rank,
+                 p.areInPlace(tile.owner),
                  [&] { copy(p.A.of(p.rank).tile({tile.i * c.bm, s * c.bk}, {c.bm, c.bk}), to, full); },
                  [&] {
                    copy(p.gathered.tile({tile.owner, tile.i * c.bm, s * c.bk}, {1, c.bm, c.bk}), to, full);
                  });
            },
        .tileOfB = [&](const RankTile &tile,
-                      const Index &s) { return p.B.tile({tile.j * c.bn, s * c.bk}, {c.bn, c.bk}); },
+                      const Index &s) { return p.B->tensor().tile({tile.j * c.bn, s * c.bk}, {c.bn, c.bk}); },
        .store =
            [&](Fragment &sums, const RankTile &tile) {
              copy(sums.to(c.out), p.C.tile({tile.owner, tile.i * c.bm, tile.j * c.bn}, {1, c.bm, c.bn})
@@ -99,8 +105,9 @@ Program allGatherGemmProgram(const RankGemmConfig &c, const TraceOptions &option
   return Program::trace("all_gather_gemm", options, [&](Scope &k) {
     Operands p(c);
     p.m = k.dim("m"), p.n = k.dim("n"), p.depth = k.dim("k"), p.rank = k.rank(), p.ranks = k.ranks();
-    p.A = k.symmetric("A", c.dtype, {p.m, p.depth}, {.use = TensorUse::input, .alignment = 16});
-    p.B = k.input("B", c.dtype, {p.n, p.depth}, {.alignment = 16});
+    p.A = k.symmetric("A", c.dtype, {p.m, p.depth},
+                      {.use = TensorUse::input, .alignment = c.copiesRows ? 1 : 16});
+    p.B.emplace(k, "B", c.dtype, std::vector<Index>{p.n, p.depth}, c.copiesRows);
     p.C = k.output("C", c.out, {p.ranks, p.m, p.n});
     p.gathered = k.workspace("gathered", c.dtype, {p.ranks, p.m, p.depth}, {.alignment = 16});
     SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
@@ -110,6 +117,7 @@ Program allGatherGemmProgram(const RankGemmConfig &c, const TraceOptions &option
     p.taken = k.workspace("taken", i32, {1}, {Initial::zero});
     p.dealt = k.workspace("dealt", i32, {1}, {Initial::zero});
     p.arrived = k.workspace("arrived", i32, {p.ranks * p.rows()}, {Initial::zero});
+    copyFactors(k, c, "all_gather_gemm", std::array<const AlignedFactor *, 1>{&*p.B});
     k.launch("all_gather_gemm", [&] { multiply(k, p); });
     k.launch("all_gather_gemm_end", [&] {
       [[maybe_unused]] auto [block] = k.grid(1);

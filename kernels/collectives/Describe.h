@@ -33,7 +33,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, AllReduceConf
 }
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, RankGemmConfig> &config) {
-  auto &[dtype, out, bm, bn, bk, stages, group] = config;
+  auto &[dtype, out, bm, bn, bk, stages, group, copiesRows] = config;
   auto choice = [](std::string name, std::string description, std::vector<std::string> choices) -> Parameter {
     return {.name = std::move(name),
             .description = std::move(description),
@@ -53,11 +53,12 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, RankGemmConfi
   visit.option(
       [&] { return choice("out", "type of C and of what ranks send each other", {"f32", "f16", "bf16"}); },
       out);
-  visit.tuned([&] { return number("bm", "rows of a tile of C", 64, 256, 64); }, bm);
+  visit.tuned([&] { return number("bm", "rows of a tile of C", 64, 128, 64); }, bm);
   visit.tuned([&] { return number("bn", "columns of a tile of C", 8, 256, 8); }, bn);
   visit.tuned([&] { return number("bk", "step along k", 16, 256, 16); }, bk);
   visit.tuned([&] { return number("stages", "steps whose copies are in flight", 1, 8); }, stages);
   visit.tuned([&] { return number("group", "rows of tiles that are walked together", 1, 1024); }, group);
+  visit.hidden(copiesRows);
 }
 
 } // namespace tlc::kernels

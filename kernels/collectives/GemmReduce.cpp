@@ -3,6 +3,7 @@
 /// The programs of the product with a reduce-scatter, and with an all-reduce.
 #include "kernels/collectives/TilePipeline.h"
 
+#include <array>
 #include <fmt/format.h>
 #include <string_view>
 
@@ -24,7 +25,7 @@ struct Operands {
   const RankGemmConfig &c;
   Reduction reduction;
   Index m, n, depth, rank, ranks;
-  Global A, B;
+  std::optional<AlignedFactor> A, B;
   Global ownC;       ///< scatter
   Symmetric C;       ///< all
   Symmetric terms;   ///< of this rank's tiles, from each rank
@@ -54,8 +55,8 @@ struct Operands {
   }
   Index countOf(const RankTile &tile) const { return tile.i * columns() + tile.j; }
   Slice tileOfA(const RankTile &tile, const Index &step) const {
-    return isScatter() ? A.tile({tile.owner, tile.i * c.bm, step * c.bk}, {1, c.bm, c.bk})
-                       : A.tile({tile.i * c.bm, step * c.bk}, {c.bm, c.bk});
+    return isScatter() ? A->tensor().tile({tile.owner, tile.i * c.bm, step * c.bk}, {1, c.bm, c.bk})
+                       : A->tensor().tile({tile.i * c.bm, step * c.bk}, {c.bm, c.bk});
   }
   Slice termOf(const RankTile &tile, const Index &from) const {
     return terms.of(tile.owner).tile({from, tile.i * c.bm, tile.j * c.bn}, {1, c.bm, c.bn});
@@ -103,16 +104,17 @@ void multiply(Scope &k, const Operands &p) {
   Index tiles = p.ranks * p.tilesOfRank();
   [[maybe_unused]] auto [block] = k.grid(max(min(tiles, k.multiprocessors()), 1));
   meetAtStart(k, p.started, p.blocks);
-  TilePipeline(k, c, p.taken,
-               {.tiles = tiles,
-                .steps = ceilDiv(p.depth, c.bk),
-                .tileAt = [&](const Index &number) { return p.tileAt(number); },
-                .isTile = [&](const Index &number) { return p.isTile(number); },
-                .copyA = [&](const RankTile &tile, const Index &s, const Shared &to,
-                             const FullBarrier &full) { copy(p.tileOfA(tile, s), to, full); },
-                .tileOfB = [&](const RankTile &tile,
-                               const Index &s) { return p.B.tile({tile.j * c.bn, s * c.bk}, {c.bn, c.bk}); },
-                .store = [&](Fragment &sums, const RankTile &tile) { store(k, p, sums, tile); }});
+  TilePipeline(
+      k, c, p.taken,
+      {.tiles = tiles,
+       .steps = ceilDiv(p.depth, c.bk),
+       .tileAt = [&](const Index &number) { return p.tileAt(number); },
+       .isTile = [&](const Index &number) { return p.isTile(number); },
+       .copyA = [&](const RankTile &tile, const Index &s, const Shared &to,
+                    const FullBarrier &full) { copy(p.tileOfA(tile, s), to, full); },
+       .tileOfB = [&](const RankTile &tile,
+                      const Index &s) { return p.B->tensor().tile({tile.j * c.bn, s * c.bk}, {c.bn, c.bk}); },
+       .store = [&](Fragment &sums, const RankTile &tile) { store(k, p, sums, tile); }});
 }
 
 Program trace(std::string_view name, Reduction reduction, const RankGemmConfig &c,
@@ -123,8 +125,8 @@ Program trace(std::string_view name, Reduction reduction, const RankGemmConfig &
     std::vector<Index> ofA = {p.m, p.depth};
     if (p.isScatter())
       ofA.insert(ofA.begin(), p.ranks);
-    p.A = k.input("A", c.dtype, ofA, {.alignment = 16});
-    p.B = k.input("B", c.dtype, {p.n, p.depth}, {.alignment = 16});
+    p.A.emplace(k, "A", c.dtype, ofA, c.copiesRows);
+    p.B.emplace(k, "B", c.dtype, std::vector<Index>{p.n, p.depth}, c.copiesRows);
     if (p.isScatter())
       p.ownC = k.output("C", c.out, {p.m, p.n});
     else
@@ -138,6 +140,7 @@ Program trace(std::string_view name, Reduction reduction, const RankGemmConfig &
       p.done = k.symmetric("done", i32, {1}, counts);
     p.blocks = k.workspace("blocks", i32, {1}, {Initial::zero});
     p.taken = k.workspace("taken", i32, {1}, {Initial::zero});
+    copyFactors(k, c, name, std::array<const AlignedFactor *, 2>{&*p.A, &*p.B});
     k.launch(name, [&] { multiply(k, p); });
     if (!p.isScatter())
       k.launch(fmt::format("{}_end", name), [&] {

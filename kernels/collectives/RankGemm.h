@@ -15,6 +15,8 @@ struct RankGemmConfig {
   int64_t bm = 128, bn = 256, bk = 64; ///< the tile of C that a block computes, and its step along k
   int64_t stages = 4;                  ///< steps whose copies are in flight
   int64_t group = 16;                  ///< rows of tiles that are walked together
+  /// Whether rows of A and B do not begin at multiples of 16 bytes, so that the TMA loads copies of them.
+  bool copiesRows = false;
 };
 
 /// As many stages as shared memory holds beside the rest.

@@ -9,7 +9,6 @@
 #include "runtime/target/Hardware.h"
 
 #include <cmath>
-#include <fmt/format.h>
 #include <numeric>
 
 namespace tlc::kernels {
@@ -31,6 +30,12 @@ public:
               {"ranks", "devices that run it together", Parameter::Kind::constant, "1", 1, maxRanks}};
           for (Parameter &each : parametersOf(RankGemmConfig()))
             parameters.push_back(std::move(each));
+          parameters.push_back({.name = "copy_rows",
+                                .description = "whether rows of A and B are copied to where they begin at "
+                                               "multiples of 16 bytes; auto: if k asks for it",
+                                .kind = Parameter::Kind::choice,
+                                .fallback = "auto",
+                                .choices = {"auto", "no", "yes"}});
           return parameters;
         }()) {}
 
@@ -44,8 +49,12 @@ public:
       config.bm = wgmmaRows;
     if (!values.integer("bn"))
       config.bn = std::clamp(alignTo(values.size("n"), narrowestTile), narrowestTile, widestTile());
-    if (!values.integer("stages"))
-      fitStages(config, target);
+    std::string_view copies = values.choice("copy_rows");
+    config.copiesRows =
+        copies == "auto"
+            ? values.size("k") * int64_t(sizeInBytes(config.dtype)) % int64_t(TmaFacts().globalAlignment) != 0
+            : copies == "yes";
+    fit(config, values, target);
     return program(config, options);
   }
 
@@ -61,17 +70,6 @@ public:
     return all;
   }
 
-  std::string conflict(const Parameters &values) const final {
-    constexpr auto multiple = int64_t(TmaFacts().globalAlignment);
-    auto bytes = int64_t(sizeInBytes(values.element("dtype")));
-    if (int64_t k = values.size("k"); k * bytes % multiple != 0)
-      return fmt::format(
-          "expected k to be a multiple of {} because the TMA loads rows that begin at multiples "
-          "of {} bytes, but got k = {}",
-          multiple / bytes, multiple, k);
-    return {};
-  }
-
   Tolerance tolerance(const Parameters &values, size_t) const final {
     Extents extents = extentsOf(values);
     double products = double(extents.k) * double(extents.ranks);
@@ -82,6 +80,20 @@ public:
   }
 
   Definitions emulatorSizes() const final { return {{"m", "256"}, {"n", "256"}, {"k", "128"}}; }
+
+private:
+  /// Takes as many stages as there is room for, or a tile for which there is room for those that are given.
+  static void fit(RankGemmConfig &config, const Parameters &values, const Target &target) {
+    RankGemmConfig fitting = config;
+    fitStages(fitting, target);
+    std::optional<int64_t> stages = values.integer("stages");
+    if (!stages)
+      config.stages = fitting.stages;
+    else if (*stages > fitting.stages && !values.integer("bn") && config.bn > narrowestTile) {
+      config.bn -= narrowestTile;
+      fit(config, values, target);
+    }
+  }
 
 protected:
   static constexpr int64_t narrowestTile = 64;

@@ -8,6 +8,7 @@
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tlc::kernels {
 
@@ -39,6 +40,54 @@ std::array<Index, 2> tileInGroups(const RankGemmConfig &c, const Index &rows, co
   Index group = number / (c.group * columns), inGroup = number % (c.group * columns);
   Index first = group * c.group, rowsOfGroup = min(rows - first, c.group);
   return {first + inGroup % rowsOfGroup, inGroup / rowsOfGroup};
+}
+
+AlignedFactor::AlignedFactor(Scope &k, std::string_view name, ElementType element, std::vector<Index> extents,
+                             bool isCopied)
+    : shape(std::move(extents)),
+      source(k.input(name, element, shape, isCopied ? TensorFacts() : TensorFacts{.alignment = 16})) {
+  if (isCopied)
+    copy = k.workspace(fmt::format("{}_copied", name), element, shape, {.alignment = 16});
+}
+
+namespace {
+constexpr int64_t copiedRows = 64, copiedColumns = 64; ///< of a part
+}
+
+Index AlignedFactor::parts() const {
+  Index ofMatrix = ceilDiv(shape[shape.size() - 2], copiedRows) * ceilDiv(shape.back(), copiedColumns);
+  return shape.size() == 3 ? shape.front() * ofMatrix : ofMatrix;
+}
+
+void AlignedFactor::copyPart(const Index &n) const {
+  Index across = ceilDiv(shape.back(), copiedColumns),
+        ofMatrix = ceilDiv(shape[shape.size() - 2], copiedRows) * across, inMatrix = n % ofMatrix;
+  std::vector<Index> origin = {inMatrix / across * copiedRows, inMatrix % across * copiedColumns};
+  Shape extents = {copiedRows, copiedColumns};
+  if (shape.size() == 3) {
+    origin.insert(origin.begin(), n / ofMatrix);
+    extents.insert(extents.begin(), 1);
+  }
+  dsl::copy(source.tile(origin, extents), copy->tile(origin, extents));
+}
+
+void copyFactors(Scope &k, const RankGemmConfig &config, std::string_view name,
+                 std::span<const AlignedFactor *const> factors) {
+  if (!config.copiesRows)
+    return;
+  k.launch(fmt::format("{}_copy", name), [&] {
+    k.warps(4);
+    Index all = 0;
+    for (const AlignedFactor *factor : factors)
+      all = all + factor->parts();
+    auto [block] = k.grid(all);
+    Index first = 0;
+    for (const AlignedFactor *factor : factors) {
+      Index end = first + factor->parts();
+      k.when(block >= first && block < end, [&] { factor->copyPart(block - first); });
+      first = end;
+    }
+  });
 }
 
 void meetAtStart(Scope &k, const Symmetric &started, const Global &blocks) {

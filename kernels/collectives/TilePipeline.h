@@ -6,6 +6,10 @@
 #include "kernels/collectives/RankGemm.h"
 
 #include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
 
 namespace tlc::kernels {
 
@@ -51,6 +55,28 @@ private:
   dsl::Shared a, b, numbers; ///< numbers of the tiles that were taken
   dsl::Ring steps, tiles;
 };
+
+/// A factor whose rows begin at multiples of 16 bytes: where it is, or in a copy.
+class AlignedFactor {
+public:
+  /// Declares an input of rows x k, or of several such matrices, and the workspace of a copy if there is one.
+  AlignedFactor(dsl::Scope &k, std::string_view name, ElementType element, std::vector<dsl::Index> shape,
+                bool isCopied);
+
+  const dsl::Global &tensor() const { return copy ? *copy : source; }
+  /// How many blocks copy it, and what block `n` of them does.
+  dsl::Index parts() const;
+  void copyPart(const dsl::Index &n) const;
+
+private:
+  std::vector<dsl::Index> shape;
+  dsl::Global source;
+  std::optional<dsl::Global> copy;
+};
+
+/// A launch before the others that copies factors, if they are copied.
+void copyFactors(dsl::Scope &k, const RankGemmConfig &config, std::string_view name,
+                 std::span<const AlignedFactor *const> factors);
 
 /// Tiles of `rows` x `columns` in groups of rows, down before across.
 std::array<dsl::Index, 2> tileInGroups(const RankGemmConfig &config, const dsl::Index &rows,

@@ -20,8 +20,8 @@ std::vector<Definitions> choicesOf(const Kernel &kernel, Random &random);
 /// "gemm dtype=bf16 m=3"
 std::string describe(const Kernel &kernel, const Definitions &definitions);
 
-/// The definitions, and what tests choose where they say nothing: two of what repeats the work, and the plain
-/// form, as a program that does its own synchronisation leaves the compiler no choices.
+/// The definitions, and what tests choose where they say nothing: two of what repeats the work, the plain
+/// form, as a program that does its own synchronisation leaves the compiler no choices, and copies of rows.
 Definitions completed(const Kernel &kernel, Definitions definitions);
 
 /// A compiled kernel. Programs accept any size, so one compiled for some runs at others.

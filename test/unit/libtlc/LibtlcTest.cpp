@@ -62,7 +62,7 @@ TEST_CASE("null pointers and negative numbers are errors, not crashes", "[libtlc
 TEST_CASE("values that a kernel is not made for are errors, not crashes", "[libtlc]") {
   CHECK(errorOfCompile("attention_fwd", "d", "auto") ==
         "expected parameter 'd' of kernel 'attention_fwd' to be 8 to 576 in steps of 8, but got 'auto'");
-  CHECK(errorOfCompile(std::string(1'000'000, 'x').c_str(), "d", "64").size() < 400);
+  CHECK(errorOfCompile(std::string(1'000'000, 'x').c_str(), "d", "64").size() < 600);
 }
 
 TEST_CASE("what is thrown becomes a status with a message", "[libtlc]") {
