@@ -59,8 +59,11 @@ std::vector<Definitions> extremeTunings(const Kernel &kernel) {
   return small;
 }
 
-/// attention_backward_test has every pair of its options.
-bool hasTestOfOptions(const Kernel &kernel) { return kernel.name() == "attention_bwd"; }
+/// attention_backward_test has every pair of its options, RanksTest each choice of kernels of ranks.
+bool hasTestOfOptions(const Kernel &kernel) {
+  return kernel.name() == "attention_bwd" ||
+         std::ranges::find(kernel.parameters(), "ranks", &Parameter::name) != kernel.parameters().end();
+}
 
 } // namespace
 
