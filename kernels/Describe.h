@@ -54,6 +54,27 @@ template <class T> void assign(const Parameter &parameter, std::string_view text
 }
 
 //===----------------------------------------------------------------------===//
+// Parameters; a description adds their defaults
+//===----------------------------------------------------------------------===//
+
+inline Parameter describedChoice(std::string name, std::string description,
+                                 std::vector<std::string> choices) {
+  return {.name = std::move(name),
+          .description = std::move(description),
+          .kind = Parameter::Kind::choice,
+          .choices = std::move(choices)};
+}
+inline Parameter describedInteger(std::string name, std::string description, int64_t least, int64_t most,
+                                  int64_t multipleOf = 1) {
+  return {.name = std::move(name),
+          .description = std::move(description),
+          .kind = Parameter::Kind::integer,
+          .least = least,
+          .most = most,
+          .multipleOf = multipleOf};
+}
+
+//===----------------------------------------------------------------------===//
 // Visitors
 //===----------------------------------------------------------------------===//
 

@@ -11,14 +11,7 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, AllReduceConfig> &config) {
   auto &[dtype, tile] = config;
-  visit.option(
-      []() -> Parameter {
-        return {.name = "dtype",
-                .description = "type of X and Y",
-                .kind = Parameter::Kind::choice,
-                .choices = {"f32", "f16", "bf16"}};
-      },
-      dtype);
+  visit.option([] { return describedChoice("dtype", "type of X and Y", {"f32", "f16", "bf16"}); }, dtype);
   visit.option(
       []() -> Parameter {
         return {.name = "tile",
@@ -34,30 +27,18 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, AllReduceConf
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, RankGemmConfig> &config) {
   auto &[dtype, out, bm, bn, bk, stages, group, copiesRows] = config;
-  auto choice = [](std::string name, std::string description, std::vector<std::string> choices) -> Parameter {
-    return {.name = std::move(name),
-            .description = std::move(description),
-            .kind = Parameter::Kind::choice,
-            .choices = std::move(choices)};
-  };
-  auto number = [](std::string name, std::string description, int64_t least, int64_t most,
-                   int64_t multipleOf = 1) -> Parameter {
-    return {.name = std::move(name),
-            .description = std::move(description),
-            .kind = Parameter::Kind::integer,
-            .least = least,
-            .most = most,
-            .multipleOf = multipleOf};
-  };
-  visit.option([&] { return choice("dtype", "type of A and B", {"f16", "bf16"}); }, dtype);
+  visit.option([&] { return describedChoice("dtype", "type of A and B", {"f16", "bf16"}); }, dtype);
   visit.option(
-      [&] { return choice("out", "type of C and of what ranks send each other", {"f32", "f16", "bf16"}); },
+      [&] {
+        return describedChoice("out", "type of C and of what ranks send each other", {"f32", "f16", "bf16"});
+      },
       out);
-  visit.tuned([&] { return number("bm", "rows of a tile of C", 64, 128, 64); }, bm);
-  visit.tuned([&] { return number("bn", "columns of a tile of C", 8, 256, 8); }, bn);
-  visit.tuned([&] { return number("bk", "step along k", 16, 256, 16); }, bk);
-  visit.tuned([&] { return number("stages", "steps whose copies are in flight", 1, 8); }, stages);
-  visit.tuned([&] { return number("group", "rows of tiles that are walked together", 1, 1024); }, group);
+  visit.tuned([&] { return describedInteger("bm", "rows of a tile of C", 64, 128, 64); }, bm);
+  visit.tuned([&] { return describedInteger("bn", "columns of a tile of C", 8, 256, 8); }, bn);
+  visit.tuned([&] { return describedInteger("bk", "step along k", 16, 256, 16); }, bk);
+  visit.tuned([&] { return describedInteger("stages", "steps whose copies are in flight", 1, 8); }, stages);
+  visit.tuned([&] { return describedInteger("group", "rows of tiles that are walked together", 1, 1024); },
+              group);
   visit.hidden(copiesRows);
 }
 

@@ -12,64 +12,60 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
   auto &[dtype, out, layout, scales, bias, activation, residual, isBatched, form, bm, bn, bk, stages, group,
          split, sum, cluster, clusterAxis, policy, storeRole, rowsOfA, rowsOfB, rowsOfC, alignmentOfA,
          alignmentOfB] = config;
-  auto choice = [](std::string name, std::string description, std::vector<std::string> choices) -> Parameter {
-    return {.name = std::move(name),
-            .description = std::move(description),
-            .kind = Parameter::Kind::choice,
-            .choices = std::move(choices)};
-  };
-  auto number = [](std::string name, std::string description, int64_t least, int64_t most,
-                   int64_t multipleOf = 1) -> Parameter {
-    return {.name = std::move(name),
-            .description = std::move(description),
-            .kind = Parameter::Kind::integer,
-            .least = least,
-            .most = most,
-            .multipleOf = multipleOf};
-  };
-  visit.option([&] { return choice("dtype", "type of A and B", {"f16", "bf16", "f32", "e4m3", "i8"}); },
-               dtype);
   visit.option(
-      [&] { return choice("out", "type of C; i32 is that of i8", {"f32", "f16", "bf16", "e4m3", "i32"}); },
+      [&] { return describedChoice("dtype", "type of A and B", {"f16", "bf16", "f32", "e4m3", "i8"}); },
+      dtype);
+  visit.option(
+      [&] {
+        return describedChoice("out", "type of C; i32 is that of i8", {"f32", "f16", "bf16", "e4m3", "i32"});
+      },
       out);
   visit.option(
       [&] {
-        return choice("layout",
-                      "B is n x k (tn, tt) or k x n (nn, nt), A is m x k (tn, nn) or k x m (tt, nt)",
-                      {"tn", "nn", "tt", "nt"});
+        return describedChoice("layout",
+                               "B is n x k (tn, tt) or k x n (nn, nt), A is m x k (tn, nn) or k x m (tt, nt)",
+                               {"tn", "nn", "tt", "nt"});
       },
       layout);
   visit.option(
       [&] {
-        return choice("scales",
-                      "of A and of B: a number each, or one for each row of C and one for each column",
-                      {"none", "tensor", "row"});
+        return describedChoice(
+            "scales", "of A and of B: a number each, or one for each row of C and one for each column",
+            {"none", "tensor", "row"});
       },
       scales);
-  visit.option([&] { return choice("bias", "number added to each column of C", {"none", "column"}); }, bias);
-  visit.option([&] { return choice("activation", "after the bias", {"none", "relu", "gelu", "silu"}); },
-               activation);
+  visit.option(
+      [&] { return describedChoice("bias", "number added to each column of C", {"none", "column"}); }, bias);
+  visit.option(
+      [&] { return describedChoice("activation", "after the bias", {"none", "relu", "gelu", "silu"}); },
+      activation);
   visit.option(
       [&] {
-        return choice("residual", "what is added at last: a tensor like C, or what C was",
-                      {"none", "tensor", "in_place"});
+        return describedChoice("residual", "what is added at last: a tensor like C, or what C was",
+                               {"none", "tensor", "in_place"});
       },
       residual);
   visit.hidden(isBatched);
   visit.option(
       [&] {
-        return choice("form", "who makes the roles: the compiler or the program", {"plain", "explicit"});
+        return describedChoice("form", "who makes the roles: the compiler or the program",
+                               {"plain", "explicit"});
       },
       form);
-  visit.tuned([&] { return number("bm", "rows of a tile of C", 16, 256, 16); }, bm);
-  visit.tuned([&] { return number("bn", "columns of a tile of C", 8, 256, 8); }, bn);
-  visit.tuned([&] { return number("bk", "step along k", 16, 256, 16); }, bk);
-  visit.tuned([&] { return number("stages", "steps whose copies are in flight", 1, 8); }, stages);
-  visit.tuned([&] { return number("split", "parts of k that different blocks compute (plain form)", 1, 64); },
-              split);
-  visit.tuned([&] { return number("group", "rows of tiles that are walked together", 1, 1024); }, group);
-  visit.tuned([&] { return number("cluster", "blocks that share what they load (plain form)", 1, 8); },
-              cluster);
+  visit.tuned([&] { return describedInteger("bm", "rows of a tile of C", 16, 256, 16); }, bm);
+  visit.tuned([&] { return describedInteger("bn", "columns of a tile of C", 8, 256, 8); }, bn);
+  visit.tuned([&] { return describedInteger("bk", "step along k", 16, 256, 16); }, bk);
+  visit.tuned([&] { return describedInteger("stages", "steps whose copies are in flight", 1, 8); }, stages);
+  visit.tuned(
+      [&] {
+        return describedInteger("split", "parts of k that different blocks compute (plain form)", 1, 64);
+      },
+      split);
+  visit.tuned([&] { return describedInteger("group", "rows of tiles that are walked together", 1, 1024); },
+              group);
+  visit.tuned(
+      [&] { return describedInteger("cluster", "blocks that share what they load (plain form)", 1, 8); },
+      cluster);
   visit.hidden(sum);         // the registry's may be left open
   visit.hidden(clusterAxis); // as sum
   visit.hidden(policy);
