@@ -17,6 +17,8 @@ using namespace dsl;
 using namespace decode;
 
 std::string conflictOf(const DecodeConfig &config) {
+  if (config.problem.shards)
+    return "expected sequences of one device because decoding gathers no keys of other ranks";
   constexpr int64_t mostHeads = 1024; // of a head of K and V
   const AttentionProblem &problem = config.problem;
   if (config.group < 1 || config.group > mostHeads)

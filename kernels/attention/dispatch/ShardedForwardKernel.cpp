@@ -58,8 +58,7 @@ public:
   dsl::Program build(const Parameters &values, const Target &target,
                      const dsl::TraceOptions &options) const override {
     ForwardConfig config = problemOf(values);
-    config.form = isExplicit(values) && kernels::whyNotExplicit(target).empty() ? AttentionForm::explicitRoles
-                                                                                : AttentionForm::plain;
+    config.form = isExplicit(values, target) ? AttentionForm::explicitRoles : AttentionForm::plain;
     AttentionExtents e = rankExtentsOf(values);
     chooseTiles(config, {.b = e.b, .sq = e.sq, .sk = ranks(values) * e.sk, .h = e.h, .hkv = e.hkv}, target,
                 {.bq = values.integer("bq"), .bk = values.integer("bk")});
@@ -88,9 +87,6 @@ public:
       return heads;
     if (std::string options = conflictOf(config.problem); !options.empty())
       return options;
-    if (config.problem.mask.blockCausal)
-      return "expected mask = none because the halves of block-causal sequences are of one device, but got "
-             "mask = block_causal";
     if (*config.problem.shards == ShardOrder::zigzag && (e.sq % 2 != 0 || e.sk % 2 != 0))
       return fmt::format("expected even sq and sk with order = zigzag because a rank has two parts of a "
                          "sequence, of the same length, but got sq = {} and sk = {}",
@@ -174,9 +170,10 @@ private:
     return kernels::whyNotExplicit(config.problem, config.sum,
                                    {.bq = values.integer("bq"), .bk = values.integer("bk")});
   }
-  static bool isExplicit(const Parameters &values) {
+  static bool isExplicit(const Parameters &values, const Target &target) {
     return values.choice("form") == "explicit" ||
-           (values.choice("form") == "auto" && whyNotExplicit(values).empty());
+           (values.choice("form") == "auto" && whyNotExplicit(values).empty() &&
+            kernels::whyNotExplicit(target).empty());
   }
   AttentionShape wholeShape(const Parameters &values) const {
     AttentionExtents e = rankExtentsOf(values);

@@ -3,6 +3,7 @@
 /// Configurations that are chosen, or made smaller until they fit.
 #include "kernels/attention/backward/Backward.h"
 #include "kernels/attention/decode/Decode.h"
+#include "kernels/attention/problem/Describe.h"
 #include "kernels/gemm/Gemm.h"
 
 #include <catch2/catch.hpp>
@@ -90,6 +91,22 @@ TEST_CASE("a GEMM with roles by hand says what it does not have", "[kernels]") {
   CHECK(conflictOf({.cluster = 2}) == missing("clusters"));
   CHECK(conflictOf({.storeRole = true}) == missing("a role that stores"));
   CHECK(conflictOf({.rowsOfB = GemmRows::repacked}) == missing("tensors with unaligned rows"));
+}
+
+TEST_CASE("sequences that ranks share are of attention forward", "[kernels]") {
+  const std::string others =
+      "expected whole sequences of 16-bit elements, of one length, without the block-causal "
+      "mask, because ranks share them, but got others";
+  AttentionProblem problem{.shards = ShardOrder::zigzag};
+  CHECK(conflictOf(problem).empty());
+  problem.lengths = Lengths::packed;
+  CHECK(conflictOf(problem) == others);
+  CHECK(conflictOf(AttentionProblem{.dtype = ElementType::e4m3, .shards = ShardOrder::zigzag}) == others);
+  CHECK(conflictOf(AttentionProblem{.mask = {.blockCausal = 8}, .shards = ShardOrder::zigzag}) == others);
+  CHECK(conflictOfSums(BackwardConfig{.problem = {.shards = ShardOrder::zigzag}}) ==
+        "expected sequences of one device because backward gathers no keys of other ranks");
+  CHECK(conflictOf(DecodeConfig{.problem = {.shards = ShardOrder::zigzag}}) ==
+        "expected sequences of one device because decoding gathers no keys of other ranks");
 }
 
 TEST_CASE("the TMA adds gradients of queries where there is room for tiles of sums", "[kernels]") {

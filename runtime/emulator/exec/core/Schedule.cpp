@@ -46,7 +46,7 @@ private:
   /// Blocks of cooperative launches mostly wait for each other, polling.
   static constexpr unsigned instructionsPerTurn = 8192, shortTurn = 128;
   static constexpr unsigned roundsPerCompletion = 8;
-  /// A cluster whose operations complete needs no other for now, and each that has started takes memory.
+  /// A cluster goes on while its operations complete: each further one that starts takes memory.
   static constexpr unsigned quietRoundsPerPause = 16, roundsPerPause = 1024;
 
   size_t block = 0, warp = 0; ///< next
