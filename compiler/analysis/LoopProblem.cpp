@@ -3,6 +3,7 @@
 /// Operations keep the order of the program where nothing is known that allows another.
 #include "compiler/analysis/LoopProblem.h"
 
+#include "compiler/analysis/CarriedEquality.h"
 #include "compiler/analysis/CheapFragments.h"
 #include "compiler/analysis/LoopProducts.h"
 #include "compiler/analysis/RegisterWriters.h"
@@ -157,11 +158,20 @@ std::string LoopProblem::protectFactors() {
 /// one of its own iteration, or null.
 std::string LoopProblem::protectReads(InFlightOpInterface product, Operation *wait) {
   bool isInvariant = loop.isDefinedOutsideOfLoop(factorInRegisters(product));
+  CarriedEquality equality(loop);
+  auto readsIn = [&](Operation *op, llvm::function_ref<bool(Value, Value)> isSame) {
+    return op
+        ->walk([&](Operation *inner) {
+          return readsFactor(inner, product, isSame) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
   for (Operation *op : ops) {
-    bool reads = op->walk([&](Operation *inner) {
-                     return readsFactor(inner, product) ? WalkResult::interrupt() : WalkResult::advance();
-                   }).wasInterrupted();
-    if (!reads)
+    // What the next iteration computes like the factor lies in its registers, once CSE has seen both.
+    if (!isInvariant && wait &&
+        readsIn(op, [&](Value operand, Value factor) { return equality.isEqual(operand, factor); }))
+      problem.addDependence(numbers[wait], numbers[op], 1, 0, DependenceKind::order);
+    if (!readsIn(op, std::equal_to<Value>()))
       continue;
     if (!wait)
       return "a product whose left factor is read, too, is in flight when an iteration ends";

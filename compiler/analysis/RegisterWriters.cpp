@@ -165,7 +165,8 @@ static bool isReadByMatrixUnit(const OpOperand &operand) {
          operand.get() != product.getAcc();
 }
 
-bool readsFactor(Operation *op, InFlightOpInterface product) {
+bool readsFactor(Operation *op, InFlightOpInterface product,
+                 llvm::function_ref<bool(Value operand, Value factor)> isSame) {
   auto rootOf = [](Value value) {
     while (Operation *definition = value.getDefiningOp()) {
       if (!passesOn(definition))
@@ -179,9 +180,13 @@ bool readsFactor(Operation *op, InFlightOpInterface product) {
     return false;
   Value root = rootOf(factor);
   return llvm::any_of(op->getOpOperands(), [&](const OpOperand &operand) {
-    return isa<RankedTensorType>(operand.get().getType()) && rootOf(operand.get()) == root &&
+    return isa<RankedTensorType>(operand.get().getType()) && isSame(rootOf(operand.get()), root) &&
            !isReadByMatrixUnit(operand);
   });
+}
+
+bool readsFactor(Operation *op, InFlightOpInterface product) {
+  return readsFactor(op, product, std::equal_to<Value>());
 }
 
 RegisterWriters writersOf(Value fragment, RegisterAliases aliases) {

@@ -34,7 +34,12 @@ enum class RegisterAliases {
 mlir::Value factorInRegisters(InFlightOpInterface product);
 
 /// Whether the threads read the registers of the product's left factor for the operation: it computes with
-/// them, or it is a product whose sums begin with them.
+/// them, or it is a product whose sums begin with them. `isSame` tells whether an operand of the operation is
+/// the left factor; both are values that no operation only names anew.
+bool readsFactor(mlir::Operation *op, InFlightOpInterface product,
+                 llvm::function_ref<bool(mlir::Value operand, mlir::Value factor)> isSame);
+
+/// By the value itself.
 bool readsFactor(mlir::Operation *op, InFlightOpInterface product);
 
 /// Expects a fragment.

@@ -212,6 +212,53 @@ tile.kernel @factor_begins_sums(%n: index {program.argument = #program.dimension
 
 // -----
 
+// The next iteration computes %early as this one computes the factor %late: one value, if the loop goes away because it has
+// only one iteration left. So %narrow, which reads it, comes after the second product's wait.
+// CHECK-LABEL: tile.kernel @factor_computed_again(
+// CHECK:       tile.convert {{.*}} {tile.stage = #tile.stage<stage = 0, order = 3>}
+// CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 0, order = 12>}
+// CHECK:       tile.gemm_wait {{.*}} {tile.stage = #tile.stage<stage = 1, order = 2>}
+tile.kernel @factor_computed_again(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %f128 = arith.constant 128.0 : f32
+  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xf16>
+  %r_first = tile.cursor : !tile.cursor<2>
+  %s = tile.alloc_ring "s" producers(1) consumers(1) : !tile.ring<2>
+  %s_buffer = tile.alloc_shared "s" : !tile.shared<2x64x8xf32>
+  %s_first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %zero8 = tile.splat %f0 : f32 -> tensor<64x8xf32>
+      %end:4 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %zero, %y = %zero8, %c = %r_first, %d = %s_first) -> (tensor<64x64xf32>, tensor<64x8xf32>, !tile.cursor<2>, !tile.cursor<2>) {
+        %most = tile.splat %f128 : f32 -> tensor<64x64xf32>
+        %early = arith.minnumf %x, %most : tensor<64x64xf32>
+        %narrow = tile.convert %early : tensor<64x64xf32> to tensor<64x64xf16>
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xf16>, !tile.cursor<2> -> !tile.shared<64x64xf16>
+        %first = tile.gemm_async %narrow, %a, %x atom wgmma : tensor<64x64xf16>, !tile.shared<64x64xf16>, tensor<64x64xf32>
+        %sum = tile.gemm_wait %first pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %late = arith.minnumf %sum, %most : tensor<64x64xf32>
+        tile.await %s[%d] : !tile.ring<2>
+        %b = tile.slot %s_buffer[%d] : !tile.shared<2x64x8xf32>, !tile.cursor<2> -> !tile.shared<64x8xf32>
+        %second = tile.gemm_async %late, %b, %y atom wgmma : tensor<64x64xf32>, !tile.shared<64x8xf32>, tensor<64x8xf32>
+        %other = tile.gemm_wait %second pending(0) : tensor<64x8xf32>
+        tile.release %s[%d] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        %next2 = tile.advance %d : !tile.cursor<2>
+        scf.yield %sum, %other, %next, %next2 : tensor<64x64xf32>, tensor<64x8xf32>, !tile.cursor<2>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
 // A factor from before the loop is never written while the product is in flight.
 // CHECK-LABEL: tile.kernel @factor_from_outside(
 // CHECK:       tile.gemm_async {{.*}} {tile.stage = #tile.stage<stage = 0, order = 2>}
