@@ -76,7 +76,8 @@ private:
   double clusters() const {
     return std::ceil(double(rowTiles) * double(columnTiles) * double(c.split) / double(c.cluster));
   }
-  double waves() const { return std::ceil(clusters() / double(target.multiprocessors / c.cluster)); }
+  int64_t clustersAtOnce() const { return target.multiprocessors / c.cluster; }
+  double waves() const { return std::ceil(clusters() / double(clustersAtOnce())); }
   /// Of multiprocessors, until the last tile is done.
   double idleShare() const {
     return 1 - clusters() * double(c.cluster) / std::max(waves() * double(target.multiprocessors), 1.0);

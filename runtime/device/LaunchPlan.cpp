@@ -226,7 +226,8 @@ struct Planner {
       break;
     case KernelParameter::Kind::tensorPointers: {
       const std::vector<void *> &addresses = arguments.tensors[parameter.index].ofRanks;
-      std::memcpy(&planned.parameters[offset], addresses.data(), addresses.size() * sizeof(void *));
+      std::memcpy(&planned.parameters[offset], static_cast<const void *>(addresses.data()),
+                  addresses.size() * sizeof(void *));
       break;
     }
     case KernelParameter::Kind::tensorMap:

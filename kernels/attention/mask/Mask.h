@@ -87,7 +87,7 @@ public:
   /// key` or `key - query`, is compared with a number, and so is its remainder: `(query - key) % 4 == 0`.
   /// Another rule does not compile; write the ranges by hand. Tiles of which a remainder hides every pair are
   /// not visited if the divisor is at most the extent of a tile that is visited.
-  template <class F> static Mask derived(F rule, RowOrder order = RowOrder::any) {
+  template <class F> static Mask derived(const F &rule, RowOrder order = RowOrder::any) {
     static_assert(
         requires(Sequence s, TileSpan tile) {
           PositionSet(rule(s, tile, UnknownPosition()));
