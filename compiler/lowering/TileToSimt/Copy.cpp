@@ -129,8 +129,7 @@ FragmentLayout copyLayout(KernelLowering &k, ArrayRef<int64_t> shape, int64_t el
   return blockedLayout(shapeOf(shape), int(elementBytes * 8), k.team.warps, axis, width * elementBytes);
 }
 
-/// Copies between a slice and a tile, in the widest vectors that both take. `width` 1: with
-/// guards for each element.
+/// Copies between a slice and a tile, in the widest vectors that both take.
 class SliceCopy {
 public:
   SliceCopy(KernelLowering &k, const Slice &slice, const SharedTile &tile, tile::CopyAtom atom)
@@ -157,16 +156,16 @@ public:
       return success();
     }
     if (widest == 1 || !probe.mayStraddle()) {
-      move(toShared, widest, /*guarded=*/true);
+      move(toShared, widest);
       return success();
     }
-    auto path = [&](int64_t width, bool guarded) {
-      return [&, width, guarded](OpBuilder &, Location) {
-        move(toShared, width, guarded);
+    auto path = [&](int64_t width) {
+      return [&, width](OpBuilder &, Location) {
+        move(toShared, width);
         scf::YieldOp::create(b);
       };
     };
-    scf::IfOp::create(b, probe.isInterior(), path(widest, false), path(1, true));
+    scf::IfOp::create(b, probe.hasWholeVectors(), path(widest), path(1));
     return success();
   }
 
@@ -189,7 +188,7 @@ private:
     }
   }
 
-  void move(bool toShared, int64_t width, bool guarded) {
+  void move(bool toShared, int64_t width) {
     Emitter &b = k.b;
     FragmentLayout layout = copyLayout(k, tile.shape, tile.elementBytes(), axis, width);
     GlobalAccess global(k, slice, layout, tile.shape, toShared ? GlobalUse::load : GlobalUse::store);
@@ -204,15 +203,16 @@ private:
           ArrayRef(groups).slice(first, std::min(together, groups.size() - first));
       SmallVector<SmallVector<Value>> pieces;
       for (const RegisterGroup &group : chunk) {
-        Value inTile = b.both(owner, global.insideTile(group.start));
-        Value inTensor = guarded ? b.both(owner, global.predicate(group.start)) : inTile;
-        pieces.push_back(toShared ? fromGlobal(global, group.start, width, sharedWidth, inTensor)
-                                  : fromShared(addresses, group.start, width, sharedWidth, inTile));
+        if (toShared)
+          pieces.push_back(cut(global.load(group.start, width, owner), width, sharedWidth));
+        else
+          pieces.push_back(fromShared(addresses, group.start, width, sharedWidth,
+                                      b.both(owner, global.insideTile(group.start))));
       }
       for (auto [group, loaded] : llvm::zip(chunk, pieces)) {
         Value inTile = b.both(owner, global.insideTile(group.start));
         if (!toShared) {
-          Value inTensor = guarded ? b.both(owner, global.predicate(group.start)) : inTile;
+          Value inTensor = b.both(owner, global.predicate(group.start));
           simt::StoreOp::create(b, width == 1 ? loaded[0] : joined(loaded), global.address(group.start),
                                 inTensor);
           continue;
@@ -231,18 +231,12 @@ private:
   }
 
   /// One global vector, cut to the width of shared accesses.
-  SmallVector<Value> fromGlobal(GlobalAccess &global, ArrayRef<int64_t> at, int64_t width,
-                                int64_t sharedWidth, Value predicate) {
-    Emitter &b = k.b;
-    Type type = width == 1 ? tile.element : Type(b.vectorOf(width, tile.element));
-    Value loaded = simt::LoadOp::create(b, type, global.address(at), predicate);
-    if (predicate && slice.fill)
-      loaded = b.select(predicate, loaded, width == 1 ? slice.fill : b.splat(slice.fill, width));
+  SmallVector<Value> cut(Value loaded, int64_t width, int64_t sharedWidth) {
     if (sharedWidth == width)
       return {loaded};
     SmallVector<Value> pieces;
     for (int64_t first = 0; first < width; first += sharedWidth)
-      pieces.push_back(sharedWidth == 1 ? b.extract(loaded, first) : b.piece(loaded, first, sharedWidth));
+      pieces.push_back(sharedWidth == 1 ? k.b.extract(loaded, first) : k.b.piece(loaded, first, sharedWidth));
     return pieces;
   }
 

@@ -133,16 +133,19 @@ public:
   /// The layout's registers in vectors of so many such elements: 1 or `vectorWidth()`.
   RegisterGroups groups(int64_t elements) const;
   /// Whether a vector may be partly outside the tensor.
-  bool mayStraddle() const { return straddles; }
-  /// True if the whole slice is inside; null if it is guarded nowhere.
-  Value isInterior();
+  bool mayStraddle() const { return !parted.empty(); }
+  /// Whether none is, of what may: the tensor ends at a multiple of the vector, or beyond the slice.
+  Value hasWholeVectors();
   Value address(llvm::ArrayRef<int64_t> constant);
   /// Whether the element (and its vector) is inside the tensor and the tile; null: always.
   Value predicate(llvm::ArrayRef<int64_t> constant);
-  /// The same for a slice known to be interior: padding of the layout alone.
+  /// Whether it is inside the tile and along the gathered axis.
   Value insideTile(llvm::ArrayRef<int64_t> constant) {
     return b.both(inside.at(constant), gatheredInside(constant));
   }
+  /// Loads a vector of so many elements; what is outside, or not for the threads that may load, is the
+  /// slice's fill value.
+  Value load(llvm::ArrayRef<int64_t> constant, int64_t elements, Value mayLoad = {});
   /// How many bytes of a vector of `elements` from there are inside the tensor, i32; null: always all.
   Value bytesInside(llvm::ArrayRef<int64_t> constant, int64_t elements);
 
@@ -167,6 +170,8 @@ private:
     return axes[axis] < 0 ? 0 : constant[size_t(axes[axis])];
   }
   bool isKnownInside(size_t axis) const;
+  /// Notes that the tensor may end within a vector of this extent along the axis, unless that is ruled out.
+  void notePart(size_t axis, int64_t extent);
   /// The position along the gathered axis, and whether it is inside; null: there is no such axis, or it is.
   Value gatheredPosition(llvm::ArrayRef<int64_t> constant);
   Value gatheredInside(llvm::ArrayRef<int64_t> constant);
@@ -182,7 +187,7 @@ private:
   InsidePredicates inside;
   int inner = -1;
   int64_t width = 1;
-  bool straddles = false;
+  llvm::SmallVector<std::pair<size_t, int64_t>> parted; ///< axes along which a vector may, and its extent
   std::vector<PieceAxis> pieces; ///< rows and columns; none where the tensor has its natural order
   Value base;
   std::map<std::vector<int64_t>, Value> rows;

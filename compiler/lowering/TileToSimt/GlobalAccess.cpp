@@ -74,8 +74,12 @@ void GlobalAccess::chooseRowVectors(ArrayRef<int64_t> tileShape, int64_t widest)
   fits = std::gcd(fits, slice.originMultiple());
   while (width * 2 <= widest && fits % (width * 2) == 0)
     width *= 2;
-  int last = int(axes.size()) - 1;
-  straddles = slice.isGuarded(last) && slice.endMultiple(last) % width != 0;
+  notePart(axes.size() - 1, width);
+}
+
+void GlobalAccess::notePart(size_t axis, int64_t extent) {
+  if (slice.isGuarded(int(axis)) && !isKnownInside(axis) && slice.endMultiple(int(axis)) % extent != 0)
+    parted.emplace_back(axis, extent);
 }
 
 RegisterGroups GlobalAccess::groups(int64_t elements) const {
@@ -91,24 +95,16 @@ bool GlobalAccess::isKnownInside(size_t axis) const {
   return origin && end && *origin >= 0 && *origin + slice.shape[axis] <= *end;
 }
 
-Value GlobalAccess::isInterior() {
-  using arith::CmpIPredicate;
+Value GlobalAccess::hasWholeVectors() {
   Value all;
-  for (size_t axis = 0; axis < slice.origin.size(); ++axis) {
-    if (int(axis) == gathered || isKnownInside(axis))
-      continue;
-    Value origin = slice.origin[axis], end = ends[axis];
-    std::optional<int64_t> known = Emitter::known(origin);
-    if (known.value_or(-1) < 0)
-      all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sge, origin, b.i32(0)));
+  for (auto [axis, extent] : parted) {
     // The extent is taken from the end: added to a position just below 2^31 it would wrap around.
-    if (known && llvm::isInt<32>(*known + slice.shape[axis]))
-      origin = b.add(origin, slice.shape[axis]);
-    else
-      end = b.add(end, -slice.shape[axis]);
-    all = b.both(all, arith::CmpIOp::create(b, CmpIPredicate::sle, origin, end));
+    Value isBefore = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, slice.origin[axis],
+                                           b.add(ends[axis], -slice.shape[axis]));
+    Value isMultiple = b.isEqual(b.remainder(ends[axis], extent), 0);
+    all = b.both(all, arith::OrIOp::create(b, isMultiple, isBefore));
   }
-  return all || gathered < 0 ? all : b.i1(true);
+  return all;
 }
 
 Value GlobalAccess::gatheredPosition(ArrayRef<int64_t> constant) {
@@ -178,7 +174,7 @@ Value GlobalAccess::bytesInside(ArrayRef<int64_t> constant, int64_t elements) {
     return {};
   int64_t elementBytes = slice.tensor->element.getIntOrFloatBitWidth() / 8;
   Value bytes = b.i32(elements * elementBytes);
-  if (straddles) {
+  if (mayStraddle()) {
     Value at = b.add(position.back(), constant[size_t(inner)]);
     Value rest = b.add(ends.back(), b.mul(at, -1));
     bytes = b.mul(b.smaller(rest, b.i32(elements)), elementBytes);
@@ -186,32 +182,24 @@ Value GlobalAccess::bytesInside(ArrayRef<int64_t> constant, int64_t elements) {
   return b.select(first, bytes, b.i32(0));
 }
 
-namespace {
-enum class Guarding { everyElement, interior };
-
-Value loadElements(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
-                   ArrayRef<int64_t> shape, Guarding guarding) {
-  Emitter &b = k.b;
-  GlobalAccess access(k, slice, layout, shape, GlobalUse::load);
-  bool vectors = guarding == Guarding::interior || !access.mayStraddle();
-  int64_t width = vectors ? access.vectorWidth() : 1;
-  Type element = slice.tensor->element;
-  RegisterGroups groups = access.groups(width);
-  SmallVector<Value> registers(size_t(layout.registersPerThread()));
-  for (const RegisterGroup &group : groups.groups) {
-    Value predicate =
-        guarding == Guarding::interior ? access.insideTile(group.start) : access.predicate(group.start);
-    Type type = width == 1 ? element : Type(b.vectorOf(width, element));
-    Value loaded = simt::LoadOp::create(b, type, access.address(group.start), predicate);
-    if (predicate && slice.fill)
-      loaded = b.select(predicate, loaded, width == 1 ? slice.fill : b.splat(slice.fill, width));
-    for (auto [i, reg] : llvm::enumerate(group.registers))
-      registers[size_t(reg)] = width == 1 ? loaded : b.extract(loaded, int64_t(i));
-  }
-  for (auto [replica, original] : groups.replicas)
-    registers[size_t(replica)] = registers[size_t(original)];
-  return b.pack(registers);
+Value GlobalAccess::load(ArrayRef<int64_t> constant, int64_t elements, Value mayLoad) {
+  Type element = slice.tensor->element, word = b.getI32Type();
+  Type type = elements == 1 ? element : Type(b.vectorOf(elements, element));
+  Value inside = b.both(mayLoad, predicate(constant));
+  Value loaded = simt::LoadOp::create(b, type, address(constant), inside);
+  if (!inside || !slice.fill)
+    return loaded;
+  Value fill = elements == 1 ? slice.fill : b.splat(slice.fill, elements);
+  // Of narrower elements LLVM would select one at a time.
+  int64_t bits = element.getIntOrFloatBitWidth(), wordBits = word.getIntOrFloatBitWidth();
+  if (bits >= wordBits || elements * bits % wordBits != 0)
+    return b.select(inside, loaded, fill);
+  return b.recast(b.select(inside, b.recast(loaded, word), b.recast(fill, word)), element);
 }
+
+namespace {
+/// How the registers of a vector are loaded or stored: together or each by itself.
+enum class Path { vectors, elements };
 
 /// Elements that registers are written to, and how.
 struct Write {
@@ -228,16 +216,14 @@ struct Piece {
   Value value, address, predicate;
 };
 
-void writeElements(KernelLowering &k, const Write &write, Value value, Guarding guarding) {
+void writePath(KernelLowering &k, const Write &write, Value value, Path path) {
   Emitter &b = k.b;
   GlobalAccess access(k, write.slice, write.layout, write.shape, write.use);
-  bool vectors = guarding == Guarding::interior || !access.mayStraddle();
-  int64_t width = vectors ? access.vectorWidth() : 1;
+  int64_t width = path == Path::vectors ? access.vectorWidth() : 1;
   Value owner = isOwner(b, write.layout, k.team);
   SmallVector<Piece> combined;
   for (const RegisterGroup &group : access.groups(width).groups) {
-    Value predicate =
-        guarding == Guarding::interior ? access.insideTile(group.start) : access.predicate(group.start);
+    Value predicate = access.predicate(group.start);
     Value piece = width == 1 ? b.extract(value, group.registers[0]) : b.pick(value, group.registers);
     if (write.use == GlobalUse::combine)
       combined.push_back({piece, access.address(group.start), predicate});
@@ -261,22 +247,49 @@ void writeElements(KernelLowering &k, const Write &write, Value value, Guarding 
 }
 } // namespace
 
-// Where a vector may lie across the tensor's edge, tiles inside the tensor (all but the
-// last ones) take a path with vectors and without guards, the others go element by element.
+// Where it is known at run time only whether a vector lies across the tensor's edge, there is a path with
+// vectors and one element by element. What the paths load are vectors, which are cut after both: a thread
+// waits for them where it needs them.
 
 Value lowering::loadGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
                            ArrayRef<int64_t> shape) {
   Emitter &b = k.b;
   GlobalAccess access(k, slice, layout, shape, GlobalUse::load);
-  if (!access.mayStraddle())
-    return loadElements(k, slice, layout, shape, Guarding::everyElement);
-  auto path = [&](Guarding guarding) {
-    return [&, guarding](OpBuilder &, Location) {
-      scf::YieldOp::create(b, loadElements(k, slice, layout, shape, guarding));
+  const int64_t width = access.vectorWidth();
+  const RegisterGroups groups = access.groups(width);
+  SmallVector<Value> registers(size_t(layout.registersPerThread()));
+  auto place = [&](const RegisterGroup &group, Value loaded) {
+    for (auto [i, reg] : llvm::enumerate(group.registers))
+      registers[size_t(reg)] = width == 1 ? loaded : b.extract(loaded, int64_t(i));
+  };
+  auto path = [&](Path path) {
+    return [&, path](OpBuilder &, Location) {
+      GlobalAccess access(k, slice, layout, shape, GlobalUse::load);
+      SmallVector<Value> pieces;
+      for (const RegisterGroup &group : groups.groups) {
+        if (path == Path::vectors) {
+          pieces.push_back(access.load(group.start, width));
+          continue;
+        }
+        SmallVector<Value> elements;
+        for (int64_t reg : group.registers)
+          elements.push_back(access.load(layout.coordinatesOf({reg, 0, 0}), 1));
+        pieces.push_back(b.pack(elements));
+      }
+      scf::YieldOp::create(b, pieces);
     };
   };
-  return scf::IfOp::create(b, access.isInterior(), path(Guarding::interior), path(Guarding::everyElement))
-      .getResult(0);
+  if (access.mayStraddle()) {
+    auto loads = scf::IfOp::create(b, access.hasWholeVectors(), path(Path::vectors), path(Path::elements));
+    for (auto [group, loaded] : llvm::zip_equal(groups.groups, loads.getResults()))
+      place(group, loaded);
+  } else {
+    for (const RegisterGroup &group : groups.groups)
+      place(group, access.load(group.start, width));
+  }
+  for (auto [replica, original] : groups.replicas)
+    registers[size_t(replica)] = registers[size_t(original)];
+  return b.pack(registers);
 }
 
 namespace {
@@ -284,14 +297,14 @@ void writeGlobal(KernelLowering &k, const Write &write, Value value) {
   Emitter &b = k.b;
   GlobalAccess access(k, write.slice, write.layout, write.shape, write.use);
   if (!access.mayStraddle())
-    return writeElements(k, write, value, Guarding::everyElement);
-  auto path = [&](Guarding guarding) {
-    return [&, guarding](OpBuilder &, Location) {
-      writeElements(k, write, value, guarding);
+    return writePath(k, write, value, Path::vectors);
+  auto path = [&](Path path) {
+    return [&, path](OpBuilder &, Location) {
+      writePath(k, write, value, path);
       scf::YieldOp::create(b);
     };
   };
-  scf::IfOp::create(b, access.isInterior(), path(Guarding::interior), path(Guarding::everyElement));
+  scf::IfOp::create(b, access.hasWholeVectors(), path(Path::vectors), path(Path::elements));
 }
 } // namespace
 

@@ -84,12 +84,10 @@ void GlobalAccess::choosePieceVectors(ArrayRef<int64_t> tileShape, int64_t wides
     return;
   for (const PieceAxis &along : pieces) {
     auto axis = int(along.axis);
-    if (!slice.isGuarded(axis) || slice.endMultiple(axis) % along.order->extent == 0)
-      continue;
     // Memory has room for whole pieces, of which nobody reads what lies outside of the tensor.
     if (use == GlobalUse::load || slice.limitedAxis == axis)
-      straddles = true;
-    else
+      notePart(along.axis, along.order->extent);
+    else if (slice.isGuarded(axis) && slice.endMultiple(axis) % along.order->extent != 0)
       ends[along.axis] = b.bitAnd(b.add(ends[along.axis], along.order->extent - 1), -along.order->extent);
   }
 }

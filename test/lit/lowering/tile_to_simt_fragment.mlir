@@ -74,14 +74,25 @@ tile.kernel @vectors(%n: index {program.argument = #program.dimension<"n", multi
 
 #wide = #tile.layout<"reg(8@1:1) lane(8@1:8, 4@0:1) warp()">
 module attributes {program.target = #program.target<"sm_90a">} {
-// Where a row may end within a vector, a tile inside the tensor takes vectors without tests, another one single elements.
+// Where a row may end within a vector, a tile takes vectors if it ends at one, or after the tile; otherwise single elements.
 // CHECK-LABEL: simt.kernel @straddling(
 // CHECK-SAME:    %[[N:arg[0-9]+]]: i32
-// CHECK:         %[[INTERIOR:.*]] = arith.cmpi sle, %c64_i32, %[[N]]
-// CHECK:         scf.if %[[INTERIOR]] -> (vector<8xbf16>) {
-// CHECK:           simt.load %{{[^ ]*}} : !llvm.ptr<1> -> vector<8xbf16>
+// CHECK:         %[[LAST:.*]] = arith.addi %[[N]], %c-64_i32
+// CHECK:         %[[AFTER:.*]] = arith.cmpi sle, %c0_i32, %[[LAST]]
+// CHECK:         %[[REST:.*]] = arith.andi %[[N]], %c7_i32
+// CHECK:         %[[WHOLE:.*]] = arith.cmpi eq, %[[REST]], %c0_i32
+// CHECK:         %[[VECTORS:.*]] = arith.ori %[[WHOLE]], %[[AFTER]]
+// CHECK:         scf.if %[[VECTORS]] -> (vector<8xbf16>) {
+// CHECK:           simt.load %{{.*}} if %{{.*}} : !llvm.ptr<1> -> vector<8xbf16>
 // CHECK:         } else {
 // CHECK-COUNT-8:   simt.load %{{.*}} if %{{.*}} : !llvm.ptr<1> -> bf16
+// CHECK:           vector.from_elements {{.*}} : vector<8xbf16>
+// CHECK:         }
+// CHECK:         arith.ori
+// CHECK:         scf.if
+// CHECK:           simt.store %{{.*}} if %{{.*}} : vector<8xbf16>
+// CHECK:         } else {
+// CHECK-COUNT-8:   simt.store %{{.*}} if %{{.*}} : bf16
 // CHECK:         }
 tile.kernel @straddling(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<4x?xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, 0], alignment = 16>}) attributes {launch = #program.launch<warps = 1>} {

@@ -37,7 +37,8 @@ tile.kernel @load(%m: index {program.argument = #program.dimension<"m">},
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: simt.kernel @store(
 // CHECK:         %[[LOADED:.*]] = simt.load %{{.*}} if %[[IN:.*]] : !llvm.ptr<1> -> vector<4xi8>
-// CHECK:         arith.select %[[IN]], %[[LOADED]], %{{.*}} : vector<4xi8>
+// CHECK:         %[[WORD:.*]] = vector.bitcast %[[LOADED]] : vector<4xi8> to vector<1xi32>
+// CHECK:         arith.select %[[IN]], %[[WORD]], %{{.*}} : vector<1xi32>
 // CHECK:         arith.shrui %{{.*}} : vector<4xi8>
 // CHECK:         %[[LOW:.*]] = arith.andi %{{.*}} : vector<4xi8>
 // CHECK:         %[[HIGH:.*]] = arith.shli %{{.*}} : vector<4xi8>
