@@ -12,9 +12,6 @@
 /// by element, and a thread has 8 elements of each part, one vector, for which it computes four counters.
 /// Tiles are narrow, as bits are also computed for columns beyond the end of a row, and are taken row by row,
 /// as memory has them.
-///
-/// The number of columns is a multiple of `vector`. So no vector lies across the end of a row; where one may,
-/// tiles at the end of rows go element by element.
 #include <array>
 #include <tlc/kernel.h>
 
@@ -47,7 +44,7 @@ std::array<FragmentValue, 4> philox(Scope &k, const FragmentValue &row, const Fr
 
 void dropout(Scope &k, const Values &v) {
   const int64_t drop = v["drop"]; // per cent
-  Index m = k.dim("rows"), n = k.dim("columns", {.multipleOf = v["vector"]});
+  Index m = k.dim("rows"), n = k.dim("columns");
   Global X = k.input("X", bf16, {m, n}), Y = k.output("Y", bf16, {m, n});
   k.residents(6); // while some load, others compute
   Index across = ceilDiv(n, width);
@@ -93,7 +90,6 @@ void registerKernels(KernelFile &file) {
       .size("columns", 8192, {.onEmulator = 2504})
       .constant("seed", 1234)
       .constant("drop", 10, {.least = 0, .most = 99, .help = "chance in per cent"})
-      .constant("vector", 8, {.least = 1, .most = 8, .help = "columns are a multiple of it; 1: any number"})
       .program(dropout)
       .reference("Y",
                  [](const HostInputs &in) {

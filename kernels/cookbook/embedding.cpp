@@ -16,9 +16,6 @@
 /// one that does. A launch after it adds the rows of all further tokens atomically, in vectors of four
 /// elements, however many tokens a word has. Which tokens are first, and the order of additions, differ from
 /// run to run, and so may the last bits.
-///
-/// d is a multiple of `vector`. So no vector lies across the end of a row; where one may, tiles at the end of
-/// rows go element by element.
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -28,9 +25,9 @@ namespace {
 
 constexpr int64_t width = 1024; ///< columns of a tile
 
-void gather(Scope &k, const Values &v) {
+void gather(Scope &k, const Values &) {
   constexpr int64_t rows = 2; // of a tile
-  Index tokens = k.dim("tokens"), words = k.dim("words"), d = k.dim("d", {.multipleOf = v["vector"]});
+  Index tokens = k.dim("tokens"), words = k.dim("words"), d = k.dim("d");
   Global Words = k.input("Words", i32, {tokens}), E = k.input("E", bf16, {words, d});
   Global Y = k.output("Y", bf16, {tokens, d});
   auto [i, j] = k.grid(ceilDiv(tokens, rows), ceilDiv(d, width));
@@ -40,10 +37,10 @@ void gather(Scope &k, const Values &v) {
   copy(y, Y.tile({i * rows, j * width}, {rows, width}));
 }
 
-void scatterAdd(Scope &k, const Values &v) {
+void scatterAdd(Scope &k, const Values &) {
   constexpr int64_t some = 256; // tokens of a block that numbers them, or looks for further ones
   constexpr int64_t listed = 8; // tokens of a word
-  Index tokens = k.dim("tokens"), words = k.dim("words"), d = k.dim("d", {.multipleOf = v["vector"]});
+  Index tokens = k.dim("tokens"), words = k.dim("words"), d = k.dim("d");
   Global Words = k.input("Words", i32, {tokens}), dY = k.input("dY", bf16, {tokens, d});
   Global dE = k.inout("dE", f32, {words, d});
   Global counts = k.workspace("counts", i32, {words}, {.initial = Initial::zero});
@@ -100,7 +97,6 @@ void scatterAdd(Scope &k, const Values &v) {
 } // namespace
 
 void registerKernels(KernelFile &file) {
-  const Limits vector{.least = 1, .most = 8, .help = "d is a multiple of it; 1: any d"};
   auto words = [](const HostInputs &in) { // one in seven is no word
     return [n = in.values["words"]](int64_t i) { return i % 7 == 6 ? -1.0 : double(i * i % n); };
   };
@@ -108,7 +104,6 @@ void registerKernels(KernelFile &file) {
       .size("tokens", 16384, {.onEmulator = 45})
       .size("words", 32000, {.least = 1, .onEmulator = 100})
       .size("d", 2048, {.onEmulator = 304})
-      .constant("vector", 8, vector)
       .program(gather)
       .contents("Words", words)
       .reference("Y",
@@ -124,7 +119,6 @@ void registerKernels(KernelFile &file) {
       .size("tokens", 16384, {.onEmulator = 45})
       .size("words", 32000, {.least = 1, .onEmulator = 10})
       .size("d", 2048, {.onEmulator = 304})
-      .constant("vector", 8, vector)
       .program(scatterAdd)
       .contents("Words", words)
       .reference("dE",

@@ -7,9 +7,6 @@
 /// same rows, moved by one element: loads that begin at odd elements, one for each, which the first level
 /// cache serves. What is outside of the tensor reads as 0, so that edges need no code of their own. Tiles are
 /// small, so that many blocks share a multiprocessor, and are taken row by row, as memory has them.
-///
-/// The number of columns is a multiple of `vector`. So no vector lies across the end of a row; where one may,
-/// tiles at the end of rows go element by element.
 #include <tlc/kernel.h>
 #include <vector>
 
@@ -20,10 +17,11 @@ namespace {
 
 void stencil(Scope &k, const Values &v) {
   constexpr int64_t height = 4, width = 256;
-  Index rows = k.dim("rows"), columns = k.dim("columns", {.multipleOf = v["vector"]});
+  Index rows = k.dim("rows"), columns = k.dim("columns");
   Global X = k.input("X", f32, {rows, columns}), Y = k.output("Y", f32, {rows, columns});
   Index across = ceilDiv(columns, width);
   k.warps(2);
+  k.residents(14);
   auto [block] = k.grid(ceilDiv(rows, height) * across);
   Index first = block / across * height, column = block % across * width;
   auto load = [&](int64_t row, int64_t right) {
@@ -52,7 +50,6 @@ void registerKernels(KernelFile &file) {
       .size("rows", 8192, {.onEmulator = 37})
       .size("columns", 8192, {.onEmulator = 300})
       .number("rate", 0.125)
-      .constant("vector", 4, {.least = 1, .most = 4, .help = "columns are a multiple of it; 1: any number"})
       .program(stencil)
       .reference("Y",
                  [](const HostInputs &in) {

@@ -8,9 +8,6 @@
 /// kernels read and write each element once, so that memory decides. A tile of 8 x 256 gives each of 128
 /// threads 16 elements of each tensor, in two vectors of 16 bytes: few registers, so that a multiprocessor
 /// has many blocks, of which some load while others compute. Tiles are taken row by row, as memory has them.
-///
-/// n is a multiple of `vector`. So no vector lies across the end of a row; where one may, tiles at the end of
-/// rows go element by element.
 #include <array>
 #include <cmath>
 #include <tlc/kernel.h>
@@ -29,9 +26,10 @@ std::array<Index, 2> tileOf(Scope &k, const Index &m, const Index &n) {
   return {block / across, block % across};
 }
 
-void forward(Scope &k, const Values &v) {
-  Index m = k.dim("m"), n = k.dim("n", {.multipleOf = v["vector"]});
+void forward(Scope &k, const Values &) {
+  Index m = k.dim("m"), n = k.dim("n");
   Global X = k.input("X", bf16, {m, 2, n}), Y = k.output("Y", bf16, {m, n});
+  k.residents(9);
   auto [i, j] = tileOf(k, m, n);
   Fragment g = k.fragment(bf16, {rows, width}), u = k.fragment(bf16, {rows, width});
   copy(X.tile({i * rows, 0, j * width}, {rows, 1, width}), g);
@@ -40,10 +38,11 @@ void forward(Scope &k, const Values &v) {
   copy((gate / (1 + exp(-gate)) * u.to(f32)).to(bf16), Y.tile({i * rows, j * width}, {rows, width}));
 }
 
-void backward(Scope &k, const Values &v) {
-  Index m = k.dim("m"), n = k.dim("n", {.multipleOf = v["vector"]});
+void backward(Scope &k, const Values &) {
+  Index m = k.dim("m"), n = k.dim("n");
   Global X = k.input("X", bf16, {m, 2, n}), dY = k.input("dY", bf16, {m, n});
   Global dX = k.output("dX", bf16, {m, 2, n});
+  k.residents(7);
   auto [i, j] = tileOf(k, m, n);
   Fragment g = k.fragment(bf16, {rows, width}), u = k.fragment(bf16, {rows, width});
   Fragment dy = k.fragment(bf16, {rows, width});
@@ -61,11 +60,9 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 } // namespace
 
 void registerKernels(KernelFile &file) {
-  const Limits vector{.least = 1, .most = 8, .help = "n is a multiple of it; 1: any n"};
   file.kernel("swiglu", "Y = g sigmoid(g) u of the two halves g and u of each row of X")
       .size("m", 2048, {.onEmulator = 19})
       .size("n", 14336, {.onEmulator = 1000})
-      .constant("vector", 8, vector)
       .program(forward)
       .random("X", -6, 6)
       .reference("Y",
@@ -80,7 +77,6 @@ void registerKernels(KernelFile &file) {
   file.kernel("swiglu_bwd", "gradients of both halves of X from dY")
       .size("m", 2048, {.onEmulator = 19})
       .size("n", 14336, {.onEmulator = 1000})
-      .constant("vector", 8, vector)
       .program(backward)
       .random("X", -6, 6)
       .reference("dX",

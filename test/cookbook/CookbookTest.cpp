@@ -20,25 +20,25 @@ namespace {
 
 /// A kernel in each line, and values of its parameters besides the emulator's sizes.
 constexpr const char *problems = R"(
-rms_norm m=1 n=1 vector=1
-rms_norm m=5 n=1023 vector=1
-rms_norm m=2 n=17001 vector=1
+rms_norm m=1 n=1
+rms_norm m=5 n=1023
+rms_norm m=2 n=17001
 rms_norm m=17 n=8
 rms_norm m=5 n=2008
 rms_norm m=3 n=4072
 rms_norm m=3 n=8184
 rms_norm m=2 n=16376
 rms_norm m=2 n=16392
-rms_norm_bwd m=1 n=1 vector=1
-rms_norm_bwd m=65 n=1025 vector=1
-rms_norm_bwd m=2 n=17001 vector=1
+rms_norm_bwd m=1 n=1
+rms_norm_bwd m=65 n=1025
+rms_norm_bwd m=2 n=17001
 rms_norm_bwd m=3 n=2056
 rms_norm_bwd m=5 n=4088
 rms_norm_bwd m=3 n=8184
 rms_norm_bwd m=3 n=9000
-layer_norm m=1 n=1 vector=1
-layer_norm m=5 n=1023 vector=1
-layer_norm m=2 n=17001 vector=1
+layer_norm m=1 n=1
+layer_norm m=5 n=1023
+layer_norm m=2 n=17001
 layer_norm m=17 n=8
 layer_norm m=11 n=1016
 layer_norm m=5 n=2008
@@ -49,9 +49,9 @@ layer_norm m=3 n=8184
 layer_norm m=2 n=12280
 layer_norm m=2 n=16376
 layer_norm m=2 n=16392
-layer_norm_bwd m=1 n=1 vector=1
-layer_norm_bwd m=65 n=1025 vector=1
-layer_norm_bwd m=2 n=17001 vector=1
+layer_norm_bwd m=1 n=1
+layer_norm_bwd m=65 n=1025
+layer_norm_bwd m=2 n=17001
 layer_norm_bwd m=3 n=2056
 layer_norm_bwd m=5 n=4088
 layer_norm_bwd m=3 n=8184
@@ -63,11 +63,11 @@ cross_entropy tokens=1 words=1
 cross_entropy tokens=7 words=5001
 cross_entropy_bwd tokens=1 words=1
 cross_entropy_bwd tokens=7 words=1501
-swiglu m=1 n=1 vector=1
-swiglu m=9 n=513 vector=1
+swiglu m=1 n=1
+swiglu m=9 n=513
 swiglu m=9 n=520
-swiglu_bwd m=1 n=1 vector=1
-swiglu_bwd m=9 n=513 vector=1
+swiglu_bwd m=1 n=1
+swiglu_bwd m=9 n=513
 swiglu_bwd m=9 n=520
 gemm_gelu m=1 n=1 k=1
 gemm_gelu m=129 n=70 k=65
@@ -92,11 +92,11 @@ w8a8_gemm m=129 n=70 k=65
 w8a8_gemm m=129 n=257 k=400
 gemv n=1 k=1
 gemv n=9 k=1025
-embedding tokens=1 words=1 d=1 vector=1
-embedding tokens=33 d=259 vector=1
+embedding tokens=1 words=1 d=1
+embedding tokens=33 d=259
 embedding tokens=33 d=1032
-embedding_bwd tokens=1 words=1 d=1 vector=1
-embedding_bwd tokens=33 d=259 vector=1
+embedding_bwd tokens=1 words=1 d=1
+embedding_bwd tokens=33 d=259
 embedding_bwd tokens=300 words=7 d=1032
 cumulative_sum rows=1 n=1
 cumulative_sum rows=2 n=8193
@@ -108,11 +108,11 @@ fused_moe tokens=33 d=264 f=136 experts=13 count=3
 fused_moe tokens=300 d=136 f=24 experts=8 count=2
 histogram n=1 bins=1
 histogram n=8193 bins=65
-dropout rows=1 columns=1 drop=0 vector=1
-dropout rows=5 columns=2049 drop=50 vector=1
+dropout rows=1 columns=1 drop=0
+dropout rows=5 columns=2049 drop=50
 dropout rows=17 columns=264 drop=99
-stencil rows=1 columns=1 vector=1
-stencil rows=17 columns=257 vector=1
+stencil rows=1 columns=1
+stencil rows=17 columns=257
 stencil rows=5 columns=260
 linear_attention heads=1 tokens=1
 linear_attention heads=3 tokens=130
