@@ -65,6 +65,21 @@ private:
   CUevent begin = nullptr, end = nullptr;
 };
 
+class CudaEvent final : public Event {
+public:
+  CudaEvent(std::shared_ptr<const CudaContext> context, CUevent event)
+      : event(event), cuda(std::move(context)) {}
+  ~CudaEvent() override {
+    CurrentContext scope(*cuda);
+    cuda->driver.cuEventDestroy(event); // the driver frees it when no stream waits for it any more
+  }
+
+  const CUevent event;
+
+private:
+  std::shared_ptr<const CudaContext> cuda;
+};
+
 class CudaDeviceImpl final : public Device {
 public:
   CudaDeviceImpl(std::shared_ptr<const CudaContext> context, DeviceProperties properties,
@@ -97,6 +112,9 @@ public:
   Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override;
   Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments, Stream stream) override;
   Result<void> synchronize(Stream stream) override;
+  Result<void> clear(void *address, size_t bytes, Stream stream) override;
+  Result<std::unique_ptr<const Event>> record(Stream stream) override;
+  Result<void> wait(const Event &event, Stream stream) override;
   Result<void> enablePeerAccess(Device &peer) override;
   Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) override;
 
@@ -407,6 +425,39 @@ Result<void> CudaDeviceImpl::synchronize(Stream stream) {
   Reports reports;
   Result<void> taken = takeReports(reports);
   return deliver(reports, options.print, std::move(taken));
+}
+
+Result<void> CudaDeviceImpl::clear(void *address, size_t bytes, Stream stream) {
+  if (bytes == 0)
+    return {};
+  CurrentContext scope(*cuda);
+  return enqueue(ZeroFill{address, bytes}, static_cast<CUstream>(stream.handle));
+}
+
+Result<std::unique_ptr<const Event>> CudaDeviceImpl::record(Stream stream) {
+  CurrentContext scope(*cuda);
+  CUevent event = nullptr;
+  if (CUresult status = cuda->driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING); status != CUDA_SUCCESS)
+    return cuda->error(status, "cannot create an event");
+  auto recorded = std::make_unique<const CudaEvent>(cuda, event);
+  if (CUresult status = cuda->driver.cuEventRecord(event, static_cast<CUstream>(stream.handle));
+      status != CUDA_SUCCESS)
+    return cuda->error(status, "cannot record an event", ErrorKind::execution);
+  return std::unique_ptr<const Event>(std::move(recorded));
+}
+
+Result<void> CudaDeviceImpl::wait(const Event &event, Stream stream) {
+  auto *recorded = dynamic_cast<const CudaEvent *>(&event);
+  if (!recorded)
+    return Error{.message = fmt::format("expected an event of a GPU for {} to wait for, but got one of an "
+                                        "emulated device",
+                                        description.name)};
+  CurrentContext scope(*cuda);
+  if (CUresult status =
+          cuda->driver.cuStreamWaitEvent(static_cast<CUstream>(stream.handle), recorded->event, 0);
+      status != CUDA_SUCCESS)
+    return cuda->error(status, "cannot wait for an event", ErrorKind::execution);
+  return {};
 }
 
 Result<void> CudaDeviceImpl::noteLaunch(const CudaProgram &program, CUstream stream) {

@@ -65,6 +65,12 @@ public:
   virtual const Artifact &artifact() const = 0;
 };
 
+/// A point in the work of a stream: all that was enqueued before it.
+class Event {
+public:
+  virtual ~Event() = default;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -93,6 +99,15 @@ public:
   /// Waits for the stream, and after launches of programs that print or check, for all streams of the
   /// device: then what was printed is shown, and a check that failed is an `execution` error.
   virtual Result<void> synchronize(Stream stream = {}) = 0;
+
+  /// Enqueues zeros for so many bytes of this device's memory.
+  virtual Result<void> clear(void *address, size_t bytes, Stream stream = {}) = 0;
+  /// The point that `stream` has come to. An emulated device completes its work first, and returns what it
+  /// found.
+  virtual Result<std::unique_ptr<const Event>> record(Stream stream = {}) = 0;
+  /// What is enqueued on `stream` from now on begins after `event`, which this device or another one of its
+  /// kind has recorded. The host does not wait.
+  virtual Result<void> wait(const Event &event, Stream stream = {}) = 0;
 
   /// From now on kernels of this device may access memory of `peer`, another
   /// device of the same kind. The other direction is its own matter.

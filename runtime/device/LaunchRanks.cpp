@@ -39,6 +39,11 @@ Result<void> checkAgreement(const TensorArgument &argument, const TensorView &fi
   return {};
 }
 
+bool isSameProgram(const Artifact &one, const Artifact &other) {
+  return one.name == other.name && one.tensors.size() == other.tensors.size() &&
+         std::ranges::equal(one.variants, other.variants, {}, &Variant::ptx, &Variant::ptx);
+}
+
 Result<void> check(std::span<const RankLaunch> launches, size_t rank) {
   const RankLaunch &launch = launches[rank];
   const LaunchArguments &arguments = *launch.arguments;
@@ -46,7 +51,14 @@ Result<void> check(std::span<const RankLaunch> launches, size_t rank) {
     return Error{.message =
                      fmt::format("expected the arguments of rank {} of {}, but got those of rank {} of {}",
                                  rank, launches.size(), arguments.rank, arguments.ranks)};
-  const Artifact &artifact = launch.program->artifact();
+  const Artifact &artifact = launch.program->artifact(), &first = launches.front().program->artifact();
+  if (!isSameProgram(artifact, first))
+    return Error{.message = fmt::format("expected the program of rank 0, '{}', but got another one, '{}'",
+                                        first.name, artifact.name)};
+  for (size_t other = 0; other < rank; ++other)
+    if (launches[other].device->properties().ordinal == launch.device->properties().ordinal)
+      return Error{.message = fmt::format("expected a device of its own, but got device {}, as rank {} did",
+                                          launch.device->properties().ordinal, other)};
   if (Result<LaunchPlan> plan = planLaunch(artifact, arguments, launch.device->properties()); !plan)
     return plan.error();
   for (size_t i = 0; i < artifact.tensors.size(); ++i)
@@ -75,10 +87,28 @@ Result<void> clear(const RankLaunch &launch) {
     const TensorView &tensor = arguments.tensors[firstWorkspace + i];
     if (!artifact.tensors[firstWorkspace + i].symmetric || !(*requests)[i].zeroFill || isEmpty(tensor))
       continue;
-    const std::vector<std::byte> zeros((*requests)[i].bytes);
-    if (Result<void> copied = launch.device->copyToDevice(tensor.data, zeros.data(), zeros.size()); !copied)
-      return copied;
+    if (Result<void> cleared = launch.device->clear(tensor.data, (*requests)[i].bytes, launch.stream);
+        !cleared)
+      return cleared;
   }
+  return {};
+}
+
+/// What is enqueued on the streams from now on, each of its rank's device, begins after all that is on one of
+/// them.
+Result<void> meet(std::span<const RankLaunch> launches) {
+  std::vector<std::unique_ptr<const Event>> events;
+  for (size_t rank = 0; rank < launches.size(); ++rank) {
+    Result<std::unique_ptr<const Event>> event = launches[rank].device->record(launches[rank].stream);
+    if (!event)
+      return ofRank(rank, event.error());
+    events.push_back(std::move(*event));
+  }
+  for (size_t rank = 0; rank < launches.size(); ++rank)
+    for (size_t other = 0; other < launches.size(); ++other)
+      if (other != rank)
+        if (Result<void> waits = launches[rank].device->wait(*events[other], launches[rank].stream); !waits)
+          return ofRank(rank, waits.error());
   return {};
 }
 
@@ -97,13 +127,15 @@ Result<void> tlc::launchRanks(std::span<const RankLaunch> launches) {
   for (size_t rank = 0; rank < launches.size(); ++rank)
     if (Result<void> valid = check(launches, rank); !valid)
       return ofRank(rank, valid.error());
-  for (size_t rank = 0; rank < launches.size(); ++rank)
-    if (Result<void> done = launches[rank].device->synchronize(launches[rank].stream); !done)
-      return ofRank(rank, done.error());
-  if (launches.size() > 1) // one rank's launch clears them itself
+  if (launches.size() > 1) { // one rank's launch clears them itself
+    if (Result<void> met = meet(launches); !met)
+      return met;
     for (size_t rank = 0; rank < launches.size(); ++rank)
       if (Result<void> cleared = clear(launches[rank]); !cleared)
         return ofRank(rank, cleared.error());
+    if (Result<void> met = meet(launches); !met)
+      return met;
+  }
   for (size_t rank = 0; rank < launches.size(); ++rank) {
     const RankLaunch &launch = launches[rank];
     if (Result<void> launched = launch.device->launch(*launch.program, *launch.arguments, launch.stream);

@@ -20,10 +20,11 @@ struct RankLaunch {
   Stream stream = {};
 };
 
-/// Launches the program on all ranks, of which number i is `launches[i]`. Checks all arguments, and that
-/// ranks agree about symmetric tensors, before the first launch: errors name the rank. Waits for the streams,
-/// so that no rank still uses symmetric workspaces, and clears those that begin as zeros; then the launches
-/// run at once. Their results are there when each device has synchronised.
+/// Enqueues the program on all ranks, of which number i is `launches[i]`. Checks all arguments, and that
+/// ranks agree about the program and symmetric tensors, before the first launch: errors name the rank. The
+/// streams wait for each other, so that no rank still uses symmetric workspaces, clear those that begin as
+/// zeros, and wait for each other again; then the launches run at once. The host waits for emulated devices
+/// alone. Results are there when each device has synchronised.
 Result<void> launchRanks(std::span<const RankLaunch> launches);
 
 } // namespace tlc

@@ -77,6 +77,9 @@ struct Machines {
   emulator::DeviceOrder order;
 };
 
+/// Of work that is complete.
+class EmulatorEvent final : public Event {};
+
 class EmulatorDevice : public Device {
 public:
   enum class Launches : uint8_t { complete, queued };
@@ -209,6 +212,26 @@ public:
 
   Result<void> synchronize(Stream) override { return finish(); }
 
+  Result<void> clear(void *address, size_t bytes, Stream) override {
+    if (auto ok = finish(); !ok)
+      return ok;
+    return clearNow(ordinal(), static_cast<std::byte *>(address), bytes);
+  }
+
+  Result<std::unique_ptr<const Event>> record(Stream) override {
+    if (auto ok = finish(); !ok)
+      return ok.error();
+    return std::unique_ptr<const Event>(std::make_unique<EmulatorEvent>());
+  }
+
+  Result<void> wait(const Event &event, Stream) override {
+    if (!dynamic_cast<const EmulatorEvent *>(&event))
+      return invalid(fmt::format("expected an event of an emulated device for {} to wait for, but got one "
+                                 "of a GPU",
+                                 deviceProperties.name));
+    return {};
+  }
+
   Result<void> enablePeerAccess(Device &peer) override {
     auto other = neighbour(peer);
     if (!other)
@@ -251,6 +274,15 @@ private:
     Result<void> done = queue->wait();
     machines->order.wait(ordinal());
     return done;
+  }
+
+  Result<void> clearNow(int owner, std::byte *address, size_t bytes) {
+    if (auto ok = machines->memory.check(owner, address, bytes); !ok)
+      return ok;
+    if (bytes != 0)
+      std::memset(address, 0, bytes);
+    machines->memory.markWritten(address, bytes);
+    return {};
   }
 
   Result<EmulatorDevice *> neighbour(Device &device) const {
@@ -318,11 +350,8 @@ private:
       for (size_t row = 0; row < fill.rows; ++row) {
         std::byte *at = static_cast<std::byte *>(fill.address) + row * fill.pitchBytes;
         const int owner = machines->memory.ownerOf(at).value_or(ordinal());
-        if (auto ok = machines->memory.check(owner, at, fill.rowBytes); !ok)
+        if (auto ok = clearNow(owner, at, fill.rowBytes); !ok)
           return ok;
-        if (fill.rowBytes != 0)
-          std::memset(at, 0, fill.rowBytes);
-        machines->memory.markWritten(at, fill.rowBytes);
       }
     for (const PlannedLaunch &planned : plan.launches) {
       emulator::LaunchConfiguration configuration;

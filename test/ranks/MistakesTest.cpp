@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// What is said of mistakes about ranks: by the language, the launch, the evaluator and the emulator.
+#include "runtime/device/LaunchRanks.h"
+#include "test/Expect.h"
 #include "test/ranks/RankRing.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 
 using namespace tlc;
@@ -45,6 +48,35 @@ TEST_CASE("arguments that ranks disagree about are refused by name", "[ranks]") 
   CHECK(launch(compiledProgram(body), ranks) ==
         "rank 1: argument 'X': expected the shape of rank 0, [100], because it is symmetric, but got [101]");
   CHECK_THAT(evaluated(body, ranks), Contains("expected 'X' to have one shape on all ranks"));
+}
+
+TEST_CASE("ranks have one program and devices of their own", "[ranks]") {
+  auto copies = [](int64_t count) {
+    return [count](Scope &k) {
+      Global X = k.input("X", f32, {128}), Y = k.output("Y", f32, {128});
+      Fragment x = k.fragment(f32, {count});
+      copy(X.tile({0}, {count}), x);
+      copy(x, Y.tile({0}, {count}));
+    };
+  };
+  std::vector<std::unique_ptr<Device>> devices = openRanks(2, {});
+  std::vector<LaunchArguments> arguments;
+  for (int64_t rank = 0; rank < 2; ++rank)
+    arguments.push_back({.rank = rank, .ranks = 2});
+  for (size_t rank = 0; rank < 2; ++rank)
+    for (int tensor = 0; tensor < 2; ++tensor) {
+      void *memory = expectValue(devices[rank]->allocate(512));
+      arguments[rank].tensors.push_back({memory, f32, {128}, {1}});
+    }
+  auto first = expectValue(devices[0]->load(compiledProgram(copies(128)))),
+       other = expectValue(devices[1]->load(compiledProgram(copies(64))));
+  const RankLaunch ofFirst{devices[0].get(), first.get(), &arguments[0]};
+  CHECK(launchRanks(std::array{ofFirst, RankLaunch{devices[1].get(), other.get(), &arguments[1]}})
+            .error()
+            .message == "rank 1: expected the program of rank 0, 'test', but got another one, 'test'");
+  CHECK(launchRanks(std::array{ofFirst, RankLaunch{devices[0].get(), first.get(), &arguments[1]}})
+            .error()
+            .message == "rank 1: expected a device of its own, but got device 0, as rank 0 did");
 }
 
 TEST_CASE("a rank that there is not has no tensor", "[ranks]") {

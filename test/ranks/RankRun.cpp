@@ -139,8 +139,9 @@ std::string test::launch(const Artifact &artifact, std::vector<evaluator::Argume
   for (size_t rank = 0; rank < ranks.size(); ++rank)
     launches.push_back({devices[rank], programs[rank].get(), &memories[rank].arguments});
   std::string errors;
-  if (Result<void> launched = launchRanks(launches); !launched)
-    errors += launched.error().message;
+  for (int i = 0; i < options.launches && errors.empty(); ++i)
+    if (Result<void> launched = launchRanks(launches); !launched)
+      errors += launched.error().message;
   for (size_t rank = 0; rank < ranks.size(); ++rank)
     if (Result<void> done = devices[rank]->synchronize(); !done)
       errors += (errors.empty() ? "" : "\n") + done.error().message;

@@ -31,6 +31,7 @@ struct RankOptions {
   int multiprocessors = 3;
   std::optional<uint64_t> scheduleSeed = {};
   CompileOptions compile = {};
+  int launches = 1; ///< one after the other, for which the host does not wait
 };
 
 /// A device for each rank: emulated, or in ranks_cuda_test GPUs.

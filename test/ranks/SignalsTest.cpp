@@ -49,6 +49,28 @@ TEST_CASE("a tile goes around the ranks", "[ranks]") {
     }
 }
 
+TEST_CASE("counts begin at 0 in each of several launches", "[ranks]") {
+  constexpr int launches = 20;
+  auto body = [](Scope &k) {
+    Index rank = k.rank(), ranks = k.ranks();
+    Global right = k.inout("right", i32, {1});
+    Symmetric count = k.symmetric("count", i32, {1}, {.use = TensorUse::workspace, .initial = Initial::zero});
+    [[maybe_unused]] auto [block] = k.grid(1);
+    k.loop(ranks, [&](Index other) { announce(count.of(other), {0}); });
+    waitFor(count.of(rank), {0}, ranks);
+    k.when(take(count.of(rank), {0}) == ranks, [&] {
+      Fragment sum = k.fragment(i32, {1});
+      copy(right.tile({0}, {1}), sum);
+      sum += 1;
+      copy(sum, right.tile({0}, {1}));
+    });
+  };
+  std::vector<evaluator::Arguments> ranks(size_t(ranksUpTo(4)), {{filled(i32, {1}, 0)}, {}});
+  REQUIRE(launch(compiledProgram(body), ranks, {.launches = launches}) == "");
+  for (const evaluator::Arguments &rank : ranks)
+    CHECK(numbersOf(rank.tensors[0]) == std::vector<double>{launches});
+}
+
 TEST_CASE("blocks of one launch take what those of another rank's earlier launch passed on", "[ranks]") {
   for (int64_t ranks : rankCounts())
     for (int multiprocessors : {1, 3}) {

@@ -480,6 +480,23 @@ TEST_CASE("GPUs copy between each other and reach each other's memory once that 
   CHECK(y.read() == values);
 }
 
+TEST_CASE("a stream clears memory and waits for an event", "[cuda]") {
+  std::unique_ptr<Device> device = openDevice(), emulator = createEmulatorDevice();
+  const std::vector<float> values = randomValues(64);
+  Buffer<float> x(*device, values);
+  require(device->clear(x.data, 128));
+  Result<std::unique_ptr<const Event>> event = device->record();
+  REQUIRE(event);
+  require(device->wait(**event));
+  std::vector<float> cleared = values;
+  std::fill_n(cleared.begin(), 32, 0.0F);
+  CHECK(x.read() == cleared);
+  Result<std::unique_ptr<const Event>> emulated = emulator->record();
+  REQUIRE(emulated);
+  CHECK_THAT(device->wait(**emulated).error().message, Contains("but got one of an emulated device"));
+  CHECK_THAT(emulator->wait(**event).error().message, Contains("but got one of a GPU"));
+}
+
 TEST_CASE("programs that cannot be loaded say why", "[cuda]") {
   std::unique_ptr<Device> device = openDevice();
   Artifact artifact = scaleArtifact();

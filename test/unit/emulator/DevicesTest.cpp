@@ -137,6 +137,31 @@ TEST_CASE("copies between devices check both sides", "[devices]") {
   CHECK_THAT(errorOf(devices[1]->enablePeerAccess(*stranger)), Contains("were not created together"));
 }
 
+TEST_CASE("memory is cleared after what was launched before", "[devices]") {
+  const auto devices = createEmulatorDevices(2);
+  Words a(*devices[0], {1, 2});
+  REQUIRE(launch(*devices[0], kernel("  mov.u32 %r1, 3; @%first st.global.u32 [%mine+4], %r1;"), a, a));
+  CHECK(errorOf(devices[0]->clear(a.address, 4)) == "");
+  CHECK(a.read() == std::vector<uint32_t>{0, 3});
+  CHECK_THAT(errorOf(devices[0]->clear(a.address, 12)),
+             Contains("12 bytes at").operator&&(Contains("not inside one allocation of this device")));
+}
+
+TEST_CASE("a device waits for the events of others", "[devices]") {
+  const auto devices = createEmulatorDevices(2);
+  Words a(*devices[0], {0});
+  REQUIRE(launch(*devices[0], kernel("  mov.u32 %r1, 3; @%first st.global.u32 [%mine], %r1;"), a, a));
+  Result<std::unique_ptr<const Event>> event = devices[0]->record();
+  REQUIRE(event);
+  CHECK(errorOf(devices[1]->wait(**event)) == "");
+  REQUIRE(launch(*devices[0], kernel("  trap;"), a, a));
+  const Result<std::unique_ptr<const Event>> failed = devices[0]->record();
+  REQUIRE_FALSE(failed);
+  CHECK_THAT(failed.error().message, Contains("trap"));
+  struct Stranger final : Event {};
+  CHECK_THAT(errorOf(devices[1]->wait(Stranger())), Contains("expected an event of an emulated device"));
+}
+
 TEST_CASE("devices that wait for each other for ever are told so", "[devices]") {
   const auto devices = createEmulatorDevices(2, {.hostThreads = 1});
   REQUIRE(devices[0]->enablePeerAccess(*devices[1]));

@@ -44,6 +44,11 @@ public:
     return device->launch(program, arguments, stream);
   }
   Result<void> synchronize(Stream stream) override { return device->synchronize(stream); }
+  Result<void> clear(void *address, size_t bytes, Stream stream) override {
+    return device->clear(address, bytes, stream);
+  }
+  Result<std::unique_ptr<const Event>> record(Stream stream) override { return device->record(stream); }
+  Result<void> wait(const Event &event, Stream stream) override { return device->wait(event, stream); }
   Result<void> enablePeerAccess(Device &peer) override { return device->enablePeerAccess(peer); }
   Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) override {
     return device->copyFromPeer(destination, source, address, bytes);
