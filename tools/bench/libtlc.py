@@ -3,12 +3,13 @@
 
 import ctypes
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import torch
 
 # The functions called here are the same in all of them.
-INTERFACE_VERSIONS = (2, 3)
+INTERFACE_VERSIONS = (2, 3, 4)
 ELEMENTS = {
     torch.int8: 0,
     torch.int32: 1,
@@ -59,6 +60,15 @@ class _Tensor(ctypes.Structure):
     ]
 
 
+class _Rank(ctypes.Structure):
+    _fields_ = [
+        ("program", ctypes.c_void_p),
+        ("tensors", ctypes.POINTER(_Tensor)),
+        ("workspaces", ctypes.POINTER(ctypes.c_void_p)),
+        ("stream", ctypes.c_void_p),
+    ]
+
+
 def _describe(tensor):
     if isinstance(tensor, Packed):
         described = _describe(tensor.bytes)
@@ -90,6 +100,12 @@ class Library:
                                        ctypes.POINTER(ctypes.c_void_p), ctypes.c_int, ctypes.c_void_p]
         library.tlc_release.argtypes = [ctypes.c_void_p]
         library.tlc_release.restype = None
+        if library.tlc_version() >= 4:
+            library.tlc_connect.argtypes = [ctypes.POINTER(ctypes.c_void_p), ctypes.c_int]
+            library.tlc_rank_workspace.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int, tensors, ctypes.c_int,
+                                                   ctypes.POINTER(ctypes.c_size_t), ctypes.c_int]
+            library.tlc_launch_ranks.argtypes = [ctypes.POINTER(_Rank), ctypes.c_int, ctypes.c_int, ctypes.c_void_p,
+                                                 ctypes.c_int, ctypes.c_int]
         self.library = library
         if library.tlc_version() not in INTERFACE_VERSIONS:
             raise Error(f"expected version {' or '.join(map(str, INTERFACE_VERSIONS))} of the interface, but {path} has "
@@ -110,6 +126,23 @@ class Library:
             raise self.error()
         return Program(self, program)
 
+    def compile_on_each(self, kernel, count, target=None, **parameters):
+        """The program on each of the first so many GPUs; their drivers compile it at the same time."""
+        def compile_on(device):
+            with torch.cuda.device(device):
+                return self.compile(kernel, target, **parameters)
+
+        with ThreadPoolExecutor(count) as threads:
+            return list(threads.map(compile_on, range(count)))
+
+    def compile_ranks(self, kernel, count, target=None, **parameters):
+        """The program of a kernel of ranks on the first so many GPUs, a rank each, which reach each other's memory."""
+        programs = self.compile_on_each(kernel, count, target, ranks=count, **parameters)
+        handles = (ctypes.c_void_p * count)(*[program.handle for program in programs])
+        if self.library.tlc_connect(handles, count) != 0:
+            raise self.error()
+        return RankPrograms(self, programs)
+
 
 class Program:
     def __init__(self, library, handle):
@@ -124,20 +157,55 @@ class Program:
         stream that is current now. Holds workspaces of its own."""
         count = len(tensors)
         arguments = (_Tensor * count)(*map(_describe, tensors))
-        most = 16
-        sizes = (ctypes.c_size_t * most)()
-        found = self.library.library.tlc_workspace(self.handle, arguments, count, sizes, most)
-        if found < 0:
-            raise self.library.error()
-        assert found <= most
-        memory = [torch.empty(max(size, 1), dtype=torch.uint8, device=tensors[0].device) for size in sizes[:found]]
-        workspaces = (ctypes.c_void_p * found)(*[part.data_ptr() for part in memory])
+        memory, workspaces = self.workspaces(arguments, tensors[0].device)
         stream = torch.cuda.current_stream().cuda_stream
         function = self.library.library.tlc_launch
 
         def launch():
-            if function(self.handle, arguments, count, None, 0, workspaces, found, stream) != 0:
+            if function(self.handle, arguments, count, None, 0, workspaces, len(memory), stream) != 0:
                 raise self.library.error()
 
         launch.holds = (self, tensors, memory)
+        return launch
+
+    def workspaces(self, arguments, device, rank=0, ranks=1):
+        """New ones, and their addresses."""
+        most = 16
+        sizes = (ctypes.c_size_t * most)()
+        if ranks == 1:
+            found = self.library.library.tlc_workspace(self.handle, arguments, len(arguments), sizes, most)
+        else:
+            found = self.library.library.tlc_rank_workspace(self.handle, rank, ranks, arguments, len(arguments), sizes, most)
+        if found < 0:
+            raise self.library.error()
+        assert found <= most
+        memory = [torch.empty(max(size, 1), dtype=torch.uint8, device=device) for size in sizes[:found]]
+        return memory, (ctypes.c_void_p * found)(*[part.data_ptr() for part in memory])
+
+
+class RankPrograms:
+    """One program on several GPUs, a rank each."""
+
+    def __init__(self, library, programs):
+        self.library = library
+        self.programs = programs
+
+    def bind(self, tensors_of_ranks):
+        """A function of no arguments that launches on all ranks, on each rank's tensors and on the stream that is current
+        now on its GPU. Holds workspaces of its own."""
+        ranks, count = len(self.programs), len(tensors_of_ranks[0])
+        places, memories = (_Rank * ranks)(), []
+        for rank, (program, tensors) in enumerate(zip(self.programs, tensors_of_ranks)):
+            arguments = (_Tensor * count)(*map(_describe, tensors))
+            device = tensors[0].device
+            memory, workspaces = program.workspaces(arguments, device, rank, ranks)
+            places[rank] = _Rank(program.handle, arguments, workspaces, torch.cuda.current_stream(device).cuda_stream)
+            memories.append((memory, arguments, workspaces))
+        function, workspace_count = self.library.library.tlc_launch_ranks, len(memories[0][0])
+
+        def launch():
+            if function(places, ranks, count, None, 0, workspace_count) != 0:
+                raise self.library.error()
+
+        launch.holds = (self, tensors_of_ranks, memories)
         return launch

@@ -7,7 +7,9 @@
 #include "kernels/library/Library.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/device/LaunchPlan.h"
+#include "runtime/device/LaunchRanks.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
 #include <array>
@@ -65,13 +67,54 @@ Result<std::vector<TensorView>> viewsOf(const tlc_tensor *tensors, int count) {
   return views;
 }
 
+/// Which of how many launches of a program this is.
+struct Place {
+  int64_t rank = 0, ranks = 1;
+};
+
 Result<std::vector<WorkspaceRequest>> workspacesOf(const tlc_program &program,
-                                                   std::span<const TensorView> tensors) {
+                                                   std::span<const TensorView> tensors, Place place) {
   const Artifact &artifact = program.loaded->artifact();
-  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, tensors);
+  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, tensors, place.rank, place.ranks);
   if (!dimensions)
     return dimensions.error();
   return workspaceRequests(artifact, *dimensions, program.device->properties());
+}
+
+/// What a launch of one rank needs; symmetric tensors have no addresses of other ranks yet.
+Result<LaunchArguments> argumentsOf(const tlc_program *program, const tlc_tensor *tensors, int tensorCount,
+                                    const tlc_scalar *scalars, int scalarCount, void *const *workspaces,
+                                    int workspaceCount, Place place) {
+  if (!program)
+    return invalid("expected a program, but got a null pointer");
+  if (scalarCount < 0 || (scalarCount > 0 && !scalars))
+    return invalid("expected an array of scalars, but got a null pointer or a negative number");
+  if (workspaceCount < 0 || (workspaceCount > 0 && !workspaces))
+    return invalid("expected an array of workspaces, but got a null pointer or a negative number");
+  Result<std::vector<TensorView>> views = viewsOf(tensors, tensorCount);
+  if (!views)
+    return views.error();
+  LaunchArguments arguments{std::move(*views), {}, place.rank, place.ranks};
+  for (const tlc_scalar &scalar : std::span(scalars, static_cast<size_t>(scalarCount))) {
+    Result<ElementType> element = elementOf(scalar.element);
+    if (!element)
+      return invalid(fmt::format("scalar {}: {}", arguments.scalars.size(), element.error().message));
+    arguments.scalars.push_back({*element, scalar.bits});
+  }
+  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(*program, arguments.tensors, place);
+  if (!requests)
+    return requests.error();
+  if (requests->size() != static_cast<size_t>(workspaceCount))
+    return invalid(fmt::format("expected {} workspaces for '{}', but got {}; {} tells their sizes",
+                               requests->size(), program->loaded->artifact().name, workspaceCount,
+                               place.ranks == 1 ? "tlc_workspace" : "tlc_rank_workspace"));
+  for (size_t i = 0; i != requests->size(); ++i)
+    arguments.tensors.push_back((*requests)[i].view(workspaces[i]));
+  return arguments;
+}
+
+Error ofRank(int64_t rank, const Error &error) {
+  return {error.kind, fmt::format("rank {}: {}", rank, error.message)};
 }
 
 Result<kernels::Definitions> definitionsOf(const char *const *names, const char *const *values, int count) {
@@ -136,16 +179,19 @@ Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const ch
   return std::make_unique<tlc_program>(std::move(*device), std::move(*loaded));
 }
 
-Result<int> calls::workspace(const tlc_program *program, const tlc_tensor *tensors, int tensorCount,
-                             size_t *sizes, int capacity) {
+Result<int> calls::workspace(const tlc_program *program, int rank, int ranks, const tlc_tensor *tensors,
+                             int tensorCount, size_t *sizes, int capacity) {
   if (!program)
     return invalid("expected a program, but got a null pointer");
+  if (ranks < 1 || ranks > maxRanks || rank < 0 || rank >= ranks)
+    return invalid(fmt::format("expected 1 to {} ranks and the number of one of them, but got rank {} of {}",
+                               maxRanks, rank, ranks));
   if (capacity < 0 || (capacity > 0 && !sizes))
     return invalid("expected room for sizes, but got a null pointer or a negative capacity");
   Result<std::vector<TensorView>> views = viewsOf(tensors, tensorCount);
   if (!views)
     return views.error();
-  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(*program, *views);
+  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(*program, *views, {rank, ranks});
   if (!requests)
     return requests.error();
   for (size_t i = 0; i != requests->size() && i != static_cast<size_t>(capacity); ++i)
@@ -156,29 +202,51 @@ Result<int> calls::workspace(const tlc_program *program, const tlc_tensor *tenso
 Result<void> calls::launch(const tlc_program *program, const tlc_tensor *tensors, int tensorCount,
                            const tlc_scalar *scalars, int scalarCount, void *const *workspaces,
                            int workspaceCount, void *stream) {
-  if (!program)
-    return invalid("expected a program, but got a null pointer");
-  if (scalarCount < 0 || (scalarCount > 0 && !scalars))
-    return invalid("expected an array of scalars, but got a null pointer or a negative number");
-  if (workspaceCount < 0 || (workspaceCount > 0 && !workspaces))
-    return invalid("expected an array of workspaces, but got a null pointer or a negative number");
-  Result<std::vector<TensorView>> views = viewsOf(tensors, tensorCount);
-  if (!views)
-    return views.error();
-  LaunchArguments arguments{std::move(*views), {}};
-  for (const tlc_scalar &scalar : std::span(scalars, static_cast<size_t>(scalarCount))) {
-    Result<ElementType> element = elementOf(scalar.element);
-    if (!element)
-      return invalid(fmt::format("scalar {}: {}", arguments.scalars.size(), element.error().message));
-    arguments.scalars.push_back({*element, scalar.bits});
+  Result<LaunchArguments> arguments =
+      argumentsOf(program, tensors, tensorCount, scalars, scalarCount, workspaces, workspaceCount, {});
+  if (!arguments)
+    return arguments.error();
+  return program->device->launch(*program->loaded, *arguments, {stream});
+}
+
+Result<void> calls::connect(tlc_program *const *programs, int count) {
+  if (count < 0 || (count > 0 && !programs))
+    return invalid("expected an array of programs, but got a null pointer or a negative number");
+  std::vector<Device *> devices;
+  for (tlc_program *program : std::span(programs, static_cast<size_t>(count))) {
+    if (!program)
+      return invalid(fmt::format("rank {}: expected a program, but got a null pointer", devices.size()));
+    devices.push_back(program->device.get());
   }
-  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(*program, arguments.tensors);
-  if (!requests)
-    return requests.error();
-  if (requests->size() != static_cast<size_t>(workspaceCount))
-    return invalid(fmt::format("expected {} workspaces for '{}', but got {}; tlc_workspace tells their sizes",
-                               requests->size(), program->loaded->artifact().name, workspaceCount));
-  for (size_t i = 0; i != requests->size(); ++i)
-    arguments.tensors.push_back((*requests)[i].view(workspaces[i]));
-  return program->device->launch(*program->loaded, arguments, {stream});
+  return tlc::connect(devices);
+}
+
+Result<void> calls::launchRanks(const tlc_rank *ranks, int count, int tensorCount, const tlc_scalar *scalars,
+                                int scalarCount, int workspaceCount) {
+  if (count < 1 || count > maxRanks || !ranks)
+    return invalid(fmt::format("expected an array of 1 to {} ranks, but got {}", maxRanks,
+                               ranks ? std::to_string(count) : "a null pointer"));
+  std::vector<LaunchArguments> arguments;
+  for (const tlc_rank &rank : std::span(ranks, static_cast<size_t>(count))) {
+    auto number = static_cast<int64_t>(arguments.size());
+    Result<LaunchArguments> own = argumentsOf(rank.program, rank.tensors, tensorCount, scalars, scalarCount,
+                                              rank.workspaces, workspaceCount, {number, count});
+    if (!own)
+      return ofRank(number, own.error());
+    arguments.push_back(std::move(*own));
+  }
+  std::vector<RankLaunch> launches;
+  for (size_t rank = 0; rank != arguments.size(); ++rank) {
+    const Artifact &artifact = ranks[rank].program->loaded->artifact();
+    for (size_t i = 0; i != std::min(artifact.tensors.size(), arguments[rank].tensors.size()); ++i)
+      if (artifact.tensors[i].symmetric)
+        for (const LaunchArguments &other : arguments)
+          if (i < other.tensors.size()) // another number of them is refused below
+            arguments[rank].tensors[i].ofRanks.push_back(other.tensors[i].data);
+    launches.push_back({ranks[rank].program->device.get(),
+                        ranks[rank].program->loaded.get(),
+                        &arguments[rank],
+                        {ranks[rank].stream}});
+  }
+  return tlc::launchRanks(launches);
 }

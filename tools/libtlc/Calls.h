@@ -24,11 +24,15 @@ Result<std::unique_ptr<tlc_program>> compile(const char *kernel, const char *con
                                              const char *const *values, int count, const char *target);
 
 /// The number of workspaces.
-Result<int> workspace(const tlc_program *program, const tlc_tensor *tensors, int tensorCount, size_t *sizes,
-                      int capacity);
+Result<int> workspace(const tlc_program *program, int rank, int ranks, const tlc_tensor *tensors,
+                      int tensorCount, size_t *sizes, int capacity);
 
 Result<void> launch(const tlc_program *program, const tlc_tensor *tensors, int tensorCount,
                     const tlc_scalar *scalars, int scalarCount, void *const *workspaces, int workspaceCount,
                     void *stream);
+
+Result<void> connect(tlc_program *const *programs, int count);
+Result<void> launchRanks(const tlc_rank *ranks, int count, int tensorCount, const tlc_scalar *scalars,
+                         int scalarCount, int workspaceCount);
 
 } // namespace tlc::calls

@@ -56,9 +56,14 @@ tlc_program *tlc_compile(const char *kernel, const char *const *names, const cha
 
 int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors, int tensor_count, size_t *sizes,
                   int capacity) {
+  return tlc_rank_workspace(program, 0, 1, tensors, tensor_count, sizes, capacity);
+}
+
+int tlc_rank_workspace(const tlc_program *program, int rank, int ranks, const tlc_tensor *tensors,
+                       int tensor_count, size_t *sizes, int capacity) {
   int workspaces = 0;
   tlc_status status = run([&]() -> Result<void> {
-    Result<int> counted = calls::workspace(program, tensors, tensor_count, sizes, capacity);
+    Result<int> counted = calls::workspace(program, rank, ranks, tensors, tensor_count, sizes, capacity);
     if (!counted)
       return counted.error();
     workspaces = *counted;
@@ -74,6 +79,16 @@ int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor
     return calls::launch(program, tensors, tensor_count, scalars, scalar_count, workspaces, workspace_count,
                          stream);
   });
+}
+
+int tlc_connect(tlc_program *const *programs, int count) {
+  return run([&] { return calls::connect(programs, count); });
+}
+
+int tlc_launch_ranks(const tlc_rank *ranks, int count, int tensor_count, const tlc_scalar *scalars,
+                     int scalar_count, int workspace_count) {
+  return run(
+      [&] { return calls::launchRanks(ranks, count, tensor_count, scalars, scalar_count, workspace_count); });
 }
 
 void tlc_release(tlc_program *program) { delete program; }

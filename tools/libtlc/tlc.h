@@ -36,7 +36,7 @@ extern "C" {
 
 /// Version of this interface. Grows by one when something is added; what is
 /// here keeps its meaning.
-#define TLC_INTERFACE_VERSION 3
+#define TLC_INTERFACE_VERSION 4
 
 /// What a call came to.
 typedef enum tlc_status {
@@ -124,6 +124,33 @@ TLC_API int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors,
 TLC_API int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
                        const tlc_scalar *scalars, int scalar_count, void *const *workspaces,
                        int workspace_count, void *stream);
+
+/// What a rank of several launches: a program that was compiled while its device was current, the addresses
+/// of its tensors and workspaces as `tlc_launch` takes them, and a stream of its device. Since version 4, as
+/// the functions of ranks.
+typedef struct tlc_rank {
+  const tlc_program *program;
+  const tlc_tensor *tensors;
+  void *const *workspaces;
+  void *stream;
+} tlc_rank;
+
+/// Lets the programs, of which each is loaded on a device of its own, reach the memory of all these devices.
+/// Once before they are launched as ranks. A tlc_status: TLC_ENVIRONMENT where devices cannot reach each
+/// other.
+TLC_API int tlc_connect(tlc_program *const *programs, int count);
+
+/// `tlc_workspace` of rank number `rank` of `ranks`.
+TLC_API int tlc_rank_workspace(const tlc_program *program, int rank, int ranks, const tlc_tensor *tensors,
+                               int tensor_count, size_t *sizes, int capacity);
+
+/// Checks the arguments of all ranks and enqueues the program on each one's stream. Tensor number i of all
+/// ranks is one symmetric tensor where the program declares it as such; then ranks agree about its shape and
+/// strides, and each has its own memory. Scalars are those of all ranks. The streams wait for each other
+/// before the launches begin, the host does not wait; a rank's results are there when its stream is done. An
+/// error names the rank, and nothing is launched. A tlc_status.
+TLC_API int tlc_launch_ranks(const tlc_rank *ranks, int count, int tensor_count, const tlc_scalar *scalars,
+                             int scalar_count, int workspace_count);
 
 /// Unloads the program; its launches must have finished. Null is allowed.
 TLC_API void tlc_release(tlc_program *program);

@@ -7,6 +7,7 @@
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/support/Excerpt.h"
 #include "tools/tlc/Cublas.h"
+#include "tools/tlc/DeviceChoice.h"
 #include "tools/tlc/Heartbeat.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Rounds.h"
@@ -46,15 +47,18 @@ struct Line {
 };
 
 /// Who times what, and what became of the peer ("in turns with cuBLAS").
-void printHeader(const Device &device, StringRef peer, RoundOptions options, bool json) {
+void printHeader(ArrayRef<std::unique_ptr<Device>> ranks, StringRef peer, RoundOptions options, bool json) {
+  const std::string &name = ranks.front()->properties().name;
   if (!json) {
-    outs() << device.properties().name << ", median of " << options.rounds << " rounds of "
-           << options.launches << " launches, " << peer << '\n';
+    outs() << (ranks.size() == 1 ? "" : formatv("{0} ranks of ", ranks.size()).str()) << name
+           << ", median of " << options.rounds << " rounds of " << options.launches << " launches, " << peer
+           << '\n';
     return;
   }
   json::OStream os(outs());
   os.object([&] {
-    os.attribute("device", device.properties().name);
+    os.attribute("device", name);
+    os.attribute("ranks", int64_t(ranks.size()));
     os.attribute("rounds", options.rounds);
     os.attribute("launches", options.launches);
     os.attribute("peer", peer);
@@ -147,6 +151,8 @@ BenchCommand::BenchCommand()
             cl::desc("All shapes of the kernel's suite; -D changes their other parameters")),
       json("json", cl::sub(command), cl::desc("One JSON object per line")),
       gpu("gpu", cl::sub(command), cl::value_desc("ordinal"), cl::init(0), cl::desc("Which GPU")),
+      ranks("ranks", cl::sub(command), cl::value_desc("count"),
+            cl::desc("GPUs, from that of --gpu on, that run the kernel together")),
       rounds("rounds", cl::sub(command), cl::init(RoundOptions().rounds),
              cl::desc("Turns of each contestant")),
       warmups("warmups", cl::sub(command), cl::init(RoundOptions().warmups),
@@ -174,6 +180,8 @@ ExitCode BenchCommand::execute() const {
       return failUsage(formatv("expected --{0} from {1} to 10000, but got {2}", count->ArgStr,
                                count == &warmups ? 0 : 1, count->getValue())
                            .str());
+  if (ranks.getNumOccurrences())
+    (*definitions)["ranks"] = std::to_string(ranks);
   RoundOptions roundOptions{rounds, warmups, launches};
 
   if (!cublas.empty() && !sys::fs::exists(cublas))
@@ -198,11 +206,12 @@ ExitCode BenchCommand::execute() const {
     requests.push_back(std::move(*request));
   }
 
-  Result<std::unique_ptr<Device>> device = createCudaDevice(gpu);
-  if (!device)
-    return fail(device.error().message);
+  const kernels::Request &first = requests.front();
+  Result<std::vector<std::unique_ptr<Device>>> gpus = openGpus(gpu, first.kernel->ranks(first.values));
+  if (!gpus)
+    return fail(gpus.error().message);
   if (!flags.namesTarget())
-    options->target = (*device)->properties().target;
+    options->target = gpus->front()->properties().target;
   std::unique_ptr<Cublas> peer;
   std::string peerState = "no peer for this kernel";
   if (hasPeer(kernel)) {
@@ -213,7 +222,7 @@ ExitCode BenchCommand::execute() const {
     if (opened)
       peer = std::move(*opened);
   }
-  printHeader(**device, peerState, roundOptions, json);
+  printHeader(*gpus, peerState, roundOptions, json);
 
   kernels::Library library = cache.library();
   std::vector<double> ratios;
@@ -231,8 +240,11 @@ ExitCode BenchCommand::execute() const {
       printRemarks(**artifact);
     if (flags.wantsTime())
       printTimes(log.times);
-    auto run = kernels::KernelRun::create(**device, request, *artifact, {.seed = std::random_device()()},
-                                          *alignment);
+    Result<std::shared_ptr<const kernels::Problem>> problem =
+        kernels::Problem::create(request, {.seed = std::random_device()()});
+    if (!problem)
+      return fail(problem.error().message);
+    auto run = kernels::KernelRun::create(*gpus, *problem, *artifact, *alignment);
     if (!run)
       return fail(run.error().message);
     Result<kernels::Verdict> before = run->verify();
@@ -242,15 +254,15 @@ ExitCode BenchCommand::execute() const {
     std::vector<Contestant> contestants = {[&] { return run->launch(); }};
     std::optional<kernels::DeviceMemory> peerOutput;
     if (peer) {
-      auto memory =
-          kernels::DeviceMemory::allocate(**device, run->arguments().initial().tensors.back().bytes().size());
+      auto memory = kernels::DeviceMemory::allocate(*gpus->front(),
+                                                    run->arguments().initial().tensors.back().bytes().size());
       if (!memory)
         return fail(memory.error().message);
       peerOutput.emplace(std::move(*memory));
       if (auto contestant = cublasContestant(*peer, request, *run, peerOutput->address()))
         contestants.push_back(*contestant);
     }
-    auto times = timeInTurns(**device, contestants, roundOptions);
+    auto times = timeInTurns(*gpus, contestants, roundOptions);
     if (!times)
       return fail(times.error().message);
     // Launching again and again must not have changed the result.

@@ -21,6 +21,7 @@ private:
   llvm::cl::opt<bool> suite;
   llvm::cl::opt<bool> json;
   llvm::cl::opt<int> gpu;
+  llvm::cl::opt<int64_t> ranks;
   llvm::cl::opt<int> rounds;
   llvm::cl::opt<int> warmups;
   llvm::cl::opt<int> launches;

@@ -69,6 +69,17 @@ Result<std::vector<std::optional<uint64_t>>> ScheduleFlag::seeds() const {
   return seeds;
 }
 
+Result<std::vector<std::unique_ptr<Device>>> tlc::driver::openGpus(int first, int64_t ranks) {
+  std::vector<std::unique_ptr<Device>> gpus;
+  while (int64_t(gpus.size()) < ranks) {
+    Result<std::unique_ptr<Device>> gpu = createCudaDevice(first + int(gpus.size()));
+    if (!gpu)
+      return gpu.error();
+    gpus.push_back(std::move(*gpu));
+  }
+  return gpus;
+}
+
 DeviceFlags::DeviceFlags(cl::SubCommand &command)
     : device("device", cl::sub(command), cl::value_desc("auto|emulator|cuda"), cl::init("auto"),
              cl::desc("Where to run; auto: on the GPU if there is one")),
@@ -89,16 +100,11 @@ Result<ChosenDevice> DeviceFlags::create(const Target *emulated, Findings &findi
                       "expected no --gpu because of --device emulator, but got --gpu " +
                           std::to_string(ordinal)};
   if (device != "emulator") {
-    ChosenDevice gpus{DeviceKind::cuda, {}};
-    Result<std::unique_ptr<Device>> gpu = createCudaDevice(ordinal);
-    while (gpu) {
-      gpus.ranks.push_back(std::move(*gpu));
-      if (int64_t(gpus.ranks.size()) == ranks)
-        return gpus;
-      gpu = createCudaDevice(ordinal + int(gpus.ranks.size()));
-    }
+    Result<std::vector<std::unique_ptr<Device>>> gpus = openGpus(ordinal, ranks);
+    if (gpus)
+      return ChosenDevice{DeviceKind::cuda, std::move(*gpus)};
     if (device == "cuda" || ordinal.getNumOccurrences()) // who names a GPU means no emulator
-      return gpu.error();
+      return gpus.error();
   }
   options->target = emulated;
   options->scheduleSeed = scheduleSeed;

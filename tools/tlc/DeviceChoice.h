@@ -17,6 +17,9 @@ namespace tlc::driver {
 
 enum class DeviceKind { emulator, cuda };
 
+/// GPUs from that ordinal on, one for each rank.
+Result<std::vector<std::unique_ptr<Device>>> openGpus(int first, int64_t ranks);
+
 struct ChosenDevice {
   DeviceKind kind;
   std::vector<std::unique_ptr<Device>> ranks; ///< one of each rank

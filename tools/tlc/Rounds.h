@@ -9,6 +9,7 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace tlc::driver {
@@ -19,11 +20,13 @@ struct RoundOptions {
   int launches = 20; ///< launches of a batch, back to back between one pair of events
 };
 
-/// Enqueues one execution on the default stream.
+/// Enqueues one execution on the default stream, of each device.
 using Contestant = std::function<Result<void>()>;
 
-/// Seconds per launch: one row per contestant, one column per round. `device` is a GPU.
-Result<std::vector<std::vector<double>>> timeInTurns(Device &device, llvm::ArrayRef<Contestant> contestants,
+/// Seconds per launch: one row per contestant, one column per round. `devices` are GPUs that run each
+/// contestant together; the time is that of the slowest one.
+Result<std::vector<std::vector<double>>> timeInTurns(llvm::ArrayRef<std::unique_ptr<Device>> devices,
+                                                     llvm::ArrayRef<Contestant> contestants,
                                                      RoundOptions options);
 
 double median(std::vector<double> values);

@@ -199,12 +199,8 @@ ExitCode RunCommand::execute() const {
   }
   double milliseconds = run->seconds() * 1e3;
   // The first launch is not representative.
-  if (chosen->kind == DeviceKind::cuda && count > 1) {
-    if (Result<void> again = run->execute(); !again)
-      return fail(again.error().message);
-    milliseconds = run->seconds() * 1e3;
-  } else if (chosen->kind == DeviceKind::cuda) {
-    auto times = timeInTurns(chosen->device(), {[&] { return run->launch(); }},
+  if (chosen->kind == DeviceKind::cuda) {
+    auto times = timeInTurns(chosen->ranks, {[&] { return run->launch(); }},
                              {.rounds = 1, .warmups = 0, .launches = 1});
     if (!times)
       return fail(times.error().message);

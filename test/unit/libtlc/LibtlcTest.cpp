@@ -5,6 +5,7 @@
 #include "tools/libtlc/tlc.h"
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -57,6 +58,26 @@ TEST_CASE("null pointers and negative numbers are errors, not crashes", "[libtlc
   CHECK(tlc_last_error() == std::string("expected a program, but got a null pointer"));
   CHECK(tlc_launch(nullptr, nullptr, 0, nullptr, 0, nullptr, 0, nullptr) == TLC_INVALID_ARGUMENT);
   tlc_release(nullptr);
+}
+
+TEST_CASE("ranks that are not there are errors, not crashes", "[libtlc]") {
+  auto errorOf = [](int status) {
+    CHECK(std::abs(status) == TLC_INVALID_ARGUMENT);
+    return std::string(tlc_last_error());
+  };
+  CHECK(errorOf(tlc_connect(nullptr, 2)) ==
+        "expected an array of programs, but got a null pointer or a negative number");
+  tlc_program *none[] = {nullptr};
+  CHECK(errorOf(tlc_connect(none, 1)) == "rank 0: expected a program, but got a null pointer");
+  CHECK(errorOf(tlc_rank_workspace(nullptr, 0, 1, nullptr, 0, nullptr, 0)) ==
+        "expected a program, but got a null pointer");
+  CHECK(errorOf(tlc_launch_ranks(nullptr, 2, 0, nullptr, 0, 0)) ==
+        "expected an array of 1 to 8 ranks, but got a null pointer");
+  const tlc_rank ranks[2] = {};
+  CHECK(errorOf(tlc_launch_ranks(ranks, 9, 0, nullptr, 0, 0)) ==
+        "expected an array of 1 to 8 ranks, but got 9");
+  CHECK(errorOf(tlc_launch_ranks(ranks, 2, 0, nullptr, 0, 0)) ==
+        "rank 0: expected a program, but got a null pointer");
 }
 
 TEST_CASE("values that a kernel is not made for are errors, not crashes", "[libtlc]") {

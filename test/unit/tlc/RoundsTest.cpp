@@ -26,10 +26,10 @@ TEST_CASE("the geometric mean of a ratio and its inverse is 1", "[tlc][bench]") 
 TEST_CASE("time is measured on a GPU only", "[tlc][bench]") {
   std::unique_ptr<Device> emulator = createEmulatorDevice();
   int launches = 0;
-  auto times = timeInTurns(*emulator, {[&] {
-    ++launches;
-    return Result<void>();
-  }},
+  auto times = timeInTurns(emulator, {[&] {
+                             ++launches;
+                             return Result<void>();
+                           }},
                            {});
   REQUIRE_FALSE(times);
   CHECK(launches == 0);
