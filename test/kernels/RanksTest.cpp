@@ -65,13 +65,24 @@ Definitions merged(Definitions into, const Definitions &more) {
 } // namespace
 
 TEST_CASE("kernels of ranks are right on any number of them", "[kernels][ranks]") {
-  Random random(Catch::rngSeed());
   REQUIRE(kernelsOfRanks().size() == 5);
   for (const Kernel *kernel : kernelsOfRanks()) {
     Compiled compiled(*kernel, tilesOf(*kernel));
-    for (const char *ranks : {"1", "2", "3", "4", "8"})
-      for (const Definitions &size : smallSizes(*kernel))
+    std::vector<Definitions> sizes = smallSizes(*kernel);
+    for (const char *ranks : {"1", "2", "3", "4"})
+      for (const Definitions &size : sizes)
         compiled.check(merged(size, {{"ranks", ranks}}));
+    for (const Definitions &size : {sizes.front(), sizes.back()})
+      compiled.check(merged(size, {{"ranks", "8"}}));
+  }
+}
+
+// Of tools/test.sh long.
+TEST_CASE("kernels of eight ranks are right at every size", "[.long]") {
+  for (const Kernel *kernel : kernelsOfRanks()) {
+    Compiled compiled(*kernel, tilesOf(*kernel));
+    for (const Definitions &size : smallSizes(*kernel))
+      compiled.check(merged(size, {{"ranks", "8"}}));
   }
 }
 
