@@ -5,6 +5,7 @@
 #include "kernels/Registry.h"
 #include "runtime/emulator/EmulatorDevice.h"
 #include "test/Expect.h"
+#include "test/kernels/CompileOnce.h"
 #include "test/kernels/KernelRuns.h"
 
 #include <catch2/catch.hpp>
@@ -20,13 +21,12 @@ void checkSameBits(const Definitions &definitions, std::initializer_list<int> mu
   INFO(describe(*expectValue(findKernel("attention_bwd")), definitions));
   Request request = expectValue(Request::parse("attention_bwd", definitions));
   std::optional<Hash128> bits;
-  Library library;
-  CompileLog log;
-  auto artifact = expectValue(library.compile(request, {}, log));
+  std::shared_ptr<const Artifact> artifact = compileOnce(request);
+  auto problem = expectValue(Problem::create(request, {.seed = 7}));
   for (int count : multiprocessors) {
     INFO(count << " multiprocessors");
     std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = count});
-    KernelRun run = expectValue(KernelRun::create(*device, request, artifact, {.seed = 7}));
+    KernelRun run = expectValue(KernelRun::create(*device, problem, artifact));
     Verdict verdict = expectValue(run.verify());
     CHECK(verdict.complaint == "");
     CHECK((!bits || *bits == verdict.outputs));
