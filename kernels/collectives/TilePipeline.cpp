@@ -101,8 +101,7 @@ TilePipeline::TilePipeline(Scope &k, const RankGemmConfig &config, Global taken,
   a = k.shared("a", c.dtype, {c.bm, c.bk}, {.slots = c.stages});
   b = k.shared("b", c.dtype, {c.bn, c.bk}, {.slots = c.stages});
   steps = k.ring("ab", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
-  numbers = k.shared("taken_tile", i32, {1}, {.slots = takenTileSlots});
-  tiles = k.ring("taken", {.slots = takenTileSlots, .producers = 1, .consumers = warpgroups});
+  tiles.emplace(k, takenTileSlots, warpgroups);
   // The roles that do not multiply fill a warpgroup.
   RoleOptions load{.warps = parts.fetch ? 2 : warpsPerWarpgroup, .registers = parts.fetch ? 80 : 40};
   k.roles([&] {
@@ -113,70 +112,56 @@ TilePipeline::TilePipeline(Scope &k, const RankGemmConfig &config, Global taken,
   });
 }
 
-void TilePipeline::forEachTile(bool takes, const std::function<void(const RankTile &)> &body) const {
-  Cursor at = tiles.cursor();
-  auto takeNext = [&] {
-    Shared slot = numbers.slot(at);
-    tiles.acquire(at);
-    slot.write({0}, take(taken, {0}));
-    Index number = slot.read({0});
-    tiles.publish(at);
-    return number;
+TakenTiles::Body TilePipeline::ofTile(const std::function<void(const RankTile &)> &body) const {
+  return [this, body](const Index &number) {
+    if (!parts.isTile) {
+      body(parts.tileAt(number));
+      return;
+    }
+    k.when(parts.isTile(number), [&] { body(parts.tileAt(number)); });
   };
-  auto readNext = [&] {
-    tiles.wait(at);
-    Index number = numbers.slot(at).read({0});
-    tiles.release(at);
-    return number;
-  };
-  // One that finds none is the last of a block's.
-  k.loopWhile(parts.tiles + 1, [&](Index) -> Predicate {
-    Index number = takes ? takeNext() : readNext();
-    at.advance();
-    Predicate isNumber = number < parts.tiles;
-    k.when(parts.isTile ? isNumber && parts.isTile(number) : isNumber, [&] { body(parts.tileAt(number)); });
-    return isNumber;
-  });
 }
 
 void TilePipeline::load() const {
   Cursor at = steps.cursor();
-  forEachTile(/*takes=*/true, [&](const RankTile &tile) {
-    if (parts.prepare)
-      parts.prepare(tile);
-    k.loop(parts.steps, [&](Index s) {
-      steps.acquire(at);
-      steps.expect(at, a.slotBytes() + b.slotBytes());
-      parts.copyA(tile, s, a.slot(at), steps.full(at));
-      copy(parts.tileOfB(tile, s), b.slot(at), steps.full(at));
-      at.advance();
-    });
-  });
+  auto next = [&](const Shared &number, const Index &) { number.write({0}, dsl::take(taken, {0})); };
+  // One that finds none is the last of a block's.
+  tiles->take(parts.tiles + 1, parts.tiles, next, ofTile([&](const RankTile &tile) {
+                if (parts.prepare)
+                  parts.prepare(tile);
+                k.loop(parts.steps, [&](Index s) {
+                  steps.acquire(at);
+                  steps.expect(at, a.slotBytes() + b.slotBytes());
+                  parts.copyA(tile, s, a.slot(at), steps.full(at));
+                  copy(parts.tileOfB(tile, s), b.slot(at), steps.full(at));
+                  at.advance();
+                });
+              }));
 }
 
 void TilePipeline::multiply() const {
   Cursor at = steps.cursor(), done = steps.cursor();
   int64_t inFlight = c.stages > 1 ? 1 : 0; // a single slot is refilled only when its product is over
-  forEachTile(/*takes=*/false, [&](const RankTile &tile) {
-    Fragment sums = k.fragment(f32, {c.bm, c.bn}).named("sums");
-    k.loop(parts.steps, [&](Index s) {
-      steps.wait(at);
-      gemmAsync(a.slot(at), b.slot(at).t(), sums);
-      at.advance();
-      gemmWait(sums, inFlight); // the product before this one
-      k.when(s >= inFlight, [&] {
-        steps.release(done);
-        done.advance();
-      });
-    });
-    gemmWait(sums);
-    if (inFlight > 0)
-      k.when(parts.steps > 0, [&] {
-        steps.release(done);
-        done.advance();
-      });
-    parts.store(sums, tile);
-  });
+  tiles->follow(parts.tiles + 1, parts.tiles, ofTile([&](const RankTile &tile) {
+                  Fragment sums = k.fragment(f32, {c.bm, c.bn}).named("sums");
+                  k.loop(parts.steps, [&](Index s) {
+                    steps.wait(at);
+                    gemmAsync(a.slot(at), b.slot(at).t(), sums);
+                    at.advance();
+                    gemmWait(sums, inFlight); // the product before this one
+                    k.when(s >= inFlight, [&] {
+                      steps.release(done);
+                      done.advance();
+                    });
+                  });
+                  gemmWait(sums);
+                  if (inFlight > 0)
+                    k.when(parts.steps > 0, [&] {
+                      steps.release(done);
+                      done.advance();
+                    });
+                  parts.store(sums, tile);
+                }));
 }
 
 } // namespace tlc::kernels

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/collectives/RankGemm.h"
+#include "kernels/roles/TakenTiles.h"
 
 #include <functional>
 #include <optional>
@@ -44,7 +45,8 @@ public:
   TilePipeline(dsl::Scope &k, const RankGemmConfig &config, dsl::Global taken, Parts parts);
 
 private:
-  void forEachTile(bool takes, const std::function<void(const RankTile &)> &body) const;
+  /// What a role does with the number of a tile.
+  TakenTiles::Body ofTile(const std::function<void(const RankTile &)> &body) const;
   void load() const;
   void multiply() const;
 
@@ -52,8 +54,9 @@ private:
   const RankGemmConfig &c;
   dsl::Global taken;
   Parts parts;
-  dsl::Shared a, b, numbers; ///< numbers of the tiles that were taken
-  dsl::Ring steps, tiles;
+  dsl::Shared a, b;
+  dsl::Ring steps;
+  std::optional<TakenTiles> tiles;
 };
 
 /// A factor whose rows begin at multiples of 16 bytes: where it is, or in a copy.

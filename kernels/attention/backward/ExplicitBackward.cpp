@@ -3,6 +3,7 @@
 /// The schedule of attention backward: which role does what, and what runs under what.
 #include "kernels/attention/backward/ExplicitBackward.h"
 
+#include "kernels/roles/TakenTiles.h"
 #include "runtime/target/Hardware.h"
 
 #include <functional>
@@ -86,8 +87,7 @@ public:
     if (p.takesTiles()) {
       // All roles but the one that takes them.
       int64_t users = 1 + (hasStore() ? 1 : 0) + (p.addsByTma() ? 1 : 0) + warpgroups;
-      takenTiles = k.shared("taken_tile", i32, {1}, {.slots = takenTileSlots});
-      takenRing = k.ring("taken", {.slots = takenTileSlots, .producers = 1, .consumers = users});
+      taken.emplace(k, takenTileSlots, users);
     }
     if (p.isOrdered()) {
       constexpr int64_t slots = 2; // turns are awaited, and announced, beside the next step
@@ -143,30 +143,17 @@ private:
       k.loop(tiles.count, [&](Index n) { visit(tiles.at(n)); });
       return;
     }
-    Cursor at = takenRing.cursor();
-    Index count = scheduler.tileCount();
-    k.loopWhile(scheduler.takenAtMost(), [&](Index n) -> Predicate {
-      Index number = use == TileUse::takes ? takeTile(at, n) : takenTile(at);
-      at.advance();
-      Predicate exists = number < count;
-      k.when(exists, [&] { visit(scheduler.at(number)); });
-      return exists;
-    });
-  }
-  /// The first one is that of the block's number.
-  Index takeTile(const Cursor &at, const Index &n) const {
-    Shared slot = takenTiles.slot(at);
-    takenRing.acquire(at);
-    k.when(n == 0, [&] { slot.write({0}, block); }, [&] { slot.write({0}, p.takeTile()); });
-    Index number = slot.read({0});
-    takenRing.publish(at);
-    return number;
-  }
-  Index takenTile(const Cursor &at) const {
-    takenRing.wait(at);
-    Index number = takenTiles.slot(at).read({0});
-    takenRing.release(at);
-    return number;
+    Index count = scheduler.tileCount(), most = scheduler.takenAtMost();
+    auto visitNumber = [&](const Index &number) { visit(scheduler.at(number)); };
+    if (use == TileUse::follows) {
+      taken->follow(most, count, visitNumber);
+      return;
+    }
+    // The first one is that of the block's number.
+    auto write = [&](const Shared &number, const Index &n) {
+      k.when(n == 0, [&] { number.write({0}, block); }, [&] { number.write({0}, p.takeTile()); });
+    };
+    taken->take(most, count, write, visitNumber);
   }
   /// For each tile of queries that a tile of keys visits, head by head.
   void forEachVisit(const GradientTile &tile,
@@ -558,8 +545,8 @@ private:
   Shared exponents, deltas, tileNumbers, products, weightTiles;
   Shared querySums; ///< tiles of dQ that the TMA adds
   BackwardArguments::Staging staging;
-  Shared takenTiles; ///< their numbers
-  Ring takenRing, kvRing, sumRing, qRing, doRing, numberRing, productRing, turnRing, addedRing, querySumRing;
+  std::optional<TakenTiles> taken; ///< if blocks take tiles
+  Ring kvRing, sumRing, qRing, doRing, numberRing, productRing, turnRing, addedRing, querySumRing;
 };
 
 } // namespace
