@@ -21,12 +21,12 @@ struct Operands {
   Index m, n, depth, rank, ranks;
   Symmetric A; ///< of each rank
   std::optional<AlignedFactor> B;
-  Global C;                    ///< C with an axis for the ranks
-  Global gathered;             ///< A of all other ranks
-  Symmetric started, finished; ///< ranks
-  Global blocks, taken;        ///< of this rank: blocks that have started, tiles that were taken
-  Global dealt;                ///< pieces that blocks fetch
-  Global arrived;              ///< of each rank's rows of tiles: pieces
+  Global C;           ///< C with an axis for the ranks
+  Global gathered;    ///< A of all other ranks
+  Symmetric finished; ///< ranks
+  Global taken;       ///< tiles that blocks of this rank compute
+  Global dealt;       ///< pieces that they fetch
+  Global arrived;     ///< of each rank's rows of tiles: pieces
 
   Index rows() const { return ceilDiv(m, c.bm); }
   Index columns() const { return ceilDiv(n, c.bn); }
@@ -44,7 +44,6 @@ void fetch(Scope &k, const Operands &p) {
   const RankGemmConfig &c = p.c;
   int64_t own = c.copiesRows ? 0 : 1; // ranks whose rows are not fetched
   Index ofRank = p.rows() * p.pieces(), all = (p.ranks - own) * ofRank;
-  waitFor(p.started.of(p.rank), {0}, p.ranks);
   k.loopWhile(all + 1, [&](Index) -> Predicate {
     Index number = take(p.dealt, {0});
     Predicate isPiece = number < all;
@@ -65,7 +64,6 @@ void fetch(Scope &k, const Operands &p) {
 void multiply(Scope &k, const Operands &p) {
   const RankGemmConfig &c = p.c;
   [[maybe_unused]] auto [block] = k.grid(max(min(p.tiles(), k.multiprocessors()), 1));
-  meetAtStart(k, p.started, p.blocks);
   Index ofRank = p.rows() * p.columns();
   TilePipeline(
       k, c, p.taken,
@@ -111,9 +109,7 @@ Program allGatherGemmProgram(const RankGemmConfig &c, const TraceOptions &option
     p.C = k.output("C", c.out, {p.ranks, p.m, p.n});
     p.gathered = k.workspace("gathered", c.dtype, {p.ranks, p.m, p.depth}, {.alignment = 16});
     SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
-    p.started = k.symmetric("started", i32, {1}, counts);
     p.finished = k.symmetric("finished", i32, {1}, counts);
-    p.blocks = k.workspace("blocks", i32, {1}, {Initial::zero});
     p.taken = k.workspace("taken", i32, {1}, {Initial::zero});
     p.dealt = k.workspace("dealt", i32, {1}, {Initial::zero});
     p.arrived = k.workspace("arrived", i32, {p.ranks * p.rows()}, {Initial::zero});

@@ -11,9 +11,9 @@ namespace {
 struct Operands {
   AllReduceConfig config;
   Index rank, ranks, n;
-  Symmetric X, reduced;  ///< the tiles of each rank, in their order
-  Symmetric ready, done; ///< how many ranks have been launched; for each tile whether it is reduced
-  Global Y, started;     ///< blocks of this rank's first launch
+  Symmetric X, reduced; ///< the tiles of each rank, in their order
+  Symmetric done;       ///< for each tile whether it is reduced
+  Global Y;
 
   Index tiles() const { return ceilDiv(n, config.tile); }
   /// Tile i of a rank is number rank + i * ranks of all.
@@ -23,10 +23,6 @@ struct Operands {
 
 void reduceOwnTiles(Scope &k, const Operands &p) {
   auto [block] = k.grid(max(min(p.tilesOf(0), k.multiprocessors()), 1));
-  // The first of this rank's blocks says that its X may be read.
-  k.when(take(p.started, {0}) == 0,
-         [&] { k.loop(p.ranks, [&](Index other) { announce(p.ready.of(other), {0}); }); });
-  waitFor(p.ready.of(p.rank), {0}, p.ranks);
   k.loop({block, p.tilesOf(p.rank), k.blocks()}, [&](Index i) {
     Index tile = p.rank + i * p.ranks;
     Fragment sum = k.fragment(f32, p.shape()), x = k.fragment(p.config.dtype, p.shape());
@@ -61,9 +57,7 @@ Program allReduceProgram(const AllReduceConfig &c, const TraceOptions &options) 
     SymmetricOptions scratch = {.use = TensorUse::workspace},
                      counts = {.use = TensorUse::workspace, .initial = Initial::zero};
     p.reduced = k.symmetric("reduced", c.dtype, {p.tilesOf(0) * c.tile}, scratch);
-    p.ready = k.symmetric("ready", i32, {1}, counts);
     p.done = k.symmetric("done", i32, {p.tiles()}, counts);
-    p.started = k.workspace("started", i32, {1}, {Initial::zero});
     k.launch("all_reduce_scatter", [&] { reduceOwnTiles(k, p); });
     k.launch("all_reduce_gather", [&] { gatherAllTiles(k, p); });
   });

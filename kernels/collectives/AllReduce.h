@@ -14,9 +14,8 @@ struct AllReduceConfig {
 
 /// Y = the sum over ranks of X[n], in two launches. The first reduces the tiles of this rank, every
 /// `ranks`-th one, by loads of all ranks' X in the order of the ranks, rounds once and leaves the tiles in
-/// memory that other ranks read. The second loads all tiles from their owners. A block waits for first
-/// launches only, and these wait for nothing but that all ranks have been launched: no number of blocks needs
-/// to run at once.
+/// memory that other ranks read. The second loads all tiles from their owners. Blocks wait for first
+/// launches, and these for nothing: no number of blocks needs to run at once.
 dsl::Program allReduceProgram(const AllReduceConfig &config, const dsl::TraceOptions &options = {});
 
 } // namespace tlc::kernels

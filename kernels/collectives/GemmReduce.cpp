@@ -29,10 +29,9 @@ struct Operands {
   Global ownC;       ///< scatter
   Symmetric C;       ///< all
   Symmetric terms;   ///< of this rank's tiles, from each rank
-  Symmetric started; ///< ranks
   Symmetric arrived; ///< of each of this rank's tiles: terms
   Symmetric done;    ///< all: tiles of C that have come
-  Global blocks, taken;
+  Global taken;
 
   bool isScatter() const { return reduction == Reduction::scatter; }
   Index rows() const { return ceilDiv(m, c.bm); }
@@ -82,7 +81,6 @@ void store(Scope &k, const Operands &p, Fragment &sums, const RankTile &tile) {
   k.when(
       tile.owner != p.rank,
       [&] {
-        waitFor(p.started.of(p.rank), {0}, p.ranks);
         copy(sums.to(p.c.out), p.termOf(tile, p.rank));
         announce(p.arrived.of(tile.owner), {p.countOf(tile)});
       },
@@ -103,7 +101,6 @@ void multiply(Scope &k, const Operands &p) {
   const RankGemmConfig &c = p.c;
   Index tiles = p.ranks * p.tilesOfRank();
   [[maybe_unused]] auto [block] = k.grid(max(min(tiles, k.multiprocessors()), 1));
-  meetAtStart(k, p.started, p.blocks);
   TilePipeline(
       k, c, p.taken,
       {.tiles = tiles,
@@ -134,11 +131,9 @@ Program trace(std::string_view name, Reduction reduction, const RankGemmConfig &
     SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
     p.terms =
         k.symmetric("terms", c.out, {p.ranks, p.m, p.n}, {.use = TensorUse::workspace, .alignment = 16});
-    p.started = k.symmetric("started", i32, {1}, counts);
     p.arrived = k.symmetric("arrived", i32, {p.rows() * p.columns()}, counts);
     if (!p.isScatter())
       p.done = k.symmetric("done", i32, {1}, counts);
-    p.blocks = k.workspace("blocks", i32, {1}, {Initial::zero});
     p.taken = k.workspace("taken", i32, {1}, {Initial::zero});
     copyFactors(k, c, name, std::array<const AlignedFactor *, 2>{&*p.A, &*p.B});
     k.launch(name, [&] { multiply(k, p); });

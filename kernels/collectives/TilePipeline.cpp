@@ -90,11 +90,6 @@ void copyFactors(Scope &k, const RankGemmConfig &config, std::string_view name,
   });
 }
 
-void meetAtStart(Scope &k, const Symmetric &started, const Global &blocks) {
-  k.when(take(blocks, {0}) == 0,
-         [&] { k.loop(k.ranks(), [&](Index other) { announce(started.of(other), {0}); }); });
-}
-
 TilePipeline::TilePipeline(Scope &k, const RankGemmConfig &config, Global taken, Parts given)
     : k(k), c(config), taken(std::move(taken)), parts(std::move(given)) {
   int64_t warpgroups = warpgroupsOf(c);

@@ -85,7 +85,4 @@ void copyFactors(dsl::Scope &k, const RankGemmConfig &config, std::string_view n
 std::array<dsl::Index, 2> tileInGroups(const RankGemmConfig &config, const dsl::Index &rows,
                                        const dsl::Index &columns, const dsl::Index &number);
 
-/// Tells all ranks that this one has started, once; returns when all have.
-void meetAtStart(dsl::Scope &k, const dsl::Symmetric &started, const dsl::Global &blocks);
-
 } // namespace tlc::kernels

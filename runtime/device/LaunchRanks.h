@@ -23,8 +23,9 @@ struct RankLaunch {
 /// Enqueues the program on all ranks, of which number i is `launches[i]`. Checks all arguments, and that
 /// ranks agree about the program and symmetric tensors, before the first launch: errors name the rank. The
 /// streams wait for each other, so that no rank still uses symmetric workspaces, clear those that begin as
-/// zeros, and wait for each other again; then the launches run at once. The host waits for emulated devices
-/// alone. Results are there when each device has synchronised.
+/// zeros, and wait for each other again; then the launches run at once, after all that was enqueued before on
+/// any of the streams. The host waits for emulated devices alone. Results are there when each device has
+/// synchronised.
 Result<void> launchRanks(std::span<const RankLaunch> launches);
 
 } // namespace tlc

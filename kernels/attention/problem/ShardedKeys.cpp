@@ -17,9 +17,7 @@ ShardedKeys::ShardedKeys(Scope &k, const AttentionProblem &problem, const Sequen
       rowsOfRank(sequences.keysOfRank()), parts(*problem.shards == ShardOrder::zigzag ? 2 : 1),
       K(declare("K", problem.d)), V(declare("V", problem.dv)) {
   SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
-  started = k.symmetric("started", i32, {1}, counts);
   finished = k.symmetric("finished", i32, {1}, counts);
-  blocks = k.workspace("blocks", i32, {1}, {Initial::zero});
   ended = k.workspace("ended", i32, {1}, {Initial::zero});
 }
 
@@ -49,9 +47,6 @@ void ShardedKeys::gather() const {
         all = ranks * ofRank;
   k.warps(4);
   auto [block] = k.grid(max(min(all, 4 * k.multiprocessors()), 1));
-  k.when(take(blocks, {0}) == 0,
-         [&] { k.loop(ranks, [&](Index other) { announce(started.of(other), {0}); }); });
-  waitFor(started.of(rank), {0}, ranks);
   k.loop({block, all, k.blocks()}, [&](Index number) {
     // Ranks begin with themselves, so that they do not all read from one.
     Index owner = (rank + number / ofRank) % ranks, inRank = number % ofRank;

@@ -20,7 +20,7 @@ public:
   const dsl::Global &keys() const { return K.gathered; }
   const dsl::Global &values() const { return V.gathered; }
 
-  /// The body of a launch before those that read them. It waits until all ranks have been launched.
+  /// The body of a launch before those that read them.
   void gather() const;
   /// The body of a launch at the end: afterwards no rank reads this rank's K and V.
   void waitForReaders() const;
@@ -43,8 +43,8 @@ private:
   dsl::Index rowsOfRank;
   int64_t parts; ///< of the rows of a rank
   Rows K, V;
-  dsl::Symmetric started, finished; ///< ranks
-  dsl::Global blocks, ended;        ///< blocks of this rank's gathering launch
+  dsl::Symmetric finished; ///< ranks
+  dsl::Global ended;       ///< blocks of this rank's gathering launch
 };
 
 } // namespace tlc::kernels
