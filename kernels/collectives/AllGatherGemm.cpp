@@ -34,6 +34,10 @@ struct Operands {
   Index piecesAcross() const { return ceilDiv(depth, pieceColumns); }
   /// Of the rows of a tile.
   Index pieces() const { return piecesAcross() * (c.bm / pieceRows); }
+  /// Ranks whose rows are not fetched.
+  int64_t ownRanks() const { return c.copiesRows ? 0 : 1; }
+  Index piecesOfRank() const { return rows() * pieces(); }
+  Index fetchedPieces() const { return (ranks - ownRanks()) * piecesOfRank(); }
   /// Whether a rank's rows are read from where they are.
   Predicate areInPlace(const Index &owner) const { return c.copiesRows ? Predicate(false) : owner == rank; }
   /// The rank whose rows come next after those of `before` others.
@@ -42,13 +46,12 @@ struct Operands {
 
 void fetch(Scope &k, const Operands &p) {
   const RankGemmConfig &c = p.c;
-  int64_t own = c.copiesRows ? 0 : 1; // ranks whose rows are not fetched
-  Index ofRank = p.rows() * p.pieces(), all = (p.ranks - own) * ofRank;
+  Index ofRank = p.piecesOfRank(), all = p.fetchedPieces();
   k.loopWhile(all + 1, [&](Index) -> Predicate {
     Index number = take(p.dealt, {0});
     Predicate isPiece = number < all;
     k.when(isPiece, [&] {
-      Index owner = p.ownerAfter(own + number / ofRank), i = number % ofRank / p.pieces(),
+      Index owner = p.ownerAfter(p.ownRanks() + number / ofRank), i = number % ofRank / p.pieces(),
             piece = number % p.pieces();
       Index row = i * c.bm + piece / p.piecesAcross() * pieceRows,
             column = piece % p.piecesAcross() * pieceColumns;
@@ -63,7 +66,8 @@ void fetch(Scope &k, const Operands &p) {
 
 void multiply(Scope &k, const Operands &p) {
   const RankGemmConfig &c = p.c;
-  [[maybe_unused]] auto [block] = k.grid(max(min(p.tiles(), k.multiprocessors()), 1));
+  // Blocks that find no tile fetch all the same.
+  [[maybe_unused]] auto [block] = k.grid(max(min(max(p.tiles(), p.fetchedPieces()), k.multiprocessors()), 1));
   Index ofRank = p.rows() * p.columns();
   TilePipeline(
       k, c, p.taken,

@@ -281,9 +281,14 @@ def copy_case(ranks):
     sources = [normal(rank, COPIED_BYTES // DTYPES[DTYPE].itemsize) for rank in range(ranks)]
     targets = [torch.empty_like(source) for source in sources]
 
+    # A copy waits for the streams of both GPUs, of the source for one of its own: else all copies would form a chain.
+    senders = [torch.cuda.Stream(rank) for rank in range(ranks)]
+
     def launch():
         for rank in range(ranks):
-            targets[rank].copy_(sources[(rank + 1) % ranks], non_blocking=True)
+            source = (rank + 1) % ranks
+            with torch.cuda.stream(senders[source]):
+                targets[rank].copy_(sources[source], non_blocking=True)
 
     def check():
         launch()
