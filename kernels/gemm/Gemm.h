@@ -113,6 +113,10 @@ int64_t multipleOfColumns(const GemmConfig &config);
 /// Bytes of shared memory through which a warpgroup's part of a tile leaves, by panels.
 inline constexpr int64_t stagingPerWarpgroup = 2 * panelRows * maxSwizzleBytes;
 
+/// Stages that long steps, and sums by a cluster, must leave room for, else copies are late: with two of them
+/// sums by a cluster took 1.3 to 2.5 times as long as by a launch.
+inline constexpr int64_t leastStages = 4;
+
 /// As many stages as shared memory holds beside the epilogue's buffers.
 void fitGemmStages(GemmConfig &config, const Target &target);
 

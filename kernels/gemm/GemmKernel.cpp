@@ -171,11 +171,14 @@ public:
       for (GemmRows *rows : {&config.rowsOfA, &config.rowsOfB})
         if (*rows != GemmRows::any)
           *rows = repack == "yes" ? GemmRows::repacked : GemmRows::unaligned;
-    // `auto`: neither, until it is measured.
+    if (values.choice("store_role") == "yes") // `auto`: no, until it is measured
+      config.storeRole = true;
+    bool fitsCluster =
+        !values.integer("split") && !values.integer("bm") && !values.integer("cluster") && !config.storeRole;
     if (values.choice("sum") == "cluster")
       config.sum = GemmSum::cluster;
-    if (values.choice("store_role") == "yes")
-      config.storeRole = true;
+    else if (values.choice("sum") == "launch" || !fitsCluster)
+      config.sum = GemmSum::launch;
     if (!values.integer("stages"))
       fitGemmStages(config, target);
     if (values.choice("share") != "auto")

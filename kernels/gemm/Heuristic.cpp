@@ -86,6 +86,13 @@ private:
     GemmConfig c = base;
     c.bm = bm;
     c.bn = bn;
+    considerWays(c);
+    c.bk = 2 * base.bk;
+    if (target.wgmma && extents.k > base.bk && chooseStages(c, target) >= leastStages)
+      considerWays(c);
+  }
+
+  void considerWays(GemmConfig c) {
     for (GemmRows rowsOfA : waysOf(base.alignmentOfA))
       for (GemmRows rowsOfB : waysOf(base.alignmentOfB)) {
         c.rowsOfA = rowsOfA;
@@ -133,6 +140,13 @@ private:
                              int64_t(2 * double(target.multiprocessors) / std::max(tiles, 1.0))});
     if (c.bn % usualColumns == 0 || c.bn >= extents.n)
       for (c.split = 2; c.split <= most; ++c.split)
+        consider(c);
+    if (!target.wgmma || c.isBatched || c.rowsOfA == GemmRows::unaligned || c.rowsOfB == GemmRows::unaligned)
+      return; // which were not measured
+    c.sum = GemmSum::cluster;
+    // All tiles at once: a block starts no tile before it has summed the one before.
+    for (c.split = 2; c.split <= std::min(most, int64_t(target.maxClusterSize)); c.split *= 2)
+      if (tiles * double(c.split) <= double(target.multiprocessors) && chooseStages(c, target) >= leastStages)
         consider(c);
   }
 

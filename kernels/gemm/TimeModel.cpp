@@ -39,7 +39,9 @@ public:
     GemmTime time{.blocks = blocks(),
                   .l2 = l2(),
                   .memory = memory(),
-                  .combine = c.split > 1 ? combine() : 0,
+                  .combine = c.split == 1      ? 0
+                             : sumsInCluster() ? clusterSum()
+                                               : combine(),
                   .repacking = repacking()};
     double longest = std::max({time.blocks, time.l2, time.memory});
     double hidden = time.blocks + time.l2 + time.memory - longest;
@@ -49,8 +51,10 @@ public:
 
 private:
   double memoryPerCycle() const { return timing.memoryBytesPerSecond / (timing.clockGhz * 1e9); }
+  bool sumsInCluster() const { return c.split > 1 && c.sum == GemmSum::cluster; }
+  bool hasWorkspace() const { return c.split > 1 && !sumsInCluster(); }
   int64_t resultBytes() const {
-    return c.split > 1 ? sumBytes : int64_t(sizeInBytes(c.out)); // of an element that a block stores
+    return hasWorkspace() ? sumBytes : int64_t(sizeInBytes(c.out)); // of an element that a block stores
   }
 
   /// One step along k of a tile.
@@ -73,14 +77,16 @@ private:
                                      loaded, byThreads});
   }
 
+  int64_t blocksOfCluster() const { return sumsInCluster() ? c.split : c.cluster; }
   double clusters() const {
-    return std::ceil(double(rowTiles) * double(columnTiles) * double(c.split) / double(c.cluster));
+    return std::ceil(double(rowTiles) * double(columnTiles) * double(c.split) / double(blocksOfCluster()));
   }
-  int64_t clustersAtOnce() const { return target.multiprocessors / c.cluster; }
+  int64_t clustersAtOnce() const { return target.multiprocessors / blocksOfCluster(); }
   double waves() const { return std::ceil(clusters() / double(clustersAtOnce())); }
   /// Of multiprocessors, until the last tile is done.
   double idleShare() const {
-    return 1 - clusters() * double(c.cluster) / std::max(waves() * double(target.multiprocessors), 1.0);
+    return 1 -
+           clusters() * double(blocksOfCluster()) / std::max(waves() * double(target.multiprocessors), 1.0);
   }
 
   double blocks() const {
@@ -93,6 +99,8 @@ private:
   /// Of the tiles of a block. The TMA stores a tile while the next one is computed, threads before that.
   double storing(double tiles) const {
     double stored = double(std::min(e.m, c.bm) * std::min(e.n, c.bn) * resultBytes());
+    if (sumsInCluster()) // each block its share of the rows
+      stored /= double(c.split);
     constexpr int64_t panelElementBytes = 2; // of which tiles leave by panels
     bool hasWholePanels = c.split == 1 && sizeInBytes(c.out) == panelElementBytes &&
                           c.bn * panelElementBytes % maxSwizzleBytes == 0;
@@ -124,7 +132,7 @@ private:
 
   double memory() const {
     double operands = double(e.batch) * (double(e.m) + double(e.n)) * double(e.k) * double(elementBytes);
-    double result = c.split > 1 ? 0 : double(e.batch * e.m) * double(e.n) * double(resultBytes());
+    double result = hasWorkspace() ? 0 : double(e.batch * e.m) * double(e.n) * double(resultBytes());
     double narrow = by.narrowRows / double(std::max<int64_t>(std::min(e.m, c.bm) + std::min(e.n, c.bn), 1));
     return (operands * (1 + narrow * narrow) + result) * (1 + by.idleLoss * idleShare()) /
            (by.memoryShare * memoryPerCycle());
@@ -133,6 +141,12 @@ private:
   double combine() const {
     double written = double(c.split) * double(e.batch * e.m) * double(e.n) * double(sumBytes);
     return 2 * written / (by.partialShare * memoryPerCycle()) + by.launchCycles;
+  }
+
+  /// The blocks of a cluster write a tile of sums each, and read as many from each other.
+  double clusterSum() const {
+    double moved = 2 * double(c.bm * c.bn * sumBytes);
+    return waves() * (by.clusterSumCycles + moved / (by.clusterSumShare * timing.sharedBytesPerCycle));
   }
 
   double repacking() const {

@@ -12,34 +12,36 @@ namespace tlc::kernels {
 /// Fitted by `tlc-gemm-fit`; docs/performance/gemm.md has the measurements and the residuals.
 struct GemmTimeConstants {
   // Of a multiprocessor.
-  double loadShare = 0.952;    ///< of the rate of its port to L2 that copies reach
-  double sharedWrites = 0.952; ///< of what copies write to shared memory, in its way of what products read
+  double loadShare = 1;        ///< of the rate of its port to L2 that copies reach
+  double sharedWrites = 0.783; ///< of what copies write to shared memory, in its way of what products read
   double stepCycles = 1;       ///< of a step along k, beside the unit that takes longest
-  double tileCycles = 615;     ///< from a tile's first copy to its last product, and its end
-  double storeShare = 0.238;   ///< of the rate of its port to L2 at which the TMA stores a tile
-  double threadStores = 0.174; ///< at which threads do, where its columns end within a panel
+  double tileCycles = 678;     ///< from a tile's first copy to its last product, and its end
+  double storeShare = 0.901;   ///< of the rate of its port to L2 at which the TMA stores a tile
+  double threadStores = 0.196; ///< at which threads do, where its columns end within a panel
   /// Bytes a cycle that threads copy, two at once; as many times more at once take as long. And that they
   /// store to unaligned rows of C by panels.
   double unalignedBytes = 5.2;
-  double unalignedStores = 1.4; ///< that they store there where columns end within a panel
-  double clusterLoss = 0.0129;  ///< of a block's time, spent in waiting for its cluster
+  double unalignedStores = 1.4;   ///< that they store there where columns end within a panel
+  double clusterLoss = 0.00617;   ///< of a block's time, spent in waiting for its cluster
+  double clusterSumCycles = 275;  ///< of a tile whose parts a cluster sums: its meetings
+  double clusterSumShare = 0.104; ///< of shared memory's rate at which its blocks read each other's sums
 
   // Of L2.
-  double l2Share = 0.667;     ///< of the ports' rates together that it serves
-  double sharedLines = 0.675; ///< requests left where rows begin at lines: neighbours ask for the same ones
-  double dividedSectors = 2;  ///< sectors for each one asked for where rows do not begin at sectors
-  double multicast = 1.1;     ///< requests for each one of a block whose answer goes to a whole cluster
+  double l2Share = 0.544;       ///< of the ports' rates together that it serves
+  double sharedLines = 0.469;   ///< requests left where rows begin at lines: neighbours ask for the same ones
+  double dividedSectors = 1.39; ///< sectors for each one asked for where rows do not begin at sectors
+  double multicast = 1.14;      ///< requests for each one of a block whose answer goes to a whole cluster
 
   // Of memory.
   double memoryShare = 1; ///< of its rate that operands and the result reach
   double narrowRows =
-      41.9; ///< with r rows of both operands in a tile, memory takes 1 + (narrowRows / r)² times
-  double idleLoss = 0.321;      ///< by so much times the share of idle multiprocessors memory takes longer
-  double partialShare = 0.668;  ///< where partial sums go there in one burst
+      31.5; ///< with r rows of both operands in a tile, memory takes 1 + (narrowRows / r)² times
+  double idleLoss = 0.192;      ///< by so much times the share of idle multiprocessors memory takes longer
+  double partialShare = 1.17;   ///< where partial sums go there in one burst
   double repackingShare = 0.62; ///< where operands are copied element by element
 
-  double overlapLoss = 0.0559; ///< of all parts but the longest, whose time is not hidden by it
-  double launchCycles = 2080;  ///< of each launch
+  double overlapLoss = 0.0343; ///< of all parts but the longest, whose time is not hidden by it
+  double launchCycles = 1380;  ///< of each launch
 };
 
 /// In clock cycles. `blocks`, `l2` and `memory` go on at the same time, `combine` and `repacking` by
@@ -48,7 +50,7 @@ struct GemmTime {
   double blocks = 0;    ///< the multiprocessor with the most tiles
   double l2 = 0;        ///< sectors that L2 serves
   double memory = 0;    ///< operands and the result, once
-  double combine = 0;   ///< the launch that adds partial sums
+  double combine = 0;   ///< the launch that adds partial sums, or what a cluster takes for it
   double repacking = 0; ///< the launch that repacks operands
   double sum = 0;       ///< from the first launch to the end of the last
 };

@@ -45,6 +45,8 @@ constexpr Constant constants[] = {
     {"storeShare", &GemmTimeConstants::storeShare, 0.05, 1},
     {"threadStores", &GemmTimeConstants::threadStores, 0.02, 1},
     {"clusterLoss", &GemmTimeConstants::clusterLoss, 0.001, 0.2},
+    {"clusterSumCycles", &GemmTimeConstants::clusterSumCycles, 100, 8000},
+    {"clusterSumShare", &GemmTimeConstants::clusterSumShare, 0.02, 1},
     {"l2Share", &GemmTimeConstants::l2Share, 0.2, 1},
     {"sharedLines", &GemmTimeConstants::sharedLines, 0.3, 1},
     {"dividedSectors", &GemmTimeConstants::dividedSectors, 1, 2},
@@ -71,7 +73,9 @@ struct Shape {
 std::string textOf(const GemmConfig &c) {
   std::string text = fmt::format("{} x {}", c.bm, c.bn);
   if (c.split > 1)
-    text += fmt::format(" split {}", c.split);
+    text += fmt::format(" split {}{}", c.split, c.sum == GemmSum::cluster ? "c" : "");
+  if (c.bk != GemmConfig().bk)
+    text += fmt::format(" bk {}", c.bk);
   if (c.cluster > 1)
     text += fmt::format(" cluster {}", c.clusterAxis == dsl::ClusterAxis::rows ? "b" : "a");
   return text;
@@ -95,8 +99,7 @@ bool read(const char *path, double memory, std::vector<Shape> &shapes) {
     const llvm::json::Object *object = value->getAsObject();
     auto number = [&](const char *name) { return object->getInteger(name).value_or(0); };
     std::optional<double> us = object ? object->getNumber("us") : std::nullopt;
-    bool sumsInCluster = object && object->getString("sum") == "cluster";
-    if (!us || number("group") != GemmConfig().group || number("cluster") > 2 || sumsInCluster)
+    if (!us || number("group") != GemmConfig().group || number("cluster") > 2 || number("split") > 8)
       continue;
     GemmExtents extents{number("m"), number("n"), number("k")};
     auto [place, isNew] = places.try_emplace({extents.m, extents.n, extents.k}, shapes.size());
@@ -106,9 +109,14 @@ bool read(const char *path, double memory, std::vector<Shape> &shapes) {
                       .bn = number("bn"),
                       .bk = object->getInteger("bk").value_or(GemmConfig().bk),
                       .split = number("split"),
+                      .sum = object->getString("sum") == "cluster" ? GemmSum::cluster : GemmSum::launch,
                       .cluster = number("cluster")};
     if (object->getString("share") == "a")
       config.clusterAxis = dsl::ClusterAxis::columns;
+    bool isUsual = config.bk == GemmConfig().bk && config.sum == GemmSum::launch;
+    fitGemmStages(config, *findTarget("sm_90a"));
+    if (!isUsual && config.stages < leastStages)
+      continue; // the heuristic does not take it
     Shape &shape = shapes[place->second];
     shape.times.push_back({config, *us});
     shape.fastest = std::min(shape.fastest, *us);
@@ -180,7 +188,7 @@ double improve(GemmTimeConstants &best, const std::vector<Shape> &shapes, const 
 
 /// The best of several descents: there are many minima.
 GemmTimeConstants fit(const std::vector<Shape> &shapes, const Target &target) {
-  constexpr int starts = 96;
+  constexpr int starts = 160;
   std::mt19937 random(1); // NOLINT(bugprone-random-generator-seed): a fit can be repeated
   std::normal_distribution<double> exponent(0, 0.3);
   GemmTimeConstants best;
