@@ -46,7 +46,7 @@ void dropout(Scope &k, const Values &v) {
   const int64_t drop = v["drop"]; // per cent
   Index m = k.dim("rows"), n = k.dim("columns");
   Global X = k.input("X", bf16, {m, n}), Y = k.output("Y", bf16, {m, n});
-  k.residents(6); // while some load, others compute
+  k.residents(7); // while some load, others compute
   Index across = ceilDiv(n, width);
   auto [block] = k.grid(ceilDiv(m, 4 * rows) * across);
   Index i = block / across, j = block % across;

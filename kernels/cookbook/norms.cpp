@@ -15,7 +15,8 @@
 ///
 /// X, Y and their gradients are row-major, bf16; the rest and all arithmetic are f32. A thread has 8
 /// neighbours of a row at a time: one load of 16 bytes. It adds up its own elements, and only the last sums
-/// cross threads.
+/// cross threads. n is a multiple of `vector`. So no vector lies across the end of a row; where one may,
+/// tiles at the end of rows go element by element.
 ///
 /// There is a launch for each range of lengths of rows, of which one has blocks: how many warps a block has
 /// and how many rows, and how many blocks a multiprocessor, depends on the length.
@@ -83,9 +84,9 @@ std::string launchName(Norm norm, const char *suffix) {
   return std::string(norm == Norm::rms ? "rms_norm" : "layer_norm") + suffix;
 }
 
-void forward(Scope &k, Norm norm, std::span<const ForwardForm> forms) {
+void forward(Scope &k, const Values &v, Norm norm, std::span<const ForwardForm> forms) {
   const bool centred = norm == Norm::layer;
-  Index m = k.dim("m"), n = k.dim("n");
+  Index m = k.dim("m"), n = k.dim("n", {.multipleOf = v["vector"]});
   Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n});
   std::optional<Global> B, Mean;
   if (centred)
@@ -137,7 +138,8 @@ void forward(Scope &k, Norm norm, std::span<const ForwardForm> forms) {
         if (centred)
           d = d - mean;
         if (centred && (j + 1) * width > shorter)
-          d = where([&](Index, Index column) { return j * width + column < n; }, d, 0);
+          d = where([&](Index, Index column) { return (j * width + column) / v["vector"] < n / v["vector"]; },
+                    d, 0);
         squares = fma(d, d, squares);
       }
       FragmentValue r = rsqrt(rowSum(squares) / n.to(f32) + epsilonOf(norm));
@@ -323,7 +325,6 @@ void gradientsOfRows(Scope &k, const Gradients &t, const BackwardForm &form, int
 /// Leaves the sums of the columns from `held` on.
 void weightsOfOthers(Scope &k, const Gradients &t, int64_t held) {
   constexpr int64_t tall = 32, narrow = 128;
-  k.residents(4);
   auto [j, part] = k.grid(max(ceilDiv(t.n, narrow) - held / narrow, 0), multiprocessors);
   Index column = held + j * narrow;
   Fragment x = k.fragment(bf16, {tall, narrow}), dy = k.fragment(bf16, {tall, narrow});
@@ -362,9 +363,9 @@ void sumOfParts(Scope &k, const Gradients &t, const Index &parts) {
     store(t.dW);
 }
 
-void backward(Scope &k, Norm norm, std::span<const BackwardForm> forms) {
+void backward(Scope &k, const Values &v, Norm norm, std::span<const BackwardForm> forms) {
   const bool centred = norm == Norm::layer;
-  Index m = k.dim("m"), n = k.dim("n");
+  Index m = k.dim("m"), n = k.dim("n", {.multipleOf = v["vector"]});
   auto row = [&](const char *name) { return k.input(name, f32, {m}); };
   auto input = [&](const char *name) { return k.input(name, bf16, {m, n}); };
   // In the order in which callers pass them.
@@ -453,6 +454,7 @@ template <class F> auto columnSum(const HostInputs &in, F factor) {
 
 void registerNorm(KernelFile &file, Norm norm, const std::string &result, const std::string &numbers) {
   const bool centred = norm == Norm::layer;
+  const Limits vector{.least = 1, .most = 8, .help = "n is a multiple of it; 1: any n"};
   auto mean = [=](const HostInputs &in) {
     return [means = meansOf(in.tensor("X"), norm)](int64_t i) { return means[size_t(i)]; };
   };
@@ -463,8 +465,9 @@ void registerNorm(KernelFile &file, Norm norm, const std::string &result, const 
       file.kernel(launchName(norm, ""), "Y = " + result + ", row by row, and " + numbers + " of each row")
           .size("m", 4096, {.onEmulator = 11})
           .size("n", 4096, {.least = 1, .onEmulator = 1504})
-          .program([=](Scope &k, const Values &) {
-            forward(k, norm, centred ? std::span<const ForwardForm>(layerForward) : rmsForward);
+          .constant("vector", 8, vector)
+          .program([=](Scope &k, const Values &v) {
+            forward(k, v, norm, centred ? std::span<const ForwardForm>(layerForward) : rmsForward);
           })
           .reference("Y",
                      [=](const HostInputs &in) {
@@ -488,8 +491,9 @@ void registerNorm(KernelFile &file, Norm norm, const std::string &result, const 
                   "Gradients of " + launchName(norm, "") + " from dY, X and " + numbers)
           .size("m", 4096, {.onEmulator = 37})
           .size("n", 4096, {.least = 1, .onEmulator = 1304})
-          .program([=](Scope &k, const Values &) {
-            backward(k, norm, centred ? std::span<const BackwardForm>(layerBackward) : rmsBackward);
+          .constant("vector", 8, vector)
+          .program([=](Scope &k, const Values &v) {
+            backward(k, v, norm, centred ? std::span<const BackwardForm>(layerBackward) : rmsBackward);
           })
           .contents("R", factor)
           .reference("dX",

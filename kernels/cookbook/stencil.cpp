@@ -21,7 +21,7 @@ void stencil(Scope &k, const Values &v) {
   Global X = k.input("X", f32, {rows, columns}), Y = k.output("Y", f32, {rows, columns});
   Index across = ceilDiv(columns, width);
   k.warps(2);
-  k.residents(14);
+  k.residents(16);
   auto [block] = k.grid(ceilDiv(rows, height) * across);
   Index first = block / across * height, column = block % across * width;
   auto load = [&](int64_t row, int64_t right) {

@@ -29,7 +29,7 @@ std::array<Index, 2> tileOf(Scope &k, const Index &m, const Index &n) {
 void forward(Scope &k, const Values &) {
   Index m = k.dim("m"), n = k.dim("n");
   Global X = k.input("X", bf16, {m, 2, n}), Y = k.output("Y", bf16, {m, n});
-  k.residents(9);
+  k.residents(11);
   auto [i, j] = tileOf(k, m, n);
   Fragment g = k.fragment(bf16, {rows, width}), u = k.fragment(bf16, {rows, width});
   copy(X.tile({i * rows, 0, j * width}, {rows, 1, width}), g);
@@ -42,7 +42,7 @@ void backward(Scope &k, const Values &) {
   Index m = k.dim("m"), n = k.dim("n");
   Global X = k.input("X", bf16, {m, 2, n}), dY = k.input("dY", bf16, {m, n});
   Global dX = k.output("dX", bf16, {m, 2, n});
-  k.residents(7);
+  k.residents(8);
   auto [i, j] = tileOf(k, m, n);
   Fragment g = k.fragment(bf16, {rows, width}), u = k.fragment(bf16, {rows, width});
   Fragment dy = k.fragment(bf16, {rows, width});

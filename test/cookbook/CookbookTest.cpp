@@ -20,25 +20,25 @@ namespace {
 
 /// A kernel in each line, and values of its parameters besides the emulator's sizes.
 constexpr const char *problems = R"(
-rms_norm m=1 n=1
-rms_norm m=5 n=1023
-rms_norm m=2 n=17001
+rms_norm m=1 n=1 vector=1
+rms_norm m=5 n=1023 vector=1
+rms_norm m=2 n=17001 vector=1
 rms_norm m=17 n=8
 rms_norm m=5 n=2008
 rms_norm m=3 n=4072
 rms_norm m=3 n=8184
 rms_norm m=2 n=16376
 rms_norm m=2 n=16392
-rms_norm_bwd m=1 n=1
-rms_norm_bwd m=65 n=1025
-rms_norm_bwd m=2 n=17001
+rms_norm_bwd m=1 n=1 vector=1
+rms_norm_bwd m=65 n=1025 vector=1
+rms_norm_bwd m=2 n=17001 vector=1
 rms_norm_bwd m=3 n=2056
 rms_norm_bwd m=5 n=4088
 rms_norm_bwd m=3 n=8184
 rms_norm_bwd m=3 n=9000
-layer_norm m=1 n=1
-layer_norm m=5 n=1023
-layer_norm m=2 n=17001
+layer_norm m=1 n=1 vector=1
+layer_norm m=5 n=1023 vector=1
+layer_norm m=2 n=17001 vector=1
 layer_norm m=17 n=8
 layer_norm m=11 n=1016
 layer_norm m=5 n=2008
@@ -49,9 +49,9 @@ layer_norm m=3 n=8184
 layer_norm m=2 n=12280
 layer_norm m=2 n=16376
 layer_norm m=2 n=16392
-layer_norm_bwd m=1 n=1
-layer_norm_bwd m=65 n=1025
-layer_norm_bwd m=2 n=17001
+layer_norm_bwd m=1 n=1 vector=1
+layer_norm_bwd m=65 n=1025 vector=1
+layer_norm_bwd m=2 n=17001 vector=1
 layer_norm_bwd m=3 n=2056
 layer_norm_bwd m=5 n=4088
 layer_norm_bwd m=3 n=8184
