@@ -90,10 +90,9 @@ void store(Scope &k, const Operands &p, Fragment &sums, const RankTile &tile) {
           copy(sums.to(p.c.out), p.tileOf(p.ownC, tile));
           return;
         }
-        k.loop(p.ranks, [&](Index other) {
-          copy(sums.to(p.c.out), p.tileOf(p.C.of(other), tile));
-          announce(p.done.of(other), {0});
-        });
+        // An announcement waits for all stores before it.
+        k.loop(p.ranks, [&](Index other) { copy(sums.to(p.c.out), p.tileOf(p.C.of(other), tile)); });
+        k.loop(p.ranks, [&](Index other) { announce(p.done.of(other), {0}); });
       });
 }
 
