@@ -88,7 +88,12 @@ void toPlanned(PassManager &passes, const Optimizations &) {
 
 void toSimt(PassManager &passes, const Optimizations &) {
   passes.addPass(createTileToSimt());
-  simplify(passes);
+  // From the uses to the definitions: the other way the patterns for results of branches, which are as many
+  // as a thread loads vectors, take quadratic time.
+  GreedyRewriteConfig fromUses;
+  fromUses.setUseTopDownTraversal(false);
+  passes.addPass(createCanonicalizerPass(fromUses));
+  passes.addPass(createCSEPass());
   passes.addNestedPass<simt::KernelOp>(createPruneAlignment());
 }
 
