@@ -120,6 +120,9 @@ inline constexpr int64_t leastStages = 4;
 /// As many stages as shared memory holds beside the epilogue's buffers.
 void fitGemmStages(GemmConfig &config, const Target &target);
 
+/// A step along k whose rows are those of the widest swizzle.
+inline int64_t gemmStep(ElementType dtype) { return maxSwizzleBytes / int64_t(sizeInBytes(dtype)); }
+
 struct GemmExtents {
   int64_t m = 0, n = 0, k = 0, batch = 1;
 };

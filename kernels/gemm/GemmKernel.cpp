@@ -173,8 +173,11 @@ public:
           *rows = repack == "yes" ? GemmRows::repacked : GemmRows::unaligned;
     if (values.choice("store_role") == "yes") // `auto`: no, until it is measured
       config.storeRole = true;
-    bool fitsCluster =
-        !values.integer("split") && !values.integer("bm") && !values.integer("cluster") && !config.storeRole;
+    auto isGiven = [&](auto... names) { return (values.integer(names) || ...); };
+    // A longer step belongs to the tile that it was chosen with.
+    if (!isGiven("bk") && (isGiven("bm", "bn", "stages") || config.form == GemmForm::explicitRoles))
+      config.bk = gemmStep(config.dtype);
+    bool fitsCluster = !isGiven("split", "bm", "cluster") && !config.storeRole;
     if (values.choice("sum") == "cluster")
       config.sum = GemmSum::cluster;
     else if (values.choice("sum") == "launch" || !fitsCluster)

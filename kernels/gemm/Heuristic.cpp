@@ -169,7 +169,7 @@ private:
 GemmConfig chooseGemmConfig(const GemmExtents &extents, const GemmConfig &problem, const Target &target,
                             GemmAlignment alignment) {
   GemmConfig base = problem;
-  base.bk = maxSwizzleBytes / int64_t(sizeInBytes(problem.dtype)); // rows of the widest swizzle
+  base.bk = gemmStep(problem.dtype);
   base.group = 16;
   base.policy =
       target.wgmma ? dsl::WarpPolicy::fullRow : dsl::WarpPolicy::square; // no warp then reads all of B

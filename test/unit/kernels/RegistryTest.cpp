@@ -376,6 +376,25 @@ TEST_CASE("a tile of the GEMM is as wide as fills the device, pairs of blocks wh
   CHECK(chooseGemmConfig({4736, 2584, 4648}, {}, *findTarget("sm_80")).cluster == 1);
 }
 
+TEST_CASE("a cluster sums parts of k where all tiles are computed at once and four stages fit",
+          "[kernels][unit]") {
+  const Target &target = *findTarget("sm_90a");
+  auto sumsInCluster = [](const GemmConfig &c) { return c.split > 1 && c.sum == GemmSum::cluster; };
+  CHECK(sumsInCluster(chooseGemmConfig({128, 320, 7168}, {}, target)));
+  CHECK(!sumsInCluster(chooseGemmConfig({128, 320, 7168}, {}, *findTarget("sm_80"))));
+  CHECK(!sumsInCluster(chooseGemmConfig({128, 320, 7168}, {.isBatched = true}, target)));
+  for (int64_t m : {1, 16, 100, 256, 2048})
+    for (int64_t n : {320, 576, 1536, 3584})
+      for (int64_t k : {1024, 7168, 18944}) {
+        GemmConfig c = chooseGemmConfig({m, n, k}, {}, target);
+        if (!sumsInCluster(c))
+          continue;
+        CAPTURE(m, n, k);
+        CHECK((m + c.bm - 1) / c.bm * ((n + c.bn - 1) / c.bn) * c.split <= target.multiprocessors);
+        CHECK(c.stages >= 4);
+      }
+}
+
 TEST_CASE("the GEMM of the largest extents that there may be has a configuration", "[kernels][unit]") {
   constexpr int64_t most = std::numeric_limits<int32_t>::max();
   for (const char *target : {"sm_80", "sm_90a"}) {
