@@ -4,12 +4,16 @@
 
     gemm_sweep.py --random 24 --models 16 --seed 1 --seconds 200 > sweep.jsonl
     gemm_sweep.py --shape 4736,2584,4648 --most 200
+    gemm_sweep.py --shape 1000,4608,3584 --fitted 12
 
 A configuration's program takes any shape, so that each is compiled once, on all cores, before anything is timed. Those
 of a shape take turns in shuffled rounds, as in peers.py, each batch one CUDA graph whose operands rotate through more
 than L2 holds. Of a shape only some configurations are timed: of each split and cluster those with the least work for the
 busiest multiprocessor. Shapes are drawn as those of peers.py are, models' and others in turns; only those whose rows the
 TMA can copy, and with enough work to time.
+
+With --fitted those are the tiles of any width, and parts, with the least work for that multiprocessor: they divide the
+shape among the multiprocessors best, but each shape has its own, which only a few shapes can have compiled.
 
 Prints lines of JSON: one for each shape and configuration with its median time, one for each shape with the choice's
 regret (its time over that of the fastest configuration, less 1, median of the rounds), and one with the mean regret.
@@ -54,6 +58,8 @@ FEW_ROWS = 64
 MOST_PARTIAL_BYTES = 1 << 28
 GROUPS = (8,)
 LARGEST = (128, 256)
+# Columns for whose sums the warpgroups of a block have registers, by its rows; and parts of k.
+WIDEST, FITTED_SPLITS = {64: 256, 128: 256, 192: 216, 256: 160}, (1, 2, 3)
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,19 @@ def configurations():
                for split in CLUSTER_SPLITS for bm, bn in LONG_STEP_TILES]
             + [Configuration(bm, bn, split=split, bk=LONG_STEP) for split in LONG_STEP_SPLITS for bm, bn in LONG_STEP_TILES]
             + [Configuration(*LARGEST, group=group) for group in GROUPS])
+
+
+def fitted(shape, count, multiprocessors):
+    """So many tiles of each number of parts, those with the least work first, of equal ones those that read the least."""
+
+    def order(c):
+        return c.work(shape, multiprocessors), (c.bm + c.bn) / (c.bm * c.bn)
+
+    chosen = []
+    for split in FITTED_SPLITS:
+        tiles = [Configuration(bm, bn, split=split) for bm, widest in WIDEST.items() for bn in range(16, widest + 1, 8)]
+        chosen += sorted((c for c in tiles if c.suits(shape)), key=order)[:count // len(FITTED_SPLITS)]
+    return chosen
 
 
 def chosen_from(compiled, shape, most, multiprocessors):
@@ -145,7 +164,9 @@ def sweep(library, compiled, shape, options):
     a, b, c, _ = sets[0]
     chosen = library.compile("gemm", m=m, n=n, k=k, dtype=options.dtype, out=options.out, layout=options.layout)
     programs = {"chosen": chosen}
-    for configuration in chosen_from(compiled, shape, options.most, options.multiprocessors):
+    chosen_ones = ([c for c in fitted(shape, options.fitted, options.multiprocessors) if c in compiled] if options.fitted
+                   else chosen_from(compiled, shape, options.most, options.multiprocessors))
+    for configuration in chosen_ones:
         programs[configuration] = compiled[configuration]
     turns, errors = {"cublas": turn_of([cublas(options, a, b, c) for a, b, _, c in sets], options)}, {}
     for name, program in programs.items():
@@ -207,6 +228,7 @@ def main():
     parser.add_argument("--random", type=int, default=24, metavar="count", help="shapes drawn by --seed")
     parser.add_argument("--models", type=int, default=16, metavar="count", help="shapes of models, drawn by --seed")
     parser.add_argument("--most", type=int, default=36, help="configurations of a shape, about")
+    parser.add_argument("--fitted", type=int, default=0, metavar="count", help="configurations of a shape that divide it best, instead")
     parser.add_argument("--seconds", type=float, default=math.inf, help="after which no further shape begins")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs that are compiled at a time")
     parser.add_argument("--dtype", choices=["f16", "bf16"], default="bf16")
@@ -231,7 +253,8 @@ def main():
                       "rounds": options.rounds, "launches": options.launches}), flush=True)
     library = Library(options.library)
     shapes = shapes_of(options)
-    wanted = [c for c in configurations() if any(c.suits(shape) for shape in shapes)]
+    wanted = (list(dict.fromkeys(c for shape in shapes for c in fitted(shape, options.fitted, options.multiprocessors))) if options.fitted
+              else [c for c in configurations() if any(c.suits(shape) for shape in shapes)])
     compiled = compile_all(library, wanted, options, begin + options.seconds / 3)
     print(json.dumps({"configurations": len(wanted), "compiled": len(compiled),
                       "seconds": round(time.monotonic() - begin, 1)}), flush=True)
