@@ -6,6 +6,7 @@
 #include "runtime/support/Math.h"
 #include "runtime/target/BlockBudget.h"
 #include "runtime/target/Hardware.h"
+#include "runtime/target/Timing.h"
 
 #include <algorithm>
 #include <bit>
@@ -146,7 +147,7 @@ private:
     c.sum = GemmSum::cluster;
     // All tiles at once: a block starts no tile before it has summed the one before.
     for (c.split = 2; c.split <= std::min(most, int64_t(target.maxClusterSize)); c.split *= 2)
-      if (tiles * double(c.split) <= double(target.multiprocessors) && chooseStages(c, target) >= leastStages)
+      if (tiles <= double(clustersAtOnce(target, c.split)) && chooseStages(c, target) >= leastStages)
         consider(c);
   }
 

@@ -81,8 +81,7 @@ private:
   double clusters() const {
     return std::ceil(double(rowTiles) * double(columnTiles) * double(c.split) / double(blocksOfCluster()));
   }
-  int64_t clustersAtOnce() const { return target.multiprocessors / blocksOfCluster(); }
-  double waves() const { return std::ceil(clusters() / double(clustersAtOnce())); }
+  double waves() const { return std::ceil(clusters() / double(clustersAtOnce(target, blocksOfCluster()))); }
   /// Of multiprocessors, until the last tile is done.
   double idleShare() const {
     return 1 -

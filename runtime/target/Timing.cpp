@@ -20,6 +20,8 @@ constexpr std::array rows = {
     TimingFacts{.target = "sm_90a",
                 .clockGhz = 1.83,
                 .memoryBytesPerSecond = 4.8e12,
+                .inClustersOfFour = 120, // with 128 blocks a GEMM took two turns, with 120 one
+                .inClustersOfEight = 112,
                 .multiplyAddsPerCycle = 2048,
                 .mmaSyncShare = 0.625},
     // 2250 TFLOP/s on 148 multiprocessors at 1.86 GHz.
@@ -36,4 +38,10 @@ const TimingFacts &tlc::timingOf(const Target &target) {
   const auto *found = std::ranges::find(rows, target.name, &TimingFacts::target);
   assert(found != rows.end() && "every row of the targets has one here");
   return *found;
+}
+
+int64_t tlc::clustersAtOnce(const Target &target, int64_t blocks) {
+  const TimingFacts &timing = timingOf(target);
+  int filled = blocks <= 2 ? 0 : blocks <= 4 ? timing.inClustersOfFour : timing.inClustersOfEight;
+  return (filled > 0 ? filled : target.multiprocessors) / blocks;
 }

@@ -17,6 +17,10 @@ struct TimingFacts {
   double memoryBytesPerSecond = 0; ///< of the whole device
   unsigned schedulers = 4;         ///< each issues one warp instruction a cycle
 
+  /// Multiprocessors that clusters of four and of eight blocks fill, with a block on each: a cluster lies
+  /// within a GPC, and not every GPC has a multiple of four. 0: not known.
+  int inClustersOfFour = 0, inClustersOfEight = 0;
+
   // Cycles that a warp instruction keeps its scheduler's share of a unit busy.
   unsigned floatCycles = 1;   ///< f32, and f16x2
   unsigned integerCycles = 2; ///< and logic, comparisons, 32-bit conversions
@@ -48,5 +52,8 @@ struct TimingFacts {
 
 /// The row of a target; every target has one.
 const TimingFacts &timingOf(const Target &target);
+
+/// Clusters of so many blocks that run at once on the reference device, with a block on each multiprocessor.
+int64_t clustersAtOnce(const Target &target, int64_t blocks);
 
 } // namespace tlc

@@ -5,6 +5,7 @@
 
 #include "kernels/attention/forward/Forward.h"
 #include "kernels/gemm/Gemm.h"
+#include "runtime/target/Timing.h"
 
 #include <catch2/catch.hpp>
 #include <limits>
@@ -390,9 +391,20 @@ TEST_CASE("a cluster sums parts of k where all tiles are computed at once and fo
         if (!sumsInCluster(c))
           continue;
         CAPTURE(m, n, k);
-        CHECK((m + c.bm - 1) / c.bm * ((n + c.bn - 1) / c.bn) * c.split <= target.multiprocessors);
+        CHECK((m + c.bm - 1) / c.bm * ((n + c.bn - 1) / c.bn) <= clustersAtOnce(target, c.split));
         CHECK(c.stages >= 4);
       }
+}
+
+TEST_CASE("clusters of more than two blocks leave multiprocessors idle", "[kernels][unit]") {
+  const Target &target = *findTarget("sm_90a");
+  CHECK(clustersAtOnce(target, 1) == target.multiprocessors);
+  CHECK(clustersAtOnce(target, 2) == target.multiprocessors / 2);
+  CHECK(clustersAtOnce(target, 4) == 30);
+  CHECK(clustersAtOnce(target, 8) == 14);
+  // 32 clusters of 128 x 96 in 4 parts took two turns.
+  GemmConfig c = chooseGemmConfig({256, 1536, 7168}, {}, target);
+  CHECK((c.split < 4 || c.sum != GemmSum::cluster));
 }
 
 TEST_CASE("the GEMM of the largest extents that there may be has a configuration", "[kernels][unit]") {
