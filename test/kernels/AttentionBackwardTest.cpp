@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Attention backward with every pair of its options, at small sizes.
+/// Attention backward with every pair of its options, and tiles and keys that take other ways, at small
+/// sizes.
+#include "kernels/Registry.h"
+#include "test/kernels/KernelRuns.h"
 #include "test/kernels/OptionPairs.h"
 
 #include <catch2/catch.hpp>
 
 using namespace tlc;
+using namespace tlc::kernels;
 using namespace tlc::kernels::test;
 using namespace tlc::attention_matrix;
 
@@ -16,4 +20,16 @@ TEST_CASE("attention backward is right with every pair of its options", "[kernel
 // Of tools/test.sh long.
 TEST_CASE("attention backward is right with every pair of all its options", "[.long]") {
   checkPairs("attention_bwd", 8, backwardOptions(gradientRows()), 1, 100);
+}
+
+TEST_CASE("gradients of tiles of 64 keys are right however dQ is summed up", "[kernels][attention][narrow]") {
+  const Kernel &kernel = **findKernel("attention_bwd");
+  for (const char *dq : {"atomic", "tma", "ordered", "own_launch"}) {
+    Compiled compiled(kernel,
+                      {{"form", "explicit"}, {"d", "192"}, {"dv", "128"}, {"dq", dq}, {"causal", "right"}});
+    for (auto [queries, keys] : {std::pair("197", "130"), {"1", "65"}, {"64", "0"}})
+      compiled.check({{"b", "1"}, {"sq", queries}, {"sk", keys}, {"h", "2"}, {"hkv", "1"}});
+  }
+  Compiled capped(kernel, {{"form", "explicit"}, {"d", "256"}, {"softcap", "2"}, {"window", "70"}});
+  capped.check({{"b", "2"}, {"sq", "129"}, {"sk", "190"}, {"h", "1"}, {"hkv", "1"}});
 }

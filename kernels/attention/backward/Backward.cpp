@@ -39,9 +39,9 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
                       outputs = tileOfRows("do", c.bq, valueColumns);
   bool sharesProducts = addsQuerySums(c.dq);
   Shared products, weightTile;
-  if (sharesProducts || sharesColumns(c))
+  if (sharesProducts || hasNarrowTiles(c))
     products = k.shared("ds", problem.dtype, {c.bk, c.bq});
-  if (sharesColumns(c))
+  if (hasNarrowTiles(c))
     weightTile = k.shared("p", problem.dtype, {c.bk, c.bq});
   bool isByHand = c.overlap == ProductOverlap::byHand;
   Shared logSums, deltas;
@@ -63,7 +63,7 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     copy(p.values(tile.sequence, tile.row, tile.kvHead, c.bk, valueColumns[i]), values[i]);
   std::vector<Fragment> keySum = sumOfRows("dk", c.bk, columns),
                         valueSum = sumOfRows("dv", c.bk, valueColumns);
-  WarpPolicy policy = sharesColumns(c) ? WarpPolicy::fullColumn : WarpPolicy::fullRow;
+  WarpPolicy policy = hasNarrowTiles(c) ? WarpPolicy::fullColumn : WarpPolicy::fullRow;
   auto numbersIn = [&](const Shared &tile) {
     Fragment numbers = k.fragment(f32, {1, c.bq});
     copy(tile, numbers);
@@ -104,7 +104,7 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     k.when(visited.isPartial(i), [&] { seen = p.masked(sequence, {row, tile.row, Axis::keys}, seen); });
     FragmentValue weights = p.weights(seen, numbers.exponent),
                   ds = p.gradients(weights, dp, scores, numbers.delta);
-    if (sharesColumns(c)) {
+    if (hasNarrowTiles(c)) {
       copy(weights.to(problem.dtype), weightTile);
       copy(ds.to(problem.dtype), products);
       for (size_t i = 0; i < valueColumns.size(); ++i)
@@ -249,7 +249,7 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
       k.launch("attention_bwd_query_order", [&] { queryTiles->writeOrder(); });
     k.launch("attention_bwd", [&] {
       if (config.form == AttentionForm::explicitRoles)
-        return explicitKeyTiles(k, config, arguments, keyTiles);
+        return (hasNarrowTiles(config) ? narrowKeyTiles : wideKeyTiles)(k, config, arguments, keyTiles);
       forEachTile(k, arguments, keyTiles, Axis::keys,
                   [&](const GradientTile &tile) { plainKeyTile(k, config, arguments, tile); });
     });

@@ -83,8 +83,10 @@ inline bool takesTiles(const BackwardConfig &config) {
 /// Numbers of such tiles in shared memory: copies run ahead, stores come after.
 inline constexpr int64_t takenTileSlots = 4;
 
-/// Tiles of dQ in shared memory that the TMA adds, if it does.
+// Tiles of dQ in shared memory that the TMA adds, if it does: of whole rows, or, with narrow tiles of keys,
+// of some columns.
 inline constexpr int64_t querySumSlots = 1;
+inline constexpr int64_t narrowQuerySumSlots = 2, narrowQuerySumColumns = 64;
 
 /// Elements of a row in shared memory and in registers, zeros after the tensor's.
 int64_t paddedRow(int64_t length);
@@ -96,9 +98,9 @@ std::vector<ColumnRange> gradientParts(int64_t paddedRow);
 /// Elements of a row of Q and K, and of V and O, at most: gradients of a tile are in registers.
 inline constexpr int64_t longestGradientRow = 256;
 
-/// Whether warpgroups share the columns of gradients, not their rows; weights and gradients of scores then go
-/// through shared memory.
-bool sharesColumns(const BackwardConfig &config);
+/// Whether two warpgroups cannot have rows of keys each. In the explicit form one then has dV and one dK; in
+/// the plain form they share columns, and weights and gradients of scores go through shared memory.
+bool hasNarrowTiles(const BackwardConfig &config);
 
 /// What is wrong with tiles; empty if nothing is.
 std::string conflictOfTiles(const BackwardConfig &config);

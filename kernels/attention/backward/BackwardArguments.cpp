@@ -253,7 +253,7 @@ BackwardArguments::Staging BackwardArguments::keySumStaging() const {
     return {};
   int64_t d = paddedRow(config.problem.d), dv = paddedRow(config.problem.dv);
   Shared ofKeys = k.shared("dk", f32, {config.bk, d});
-  return {ofKeys, d == dv ? ofKeys : k.shared("dv", f32, {config.bk, dv})};
+  return {ofKeys, d == dv && !hasNarrowTiles(config) ? ofKeys : k.shared("dv", f32, {config.bk, dv})};
 }
 
 void BackwardArguments::store(const GradientSum &gradient, const GradientTile &tile, const Fragment &sum,
@@ -311,13 +311,16 @@ FragmentValue BackwardArguments::weights(const FragmentValue &seen, const Fragme
   return exp2(seen * scores.scale().softmax - exponent);
 }
 
+FragmentValue BackwardArguments::slopes(const FragmentValue &weights, const FragmentValue &scores) const {
+  if (!config.problem.isCapped())
+    return weights;
+  FragmentValue quotient = scores * (1 / config.problem.softCap);
+  return weights * (1 - quotient * quotient);
+}
+
 FragmentValue BackwardArguments::gradients(const FragmentValue &weights, const FragmentValue &ofWeights,
                                            const FragmentValue &scores, const FragmentValue &delta) const {
-  FragmentValue gradients = weights * (ofWeights - delta);
-  if (!config.problem.isCapped())
-    return gradients;
-  FragmentValue quotient = scores * (1 / config.problem.softCap);
-  return gradients * (1 - quotient * quotient);
+  return slopes(weights, scores) * (ofWeights - delta);
 }
 
 //===----------------------------------------------------------------------===//

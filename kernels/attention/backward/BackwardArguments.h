@@ -116,6 +116,8 @@ public:
 
   /// Of scores, -inf where nothing is seen.
   dsl::FragmentValue weights(const dsl::FragmentValue &scores, const dsl::FragmentValue &exponent) const;
+  /// What gradients of scores are a multiple of: weights, times the slope of the cap, if there is one.
+  dsl::FragmentValue slopes(const dsl::FragmentValue &weights, const dsl::FragmentValue &scores) const;
   /// Gradients of products of Q and K, but for the scale, from those of weights; `scores` are not masked.
   dsl::FragmentValue gradients(const dsl::FragmentValue &weights, const dsl::FragmentValue &ofWeights,
                                const dsl::FragmentValue &scores, const dsl::FragmentValue &delta) const;

@@ -232,13 +232,13 @@ public:
           "expected form = plain because the explicit form's products are started and awaited by "
           "hand, but got overlap = {}",
           overlap);
-    else if (overlap == "by_hand" && isPlain && sharesColumns(tiles))
+    else if (overlap == "by_hand" && isPlain && hasNarrowTiles(tiles))
       return fmt::format(
           "expected overlap = scheduled or auto because with bk = {} weights go through shared "
           "memory, but got by_hand",
           tiles.bk);
     ScheduleOptions options = scheduleOptionsOf(values);
-    BackwardConfig config = problemOf(values);
+    BackwardConfig config = tiles;
     if (values.choice("dealing") == "taken")
       for (auto [name, other, why] : {std::tuple("form", "plain", "is written for tiles that are known"),
                                       {"dq", "ordered", "takes one tile for each block"}})

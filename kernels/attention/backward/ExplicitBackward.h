@@ -7,8 +7,10 @@
 
 namespace tlc::kernels {
 
-/// dK and dV, and what tiles of keys add to dQ.
-void explicitKeyTiles(dsl::Scope &k, const BackwardConfig &config, const BackwardArguments &arguments,
-                      const TileScheduler &scheduler);
+// dK and dV, and what tiles of keys add to dQ: of 128 keys, and of 64.
+void wideKeyTiles(dsl::Scope &k, const BackwardConfig &config, const BackwardArguments &arguments,
+                  const TileScheduler &scheduler);
+void narrowKeyTiles(dsl::Scope &k, const BackwardConfig &config, const BackwardArguments &arguments,
+                    const TileScheduler &scheduler);
 
 } // namespace tlc::kernels

@@ -29,7 +29,7 @@ static QuerySum fastestAddition(const BackwardConfig &c) {
   BackwardConfig byTma = c;
   byTma.dq = QuerySum::tma;
   bool isExplicit = c.form == AttentionForm::explicitRoles;
-  return isExplicit && conflictOfSums(byTma).empty() ? QuerySum::tma : QuerySum::atomic;
+  return isExplicit && !hasNarrowTiles(c) && conflictOfSums(byTma).empty() ? QuerySum::tma : QuerySum::atomic;
 }
 
 /// Whether the extents of such a problem are known to tell which program is the fastest.

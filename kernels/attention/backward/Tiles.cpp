@@ -25,7 +25,11 @@ bool fits(const BackwardConfig &c, const Target &target) {
   add(c.bk, dv, c.slots.keys);
   add(c.bq, d, c.stages);
   add(c.bq, dv, c.slots.outputs);
-  add(c.bk, c.bq, c.slots.products * (sharesColumns(c) ? 2 : 1));
+  add(c.bk, c.bq, c.slots.products);
+  if (hasNarrowTiles(c)) {
+    add(c.bk, c.bq, 1); // weights
+    block.addRing(1);
+  }
   // With tiles of sums every byte counts. The other choices are those that have been measured.
   bool addsByTma = c.dq == QuerySum::tma || c.dkv == KeySum::tma;
   int64_t alignment = addsByTma ? int64_t(TmaFacts().sharedAlignment) : swizzleAlignment;
@@ -45,11 +49,13 @@ bool fits(const BackwardConfig &c, const Target &target) {
       block.addRing(slots);
   }
   if (c.dq == QuerySum::tma) {
-    block.addBuffer(SharedBytes::tile(c.bq, d * int64_t(sizeof(float))), querySumSlots);
-    block.addRing(querySumSlots);
+    auto [columns, slots] = hasNarrowTiles(c) ? std::pair(narrowQuerySumColumns, narrowQuerySumSlots)
+                                              : std::pair(d, querySumSlots);
+    block.addBuffer(SharedBytes::tile(c.bq, columns * int64_t(sizeof(float))), slots);
+    block.addRing(slots);
   }
   if (c.dkv == KeySum::tma)
-    for (int64_t row : d == dv ? std::vector{d} : std::vector{d, dv})
+    for (int64_t row : d == dv && !hasNarrowTiles(c) ? std::vector{d} : std::vector{d, dv})
       block.addBuffer(SharedBytes::tile(c.bk, row * int64_t(sizeof(float))));
   return block.fits();
 }
@@ -68,7 +74,7 @@ std::vector<ColumnRange> gradientParts(int64_t paddedRow) {
   return {{0, whole}, {whole, rest}};
 }
 
-bool sharesColumns(const BackwardConfig &c) { return c.bk < 2 * wgmmaRows; }
+bool hasNarrowTiles(const BackwardConfig &c) { return c.bk < 2 * wgmmaRows; }
 
 std::string conflictOfTiles(const BackwardConfig &c) {
   // Of two warpgroups.
@@ -96,20 +102,20 @@ std::string conflictOfSums(const BackwardConfig &config) {
         "expected only one of dq and dkv = tma with d = {} and dv = {} because a block has no shared "
         "memory for tiles of three sums in f32",
         d, dv);
-  if (!(ofQueries || ofKeys) || std::max(d, dv) <= longest)
+  bool hasRoomForQueries = isExplicit(config) && hasNarrowTiles(config); // for some of their columns
+  bool hasLongSums = ofKeys || (ofQueries && !hasRoomForQueries);
+  if (!hasLongSums || std::max(d, dv) <= longest)
     return {};
   return fmt::format("expected d and dv of at most {} with {} = tma because a block has no shared memory for "
                      "tiles of sums in f32 beside tiles of longer rows, but got {} and {}",
-                     longest, ofQueries ? "dq" : "dkv", d, dv);
+                     longest, ofKeys ? "dkv" : "dq", d, dv);
 }
 
 void chooseTiles(BackwardConfig &config) {
   int64_t longest = std::max(paddedRow(config.problem.d), paddedRow(config.problem.dv));
   config.bk = longest <= 128 ? 128 : 64;
-  // Two tiles of 128 queries of longer rows need the room that 192 columns of Q and K and 128 of V leave.
-  int64_t both = paddedRow(config.problem.d) + paddedRow(config.problem.dv);
-  bool hasRoom = longest <= 64 || (longest > 128 && both <= 320);
-  config.bq = isExplicit(config) && hasRoom ? 128 : 64;
+  bool hasRegisters = longest <= 64;
+  config.bq = isExplicit(config) && hasRegisters ? 128 : 64;
   config.stages = isExplicit(config) ? 3 : 2;
 }
 
@@ -140,7 +146,7 @@ void chooseOverlap(BackwardConfig &config, std::optional<ProductOverlap> given, 
   // The compiler's schedule leaves sums in flight when a step ends, for which 128 keys have no registers with
   // longer rows: ptxas then serialises all products.
   constexpr int64_t shortRow = 64;
-  bool isByHand = target.wgmma && !sharesColumns(config) && paddedRow(config.problem.d) > shortRow;
+  bool isByHand = target.wgmma && !hasNarrowTiles(config) && paddedRow(config.problem.d) > shortRow;
   config.overlap = given.value_or(isByHand ? ProductOverlap::byHand : ProductOverlap::scheduled);
 }
 

@@ -187,21 +187,17 @@ TEST_CASE("gradients have parts whose columns two warpgroups can share", "[kerne
   CHECK(parts(200) == Parts{{0, 256}});
 }
 
-TEST_CASE("a step of backward has 128 queries where two tiles of them fit", "[kernels][budget]") {
+TEST_CASE("a step of backward has 128 queries where rows leave registers for them", "[kernels][budget]") {
   auto chosen = [](int64_t d, int64_t dv) {
     BackwardConfig config{.problem = {.d = d, .dv = dv}};
-    chooseTiles(config);
-    chooseSums(config, {}, {1, 4096, 4096, 8, 8}, hopper());
-    chooseSlots(config, {1, 4096, 4096, 8, 8}, hopper());
-    return std::pair(config.bq, config.stages);
+    chooseSchedule(config, {}, {1, 4096, 4096, 8, 8}, hopper());
+    return std::tuple(config.bq, config.bk, config.stages);
   };
-  CHECK(chosen(64, 64).first == 128);
-  CHECK(chosen(128, 128).first == 64);
-  CHECK(chosen(192, 128) == std::pair<int64_t, int64_t>(128, 2));
-  CHECK(chosen(128, 192) == std::pair<int64_t, int64_t>(128, 2));
-  CHECK(chosen(192, 192).first == 64);
-  CHECK(chosen(256, 64).first == 128);
-  CHECK(chosen(256, 128).first == 64);
+  using Tiles = std::tuple<int64_t, int64_t, int64_t>;
+  CHECK(chosen(64, 64) == Tiles(128, 128, 3));
+  CHECK(chosen(128, 128) == Tiles(64, 128, 3));
+  CHECK(chosen(192, 128) == Tiles(64, 64, 3));
+  CHECK(chosen(256, 256) == Tiles(64, 64, 2));
 }
 
 TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few", "[kernels]") {

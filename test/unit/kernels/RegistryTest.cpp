@@ -121,8 +121,9 @@ TEST_CASE("values that do not fit each other are refused", "[kernels][unit]") {
         "kernel 'attention_bwd': expected dq = own_launch, ordered or auto because deterministic = yes, but "
         "got "
         "dq = tma, which adds in any order");
-  for (const char *name : {"dq", "dkv"})
-    CHECK(errorOf(**findKernel("attention_bwd"), {{"d", "192"}, {"dv", "128"}, {name, "tma"}}) ==
+  for (auto [name, form] : {std::pair("dq", "plain"), {"dkv", "plain"}, {"dkv", "explicit"}})
+    CHECK(errorOf(**findKernel("attention_bwd"),
+                  {{"d", "192"}, {"dv", "128"}, {name, "tma"}, {"form", form}}) ==
           "kernel 'attention_bwd': expected d and dv of at most 128 with " + std::string(name) +
               " = tma because a block has no shared memory for tiles of sums in f32 beside tiles of longer "
               "rows, "
