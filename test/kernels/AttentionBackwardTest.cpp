@@ -33,3 +33,12 @@ TEST_CASE("gradients of tiles of 64 keys are right however dQ is summed up", "[k
   Compiled capped(kernel, {{"form", "explicit"}, {"d", "256"}, {"softcap", "2"}, {"window", "70"}});
   capped.check({{"b", "2"}, {"sq", "129"}, {"sk", "190"}, {"h", "1"}, {"hkv", "1"}});
 }
+
+TEST_CASE("keys that no query sees have gradients of zero", "[kernels][attention][narrow]") {
+  const Kernel &kernel = **findKernel("attention_bwd");
+  for (const char *d : {"64", "256"})
+    for (const char *dkv : {"loop", "split", "atomic"}) {
+      Compiled compiled(kernel, {{"form", "explicit"}, {"d", d}, {"dkv", dkv}, {"causal", "left"}});
+      compiled.check({{"b", "2"}, {"sq", "21"}, {"sk", "390"}, {"h", "4"}, {"hkv", "2"}});
+    }
+}

@@ -114,6 +114,15 @@ VisitedTiles BackwardArguments::queriesSeeing(const GradientTile &tile, const Se
   return queries;
 }
 
+bool BackwardArguments::skipsUnseenKeys() const {
+  return config.form == AttentionForm::explicitRoles && config.dkv != KeySum::loop && !isOrdered() &&
+         !(config.dkv == KeySum::split && inputs.sequences.isPacked());
+}
+
+Predicate BackwardArguments::isSeen(const GradientTile &keys) const {
+  return queriesSeeing(keys, keys.sequence).count > 0;
+}
+
 VisitedTiles BackwardArguments::keysSeen(const GradientTile &tile, int64_t keysOfTile) const {
   return mask.tilesOfKeys(tile.sequence, tile.row, config.bk, keysOfTile);
 }
@@ -331,8 +340,13 @@ FragmentValue BackwardArguments::gradients(const FragmentValue &weights, const F
 Sequence BackwardArguments::sequenceOf(Axis axis, const Index &batch, const Index &head) const {
   const Sequences &all = inputs.sequences;
   Sequence sequence = {.batch = all.isPacked() ? Index(0) : batch, .head = head, .queries = 0, .keys = 0};
-  (axis == Axis::queries ? sequence.queries : sequence.keys) =
-      all.isPacked() ? all.begins(axis).read({all.count}) : all.rowsOf(axis, batch);
+  auto rows = [&](Axis axis) { return axis == Axis::queries ? &sequence.queries : &sequence.keys; };
+  if (all.isPacked()) {
+    *rows(axis) = all.begins(axis).read({all.count});
+    return sequence;
+  }
+  for (Axis each : {Axis::queries, Axis::keys})
+    *rows(each) = all.rowsOf(each, batch);
   return sequence;
 }
 
@@ -378,10 +392,20 @@ void BackwardArguments::convert(const GradientSum &gradient, const Sequence &seq
     return share;
   };
   bool isSplit = gradient.axis == Axis::keys && config.dkv == KeySum::split;
-  Index head = isSplit ? sequence.head * group() : sequence.head;
-  Fragment sum = load(head);
-  if (isSplit)
-    k.loop({1, group()}, [&](Index n) { sum = sum + load(head + n); });
+  Fragment sum = k.fragment(f32, {rowsTogether, gradient.length});
+  if (isSplit) {
+    k.loop(group(), [&](Index n) {
+      Index head = sequence.head * group() + n;
+      auto add = [&] { sum = sum + load(head); };
+      if (!skipsUnseenKeys())
+        return add();
+      Sequence ofHead = sequence;
+      ofHead.head = head;
+      k.when(isSeen({.row = row / config.bk * config.bk, .kvHead = sequence.head, .sequence = ofHead}), add);
+    });
+  } else {
+    sum = load(sequence.head);
+  }
   Slice result =
       rows(gradient.result, gradient.axis, sequence, row, rowsTogether, sequence.head, {0, gradient.length});
   if (inputs.sequences.isPacked())

@@ -38,6 +38,11 @@ public:
   GradientTile tileAt(Axis axis, const Sequences::Fields &fields) const;
   /// The tiles of the other axis that a tile visits.
   VisitedTiles queriesSeeing(const GradientTile &tile, const Sequence &sequence) const;
+  /// Whether tiles of keys that no query sees leave nothing: sums of blocks, each with a head of Q, are taken
+  /// to be zeros there. The launch that sums up packed sequences does not know their tiles.
+  bool skipsUnseenKeys() const;
+  /// Whether the head of Q that a tile of keys is for has queries that see it.
+  dsl::Predicate isSeen(const GradientTile &keys) const;
   VisitedTiles keysSeen(const GradientTile &tile, int64_t keysOfTile) const;
   /// Does `body` for the sequence with each head of Q that the tile of keys is for.
   void forEachHead(const GradientTile &keys, const std::function<void(const Sequence &)> &body) const;

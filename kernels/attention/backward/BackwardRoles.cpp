@@ -69,7 +69,10 @@ void BackwardRoles::declareMemoryRoles() {
 
 void BackwardRoles::forEachTile(TileUse use, const std::function<void(const GradientTile &)> &body) const {
   auto visit = [&](const TilePlace &place) {
-    body(p.tileAt(Axis::keys, p.inputs.sequences.fieldsOf(Axis::keys, place)));
+    GradientTile tile = p.tileAt(Axis::keys, p.inputs.sequences.fieldsOf(Axis::keys, place));
+    if (!p.skipsUnseenKeys())
+      return body(tile);
+    k.when(p.isSeen(tile), [&] { body(tile); });
   };
   if (!p.takesTiles()) {
     TileScheduler::Share tiles = scheduler.shareOf(block, k.blocks());

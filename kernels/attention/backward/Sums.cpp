@@ -71,9 +71,12 @@ static double busiest(const BackwardConfig &c, double share, double tiles, doubl
 
 /// `loop` needs the fewest bytes; `split` fills multiprocessors that it leaves idle, and divides what the
 /// busiest one has.
-static KeySum fastestKeySum(const BackwardConfig &c, const BackwardExtents &e, const Target &target) {
+static KeySum fastestKeySum(const BackwardConfig &c, const BackwardExtents &all, const Target &target) {
   // What a block does before and after a tile's steps, and what its part of the sum takes later.
   constexpr double ofPart = 4;
+  BackwardExtents e = all;
+  if (c.problem.mask.causal == CausalAlignment::left)
+    e.keys = std::min(e.keys, e.queries); // no query sees the others
   double group = double(e.heads) / double(std::max<int64_t>(e.kvHeads, 1)),
          tiles = double(ceilDiv(e.keys, c.bk)) * double(e.kvHeads) * double(e.sequences),
          steps = double(ceilDiv(e.queries, c.bq)), share = shareSeen(c.problem.mask.causal, e);

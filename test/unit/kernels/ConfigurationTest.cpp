@@ -221,6 +221,10 @@ TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few
   CHECK(chosen({1, 2048, 2048, 32, 8}, {}, causal) == KeySum::split);
   CHECK(chosen({1, 8192, 8192, 32, 8}, {}, causal) == KeySum::loop);
   CHECK(chosen({1, 0, 0, 32, 8}, {}, causal) == KeySum::loop);
+  // 7 of 181 tiles of keys have queries that see them.
+  BackwardConfig few{.problem = {.d = 256, .dv = 256, .mask = {.causal = CausalAlignment::left}}};
+  chooseSchedule(few, {}, {1, 396, 11581, 4, 1}, hopper());
+  CHECK(few.dkv == KeySum::split);
   constexpr int64_t most = (int64_t(1) << 31) - 1;
   CHECK(chosen({most, most, most, most - 1, 2}, {}, causal) == KeySum::loop);
   for (KeySum way : {KeySum::loop, KeySum::split, KeySum::atomic})
