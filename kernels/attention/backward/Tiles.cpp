@@ -84,6 +84,11 @@ std::string conflictOfTiles(const BackwardConfig &c) {
     return fmt::format("expected bk = {} because gradients of rows of {} take the registers of two "
                        "warpgroups with {} keys, but got {}",
                        mostSums / length, length, mostSums / length, c.bk);
+  if (isExplicit(c) && hasNarrowTiles(c) && c.bq > wgmmaRows)
+    return fmt::format(
+        "expected bq = {} because with bk = {} the role that has dQ has registers for no more, "
+        "but got {}",
+        wgmmaRows, c.bk, c.bq);
   if (isExplicit(c) && c.bq * c.bk > mostScores && length > 64)
     return fmt::format("expected bq = {} because gradients of rows of {} leave registers for no more than "
                        "{} scores, but got {}",

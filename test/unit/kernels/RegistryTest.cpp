@@ -121,6 +121,10 @@ TEST_CASE("values that do not fit each other are refused", "[kernels][unit]") {
         "kernel 'attention_bwd': expected dq = own_launch, ordered or auto because deterministic = yes, but "
         "got "
         "dq = tma, which adds in any order");
+  CHECK(
+      errorOf(**findKernel("attention_bwd"), {{"d", "192"}, {"dv", "128"}, {"bq", "128"}}) ==
+      "kernel 'attention_bwd': expected bq = 64 because with bk = 64 the role that has dQ has registers for "
+      "no more, but got 128");
   for (auto [name, form] : {std::pair("dq", "plain"), {"dkv", "plain"}, {"dkv", "explicit"}})
     CHECK(errorOf(**findKernel("attention_bwd"),
                   {{"d", "192"}, {"dv", "128"}, {name, "tma"}, {"form", form}}) ==
