@@ -122,6 +122,21 @@ TEST_CASE("the TMA adds gradients of queries where there is room for tiles of su
   CHECK(chosen(AttentionForm::explicitRoles, 128, {.dq = QuerySum::atomic}) == QuerySum::atomic);
 }
 
+TEST_CASE("the TMA adds tiles of 64 keys to sums that L2 does not hold", "[kernels]") {
+  auto chosen = [](const BackwardExtents &extents, int64_t d = 256, int64_t dv = 256) {
+    BackwardConfig config{.problem = {.d = d, .dv = dv}};
+    chooseSchedule(config, {}, extents, hopper());
+    return config.dq;
+  };
+  CHECK(chosen({47, 1352, 400, 16, 2}) == QuerySum::tma); // 19 heads of keys, 8 of queries for each
+  CHECK(chosen({3, 842, 1185, 104, 13}) == QuerySum::tma);
+  CHECK(chosen({2, 8192, 8192, 8, 8}) == QuerySum::atomic); // a head, which 128 blocks share
+  CHECK(chosen({1, 8192, 8192, 16, 8}) == QuerySum::atomic);
+  CHECK(chosen({2, 8192, 8192, 16, 16}, 192, 128) == QuerySum::atomic);
+  CHECK(chosen({1, 998, 5064, 3, 3}) == QuerySum::atomic);
+  CHECK(chosen({1, 0, 0, 8, 8}) == QuerySum::atomic);
+}
+
 TEST_CASE("gradients of queries have a launch of their own where queries see few keys", "[kernels]") {
   auto chosen = [](const BackwardExtents &extents, CausalAlignment causal, int64_t d = 128) {
     BackwardConfig config{.problem = {.d = d, .dv = d, .mask = {.causal = causal}}};
