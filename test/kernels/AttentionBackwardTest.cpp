@@ -34,6 +34,20 @@ TEST_CASE("gradients of tiles of 64 keys are right however dQ is summed up", "[k
   capped.check({{"b", "2"}, {"sq", "129"}, {"sk", "190"}, {"h", "1"}, {"hkv", "1"}});
 }
 
+TEST_CASE("tiles of 64 keys are right where blocks take them and have a head of Q each",
+          "[kernels][attention][narrow]") {
+  const Kernel &kernel = **findKernel("attention_bwd");
+  for (const char *dq : {"atomic", "tma", "own_launch"}) {
+    Compiled compiled(kernel, {{"form", "explicit"},
+                               {"d", "256"},
+                               {"dq", dq},
+                               {"dkv", "atomic"},
+                               {"dealing", "taken"},
+                               {"causal", "right"}});
+    compiled.check({{"b", "2"}, {"sq", "100"}, {"sk", "190"}, {"h", "4"}, {"hkv", "2"}});
+  }
+}
+
 TEST_CASE("keys that no query sees have gradients of zero", "[kernels][attention][narrow]") {
   const Kernel &kernel = **findKernel("attention_bwd");
   for (const char *d : {"64", "256"})

@@ -127,22 +127,22 @@ void chooseTiles(BackwardConfig &config) {
 void chooseSlots(BackwardConfig &config, const BackwardExtents &extents, const Target &target) {
   if (!isExplicit(config))
     return;
-  // Where a tile of keys visits few queries, the next one's copies have to run under it.
+  // Where a tile of keys visits few queries, the next one's copies should run under it.
   constexpr int64_t few = 2048;
   int64_t queries = extents.queries * (config.dkv == KeySum::loop ? extents.heads / extents.kvHeads : 1);
-  int64_t keys = queries <= few ? 2 : 1;
   auto tryTo = [&](int64_t keySlots, int64_t stages, int64_t outputs, int64_t products) {
     config.slots = {keySlots, outputs, products};
     config.stages = stages;
     return fits(config, target);
   };
   int64_t most = std::max<int64_t>(config.stages, 2);
-  for (int64_t stages = most; stages > 1; --stages)
-    for (int64_t outputs : {stages, stages - 1})
-      for (int64_t products : {2, 1})
-        if (tryTo(keys, stages, outputs, products))
-          return;
-  tryTo(1, 2, 1, 1);
+  // The last of these is the least there is.
+  for (int64_t keys = queries <= few ? 2 : 1; keys > 0; --keys)
+    for (int64_t stages = most; stages > 1; --stages)
+      for (int64_t outputs : {stages, stages - 1})
+        for (int64_t products : {2, 1})
+          if (tryTo(keys, stages, outputs, products))
+            return;
 }
 
 void chooseOverlap(BackwardConfig &config, std::optional<ProductOverlap> given, const Target &target) {

@@ -215,6 +215,21 @@ TEST_CASE("a step of backward has 128 queries where rows leave registers for the
   CHECK(chosen(256, 256) == Tiles(64, 64, 2));
 }
 
+TEST_CASE("memory that a second tile of keys would not fit into is for tiles of queries",
+          "[kernels][budget]") {
+  auto chosen = [](int64_t d, int64_t rows) {
+    BackwardConfig config{.problem = {.d = d, .dv = d}};
+    chooseSchedule(config, {.dq = QuerySum::atomic}, {16, rows, rows, 8, 8}, hopper());
+    auto [keys, outputs, products] = config.slots;
+    return std::tuple(keys, config.stages, outputs, products);
+  };
+  using Slots = std::tuple<int64_t, int64_t, int64_t, int64_t>;
+  CHECK(std::get<0>(chosen(128, 1024)) == 2);
+  CHECK(chosen(128, 4096) == Slots(1, 3, 3, 2));
+  CHECK(chosen(256, 1024) == Slots(1, 2, 2, 2));
+  CHECK(chosen(256, 4096) == Slots(1, 2, 2, 2));
+}
+
 TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few", "[kernels]") {
   auto chosen = [](const BackwardExtents &extents, const ScheduleOptions &options = {},
                    const MaskConfig &mask = {}) {
