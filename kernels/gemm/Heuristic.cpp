@@ -61,18 +61,26 @@ public:
       for (int64_t bn = 256; bn >= leastColumns; bn -= columnStep)
         if (isWorthwhile(bm, bn))
           considerTile(bm, bn);
+    if (target.wgmma && sizeInBytes(base.dtype) == 2 && base.layout == GemmLayout::tn &&
+        extents.m > leastRows && !isUnaligned(base.alignmentOfA) &&
+        !isUnaligned(base.alignmentOfB)) // others were not measured
+      for (int64_t bm : {256, 128, 192, 64})
+        considerFitting(bm);
     return best;
   }
 
 private:
   static constexpr int64_t leastRows = 64, leastColumns = 16, columnStep = 16;
   static constexpr int64_t usualColumns = 64; ///< narrower tiles only where one is as wide as C
-  static constexpr int64_t usualStep = 32; ///< of columns beyond; 80 and 112 were slower than the model says
+  static constexpr int64_t usualStep = 32;    ///< of columns beyond
+  static constexpr int64_t fittingStep = 8;
+
+  /// Columns for whose sums the warpgroups of a block have registers.
+  static int64_t widestOf(int64_t bm) { return bm <= 128 ? 256 : bm <= 192 ? 192 : 160; }
 
   bool isWorthwhile(int64_t bm, int64_t bn) const {
-    constexpr int64_t rowsOfThree = 192,
-                      widestOfThree = 192; // for whose sums three warpgroups have registers
-    if (bm == rowsOfThree && bn > widestOfThree)
+    constexpr int64_t rowsOfThree = 192;
+    if (bn > widestOf(bm))
       return false;
     if (!target.wgmma && (bm == rowsOfThree || bn < usualColumns || !std::has_single_bit(uint64_t(bn))))
       return false; // which were not measured
@@ -81,6 +89,24 @@ private:
     // No tile of which half lies outside.
     int64_t least = target.wgmma ? leastColumns : usualColumns;
     return (bm == leastRows || 2 * extents.m > bm) && (bn == least || 2 * extents.n > bn);
+  }
+
+  /// Tiles as wide as lets all of them, or all of their parts, be computed at once or in two turns.
+  void considerFitting(int64_t bm) {
+    constexpr int64_t mostTurns = 2, mostParts = 3;
+    if (bm > leastRows && 2 * extents.m <= bm)
+      return;
+    int64_t rowTiles = extents.batch * ceilDiv(extents.m, bm);
+    for (int64_t turns = 1; turns <= mostTurns; ++turns)
+      for (int64_t parts = 1; parts <= mostParts; ++parts) {
+        int64_t columnTiles = turns * target.multiprocessors / std::max<int64_t>(rowTiles * parts, 1);
+        GemmConfig c = base;
+        c.bm = bm;
+        c.bn = columnTiles > 0 ? alignTo(ceilDiv(extents.n, columnTiles), fittingStep) : 0;
+        c.split = parts;
+        if (c.bn >= usualColumns && c.bn <= widestOf(bm) && parts <= mostPartsOf(c))
+          consider(c);
+      }
   }
 
   void considerTile(int64_t bm, int64_t bn) {
@@ -132,18 +158,30 @@ private:
     }
   }
 
-  /// As many parts as there are multiprocessors for, of several steps each: less for each block.
-  void considerParts(GemmConfig c) {
+  double tilesOf(const GemmConfig &c) const {
+    return double(extents.batch) * double(ceilDiv(extents.m, c.bm)) * double(ceilDiv(extents.n, c.bn));
+  }
+
+  /// As many as there are multiprocessors for, of several steps each.
+  int64_t mostPartsOf(const GemmConfig &c) const {
     constexpr int64_t mostParts = 8, leastSteps = 4;
-    double tiles =
-        double(extents.batch) * double(ceilDiv(extents.m, c.bm)) * double(ceilDiv(extents.n, c.bn));
-    int64_t most = std::min({mostParts, ceilDiv(extents.k, leastSteps * c.bk),
-                             int64_t(2 * double(target.multiprocessors) / std::max(tiles, 1.0))});
+    return std::max<int64_t>(
+        1, std::min({mostParts, ceilDiv(extents.k, leastSteps * c.bk),
+                     int64_t(2 * double(target.multiprocessors) / std::max(tilesOf(c), 1.0))}));
+  }
+
+  /// Less for each block.
+  void considerParts(GemmConfig c) {
+    double tiles = tilesOf(c);
+    int64_t most = mostPartsOf(c);
     if (c.bn % usualColumns == 0 || c.bn >= extents.n)
       for (c.split = 2; c.split <= most; ++c.split)
         consider(c);
     if (!target.wgmma || c.isBatched || c.rowsOfA == GemmRows::unaligned || c.rowsOfB == GemmRows::unaligned)
       return; // which were not measured
+    // Larger tiles were always faster by a launch: their sums took up to three times what the model says.
+    if (c.bm * c.bn > leastRows * usualColumns)
+      return;
     c.sum = GemmSum::cluster;
     // All tiles at once: a block starts no tile before it has summed the one before.
     for (c.split = 2; c.split <= std::min(most, int64_t(target.maxClusterSize)); c.split *= 2)

@@ -374,7 +374,7 @@ TEST_CASE("a tile of the GEMM is as wide as fills the device, pairs of blocks wh
     for (int64_t m : {1, 100, 3000}) {
       GemmConfig c = configOf(m, n, 1000);
       CAPTURE(m, n, c.bm, c.bn);
-      CHECK(c.bn % 16 == 0);
+      CHECK(c.bn % 8 == 0);
       CHECK(c.stages >= 2);
       CHECK((c.bm == 64 || 2 * m > c.bm));
       CHECK((c.bn == 16 || 2 * n > c.bn));
@@ -399,6 +399,23 @@ TEST_CASE("a cluster sums parts of k where all tiles are computed at once and fo
         CHECK((m + c.bm - 1) / c.bm * ((n + c.bn - 1) / c.bn) <= clustersAtOnce(target, c.split));
         CHECK(c.stages >= 4);
       }
+}
+
+TEST_CASE("tiles are as wide as lets all of them be computed at once", "[kernels][unit]") {
+  const Target &target = *findTarget("sm_90a");
+  auto turns = [&](int64_t m, int64_t n, int64_t k) {
+    GemmConfig c = chooseGemmConfig({m, n, k}, {}, target);
+    return double((m + c.bm - 1) / c.bm * ((n + c.bn - 1) / c.bn) * c.split) / target.multiprocessors;
+  };
+  // Widths that are multiples of 32 leave a third of the multiprocessors without a second tile.
+  for (double taken : {turns(1000, 4608, 3584), turns(256, 1536, 7168), turns(1000, 576, 7168)}) {
+    CHECK(taken <= 1);
+    CHECK(taken > 0.9);
+  }
+  // Rows that the TMA cannot copy, and other layouts, keep the usual ones.
+  for (GemmConfig c : {chooseGemmConfig({1000, 4608, 3582}, {}, target, {.a = 4, .b = 4}),
+                       chooseGemmConfig({1000, 4608, 3584}, {.layout = GemmLayout::nn}, target)})
+    CHECK(c.bn % 32 == 0);
 }
 
 TEST_CASE("clusters of more than two blocks leave multiprocessors idle", "[kernels][unit]") {
