@@ -126,7 +126,8 @@ std::vector<Option> fp8AttentionOptions() {
        {{"window", "50"}, {"window_right", "70"}},
        {{"mask", "block_causal"}, {"block", "32"}}},
       {{}, {{"scale", "0.1"}}, {{"softcap", "5"}}},
-      {{{"sink", "no"}, {"lse", "e"}}, {{"sink", "yes"}, {"lse", "2"}}},
+      {{{"sink", "no"}}, {{"sink", "yes"}}},
+      {{{"lse", "e"}}, {{"lse", "2"}}},
       {{{"lengths", "uniform"}}, {{"lengths", "padded"}}, {{"lengths", "packed"}}},
   };
 }
