@@ -36,15 +36,25 @@ bool isTuning(const Parameter &parameter) {
 }
 
 /// Definitions in which each tuning parameter has its least and its most value. Least ones are together where
-/// a program can have them; most ones would not fit into a block's memory.
+/// a program can have them. Most ones would not fit into a block's memory, but for those that no extent of a
+/// tile can be: windows, blocks of a mask, tiles that are taken together.
 std::vector<Definitions> extremeTunings(const Kernel &kernel) {
+  constexpr int64_t largerThanTiles = 1024;
   std::vector<Definitions> small, large;
+  Definitions unbounded = allSizes(kernel, 136);
+  bool hasUnbounded = false;
   for (const Parameter &parameter : kernel.parameters()) {
     if (!isTuning(parameter))
       continue;
     const int64_t steps = (parameter.most - parameter.least) / parameter.multipleOf;
-    large.push_back(allSizes(kernel, 136));
-    large.back()[parameter.name] = std::to_string(parameter.least + steps * parameter.multipleOf);
+    const std::string most = std::to_string(parameter.least + steps * parameter.multipleOf);
+    if (parameter.most >= largerThanTiles) {
+      unbounded[parameter.name] = most;
+      hasUnbounded = true;
+    } else {
+      large.push_back(allSizes(kernel, 136));
+      large.back()[parameter.name] = most;
+    }
     auto with = [&](Definitions definitions) {
       definitions[parameter.name] = std::to_string(parameter.least);
       return definitions;
@@ -58,12 +68,17 @@ std::vector<Definitions> extremeTunings(const Kernel &kernel) {
       *fitting = with(*fitting);
   }
   small.insert(small.end(), large.begin(), large.end());
+  if (hasUnbounded)
+    small.push_back(unbounded);
   return small;
 }
 
+/// The tuning parameters of such a kernel, and what they do, are those of attention_fwd.
+bool tunesLikeAnother(const Kernel &kernel) { return kernel.name() == "attention_fwd_sharded"; }
+
 /// attention_forward_test has every pair of options of these forms.
 bool hasTestOfOptions(const Kernel &kernel, const Definitions &definitions) {
-  return kernel.name() == "attention_fwd" &&
+  return (kernel.name() == "attention_fwd" || kernel.name() == "attention_fwd_fp8") &&
          (definitions.at("form") == "explicit" || definitions.at("form") == "plain");
 }
 
@@ -120,15 +135,27 @@ TEST_CASE("sizes of 0 and 1 are sizes like others", "[kernels][shapes]") {
   }
 }
 
-TEST_CASE("the configuration that the heuristic picks for a size is right at that size",
-          "[kernels][shapes]") {
+namespace {
+/// Each kernel as the heuristic configures it for so many drawn sizes.
+void checkHeuristic(int drawnSizes) {
   Random random(Catch::rngSeed());
   constexpr int sizes[] = {1, 16, 48, 100, 192, 320, 640};
   for (const Kernel *kernel : allKernels())
-    for (int repetition = 0; repetition != 8; ++repetition) {
+    for (int i = 0; i != drawnSizes; ++i) {
       Definitions drawn = drawSizes(*kernel, sizes, random);
       Compiled(*kernel, drawn).check({});
     }
+}
+} // namespace
+
+TEST_CASE("the configuration that the heuristic picks for a size is right at that size",
+          "[kernels][shapes]") {
+  checkHeuristic(5);
+}
+
+// Of tools/test.sh long.
+TEST_CASE("the configuration that the heuristic picks is right at many sizes", "[.long]") {
+  checkHeuristic(20);
 }
 
 TEST_CASE("a program specialised for its sizes is right", "[kernels][shapes]") {
@@ -138,8 +165,17 @@ TEST_CASE("a program specialised for its sizes is right", "[kernels][shapes]") {
 
 TEST_CASE("the least and the most value of a tuning parameter compile and are right", "[kernels][shapes]") {
   for (const Kernel *kernel : allKernels())
-    for (const Definitions &definitions : extremeTunings(*kernel))
-      Compiled(*kernel, definitions).check({});
+    if (!tunesLikeAnother(*kernel))
+      for (const Definitions &definitions : extremeTunings(*kernel))
+        Compiled(*kernel, definitions).check({});
+}
+
+// Of tools/test.sh long.
+TEST_CASE("the least and the most value of a tuning parameter that another kernel has, too", "[.long]") {
+  for (const Kernel *kernel : allKernels())
+    if (tunesLikeAnother(*kernel))
+      for (const Definitions &definitions : extremeTunings(*kernel))
+        Compiled(*kernel, definitions).check({});
 }
 
 // Of tools/test.sh long.
