@@ -33,6 +33,7 @@ if [ "$form" = long ]; then
   build/bin/attention_forward_test "[.long]" --rng-seed "$seed"
   build/bin/attention_backward_test "[.long]" --rng-seed "$seed"
   build/bin/tlc-attention-matrix --part "$((seed % 400 + 1))/400" --seed "$seed"
+  build/bin/tlc-attention-matrix --kernel attention_bwd --part "$((seed % 400000 + 1))/400000" --seed "$seed"
   tools/scripts/mutate.sh
 fi
 echo
