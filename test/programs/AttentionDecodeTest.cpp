@@ -234,16 +234,25 @@ std::string describe(const DecodeConfig &c) {
 
 } // namespace
 
-TEST_CASE("decoding looks at no key beyond a sequence's last one", "[programs][attention]") {
+namespace {
+void checkDrawn(int programs) {
   const uint64_t seed = Catch::rngSeed();
   std::mt19937_64 random(seed);
-  for (int repetition = 0; repetition != 10; ++repetition) {
+  for (int repetition = 0; repetition != programs; ++repetition) {
     DecodeConfig c = drawConfig(random);
     Strides strides = pick(random, {Strides::keysFirst, Strides::headsFirst, Strides::together});
     INFO("seed " << seed << ", repetition " << repetition << ": " << describe(c) << ", strides "
                  << int(strides));
     Decoding(c, random()).check(strides);
   }
+}
+} // namespace
+
+TEST_CASE("decoding looks at no key beyond a sequence's last one", "[programs][attention]") { checkDrawn(6); }
+
+// Of tools/test.sh long.
+TEST_CASE("decoding looks at no key beyond the last one of many drawn programs", "[.long]") {
+  checkDrawn(40);
 }
 
 namespace {

@@ -139,7 +139,10 @@ TEST_CASE("attention forward masks partial tiles alone", "[programs][attention]"
     }
 }
 
-TEST_CASE("attention backward masks partial tiles alone", "[programs][attention]") {
+namespace {
+
+/// Every mask in so many of the ways to sum dQ, each way with some mask.
+void checkBackward(size_t waysOfMask) {
   struct Way {
     AttentionForm form;
     QuerySum sum;
@@ -150,7 +153,7 @@ TEST_CASE("attention backward masks partial tiles alone", "[programs][attention]
                       {AttentionForm::plain, QuerySum::atomic}};
   size_t number = 0;
   for (const auto &[name, mask, sees, queries, keys] : cases()) {
-    for (size_t n : {number, number + 1}) { // one of each form
+    for (size_t n = number; n != number + waysOfMask; ++n) {
       auto [form, sum] = ways[n % std::size(ways)];
       INFO(name << ", form " << int(form) << ", sum " << int(sum));
       BackwardConfig config{.problem = {.d = d, .dv = d}, .form = form};
@@ -178,4 +181,13 @@ TEST_CASE("attention backward masks partial tiles alone", "[programs][attention]
     }
     ++number;
   }
+}
+
+} // namespace
+
+TEST_CASE("attention backward masks partial tiles alone", "[programs][attention]") { checkBackward(1); }
+
+// Of tools/test.sh long.
+TEST_CASE("attention backward masks partial tiles alone in every way to sum dQ", "[.long]") {
+  checkBackward(4);
 }
