@@ -82,20 +82,43 @@ TEST_CASE("copies by threads keep every element in every layout, also at the ten
 }
 
 // Any number of warps shares them: they may divide the tile's rows, its columns or neither.
+namespace {
+const Shape shapesOfBytes[] = {{128, 64}, {48, 96}, {32, 40}};
+constexpr int64_t warpsOfBytes[] = {1, 3, 4};
+constexpr Swizzle swizzlesOfBytes[] = {Swizzle::bytes128, Swizzle::bytes64, Swizzle::bytes32, Swizzle::none};
+
+void checkTransposed(const Shape &shape, int64_t warps, const RowOrder &order, Swizzle swizzle,
+                     std::mt19937 &random) {
+  SharedLayout first = SharedLayout::preferred(shape, 8, 1),
+               second = *SharedLayout::swizzled(shape, 8, 0, swizzle).withOrder(order);
+  INFO(printSharedLayout(first) << " to " << printSharedLayout(second) << ", " << warps << " warps");
+  HostTensor x = randomTensor(ElementType::e4m3, shape, random), y = poisoned(ElementType::e4m3, shape);
+  runKernels(roundTrip(first, second, "f8E4M3FN", 1, /*transpose=*/false, warps), {&x, &y});
+  CHECK(y.values == x.values);
+}
+} // namespace
+
 TEST_CASE("tiles of bytes are transposed on their way, in either order") {
   std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
-  for (Shape shape : {Shape{128, 64}, Shape{48, 96}, Shape{32, 40}})
-    for (int64_t warps : {1, 3, 4})
+  // Every number of warps for every shape, and every order and swizzle for both.
+  for (size_t shape = 0; shape != std::size(shapesOfBytes); ++shape)
+    for (size_t warps = 0; warps != std::size(warpsOfBytes); ++warps)
+      for (size_t half : {0, 1}) {
+        const size_t swizzle = (shape + warps + 2 * half) % std::size(swizzlesOfBytes);
+        const bool isInterleaved = (shape + half) % 2 == 1;
+        checkTransposed(shapesOfBytes[shape], warpsOfBytes[warps],
+                        isInterleaved ? interleavedRows() : RowOrder(), swizzlesOfBytes[swizzle], random);
+      }
+}
+
+// Of tools/test.sh long.
+TEST_CASE("tiles of bytes of every shape and swizzle are transposed by any number of warps", "[.long]") {
+  std::mt19937 random(GENERATE(take(1, Catch::Generators::random(0, 1 << 30))));
+  for (const Shape &shape : shapesOfBytes)
+    for (int64_t warps : warpsOfBytes)
       for (const RowOrder &order : {RowOrder(), interleavedRows()})
-        for (Swizzle swizzle : {Swizzle::bytes128, Swizzle::bytes64, Swizzle::bytes32, Swizzle::none}) {
-          SharedLayout first = SharedLayout::preferred(shape, 8, 1),
-                       second = *SharedLayout::swizzled(shape, 8, 0, swizzle).withOrder(order);
-          INFO(printSharedLayout(first) << " to " << printSharedLayout(second) << ", " << warps << " warps");
-          HostTensor x = randomTensor(ElementType::e4m3, shape, random),
-                     y = poisoned(ElementType::e4m3, shape);
-          runKernels(roundTrip(first, second, "f8E4M3FN", 1, /*transpose=*/false, warps), {&x, &y});
-          CHECK(y.values == x.values);
-        }
+        for (Swizzle swizzle : swizzlesOfBytes)
+          checkTransposed(shape, warps, order, swizzle, random);
 }
 
 // A panel is written again only when its last store has read it; where the TMA may not store, threads do.
