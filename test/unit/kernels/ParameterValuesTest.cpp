@@ -10,11 +10,10 @@ using namespace tlc::kernels;
 
 namespace {
 
-/// The values that are listed; of more numbers than a few those at both ends and some between.
-std::vector<std::string> listedValues(const Parameter &parameter) {
+/// The values that are listed; of more numbers than `few` those at both ends and some between.
+std::vector<std::string> listedValues(const Parameter &parameter, int64_t few) {
   if (parameter.kind == Parameter::Kind::choice)
     return parameter.choices;
-  constexpr int64_t few = 40;
   const int64_t first = (parameter.least + parameter.multipleOf - 1) / parameter.multipleOf;
   const int64_t last = parameter.most / parameter.multipleOf, count = last - first + 1;
   std::vector<std::string> values;
@@ -46,9 +45,9 @@ void useAll(const Kernel &kernel, const Parameters &values) {
 }
 
 /// Every parameter with every listed value, beside `context`.
-void tryAll(const Kernel &kernel, const Definitions &context) {
+void tryAll(const Kernel &kernel, const Definitions &context, int64_t few) {
   for (const Parameter &parameter : kernel.parameters())
-    for (const std::string &value : listedValues(parameter)) {
+    for (const std::string &value : listedValues(parameter, few)) {
       Definitions definitions = context;
       definitions[parameter.name] = value;
       INFO(kernel.name() << ": " << parameter.name << "=" << value);
@@ -64,16 +63,27 @@ void tryAll(const Kernel &kernel, const Definitions &context) {
 
 TEST_CASE("every listed value of every parameter makes a program or a message", "[kernels][values]") {
   for (const Kernel *kernel : allKernels())
-    tryAll(*kernel, {});
+    tryAll(*kernel, {}, 40);
 }
 
-TEST_CASE("so does it beside what gives other parameters a meaning", "[kernels][values]") {
+namespace {
+void tryBesideContexts(int64_t few) {
   const std::pair<std::string, std::string> contexts[] = {
       {"kv", "paged"}, {"mask", "block_causal"}, {"form", "plain"}, {"values", "keys"}, {"varlen", "5,7"}};
   for (const Kernel *kernel : allKernels())
     for (const auto &[name, value] : contexts)
       if (hasParameter(*kernel, name))
-        tryAll(*kernel, {{name, value}});
+        tryAll(*kernel, {{name, value}}, few);
+}
+} // namespace
+
+TEST_CASE("so does it beside what gives other parameters a meaning", "[kernels][values]") {
+  tryBesideContexts(6);
+}
+
+// Of tools/test.sh long.
+TEST_CASE("so does every number beside what gives other parameters a meaning", "[.long]") {
+  tryBesideContexts(40);
 }
 
 TEST_CASE("what a program is made for is not left to the heuristic", "[kernels][values]") {
