@@ -42,10 +42,10 @@ Mask full() {
               [](const Sequence &, const TileSpan &) { return PositionSet::everything(); });
 }
 
-Mask causal(CausalAlignment alignment, const auto &placeOf, RowOrder order) {
+Mask causal(CausalAlignment alignment, const auto &placeOf) {
   return Mask::derived(
       [=](const Sequence &s, auto query, auto key) { return key <= aligned(alignment, placeOf, s, query); },
-      order);
+      RowOrder::lastFirst); // the second part of a rank's rows is later than the first one
 }
 
 Mask before(CausalAlignment alignment, const auto &placeOf, int64_t distance) {
@@ -74,12 +74,12 @@ Mask blockCausal(int64_t block) {
       RowOrder::lastOfHalfFirst);
 }
 
-Mask maskOf(const MaskConfig &config, const auto &placeOf, RowOrder order) {
+Mask maskOf(const MaskConfig &config, const auto &placeOf) {
   // Without a causal mask a query stands where the last one is at the last key.
   CausalAlignment alignment =
       config.causal == CausalAlignment::left ? CausalAlignment::left : CausalAlignment::right;
   Mask mask = config.blockCausal                       ? blockCausal(*config.blockCausal)
-              : config.causal != CausalAlignment::none ? causal(alignment, placeOf, order)
+              : config.causal != CausalAlignment::none ? causal(alignment, placeOf)
                                                        : full();
   if (config.windowLeft)
     mask = mask && before(alignment, placeOf, *config.windowLeft);
@@ -90,12 +90,12 @@ Mask maskOf(const MaskConfig &config, const auto &placeOf, RowOrder order) {
 
 } // namespace
 
-Mask maskOf(const MaskConfig &config) { return maskOf(config, OwnPlace(), RowOrder::lastFirst); }
+Mask maskOf(const MaskConfig &config) { return maskOf(config, OwnPlace()); }
 
 Mask shardedMaskOf(const MaskConfig &config, ShardOrder order, const Index &rank, const Index &ranks) {
   if (order == ShardOrder::contiguous)
-    return maskOf(config, ContiguousPlace{rank, ranks}, RowOrder::lastFirst);
-  return maskOf(config, ZigzagPlace{rank, ranks}, RowOrder::lastOfHalfFirst);
+    return maskOf(config, ContiguousPlace{rank, ranks});
+  return maskOf(config, ZigzagPlace{rank, ranks});
 }
 
 } // namespace tlc::kernels

@@ -314,3 +314,27 @@ TEST_CASE("ranges that see nothing visit nothing", "[kernels][attention]") {
   CHECK(number(tiles.atLeastOne().count) == 1);
   CHECK(number(tiles.atLeastOne().at(0)) == 0);
 }
+
+// Blocks get the longest tiles first, so that those that are left even out what they have.
+TEST_CASE("from the last tile of a causal mask's queries to the first, each visits at most as much",
+          "[kernels][attention]") {
+  constexpr int64_t ranks = 4, queries = 64, keys = ranks * queries, rows = 8, columns = 8;
+  auto check = [&](const Mask &mask) {
+    REQUIRE(mask.order == RowOrder::lastFirst);
+    Sequence sequence{.batch = 0, .head = 0, .queries = queries, .keys = keys};
+    int64_t before = keys / columns;
+    for (int64_t first = queries - rows; first >= 0; first -= rows) {
+      int64_t count = number(mask.tilesOfKeys(sequence, first, rows, columns).count);
+      CAPTURE(first, count, before);
+      CHECK(count <= before);
+      before = count;
+    }
+  };
+  MaskConfig config{.causal = CausalAlignment::right};
+  check(maskOf(config));
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    for (ShardOrder order : {ShardOrder::contiguous, ShardOrder::zigzag}) {
+      CAPTURE(rank);
+      check(shardedMaskOf(config, order, rank, ranks));
+    }
+}
