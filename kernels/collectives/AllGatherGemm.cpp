@@ -2,6 +2,7 @@
 /// \file
 /// The program of the all-gather of A with its product.
 #include "kernels/collectives/TilePipeline.h"
+#include "kernels/gemm/Gemm.h"
 
 #include <array>
 
@@ -11,8 +12,13 @@ using namespace dsl;
 
 namespace {
 
-/// What a block fetches at once: 128 bytes for each thread of the role.
-constexpr int64_t pieceRows = 32, pieceColumns = 128;
+/// What a block fetches at once, and how many of these are on their way.
+constexpr int64_t pieceRows = 32, pieceColumns = 128, pieceSlots = 4;
+
+/// Of a rank's A, from there on.
+struct Piece {
+  Index owner, row, column;
+};
 
 struct Operands {
   explicit Operands(const RankGemmConfig &config) : c(config) {}
@@ -42,25 +48,62 @@ struct Operands {
   Predicate areInPlace(const Index &owner) const { return c.copiesRows ? Predicate(false) : owner == rank; }
   /// The rank whose rows come next after those of `before` others.
   Index ownerAfter(const Index &before) const { return (rank + before) % ranks; }
+
+  Piece pieceAt(const Index &number) const {
+    Index inRank = number % piecesOfRank(), inRows = inRank % pieces();
+    return {ownerAfter(ownRanks() + number / piecesOfRank()),
+            inRank / pieces() * c.bm + inRows / piecesAcross() * pieceRows,
+            inRows % piecesAcross() * pieceColumns};
+  }
 };
 
-void fetch(Scope &k, const Operands &p) {
-  const RankGemmConfig &c = p.c;
-  Index ofRank = p.piecesOfRank(), all = p.fetchedPieces();
-  k.loopWhile(all + 1, [&](Index) -> Predicate {
-    Index number = take(p.dealt, {0});
-    Predicate isPiece = number < all;
-    k.when(isPiece, [&] {
-      Index owner = p.ownerAfter(p.ownRanks() + number / ofRank), i = number % ofRank / p.pieces(),
-            piece = number % p.pieces();
-      Index row = i * c.bm + piece / p.piecesAcross() * pieceRows,
-            column = piece % p.piecesAcross() * pieceColumns;
-      // The limit excludes nothing. It keeps the TMA away, whose staging would take a step's shared memory.
-      copy(p.A.of(owner).tile({row, column}, {pieceRows, pieceColumns}),
-           p.gathered.tile({owner, row, column}, {1, pieceRows, pieceColumns}).limited(1, p.m));
-      announce(p.arrived, {owner * p.rows() + i});
-    });
-    return isPiece;
+/// Two roles of a block: one loads pieces of other ranks' rows, the other stores them to the workspace.
+class Fetch {
+public:
+  /// Outside of roles.
+  Fetch(Scope &k, const Operands &p)
+      : p(p), pieces(k.shared("piece", p.c.dtype, {pieceRows, pieceColumns}, {.slots = pieceSlots})),
+        ring(k.ring("piece", {.slots = pieceSlots, .producers = 1, .consumers = 1})),
+        numbers(k, pieceSlots, 1), count(p.fetchedPieces()) {}
+
+  void load() const;
+  void store() const;
+
+private:
+  const Operands &p;
+  Shared pieces;
+  Ring ring;
+  TakenTiles numbers;
+  Index count;
+};
+
+void Fetch::load() const {
+  Cursor at = ring.cursor();
+  auto next = [&](const Shared &number, const Index &) { number.write({0}, take(p.dealt, {0})); };
+  numbers.take(count + 1, count, next, [&](const Index &number) {
+    auto [owner, row, column] = p.pieceAt(number);
+    Slice piece = p.A.of(owner).tile({row, column}, {pieceRows, pieceColumns});
+    ring.acquire(at);
+    if (p.c.copiesRows) { // which the TMA cannot load
+      copy(piece, pieces.slot(at));
+      ring.publish(at);
+    } else {
+      ring.expect(at, pieces.slotBytes());
+      copy(piece, pieces.slot(at), ring.full(at));
+    }
+    at.advance();
+  });
+}
+
+void Fetch::store() const {
+  Cursor at = ring.cursor();
+  numbers.follow(count + 1, count, [&](const Index &number) {
+    auto [owner, row, column] = p.pieceAt(number);
+    ring.wait(at);
+    copy(pieces.slot(at), p.gathered.tile({owner, row, column}, {1, pieceRows, pieceColumns}));
+    announce(p.arrived, {owner * p.rows() + row / p.c.bm});
+    ring.release(at);
+    at.advance();
   });
 }
 
@@ -69,6 +112,7 @@ void multiply(Scope &k, const Operands &p) {
   // Blocks that find no tile fetch all the same.
   [[maybe_unused]] auto [block] = k.grid(max(min(max(p.tiles(), p.fetchedPieces()), k.multiprocessors()), 1));
   Index ofRank = p.rows() * p.columns();
+  Fetch fetch(k, p);
   TilePipeline(
       k, c, p.taken,
       {.tiles = p.tiles(),
@@ -98,15 +142,25 @@ void multiply(Scope &k, const Operands &p) {
              copy(sums.to(c.out), p.C.tile({tile.owner, tile.i * c.bm, tile.j * c.bn}, {1, c.bm, c.bn})
                                       .disjoint("a block has a tile once"));
            },
-       .fetch = [&] { fetch(k, p); }});
+       .others = {{"fetch", 1, [&] { fetch.load(); }}, {"keep", 1, [&] { fetch.store(); }}}});
 }
 
 } // namespace
 
+BlockBudget allGatherGemmBudget(const RankGemmConfig &c, const Target &target) {
+  BlockBudget block = rankGemmBudget(target);
+  block.addBuffer({stagingPerWarpgroup}, warpgroupsOf(c));
+  block.addBuffer(SharedBytes::tile(pieceRows, pieceColumns * int64_t(sizeInBytes(c.dtype))), pieceSlots);
+  block.addRing(pieceSlots);
+  addTakenTiles(block, pieceSlots);
+  return block;
+}
+
 Program allGatherGemmProgram(const RankGemmConfig &c, const TraceOptions &options) {
   return Program::trace("all_gather_gemm", options, [&](Scope &k) {
     Operands p(c);
-    p.m = k.dim("m"), p.n = k.dim("n"), p.depth = k.dim("k"), p.rank = k.rank(), p.ranks = k.ranks();
+    p.m = k.dim("m"), p.n = k.dim("n"), p.rank = k.rank(), p.ranks = k.ranks();
+    p.depth = k.dim("k", {.multipleOf = c.copiesRows ? 1 : 16 / int64_t(sizeInBytes(c.dtype))});
     p.A = k.symmetric("A", c.dtype, {p.m, p.depth},
                       {.use = TensorUse::input, .alignment = c.copiesRows ? 1 : 16});
     p.B.emplace(k, "B", c.dtype, std::vector<Index>{p.n, p.depth}, c.copiesRows);

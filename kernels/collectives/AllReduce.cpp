@@ -22,7 +22,7 @@ struct Operands {
 };
 
 void reduceOwnTiles(Scope &k, const Operands &p) {
-  auto [block] = k.grid(max(min(p.tilesOf(0), k.multiprocessors()), 1));
+  auto [block] = k.grid(max(min(p.tilesOf(0), k.multiprocessors() * p.config.blocks), 1));
   k.loop({block, p.tilesOf(p.rank), k.blocks()}, [&](Index i) {
     Index tile = p.rank + i * p.ranks;
     Fragment sum = k.fragment(f32, p.shape()), x = k.fragment(p.config.dtype, p.shape());
@@ -36,7 +36,7 @@ void reduceOwnTiles(Scope &k, const Operands &p) {
 }
 
 void gatherAllTiles(Scope &k, const Operands &p) {
-  auto [block] = k.grid(max(min(p.tiles(), k.multiprocessors()), 1));
+  auto [block] = k.grid(max(min(p.tiles(), k.multiprocessors() * p.config.blocks), 1));
   k.loop({block, p.tiles(), k.blocks()}, [&](Index tile) {
     Fragment sum = k.fragment(p.config.dtype, p.shape());
     Index owner = tile % p.ranks, i = tile / p.ranks;

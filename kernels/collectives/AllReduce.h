@@ -9,7 +9,8 @@ namespace tlc::kernels {
 
 struct AllReduceConfig {
   ElementType dtype = ElementType::bf16; ///< of X and Y; sums are in f32
-  int64_t tile = 4096;                   ///< elements that a block reduces at once
+  int64_t tile = 8192;                   ///< elements that a block reduces at once
+  int64_t blocks = 2;                    ///< for each multiprocessor: more copies are in flight
 };
 
 /// Y = the sum over ranks of X[n], in two launches. The first reduces the tiles of this rank, every

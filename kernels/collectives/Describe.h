@@ -10,7 +10,7 @@
 namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, AllReduceConfig> &config) {
-  auto &[dtype, tile] = config;
+  auto &[dtype, tile, blocks] = config;
   visit.option([] { return describedChoice("dtype", "type of X and Y", {"f32", "f16", "bf16"}); }, dtype);
   visit.option(
       []() -> Parameter {
@@ -23,10 +23,11 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, AllReduceConf
                 .mayBeAuto = false};
       },
       tile);
+  visit.tuned([&] { return describedInteger("blocks", "blocks for each multiprocessor", 1, 8); }, blocks);
 }
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, RankGemmConfig> &config) {
-  auto &[dtype, out, bm, bn, bk, stages, group, copiesRows] = config;
+  auto &[dtype, out, bm, bn, bk, stages, group, multipleOfColumns, copiesRows] = config;
   visit.option([&] { return describedChoice("dtype", "type of A and B", {"f16", "bf16"}); }, dtype);
   visit.option(
       [&] {
@@ -39,6 +40,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, RankGemmConfi
   visit.tuned([&] { return describedInteger("stages", "steps whose copies are in flight", 1, 8); }, stages);
   visit.tuned([&] { return describedInteger("group", "rows of tiles that are walked together", 1, 1024); },
               group);
+  visit.hidden(multipleOfColumns);
   visit.hidden(copiesRows);
 }
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "compiler/dsl/dsl.h"
-#include "runtime/target/Target.h"
+#include "runtime/target/BlockBudget.h"
 
 namespace tlc::kernels {
 
@@ -15,26 +15,33 @@ struct RankGemmConfig {
   int64_t bm = 128, bn = 256, bk = 64; ///< the tile of C that a block computes, and its step along k
   int64_t stages = 4;                  ///< steps whose copies are in flight
   int64_t group = 16;                  ///< rows of tiles that are walked together
+  /// What n is known to be a multiple of, where tiles are sent: the TMA does if rows of C are whole units of
+  /// 16 bytes.
+  int64_t multipleOfColumns = 1;
   /// Whether rows of A and B do not begin at multiples of 16 bytes, so that the TMA loads copies of them.
   bool copiesRows = false;
 };
 
+/// What programs take of a block's shared memory beside the steps' factors.
+BlockBudget allGatherGemmBudget(const RankGemmConfig &config, const Target &target);
+BlockBudget gemmReduceBudget(const RankGemmConfig &config, const Target &target);
+
 /// As many stages as shared memory holds beside the rest.
-void fitStages(RankGemmConfig &config, const Target &target);
+void fitStages(RankGemmConfig &config, const BlockBudget &rest);
 
 /// C[owner] = A(owner) Bᵀ for all ranks: A, m x k, is each rank's own and read by all; B, n x k, and C, ranks
-/// x m x n, belong to one rank. A rank begins with its own rows, which it reads where they are. A role of
-/// every block fetches the others' rows meanwhile, in the order in which they are needed, into a workspace of
-/// ranks x m x k. Pieces of rows are dealt to the blocks that have started, and nobody waits for a piece that
-/// has not been dealt, so that no number of blocks needs to run at once. A second launch ends when all
+/// x m x n, belong to one rank. A rank begins with its own rows, which it reads where they are. Two roles
+/// of every block fetch the others' rows meanwhile, in the order in which they are needed, into a workspace
+/// of ranks x m x k. Pieces of rows are dealt to the blocks that have started, and nobody waits for a piece
+/// that has not been dealt, so that no number of blocks needs to run at once. A second launch ends when all
 /// ranks have fetched: then A may change.
 dsl::Program allGatherGemmProgram(const RankGemmConfig &config, const dsl::TraceOptions &options = {});
 
 /// The sum over ranks of A[owner] Bᵀ, for each owner on that rank: A is ranks x m x k, B n x k, C m x n. A
-/// rank first computes the others' tiles, those of the next rank before those of the one after it, and sends
-/// them, rounded to the type of C, to where the owner has room for each rank. It computes its own at last,
-/// and adds the terms of the others in the order of the ranks. Tiles are dealt to the blocks that have
-/// started, so that no number of blocks needs to run at once.
+/// rank computes the others' tiles in turn and sends them, rounded to the type of C, to where the owner has
+/// room for each rank. Its own tiles come among them, a few rounds later than the others' terms of them; it
+/// rounds them, too, and adds the terms in the order of the ranks. Tiles are dealt to the blocks that have
+/// started, and wait for tiles with lower numbers alone, so that no number of blocks needs to run at once.
 dsl::Program gemmReduceScatterProgram(const RankGemmConfig &config, const dsl::TraceOptions &options = {});
 
 /// The sum over ranks of A Bᵀ, on all ranks: A is m x k, B n x k, C m x n. Ranks own every `ranks`-th tile of

@@ -8,6 +8,7 @@
 #include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
 
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -21,7 +22,8 @@ struct Extents {
 
 class RankGemmKernel : public Kernel {
 public:
-  RankGemmKernel(std::string_view name, std::string_view summary, std::string rowsOfA)
+  RankGemmKernel(std::string_view name, std::string_view summary, std::string rowsOfA,
+                 std::span<const Parameter> more = {})
       : Kernel(name, summary, [&] {
           std::vector<Parameter> parameters = {
               {"m", std::move(rowsOfA), Parameter::Kind::size, "4096", 0, maxExtent},
@@ -36,6 +38,7 @@ public:
                                 .kind = Parameter::Kind::choice,
                                 .fallback = "auto",
                                 .choices = {"auto", "no", "yes"}});
+          parameters.insert(parameters.end(), more.begin(), more.end());
           return parameters;
         }()) {}
 
@@ -48,12 +51,13 @@ public:
     if (!values.integer("bm") && values.size("m") <= wgmmaRows)
       config.bm = wgmmaRows;
     if (!values.integer("bn"))
-      config.bn = std::clamp(alignTo(values.size("n"), narrowestTile), narrowestTile, widestTile());
+      config.bn = std::clamp(alignTo(values.size("n"), narrowestTile), narrowestTile, widestTile);
     std::string_view copies = values.choice("copy_rows");
     config.copiesRows =
         copies == "auto"
             ? values.size("k") * int64_t(sizeInBytes(config.dtype)) % int64_t(TmaFacts().globalAlignment) != 0
             : copies == "yes";
+    config.multipleOfColumns = multipleOfColumns(values);
     fit(config, values, target);
     return program(config, options);
   }
@@ -82,21 +86,24 @@ public:
   Definitions emulatorSizes() const final { return {{"m", "256"}, {"n", "256"}, {"k", "128"}}; }
 
 private:
-  /// Takes as many stages as there is room for, or a tile for which there is room for those that are given.
-  static void fit(RankGemmConfig &config, const Parameters &values, const Target &target) {
+  /// Takes as many stages as there is room for, and a tile for which there is room for those that are given,
+  /// or for enough.
+  void fit(RankGemmConfig &config, const Parameters &values, const Target &target) const {
+    constexpr int64_t enoughStages = 3;
     RankGemmConfig fitting = config;
-    fitStages(fitting, target);
+    fitStages(fitting, budget(config, target));
     std::optional<int64_t> stages = values.integer("stages");
     if (!stages)
       config.stages = fitting.stages;
-    else if (*stages > fitting.stages && !values.integer("bn") && config.bn > narrowestTile) {
+    if (stages.value_or(enoughStages) > fitting.stages && !values.integer("bn") &&
+        config.bn > narrowestTile) {
       config.bn -= narrowestTile;
       fit(config, values, target);
     }
   }
 
 protected:
-  static constexpr int64_t narrowestTile = 64;
+  static constexpr int64_t narrowestTile = 64, widestTile = 256;
 
   static Extents extentsOf(const Parameters &values) {
     return {values.size("m"), values.size("n"), values.size("k"), values.constant("ranks")};
@@ -111,8 +118,9 @@ protected:
   virtual dsl::Program program(const RankGemmConfig &config, const dsl::TraceOptions &options) const = 0;
   virtual std::vector<int64_t> shapeOfA(const Extents &extents) const = 0;
   virtual std::vector<int64_t> shapeOfC(const Extents &extents) const = 0;
-  /// Columns of a tile for whose sums threads have registers, beside what else they need.
-  virtual int64_t widestTile() const { return 256; }
+  /// What n is known to be a multiple of.
+  virtual int64_t multipleOfColumns(const Parameters &) const { return 1; }
+  virtual BlockBudget budget(const RankGemmConfig &config, const Target &target) const = 0;
 };
 
 class AllGatherGemmKernel final : public RankGemmKernel {
@@ -153,6 +161,9 @@ public:
   }
 
 private:
+  BlockBudget budget(const RankGemmConfig &config, const Target &target) const override {
+    return allGatherGemmBudget(config, target);
+  }
   dsl::Program program(const RankGemmConfig &config, const dsl::TraceOptions &options) const override {
     return allGatherGemmProgram(config, options);
   }
@@ -165,7 +176,8 @@ private:
 /// Sums over ranks of A Bᵀ.
 class GemmSumKernel : public RankGemmKernel {
 public:
-  using RankGemmKernel::RankGemmKernel;
+  GemmSumKernel(std::string_view name, std::string_view summary, std::string rowsOfA)
+      : RankGemmKernel(name, summary, std::move(rowsOfA), std::array{alignedC()}) {}
 
   Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const final {
     return [=, this, extents = extentsOf(values)](size_t output, std::span<const int64_t> elements) {
@@ -182,8 +194,24 @@ public:
   }
 
 private:
+  static Parameter alignedC() {
+    return {.name = "aligned_c",
+            .description =
+                "whether rows of C are known to be multiples of 16 bytes, so that the TMA sends tiles; "
+                "auto: if n says so",
+            .kind = Parameter::Kind::choice,
+            .fallback = "auto",
+            .choices = {"auto", "no", "yes"}};
+  }
+  int64_t multipleOfColumns(const Parameters &values) const final {
+    int64_t unit = int64_t(TmaFacts().innerBoxGranularity) / int64_t(sizeInBytes(values.element("out")));
+    std::string_view isAligned = values.choice("aligned_c");
+    return isAligned == "yes" || (isAligned == "auto" && values.size("n") % unit == 0) ? unit : 1;
+  }
   std::vector<int64_t> shapeOfC(const Extents &extents) const final { return {extents.m, extents.n}; }
-  int64_t widestTile() const final { return 192; } // terms of other ranks are beside the sums
+  BlockBudget budget(const RankGemmConfig &config, const Target &target) const final {
+    return gemmReduceBudget(config, target);
+  }
   /// Of A, whose product is C on that rank.
   virtual int64_t firstRow(const Extents &, int64_t) const { return 0; }
 };

@@ -3,8 +3,6 @@
 /// The roles of GEMMs of several ranks.
 #include "kernels/collectives/TilePipeline.h"
 
-#include "kernels/gemm/Gemm.h"
-#include "runtime/target/BlockBudget.h"
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
@@ -18,21 +16,22 @@ namespace {
 /// Tiles that the loads may be ahead by.
 constexpr int64_t takenTileSlots = 2;
 
-int64_t warpgroupsOf(const RankGemmConfig &c) { return std::max<int64_t>(1, c.bm / wgmmaRows); }
 } // namespace
 
-void fitStages(RankGemmConfig &c, const Target &target) {
+int64_t warpgroupsOf(const RankGemmConfig &c) { return std::max<int64_t>(1, c.bm / wgmmaRows); }
+
+BlockBudget rankGemmBudget(const Target &target) {
+  BlockBudget block(target);
+  addTakenTiles(block, takenTileSlots);
+  return block;
+}
+
+void fitStages(RankGemmConfig &c, const BlockBudget &rest) {
   constexpr int64_t mostStages = 8;
   auto bytes = int64_t(sizeInBytes(c.dtype));
-  BlockBudget block(target);
-  block.addBuffer({stagingPerWarpgroup}, warpgroupsOf(c));
-  SharedBytes number{.bytes = int64_t(sizeof(int32_t)), .alignment = int64_t(TmaFacts().sharedAlignment)};
-  block.addBuffer(number, takenTileSlots);
-  block.addBuffer(number, 2); // what was taken from counts
-  block.addRing(takenTileSlots);
   int64_t step =
       BlockBudget::slotBytes({SharedBytes::tile(c.bm, c.bk * bytes), SharedBytes::tile(c.bn, c.bk * bytes)});
-  c.stages = std::clamp<int64_t>(block.slotsThatFit(step), 1, mostStages);
+  c.stages = std::clamp<int64_t>(rest.slotsThatFit(step), 1, mostStages);
 }
 
 std::array<Index, 2> tileInGroups(const RankGemmConfig &c, const Index &rows, const Index &columns,
@@ -96,12 +95,19 @@ TilePipeline::TilePipeline(Scope &k, const RankGemmConfig &config, Global taken,
   a = k.shared("a", c.dtype, {c.bm, c.bk}, {.slots = c.stages});
   b = k.shared("b", c.dtype, {c.bn, c.bk}, {.slots = c.stages});
   steps = k.ring("ab", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
-  tiles.emplace(k, takenTileSlots, warpgroups);
+  tiles.emplace(k, takenTileSlots, warpgroups + (parts.send ? 1 : 0));
+  if (parts.send) {
+    sent = k.shared("sent", c.out, {c.bm, c.bn}, {.slots = 1});
+    sentRing = k.ring("sent", {.slots = 1, .producers = warpgroups, .consumers = 1});
+  }
   // The roles that do not multiply fill a warpgroup.
-  RoleOptions load{.warps = parts.fetch ? 2 : warpsPerWarpgroup, .registers = parts.fetch ? 80 : 40};
+  bool hasOther = !parts.others.empty() || parts.send;
+  RoleOptions load{.warps = hasOther ? 2 : warpsPerWarpgroup, .registers = hasOther ? 96 : 40};
   k.roles([&] {
-    if (parts.fetch)
-      k.role("fetch", load, [&] { parts.fetch(); });
+    for (const Role &role : parts.others)
+      k.role(role.name, {.warps = role.warps, .registers = load.registers}, role.body);
+    if (parts.send)
+      k.role("send", load, [&] { send(); });
     k.role("load", load, [&] { this->load(); });
     k.role("math", {.warps = warpsPerWarpgroup * warpgroups}, [&] { multiply(); });
   });
@@ -135,7 +141,7 @@ void TilePipeline::load() const {
 }
 
 void TilePipeline::multiply() const {
-  Cursor at = steps.cursor(), done = steps.cursor();
+  Cursor at = steps.cursor(), done = steps.cursor(), of = parts.send ? sentRing.cursor() : Cursor();
   int64_t inFlight = c.stages > 1 ? 1 : 0; // a single slot is refilled only when its product is over
   tiles->follow(parts.tiles + 1, parts.tiles, ofTile([&](const RankTile &tile) {
                   Fragment sums = k.fragment(f32, {c.bm, c.bn}).named("sums");
@@ -155,7 +161,26 @@ void TilePipeline::multiply() const {
                       steps.release(done);
                       done.advance();
                     });
-                  parts.store(sums, tile);
+                  if (!parts.send) {
+                    parts.store(sums, tile);
+                    return;
+                  }
+                  sentRing.acquire(of);
+                  copy(sums.to(c.out), sent.slot(of));
+                  sentRing.publish(of);
+                  of.advance();
+                }));
+}
+
+void TilePipeline::send() const {
+  Cursor of = sentRing.cursor();
+  if (parts.beginSend)
+    parts.beginSend();
+  tiles->follow(parts.tiles + 1, parts.tiles, ofTile([&](const RankTile &tile) {
+                  sentRing.wait(of);
+                  parts.send(sent.slot(of), tile);
+                  sentRing.release(of);
+                  of.advance();
                 }));
 }
 

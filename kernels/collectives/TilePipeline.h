@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The roles that GEMMs of several ranks share: one that loads steps of the factors, and one that multiplies.
+/// The roles that GEMMs of several ranks share: one that loads steps of the factors, one that multiplies, and
+/// one that sends tiles, if they are sent.
 #pragma once
 
 #include "kernels/collectives/RankGemm.h"
@@ -23,6 +24,11 @@ struct RankTile {
 /// run.
 class TilePipeline {
 public:
+  struct Role {
+    std::string_view name;
+    int64_t warps;
+    std::function<void()> body;
+  };
   struct Parts {
     dsl::Index tiles; ///< numbers
     dsl::Index steps; ///< of each tile, along k
@@ -35,10 +41,14 @@ public:
                        const dsl::FullBarrier &full)>
         copyA;
     std::function<dsl::Slice(const RankTile &, const dsl::Index &step)> tileOfB; ///< bn x bk
-    /// Executed by the role that multiplies, with the tile's sums, which it may change.
-    std::function<void(dsl::Fragment &sums, const RankTile &)> store;
-    /// A role of two warps beside them, or null.
-    std::function<void()> fetch = {};
+    /// Executed by the role that multiplies; null if there is `send`.
+    std::function<void(dsl::Fragment &sums, const RankTile &)> store = {};
+    /// Executed by a role of two warps, under the products of the next tile, with sums in the type of C, bm x
+    /// bn, which it may change; or null.
+    std::function<void(const dsl::Shared &sums, const RankTile &)> send = {};
+    std::function<void()> beginSend = {}; ///< by that role before the first tile
+    /// Roles beside these, of two warps together, or none.
+    std::vector<Role> others = {};
   };
 
   /// Outside of roles; `taken` is a count that begins as zero. Ends the launch's body.
@@ -49,13 +59,14 @@ private:
   TakenTiles::Body ofTile(const std::function<void(const RankTile &)> &body) const;
   void load() const;
   void multiply() const;
+  void send() const;
 
   dsl::Scope &k;
   const RankGemmConfig &c;
   dsl::Global taken;
   Parts parts;
-  dsl::Shared a, b;
-  dsl::Ring steps;
+  dsl::Shared a, b, sent;
+  dsl::Ring steps, sentRing;
   std::optional<TakenTiles> tiles;
 };
 
@@ -76,6 +87,12 @@ private:
   dsl::Global source;
   std::optional<dsl::Global> copy;
 };
+
+/// Warpgroups that multiply.
+int64_t warpgroupsOf(const RankGemmConfig &config);
+
+/// What the roles take of shared memory beside the steps' factors.
+BlockBudget rankGemmBudget(const Target &target);
 
 /// A launch before the others that copies factors, if they are copied.
 void copyFactors(dsl::Scope &k, const RankGemmConfig &config, std::string_view name,

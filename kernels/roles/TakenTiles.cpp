@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/roles/TakenTiles.h"
 
+#include "runtime/target/Hardware.h"
+
 namespace tlc::kernels {
 
 using namespace dsl;
@@ -48,6 +50,13 @@ void TakenTiles::forEach(const Index &most, const Index &count,
     k.when(exists, [&] { body(number); });
     return exists;
   });
+}
+
+void addTakenTiles(BlockBudget &block, int64_t slots) {
+  SharedBytes number{.bytes = int64_t(sizeof(int32_t)), .alignment = int64_t(TmaFacts().sharedAlignment)};
+  block.addBuffer(number, slots);
+  block.addBuffer(number); // what was taken from the count
+  block.addRing(slots);
 }
 
 } // namespace tlc::kernels

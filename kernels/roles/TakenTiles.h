@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compiler/dsl/dsl.h"
+#include "runtime/target/BlockBudget.h"
 
 #include <functional>
 
@@ -35,5 +36,8 @@ private:
   dsl::Shared numbers;
   dsl::Ring ring;
 };
+
+/// What they take of shared memory, a count by which blocks take included.
+void addTakenTiles(BlockBudget &block, int64_t slots);
 
 } // namespace tlc::kernels

@@ -38,7 +38,7 @@ Definitions tilesOf(const Kernel &kernel) {
   return {{"tile", "128"}};
 }
 
-/// Nothing divides anything; the last is the largest.
+/// Nothing divides anything; the last is the largest, the one before it the smallest with something to do.
 std::vector<Definitions> smallSizes(const Kernel &kernel) {
   if (has(kernel, "hkv")) {
     auto size = [](const char *b, const char *sq, const char *sk, const char *h, const char *hkv) {
@@ -52,8 +52,8 @@ std::vector<Definitions> smallSizes(const Kernel &kernel) {
   auto size = [](const char *m, const char *n, const char *k) {
     return Definitions{{"m", m}, {"n", n}, {"k", k}};
   };
-  return {size("0", "5", "8"), size("5", "0", "8"), size("3", "2", "0"), size("1", "1", "8"),
-          size("67", "65", "72")};
+  return {size("0", "5", "8"),    size("5", "0", "8"), size("3", "2", "0"),
+          size("66", "65", "72"), size("1", "1", "8"), size("67", "72", "72")};
 }
 
 Definitions merged(Definitions into, const Definitions &more) {
@@ -72,7 +72,8 @@ TEST_CASE("kernels of ranks are right on any number of them", "[kernels][ranks]"
     for (const char *ranks : {"1", "2", "3", "4"})
       for (const Definitions &size : sizes)
         compiled.check(merged(size, {{"ranks", ranks}}));
-    compiled.check(merged(sizes.back(), {{"ranks", "8"}}));
+    // With more tiles the emulator spends its time on ranks that wait for each other.
+    compiled.check(merged(sizes[sizes.size() - 2], {{"ranks", "8"}}));
   }
 }
 

@@ -91,7 +91,7 @@ LAYERS = {
     "kernels/attention/schedule": ["compiler/dsl", "kernels/attention/problem", "kernels/attention/mask"],
     "kernels/attention/logits": ["compiler/dsl", "kernels/attention/problem", "kernels/attention/mask"],
     "kernels/attention/registry": ARTIFACT + REGISTRY + ["kernels/reference", "kernels/attention/problem"],
-    "kernels/roles": ["compiler/dsl"],
+    "kernels/roles": ["compiler/dsl", "runtime/target"],
     "kernels/attention/backward": ARTIFACT + ATTENTION + ["kernels/roles"],
     "kernels/attention/forward": ARTIFACT + ATTENTION,
     "kernels/attention/decode": ARTIFACT + ATTENTION,
