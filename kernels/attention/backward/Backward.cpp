@@ -183,27 +183,26 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     p.store(p.ofValues, tile, valueSum[i], valueColumns[i], staging.ofValues);
 }
 
-/// dQ of a tile of queries, which has as many rows as otherwise a tile of keys.
+/// dQ of a tile of queries.
 void plainQueryTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const GradientTile &tile) {
   const AttentionProblem &problem = c.problem;
   int64_t d = paddedRow(problem.d), dv = paddedRow(problem.dv);
-  // One warpgroup has all columns of dQ: long ones leave no registers for more scores.
-  int64_t together = std::max(d, dv) > 128 ? wgmmaRows : c.bq;
+  auto [count, together] = queryTile(c);
   Shared keys = k.shared("k", problem.dtype, {together, d}),
          values = k.shared("v", problem.dtype, {together, dv});
-  Shared queries = k.shared("q", problem.dtype, {c.bk, d});
-  Shared outputs = k.shared("do", problem.dtype, {c.bk, dv});
-  copy(p.queries(tile.sequence, tile.row, c.bk, {0, d}), queries);
-  copy(p.outputGradients(tile.sequence, tile.row, c.bk, {0, dv}), outputs);
-  BackwardArguments::RowNumbers numbers = p.rowNumbers(tile.sequence, tile.row, {c.bk, 1});
-  Fragment dq = k.fragment(f32, {c.bk, d}).named("dq");
+  Shared queries = k.shared("q", problem.dtype, {count, d});
+  Shared outputs = k.shared("do", problem.dtype, {count, dv});
+  copy(p.queries(tile.sequence, tile.row, count, {0, d}), queries);
+  copy(p.outputGradients(tile.sequence, tile.row, count, {0, dv}), outputs);
+  BackwardArguments::RowNumbers numbers = p.rowNumbers(tile.sequence, tile.row, {count, 1});
+  Fragment dq = k.fragment(f32, {count, d}).named("dq");
   VisitedTiles visited = p.keysSeen(tile, together);
   k.pipelined(visited.count, {.stages = c.stages}, [&](Index i) {
     Index row = visited.at(i) * together;
     copy(p.keys(tile.sequence, row, tile.kvHead, together, {0, d}), keys);
     copy(p.values(tile.sequence, row, tile.kvHead, together, {0, dv}), values);
-    Fragment s = k.fragment(f32, {c.bk, together}).named("s"),
-             dp = k.fragment(f32, {c.bk, together}).named("dp");
+    Fragment s = k.fragment(f32, {count, together}).named("s"),
+             dp = k.fragment(f32, {count, together}).named("dp");
     gemm(queries, keys.t(), s);
     gemm(outputs, values.t(), dp);
     FragmentValue scores = p.scores.of(s, p.scores.scale());

@@ -102,6 +102,12 @@ inline constexpr int64_t longestGradientRow = 256;
 /// the plain form they share columns, and weights and gradients of scores go through shared memory.
 bool hasNarrowTiles(const BackwardConfig &config);
 
+/// The tile of scores in a launch over queries.
+struct QueryTile {
+  int64_t queries, keys;
+};
+QueryTile queryTile(const BackwardConfig &config);
+
 /// What is wrong with tiles; empty if nothing is.
 std::string conflictOfTiles(const BackwardConfig &config);
 

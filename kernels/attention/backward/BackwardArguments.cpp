@@ -69,12 +69,16 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
                                  {isSplit ? Initial::undefined : Initial::zero, order});
 }
 
+int64_t BackwardArguments::rowsOfTile(Axis axis) const {
+  return axis == Axis::keys ? config.bk : queryTile(config).queries;
+}
+
 TileScheduler::Space BackwardArguments::tileSpace(Axis axis) const {
   const AttentionProblem &problem = config.problem;
   int64_t loaded = bytesOf(problem.dtype, problem.d + problem.dv);
   if (axis == Axis::queries)
     return {.axis = axis,
-            .rowsOfTile = config.bk,
+            .rowsOfTile = rowsOfTile(axis),
             .order = mask.order,
             .heads = inputs.heads,
             .kvHeads = inputs.kvHeads,
@@ -124,7 +128,7 @@ Predicate BackwardArguments::isSeen(const GradientTile &keys) const {
 }
 
 VisitedTiles BackwardArguments::keysSeen(const GradientTile &tile, int64_t keysOfTile) const {
-  return mask.tilesOfKeys(tile.sequence, tile.row, config.bk, keysOfTile);
+  return mask.tilesOfKeys(tile.sequence, tile.row, rowsOfTile(Axis::queries), keysOfTile);
 }
 
 void BackwardArguments::forEachHead(const GradientTile &keys,
@@ -163,7 +167,8 @@ Slice BackwardArguments::values(const Sequence &sequence, const Index &row, cons
 Slice BackwardArguments::results(const GradientSum &gradient, const GradientTile &tile,
                                  const ColumnRange &columns) const {
   const Index &head = gradient.axis == Axis::keys ? tile.kvHead : tile.sequence.head;
-  return rows(gradient.result, gradient.axis, tile.sequence, tile.row, config.bk, head, columns)
+  return rows(gradient.result, gradient.axis, tile.sequence, tile.row, rowsOfTile(gradient.axis), head,
+              columns)
       .disjoint(whyDisjoint);
 }
 

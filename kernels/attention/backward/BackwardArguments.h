@@ -34,6 +34,8 @@ public:
   BackwardArguments(dsl::Scope &k, const BackwardConfig &config, const MaskMaker &makeMask,
                     dsl::TensorFacts facts);
 
+  /// Of keys, or of queries in a launch of their own.
+  int64_t rowsOfTile(Axis axis) const;
   TileScheduler::Space tileSpace(Axis axis) const;
   GradientTile tileAt(Axis axis, const Sequences::Fields &fields) const;
   /// The tiles of the other axis that a tile visits.

@@ -32,8 +32,8 @@ Parameter querySumParameter() {
       "dq",
       "how dQ is summed up: blocks add to it atomically, or a launch of its own computes scores "
       "again, or blocks add one after the other in a fixed order, or the TMA adds tiles that blocks leave in "
-      "shared memory; auto: atomically, where the result may differ from run to run, else by a launch of its "
-      "own",
+      "shared memory; auto: by a launch of its own where every run must have the same bits or that is "
+      "faster, else by the TMA, or atomically where it has no room or gains nothing",
       {"atomic", "own_launch", "ordered", "tma"});
 }
 Parameter keySumParameter() {

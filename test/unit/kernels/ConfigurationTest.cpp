@@ -123,33 +123,51 @@ TEST_CASE("the TMA adds gradients of queries where there is room for tiles of su
 }
 
 TEST_CASE("the TMA adds tiles of 64 keys to sums that L2 does not hold", "[kernels]") {
-  auto chosen = [](const BackwardExtents &extents, int64_t d = 256, int64_t dv = 256) {
-    BackwardConfig config{.problem = {.d = d, .dv = dv}};
+  auto chosen = [](const BackwardExtents &extents) {
+    BackwardConfig config{.problem = {.d = 256, .dv = 256, .mask = {.windowLeft = 4096}}};
     chooseSchedule(config, {}, extents, hopper());
     return config.dq;
   };
-  CHECK(chosen({47, 1352, 400, 16, 2}) == QuerySum::tma); // 19 heads of keys, 8 of queries for each
-  CHECK(chosen({3, 842, 1185, 104, 13}) == QuerySum::tma);
+  CHECK(chosen({47, 1352, 400, 16, 2}) == QuerySum::tma);   // 19 heads of keys, 8 of queries for each
   CHECK(chosen({2, 8192, 8192, 8, 8}) == QuerySum::atomic); // a head, which 128 blocks share
   CHECK(chosen({1, 8192, 8192, 16, 8}) == QuerySum::atomic);
-  CHECK(chosen({2, 8192, 8192, 16, 16}, 192, 128) == QuerySum::atomic);
-  CHECK(chosen({1, 998, 5064, 3, 3}) == QuerySum::atomic);
   CHECK(chosen({1, 0, 0, 8, 8}) == QuerySum::atomic);
 }
 
-TEST_CASE("gradients of queries have a launch of their own where queries see few keys", "[kernels]") {
-  auto chosen = [](const BackwardExtents &extents, CausalAlignment causal, int64_t d = 128) {
-    BackwardConfig config{.problem = {.d = d, .dv = d, .mask = {.causal = causal}}};
-    chooseSums(config, {}, extents, hopper());
+TEST_CASE("gradients of queries have a launch of their own where their sums take longer", "[kernels]") {
+  auto chosen = [](const BackwardExtents &extents, CausalAlignment causal, int64_t d = 128, int64_t dv = 0) {
+    BackwardConfig config{.problem = {.d = d, .dv = dv ? dv : d, .mask = {.causal = causal}}};
+    chooseSchedule(config, {}, extents, hopper());
     return config.dq;
   };
+  // Queries that see few keys.
   CHECK(chosen({16, 1024, 1024, 16, 16}, CausalAlignment::right) == QuerySum::ownLaunch);
   CHECK(chosen({16, 1024, 1024, 16, 16}, CausalAlignment::none) == QuerySum::tma);
   CHECK(chosen({8, 2048, 2048, 16, 16}, CausalAlignment::right) == QuerySum::tma);
   CHECK(chosen({32, 512, 512, 16, 4}, CausalAlignment::none) == QuerySum::ownLaunch);
   CHECK(chosen({1, 1024, 1024, 16, 16}, CausalAlignment::right) == QuerySum::tma); // too few tiles
   CHECK(chosen({16, 1024, 1024, 16, 16}, CausalAlignment::right, 64) == QuerySum::ownLaunch);
-  CHECK(chosen({16, 1024, 1024, 16, 16}, CausalAlignment::right, 256) == QuerySum::atomic);
+  CHECK(chosen({16, 1024, 1024, 16, 16}, CausalAlignment::right, 128, 64) == QuerySum::tma); // not known
+  // Tiles of 64 keys.
+  for (CausalAlignment causal : {CausalAlignment::none, CausalAlignment::right}) {
+    CHECK(chosen({2, 8192, 8192, 8, 8}, causal, 256) == QuerySum::ownLaunch);
+    CHECK(chosen({2, 8192, 8192, 16, 16}, causal, 192, 128) == QuerySum::ownLaunch);
+    CHECK(chosen({47, 1352, 400, 16, 2}, causal, 256) == QuerySum::ownLaunch);
+    CHECK(chosen({1, 396, 11581, 4, 1}, causal, 256) == QuerySum::atomic); // too few tiles
+  }
+}
+
+TEST_CASE("a launch over queries has 64 keys at a time for longer rows", "[kernels]") {
+  auto chosen = [](int64_t d, int64_t dv) {
+    BackwardConfig config{.problem = {.d = d, .dv = dv}};
+    chooseTiles(config);
+    QueryTile tile = queryTile(config);
+    return std::pair(tile.queries, tile.keys);
+  };
+  CHECK(chosen(64, 64) == std::pair<int64_t, int64_t>(128, 128));
+  CHECK(chosen(128, 128) == std::pair<int64_t, int64_t>(128, 64));
+  CHECK(chosen(192, 128) == std::pair<int64_t, int64_t>(128, 64));
+  CHECK(chosen(256, 256) == std::pair<int64_t, int64_t>(64, 64));
 }
 
 TEST_CASE("blocks take tiles of keys that visit many queries of several heads", "[kernels]") {
@@ -215,19 +233,19 @@ TEST_CASE("a step of backward has 128 queries where rows leave registers for the
   CHECK(chosen(256, 256) == Tiles(64, 64, 2));
 }
 
-TEST_CASE("memory that a second tile of keys would not fit into is for tiles of queries",
+TEST_CASE("memory that a second tile of keys does not fit into is for tiles of queries",
           "[kernels][budget]") {
-  auto chosen = [](int64_t d, int64_t rows) {
+  auto chosen = [](int64_t d, int64_t rows, QuerySum dq) {
     BackwardConfig config{.problem = {.d = d, .dv = d}};
-    chooseSchedule(config, {.dq = QuerySum::atomic}, {16, rows, rows, 8, 8}, hopper());
+    chooseSchedule(config, {.dq = dq}, {16, rows, rows, 8, 8}, hopper());
     auto [keys, outputs, products] = config.slots;
     return std::tuple(keys, config.stages, outputs, products);
   };
   using Slots = std::tuple<int64_t, int64_t, int64_t, int64_t>;
-  CHECK(std::get<0>(chosen(128, 1024)) == 2);
-  CHECK(chosen(128, 4096) == Slots(1, 3, 3, 2));
-  CHECK(chosen(256, 1024) == Slots(1, 2, 2, 2));
-  CHECK(chosen(256, 4096) == Slots(1, 2, 2, 2));
+  CHECK(std::get<0>(chosen(128, 1024, QuerySum::tma)) == 2);
+  CHECK(chosen(256, 1024, QuerySum::ownLaunch) == Slots(1, 2, 2, 2));
+  CHECK(chosen(256, 1024, QuerySum::atomic) == Slots(1, 2, 1, 1));
+  CHECK(chosen(256, 4096, QuerySum::atomic) == Slots(1, 2, 2, 2));
 }
 
 TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few", "[kernels]") {
