@@ -41,7 +41,8 @@ Parameter keySumParameter() {
       "dkv",
       "how dK and dV are summed up over the heads of Q that share them: a block walks over these "
       "heads, or has one of them, and a slice of a workspace, which are summed up after, or adds "
-      "to a workspace atomically, itself or by the TMA; auto: loop or split, by the number of tiles of keys",
+      "to a workspace atomically, itself or by the TMA; auto: loop, or split where tiles of keys are few, or "
+      "atomic where L2 does not hold the rows of all these heads",
       {"loop", "split", "atomic", "tma"});
 }
 Parameter dealingParameter() {
@@ -49,8 +50,8 @@ Parameter dealingParameter() {
       "dealing",
       "how blocks of the explicit form come to tiles of keys: each knows its own from the start, "
       "or takes the next one when it is ready; where dq is ordered, each has one tile either way; "
-      "auto: where heads of Q share keys, taken of packed sequences with a mask, and of uniform ones without "
-      "a mask where a tile of keys visits many queries",
+      "auto: where heads of Q share keys, taken of packed sequences with a mask, of uniform ones without "
+      "a mask where a tile of keys visits many queries, and of causal ones where dkv is atomic",
       {"fixed", "taken"});
 }
 Parameter overlapParameter() {

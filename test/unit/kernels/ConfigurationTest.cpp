@@ -170,6 +170,23 @@ TEST_CASE("a launch over queries has 64 keys at a time for longer rows", "[kerne
   CHECK(chosen(256, 256) == std::pair<int64_t, int64_t>(64, 64));
 }
 
+TEST_CASE("gradients of keys are added up for each head of Q where L2 holds no group", "[kernels]") {
+  auto chosen = [](const BackwardExtents &extents, CausalAlignment causal,
+                   const ScheduleOptions &options = {}, int64_t d = 128) {
+    BackwardConfig config{.problem = {.d = d, .dv = d, .mask = {.causal = causal}}};
+    chooseSchedule(config, options, extents, hopper());
+    return std::pair(config.dkv, config.dealing);
+  };
+  constexpr CausalAlignment right = CausalAlignment::right, none = CausalAlignment::none;
+  CHECK(chosen({1, 8192, 8192, 64, 8}, right) == std::pair(KeySum::atomic, TileDealing::taken));
+  CHECK(chosen({1, 8192, 8192, 32, 8}, right).first == KeySum::loop);
+  CHECK(chosen({1, 8192, 8192, 64, 8}, right, {}, 64).first == KeySum::loop);
+  CHECK(chosen({1, 8192, 8192, 64, 8}, right, {}, 256).first == KeySum::loop); // dQ has its own launch
+  CHECK(chosen({1, 8192, 8192, 64, 8}, none).first == KeySum::loop);
+  CHECK(chosen({1, 8192, 8192, 64, 8}, right, {.isDeterministic = true}).first == KeySum::loop);
+  CHECK(chosen({1, 8192, 8192, 64, 8}, right, {.dkv = KeySum::loop}).first == KeySum::loop);
+}
+
 TEST_CASE("blocks take tiles of keys that visit many queries of several heads", "[kernels]") {
   auto chosen = [](const BackwardExtents &extents, CausalAlignment causal, int64_t d = 128,
                    const ScheduleOptions &options = {}) {
@@ -274,7 +291,7 @@ TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few
   chooseSchedule(few, {}, {1, 396, 11581, 4, 1}, hopper());
   CHECK(few.dkv == KeySum::split);
   constexpr int64_t most = (int64_t(1) << 31) - 1;
-  CHECK(chosen({most, most, most, most - 1, 2}, {}, causal) == KeySum::loop);
+  CHECK(chosen({most, most, most, most - 1, 2}, {}, causal) == KeySum::atomic);
   for (KeySum way : {KeySum::loop, KeySum::split, KeySum::atomic})
     for (int64_t length : {64, 16384})
       CHECK(chosen({1, length, length, 32, 4}, {.dkv = way}) == way);
