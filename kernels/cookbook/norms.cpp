@@ -15,8 +15,8 @@
 ///
 /// X, Y and their gradients are row-major, bf16; the rest and all arithmetic are f32. A thread has 8
 /// neighbours of a row at a time: one load of 16 bytes. It adds up its own elements, and only the last sums
-/// cross threads. n is a multiple of `vector`. So no vector lies across the end of a row; where one may,
-/// tiles at the end of rows go element by element.
+/// cross threads. n is a multiple of `vector`, by default of 8 where the given n is. So no vector lies
+/// across the end of a row; where one may, tiles at the end of rows go element by element.
 ///
 /// There is a launch for each range of lengths of rows, of which one has blocks: how many warps a block has
 /// and how many rows, and how many blocks a multiprocessor, depends on the length.
@@ -84,9 +84,12 @@ std::string launchName(Norm norm, const char *suffix) {
   return std::string(norm == Norm::rms ? "rms_norm" : "layer_norm") + suffix;
 }
 
+/// What n is a multiple of.
+int64_t vectorOf(const Values &v) { return v["vector"] > 0 ? v["vector"] : v["n"] % 8 == 0 ? 8 : 1; }
+
 void forward(Scope &k, const Values &v, Norm norm, std::span<const ForwardForm> forms) {
   const bool centred = norm == Norm::layer;
-  Index m = k.dim("m"), n = k.dim("n", {.multipleOf = v["vector"]});
+  Index m = k.dim("m"), n = k.dim("n", {.multipleOf = vectorOf(v)});
   Global X = k.input("X", bf16, {m, n}), W = k.input("W", f32, {n});
   std::optional<Global> B, Mean;
   if (centred)
@@ -138,7 +141,7 @@ void forward(Scope &k, const Values &v, Norm norm, std::span<const ForwardForm> 
         if (centred)
           d = d - mean;
         if (centred && (j + 1) * width > shorter)
-          d = where([&](Index, Index column) { return (j * width + column) / v["vector"] < n / v["vector"]; },
+          d = where([&](Index, Index column) { return (j * width + column) / vectorOf(v) < n / vectorOf(v); },
                     d, 0);
         squares = fma(d, d, squares);
       }
@@ -365,7 +368,7 @@ void sumOfParts(Scope &k, const Gradients &t, const Index &parts) {
 
 void backward(Scope &k, const Values &v, Norm norm, std::span<const BackwardForm> forms) {
   const bool centred = norm == Norm::layer;
-  Index m = k.dim("m"), n = k.dim("n", {.multipleOf = v["vector"]});
+  Index m = k.dim("m"), n = k.dim("n", {.multipleOf = vectorOf(v)});
   auto row = [&](const char *name) { return k.input(name, f32, {m}); };
   auto input = [&](const char *name) { return k.input(name, bf16, {m, n}); };
   // In the order in which callers pass them.
@@ -454,7 +457,9 @@ template <class F> auto columnSum(const HostInputs &in, F factor) {
 
 void registerNorm(KernelFile &file, Norm norm, const std::string &result, const std::string &numbers) {
   const bool centred = norm == Norm::layer;
-  const Limits vector{.least = 1, .most = 8, .help = "n is a multiple of it; 1: any n"};
+  const Limits vector{.least = 0,
+                      .most = 8,
+                      .help = "what n is known to be a multiple of; 0: 8 if the given one is, otherwise 1"};
   auto mean = [=](const HostInputs &in) {
     return [means = meansOf(in.tensor("X"), norm)](int64_t i) { return means[size_t(i)]; };
   };
@@ -465,7 +470,7 @@ void registerNorm(KernelFile &file, Norm norm, const std::string &result, const 
       file.kernel(launchName(norm, ""), "Y = " + result + ", row by row, and " + numbers + " of each row")
           .size("m", 4096, {.onEmulator = 11})
           .size("n", 4096, {.least = 1, .onEmulator = 1504})
-          .constant("vector", 8, vector)
+          .constant("vector", 0, vector)
           .program([=](Scope &k, const Values &v) {
             forward(k, v, norm, centred ? std::span<const ForwardForm>(layerForward) : rmsForward);
           })
@@ -491,7 +496,7 @@ void registerNorm(KernelFile &file, Norm norm, const std::string &result, const 
                   "Gradients of " + launchName(norm, "") + " from dY, X and " + numbers)
           .size("m", 4096, {.onEmulator = 37})
           .size("n", 4096, {.least = 1, .onEmulator = 1304})
-          .constant("vector", 8, vector)
+          .constant("vector", 0, vector)
           .program([=](Scope &k, const Values &v) {
             backward(k, v, norm, centred ? std::span<const BackwardForm>(layerBackward) : rmsBackward);
           })
