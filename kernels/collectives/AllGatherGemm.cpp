@@ -3,6 +3,7 @@
 /// The program of the all-gather of A with its product.
 #include "kernels/collectives/TilePipeline.h"
 #include "kernels/gemm/Gemm.h"
+#include "runtime/target/Hardware.h"
 
 #include <array>
 
@@ -160,12 +161,14 @@ Program allGatherGemmProgram(const RankGemmConfig &c, const TraceOptions &option
   return Program::trace("all_gather_gemm", options, [&](Scope &k) {
     Operands p(c);
     p.m = k.dim("m"), p.n = k.dim("n"), p.rank = k.rank(), p.ranks = k.ranks();
-    p.depth = k.dim("k", {.multipleOf = c.copiesRows ? 1 : 16 / int64_t(sizeInBytes(c.dtype))});
+    // Rows of A that the TMA loads are whole units, or copied by threads.
+    constexpr auto unit = int64_t(TmaFacts().globalAlignment);
+    p.depth = k.dim("k", {.multipleOf = c.copiesRows ? 1 : unit / int64_t(sizeInBytes(c.dtype))});
     p.A = k.symmetric("A", c.dtype, {p.m, p.depth},
-                      {.use = TensorUse::input, .alignment = c.copiesRows ? 1 : 16});
+                      {.use = TensorUse::input, .alignment = c.copiesRows ? 1 : unit});
     p.B.emplace(k, "B", c.dtype, std::vector<Index>{p.n, p.depth}, c.copiesRows);
     p.C = k.output("C", c.out, {p.ranks, p.m, p.n});
-    p.gathered = k.workspace("gathered", c.dtype, {p.ranks, p.m, p.depth}, {.alignment = 16});
+    p.gathered = k.workspace("gathered", c.dtype, {p.ranks, p.m, p.depth}, {.alignment = unit});
     SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
     p.finished = k.symmetric("finished", i32, {1}, counts);
     p.taken = k.workspace("taken", i32, {1}, {Initial::zero});

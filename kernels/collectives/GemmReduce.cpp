@@ -51,17 +51,18 @@ struct Operands {
   struct Dealt {
     Index owner, inRank;
   };
-  /// Those of others are dealt in turn, and this rank's among them, behind by so many as others need to have
+  /// Those of others are dealt in turn, and this rank's among them, `delay` tiles later, when others have
   /// sent their terms: transfers take as long as products then. What a tile waits for has a lower number on
   /// every rank.
   Dealt dealt(const Index &number) const {
     Index others = ranks - 1, own = tilesOfRank(), delay = min(own, ceilDiv(delayRounds * blocks, ranks));
     Index before = others * delay, after = number - before, group = after / ranks, inGroup = after % ranks;
     Index ofOther = where(number < before, number, before + group * others + inGroup);
-    Predicate isOwn = (number >= before && inGroup == others) || number >= ranks * own - delay;
+    Predicate isLast = number >= ranks * own - delay; // this rank's, after all of the others'
+    Predicate isOwn = (number >= before && inGroup == others) || isLast;
     Index turn = max(others, 1);
     return {where(isOwn, rank, (rank + 1 + ofOther % turn) % ranks),
-            where(isOwn, where(number >= ranks * own - delay, number - others * own, group), ofOther / turn)};
+            where(isOwn, where(isLast, number - others * own, group), ofOther / turn)};
   }
   /// Among the tiles of C, or of the owner's part of it.
   Index placeOf(const Dealt &tile) const {
@@ -96,7 +97,7 @@ public:
       : k(k), p(p), pieces(k.shared("term", p.c.out, {rowsAtOnce, p.c.bn}, {.slots = termSlots})),
         ring(k.ring("term", {.slots = termSlots, .producers = 1, .consumers = 1})) {}
 
-  /// At the begin of the role.
+  /// Before the first tile.
   void begin() { loaded.emplace(ring.cursor()), added.emplace(ring.cursor()); }
 
   void send(const Shared &sums, const RankTile &tile);
@@ -127,7 +128,7 @@ void Send::send(const Shared &sums, const RankTile &tile) {
           copy(sums, p.tileOf(p.ownC, tile));
           return;
         }
-        // An announcement waits for all stores before it.
+        // What is announced has been stored to all.
         k.loop(p.ranks, [&](Index other) { copy(sums, p.tileOf(p.C.of(other), tile)); });
         k.loop(p.ranks, [&](Index other) { announce(p.done.of(other), {0}); });
       });

@@ -179,7 +179,8 @@ private:
         consider(c);
     if (!target.wgmma || c.isBatched || c.rowsOfA == GemmRows::unaligned || c.rowsOfB == GemmRows::unaligned)
       return; // which were not measured
-    // Larger tiles were always faster by a launch: their sums took up to three times what the model says.
+    // Larger tiles were faster by a launch wherever both were measured: a cluster's sums take up to three
+    // times what the model says.
     if (c.bm * c.bn > leastRows * usualColumns)
       return;
     c.sum = GemmSum::cluster;
