@@ -81,8 +81,8 @@ TEST_CASE("so does it beside what gives other parameters a meaning", "[kernels][
   tryBesideContexts(6);
 }
 
-// Of tools/test.sh long.
-TEST_CASE("so does every number beside what gives other parameters a meaning", "[.long]") {
+// Of tools/test.sh long. Without [values] the filter of kernels_quick would run it, hidden or not.
+TEST_CASE("so does every number beside what gives other parameters a meaning", "[values][.long]") {
   tryBesideContexts(40);
 }
 
