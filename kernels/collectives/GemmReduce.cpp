@@ -128,7 +128,7 @@ void Send::send(const Shared &sums, const RankTile &tile) {
           copy(sums, p.tileOf(p.ownC, tile));
           return;
         }
-        // What is announced has been stored to all.
+        // Counts are announced after the stores to all ranks.
         k.loop(p.ranks, [&](Index other) { copy(sums, p.tileOf(p.C.of(other), tile)); });
         k.loop(p.ranks, [&](Index other) { announce(p.done.of(other), {0}); });
       });
