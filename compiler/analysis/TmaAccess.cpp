@@ -21,12 +21,6 @@ SharedLayout tile::preferredLayout(SharedType type) {
   return SharedLayout::preferred(shape, type.getElementType().getIntOrFloatBitWidth(), int(shape.size()) - 1);
 }
 
-program::TensorAttr tile::tensorOf(SliceOp slice) {
-  auto argument = cast<BlockArgument>(slice.getTensor());
-  auto kernel = cast<KernelOp>(argument.getOwner()->getParentOp());
-  return cast<program::TensorAttr>(kernel.getArgument(argument.getArgNumber()));
-}
-
 std::string tile::tmaProblem(SliceOp slice, SharedType shared, const Target &target) {
   program::TensorAttr tensor = tensorOf(slice);
   if (!target.tma.available)

@@ -5,6 +5,7 @@
 
 #include "dialects/layout/SharedLayout.h"
 #include "dialects/program/Program.h"
+#include "dialects/tile/Slices.h"
 #include "dialects/tile/Tile.h"
 #include "runtime/target/Target.h"
 
@@ -14,9 +15,6 @@ namespace tlc::tile {
 
 /// The layout that a shared tile will have.
 SharedLayout preferredLayout(SharedType type);
-
-/// What the program declares about the tensor of a slice.
-program::TensorAttr tensorOf(SliceOp slice);
 
 /// Whether the last axis of a tile is the last one of the slice, extents of 1 aside.
 bool hasRowsAlongLastAxis(SliceOp slice, llvm::ArrayRef<int64_t> tile);

@@ -5,6 +5,7 @@
 #include "dialects/tile/CopyChecks.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "dialects/tile/Slices.h"
 #include "dialects/tile/Tile.h"
 #include "runtime/target/Hardware.h"
 
@@ -331,13 +332,16 @@ std::optional<Unit> unitOf(std::optional<CopyAtom> atom) {
   return atom == CopyAtom::tma ? Unit::tma : Unit::cpAsync;
 }
 
-/// Ordinary loads and stores are faster where threads have elements that are neighbours in `memory`.
+/// Ordinary loads and stores are faster where threads have elements that are neighbours in `memory`: as many
+/// as one access takes by the tensor's alignment.
 FragmentLayout coalesced(Value value, Value memory, Operation *op) {
   Shape shape = shapeOf(value);
   auto slice = memory.getDefiningOp<SliceOp>();
   if (slice && slice.getTensorOrder() == program::TensorOrder::accumulator && shape.size() == 2)
     return accumulatorFor(shape[0], shape[1], executingWarps(op));
-  return blockedLayout(shape, elementBitsOf(value), executingWarps(op), int(shape.size()) - 1);
+  int64_t alignment = slice ? tensorOf(slice).getAlignment() : maxSharedVectorBytes;
+  return blockedLayout(shape, elementBitsOf(value), executingWarps(op), int(shape.size()) - 1,
+                       std::min(alignment, maxSharedVectorBytes));
 }
 
 /// Each thread has all elements of a byte, or several would write it, and has as many bytes as fill a

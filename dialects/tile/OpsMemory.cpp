@@ -4,6 +4,7 @@
 #include "dialects/tile/Fetch.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "dialects/tile/Slices.h"
 #include "dialects/tile/Tile.h"
 
 using namespace mlir;
@@ -147,13 +148,13 @@ LogicalResult RowsOp::verify() {
   return source.getTransposed() ? verifyColumns(*this, report) : success();
 }
 
-namespace {
-program::TensorAttr argumentOf(SliceOp slice) {
+program::TensorAttr tile::tensorOf(SliceOp slice) {
   auto argument = cast<BlockArgument>(slice.getTensor());
   auto kernel = cast<KernelOp>(argument.getOwner()->getParentOp());
   return dyn_cast_or_null<program::TensorAttr>(kernel.getArgument(argument.getArgNumber()));
 }
 
+namespace {
 /// slice_c5, slice_c6
 LogicalResult verifyGatheredAxis(SliceOp slice, StringRef name) {
   if (!slice.getGatheredAxis())
@@ -220,7 +221,7 @@ LogicalResult SliceOp::verify() {
   if (int64_t axis = getLimitedAxis().value_or(0); axis < 0 || axis >= int64_t(rank))
     return report(emitOpError() << "expected a limit along axis 0 to " << rank - 1 << " because " << name
                                 << " has " << rank << " axes, but got axis " << axis);
-  program::TensorAttr attr = argumentOf(*this);
+  program::TensorAttr attr = tensorOf(*this);
   if (attr && attr.getSymmetric() && !getRank()) // slice_c7
     return report(emitOpError() << "expected a rank because each has a tensor " << name << " of its own");
   if (attr && !attr.getSymmetric() && getRank())
@@ -229,4 +230,4 @@ LogicalResult SliceOp::verify() {
   return verifyGatheredAxis(*this, name);
 }
 
-program::TensorOrder SliceOp::getTensorOrder() { return argumentOf(*this).getOrder(); }
+program::TensorOrder SliceOp::getTensorOrder() { return tensorOf(*this).getOrder(); }

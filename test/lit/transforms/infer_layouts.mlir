@@ -124,14 +124,35 @@ tile.kernel @softmax(%L: !tile.global<64x1xf32> {program.argument = #program.ten
 // CHECK:       tile.load %{{.*}} -> tensor<8x256xf32, #[[LOADS]]>
 // CHECK:       tile.convert %{{.*}} to tensor<8x256xbf16, #[[LOADS]]>
 // CHECK-NOT:   tile.convert_layout
-tile.kernel @coalesced(%X: !tile.global<8x256xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>},
-    %Y: !tile.global<8x256xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
+tile.kernel @coalesced(%X: !tile.global<8x256xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>},
+    %Y: !tile.global<8x256xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %x = tile.slice %X[%c0, %c0] : !tile.global<8x256xf32> -> !tile.slice<8x256xf32>
   %f = tile.load %x : !tile.slice<8x256xf32> -> tensor<8x256xf32>
   %h = tile.convert %f : tensor<8x256xf32> to tensor<8x256xbf16>
   %y = tile.slice %Y[%c0, %c0] : !tile.global<8x256xbf16> -> !tile.slice<8x256xbf16>
   tile.store %h, %y atom simt : tensor<8x256xbf16>, !tile.slice<8x256xbf16>
+  tile.return
+}
+
+// -----
+
+// A vector is as long as the tensor's alignment allows: of 4 bytes, and of one element where nothing is known.
+// CHECK: #[[PAIRS:.*]] = #tile.layout<"reg(2@1:1, 8@0:1) lane(32@1:2) warp(4@1:64)">
+// CHECK: #[[ELEMENTS:.*]] = #tile.layout<"reg(2@1:128, 8@0:1) lane(32@1:1) warp(4@1:32)">
+// CHECK-LABEL: tile.kernel @unaligned(
+// CHECK:       tile.load %{{.*}} -> tensor<8x256xbf16, #[[PAIRS]]>
+// CHECK:       tile.load %{{.*}} -> tensor<8x256xbf16, #[[ELEMENTS]]>
+tile.kernel @unaligned(%X: !tile.global<8x256xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 4>},
+    %Y: !tile.global<8x256xbf16> {program.argument = #program.tensor<"Y", input, dims[-1, -1]>}, %Z: !tile.global<8x256xbf16> {program.argument = #program.tensor<"Z", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %x = tile.slice %X[%c0, %c0] : !tile.global<8x256xbf16> -> !tile.slice<8x256xbf16>
+  %f = tile.load %x : !tile.slice<8x256xbf16> -> tensor<8x256xbf16>
+  %y = tile.slice %Y[%c0, %c0] : !tile.global<8x256xbf16> -> !tile.slice<8x256xbf16>
+  %g = tile.load %y : !tile.slice<8x256xbf16> -> tensor<8x256xbf16>
+  %z = tile.slice %Z[%c0, %c0] : !tile.global<8x256xbf16> -> !tile.slice<8x256xbf16>
+  tile.store %f, %z atom simt : tensor<8x256xbf16>, !tile.slice<8x256xbf16>
+  tile.store %g, %z atom simt : tensor<8x256xbf16>, !tile.slice<8x256xbf16>
   tile.return
 }
 
@@ -317,7 +338,7 @@ tile.kernel @mma_sync() attributes {launch = #program.launch<warps = 2>} {
 // CHECK: #[[STORES:.*]] = #tile.layout<"reg(4@1:1) lane(2@1:4, 16@0:1) warp(2@0:16, 2@*)">
 // CHECK-LABEL: tile.kernel @fma(
 // CHECK:       tile.gemm {{.*}} atom fma : {{.*}}, tensor<{{.*}}xf32, #[[STORES]]>
-tile.kernel @fma(%O: !tile.global<20x8xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
+tile.kernel @fma(%O: !tile.global<20x8xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   %a = tile.alloc_shared "a" : !tile.shared<20x8xbf16>
