@@ -22,7 +22,11 @@ Result<void> softmax::normalize(Programs &programs, Stream stream, const TensorV
   bool isInPlace = x.data == y.data && effectiveStride(x, 0) == effectiveStride(y, 0);
   if (Result<void> apart = schema.checkApart(); !isInPlace && !apart)
     return apart;
-  kernels::SoftmaxConfig config = kernels::chooseSoftmaxConfig(schema.extent("columns"), x.element);
+  Result<const Target *> target = programs.target();
+  if (!target)
+    return target.error();
+  kernels::SoftmaxConfig config =
+      kernels::chooseSoftmaxConfig({schema.extent("rows"), schema.extent("columns"), x.element}, **target);
   return programs.launch(kernels::callProgram(callName, config, [config] { return softmaxProgram(config); }),
                          schema, {}, stream);
 }

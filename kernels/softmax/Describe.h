@@ -9,7 +9,7 @@
 namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, SoftmaxConfig> &config) {
-  auto &[dtype, rows, columns, warps] = config;
+  auto &[dtype, rows, columns, cluster, warps] = config;
   visit.option(
       []() -> Parameter {
         return {.name = "dtype",
@@ -20,6 +20,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, SoftmaxConfig
       dtype);
   visit.hidden(rows);
   visit.hidden(columns);
+  visit.tuned([] { return describedInteger("cluster", "blocks that share a row", 1, 8); }, cluster);
   visit.hidden(warps);
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The program of the softmax: in one pass where a row fits the registers of a
-/// block, else with a running maximum and sum, and a second pass for the result.
+/// block or cluster, else with a running maximum and sum, and a second pass for
+/// the result.
 #include "kernels/softmax/Softmax.h"
 
+#include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
@@ -20,6 +22,18 @@ constexpr double log2e = std::numbers::log2e;
 FragmentValue exponential(const FragmentValue &x, const FragmentValue &base) {
   return exp2((x - base) * log2e);
 }
+
+/// The largest value of each row over the blocks of the cluster.
+FragmentValue clusterMax(Scope &k, const FragmentValue &x, int64_t blocks) {
+  Shared shared = k.shared("maximum", f32, {x.shape()[0], 1});
+  Fragment result = k.fragment(f32, {x.shape()[0], 1}, -inf), one = k.fragment(f32, {x.shape()[0], 1});
+  copy(x, shared);
+  k.loop(blocks, [&](Index block) {
+    copy(shared.of(block), one);
+    result = max(result, one);
+  });
+  return result;
+}
 } // namespace
 
 Program softmaxProgram(const SoftmaxConfig &c, const TraceOptions &options) {
@@ -27,47 +41,75 @@ Program softmaxProgram(const SoftmaxConfig &c, const TraceOptions &options) {
     Index rows = k.dim("rows"), columns = k.dim("columns");
     Global X = k.input("X", c.dtype, {rows, columns}), Y = k.output("Y", c.dtype, {rows, columns});
     k.warps(c.warps);
-    auto [block] = k.grid(ceilDiv(rows, c.rows));
-    auto tileOf = [&](const Global &tensor, Index column) {
-      return tensor.tile({block * c.rows, column}, {c.rows, c.columns});
+    if (c.cluster > 1)
+      k.cluster(c.cluster);
+    auto [block] = k.grid(ceilDiv(rows, c.rows) * c.cluster);
+    Index row = block / c.cluster * c.rows;
+    auto tileOf = [&](const Global &tensor, const Index &column) {
+      return tensor.tile({row, column}, {c.rows, c.columns});
     };
-    auto load = [&](Index column) {
+    auto load = [&](const Index &column) {
       Fragment x = k.fragment(c.dtype, {c.rows, c.columns});
       copy(tileOf(X, column).fill(-inf), x);
       return x.to(f32);
     };
+    // Over the blocks that share a row.
+    auto baseOf = [&](const FragmentValue &maximum) {
+      return finiteOrZero(c.cluster > 1 ? clusterMax(k, maximum, c.cluster) : maximum);
+    };
+    // A division for each row, not for each element.
+    auto scaleOf = [&](const FragmentValue &sum) {
+      return divideOrZero(1, c.cluster > 1 ? clusterSum(sum) : sum);
+    };
+    Index part = c.cluster > 1 ? k.blockRank() : Index(0);
 
     auto inOnePass = [&] {
-      FragmentValue x = load(0);
-      FragmentValue p = exponential(x, finiteOrZero(rowMax(x)));
-      // A division for each row, not for each element.
-      copy((p * divideOrZero(1, rowSum(p))).to(c.dtype), tileOf(Y, 0));
+      FragmentValue x = load(part * c.columns);
+      FragmentValue p = exponential(x, baseOf(rowMax(x)));
+      copy((p * scaleOf(rowSum(p))).to(c.dtype), tileOf(Y, part * c.columns));
     };
     auto inTwoPasses = [&] {
       Fragment maximum = k.fragment(f32, {c.rows, 1}, -inf), sum = k.fragment(f32, {c.rows, 1});
-      Index tiles = ceilDiv(columns, c.columns);
-      k.loop(tiles, [&](Index j) {
-        FragmentValue x = load(j * c.columns);
+      Index tiles = ceilDiv(columns, c.columns), own = ceilDiv(max(tiles - part, 0), c.cluster);
+      k.loop(own, [&](Index j) {
+        FragmentValue x = load((part + j * c.cluster) * c.columns);
         Fragment next = max(maximum, rowMax(x)), base = finiteOrZero(next);
         sum = sum * exponential(maximum, base) + rowSum(exponential(x, base));
         maximum = next;
       });
-      FragmentValue base = finiteOrZero(maximum), scale = divideOrZero(1, sum);
-      k.loop(tiles, [&](Index j) {
-        copy((exponential(load(j * c.columns), base) * scale).to(c.dtype), tileOf(Y, j * c.columns));
+      FragmentValue base = baseOf(maximum), scale = scaleOf(sum * exponential(maximum, base));
+      // From the last tile back: L2 has what was read last.
+      k.loop(own, [&](Index j) {
+        Index column = (part + (own - 1 - j) * c.cluster) * c.columns;
+        copy((exponential(load(column), base) * scale).to(c.dtype), tileOf(Y, column));
       });
     };
-    k.when(columns <= c.columns, inOnePass, inTwoPasses);
+    k.when(columns <= c.cluster * c.columns, inOnePass, inTwoPasses);
   });
 }
 
-SoftmaxConfig chooseSoftmaxConfig(int64_t columns, ElementType dtype) {
-  constexpr int64_t perThread = 32, leastColumns = 32, mostColumns = 8192, leastWarps = 4;
-  SoftmaxConfig config{.dtype = dtype};
-  config.columns =
-      std::clamp(int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(columns, 1)))), leastColumns, mostColumns);
-  config.warps = std::max(leastWarps, config.columns / (perThread * lanesPerWarp));
-  config.rows = config.warps * lanesPerWarp * perThread / config.columns;
+SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &target) {
+  const auto [rows, columns, dtype] = problem;
+  constexpr int64_t perThread = 32, ofWarp = perThread * lanesPerWarp, leastWarps = 4, mostWarps = 8;
+  const int64_t vector = maxSharedVectorBytes / int64_t(sizeInBytes(dtype));
+  SoftmaxConfig config{.dtype = dtype, .warps = leastWarps};
+  if (columns <= leastWarps / 2 * ofWarp) {
+    config.columns = std::max(int64_t(std::bit_ceil(uint64_t(columns))), vector);
+    config.rows = config.warps * ofWarp / config.columns;
+    // Of short rows a thread has one vector, so that there are more threads.
+    if (config.columns <= vector * lanesPerWarp)
+      config.rows = config.warps * vector * lanesPerWarp / config.columns;
+    return config;
+  }
+  config.warps = std::min(tlc::ceilDiv(columns, ofWarp), mostWarps);
+  config.columns = config.warps * ofWarp;
+  // Several blocks for a row where otherwise multiprocessors would have none.
+  auto fits = [&](int64_t cluster) {
+    return cluster <= int64_t(target.maxClusterSize) && rows * cluster <= target.multiprocessors &&
+           cluster / 2 * config.columns < columns;
+  };
+  while (fits(config.cluster * 2))
+    config.cluster *= 2;
   return config;
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "compiler/dsl/dsl.h"
+#include "runtime/target/Target.h"
 
 namespace tlc::kernels {
 
@@ -12,12 +13,18 @@ struct SoftmaxConfig {
   ElementType dtype = ElementType::bf16; ///< of X and Y
   int64_t rows = 1;                      ///< of a block
   int64_t columns = 4096;                ///< that a block holds in registers at once
+  int64_t cluster = 1;                   ///< blocks that share a row
   int64_t warps = 4;
 };
 
 dsl::Program softmaxProgram(const SoftmaxConfig &config, const dsl::TraceOptions &options = {});
 
-/// A good configuration for rows of that length.
-SoftmaxConfig chooseSoftmaxConfig(int64_t columns, ElementType dtype);
+struct SoftmaxProblem {
+  int64_t rows, columns;
+  ElementType dtype;
+};
+
+/// A good configuration for a problem.
+SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &target);
 
 } // namespace tlc::kernels

@@ -17,11 +17,15 @@ public:
       : Kernel("softmax", "Y = softmax of X[rows,columns] along rows; a row of -inf alone gives zeros",
                {{"rows", "rows of X and Y", Parameter::Kind::size, "4096", 0, maxExtent},
                 {"columns", "their length", Parameter::Kind::size, "4096", 0, maxExtent},
-                parametersOf(SoftmaxConfig()).front()}) {}
+                parametersOf(SoftmaxConfig()).front(),
+                parametersOf(SoftmaxConfig()).back()}) {}
 
-  dsl::Program build(const Parameters &values, const Target &,
+  dsl::Program build(const Parameters &values, const Target &target,
                      const dsl::TraceOptions &options) const override {
-    return softmaxProgram(chooseSoftmaxConfig(values.size("columns"), values.element("dtype")), options);
+    SoftmaxConfig config =
+        chooseSoftmaxConfig({values.size("rows"), values.size("columns"), values.element("dtype")}, target);
+    read(values, config); // what is given
+    return softmaxProgram(config, options);
   }
 
   std::vector<TensorSpec> tensors(const Parameters &values) const override {

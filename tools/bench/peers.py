@@ -19,9 +19,11 @@ ours is faster. Exit status 1 if a result is wrong.
     peers.py attention_fwd_fp8 [--d 128] [--mean 1] [-D sums=fast] [--shape b,s,h,hkv ...]
     peers.py block_causal [--d 128] [--shape b,s,h,hkv ...], and block_causal_bwd
     peers.py varlen [--d 128] [--causal yes] [--shape b,longest,h,hkv ...], and varlen_bwd
+    peers.py softmax [--dtype bf16] [--shape rows,columns ...]
     peers.py attention_decode [--dtype bf16] [--d 128] [--shape b,s,h,hkv ...] [-D kv=paged]
 
-gemm, attention_fwd and attention_bwd also take shapes that nobody tuned for, by a seed, or those of models; their peers
+gemm, attention_fwd and attention_bwd also take shapes that nobody tuned for, by a seed, or those of models, softmax
+those by a seed; their peers
 are all of PyTorch's that take the shape, and a line says which did not. --graphs times CUDA graphs of a batch, with
 GEMM's operands rotating through more than L2 holds:
 
@@ -60,6 +62,7 @@ from fp8_cases import fp8_cases
 from gemm_cases import gemm_cases
 from libtlc import Error, Library, find_library
 from measure import DTYPES, measure
+from softmax_cases import softmax_cases
 
 # A suite's cases, and what a shape of it consists of.
 ATTENTION = "b,s,h,hkv"
@@ -74,10 +77,12 @@ SUITES = {
     "varlen": (varlen_cases, VARLEN),
     "varlen_bwd": (varlen_backward_cases, VARLEN),
     "attention_decode": (decode_cases, ATTENTION),
+    "softmax": (softmax_cases, "rows,columns"),
 }
 
 
-DRAWN_SUITES = ("gemm", "attention_fwd", "attention_bwd")
+SUITES_OF_MODELS = ("gemm", "attention_fwd", "attention_bwd")
+DRAWN_SUITES = (*SUITES_OF_MODELS, "softmax")
 SHORT_US = 2.0
 
 
@@ -157,8 +162,9 @@ def main():
         parser.error(f"expected --peer with attention_fwd or attention_bwd, but got {options.suite}")
     if sum(bool(given) for given in (options.shape, options.random, options.models is not None)) > 1:
         parser.error("expected only one of --shape, --random and --models")
-    if (options.random or options.models is not None) and options.suite not in DRAWN_SUITES:
-        parser.error(f"expected --random and --models with one of {', '.join(DRAWN_SUITES)}, but got {options.suite}")
+    for given, name, suites in (options.random, "--random", DRAWN_SUITES), (options.models, "--models", SUITES_OF_MODELS):
+        if given is not None and options.suite not in suites:
+            parser.error(f"expected {name} with one of {', '.join(suites)}, but got {options.suite}")
     if options.random is not None and options.random < 1 or options.models is not None and options.models < 0:
         parser.error("expected --random and --models with a count of at least 1")
     if options.sq and (options.suite != "attention_fwd" or options.sq < 1):

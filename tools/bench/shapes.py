@@ -92,6 +92,17 @@ def model_gemms():
             for matrix, (n, k) in matrices.items() for tokens in TOKENS]
 
 
+def random_rows(count, seed):
+    """Rows and columns, a third of these multiples of 8, a third even; 2^20 to 2^27 elements, rows of 8 to 262144."""
+    draw = random.Random(seed)
+    shapes = []
+    while len(shapes) < count:
+        step = draw.choice((8, 2, 1))
+        columns = log_uniform(draw, 8, 262144) // step * step
+        shapes.append((max(1, log_uniform(draw, 2**20, 2**27) // columns), columns))
+    return shapes
+
+
 def random_attention(count, seed, lengths, sizes):
     """sq and sk from a range, d one of `sizes`, groups of 1 to 16 heads, causal or not (with sq <= sk); 2^30 to 2^37
     pairs of queries and keys times elements of a row, over all heads."""
