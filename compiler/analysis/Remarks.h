@@ -15,6 +15,7 @@ enum class RemarkId : uint8_t {
   copyWithoutTma,
   fewerStages,
   gemmWithoutWgmma,
+  hintWithoutEffect,
   layoutConversion,
   notWarpSpecialised,
   scatteredElements,
@@ -24,10 +25,10 @@ enum class RemarkId : uint8_t {
   withoutTurns,
 };
 /// By `RemarkId`.
-inline constexpr std::array<llvm::StringLiteral, 11> remarkIds = {
-    "copy-not-ahead",     "copy-without-tma",     "fewer-stages",       "gemm-without-wgmma",
-    "layout-conversion",  "not-warp-specialised", "scattered-elements", "sequential-products",
-    "store-without-role", "store-without-tma",    "without-turns"};
+inline constexpr std::array<llvm::StringLiteral, 12> remarkIds = {
+    "copy-not-ahead",      "copy-without-tma",   "fewer-stages",         "gemm-without-wgmma",
+    "hint-without-effect", "layout-conversion",  "not-warp-specialised", "scattered-elements",
+    "sequential-products", "store-without-role", "store-without-tma",    "without-turns"};
 
 constexpr llvm::StringRef toString(RemarkId id) { return remarkIds[static_cast<size_t>(id)]; }
 

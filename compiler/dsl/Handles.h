@@ -324,6 +324,10 @@ private:
   std::optional<Constant> known;
 };
 
+/// When L2 gives up the data that a copy from or to a tensor brings there: as any other, before other data
+/// because nobody needs it again soon, or after other data because it is needed again.
+enum class Eviction : uint8_t { normal, first, last };
+
 /// A guarded box of a global tensor: reads outside give the fill value (0
 /// without one), writes outside are dropped. Along one axis it may have a
 /// position for each element instead.
@@ -347,6 +351,9 @@ public:
   /// The same box, of which the block accesses each element once, by one copy in one round of the loops
   /// around it, because of `reason`: no barrier orders that copy among others.
   Slice disjoint(std::string_view reason, Loc loc = Loc::current()) const;
+  /// The same box, with a hint for L2: the copies of it say when its data may be given up. Results are the
+  /// same. Atomic operations and counts have no hint.
+  Slice evict(Eviction eviction, Loc loc = Loc::current()) const;
 
 private:
   detail::Ref perElement;

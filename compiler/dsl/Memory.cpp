@@ -52,8 +52,9 @@ Slice Global::tile(const std::vector<Index> &origin, const Shape &extents, Loc l
   auto type =
       tile::SliceType::get(trace->builder.getContext(), extents, tile::elementTypeOf(tensor.getType()));
   IntegerAttr gatheredAxis = gathered ? trace->builder.getI64IntegerAttr(*gathered) : IntegerAttr();
-  Value slice = trace->create<tile::SliceOp>(loc, type, tensor, rank, positions, Value(), Value(),
-                                             IntegerAttr(), gatheredAxis, StringAttr(), StringAttr());
+  Value slice =
+      trace->create<tile::SliceOp>(loc, type, tensor, rank, positions, Value(), Value(), IntegerAttr(),
+                                   gatheredAxis, StringAttr(), StringAttr(), program::EvictionAttr());
   detail::Ref ofElements = perElement ? trace->make<Handle>(perElement).ref() : detail::Ref();
   return Slice(trace->make<Handle>(slice).ref(), ofElements);
 }
@@ -81,20 +82,22 @@ tile::SliceOp sliceBehind(Trace &trace, const detail::Ref &reference, Loc loc) {
 struct SliceFacts {
   explicit SliceFacts(tile::SliceOp made)
       : limit(made.getLimit()), fill(made.getFill()), limitedAxis(made.getLimitedAxisAttr()),
-        unchecked(made.getUncheckedAttr()), disjoint(made.getDisjointAttr()) {}
+        unchecked(made.getUncheckedAttr()), disjoint(made.getDisjointAttr()),
+        eviction(made.getEvictionAttr()) {}
 
   /// The same box with these facts.
   detail::Ref create(Trace &trace, tile::SliceOp made, Loc loc) const {
     return trace
         .make<Handle>(trace.create<tile::SliceOp>(loc, made.getType(), made.getTensor(), made.getRank(),
                                                   made.getOrigin(), limit, fill, limitedAxis,
-                                                  made.getGatheredAxisAttr(), unchecked, disjoint))
+                                                  made.getGatheredAxisAttr(), unchecked, disjoint, eviction))
         .ref();
   }
 
   Value limit, fill;
   IntegerAttr limitedAxis;
   StringAttr unchecked, disjoint;
+  program::EvictionAttr eviction;
 };
 } // namespace
 
@@ -154,6 +157,22 @@ Slice Slice::disjoint(std::string_view reason, Loc loc) const {
     return trace->poison<Slice>();
   SliceFacts facts(made);
   facts.disjoint = trace->builder.getStringAttr(reason);
+  return Slice(facts.create(*trace, made, loc), perElement);
+}
+
+Slice Slice::evict(Eviction eviction, Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  tile::SliceOp made = sliceBehind(*trace, reference, loc);
+  if (!made)
+    return trace->poison<Slice>();
+  SliceFacts facts(made);
+  facts.eviction = {};
+  if (eviction != Eviction::normal)
+    facts.eviction = program::EvictionAttr::get(trace->builder.getContext(), eviction == Eviction::first
+                                                                                 ? program::Eviction::first
+                                                                                 : program::Eviction::last);
   return Slice(facts.create(*trace, made, loc), perElement);
 }
 

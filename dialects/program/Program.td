@@ -58,6 +58,14 @@ def Program_SwizzleAttr : EnumAttr<Program_Dialect, Program_SwizzleEnum, "swizzl
 def Program_TensorOrderEnum : Program_Enum<"TensorOrder", "in which order a tensor keeps its elements", [
   I32EnumCase<"natural", 0>, I32EnumCase<"interleaved", 1>, I32EnumCase<"accumulator", 2>]>;
 
+def Program_EvictionEnum : Program_Enum<"Eviction", "when L2 gives up the lines of an access", [
+  I32EnumCase<"first", 0>, I32EnumCase<"last", 1>]>;
+
+def Program_EvictionAttr : EnumAttr<Program_Dialect, Program_EvictionEnum, "eviction"> {
+  let description = "A hint of an access in both kernel dialects: `first` or `last` among all lines. No result depends on it.";
+  let assemblyFormat = "$value";
+}
+
 class Program_DefaultedEnum<EnumInfo info, string value> : EnumParameter<info> {
   let defaultValue = value;
 }

@@ -227,6 +227,20 @@ LogicalResult StoreOp::canonicalize(StoreOp store, PatternRewriter &rewriter) {
   return canonicalizeAccess(store, rewriter, [&] { rewriter.eraseOp(store); });
 }
 
+namespace {
+/// load_c1, store_c1
+LogicalResult verifyPolicy(Operation *op, Type address, Value policy) {
+  auto pointer = cast<LLVM::LLVMPointerType>(address);
+  if (!policy || pointer.getAddressSpace() == unsigned(NVVM::NVVMMemorySpace::Global))
+    return success();
+  return op->emitOpError() << "expected no policy because shared memory is no part of L2, but got one for "
+                           << pointer;
+}
+} // namespace
+
+LogicalResult LoadOp::verify() { return verifyPolicy(*this, getAddress().getType(), getPolicy()); }
+LogicalResult StoreOp::verify() { return verifyPolicy(*this, getAddress().getType(), getPolicy()); }
+
 LogicalResult AtomicOp::verify() {
   constexpr arith::AtomicRMWKind ofIntegers[] = {arith::AtomicRMWKind::addi, arith::AtomicRMWKind::mins,
                                                  arith::AtomicRMWKind::minu, arith::AtomicRMWKind::maxs,

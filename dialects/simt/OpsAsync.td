@@ -46,17 +46,17 @@ def Simt_TmaLoadOp : Simt_EffectOp<"tma_load", [Program_Needs<"tma">, AttrSizedO
   let summary = "One thread starts a load of a box into shared memory; its bytes count on `barrier`";
   let description = [{
     `coordinates` are innermost first, as the instruction wants them. With `multicast` (a mask of blocks of the cluster) the box
-    goes to the same shared offset of each, and counts on each one's barrier.
+    goes to the same shared offset of each, and counts on each one's barrier. A `policy` is one of `simt.cache_policy`.
   }];
   let arguments = (ins Simt_GenericPtr:$map, Variadic<I32>:$coordinates, Simt_SharedPtr:$destination,
-    Simt_SharedPtr:$barrier, Optional<I16>:$multicast);
-  let assemblyFormat = "$map `[` $coordinates `]` `to` $destination `on` $barrier (`multicast` $multicast^)? attr-dict";
+    Simt_SharedPtr:$barrier, Optional<I16>:$multicast, Optional<I64>:$policy);
+  let assemblyFormat = "$map `[` $coordinates `]` `to` $destination `on` $barrier (`multicast` $multicast^)? (`policy` $policy^)? attr-dict";
 }
 
-def Simt_TmaStoreOp : Simt_EffectOp<"tma_store", [Program_Needs<"tma">]> {
+def Simt_TmaStoreOp : Simt_EffectOp<"tma_store", [Program_Needs<"tma">, AttrSizedOperandSegments]> {
   let summary = "One thread starts a store of a box from shared memory; completes with its bulk group";
-  let arguments = (ins Simt_SharedPtr:$source, Simt_GenericPtr:$map, Variadic<I32>:$coordinates);
-  let assemblyFormat = "$source `to` $map `[` $coordinates `]` attr-dict";
+  let arguments = (ins Simt_SharedPtr:$source, Simt_GenericPtr:$map, Variadic<I32>:$coordinates, Optional<I64>:$policy);
+  let assemblyFormat = "$source `to` $map `[` $coordinates `]` (`policy` $policy^)? attr-dict";
 }
 
 def Simt_TmaPrefetchOp : Simt_EffectOp<"tma_prefetch", [Program_Needs<"tma">]> {
@@ -77,14 +77,15 @@ def Simt_BulkWaitOp : Simt_EffectOp<"bulk_wait", [Program_Needs<"tma">]> {
   let assemblyFormat = "$pending (`read` $read^)? attr-dict";
 }
 
-def Simt_CopyAsyncOp : Simt_EffectOp<"copy_async", [Program_Needs<"cpAsync">]> {
+def Simt_CopyAsyncOp : Simt_EffectOp<"copy_async", [Program_Needs<"cpAsync">, AttrSizedOperandSegments]> {
   let summary = "cp.async: this thread starts to copy consecutive bytes from global to shared memory";
   let description = [{
     Both addresses are multiples of `bytes`: 4, 8 or 16. With `read` only so many of them are read, from 0 to all, and the
     others are written as zeros.
   }];
-  let arguments = (ins Simt_GlobalPtr:$source, Simt_SharedPtr:$destination, I64Attr:$bytes, Optional<I32>:$read);
-  let assemblyFormat = "$source `to` $destination `bytes` `(` $bytes `)` (`read` $read^)? attr-dict";
+  let arguments = (ins Simt_GlobalPtr:$source, Simt_SharedPtr:$destination, I64Attr:$bytes, Optional<I32>:$read,
+    Optional<I64>:$policy);
+  let assemblyFormat = "$source `to` $destination `bytes` `(` $bytes `)` (`read` $read^)? (`policy` $policy^)? attr-dict";
 }
 
 def Simt_CommitCopiesOp : Simt_EffectOp<"commit_copies", [Program_Needs<"cpAsync">]> {

@@ -8,21 +8,40 @@ include "dialects/simt/Dialect.td"
 
 def Simt_Value : AnyTypeOf<[AnyFloat, AnySignlessInteger, AnyVectorOfNonZeroRank]>;
 
-def Simt_LoadOp : Simt_EffectOp<"load"> {
-  let summary = "Loads a number or a vector of consecutive ones, or gives zeros where the predicate is false";
-  let description = "The address must be aligned to the whole value's size. Nothing is read where the predicate is false.";
-  let arguments = (ins Simt_AnyMemoryPtr:$address, Optional<I1>:$predicate);
-  let results = (outs Simt_Value:$value);
-  let assemblyFormat = "$address (`if` $predicate^)? attr-dict `:` qualified(type($address)) `->` type($value)";
-  let hasCanonicalizeMethod = 1;
+def Simt_CachePolicyOp : Simt_Op<"cache_policy", [Pure]> {
+  let summary = "createpolicy.fractional of all lines: a hint for accesses to global memory by way of L2";
+  let arguments = (ins Program_EvictionAttr:$eviction);
+  let results = (outs I64:$policy);
+  let assemblyFormat = "`evict` `` $eviction attr-dict";
 }
 
-def Simt_StoreOp : Simt_EffectOp<"store"> {
-  let summary = "Stores a number or a vector of consecutive ones where the predicate is true";
-  let description = "The address must be aligned to the whole value's size.";
-  let arguments = (ins Simt_Value:$value, Simt_AnyMemoryPtr:$address, Optional<I1>:$predicate);
-  let assemblyFormat = "$value `,` $address (`if` $predicate^)? attr-dict `:` type($value) `,` qualified(type($address))";
+def Simt_LoadOp : Simt_EffectOp<"load", [AttrSizedOperandSegments]> {
+  let summary = "Loads a number or a vector of consecutive ones, or gives zeros where the predicate is false";
+  let description = [{
+    The address must be aligned to the whole value's size. Nothing is read where the predicate is false.
+
+    Constraints
+    - load_c1: a `policy`, of `simt.cache_policy`, only of global memory.
+  }];
+  let arguments = (ins Simt_AnyMemoryPtr:$address, Optional<I1>:$predicate, Optional<I64>:$policy);
+  let results = (outs Simt_Value:$value);
+  let assemblyFormat = "$address (`if` $predicate^)? (`policy` $policy^)? attr-dict `:` qualified(type($address)) `->` type($value)";
   let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
+}
+
+def Simt_StoreOp : Simt_EffectOp<"store", [AttrSizedOperandSegments]> {
+  let summary = "Stores a number or a vector of consecutive ones where the predicate is true";
+  let description = [{
+    The address must be aligned to the whole value's size.
+
+    Constraints
+    - store_c1: as load_c1.
+  }];
+  let arguments = (ins Simt_Value:$value, Simt_AnyMemoryPtr:$address, Optional<I1>:$predicate, Optional<I64>:$policy);
+  let assemblyFormat = "$value `,` $address (`if` $predicate^)? (`policy` $policy^)? attr-dict `:` type($value) `,` qualified(type($address))";
+  let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
 }
 
 def Simt_AtomicOp : Simt_EffectOp<"atomic"> {

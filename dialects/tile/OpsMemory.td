@@ -3,6 +3,7 @@
 #ifndef TLC_DIALECTS_TILE_OPSMEMORY_TD
 #define TLC_DIALECTS_TILE_OPSMEMORY_TD
 
+include "dialects/program/Program.td"
 include "dialects/tile/Interfaces.td"
 include "dialects/tile/Types.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -83,6 +84,8 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     A slice whose origin along that axis is negative is outside altogether: the TMA tells one end of a run of rows from
     another, not both.
 
+    `evict` says when L2 gives up what the accesses through the slice touch. No result depends on it.
+
     Of a symmetric tensor every rank has its own: `of` says whose it is. A rank that there is not has no tensor.
 
     Along a `gathered` axis the positions are the origin plus what `tile.gather` or `tile.scatter` says for each element.
@@ -99,17 +102,18 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
         %t = tile.slice %A[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %u = tile.slice %A[%i, %j] limit %end along 0 : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %v = tile.slice %A[%c0, %j] gathered 0 : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+        %x = tile.slice %A[%i, %j] evict first : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %w = tile.slice %A of %rank[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
   }];
   let arguments = (ins Tile_GlobalType:$tensor, Optional<Index>:$rank, Variadic<Index>:$origin, Optional<Index>:$limit, Optional<AnyType>:$fill,
     OptionalAttr<I64Attr>:$limited_axis, OptionalAttr<I64Attr>:$gathered_axis, OptionalAttr<StrAttr>:$unchecked,
-    OptionalAttr<StrAttr>:$disjoint);
+    OptionalAttr<StrAttr>:$disjoint, OptionalAttr<Program_EvictionAttr>:$eviction);
   let results = (outs Tile_SliceType:$slice);
   let extraClassDeclaration = [{
     /// The order in which the tensor keeps its elements.
     ::tlc::program::TensorOrder getTensorOrder();
   }];
-  let assemblyFormat = "$tensor (`of` $rank^)? `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`gathered` $gathered_axis^)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
+  let assemblyFormat = "$tensor (`of` $rank^)? `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`gathered` $gathered_axis^)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? (`evict` `` $eviction^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
   let hasVerifier = 1;
 }
 

@@ -67,6 +67,7 @@ namespace tlc::differential {
   X(overflow, 12)                                                                                            \
   X(limit, 14)                                                                                               \
   X(unchecked, 25)                                                                                           \
+  X(eviction, 10)                                                                                            \
   X(shiftedOrigin, 14)                                                                                       \
   X(gather, 8)                                                                                               \
   X(scatter, 8)                                                                                              \

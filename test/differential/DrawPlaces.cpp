@@ -207,6 +207,13 @@ bool Generator::covers(const Box &box) const {
   return !box.limit;
 }
 
+void Generator::drawEviction(Box &box) {
+  if (!draw.wants(Feature::eviction))
+    return;
+  draw.note(Feature::eviction);
+  box.eviction = draw.oneOf({dsl::Eviction::normal, dsl::Eviction::first, dsl::Eviction::last});
+}
+
 void Generator::decorate(Box &box, bool isRead, Domain *domain) {
   if (draw.wants(Feature::limit)) {
     draw.note(Feature::limit);
@@ -298,6 +305,7 @@ std::optional<Box> Generator::drawInputBox(const Sizes &shape, ElementType eleme
   }
   domain = tensorDomains[size_t(box.tensor)];
   decorate(box, /*isRead=*/true, &domain);
+  drawEviction(box);
   return box;
 }
 
@@ -365,5 +373,6 @@ std::optional<Box> Generator::drawOwnedBox(const Sizes &shape, ElementType eleme
   if (access != Access::inout)
     tensorDomains[size_t(box.tensor)] = {}; // what is stored will tell
   unread.insert(box.tensor);
+  drawEviction(box);
   return box;
 }

@@ -123,6 +123,7 @@ std::optional<Box> Generator::drawAsyncBox(const Sizes &shape, ElementType eleme
   info.alignment = env.inRole || draw.chance(30) ? 16 : 1;
   info.offset = 0;
   info.rowPadding = info.rowPadding / granule * granule;
+  drawEviction(box);
   if (!env.inRole && draw.wants(Feature::limit)) {
     draw.note(Feature::limit);
     box.limit = {0, IndexNode::constant(draw.between(0, tree.shapeOf(info)[0] + 1))};

@@ -160,6 +160,8 @@ std::string ExpressionText::slice(const Box &box) const {
     result += fmt::format(".fill({})", numberText(*box.fill));
   if (box.unchecked)
     result += ".unchecked(\"it lies inside\")";
+  if (box.eviction != dsl::Eviction::normal)
+    result += box.eviction == dsl::Eviction::first ? ".evict(Eviction::first)" : ".evict(Eviction::last)";
   return result;
 }
 

@@ -110,6 +110,7 @@ private:
   void scatter(Body &body, Box &box, const Sizes &shape);
   std::optional<Box> drawOwnedBox(const Sizes &shape, ElementType element, Access access);
   void decorate(Box &box, bool isRead, Domain *domain);
+  void drawEviction(Box &box);
   /// Which axes of a box of that rank have the extents, in their order; the others have 1.
   Sizes onAxes(const Sizes &extents, size_t rank, ElementType element);
   bool isInside(const Box &box) const;

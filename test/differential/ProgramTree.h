@@ -172,6 +172,7 @@ struct Box {
   std::optional<Limit> limit = {};
   std::optional<double> fill = {};
   bool unchecked = false;
+  dsl::Eviction eviction = dsl::Eviction::normal;
 };
 
 /// A view of a shared tile, or a tile in tensor memory.

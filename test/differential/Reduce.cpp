@@ -299,11 +299,13 @@ private:
     any |= tryEach([](ProgramTree &tree, size_t number) {
       bool done = false;
       forEachBox(tree, [&](Box &box) {
-        if (!(box.limit || box.fill || box.unchecked) || number-- != 0)
+        bool isPlain = !box.limit && !box.fill && !box.unchecked && box.eviction == dsl::Eviction::normal;
+        if (isPlain || number-- != 0)
           return;
         box.limit.reset();
         box.fill.reset();
         box.unchecked = false;
+        box.eviction = dsl::Eviction::normal;
         done = true;
       });
       return done;

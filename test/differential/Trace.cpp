@@ -146,6 +146,8 @@ dsl::Slice Tracer::slice(const Box &box) {
     slice = slice.fill(*box.fill);
   if (box.unchecked)
     slice = slice.unchecked("it lies inside");
+  if (box.eviction != dsl::Eviction::normal)
+    slice = slice.evict(box.eviction);
   return slice;
 }
 

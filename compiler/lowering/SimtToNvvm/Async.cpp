@@ -4,6 +4,8 @@
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
 #include "runtime/target/Hardware.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace tlc::simt;
 
@@ -102,8 +104,7 @@ struct LowerTmaLoad : OpConversionPattern<TmaLoadOp> {
         LLVM::AddrSpaceCastOp::create(rewriter, op.getLoc(), cluster, adaptor.getDestination());
     rewriter.replaceOpWithNewOp<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
         op, destination, adaptor.getMap(), adaptor.getCoordinates(), adaptor.getBarrier(),
-        /*im2colOffsets=*/ValueRange(), adaptor.getMulticast(), /*l2CacheHint=*/Value(),
-        NVVM::TMALoadMode::TILE,
+        /*im2colOffsets=*/ValueRange(), adaptor.getMulticast(), adaptor.getPolicy(), NVVM::TMALoadMode::TILE,
         /*isCTAOnly=*/false, /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
     return success();
   }
@@ -114,7 +115,7 @@ struct LowerTmaStore : OpConversionPattern<TmaStoreOp> {
   LogicalResult matchAndRewrite(TmaStoreOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOpWithNewOp<NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(
-        op, adaptor.getMap(), adaptor.getSource(), adaptor.getCoordinates(), /*l2CacheHint=*/Value(),
+        op, adaptor.getMap(), adaptor.getSource(), adaptor.getCoordinates(), adaptor.getPolicy(),
         NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
     return success();
   }
@@ -154,11 +155,33 @@ struct LowerCopyAsync : OpConversionPattern<CopyAsyncOp> {
   LogicalResult matchAndRewrite(CopyAsyncOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     auto bytes = int32_t(op.getBytes());
+    if (adaptor.getPolicy())
+      return withPolicy(op, adaptor, rewriter);
     // What threads copy they read once: not by way of L1, where that is possible.
     auto cache =
         bytes == tlc::cpAsyncBytesPastL1 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
     rewriter.replaceOpWithNewOp<NVVM::CpAsyncOp>(op, adaptor.getDestination(), adaptor.getSource(), bytes,
                                                  cache, adaptor.getRead());
+    return success();
+  }
+
+private:
+  /// NVVM has none.
+  static LogicalResult withPolicy(CopyAsyncOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) {
+    bool isPastL1 = op.getBytes() == tlc::cpAsyncBytesPastL1;
+    SmallVector<Value> operands = {adaptor.getDestination(), adaptor.getSource()};
+    std::string text = llvm::formatv("cp.async.{0}.shared.global.L2::cache_hint [$0], [$1], {1}, ",
+                                     isPastL1 ? "cg" : "ca", op.getBytes());
+    std::string constraints = "r,l,";
+    if (adaptor.getRead()) {
+      operands.push_back(adaptor.getRead());
+      text += "$2, ";
+      constraints += "r,";
+    }
+    text += llvm::formatv("${0};", operands.size());
+    operands.push_back(adaptor.getPolicy());
+    inlineAssembly(rewriter, op.getLoc(), text, constraints + "l,~{memory}", {}, operands);
+    rewriter.eraseOp(op);
     return success();
   }
 };

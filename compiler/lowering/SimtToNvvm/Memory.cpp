@@ -96,13 +96,31 @@ Value fromRegisters(OpBuilder &builder, Location loc, Type type, ValueRange regi
   return LLVM::BitcastOp::create(builder, loc, type, bits);
 }
 
+/// The modifier of an access with a policy for L2.
+StringRef hintOf(Value policy) { return policy ? ".L2::cache_hint" : ""; }
+
+/// A policy for all lines. Making it touches no memory, so that it may be moved and repeated.
+struct LowerCachePolicy : OpConversionPattern<CachePolicyOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(CachePolicyOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    std::string text = llvm::formatv("createpolicy.fractional.L2::evict_{0}.b64 $0;",
+                                     tlc::program::stringifyEviction(op.getEviction()));
+    rewriter.replaceOpWithNewOp<LLVM::InlineAsmOp>(
+        op, rewriter.getI64Type(), ValueRange(), text, "=l", /*has_side_effects=*/false,
+        /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+    return success();
+  }
+};
+
 struct LowerLoad : OpConversionPattern<LoadOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(LoadOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Type type = op.getValue().getType();
-    if (!adaptor.getPredicate()) {
+    Value predicate = adaptor.getPredicate(), policy = adaptor.getPolicy();
+    if (!predicate && !policy) {
       rewriter.replaceOpWithNewOp<LLVM::LoadOp>(op, type, adaptor.getAddress(), alignmentOf(type));
       return success();
     }
@@ -113,15 +131,26 @@ struct LowerLoad : OpConversionPattern<LoadOp> {
     for (unsigned done = 0; done * 8 < bitsOf(type); done += access.registers * access.bits / 8) {
       std::string text, constraints;
       for (unsigned i = 0; i != access.registers; ++i) {
-        text += llvm::formatv("mov.b{0} ${1}, 0;\n\t", access.bits == 32 ? 32 : 16, i);
-        constraints += llvm::formatv("=&{0},", constraintOf(access));
+        if (predicate)
+          text += llvm::formatv("mov.b{0} ${1}, 0;\n\t", access.bits == 32 ? 32 : 16, i);
+        constraints += llvm::formatv(predicate ? "=&{0}," : "={0},", constraintOf(access));
       }
-      text += llvm::formatv("@${0} ld.{1}{2} {3}, [${4}];", access.registers + 1, space.name, access.suffix(),
-                            registerList(0, access.registers), access.registers);
+      SmallVector<Value> operands = {offsetBy(rewriter, loc, adaptor.getAddress(), done)};
       constraints += {space.constraint, ','};
-      Value address = offsetBy(rewriter, loc, adaptor.getAddress(), done);
-      llvm::append_range(registers, inlineAssembly(rewriter, loc, text, constraints + "b,~{memory}", types,
-                                                   {address, adaptor.getPredicate()}));
+      if (predicate) {
+        text += llvm::formatv("@${0} ", access.registers + operands.size());
+        constraints += "b,";
+        operands.push_back(predicate);
+      }
+      text += llvm::formatv("ld.{0}{1}{2} {3}, [${4}]", space.name, hintOf(policy), access.suffix(),
+                            registerList(0, access.registers), access.registers);
+      if (policy) {
+        text += llvm::formatv(", ${0}", access.registers + operands.size());
+        constraints += "l,";
+        operands.push_back(policy);
+      }
+      llvm::append_range(
+          registers, inlineAssembly(rewriter, loc, text + ";", constraints + "~{memory}", types, operands));
     }
     rewriter.replaceOp(op, fromRegisters(rewriter, loc, type, registers, access));
     return success();
@@ -134,7 +163,8 @@ struct LowerStore : OpConversionPattern<StoreOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     Value value = adaptor.getValue();
-    if (!adaptor.getPredicate()) {
+    Value predicate = adaptor.getPredicate(), policy = adaptor.getPolicy();
+    if (!predicate && !policy) {
       rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, value, adaptor.getAddress(),
                                                  alignmentOf(value.getType()));
       return success();
@@ -142,16 +172,26 @@ struct LowerStore : OpConversionPattern<StoreOp> {
     Access access = accessFor(bitsOf(value.getType()));
     SmallVector<Value> registers = toRegisters(rewriter, loc, value, access);
     AddressSpace space = spaceOf(adaptor.getAddress());
-    std::string text = llvm::formatv("@$1 st.{0}{1} [$0], {2};", space.name, access.suffix(),
-                                     registerList(2, access.registers));
-    std::string constraints = {space.constraint, ',', 'b'};
+    unsigned first = predicate ? 2 : 1;
+    std::string text = llvm::formatv("{0}st.{1}{2}{3} [$0], {4}", predicate ? "@$1 " : "", space.name,
+                                     hintOf(policy), access.suffix(), registerList(first, access.registers));
+    std::string constraints = {space.constraint};
+    if (predicate)
+      constraints += ",b";
     for (unsigned i = 0; i != access.registers; ++i)
       constraints += {',', constraintOf(access)};
-    for (unsigned first = 0; first != registers.size(); first += access.registers) {
-      SmallVector<Value> operands = {offsetBy(rewriter, loc, adaptor.getAddress(), first * access.bits / 8),
-                                     adaptor.getPredicate()};
-      llvm::append_range(operands, ArrayRef(registers).slice(first, access.registers));
-      inlineAssembly(rewriter, loc, text, constraints + ",~{memory}", {}, operands);
+    if (policy) {
+      text += llvm::formatv(", ${0}", first + access.registers);
+      constraints += ",l";
+    }
+    for (unsigned done = 0; done != registers.size(); done += access.registers) {
+      SmallVector<Value> operands = {offsetBy(rewriter, loc, adaptor.getAddress(), done * access.bits / 8)};
+      if (predicate)
+        operands.push_back(predicate);
+      llvm::append_range(operands, ArrayRef(registers).slice(done, access.registers));
+      if (policy)
+        operands.push_back(policy);
+      inlineAssembly(rewriter, loc, text + ";", constraints + ",~{memory}", {}, operands);
     }
     rewriter.eraseOp(op);
     return success();
@@ -241,6 +281,6 @@ struct LowerVoteAny : OpConversionPattern<VoteAnyOp> {
 } // namespace
 
 void tlc::simt::populateMemoryPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerLoad, LowerStore, LowerAtomic, LowerShuffleXor, LowerVoteAny>(converter,
-                                                                                  patterns.getContext());
+  patterns.add<LowerCachePolicy, LowerLoad, LowerStore, LowerAtomic, LowerShuffleXor, LowerVoteAny>(
+      converter, patterns.getContext());
 }

@@ -34,7 +34,7 @@ struct LowerReport : OpConversionPattern<ReportOp> {
     Value record = recordAt(b, start, place);
     for (auto [i, word] : llvm::enumerate(vectorsOf(b, wordsOf(b, op, adaptor)))) {
       Value address = offsetBy(b, record, i * wordsPerVector * sizeof(uint32_t));
-      StoreOp::create(b, word, address, isRoom);
+      StoreOp::create(b, word, address, isRoom, Value());
     }
     rewriter.eraseOp(op);
     return success();

@@ -164,7 +164,10 @@ void setRegisters(KernelLowering &k, tile::RoleOp role) {
 LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp) {
   k.b.setLoc(role.getLoc());
   Team block = k.team;
-  llvm::scope_exit restore([&] { k.team = block; });
+  llvm::scope_exit restore([&, policies = k.policies] {
+    k.team = block;
+    k.policies = policies;
+  });
   k.team.firstWarp = firstWarp;
   k.team.warps = role.getWarps();
   k.team.isBlock = k.team.warps == block.warps;
@@ -174,6 +177,7 @@ LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp)
   bool hasTurns = role.walk([](tile::TakeTurnOp) { return WalkResult::interrupt(); }).wasInterrupted();
   if (hasTurns && k.team.warps > warpsPerWarpgroup && failed(k.beginTurns()))
     return failure();
+  k.makePolicies();
   if (!role.getOneThread())
     return k.lowerBlock(role.getBody().front());
   LogicalResult result = success();

@@ -8,6 +8,8 @@
 #include "compiler/lowering/TileToSimt/Tma.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/StockLayouts.h"
+#include "dialects/tile/Counts.h"
+#include "dialects/tile/Fetch.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 #include "runtime/support/Math.h"
@@ -82,7 +84,25 @@ static Value inUnits(Emitter &b, Value position, const Slice &slice, int axis) {
   return arith::ShRSIOp::create(b, position, b.i32(log2Floor(packing)));
 }
 
+/// Says of each access through the slice that gets no policy for L2 that the
+/// slice's hint does nothing there.
+static void remarkHint(tile::SliceOp slice) {
+  if (!slice.getEviction())
+    return;
+  for (Operation *user : slice->getUsers()) {
+    auto scatter = dyn_cast<tile::ScatterOp>(user);
+    bool isAtomic = isa<tile::AtomicOp, tile::AtomicFetchOp>(user) || (scatter && scatter.getKind());
+    bool isCount = isa<tile::AnnounceOp, tile::TakeOp, tile::WaitForOp>(user);
+    if (isAtomic || isCount)
+      tile::emitRemark(user, tile::RemarkId::hintWithoutEffect)
+          << "hint 'evict " << stringifyEviction(*slice.getEviction()) << "' of the slice of '"
+          << tile::nameOf(slice.getTensor()) << "' has no effect because "
+          << (isCount ? "a count" : "an atomic operation") << " has no policy for L2";
+  }
+}
+
 static LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op) {
+  remarkHint(op);
   Slice slice;
   slice.tensor = &k.tensor(op.getTensor());
   slice.pointer = slice.tensor->pointer;
@@ -180,7 +200,9 @@ private:
     for (const RegisterGroup &group : groupRegisters(layout, axis, width).groups) {
       Value from = global.address(group.start), to = addresses.at(group.start);
       Value read = global.bytesInside(group.start, width);
-      auto copy = [&] { simt::CopyAsyncOp::create(b, from, to, width * tile.elementBytes(), read); };
+      auto copy = [&] {
+        simt::CopyAsyncOp::create(b, from, to, width * tile.elementBytes(), read, k.policyOf(slice));
+      };
       if (Value inTile = b.both(owner, global.insideTile(group.start)))
         b.when(inTile, copy);
       else
@@ -214,12 +236,12 @@ private:
         if (!toShared) {
           Value inTensor = b.both(owner, global.predicate(group.start));
           simt::StoreOp::create(b, width == 1 ? loaded[0] : joined(loaded), global.address(group.start),
-                                inTensor);
+                                inTensor, k.policyOf(slice));
           continue;
         }
         Coordinates at = group.start;
         for (Value piece : loaded) {
-          simt::StoreOp::create(b, piece, addresses.at(at), inTile);
+          simt::StoreOp::create(b, piece, addresses.at(at), inTile, Value());
           at[size_t(axis)] += sharedWidth;
         }
       }
@@ -247,7 +269,7 @@ private:
     Coordinates at(start.begin(), start.end());
     SmallVector<Value> pieces;
     for (int64_t first = 0; first < width; first += sharedWidth) {
-      pieces.push_back(simt::LoadOp::create(b, type, addresses.at(at), predicate));
+      pieces.push_back(simt::LoadOp::create(b, type, addresses.at(at), predicate, Value()));
       at[size_t(axis)] += sharedWidth;
     }
     return pieces;
@@ -281,10 +303,10 @@ void copyShared(KernelLowering &k, const SharedTile &source, const SharedTile &d
     ArrayRef<RegisterGroup> chunk = ArrayRef(groups).slice(first, std::min(together, groups.size() - first));
     SmallVector<Value> loaded;
     for (const RegisterGroup &group : chunk)
-      loaded.push_back(
-          simt::LoadOp::create(b, type, from.at(group.start), b.both(owner, inside.at(group.start))));
+      loaded.push_back(simt::LoadOp::create(b, type, from.at(group.start),
+                                            b.both(owner, inside.at(group.start)), Value()));
     for (auto [group, value] : llvm::zip(chunk, loaded))
-      simt::StoreOp::create(b, value, to.at(group.start), b.both(owner, inside.at(group.start)));
+      simt::StoreOp::create(b, value, to.at(group.start), b.both(owner, inside.at(group.start)), Value());
   }
 }
 } // namespace

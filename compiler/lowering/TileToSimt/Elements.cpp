@@ -34,19 +34,19 @@ static LogicalResult lowerOp(KernelLowering &k, tile::LoadIndexOp op) {
     const Slice &slice = k.slice(op.getSource());
     GlobalAccess access(k, slice, FragmentLayout::replicated({}, k.team.warps), {}, GlobalUse::load);
     Value inside = access.predicate({});
-    Value loaded = simt::LoadOp::create(k.b, i32, access.address({}), inside);
+    Value loaded = simt::LoadOp::create(k.b, i32, access.address({}), inside, k.policyOf(slice));
     k.set(op.getValue(), inside && slice.fill ? k.b.select(inside, loaded, slice.fill) : loaded);
     return success();
   }
   Value address = addressOf(k, op.getSource(), op.getPosition());
-  k.set(op.getValue(), uniform(k, simt::LoadOp::create(k.b, i32, address, Value())));
+  k.set(op.getValue(), uniform(k, simt::LoadOp::create(k.b, i32, address, Value(), Value())));
   return success();
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::StoreIndexOp op) {
   k.byOneThread([&] {
     Value address = addressOf(k, op.getDestination(), op.getPosition());
-    simt::StoreOp::create(k.b, k.value(op.getValue()), address, Value());
+    simt::StoreOp::create(k.b, k.value(op.getValue()), address, Value(), Value());
   });
   return success();
 }
@@ -114,7 +114,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::TakeOp op) {
   if (failed(k.syncTeam()))
     return failure();
   auto write = [&](Value number) {
-    simt::StoreOp::create(k.b, number, addressOf(k, op.getDestination(), op.getPosition()), Value());
+    simt::StoreOp::create(k.b, number, addressOf(k, op.getDestination(), op.getPosition()), Value(), Value());
   };
   auto take = [&](Value address) {
     write(countUp(k,

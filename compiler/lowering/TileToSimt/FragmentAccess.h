@@ -178,6 +178,7 @@ private:
 
   Emitter &b;
   const Slice &slice;
+  Value policy; ///< or null
   FragmentLayout layout;
   llvm::SmallVector<Value> ends; ///< the slice's; what is written may reach to the end of a piece
   llvm::SmallVector<int> axes;   ///< the tile's axis of each of the slice's

@@ -47,8 +47,9 @@ bool sharePositions(tile::SliceOp slice, int64_t axis) {
 
 GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
                            ArrayRef<int64_t> tileShape, GlobalUse use)
-    : b(k.b), slice(slice), layout(layout), ends(slice.ends), axes(slice.tileAxes(tileShape)),
-      thread(threadCoordinates(b, layout, k.team)), inside(b, layout, tileShape, thread) {
+    : b(k.b), slice(slice), policy(k.policyOf(slice)), layout(layout), ends(slice.ends),
+      axes(slice.tileAxes(tileShape)), thread(threadCoordinates(b, layout, k.team)),
+      inside(b, layout, tileShape, thread) {
   const GlobalTensor &tensor = *slice.tensor;
   gathered = slice.gatheredAxis();
   if (gathered >= 0) {
@@ -186,7 +187,7 @@ Value GlobalAccess::load(ArrayRef<int64_t> constant, int64_t elements, Value may
   Type element = slice.tensor->element, word = b.getI32Type();
   Type type = elements == 1 ? element : Type(b.vectorOf(elements, element));
   Value inside = b.both(mayLoad, predicate(constant));
-  Value loaded = simt::LoadOp::create(b, type, address(constant), inside);
+  Value loaded = simt::LoadOp::create(b, type, address(constant), inside, policy);
   if (!inside || !slice.fill)
     return loaded;
   Value fill = elements == 1 ? slice.fill : b.splat(slice.fill, elements);
@@ -313,7 +314,7 @@ void lowering::storeGlobal(KernelLowering &k, const Slice &slice, const Fragment
   writeGlobal(k,
               {slice, layout, shape, GlobalUse::store,
                [&](Value piece, Value address, Value predicate) {
-                 simt::StoreOp::create(k.b, piece, address, predicate);
+                 simt::StoreOp::create(k.b, piece, address, predicate, k.policyOf(slice));
                }},
               value);
 }

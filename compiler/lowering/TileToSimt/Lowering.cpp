@@ -198,11 +198,21 @@ LogicalResult KernelLowering::run() {
   team.warp = warpIndex;
   team.lane = b.bitAnd(thread, lanesPerWarp - 1);
   team.name = ("kernel '" + source.getSymName() + "'").str();
+  makePolicies();
   if (failed(lowerBlock(source.getBody().front())))
     return failure();
   b.setLoc(source.getLoc());
   freeTensorMemory();
   return finish();
+}
+
+void KernelLowering::makePolicies() {
+  policies.clear();
+  source.walk([&](tile::SliceOp slice) {
+    program::EvictionAttr eviction = slice.getEvictionAttr();
+    if (eviction && !policies.contains(eviction))
+      policies[eviction] = simt::CachePolicyOp::create(b, eviction);
+  });
 }
 
 void KernelLowering::rematerialiseDimensions() {

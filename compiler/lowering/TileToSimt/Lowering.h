@@ -125,6 +125,8 @@ public:
   const Target &target;
   bool accessesOtherBlocks;            ///< of the cluster: their shared tiles
   Value sharedBase, thread, warpIndex; ///< of the block
+  /// What the team's accesses say to L2, by the hint; see `makePolicies`.
+  llvm::DenseMap<Attribute, Value> policies;
   /// The columns of tensor memory that the block has reserved: their address, or null, and their number.
   Value tensorMemory;
   int64_t tensorMemoryColumns = 0;
@@ -160,6 +162,14 @@ public:
   /// Lowers the operations of a block, its terminator excluded.
   LogicalResult lowerBlock(mlir::Block &block);
   LogicalResult lower(Operation &op);
+
+  /// Makes the policies of all hints: once where the code of a role, or of the kernel, begins. Those that it
+  /// does not use are removed in the end.
+  void makePolicies();
+  /// That of the slice's hint; null: it has none.
+  Value policyOf(const Slice &slice) const {
+    return policies.lookup(tile::SliceOp(slice.op).getEvictionAttr());
+  }
 
   // Resources of the kernel.
   void setGrid(llvm::ArrayRef<Attribute> extents) { grid.assign(extents.begin(), extents.end()); }

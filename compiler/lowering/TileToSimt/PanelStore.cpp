@@ -167,7 +167,8 @@ void PanelStore::send(int64_t number, BoxMaps &maps) {
     coordinates.push_back(axis < 0 ? at
                                    : b.add(at, axis == 0 ? rowOf(b.i32(number)) : columnOf(b.i32(number))));
   Value map = maps.place(coordinates);
-  simt::TmaStoreOp::create(b, b.offset(groupBase, number % buffers * bufferPitch), map, coordinates);
+  simt::TmaStoreOp::create(b, b.offset(groupBase, number % buffers * bufferPitch), map, coordinates,
+                           k.policyOf(slice));
 }
 
 /// A warp writes the rows that it has filled, one after the other, its lanes adjacent elements: this fills
@@ -210,11 +211,11 @@ void PanelStore::writePanel(Value number, int64_t linesAtOnce) {
       Value inside, index = b.add(along(false, within[0], inside), along(true, within[1], inside));
       SharedAddresses addresses(b, panel, FragmentLayout::replicated({1, 1}, 1), Team(), within);
       elements.push_back(
-          {simt::LoadOp::create(b, panel.element, addresses.at({0, 0}), Value()), index, inside});
+          {simt::LoadOp::create(b, panel.element, addresses.at({0, 0}), Value(), Value()), index, inside});
     }
     for (const Element &element : elements)
       simt::StoreOp::create(b, element.value, b.element(slice.pointer, tensor.element, element.index),
-                            element.inside);
+                            element.inside, k.policyOf(slice));
     scf::YieldOp::create(b);
   };
   scf::ForOp::create(b, b.i32(0), b.i32(rowsOfWarp * lines), b.i32(linesAtOnce), ValueRange(), step);

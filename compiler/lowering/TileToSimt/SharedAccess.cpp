@@ -193,7 +193,7 @@ Value lowering::loadShared(KernelLowering &k, const SharedTile &tile, const Frag
     Coordinates at = group.start;
     for (auto [coordinate, first] : llvm::zip(at, origin))
       coordinate += first;
-    Value loaded = simt::LoadOp::create(b, type, addresses.at(at), inside.at(group.start));
+    Value loaded = simt::LoadOp::create(b, type, addresses.at(at), inside.at(group.start), Value());
     for (auto [i, reg] : llvm::enumerate(group.registers))
       registers[size_t(reg)] = width == 1 ? loaded : b.extract(loaded, int64_t(i));
   }
@@ -243,7 +243,7 @@ bool storeByPlaces(KernelLowering &k, const SharedTile &tile, const FragmentLayo
       for (int64_t i = 0; i < width; ++i)
         vector.push_back(registers[place + i]);
       Value piece = width == 1 ? b.extract(value, reg) : b.pick(value, vector);
-      simt::StoreOp::create(b, piece, b.offset(base, place * elementBits / 8), Value());
+      simt::StoreOp::create(b, piece, b.offset(base, place * elementBits / 8), Value(), Value());
     }
   });
   return true;
@@ -264,6 +264,7 @@ void lowering::storeShared(KernelLowering &k, const SharedTile &tile, const Frag
   InsidePredicates inside(b, layout, shape, threadCoordinates(b, layout, k.team));
   for (const RegisterGroup &group : groupRegisters(layout, axis, width).groups) {
     Value piece = width == 1 ? b.extract(value, group.registers[0]) : b.pick(value, group.registers);
-    simt::StoreOp::create(b, piece, addresses.at(group.start), b.both(owner, inside.at(group.start)));
+    simt::StoreOp::create(b, piece, addresses.at(group.start), b.both(owner, inside.at(group.start)),
+                          Value());
   }
 }

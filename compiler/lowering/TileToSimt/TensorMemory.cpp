@@ -39,7 +39,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::ReserveTensorMemoryOp op) 
   Value word = k.sharedAt(*op.getOffset());
   b.when(b.isEqual(k.warpIndex, 0), [&] { simt::Tcgen05AllocOp::create(b, word, op.getColumns()); });
   syncWithTensorMemory(b);
-  k.tensorMemory = simt::LoadOp::create(b, b.getI32Type(), word, Value());
+  k.tensorMemory = simt::LoadOp::create(b, b.getI32Type(), word, Value(), Value());
   k.tensorMemoryColumns = op.getColumns();
   return success();
 }

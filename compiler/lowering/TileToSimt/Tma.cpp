@@ -145,7 +145,7 @@ LogicalResult emitTmaLoad(KernelLowering &k, tile::CopyAsyncOp op, const Slice &
       destination = b.offset(destination, sharePitch);
     }
     Value map = maps.place(coordinates);
-    simt::TmaLoadOp::create(b, map, coordinates, destination, barrier, mask);
+    simt::TmaLoadOp::create(b, map, coordinates, destination, barrier, mask, k.policyOf(slice));
   }
   return success();
 }
@@ -215,20 +215,22 @@ LogicalResult lowering::copyByTma(KernelLowering &k, tile::CopyOp op) {
     return op.emitOpError()
            << "expected a load by the TMA to be asynchronous, with a ring to wait for, but got a "
               "synchronous one; run 'tile-warp-specialize' before 'tile-to-simt'";
-  return moveOut(k, op, k.shared(op.getSource()), k.slice(op.getDestination()), op.getUntilRead(),
+  const Slice &slice = k.slice(op.getDestination());
+  return moveOut(k, op, k.shared(op.getSource()), slice, op.getUntilRead(),
                  [&](Value source, Value map, ArrayRef<Value> coordinates) {
-                   simt::TmaStoreOp::create(k.b, source, map, coordinates);
+                   simt::TmaStoreOp::create(k.b, source, map, coordinates, k.policyOf(slice));
                  });
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::CopyReduceOp op) {
-  if (k.slice(op.getDestination()).tensor->argument.getOrder() == program::TensorOrder::accumulator)
+  const Slice &slice = k.slice(op.getDestination());
+  if (slice.tensor->argument.getOrder() == program::TensorOrder::accumulator)
     return reducePieces(k, op);
-  return moveOut(k, op, k.shared(op.getSource()), k.slice(op.getDestination()), op.getUntilRead(),
+  return moveOut(k, op, k.shared(op.getSource()), slice, op.getUntilRead(),
                  [&](Value source, Value map, ArrayRef<Value> coordinates) {
                    NVVM::CpAsyncBulkTensorReduceOp::create(k.b, map, source, reductionOf(op.getKind()),
                                                            NVVM::TMAStoreMode::TILE, coordinates,
-                                                           /*l2CacheHint=*/Value());
+                                                           k.policyOf(slice));
                  });
 }
 

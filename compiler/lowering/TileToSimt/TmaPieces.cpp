@@ -39,10 +39,13 @@ std::pair<Value, Value> rangeInMemory(Emitter &b, Value origin, Value end, int64
   return {b.clamp(b.sub(b.i32(0), origin), b.i32(count)), b.clamp(b.sub(wholeEnd, origin), b.i32(count))};
 }
 
-/// cp.reduce.async.bulk of adjacent elements, which NVVM does not have: it completes with its bulk group.
+/// cp.reduce.async.bulk of adjacent elements, which NVVM does not have: it completes with its bulk group. The
+/// policy may be null.
 void startBulkReduction(Emitter &b, tile::CombineKind kind, Type element, Value source, Value destination,
-                        Value bytes) {
+                        Value bytes, Value policy) {
   std::string instruction = "cp.reduce.async.bulk.global.shared::cta.bulk_group.";
+  if (policy)
+    instruction += "L2::cache_hint.";
   StringRef operation = tile::stringifyCombineKind(kind);
   bool isOfBits = operation.consume_front("bit_");
   instruction += operation;
@@ -56,8 +59,12 @@ void startBulkReduction(Emitter &b, tile::CombineKind kind, Type element, Value 
     instruction += StringRef(kind == tile::CombineKind::add ? ".noftz" : "").str() +
                    (element.isBF16() ? ".bf16" : ".f16");
   Value shared = LLVM::PtrToIntOp::create(b, b.getI32Type(), source);
-  LLVM::InlineAsmOp::create(b, TypeRange(), ValueRange{destination, shared, bytes},
-                            instruction + " [$0], [$1], $2;", "l,r,r,~{memory}",
+  SmallVector<Value> operands = {destination, shared, bytes};
+  if (policy)
+    operands.push_back(policy);
+  LLVM::InlineAsmOp::create(b, TypeRange(), operands,
+                            instruction + (policy ? " [$0], [$1], $2, $3;" : " [$0], [$1], $2;"),
+                            policy ? "l,r,r,l,~{memory}" : "l,r,r,~{memory}",
                             /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
                             LLVM::AsmDialectAttr(), ArrayAttr());
 }
@@ -87,8 +94,9 @@ LogicalResult lowering::reducePieces(KernelLowering &k, tile::CopyReduceOp op) {
     auto [firstColumn, lastColumn] =
         rangeInMemory(b, slice.origin[columnAxis], slice.ends[columnAxis], columns, pieceColumns);
     auto reduce = [&](Value source, Value destination, Value count) {
-      b.when(b.both(isInside, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, count, b.i32(0))),
-             [&] { startBulkReduction(b, op.getKind(), tensor.element, source, destination, count); });
+      b.when(b.both(isInside, arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, count, b.i32(0))), [&] {
+        startBulkReduction(b, op.getKind(), tensor.element, source, destination, count, k.policyOf(slice));
+      });
     };
     bool hasWholeRows = Emitter::known(slice.origin[columnAxis]) == 0 &&
                         Emitter::known(tensor.extents[columnAxis]) == columns;

@@ -442,6 +442,31 @@ simt.kernel @wgmma_transpose(%b: i64 {program.parameter = #program.parameter<sca
 
 // -----
 
+// load_c1
+simt.kernel @load_policy() attributes {launch = #program.launch<warps = 1, shared_bytes = 64>, schema = [], schema_types = [],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %s = simt.shared_base
+  %first = simt.cache_policy evict first
+  // expected-error @below {{expected no policy because shared memory is no part of L2, but got one for '!llvm.ptr<3>'}}
+  %0 = simt.load %s policy %first : !llvm.ptr<3> -> f32
+  simt.return
+}
+
+// -----
+
+// store_c1
+simt.kernel @store_policy() attributes {launch = #program.launch<warps = 1, shared_bytes = 64>, schema = [], schema_types = [],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %s = simt.shared_base
+  %one = arith.constant 1 : i32
+  %last = simt.cache_policy evict last
+  // expected-error @below {{expected no policy because shared memory is no part of L2, but got one for '!llvm.ptr<3>'}}
+  simt.store %one, %s policy %last : i32, !llvm.ptr<3>
+  simt.return
+}
+
+// -----
+
 // The driver of this dialect knows no other kernels.
 // expected-error @below {{Dialect `tile' not found for custom op 'tile.kernel'}}
 // expected-note @below {{Available dialects: arith, builtin, cf, llvm, math, nvvm, program, scf, simt, vector}}

@@ -206,4 +206,39 @@ simt.kernel @memory(%g: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   %2 = simt.shuffle_xor %1 mask(16) : f32
   simt.return
 }
+
+// CHECK-LABEL: simt.kernel @policies(
+simt.kernel @policies(%g: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
+                      %map: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>})
+    attributes {launch = #program.launch<warps = 1, shared_bytes = 2048>,
+      schema = [#program.tensor<"X", inout, dims[-1, -1], alignment = 16>], schema_types = [tensor<64x64xf32>],
+      grid = [#program.host_expr<"1">], tensor_maps = [#program.tensor_map<0, box[8, 32], bytes128>]} {
+  %yes = arith.constant true
+  %at = arith.constant 5 : i32
+  %blocks = arith.constant 3 : i16
+  %s = simt.shared_base
+  // CHECK: %[[FIRST:.*]] = simt.cache_policy evict first
+  %first = simt.cache_policy evict first
+  // CHECK: %[[LAST:.*]] = simt.cache_policy evict last
+  %last = simt.cache_policy evict last
+  // CHECK: simt.load %{{.*}} policy %[[FIRST]] : !llvm.ptr<1> -> vector<4xf32>
+  %0 = simt.load %g policy %first : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK: simt.load %{{.*}} if %{{.*}} policy %[[LAST]] : !llvm.ptr<1> -> f32
+  %1 = simt.load %g if %yes policy %last : !llvm.ptr<1> -> f32
+  // CHECK: simt.store %{{.*}}, %{{.*}} policy %[[FIRST]] : vector<4xf32>, !llvm.ptr<1>
+  simt.store %0, %g policy %first : vector<4xf32>, !llvm.ptr<1>
+  // CHECK: simt.store %{{.*}}, %{{.*}} if %{{.*}} policy %[[LAST]] : f32, !llvm.ptr<1>
+  simt.store %1, %g if %yes policy %last : f32, !llvm.ptr<1>
+  // CHECK: simt.copy_async %{{.*}} to %{{.*}} bytes(16) policy %[[FIRST]]
+  simt.copy_async %g to %s bytes(16) policy %first
+  // CHECK: simt.copy_async %{{.*}} to %{{.*}} bytes(4) read %{{.*}} policy %[[LAST]]
+  simt.copy_async %g to %s bytes(4) read %at policy %last
+  // CHECK: simt.tma_load %{{.*}}[%{{.*}}] to %{{.*}} on %{{.*}} policy %[[FIRST]]
+  simt.tma_load %map[%at, %at] to %s on %s policy %first
+  // CHECK: simt.tma_load %{{.*}}[%{{.*}}] to %{{.*}} on %{{.*}} multicast %{{.*}} policy %[[FIRST]]
+  simt.tma_load %map[%at, %at] to %s on %s multicast %blocks policy %first
+  // CHECK: simt.tma_store %{{.*}} to %{{.*}}[%{{.*}}] policy %[[LAST]]
+  simt.tma_store %s to %map[%at, %at] policy %last
+  simt.return
+}
 }

@@ -42,6 +42,10 @@ tile.kernel @copies(
   %limited = tile.slice %A[%c0, %n, %c0] limit %n along 1 : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
   // CHECK: tile.slice %A[{{.*}}] limit %n along 0 fill %{{.*}} : bf16 unchecked "inside" : !tile.global
   %all = tile.slice %A[%c0, %n, %c0] limit %n along 0 fill %one : bf16 unchecked "inside" : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
+  // CHECK: tile.slice %A[{{.*}}] unchecked "inside" evict first : !tile.global
+  %first = tile.slice %A[%c0, %n, %c0] unchecked "inside" evict first : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
+  // CHECK: tile.slice %A[{{.*}}] evict last : !tile.global
+  %last = tile.slice %A[%c0, %n, %c0] evict last : !tile.global<2x?x64xbf16> -> !tile.slice<1x128x64xbf16>
   // CHECK: tile.slice %S[{{.*}}] disjoint "once" : !tile.global
   %once = tile.slice %S[%n] disjoint "once" : !tile.global<?xf32> -> !tile.slice<128xf32>
   // CHECK: %[[SAFE:.*]] = tile.slice %S[{{.*}}] unchecked "n is a multiple of 128" : !tile.global<?xf32> -> !tile.slice<128xf32>

@@ -274,3 +274,37 @@ TEST_CASE("a block finds nothing of the blocks before it in its registers and it
     CHECK(out[3 * block + 2] == 0);
   }
 }
+
+TEST_CASE("cache hints take policies that createpolicy makes, and change nothing") {
+  const auto out = output({.body = R"(
+    .shared .align 16 .b8 buffer[16];
+    createpolicy.fractional.L2::evict_first.b64 %d1;
+    createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %d2, 0.5;
+    createpolicy.fractional.L2::evict_normal.b64 %d3, 1.0;
+    mov.b64 %d4, buffer;
+    cp.async.cg.shared.global.L2::cache_hint [%d4], [%in], 16, %d1;
+    cp.async.ca.shared.global.L2::cache_hint [%d4], [%in], 4, 4, %d2;
+    cp.async.wait_all;
+    ld.shared.b32 %r1, [%d4+4];
+    ld.global.L2::cache_hint.b32 %r2, [%in+8], %d2;
+    setp.eq.b32 %p1, %r2, 0;
+    @%p1 st.global.L2::cache_hint.b32 [%out], %r2, %d5; // nothing has written that register
+    st.global.L2::cache_hint.v2.b32 [%out], {%r1, %r2}, %d3;
+    red.relaxed.gpu.global.add.L2::cache_hint.u32 [%out+4], 1, %d1;
+  )",
+                           .threads = 1,
+                           .in = {11, 22, 33, 44}});
+  CHECK(out[0] == 22);
+  CHECK(out[1] == 34);
+  CHECK_THAT(failure({.body = "mov.b64 %d1, 0; ld.global.L2::cache_hint.b32 %r1, [%in], %d1;", .threads = 1}),
+             Contains("the cache policy 0x0 in lane 0 is none that createpolicy makes"));
+  CHECK_THAT(failure({.body = "st.global.L2::cache_hint.b32 [%out], %t, %out;", .threads = 1}),
+             Contains("in lane 0 is none that createpolicy makes"));
+  CHECK_THAT(failure({.body = "mov.b64 %d1, 0; createpolicy.fractional.L2::evict_first.b64 %d2; "
+                              "setp.eq.u32 %p1, %t, 7; selp.b64 %d3, %d1, %d2, %p1; "
+                              "red.global.add.L2::cache_hint.u32 [%out], 1, %d3;",
+                      .threads = 32}),
+             Contains("the cache policy 0x0 in lane 7 is none that createpolicy makes"));
+  CHECK_THAT(failure({.body = "st.global.L2::cache_hint.b32 [%out], %t;", .threads = 1}),
+             Contains("'st.global.L2::cache_hint.b32'"));
+}

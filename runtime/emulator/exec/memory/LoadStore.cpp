@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// ld and st of every space, cache hints, and the conversions of addresses.
+/// ld and st of every space, and the conversions of addresses.
 #include "runtime/emulator/exec/core/Lanes.h"
 #include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
@@ -364,22 +364,6 @@ void decodeGetctarank(Decoder &d) {
   d.emit(sizeInBytes(type) == 8 ? rankOf<uint64_t> : rankOf<uint32_t>, {d.out(0, Type::u32), d.in(1, type)});
 }
 
-// --- hints ----------------------------------------------------------------------------
-
-/// Checks the modifiers of a hint, which does nothing here.
-void decodeHint(Decoder &d) {
-  takeCacheHints(d);
-  d.ignore({"L1", "L2", "tensormap", "global", "local", "param", "const"});
-}
-
-/// createpolicy gives a value that only cache hints take.
-void decodeCreatePolicy(Decoder &d) {
-  takeCacheHints(d);
-  d.ignore({"fractional", "range", "cvt", "L2", "global"});
-  d.take("b64");
-  d.emit(mapLanesWith<AddImmediate<uint64_t>, uint64_t, uint64_t>, {d.out(0, Type::b64), d.constant(0, 8)});
-}
-
 /// st.bulk: zeros. slots: address, bytes
 Step storeZeros(Warp &warp, uint32_t active, const Instruction &instruction) {
   const LaneAddresses64 addresses =
@@ -455,16 +439,6 @@ MemoryOrder takeOrdering(Decoder &d) {
           {{"cta", Scope::cta}, {"cluster", Scope::cluster}, {"gpu", Scope::gpu}, {"sys", Scope::sys}}))
     order.scope = *scope;
   return order;
-}
-
-void takeCacheHints(Decoder &d) {
-  std::vector<std::string_view> hints;
-  for (std::string_view word : d.remaining())
-    if (word.starts_with("L1::") || word.starts_with("L2::"))
-      hints.push_back(word);
-  for (std::string_view word : hints)
-    d.take(word);
-  d.ignore({"ca", "cg", "cs", "lu", "cv", "wb", "wt", "unified"});
 }
 
 std::span<const DecodeEntry> memoryInstructions() { return entries; }

@@ -15,8 +15,13 @@ struct MemoryOrder {
 };
 /// Takes semantics and scope.
 MemoryOrder takeOrdering(Decoder &decoder);
-/// Takes cache operators and eviction hints, which change nothing here.
+// Hints for caches, which change nothing here (CacheHints.cpp).
+/// Takes cache operators and eviction hints. With .L2::cache_hint the last operand must be a cache policy,
+/// which is checked before the access: the access is to be emitted after this.
 void takeCacheHints(Decoder &decoder);
+/// prefetch, discard, applypriority.
+void decodeHint(Decoder &decoder);
+void decodeCreatePolicy(Decoder &decoder);
 
 /// tensormap.replace and tensormap.cp_fenceproxy (TensorReplace.cpp).
 void decodeTensormap(Decoder &decoder);
