@@ -23,6 +23,8 @@ std::string tile::cpAsyncProblem(SliceOp slice, SharedType shared, const Target 
   if (Value fill = slice.getFill();
       fill && !matchPattern(fill, m_Zero()) && !matchPattern(fill, m_PosZeroFloat()))
     return "cp.async fills with zeros only";
+  if (tensor.getStrided())
+    return llvm::formatv("the last stride of '{0}' may be any", tensor.getName()).str();
   if (tensor.getOrder() != program::TensorOrder::natural)
     return llvm::formatv("the elements of '{0}' are not in their natural order", tensor.getName()).str();
   if (shared.getTransposed() || !hasRowsAlongLastAxis(slice, shared.getShape()))

@@ -29,6 +29,8 @@ std::string tile::tmaProblem(SliceOp slice, SharedType shared, const Target &tar
     return llvm::formatv("'{0}' is not known to be aligned to {1} bytes", tensor.getName(),
                          target.tma.globalAlignment)
         .str();
+  if (tensor.getStrided())
+    return llvm::formatv("the last stride of '{0}' may be any", tensor.getName()).str();
   if (tensor.getOrder() == program::TensorOrder::accumulator)
     return llvm::formatv("'{0}' is in the order of accumulators", tensor.getName()).str();
   if (Value fill = slice.getFill();

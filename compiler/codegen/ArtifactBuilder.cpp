@@ -87,6 +87,7 @@ FailureOr<TensorArgument> describeTensor(const Schema &schema, unsigned number, 
   tensor.access = accessOf(attribute.getAccess());
   tensor.zeroFill = attribute.getZeroFill();
   tensor.symmetric = attribute.getSymmetric();
+  tensor.strided = attribute.getStrided();
   for (auto [axis, extent, dimension] : llvm::enumerate(type.getShape(), attribute.getDims())) {
     Extent described;
     if (dimension >= 0)

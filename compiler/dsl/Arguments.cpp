@@ -238,6 +238,7 @@ struct TensorDeclaration {
   bool zeroFill = false;
   program::TensorOrder order = program::TensorOrder::natural;
   bool symmetric = false;
+  LastStride lastStride = LastStride::one;
 };
 
 template <class Handle = Global>
@@ -275,27 +276,45 @@ Handle declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
   }
   if (!trace.checkPacking(what, extents, trace.typeOf(tensor.element), loc))
     return trace.poison<Handle>();
+  if (tensor.lastStride == LastStride::any && bitsOf(tensor.element) < 8) {
+    trace.error(loc, "expected " + what + " to have a last stride of 1 because elements of " +
+                         StringRef(toString(tensor.element)) + " share bytes, but got LastStride::any");
+    return trace.poison<Handle>();
+  }
   MLIRContext *context = trace.builder.getContext();
   auto attr = program::TensorAttr::get(context, tensor.name, tensor.access, dimensions, tensor.alignment,
-                                       tensor.zeroFill, tensor.order, tensor.symmetric);
+                                       tensor.zeroFill, tensor.order, tensor.symmetric,
+                                       tensor.lastStride == LastStride::any);
   auto type = tile::GlobalType::get(context, extents, trace.typeOf(tensor.element));
   return trace.make<Handle>(trace.addArgument(tensor.name, type, attr, loc));
+}
+
+Global declareArgument(Trace &trace, StringRef name, ElementType element, const std::vector<Index> &shape,
+                       program::Access access, TensorFacts facts, Loc loc) {
+  return declareTensor(trace,
+                       {.name = name,
+                        .element = element,
+                        .shape = shape,
+                        .access = access,
+                        .alignment = facts.alignment,
+                        .lastStride = facts.lastStride},
+                       loc);
 }
 } // namespace
 
 Global Scope::input(std::string_view name, ElementType element, const std::vector<Index> &shape,
                     TensorFacts facts, Loc loc) {
-  return declareTensor(*trace, {name, element, shape, program::Access::input, facts.alignment}, loc);
+  return declareArgument(*trace, name, element, shape, program::Access::input, facts, loc);
 }
 
 Global Scope::output(std::string_view name, ElementType element, const std::vector<Index> &shape,
                      TensorFacts facts, Loc loc) {
-  return declareTensor(*trace, {name, element, shape, program::Access::output, facts.alignment}, loc);
+  return declareArgument(*trace, name, element, shape, program::Access::output, facts, loc);
 }
 
 Global Scope::inout(std::string_view name, ElementType element, const std::vector<Index> &shape,
                     TensorFacts facts, Loc loc) {
-  return declareTensor(*trace, {name, element, shape, program::Access::inout, facts.alignment}, loc);
+  return declareArgument(*trace, name, element, shape, program::Access::inout, facts, loc);
 }
 
 namespace {

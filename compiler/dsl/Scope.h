@@ -18,11 +18,16 @@ struct DimensionFacts {
   int64_t multipleOf = 1;
 };
 
-/// What is promised about a tensor's base address and outer strides; checked at launch.
+/// The stride of a tensor's last axis: 1, or any that the tensor has, 0 included for an input. Elements with
+/// any stride are loaded and stored one by one.
+enum class LastStride : uint8_t { one, any };
+
+/// What is promised about a tensor's base address and strides; checked at launch.
 struct TensorFacts {
-  /// Bytes that they are multiples of. The program relies on that and on no more. Left out, it has a variant
-  /// for multiples of 16 and one for any, if that makes a difference.
+  /// Bytes that base address and outer strides are multiples of. The program relies on that and on no more.
+  /// Left out, it has a variant for multiples of 16 and one for any, if that makes a difference.
   int64_t alignment = 1;
+  LastStride lastStride = LastStride::one;
 };
 
 enum class Initial : uint8_t { undefined, zero };

@@ -317,7 +317,8 @@ LogicalResult DimensionAttr::verify(function_ref<InFlightDiagnostic()> emitError
 }
 
 LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, Access access,
-                                 ArrayRef<int64_t> dims, int64_t alignment, bool, TensorOrder order, bool) {
+                                 ArrayRef<int64_t> dims, int64_t alignment, bool, TensorOrder order, bool,
+                                 bool strided) {
   for (auto [axis, dim] : llvm::enumerate(dims))
     if (dim < -1)
       return emitError() << "expected the number of an argument, or -1, for axis " << axis << " of tensor '"
@@ -330,6 +331,9 @@ LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
                        << "' to keep its elements in the natural order because only a workspace's may be in "
                           "another, but got "
                        << stringifyTensorOrder(order);
+  if (strided && access == Access::workspace)
+    return emitError() << "expected workspace '" << name
+                       << "' to have a last stride of 1 because it is contiguous, but it is strided";
   if (order == TensorOrder::accumulator && dims.size() < 2)
     return emitError() << "expected tensor '" << name
                        << "' to have at least two axes because its pieces have rows and columns, but got "

@@ -135,8 +135,8 @@ def Program_TensorAttr : Program_Attr<"Tensor", "tensor"> {
   let summary = "An argument that is a global tensor";
   let description = [{
     `dims` gives, for each axis, the number of the kernel argument that is this dimension, and -1 for an axis of
-    fixed extent. `alignment` is a fact in bytes about the base address and every outer stride (the innermost stride
-    is 1). A `workspace` is memory of the caller, contiguous but for what the alignment leaves empty after rows;
+    fixed extent. `alignment` is a fact in bytes about the base address and every outer stride. The innermost stride
+    is 1, or, of a `strided` tensor, any. A `workspace` is memory of the caller, contiguous but for what the alignment leaves empty after rows;
     `zero_fill` asks for a tensor to be cleared before the program's first launch.
 
     Of a `symmetric` tensor every rank has its own, of the same shape and strides, and every rank reaches all of them: the
@@ -157,12 +157,14 @@ def Program_TensorAttr : Program_Attr<"Tensor", "tensor"> {
     DefaultValuedParameter<"int64_t", "1">:$alignment,
     DefaultValuedParameter<"bool", "false">:$zero_fill,
     Program_DefaultedEnum<Program_TensorOrderEnum, "::tlc::program::TensorOrder::natural">:$order,
-    DefaultValuedParameter<"bool", "false">:$symmetric);
-  let assemblyFormat = "`<` $name `,` $access `,` `dims` `[` $dims `]` (`,` struct($alignment, $zero_fill, $order, $symmetric)^)? `>`";
+    DefaultValuedParameter<"bool", "false">:$symmetric,
+    DefaultValuedParameter<"bool", "false">:$strided);
+  let assemblyFormat = "`<` $name `,` $access `,` `dims` `[` $dims `]` (`,` struct($alignment, $zero_fill, $order, $symmetric, $strided)^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     TensorAttr withAlignment(int64_t alignment) const {
-      return get(getContext(), getName(), getAccess(), getDims(), alignment, getZeroFill(), getOrder(), getSymmetric());
+      return get(getContext(), getName(), getAccess(), getDims(), alignment, getZeroFill(), getOrder(), getSymmetric(),
+                 getStrided());
     }
   }];
 }

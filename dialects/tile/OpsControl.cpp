@@ -68,6 +68,10 @@ LogicalResult verifyTensorArgument(KernelOp kernel, program::TensorAttr tensor, 
   if (dims.size() != shape.size())
     return kernel.emitOpError() << "expected 'dims' of '" << tensor.getName() << "' to have " << shape.size()
                                 << " entries because the tensor is " << type << ", but got " << dims.size();
+  if (tensor.getStrided() && isPacked(type.getElementType()))
+    return kernel.emitOpError() << "expected '" << tensor.getName()
+                                << "' to have a last stride of 1 because elements of "
+                                << type.getElementType() << " share bytes, but it is strided";
   for (auto [axis, extent, dim] : llvm::enumerate(shape, dims)) {
     if (!ShapedType::isDynamic(extent)) {
       if (dim != -1)

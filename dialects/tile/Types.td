@@ -16,7 +16,7 @@ class Tile_ShapedType<string name, string typeMnemonic> : Tile_Type<name, typeMn
 
 def Tile_GlobalType : Tile_ShapedType<"Global", "global"> {
   let summary = "A tensor in global memory, an argument of the kernel";
-  let description = "`!tile.global<?x?xbf16>`: extents may be runtime values; strides always are, but for the innermost, which is 1.";
+  let description = "`!tile.global<?x?xbf16>`: extents may be runtime values; strides always are, but for the innermost of a tensor that is not `strided`, which is 1.";
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
 }
 

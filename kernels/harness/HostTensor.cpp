@@ -45,7 +45,7 @@ struct Layout {
 std::optional<Layout> layOut(ElementType element, std::span<const int64_t> shape, Placement placement) {
   Layout layout;
   layout.pitches.resize(shape.size());
-  int64_t pitch = 1, elements = placement.offset + guardElements;
+  int64_t pitch = placement.lastStride, elements = placement.offset + guardElements;
   for (size_t axis = shape.size(); axis-- != 0;) {
     layout.pitches[axis] = pitch;
     int64_t reach = 0;
@@ -141,7 +141,7 @@ void HostTensor::fillRandom(Random &random, double low, double high) {
     for (int64_t column = 0; column != rowLength(); ++column, bits >>= 16) {
       if (column % 4 == 0)
         bits = random();
-      copyElement(type, storage.data(), begin + column, table.data(), int64_t(bits & 0xFFFF));
+      copyElement(type, storage.data(), begin + column * lastStride(), table.data(), int64_t(bits & 0xFFFF));
     }
   }
 }
@@ -156,7 +156,7 @@ std::vector<double> HostTensor::values() const {
   for (int64_t row = 0; row < count; row += rowLength()) {
     const int64_t begin = positionOf(row);
     for (int64_t column = 0; column != rowLength(); ++column)
-      result.push_back(loadElement(type, storage.data(), begin + column));
+      result.push_back(loadElement(type, storage.data(), begin + column * lastStride()));
   }
   return result;
 }
@@ -188,7 +188,7 @@ std::vector<int64_t> HostTensor::findPoison(size_t most, const Padding &isPaddin
   for (int64_t row = 0; row < count; row += rowLength()) {
     const int64_t begin = positionOf(row);
     for (int64_t column = 0; column != rowLength() && found.size() != most; ++column)
-      if (isPoison(begin + column) && !(isPadding && isPadding(row + column)))
+      if (isPoison(begin + column * lastStride()) && !(isPadding && isPadding(row + column)))
         found.push_back(row + column);
   }
   return found;
@@ -216,11 +216,12 @@ std::optional<std::string> HostTensor::findStrayWrite(const Padding &isPadding) 
                        tensorName, shapeText(extents), shapeText(pitches),
                        elementsOf(type, found - storage.begin()) - first);
   };
-  for (int64_t row = 0; row < count; row += rowLength()) {
-    const int64_t begin = positionOf(row);
+  const int64_t adjacent = lastStride() == 1 ? rowLength() : 1;
+  for (int64_t number = 0; number < count; number += adjacent) {
+    const int64_t begin = positionOf(number);
     if (auto stray = check(static_cast<size_t>(begin * int64_t(bitsOf(type)) / 8)))
       return stray;
-    from = static_cast<size_t>(tlc::bytesOf(type, begin + rowLength()));
+    from = static_cast<size_t>(tlc::bytesOf(type, begin + adjacent));
   }
   return check(storage.size());
 }

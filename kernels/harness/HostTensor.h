@@ -23,6 +23,7 @@ namespace tlc::kernels {
 struct Placement {
   int64_t rowPadding = 0; ///< elements between the end of a row and the next
   int64_t offset = 0;     ///< elements from an aligned address to the first
+  int64_t lastStride = 1; ///< elements from one of a row to the next
 };
 
 using Random = std::mt19937_64;
@@ -84,6 +85,7 @@ private:
   /// Of the element of that number, in elements from the first byte on.
   int64_t positionOf(int64_t number) const;
   bool isPoison(int64_t position) const;
+  int64_t lastStride() const { return pitches.empty() ? 1 : pitches.back(); }
   int64_t rowLength() const { return extents.empty() ? 1 : extents.back(); }
 
   std::string tensorName;

@@ -89,7 +89,7 @@ struct Extent {
 /// What the address of a workspace is a multiple of.
 inline constexpr size_t workspaceAlignment = 256;
 
-/// A tensor argument. Rows may have any stride; the innermost stride is 1.
+/// A tensor argument. Rows may have any stride; the innermost stride is 1 unless the tensor is `strided`.
 /// Workspaces are contiguous but for the ends of rows that the alignment leaves empty, their sizes are host
 /// expressions and the caller (or `Device::run`, which asks for them) provides the memory.
 struct TensorArgument {
@@ -103,6 +103,7 @@ struct TensorArgument {
   /// it.
   int64_t alignment = 1;
   bool symmetric = false; ///< every rank has its own and reaches those of all
+  bool strided = false;   ///< kernels take any innermost stride
 };
 
 struct ScalarArgument {

@@ -31,7 +31,7 @@ void fields(auto &archive, Of<Dimension> auto &dimension) {
 void fields(auto &archive, Of<Extent> auto &extent) { archive(extent.dimension, extent.constant); }
 void fields(auto &archive, Of<TensorArgument> auto &tensor) {
   archive(tensor.name, tensor.element, tensor.access, tensor.shape, tensor.workspaceShape, tensor.zeroFill,
-          tensor.alignment, tensor.symmetric);
+          tensor.alignment, tensor.symmetric, tensor.strided);
 }
 void fields(auto &archive, Of<ScalarArgument> auto &scalar) { archive(scalar.name, scalar.element); }
 void fields(auto &archive, Of<TensorMapRecipe> auto &map) {

@@ -230,6 +230,8 @@ private:
     if (failure)
       return;
     const TensorArgument &tensor = artifact.tensors[map.tensor];
+    require(!tensor.strided, "'{}' uses a tensor map of '{}', whose innermost stride may be any",
+            launch.entry, tensor.name);
     size_t rank = rankOf(tensor);
     size_t limit = tma.maxRank - (map.limitedAxis >= 0 ? 1 : 0);
     require(map.box.size() == rank && rank >= 1 && rank <= limit,

@@ -18,7 +18,7 @@ namespace tlc {
 
 /// A tensor passed to a launch. `data` is an address of the device's memory.
 /// `strides` are in elements, outermost first; the last must be 1 (any value
-/// where the extent is 0 or 1).
+/// where the extent is 0 or 1) unless the program takes any.
 struct TensorView {
   void *data = nullptr;
   ElementType element = ElementType::f32;

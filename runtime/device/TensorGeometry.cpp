@@ -57,10 +57,10 @@ std::optional<int64_t> tlc::spanBytes(const TensorView &tensor) {
 }
 
 int64_t tlc::effectiveStride(const TensorView &tensor, size_t axis) {
-  if (axis + 1 == tensor.shape.size())
-    return 1;
   if (tensor.shape[axis] > 1 && !isEmpty(tensor))
     return tensor.strides[axis];
+  if (axis + 1 == tensor.shape.size())
+    return 1;
   return elementsOf(tensor.element, strideAlignmentBytes);
 }
 
@@ -186,7 +186,7 @@ Result<void> tlc::checkStrides(const TensorArgument &argument, const TensorView 
     if (stride < 0)
       return mistake("argument '{}' axis {}: expected a stride of at least 0, but got {}", argument.name,
                      axis, stride);
-    if (axis + 1 == rank && stride != 1)
+    if (axis + 1 == rank && stride != 1 && !argument.strided)
       return mistake("argument '{}' axis {}: expected stride 1 because the innermost axis is contiguous, but "
                      "got {}",
                      argument.name, axis, stride);

@@ -60,6 +60,7 @@ namespace tlc::differential {
   X(rowPadding, 20)                                                                                          \
   X(offset, 12)                                                                                              \
   X(alignment, 30)                                                                                           \
+  X(anyStride, 8)                                                                                            \
   X(scalar, 10)                                                                                              \
   X(fillValue, 14)                                                                                           \
   X(infinity, 6)                                                                                             \

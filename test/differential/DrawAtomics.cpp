@@ -79,6 +79,8 @@ bool Generator::atomicTile(Body &body) {
   } else {
     info.alignment = 16;
     info.offset = 0;
+    info.lastStride = dsl::LastStride::one;
+    info.step = 1;
     info.rowPadding = info.rowPadding / granule * granule;
   }
   unread.insert(box.tensor);

@@ -123,6 +123,8 @@ std::optional<Box> Generator::drawAsyncBox(const Sizes &shape, ElementType eleme
   info.alignment = env.inRole || draw.chance(30) ? 16 : 1;
   info.offset = 0;
   info.rowPadding = info.rowPadding / granule * granule;
+  info.lastStride = dsl::LastStride::one;
+  info.step = 1;
   drawEviction(box);
   if (!env.inRole && draw.wants(Feature::limit)) {
     draw.note(Feature::limit);

@@ -330,6 +330,8 @@ bool Generator::storePanels(Body &body, int variable) {
   if (tensor.access != Access::workspace && tensor.shape.size() > 1 && draw.chance(60)) {
     int64_t row = tree.shapeOf(tensor).back();
     tensor.offset = 0;
+    tensor.lastStride = dsl::LastStride::one;
+    tensor.step = 1;
     tensor.rowPadding = alignTo(row, tmaBytes / bytesOf(element, 1)) - row;
     tensor.alignment = tmaBytes;
   }

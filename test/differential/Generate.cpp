@@ -94,7 +94,8 @@ void Generator::drawRanks() {
     addTensorsOfTiles(launch.body, added);
   for (int number = 0; number < int(tree.tensors.size()); ++number) {
     TensorInfo &tensor = tree.tensors[size_t(number)];
-    bool canBe = tensor.workspace.order == dsl::TensorOrder::natural && !added.contains(number);
+    bool canBe = tensor.workspace.order == dsl::TensorOrder::natural && !added.contains(number) &&
+                 tensor.lastStride == dsl::LastStride::one;
     if (canBe && draw.chance(60))
       tensor.shift = draw.between(0, 3);
   }
@@ -412,6 +413,11 @@ int Generator::newTensor(Access access, ElementType element, std::vector<TensorE
   tensorDomains.push_back(domain);
   if (access != Access::workspace) {
     const int64_t unit = elementsPerUnit(element);
+    if (!isPacked(element) && draw.wants(Feature::anyStride)) {
+      draw.note(Feature::anyStride);
+      tensor.lastStride = dsl::LastStride::any;
+      tensor.step = draw.oneOf<int64_t>({1, 2, 3, 5, 8});
+    }
     if (draw.wants(Feature::rowPadding) && tensor.shape.size() > 1) {
       draw.note(Feature::rowPadding);
       tensor.rowPadding = unit * (draw.chance(50) ? draw.between(1, 5) : 16 * draw.between(1, 2));
@@ -421,8 +427,9 @@ int Generator::newTensor(Access access, ElementType element, std::vector<TensorE
       tensor.offset = unit * (draw.chance(60) ? draw.between(1, 7) : 16);
     }
     std::vector<int64_t> extents = tree.shapeOf(tensor);
-    bool isAligned = bytesOf(element, tensor.offset) % 16 == 0 &&
-                     (extents.size() == 1 || bytesOf(element, extents.back() + tensor.rowPadding) % 16 == 0);
+    bool isAligned =
+        bytesOf(element, tensor.offset) % 16 == 0 &&
+        (extents.size() == 1 || bytesOf(element, extents.back() * tensor.step + tensor.rowPadding) % 16 == 0);
     if ((isAligned || bytesOf(element, 1) > 1) && draw.wants(Feature::alignment)) {
       draw.note(Feature::alignment);
       tensor.alignment = isAligned ? draw.oneOf<int64_t>({4, 8, 16, 16, 16}) : bytesOf(element, 1);

@@ -36,7 +36,8 @@ Result<std::vector<kernels::HostTensor>> differential::makeTensors(const Program
     const TensorInfo &info = tree.tensors[number % count];
     if (info.access == Access::workspace)
       continue;
-    kernels::Placement placement = {.rowPadding = info.rowPadding, .offset = info.offset};
+    kernels::Placement placement = {
+        .rowPadding = info.rowPadding, .offset = info.offset, .lastStride = info.step};
     Result<kernels::HostTensor> tensor =
         kernels::HostTensor::create(info.name, info.element, tree.shapeOf(info), placement);
     if (!tensor)

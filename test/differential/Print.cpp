@@ -64,7 +64,8 @@ private:
     for (const TensorInfo &tensor : tree.tensors) {
       std::string values =
           tensor.access == Access::output || tensor.access == Access::workspace ? "" : valuesText(tensor);
-      line("// {}: [{}]{}{}{}", tensor.name, fmt::join(tree.shapeOf(tensor), ", "), values,
+      line("// {}: [{}]{}{}{}{}", tensor.name, fmt::join(tree.shapeOf(tensor), ", "), values,
+           tensor.step == 1 ? "" : fmt::format(", elements {} apart", tensor.step),
            tensor.rowPadding == 0 ? "" : fmt::format(", rows {} elements apart", tensor.rowPadding),
            tensor.offset == 0 ? "" : fmt::format(", {} elements after an aligned address", tensor.offset));
     }
@@ -124,7 +125,12 @@ private:
                          kinds[size_t(tensor.access)],
                          tensor.workspace.initial == dsl::Initial::zero ? ", .initial = Initial::zero" : "",
                          tensor.access == Access::workspace ? tensor.workspace.alignment : tensor.alignment);
-    std::string facts = tensor.alignment == 1 ? "" : fmt::format(", {{.alignment = {}}}", tensor.alignment);
+    std::vector<std::string> said;
+    if (tensor.alignment != 1)
+      said.push_back(fmt::format(".alignment = {}", tensor.alignment));
+    if (tensor.lastStride == dsl::LastStride::any)
+      said.push_back(".lastStride = LastStride::any");
+    std::string facts = said.empty() ? "" : fmt::format(", {{{}}}", fmt::join(said, ", "));
     if (tensor.access == Access::workspace)
       facts = workspaceFacts(tensor.workspace);
     return fmt::format("k.{}(\"{}\", {}, {{{}}}{})", kinds[size_t(tensor.access)], tensor.name,

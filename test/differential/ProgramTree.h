@@ -296,13 +296,14 @@ struct TensorInfo {
   ElementType element = ElementType::f32;
   std::vector<TensorExtent> shape = {};
   int64_t alignment = 1;
+  dsl::LastStride lastStride = dsl::LastStride::one; ///< that is declared
   dsl::WorkspaceOptions workspace = {};
   // What it holds: whole numbers up to `largest` times 2^exponent, or any numbers up to `largest`.
   double smallest = 0, largest = 1;
   int exponent = 0;
   bool whole = true;
   // Where it lies.
-  int64_t rowPadding = 0, offset = 0;
+  int64_t rowPadding = 0, offset = 0, step = 1; ///< `step` from one element of a row to the next
   /// Symmetric: in launch i a rank accesses that of the rank so many after its own, plus i.
   std::optional<int64_t> shift = {};
 };

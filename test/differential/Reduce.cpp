@@ -285,6 +285,7 @@ private:
       set([i](ProgramTree &tree) -> int64_t & { return tree.tensors[i].rowPadding; }, int64_t(0));
       set([i](ProgramTree &tree) -> int64_t & { return tree.tensors[i].offset; }, int64_t(0));
       set([i](ProgramTree &tree) -> int64_t & { return tree.tensors[i].alignment; }, int64_t(1));
+      set([i](ProgramTree &tree) -> int64_t & { return tree.tensors[i].step; }, int64_t(1));
     }
     for (size_t i = 0; i < best.tree.dimensions.size(); ++i) {
       set([i](ProgramTree &tree) -> int64_t & { return tree.dimensions[i].multipleOf; }, int64_t(1));

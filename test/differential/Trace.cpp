@@ -78,7 +78,7 @@ dsl::Global Tracer::declare(const TensorInfo &tensor) {
     symmetric[tensors.size()] = k.symmetric(tensor.name, tensor.element, shape, options);
     return {};
   }
-  dsl::TensorFacts facts = {.alignment = tensor.alignment};
+  dsl::TensorFacts facts = {.alignment = tensor.alignment, .lastStride = tensor.lastStride};
   switch (tensor.access) {
   case Access::input:
     return k.input(tensor.name, tensor.element, shape, facts);

@@ -63,8 +63,8 @@ Result<void> Run::execute(dsl::Program traced, const Values &dimensions, std::ve
     std::vector<int64_t> shape;
     for (const Extent &extent : argument.shape)
       shape.push_back(extent.dimension < 0 ? extent.constant : values[size_t(extent.dimension)]);
-    tensors.push_back(
-        expectValue(HostTensor::create(argument.name, argument.element, shape, {.rowPadding = 8})));
+    tensors.push_back(expectValue(HostTensor::create(
+        argument.name, argument.element, shape, {.rowPadding = 8, .lastStride = argument.strided ? 3 : 1})));
     HostTensor &tensor = tensors.back();
     if (argument.access != Access::output)
       tensor.fillRandom(random, -1, 1);

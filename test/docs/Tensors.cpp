@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What L2 keeps of tensors.
+/// Where tensors lie, and what L2 keeps of them.
 #include "test/docs/Run.h"
 
 #include <algorithm>
@@ -32,6 +32,24 @@ Program narrowProduct() {
 }
 // [hints]
 
+// [strides]
+/// Y = X with the columns of every row summed up to there; the elements of X may lie anyhow.
+Program sumsOfAny() {
+  return Program::trace("sums_of_any", [](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n");
+    Global X = k.input("X", f32, {m, n}, {.lastStride = LastStride::any}), Y = k.output("Y", f32, {m, n});
+    auto [block] = k.grid(ceilDiv(m, 16));
+    Fragment before = k.fragment(f32, {16, 1});
+    k.loop(ceilDiv(n, 64), [&, block = block](Index j) {
+      Fragment x = k.fragment(f32, {16, 64});
+      copy(X.tile({block * 16, j * 64}, {16, 64}), x);
+      copy(cumulative(Reduction::sum, x, 1) + before, Y.tile({block * 16, j * 64}, {16, 64}));
+      before = before + rowSum(x);
+    });
+  });
+}
+// [strides]
+
 } // namespace
 
 TEST_CASE("a product says what L2 should keep", "[docs]") {
@@ -41,6 +59,16 @@ TEST_CASE("a product says what L2 should keep", "[docs]") {
     double sum = 0;
     for (int64_t k = 0; k < 200; ++k)
       sum += x(i, k) * w(j, k);
+    return sum;
+  });
+}
+
+TEST_CASE("sums along rows of a tensor with any strides", "[docs]") {
+  Run run(sumsOfAny(), {{"m", 21}, {"n", 77}});
+  checkMatrix(run.after("Y"), 1e-5, [&](int64_t i, int64_t j) {
+    double sum = 0;
+    for (int64_t column = 0; column <= j; ++column)
+      sum += run.before("X")(i, column);
     return sum;
   });
 }

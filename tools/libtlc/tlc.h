@@ -70,7 +70,7 @@ typedef enum tlc_element {
 TLC_API int tlc_element_of_dlpack(int code, int bits);
 
 /// A tensor in the device's memory. Shape and strides are in elements,
-/// outermost axis first; the innermost stride is 1. They are read during the
+/// outermost axis first; the innermost stride is 1, unless the kernel takes any. They are read during the
 /// call only. Of elements of 4 bits the innermost extent and the other strides
 /// are even.
 typedef struct tlc_tensor {

@@ -166,6 +166,10 @@ private:
   bool beginsPieceVector(const Coordinates &at, int64_t elements) const;
   Value placeInPieces(const PieceAxis &along, Value coordinate);
   Value addressInPieces(llvm::ArrayRef<int64_t> constant);
+  /// The address of an element so many further along the last axis.
+  Value alongRow(Value element, int64_t count) {
+    return b.element(element, slice.tensor->element, b.mul(slice.tensor->strides.back(), count));
+  }
   int64_t constantAlong(size_t axis, llvm::ArrayRef<int64_t> constant) const {
     return axes[axis] < 0 ? 0 : constant[size_t(axes[axis])];
   }

@@ -62,6 +62,8 @@ GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const Fragment
   inner = axes.back();
   int64_t bytes = tensor.element.getIntOrFloatBitWidth() / 8;
   int64_t widest = std::min<int64_t>(k.target.maxVectorBytes, tensor.argument.getAlignment()) / bytes;
+  if (tensor.argument.getStrided())
+    widest = 1;
   if (use == GlobalUse::combine)
     widest = std::min<int64_t>(widest, tensor.element.isF32() ? k.target.maxAddedFloats : 1);
   if (tensor.argument.getOrder() == program::TensorOrder::accumulator)
@@ -135,7 +137,7 @@ Value GlobalAccess::address(ArrayRef<int64_t> constant) {
     for (size_t axis = 0; axis < last; ++axis)
       index = b.add(index, b.mul(tensor.strides[axis], constantAlong(axis, constant)));
     Value element = b.element(slice.pointer, tensor.element, index);
-    return b.element(element, tensor.element, inner < 0 ? 0 : constant[size_t(inner)]);
+    return alongRow(element, inner < 0 ? 0 : constant[size_t(inner)]);
   }
   std::vector<int64_t> outer;
   for (size_t axis = 0; axis < last; ++axis)
@@ -147,7 +149,7 @@ Value GlobalAccess::address(ArrayRef<int64_t> constant) {
       index = b.add(index, b.mul(stride, step));
     row = b.element(slice.pointer, tensor.element, index);
   }
-  return b.element(row, tensor.element, inner < 0 ? 0 : constant[size_t(inner)]);
+  return alongRow(row, inner < 0 ? 0 : constant[size_t(inner)]);
 }
 
 Value GlobalAccess::predicate(ArrayRef<int64_t> constant) {

@@ -141,7 +141,7 @@ void KernelLowering::addArguments() {
     int64_t rank = int64_t(type.getShape().size());
     for (auto [axis, extent] : llvm::enumerate(type.getShape())) {
       tensor.strides.push_back(
-          int64_t(axis) + 1 == rank
+          int64_t(axis) + 1 == rank && !tensor.argument.getStrided()
               ? b.i64(1)
               : b.divide(addParameter(b.getI64Type(), program::ParameterKind::tensorStride, tensor.number,
                                       int64_t(axis)),

@@ -68,7 +68,7 @@ struct GlobalTensor {
   int64_t number = 0; ///< among the schema's tensors
   Type element;
   Value pointer;                        ///< of a symmetric tensor: to the table of all ranks' pointers
-  llvm::SmallVector<Value> strides;     ///< i64, elements; that of the last axis is 1
+  llvm::SmallVector<Value> strides;     ///< i64, elements; that of the last axis is 1 unless it is `strided`
   llvm::SmallVector<Value> extents;     ///< i32
   llvm::SmallVector<int64_t> multiples; ///< known divisor of each extent
   int64_t packing = 1;                  ///< elements of the program that are one here

@@ -45,6 +45,9 @@ std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice
     return reject("expected '" + slice.tensor->argument.getName() + "' to be aligned to " +
                   Twine(k.target.tma.globalAlignment) + " bytes, but it is known to be to " +
                   Twine(slice.tensor->argument.getAlignment()));
+  if (slice.tensor->argument.getStrided())
+    return reject("expected a tensor whose last stride is 1, but that of '" +
+                  slice.tensor->argument.getName() + "' may be any; use a fragment");
   if (slice.tensor->argument.getOrder() == program::TensorOrder::accumulator)
     return reject("expected a tensor whose rows lie in order, but '" + slice.tensor->argument.getName() +
                   "' is in the order of accumulators; copy a fragment");

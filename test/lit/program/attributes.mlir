@@ -13,6 +13,7 @@
 // CHECK-SAME: t.g = #program.tensor<"W", workspace, dims[-1], alignment = 256, zero_fill = true>
 // CHECK-SAME: t.g2 = #program.tensor<"W", workspace, dims[-1, -1], order = accumulator>
 // CHECK-SAME: t.g3 = #program.tensor<"K", inout, dims[-1], symmetric = true>
+// CHECK-SAME: t.g4 = #program.tensor<"S", input, dims[-1], strided = true>
 // CHECK-SAME: t.h = #program.scalar<"scale">
 // CHECK-SAME: t.i = #program.tensor_map<2, box[64, 128], bytes128>
 // CHECK-SAME: t.j = #program.parameter<tensor_pointer, 3>
@@ -37,6 +38,7 @@ module attributes {
   t.g = #program.tensor<"W", workspace, dims[-1], alignment = 256, zero_fill = true>,
   t.g2 = #program.tensor<"W", workspace, dims[-1, -1], order = accumulator>,
   t.g3 = #program.tensor<"K", inout, dims[-1], symmetric = true>,
+  t.g4 = #program.tensor<"S", input, dims[-1], strided = true>,
   t.h = #program.scalar<"scale">,
   t.i = #program.tensor_map<2, box[64, 128], bytes128>,
   t.j = #program.parameter<tensor_pointer, 3>,

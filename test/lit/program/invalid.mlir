@@ -95,6 +95,11 @@ module attributes {a = #program.tensor<"A", input, dims[0], order = interleaved>
 
 // -----
 
+// expected-error @below {{expected workspace 'A' to have a last stride of 1 because it is contiguous, but it is strided}}
+module attributes {a = #program.tensor<"A", workspace, dims[0], strided = true>} {}
+
+// -----
+
 // expected-error @below {{expected tensor 'A' to have at least two axes because its pieces have rows and columns, but got 1}}
 module attributes {a = #program.tensor<"A", workspace, dims[0], order = accumulator>} {}
 

@@ -50,6 +50,14 @@ tile.kernel @dims_fixed(%m: index {program.argument = #program.dimension<"m">},
 
 // -----
 
+// kernel_c2: packed elements.
+// expected-error @below {{expected 'X' to have a last stride of 1 because elements of 'i4' share bytes, but it is strided}}
+tile.kernel @dims_strided(%X: !tile.global<8x8xi4> {program.argument = #program.tensor<"X", input, dims[-1, -1], strided = true>}) {
+  tile.return
+}
+
+// -----
+
 // kernel_c2: out of range.
 // expected-error @below {{expected the number of a dimension argument in 'dims' for axis 0 of 'X' because its extent is a runtime value, but got 2}}
 tile.kernel @dims_range(%m: index {program.argument = #program.dimension<"m">},

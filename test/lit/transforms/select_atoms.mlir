@@ -506,12 +506,13 @@ tile.kernel @order_of_stores(%B: !tile.global<64x64xbf16> {program.argument = #p
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @copies(
 // CHECK-COUNT-1: tile.copy {{.*}} atom tma
-// CHECK-COUNT-8: tile.copy {{.*}} atom simt
+// CHECK-COUNT-9: tile.copy {{.*}} atom simt
 tile.kernel @copies(
     %Good: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Good", input, dims[-1, -1], alignment = 16>},
     %Loose: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Loose", input, dims[-1, -1], alignment = 8>},
     %Deep: !tile.global<1x1x1x1x64x64xbf16> {program.argument = #program.tensor<"Deep", input, dims[-1, -1, -1, -1, -1, -1], alignment = 16>},
     %Five: !tile.global<1x1x1x64x64xbf16> {program.argument = #program.tensor<"Five", input, dims[-1, -1, -1, -1, -1], alignment = 16>},
+    %Apart: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Apart", input, dims[-1, -1], alignment = 16, strided = true>},
     %Turned: !tile.global<64x64x1xbf16> {program.argument = #program.tensor<"Turned", input, dims[-1, -1, -1], alignment = 16>},
     %O: !tile.global<64x64xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) {
   %c0 = arith.constant 0 : index
@@ -527,6 +528,7 @@ tile.kernel @copies(
   %shifted = tile.alloc_shared "shifted" : !tile.shared<64x64xbf16>
   %columns = tile.alloc_shared "columns" : !tile.shared<64x64xbf16>
   %five = tile.alloc_shared "five" : !tile.shared<64x64xbf16>
+  %apart = tile.alloc_shared "apart" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %0 = tile.slice %Good[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
@@ -555,6 +557,9 @@ tile.kernel @copies(
     %8 = tile.slice %Five[%c0, %c0, %c0, %c0, %c0] limit %i along 3 : !tile.global<1x1x1x64x64xbf16> -> !tile.slice<1x1x1x64x64xbf16>
     // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: 'Five' has 5 axes, and a limit takes one more of the TMA's 5}}
     tile.copy %8, %five : !tile.slice<1x1x1x64x64xbf16>, !tile.shared<64x64xbf16>
+    %9 = tile.slice %Apart[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the last stride of 'Apart' may be any}}
+    tile.copy %9, %apart : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     // CHECK: tile.gemm {{.*}} atom wgmma
     %new = tile.gemm %good, %good, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>

@@ -38,6 +38,7 @@ std::string failureOf(std::span<const std::byte> bytes) {
 TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   Artifact sample = test::sampleArtifact();
   sample.dimensions[0].fixed = 4096;
+  sample.tensors[2].strided = true;
   sample.variants[1].reports = {{ReportSite::Kind::check, "got {}", "gemm.cpp:7:3", {ElementType::i64}, 2}};
   std::vector<std::byte> bytes = serialize(sample);
   Result<Artifact> read = deserialize(bytes);
@@ -53,6 +54,8 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   CHECK(read->dimensions[1].fixed == std::nullopt);
   CHECK(read->dimensions[1].multipleOf == 8);
   CHECK(read->tensors[3].access == Access::workspace);
+  CHECK(read->tensors[2].strided);
+  CHECK_FALSE(read->tensors[1].strided);
   CHECK(read->variants[0].launches[0].grid == sample.variants[0].launches[0].grid);
   CHECK(read->variants[0].launches[0].tensorMaps[1].box == std::vector<int64_t>{64, 64});
   CHECK(read->variants[0].launches[0].tensorMaps[0].limitedAxis == -1);
@@ -117,7 +120,7 @@ TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
   SECTION("another version") {
     bytes[8] = std::byte(99);
     CHECK(failureOf(bytes) ==
-          "expected version 8 of the artifact format, but got version 99; compile the program again");
+          "expected version 9 of the artifact format, but got version 99; compile the program again");
   }
   SECTION("a truncated file") {
     bytes.resize(bytes.size() - 10);

@@ -135,6 +135,8 @@ TEST_CASE("tensor maps that the hardware refuses are named", "[artifact][verify]
   CHECK(beginsAt(-1, 1) ==
         "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' begins 1 rows before the "
         "tensor, but expected 0 to 0");
+  CHECK(failureAfter([](Artifact &a) { a.tensors[0].strided = true; }) ==
+        "artifact 'gemm': 'gemm_aligned' uses a tensor map of 'A', whose innermost stride may be any");
   CHECK(failureAfter([](Artifact &a) {
           a.tensors[0].shape.insert(a.tensors[0].shape.begin(), 3, {.constant = 1});
           a.variants[0].launches[0].tensorMaps[0] = {.tensor = 0, .box = {1, 1, 1, 64, 64}, .limitedAxis = 3};

@@ -98,6 +98,13 @@ TEST_CASE("strides that the kernels cannot use are refused", "[device][errors]")
         "argument 'A': expected 2 strides, but got 1");
   CHECK(failureAfter([](LaunchArguments &a) { a.tensors[0].strides = {1, 200}; }) ==
         "argument 'A' axis 1: expected stride 1 because the innermost axis is contiguous, but got 200");
+  Artifact strided = sampleArtifact();
+  LaunchArguments apart = sampleArguments();
+  strided.tensors[0].strided = true;
+  apart.tensors[0].strides = {1, 200};
+  CHECK(failureOf(strided, apart) == "");
+  apart.tensors[0].strides = {1, -1};
+  CHECK(failureOf(strided, apart) == "argument 'A' axis 1: expected a stride of at least 0, but got -1");
   auto failureOfPacked = [](auto change) {
     Artifact artifact = sampleArtifact();
     LaunchArguments arguments = sampleArguments();

@@ -166,6 +166,9 @@ TEST_CASE("the machine computes with no integers of 4 bits", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.input("W", i4, {k.dim("n"), 31}); }) ==
         "expected a multiple of 2 elements along axis 1 of tensor 'W' because as many i4 share a byte, but "
         "got 31");
+  CHECK(errorOf([](Scope &k) { k.input("W", e2m1, {k.dim("n"), 32}, {.lastStride = LastStride::any}); }) ==
+        "expected tensor 'W' to have a last stride of 1 because elements of e2m1 share bytes, but got "
+        "LastStride::any");
   CHECK(errorOf([](Scope &k) { k.shared("w", e2m1, {8, 7}); }) ==
         "expected a multiple of 2 elements along axis 1 of shared tile 'w' because as many e2m1 share a "
         "byte, but "

@@ -30,6 +30,19 @@ TEST_CASE("a view has the strides and the offset of its placement", "[library][t
   CHECK(view.shape == std::vector<int64_t>{4, 6});
 }
 
+TEST_CASE("elements of a row may lie apart", "[library][tensor]") {
+  HostTensor tensor = makeTensor({4, 6}, {.rowPadding = 1, .offset = 2, .lastStride = 3});
+  CHECK(tensor.strides() == std::vector<int64_t>{19, 3});
+  Random random(Catch::rngSeed());
+  tensor.fillRandom(random, 1, 2);
+  CHECK_FALSE(tensor.findUnwritten());
+  CHECK_FALSE(tensor.findStrayWrite());
+  CHECK(tensor.values()[7] == loadElement(ElementType::f32, tensor.bytes().data(), 2 + 19 + 3));
+  storeElement(ElementType::f32, tensor.bytes().data(), 1.0, 2 + 19 + 4);
+  CHECK(tensor.findStrayWrite().value() ==
+        "'C' of shape [4, 6] and strides [19, 3] was written outside, 23 elements from its first one");
+}
+
 TEST_CASE("random values fill the elements, within bounds, and nothing else", "[library][tensor]") {
   HostTensor tensor = makeTensor({16, 5}, {.rowPadding = 3, .offset = 1});
   Random random(Catch::rngSeed());
