@@ -44,17 +44,24 @@ Result<void> kernels::fillLast(const TensorSpec &spec, std::span<HostTensor> ten
 }
 
 Result<InitialTensors> InitialTensors::create(std::vector<TensorSpec> specs, Placement placement,
-                                              Random &random, DerivedInputs derived) {
+                                              Random &random, DerivedInputs derived,
+                                              const LastStrides &lastStrides) {
+  const auto placementOf = [&](const TensorSpec &spec) {
+    Placement own = placement;
+    if (auto found = lastStrides.find(spec.name); found != lastStrides.end())
+      own.lastStride = found->second;
+    return own;
+  };
   int64_t all = 0; // before any is filled: that takes time where they are large
   for (const TensorSpec &spec : specs) {
-    Result<int64_t> bytes = HostTensor::bytesOf(spec.name, spec.element, spec.shape, placement, all);
+    Result<int64_t> bytes = HostTensor::bytesOf(spec.name, spec.element, spec.shape, placementOf(spec), all);
     if (!bytes)
       return bytes.error();
     all += *bytes;
   }
   InitialTensors initial;
   for (const TensorSpec &spec : specs) {
-    Result<HostTensor> created = HostTensor::create(spec.name, spec.element, spec.shape, placement);
+    Result<HostTensor> created = HostTensor::create(spec.name, spec.element, spec.shape, placementOf(spec));
     if (!created)
       return created.error();
     initial.tensors.push_back(std::move(*created));

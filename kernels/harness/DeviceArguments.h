@@ -43,9 +43,10 @@ private:
 
 /// The tensors of a kernel as they are before a launch, without workspaces.
 struct InitialTensors {
-  /// New inputs, poison everywhere else.
+  /// New inputs, poison everywhere else. All lie as `placement` says, but those among `lastStrides`.
   static Result<InitialTensors> create(std::vector<TensorSpec> specs, Placement placement, Random &random,
-                                       DerivedInputs derived = DerivedInputs::computed);
+                                       DerivedInputs derived = DerivedInputs::computed,
+                                       const LastStrides &lastStrides = {});
 
   std::vector<TensorSpec> specs; ///< in the order of the artifact's tensors
   std::vector<HostTensor> tensors;

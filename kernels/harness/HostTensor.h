@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <random>
 #include <span>
@@ -25,6 +26,9 @@ struct Placement {
   int64_t offset = 0;     ///< elements from an aligned address to the first
   int64_t lastStride = 1; ///< elements from one of a row to the next
 };
+
+/// `Placement::lastStride` of some tensors, by name.
+using LastStrides = std::map<std::string, int64_t>;
 
 using Random = std::mt19937_64;
 

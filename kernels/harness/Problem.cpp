@@ -12,8 +12,9 @@ using namespace tlc::kernels;
 Result<std::shared_ptr<const Problem>> Problem::create(const Request &request,
                                                        const ProblemOptions &options) {
   std::shared_ptr<Problem> problem(new Problem(request, options));
-  Result<InitialTensors> initial = InitialTensors::create(
-      request.kernel->tensors(request.values), options.placement, problem->random, options.derived);
+  Result<InitialTensors> initial =
+      InitialTensors::create(request.kernel->tensors(request.values), options.placement, problem->random,
+                             options.derived, options.lastStrides);
   if (!initial)
     return initial.error();
   problem->tensors = std::move(*initial);

@@ -18,6 +18,7 @@ namespace tlc::kernels {
 
 struct ProblemOptions {
   Placement placement = {};
+  LastStrides lastStrides = {};     ///< of tensors whose program takes any
   uint64_t seed = 0;                ///< of the inputs, and of the choice of elements that are compared
   double referenceOperations = 5e8; ///< what comparing may cost; a sample of the elements if all cost more
   DerivedInputs derived = DerivedInputs::computed;

@@ -5,6 +5,7 @@
 
 #include "kernels/harness/KernelRun.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
 #include "tools/tlc/FindingsJson.h"
 #include "tools/tlc/Heartbeat.h"
@@ -12,6 +13,7 @@
 #include "tools/tlc/Rounds.h"
 #include "tools/tlc/Time.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -99,9 +101,45 @@ RunCommand::RunCommand()
                  cl::desc("Room between the rows of each tensor")),
       offset("offset", cl::sub(command), cl::value_desc("elements"), cl::init(0),
              cl::desc("Room between an aligned address and each tensor")),
+      lastStrides("last-stride", cl::sub(command), cl::value_desc("tensor=elements"),
+                  cl::desc("From one element of a row to the next, of a tensor with LastStride::any; may be "
+                           "repeated")),
       ranks("ranks", cl::sub(command), cl::value_desc("count"),
             cl::desc("Devices that run the kernel together, each with tensors of its own")),
       cache(command), deviceFlags(command), flags(command) {}
+
+namespace {
+constexpr int64_t mostRoom = 1 << 20;
+} // namespace
+
+Result<kernels::LastStrides> RunCommand::lastStridesFor(const Artifact &program) const {
+  const auto invalid = [](const std::string &message) {
+    return tlc::Error{ErrorKind::invalidArgument, message};
+  };
+  kernels::LastStrides strides;
+  for (StringRef text : lastStrides) {
+    auto [name, value] = text.split('=');
+    int64_t stride = 0;
+    if (name.empty() || value.getAsInteger(10, stride) || stride < 0 || stride > mostRoom)
+      return invalid(formatv("expected --last-stride TENSOR=N with N from 0 to {0}, but got '{1}'", mostRoom,
+                             excerpt(text)));
+    const auto isNamed = [&](const TensorArgument &tensor) { return tensor.name == name; };
+    if (auto found = find_if(program.tensors, isNamed); found == program.tensors.end() || !found->strided) {
+      std::vector<std::string> names;
+      for (const TensorArgument &tensor : program.tensors)
+        if (tensor.strided)
+          names.push_back(tensor.name);
+      return invalid(
+          formatv("expected --last-stride of a tensor that is declared with LastStride::any ({0}), "
+                  "but got '{1}'",
+                  names.empty() ? "the kernel has none" : join(names, ", "), excerpt(name)));
+    }
+    if (!strides.try_emplace(name.str(), stride).second)
+      return invalid(
+          formatv("expected --last-stride of each tensor once, but that of '{0}' is given twice", name));
+  }
+  return strides;
+}
 
 ExitCode RunCommand::execute() const {
   if (kernel.empty())
@@ -112,7 +150,6 @@ ExitCode RunCommand::execute() const {
   Result<KernelChoice> choice = flags.choice(kernel, kernels::DefaultSizes::usual, ranksAsked);
   if (!choice)
     return failBy(choice.error());
-  constexpr int64_t mostRoom = 1 << 20;
   for (const cl::opt<int64_t> *room : {&rowPadding, &offset})
     if (*room < 0 || *room > mostRoom)
       return failUsage(
@@ -151,8 +188,12 @@ ExitCode RunCommand::execute() const {
     printTimes(log.times);
 
   const uint64_t inputSeed = seed.getNumOccurrences() ? seed : std::random_device()();
-  auto problem =
-      kernels::Problem::create(choice->request, {.placement = {rowPadding, offset}, .seed = inputSeed});
+  Result<kernels::LastStrides> strides = lastStridesFor(**artifact);
+  if (!strides)
+    return failUsage(strides.error().message);
+  auto problem = kernels::Problem::create(
+      choice->request,
+      {.placement = {rowPadding, offset}, .lastStrides = std::move(*strides), .seed = inputSeed});
   if (!problem)
     return fail(problem.error().message);
   std::optional<kernels::KernelRun> run;

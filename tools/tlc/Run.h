@@ -3,6 +3,7 @@
 /// `tlc run`: one launch of a kernel on a device, compared with its reference.
 #pragma once
 
+#include "kernels/harness/HostTensor.h"
 #include "tools/tlc/CacheFlags.h"
 #include "tools/tlc/CompileFlags.h"
 #include "tools/tlc/DeviceChoice.h"
@@ -17,6 +18,9 @@ public:
   ExitCode execute() const;
 
 private:
+  /// Those of --last-stride, each of a tensor of the program that takes any.
+  Result<kernels::LastStrides> lastStridesFor(const Artifact &program) const;
+
   llvm::cl::SubCommand command;
   llvm::cl::opt<std::string> kernel;
   llvm::cl::opt<bool> verify;
@@ -24,6 +28,7 @@ private:
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::opt<int64_t> rowPadding;
   llvm::cl::opt<int64_t> offset;
+  llvm::cl::list<std::string> lastStrides;
   llvm::cl::opt<int64_t> ranks;
   CacheFlags cache;
   DeviceFlags deviceFlags;
