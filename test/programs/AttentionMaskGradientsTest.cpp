@@ -16,7 +16,7 @@ using namespace tlc::test;
 
 namespace {
 
-using Oracle = std::function<bool(int64_t batch, int64_t query, int64_t key)>;
+using Oracle = std::function<bool(int64_t batch, int64_t head, int64_t query, int64_t key)>;
 
 constexpr int64_t batches = 2, heads = 2, d = 32;
 constexpr ElementType element = ElementType::bf16;
@@ -66,7 +66,7 @@ private:
     const double scale = 1 / std::sqrt(double(d));
     std::vector<int64_t> seen;
     for (int64_t key = 0; key < keys; ++key)
-      if (sees(batch, query, key))
+      if (sees(batch, head, query, key))
         seen.push_back(key);
     std::vector<double> weights;
     double sum = 0, delta = 0;
@@ -99,10 +99,11 @@ void compare(const char *name, const Memory &actual, const Memory &expected, dou
   }
 }
 
-/// A form with a kind of sum; without one, dQ is added atomically.
+/// A form with kinds of sums; without one, dQ is added atomically.
 struct Way {
   AttentionForm form;
   std::optional<QuerySum> sum;
+  std::optional<KeySum> keySum = {};
 };
 /// Each has every kind of sum and both forms, and both together have every pair of them.
 const std::vector<Way> someWays = {{AttentionForm::explicitRoles, {}},
@@ -120,11 +121,11 @@ void check(Problem problem, const std::vector<Way> &ways, const MaskMaker &makeM
   problem.o.element = element;
   Memory dq = Memory::filled(element, problem.dq.shape, notANumber),
          dk = Memory::filled(element, problem.dk.shape, notANumber), dv = dk;
-  auto [form, sum] = GENERATE_COPY(from_range(ways));
+  auto [form, sum, keySum] = GENERATE_COPY(from_range(ways));
   CAPTURE(int(form), sum.has_value(), sum.has_value() ? int(*sum) : 0);
   BackwardConfig config{.problem = {.dtype = element, .d = d, .dv = d}, .form = form};
   chooseSchedule(
-      config, {.dq = sum},
+      config, {.dq = sum, .dkv = keySum},
       {.sequences = batches, .queries = problem.queries, .keys = problem.keys, .heads = heads, .kvHeads = 1},
       *findTarget("sm_90a"));
   std::vector<Memory *> tensors = {&problem.q, &problem.k, &problem.v, &problem.o, &problem.dO, &problem.lse};
@@ -156,7 +157,7 @@ void checkDocuments(const std::vector<Way> &ways) {
     return tensor;
   };
   check({rows, rows,
-         [&](int64_t batch, int64_t query, int64_t key) {
+         [&](int64_t batch, int64_t, int64_t query, int64_t key) {
            return key <= query && key >= beginOf(batch, query);
          },
          Catch::rngSeed()},
@@ -176,7 +177,7 @@ void checkDocuments(const std::vector<Way> &ways) {
 void checkDilatedWindow(const std::vector<Way> &ways) {
   // The last queries see no key.
   check({167, 101,
-         [](int64_t, int64_t query, int64_t key) {
+         [](int64_t, int64_t, int64_t query, int64_t key) {
            return key <= query && key >= query - 37 && (query - key) % 3 == 0;
          },
          Catch::rngSeed()},
@@ -188,7 +189,9 @@ void checkDilatedWindow(const std::vector<Way> &ways) {
 void checkPrefix(const std::vector<Way> &ways) {
   // No query sees the last keys.
   check({75, 301,
-         [](int64_t, int64_t query, int64_t key) { return key < 21 || (key <= query && key > query - 33); },
+         [](int64_t, int64_t, int64_t query, int64_t key) {
+           return key < 21 || (key <= query && key > query - 33);
+         },
          Catch::rngSeed()},
         ways,
         Mask::derived([](const Sequence &, auto query,
@@ -196,11 +199,26 @@ void checkPrefix(const std::vector<Way> &ways) {
                       RowOrder::lastFirst));
 }
 
+/// Tiles of keys that one head sees, or the other, or none.
+void checkHeads(const std::vector<Way> &ways) {
+  check(
+      {40, 420,
+       [](int64_t, int64_t head, int64_t, int64_t key) { return key >= head * 260 && key < head * 260 + 40; },
+       Catch::rngSeed()},
+      ways, Mask::derived([](const Sequence &s, auto, auto key) {
+        return key >= s.head * 260 && key < s.head * 260 + 40;
+      }));
+}
+
 } // namespace
 
 TEST_CASE("gradients within documents of a packed row", "[programs][attention]") { checkDocuments(someWays); }
 TEST_CASE("gradients of a dilated window", "[programs][attention]") { checkDilatedWindow(otherWays); }
 TEST_CASE("gradients of a prefix and a window", "[programs][attention]") { checkPrefix(someWays); }
+TEST_CASE("gradients of heads that see other keys", "[programs][attention]") {
+  checkHeads({{AttentionForm::explicitRoles, QuerySum::tma, KeySum::loop},
+              {AttentionForm::explicitRoles, QuerySum::ordered, KeySum::loop}});
+}
 
 // Of tools/test.sh long.
 TEST_CASE("gradients of documents, in all ways", "[.long]") { checkDocuments(allWays); }

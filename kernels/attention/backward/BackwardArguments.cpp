@@ -127,6 +127,22 @@ Predicate BackwardArguments::isSeen(const GradientTile &keys) const {
   return queriesSeeing(keys, keys.sequence).count > 0;
 }
 
+void BackwardArguments::ifSeen(const GradientTile &keys, const std::function<void()> &seen,
+                               const std::function<void()> &unseen) const {
+  if (skipsUnseenKeys())
+    return seen();
+  if (config.dkv != KeySum::loop)
+    return k.when(isSeen(keys), seen, unseen);
+  Index heads = group();
+  k.loopWhile(heads, [&](Index n) -> Predicate {
+    GradientTile ofHead = keys;
+    ofHead.sequence.head = keys.kvHead * heads + n;
+    Predicate isUnseen = !isSeen(ofHead);
+    k.when(isUnseen, [&] { k.when(n == heads - 1, unseen); }, seen);
+    return isUnseen;
+  });
+}
+
 VisitedTiles BackwardArguments::keysSeen(const GradientTile &tile, int64_t keysOfTile) const {
   return mask.tilesOfKeys(tile.sequence, tile.row, rowsOfTile(Axis::queries), keysOfTile);
 }

@@ -45,6 +45,9 @@ public:
   bool skipsUnseenKeys() const;
   /// Whether the head of Q that a tile of keys is for has queries that see it.
   dsl::Predicate isSeen(const GradientTile &keys) const;
+  /// Does `seen` once if a head of Q that the tile of keys is for has queries that see it, else `unseen`.
+  void ifSeen(const GradientTile &keys, const std::function<void()> &seen,
+              const std::function<void()> &unseen) const;
   VisitedTiles keysSeen(const GradientTile &tile, int64_t keysOfTile) const;
   /// Does `body` for the sequence with each head of Q that the tile of keys is for.
   void forEachHead(const GradientTile &keys, const std::function<void(const Sequence &)> &body) const;

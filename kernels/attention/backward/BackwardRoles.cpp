@@ -108,9 +108,12 @@ void BackwardRoles::load() {
   Cursor kv = kvRing.cursor(), q = qRing.cursor(), out = doRing.cursor();
   forEachTile([&](const GradientTile &tile) {
     kvRing.acquire(kv);
-    kvRing.expect(kv, ks.slotBytes() + vs.slotBytes());
-    copy(p.keys(tile.sequence, tile.row, tile.kvHead, c.bk, {0, d}), ks.slot(kv), kvRing.full(kv));
-    copy(p.values(tile.sequence, tile.row, tile.kvHead, c.bk, {0, dv}), vs.slot(kv), kvRing.full(kv));
+    auto loadKeys = [&] {
+      kvRing.expect(kv, ks.slotBytes() + vs.slotBytes());
+      copy(p.keys(tile.sequence, tile.row, tile.kvHead, c.bk, {0, d}), ks.slot(kv), kvRing.full(kv));
+      copy(p.values(tile.sequence, tile.row, tile.kvHead, c.bk, {0, dv}), vs.slot(kv), kvRing.full(kv));
+    };
+    p.ifSeen(tile, loadKeys, [&] { kvRing.publish(kv); });
     kv.advance();
     forEachVisit(tile, [&](const Sequence &sequence, const Index &row) {
       qRing.acquire(q);
