@@ -31,7 +31,7 @@ BackwardRoles::BackwardRoles(Scope &k, const BackwardConfig &c, const BackwardAr
     sumRing = k.ring("sums", {.slots = c.slots.keys, .producers = rowUsers, .consumers = 1});
   qRing = loaded("q", c.stages, rowUsers);
   doRing = loaded("do", c.slots.outputs, rowUsers);
-  numberRing = loaded("numbers", c.stages, warpgroups.computing);
+  numberRing = loaded("numbers", c.stages, warpgroups.numbers);
   if (hasQuerySums)
     productRing = k.ring(
         "ds", {.slots = c.slots.products, .producers = warpgroups.adding, .consumers = warpgroups.adding});

@@ -15,9 +15,10 @@ namespace tlc::kernels {
 
 class BackwardRoles {
 protected:
-  /// Warpgroups that compute, and those of them that add to dQ. Two have dK and dV, and use Q and dO.
+  /// Warpgroups that compute, those of them that add to dQ, and those that give numbers of queries back. Two
+  /// have dK and dV, and use Q and dO.
   struct Warpgroups {
-    int64_t computing, adding;
+    int64_t computing, adding, numbers;
   };
   /// Tiles of dQ that the TMA adds, if it does: so many columns, in so many slots.
   struct QuerySumTile {

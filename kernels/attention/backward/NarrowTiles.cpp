@@ -24,15 +24,15 @@ constexpr int64_t columnsTogether = 128;
 ///     queries: dQ, which it adds.
 ///
 /// Weights and gradients of scores are left factors of dV and dK in registers, and no factor is read twice.
-/// Weights go to the second role through shared memory, gradients of scores to the third. While one waits or
-/// adds to memory, products of the others run. The first two start the scores and dO Vᵀ of the next tile of
-/// queries before they await dV and dK. No product is in flight when a step ends: ptxas would let each finish
-/// before it starts another.
+/// Weights go to the second role through shared memory, gradients of scores to the third. The last role gives
+/// numbers of queries back, for all that read them before. While one waits or adds to memory, products of the
+/// others run. The first two start the scores and dO Vᵀ of the next tile of queries before they await dV and
+/// dK. No product is in flight when a step ends: ptxas would let each finish before it starts another.
 class NarrowTiles : BackwardRoles {
 public:
   NarrowTiles(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const TileScheduler &scheduler)
       : BackwardRoles(k, c, p, scheduler,
-                      {.computing = rowUsers + (addsQuerySums(c.dq) ? 1 : 0), .adding = 1},
+                      {.computing = rowUsers + (addsQuerySums(c.dq) ? 1 : 0), .adding = 1, .numbers = 1},
                       {.columns = narrowQuerySumColumns, .slots = narrowQuerySumSlots}) {
     slopes = k.shared("p", c.problem.dtype, {c.bk, c.bq}, {.slots = 1});
     slopeRing = k.ring("p", {.slots = 1, .producers = 1, .consumers = 1});
@@ -143,7 +143,6 @@ private:
     sums.q.advance();
     FragmentValue scores = p.scores.of(sums.scores, p.scores.scale());
     Fragment weights = p.weights(seen(visits, row, scores, edge), exponent);
-    numberRing.release(sums.number);
     sums.number.advance();
     sums.weights = weights.to(c.problem.dtype);
     slopeRing.acquire(sums.slope);
@@ -199,13 +198,14 @@ private:
     ElementType dtype = c.problem.dtype;
     numberRing.wait(sums.number);
     Fragment delta = numbersIn(deltas.slot(sums.number));
-    numberRing.release(sums.number);
-    sums.number.advance();
     Fragment slope = k.fragment(dtype, {c.bk, c.bq});
     slopeRing.wait(sums.slope);
     copy(slopes.slot(sums.slope), slope);
     slopeRing.release(sums.slope);
     sums.slope.advance();
+    if (!hasQuerySums)
+      numberRing.release(sums.number);
+    sums.number.advance();
     Fragment gradients = (slope.to(f32) * (sums.scores - delta)).to(dtype);
     if (hasQuerySums) {
       productRing.acquire(sums.product);
