@@ -100,6 +100,20 @@ TEST_CASE("dQ in order has the same bits with any number of multiprocessors", "[
     checkOrdered(form, problems[i], {1, 3, 132});
 }
 
+TEST_CASE("dQ of tiles of 64 keys in order has the same bits with any number of multiprocessors",
+          "[kernels][attention][narrow]") {
+  checkOrdered("explicit",
+               {{"b", "1"},
+                {"sq", "130"},
+                {"sk", "300"},
+                {"h", "2"},
+                {"hkv", "1"},
+                {"d", "192"},
+                {"dv", "128"},
+                {"causal", "right"}},
+               {1, 2, 3});
+}
+
 TEST_CASE("deterministic gradients have the same bits with any number of multiprocessors",
           "[kernels][attention]") {
   checkDeterministic(1, {1, 132});
