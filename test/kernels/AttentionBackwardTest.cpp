@@ -50,9 +50,15 @@ TEST_CASE("tiles of 64 keys are right where blocks take them and have a head of 
 
 TEST_CASE("keys that no query sees have gradients of zero", "[kernels][attention][narrow]") {
   const Kernel &kernel = **findKernel("attention_bwd");
+  auto check = [&](const Definitions &more) {
+    Definitions definitions = {{"form", "explicit"}, {"causal", "left"}};
+    definitions.insert(more.begin(), more.end());
+    Compiled compiled(kernel, definitions);
+    compiled.check({{"b", "2"}, {"sq", "21"}, {"sk", "390"}, {"h", "4"}, {"hkv", "2"}});
+  };
   for (const char *d : {"64", "256"})
-    for (const char *dkv : {"loop", "split", "atomic"}) {
-      Compiled compiled(kernel, {{"form", "explicit"}, {"d", d}, {"dkv", dkv}, {"causal", "left"}});
-      compiled.check({{"b", "2"}, {"sq", "21"}, {"sk", "390"}, {"h", "4"}, {"hkv", "2"}});
-    }
+    for (const char *dkv : {"loop", "split", "atomic"})
+      check({{"d", d}, {"dkv", dkv}});
+  check({{"d", "64"}, {"dkv", "loop"}, {"dq", "ordered"}});
+  check({{"d", "256"}, {"dkv", "loop"}, {"gradients", "f32"}});
 }
