@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <numbers>
+#include <optional>
 
 namespace tlc::kernels {
 
@@ -88,21 +89,34 @@ Program softmaxProgram(const SoftmaxConfig &c, const TraceOptions &options) {
   });
 }
 
+namespace {
+constexpr int64_t ofWarp = 32 * lanesPerWarp; ///< elements
+constexpr int64_t fewWarps = 4, someWarps = 8, mostWarps = 16;
+
+/// Elements that a thread loads at once.
+int64_t vectorOf(ElementType dtype) { return maxSharedVectorBytes / int64_t(sizeInBytes(dtype)); }
+
+/// The columns of a tile of whole rows, if a block is to have several of them.
+std::optional<int64_t> shortRow(int64_t columns, ElementType dtype) {
+  int64_t width = int64_t(std::bit_ceil(uint64_t(std::max(columns, vectorOf(dtype)))));
+  return width <= fewWarps / 2 * ofWarp ? std::optional(width) : std::nullopt;
+}
+} // namespace
+
 SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &target) {
   const auto [rows, columns, dtype] = problem;
-  constexpr int64_t perThread = 32, ofWarp = perThread * lanesPerWarp, leastWarps = 4, mostWarps = 8;
-  const int64_t vector = maxSharedVectorBytes / int64_t(sizeInBytes(dtype));
-  SoftmaxConfig config{.dtype = dtype, .warps = leastWarps};
-  if (columns <= leastWarps / 2 * ofWarp) {
-    config.columns = std::max(int64_t(std::bit_ceil(uint64_t(columns))), vector);
-    config.rows = config.warps * ofWarp / config.columns;
-    // Of short rows a thread has one vector, so that there are more threads.
-    if (config.columns <= vector * lanesPerWarp)
-      config.rows = config.warps * vector * lanesPerWarp / config.columns;
+  SoftmaxConfig config{.dtype = dtype, .warps = fewWarps};
+  if (std::optional<int64_t> width = shortRow(columns, dtype)) {
+    // Threads have one vector, so that there are more of them, where all lanes have one.
+    int64_t vectors = vectorOf(dtype) * lanesPerWarp;
+    bool fillsLanes = *width < vectors || columns == vectors;
+    config.rows = config.warps * (fillsLanes ? vectors : ofWarp) / *width;
+    fitColumns(config, columns);
     return config;
   }
-  config.warps = std::min(tlc::ceilDiv(columns, ofWarp), mostWarps);
-  config.columns = config.warps * ofWarp;
+  bool hasFewRows = rows < 4 * int64_t(target.multiprocessors);
+  config.warps = std::clamp(tlc::ceilDiv(columns, ofWarp), hasFewRows ? someWarps : fewWarps, mostWarps);
+  fitColumns(config, columns);
   // Several blocks for a row where otherwise multiprocessors would have none.
   auto fits = [&](int64_t cluster) {
     return cluster <= int64_t(target.maxClusterSize) && rows * cluster <= target.multiprocessors &&
@@ -111,6 +125,10 @@ SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &t
   while (fits(config.cluster * 2))
     config.cluster *= 2;
   return config;
+}
+
+void fitColumns(SoftmaxConfig &config, int64_t columns) {
+  config.columns = shortRow(columns, config.dtype).value_or(config.warps * ofWarp);
 }
 
 } // namespace tlc::kernels

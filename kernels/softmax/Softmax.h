@@ -27,4 +27,7 @@ struct SoftmaxProblem {
 /// A good configuration for a problem.
 SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &target);
 
+/// Sets the columns of a tile by the other members: all of a short row, otherwise as many as registers hold.
+void fitColumns(SoftmaxConfig &config, int64_t columns);
+
 } // namespace tlc::kernels

@@ -6,25 +6,31 @@
 #include "kernels/softmax/Describe.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tlc::kernels {
 
 namespace {
 
+std::vector<Parameter> allParameters() {
+  std::vector<Parameter> list = {{"rows", "rows of X and Y", Parameter::Kind::size, "4096", 0, maxExtent},
+                                 {"columns", "their length", Parameter::Kind::size, "4096", 0, maxExtent}};
+  std::ranges::move(parametersOf(SoftmaxConfig()), std::back_inserter(list));
+  return list;
+}
+
 class SoftmaxKernel final : public Kernel {
 public:
   SoftmaxKernel()
       : Kernel("softmax", "Y = softmax of X[rows,columns] along rows; a row of -inf alone gives zeros",
-               {{"rows", "rows of X and Y", Parameter::Kind::size, "4096", 0, maxExtent},
-                {"columns", "their length", Parameter::Kind::size, "4096", 0, maxExtent},
-                parametersOf(SoftmaxConfig()).front(),
-                parametersOf(SoftmaxConfig()).back()}) {}
+               allParameters()) {}
 
   dsl::Program build(const Parameters &values, const Target &target,
                      const dsl::TraceOptions &options) const override {
     SoftmaxConfig config =
         chooseSoftmaxConfig({values.size("rows"), values.size("columns"), values.element("dtype")}, target);
     read(values, config); // what is given
+    fitColumns(config, values.size("columns"));
     return softmaxProgram(config, options);
   }
 
