@@ -103,12 +103,17 @@ static KeySum fastestKeySum(const BackwardConfig &c, const BackwardExtents &all,
              : KeySum::loop;
 }
 
-/// Whether blocks that walk over the heads of a group load rows again that L2 does not hold any more, so that
-/// it is faster to add to dK and dV for each head. H100, causal, 1 x 8192: 1.32 times as fast with 64 heads
-/// on 8 and d = 128, 138 MB; 0.995 and 0.94 times with 32 on 8, and with 64 on 8 and d = 64, 69 MB each.
+/// Whether it is faster to add to dK and dV for each head. Slices for each head, the other way to divide a
+/// group, take more bytes (H100, d = 128: 1 x 2048, causal, 32 heads on 8: 1.06 times as fast, 3 x 384, 48 on
+/// 3: 1.24 times). Blocks that walk over the heads of a group load rows again that L2 does not hold any more
+/// (H100, causal, 1 x 8192: 1.32 times as fast with 64 heads on 8 and d = 128, 138 MB; 0.995 and 0.94 times
+/// with 32 on 8, and with 64 on 8 and d = 64, 69 MB each).
 static bool suitsAddingKeys(const BackwardConfig &c, const BackwardExtents &e, const Target &target) {
-  return isMeasured(c) && !hasNarrowTiles(c) && addsQuerySums(c.dq) && c.dkv == KeySum::loop &&
-         c.problem.mask.causal != CausalAlignment::none &&
+  if (!isMeasured(c) || hasNarrowTiles(c))
+    return false;
+  if (c.dkv == KeySum::split)
+    return true;
+  return addsQuerySums(c.dq) && c.problem.mask.causal != CausalAlignment::none &&
          bytesVisited(c, e, target) > 2 * double(target.l2Bytes);
 }
 
@@ -125,8 +130,7 @@ void chooseSums(BackwardConfig &config, const ScheduleOptions &options, const Ba
 /// Of heads of Q that share keys.
 static bool suitsTaking(const BackwardConfig &c, const BackwardExtents &e) {
   if (c.dkv != KeySum::loop)
-    return c.dkv == KeySum::atomic && isMeasured(c) && !hasNarrowTiles(c) &&
-           c.problem.mask.causal != CausalAlignment::none;
+    return c.dkv == KeySum::atomic && isMeasured(c) && !hasNarrowTiles(c);
   if (c.problem.lengths == Lengths::packed)
     return c.problem.mask.hidesPairs(); // H100, causal: 1.25 times as fast
   // Queries that a tile of keys visits. H200: from there on 1.03 times as fast; causal ones gained in one run

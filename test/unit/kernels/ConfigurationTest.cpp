@@ -202,8 +202,9 @@ TEST_CASE("blocks take tiles of keys that visit many queries of several heads", 
   CHECK(chosen({2, 8192, 8192, 32, 8}, none, 64) == taken);
   CHECK(chosen({2, 8192, 8192, 32, 8}, none, 256) == fixed);
   CHECK(chosen({2, 8192, 8192, 32, 32}, none) == fixed); // nothing is shared
-  CHECK(chosen({8, 2048, 2048, 16, 1}, right) == fixed); // nor where sums are split
-  CHECK(chosen({2, 8192, 8192, 32, 8}, none, 128, {.dq = QuerySum::ordered}) == fixed); // they take one each
+  CHECK(chosen({8, 2048, 2048, 16, 1}, right) == taken); // tiles of a head each, whose sums are added
+  CHECK(chosen({8, 2048, 2048, 16, 1}, right, 128, {.isDeterministic = true}) == fixed); // sums are in slices
+  CHECK(chosen({2, 8192, 8192, 32, 8}, none, 128, {.dq = QuerySum::ordered}) == fixed);  // they take one each
   CHECK(chosen({2, 8192, 8192, 32, 8}, none, 128, {.dealing = fixed}) == fixed);
   CHECK(chosen({1, 0, 0, 32, 8}, none) == fixed);
 }
@@ -265,7 +266,7 @@ TEST_CASE("memory that a second tile of keys does not fit into is for tiles of q
   CHECK(chosen(256, 4096, QuerySum::atomic) == Slots(1, 2, 2, 2));
 }
 
-TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few", "[kernels]") {
+TEST_CASE("tiles of keys are of one head each where there are few of them", "[kernels]") {
   auto chosen = [](const BackwardExtents &extents, const ScheduleOptions &options = {},
                    const MaskConfig &mask = {}) {
     BackwardConfig config{.problem = {.mask = mask}};
@@ -273,17 +274,18 @@ TEST_CASE("gradients of keys are summed up in slices where tiles of keys are few
     return config.dkv;
   };
   CHECK(chosen({4, 4096, 4096, 32, 8}) == KeySum::loop);
-  CHECK(chosen({1, 1024, 1024, 32, 4}) == KeySum::split); // 32 tiles
+  CHECK(chosen({1, 1024, 1024, 32, 4}) == KeySum::atomic); // 32 tiles
+  CHECK(chosen({1, 1024, 1024, 32, 4}, {.isDeterministic = true}) == KeySum::split);
   CHECK(chosen({1, 1024, 16384, 32, 4}) == KeySum::loop); // 512
   CHECK(chosen({1, 16384, 2560, 64, 8}) ==
-        KeySum::split);                                   // 160, of which 28 would be left for a second round
+        KeySum::atomic);                                  // 160, of which 28 would be left for a second round
   CHECK(chosen({1, 64, 1024, 32, 4}) == KeySum::loop);    // a single step of each head
   CHECK(chosen({1, 1024, 1024, 16, 16}) == KeySum::loop); // nothing to sum up
   CHECK(chosen({0, 0, 0, 0, 1}) == KeySum::loop);
   // 128 tiles of one round: when causal, the first takes twice as long as the mean.
   MaskConfig causal{.causal = CausalAlignment::right};
   CHECK(chosen({1, 2048, 2048, 32, 8}) == KeySum::loop);
-  CHECK(chosen({1, 2048, 2048, 32, 8}, {}, causal) == KeySum::split);
+  CHECK(chosen({1, 2048, 2048, 32, 8}, {}, causal) == KeySum::atomic);
   CHECK(chosen({1, 8192, 8192, 32, 8}, {}, causal) == KeySum::loop);
   CHECK(chosen({1, 0, 0, 32, 8}, {}, causal) == KeySum::loop);
   // 7 of 181 tiles of keys have queries that see them.
