@@ -36,8 +36,9 @@ struct TensorSpec {
   std::vector<int64_t> shape;
   double low = -1, high = 1;         ///< inputs are uniform in [low, high)
   std::vector<double> contents = {}; ///< of an input that is not random
-  /// Of an input that follows from the tensors before it: its contents, from theirs.
-  std::function<Result<std::vector<double>>(std::span<const std::vector<double>> before)> derived = {};
+  /// Of an input that follows from other tensors, of all ranks: its contents, from theirs. Of those that are
+  /// derived themselves the ones before it have contents.
+  std::function<Result<std::vector<double>>(std::span<const std::vector<double>> tensors)> derived = {};
   /// Whether an element, row-major, is one that nothing may depend on; then it is no number, and of an output
   /// it stays that.
   std::function<bool(int64_t)> isPadding = {};

@@ -22,26 +22,31 @@ DeviceMemory::~DeviceMemory() {
     (void)device.free(memory);
 }
 
-Result<void> kernels::fillLast(const TensorSpec &spec, std::span<HostTensor> tensors, Random &random,
-                               DerivedInputs derived) {
-  HostTensor &tensor = tensors.back();
-  tensor.poison();
-  if (spec.derived && derived == DerivedInputs::computed) {
-    std::vector<std::vector<double>> before;
-    for (const HostTensor &other : tensors.first(tensors.size() - 1))
-      before.push_back(other.values());
-    Result<std::vector<double>> contents = spec.derived(before);
-    if (!contents)
-      return contents.error();
-    tensor.fill(*contents);
-  } else if (!spec.contents.empty())
-    tensor.fill(spec.contents);
-  else if (spec.access != Access::output)
-    tensor.fillRandom(random, spec.low, spec.high);
-  if (spec.isPadding && spec.access != Access::output) // an output's padding keeps the poison, too
-    tensor.poisonWhere(spec.isPadding);
+namespace {
+bool isDerived(const TensorSpec &spec, DerivedInputs derived) {
+  return spec.derived && derived == DerivedInputs::computed;
+}
+
+Result<void> fillComputed(std::span<const TensorSpec> specs, DerivedInputs derived,
+                          std::vector<HostTensor> &tensors) {
+  std::vector<std::vector<double>> contents;
+  for (size_t i = 0; i != specs.size(); ++i) {
+    if (!isDerived(specs[i], derived))
+      continue;
+    if (contents.empty())
+      for (const HostTensor &tensor : tensors)
+        contents.push_back(tensor.values());
+    Result<std::vector<double>> computed = specs[i].derived(contents);
+    if (!computed)
+      return computed.error();
+    tensors[i].fill(*computed);
+    if (specs[i].isPadding)
+      tensors[i].poisonWhere(specs[i].isPadding);
+    contents[i] = tensors[i].values();
+  }
   return {};
 }
+} // namespace
 
 Result<InitialTensors> InitialTensors::create(std::vector<TensorSpec> specs, Placement placement,
                                               Random &random, DerivedInputs derived,
@@ -64,10 +69,18 @@ Result<InitialTensors> InitialTensors::create(std::vector<TensorSpec> specs, Pla
     Result<HostTensor> created = HostTensor::create(spec.name, spec.element, spec.shape, placementOf(spec));
     if (!created)
       return created.error();
+    created->poison();
+    bool isRead = spec.access != Access::output && !isDerived(spec, derived);
+    if (isRead && !spec.contents.empty())
+      created->fill(spec.contents);
+    else if (isRead)
+      created->fillRandom(random, spec.low, spec.high);
+    if (spec.isPadding && spec.access != Access::output) // an output's padding keeps the poison, too
+      created->poisonWhere(spec.isPadding);
     initial.tensors.push_back(std::move(*created));
-    if (Result<void> filled = fillLast(spec, initial.tensors, random, derived); !filled)
-      return filled.error();
   }
+  if (Result<void> filled = fillComputed(specs, derived, initial.tensors); !filled)
+    return filled.error();
   initial.specs = std::move(specs);
   return initial;
 }

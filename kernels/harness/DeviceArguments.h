@@ -19,11 +19,6 @@ enum class DerivedInputs : uint8_t {
   random, ///< as others are: results mean nothing then, but nothing is computed in double precision
 };
 
-/// Fills the last one of `tensors` as it is before a launch: contents that suit it where it is read, poison
-/// where it is not. The ones before it are filled.
-Result<void> fillLast(const TensorSpec &spec, std::span<HostTensor> tensors, Random &random,
-                      DerivedInputs derived = DerivedInputs::computed);
-
 /// Memory of a device, freed with the object.
 class DeviceMemory {
 public:
@@ -43,7 +38,8 @@ private:
 
 /// The tensors of a kernel as they are before a launch, without workspaces.
 struct InitialTensors {
-  /// New inputs, poison everywhere else. All lie as `placement` says, but those among `lastStrides`.
+  /// New inputs, whose contents suit them, poison everywhere else. All lie as `placement` says, but those among
+  /// `lastStrides`.
   static Result<InitialTensors> create(std::vector<TensorSpec> specs, Placement placement, Random &random,
                                        DerivedInputs derived = DerivedInputs::computed,
                                        const LastStrides &lastStrides = {});

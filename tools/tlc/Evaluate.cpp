@@ -66,15 +66,8 @@ Result<std::vector<std::string>> filesFor(StringRef flag, ArrayRef<kernels::Tens
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// What a drawn or given tensor holds; undefined elements for an output. Appends it to those `before` it.
-Result<evaluator::Tensor> makeTensor(const kernels::TensorSpec &spec,
-                                     std::vector<kernels::HostTensor> &before, kernels::Random &random) {
-  auto created = kernels::HostTensor::create(spec.name, spec.element, spec.shape);
-  if (!created)
-    return created.error();
-  kernels::HostTensor &host = before.emplace_back(std::move(*created));
-  if (Result<void> filled = fillLast(spec, before, random); !filled)
-    return filled.error();
+/// What a tensor holds; undefined elements for an output.
+evaluator::Tensor tensorOf(const kernels::TensorSpec &spec, const kernels::HostTensor &host) {
   evaluator::Tensor tensor{spec.element, spec.shape, std::vector<evaluator::Element>(host.elementCount())};
   if (spec.access != Access::output)
     for (auto [element, value] : zip(tensor.elements, host.values()))
@@ -403,20 +396,20 @@ ExitCode EvaluateCommand::execute() const {
   uint64_t used = seed.getNumOccurrences() ? seed : std::random_device()();
   kernels::Random random(used);
   evaluator::Arguments arguments{{}, problem->scalars};
-  std::vector<kernels::HostTensor> hosts;
   for (auto [spec, file] : zip(problem->specs, *inputs)) {
-    if (!file.empty()) {
-      auto contents = readContents(file, spec);
-      if (!contents)
-        return failBy(contents.error());
-      spec.contents = *contents;
-      spec.derived = {};
-    }
-    auto tensor = makeTensor(spec, hosts, random);
-    if (!tensor)
-      return failBy(tensor.error());
-    arguments.tensors.push_back(std::move(*tensor));
+    if (file.empty())
+      continue;
+    auto contents = readContents(file, spec);
+    if (!contents)
+      return failBy(contents.error());
+    spec.contents = *contents;
+    spec.derived = {};
   }
+  auto drawn = kernels::InitialTensors::create(problem->specs, {}, random);
+  if (!drawn)
+    return failBy(drawn.error());
+  for (auto [spec, host] : zip(problem->specs, drawn->tensors))
+    arguments.tensors.push_back(tensorOf(spec, host));
   const evaluator::Arguments initial = arguments;
   const Heartbeat heartbeat([&] { return "evaluating " + source; });
   auto report = evaluateRanks(*problem, arguments.tensors,
