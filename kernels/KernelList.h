@@ -16,6 +16,7 @@ const Kernel &fp8AttentionForwardKernel();
 const Kernel &gemmAllReduceKernel();
 const Kernel &gemmKernel();
 const Kernel &gemmReduceScatterKernel();
+const Kernel &shardedAttentionBackwardKernel();
 const Kernel &shardedAttentionForwardKernel();
 const Kernel &softmaxKernel();
 

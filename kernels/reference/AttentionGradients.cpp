@@ -66,6 +66,8 @@ const AttentionGradients::KeyRows &AttentionGradients::rowsOfKey(int64_t keyLine
     for (int64_t i = 0; i < group; ++i) {
       int64_t number = (sequence->firstQuery + query) * s.h + keyLine % s.hkv * group + i;
       std::span<const double> q = rowOf(in.q, number, d), dO = rowOf(in.dO, number, dv);
+      if (std::ranges::all_of(dO, [](double each) { return each == 0; }))
+        continue; // it adds zeros, and its line would take long
       const Line &line = lineOf(number);
       double score = dot(q, k) * s.problem.scoreScale();
       if (s.problem.softCap != 0)

@@ -33,6 +33,8 @@ bool has(const Kernel &kernel, std::string_view parameter) {
 Definitions tilesOf(const Kernel &kernel) {
   if (has(kernel, "m"))
     return {{"bm", "64"}, {"bn", "64"}, {"bk", "32"}};
+  if (has(kernel, "dkv"))
+    return {{"d", "32"}, {"bq", "64"}};
   if (has(kernel, "hkv"))
     return {{"d", "32"}, {"bq", "64"}, {"bk", "32"}};
   return {{"tile", "128"}};
@@ -65,7 +67,7 @@ Definitions merged(Definitions into, const Definitions &more) {
 } // namespace
 
 TEST_CASE("kernels of ranks are right on any number of them", "[kernels][ranks]") {
-  REQUIRE(kernelsOfRanks().size() == 5);
+  REQUIRE(kernelsOfRanks().size() == 6);
   for (const Kernel *kernel : kernelsOfRanks()) {
     Compiled compiled(*kernel, tilesOf(*kernel));
     std::vector<Definitions> sizes = smallSizes(*kernel);
@@ -86,6 +88,24 @@ TEST_CASE("kernels of eight ranks are right at every size", "[.long]") {
   }
 }
 
+// Parts begin within tiles of keys, and some keys no query of a rank sees.
+TEST_CASE("gradients of sharded sequences are right with windows, sinks and tiles of 64 keys",
+          "[kernels][ranks]") {
+  const Kernel &kernel = **findKernel("attention_bwd_sharded");
+  const Definitions sizes = {{"b", "1"}, {"sq", "54"}, {"sk", "46"}, {"h", "4"}, {"hkv", "2"}};
+  for (const Definitions &options :
+       {Definitions{
+            {"order", "zigzag"}, {"causal", "right"}, {"window", "40"}, {"dkv", "loop"}, {"sink", "yes"}},
+        {{"order", "contiguous"}, {"window", "9"}, {"window_right", "20"}, {"dkv", "split"}},
+        {{"order", "zigzag"}, {"causal", "left"}, {"dkv", "atomic"}, {"gradients", "f32"}}})
+    for (const char *keys : {"64", "128"}) {
+      Compiled compiled(kernel,
+                        merged(options, {{"form", "explicit"}, {"d", "64"}, {"bq", "64"}, {"bk", keys}}));
+      for (const char *ranks : {"3", "5"})
+        compiled.check(merged(sizes, {{"ranks", ranks}}));
+    }
+}
+
 TEST_CASE("each choice of kernels of ranks is right", "[kernels][ranks]") {
   Random random(Catch::rngSeed());
   for (const Kernel *kernel : kernelsOfRanks())
@@ -98,6 +118,8 @@ TEST_CASE("each choice of kernels of ranks is right", "[kernels][ranks]") {
 TEST_CASE("kernels of ranks give the same bits in every order", "[kernels][ranks]") {
   for (const Kernel *kernel : kernelsOfRanks()) {
     Definitions definitions = merged(merged(smallSizes(*kernel).back(), tilesOf(*kernel)), {{"ranks", "3"}});
+    if (has(*kernel, "deterministic"))
+      definitions["deterministic"] = "yes";
     Request request = expectValue(Request::parse(*kernel, definitions));
     std::shared_ptr<const Artifact> artifact = compileOnce(request, {});
     auto problem = expectValue(Problem::create(request, {.seed = 3}));

@@ -73,8 +73,10 @@ std::vector<Definitions> extremeTunings(const Kernel &kernel) {
   return small;
 }
 
-/// The tuning parameters of such a kernel, and what they do, are those of attention_fwd.
-bool tunesLikeAnother(const Kernel &kernel) { return kernel.name() == "attention_fwd_sharded"; }
+/// The tuning parameters of such a kernel, and what they do, are those of attention_fwd or attention_bwd.
+bool tunesLikeAnother(const Kernel &kernel) {
+  return kernel.name() == "attention_fwd_sharded" || kernel.name() == "attention_bwd_sharded";
+}
 
 /// attention_forward_test has every pair of options of these forms.
 bool hasTestOfOptions(const Kernel &kernel, const Definitions &definitions) {

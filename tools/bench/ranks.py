@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times our kernels of several GPUs in one process with their peers, ranks 0, 1, ... being the GPUs of these numbers.
 
-    ranks.py [copy] [gemm] [attention] [all_reduce] [random] [--ranks 2,4] [--seconds 240]
+    ranks.py [copy] [gemm] [attention] [attention_bwd] [all_reduce] [random] [--ranks 2,4] [--seconds 240]
     ranks.py gemm --ranks 2 --shape 8192,8192,8192 --against group=8 --against bm=64,bn=256
     ranks.py random --random 20 --seed 1
 
@@ -40,10 +40,11 @@ import torch  # noqa: E402
 
 from libtlc import Error, Library, find_library  # noqa: E402
 from peers import parse_definition, parse_definitions, parse_shape  # noqa: E402
-from rank_cases import all_reduce_cases, attention_cases, copy_cases, gemm_cases, random_cases  # noqa: E402
+from rank_attention import attention_bwd_cases, attention_cases  # noqa: E402
+from rank_cases import all_reduce_cases, copy_cases, gemm_cases, random_cases  # noqa: E402
 
-SUITES = {"copy": copy_cases, "gemm": gemm_cases, "attention": attention_cases, "all_reduce": all_reduce_cases,
-          "random": random_cases}
+SUITES = {"copy": copy_cases, "gemm": gemm_cases, "attention": attention_cases, "attention_bwd": attention_bwd_cases,
+          "all_reduce": all_reduce_cases, "random": random_cases}
 MOST_RANKS = 8
 LEAST_ROUNDS = 3
 CYCLES_PER_SECOND = 2e9  # about: how long a stream sleeps need not be exact

@@ -41,6 +41,12 @@ for ((ranks = 1; ranks <= most; ++ranks)); do
         check "$bin/tlc" run attention_fwd_sharded --device cuda --ranks "$ranks" -D order="$order" -D causal="$causal" -D b=1 -D sq="$rows" \
           -D sk="$rows" -D h=4 -D hkv=2 --seed 1 --verify
       done
+      for dkv in loop split atomic; do
+        for rows in 2 70 1000; do
+          check "$bin/tlc" run attention_bwd_sharded --device cuda --ranks "$ranks" -D order="$order" -D causal="$causal" -D b=1 -D sq="$rows" \
+            -D sk="$rows" -D h=4 -D hkv=2 -D dkv="$dkv" --seed 1 --verify
+        done
+      done
     done
   done
   for repetition in $(seq 10); do

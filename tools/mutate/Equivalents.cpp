@@ -46,7 +46,10 @@ bool Equivalent::isOf(const Origin &origin) const {
     const bool wanted = !word.starts_with('!');
     return (std::ranges::find(origin.words, word.substr(wanted ? 0 : 1)) != origin.words.end()) == wanted;
   };
-  return of.kernel == origin.kernel && std::ranges::all_of(of.words, holds);
+  const bool isOfKernel = of.kernel.ends_with('*')
+                              ? origin.kernel.starts_with(of.kernel.substr(0, of.kernel.size() - 1))
+                              : of.kernel == origin.kernel;
+  return isOfKernel && std::ranges::all_of(of.words, holds);
 }
 
 bool Equivalent::covers(const Origin &origin, const Mutant &mutant) const {

@@ -19,7 +19,8 @@ struct Origin {
 };
 
 struct Equivalent {
-  Origin of;         ///< holds for programs with all of these words, without those after a `!`
+  Origin of; ///< holds for programs with all of these words, without those after a `!`; `kernel*` is all
+             ///< kernels whose names begin so
   std::string place; ///< all of `Mutant::key()` but the change; the occurrence may be *
   std::vector<std::string> changes;
   std::string reason;

@@ -7,6 +7,7 @@
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -223,7 +224,7 @@ void forEachTile(Scope &k, const BackwardArguments &p, const TileScheduler &sche
 } // namespace
 
 Program backwardProgram(const BackwardConfig &config, const TraceOptions &options) {
-  return backwardProgram(config, maskOf(config.problem.mask), options);
+  return backwardProgram(config, maskMakerOf(config.problem), options);
 }
 
 Program backwardProgram(const BackwardConfig &config, const Mask &mask, const TraceOptions &options) {
@@ -232,7 +233,8 @@ Program backwardProgram(const BackwardConfig &config, const Mask &mask, const Tr
 
 Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
                         const TraceOptions &options) {
-  return Program::trace("attention_bwd", options, [&](Scope &k) {
+  std::string_view name = config.problem.shards ? "attention_bwd_sharded" : "attention_bwd";
+  return Program::trace(name, options, [&](Scope &k) {
     bool isPlain = config.form == AttentionForm::plain;
     // The explicit form loads through the TMA only.
     BackwardArguments arguments(k, config, makeMask, isPlain ? TensorFacts() : TensorFacts{.alignment = 16});
@@ -241,6 +243,12 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
     std::optional<TileScheduler> queryTiles;
     if (hasOwnLaunch)
       queryTiles.emplace(k, arguments.inputs.sequences, arguments.tileSpace(Axis::queries));
+    const std::optional<ShardedKeys> &shards = arguments.inputs.shards;
+    std::optional<RankArrival> termsSent;
+    if (shards) {
+      termsSent.emplace(k, "terms_sent");
+      k.launch("attention_bwd_gather", [&] { shards->gather(); });
+    }
     k.launch("attention_bwd_delta", [&] { arguments.writeDeltas(); });
     if (keyTiles.hasLaunch())
       k.launch("attention_bwd_key_order", [&] { keyTiles.writeOrder(); });
@@ -261,6 +269,11 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
       k.launch("attention_bwd_convert", [&] { arguments.convertSums(Axis::queries); });
     if (config.dkv != KeySum::loop)
       k.launch("attention_bwd_convert_keys", [&] { arguments.convertSums(Axis::keys); });
+    if (shards)
+      k.launch("attention_bwd_sum_terms", [&] {
+        std::array terms = {*arguments.ofKeys.terms, *arguments.ofValues.terms};
+        TermsOfRanks::sumUp(k, terms, *termsSent);
+      });
     if (config.problem.sink == AttentionSink::perHead)
       k.launch("attention_bwd_sinks", [&] { arguments.writeSinkGradients(); });
   });

@@ -129,6 +129,7 @@ bool isUnordered(KeySum dkv);
 /// Numbers of rows and heads that choices depend on; packed sequences count as one.
 struct BackwardExtents {
   int64_t sequences, queries, keys, heads, kvHeads;
+  int64_t ranks = 1; ///< that have so many queries each, and the keys together
 };
 /// Chooses how sums are made, for tiles that are chosen already.
 void chooseSums(BackwardConfig &config, const ScheduleOptions &options, const BackwardExtents &extents,

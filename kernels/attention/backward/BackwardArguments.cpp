@@ -37,12 +37,17 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
   mask = makeMask({k, batches, sq, sk, heads});
   ElementType type = config.gradientType();
   double scale = problem.scoreScale();
+  const Index &own = inputs.sequences.keysOfRank();
   ofQueries = {Axis::queries, problem.d, scale,
                k.output("dQ", type, inputs.shapeOf({batches, sq, heads, problem.d}), facts)};
   ofKeys = {Axis::keys, problem.d, scale,
-            k.output("dK", type, inputs.shapeOf({batches, sk, kvHeads, problem.d}), facts)};
+            k.output("dK", type, inputs.shapeOf({batches, own, kvHeads, problem.d}), facts)};
   ofValues = {Axis::keys, problem.dv, 1,
-              k.output("dV", type, inputs.shapeOf({batches, sk, kvHeads, problem.dv}), facts)};
+              k.output("dV", type, inputs.shapeOf({batches, own, kvHeads, problem.dv}), facts)};
+  if (inputs.shards) {
+    ofKeys.terms.emplace(k, *inputs.shards, "dK_terms", ofKeys.result, problem.d, type, config.bk);
+    ofValues.terms.emplace(k, *inputs.shards, "dV_terms", ofValues.result, problem.dv, type, config.bk);
+  }
   if (problem.sink == AttentionSink::perHead)
     dSink = k.output("dSink", f32, {heads});
   delta = k.workspace("delta", f32, inputs.shapeOf({batches, heads, sq}));
@@ -180,12 +185,20 @@ Slice BackwardArguments::values(const Sequence &sequence, const Index &row, cons
   return rows(inputs.V, Axis::keys, sequence, row, count, kvHead, columns);
 }
 
-Slice BackwardArguments::results(const GradientSum &gradient, const GradientTile &tile,
-                                 const ColumnRange &columns) const {
+void BackwardArguments::forEachResult(const GradientSum &gradient, const GradientTile &tile,
+                                      const ColumnRange &columns,
+                                      const std::function<void(const Slice &)> &body) const {
   const Index &head = gradient.axis == Axis::keys ? tile.kvHead : tile.sequence.head;
-  return rows(gradient.result, gradient.axis, tile.sequence, tile.row, rowsOfTile(gradient.axis), head,
-              columns)
-      .disjoint(whyDisjoint);
+  forEachResult(gradient, tile.sequence, tile.row, rowsOfTile(gradient.axis), head, columns,
+                [&](const Slice &rows) { body(rows.disjoint(whyDisjoint)); });
+}
+
+void BackwardArguments::forEachResult(const GradientSum &gradient, const Sequence &sequence, const Index &row,
+                                      int64_t count, const Index &head, const ColumnRange &columns,
+                                      const std::function<void(const Slice &)> &body) const {
+  if (gradient.terms)
+    return gradient.terms->forEachBox(sequence.batch, head, row, count, columns, body);
+  body(rows(gradient.result, gradient.axis, sequence, row, count, head, columns));
 }
 
 Slice BackwardArguments::shares(const GradientSum &gradient, const Sequence &sequence, const Index &head,
@@ -294,7 +307,8 @@ void BackwardArguments::store(const GradientSum &gradient, const GradientTile &t
   };
   switch (way) {
   case KeySum::loop:
-    return copy(finished(gradient, sum), results(gradient, tile, columns));
+    return forEachResult(gradient, tile, columns,
+                         [&](const Slice &rows) { copy(finished(gradient, sum), rows); });
   case KeySum::split:
     return copy(sum, sharesOf(tile.sequence.head).disjoint(whyDisjoint));
   case KeySum::atomic:
@@ -427,14 +441,15 @@ void BackwardArguments::convert(const GradientSum &gradient, const Sequence &seq
   } else {
     sum = load(sequence.head);
   }
-  Slice result =
-      rows(gradient.result, gradient.axis, sequence, row, rowsTogether, sequence.head, {0, gradient.length});
+  auto toResults = [&](const std::function<void(const Slice &)> &body) {
+    forEachResult(gradient, sequence, row, rowsTogether, sequence.head, {0, gradient.length}, body);
+  };
   if (inputs.sequences.isPacked())
-    return copy(finished(gradient, sum), result);
+    return toResults([&](const Slice &result) { copy(finished(gradient, sum), result); });
   // An accumulator has two elements of a row side by side, shared memory whole rows.
   Shared tile = k.shared("rows", config.gradientType(), {rowsTogether, gradient.length});
   copy(finished(gradient, sum), tile);
-  copy(tile, result);
+  toResults([&](const Slice &result) { copy(tile, result); });
 }
 
 void BackwardArguments::forEachTileOfRows(Axis axis,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/attention/backward/Backward.h"
+#include "kernels/attention/backward/TermsOfRanks.h"
 #include "kernels/attention/logits/AppliedMask.h"
 #include "kernels/attention/logits/Scores.h"
 #include "kernels/attention/problem/Inputs.h"
@@ -27,6 +28,7 @@ struct GradientSum {
   double scale = 1;   ///< of what is summed up
   dsl::Global result;
   dsl::Global shares = {}; ///< a workspace in which blocks leave what they have summed up, if they do
+  std::optional<TermsOfRanks> terms = {}; ///< if each rank has some of the rows, and sums them up
 };
 
 class BackwardArguments {
@@ -62,7 +64,10 @@ public:
                   const ColumnRange &columns) const;
   dsl::Slice values(const Sequence &sequence, const dsl::Index &row, const dsl::Index &kvHead, int64_t count,
                     const ColumnRange &columns) const;
-  dsl::Slice results(const GradientSum &gradient, const GradientTile &tile, const ColumnRange &columns) const;
+  /// Does `body` for the box of a gradient that a tile's rows have; of keys that are sharded, for each rank's
+  /// box that has some of them. Those in no box are not written.
+  void forEachResult(const GradientSum &gradient, const GradientTile &tile, const ColumnRange &columns,
+                     const std::function<void(const dsl::Slice &)> &body) const;
   /// Where blocks that have tiles of keys add to dQ.
   dsl::Slice querySums(const Sequence &sequence, const dsl::Index &row, const ColumnRange &columns) const;
   /// Adds to it, in order if that is asked for: then it is this block's turn.
@@ -153,6 +158,9 @@ private:
   dsl::Index group() const { return inputs.heads / inputs.kvHeads; }
   dsl::Slice rows(const dsl::Global &tensor, Axis axis, const Sequence &sequence, const dsl::Index &row,
                   int64_t count, const dsl::Index &head, const ColumnRange &columns) const;
+  void forEachResult(const GradientSum &gradient, const Sequence &sequence, const dsl::Index &row,
+                     int64_t count, const dsl::Index &head, const ColumnRange &columns,
+                     const std::function<void(const dsl::Slice &)> &body) const;
   /// Of h x rows, or b x h x rows.
   dsl::Slice numbers(const dsl::Global &tensor, const Sequence &sequence, const dsl::Index &row,
                      int64_t count) const;

@@ -153,8 +153,8 @@ void BackwardRoles::store() {
     if (!hasStore())
       return;
     sumRing.wait(kv);
-    copy(vs.slot(kv), p.results(p.ofValues, tile, {0, dv}));
-    copy(ks.slot(kv), p.results(p.ofKeys, tile, {0, d}));
+    p.forEachResult(p.ofValues, tile, {0, dv}, [&](const Slice &rows) { copy(vs.slot(kv), rows); });
+    p.forEachResult(p.ofKeys, tile, {0, d}, [&](const Slice &rows) { copy(ks.slot(kv), rows); });
     kvRing.release(kv);
     kv.advance();
   });

@@ -17,7 +17,7 @@ bool isUnordered(KeySum dkv) { return dkv == KeySum::atomic || dkv == KeySum::tm
 static double shareSeen(CausalAlignment causal, const BackwardExtents &e) {
   if (causal == CausalAlignment::none || e.queries == 0 || e.keys == 0)
     return 1;
-  auto [own, other] = std::pair(double(e.queries), double(e.keys));
+  auto [own, other] = std::pair(double(e.queries * e.ranks), double(e.keys)); // of all ranks on average
   if (causal == CausalAlignment::left)
     std::swap(own, other);
   return own <= other ? 1 - own / (2 * other) : other / (2 * own);
@@ -93,7 +93,7 @@ static KeySum fastestKeySum(const BackwardConfig &c, const BackwardExtents &all,
   constexpr double ofPart = 4;
   BackwardExtents e = all;
   if (c.problem.mask.causal == CausalAlignment::left)
-    e.keys = std::min(e.keys, e.queries); // no query sees the others
+    e.keys = std::min(e.keys, e.queries * e.ranks); // no query sees the others
   double group = double(e.heads) / double(std::max<int64_t>(e.kvHeads, 1)),
          tiles = double(ceilDiv(e.keys, c.bk)) * double(e.kvHeads) * double(e.sequences),
          steps = double(ceilDiv(e.queries, c.bq)), share = shareSeen(c.problem.mask.causal, e);

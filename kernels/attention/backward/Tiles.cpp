@@ -107,8 +107,6 @@ std::string conflictOfTiles(const BackwardConfig &c) {
 }
 
 std::string conflictOfSums(const BackwardConfig &config) {
-  if (config.problem.shards)
-    return "expected sequences of one device because backward gathers no keys of other ranks";
   bool ofQueries = config.dq == QuerySum::tma, ofKeys = config.dkv == KeySum::tma;
   constexpr int64_t longest = 128;
   auto [d, dv] = std::pair(config.problem.d, config.problem.dv);

@@ -6,6 +6,7 @@
 #include "kernels/attention/forward/ForwardTime.h"
 #include "kernels/attention/forward/TransposedValues.h"
 #include "kernels/attention/problem/ColumnParts.h"
+#include "kernels/attention/problem/RankArrival.h"
 #include "runtime/target/BlockBudget.h"
 
 #include <algorithm>
@@ -214,15 +215,7 @@ void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Tar
 }
 
 Program forwardProgram(const ForwardConfig &config, const TraceOptions &options) {
-  const AttentionProblem &problem = config.problem;
-  if (!problem.shards)
-    return forwardProgram(config, maskOf(problem.mask), options);
-  return forwardProgram(
-      config,
-      [&](const MaskScope &scope) {
-        return shardedMaskOf(problem.mask, *problem.shards, scope.k.rank(), scope.k.ranks());
-      },
-      options);
+  return forwardProgram(config, maskMakerOf(config.problem), options);
 }
 
 Program forwardProgram(const ForwardConfig &config, const Mask &mask, const TraceOptions &options) {
@@ -241,9 +234,14 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
     std::optional<TransposedValues> values;
     if (config.problem.hasBytes() && !isPlain)
       values.emplace(k, config, arguments);
-    const std::optional<ShardedKeys> &shards = arguments.inputs.shards;
-    if (shards)
-      k.launch(name + "_gather", [&] { shards->gather(); });
+    std::optional<RankArrival> keysRead;
+    if (const std::optional<ShardedKeys> &shards = arguments.inputs.shards) {
+      keysRead.emplace(k, "keys_read");
+      k.launch(name + "_gather", [&] {
+        shards->gather();
+        keysRead->tellLast();
+      });
+    }
     if (scheduler.hasLaunch())
       k.launch(name + "_order", [&] { scheduler.writeOrder(); });
     if (values)
@@ -252,8 +250,11 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
       isPlain ? plainForward(k, config, arguments, scheduler)
               : explicitForward(k, config, arguments, scheduler, values ? &*values : nullptr);
     });
-    if (shards)
-      k.launch(name + "_end", [&] { shards->waitForReaders(); });
+    if (keysRead)
+      k.launch(name + "_end", [&] { // afterwards no rank reads this rank's K and V
+        [[maybe_unused]] auto [block] = k.grid(1);
+        keysRead->wait();
+      });
   });
 }
 

@@ -135,5 +135,7 @@ Mask maskOf(const MaskConfig &config);
 /// The same for the queries of one rank, whose keys are those of whole sequences in order. Not block-causal.
 Mask shardedMaskOf(const MaskConfig &config, ShardOrder order, const dsl::Index &rank,
                    const dsl::Index &ranks);
+/// The one or the other.
+MaskMaker maskMakerOf(const AttentionProblem &problem);
 
 } // namespace tlc::kernels

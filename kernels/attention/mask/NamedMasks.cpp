@@ -98,4 +98,10 @@ Mask shardedMaskOf(const MaskConfig &config, ShardOrder order, const Index &rank
   return maskOf(config, ZigzagPlace{rank, ranks});
 }
 
+MaskMaker maskMakerOf(const AttentionProblem &problem) {
+  return [config = problem.mask, shards = problem.shards](const MaskScope &scope) {
+    return shards ? shardedMaskOf(config, *shards, scope.k.rank(), scope.k.ranks()) : maskOf(config);
+  };
+}
+
 } // namespace tlc::kernels

@@ -9,7 +9,7 @@ using namespace dsl;
 
 Inputs::Inputs(Scope &k, const AttentionProblem &problem, TensorFacts facts,
                std::optional<int64_t> headsOfGroup)
-    : problem(problem), sequences(k, problem.lengths, problem.shards.has_value()) {
+    : problem(problem), sequences(k, problem.lengths, problem.shards) {
   if (!headsOfGroup)
     heads = k.dim("h");
   kvHeads = k.dim("hkv");

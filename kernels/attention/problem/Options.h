@@ -58,6 +58,8 @@ enum class ShardOrder : uint8_t {
   zigzag, ///< of twice as many parts as ranks, rank r has number r and the r-th from the end: causal queries
           ///< of all ranks see as many keys
 };
+/// Parts of a sequence that a rank has, of the same length.
+constexpr int64_t partsOfRank(ShardOrder order) { return order == ShardOrder::zigzag ? 2 : 1; }
 
 /// How a program is written; all compute the same.
 enum class AttentionForm : uint8_t {

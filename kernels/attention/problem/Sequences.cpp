@@ -7,16 +7,17 @@ namespace tlc::kernels {
 
 using namespace dsl;
 
-Sequences::Sequences(Scope &k, Lengths lengths, bool areSharded) : lengths(lengths) {
+Sequences::Sequences(Scope &k, Lengths lengths, std::optional<ShardOrder> shards) : lengths(lengths) {
   if (isPacked()) {
     ends = k.dim("ends");
     count = ends - 1;
   } else {
     count = k.dim("b");
   }
-  queryRows = k.dim("sq");
-  keyRows = ownKeyRows = k.dim("sk");
-  if (areSharded)
+  DimensionFacts parts{.multipleOf = shards ? partsOfRank(*shards) : 1};
+  queryRows = k.dim("sq", parts);
+  keyRows = ownKeyRows = k.dim("sk", parts);
+  if (shards)
     keyRows = keyRows * k.ranks();
 }
 

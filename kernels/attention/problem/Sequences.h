@@ -31,8 +31,8 @@ struct TilePlace {
 class Sequences {
 public:
   Sequences() = default;
-  /// Declares `b` or `ends`, `sq` and `sk`; keys that are sharded are `sk` on each rank.
-  Sequences(dsl::Scope &k, Lengths lengths, bool areSharded = false);
+  /// Declares `b` or `ends`, `sq` and `sk`, which are those of each rank if there are shards.
+  Sequences(dsl::Scope &k, Lengths lengths, std::optional<ShardOrder> shards = {});
   /// Declares the tensors of lengths, if there are any.
   void declareLengths(dsl::Scope &k);
 

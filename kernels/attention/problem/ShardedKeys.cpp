@@ -13,13 +13,9 @@ constexpr int64_t rowsOfPiece = 64; ///< that a block copies at once, of one hea
 
 ShardedKeys::ShardedKeys(Scope &k, const AttentionProblem &problem, const Sequences &sequences,
                          const Index &kvHeads)
-    : k(k), problem(problem), batches(sequences.count), kvHeads(kvHeads), rank(k.rank()), ranks(k.ranks()),
-      rowsOfRank(sequences.keysOfRank()), parts(*problem.shards == ShardOrder::zigzag ? 2 : 1),
-      K(declare("K", problem.d)), V(declare("V", problem.dv)) {
-  SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
-  finished = k.symmetric("finished", i32, {1}, counts);
-  ended = k.workspace("ended", i32, {1}, {Initial::zero});
-}
+    : batches(sequences.count), kvHeads(kvHeads), rank(k.rank()), ranks(k.ranks()),
+      parts(partsOfRank(*problem.shards)), k(k), problem(problem), rowsOfRank(sequences.keysOfRank()),
+      K(declare("K", problem.d)), V(declare("V", problem.dv)) {}
 
 ShardedKeys::Rows ShardedKeys::declare(std::string_view name, int64_t columns) const {
   std::string gathered = "gathered_" + std::string(name);
@@ -32,14 +28,27 @@ ShardedKeys::Rows ShardedKeys::declare(std::string_view name, int64_t columns) c
 
 Index ShardedKeys::partLength() const { return rowsOfRank / parts; }
 
-void ShardedKeys::copyRows(const Rows &rows, const Index &batch, const Index &head, const Index &owner,
-                           const Index &part, const Index &first) const {
-  Index length = partLength(), from = part * length;
+ShardedKeys::Part ShardedKeys::partAt(const Index &owner, const Index &ofRank) const {
   // The second part of a rank is as far from the end as the first one is from the beginning.
-  Index to = where(part == 0, owner, 2 * ranks - 1 - owner) * length;
+  Index place = where(ofRank == 0, owner, 2 * ranks - 1 - owner);
+  return {owner, ofRank, place * partLength()};
+}
+
+void ShardedKeys::forEachPart(const Index &row, int64_t count,
+                              const std::function<void(const Part &)> &body) const {
+  Index length = max(partLength(), 1), end = min(row + count, rowsOfRank * ranks);
+  k.loop({row / length, ceilDiv(end, length)}, [&](Index place) {
+    Index ofRank = place / ranks;
+    body({where(ofRank == 0, place, 2 * ranks - 1 - place), ofRank, place * length});
+  });
+}
+
+void ShardedKeys::copyRows(const Rows &rows, const Index &batch, const Index &head, const Part &part,
+                           const Index &first) const {
+  Index length = partLength(), from = part.ofRank * length;
   Shape shape = {1, rowsOfPiece, 1, rows.columns};
-  copy(rows.own.of(owner).tile({batch, from + first, head, 0}, shape).limited(1, from + length),
-       rows.gathered.tile({batch, to + first, head, 0}, shape).limited(1, to + length));
+  copy(rows.own.of(part.owner).tile({batch, from + first, head, 0}, shape).limited(1, from + length),
+       rows.gathered.tile({batch, part.first + first, head, 0}, shape).limited(1, part.first + length));
 }
 
 void ShardedKeys::gather() const {
@@ -52,16 +61,9 @@ void ShardedKeys::gather() const {
     Index owner = (rank + number / ofRank) % ranks, inRank = number % ofRank;
     Index head = inRank % kvHeads, piece = inRank / kvHeads, part = piece / ofPart % parts,
           batch = piece / ofPart / parts, first = piece % ofPart * rowsOfPiece;
-    copyRows(K, batch, head, owner, part, first);
-    copyRows(V, batch, head, owner, part, first);
+    copyRows(K, batch, head, partAt(owner, part), first);
+    copyRows(V, batch, head, partAt(owner, part), first);
   });
-  k.when(take(ended, {0}) == k.blocks() - 1,
-         [&] { k.loop(ranks, [&](Index other) { announce(finished.of(other), {0}); }); });
-}
-
-void ShardedKeys::waitForReaders() const {
-  [[maybe_unused]] auto [block] = k.grid(1);
-  waitFor(finished.of(rank), {0}, ranks);
 }
 
 } // namespace tlc::kernels

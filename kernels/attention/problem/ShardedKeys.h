@@ -6,6 +6,8 @@
 #include "compiler/dsl/dsl.h"
 #include "kernels/attention/problem/Sequences.h"
 
+#include <functional>
+
 namespace tlc::kernels {
 
 /// Every rank copies the parts of all ranks to where they are in the whole sequence, by loads of their
@@ -20,10 +22,21 @@ public:
   const dsl::Global &keys() const { return K.gathered; }
   const dsl::Global &values() const { return V.gathered; }
 
-  /// The body of a launch before those that read them.
+  /// The body of a launch before those that read them. Every block comes to its end.
   void gather() const;
-  /// The body of a launch at the end: afterwards no rank reads this rank's K and V.
-  void waitForReaders() const;
+
+  /// Rows of one sequence that a rank has side by side: its part number `ofRank`, whose first row is `first`
+  /// among all keys.
+  struct Part {
+    dsl::Index owner, ofRank, first;
+  };
+  Part partAt(const dsl::Index &owner, const dsl::Index &ofRank) const;
+  /// Does `body` for each part that has some of `count` rows from `row` on, which is one of the keys.
+  void forEachPart(const dsl::Index &row, int64_t count, const std::function<void(const Part &)> &body) const;
+  dsl::Index partLength() const;
+
+  const dsl::Index batches, kvHeads, rank, ranks;
+  const int64_t parts; ///< of the rows of a rank
 
 private:
   struct Rows {
@@ -33,18 +46,13 @@ private:
   };
   Rows declare(std::string_view name, int64_t columns) const;
   /// Rows of a part, from its row `first` on.
-  void copyRows(const Rows &rows, const dsl::Index &batch, const dsl::Index &head, const dsl::Index &owner,
-                const dsl::Index &part, const dsl::Index &first) const;
-  dsl::Index partLength() const;
+  void copyRows(const Rows &rows, const dsl::Index &batch, const dsl::Index &head, const Part &part,
+                const dsl::Index &first) const;
 
   dsl::Scope &k;
   const AttentionProblem &problem;
-  dsl::Index batches, kvHeads, rank, ranks;
   dsl::Index rowsOfRank;
-  int64_t parts; ///< of the rows of a rank
   Rows K, V;
-  dsl::Symmetric finished; ///< ranks
-  dsl::Global ended;       ///< blocks of this rank's gathering launch
 };
 
 } // namespace tlc::kernels

@@ -69,7 +69,7 @@ AttentionExtents ShardedSequences::wholeExtents() const {
 int64_t ShardedSequences::placeOf(int64_t row, int64_t rows, int64_t rank) const {
   if (*problem.shards == ShardOrder::contiguous)
     return rank * rows + row;
-  int64_t part = rows / 2;
+  int64_t part = rows / partsOfRank(*problem.shards);
   return row < part ? rank * part + row : (2 * ranks - 1 - rank) * part + row - part;
 }
 

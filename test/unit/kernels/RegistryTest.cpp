@@ -42,10 +42,10 @@ bool contains(const std::string &text, std::string_view part) { return text.find
 TEST_CASE("an unknown kernel is answered with the known ones", "[kernels][unit]") {
   Result<const Kernel *> kernel = findKernel("gem");
   REQUIRE_FALSE(kernel);
-  CHECK(kernel.error().message ==
-        "expected one of the kernels gemm, softmax, attention_fwd, "
-        "attention_fwd_fp8, attention_bwd, attention_decode, all_reduce, "
-        "all_gather_gemm, gemm_reduce_scatter, gemm_all_reduce, attention_fwd_sharded, but got 'gem'");
+  CHECK(kernel.error().message == "expected one of the kernels gemm, softmax, attention_fwd, "
+                                  "attention_fwd_fp8, attention_bwd, attention_decode, all_reduce, "
+                                  "all_gather_gemm, gemm_reduce_scatter, gemm_all_reduce, "
+                                  "attention_fwd_sharded, attention_bwd_sharded, but got 'gem'");
 }
 
 TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]") {

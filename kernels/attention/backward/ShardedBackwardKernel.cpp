@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Attention backward of sequences that several ranks have: parameters, tensors, the reference and the cost.
+#include "kernels/KernelList.h"
+#include "kernels/attention/backward/BackwardParameters.h"
+#include "kernels/attention/backward/Describe.h"
+#include "kernels/attention/registry/ShardedSequences.h"
+#include "kernels/reference/AttentionGradients.h"
+
+#include <memory>
+#include <numeric>
+
+namespace tlc::kernels {
+
+namespace {
+
+std::vector<Parameter> allParameters() {
+  std::vector<Parameter> all = shardParameters("2048"), others = backwardParameters({});
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
+BackwardConfig problemOf(const Parameters &values) {
+  BackwardConfig config;
+  read(values, config);
+  config.problem.shards = shardOrderOf(values);
+  return config;
+}
+
+/// Gradients of whole sequences, by the queries of each rank alone: ranks have sinks of their own.
+class ShardedGradients {
+public:
+  ShardedGradients(ShardedSequences given, std::span<const std::vector<double>> inputs)
+      : sequences(std::move(given)), q(sequences.joined(inputs, 0, sequences.ofRank.sq)),
+        k(sequences.joined(inputs, 1, sequences.ofRank.sk)),
+        v(sequences.joined(inputs, 2, sequences.ofRank.sk)) {
+    const size_t perRank = inputs.size() / size_t(sequences.ranks), outputGradient = perRank - 2;
+    const bool hasSink = sequences.problem.sink == AttentionSink::perHead;
+    for (int64_t rank = 0; rank < sequences.ranks; ++rank)
+      outputGradients.push_back(sequences.joined(inputs, outputGradient, sequences.ofRank.sq, rank));
+    for (int64_t rank = 0; rank < sequences.ranks; ++rank) {
+      std::span<const double> sink;
+      if (hasSink)
+        sink = inputs[size_t(rank) * perRank + perRank - 4];
+      ofRanks.emplace_back(sequences.wholeShape(),
+                           GradientInputs{q, k, v, outputGradients[size_t(rank)], sink});
+    }
+  }
+
+  std::vector<double> of(int64_t rank, Gradient gradient, std::span<const int64_t> elements) {
+    AttentionGradients &own = ofRanks[size_t(rank)];
+    const AttentionExtents &e = sequences.ofRank;
+    const AttentionProblem &problem = sequences.problem;
+    switch (gradient) {
+    case Gradient::ofQueries:
+      return own.ofQueries(sequences.placesOf(elements, rank, e.sq, e.h * problem.d));
+    case Gradient::ofKeys:
+      return sum(&AttentionGradients::ofKeys, sequences.placesOf(elements, rank, e.sk, e.hkv * problem.d));
+    case Gradient::ofValues:
+      return sum(&AttentionGradients::ofValues, sequences.placesOf(elements, rank, e.sk, e.hkv * problem.dv));
+    case Gradient::ofSinks:
+      return own.ofSinks(elements);
+    }
+    return {};
+  }
+
+private:
+  using Method = std::vector<double> (AttentionGradients::*)(std::span<const int64_t>);
+  std::vector<double> sum(Method method, const std::vector<int64_t> &places) {
+    std::vector<double> all(places.size());
+    for (AttentionGradients &ofRank : ofRanks) {
+      std::vector<double> terms = (ofRank.*method)(places);
+      for (size_t i = 0; i < all.size(); ++i)
+        all[i] += terms[i];
+    }
+    return all;
+  }
+
+  ShardedSequences sequences;
+  std::vector<double> q, k, v;
+  std::vector<std::vector<double>> outputGradients; ///< of each rank's queries, zeros for the others
+  std::vector<AttentionGradients> ofRanks;
+};
+
+class ShardedBackwardKernel final : public Kernel {
+public:
+  ShardedBackwardKernel()
+      : Kernel("attention_bwd_sharded",
+               "gradients of attention_fwd_sharded: dQ of each rank's queries, and dK and dV of its keys, "
+               "summed over the queries of all",
+               allParameters()) {}
+
+  int64_t ranks(const Parameters &values) const override { return values.constant("ranks"); }
+
+  dsl::Program build(const Parameters &values, const Target &target,
+                     const dsl::TraceOptions &options) const override {
+    AttentionExtents whole = sequencesOf(values).wholeExtents();
+    BackwardExtents extents = {.sequences = whole.b,
+                               .queries = values.size("sq"),
+                               .keys = whole.sk,
+                               .heads = whole.h,
+                               .kvHeads = whole.hkv,
+                               .ranks = ranks(values)};
+    return backwardProgram(backwardConfig(values, problemOf(values), extents, target), options);
+  }
+
+  std::vector<TensorSpec> tensors(const Parameters &values) const override {
+    const BackwardConfig config = problemOf(values);
+    AttentionExtents e = rankExtentsOf(values);
+    // What forward gives, in double precision.
+    auto forward = [&](int64_t rank, const TensorSpec &spec) {
+      return [sequences = sequencesOf(values), rank, isOutput = spec.name == "O",
+              shape = spec.shape](std::span<const std::vector<double>> tensors) {
+        std::vector<int64_t> elements(
+            size_t(std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>())));
+        std::iota(elements.begin(), elements.end(), 0);
+        ShardedAttention attention(sequences, tensors);
+        return isOutput ? attention.outputs(rank, elements) : attention.logSums(rank, elements);
+      };
+    };
+    std::vector<TensorSpec> all;
+    for (int64_t rank = 0; rank < ranks(values); ++rank) {
+      for (TensorSpec &spec : inputSpecs(config.problem, e))
+        all.push_back(std::move(spec));
+      for (TensorSpec &spec : gradientSpecs(config, e)) {
+        if (spec.name == "O" || spec.name == "LSE")
+          spec.derived = forward(rank, spec);
+        all.push_back(std::move(spec));
+      }
+    }
+    return all;
+  }
+
+  Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const override {
+    // Gradients refer to members.
+    auto gradients = std::make_shared<ShardedGradients>(sequencesOf(values), inputs);
+    const size_t perRank = problemOf(values).problem.sink == AttentionSink::perHead ? 4 : 3;
+    return [gradients, perRank](size_t output, std::span<const int64_t> elements) {
+      return gradients->of(int64_t(output / perRank), Gradient(output % perRank), elements);
+    };
+  }
+
+  Tolerance tolerance(const Parameters &values, size_t output) const override {
+    BackwardConfig problem = problemOf(values);
+    const size_t perRank = problem.problem.sink == AttentionSink::perHead ? 4 : 3;
+    return gradientTolerance(problem, sequencesOf(values).wholeExtents(), Gradient(output % perRank),
+                             ranks(values));
+  }
+
+  std::string conflict(const Parameters &values) const override {
+    BackwardConfig problem = problemOf(values);
+    std::string shards = conflictOfShards(problem.problem, rankExtentsOf(values));
+    return shards.empty() ? conflictOfSchedule(values, problem) : shards;
+  }
+
+  double flops(const Parameters &values) const override {
+    return backwardFlops(sequencesOf(values).wholeShape());
+  }
+
+  Definitions emulatorSizes() const override {
+    return {{"b", "1"}, {"sq", "136"}, {"sk", "136"}, {"h", "2"}, {"hkv", "1"}};
+  }
+
+  std::vector<Definitions> suite() const override { return shardedSuite(); }
+
+private:
+  ShardedSequences sequencesOf(const Parameters &values) const {
+    return {problemOf(values).problem, rankExtentsOf(values), ranks(values)};
+  }
+};
+
+} // namespace
+
+const Kernel &shardedAttentionBackwardKernel() {
+  static const ShardedBackwardKernel kernel;
+  return kernel;
+}
+
+} // namespace tlc::kernels
