@@ -81,6 +81,9 @@ public:
   BoxRelation relate(SliceOp earlier, SliceOp later) {
     collect(earlier->getOperands());
     collect(later->getOperands());
+    // Positions say nothing of members of a table that may be different tensors.
+    if (earlier.getTensor() != later.getTensor() || !isEqual(earlier.getTensor()))
+      return BoxRelation::unknown;
     ArrayRef<int64_t> extents = earlier.getType().getShape(), laterExtents = later.getType().getShape();
     bool sameBox = false;
     for (bool again = true; again;) {

@@ -122,7 +122,7 @@ public:
       return "the position of the copy to " + name + " " + problem;
     if (Operation *writer = otherWriter(buffer.getBuffer(), copy))
       return name + " is also filled by the " + describeStatement(writer) + placeOf(writer);
-    if (Operation *writer = otherWriter(slice.getTensor(), copy))
+    if (Operation *writer = otherWriter(declarationOf(slice.getTensor()), copy))
       return describe(slice.getTensor(), "a tensor") + ", from where " + name +
              " is filled, is also written, by the " + describeStatement(writer) + placeOf(writer);
     if (ofCluster.contains(buffer.getBuffer()))

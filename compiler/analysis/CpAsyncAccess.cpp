@@ -17,7 +17,7 @@ using namespace tlc;
 using namespace tlc::tile;
 
 std::string tile::cpAsyncProblem(SliceOp slice, SharedType shared, const Target &target) {
-  program::TensorAttr tensor = tensorOf(slice);
+  program::TensorAttr tensor = slice.getTensorFacts();
   if (!target.cpAsync)
     return llvm::formatv("{0} has no cp.async", target.name).str();
   if (Value fill = slice.getFill();

@@ -4,6 +4,7 @@
 #include "compiler/analysis/LoopProducts.h"
 
 #include "compiler/analysis/ElementOrders.h"
+#include "dialects/tile/Names.h"
 #include "dialects/tile/Reports.h"
 
 using namespace mlir;
@@ -83,7 +84,7 @@ bool conflict(const MemoryAccess &a, const MemoryAccess &b) {
     return !first || !second || first == second;
   }
   auto first = a.memory.getDefiningOp<SliceOp>(), second = b.memory.getDefiningOp<SliceOp>();
-  return !first || !second || first.getTensor() == second.getTensor();
+  return !first || !second || declarationOf(first.getTensor()) == declarationOf(second.getTensor());
 }
 } // namespace
 

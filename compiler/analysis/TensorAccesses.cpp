@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Tensors are arguments, so that equal values are equal tensors, and their slices' boxes decide.
+/// Tensors of one argument may be one tensor, those of different arguments are not; boxes of slices decide.
 #include "compiler/analysis/TensorAccesses.h"
+
+#include "dialects/tile/Names.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -30,7 +32,7 @@ void TensorAccesses::nextRound(scf::ForOp loop) {
 
 bool tile::mayConflict(const TensorAccess &earlier, const TensorAccess &later) {
   SliceOp from = earlier.slice, to = later.slice;
-  return from.getTensor() == to.getTensor() &&
+  return declarationOf(from.getTensor()) == declarationOf(to.getTensor()) &&
          (earlier.kind == AccessKind::write || later.kind == AccessKind::write ||
           earlier.kind != later.kind) &&
          relate(from, to, earlier.round) != BoxRelation::disjoint;

@@ -22,9 +22,11 @@ SharedLayout tile::preferredLayout(SharedType type) {
 }
 
 std::string tile::tmaProblem(SliceOp slice, SharedType shared, const Target &target) {
-  program::TensorAttr tensor = tensorOf(slice);
+  program::TensorAttr tensor = slice.getTensorFacts();
   if (!target.tma.available)
     return llvm::formatv("{0} has no TMA", target.name).str();
+  if (slice.getTensor().getDefiningOp<MemberOp>())
+    return llvm::formatv("the addresses of '{0}' are known on the device only", tensor.getName()).str();
   if (tensor.getAlignment() < int64_t(target.tma.globalAlignment))
     return llvm::formatv("'{0}' is not known to be aligned to {1} bytes", tensor.getName(),
                          target.tma.globalAlignment)
@@ -67,7 +69,8 @@ bool tile::hasRowsAlongLastAxis(SliceOp slice, ArrayRef<int64_t> tile) {
 std::string tile::loadProblem(SliceOp slice, SharedType shared, const Target &target) {
   std::string problem = tmaProblem(slice, shared, target);
   if (problem.empty() && !hasRowsAlongLastAxis(slice, shared.getShape()))
-    return llvm::formatv("the tile's rows do not run along the last axis of '{0}'", tensorOf(slice).getName())
+    return llvm::formatv("the tile's rows do not run along the last axis of '{0}'",
+                         slice.getTensorFacts().getName())
         .str();
   return problem;
 }
@@ -77,9 +80,11 @@ static int64_t lastExtentDivisor(SliceOp slice) {
   int64_t extent = cast<GlobalType>(slice.getTensor().getType()).getShape().back();
   if (!ShapedType::isDynamic(extent))
     return extent;
+  if (auto member = slice.getTensor().getDefiningOp<MemberOp>())
+    return knownDivisor(member.getExtents().back());
   auto kernel = cast<KernelOp>(cast<BlockArgument>(slice.getTensor()).getOwner()->getParentOp());
   auto dimension =
-      cast<program::DimensionAttr>(kernel.getArgument(unsigned(tensorOf(slice).getDims().back())));
+      cast<program::DimensionAttr>(kernel.getArgument(unsigned(slice.getTensorFacts().getDims().back())));
   return dimension.getFixed() >= 0 ? dimension.getFixed() : dimension.getMultipleOf();
 }
 
@@ -89,7 +94,7 @@ std::string tile::storeProblem(SharedType shared, SliceOp slice, const Target &t
   int64_t granule = target.tma.innerBoxGranularity * 8 / shared.getElementType().getIntOrFloatBitWidth();
   if (problem.empty() && granule > 1 && lastExtentDivisor(slice) % granule != 0)
     return llvm::formatv("the last extent of '{0}' is not known to be a multiple of {1}",
-                         tensorOf(slice).getName(), granule)
+                         slice.getTensorFacts().getName(), granule)
         .str();
   return problem;
 }

@@ -5,7 +5,6 @@
 
 #include "dialects/layout/SharedLayout.h"
 #include "dialects/program/Program.h"
-#include "dialects/tile/Slices.h"
 #include "dialects/tile/Tile.h"
 #include "runtime/target/Target.h"
 

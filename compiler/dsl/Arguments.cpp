@@ -92,6 +92,8 @@ BlockArgument Trace::computedDimension(program::HostExprAttr computed) {
 }
 
 program::TensorAttr Trace::tensorOf(Value value) {
+  if (auto member = value ? value.getDefiningOp<tile::MemberOp>() : tile::MemberOp())
+    return member.getFacts();
   auto argument = dyn_cast_if_present<BlockArgument>(value);
   if (!argument || argument.getOwner() != &currentKernel.getBody().front())
     return {};
@@ -239,6 +241,7 @@ struct TensorDeclaration {
   program::TensorOrder order = program::TensorOrder::natural;
   bool symmetric = false;
   LastStride lastStride = LastStride::one;
+  program::MembersAttr members = {};
 };
 
 template <class Handle = Global>
@@ -284,7 +287,7 @@ Handle declareTensor(Trace &trace, const TensorDeclaration &tensor, Loc loc) {
   MLIRContext *context = trace.builder.getContext();
   auto attr = program::TensorAttr::get(context, tensor.name, tensor.access, dimensions, tensor.alignment,
                                        tensor.zeroFill, tensor.order, tensor.symmetric,
-                                       tensor.lastStride == LastStride::any);
+                                       tensor.lastStride == LastStride::any, tensor.members);
   auto type = tile::GlobalType::get(context, extents, trace.typeOf(tensor.element));
   return trace.make<Handle>(trace.addArgument(tensor.name, type, attr, loc));
 }
@@ -402,6 +405,37 @@ Symmetric Scope::symmetric(std::string_view name, ElementType element, const std
                                    .zeroFill = options.initial == Initial::zero,
                                    .symmetric = true},
                                   loc);
+}
+
+Addresses Scope::addresses(std::string_view name, ElementType element, const Index &count, MemberFacts facts,
+                           Loc loc) {
+  std::string what = "the members of '" + excerpt(name) + "'";
+  auto fail = [&](const Twine &message) {
+    trace->error(loc, message);
+    return trace->poison<Addresses>();
+  };
+  int64_t bytes = bitsOf(element) / 8;
+  if (bytes == 0)
+    return fail("expected " + what + " to have elements of whole bytes because nothing is known of where " +
+                "their rows end, but got " + StringRef(toString(element)));
+  if (facts.axes < 1)
+    return fail("expected " + what + " to have at least one axis, but got " + Twine(facts.axes));
+  if (facts.use == TensorUse::workspace)
+    return fail("expected " + what + " to be the caller's because the launcher makes workspaces, but got " +
+                "TensorUse::workspace");
+  int64_t alignment = facts.alignment == 0 ? bytes : facts.alignment;
+  if (alignment < bytes || !llvm::isPowerOf2_64(alignment))
+    return fail("expected the alignment of " + what + " to be a power of two of at least the " +
+                Twine(bytes) + " bytes of an element, but got " + Twine(alignment));
+  return declareTensor<Addresses>(
+      *trace,
+      {.name = name,
+       .element = ElementType::i64,
+       .shape = {count},
+       .access = program::Access::input,
+       .members = program::MembersAttr::get(trace->builder.getContext(), accessOf(facts.use),
+                                            trace->typeOf(element), facts.axes, alignment)},
+      loc);
 }
 
 } // namespace tlc::dsl::inline v1

@@ -387,6 +387,18 @@ public:
   Global of(const Index &rank, Loc loc = Loc::current()) const;
 };
 
+/// An argument that holds the addresses of tensors.
+class Addresses : public Handle {
+public:
+  Addresses() = default;
+  explicit Addresses(detail::Ref ref) : Handle(std::move(ref)) {}
+
+  /// The tensor at address `number`, the same for all threads, with one extent per axis and in elements the
+  /// stride of each axis but the last, whose stride is 1. Nothing checks them but the emulator.
+  Global of(const Index &number, const std::vector<Index> &extents, const std::vector<Index> &strides,
+            Loc loc = Loc::current()) const;
+};
+
 /// A tile in the block's shared memory, with slots or without.
 class Shared : public Handle {
 public:

@@ -5,6 +5,7 @@
 #include "compiler/dsl/Trace.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "runtime/artifact/Artifact.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/target/Hardware.h"
 
@@ -69,6 +70,71 @@ Global Symmetric::of(const Index &rank, Loc loc) const {
     return trace->poison<Global>();
   }
   return Global(reference, rank);
+}
+
+namespace {
+/// The extents of a member, open axes as values beside; false, silently or with an error, if one is wrong.
+bool addExtents(Trace &trace, const std::string &what, const std::vector<Index> &extents,
+                SmallVectorImpl<int64_t> &shape, SmallVectorImpl<Value> &open, Loc loc) {
+  for (auto [axis, extent] : llvm::enumerate(extents)) {
+    std::optional<int64_t> known = extent.constant();
+    if (known && (*known < 1 || *known > maxExtent)) {
+      trace.error(loc, "expected the extents of " + what + " to be from 1 to " + Twine(maxExtent) +
+                           ", but axis " + Twine(axis) + " has " + Twine(*known));
+      return false;
+    }
+    shape.push_back(known.value_or(ShapedType::kDynamic));
+    if (known)
+      continue;
+    open.push_back(trace.useUniform(extent, "an extent of " + what, loc));
+    if (!open.back())
+      return false;
+  }
+  return true;
+}
+} // namespace
+
+Global Addresses::of(const Index &number, const std::vector<Index> &extents,
+                     const std::vector<Index> &strides, Loc loc) const {
+  Trace *trace = traceOf(reference, number.ref());
+  if (!trace)
+    return {};
+  Value table = trace->use(reference, "a table of addresses", loc);
+  if (!table)
+    return trace->poison<Global>();
+  program::TensorAttr attr = trace->tensorOf(table);
+  std::string what = "a member of '" + excerpt(attr.getName()) + "'";
+  int64_t axes = attr.getMembers().getAxes();
+  auto fail = [&](const Twine &message) {
+    Diagnostic &diagnostic = trace->error(loc, message);
+    trace->noteDeclaration(diagnostic, table);
+    return trace->poison<Global>();
+  };
+  if (int64_t(extents.size()) != axes)
+    return fail("expected an extent for each of the " + Twine(axes) + " axes of " + what + ", but got " +
+                Twine(extents.size()));
+  if (int64_t(strides.size()) != axes - 1)
+    return fail("expected " + Twine(axes - 1) + " strides of " + what +
+                " because that of its last axis is 1, but got " + Twine(strides.size()));
+  if (std::optional<int64_t> known = number.constant(); known && *known < 0)
+    return fail("expected the number of " + what + " to be at least 0, but got " + Twine(*known));
+  for (const Index &stride : strides)
+    if (std::optional<int64_t> known = stride.constant(); known && *known < 0)
+      return fail("expected the strides of " + what + " to be at least 0, but got " + Twine(*known));
+  SmallVector<int64_t> shape;
+  SmallVector<Value> open, outer;
+  if (!addExtents(*trace, what, extents, shape, open, loc))
+    return trace->poison<Global>();
+  for (const Index &stride : strides) {
+    outer.push_back(trace->useUniform(stride, "a stride of " + what, loc));
+    if (!outer.back())
+      return trace->poison<Global>();
+  }
+  Value at = trace->useUniform(number, "the number of " + what, loc);
+  if (!at)
+    return trace->poison<Global>();
+  auto type = tile::GlobalType::get(trace->builder.getContext(), shape, attr.getMembers().getElement());
+  return trace->make<Global>(trace->create<tile::MemberOp>(loc, type, table, at, open, outer));
 }
 
 namespace {

@@ -59,6 +59,14 @@ struct SymmetricOptions {
   int64_t alignment = 1;                ///< as of `TensorFacts`, or of `WorkspaceOptions`
 };
 
+/// What is said of all tensors of a table of addresses. The launcher cannot check it.
+struct MemberFacts {
+  int64_t axes = 2;
+  TensorUse use = TensorUse::input; ///< not a workspace
+  /// Bytes that addresses and outer strides are multiples of; left out: those of an element.
+  int64_t alignment = 0;
+};
+
 /// Which neighbouring tiles the blocks of a cluster take: rows of one column, or columns of one row.
 enum class ClusterAxis : uint8_t { rows, columns };
 
@@ -125,6 +133,9 @@ public:
   /// A tensor of which every rank has its own, of the same shape, and reaches those of all.
   Symmetric symmetric(std::string_view name, ElementType element, const std::vector<Index> &shape,
                       SymmetricOptions options = {}, Loc loc = Loc::current());
+  /// A tensor of `count` addresses in i64, each of a tensor of `element`.
+  Addresses addresses(std::string_view name, ElementType element, const Index &count, MemberFacts facts = {},
+                      Loc loc = Loc::current());
   Scalar scalar(std::string_view name, ElementType element, Loc loc = Loc::current());
   // A program may be launched on several devices at once, the ranks, with arguments of their own. These are
   // dimensions that the launcher knows: extents and grids may depend on them.

@@ -111,6 +111,35 @@ private:
           !agrees)
         return agrees;
     add(number, attr, tensor.extents, tensor.elements);
+    givenMembers[number] = tensor.members;
+    return {};
+  }
+
+  Result<void> bindMembers(unsigned number, program::TensorAttr attr) {
+    auto *table = std::get<GlobalTensor *>(arguments[number]);
+    const Kind kind = kindOf(attr.getMembers().getElement());
+    ArrayRef<Tensor> members = givenMembers[number];
+    if (members.size() != table->elements.size())
+      return invalid("expected a tensor for each of the " + Twine(table->elements.size()) +
+                     " addresses of '" + table->name + "', but got " + Twine(members.size()));
+    for (auto [at, member] : llvm::enumerate(members)) {
+      table->members.push_back(nullptr);
+      if (member.extents.empty())
+        continue;
+      if (!(kindOf(member.type) == kind) ||
+          static_cast<int64_t>(member.extents.size()) != attr.getMembers().getAxes() ||
+          countOf(member.extents) != static_cast<int64_t>(member.elements.size()))
+        return invalid("expected member " + Twine(at) + " of '" + table->name +
+                       "' to have the program's element type and number of axes, and an element for each "
+                       "position");
+      GlobalTensor &tensor = evaluation.tensors.emplace_back();
+      tensor.name = table->name + ".of(" + std::to_string(at) + ")";
+      tensor.kind = kind;
+      tensor.extents = member.extents;
+      tensor.elements = member.elements;
+      tensor.accesses.resize(tensor.elements.size());
+      table->members.back() = &tensor;
+    }
     return {};
   }
 
@@ -141,6 +170,8 @@ private:
       return {};
     }
     auto attr = dyn_cast<program::TensorAttr>(argument);
+    if (attr && attr.getMembers())
+      return bindMembers(number, attr);
     if (!attr || attr.getAccess() != program::Access::workspace)
       return {};
     std::vector<int64_t> extents;
@@ -171,6 +202,7 @@ private:
   const Arguments &given;
   int64_t rank;
   size_t nextTensor = 0, nextScalar = 0;
+  llvm::DenseMap<unsigned, ArrayRef<Tensor>> givenMembers; ///< by number of the argument
 };
 
 //===----------------------------------------------------------------------===//
@@ -328,6 +360,13 @@ private:
   Known knownBefore, knownAfter; ///< the launch, by its blocks
 };
 
+void giveBack(GlobalTensor &from, Tensor &to) {
+  to.elements = std::move(from.elements);
+  for (auto [member, given] : llvm::zip(from.members, to.members))
+    if (member)
+      given.elements = std::move(member->elements);
+}
+
 /// Symmetric tensors have one shape on all ranks.
 Result<void> checkSymmetric(const Evaluation &evaluation, tile::KernelOp kernel) {
   for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
@@ -383,7 +422,7 @@ Result<Report> evaluate(ModuleOp module, MutableArrayRef<Arguments> ranks, const
   // The given tensors of a rank come first, in their order.
   for (auto [first, given] : llvm::zip(firstTensors, ranks))
     for (auto [number, tensor] : llvm::enumerate(given.tensors))
-      tensor.elements = std::move(evaluation.tensors[first + number].elements);
+      giveBack(evaluation.tensors[first + number], tensor);
   return std::move(evaluation.report);
 }
 

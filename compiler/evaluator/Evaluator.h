@@ -34,6 +34,8 @@ struct Tensor {
   /// Row-major, outermost axis first. Where elements lie in memory is no part of the meaning: strides are
   /// left out.
   std::vector<Element> elements;
+  /// Of a table of addresses, whose elements mean nothing: the tensors there. One without extents is missing.
+  std::vector<Tensor> members = {};
 };
 
 struct Arguments {

@@ -58,6 +58,7 @@ const Rules &Rules::all() {
     addReportRules(made);
     addControlRules(made);
     addRoleRules(made);
+    addSliceRules(made);
     return made;
   }();
   return rules;

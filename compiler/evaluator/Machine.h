@@ -17,6 +17,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <variant>
 
 namespace tlc::evaluator {
@@ -69,11 +70,19 @@ struct GlobalTensor {
   llvm::DenseMap<int64_t, Known> counts; ///< what those knew who counted there in this launch
   /// In launches that count: those blocks, where several have touched an element, by its number and kind.
   llvm::DenseMap<std::pair<int64_t, int64_t>, llvm::SmallVector<Touch>> several;
+  std::vector<GlobalTensor *> members; ///< of a table of addresses, null where there is none
+};
+
+/// A tensor whose address is in a table, or the part of it that lies in these extents.
+struct Member {
+  GlobalTensor *tensor = nullptr;
+  const std::vector<int64_t> *extents = nullptr; ///< in `Evaluation::extentsOfMembers`
 };
 
 /// A box of a tensor, with the rules for elements outside.
 struct Slice {
   GlobalTensor *tensor = nullptr;
+  const std::vector<int64_t> *ofTensor = nullptr; ///< its extents: elements from there on are outside
   Extents origin, extents;
   int limitedAxis = -1, gatheredAxis = -1;
   FragmentRef indices = {}; ///< added to the origin along the gathered axis, by number of the element
@@ -102,7 +111,7 @@ struct Cursor {
 
 /// The value of an operation. A truth value of warps, of which each decides for its elements, is a fragment:
 /// where it is exact and true the warp of that element takes the branch, where it is inexact it may.
-using Datum = std::variant<std::monostate, Element, FragmentRef, GlobalTensor *, Slice, View,
+using Datum = std::variant<std::monostate, Element, FragmentRef, GlobalTensor *, Member, Slice, View,
                            std::shared_ptr<Variable>, Ring *, Barrier *, Cursor>;
 struct Variable {
   Datum value;
@@ -173,13 +182,15 @@ void addMemoryRules(Rules &rules);
 void addReportRules(Rules &rules);
 void addControlRules(Rules &rules);
 void addRoleRules(Rules &rules);
+void addSliceRules(Rules &rules);
 
 /// All that the launches of a program share.
 struct Evaluation {
   Options options;
   Report report = {};
   std::deque<GlobalTensor> tensors = {};
-  std::vector<std::vector<Datum>> arguments = {}; ///< by rank, of every kernel
+  std::set<std::vector<int64_t>> extentsOfMembers = {}; ///< that the program has said
+  std::vector<std::vector<Datum>> arguments = {};       ///< by rank, of every kernel
   llvm::DenseSet<mlir::Operation *> ambiguous = {};
   bool counts = false; ///< whether blocks of this launch order by counts what they do
   std::optional<Error> error = {};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Tensors and their slices, shared tiles and their views, copies, atomic
-/// additions.
+/// Elements of slices, shared tiles and their views, copies, atomic additions.
 #include "compiler/evaluator/Machine.h"
 #include "compiler/evaluator/TensorElements.h"
 #include "dialects/tile/Fetch.h"
@@ -77,50 +76,6 @@ int64_t placeIn(const View &view, ArrayRef<int64_t> position) {
 // Slices
 //===----------------------------------------------------------------------===//
 
-/// The tensor itself, or that of a rank; null with an error if there is no such rank.
-GlobalTensor *tensorOf(Task &task, tile::SliceOp op) {
-  auto *own = std::get<GlobalTensor *>(task.get(op.getTensor()));
-  if (!op.getRank())
-    return own;
-  Evaluation &evaluation = task.block.evaluation;
-  auto rank = task.certain(op, op.getRank(), "a rank of '" + own->name + "'");
-  if (!rank)
-    return nullptr;
-  if (*rank < 0 || *rank >= evaluation.ranks()) {
-    task.fail(op, "expected a rank from 0 to " + Twine(evaluation.ranks() - 1) + " of '" + own->name +
-                      "', but got " + Twine(*rank));
-    return nullptr;
-  }
-  unsigned number = cast<BlockArgument>(op.getTensor()).getArgNumber();
-  return std::get<GlobalTensor *>(evaluation.arguments[*rank][number]);
-}
-
-Step evaluateSlice(Task &task, tile::SliceOp op) {
-  Slice slice;
-  slice.tensor = tensorOf(task, op);
-  if (!slice.tensor)
-    return Step::failed;
-  slice.extents = extentsOf(op.getSlice());
-  for (Value position : op.getOrigin()) {
-    auto at = task.certain(op, position, "a position in '" + slice.tensor->name + "'");
-    if (!at)
-      return Step::failed;
-    slice.origin.push_back(*at);
-  }
-  if (op.getLimit()) {
-    auto limit = task.certain(op, op.getLimit(), "a limit of '" + slice.tensor->name + "'");
-    if (!limit)
-      return Step::failed;
-    slice.limitedAxis = static_cast<int>(*op.getLimitedAxis());
-    slice.limit = *limit;
-  }
-  slice.gatheredAxis = static_cast<int>(static_cast<int64_t>(op.getGatheredAxis().value_or(-1)));
-  slice.fill = op.getFill() ? task.number(op.getFill()) : exactInteger(slice.tensor->kind, 0);
-  slice.isUnchecked = op.getUnchecked().has_value();
-  task.set(op.getSlice(), Datum(slice));
-  return Step::done;
-}
-
 /// The number in the tensor of the slice's element of that number; nothing if it is outside, though the
 /// program may have said that none is.
 std::optional<int64_t> elementOf(const Slice &slice, int64_t number, bool &breaksPromise) {
@@ -135,7 +90,7 @@ std::optional<int64_t> elementOf(const Slice &slice, int64_t number, bool &break
     return std::nullopt;
   for (auto [axis, extent] : llvm::enumerate(slice.tensor->extents)) {
     int64_t at = slice.origin[axis] + position[axis];
-    isInTensor &= at >= 0 && at < extent;
+    isInTensor &= at >= 0 && at < (*slice.ofTensor)[axis];
     element = element * extent + at;
   }
   breaksPromise |= !isInTensor && slice.isUnchecked;
@@ -145,7 +100,7 @@ std::optional<int64_t> elementOf(const Slice &slice, int64_t number, bool &break
 Step failUnchecked(Task &task, Operation *op, const Slice &slice) {
   return task.fail(op, "expected a box inside '" + slice.tensor->name + "' because it is unchecked, but at " +
                            positionText(slice.origin) + " of " + tile::toText(slice.extents) +
-                           " elements lie outside of " + tile::toText(slice.tensor->extents));
+                           " elements lie outside of " + tile::toText(*slice.ofTensor));
 }
 
 //===----------------------------------------------------------------------===//
@@ -505,7 +460,6 @@ void addMemoryRules(Rules &rules) {
   rules.add(evaluateSlot);
   rules.add(evaluateTranspose);
   rules.add(evaluateRows);
-  rules.add(evaluateSlice);
   rules.add(evaluateLoad);
   rules.add(evaluateStore);
   rules.add(evaluateCopy);

@@ -100,11 +100,11 @@ private:
     return collectCrossing();
   }
 
-  /// A loop cannot carry a view of shared memory or a slice of a tensor: stage 1 makes those of stage 0
+  /// A loop cannot carry a view of shared memory, a tensor or a slice of one: stage 1 makes those of stage 0
   /// again, of the cursor or the positions.
   void repeatViews() {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(loop.getBody()->without_terminator()))) {
-      if (!isa<ViewOpInterface, SliceOp>(op) || stageOf(&op).getStage() != 0)
+      if (!isa<ViewOpInterface, MemberOp, SliceOp>(op) || stageOf(&op).getStage() != 0)
         continue;
       SmallVector<std::pair<Operation *, OpOperand *>> late; // with the operation of the body that it is in
       for (OpOperand &use : op.getUses())

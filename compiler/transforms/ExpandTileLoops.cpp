@@ -97,7 +97,9 @@ int64_t pitchOf(Value origin, Value position) {
 
 /// Whether `count` tiles of `pitch` elements reach the end of the tensor's axis.
 bool reachEnd(Value count, int64_t pitch, SliceOp slice, size_t axis) {
-  auto tensor = cast<BlockArgument>(slice.getTensor());
+  auto tensor = dyn_cast<BlockArgument>(slice.getTensor());
+  if (!tensor) // no dimension is an extent of a member
+    return false;
   auto kernel = cast<KernelOp>(tensor.getOwner()->getParentOp());
   int64_t number = cast<program::TensorAttr>(kernel.getArgument(tensor.getArgNumber())).getDims()[axis];
   int64_t extent = cast<GlobalType>(tensor.getType()).getShape()[axis];

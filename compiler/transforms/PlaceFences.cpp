@@ -12,6 +12,7 @@
 #include "dialects/program/Program.h"
 #include "dialects/tile/Cluster.h"
 #include "dialects/tile/Counts.h"
+#include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/target/Target.h"
 
@@ -48,7 +49,7 @@ bool needsProxyFence(const TensorAccess &earlier, const TensorAccess &later) {
 /// The same where the later access is another block's, whose boxes are not compared.
 bool meetElsewhere(const TensorAccess &earlier, const TensorAccess &later) {
   SliceOp from = earlier.slice, to = later.slice;
-  return from.getTensor() == to.getTensor() &&
+  return declarationOf(from.getTensor()) == declarationOf(to.getTensor()) &&
          (earlier.kind != later.kind || earlier.kind == AccessKind::write);
 }
 bool needsProxyFenceElsewhere(const TensorAccess &earlier, const TensorAccess &later) {
@@ -336,7 +337,7 @@ private:
       awaitStores(before, allTensors, state, meetElsewhere);
       bool fencesTensors = anyOf(state.unfencedTensors, allTensors, needsProxyFenceElsewhere) ||
                            llvm::any_of(state.unfencedTensors.all(), [&](const TensorAccess &access) {
-                             Value tensor = SliceOp(access.slice).getTensor();
+                             Value tensor = declarationOf(SliceOp(access.slice).getTensor());
                              return symmetricElsewhere.contains(cast<BlockArgument>(tensor).getArgNumber());
                            });
       return fence(before, fencesTensors, state);

@@ -33,7 +33,9 @@ scf::ForOp countingLoop(Value value) {
 class SliceProver {
 public:
   bool isInside(SliceOp slice) {
-    auto argument = cast<BlockArgument>(slice.getTensor());
+    auto argument = dyn_cast<BlockArgument>(slice.getTensor());
+    if (!argument) // no dimension is an extent of a member
+      return false;
     auto kernel = cast<KernelOp>(argument.getOwner()->getParentOp());
     auto tensor = cast<program::TensorAttr>(kernel.getArgument(argument.getArgNumber()));
     ArrayRef<int64_t> shape = cast<GlobalType>(argument.getType()).getShape();

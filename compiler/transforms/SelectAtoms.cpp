@@ -433,8 +433,9 @@ private:
     SmallVector<int64_t> shape = {panels.warpgroups, buffers};
     llvm::append_range(shape, panels.panel.getShape());
     auto staging = SharedType::get(kernel.getContext(), shape, panels.panel.getElementType());
-    auto buffer = AllocSharedOp::create(builder, panels.store.getLoc(), staging,
-                                        (tensorOf(panels.slice).getName() + ".staging").str(), IntegerAttr());
+    auto buffer =
+        AllocSharedOp::create(builder, panels.store.getLoc(), staging,
+                              (panels.slice.getTensorFacts().getName() + ".staging").str(), IntegerAttr());
     panels.store.getStagingMutable().assign(buffer);
   }
 
@@ -460,7 +461,7 @@ private:
         };
         if (llvm::any_of(memoryAccessesOf(user), isByTma))
           continue;
-        user->emitError() << "expected the TMA to move elements of '" << tensorOf(slice).getName()
+        user->emitError() << "expected the TMA to move elements of '" << slice.getTensorFacts().getName()
                           << "' because they are interleaved, but this is another access; copy whole tiles "
                              "of shared memory in roles";
         return WalkResult::interrupt();

@@ -9,6 +9,7 @@
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/analysis/TmaAccess.h"
 #include "compiler/transforms/FitSlots.h"
+#include "dialects/tile/Names.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -34,7 +35,7 @@ bool followsComputedData(StoreOp store, const ComputedValues &computed) {
 std::string storeRoleProblem(StoreOp store, const CopyGroups &loads, ArrayRef<TensorAccess> accesses,
                              const ComputedValues &computed, const Target &target) {
   auto slice = store.getDestination().getDefiningOp<SliceOp>();
-  std::string tensor = "'" + tensorOf(slice).getName().str() + "'";
+  std::string tensor = "'" + slice.getTensorFacts().getName().str() + "'";
   auto isByThreads = [](const auto &group) {
     return group->has(CopyAtom::simt) || group->has(CopyAtom::cp_async);
   };
@@ -45,7 +46,8 @@ std::string storeRoleProblem(StoreOp store, const CopyGroups &loads, ArrayRef<Te
   if (store.getAtom() != CopyAtom::tma)
     return "the TMA does not store it";
   if (llvm::any_of(accesses, [&](const TensorAccess &access) {
-        return access.op != store && SliceOp(access.slice).getTensor() == slice.getTensor();
+        return access.op != store &&
+               declarationOf(SliceOp(access.slice).getTensor()) == declarationOf(slice.getTensor());
       }))
     return "another operation of the kernel accesses " + tensor;
   if (followsComputedData(store, computed))
@@ -59,7 +61,7 @@ HandedTile separate(StoreOp store) {
   OpBuilder builder(staging);
   HandedTile tile = {store, {}, {}};
   tile.buffer = AllocSharedOp::create(builder, store.getLoc(), tileOf(store),
-                                      (tensorOf(slice).getName() + ".tile").str(), IntegerAttr());
+                                      (slice.getTensorFacts().getName() + ".tile").str(), IntegerAttr());
   store.getStagingMutable().clear();
   staging.erase();
   store.setAtom(CopyAtom::simt);

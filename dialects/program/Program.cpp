@@ -317,8 +317,8 @@ LogicalResult DimensionAttr::verify(function_ref<InFlightDiagnostic()> emitError
 }
 
 LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, Access access,
-                                 ArrayRef<int64_t> dims, int64_t alignment, bool, TensorOrder order, bool,
-                                 bool strided) {
+                                 ArrayRef<int64_t> dims, int64_t alignment, bool, TensorOrder order,
+                                 bool symmetric, bool strided, MembersAttr members) {
   for (auto [axis, dim] : llvm::enumerate(dims))
     if (dim < -1)
       return emitError() << "expected the number of an argument, or -1, for axis " << axis << " of tensor '"
@@ -338,6 +338,26 @@ LogicalResult TensorAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
     return emitError() << "expected tensor '" << name
                        << "' to have at least two axes because its pieces have rows and columns, but got "
                        << dims.size();
+  if (members && (access != Access::input || dims.size() != 1 || symmetric || strided))
+    return emitError() << "expected '" << name
+                       << "' to be an input of one axis whose elements are adjacent because it holds the "
+                          "addresses of its members";
+  return success();
+}
+
+LogicalResult MembersAttr::verify(function_ref<InFlightDiagnostic()> emitError, Access access, Type element,
+                                  int64_t axes, int64_t alignment) {
+  if (access == Access::workspace)
+    return emitError() << "expected members that are the caller's because the launcher makes workspaces, but "
+                          "got workspaces";
+  if (!toElementType(element) || element.getIntOrFloatBitWidth() < 8)
+    return emitError() << "expected members with elements of whole bytes because nothing is known of where "
+                          "their rows end, but got "
+                       << element;
+  if (axes < 1)
+    return emitError() << "expected members of at least one axis, but got " << axes;
+  if (alignment < 1 || !llvm::isPowerOf2_64(alignment))
+    return emitError() << "expected the alignment of members to be a power of two, but got " << alignment;
   return success();
 }
 

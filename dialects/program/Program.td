@@ -131,6 +131,19 @@ def Program_DimensionAttr : Program_Attr<"Dimension", "dimension"> {
   let genVerifyDecl = 1;
 }
 
+def Program_MembersAttr : Program_Attr<"Members", "members"> {
+  let summary = "What is known of the tensors whose addresses an argument holds";
+  let description = [{
+    The members of a table of addresses: how the program uses them, their element type and number of axes, and a fact in
+    bytes about each address and every outer stride, which the launcher cannot check. Their innermost stride is 1.
+
+        #program.members<output, bf16, axes = 2, alignment = 16>
+  }];
+  let parameters = (ins EnumParameter<Program_AccessEnum>:$access, "::mlir::Type":$element, "int64_t":$axes, "int64_t":$alignment);
+  let assemblyFormat = "`<` $access `,` $element `,` struct($axes, $alignment) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Program_TensorAttr : Program_Attr<"Tensor", "tensor"> {
   let summary = "An argument that is a global tensor";
   let description = [{
@@ -142,6 +155,8 @@ def Program_TensorAttr : Program_Attr<"Tensor", "tensor"> {
     Of a `symmetric` tensor every rank has its own, of the same shape and strides, and every rank reaches all of them: the
     launcher passes the addresses of all ranks.
 
+    A tensor with `members` is a table of the addresses of other tensors: an input of one axis, which holds i64.
+
     The elements of a workspace may have an `order` other than the natural one, which all its accesses follow:
     - `interleaved`: of each 16 along the last axis, the pairs of the two halves alternate.
     - `accumulator`: pieces of 16 x 8 elements of the last two axes follow one another along each 16 rows. In a piece,
@@ -150,6 +165,7 @@ def Program_TensorAttr : Program_Attr<"Tensor", "tensor"> {
 
         #program.tensor<"A", input, dims[0, 2], alignment = 16>
         #program.tensor<"dq", workspace, dims[0, -1], alignment = 16, order = accumulator>
+        #program.tensor<"W", input, dims[0], members = <input, bf16, axes = 2, alignment = 16>>
   }];
   let parameters = (ins StringRefParameter<"user's name">:$name,
     EnumParameter<Program_AccessEnum>:$access,
@@ -158,13 +174,14 @@ def Program_TensorAttr : Program_Attr<"Tensor", "tensor"> {
     DefaultValuedParameter<"bool", "false">:$zero_fill,
     Program_DefaultedEnum<Program_TensorOrderEnum, "::tlc::program::TensorOrder::natural">:$order,
     DefaultValuedParameter<"bool", "false">:$symmetric,
-    DefaultValuedParameter<"bool", "false">:$strided);
-  let assemblyFormat = "`<` $name `,` $access `,` `dims` `[` $dims `]` (`,` struct($alignment, $zero_fill, $order, $symmetric, $strided)^)? `>`";
+    DefaultValuedParameter<"bool", "false">:$strided,
+    OptionalParameter<"MembersAttr">:$members);
+  let assemblyFormat = "`<` $name `,` $access `,` `dims` `[` $dims `]` (`,` struct($alignment, $zero_fill, $order, $symmetric, $strided, $members)^)? `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     TensorAttr withAlignment(int64_t alignment) const {
       return get(getContext(), getName(), getAccess(), getDims(), alignment, getZeroFill(), getOrder(), getSymmetric(),
-                 getStrided());
+                 getStrided(), getMembers());
     }
   }];
 }

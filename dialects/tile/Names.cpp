@@ -39,6 +39,7 @@ Value tile::declarationOf(Value value) {
     Value viewed = TypeSwitch<Operation *, Value>(op)
                        .Case([](ViewOpInterface view) { return view->getOperand(0); })
                        .Case([](SliceOp slice) { return slice.getTensor(); })
+                       .Case([](MemberOp member) { return member.getAddresses(); })
                        .Case([](ReadOp read) { return read.getVariable(); })
                        .Default([](Operation *) { return Value(); });
     if (!viewed)
@@ -114,6 +115,7 @@ std::string tile::callOf(StringRef operation) {
       .Case("copy_reduce", "atomic copy")
       .Cases({"atomic", "atomic_fetch"}, "atomic operation")
       .Case("load_index", "read")
+      .Case("member", "of")
       .Case("store_index", "write")
       .Case("gemm_in_place", "gemmAsync")
       .Case("await", "wait")

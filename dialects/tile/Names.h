@@ -12,7 +12,7 @@
 namespace tlc::tile {
 
 /// The buffer, ring, argument or variable that a value is, or is a view of: slots,
-/// transposed views, slices and reads of variables are followed to what was declared.
+/// transposed views, slices, members of a table and reads of variables are followed to what was declared.
 mlir::Value declarationOf(mlir::Value value);
 /// The user's name of that declaration; empty if it has none.
 llvm::StringRef nameOf(mlir::Value value);

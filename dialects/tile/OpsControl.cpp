@@ -72,6 +72,10 @@ LogicalResult verifyTensorArgument(KernelOp kernel, program::TensorAttr tensor, 
     return kernel.emitOpError() << "expected '" << tensor.getName()
                                 << "' to have a last stride of 1 because elements of "
                                 << type.getElementType() << " share bytes, but it is strided";
+  if (tensor.getMembers() && !type.getElementType().isSignlessInteger(64))
+    return kernel.emitOpError() << "expected '" << tensor.getName()
+                                << "' to have elements of i64 because it holds addresses, but got "
+                                << type.getElementType();
   for (auto [axis, extent, dim] : llvm::enumerate(shape, dims)) {
     if (!ShapedType::isDynamic(extent)) {
       if (dim != -1)

@@ -26,7 +26,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [Tile_AccessesNothing, FunctionOpInterface
 
     Constraints
     - kernel_c1: every argument has a `program.argument` attribute of the kind its type asks for.
-    - kernel_c2: a tensor's `dims` has one entry per axis; entries of `?` axes name `index` arguments, others are -1. A `strided` tensor has elements of whole bytes.
+    - kernel_c2: a tensor's `dims` has one entry per axis; entries of `?` axes name `index` arguments, others are -1. A `strided` tensor has elements of whole bytes, one with `members` i64.
     - kernel_c3: the arguments are those of the module's first kernel.
     - kernel_c4: those of `#program.launch`.
 

@@ -5,7 +5,6 @@
 #include "dialects/tile/CopyChecks.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
-#include "dialects/tile/Slices.h"
 #include "dialects/tile/Tile.h"
 #include "runtime/target/Hardware.h"
 
@@ -188,22 +187,24 @@ LogicalResult verifyElement(Operation *op, Value source, OperandRange position) 
 LogicalResult LoadIndexOp::verify() { return verifyElement(*this, getSource(), getPosition()); }
 
 namespace {
+/// Whether an operation writes to what the slice is of.
+bool isWrittenThrough(Operation *slice) {
+  return llvm::any_of(slice->getUsers(), [&](Operation *access) {
+    auto effects = dyn_cast<MemoryEffectOpInterface>(access);
+    return effects && !isa<LoadIndexOp>(access) &&
+           effects.getEffectOnValue<MemoryEffects::Write>(slice->getResult(0));
+  });
+}
+
 bool isOnlyRead(SliceOp slice) {
   if (slice.getRank()) // what its rank writes there before it lets others go on
     return false;
-  auto argument = dyn_cast<BlockArgument>(slice.getTensor());
-  auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
-  auto tensor =
-      kernel ? dyn_cast_or_null<program::TensorAttr>(kernel.getArgument(argument.getArgNumber())) : nullptr;
-  if (!tensor || tensor.getAccess() != program::Access::input)
-    return false;
-  return llvm::none_of(argument.getUsers(), [](Operation *user) {
-    return llvm::any_of(user->getUsers(), [&](Operation *access) {
-      auto effects = dyn_cast<MemoryEffectOpInterface>(access);
-      return effects && !isa<LoadIndexOp>(access) &&
-             effects.getEffectOnValue<MemoryEffects::Write>(user->getResult(0));
-    });
-  });
+  program::TensorAttr tensor = slice.getTensorFacts();
+  return tensor && tensor.getAccess() == program::Access::input &&
+         llvm::none_of(declarationOf(slice.getTensor()).getUsers(), [](Operation *user) {
+           auto member = dyn_cast<MemberOp>(user);
+           return member ? llvm::any_of(member->getUsers(), isWrittenThrough) : isWrittenThrough(user);
+         });
 }
 } // namespace
 
@@ -339,7 +340,7 @@ FragmentLayout coalesced(Value value, Value memory, Operation *op) {
   auto slice = memory.getDefiningOp<SliceOp>();
   if (slice && slice.getTensorOrder() == program::TensorOrder::accumulator && shape.size() == 2)
     return accumulatorFor(shape[0], shape[1], executingWarps(op));
-  int64_t alignment = slice ? tensorOf(slice).getAlignment() : maxSharedVectorBytes;
+  int64_t alignment = slice ? slice.getTensorFacts().getAlignment() : maxSharedVectorBytes;
   return blockedLayout(shape, elementBitsOf(value), executingWarps(op), int(shape.size()) - 1,
                        std::min(alignment, maxSharedVectorBytes));
 }

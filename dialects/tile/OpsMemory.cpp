@@ -4,7 +4,6 @@
 #include "dialects/tile/Fetch.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
-#include "dialects/tile/Slices.h"
 #include "dialects/tile/Tile.h"
 
 using namespace mlir;
@@ -148,13 +147,15 @@ LogicalResult RowsOp::verify() {
   return source.getTransposed() ? verifyColumns(*this, report) : success();
 }
 
-program::TensorAttr tile::tensorOf(SliceOp slice) {
-  auto argument = cast<BlockArgument>(slice.getTensor());
-  auto kernel = cast<KernelOp>(argument.getOwner()->getParentOp());
-  return dyn_cast_or_null<program::TensorAttr>(kernel.getArgument(argument.getArgNumber()));
+namespace {
+/// What the launcher knows of a tensor, or of a table of addresses; null if it is no argument of a kernel.
+program::TensorAttr argumentOf(Value tensor) {
+  auto argument = dyn_cast<BlockArgument>(tensor);
+  auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
+  return kernel ? dyn_cast_or_null<program::TensorAttr>(kernel.getArgument(argument.getArgNumber()))
+                : program::TensorAttr();
 }
 
-namespace {
 /// slice_c5, slice_c6
 LogicalResult verifyGatheredAxis(SliceOp slice, StringRef name) {
   if (!slice.getGatheredAxis())
@@ -184,6 +185,34 @@ LogicalResult verifyGatheredAxis(SliceOp slice, StringRef name) {
 }
 } // namespace
 
+LogicalResult MemberOp::verify() {
+  program::TensorAttr table = argumentOf(getAddresses());
+  program::MembersAttr members = table ? table.getMembers() : program::MembersAttr();
+  std::string name = describe(getAddresses(), "the table");
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, getAddresses());
+    return diagnostic;
+  };
+  if (!members) // member_c1
+    return report(emitOpError() << "expected an argument of the kernel that holds addresses, but " << name
+                                << " does not");
+  GlobalType tensor = getTensor().getType();
+  if (tensor.getElementType() != members.getElement() ||
+      int64_t(tensor.getShape().size()) != members.getAxes()) // member_c2
+    return report(emitOpError() << "expected a tensor of " << members.getElement() << " with "
+                                << members.getAxes() << " axes because the members of " << name
+                                << " are declared so, but got " << tensor);
+  int64_t open = llvm::count_if(tensor.getShape(), ShapedType::isDynamic);
+  if (int64_t(getExtents().size()) != open) // member_c3
+    return report(emitOpError() << "expected an extent for each of the " << open << " open axes of " << tensor
+                                << ", but got " << getExtents().size());
+  if (int64_t(getStrides().size()) + 1 != members.getAxes())
+    return report(emitOpError() << "expected " << members.getAxes() - 1
+                                << " strides because that of the last axis is 1, but got "
+                                << getStrides().size());
+  return success();
+}
+
 LogicalResult SliceOp::verify() {
   GlobalType tensor = getTensor().getType();
   SliceType slice = getSlice().getType();
@@ -207,7 +236,8 @@ LogicalResult SliceOp::verify() {
     return report(emitOpError() << "expected a fill value of " << slice.getElementType() << " because "
                                 << name << " is, but got " << getFill().getType());
   auto argument = dyn_cast<BlockArgument>(getTensor());
-  if (!argument || !isa<KernelOp>(argument.getOwner()->getParentOp())) { // slice_c3
+  if (!getTensor().getDefiningOp<MemberOp>() &&
+      (!argument || !isa<KernelOp>(argument.getOwner()->getParentOp()))) { // slice_c3
     InFlightDiagnostic diagnostic =
         emitOpError()
         << "expected an argument of the kernel as tensor because that is what the launcher knows "
@@ -215,19 +245,33 @@ LogicalResult SliceOp::verify() {
     diagnostic.attachNote(getTensor().getLoc()) << "it comes from here";
     return diagnostic;
   }
+  program::TensorAttr attr = argumentOf(getTensor());
+  if (attr && attr.getMembers())
+    return report(emitOpError() << "expected a member of " << name << ", which holds addresses");
   if (bool(getLimit()) != getLimitedAxis().has_value()) // slice_c4
     return report(emitOpError() << "expected a limit and the axis that it is along, or neither, but got "
                                 << (getLimit() ? "only the limit" : "only the axis"));
   if (int64_t axis = getLimitedAxis().value_or(0); axis < 0 || axis >= int64_t(rank))
     return report(emitOpError() << "expected a limit along axis 0 to " << rank - 1 << " because " << name
                                 << " has " << rank << " axes, but got axis " << axis);
-  program::TensorAttr attr = tensorOf(*this);
   if (attr && attr.getSymmetric() && !getRank()) // slice_c7
     return report(emitOpError() << "expected a rank because each has a tensor " << name << " of its own");
-  if (attr && !attr.getSymmetric() && getRank())
+  if (getRank() && !(attr && attr.getSymmetric()))
     return report(emitOpError() << "expected no rank because " << name
                                 << " is this rank's alone; declare it symmetric");
   return verifyGatheredAxis(*this, name);
 }
 
-program::TensorOrder SliceOp::getTensorOrder() { return tensorOf(*this).getOrder(); }
+program::TensorAttr SliceOp::getTensorFacts() {
+  auto member = getTensor().getDefiningOp<MemberOp>();
+  return member ? member.getFacts() : argumentOf(getTensor());
+}
+
+program::TensorAttr MemberOp::getFacts() {
+  program::TensorAttr table = argumentOf(getAddresses());
+  program::MembersAttr members = table.getMembers();
+  SmallVector<int64_t> dims(size_t(members.getAxes()), -1);
+  return program::TensorAttr::get(getContext(), table.getName(), members.getAccess(), dims,
+                                  members.getAlignment(), /*zero_fill=*/false, program::TensorOrder::natural,
+                                  /*symmetric=*/false, /*strided=*/false, program::MembersAttr());
+}

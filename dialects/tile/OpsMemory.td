@@ -72,6 +72,31 @@ def Tile_RowsOp : Tile_Op<"rows", [Pure, Tile_ViewOpInterface]> {
   let hasVerifier = 1;
 }
 
+def Tile_MemberOp : Tile_Op<"member", [Pure, AttrSizedOperandSegments]> {
+  let summary = "A tensor whose address a table holds";
+  let description = [{
+    The tensor at address `number` of the table, with `extents` and outer `strides` in elements that the device knows;
+    the innermost stride is 1. A number outside the table gives a tensor without memory. Accesses of it, addresses of no
+    tensor and extents that the tensor does not have are mistakes that nothing looks for but the emulator. Two members
+    may be one tensor, but no other argument, or member of another one, that the kernel writes.
+
+    Constraints
+    - member_c1: `addresses` is an argument of the kernel with `members`.
+    - member_c2: the tensor has the element type and the axes that `members` says.
+    - member_c3: one extent for each `?` of the tensor, and a stride for each axis but the last.
+
+        %b = tile.member %B[%g] extents(%n, %k) strides(%ld) : !tile.global<?xi64> -> !tile.global<?x?xbf16>
+  }];
+  let arguments = (ins Tile_GlobalType:$addresses, Index:$number, Variadic<Index>:$extents, Variadic<Index>:$strides);
+  let results = (outs Tile_GlobalType:$tensor);
+  let assemblyFormat = "$addresses `[` $number `]` `extents` `(` $extents `)` `strides` `(` $strides `)` attr-dict `:` qualified(type($addresses)) `->` qualified(type($tensor))";
+  let extraClassDeclaration = [{
+    /// What is known of the tensor, as of an argument; no dimension of the program is an extent of it.
+    ::tlc::program::TensorAttr getFacts();
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
   let summary = "A guarded box of a global tensor";
   let description = [{
@@ -93,7 +118,7 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     Constraints
     - slice_c1: one origin per axis, and the slice has the tensor's rank and element type.
     - slice_c2: `fill` has the element type.
-    - slice_c3: `tensor` is an argument of the kernel.
+    - slice_c3: `tensor` is an argument of the kernel without `members`, or a `tile.member`.
     - slice_c4: `limit` and `limited_axis` come together, and the axis is one of the tensor's.
     - slice_c5: a gathered axis is one of the tensor's, which has its natural order and elements of whole bytes.
     - slice_c6: a slice with a gathered axis is used by `tile.gather` and `tile.scatter` only.
@@ -110,8 +135,10 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     OptionalAttr<StrAttr>:$disjoint, OptionalAttr<Program_EvictionAttr>:$eviction);
   let results = (outs Tile_SliceType:$slice);
   let extraClassDeclaration = [{
-    /// The order in which the tensor keeps its elements.
-    ::tlc::program::TensorOrder getTensorOrder();
+    /// What is known of the tensor.
+    ::tlc::program::TensorAttr getTensorFacts();
+    /// The order in which it keeps its elements.
+    ::tlc::program::TensorOrder getTensorOrder() { return getTensorFacts().getOrder(); }
   }];
   let assemblyFormat = "$tensor (`of` $rank^)? `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`gathered` $gathered_axis^)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? (`evict` `` $eviction^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
   let hasVerifier = 1;

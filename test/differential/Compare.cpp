@@ -164,11 +164,11 @@ private:
     for (size_t at = 0; at < initial.size(); ++at) {
       const HostTensor &tensor = initial[at];
       evaluator::Tensor values = {tensor.element(), tensor.shape(), {}};
-      bool isDefined = hasValues(accessOf(tensor));
+      bool isDefined = hasValues(infoOf(tensor).access);
       for (int64_t number = 0; number < tensor.elementCount(); ++number)
         values.elements.push_back(isDefined ? evaluator::elementOf(tensor.element(), tensor.at(number))
                                             : evaluator::Element());
-      ranks[at / ofRank].tensors.push_back(std::move(values));
+      addArgument(infoOf(tensor), std::move(values), ranks[at / ofRank].tensors);
     }
     for (evaluator::Arguments &arguments : ranks)
       for (const ScalarInfo &scalar : tree.scalars)
@@ -182,8 +182,14 @@ private:
     if (!report->failures.empty())
       return failure(Verdict::mistake, report->failures.front());
     expected.clear();
-    for (evaluator::Arguments &arguments : ranks)
-      std::ranges::move(arguments.tensors, std::back_inserter(expected));
+    for (size_t at = 0, argument = 0; at < initial.size(); ++at) {
+      if (at % ofRank == 0)
+        argument = 0;
+      const std::optional<TableInfo> &table = infoOf(initial[at]).table;
+      evaluator::Tensor &given = ranks[at / ofRank].tensors[argument];
+      expected.push_back(std::move(table ? given.members[size_t(table->number)] : given));
+      argument += table && table->readsNumbers ? 2 : 1;
+    }
     outcome.isExact = std::ranges::all_of(expected, [](const evaluator::Tensor &tensor) {
       return std::ranges::all_of(tensor.elements,
                                  [](const evaluator::Element &element) { return element.bound == 0; });
@@ -191,8 +197,28 @@ private:
     return {};
   }
 
-  Access accessOf(const HostTensor &tensor) const {
-    return std::ranges::find(tree.tensors, tensor.name(), &TensorInfo::name)->access;
+  const TensorInfo &infoOf(const HostTensor &tensor) const {
+    return *std::ranges::find(tree.tensors, tensor.name(), &TensorInfo::name);
+  }
+
+  /// The arguments that give the program this tensor.
+  void addArgument(const TensorInfo &info, evaluator::Tensor tensor,
+                   std::vector<evaluator::Tensor> &arguments) const {
+    if (!info.table)
+      return arguments.push_back(std::move(tensor));
+    const size_t count = size_t(info.table->count);
+    evaluator::Tensor table = {ElementType::i64, {info.table->count}, {}};
+    table.elements.resize(count);
+    table.members.resize(count);
+    table.members[size_t(info.table->number)] = std::move(tensor);
+    arguments.push_back(std::move(table));
+    if (!info.table->readsNumbers)
+      return;
+    const std::vector<int64_t> numbers = tree.memberNumbersOf(info);
+    evaluator::Tensor read = {ElementType::i32, {int64_t(numbers.size())}, {}};
+    for (int64_t number : numbers)
+      read.elements.push_back(evaluator::elementOf(ElementType::i32, double(number)));
+    arguments.push_back(std::move(read));
   }
 
   Outcome refusal(const Compiler &compiler) {
@@ -327,7 +353,27 @@ private:
       Result<void *> place = upload(tensor.bytes(), memory);
       if (!place)
         return place.error();
-      arguments.tensors.push_back(tensor.view(*place));
+      const TensorInfo &info = infoOf(tensor);
+      if (!info.table) {
+        arguments.tensors.push_back(tensor.view(*place));
+        continue;
+      }
+      std::vector<int64_t> addresses(size_t(info.table->count), 0);
+      addresses[size_t(info.table->number)] = std::bit_cast<int64_t>(tensor.view(*place).data);
+      const std::vector<int64_t> numbers = tree.memberNumbersOf(info);
+      const std::vector<int32_t> read(numbers.begin(), numbers.end());
+      auto add = [&]<class Number>(const std::vector<Number> &values, ElementType type) -> Result<void> {
+        Result<void *> there = upload(std::as_bytes(std::span(values)), scratch);
+        if (!there)
+          return there.error();
+        arguments.tensors.push_back({*there, type, {int64_t(values.size())}, {1}});
+        return {};
+      };
+      if (Result<void> added = add(addresses, ElementType::i64); !added)
+        return added;
+      if (info.table->readsNumbers)
+        if (Result<void> added = add(read, ElementType::i32); !added)
+          return added;
     }
     Result<std::vector<int64_t>> dimensions =
         bindDimensions(artifact, arguments.tensors, arguments.rank, arguments.ranks);

@@ -61,6 +61,7 @@ namespace tlc::differential {
   X(offset, 12)                                                                                              \
   X(alignment, 30)                                                                                           \
   X(anyStride, 8)                                                                                            \
+  X(addresses, 12)                                                                                           \
   X(scalar, 10)                                                                                              \
   X(fillValue, 14)                                                                                           \
   X(infinity, 6)                                                                                             \

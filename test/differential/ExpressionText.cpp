@@ -62,7 +62,7 @@ std::string ExpressionText::index(const IndexNode &node) const {
   case IndexKind::multiprocessors:
     return "k.multiprocessors()";
   case IndexKind::read:
-    return fmt::format("{}.read({{{}}})", tree.tensors[size_t(node.id)].name, list(node.operands));
+    return fmt::format("{}.read({{{}}})", tensor(node.id), list(node.operands));
   case IndexKind::readShared:
     return fmt::format("{}.read({{{}}})", tree.shared[size_t(node.id)].name, list(node.operands));
   case IndexKind::add:
@@ -151,9 +151,40 @@ std::string ExpressionText::value(const Expression &expression) const {
                   : fmt::format("{}({}, {}{})", name, operand(0), operand(1), accuracy);
 }
 
+std::vector<std::string> ExpressionText::extentsOf(const TensorInfo &tensor) const {
+  std::vector<std::string> extents;
+  for (const TensorExtent &extent : tensor.shape) {
+    if (extent.computedFrom >= 0) {
+      auto [multiple, rest] = tree.multipleAndRest(extent);
+      extents.push_back(
+          fmt::format("{} * {} + {}", tree.dimensions[size_t(extent.computedFrom)].name, multiple, rest));
+      continue;
+    }
+    extents.push_back(extent.dimension >= 0 ? tree.dimensions[size_t(extent.dimension)].name
+                                            : fmt::to_string(tree.valueOf(extent.size)));
+  }
+  return extents;
+}
+
+std::string ExpressionText::tensor(int number) const {
+  const TensorInfo &info = tree.tensors[size_t(number)];
+  if (!info.table)
+    return info.name;
+  std::vector<std::string> numbers;
+  for (int64_t known : tree.memberNumbersOf(info))
+    numbers.push_back(info.table->readsNumbers
+                          ? fmt::format("{}_numbers.read({{{}}})", info.name, numbers.size())
+                          : fmt::to_string(known));
+  if (!info.table->readsNumbers)
+    std::ranges::copy(extentsOf(info), numbers.begin() + 1);
+  const auto strides = numbers.begin() + 1 + int64_t(info.shape.size());
+  return fmt::format("{}.of({}, {{{}}}, {{{}}})", info.name, numbers[0],
+                     fmt::join(numbers.begin() + 1, strides, ", "), fmt::join(strides, numbers.end(), ", "));
+}
+
 std::string ExpressionText::slice(const Box &box) const {
-  std::string result = fmt::format("{}.tile({{{}}}, {{{}}})", tree.tensors[size_t(box.tensor)].name,
-                                   list(box.origin), fmt::join(tree.extentsOf(box.extents), ", "));
+  std::string result = fmt::format("{}.tile({{{}}}, {{{}}})", tensor(box.tensor), list(box.origin),
+                                   fmt::join(tree.extentsOf(box.extents), ", "));
   if (box.limit)
     result += fmt::format(".limited({}, {})", box.limit->axis, index(box.limit->end));
   if (box.fill)

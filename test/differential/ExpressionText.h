@@ -5,6 +5,9 @@
 
 #include "test/differential/ProgramTree.h"
 
+#include <string>
+#include <vector>
+
 namespace tlc::differential {
 
 /// A number as C++ has it.
@@ -22,6 +25,10 @@ public:
   std::string value(const Expression &expression) const;
   std::string view(const View &view) const;
   std::string place(const Place &place) const;
+  /// The extents of a tensor as the program says them.
+  std::vector<std::string> extentsOf(const TensorInfo &tensor) const;
+  /// A tensor, or a member of a table.
+  std::string tensor(int number) const;
 
 private:
   std::string infix(std::string_view symbol, const IndexNode &node) const;

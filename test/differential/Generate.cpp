@@ -41,10 +41,11 @@ DrawnProgram Generator::run() {
   }
   for (launchesLeft = count - 1; launchesLeft >= 0; --launchesLeft)
     launch();
+  drawTables();
   // Every dimension is an extent of some tensor.
   for (size_t number = 0; number < tree.dimensions.size(); ++number) {
     auto names = [&](const TensorInfo &tensor) {
-      return tensor.access != Access::workspace &&
+      return tensor.access != Access::workspace && !tensor.table &&
              std::ranges::any_of(tensor.shape,
                                  [&](const TensorExtent &extent) { return extent.dimension == int(number); });
     };
@@ -95,7 +96,7 @@ void Generator::drawRanks() {
   for (int number = 0; number < int(tree.tensors.size()); ++number) {
     TensorInfo &tensor = tree.tensors[size_t(number)];
     bool canBe = tensor.workspace.order == dsl::TensorOrder::natural && !added.contains(number) &&
-                 tensor.lastStride == dsl::LastStride::one;
+                 tensor.lastStride == dsl::LastStride::one && !tensor.table;
     if (canBe && draw.chance(60))
       tensor.shift = draw.between(0, 3);
   }

@@ -71,6 +71,7 @@ private:
   void drawOptions();
   void drawTarget();
   void drawRanks();
+  void drawTables(); // DrawTables.cpp
   LaunchTree newLaunch();
   void launch();
   void finish(LaunchTree drawn);

@@ -38,8 +38,10 @@ Result<std::vector<kernels::HostTensor>> differential::makeTensors(const Program
       continue;
     kernels::Placement placement = {
         .rowPadding = info.rowPadding, .offset = info.offset, .lastStride = info.step};
-    Result<kernels::HostTensor> tensor =
-        kernels::HostTensor::create(info.name, info.element, tree.shapeOf(info), placement);
+    if (info.table)
+      placement = {.offset = info.offset};
+    Result<kernels::HostTensor> tensor = kernels::HostTensor::create(
+        info.name, info.element, info.table ? tree.memberShapeOf(info) : tree.shapeOf(info), placement);
     if (!tensor)
       return tensor.error();
     if (hasValues(info.access)) {

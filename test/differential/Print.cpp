@@ -28,8 +28,13 @@ public:
            dimension.multipleOf == 1 ? "" : fmt::format(", {{.multipleOf = {}}}", dimension.multipleOf));
     if (tree.ranks > 1)
       line("Index rank = k.rank(), ranks = k.ranks();");
-    for (const TensorInfo &tensor : tree.tensors)
-      line("{} {} = {};", tensor.shift ? "Symmetric" : "Global", handleOf(tensor), declaration(tensor));
+    for (const TensorInfo &tensor : tree.tensors) {
+      std::string_view kind = tensor.shift ? "Symmetric" : tensor.table ? "Addresses" : "Global";
+      line("{} {} = {};", kind, handleOf(tensor), declaration(tensor));
+      if (tensor.table && tensor.table->readsNumbers)
+        line("Global {0}_numbers = k.input(\"{0}_numbers\", i32, {{{1}}});", tensor.name,
+             2 * tensor.shape.size());
+    }
     for (const ScalarInfo &scalar : tree.scalars)
       line("Scalar {0} = k.scalar(\"{0}\", {1});", scalar.name, toString(scalar.element));
     if (tree.ranks > 1 && tree.launches.size() > 1)
@@ -64,7 +69,8 @@ private:
     for (const TensorInfo &tensor : tree.tensors) {
       std::string values =
           tensor.access == Access::output || tensor.access == Access::workspace ? "" : valuesText(tensor);
-      line("// {}: [{}]{}{}{}{}", tensor.name, fmt::join(tree.shapeOf(tensor), ", "), values,
+      line("// {}: [{}]{}{}{}{}{}", tensor.name, fmt::join(tree.shapeOf(tensor), ", "), values,
+           tensor.table ? fmt::format(", member of ({})", fmt::join(tree.memberNumbersOf(tensor), ", ")) : "",
            tensor.step == 1 ? "" : fmt::format(", elements {} apart", tensor.step),
            tensor.rowPadding == 0 ? "" : fmt::format(", rows {} elements apart", tensor.rowPadding),
            tensor.offset == 0 ? "" : fmt::format(", {} elements after an aligned address", tensor.offset));
@@ -107,17 +113,7 @@ private:
   }
 
   std::string declaration(const TensorInfo &tensor) const {
-    std::vector<std::string> extents;
-    for (const TensorExtent &extent : tensor.shape) {
-      if (extent.computedFrom >= 0) {
-        auto [multiple, rest] = tree.multipleAndRest(extent);
-        extents.push_back(
-            fmt::format("{} * {} + {}", tree.dimensions[size_t(extent.computedFrom)].name, multiple, rest));
-        continue;
-      }
-      extents.push_back(extent.dimension >= 0 ? tree.dimensions[size_t(extent.dimension)].name
-                                              : fmt::to_string(tree.valueOf(extent.size)));
-    }
+    std::vector<std::string> extents = extentsOf(tensor);
     std::string_view kinds[] = {"input", "output", "inout", "workspace"};
     if (tensor.shift)
       return fmt::format("k.symmetric(\"{}\", {}, {{{}}}, {{.use = TensorUse::{}{}, .alignment = {}}})",
@@ -125,6 +121,10 @@ private:
                          kinds[size_t(tensor.access)],
                          tensor.workspace.initial == dsl::Initial::zero ? ", .initial = Initial::zero" : "",
                          tensor.access == Access::workspace ? tensor.workspace.alignment : tensor.alignment);
+    if (tensor.table)
+      return fmt::format("k.addresses(\"{}\", {}, {}, {{.axes = {}, .use = TensorUse::{}, .alignment = {}}})",
+                         tensor.name, toString(tensor.element), tensor.table->count, extents.size(),
+                         kinds[size_t(tensor.access)], memberAlignmentOf(tensor));
     std::vector<std::string> said;
     if (tensor.alignment != 1)
       said.push_back(fmt::format(".alignment = {}", tensor.alignment));
@@ -281,7 +281,7 @@ private:
       return line("atomicCompareAndSwap({}, {}, {}, {});", value(s.values[1]), value(s.values[0]),
                   place(s.to), variable(s));
     case Kind::addInTurn: {
-      std::string_view counts = tree.tensors[size_t(s.from.box.tensor)].name;
+      std::string counts = tensor(s.from.box.tensor);
       line("waitFor({0}, {{1}}, take({0}, {{0}}));", counts);
       line("copy({0} + {1}, {0});", place(s.to), value(s.values[0]));
       return line("announce({}, {{1}});", counts);

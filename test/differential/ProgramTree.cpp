@@ -42,6 +42,25 @@ std::vector<int64_t> ProgramTree::shapeOf(const TensorInfo &tensor) const {
   return shape;
 }
 
+std::vector<int64_t> ProgramTree::memberShapeOf(const TensorInfo &tensor) const {
+  std::vector<int64_t> shape = shapeOf(tensor);
+  shape.back() += tensor.rowPadding;
+  return shape;
+}
+
+std::vector<int64_t> ProgramTree::memberNumbersOf(const TensorInfo &tensor) const {
+  std::vector<int64_t> numbers = {tensor.table->number}, shape = shapeOf(tensor),
+                       memory = memberShapeOf(tensor), strides;
+  numbers.insert(numbers.end(), shape.begin(), shape.end());
+  int64_t pitch = 1;
+  for (size_t axis = memory.size(); axis-- > 1;) {
+    pitch = std::max<int64_t>(pitch * memory[axis], 1);
+    strides.insert(strides.begin(), pitch);
+  }
+  numbers.insert(numbers.end(), strides.begin(), strides.end());
+  return numbers;
+}
+
 Expression applied(Function function, ElementType type, std::vector<Expression> operands) {
   return {
       .kind = Expression::Kind::apply, .type = type, .function = function, .operands = std::move(operands)};

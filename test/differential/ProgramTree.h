@@ -290,6 +290,13 @@ struct TensorExtent {
   int computedFrom = -1; ///< the dimension whose multiple and a rest say it
 };
 
+/// A table of addresses that a tensor is reached by.
+struct TableInfo {
+  int64_t count = 1, number = 0; ///< of addresses, and which one is the tensor's; the others are null
+  bool readsNumbers = false;     ///< the number, extents and strides are read from another tensor
+  bool operator==(const TableInfo &) const = default;
+};
+
 struct TensorInfo {
   std::string name;
   Access access = Access::input;
@@ -306,7 +313,13 @@ struct TensorInfo {
   int64_t rowPadding = 0, offset = 0, step = 1; ///< `step` from one element of a row to the next
   /// Symmetric: in launch i a rank accesses that of the rank so many after its own, plus i.
   std::optional<int64_t> shift = {};
+  std::optional<TableInfo> table = {};
 };
+
+/// What is said of the members of its table: more than their elements' own alignment, or nothing.
+inline int64_t memberAlignmentOf(const TensorInfo &tensor) {
+  return tensor.alignment > bytesOf(tensor.element, 1) ? tensor.alignment : 0;
+}
 
 struct ScalarInfo {
   std::string name;
@@ -405,6 +418,10 @@ struct ProgramTree {
   int64_t elementsOf(const Sizes &shape) const;
   /// Extents at launch.
   std::vector<int64_t> shapeOf(const TensorInfo &tensor) const;
+  /// Of a tensor in a table: the same with the padding of rows as columns.
+  std::vector<int64_t> memberShapeOf(const TensorInfo &tensor) const;
+  /// What `of` is given for it: the number, the extents and the strides.
+  std::vector<int64_t> memberNumbersOf(const TensorInfo &tensor) const;
 };
 
 Expression applied(Function function, ElementType type, std::vector<Expression> operands);

@@ -282,6 +282,8 @@ private:
       set([i](ProgramTree &tree) -> bool & { return tree.launches[i].storeRole; }, false);
     }
     for (size_t i = 0; i < best.tree.tensors.size(); ++i) {
+      set([i](ProgramTree &tree) -> std::optional<TableInfo> & { return tree.tensors[i].table; },
+          std::optional<TableInfo>());
       set([i](ProgramTree &tree) -> int64_t & { return tree.tensors[i].rowPadding; }, int64_t(0));
       set([i](ProgramTree &tree) -> int64_t & { return tree.tensors[i].offset; }, int64_t(0));
       set([i](ProgramTree &tree) -> int64_t & { return tree.tensors[i].alignment; }, int64_t(1));

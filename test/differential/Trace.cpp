@@ -15,6 +15,8 @@ void Tracer::run() {
     ranks = k.ranks();
   }
   symmetric.resize(tree.tensors.size());
+  addresses.resize(tree.tensors.size());
+  memberNumbers.resize(tree.tensors.size());
   for (const TensorInfo &tensor : tree.tensors)
     tensors.push_back(declare(tensor));
   for (const ScalarInfo &scalar : tree.scalars)
@@ -58,7 +60,7 @@ void Tracer::meetRanks(int64_t launch) {
   waitFor(ended.of(rank), {launch}, count);
 }
 
-dsl::Global Tracer::declare(const TensorInfo &tensor) {
+std::vector<Index> Tracer::extentsOf(const TensorInfo &tensor) {
   std::vector<Index> shape;
   for (const TensorExtent &extent : tensor.shape) {
     if (extent.computedFrom >= 0) {
@@ -68,6 +70,21 @@ dsl::Global Tracer::declare(const TensorInfo &tensor) {
     }
     shape.push_back(extent.dimension >= 0 ? dimensions[size_t(extent.dimension)]
                                           : Index(tree.valueOf(extent.size)));
+  }
+  return shape;
+}
+
+dsl::Global Tracer::declare(const TensorInfo &tensor) {
+  std::vector<Index> shape = extentsOf(tensor);
+  if (tensor.table) {
+    addresses[tensors.size()] = k.addresses(tensor.name, tensor.element, tensor.table->count,
+                                            {.axes = int64_t(shape.size()),
+                                             .use = dsl::TensorUse(tensor.access),
+                                             .alignment = memberAlignmentOf(tensor)});
+    if (tensor.table->readsNumbers)
+      memberNumbers[tensors.size()] =
+          k.input(tensor.name + "_numbers", ElementType::i32, {int64_t(2 * shape.size())});
+    return {};
   }
   if (tensor.shift && tree.ranks > 1) {
     dsl::SymmetricOptions options = {.use = dsl::TensorUse(tensor.access), .alignment = tensor.alignment};
@@ -90,6 +107,21 @@ dsl::Global Tracer::declare(const TensorInfo &tensor) {
     break;
   }
   return k.workspace(tensor.name, tensor.element, shape, tensor.workspace);
+}
+
+dsl::Global Tracer::tensor(int number) {
+  const TensorInfo &info = tree.tensors[size_t(number)];
+  if (!info.table)
+    return tensors[size_t(number)];
+  const auto axes = int64_t(info.shape.size());
+  std::vector<int64_t> known = tree.memberNumbersOf(info);
+  std::vector<Index> numbers(known.begin(), known.end());
+  std::ranges::copy(extentsOf(info), numbers.begin() + 1);
+  if (info.table->readsNumbers)
+    for (size_t at = 0; at < numbers.size(); ++at)
+      numbers[at] = memberNumbers[size_t(number)].read({int64_t(at)});
+  return addresses[size_t(number)].of(numbers[0], {numbers.begin() + 1, numbers.begin() + 1 + axes},
+                                      {numbers.begin() + 1 + axes, numbers.end()});
 }
 
 void Tracer::launch(const LaunchTree &launch) {
@@ -139,7 +171,7 @@ void Tracer::launch(const LaunchTree &launch) {
 //===----------------------------------------------------------------------===//
 
 dsl::Slice Tracer::slice(const Box &box) {
-  dsl::Slice slice = tensors[size_t(box.tensor)].tile(indices(box.origin), tree.extentsOf(box.extents));
+  dsl::Slice slice = tensor(box.tensor).tile(indices(box.origin), tree.extentsOf(box.extents));
   if (box.limit)
     slice = slice.limited(box.limit->axis, index(box.limit->end));
   if (box.fill)

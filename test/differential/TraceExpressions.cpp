@@ -67,7 +67,7 @@ Index Tracer::index(const IndexNode &node) {
   case IndexKind::multiprocessors:
     return k.multiprocessors();
   case IndexKind::read:
-    return tensors[size_t(node.id)].read(indices(node.operands));
+    return tensor(node.id).read(indices(node.operands));
   case IndexKind::readShared:
     return shared[node.id].read(indices(node.operands));
   default:

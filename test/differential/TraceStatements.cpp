@@ -92,7 +92,7 @@ void Tracer::clusterSum(const Statement &s) {
 }
 
 void Tracer::addInTurn(const Statement &s) {
-  const dsl::Global &counts = tensors[size_t(s.from.box.tensor)];
+  const dsl::Global counts = tensor(s.from.box.tensor);
   FragmentValue added = fragment(s.values[0]);
   dsl::Slice to = slice(s.to.box);
   Index turn = take(counts, {0});

@@ -25,7 +25,9 @@ public:
 
 private:
   // Trace.cpp: arguments, launches, places.
+  std::vector<dsl::Index> extentsOf(const TensorInfo &tensor);
   dsl::Global declare(const TensorInfo &tensor);
+  dsl::Global tensor(int number);
   /// What this rank works on in the launch of that number.
   void chooseRanks(int64_t launch);
   void launch(const LaunchTree &launch);
@@ -71,7 +73,10 @@ private:
   dsl::Scope &k;
   std::vector<dsl::Index> dimensions, coordinates;
   std::vector<dsl::Global> tensors;
-  std::vector<dsl::Symmetric> symmetric; ///< by number of the tensor
+  // By number of the tensor.
+  std::vector<dsl::Symmetric> symmetric;
+  std::vector<dsl::Addresses> addresses;
+  std::vector<dsl::Global> memberNumbers;
   dsl::Index rank = 0, ranks = 1;
   dsl::Symmetric ended; ///< by launch: blocks that are done, or ranks
   std::vector<dsl::Scalar> scalars;

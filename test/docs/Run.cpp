@@ -37,12 +37,12 @@ private:
 } // namespace
 
 Run::Run(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars,
-         const Indices &indices, const CompileOptions &options) {
-  expectSuccess(execute(std::move(traced), dimensions, std::move(scalars), indices, options));
+         const Indices &indices, const CompileOptions &options, const Tables &tables) {
+  expectSuccess(execute(std::move(traced), dimensions, std::move(scalars), indices, options, tables));
 }
 
 Result<void> Run::execute(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars,
-                          const Indices &indices, const CompileOptions &options) {
+                          const Indices &indices, const CompileOptions &options, const Tables &tables) {
   Artifact artifact = expectValue(compile(std::move(traced), options));
 
   std::unique_ptr<Device> device = createEmulatorDevice(
@@ -57,22 +57,35 @@ Result<void> Run::execute(dsl::Program traced, const Values &dimensions, std::ve
   std::vector<HostTensor> tensors;
   std::vector<std::unique_ptr<Memory>> memory;
   LaunchArguments launch{.scalars = std::move(scalars)};
+  auto place = [&](const std::string &name, ElementType element, Access access,
+                   const std::vector<int64_t> &shape, kernels::Placement placement) {
+    tensors.push_back(expectValue(HostTensor::create(name, element, shape, placement)));
+    HostTensor &tensor = tensors.back();
+    if (access != Access::output)
+      tensor.fillRandom(random, -1, 1);
+    first[name] = {shape, tensor.values()};
+    memory.push_back(std::make_unique<Memory>(*device, tensor.bytes().size()));
+    expectSuccess(
+        device->copyToDevice(memory.back()->address(), tensor.bytes().data(), tensor.bytes().size()));
+    return tensor.view(memory.back()->address());
+  };
   for (const TensorArgument &argument : artifact.tensors) {
     if (argument.access == Access::workspace)
       break;
     std::vector<int64_t> shape;
     for (const Extent &extent : argument.shape)
       shape.push_back(extent.dimension < 0 ? extent.constant : values[size_t(extent.dimension)]);
-    tensors.push_back(expectValue(HostTensor::create(
-        argument.name, argument.element, shape, {.rowPadding = 8, .lastStride = argument.strided ? 3 : 1})));
-    HostTensor &tensor = tensors.back();
-    if (argument.access != Access::output)
-      tensor.fillRandom(random, -1, 1);
-    first[argument.name] = {shape, tensor.values()};
-    memory.push_back(std::make_unique<Memory>(*device, tensor.bytes().size()));
-    expectSuccess(
-        device->copyToDevice(memory.back()->address(), tensor.bytes().data(), tensor.bytes().size()));
-    launch.tensors.push_back(tensor.view(memory.back()->address()));
+    std::vector<const void *> addresses;
+    if (auto table = tables.find(argument.name); table != tables.end())
+      for (const std::vector<int64_t> &ofMember : table->second.shapes)
+        addresses.push_back(place(argument.name + ".of(" + std::to_string(addresses.size()) + ")",
+                                  table->second.element, table->second.access, ofMember, {})
+                                .data);
+    launch.tensors.push_back(place(argument.name, argument.element, argument.access, shape,
+                                   {.rowPadding = 8, .lastStride = argument.strided ? 3 : 1}));
+    if (!addresses.empty())
+      expectSuccess(device->copyToDevice(launch.tensors.back().data, addresses.data(),
+                                         addresses.size() * sizeof(void *)));
     if (auto given = indices.find(argument.name); given != indices.end())
       expectSuccess(device->copyToDevice(launch.tensors.back().data, given->second.data(),
                                          given->second.size() * sizeof(int32_t)));

@@ -19,6 +19,15 @@ using Values = std::map<std::string, int64_t, std::less<>>;
 /// What vectors of i32 hold, by name.
 using Indices = std::map<std::string, std::vector<int32_t>, std::less<>>;
 
+/// The tensors whose addresses a table holds.
+struct Members {
+  ElementType element = ElementType::f32;
+  Access access = Access::input;
+  std::vector<std::vector<int64_t>> shapes = {};
+};
+/// By name of the table.
+using Tables = std::map<std::string, Members, std::less<>>;
+
 /// A tensor's elements, row by row.
 struct Array {
   std::vector<int64_t> shape;
@@ -33,10 +42,11 @@ class Run {
 public:
   /// Fails the running test if the program has errors, does not compile or misbehaves.
   Run(dsl::Program program, const Values &dimensions, std::vector<ScalarValue> scalars = {},
-      const Indices &indices = {}, const CompileOptions &options = {});
+      const Indices &indices = {}, const CompileOptions &options = {}, const Tables &tables = {});
 
   /// What the compiler chose, and why not better.
   const std::vector<Remark> &remarks() const { return program->artifact().remarks; }
+  /// Members of tables are tensors, too: "X.of(2)".
   const Array &after(std::string_view tensor) const { return last.find(tensor)->second; }
   const Array &before(std::string_view tensor) const { return first.find(tensor)->second; }
 
@@ -44,7 +54,8 @@ private:
   friend std::string launchErrors(dsl::Program program, const Values &dimensions);
   Run() = default;
   Result<void> execute(dsl::Program traced, const Values &dimensions, std::vector<ScalarValue> scalars,
-                       const Indices &indices = {}, const CompileOptions &options = {});
+                       const Indices &indices = {}, const CompileOptions &options = {},
+                       const Tables &tables = {});
 
   std::string printed; ///< by the program
   std::shared_ptr<const LoadedProgram> program;

@@ -50,6 +50,35 @@ Program sumsOfAny() {
 }
 // [strides]
 
+// [addresses]
+/// C[g] = A[g] B[g]ᵀ for matrices of any sizes, m[g] x k[g] and n[g] x k[g], that lie anywhere.
+Program groupedProducts() {
+  return Program::trace("grouped_products", [](Scope &k) {
+    Index groups = k.dim("groups");
+    Addresses A = k.addresses("A", bf16, groups, {.alignment = 16}),
+              B = k.addresses("B", bf16, groups, {.alignment = 16}),
+              C = k.addresses("C", f32, groups, {.use = TensorUse::output});
+    Global M = k.input("M", i32, {groups}), N = k.input("N", i32, {groups}), K = k.input("K", i32, {groups});
+    auto [block] = k.grid(k.multiprocessors());
+    k.loop(groups, [&, block = block](Index g) {
+      Index m = M.read({g}), n = N.read({g}), depth = K.read({g}), columns = ceilDiv(n, 64);
+      Global a = A.of(g, {m, depth}, {depth}), b = B.of(g, {n, depth}, {depth}), c = C.of(g, {m, n}, {n});
+      k.loop({block, ceilDiv(m, 64) * columns, k.blocks()}, [&](Index tile) {
+        Index row = tile / columns * 64, column = tile % columns * 64;
+        Shared left = k.shared("left", bf16, {64, 64}), right = k.shared("right", bf16, {64, 64});
+        Fragment acc = k.fragment(f32, {64, 64});
+        k.pipelined(ceilDiv(depth, 64), {.stages = 3}, [&](Index s) {
+          copy(a.tile({row, s * 64}, {64, 64}), left);
+          copy(b.tile({column, s * 64}, {64, 64}), right);
+          gemm(left, right.t(), acc);
+        });
+        copy(acc, c.tile({row, column}, {64, 64}));
+      });
+    });
+  });
+}
+// [addresses]
+
 } // namespace
 
 TEST_CASE("a product says what L2 should keep", "[docs]") {
@@ -71,4 +100,25 @@ TEST_CASE("sums along rows of a tensor with any strides", "[docs]") {
       sum += run.before("X")(i, column);
     return sum;
   });
+}
+
+TEST_CASE("products of matrices whose addresses a tensor holds", "[docs]") {
+  const std::vector<int32_t> m = {70, 1, 0, 129}, n = {65, 40, 8, 3}, depth = {72, 64, 16, 200};
+  Tables tables = {{"A", {bf16}}, {"B", {bf16}}, {"C", {f32, Access::output}}};
+  for (size_t g = 0; g < m.size(); ++g) {
+    tables["A"].shapes.push_back({m[g], depth[g]});
+    tables["B"].shapes.push_back({n[g], depth[g]});
+    tables["C"].shapes.push_back({m[g], n[g]});
+  }
+  Run run(groupedProducts(), {{"groups", 4}}, {}, {{"M", m}, {"N", n}, {"K", depth}}, {}, tables);
+  for (size_t g = 0; g < m.size(); ++g) {
+    const std::string of = ".of(" + std::to_string(g) + ")";
+    const Array &a = run.before("A" + of), &b = run.before("B" + of);
+    checkMatrix(run.after("C" + of), 1e-5, [&](int64_t i, int64_t j) {
+      double sum = 0;
+      for (int64_t k = 0; k < depth[g]; ++k)
+        sum += a(i, k) * b(j, k);
+      return sum;
+    });
+  }
 }

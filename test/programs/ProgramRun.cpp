@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <numeric>
 
 using namespace tlc;
@@ -29,6 +30,11 @@ Memory Memory::filled(ElementType element, std::vector<int64_t> shape, double va
   return memory;
 }
 
+Memory Memory::table(std::vector<Memory *> members) {
+  const auto count = int64_t(members.size());
+  return {ElementType::i64, {count}, {1}, {}, std::move(members)};
+}
+
 double &Memory::at(std::span<const int64_t> position) {
   return values[size_t(std::inner_product(position.begin(), position.end(), strides.begin(), int64_t(0)))];
 }
@@ -38,37 +44,85 @@ Artifact test::compiled(dsl::Program program, const CompileOptions &options) {
   return *expectValue(compile(std::move(program), options, programs));
 }
 
-void test::run(const Artifact &artifact, const std::vector<Memory *> &tensors, int multiprocessors) {
+namespace {
+/// Tensors in the memory of a device, each once.
+class Places {
+public:
+  explicit Places(Device &device) : device(device) {}
+
+  TensorView of(Memory &tensor) {
+    if (!tensor.members.empty())
+      return tableOf(tensor);
+    return {placeOf(tensor), tensor.element, tensor.shape, tensor.strides};
+  }
+
+  void copyBack() {
+    for (const auto &[tensor, place] : places) {
+      std::vector<std::byte> bytes(bytesIn(*tensor));
+      expectSuccess(device.copyToHost(bytes.data(), place.address(), bytes.size()));
+      for (size_t i = 0; i < tensor->values.size(); ++i)
+        tensor->values[i] = kernels::loadElement(tensor->element, bytes.data(), int64_t(i));
+    }
+  }
+
+  void *holding(std::span<const std::byte> bytes) {
+    others.push_back(expectValue(kernels::DeviceMemory::allocate(device, bytes.size())));
+    expectSuccess(device.copyToDevice(others.back().address(), bytes.data(), bytes.size()));
+    return others.back().address();
+  }
+
+private:
+  static size_t bytesIn(const Memory &tensor) {
+    return size_t(bytesOf(tensor.element, int64_t(tensor.values.size())));
+  }
+
+  TensorView tableOf(const Memory &table) {
+    std::vector<void *> addresses;
+    for (Memory *member : table.members)
+      addresses.push_back(member ? placeOf(*member) : nullptr);
+    return {holding(std::as_bytes(std::span(addresses))), table.element, table.shape, table.strides};
+  }
+
+  void *placeOf(Memory &tensor) {
+    if (auto known = places.find(&tensor); known != places.end())
+      return known->second.address();
+    std::vector<std::byte> bytes(bytesIn(tensor));
+    for (size_t i = 0; i < tensor.values.size(); ++i)
+      kernels::storeElement(tensor.element, bytes.data(), tensor.values[i], int64_t(i));
+    kernels::DeviceMemory place = expectValue(kernels::DeviceMemory::allocate(device, bytes.size()));
+    expectSuccess(device.copyToDevice(place.address(), bytes.data(), bytes.size()));
+    return places.emplace(&tensor, std::move(place)).first->second.address();
+  }
+
+  Device &device;
+  std::map<Memory *, kernels::DeviceMemory> places;
+  std::vector<kernels::DeviceMemory> others;
+};
+} // namespace
+
+Result<void> test::tryRun(const Artifact &artifact, const std::vector<Memory *> &tensors,
+                          int multiprocessors) {
   std::unique_ptr<Device> device = openDevice(artifact.target, multiprocessors);
   std::shared_ptr<const LoadedProgram> program = expectValue(device->load(artifact));
-  std::vector<kernels::DeviceMemory> places;
+  Places places(*device);
   LaunchArguments arguments;
-  for (const Memory *tensor : tensors) {
-    std::vector<std::byte> bytes(size_t(bytesOf(tensor->element, int64_t(tensor->values.size()))));
-    for (size_t i = 0; i < tensor->values.size(); ++i)
-      kernels::storeElement(tensor->element, bytes.data(), tensor->values[i], int64_t(i));
-    places.push_back(expectValue(kernels::DeviceMemory::allocate(*device, bytes.size())));
-    expectSuccess(device->copyToDevice(places.back().address(), bytes.data(), bytes.size()));
-    arguments.tensors.push_back({places.back().address(), tensor->element, tensor->shape, tensor->strides});
-  }
+  for (Memory *tensor : tensors)
+    arguments.tensors.push_back(places.of(*tensor));
   auto isWorkspace = [](const TensorArgument &tensor) { return tensor.access == Access::workspace; };
   if (tensors.size() ==
       size_t(std::ranges::find_if(artifact.tensors, isWorkspace) - artifact.tensors.begin()))
     for (const WorkspaceRequest &request : expectValue(workspaceRequests(
-             artifact, expectValue(bindDimensions(artifact, arguments.tensors)), device->properties()))) {
-      const std::vector<std::byte> poison(request.bytes, std::byte(0xFF));
-      places.push_back(expectValue(kernels::DeviceMemory::allocate(*device, poison.size())));
-      expectSuccess(device->copyToDevice(places.back().address(), poison.data(), poison.size()));
-      arguments.tensors.push_back(request.view(places.back().address()));
-    }
-  expectSuccess(device->launch(*program, arguments));
-  for (size_t number = 0; number < tensors.size(); ++number) {
-    Memory &tensor = *tensors[number];
-    std::vector<std::byte> bytes(size_t(bytesOf(tensor.element, int64_t(tensor.values.size()))));
-    expectSuccess(device->copyToHost(bytes.data(), places[number].address(), bytes.size()));
-    for (size_t i = 0; i < tensor.values.size(); ++i)
-      tensor.values[i] = kernels::loadElement(tensor.element, bytes.data(), int64_t(i));
-  }
+             artifact, expectValue(bindDimensions(artifact, arguments.tensors)), device->properties())))
+      arguments.tensors.push_back(
+          request.view(places.holding(std::vector<std::byte>(request.bytes, std::byte(0xFF)))));
+  if (Result<void> done = device->launch(*program, arguments); !done)
+    return done;
+  places.copyBack();
+  return {};
+}
+
+void test::run(const Artifact &artifact, const std::vector<Memory *> &tensors, int multiprocessors) {
+  expectSuccess(tryRun(artifact, tensors, multiprocessors));
 }
 
 bool test::hasLimitedMap(const Artifact &artifact) {

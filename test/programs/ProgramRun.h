@@ -23,7 +23,11 @@ inline constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
 struct Memory {
   ElementType element = ElementType::f32;
   std::vector<int64_t> shape, strides;
-  std::vector<double> values; ///< of the memory; what no element of the tensor is must not change
+  std::vector<double> values;         ///< of the memory; what no element of the tensor is must not change
+  std::vector<Memory *> members = {}; ///< of a table of addresses, null where there is none
+
+  /// A table of their addresses.
+  static Memory table(std::vector<Memory *> members);
 
   /// Contiguous but for `padding` elements after each of the axes of stride 1; the same value everywhere.
   static Memory filled(ElementType element, std::vector<int64_t> shape, double value, int64_t padding = 0);
@@ -44,7 +48,9 @@ std::unique_ptr<Device> openDevice(const std::string &target, int multiprocessor
 
 /// Launches on that device; the tensors, in the order of the artifact, come back changed. Workspaces are
 /// poisoned, if they are not among them.
-/// Fails the running test with what the device said.
+/// The error is what the device said.
+Result<void> tryRun(const Artifact &artifact, const std::vector<Memory *> &tensors, int multiprocessors = 3);
+/// The same; an error fails the running test.
 void run(const Artifact &artifact, const std::vector<Memory *> &tensors, int multiprocessors = 3);
 
 /// Whether some launch of the first variant copies through a tensor map with a limited axis.

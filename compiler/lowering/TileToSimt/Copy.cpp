@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Buffers, views, and transfers by ordinary loads and stores.
+#include "compiler/analysis/Divisibility.h"
 #include "compiler/analysis/Remarks.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/PackedElements.h"
@@ -99,6 +100,34 @@ static void remarkHint(tile::SliceOp slice) {
           << tile::nameOf(slice.getTensor()) << "' has no effect because "
           << (isCount ? "a count" : "an atomic operation") << " has no policy for L2";
   }
+}
+
+static LogicalResult lowerOp(KernelLowering &k, tile::MemberOp op) {
+  Emitter &b = k.b;
+  const GlobalTensor &table = k.tensor(op.getAddresses());
+  tile::GlobalType type = op.getTensor().getType();
+  GlobalTensor tensor;
+  tensor.argument = op.getFacts();
+  tensor.number = table.number;
+  tensor.element = k.typeOf(type.getElementType());
+  Value number = k.value(op.getNumber());
+  // Null outside the table: loads that run ahead ask for members that there are not.
+  Value address =
+      simt::LoadOp::create(b, b.getI64Type(), b.element(table.pointer, table.element, b.extend(number)),
+                           b.isBelow(number, table.extents.front()), Value());
+  tensor.pointer = LLVM::IntToPtrOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), 1), address);
+  for (Value stride : op.getStrides())
+    tensor.strides.push_back(b.extend(k.value(stride)));
+  tensor.strides.push_back(b.i64(1));
+  auto open = op.getExtents().begin();
+  for (int64_t extent : type.getShape()) {
+    bool isOpen = ShapedType::isDynamic(extent);
+    tensor.extents.push_back(isOpen ? k.value(*open) : b.i32(extent));
+    tensor.multiples.push_back(isOpen ? tile::knownDivisor(*open) : extent);
+    open += isOpen;
+  }
+  k.set(op.getTensor(), std::move(tensor));
+  return success();
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op) {
@@ -485,6 +514,7 @@ void lowering::addCopyLowerings(LoweringTable &table) {
   table.add<tile::SlotOp>(lowerOp);
   table.add<tile::TransposeOp>(lowerOp);
   table.add<tile::RowsOp>(lowerOp);
+  table.add<tile::MemberOp>(lowerOp);
   table.add<tile::SliceOp>(lowerOp);
   table.add<tile::CopyOp>(lowerOp);
   table.add<tile::LoadOp>(lowerOp);

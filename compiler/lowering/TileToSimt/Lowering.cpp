@@ -121,8 +121,7 @@ void KernelLowering::addArguments() {
       Type element = cast<tile::GlobalType>(argument.getType()).getElementType();
       tensor.element = typeOf(element);
       tensor.packing = elementsPerUnit(element);
-      tensorNumbers[argument] = unsigned(tensors.size());
-      tensors.push_back(std::move(tensor));
+      set(argument, std::move(tensor));
     }
   }
   for (BlockArgument argument : source.getBody().getArguments()) {

@@ -15,6 +15,7 @@
 #include "dialects/tile/Tile.h"
 #include "runtime/target/Target.h"
 
+#include <deque>
 #include <functional>
 #include <memory>
 
@@ -146,6 +147,10 @@ public:
   void set(Value tile, SharedTile lowered) { tiles[tile] = std::move(lowered); }
   void set(Value tile, Slice lowered) { slices[tile] = std::move(lowered); }
   void set(Value tile, Ring lowered) { rings[tile] = lowered; }
+  void set(Value tile, GlobalTensor lowered) {
+    tensorNumbers[tile] = unsigned(tensors.size());
+    tensors.push_back(std::move(lowered));
+  }
   /// A value that only the host has: fine as long as only the grid's extents depend on it.
   void setHostOnly(Value tile) { hostOnly.insert(tile); }
 
@@ -216,7 +221,7 @@ private:
   llvm::DenseMap<Value, Ring> rings;
   llvm::DenseMap<Value, unsigned> tensorNumbers;
   llvm::DenseSet<Value> hostOnly;
-  std::vector<GlobalTensor> tensors;
+  std::deque<GlobalTensor> tensors; ///< arguments, then members of tables; slices refer to them
   llvm::SmallVector<Attribute> grid, schema, maps;
   llvm::SmallVector<Attribute> parameters; ///< of the kernel's arguments
   struct BarrierInit {

@@ -14,6 +14,7 @@
 // CHECK-SAME: t.g2 = #program.tensor<"W", workspace, dims[-1, -1], order = accumulator>
 // CHECK-SAME: t.g3 = #program.tensor<"K", inout, dims[-1], symmetric = true>
 // CHECK-SAME: t.g4 = #program.tensor<"S", input, dims[-1], strided = true>
+// CHECK-SAME: t.g5 = #program.tensor<"W", input, dims[-1], members = <inout, bf16, axes = 3, alignment = 16>>
 // CHECK-SAME: t.h = #program.scalar<"scale">
 // CHECK-SAME: t.i = #program.tensor_map<2, box[64, 128], bytes128>
 // CHECK-SAME: t.j = #program.parameter<tensor_pointer, 3>
@@ -39,6 +40,7 @@ module attributes {
   t.g2 = #program.tensor<"W", workspace, dims[-1, -1], order = accumulator>,
   t.g3 = #program.tensor<"K", inout, dims[-1], symmetric = true>,
   t.g4 = #program.tensor<"S", input, dims[-1], strided = true>,
+  t.g5 = #program.tensor<"W", input, dims[-1], members = <inout, bf16, axes = 3, alignment = 16>>,
   t.h = #program.scalar<"scale">,
   t.i = #program.tensor_map<2, box[64, 128], bytes128>,
   t.j = #program.parameter<tensor_pointer, 3>,

@@ -100,6 +100,36 @@ module attributes {a = #program.tensor<"A", workspace, dims[0], strided = true>}
 
 // -----
 
+// expected-error @below {{expected 'A' to be an input of one axis whose elements are adjacent because it holds the addresses of its members}}
+module attributes {a = #program.tensor<"A", output, dims[0], members = <input, f32, axes = 1, alignment = 4>>} {}
+
+// -----
+
+// expected-error @below {{expected 'A' to be an input of one axis whose elements are adjacent because it holds the addresses of its members}}
+module attributes {a = #program.tensor<"A", input, dims[0, 1], members = <input, f32, axes = 1, alignment = 4>>} {}
+
+// -----
+
+// expected-error @below {{expected members that are the caller's because the launcher makes workspaces, but got workspaces}}
+module attributes {a = #program.members<workspace, f32, axes = 1, alignment = 4>} {}
+
+// -----
+
+// expected-error @below {{expected members with elements of whole bytes because nothing is known of where their rows end, but got 'i4'}}
+module attributes {a = #program.members<input, i4, axes = 1, alignment = 4>} {}
+
+// -----
+
+// expected-error @below {{expected members of at least one axis, but got 0}}
+module attributes {a = #program.members<input, f32, axes = 0, alignment = 4>} {}
+
+// -----
+
+// expected-error @below {{expected the alignment of members to be a power of two, but got 12}}
+module attributes {a = #program.members<input, f32, axes = 1, alignment = 12>} {}
+
+// -----
+
 // expected-error @below {{expected tensor 'A' to have at least two axes because its pieces have rows and columns, but got 1}}
 module attributes {a = #program.tensor<"A", workspace, dims[0], order = accumulator>} {}
 

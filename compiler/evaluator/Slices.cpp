@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Members of tables of addresses, and slices of tensors.
+#include "compiler/evaluator/Machine.h"
+#include "dialects/tile/Names.h"
+#include "dialects/tile/Shapes.h"
+
+using namespace mlir;
+
+namespace tlc::evaluator {
+
+namespace {
+
+/// The tensor itself, or that of a rank; null with an error if there is no such rank.
+GlobalTensor *tensorOf(Task &task, tile::SliceOp op) {
+  auto *own = std::get<GlobalTensor *>(task.get(op.getTensor()));
+  if (!op.getRank())
+    return own;
+  Evaluation &evaluation = task.block.evaluation;
+  auto rank = task.certain(op, op.getRank(), "a rank of '" + own->name + "'");
+  if (!rank)
+    return nullptr;
+  if (*rank < 0 || *rank >= evaluation.ranks()) {
+    task.fail(op, "expected a rank from 0 to " + Twine(evaluation.ranks() - 1) + " of '" + own->name +
+                      "', but got " + Twine(*rank));
+    return nullptr;
+  }
+  unsigned number = cast<BlockArgument>(op.getTensor()).getArgNumber();
+  return std::get<GlobalTensor *>(evaluation.arguments[*rank][number]);
+}
+
+/// Positions as numbers; nothing, with an error, where one is open.
+std::optional<Extents> numbersOf(Task &task, Operation *op, ValueRange values, StringRef what) {
+  Extents numbers;
+  for (Value value : values) {
+    auto number = task.certain(op, value, what);
+    if (!number)
+      return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+/// A member that there is not has no elements, so that an access of one says so.
+Step evaluateMember(Task &task, tile::MemberOp op) {
+  auto *table = std::get<GlobalTensor *>(task.get(op.getAddresses()));
+  const std::string what = "of a member of '" + table->name + "'";
+  auto number = task.certain(op, op.getNumber(), "the number " + what);
+  auto open = numbersOf(task, op, op.getExtents(), "an extent " + what);
+  auto strides = numbersOf(task, op, op.getStrides(), "a stride " + what);
+  if (!number || !open || !strides)
+    return Step::failed;
+  Member member;
+  std::vector<int64_t> extents;
+  const auto count = static_cast<int64_t>(table->members.size());
+  member.tensor = *number >= 0 && *number < count ? table->members[*number] : nullptr;
+  auto next = open->begin();
+  for (int64_t extent : op.getTensor().getType().getShape())
+    extents.push_back(ShapedType::isDynamic(extent) ? *next++ : extent);
+  member.extents = &*task.block.evaluation.extentsOfMembers.insert(std::move(extents)).first;
+  task.set(op.getTensor(), Datum(member));
+  if (!member.tensor)
+    return Step::done;
+  const auto &own = member.tensor->extents;
+  int64_t pitch = 1;
+  for (size_t axis = own.size(); axis-- != 0; pitch *= own[axis]) {
+    if ((*member.extents)[axis] > own[axis])
+      return task.fail(op, "expected at most the extents " + tile::toText(own) + " of '" +
+                               member.tensor->name + "', but got " + tile::toText(*member.extents));
+    if (axis + 1 != own.size() && (*member.extents)[axis] > 1 && pitch != 0 && (*strides)[axis] != pitch)
+      return task.fail(op, "expected stride " + Twine(pitch) + " along axis " + Twine(axis) + " of '" +
+                               member.tensor->name + "', but got " + Twine((*strides)[axis]));
+  }
+  return Step::done;
+}
+
+Step evaluateSlice(Task &task, tile::SliceOp op) {
+  Slice slice;
+  if (op.getTensor().getDefiningOp<tile::MemberOp>()) {
+    const auto &member = std::get<Member>(task.get(op.getTensor()));
+    slice.tensor = member.tensor;
+    slice.ofTensor = member.extents;
+    if (!slice.tensor)
+      return task.fail(op, "expected a number of a member of '" + tile::nameOf(op.getTensor()) +
+                               "' that there is");
+  } else {
+    slice.tensor = tensorOf(task, op);
+    if (!slice.tensor)
+      return Step::failed;
+    slice.ofTensor = &slice.tensor->extents;
+  }
+  slice.extents = extentsOf(op.getSlice());
+  for (Value position : op.getOrigin()) {
+    auto at = task.certain(op, position, "a position in '" + slice.tensor->name + "'");
+    if (!at)
+      return Step::failed;
+    slice.origin.push_back(*at);
+  }
+  if (op.getLimit()) {
+    auto limit = task.certain(op, op.getLimit(), "a limit of '" + slice.tensor->name + "'");
+    if (!limit)
+      return Step::failed;
+    slice.limitedAxis = static_cast<int>(*op.getLimitedAxis());
+    slice.limit = *limit;
+  }
+  slice.gatheredAxis = static_cast<int>(static_cast<int64_t>(op.getGatheredAxis().value_or(-1)));
+  slice.fill = op.getFill() ? task.number(op.getFill()) : exactInteger(slice.tensor->kind, 0);
+  slice.isUnchecked = op.getUnchecked().has_value();
+  task.set(op.getSlice(), Datum(slice));
+  return Step::done;
+}
+
+} // namespace
+
+void addSliceRules(Rules &rules) {
+  rules.add(evaluateMember);
+  rules.add(evaluateSlice);
+}
+
+} // namespace tlc::evaluator
