@@ -42,6 +42,8 @@ struct TensorSpec {
   /// Whether an element, row-major, is one that nothing may depend on; then it is no number, and of an output
   /// it stays that.
   std::function<bool(int64_t)> isPadding = {};
+  /// Whether the argument is a table of addresses, of the tensor's parts along its first axis.
+  bool isTable = false;
 };
 
 class Kernel {

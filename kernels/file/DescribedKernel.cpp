@@ -113,9 +113,10 @@ private:
     if (!program.ok())
       return traced;
     const dsl::ProgramModule module = dsl::ProgramModule::take(std::move(program));
-    Result<std::vector<TensorSpec>> tensors = tensorsOf(*module.module, [&](llvm::StringRef dimension) {
-      return sizeOf(values, std::string_view(dimension));
-    });
+    Result<std::vector<TensorSpec>> tensors = tensorsOf(
+        *module.module,
+        [&](llvm::StringRef dimension) { return sizeOf(values, std::string_view(dimension)); },
+        [&](llvm::StringRef table, int64_t axes) { return membersOf(values, table.str(), axes); });
     if (!tensors)
       return mistake(tensors.error().message);
     if (auto scalars = scalarsOf(*module.module); !scalars.empty())
@@ -146,6 +147,26 @@ private:
                     dimension)};
   }
 
+  Result<std::vector<int64_t>> membersOf(const Parameters &values, const std::string &table,
+                                         int64_t axes) const {
+    auto found = description->tables.find(table);
+    if (found == description->tables.end() || int64_t(found->second.size()) != axes)
+      return Error{
+          ErrorKind::invalidArgument,
+          fmt::format("expected {0} size{1} of the members of '{2}', which have so many axes, but got "
+                      "{3}; call .members(\"{2}\", {{...}})",
+                      axes, axes == 1 ? "" : "s", table,
+                      found == description->tables.end() ? "none" : std::to_string(found->second.size()))};
+    std::vector<int64_t> extents;
+    for (const std::string &name : found->second) {
+      Result<int64_t> extent = sizeOf(values, name);
+      if (!extent)
+        return extent.error();
+      extents.push_back(*extent);
+    }
+    return extents;
+  }
+
   /// Adds contents to the tensors; gives what is wrong.
   std::string complete(const Parameters &values, std::vector<TensorSpec> &tensors) const {
     const auto find = [&](const std::string &name) {
@@ -172,6 +193,9 @@ private:
       wrong = wrong.empty() ? check("contents", name, false) : wrong;
     for (const auto &[name, range] : description->ranges)
       wrong = wrong.empty() ? check("random", name, false) : wrong;
+    for (const auto &[name, sizes] : description->tables)
+      if (auto found = find(name); wrong.empty() && (found == tensors.end() || !found->isTable))
+        wrong = fmt::format("expected .members of a table of addresses, but got '{}'", excerpt(name));
     if (!wrong.empty())
       return wrong;
     for (const auto &[name, range] : description->ranges)

@@ -77,6 +77,12 @@ void add(Packer &packer, const KernelDescription &kernel) {
   packer.add(kernel.tolerances.size());
   for (const auto &[name, tolerance] : kernel.tolerances)
     packer.add(name).add(tolerance.limit).add(tolerance.floor);
+  packer.add(kernel.tables.size());
+  for (const auto &[name, sizes] : kernel.tables) {
+    packer.add(name).add(sizes.size());
+    for (const std::string &size : sizes)
+      packer.add(size);
+  }
 }
 
 KernelDescription descriptionOf(Unpacker &unpacker) {
@@ -100,6 +106,11 @@ KernelDescription descriptionOf(Unpacker &unpacker) {
     Tolerance &tolerance = kernel.tolerances[unpacker.text()];
     tolerance.limit = unpacker.get<double>();
     tolerance.floor = unpacker.get<double>();
+  }
+  for (size_t left = unpacker.get<size_t>(); left > 0; --left) {
+    std::vector<std::string> &sizes = kernel.tables[unpacker.text()];
+    for (size_t more = unpacker.get<size_t>(); more > 0; --more)
+      sizes.push_back(unpacker.text());
   }
   return kernel;
 }

@@ -23,6 +23,7 @@ struct KernelDescription {
   std::map<std::string, std::pair<double, double>> ranges = {};
   std::set<std::string> contents = {}, references = {}; ///< tensors that have functions
   std::map<std::string, Tolerance> tolerances = {};
+  std::map<std::string, std::vector<std::string>> tables = {}; ///< of addresses: the members' sizes
 };
 
 std::string pack(const std::vector<KernelDescription> &kernels);

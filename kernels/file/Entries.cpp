@@ -116,7 +116,7 @@ Result<std::vector<KernelDescription>> kernels::describeEntries(const KernelFile
       return wrong(fmt::format("{}: {}", textOf(kernel->where), mistake));
     descriptions.push_back({kernel->name, kernel->summary, textOf(kernel->where), kernel->parameters,
                             kernel->emulatorSizes, kernel->suite, kernel->ranges, namesOf(kernel->inputs),
-                            namesOf(kernel->outputs), kernel->tolerances});
+                            namesOf(kernel->outputs), kernel->tolerances, kernel->tables});
   }
   return descriptions;
 }

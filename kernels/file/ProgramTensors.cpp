@@ -40,7 +40,8 @@ template <class Visit> void forEachArgument(mlir::ModuleOp program, Visit visit)
 } // namespace
 
 tlc::Result<std::vector<TensorSpec>>
-kernels::tensorsOf(mlir::ModuleOp program, function_ref<tlc::Result<int64_t>(StringRef)> valueOf) {
+kernels::tensorsOf(mlir::ModuleOp program, function_ref<tlc::Result<int64_t>(StringRef)> valueOf,
+                   function_ref<tlc::Result<std::vector<int64_t>>(StringRef, int64_t)> membersOf) {
   std::vector<int64_t> dimensions, plain; // by argument, and one after the other
   std::vector<TensorSpec> specs;
   std::optional<tlc::Error> error;
@@ -58,6 +59,16 @@ kernels::tensorsOf(mlir::ModuleOp program, function_ref<tlc::Result<int64_t>(Str
       TensorSpec spec{tensor.getName().str(), element, accessOf(tensor.getAccess()), {}};
       for (auto [extent, dimension] : zip(tile::extentsOf(argument.getType()), tensor.getDims()))
         spec.shape.push_back(dimension < 0 ? extent : dimensions[dimension]);
+      if (program::MembersAttr members = tensor.getMembers()) {
+        spec.element = element = *toElementType(members.getElement());
+        spec.access = accessOf(members.getAccess());
+        spec.isTable = true;
+        tlc::Result<std::vector<int64_t>> extents = membersOf(tensor.getName(), members.getAxes());
+        if (extents)
+          llvm::append_range(spec.shape, *extents);
+        else if (!error)
+          error = extents.error();
+      }
       if (isInteger(element)) // positions, perhaps
         std::tie(spec.low, spec.high) = std::pair(0, 8);
       if (spec.access != tlc::Access::workspace)

@@ -269,6 +269,12 @@ public:
     tolerances[tensor] = limit;
     return *this;
   }
+  /// The extents of each tensor whose address the program's table holds, which are contiguous: names of
+  /// sizes. `contents`, `reference` and `in.tensor` take them for one tensor, whose first axis counts them.
+  KernelEntry &members(const std::string &table, std::vector<std::string> sizes) {
+    tables[table] = std::move(sizes);
+    return *this;
+  }
   /// Floating-point operations, `function(const Values &)`.
   template <class F> KernelEntry &flops(F function) {
     operations = std::move(function);
@@ -290,6 +296,7 @@ public:
   std::map<std::string, std::pair<double, double>> ranges = {};
   std::map<std::string, HostFunction> inputs = {}, outputs = {};
   std::map<std::string, Tolerance> tolerances = {};
+  std::map<std::string, std::vector<std::string>> tables = {};
   std::function<double(const Values &)> operations = {};
 
 private:
@@ -358,6 +365,7 @@ inline constexpr uint32_t sharedLayout = layoutOf({sizeof(KernelFile),
                                                    sizeof(dsl::Conversion),
                                                    sizeof(dsl::DimensionFacts),
                                                    sizeof(dsl::TensorFacts),
+                                                   sizeof(dsl::MemberFacts),
                                                    sizeof(dsl::WorkspaceOptions),
                                                    sizeof(dsl::PersistentOptions),
                                                    sizeof(dsl::PipelineOptions),

@@ -55,6 +55,8 @@ Result<InitialTensors> InitialTensors::create(std::vector<TensorSpec> specs, Pla
     Placement own = placement;
     if (auto found = lastStrides.find(spec.name); found != lastStrides.end())
       own.lastStride = found->second;
+    if (spec.isTable)
+      own.rowPadding = 0;
     return own;
   };
   int64_t all = 0; // before any is filled: that takes time where they are large
@@ -96,8 +98,13 @@ Result<DeviceArguments> DeviceArguments::create(Device &device, const Artifact &
     Result<DeviceMemory> memory = DeviceMemory::allocate(device, tensor.bytes().size());
     if (!memory)
       return memory.error();
-    arguments.launch.tensors.push_back(tensor.view(memory->address()));
+    Result<TensorView> view = tensor.view(memory->address());
     arguments.memory.push_back(std::move(*memory));
+    if (initial.specs[first + i].isTable)
+      view = arguments.tableOf(*view);
+    if (!view)
+      return view.error();
+    arguments.launch.tensors.push_back(std::move(*view));
   }
   Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, arguments.launch.tensors, rank, ranks);
   if (!dimensions)
@@ -153,6 +160,21 @@ Result<HostTensor> DeviceArguments::fetch(size_t tensor) const {
   if (Result<void> done = device.copyToHost(bytes.data(), memory[tensor].address(), bytes.size()); !done)
     return done.error();
   return fetched;
+}
+
+Result<TensorView> DeviceArguments::tableOf(const TensorView &tensor) {
+  std::vector<std::byte *> addresses;
+  for (int64_t member = 0; member != tensor.shape[0]; ++member)
+    addresses.push_back(static_cast<std::byte *>(tensor.data) +
+                        bytesOf(tensor.element, member * tensor.strides[0]));
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(addresses));
+  Result<DeviceMemory> memory = DeviceMemory::allocate(device, bytes.size());
+  if (!memory)
+    return memory.error();
+  if (Result<void> done = device.copyToDevice(memory->address(), bytes.data(), bytes.size()); !done)
+    return done.error();
+  tables.push_back(std::move(*memory));
+  return TensorView{tables.back().address(), ElementType::i64, {tensor.shape[0]}, {1}};
 }
 
 Result<void> DeviceArguments::upload(size_t tensor) {

@@ -39,7 +39,7 @@ private:
 /// The tensors of a kernel as they are before a launch, without workspaces.
 struct InitialTensors {
   /// New inputs, whose contents suit them, poison everywhere else. All lie as `placement` says, but those among
-  /// `lastStrides`.
+  /// `lastStrides` and the rows of members of tables, whose strides the program does not ask for.
   static Result<InitialTensors> create(std::vector<TensorSpec> specs, Placement placement, Random &random,
                                        DerivedInputs derived = DerivedInputs::computed,
                                        const LastStrides &lastStrides = {});
@@ -70,12 +70,15 @@ private:
   DeviceArguments(Device &device, const InitialTensors &initial, size_t first, size_t count)
       : device(device), before(initial), first(first), count(count) {}
   Result<void> upload(size_t tensor);
+  /// A table of the addresses of the tensor's parts along its first axis.
+  Result<TensorView> tableOf(const TensorView &tensor);
   Result<void> poison(const DeviceMemory &memory, size_t bytes);
 
   Device &device;
   const InitialTensors &before;
   size_t first, count;              ///< the rank's tensors among them
   std::vector<DeviceMemory> memory; ///< of all tensors, workspaces included
+  std::vector<DeviceMemory> tables; ///< of addresses
   std::vector<size_t> workspaceBytes;
   LaunchArguments launch;
 };

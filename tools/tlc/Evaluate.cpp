@@ -267,6 +267,25 @@ struct Problem {
   size_t ranks = 1;
 };
 
+/// The table of the addresses of a tensor's parts along its first axis.
+evaluator::Tensor tableOf(evaluator::Tensor tensor) {
+  const int64_t count = tensor.extents[0];
+  const size_t part = count == 0 ? 0 : tensor.elements.size() / size_t(count);
+  evaluator::Tensor table = {ElementType::i64, {count}, std::vector<evaluator::Element>(size_t(count)), {}};
+  for (auto at = tensor.elements.begin(); int64_t(table.members.size()) < count; at += ptrdiff_t(part))
+    table.members.push_back(
+        {tensor.type, {tensor.extents.begin() + 1, tensor.extents.end()}, {at, at + ptrdiff_t(part)}, {}});
+  return table;
+}
+
+/// The tensor that a table was made of.
+evaluator::Tensor joined(evaluator::Tensor table, const kernels::TensorSpec &spec) {
+  evaluator::Tensor tensor = {spec.element, spec.shape, {}, {}};
+  for (const evaluator::Tensor &member : table.members)
+    append_range(tensor.elements, member.elements);
+  return tensor;
+}
+
 /// Evaluates the program on its ranks; `tensors` are those of all, rank by rank.
 Result<evaluator::Report> evaluateRanks(const Problem &problem, std::vector<evaluator::Tensor> &tensors,
                                         const evaluator::Options &options) {
@@ -276,10 +295,16 @@ Result<evaluator::Report> evaluateRanks(const Problem &problem, std::vector<eval
     auto first = tensors.begin() + ptrdiff_t(rank * count);
     arguments.tensors.assign(std::move_iterator(first), std::move_iterator(first + ptrdiff_t(count)));
     arguments.scalars = problem.scalars;
+    for (auto [spec, tensor] : zip(ArrayRef(problem.specs).slice(rank * count, count), arguments.tensors))
+      if (spec.isTable)
+        tensor = tableOf(std::move(tensor));
   }
   auto report = evaluator::evaluate(*problem.program.module, MutableArrayRef(ranks), options);
-  for (auto [i, tensor] : enumerate(tensors))
+  for (auto [i, tensor] : enumerate(tensors)) {
     tensor = std::move(ranks[i / count].tensors[i % count]);
+    if (problem.specs[i].isTable)
+      tensor = joined(std::move(tensor), problem.specs[i]);
+  }
   return report;
 }
 
@@ -320,10 +345,16 @@ Result<Problem> problemOfFile(const std::string &file, const kernels::Definition
     ++used;
     return value;
   };
-  auto tensors = kernels::tensorsOf(*problem.program.module, [&](StringRef name) -> Result<int64_t> {
-    Result<double> value = valueOf(name);
-    return value ? Result<int64_t>(static_cast<int64_t>(*value)) : value.error();
-  });
+  auto tensors = kernels::tensorsOf(
+      *problem.program.module,
+      [&](StringRef name) -> Result<int64_t> {
+        Result<double> value = valueOf(name);
+        return value ? Result<int64_t>(static_cast<int64_t>(*value)) : value.error();
+      },
+      [](StringRef table, int64_t) -> Result<std::vector<int64_t>> {
+        return invalid("expected a program whose tensors have extents here, but the addresses in '" + table +
+                       "' are of tensors of any; evaluate the kernel of a file with .members");
+      });
   if (!tensors)
     return tensors.error();
   problem.specs = std::move(*tensors);
