@@ -97,12 +97,14 @@ public:
       : k(k), p(p), pieces(k.shared("term", p.c.out, {rowsAtOnce, p.c.bn}, {.slots = termSlots})),
         ring(k.ring("term", {.slots = termSlots, .producers = 1, .consumers = 1})) {}
 
-  /// Before the first tile.
-  void begin() { loaded.emplace(ring.cursor()), added.emplace(ring.cursor()); }
-
-  void send(const Shared &sums, const RankTile &tile);
+  /// By the role, before the first tile.
+  TilePipeline::SendTile start() {
+    loaded.emplace(ring.cursor()), added.emplace(ring.cursor());
+    return [this](const Shared &sums, const RankTile &tile) { send(sums, tile); };
+  }
 
 private:
+  void send(const Shared &sums, const RankTile &tile);
   /// Adds the others' terms to this rank's, of a few rows at once.
   void addTerms(const Shared &sums, const RankTile &tile);
   /// Starts the load of the n-th piece: the first rows of all others, then the next ones.
@@ -182,8 +184,7 @@ void multiply(Scope &k, Operands &p) {
                     const FullBarrier &full) { copy(p.tileOfA(tile, s), to, full); },
        .tileOfB = [&](const RankTile &tile,
                       const Index &s) { return p.B->tensor().tile({tile.j * c.bn, s * c.bk}, {c.bn, c.bk}); },
-       .send = [&](const Shared &sums, const RankTile &tile) { sender.send(sums, tile); },
-       .beginSend = [&] { sender.begin(); }});
+       .startSending = [&] { return sender.start(); }});
 }
 
 Program trace(std::string_view name, Reduction reduction, const RankGemmConfig &c,

@@ -95,18 +95,18 @@ TilePipeline::TilePipeline(Scope &k, const RankGemmConfig &config, Global taken,
   a = k.shared("a", c.dtype, {c.bm, c.bk}, {.slots = c.stages});
   b = k.shared("b", c.dtype, {c.bn, c.bk}, {.slots = c.stages});
   steps = k.ring("ab", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
-  tiles.emplace(k, takenTileSlots, warpgroups + (parts.send ? 1 : 0));
-  if (parts.send) {
+  tiles.emplace(k, takenTileSlots, warpgroups + (parts.startSending ? 1 : 0));
+  if (parts.startSending) {
     sent = k.shared("sent", c.out, {c.bm, c.bn}, {.slots = 1});
     sentRing = k.ring("sent", {.slots = 1, .producers = warpgroups, .consumers = 1});
   }
   // The roles that do not multiply fill a warpgroup.
-  bool hasOther = !parts.others.empty() || parts.send;
+  bool hasOther = !parts.others.empty() || parts.startSending;
   RoleOptions load{.warps = hasOther ? 2 : warpsPerWarpgroup, .registers = hasOther ? 96 : 40};
   k.roles([&] {
     for (const Role &role : parts.others)
       k.role(role.name, {.warps = role.warps, .registers = load.registers}, role.body);
-    if (parts.send)
+    if (parts.startSending)
       k.role("send", load, [&] { send(); });
     k.role("load", load, [&] { this->load(); });
     k.role("math", {.warps = warpsPerWarpgroup * warpgroups}, [&] { multiply(); });
@@ -141,7 +141,7 @@ void TilePipeline::load() const {
 }
 
 void TilePipeline::multiply() const {
-  Cursor at = steps.cursor(), done = steps.cursor(), of = parts.send ? sentRing.cursor() : Cursor();
+  Cursor at = steps.cursor(), done = steps.cursor(), of = parts.startSending ? sentRing.cursor() : Cursor();
   int64_t inFlight = c.stages > 1 ? 1 : 0; // a single slot is refilled only when its product is over
   tiles->follow(parts.tiles + 1, parts.tiles, ofTile([&](const RankTile &tile) {
                   Fragment sums = k.fragment(f32, {c.bm, c.bn}).named("sums");
@@ -161,7 +161,7 @@ void TilePipeline::multiply() const {
                       steps.release(done);
                       done.advance();
                     });
-                  if (!parts.send) {
+                  if (!parts.startSending) {
                     parts.store(sums, tile);
                     return;
                   }
@@ -174,11 +174,10 @@ void TilePipeline::multiply() const {
 
 void TilePipeline::send() const {
   Cursor of = sentRing.cursor();
-  if (parts.beginSend)
-    parts.beginSend();
+  SendTile sendTile = parts.startSending();
   tiles->follow(parts.tiles + 1, parts.tiles, ofTile([&](const RankTile &tile) {
                   sentRing.wait(of);
-                  parts.send(sent.slot(of), tile);
+                  sendTile(sent.slot(of), tile);
                   sentRing.release(of);
                   of.advance();
                 }));

@@ -29,6 +29,8 @@ public:
     int64_t warps;
     std::function<void()> body;
   };
+  /// With sums in the type of C, bm x bn, which it may change.
+  using SendTile = std::function<void(const dsl::Shared &sums, const RankTile &)>;
   struct Parts {
     dsl::Index tiles; ///< numbers
     dsl::Index steps; ///< of each tile, along k
@@ -41,12 +43,11 @@ public:
                        const dsl::FullBarrier &full)>
         copyA;
     std::function<dsl::Slice(const RankTile &, const dsl::Index &step)> tileOfB; ///< bn x bk
-    /// Executed by the role that multiplies; null if there is `send`.
+    /// Executed by the role that multiplies; null if tiles are sent.
     std::function<void(dsl::Fragment &sums, const RankTile &)> store = {};
-    /// Executed by a role of two warps, under the products of the next tile, with sums in the type of C, bm x
-    /// bn, which it may change; or null.
-    std::function<void(const dsl::Shared &sums, const RankTile &)> send = {};
-    std::function<void()> beginSend = {}; ///< by that role before the first tile
+    /// Executed by a role of two warps, when it begins: gives what it does with each tile, under the products
+    /// of the next one; or null.
+    std::function<SendTile()> startSending = {};
     /// Roles beside these, of two warps together, or none.
     std::vector<Role> others = {};
   };
