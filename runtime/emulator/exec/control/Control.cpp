@@ -81,13 +81,7 @@ Step trap(Warp &warp, uint32_t active, const Instruction &instruction) {
 Step nothing(Warp &, uint32_t, const Instruction &) { return Step::next; }
 
 /// Who sleeps gives way, to other lanes of the warp too.
-Step sleep(Warp &warp, uint32_t, const Instruction &) {
-  Wait wait;
-  wait.kind = Wait::Kind::yield;
-  wait.advance = true;
-  ++warp.group().turn;
-  return suspend(warp, std::move(wait));
-}
+Step sleep(Warp &warp, uint32_t, const Instruction &) { return giveWay(warp); }
 
 void decodeNanosleep(Decoder &d) {
   d.take("u32");

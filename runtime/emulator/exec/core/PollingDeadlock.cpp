@@ -31,15 +31,11 @@ void Progress::beginLaunch(unsigned hostThreads) {
   wake.notify_all();
 }
 
-void Progress::endLaunch() {
-  const std::lock_guard lock(mutex);
-  --launches, ++number, still = 0;
-  wake.notify_all();
-}
-
-void Progress::leave() {
+void Progress::leave(unsigned remaining) {
   const std::lock_guard lock(mutex);
   --threads, ++number, still = 0;
+  if (remaining == 0) // else those who stand still could take it for one that will not end
+    --launches;
   wake.notify_all();
 }
 

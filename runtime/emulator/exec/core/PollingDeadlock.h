@@ -27,10 +27,10 @@ public:
   uint64_t version() const;
   void changed();
 
-  /// A launch begins, on so many host threads; one of them has no clusters left; it ends.
+  /// A launch begins, on so many host threads; one of them has no clusters left, and so many remain: without
+  /// any the launch ends.
   void beginLaunch(unsigned hostThreads);
-  void leave();
-  void endLaunch();
+  void leave(unsigned remaining);
 
   /// Called by a host thread whose clusters all repeat themselves since
   /// `version`; waits for a change. True when there will never be one.

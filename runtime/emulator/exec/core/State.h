@@ -63,6 +63,7 @@ struct Grid {
   uint32_t firstCluster = 0, clusters = 0; ///< that run
   StartOrder startOrder;
   std::atomic<uint32_t> started{0};            ///< of them
+  std::atomic<unsigned> hostThreads{0};        ///< that have clusters
   std::atomic<bool> stop{false};               ///< some cluster failed
   std::atomic<uint64_t> warpInstructions{0};   ///< of turns that are over
   std::atomic<uint64_t> threadInstructions{0}; ///< of clusters that are done
@@ -111,7 +112,10 @@ struct alignas(64) CacheLine {
 /// What a warp reads that other threads may change.
 struct Poll {
   const Instruction *instruction = nullptr;
-  uint64_t address = 0; ///< of the first lane
+  uint64_t address = 0;  ///< of the first lane
+  uint64_t progress = 0; ///< of the cluster, then
+
+  bool operator==(const Poll &) const = default;
 };
 
 struct Warp {
@@ -270,6 +274,11 @@ Step runTogether(Warp &warp, uint32_t active, const Instruction &instruction, Sl
 }
 /// Suspends the current group.
 Step suspend(Warp &warp, Wait wait);
+/// The group goes on after the instruction once others have had a turn.
+Step giveWay(Warp &warp);
+/// The group has read what others may change, and changed nothing. It gives way if it did the same before, as
+/// its cluster has changed nothing since.
+Step poll(Warp &warp, const Instruction &instruction, uint64_t address);
 
 enum class RunState : uint8_t { idle, ran, fault };
 /// Runs the warp until all its groups wait, at most so many instructions.

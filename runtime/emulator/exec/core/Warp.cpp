@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace tlc::emulator {
 
@@ -142,6 +143,19 @@ const Instruction *nextInstruction(Warp &warp) {
 Step suspend(Warp &warp, Wait wait) {
   warp.group().wait = std::move(wait);
   return Step::wait;
+}
+
+Step giveWay(Warp &warp) {
+  Wait wait;
+  wait.kind = Wait::Kind::yield;
+  wait.advance = true;
+  ++warp.group().turn;
+  return suspend(warp, std::move(wait));
+}
+
+Step poll(Warp &warp, const Instruction &instruction, uint64_t address) {
+  const Poll before = std::exchange(warp.lastPoll, {&instruction, address, clusterOf(warp).progress});
+  return before == warp.lastPoll ? giveWay(warp) : Step::next;
 }
 
 bool gather(Warp &warp, uint32_t active, uint32_t needed) {

@@ -272,7 +272,7 @@ void work(Grid &grid, uint64_t resident, FindingsByCluster &findings, ProgressRe
   }
   for (const std::unique_ptr<Cluster> &stopped : running)
     findings.take(*stopped);
-  progress.leave();
+  progress.leave(--grid.hostThreads);
 }
 
 } // namespace
@@ -378,6 +378,7 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
     observer->begin(grid);
     grid.observer = observer.get();
   }
+  grid.hostThreads = threads;
   grid.progress->beginLaunch(threads);
   const uint64_t perThread = std::min(residentClusters(grid, machine.multiprocessors), room) / threads;
   const uint64_t resident = launch.cooperative ? grid.clusters : std::max<uint64_t>(1, perThread);
@@ -389,7 +390,6 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   work(grid, resident, byCluster, reports);
   for (std::thread &worker : workers)
     worker.join();
-  grid.progress->endLaunch();
   if (observer)
     observer->end();
   Findings findings;

@@ -169,10 +169,9 @@ Step atomic(Warp &warp, uint32_t active, const Instruction &instruction) {
     }
   }
   // One that changes nothing polls.
-  if (changes)
-    ++clusterOf(warp).progress;
-  else
-    warp.lastPoll = {&instruction, addresses.lane[std::countr_zero(active)]};
+  if (!changes)
+    return poll(warp, instruction, addresses.lane[std::countr_zero(active)]);
+  ++clusterOf(warp).progress;
   return Step::next;
 }
 

@@ -116,7 +116,7 @@ Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
   }
   if (access.order.isStrong()) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    warp.lastPoll = {&instruction, addresses.lane[std::countr_zero(active)]};
+    return poll(warp, instruction, addresses.lane[std::countr_zero(active)]);
   }
   return Step::next;
 }
