@@ -91,7 +91,7 @@ Program softmaxProgram(const SoftmaxConfig &c, const TraceOptions &options) {
 
 namespace {
 constexpr int64_t ofWarp = 32 * lanesPerWarp; ///< elements
-constexpr int64_t fewWarps = 4, someWarps = 8, mostWarps = 16;
+constexpr int64_t fewWarps = 4, someWarps = 8, manyWarps = 16, mostWarps = 32;
 
 /// Elements that a thread loads at once.
 int64_t vectorOf(ElementType dtype) { return maxSharedVectorBytes / int64_t(sizeInBytes(dtype)); }
@@ -107,15 +107,17 @@ SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &t
   const auto [rows, columns, dtype] = problem;
   SoftmaxConfig config{.dtype = dtype, .warps = fewWarps};
   if (std::optional<int64_t> width = shortRow(columns, dtype)) {
-    // Threads have one vector, so that there are more of them, where all lanes have one.
+    // Threads have one vector, so that there are more of them. Where rows leave lanes idle they have more,
+    // unless rows are unaligned, of which a vector is one element each.
     int64_t vectors = vectorOf(dtype) * lanesPerWarp;
-    bool fillsLanes = *width < vectors || columns == vectors;
-    config.rows = config.warps * (fillsLanes ? vectors : ofWarp) / *width;
+    bool leavesIdle = *width >= vectors && columns % vectors != 0 && columns % vectorOf(dtype) == 0;
+    config.rows = config.warps * (leavesIdle ? ofWarp : vectors) / *width;
     fitColumns(config, columns);
     return config;
   }
   bool hasFewRows = rows < 4 * int64_t(target.multiprocessors);
-  config.warps = std::clamp(tlc::ceilDiv(columns, ofWarp), hasFewRows ? someWarps : fewWarps, mostWarps);
+  int64_t warps = tlc::ceilDiv(columns, ofWarp);
+  config.warps = warps > manyWarps ? mostWarps : std::max(warps, hasFewRows ? someWarps : fewWarps);
   fitColumns(config, columns);
   // Several blocks for a row where otherwise multiprocessors would have none.
   auto fits = [&](int64_t cluster) {
