@@ -10,7 +10,6 @@
 using namespace tlc;
 using namespace tlc::dsl;
 using namespace tlc::test;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -227,36 +226,4 @@ TEST_CASE("rows by position, sums, limits and single elements of members", "[add
         wrong +=
             y[g].at({i, j}) != before[g].at({i, j}) + (j < int64_t(rows[g].values[2]) ? x[g].at({i, j}) : 0);
   CHECK(wrong == 0);
-}
-
-namespace {
-/// What the device says of a copy of `rows` rows of 32 floats of member `number`.
-std::string copyError(const std::vector<Memory *> &members, int64_t number, int64_t rows, int64_t alignment) {
-  Artifact artifact = compiled(Program::trace("rows", [&](Scope &k) {
-    Addresses X = k.addresses("X", f32, 2, {.alignment = alignment});
-    Global At = k.input("At", i32, {3}), Y = k.output("Y", f32, {64, 32});
-    Fragment x = k.fragment(f32, {64, 32});
-    copy(X.of(At.read({0}), {At.read({1}), 32}, {At.read({2})}).tile({0, 0}, {64, 32}), x);
-    copy(x, Y.tile({0, 0}, {64, 32}));
-  }));
-  Memory table = Memory::table(members), y = Memory::filled(f32, {64, 32}, 77),
-         at = integers({double(number), double(rows), double(members[0]->strides[0])});
-  Result<void> done = tryRun(artifact, {&table, &at, &y});
-  return done ? "" : done.error().message;
-}
-} // namespace
-
-TEST_CASE("what is said of members and is not so is found", "[addresses]") {
-  Memory first = matrix(f32, 20, 32, 0, 0), second = matrix(f32, 40, 32, 0, 0),
-         odd = matrix(f32, 20, 32, 1, 0);
-  CHECK(copyError({&first, &second}, 0, 20, 0).empty());
-  CHECK(copyError({&first, &second}, 1, 40, 16).empty());
-  CHECK_THAT(copyError({&first, &second}, 0, 21, 0),
-             Contains("out-of-bounds") && Contains("offset 2560 of the allocation of 2560 bytes"));
-  CHECK_THAT(copyError({&first, &second}, 1, 41, 0),
-             Contains("out-of-bounds") && Contains("offset 5120 of the allocation of 5120 bytes"));
-  CHECK_THAT(copyError({&first, nullptr}, 1, 20, 0), Contains("null pointer"));
-  CHECK_THAT(copyError({&first, &second}, 2, 20, 0), Contains("null pointer"));
-  CHECK_THAT(copyError({&first, &second}, -1, 20, 0), Contains("null pointer"));
-  CHECK_THAT(copyError({&odd, &second}, 0, 20, 16), Contains("misaligned"));
 }
