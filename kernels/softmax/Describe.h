@@ -18,7 +18,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, SoftmaxConfig
                 .choices = {"f32", "f16", "bf16"}};
       },
       dtype);
-  visit.tuned([] { return describedInteger("rows_of_block", "rows of a block", 1, 1024); }, rows);
+  visit.hidden(rows);
   visit.hidden(columns);
   visit.tuned([] { return describedInteger("cluster", "blocks that share a row", 1, 8); }, cluster);
   visit.tuned([] { return describedInteger("warps", "warps of a block", 1, 32); }, warps);

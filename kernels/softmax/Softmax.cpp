@@ -91,7 +91,11 @@ Program softmaxProgram(const SoftmaxConfig &c, const TraceOptions &options) {
 
 namespace {
 constexpr int64_t ofWarp = 32 * lanesPerWarp; ///< elements
-constexpr int64_t fewWarps = 4, someWarps = 8, manyWarps = 16, mostWarps = 32;
+/// How many warps a block has: of short rows, at least where there are few rows, and at most where registers
+/// hold a row, and where they do not.
+constexpr struct {
+  int64_t few = 4, some = 8, many = 16, most = 32;
+} blockOf;
 
 /// Elements that a thread loads at once.
 int64_t vectorOf(ElementType dtype) { return maxSharedVectorBytes / int64_t(sizeInBytes(dtype)); }
@@ -99,25 +103,28 @@ int64_t vectorOf(ElementType dtype) { return maxSharedVectorBytes / int64_t(size
 /// The columns of a tile of whole rows, if a block is to have several of them.
 std::optional<int64_t> shortRow(int64_t columns, ElementType dtype) {
   int64_t width = int64_t(std::bit_ceil(uint64_t(std::max(columns, vectorOf(dtype)))));
-  return width <= fewWarps / 2 * ofWarp ? std::optional(width) : std::nullopt;
+  return width <= blockOf.few / 2 * ofWarp ? std::optional(width) : std::nullopt;
 }
 } // namespace
 
 SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &target) {
   const auto [rows, columns, dtype] = problem;
-  SoftmaxConfig config{.dtype = dtype, .warps = fewWarps};
+  const bool isUnaligned = columns % vectorOf(dtype) != 0;
+  SoftmaxConfig config{.dtype = dtype, .warps = blockOf.few};
   if (std::optional<int64_t> width = shortRow(columns, dtype)) {
-    // Threads have one vector, so that there are more of them. Where rows leave lanes idle they have more,
-    // unless rows are unaligned, of which a vector is one element each.
-    int64_t vectors = vectorOf(dtype) * lanesPerWarp;
-    bool leavesIdle = *width >= vectors && columns % vectors != 0 && columns % vectorOf(dtype) == 0;
-    config.rows = config.warps * (leavesIdle ? ofWarp : vectors) / *width;
+    // A vector for each thread means more threads. Where rows end within a tile, so that lanes are idle, each
+    // thread has more; but not of unaligned rows, whose lanes have single elements, unless they are few.
+    const int64_t vectors = vectorOf(dtype) * lanesPerWarp;
+    bool fillsLanes = columns == *width || (isUnaligned && *width > vectors / 4);
+    config.rows = config.warps * (fillsLanes && *width <= vectors ? vectors : ofWarp) / *width;
     fitColumns(config, columns);
     return config;
   }
   bool hasFewRows = rows < 4 * int64_t(target.multiprocessors);
   int64_t warps = tlc::ceilDiv(columns, ofWarp);
-  config.warps = warps > manyWarps ? mostWarps : std::max(warps, hasFewRows ? someWarps : fewWarps);
+  config.warps = std::max(warps, hasFewRows ? blockOf.some : blockOf.few);
+  if (warps > blockOf.many) // L2 holds fewer rows between both passes. Unaligned ones gain nothing by it.
+    config.warps = isUnaligned ? blockOf.some : blockOf.most;
   fitColumns(config, columns);
   // Several blocks for a row where otherwise multiprocessors would have none.
   auto fits = [&](int64_t cluster) {

@@ -34,7 +34,6 @@ HARDWARE = {"warp", "lane", "warpgroup", "barrier", "mbarrier", "arrival", "swiz
 # File and name -> why it is no fact.
 CHOICES = {
     ("dialects/layout/Layout.h", "maxLayoutWarps"): "a bound beyond every machine's",
-    ("kernels/softmax/Softmax.cpp", "leastWarps"): "how many warps share small rows",
     ("runtime/emulator/check/Shadow.h", "severalLanes"): "a flag",
     ("runtime/emulator/check/Shadow.h", "oneLane"): "a flag",
     ("runtime/emulator/check/TensorCheck.cpp", "cellLanes"): "what one record stands for",
