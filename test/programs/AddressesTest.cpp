@@ -13,12 +13,6 @@ using namespace tlc::test;
 
 namespace {
 
-CompileOptions compilingFor(const std::string &target) {
-  CompileOptions options;
-  options.target = target;
-  return options;
-}
-
 /// Rows of whole 16 bytes, or of any number of elements, with numbers of their positions; 77 after each row.
 Memory matrix(ElementType type, int64_t rows, int64_t columns, int64_t padding, int64_t first) {
   Memory memory = Memory::filled(type, {rows, columns}, 77, padding);

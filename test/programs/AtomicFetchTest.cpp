@@ -49,12 +49,6 @@ double wrapped(ElementType type, int64_t value) {
   return double(type == u32 ? int64_t(uint32_t(value)) : type == i32 ? int64_t(int32_t(value)) : value);
 }
 
-CompileOptions compilingFor(const std::string &target) {
-  CompileOptions options;
-  options.target = target;
-  return options;
-}
-
 } // namespace
 
 TEST_CASE("rows are changed, and their old values come back", "[atomic-fetch]") {

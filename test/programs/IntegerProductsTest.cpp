@@ -19,12 +19,6 @@ struct Factors {
 };
 const std::vector<Factors> allFactors = {{i8, i8}, {i8, u8}, {u8, i8}, {u8, u8}};
 
-CompileOptions compilingFor(const std::string &target) {
-  CompileOptions options;
-  options.target = target;
-  return options;
-}
-
 /// Numbers of the whole range of the type, its ends included.
 Memory wholeRange(ElementType element, std::vector<int64_t> shape, unsigned seed) {
   Memory memory = Memory::filled(element, std::move(shape), 0);

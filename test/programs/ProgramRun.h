@@ -37,6 +37,12 @@ struct Memory {
   }
 };
 
+inline CompileOptions compilingFor(const std::string &target) {
+  CompileOptions options;
+  options.target = target;
+  return options;
+}
+
 /// The artifact, which is compiled once in a process; fails the running test with what the compiler said.
 Artifact compiled(dsl::Program program, const CompileOptions &options = {});
 

@@ -11,12 +11,6 @@ using namespace tlc::test;
 
 namespace {
 
-CompileOptions compilingFor(const std::string &target) {
-  CompileOptions options;
-  options.target = target;
-  return options;
-}
-
 /// A tensor of these strides, whose elements are numbers of their positions; other memory is 77.
 Memory strided(ElementType type, std::vector<int64_t> shape, std::vector<int64_t> strides,
                bool isFilled = true) {

@@ -14,12 +14,6 @@ using namespace tlc::test;
 
 namespace {
 
-CompileOptions compilingFor(const std::string &target) {
-  CompileOptions options;
-  options.target = target;
-  return options;
-}
-
 /// Whole numbers of 7 bits: sums of a few hundred products of them are exact in f32.
 Memory wholeNumbers(std::vector<int64_t> shape, unsigned seed) {
   Memory memory = Memory::filled(f32, std::move(shape), 0);

@@ -11,12 +11,6 @@ using namespace tlc::test;
 
 namespace {
 
-CompileOptions compilingFor(const std::string &target) {
-  CompileOptions options;
-  options.target = target;
-  return options;
-}
-
 Memory numbers(ElementType type, std::vector<int64_t> shape, int64_t first) {
   Memory memory = Memory::filled(type, std::move(shape), 0);
   for (size_t i = 0; i < memory.values.size(); ++i)
