@@ -113,9 +113,9 @@ SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &t
   SoftmaxConfig config{.dtype = dtype, .warps = blockOf.few};
   if (std::optional<int64_t> width = shortRow(columns, dtype)) {
     // A vector for each thread means more threads. Where rows end within a tile, so that lanes are idle, each
-    // thread has more; but not of unaligned rows, whose lanes have single elements, unless they are few.
+    // thread has more; but not of unaligned rows, whose lanes have single elements.
     const int64_t vectors = vectorOf(dtype) * lanesPerWarp;
-    bool fillsLanes = columns == *width || (isUnaligned && *width > vectors / 4);
+    bool fillsLanes = columns == *width || isUnaligned;
     config.rows = config.warps * (fillsLanes && *width <= vectors ? vectors : ofWarp) / *width;
     fitColumns(config, columns);
     return config;
@@ -124,7 +124,7 @@ SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &t
   int64_t warps = tlc::ceilDiv(columns, ofWarp);
   config.warps = std::max(warps, hasFewRows ? blockOf.some : blockOf.few);
   if (warps > blockOf.many) // L2 holds fewer rows between both passes. Unaligned ones gain nothing by it.
-    config.warps = isUnaligned ? blockOf.some : blockOf.most;
+    config.warps = isUnaligned && !hasFewRows ? blockOf.some : blockOf.most;
   fitColumns(config, columns);
   // Several blocks for a row where otherwise multiprocessors would have none.
   auto fits = [&](int64_t cluster) {

@@ -39,8 +39,8 @@ Parameter keySumParameter() {
       "dkv",
       "how dK and dV are summed up over the heads of Q that share them: a block walks over these "
       "heads, or has one of them, and a slice of a workspace, which are summed up after, or adds "
-      "to a workspace atomically, itself or by the TMA; auto: loop, or split where tiles of keys are few, or "
-      "atomic where L2 does not hold the rows of all these heads",
+      "to a workspace atomically, itself or by the TMA; auto: loop; where tiles of keys are few, or L2 "
+      "does not hold the rows of all these heads, atomic, or split where every run must have the same bits",
       {"loop", "split", "atomic", "tma"});
 }
 Parameter dealingParameter() {
@@ -49,7 +49,7 @@ Parameter dealingParameter() {
       "how blocks of the explicit form come to tiles of keys: each knows its own from the start, "
       "or takes the next one when it is ready; where dq is ordered, each has one tile either way; "
       "auto: where heads of Q share keys, taken of packed sequences with a mask, of uniform ones without "
-      "a mask where a tile of keys visits many queries, and of causal ones where dkv is atomic",
+      "a mask where a tile of keys visits many queries, and of those where dkv is atomic",
       {"fixed", "taken"});
 }
 Parameter overlapParameter() {
