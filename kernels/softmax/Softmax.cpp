@@ -91,11 +91,9 @@ Program softmaxProgram(const SoftmaxConfig &c, const TraceOptions &options) {
 
 namespace {
 constexpr int64_t ofWarp = 32 * lanesPerWarp; ///< elements
-/// How many warps a block has: of short rows, at least where there are few rows, and at most where registers
-/// hold a row, and where they do not.
-constexpr struct {
-  int64_t few = 4, some = 8, many = 16, most = 32;
-} blockOf;
+/// Of a block: of short rows, at least where there are few rows, at most where registers hold a row, and
+/// where they do not.
+constexpr int64_t leastWarps = 4, someWarps = 8, manyWarps = 16, mostWarps = 32;
 
 /// Elements that a thread loads at once.
 int64_t vectorOf(ElementType dtype) { return maxSharedVectorBytes / int64_t(sizeInBytes(dtype)); }
@@ -103,14 +101,14 @@ int64_t vectorOf(ElementType dtype) { return maxSharedVectorBytes / int64_t(size
 /// The columns of a tile of whole rows, if a block is to have several of them.
 std::optional<int64_t> shortRow(int64_t columns, ElementType dtype) {
   int64_t width = int64_t(std::bit_ceil(uint64_t(std::max(columns, vectorOf(dtype)))));
-  return width <= blockOf.few / 2 * ofWarp ? std::optional(width) : std::nullopt;
+  return width <= leastWarps / 2 * ofWarp ? std::optional(width) : std::nullopt;
 }
 } // namespace
 
 SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &target) {
   const auto [rows, columns, dtype] = problem;
   const bool isUnaligned = columns % vectorOf(dtype) != 0;
-  SoftmaxConfig config{.dtype = dtype, .warps = blockOf.few};
+  SoftmaxConfig config{.dtype = dtype, .warps = leastWarps};
   if (std::optional<int64_t> width = shortRow(columns, dtype)) {
     // A vector for each thread means more threads. Where rows end within a tile, so that lanes are idle, each
     // thread has more; but not of unaligned rows, whose lanes have single elements.
@@ -122,9 +120,9 @@ SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &t
   }
   bool hasFewRows = rows < 4 * int64_t(target.multiprocessors);
   int64_t warps = tlc::ceilDiv(columns, ofWarp);
-  config.warps = std::max(warps, hasFewRows ? blockOf.some : blockOf.few);
-  if (warps > blockOf.many) // L2 holds fewer rows between both passes. Unaligned ones gain nothing by it.
-    config.warps = isUnaligned && !hasFewRows ? blockOf.some : blockOf.most;
+  config.warps = std::max(warps, hasFewRows ? someWarps : leastWarps);
+  if (warps > manyWarps) // L2 holds fewer rows between both passes. Unaligned ones gain nothing by it.
+    config.warps = isUnaligned && !hasFewRows ? someWarps : mostWarps;
   fitColumns(config, columns);
   // Several blocks for a row where otherwise multiprocessors would have none.
   auto fits = [&](int64_t cluster) {

@@ -34,6 +34,10 @@ HARDWARE = {"warp", "lane", "warpgroup", "barrier", "mbarrier", "arrival", "swiz
 # File and name -> why it is no fact.
 CHOICES = {
     ("dialects/layout/Layout.h", "maxLayoutWarps"): "a bound beyond every machine's",
+    ("kernels/softmax/Softmax.cpp", "leastWarps"): "how many warps a block has, by the length of rows",
+    ("kernels/softmax/Softmax.cpp", "someWarps"): "likewise",
+    ("kernels/softmax/Softmax.cpp", "manyWarps"): "likewise",
+    ("kernels/softmax/Softmax.cpp", "mostWarps"): "likewise",
     ("runtime/emulator/check/Shadow.h", "severalLanes"): "a flag",
     ("runtime/emulator/check/Shadow.h", "oneLane"): "a flag",
     ("runtime/emulator/check/TensorCheck.cpp", "cellLanes"): "what one record stands for",
