@@ -116,8 +116,10 @@ Launch describeLaunch(LLVM::LLVMFuncOp function, EntryAttr attribute) {
   launch.sharedBytes = attribute.getLaunch().getSharedBytes();
   launch.ordered = attribute.getOrdered();
   for (auto map : attribute.getTensorMaps().getAsRange<TensorMapAttr>())
-    launch.tensorMaps.push_back({schema.tensorIndex(map.getTensor()), map.getBox().vec(),
-                                 swizzleOf(map.getSwizzle()), map.getLimitedAxis(), map.getBefore()});
+    launch.tensorMaps.push_back(
+        {schema.tensorIndex(map.getTensor()), map.getBox().vec(), swizzleOf(map.getSwizzle()),
+         map.getLimitedAxis(), map.getBefore(),
+         map.getWindow() ? std::optional(map.getWindow().getWindow()) : std::nullopt});
   for (auto attribute : attribute.getParameters().getAsRange<ParameterAttr>()) {
     KernelParameter parameter;
     parameter.kind = parameterKindOf(attribute.getKind());

@@ -361,8 +361,46 @@ LogicalResult MembersAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
   return success();
 }
 
+LogicalResult WindowAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> taps,
+                                 ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations,
+                                 ArrayRef<int64_t> before, ArrayRef<int64_t> after) {
+  size_t axes = taps.size();
+  if (axes == 0) // window_c1
+    return emitError() << "expected a window with taps along at least one axis, but got none";
+  struct Numbers {
+    StringRef what;
+    ArrayRef<int64_t> of;
+    int64_t least;
+  };
+  const Numbers kinds[] = {{"taps", taps, 1},
+                           {"strides", strides, 1},
+                           {"dilations", dilations, 1},
+                           {"elements before the tensor", before, 0},
+                           {"elements after the tensor", after, 0}};
+  for (const Numbers &kind : kinds) {
+    if (kind.of.size() != axes)
+      return emitError() << "expected " << axes << " " << kind.what << " of a window because it has " << axes
+                         << " numbers of taps, but got " << kind.of.size();
+    for (int64_t number : kind.of)
+      if (number < kind.least || number > maxWindowReach) // window_c2, window_c3
+        return emitError() << "expected " << kind.what << " of a window to be from " << kind.least << " to "
+                           << maxWindowReach << ", but got " << number;
+  }
+  for (auto [count, dilation] : llvm::zip(taps, dilations))
+    if ((count - 1) * dilation >= maxWindowReach)
+      return emitError() << "expected a window that spans at most " << maxWindowReach << " elements, but "
+                         << count << " taps, each " << dilation << " after the one before, span "
+                         << (count - 1) * dilation + 1;
+  return success();
+}
+
+TensorWindow WindowAttr::getWindow() const {
+  return {getTaps().vec(), getStrides().vec(), getDilations().vec(), getBefore().vec(), getAfter().vec()};
+}
+
 LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t tensor,
-                                    ArrayRef<int64_t> box, Swizzle, int64_t limitedAxis, int64_t before) {
+                                    ArrayRef<int64_t> box, Swizzle, int64_t limitedAxis, int64_t before,
+                                    WindowAttr window) {
   if (tensor < 0)
     return emitError() << "expected the number of a tensor, but got " << tensor;
   for (int64_t extent : box)
@@ -374,6 +412,10 @@ LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError
   if (int64_t most = limitedAxis < 0 ? 0 : box[size_t(limitedAxis)]; before < 0 || before > most)
     return emitError() << "expected a map that begins 0 to " << most
                        << " rows of the limited axis before the tensor, but got " << before;
+  if (window && (limitedAxis >= 0 || window.getTaps().size() + 2 != box.size()))
+    return emitError() << "expected a window of " << box.size() << " axes but the first and the last, and no "
+                       << "limited axis, but got one of " << window.getTaps().size() << " and limited axis "
+                       << limitedAxis;
   return success();
 }
 

@@ -12,6 +12,7 @@
 namespace tlc {
 struct HostExpr;
 struct Target;
+struct TensorWindow;
 } // namespace tlc
 
 #include "dialects/program/Dialect.h.inc"

@@ -192,6 +192,29 @@ def Program_ScalarAttr : Program_Attr<"Scalar", "scalar"> {
   let assemblyFormat = "`<` $name `>`";
 }
 
+def Program_WindowAttr : Program_Attr<"Window", "window"> {
+  let summary = "How a window moves over a tensor, as the filter of a convolution does over images";
+  let description = [{
+    One number for each axis of the tensor between the first, of images, and the last, of channels. At position p of an
+    axis tap t of the window is at p * stride + t * dilation - before. It moves as long as its last tap is at most
+    `after` beyond the last element.
+
+    Constraints
+    - window_c1: as many numbers of each kind, at least one.
+    - window_c2: taps, strides and dilations are at least 1, and what the window reaches beyond an axis at least 0.
+    - window_c3: strides, the span from the first tap to the last, and what is beyond are at most `maxWindowReach`.
+
+        #program.window<taps [3, 3], strides [2, 2], dilations [1, 1], before [1, 1], after [1, 1]>
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$taps, ArrayRefParameter<"int64_t">:$strides,
+    ArrayRefParameter<"int64_t">:$dilations, ArrayRefParameter<"int64_t">:$before, ArrayRefParameter<"int64_t">:$after);
+  let assemblyFormat = "`<` `taps` `[` $taps `]` `,` `strides` `[` $strides `]` `,` `dilations` `[` $dilations `]` `,` `before` `[` $before `]` `,` `after` `[` $after `]` `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    ::tlc::TensorWindow getWindow() const;
+  }];
+}
+
 def Program_TensorMapAttr : Program_Attr<"TensorMap", "tensor_map"> {
   let summary = "How the launcher builds a TMA tensor map";
   let description = [{
@@ -202,13 +225,19 @@ def Program_TensorMapAttr : Program_Attr<"TensorMap", "tensor_map"> {
     along that axis: with n of a box's r rows inside, the box at row t begins at r - n of the old axis, whose extent is r,
     and at t + n - r of the new one. Where that is negative, a map is needed that begins r rows before the tensor (`before`).
 
+    With a `window` the map is in im2col mode: a box has so many positions of the window as its outermost extent says,
+    in row-major order through positions and images, at one of its taps.
+
         #program.tensor_map<0, box [64, 64], bytes128>
         #program.tensor_map<0, box [64, 64], bytes128, limited_axis = 0, before = 64>
+        #program.tensor_map<0, box [128, 1, 1, 64], bytes128, window = <taps [3, 3], strides [1, 1], dilations [1, 1],
+          before [1, 1], after [1, 1]>>
   }];
   let parameters = (ins "int64_t":$tensor, ArrayRefParameter<"int64_t">:$box, EnumParameter<Program_SwizzleEnum>:$swizzle,
     DefaultValuedParameter<"int64_t", "-1", "axis, or -1">:$limited_axis,
-    DefaultValuedParameter<"int64_t", "0", "rows of the limited axis from the map's begin to the tensor's">:$before);
-  let assemblyFormat = "`<` $tensor `,` `box` `[` $box `]` `,` $swizzle (`,` struct($limited_axis, $before)^)? `>`";
+    DefaultValuedParameter<"int64_t", "0", "rows of the limited axis from the map's begin to the tensor's">:$before,
+    OptionalParameter<"WindowAttr", "of a map in im2col mode">:$window);
+  let assemblyFormat = "`<` $tensor `,` `box` `[` $box `]` `,` $swizzle (`,` struct($limited_axis, $before, $window)^)? `>`";
   let genVerifyDecl = 1;
 }
 

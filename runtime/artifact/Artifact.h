@@ -9,6 +9,7 @@
 /// alignment conditions the actual arguments meet (the last one has none).
 #pragma once
 
+#include "runtime/artifact/TensorWindow.h"
 #include "runtime/support/ElementType.h"
 #include "runtime/support/Swizzle.h"
 
@@ -128,6 +129,9 @@ struct TensorMapRecipe {
   Swizzle swizzle = Swizzle::none;
   int64_t limitedAxis = -1; ///< of the tensor, not the innermost; or -1
   int64_t before = 0;       ///< rows of the limited axis from the map's begin to the tensor's
+  /// A map in im2col mode (`cuTensorMapEncodeIm2col`): a box is so many positions of the window, the
+  /// outermost extent of `box`, at one of its taps. There is no limited axis.
+  std::optional<TensorWindow> window = {};
 };
 
 /// - `tensorPointer`, .u64: base address of tensor `index`

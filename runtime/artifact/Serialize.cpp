@@ -34,8 +34,11 @@ void fields(auto &archive, Of<TensorArgument> auto &tensor) {
           tensor.alignment, tensor.symmetric, tensor.strided);
 }
 void fields(auto &archive, Of<ScalarArgument> auto &scalar) { archive(scalar.name, scalar.element); }
+void fields(auto &archive, Of<TensorWindow> auto &window) {
+  archive(window.taps, window.strides, window.dilations, window.before, window.after);
+}
 void fields(auto &archive, Of<TensorMapRecipe> auto &map) {
-  archive(map.tensor, map.box, map.swizzle, map.limitedAxis, map.before);
+  archive(map.tensor, map.box, map.swizzle, map.limitedAxis, map.before, map.window);
 }
 void fields(auto &archive, Of<KernelParameter> auto &parameter) {
   archive(parameter.kind, parameter.index, parameter.axis);

@@ -248,6 +248,10 @@ private:
     require(map.before >= 0 && map.before <= mostBefore,
             "the tensor map of '{}' in '{}' begins {} rows before the tensor, but expected 0 to {}",
             tensor.name, launch.entry, map.before, mostBefore);
+    if (map.window)
+      checkWindow(launch, map, tensor);
+    if (failure)
+      return;
     for (int64_t extent : map.box)
       require(extent >= 1 && extent <= tma.maxBoxExtent,
               "the tensor map of '{}' in '{}' has a box extent of {}, but expected 1 to {}", tensor.name,
@@ -263,6 +267,48 @@ private:
         map.swizzle == Swizzle::none || innerBytes <= swizzleSpan(map.swizzle),
         "the tensor map of '{}' in '{}' has an innermost box extent of {} bytes, but its swizzle spans {}",
         tensor.name, launch.entry, innerBytes, swizzleSpan(map.swizzle));
+  }
+
+  /// What a map in im2col mode can say.
+  void checkWindow(const Launch &launch, const TensorMapRecipe &map, const TensorArgument &tensor) {
+    const TensorWindow &window = *map.window;
+    const TmaFacts &tma = target->tma;
+    const size_t rank = map.box.size(), axes = rank - 2;
+    require(
+        rank >= tma.minIm2colRank && map.limitedAxis < 0,
+        "the tensor map of '{}' in '{}' has a window, rank {} and limited axis {}, but expected a rank of "
+        "at least {} and no limited axis",
+        tensor.name, launch.entry, rank, map.limitedAxis, tma.minIm2colRank);
+    if (failure)
+      return;
+    for (const std::vector<int64_t> *numbers :
+         {&window.taps, &window.strides, &window.dilations, &window.before, &window.after})
+      require(numbers->size() == axes,
+              "the window of '{}' in '{}' has {} numbers of a kind, but the tensor has {} inner axes",
+              tensor.name, launch.entry, numbers->size(), axes);
+    if (failure)
+      return;
+    const int64_t reach = TmaFacts::im2colReach(rank);
+    for (size_t axis = 0; axis < axes && !failure; ++axis) {
+      const int64_t taps = window.taps[axis], dilation = window.dilations[axis],
+                    stride = window.strides[axis];
+      require(
+          taps >= 1 && dilation >= 1 && taps <= maxWindowReach && dilation <= maxWindowReach && stride >= 1 &&
+              stride <= int64_t(tma.maxElementStride) && map.box[axis + 1] == 1,
+          "the window of '{}' in '{}' has {} taps {} apart, stride {} and boxes of {} taps along axis {}, "
+          "but expected at least 1, a stride of 1 to {} and boxes of one tap",
+          tensor.name, launch.entry, taps, dilation, stride, map.box[axis + 1], axis + 1,
+          tma.maxElementStride);
+      if (failure)
+        return;
+      const int64_t lower = window.lowerCorner(axis), upper = window.upperCorner(axis);
+      require(
+          lower >= -reach && lower < reach && upper >= -reach && upper < reach &&
+              window.span(axis) <= 2 * reach,
+          "the window of '{}' in '{}' has corners {} and {} and a span of {} along axis {}, but expected {} "
+          "to {} and at most {}",
+          tensor.name, launch.entry, lower, upper, window.span(axis), axis + 1, -reach, reach - 1, 2 * reach);
+    }
   }
 
   /// Bytes of a row that a swizzle permutes.

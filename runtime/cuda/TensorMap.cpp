@@ -60,6 +60,20 @@ CUresult encodeMap(const Driver &driver, const TensorMapValues &values, CUtensor
     if (axis > 0)
       strides[axis - 1] = values.strideBytes[ours];
   }
+  if (values.im2col) {
+    std::array<int, maxTensorMapRank - 2> lower = {}, upper = {}; // as axes: those of the width first
+    for (unsigned axis = 1; axis + 1 < rank; ++axis) {
+      const unsigned ours = rank - 2 - axis;
+      lower[axis - 1] = int(values.im2col->lower[ours]);
+      upper[axis - 1] = int(values.im2col->upper[ours]);
+      elementStrides[axis] = cuuint32_t(values.im2col->stride[ours]);
+    }
+    return driver.cuTensorMapEncodeIm2col(&map, dataTypes[size_t(values.element)], rank, values.address,
+                                          shape.data(), strides.data(), lower.data(), upper.data(), box[0],
+                                          box[rank - 1], elementStrides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                          swizzleOf(values.swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                          CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  }
   return driver.cuTensorMapEncodeTiled(&map, dataTypes[size_t(values.element)], rank, values.address,
                                        shape.data(), strides.data(), box.data(), elementStrides.data(),
                                        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzleOf(values.swizzle),

@@ -165,7 +165,8 @@ struct Planner {
   /// Of the tensor at that address, its own or that of a rank.
   Result<TensorMapValues> planTensorMap(const TensorMapRecipe &recipe, void *address) const {
     const TensorView &tensor = arguments.tensors[recipe.tensor];
-    const bool empty = isEmpty(tensor), limited = recipe.limitedAxis >= 0;
+    const bool empty = isEmpty(tensor) || (recipe.window && !hasPositions(*recipe.window, tensor)),
+               limited = recipe.limitedAxis >= 0;
     TensorMapValues values = {.address = empty ? nullptr : address,
                               .element = tensor.element,
                               .swizzle = recipe.swizzle,
@@ -185,7 +186,26 @@ struct Planner {
     }
     if (limited)
       addLimit(values, recipe);
+    if (recipe.window)
+      addWindow(values, *recipe.window, empty);
     return values;
+  }
+
+  static bool hasPositions(const TensorWindow &window, const TensorView &tensor) {
+    for (size_t axis = 0; axis < window.taps.size(); ++axis)
+      if (window.count(axis, tensor.shape[axis + 1]) == 0)
+        return false;
+    return true;
+  }
+
+  /// Where there are no positions no bounding box is valid, and one pixel stands for it.
+  static void addWindow(TensorMapValues &values, const TensorWindow &window, bool empty) {
+    TensorMapValues::Im2col &im2col = values.im2col.emplace();
+    for (size_t axis = 0; axis < window.taps.size(); ++axis) {
+      im2col.stride[axis] = empty ? 1 : window.strides[axis];
+      im2col.lower[axis] = empty ? 0 : window.lowerCorner(axis);
+      im2col.upper[axis] = empty ? 0 : window.upperCorner(axis);
+    }
   }
 
   /// Fills in the outermost axis, which says where boxes end along the limited one; see TensorMapRecipe.

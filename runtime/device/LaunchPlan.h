@@ -42,6 +42,13 @@ inline constexpr unsigned maxTensorMapRank = TmaFacts().maxRank;
 /// suitable one, and the map of an empty tensor has extents of 1 and no address.
 /// With a limited axis (`TensorMapRecipe`) there is one axis more than the tensor's.
 struct TensorMapValues {
+  /// What a map in im2col mode has besides, of the axes but the first and the last: how far the corners of
+  /// its bounding box are from the first and the last element, and the step from one pixel to the next.
+  struct Im2col {
+    std::array<int64_t, maxTensorMapRank - 2> lower = {}, upper = {}, stride = {};
+    bool operator==(const Im2col &) const = default;
+  };
+
   void *address = nullptr; ///< null for an empty tensor, of which all boxes lie outside
   ElementType element = ElementType::f32;
   Swizzle swizzle = Swizzle::none;
@@ -49,6 +56,7 @@ struct TensorMapValues {
   std::array<int64_t, maxTensorMapRank> shape = {};
   std::array<int64_t, maxTensorMapRank> strideBytes = {}; ///< the last is the element's size
   std::array<int64_t, maxTensorMapRank> box = {};
+  std::optional<Im2col> im2col = {}; ///< a box has as many pixels as its first extent says
 
   bool operator==(const TensorMapValues &) const = default;
 };

@@ -23,6 +23,14 @@ struct TmaFacts {
   unsigned innerBoxGranularity = 16;    ///< bytes: the innermost box axis is a multiple of this
   int64_t maxStride = int64_t(1) << 40; ///< bytes, exclusive
   int64_t maxExtent = int64_t(1) << 32; ///< elements per axis of the tensor, inclusive
+  unsigned maxElementStride = 8;        ///< elements from one that a box has to the next along an axis
+  // Of maps in im2col mode (PTX ISA, "im2col mode").
+  unsigned minIm2colRank = 3;
+  unsigned maxPixels = 1024; ///< of a box
+
+  /// A corner of the bounding box is from minus this to this less one, an offset from 0 to twice this less
+  /// one.
+  static int64_t im2colReach(size_t rank) { return rank == 3 ? 1 << 15 : rank == 4 ? 1 << 7 : 1 << 4; }
 };
 
 /// `setmaxnreg`: registers move between the warpgroups of a block.

@@ -22,6 +22,7 @@ set(TLC_HEADERS
   # launching: <tlc/runtime/device/Device.h>, both devices, artifacts
   runtime/artifact/Artifact.h
   runtime/artifact/Serialize.h
+  runtime/artifact/TensorWindow.h
   runtime/cuda/CudaDevice.h
   runtime/device/Device.h
   runtime/device/LaunchPlan.h

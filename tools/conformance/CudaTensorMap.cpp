@@ -16,11 +16,21 @@ Result<TensorMapBytes> encodeForCuda(const emulator::EmulatedTensorMap &map) {
   CurrentContext scope(cuda);
   CUtensorMap encoded;
   // The enumerations of the emulator have the values of CUDA's.
-  const CUresult status = cuda.driver.cuTensorMapEncodeTiled(
-      &encoded, CUtensorMapDataType(map.element), map.rank, reinterpret_cast<void *>(map.globalAddress),
-      map.dims.data(), map.strides.data(), map.box.data(), map.elementStrides.data(),
-      CU_TENSOR_MAP_INTERLEAVE_NONE, CUtensorMapSwizzle(map.swizzle), CU_TENSOR_MAP_L2_PROMOTION_NONE,
-      CUtensorMapFloatOOBfill(map.fill));
+  void *const address = reinterpret_cast<void *>(map.globalAddress);
+  const auto element = CUtensorMapDataType(map.element);
+  const auto swizzle = CUtensorMapSwizzle(map.swizzle);
+  const auto fill = CUtensorMapFloatOOBfill(map.fill);
+  const CUresult status =
+      map.im2col
+          ? cuda.driver.cuTensorMapEncodeIm2col(&encoded, element, map.rank, address, map.dims.data(),
+                                                map.strides.data(), map.im2col->lower.data(),
+                                                map.im2col->upper.data(), map.box[0], map.im2col->pixels,
+                                                map.elementStrides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                                swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE, fill)
+          : cuda.driver.cuTensorMapEncodeTiled(&encoded, element, map.rank, address, map.dims.data(),
+                                               map.strides.data(), map.box.data(), map.elementStrides.data(),
+                                               CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+                                               CU_TENSOR_MAP_L2_PROMOTION_NONE, fill);
   if (status != CUDA_SUCCESS)
     return cuda.error(status, "the driver refuses a tensor map");
   TensorMapBytes bytes;

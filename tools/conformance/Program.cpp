@@ -84,6 +84,7 @@ constexpr Group groups[] = {
     {"mma", mmaPrograms},
     {"wgmma", wgmmaPrograms},
     {"tensor", tensorPrograms},
+    {"im2col", im2colPrograms},
     {"tensormap", tensorMapPrograms},
     {"bulk", bulkPrograms},
     {"mbarrier", barrierPrograms},

@@ -63,6 +63,7 @@ std::vector<Program> programsOf(const std::string &group);
 
 // --- what makes them, by group ----------------------------------------------------
 std::vector<Program> tensorPrograms();
+std::vector<Program> im2colPrograms();
 std::vector<Program> tensorMapPrograms();
 std::vector<Program> bulkPrograms();
 std::vector<Program> barrierPrograms();

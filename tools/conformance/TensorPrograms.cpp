@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Boxes by TMA: random tensor maps and positions, also odd ones and such that
-/// lie partly or wholly outside; loads, stores and reductions.
+/// lie partly or wholly outside; loads, also in im2col mode, stores and reductions.
 #include "tools/conformance/MatrixValues.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace tlc::conformance {
 namespace {
@@ -89,6 +90,43 @@ Traffic randomTraffic(TensorElement element, unsigned rank, Swizzle swizzle, boo
   return traffic;
 }
 
+/// The same in im2col mode.
+Traffic randomIm2colTraffic(TensorElement element, unsigned rank, Swizzle swizzle, Random &random) {
+  Traffic traffic = randomTraffic(element, rank, swizzle, false, random);
+  EmulatedTensorMap &map = traffic.map;
+  emulator::Im2colBox &im2col = map.im2col.emplace();
+  const uint32_t rowBytes = map.box[0] * sizeInBytes(element),
+                 pitch = std::max(rowBytes, emulator::swizzleSpanBytes(swizzle));
+  im2col.pixels = uint32_t(random.between(1, std::min<uint32_t>(maxBoxBytes / pitch, 100)));
+  for (unsigned i = 1; i < rank; ++i) {
+    map.box[i] = 1;
+    if (i + 1 == rank)
+      break;
+    im2col.lower[i - 1] = int32_t(random.between(-3, 1));
+    im2col.upper[i - 1] = int32_t(random.between(-2, 3));
+    if (im2col.lower[i - 1] >= int64_t(map.dims[i]) + im2col.upper[i - 1])
+      im2col.lower[i - 1] = im2col.upper[i - 1] = 0;
+    map.elementStrides[i] = uint32_t(random.between(1, 3));
+  }
+  traffic.boxBytes = uint32_t(emulator::boxBytes(map));
+  traffic.areaBytes = im2col.pixels * pitch;
+  return traffic;
+}
+
+/// Of a first tap that the strides reach from the corner of the bounding box, in an image or after the last
+/// one; and the offsets of a tap.
+std::pair<std::string, std::string> im2colCoordinates(const EmulatedTensorMap &map, Random &random) {
+  const int64_t step = 16 / sizeInBytes(map.element), box = map.box[0], dim = int64_t(map.dims[0]);
+  std::string text = fmt::format("{}", random.between(1 - box, dim - 1) / step * step), offsets;
+  for (unsigned i = 1; i + 1 < map.rank; ++i) {
+    const int64_t lower = map.im2col->lower[i - 1], stride = map.elementStrides[i],
+                  last = int64_t(map.dims[i]) + map.im2col->upper[i - 1] - 1;
+    text += fmt::format(", {}", lower + stride * random.between(0, (last - lower) / stride));
+    offsets += fmt::format("{}{}", i > 1 ? ", " : "", random.between(0, 4));
+  }
+  return {text + fmt::format(", {}", random.between(0, int64_t(map.dims[map.rank - 1]) + 1)), offsets};
+}
+
 /// The innermost coordinate stands for whole 16 bytes, those of a store are not negative: with others the
 /// hardware stops the kernel.
 std::string coordinates(const EmulatedTensorMap &map, emulator::BoxUse use, Random &random) {
@@ -126,6 +164,9 @@ std::string describe(const Traffic &traffic) {
   text += " box";
   for (unsigned i = 0; i < map.rank; ++i)
     text += fmt::format(" {}/{}", map.box[i], map.elementStrides[i]);
+  if (map.im2col)
+    text += fmt::format(" pixels {} corners {} to {}", map.im2col->pixels, fmt::join(map.im2col->lower, " "),
+                        fmt::join(map.im2col->upper, " "));
   return text;
 }
 
@@ -225,19 +266,24 @@ Program loadProgram(std::string name, const Traffic &traffic, Random &random, co
   }
   for (unsigned i = 0; i < boxes; ++i) {
     const uint32_t place = 128 * uint32_t(random.below(8));
-    const std::string at = coordinates(traffic.map, emulator::BoxUse::load, random);
+    const bool isIm2col = traffic.map.im2col.has_value();
+    const auto [at, offsets] =
+        isIm2col ? im2colCoordinates(traffic.map, random)
+                 : std::pair(coordinates(traffic.map, emulator::BoxUse::load, random), std::string());
     body += poisonText(dumped);
     body += fmt::format(
         "  add.u32 %box, %base, {};\n  fence.proxy.async.shared::cta;\n  bar.sync 0;\n"
         "  @%first mbarrier.arrive.expect_tx.shared.b64 %state, [bar], {};\n"
-        "  @%first cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-        "[%box], [%maps, {{{}}}], [bar];\n",
-        place, traffic.boxBytes, traffic.map.rank, at);
+        "  @%first cp.async.bulk.tensor.{}d.shared::cluster.global.{}.mbarrier::complete_tx::bytes "
+        "[%box], [%maps, {{{}}}], [bar]{};\n",
+        place, traffic.boxBytes, traffic.map.rank, isIm2col ? "im2col" : "tile", at,
+        isIm2col ? fmt::format(", {{{}}}", offsets) : "");
     body += waitText(i % 2);
     body += dumpText(dumped, program.output.size()) + "  bar.sync 0;\n";
-    program.columns.push_back({fmt::format("load{} {} at {} to {}", base ? " through a replaced map" : "",
-                                           describe(traffic), at, place),
-                               Format::b32, program.output.size(), dumped / 4});
+    program.columns.push_back(
+        {fmt::format("load{} {} at {}{}{} to {}", base ? " through a replaced map" : "", describe(traffic),
+                     at, isIm2col ? " offsets " : "", offsets, place),
+         Format::b32, program.output.size(), dumped / 4});
     program.output.resize(program.output.size() + dumped, std::byte(0));
   }
   program.ptx = moduleText(std::string(declarations), body);
@@ -370,6 +416,18 @@ std::vector<Program> tensorPrograms() {
         add(element, 1 + turn % 5, swizzles[turn % 4], reduce);
         ++turn;
       }
+  return programs;
+}
+
+std::vector<Program> im2colPrograms() {
+  std::vector<Program> programs;
+  for (unsigned i = 0; i < 48; ++i) {
+    const std::string name = fmt::format("im2col.{}", i);
+    Random random(1, name);
+    const Traffic traffic =
+        randomIm2colTraffic(elements[i % std::size(elements)], 3 + i % 3, Swizzle(i / 3 % 4), random);
+    programs.push_back(loadProgram(name, traffic, random));
+  }
   return programs;
 }
 

@@ -33,6 +33,8 @@ uint32_t extent(const EmulatedTensorMap &map, unsigned dimension) {
 }
 
 uint32_t rowCount(const EmulatedTensorMap &map) {
+  if (map.im2col)
+    return map.im2col->pixels;
   uint32_t rows = 1;
   for (unsigned i = 1; i < map.rank; ++i)
     rows *= extent(map, i);
@@ -46,6 +48,33 @@ struct RowPart {
   uint32_t first = 0, end = 0;
 };
 
+/// The first tap of one pixel after the other, from that of the coordinates on: through the rows of the
+/// bounding box, and through images.
+class FirstTaps {
+public:
+  FirstTaps(const EmulatedTensorMap &map, BoxCoordinates coordinates) : map(map) {
+    std::copy_n(coordinates.begin(), map.rank, at.begin());
+  }
+
+  int64_t operator[](unsigned dimension) const { return at[dimension]; }
+
+  void advance() {
+    const Im2colBox &box = *map.im2col;
+    unsigned i = 1;
+    for (; i + 1 < map.rank; ++i) {
+      at[i] += map.elementStrides[i];
+      if (at[i] < int64_t(map.dims[i]) + box.upper[i - 1])
+        return;
+      at[i] = box.lower[i - 1];
+    }
+    ++at[i];
+  }
+
+private:
+  const EmulatedTensorMap &map;
+  std::array<int64_t, EmulatedTensorMap::maxRank> at = {};
+};
+
 /// Calls visit(row, part) for every row of the box, in shared-memory order.
 template <class Visit>
 void visitRows(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse use, Visit visit) {
@@ -57,18 +86,30 @@ void visitRows(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse 
   if (const int64_t unit = unitBytes / size; use == BoxUse::store && first < end)
     end = alignTo(end, unit); // a row of the box is whole units
 
+  const auto partAt = [&](const auto &coordinate) {
+    bool inside = !map.isEmpty && first < end;
+    uint64_t global = map.globalAddress + uint64_t(inner + first) * size;
+    for (unsigned i = 1; i < map.rank; ++i) {
+      const int64_t at = coordinate(i);
+      inside = inside && at >= 0 && uint64_t(at) < map.dims[i];
+      global += uint64_t(at) * map.strides[i - 1];
+    }
+    return inside ? RowPart{global, uint32_t(first), uint32_t(end)} : RowPart{};
+  };
+  if (map.im2col) {
+    FirstTaps taps(map, coordinates);
+    for (uint32_t row = 0; row < map.im2col->pixels; ++row, taps.advance())
+      visit(row, partAt([&](unsigned i) {
+              return taps[i] + (i + 1 < map.rank ? coordinates[map.rank + i - 1] : 0);
+            }));
+    return;
+  }
   std::array<uint32_t, EmulatedTensorMap::maxRank> index = {}, extents = {};
   for (unsigned i = 1; i < map.rank; ++i)
     extents[i] = extent(map, i);
   for (uint32_t row = 0, rows = rowCount(map); row < rows; ++row) {
-    bool inside = !map.isEmpty && first < end;
-    uint64_t global = map.globalAddress + uint64_t(inner + first) * size;
-    for (unsigned i = 1; i < map.rank; ++i) {
-      const int64_t coordinate = coordinates[i] + int64_t(index[i]) * map.elementStrides[i];
-      inside = inside && coordinate >= 0 && uint64_t(coordinate) < map.dims[i];
-      global += uint64_t(coordinate) * map.strides[i - 1];
-    }
-    visit(row, inside ? RowPart{global, uint32_t(first), uint32_t(end)} : RowPart{});
+    visit(row,
+          partAt([&](unsigned i) { return coordinates[i] + int64_t(index[i]) * map.elementStrides[i]; }));
     for (unsigned i = 1; i < map.rank && ++index[i] == extents[i]; ++i)
       index[i] = 0;
   }
@@ -139,6 +180,28 @@ void reduceRow(Reduction reduction, TensorElement element, std::byte *global, co
   }
 }
 
+/// What PTX wants of the first tap and the offsets of a copy in im2col mode.
+Result<void> checkFirstTap(const EmulatedTensorMap &map, BoxCoordinates coordinates) {
+  const int64_t offsets = 2 * TmaFacts::im2colReach(map.rank);
+  for (unsigned i = 1; i + 1 < map.rank; ++i) {
+    const int64_t lower = map.im2col->lower[i - 1],
+                  last = int64_t(map.dims[i]) + map.im2col->upper[i - 1] - 1;
+    if (!map.isEmpty && (coordinates[i] < lower || coordinates[i] > last))
+      return Error{
+          ErrorKind::execution,
+          fmt::format("tensor copy: the first tap must be in the bounding box, which is from {} to {} "
+                      "along dimension {} (innermost is 0), but is at {}",
+                      lower, last, i, coordinates[i])};
+    if (const int64_t offset = coordinates[map.rank + i - 1]; offset < 0 || offset >= offsets)
+      return Error{
+          ErrorKind::execution,
+          fmt::format("tensor copy: the offset of dimension {} (innermost is 0) must be 0 to {} of a "
+                      "tensor of rank {}, but is {}",
+                      i, offsets - 1, map.rank, offset)};
+  }
+  return {};
+}
+
 } // namespace
 
 uint64_t boxBytes(const EmulatedTensorMap &map) { return uint64_t(rowBytes(map)) * rowCount(map); }
@@ -158,7 +221,7 @@ Result<void> checkCoordinates(const EmulatedTensorMap &map, BoxCoordinates coord
           fmt::format("tensor copy: the coordinates of a store must not be negative, but that of dimension "
                       "{} (innermost is 0) is {}",
                       i, coordinates[i])};
-  return {};
+  return map.im2col ? checkFirstTap(map, coordinates) : Result<void>();
 }
 
 void boxGlobalRanges(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse use,

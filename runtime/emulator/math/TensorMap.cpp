@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 namespace tlc::emulator {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 constexpr TmaFacts tma;
 constexpr uint64_t addressMultiple = tma.globalAlignment, strideLimit = tma.maxStride,
                    dimLimit = tma.maxExtent;
-constexpr uint32_t boxLimit = tma.maxBoxExtent, elementStrideLimit = 8;
+constexpr uint32_t boxLimit = tma.maxBoxExtent, elementStrideLimit = tma.maxElementStride;
 
 /// The parameter's bytes; what follows is zero.
 struct Encoded {
@@ -29,9 +30,12 @@ struct Encoded {
   uint32_t lastIndex[5] = {}; ///< dims less 1, so that 2^32 fits
   uint16_t box[5] = {};
   uint8_t elementStrides[5] = {};
-  uint8_t element = 0, rank = 0, swizzle = 0, fill = 0, isEmpty = 0, padding[8] = {};
+  uint8_t element = 0, rank = 0, swizzle = 0, fill = 0, isEmpty = 0, padding[2] = {};
+  // Of a map in im2col mode; others have no pixels.
+  int16_t lower[3] = {}, upper[3] = {};
+  uint16_t pixels = 0;
 };
-static_assert(sizeof(Encoded) == 104 && sizeof(Encoded) <= EmulatedTensorMap::encodedBytes);
+static_assert(sizeof(Encoded) == 112 && sizeof(Encoded) <= EmulatedTensorMap::encodedBytes);
 
 using Bytes = std::array<std::byte, EmulatedTensorMap::encodedBytes>;
 
@@ -71,6 +75,34 @@ Result<void> checkInnerRow(const EmulatedTensorMap &map) {
         "the inner row of the box must fit in the swizzle's {} bytes, but {} elements of {} are {}; "
         "copy it in several boxes",
         span, map.box[0], toString(map.element), bytes);
+  return {};
+}
+
+Result<void> checkIm2col(const EmulatedTensorMap &map, const Im2colBox &im2col) {
+  if (map.rank < tma.minIm2colRank)
+    return invalid("the rank must be {} to {} in im2col mode, but is {}", tma.minIm2colRank, tma.maxRank,
+                   map.rank);
+  if (im2col.pixels < 1 || im2col.pixels > tma.maxPixels)
+    return invalid("the box must have 1 to {} pixels, but has {}", tma.maxPixels, im2col.pixels);
+  const int64_t reach = TmaFacts::im2colReach(map.rank);
+  for (unsigned i = 1; i < map.rank; ++i) {
+    if (map.box[i] != 1)
+      return invalid("in im2col mode the box must be 1 along dimension {} (innermost is 0), but is {}", i,
+                     map.box[i]);
+    if (i + 1 == map.rank)
+      break;
+    const int64_t lower = im2col.lower[i - 1], upper = im2col.upper[i - 1];
+    if (lower < -reach || lower >= reach || upper < -reach || upper >= reach)
+      return invalid(
+          "the corners of the bounding box must be {} to {} along dimension {} (innermost is 0), but "
+          "are {} and {}",
+          -reach, reach - 1, i, lower, upper);
+    if (lower >= int64_t(map.dims[i]) + upper)
+      return invalid(
+          "the bounding box must have pixels, but along dimension {} (innermost is 0) it is from {} "
+          "to {}",
+          i, lower, int64_t(map.dims[i]) + upper - 1);
+  }
   return {};
 }
 
@@ -125,6 +157,16 @@ EmulatedTensorMap tensorMapOf(const TensorMapValues &values) {
     if (i > 0)
       map.strides[i - 1] = uint64_t(values.strideBytes[axis]);
   }
+  if (values.im2col) {
+    Im2colBox &im2col = map.im2col.emplace();
+    im2col.pixels = std::exchange(map.box[map.rank - 1], 1);
+    for (unsigned i = 1; i + 1 < map.rank; ++i) {
+      const unsigned axis = map.rank - 2 - i;
+      im2col.lower[i - 1] = int32_t(values.im2col->lower[axis]);
+      im2col.upper[i - 1] = int32_t(values.im2col->upper[axis]);
+      map.elementStrides[i] = uint32_t(values.im2col->stride[axis]);
+    }
+  }
   return map;
 }
 
@@ -153,6 +195,9 @@ Result<void> checkTensorMap(const EmulatedTensorMap &map) {
   if (map.fill == OutOfBoundsFill::nan && !isFloatingPoint(map.element))
     return invalid("only floating-point elements can be filled with NaN, but the element is {}",
                    toString(map.element));
+  if (map.im2col)
+    if (Result<void> valid = checkIm2col(map, *map.im2col); !valid)
+      return valid;
   return checkInnerRow(map);
 }
 
@@ -172,6 +217,11 @@ Bytes encodeTensorMap(const EmulatedTensorMap &map) {
   encoded.swizzle = uint8_t(map.swizzle);
   encoded.fill = uint8_t(map.fill);
   encoded.isEmpty = uint8_t(map.isEmpty);
+  if (map.im2col) {
+    encoded.pixels = uint16_t(map.im2col->pixels);
+    std::ranges::copy(map.im2col->lower, encoded.lower);
+    std::ranges::copy(map.im2col->upper, encoded.upper);
+  }
   encoded.check = checksum(toBytes(encoded));
   return toBytes(encoded);
 }
@@ -287,6 +337,12 @@ Result<EmulatedTensorMap> decodeTensorMap(std::span<const std::byte, EmulatedTen
     map.dims[i] = uint64_t(encoded.lastIndex[i]) + 1;
     map.box[i] = encoded.box[i];
     map.elementStrides[i] = encoded.elementStrides[i];
+  }
+  if (encoded.pixels != 0) {
+    Im2colBox &im2col = map.im2col.emplace();
+    im2col.pixels = encoded.pixels;
+    std::ranges::copy(encoded.lower, im2col.lower.begin());
+    std::ranges::copy(encoded.upper, im2col.upper.begin());
   }
   if (Result<void> valid = checkTensorMap(map); !valid)
     return garbage(valid.error().message);

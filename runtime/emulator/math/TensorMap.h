@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Tensor maps of the emulated device and the box copies that TMA makes with
-/// them: load, store and reduce in tile mode, one to five dimensions, every
+/// them: load, store and reduce in tile mode, loads in im2col mode, one to five dimensions, every
 /// swizzle, fill outside. The map travels in the same 128-byte kernel parameter
 /// as CUDA's, in an encoding of our own that recognises garbage. The rules of
-/// `cuTensorMapEncodeTiled` are here too, for both devices.
+/// `cuTensorMapEncodeTiled` and `cuTensorMapEncodeIm2col` are here too, for both devices.
 ///
 /// Dimensions are innermost first, as in CUDA's API and in PTX coordinates.
 #pragma once
@@ -19,6 +19,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,16 @@ unsigned swizzleSpanBytes(Swizzle swizzle);
 
 enum class OutOfBoundsFill : uint8_t { zero, nan };
 
+/// What a map in im2col mode has besides, innermost dimension first. The bounding box of dimension i + 1 is
+/// from lower[i] to its last element plus upper[i]; pixels follow one another in it, `elementStrides` apart,
+/// from the end of a row to the next row, and from the last one to the next image.
+struct Im2colBox {
+  std::array<int32_t, TmaFacts().maxRank - 2> lower = {}, upper = {};
+  uint32_t pixels = 1; ///< of a box, whose extents are those of its channels and 1
+
+  bool operator==(const Im2colBox &) const = default;
+};
+
 struct EmulatedTensorMap {
   static constexpr unsigned maxRank = TmaFacts().maxRank;
   static constexpr size_t encodedBytes = tensorMapBytes;
@@ -53,6 +64,7 @@ struct EmulatedTensorMap {
   OutOfBoundsFill fill = OutOfBoundsFill::zero;
   bool isEmpty =
       false; ///< all boxes lie outside; no instruction makes such a map, but launches of empty tensors
+  std::optional<Im2colBox> im2col = {};
 
   bool operator==(const EmulatedTensorMap &) const = default;
 };
@@ -63,7 +75,8 @@ EmulatedTensorMap tensorMapOf(const TensorMapValues &values);
 /// The documented rules of cuTensorMapEncodeTiled (interleave none): rank 1-5;
 /// address and strides multiples of 16, strides below 2^40; dims 1 to 2^32; box
 /// 1 to 256 per dimension, its inner row a multiple of 16 bytes and within the
-/// swizzle's span; element strides 1 to 8; NaN fill only for floating point.
+/// swizzle's span; element strides 1 to 8; NaN fill only for floating point. Of cuTensorMapEncodeIm2col: rank
+/// 3-5; corners within what the rank leaves, with pixels between them; 1 to 1024 pixels of a box.
 Result<void> checkTensorMap(const EmulatedTensorMap &map);
 
 /// The 128-byte kernel parameter. Precondition: `checkTensorMap` succeeds.
@@ -97,7 +110,8 @@ Result<void> replaceField(std::span<std::byte, EmulatedTensorMap::encodedBytes> 
 uint64_t boxBytes(const EmulatedTensorMap &map);
 
 /// PTX coordinates of the box's first element, innermost first; may be negative
-/// and beyond the tensor. At least `map.rank` of them.
+/// and beyond the tensor. At least `map.rank` of them; in im2col mode, where they are of the first tap, its
+/// offsets follow.
 using BoxCoordinates = std::span<const int32_t>;
 
 /// Stores and reductions write whole units of 16 bytes: where a row of the tensor ends inside
@@ -105,7 +119,8 @@ using BoxCoordinates = std::span<const int32_t>;
 enum class BoxUse : uint8_t { load, store };
 
 /// What an H200 asks of coordinates, and stops the kernel for: the innermost one stands for
-/// whole units of 16 bytes; of a store or reduction none is negative.
+/// whole units of 16 bytes; of a store or reduction none is negative. In im2col mode PTX wants the first tap
+/// in the bounding box and offsets within what the rank leaves.
 Result<void> checkCoordinates(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse use);
 
 /// The global bytes of the part of the box that lies inside the tensor: what a

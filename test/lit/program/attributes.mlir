@@ -27,6 +27,7 @@
 // CHECK-SAME: t.o = #program.shared<"a.b", ring, offset = 16384, slots = 8, slot_bytes = 16>
 // CHECK-SAME: t.o2 = #program.tensor_map<2, box[64, 128], bytes128, limited_axis = 0>
 // CHECK-SAME: t.o3 = #program.tensor_map<2, box[64, 128], bytes128, limited_axis = 0, before = 64>
+// CHECK-SAME: t.o4 = #program.tensor_map<2, box[64, 1, 64], bytes128, window = <taps[3], strides[2], dilations[1], before[1], after[0]>>
 // CHECK-SAME: t.p = #program.entry<launch = <warps = 4>, schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">], tensor_maps = [], parameters = [#program.parameter<dimension, 0>], roles = [#program.role<"math", first_warp = 0, warps = 4>]>
 module attributes {
   t.a = #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">,
@@ -53,6 +54,7 @@ module attributes {
   t.o = #program.shared<"a.b", ring, offset = 16384, slots = 8, slot_bytes = 16>,
   t.o2 = #program.tensor_map<2, box[64, 128], bytes128, limited_axis = 0>,
   t.o3 = #program.tensor_map<2, box[64, 128], bytes128, limited_axis = 0, before = 64>,
+  t.o4 = #program.tensor_map<2, box[64, 1, 64], bytes128, window = <taps[3], strides[2], dilations[1], before[1], after[0]>>,
   t.p = #program.entry<launch = <warps = 4>, schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">],
     tensor_maps = [], parameters = [#program.parameter<dimension, 0>],
     roles = [#program.role<"math", first_warp = 0, warps = 4>]>,

@@ -220,3 +220,32 @@ module attributes {program.reports = 7 : i64} {}
 
 // expected-error @below {{expected nothing but the source of dimension 'k.rank' because the launch says what it is}}
 module attributes {a = #program.dimension<"k.rank", multiple_of = 2, source = rank>} {}
+
+// -----
+
+// window_c1
+// expected-error @below {{expected 2 strides of a window because it has 2 numbers of taps, but got 1}}
+module attributes {a = #program.window<taps[3, 3], strides[1], dilations[1, 1], before[0, 0], after[0, 0]>} {}
+
+// -----
+
+// window_c2
+// expected-error @below {{expected dilations of a window to be from 1 to 16777216, but got 0}}
+module attributes {a = #program.window<taps[3], strides[1], dilations[0], before[0], after[0]>} {}
+
+// -----
+
+// window_c2
+// expected-error @below {{expected elements before the tensor of a window to be from 0 to 16777216, but got -1}}
+module attributes {a = #program.window<taps[3], strides[1], dilations[1], before[-1], after[0]>} {}
+
+// -----
+
+// window_c3
+// expected-error @below {{expected a window that spans at most 16777216 elements, but 4097 taps, each 4096 after the one before, span 16777217}}
+module attributes {a = #program.window<taps[4097], strides[1], dilations[4096], before[0], after[0]>} {}
+
+// -----
+
+// expected-error @below {{expected a window of 4 axes but the first and the last, and no limited axis, but got one of 1 and limited axis -1}}
+module attributes {a = #program.tensor_map<0, box [64, 1, 1, 64], bytes128, window = <taps[3], strides[1], dilations[1], before[0], after[0]>>} {}

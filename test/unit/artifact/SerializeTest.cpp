@@ -39,6 +39,10 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   Artifact sample = test::sampleArtifact();
   sample.dimensions[0].fixed = 4096;
   sample.tensors[2].strided = true;
+  const TensorWindow window = {{3}, {2}, {4}, {1}, {0}};
+  sample.tensors[0].shape.insert(sample.tensors[0].shape.begin(), {.constant = 1});
+  sample.variants[0].launches[0].tensorMaps[0].box = {128, 1, 64};
+  sample.variants[0].launches[0].tensorMaps[0].window = window;
   sample.variants[1].reports = {{ReportSite::Kind::check, "got {}", "gemm.cpp:7:3", {ElementType::i64}, 2}};
   std::vector<std::byte> bytes = serialize(sample);
   Result<Artifact> read = deserialize(bytes);
@@ -61,6 +65,8 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   CHECK(read->variants[0].launches[0].tensorMaps[0].limitedAxis == -1);
   CHECK(read->variants[0].launches[0].tensorMaps[1].limitedAxis == 0);
   CHECK(read->variants[0].launches[0].tensorMaps[1].before == 64);
+  CHECK(read->variants[0].launches[0].tensorMaps[0].window == window);
+  CHECK(read->variants[0].launches[0].tensorMaps[1].window == std::nullopt);
   CHECK(read->variants[0].ptx == sample.variants[0].ptx);
   CHECK(read->variants[0].reports.empty());
   REQUIRE(read->variants[1].reports.size() == 1);
@@ -120,7 +126,7 @@ TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
   SECTION("another version") {
     bytes[8] = std::byte(99);
     CHECK(failureOf(bytes) ==
-          "expected version 9 of the artifact format, but got version 99; compile the program again");
+          "expected version 10 of the artifact format, but got version 99; compile the program again");
   }
   SECTION("a truncated file") {
     bytes.resize(bytes.size() - 10);

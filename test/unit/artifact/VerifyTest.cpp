@@ -145,6 +145,42 @@ TEST_CASE("tensor maps that the hardware refuses are named", "[artifact][verify]
         "rank is 5 and the limit is 4");
 }
 
+TEST_CASE("tensor maps of windows that the hardware refuses are named", "[artifact][verify]") {
+  const auto failureWith = [](TensorWindow window, std::vector<int64_t> box = {64, 1, 64},
+                              int64_t limited = -1) {
+    return failureAfter([&](Artifact &a) {
+      a.tensors[0].shape.insert(a.tensors[0].shape.begin(), {.constant = 1});
+      a.variants[0].launches[0].tensorMaps[0] = {
+          .tensor = 0, .box = box, .swizzle = Swizzle::bytes128, .limitedAxis = limited, .window = window};
+    });
+  };
+  const TensorWindow window = {{3}, {1}, {1}, {1}, {1}};
+  const std::string prefix = "artifact 'gemm': the window of 'A' in 'gemm_aligned' has ";
+  CHECK(failureWith(window) == "");
+  CHECK(
+      failureWith(window, {64, 1, 64}, 0) ==
+      "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' has a window, rank 3 and limited axis 0, but "
+      "expected a rank of at least 3 and no limited axis");
+  CHECK(failureWith({{3, 3}, {1}, {1}, {1}, {1}}) ==
+        prefix + "2 numbers of a kind, but the tensor has 1 inner axes");
+  CHECK(failureWith({{3}, {9}, {1}, {1}, {1}}) ==
+        prefix +
+            "3 taps 1 apart, stride 9 and boxes of 1 taps along axis 1, but expected at least 1, a stride "
+            "of 1 to 8 and boxes of one tap");
+  CHECK(failureWith(window, {64, 2, 64}) ==
+        prefix +
+            "3 taps 1 apart, stride 1 and boxes of 2 taps along axis 1, but expected at least 1, a stride "
+            "of 1 to 8 and boxes of one tap");
+  CHECK(failureWith({{3}, {1}, {1}, {32769}, {1}}) ==
+        prefix +
+            "corners -32769 and -1 and a span of 3 along axis 1, but expected -32768 to 32767 and at most "
+            "65536");
+  CHECK(failureOfLaunch([&](Launch &l) { l.tensorMaps[0].window = window; }) ==
+        "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' has a window, rank 2 and limited axis -1, "
+        "but "
+        "expected a rank of at least 3 and no limited axis");
+}
+
 TEST_CASE("parameters that refer to nothing are named", "[artifact][verify]") {
   CHECK(failureOfLaunch([](Launch &l) { l.parameters[1].index = 2; }) ==
         "artifact 'gemm': parameter 1 of 'gemm_aligned' has index 2, but there are 2");

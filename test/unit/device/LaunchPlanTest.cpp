@@ -100,6 +100,33 @@ TEST_CASE("tensor maps with a limited axis have one axis more", "[device][plan]"
   CHECK(empty.strideBytes[0] == empty.strideBytes[1]);
 }
 
+TEST_CASE("tensor maps of windows have the bounding box of their first taps", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  artifact.tensors[0].shape = {{.constant = 2}, {.dimension = 0}, {.dimension = 2}};
+  TensorMapRecipe &recipe = artifact.variants[0].launches[0].tensorMaps[0];
+  recipe.box = {128, 1, 64};
+  recipe.window = {{3}, {2}, {5}, {4}, {1}};
+  auto mapOf = [&](int64_t m) {
+    LaunchArguments arguments = sampleArguments(m);
+    arguments.tensors[0] = contiguousView(address(0x10000000), ElementType::bf16, {2, m, 128});
+    return planOf(artifact, arguments).launches[0].tensorMaps[0].values;
+  };
+  using Axes = std::array<int64_t, maxTensorMapRank>;
+  const TensorMapValues map = mapOf(200);
+  CHECK(map.rank == 3);
+  CHECK(map.shape == Axes{2, 200, 128});
+  CHECK(map.box == Axes{128, 1, 64});
+  const TensorMapValues::Im2col expected = {.lower = {-4}, .upper = {-9}, .stride = {2}};
+  CHECK(map.im2col == expected);
+  // Too short for the window, which spans 11: no bounding box, and no address.
+  const TensorMapValues none = mapOf(5);
+  CHECK(none.address == nullptr);
+  CHECK(none.shape == Axes{1, 1, 1});
+  const TensorMapValues::Im2col one = {.lower = {0}, .upper = {0}, .stride = {1}};
+  CHECK(none.im2col == one);
+  CHECK(mapOf(6).address == address(0x10000000));
+}
+
 TEST_CASE("the variant is the first whose alignment conditions hold", "[device][plan]") {
   Artifact artifact = sampleArtifact();
   LaunchArguments arguments = sampleArguments();

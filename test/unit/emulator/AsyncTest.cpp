@@ -141,6 +141,7 @@ struct TensorRun {
   std::string body;
   uint32_t blocks = 1, cluster = 1;
   uint64_t before = 0; ///< rows that the map of `in` has before it
+  bool im2col = false; ///< `in` is two images of 5 pixels with 12 channels, and boxes 8 pixels of 8 channels
 };
 
 /// `in` is a 10 x 12 matrix of counting words, `out` 16 x 16 words that start at
@@ -174,7 +175,18 @@ std::pair<std::string, std::vector<uint32_t>> runTensor(const TensorRun &test) {
     return encodeTensorMap(map);
   };
   std::vector<std::byte> parameters(256);
-  const auto inMap = map(in, 10, 12, test.before), outMap = map(out, 16, 16, 0);
+  auto inMap = map(in, 10, 12, test.before);
+  const auto outMap = map(out, 16, 16, 0);
+  if (test.im2col) {
+    EmulatedTensorMap images = {
+        .globalAddress = reinterpret_cast<uint64_t>(in.data()), .element = TensorElement::u32, .rank = 3};
+    images.dims = {12, 5, 2};
+    images.strides = {48, 240};
+    images.box = {8, 1, 1};
+    images.im2col = Im2colBox{.lower = {-1}, .upper = {-1}, .pixels = 8};
+    REQUIRE(checkTensorMap(images));
+    inMap = encodeTensorMap(images);
+  }
   std::copy(inMap.begin(), inMap.end(), parameters.begin());
   std::copy(outMap.begin(), outMap.end(), parameters.begin() + 128);
   const MemoryMap memory(
@@ -218,6 +230,39 @@ TEST_CASE("tensor copies load a box, store it and reduce into it") {
   CHECK(out[8 * 16 + 12] == 7 + 1000 + 2 * 12 + 4);
   CHECK(out[8 * 16 + 15] == 7 + 1000 + 2 * 12 + 7);
   CHECK(out[9 * 16 + 0] == 7); // the right half of the box is outside
+}
+
+TEST_CASE("a tensor copy in im2col mode goes from one image to the next") {
+  const auto load = [](std::string_view mode, std::string_view offsets) {
+    return runTensor({.body = prepare +
+                              fmt::format(R"(
+    @!%p1 bra $skip;
+    mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;
+    mov.b16 %h1, 1;
+    cp.async.bulk.tensor.3d.shared::cluster.global.{}.mbarrier::complete_tx::bytes [%s], [%inMap, {{4, 2, 0}}], [%bar]{};
+  $skip:
+)",
+                                          mode, offsets) +
+                              waitBar + R"(
+    @!%p1 bra $end;
+    cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%outMap, {0, 0}], [%s];
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+  $end:
+)",
+                      .im2col = true});
+  };
+  const auto [message, out] = load("im2col", ", {%h1}");
+  CHECK(message == "");
+  REQUIRE(out.size() == 256);
+  // The first taps are at 2, 3, and from -1 to 3 of the second image; each pixel is one further.
+  CHECK(out[0 * 16] == 1000 + 3 * 12 + 4);
+  CHECK(out[1 * 16 + 7] == 1000 + 4 * 12 + 11);
+  CHECK(out[2 * 16] == 1000 + 5 * 12 + 4);
+  CHECK(out[6 * 16] == 1000 + 9 * 12 + 4);
+  CHECK(out[7 * 16] == 0); // of an image that there is not
+  CHECK_THAT(load("tile", "").first,
+             Contains("the tensor map is in im2col mode, the instruction in tile mode"));
 }
 
 TEST_CASE("a box outside of its tensor is filled if there is memory where the map begins") {

@@ -150,12 +150,23 @@ TEST_CASE("what is left out on purpose is said to be when the module is loaded")
   const std::string copy =
       "cp.async.bulk.tensor.4d.shared::cluster.global.{}.mbarrier::complete_tx::bytes [%r1], "
       "[%d1, {{%r2, %r3, %r4, %r5}}], [%r6], {{%h1, %h2}};";
-  CHECK_THAT(refusal(fmt::format(fmt::runtime(copy), "im2col"), "sm_90a"),
-             Contains("is not emulated: .im2col"));
+  CHECK_THAT(refusal(fmt::format(fmt::runtime(copy), "im2col::w"), "sm_100a"),
+             Contains("is not emulated: .im2col::w"));
   CHECK_THAT(
-      refusal("cp.async.bulk.prefetch.tensor.4d.L2.global.im2col [%d1, {%r2, %r3, %r4, %r5}], {%h1, %h2};",
+      refusal("cp.async.bulk.prefetch.tensor.4d.L2.global.im2col::w [%d1, {%r2, %r3, %r4, %r5}], {%h1, "
+              "%h2};",
+              "sm_100a"),
+      Contains("is not emulated: .im2col::w"));
+  CHECK_THAT(
+      refusal("cp.async.bulk.tensor.2d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], "
+              "[%d1, {%r2, %r3}], [%r6], {};",
               "sm_90a"),
-      Contains("is not emulated: .im2col"));
+      Contains("needs 3 dimensions at least"));
+  CHECK_THAT(
+      refusal("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], "
+              "[%d1, {%r2, %r3, %r4, %r5}], [%r6], {%h1};",
+              "sm_90a"),
+      Contains("needs 2 offsets"));
   CHECK_THAT(refusal("cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
                      "[%r1], [%d1, "
                      "{%r2, %r3, %r4, %r5, %r6}], [%r7];",

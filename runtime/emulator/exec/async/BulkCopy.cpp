@@ -19,6 +19,7 @@ struct Bulk {
   bool barrier = false;   ///< completes on an mbarrier, else in a bulk group
   bool multicast = false; ///< to all blocks of a mask
   unsigned rank = 0;      ///< of the tensor; 0 for plain bytes
+  bool im2col = false;    ///< with offsets, and the map is in that mode
   unsigned ctaGroup = 1;  ///< 2: the barrier may be in the other block of the pair
   std::optional<AtomicOp> reduction;
   Type type = Type::u32; ///< of a reduction of plain bytes
@@ -30,11 +31,11 @@ struct Request {
   uint64_t to = 0, from = 0, barrier = 0;
   uint64_t bytes = 0;
   uint32_t mask = 0;
-  std::array<int32_t, EmulatedTensorMap::maxRank> coordinates = {};
+  std::array<int32_t, 2 * EmulatedTensorMap::maxRank - 2> coordinates = {}; ///< and offsets
   EmulatedTensorMap map;
 };
 
-/// slots: dst or map, src or map, bytes, barrier, mask, coordinates...
+/// slots: dst or map, src or map, bytes, barrier, mask, coordinates..., offsets...
 enum BulkSlot { slotTo, slotFrom, slotBytes, slotBarrier, slotMask, slotCoordinates };
 
 bool touchRanges(Warp &warp, const Instruction &instruction, const std::vector<ByteRange> &ranges,
@@ -111,7 +112,7 @@ bool reachesMap(Warp &warp, const Instruction &instruction, const EmulatedTensor
 }
 
 bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request) {
-  const BoxCoordinates coordinates(request.coordinates.data(), bulk.rank);
+  const BoxCoordinates coordinates = request.coordinates;
   std::vector<ByteRange> ranges;
   boxGlobalRanges(request.map, coordinates, bulk.to == Space::global ? BoxUse::store : BoxUse::load, ranges);
   if (bulk.to == Space::global) {
@@ -251,6 +252,8 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
     if (bulk.rank != 0) {
       for (unsigned i = 0; i < bulk.rank; ++i)
         request->coordinates[i] = lanesOf<int32_t>(warp, slots[slotCoordinates + i])[l];
+      for (unsigned i = bulk.rank; bulk.im2col && i < 2 * bulk.rank - 2; ++i)
+        request->coordinates[i] = lanesOf<uint16_t>(warp, slots[slotCoordinates + i])[l];
       const uint64_t address = bulk.to == Space::global ? request->to : request->from;
       const std::byte *bytes =
           touch(warp, instruction, {Space::generic, AccessKind::read, Proxy::tensorMap, l, address, 128, 64});
@@ -263,6 +266,10 @@ Step issueBulk(Warp &warp, uint32_t active, const Instruction &instruction) {
         return fault(
             warp, instruction,
             fmt::format("the tensor map has {} dimensions, the instruction {}", map->rank, bulk.rank));
+      if (map->im2col.has_value() != bulk.im2col)
+        return fault(warp, instruction,
+                     fmt::format("the tensor map is in {} mode, the instruction in {} mode",
+                                 map->im2col ? "im2col" : "tile", bulk.im2col ? "im2col" : "tile"));
       if (auto valid = checkCoordinates(*map, request->coordinates,
                                         bulk.to == Space::global ? BoxUse::store : BoxUse::load);
           !valid)
@@ -322,10 +329,10 @@ bool takeSpaces(Decoder &d, Bulk &bulk) {
   return true;
 }
 
-/// Modes of a tensor copy beside .tile; true where the instruction has one.
+/// Modes of a tensor copy beside .tile and .im2col; true where the instruction has one.
 bool refuseOtherModes(Decoder &d) {
   for (std::string_view mode :
-       {"im2col", "im2col::w", "im2col::w::128", "im2col_no_offs", "tile::gather4", "tile::scatter4"})
+       {"im2col::w", "im2col::w::128", "im2col_no_offs", "tile::gather4", "tile::scatter4"})
     if (d.take(mode)) {
       d.fail("'{}' is not emulated: .{}", d.at().fullName(), mode);
       return true;
@@ -338,7 +345,7 @@ void decodePrefetch(Decoder &d) {
   if (refuseOtherModes(d))
     return;
   takeCacheHints(d);
-  d.ignore({"1d", "2d", "3d", "4d", "5d", "tile", "global", "L2"});
+  d.ignore({"1d", "2d", "3d", "4d", "5d", "tile", "im2col", "global", "L2"});
   d.emit([](Warp &, uint32_t, const Instruction &) { return Step::next; }, {});
 }
 
@@ -373,7 +380,9 @@ void decodeBulk(Decoder &d, std::optional<AtomicOp> reduction) {
       return d.fail("'{}' lacks its number of dimensions", d.at().fullName());
     if (refuseOtherModes(d))
       return;
-    d.take("tile");
+    bulk.im2col = d.take("im2col");
+    if (!bulk.im2col)
+      d.take("tile");
   }
   if (!takeSpaces(d, bulk))
     return d.fail("'{}' needs two state spaces", d.at().fullName());
@@ -386,6 +395,10 @@ void decodeBulk(Decoder &d, std::optional<AtomicOp> reduction) {
   takeCacheHints(d);
   if (d.take("cp_mask"))
     return d.fail("'{}' is not emulated: masks of bytes", d.at().fullName());
+  if (bulk.im2col && bulk.rank < TmaFacts().minIm2colRank)
+    return d.fail("'{}' needs {} dimensions at least", d.at().fullName(), TmaFacts().minIm2colRank);
+  if (bulk.im2col && bulk.to == Space::global)
+    return d.fail("'{}' has .im2col, which is of loads", d.at().fullName());
   if (bulk.barrier != (bulk.to != Space::global))
     return d.fail("'{}' cannot complete this way", d.at().fullName());
   if (reduction && !tensor) {
@@ -394,8 +407,8 @@ void decodeBulk(Decoder &d, std::optional<AtomicOp> reduction) {
     if (!hasAtomic(*reduction, bulk.type))
       return d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(bulk.type));
   }
-  // [dst], [src], {bytes,} {[barrier]}, {mask}, {policy}; a tensor has no bytes.
-  const size_t fixed = 2 + !tensor + bulk.barrier + bulk.multicast;
+  // [dst], [src], {bytes,} {[barrier]}, {offsets}, {mask}, {policy}; a tensor has no bytes.
+  const size_t fixed = 2 + !tensor + bulk.barrier + bulk.im2col + bulk.multicast;
   d.expectOperands(fixed, fixed + 1);
   size_t next = 2;
   const AddressOperand to = d.address(0), from = d.address(1);
@@ -409,6 +422,8 @@ void decodeBulk(Decoder &d, std::optional<AtomicOp> reduction) {
   } else {
     slots.push_back(d.constant(0, 8));
   }
+  const size_t offsets = next;
+  next += bulk.im2col;
   slots.push_back(bulk.multicast ? d.in(next, Type::b16) : d.constant(0, 2));
   if (tensor) {
     const Operand &address = d.operand(bulk.to == Space::global ? 0 : 1);
@@ -416,6 +431,13 @@ void decodeBulk(Decoder &d, std::optional<AtomicOp> reduction) {
       return d.fail("'{}' needs a tensor map and {} coordinates", d.at().fullName(), bulk.rank);
     for (const Operand &coordinate : address.elements[1].elements)
       slots.push_back(d.in(coordinate, Type::b32));
+  }
+  if (bulk.im2col) {
+    const Operand &operand = d.operand(offsets);
+    if (operand.elements.size() != bulk.rank - 2)
+      return d.fail("'{}' needs {} offsets", d.at().fullName(), bulk.rank - 2);
+    for (const Operand &offset : operand.elements)
+      slots.push_back(d.in(offset, Type::b16));
   }
   d.emitWith(issueBulk, slots, bulk);
 }
