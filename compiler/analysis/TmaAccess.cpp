@@ -6,6 +6,7 @@
 #include "compiler/analysis/Divisibility.h"
 #include "dialects/layout/SharedOperands.h"
 #include "mlir/IR/Matchers.h"
+#include "runtime/artifact/TensorWindow.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -19,6 +20,39 @@ SharedLayout tile::preferredLayout(SharedType type) {
   if (type.getTransposed())
     std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   return SharedLayout::preferred(shape, type.getElementType().getIntOrFloatBitWidth(), int(shape.size()) - 1);
+}
+
+std::string tile::windowProblem(SliceOp slice, const Target &target) {
+  auto windows = slice.getTensor().getDefiningOp<WindowsOp>();
+  if (!windows)
+    return "";
+  StringRef name = slice.getTensorFacts().getName();
+  if (slice.getLimit())
+    return llvm::formatv("the slice of the windows of '{0}' has a limit", name).str();
+  TensorWindow window = windows.getWindow().getWindow();
+  ArrayRef<int64_t> box = slice.getType().getShape();
+  int64_t reach = TmaFacts::im2colReach(box.size());
+  for (size_t axis = 0; axis < window.taps.size(); ++axis) {
+    if (box[axis + 1] != 1)
+      return llvm::formatv("a copy is of one tap of a window, but the slice of the windows of '{0}' has {1} "
+                           "along axis {2}",
+                           name, box[axis + 1], axis + 1)
+          .str();
+    if (window.strides[axis] > int64_t(target.tma.maxElementStride))
+      return llvm::formatv(
+                 "the window moves over '{0}' by {1} elements along axis {2}, and the TMA by at most "
+                 "{3}",
+                 name, window.strides[axis], axis + 1, target.tma.maxElementStride)
+          .str();
+    int64_t lower = window.lowerCorner(axis), upper = window.upperCorner(axis);
+    if (lower < -reach || upper < -reach || upper >= reach || window.span(axis) > 2 * reach)
+      return llvm::formatv(
+                 "the first taps of the window of '{0}' begin at {1} and end {2} from the last element "
+                 "along axis {3}, and with {4} axes the TMA takes {5} to {6}",
+                 name, lower, upper, axis + 1, box.size(), -reach, reach - 1)
+          .str();
+  }
+  return "";
 }
 
 std::string tile::tmaProblem(SliceOp slice, SharedType shared, const Target &target) {
@@ -40,6 +74,8 @@ std::string tile::tmaProblem(SliceOp slice, SharedType shared, const Target &tar
     return "the TMA fills with zeros only";
   if (cast<GlobalType>(slice.getTensor().getType()).getShape().size() > target.tma.maxRank)
     return llvm::formatv("'{0}' has more than {1} axes", tensor.getName(), target.tma.maxRank).str();
+  if (std::string problem = windowProblem(slice, target); !problem.empty())
+    return problem;
   if (slice.getLimit()) {
     size_t rank = slice.getOrigin().size();
     if (size_t(*slice.getLimitedAxis()) + 1 == rank)

@@ -18,6 +18,8 @@ SharedLayout preferredLayout(SharedType type);
 /// Whether the last axis of a tile is the last one of the slice, extents of 1 aside.
 bool hasRowsAlongLastAxis(SliceOp slice, llvm::ArrayRef<int64_t> tile);
 
+/// Why the TMA cannot load this slice of windows; empty if it can, or if the slice is none of windows.
+std::string windowProblem(SliceOp slice, const Target &target);
 /// Why the TMA cannot move between this slice and a shared tile; empty if it can.
 std::string tmaProblem(SliceOp slice, SharedType shared, const Target &target);
 /// Why the TMA cannot fill this shared tile from the slice; empty if it can.

@@ -94,6 +94,8 @@ BlockArgument Trace::computedDimension(program::HostExprAttr computed) {
 program::TensorAttr Trace::tensorOf(Value value) {
   if (auto member = value ? value.getDefiningOp<tile::MemberOp>() : tile::MemberOp())
     return member.getFacts();
+  if (auto windows = value ? value.getDefiningOp<tile::WindowsOp>() : tile::WindowsOp())
+    return tensorOf(windows.getSource());
   auto argument = dyn_cast_if_present<BlockArgument>(value);
   if (!argument || argument.getOwner() != &currentKernel.getBody().front())
     return {};

@@ -32,6 +32,7 @@ class Predicate;
 class Ring;
 class Scalar;
 class Trace;
+struct Window;
 
 /// Which of the two numbers around it a number becomes: the nearest (of two that are equally near, the even
 /// one), the one of smaller magnitude, the one below or the one above.
@@ -370,6 +371,10 @@ public:
   Slice tile(const std::vector<Index> &origin, const Shape &extents, Loc loc = Loc::current()) const;
   /// The element at that position of a tensor of i32, for all threads; 0 outside the tensor.
   Index read(const std::vector<Index> &position, Loc loc = Loc::current()) const;
+  /// What a window that moves over the tensor sees, to be read: of images, height, width and channels it is
+  /// [positions, taps along the height, taps along the width, channels]. Positions count through those of an
+  /// image, in row-major order, and the images. Taps beyond an image are outside the tensor.
+  Global windows(const Window &window, Loc loc = Loc::current()) const;
 
 private:
   friend class Symmetric;

@@ -6,3 +6,4 @@
 #include "compiler/dsl/Cluster.h"
 #include "compiler/dsl/Counts.h"
 #include "compiler/dsl/Program.h"
+#include "compiler/dsl/Window.h"

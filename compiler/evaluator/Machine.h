@@ -7,6 +7,7 @@
 
 #include "compiler/evaluator/Numbers.h"
 #include "dialects/tile/Counts.h"
+#include "runtime/artifact/TensorWindow.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -16,6 +17,7 @@
 #include <array>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <variant>
@@ -79,16 +81,24 @@ struct Member {
   const std::vector<int64_t> *extents = nullptr; ///< in `Evaluation::extentsOfMembers`
 };
 
+/// What a window sees of a tensor.
+struct Windows {
+  GlobalTensor *tensor = nullptr;
+  TensorWindow window = {};
+  std::vector<int64_t> extents = {};
+};
+
 /// A box of a tensor, with the rules for elements outside.
 struct Slice {
   GlobalTensor *tensor = nullptr;
   const std::vector<int64_t> *ofTensor = nullptr; ///< its extents: elements from there on are outside
+  const Windows *windows = nullptr;               ///< that the box is of, or null
   Extents origin, extents;
-  int limitedAxis = -1, gatheredAxis = -1;
+  int16_t limitedAxis = -1, gatheredAxis = -1;
+  bool isUnchecked = false;
   FragmentRef indices = {}; ///< added to the origin along the gathered axis, by number of the element
   int64_t limit = 0;
   Element fill;
-  bool isUnchecked = false;
 };
 
 struct Buffer {
@@ -111,8 +121,8 @@ struct Cursor {
 
 /// The value of an operation. A truth value of warps, of which each decides for its elements, is a fragment:
 /// where it is exact and true the warp of that element takes the branch, where it is inexact it may.
-using Datum = std::variant<std::monostate, Element, FragmentRef, GlobalTensor *, Member, Slice, View,
-                           std::shared_ptr<Variable>, Ring *, Barrier *, Cursor>;
+using Datum = std::variant<std::monostate, Element, FragmentRef, GlobalTensor *, Member, const Windows *,
+                           Slice, View, std::shared_ptr<Variable>, Ring *, Barrier *, Cursor>;
 struct Variable {
   Datum value;
 };
@@ -189,8 +199,9 @@ struct Evaluation {
   Options options;
   Report report = {};
   std::deque<GlobalTensor> tensors = {};
-  std::set<std::vector<int64_t>> extentsOfMembers = {}; ///< that the program has said
-  std::vector<std::vector<Datum>> arguments = {};       ///< by rank, of every kernel
+  std::set<std::vector<int64_t>> extentsOfMembers = {};                         ///< that the program has said
+  std::map<std::pair<mlir::Operation *, GlobalTensor *>, Windows> windows = {}; ///< by operation
+  std::vector<std::vector<Datum>> arguments = {};                               ///< by rank, of every kernel
   llvm::DenseSet<mlir::Operation *> ambiguous = {};
   bool counts = false; ///< whether blocks of this launch order by counts what they do
   std::optional<Error> error = {};

@@ -76,6 +76,25 @@ int64_t placeIn(const View &view, ArrayRef<int64_t> position) {
 // Slices
 //===----------------------------------------------------------------------===//
 
+/// The number in the tensor of the element at that position of its windows; nothing if that tap is beyond it.
+std::optional<int64_t> elementOfWindow(const Slice &slice, ArrayRef<int64_t> position) {
+  const TensorWindow &window = slice.windows->window;
+  const std::vector<int64_t> &extents = slice.tensor->extents;
+  Extents at(position.begin(), position.end());
+  for (size_t axis = window.taps.size(); axis-- > 0;) {
+    int64_t count = window.count(axis, extents[axis + 1]);
+    at[axis + 1] = at[0] % count * window.strides[axis] + position[axis + 1] * window.dilations[axis] -
+                   window.before[axis];
+    at[0] /= count;
+    if (at[axis + 1] < 0 || at[axis + 1] >= extents[axis + 1])
+      return std::nullopt;
+  }
+  int64_t element = 0;
+  for (auto [along, extent] : llvm::zip(at, extents))
+    element = element * extent + along;
+  return element;
+}
+
 /// The number in the tensor of the slice's element of that number; nothing if it is outside, though the
 /// program may have said that none is.
 std::optional<int64_t> elementOf(const Slice &slice, int64_t number, bool &breaksPromise) {
@@ -89,12 +108,17 @@ std::optional<int64_t> elementOf(const Slice &slice, int64_t number, bool &break
        slice.origin[slice.limitedAxis] + position[slice.limitedAxis] >= slice.limit))
     return std::nullopt;
   for (auto [axis, extent] : llvm::enumerate(slice.tensor->extents)) {
-    int64_t at = slice.origin[axis] + position[axis];
+    int64_t &at = position[axis];
+    at += slice.origin[axis];
     isInTensor &= at >= 0 && at < (*slice.ofTensor)[axis];
     element = element * extent + at;
   }
+  if (slice.windows && slice.origin.front() < 0)
+    isInTensor = false;
   breaksPromise |= !isInTensor && slice.isUnchecked;
-  return isInTensor ? std::optional(element) : std::nullopt;
+  if (!isInTensor)
+    return std::nullopt;
+  return slice.windows ? elementOfWindow(slice, position) : std::optional(element);
 }
 
 Step failUnchecked(Task &task, Operation *op, const Slice &slice) {

@@ -4,6 +4,7 @@
 #include "compiler/evaluator/Machine.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "runtime/artifact/Artifact.h"
 
 using namespace mlir;
 
@@ -74,9 +75,31 @@ Step evaluateMember(Task &task, tile::MemberOp op) {
   return Step::done;
 }
 
+Step evaluateWindows(Task &task, tile::WindowsOp op) {
+  auto *source = std::get<GlobalTensor *>(task.get(op.getSource()));
+  auto [made, isNew] = task.block.evaluation.windows.try_emplace({op, source});
+  Windows &windows = made->second;
+  if (isNew) {
+    windows = {source, op.getWindow().getWindow(), source->extents};
+    std::vector<int64_t> &extents = windows.extents;
+    for (size_t axis = 0; axis < windows.window.taps.size(); ++axis) {
+      // Positions have 32 bits: those beyond are never asked for.
+      extents.front() = std::min<int64_t>(
+          extents.front() * windows.window.count(axis, source->extents[axis + 1]), maxExtent);
+      extents[axis + 1] = windows.window.taps[axis];
+    }
+  }
+  task.set(op.getTensor(), Datum(&windows));
+  return Step::done;
+}
+
 Step evaluateSlice(Task &task, tile::SliceOp op) {
   Slice slice;
-  if (op.getTensor().getDefiningOp<tile::MemberOp>()) {
+  if (const auto *windows = std::get_if<const Windows *>(&task.get(op.getTensor()))) {
+    slice.windows = *windows;
+    slice.tensor = slice.windows->tensor;
+    slice.ofTensor = &slice.windows->extents;
+  } else if (op.getTensor().getDefiningOp<tile::MemberOp>()) {
     const auto &member = std::get<Member>(task.get(op.getTensor()));
     slice.tensor = member.tensor;
     slice.ofTensor = member.extents;
@@ -114,6 +137,7 @@ Step evaluateSlice(Task &task, tile::SliceOp op) {
 
 void addSliceRules(Rules &rules) {
   rules.add(evaluateMember);
+  rules.add(evaluateWindows);
   rules.add(evaluateSlice);
 }
 

@@ -104,7 +104,7 @@ private:
   /// again, of the cursor or the positions.
   void repeatViews() {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(loop.getBody()->without_terminator()))) {
-      if (!isa<ViewOpInterface, MemberOp, SliceOp>(op) || stageOf(&op).getStage() != 0)
+      if (!isa<ViewOpInterface, MemberOp, SliceOp, WindowsOp>(op) || stageOf(&op).getStage() != 0)
         continue;
       SmallVector<std::pair<Operation *, OpOperand *>> late; // with the operation of the body that it is in
       for (OpOperand &use : op.getUses())

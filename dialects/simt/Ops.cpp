@@ -241,6 +241,15 @@ LogicalResult verifyPolicy(Operation *op, Type address, Value policy) {
 LogicalResult LoadOp::verify() { return verifyPolicy(*this, getAddress().getType(), getPolicy()); }
 LogicalResult StoreOp::verify() { return verifyPolicy(*this, getAddress().getType(), getPolicy()); }
 
+LogicalResult TmaLoadOp::verify() { // tma_load_c1
+  size_t axes = getCoordinates().size(), offsets = getOffsets().size();
+  if (offsets == 0 || (axes >= 3 && axes <= 5 && offsets + 2 == axes))
+    return success();
+  return emitOpError() << "expected an offset for each coordinate but the first and the last of 3 to 5, or "
+                          "none, but got "
+                       << offsets << " offsets and " << axes << " coordinates";
+}
+
 LogicalResult AtomicOp::verify() {
   constexpr arith::AtomicRMWKind ofIntegers[] = {arith::AtomicRMWKind::addi, arith::AtomicRMWKind::mins,
                                                  arith::AtomicRMWKind::minu, arith::AtomicRMWKind::maxs,

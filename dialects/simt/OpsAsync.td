@@ -47,10 +47,16 @@ def Simt_TmaLoadOp : Simt_EffectOp<"tma_load", [Program_Needs<"tma">, AttrSizedO
   let description = [{
     `coordinates` are innermost first, as the instruction wants them. With `multicast` (a mask of blocks of the cluster) the box
     goes to the same shared offset of each, and counts on each one's barrier. A `policy` is one of `simt.cache_policy`.
+    The map of a window is in im2col mode: coordinates are of the first tap, and `offsets` lead from there to the tap
+    that is loaded.
+
+    Constraints
+    - tma_load_c1: `offsets` for all coordinates but the first and the last, of which there are 3 to 5, or none.
   }];
-  let arguments = (ins Simt_GenericPtr:$map, Variadic<I32>:$coordinates, Simt_SharedPtr:$destination,
+  let arguments = (ins Simt_GenericPtr:$map, Variadic<I32>:$coordinates, Variadic<I16>:$offsets, Simt_SharedPtr:$destination,
     Simt_SharedPtr:$barrier, Optional<I16>:$multicast, Optional<I64>:$policy);
-  let assemblyFormat = "$map `[` $coordinates `]` `to` $destination `on` $barrier (`multicast` $multicast^)? (`policy` $policy^)? attr-dict";
+  let assemblyFormat = "$map `[` $coordinates `]` (`offsets` `[` $offsets^ `]`)? `to` $destination `on` $barrier (`multicast` $multicast^)? (`policy` $policy^)? attr-dict";
+  let hasVerifier = 1;
 }
 
 def Simt_TmaStoreOp : Simt_EffectOp<"tma_store", [Program_Needs<"tma">, AttrSizedOperandSegments]> {

@@ -40,6 +40,7 @@ Value tile::declarationOf(Value value) {
                        .Case([](ViewOpInterface view) { return view->getOperand(0); })
                        .Case([](SliceOp slice) { return slice.getTensor(); })
                        .Case([](MemberOp member) { return member.getAddresses(); })
+                       .Case([](WindowsOp windows) { return windows.getSource(); })
                        .Case([](ReadOp read) { return read.getVariable(); })
                        .Default([](Operation *) { return Value(); });
     if (!viewed)

@@ -185,6 +185,68 @@ LogicalResult verifyGatheredAxis(SliceOp slice, StringRef name) {
 }
 } // namespace
 
+namespace {
+/// slice_c8
+LogicalResult verifyOfWindows(SliceOp slice, StringRef name) {
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, slice.getTensor());
+    return diagnostic;
+  };
+  if (slice.getGatheredAxis())
+    return report(slice.emitOpError() << "expected a box of the windows of " << name
+                                      << " because their positions follow one another, but got a position "
+                                         "per element");
+  for (Operation *user : slice->getUsers()) {
+    auto copy = dyn_cast<CopyOp>(user);
+    bool isRead = isa<LoadOp, CopyAsyncOp>(user) || (copy && copy.getSource() == slice.getSlice());
+    if (!isRead)
+      return report(user->emitOpError()
+                    << "expected a copy from the windows of " << name
+                    << " because they share elements, but got another access; access " << name << " itself");
+  }
+  return success();
+}
+} // namespace
+
+LogicalResult WindowsOp::verify() {
+  GlobalType source = getSource().getType(), tensor = getTensor().getType();
+  std::string name = describe(getSource(), "the tensor");
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, getSource());
+    return diagnostic;
+  };
+  program::TensorAttr facts = getFacts();
+  if (!facts || facts.getMembers() || facts.getSymmetric()) // windows_c1
+    return report(emitOpError() << "expected an argument of the kernel that is one tensor because the "
+                                   "launcher knows its extents, but "
+                                << name << " is "
+                                << (facts && facts.getSymmetric()                    ? "symmetric"
+                                    : getSource().getDefiningOp<WindowsOp>()         ? "what a window sees"
+                                    : facts || getSource().getDefiningOp<MemberOp>() ? "a table of addresses"
+                                                                                     : "another value"));
+  if (facts.getOrder() != program::TensorOrder::natural)
+    return report(emitOpError() << "expected a tensor in its natural order because windows begin anywhere, "
+                                   "but "
+                                << name << " is in another");
+  size_t axes = getWindow().getTaps().size(), rank = source.getShape().size();
+  if (rank != axes + 2) // windows_c2
+    return report(
+        emitOpError() << "expected a tensor of " << axes + 2
+                      << " axes, of images, those that the window moves along and channels, because "
+                         "the window has taps along "
+                      << axes << ", but " << name << " has " << rank);
+  SmallVector<int64_t> shape = {ShapedType::kDynamic};
+  llvm::append_range(shape, getWindow().getTaps());
+  shape.push_back(source.getShape().back());
+  auto expected = GlobalType::get(getContext(), shape, source.getElementType());
+  if (tensor != expected) // windows_c3
+    return report(emitOpError() << "expected a result of type " << expected << " because " << name << " is "
+                                << source << ", but got " << tensor);
+  return success();
+}
+
+program::TensorAttr WindowsOp::getFacts() { return argumentOf(getSource()); }
+
 LogicalResult MemberOp::verify() {
   program::TensorAttr table = argumentOf(getAddresses());
   program::MembersAttr members = table ? table.getMembers() : program::MembersAttr();
@@ -236,7 +298,8 @@ LogicalResult SliceOp::verify() {
     return report(emitOpError() << "expected a fill value of " << slice.getElementType() << " because "
                                 << name << " is, but got " << getFill().getType());
   auto argument = dyn_cast<BlockArgument>(getTensor());
-  if (!getTensor().getDefiningOp<MemberOp>() &&
+  auto windows = getTensor().getDefiningOp<WindowsOp>();
+  if (!getTensor().getDefiningOp<MemberOp>() && !windows &&
       (!argument || !isa<KernelOp>(argument.getOwner()->getParentOp()))) { // slice_c3
     InFlightDiagnostic diagnostic =
         emitOpError()
@@ -259,12 +322,14 @@ LogicalResult SliceOp::verify() {
   if (getRank() && !(attr && attr.getSymmetric()))
     return report(emitOpError() << "expected no rank because " << name
                                 << " is this rank's alone; declare it symmetric");
-  return verifyGatheredAxis(*this, name);
+  return windows ? verifyOfWindows(*this, name) : verifyGatheredAxis(*this, name);
 }
 
 program::TensorAttr SliceOp::getTensorFacts() {
-  auto member = getTensor().getDefiningOp<MemberOp>();
-  return member ? member.getFacts() : argumentOf(getTensor());
+  if (auto member = getTensor().getDefiningOp<MemberOp>())
+    return member.getFacts();
+  auto windows = getTensor().getDefiningOp<WindowsOp>();
+  return windows ? windows.getFacts() : argumentOf(getTensor());
 }
 
 program::TensorAttr MemberOp::getFacts() {

@@ -97,6 +97,39 @@ def Tile_MemberOp : Tile_Op<"member", [Pure, AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def Tile_WindowsOp : Tile_Op<"windows", [Pure]> {
+  let summary = "A tensor of images as the columns that a window sees (im2col)";
+  let description = [{
+    The source has axes of images, of one or more inner axes, and of channels, as [images, height, width, channels]. Row p
+    of the result is the window's position p, in row-major order through the positions of each image and the images;
+    the inner axes are the window's taps, and the last one is the source's. An element that a tap beyond an image would see
+    is outside, as if it were beyond the tensor. There are as many positions as `TensorWindow::count` says; extents that leave no
+    room for the window have none.
+
+    Nothing is moved: slices of the result read the source. Their first position, if it is negative, is outside
+    together with all others.
+
+    Constraints
+    - windows_c1: the source is an argument of the kernel, neither symmetric nor a table of addresses, in its natural
+      order.
+    - windows_c2: the source has as many axes between the first and the last as the window.
+    - windows_c3: the result has the source's element type and last extent, an open number of positions, and the
+      window's taps.
+
+        %w = tile.windows %X <taps [3, 3], strides [1, 1], dilations [1, 1], before [1, 1], after [1, 1]>
+          : !tile.global<?x?x?x64xbf16> -> !tile.global<?x3x3x64xbf16>
+        %t = tile.slice %w[%p, %r, %s, %c0] : !tile.global<?x3x3x64xbf16> -> !tile.slice<128x1x1x64xbf16>
+  }];
+  let arguments = (ins Tile_GlobalType:$source, Program_WindowAttr:$window);
+  let results = (outs Tile_GlobalType:$tensor);
+  let assemblyFormat = "$source $window attr-dict `:` qualified(type($source)) `->` qualified(type($tensor))";
+  let extraClassDeclaration = [{
+    /// What is known of the source.
+    ::tlc::program::TensorAttr getFacts();
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
   let summary = "A guarded box of a global tensor";
   let description = [{
@@ -118,11 +151,12 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     Constraints
     - slice_c1: one origin per axis, and the slice has the tensor's rank and element type.
     - slice_c2: `fill` has the element type.
-    - slice_c3: `tensor` is an argument of the kernel without `members`, or a `tile.member`.
+    - slice_c3: `tensor` is an argument of the kernel without `members`, a `tile.member` or `tile.windows`.
     - slice_c4: `limit` and `limited_axis` come together, and the axis is one of the tensor's.
     - slice_c5: a gathered axis is one of the tensor's, which has its natural order and elements of whole bytes.
     - slice_c6: a slice with a gathered axis is used by `tile.gather` and `tile.scatter` only.
     - slice_c7: `of` a rank if the tensor is symmetric, and only then.
+    - slice_c8: a slice of `tile.windows` has no gathered axis, and copies and loads read it.
 
         %t = tile.slice %A[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %u = tile.slice %A[%i, %j] limit %end along 0 : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>

@@ -70,6 +70,7 @@ namespace tlc::differential {
   X(limit, 14)                                                                                               \
   X(unchecked, 25)                                                                                           \
   X(eviction, 10)                                                                                            \
+  X(windows, 6)                                                                                              \
   X(shiftedOrigin, 14)                                                                                       \
   X(gather, 8)                                                                                               \
   X(scatter, 8)                                                                                              \

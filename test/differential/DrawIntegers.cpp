@@ -23,7 +23,7 @@ std::optional<Drawn> Generator::drawPositions(const Sizes &shape, ElementType el
 void Generator::gather(Body &body, Box &box, const Sizes &shape) {
   size_t axis = draw.below(box.origin.size());
   bool isInOrder = tree.tensors[size_t(box.tensor)].workspace.order == dsl::TensorOrder::natural;
-  if (!isInOrder || (box.limit && box.limit->axis == int(axis)))
+  if (!isInOrder || box.window || (box.limit && box.limit->axis == int(axis)))
     return;
   // Any numbers, of which the remainder may be before the first element or after the last one.
   Sizes narrow = shape;

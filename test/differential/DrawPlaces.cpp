@@ -189,7 +189,7 @@ PositionTest Generator::drawTest() {
 //===----------------------------------------------------------------------===//
 
 bool Generator::isInside(const Box &box) const {
-  std::vector<int64_t> shape = tree.shapeOf(tree.tensors[size_t(box.tensor)]);
+  std::vector<int64_t> shape = tree.shapeAround(box);
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     IndexRange range = rangeOf(box.origin[axis]);
     if (range.low < 0 || range.high + tree.valueOf(box.extents[axis]) > shape[axis])
@@ -221,7 +221,7 @@ void Generator::decorate(Box &box, bool isRead, Domain *domain) {
     limit.axis = int(draw.below(box.origin.size()));
     const TensorInfo &tensor = tree.tensors[size_t(box.tensor)];
     int64_t unit = limit.axis + 1 == int(box.origin.size()) ? elementsPerUnit(tensor.element) : 1;
-    int64_t extent = tree.shapeOf(tensor)[size_t(limit.axis)] / unit;
+    int64_t extent = tree.shapeAround(box)[size_t(limit.axis)] / unit;
     limit.end = IndexNode::constant(draw.between(-1, extent + 2));
     if (draw.wants(Feature::indexRead)) {
       if (std::optional<IndexNode> read = drawIndexRead(std::max<int64_t>(extent, 1)))
@@ -275,8 +275,11 @@ std::optional<Box> Generator::drawInputBox(const Sizes &shape, ElementType eleme
         info.shape.size() >= extents.size())
       candidates.push_back(int(number));
   }
+  constexpr size_t mostTensors = 14, mostOfWindows = 5;
   Box box;
-  if (!candidates.empty() && (inputs > 7 || draw.chance(35))) {
+  if (tree.tensors.size() <= mostTensors && extents.size() <= mostOfWindows && draw.wants(Feature::windows)) {
+    box = drawWindows(extents, element, env.axes, elementsPerUnit(element));
+  } else if (!candidates.empty() && (inputs > 7 || draw.chance(35))) {
     box.tensor = draw.oneOf(candidates);
     size_t rank = tree.tensors[size_t(box.tensor)].shape.size();
     box.extents = onAxes(extents, rank, element);
@@ -285,7 +288,7 @@ std::optional<Box> Generator::drawInputBox(const Sizes &shape, ElementType eleme
       box.origin.push_back(times(drawOrigin(tree.valueOf(box.extents[axis]) / unit, {}), unit));
     }
   } else {
-    if (int(tree.tensors.size()) > 14)
+    if (tree.tensors.size() > mostTensors)
       return std::nullopt;
     std::vector<TensorExtent> axes;
     size_t rank = std::max<size_t>(extents.size(), 1);

@@ -98,7 +98,10 @@ std::optional<Box> Generator::drawAsyncBox(const Sizes &shape, ElementType eleme
   std::vector<Axis> axes = env.axes;
   if (isMulticast) // the blocks of a cluster copy the same
     axes = {env.axes.back()};
-  for (size_t axis = 0; axis < shape.size(); ++axis) {
+  bool isOfWindows = shape.size() <= 2 && tree.tensors.size() <= 14 && draw.wants(Feature::windows);
+  if (isOfWindows)
+    box = drawWindows(shape, element, axes, granule);
+  for (size_t axis = 0; !isOfWindows && axis < shape.size(); ++axis) {
     int64_t value = tree.valueOf(shape[axis]);
     IndexNode origin = IndexNode::constant(0);
     if (!axes.empty() && draw.chance(75))
@@ -118,7 +121,8 @@ std::optional<Box> Generator::drawAsyncBox(const Sizes &shape, ElementType eleme
   }
   if (tree.tensors.size() > 14)
     return std::nullopt;
-  box.tensor = newTensor(Access::input, element, std::move(extents));
+  if (!isOfWindows)
+    box.tensor = newTensor(Access::input, element, std::move(extents));
   TensorInfo &info = tree.tensors[size_t(box.tensor)];
   info.alignment = env.inRole || draw.chance(30) ? 16 : 1;
   info.offset = 0;
@@ -126,7 +130,7 @@ std::optional<Box> Generator::drawAsyncBox(const Sizes &shape, ElementType eleme
   info.lastStride = dsl::LastStride::one;
   info.step = 1;
   drawEviction(box);
-  if (!env.inRole && draw.wants(Feature::limit)) {
+  if (!env.inRole && !isOfWindows && draw.wants(Feature::limit)) {
     draw.note(Feature::limit);
     box.limit = {0, IndexNode::constant(draw.between(0, tree.shapeOf(info)[0] + 1))};
     if (!env.axes.empty() && draw.chance(40))

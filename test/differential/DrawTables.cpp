@@ -30,7 +30,7 @@ void Generator::drawTables() {
   for (int number = 0; number < int(tree.tensors.size()); ++number) {
     TensorInfo &tensor = tree.tensors[size_t(number)];
     if (tensor.access == Access::workspace || tensor.lastStride != dsl::LastStride::one ||
-        isPacked(tensor.element) || byTheTma.contains(number) || !draw.chance(60))
+        isPacked(tensor.element) || tensor.hasWindows || byTheTma.contains(number) || !draw.chance(60))
       continue;
     int64_t count = draw.between(1, 4);
     tensor.table = {count, draw.between(0, count - 1), draw.chance(40)};

@@ -182,9 +182,20 @@ std::string ExpressionText::tensor(int number) const {
                      fmt::join(numbers.begin() + 1, strides, ", "), fmt::join(strides, numbers.end(), ", "));
 }
 
+namespace {
+std::string windowText(const TensorWindow &window) {
+  return fmt::format(".windows({{.taps = {{{}}}, .strides = {{{}}}, .dilations = {{{}}}, .before = {{{}}}, "
+                     ".after = {{{}}}}})",
+                     fmt::join(window.taps, ", "), fmt::join(window.strides, ", "),
+                     fmt::join(window.dilations, ", "), fmt::join(window.before, ", "),
+                     fmt::join(window.after, ", "));
+}
+} // namespace
+
 std::string ExpressionText::slice(const Box &box) const {
-  std::string result = fmt::format("{}.tile({{{}}}, {{{}}})", tensor(box.tensor), list(box.origin),
-                                   fmt::join(tree.extentsOf(box.extents), ", "));
+  std::string result =
+      fmt::format("{}{}.tile({{{}}}, {{{}}})", tensor(box.tensor), box.window ? windowText(*box.window) : "",
+                  list(box.origin), fmt::join(tree.extentsOf(box.extents), ", "));
   if (box.limit)
     result += fmt::format(".limited({}, {})", box.limit->axis, index(box.limit->end));
   if (box.fill)

@@ -96,7 +96,7 @@ void Generator::drawRanks() {
   for (int number = 0; number < int(tree.tensors.size()); ++number) {
     TensorInfo &tensor = tree.tensors[size_t(number)];
     bool canBe = tensor.workspace.order == dsl::TensorOrder::natural && !added.contains(number) &&
-                 tensor.lastStride == dsl::LastStride::one && !tensor.table;
+                 tensor.lastStride == dsl::LastStride::one && !tensor.table && !tensor.hasWindows;
     if (canBe && draw.chance(60))
       tensor.shift = draw.between(0, 3);
   }

@@ -117,6 +117,12 @@ private:
   bool isInside(const Box &box) const;
   bool covers(const Box &box) const;
 
+  // DrawWindows.cpp
+  /// A box of what a window sees of a new tensor. Along the last axis it begins at a multiple of so many
+  /// elements, of which the tensor has a multiple, too.
+  Box drawWindows(const Sizes &extents, ElementType element, const std::vector<Axis> &axes,
+                  int64_t channelsUnit);
+
   // DrawExpressions.cpp
   std::optional<Drawn> drawFull(const Sizes &shape, ElementType element, int depth);
   std::optional<Drawn> drawLeaf(const Sizes &shape, ElementType element);

@@ -42,6 +42,15 @@ std::vector<int64_t> ProgramTree::shapeOf(const TensorInfo &tensor) const {
   return shape;
 }
 
+std::vector<int64_t> ProgramTree::shapeAround(const Box &box) const {
+  std::vector<int64_t> shape = shapeOf(tensors[size_t(box.tensor)]);
+  for (size_t axis = 0; box.window && axis < box.window->taps.size(); ++axis) {
+    shape.front() *= box.window->count(axis, shape[axis + 1]);
+    shape[axis + 1] = box.window->taps[axis];
+  }
+  return shape;
+}
+
 std::vector<int64_t> ProgramTree::memberShapeOf(const TensorInfo &tensor) const {
   std::vector<int64_t> shape = shapeOf(tensor);
   shape.back() += tensor.rowPadding;

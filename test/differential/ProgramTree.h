@@ -173,6 +173,7 @@ struct Box {
   std::optional<double> fill = {};
   bool unchecked = false;
   dsl::Eviction eviction = dsl::Eviction::normal;
+  std::optional<TensorWindow> window = {}; ///< the box is of what it sees of the tensor
 };
 
 /// A view of a shared tile, or a tile in tensor memory.
@@ -314,6 +315,7 @@ struct TensorInfo {
   /// Symmetric: in launch i a rank accesses that of the rank so many after its own, plus i.
   std::optional<int64_t> shift = {};
   std::optional<TableInfo> table = {};
+  bool hasWindows = false; ///< which only an argument that is one tensor has
 };
 
 /// What is said of the members of its table: more than their elements' own alignment, or nothing.
@@ -418,6 +420,8 @@ struct ProgramTree {
   int64_t elementsOf(const Sizes &shape) const;
   /// Extents at launch.
   std::vector<int64_t> shapeOf(const TensorInfo &tensor) const;
+  /// The extents of what the box is of: its tensor's, or those of windows.
+  std::vector<int64_t> shapeAround(const Box &box) const;
   /// Of a tensor in a table: the same with the padding of rows as columns.
   std::vector<int64_t> memberShapeOf(const TensorInfo &tensor) const;
   /// What `of` is given for it: the number, the extents and the strides.

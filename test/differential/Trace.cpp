@@ -171,7 +171,14 @@ void Tracer::launch(const LaunchTree &launch) {
 //===----------------------------------------------------------------------===//
 
 dsl::Slice Tracer::slice(const Box &box) {
-  dsl::Slice slice = tensor(box.tensor).tile(indices(box.origin), tree.extentsOf(box.extents));
+  dsl::Global around = tensor(box.tensor);
+  if (box.window)
+    around = around.windows({.taps = box.window->taps,
+                             .strides = box.window->strides,
+                             .dilations = box.window->dilations,
+                             .before = box.window->before,
+                             .after = box.window->after});
+  dsl::Slice slice = around.tile(indices(box.origin), tree.extentsOf(box.extents));
   if (box.limit)
     slice = slice.limited(box.limit->axis, index(box.limit->end));
   if (box.fill)

@@ -53,7 +53,8 @@ Result<void> Run::execute(dsl::Program traced, const Values &dimensions, std::ve
   kernels::Random random(uint64_t(GENERATE(take(1, Catch::Generators::random(0, 1 << 30)))));
   std::vector<int64_t> values;
   for (const Dimension &dimension : artifact.dimensions)
-    values.push_back(dimensions.find(dimension.name)->second);
+    values.push_back(dimension.computed ? expectValue(evaluateExtent(*dimension.computed, values, 0))
+                                        : dimensions.find(dimension.name)->second);
   std::vector<HostTensor> tensors;
   std::vector<std::unique_ptr<Memory>> memory;
   LaunchArguments launch{.scalars = std::move(scalars)};

@@ -79,6 +79,29 @@ Program groupedProducts() {
 }
 // [addresses]
 
+// [windows]
+/// Y = images X with 32 filters W of 3 x 3, at every second pixel, with a margin of zeros.
+Program filtered() {
+  return Program::trace("filtered", [](Scope &k) {
+    const Window window = {.taps = {3, 3}, .strides = {2, 2}, .before = {1, 1}, .after = {1, 1}};
+    Index images = k.dim("images"), height = k.dim("height"), width = k.dim("width");
+    Index positions = images * window.count(0, height) * window.count(1, width);
+    Global X = k.input("X", bf16, {images, height, width, 64}), W = k.input("W", bf16, {32, 3, 3, 64});
+    Global Y = k.output("Y", f32, {positions, 32});
+    Global seen = X.windows(window); // [positions, 3, 3, 64]
+    auto [block] = k.grid(ceilDiv(positions, 128));
+    Shared a = k.shared("a", bf16, {128, 64}), b = k.shared("b", bf16, {32, 64});
+    Fragment acc = k.fragment(f32, {128, 32});
+    k.pipelined(9, {.stages = 3}, [&, block = block](Index tap) {
+      copy(seen.tile({block * 128, tap / 3, tap % 3, 0}, {128, 1, 1, 64}), a);
+      copy(W.tile({0, tap / 3, tap % 3, 0}, {32, 1, 1, 64}), b);
+      gemm(a, b.t(), acc);
+    });
+    copy(acc, Y.tile({block * 128, 0}, {128, 32}));
+  });
+}
+// [windows]
+
 } // namespace
 
 TEST_CASE("a product says what L2 should keep", "[docs]") {
@@ -121,4 +144,21 @@ TEST_CASE("products of matrices whose addresses a tensor holds", "[docs]") {
       return sum;
     });
   }
+}
+
+TEST_CASE("images with filters, as a product of what a window sees", "[docs]") {
+  Run run(filtered(), {{"images", 3}, {"height", 7}, {"width", 10}});
+  const std::vector<double> &x = run.before("X").values, &w = run.before("W").values;
+  checkMatrix(run.after("Y"), 1e-5, [&](int64_t p, int64_t f) {
+    double sum = 0;
+    for (int64_t r = 0; r < 3; ++r)
+      for (int64_t s = 0; s < 3; ++s) {
+        const int64_t v = p / 5 % 4 * 2 + r - 1, u = p % 5 * 2 + s - 1;
+        if (v >= 0 && v < 7 && u >= 0 && u < 10)
+          for (int64_t c = 0; c < 64; ++c)
+            sum +=
+                x[size_t(((p / 20 * 7 + v) * 10 + u) * 64 + c)] * w[size_t(((f * 3 + r) * 3 + s) * 64 + c)];
+      }
+    return sum;
+  });
 }

@@ -104,7 +104,8 @@ struct LowerTmaLoad : OpConversionPattern<TmaLoadOp> {
         LLVM::AddrSpaceCastOp::create(rewriter, op.getLoc(), cluster, adaptor.getDestination());
     rewriter.replaceOpWithNewOp<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
         op, destination, adaptor.getMap(), adaptor.getCoordinates(), adaptor.getBarrier(),
-        /*im2colOffsets=*/ValueRange(), adaptor.getMulticast(), adaptor.getPolicy(), NVVM::TMALoadMode::TILE,
+        adaptor.getOffsets(), adaptor.getMulticast(), adaptor.getPolicy(),
+        op.getOffsets().empty() ? NVVM::TMALoadMode::TILE : NVVM::TMALoadMode::IM2COL,
         /*isCTAOnly=*/false, /*group=*/NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
     return success();
   }

@@ -152,10 +152,12 @@ static LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op) {
     origin = k.b.smaller(origin, end);
     end = k.b.clamp(inUnits(k.b, k.value(op.getLimit()), slice, slice.limitedAxis), end);
   }
+  slice.op = op;
+  if (slice.tensor->source && slice.isGuarded(0)) // so that a negative one is beyond the end
+    slice.origin.front() = k.b.smaller(slice.origin.front(), slice.tensor->extents.front());
   slice.shape = shapeInUnits(op.getSlice().getType());
   if (op.getFill())
     slice.fill = repeatedInUnit(k.b, k.value(op.getFill()), op.getFill().getType());
-  slice.op = op;
   k.set(op.getSlice(), std::move(slice));
   return success();
 }

@@ -176,6 +176,12 @@ private:
   bool isKnownInside(size_t axis) const;
   /// Notes that the tensor may end within a vector of this extent along the axis, unless that is ruled out.
   void notePart(size_t axis, int64_t extent);
+  /// A row of the slice of windows: its first element's address, and whether the taps are in the image.
+  struct WindowRow {
+    Value address, inside;
+  };
+  const WindowRow &windowRow(llvm::ArrayRef<int64_t> constant);
+  std::vector<int64_t> outerSteps(llvm::ArrayRef<int64_t> constant) const;
   /// The position along the gathered axis, and whether it is inside; null: there is no such axis, or it is.
   Value gatheredPosition(llvm::ArrayRef<int64_t> constant);
   Value gatheredInside(llvm::ArrayRef<int64_t> constant);
@@ -196,6 +202,7 @@ private:
   std::vector<PieceAxis> pieces; ///< rows and columns; none where the tensor has its natural order
   Value base;
   std::map<std::vector<int64_t>, Value> rows;
+  std::map<std::vector<int64_t>, WindowRow> windowRows;
   std::map<std::pair<int, int64_t>, Value> guards;
 };
 

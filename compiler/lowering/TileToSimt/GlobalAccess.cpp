@@ -2,6 +2,7 @@
 /// \file
 /// Fragments to and from global memory: guarded, in vectors where alignment is known.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
+#include "compiler/lowering/TileToSimt/Windows.h"
 #include "dialects/tile/Fetch.h"
 #include "runtime/support/Math.h"
 
@@ -121,10 +122,41 @@ Value GlobalAccess::gatheredInside(ArrayRef<int64_t> constant) {
   return b.isBelow(gatheredPosition(constant), ends[size_t(gathered)]);
 }
 
+std::vector<int64_t> GlobalAccess::outerSteps(ArrayRef<int64_t> constant) const {
+  std::vector<int64_t> steps;
+  for (size_t axis = 0; axis + 1 < position.size(); ++axis)
+    steps.push_back(constantAlong(axis, constant));
+  return steps;
+}
+
+const GlobalAccess::WindowRow &GlobalAccess::windowRow(ArrayRef<int64_t> constant) {
+  std::vector<int64_t> steps = outerSteps(constant);
+  auto [entry, isNew] = windowRows.try_emplace(steps);
+  if (!isNew)
+    return entry->second;
+  const GlobalTensor &tensor = *slice.tensor;
+  const WindowedSource &source = *tensor.source;
+  FirstTap first = firstTap(b, source, b.add(position.front(), steps.front()));
+  Value index = b.mul(b.extend(position.back()), tensor.strides.back());
+  index = b.add(index, b.mul(b.extend(first.image), tensor.strides.front()));
+  WindowRow &row = entry->second;
+  for (size_t axis = 0; axis < first.at.size(); ++axis) {
+    Value tap = b.add(position[axis + 1], steps[axis + 1]);
+    Value at = b.add(first.at[axis], b.mul(tap, source.window.dilations[axis]));
+    index = b.add(index, b.mul(b.extend(at), tensor.strides[axis + 1]));
+    if (source.window.before[axis] != 0 || source.window.after[axis] != 0)
+      row.inside = b.both(row.inside, b.isBelow(at, source.extents[axis + 1]));
+  }
+  row.address = b.element(slice.pointer, tensor.element, index);
+  return row;
+}
+
 Value GlobalAccess::address(ArrayRef<int64_t> constant) {
   if (!hasRows())
     return addressInPieces(constant);
   const GlobalTensor &tensor = *slice.tensor;
+  if (tensor.source)
+    return alongRow(windowRow(constant).address, inner < 0 ? 0 : constant[size_t(inner)]);
   size_t last = position.size() - 1;
   if (!base) {
     base = b.i64(0);
@@ -139,9 +171,7 @@ Value GlobalAccess::address(ArrayRef<int64_t> constant) {
     Value element = b.element(slice.pointer, tensor.element, index);
     return alongRow(element, inner < 0 ? 0 : constant[size_t(inner)]);
   }
-  std::vector<int64_t> outer;
-  for (size_t axis = 0; axis < last; ++axis)
-    outer.push_back(constantAlong(axis, constant));
+  std::vector<int64_t> outer = outerSteps(constant);
   Value &row = rows[outer];
   if (!row) {
     Value index = base;
@@ -168,7 +198,7 @@ Value GlobalAccess::predicate(ArrayRef<int64_t> constant) {
     }
     all = b.both(all, guard);
   }
-  return all;
+  return slice.tensor->source ? b.both(all, windowRow(constant).inside) : all;
 }
 
 Value GlobalAccess::bytesInside(ArrayRef<int64_t> constant, int64_t elements) {

@@ -164,9 +164,9 @@ Value KernelLowering::entryOfRank(Value table, const Slice &slice, int64_t bytes
 
 Value KernelLowering::tensorMap(const Slice &slice, ArrayRef<int64_t> box, Swizzle swizzle, int64_t before) {
   auto kind = slice.rank ? program::ParameterKind::tensorMaps : program::ParameterKind::tensorMap;
-  auto recipe = program::TensorMapAttr::get(b.getContext(), slice.tensor->number, box,
-                                            program::swizzleOf(swizzle), slice.limitedAxis, before,
-                                            program::WindowAttr());
+  auto recipe = program::TensorMapAttr::get(
+      b.getContext(), slice.tensor->number, box, program::swizzleOf(swizzle), slice.limitedAxis, before,
+      slice.tensor->source ? slice.tensor->source->attr : program::WindowAttr());
   auto known = llvm::find(maps, recipe);
   int64_t index = known - maps.begin();
   Value map;
@@ -358,6 +358,7 @@ const LoweringTable &LoweringTable::all() {
     addSyncLowerings(filled);
     addTensorMemoryLowerings(filled);
     addTmaLowerings(filled);
+    addWindowsLowerings(filled);
     return filled;
   }();
   return table;

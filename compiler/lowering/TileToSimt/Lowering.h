@@ -13,6 +13,7 @@
 #include "dialects/layout/SharedLayout.h"
 #include "dialects/program/Program.h"
 #include "dialects/tile/Tile.h"
+#include "runtime/artifact/TensorWindow.h"
 #include "runtime/target/Target.h"
 
 #include <deque>
@@ -64,6 +65,14 @@ struct SharedTile {
 /// Bytes from one slot of a buffer to the next.
 int64_t slotPitch(const SharedLayout &layout);
 
+/// The tensor that a window moves over: see tile.windows.
+struct WindowedSource {
+  program::WindowAttr attr;
+  TensorWindow window;
+  llvm::SmallVector<Value> extents; ///< i32, without that of the channels
+  llvm::SmallVector<Value> counts;  ///< of positions along each inner axis, i32, without a sign, at least 1
+};
+
 struct GlobalTensor {
   program::TensorAttr argument;
   int64_t number = 0; ///< among the schema's tensors
@@ -73,13 +82,15 @@ struct GlobalTensor {
   llvm::SmallVector<Value> extents;     ///< i32
   llvm::SmallVector<int64_t> multiples; ///< known divisor of each extent
   int64_t packing = 1;                  ///< elements of the program that are one here
+  /// Of windows, whose extents are their own and whose strides are the source's.
+  std::optional<WindowedSource> source = {};
 };
 
 struct Slice {
   const GlobalTensor *tensor = nullptr;
   Value pointer;                   ///< to the tensor, of a symmetric one to the rank's
   Value rank;                      ///< i32: whose tensor it is, or null
-  llvm::SmallVector<Value> origin; ///< i32; along a limited axis from 0 to the extent
+  llvm::SmallVector<Value> origin; ///< i32; along a limited axis, and of windows, from 0 to the extent
   llvm::SmallVector<Value> ends;   ///< i32: elements from there on are outside; the extents, or the limit
   Shape shape;
   Value fill;           ///< or null: 0
@@ -275,5 +286,6 @@ void addReportLowerings(LoweringTable &table);
 void addSyncLowerings(LoweringTable &table);
 void addTensorMemoryLowerings(LoweringTable &table);
 void addTmaLowerings(LoweringTable &table);
+void addWindowsLowerings(LoweringTable &table);
 
 } // namespace tlc::lowering

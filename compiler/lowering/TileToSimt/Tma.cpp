@@ -3,9 +3,11 @@
 /// Loads and stores by the tensor memory accelerator.
 #include "compiler/lowering/TileToSimt/Tma.h"
 
+#include "compiler/analysis/TmaAccess.h"
 #include "compiler/lowering/TileToSimt/BoxMaps.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Wgmma.h"
+#include "compiler/lowering/TileToSimt/Windows.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/layout/StockLayouts.h"
@@ -54,6 +56,8 @@ std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice
   if (slice.shape.size() > k.target.tma.maxRank)
     return reject("expected a tensor of at most " + Twine(k.target.tma.maxRank) + " axes, but '" +
                   slice.tensor->argument.getName() + "' has " + Twine(slice.shape.size()));
+  if (std::string problem = tile::windowProblem(slice.op, k.target); !problem.empty())
+    return reject(problem);
   if (std::string problem = limitProblem(slice, k.target); !problem.empty())
     return reject(problem);
   int64_t granule = granuleElements(*slice.tensor, k.target);
@@ -148,7 +152,10 @@ LogicalResult emitTmaLoad(KernelLowering &k, tile::CopyAsyncOp op, const Slice &
       destination = b.offset(destination, sharePitch);
     }
     Value map = maps.place(coordinates);
-    simt::TmaLoadOp::create(b, map, coordinates, destination, barrier, mask, k.policyOf(slice));
+    SmallVector<Value> offsets;
+    if (slice.tensor->source)
+      offsets = toIm2col(b, slice, coordinates);
+    simt::TmaLoadOp::create(b, map, coordinates, offsets, destination, barrier, mask, k.policyOf(slice));
   }
   return success();
 }

@@ -52,6 +52,8 @@ simt.kernel @copies(%map: !llvm.ptr {program.parameter = #program.parameter<tens
   simt.tma_load %map[%at, %at] to %base on %bar
   // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} multicast_mask = %{{.*}} : !llvm.ptr<7>, !llvm.ptr
   simt.tma_load %map[%at, %at] to %base on %bar multicast %blocks
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}}, box[%{{.*}}, %{{.*}}, %{{.*}}] im2col[%{{[^ ]*}}] {mode = #nvvm.tma_load_mode<im2col>} : !llvm.ptr<7>, !llvm.ptr
+  simt.tma_load %map[%at, %at, %at] offsets[%blocks] to %base on %bar
   // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[MAP]], %{{.*}}, box[%{{.*}}, %{{[^ ]*}}] : !llvm.ptr, <3>
   simt.tma_store %base to %map[%at, %at]
   // CHECK: nvvm.cp.async.bulk.commit.group

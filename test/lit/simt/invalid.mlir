@@ -473,3 +473,19 @@ simt.kernel @store_policy() attributes {launch = #program.launch<warps = 1, shar
 tile.kernel @tile() {
   tile.return
 }
+
+// -----
+
+// tma_load_c1
+simt.kernel @offsets(%map: !llvm.ptr {program.parameter = #program.parameter<tensor_map, 0>},
+                     %at: i32 {program.parameter = #program.parameter<dimension, 0>})
+    attributes {launch = #program.launch<warps = 1>,
+      schema = [#program.dimension<"m">, #program.tensor<"X", input, dims[0, 0, -1], alignment = 16>],
+      schema_types = [index, tensor<?x?x64xbf16>], grid = [#program.host_expr<"1">],
+      tensor_maps = [#program.tensor_map<0, box[64, 1, 64], bytes128, window = <taps[3], strides[1], dilations[1], before[1], after[1]>>]} {
+  %base = simt.shared_base
+  %offset = arith.constant 1 : i16
+  // expected-error @below {{expected an offset for each coordinate but the first and the last of 3 to 5, or none, but got 2 offsets and 3 coordinates}}
+  simt.tma_load %map[%at, %at, %at] offsets[%offset, %offset] to %base on %base
+  simt.return
+}

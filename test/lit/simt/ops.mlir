@@ -113,6 +113,8 @@ simt.kernel @asynchronous(%map: !llvm.ptr {program.parameter = #program.paramete
   simt.tma_load %map[%x, %x] to %b on %b
   // CHECK: simt.tma_load %[[MAP]][%[[X]], %[[X]]] to %[[B]] on %[[B]] multicast %{{.*}}
   simt.tma_load %map[%x, %x] to %b on %b multicast %mask
+  // CHECK: simt.tma_load %[[MAP]][%[[X]], %[[X]], %[[X]], %[[X]]] offsets[%{{.*}}, %{{.*}}] to %[[B]] on %[[B]]
+  simt.tma_load %map[%x, %x, %x, %x] offsets[%mask, %mask] to %b on %b
   // CHECK: simt.tma_store %[[B]] to %[[MAP]][%[[X]], %[[X]]]
   simt.tma_store %b to %map[%x, %x]
   // CHECK: simt.bulk_commit

@@ -343,3 +343,24 @@ TEST_CASE("positions in shared tiles are kept to", "[evaluator][unit]") {
   CHECK(errorOf(arguments, program(4)) == "expected a position in 'tile' of 4, but got 4 along axis 0");
   CHECK(errorOf(arguments, program(3)) == "element [0] of 'tile' is read, but has never been written");
 }
+
+TEST_CASE("windows see the elements of images, and fill values beyond them", "[evaluator][unit]") {
+  // Two images of 3 pixels, of one channel: positions begin one before the first pixel and go on by two.
+  auto seen = [](int64_t first, int64_t tap) {
+    Arguments arguments = {{given(f32, {2, 3, 1}, {1, 2, 3, 4, 5, 6}), unwritten(f32, {6})}, {}};
+    return exactValues(run(arguments, [&](Scope &k) {
+      Global X = k.input("X", f32, {2, 3, 1}), Y = k.output("Y", f32, {6});
+      Fragment x = k.fragment(f32, {6});
+      copy(X.windows({.taps = {2}, .strides = {2}, .before = {1}, .after = {1}})
+               .tile({first, tap, 0}, {6, 1, 1})
+               .fill(9),
+           x);
+      copy(x, Y.tile({0}, {6}));
+    }));
+  };
+  CHECK(seen(0, 0) == Numbers{9, 2, 9, 5, 9, 9});
+  CHECK(seen(0, 1) == Numbers{1, 3, 4, 6, 9, 9});
+  CHECK(seen(1, 1) == Numbers{3, 4, 6, 9, 9, 9});
+  CHECK(seen(0, 2) == Numbers(6, 9));
+  CHECK(seen(-1, 1) == Numbers(6, 9));
+}
