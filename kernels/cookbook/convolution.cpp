@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Convolution of images with filters of 3 x 3, with a margin of zeros: an implicit GEMM.
+/// Convolution of images with filters of `taps` x `taps`, with a stride, a dilation and a margin of zeros: an
+/// implicit GEMM.
 ///
-/// X is [images, pixels, channels], Y is [images, pixels, filters], W is [filters, 9, channels], all bf16;
-/// the pixels of an image are its rows of `width` pixels, one after the other, and the nine taps are in
-/// row-major order; sums are f32. Channels are a multiple of 8, which the TMA wants.
+/// X is [images, height, width, channels], W is [filters, taps, taps, channels], Y is [pixels, filters],
+/// where the pixels are those of all results, row by row and image after image; all are bf16, sums are f32.
+/// Channels are a multiple of 8, which the TMA wants.
 ///
-/// A tile of the result is 128 pixels by `columns` filters: a matrix whose sum runs over nine taps and the
-/// channels. For each tap and 64 channels the factors are the same pixels, moved by the tap, and 64 columns
-/// of those filters. Pixels before the first row and after the last one are outside of the tensor and read as
-/// 0, which is the margin. At the left and the right end of a row a moved pixel is one of another row. So the
-/// taps to the left have sums of their own, from which the first pixels of rows are left out, as have those
-/// to the right; the other taps are added to these. So nothing is rearranged in memory, and tiles are full
-/// whatever the width.
-///
-/// The roles are written by hand, so that the copies of one part of the sum run during the products of the
-/// part before, and those of a tile during the one before.
+/// A window of `taps` x `taps` moves over the images, and what it sees is a matrix: a row for each position,
+/// of all taps and channels. It is not written anywhere: the TMA copies 128 positions at one tap and 64
+/// channels from where they lie in X (im2col), and zeros for taps in the margin. So the convolution is the
+/// product of this matrix with that of the filters, and tiles are full whatever the size of an image.
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -25,103 +20,77 @@ namespace {
 
 void convolution(Scope &k, const Values &v) {
   constexpr int64_t bm = 128, bk = 64;
-  const int64_t width = v["width"], bn = v["columns"], stages = bn > 128 ? 4 : 5;
-  Index images = k.dim("images"), pixels = k.dim("pixels");
+  const int64_t bn = v["columns"], taps = v["taps"], stride = v["stride"], dilation = v["dilation"],
+                margin = v["margin"];
+  const Window window = {.taps = {taps, taps},
+                         .strides = {stride, stride},
+                         .dilations = {dilation, dilation},
+                         .before = {margin, margin},
+                         .after = {margin, margin}};
+  Index images = k.dim("images"), height = k.dim("height"), width = k.dim("width");
   Index channels = k.dim("channels", {.multipleOf = 8}), filters = k.dim("filters");
-  Global X = k.input("X", bf16, {images, pixels, channels}, {.alignment = 16}),
-         W = k.input("W", bf16, {filters, 9, channels}, {.alignment = 16});
-  Global Y = k.output("Y", bf16, {images, pixels, filters});
-  Index across = ceilDiv(filters, bn), down = ceilDiv(pixels, bm), tiles = across * down * images;
+  Index pixels = images * window.count(0, height) * window.count(1, width);
+  Global X = k.input("X", bf16, {images, height, width, channels}, {.alignment = 16}),
+         W = k.input("W", bf16, {filters, taps, taps, channels}, {.alignment = 16});
+  Global Y = k.output("Y", bf16, {pixels, filters});
+  Global windows = X.windows(window); // [pixels, taps, taps, channels]
   Index parts = ceilDiv(channels, bk);
-  auto [block] = k.grid(min(tiles, k.multiprocessors()));
-  Index blocks = k.blocks();
-  struct Origin {
-    Index image, pixel, filter;
-  };
-  auto originOf = [&](const Index &tile) {
-    return Origin{tile / across / down, tile / across % down * bm, tile % across * bn};
-  };
-  Shared a = k.shared("a", bf16, {bm, bk}, {.slots = stages}),
-         b = k.shared("b", bf16, {bn, bk}, {.slots = stages});
-  Ring ring = k.ring("ab", {.slots = stages, .producers = 1, .consumers = 2});
-  k.roles([&, block = block] {
-    k.role("load", {.warps = 4}, [&] {
-      Cursor at = ring.cursor();
-      k.loop({block, tiles, blocks}, [&](Index tile) {
-        Origin origin = originOf(tile);
-        for (int64_t right : {-1, 1, 0})
-          k.loop(3 * parts, [&](Index s) {
-            Index row = s / parts, first = s % parts * bk, moved = (row - 1) * width + right;
-            ring.acquire(at);
-            ring.expect(at, a.slotBytes() + b.slotBytes());
-            copy(X.tile({origin.image, origin.pixel + moved, first}, {1, bm, bk}), a.slot(at), ring.full(at));
-            copy(W.tile({origin.filter, row * 3 + right + 1, first}, {bn, 1, bk}), b.slot(at), ring.full(at));
-            at.advance();
-          });
-      });
+  k.persistent({ceilDiv(pixels, bm), ceilDiv(filters, bn)}, {.group = 16}, [&](Index i, Index j) {
+    Shared a = k.shared("a", bf16, {bm, bk}), b = k.shared("b", bf16, {bn, bk});
+    Fragment acc = k.fragment(f32, {bm, bn}).named("acc");
+    k.pipelined(taps * taps * parts, {.stages = 4}, [&](Index s) {
+      Index tap = s % (taps * taps), first = s / (taps * taps) * bk, row = tap / taps, column = tap % taps;
+      copy(windows.tile({i * bm, row, column, first}, {bm, 1, 1, bk}), a);
+      copy(W.tile({j * bn, row, column, first}, {bn, 1, 1, bk}), b);
+      gemm(a, b.t(), acc);
     });
-    k.role("math", {.warps = 8}, [&] {
-      Cursor at = ring.cursor(), done = ring.cursor();
-      auto release = [&] {
-        ring.release(done);
-        done.advance();
-      };
-      auto addTaps = [&](Fragment &sum) {
-        k.loop(3 * parts, [&](Index s) {
-          ring.wait(at);
-          gemmAsync(a.slot(at), b.slot(at).t(), sum);
-          at.advance();
-          gemmWait(sum, 1); // the product before this one
-          k.when(s > 0, release);
-        });
-        gemmWait(sum);
-        k.when(parts > 0, release);
-      };
-      k.loop({block, tiles, blocks}, [&](Index tile) {
-        Origin origin = originOf(tile);
-        Fragment sum = k.fragment(f32, {bm, bn}).named("sum"),
-                 right = k.fragment(f32, {bm, bn}).named("right");
-        addTaps(sum);
-        addTaps(right);
-        FragmentValue x = (k.positions({bm, 1}, 0) + origin.pixel.to(i32)) % width;
-        sum = where(x == 0, 0, sum) + where(x == width - 1, 0, right);
-        addTaps(sum);
-        copy(sum.to(bf16), Y.tile({origin.image, origin.pixel, origin.filter}, {1, bm, bn})
-                               .disjoint("a block has a tile once"));
-      });
-    });
+    copy(acc.to(bf16), Y.tile({i * bm, j * bn}, {bm, bn}));
   });
 }
 
 } // namespace
 
 void registerKernels(KernelFile &file) {
-  file.kernel("convolution", "Y = images X with filters W of 3 x 3, with a margin of zeros")
+  file.kernel("convolution", "Y = images X with filters W, with a margin of zeros")
       .size("images", 32, {.onEmulator = 2})
-      .size("pixels", 3136, {.onEmulator = 350, .help = "height times width"})
+      .size("height", 56, {.onEmulator = 5})
+      .size("width", 56, {.onEmulator = 70})
       .size("channels", 128, {.multipleOf = 8, .onEmulator = 72})
       .size("filters", 128, {.onEmulator = 136})
-      .constant("width", 56, {.least = 1, .most = 1 << 20, .onEmulator = 70, .help = "pixels of a row"})
-      .constant("columns", 128, {.least = 64, .most = 192, .multipleOf = 32, .help = "of a tile: filters"})
+      .constant("taps", 3, {.least = 1, .most = 31, .help = "of a filter, along each axis"})
+      .constant("stride", 1, {.least = 1, .most = 8, .help = "pixels from one result to the next"})
+      .constant("dilation", 1, {.least = 1, .most = 4, .help = "pixels from one tap to the next"})
+      .constant("margin", 1, {.least = 0, .most = 127, .help = "zeros around an image"})
+      .constant("columns", 128, {.least = 64, .most = 256, .multipleOf = 32, .help = "of a tile: filters"})
       .program(convolution)
       .reference("Y",
                  [](const HostInputs &in) {
                    HostArray X = in.tensor("X"), W = in.tensor("W");
-                   const int64_t pixels = X.shape()[1], channels = X.shape()[2], width = in.values["width"];
-                   return [=](int64_t n, int64_t p, int64_t f) {
+                   const int64_t height = X.shape()[1], width = X.shape()[2], channels = X.shape()[3];
+                   const int64_t taps = in.values["taps"], stride = in.values["stride"],
+                                 dilation = in.values["dilation"], margin = in.values["margin"];
+                   auto count = [=](int64_t extent) {
+                     return (extent + 2 * margin - (taps - 1) * dilation - 1) / stride + 1;
+                   };
+                   return [=, rows = count(height), columns = count(width)](int64_t p, int64_t f) {
                      double sum = 0;
-                     for (int64_t tap = 0; tap < 9; ++tap) {
-                       const int64_t v = p / width + tap / 3 - 1, u = p % width + tap % 3 - 1;
-                       const int64_t moved = v * width + u;
-                       if (v >= 0 && moved < pixels && u >= 0 && u < width)
+                     for (int64_t tap = 0; tap < taps * taps; ++tap) {
+                       const int64_t v = p / columns % rows * stride + tap / taps * dilation - margin,
+                                     u = p % columns * stride + tap % taps * dilation - margin;
+                       if (v >= 0 && v < height && u >= 0 && u < width)
                          for (int64_t c = 0; c < channels; ++c)
-                           sum += X(n, moved, c) * W(f, tap, c);
+                           sum += X(p / columns / rows, v, u, c) * W(f, tap / taps, tap % taps, c);
                      }
                      return sum;
                    };
                  })
       .flops([](const Values &v) {
-        return 18.0 * double(v["images"]) * double(v["pixels"]) * double(v["channels"] * v["filters"]);
+        auto count = [&](int64_t extent) {
+          return (extent + 2 * v["margin"] - (v["taps"] - 1) * v["dilation"] - 1) / v["stride"] + 1;
+        };
+        return 2.0 * double(v["taps"] * v["taps"]) * double(v["images"]) * double(count(v["height"])) *
+               double(count(v["width"])) * double(v["channels"]) * double(v["filters"]);
       })
-      .bench({{"pixels", "196"}, {"width", "14"}, {"channels", "512"}, {"filters", "512"}});
+      .bench({{"height", "14"}, {"width", "14"}, {"channels", "512"}, {"filters", "512"}})
+      .bench({{"height", "112"}, {"width", "112"}, {"stride", "2"}, {"channels", "64"}});
 }

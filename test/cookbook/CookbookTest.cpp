@@ -129,9 +129,12 @@ selected_attention queries=1 keys=1 kvheads=1 group=1 blocks=1
 selected_attention queries=11 keys=130 kvheads=3 group=17 blocks=7
 masked_decode batches=1 kvheads=1 group=1 keys=1 splits=1
 masked_decode batches=3 kvheads=3 group=17 keys=129 splits=5
-convolution images=1 pixels=1 width=1 channels=8 filters=1
-convolution images=1 pixels=195 width=65 channels=72 filters=70
-convolution images=1 pixels=130 width=13 channels=8 filters=200 columns=192
+convolution images=1 height=1 width=1 channels=8 filters=1
+convolution images=3 height=3 width=65 channels=72 filters=70
+convolution images=2 height=10 width=13 channels=8 filters=200 columns=192 stride=2
+convolution images=1 height=9 width=17 channels=8 filters=40 taps=5 dilation=2 margin=3
+convolution images=2 height=8 width=9 channels=16 filters=40 taps=1 margin=0
+convolution images=2 height=4 width=40 channels=8 filters=40 taps=5 stride=3 margin=1
 fft rows=1
 fft rows=13
 top_k rows=1 n=64 count=8

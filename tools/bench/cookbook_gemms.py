@@ -190,18 +190,20 @@ def fused_moe(make, tokens, d, f, experts, count):
     return Problem((x, logits, gate_up, down, y), (y,), checks, {"torch.topk, grouped_mm": mixture})
 
 
-def convolution(make, images, pixels, width, channels, filters, columns):
-    x, w = make.normal(images, pixels, channels), make.normal(filters, 9, channels)
-    y = make.empty(images, pixels, filters)
-    planes, taps = (tensor.unflatten(1, (-1, columns)).permute(0, 3, 1, 2) for tensor, columns in ((x, width), (w, 3)))
+def convolution(make, images, height, width, channels, filters, stride, columns):
+    x, w = make.normal(images, height, width, channels), make.normal(filters, 3, 3, channels)
+    rows, across = -(-height // stride), -(-width // stride)
+    y = make.empty(images * rows * across, filters)
+    planes, taps = (tensor.permute(0, 3, 1, 2) for tensor in (x, w))
 
     def checks():
         at = make.some(images, 2)
-        expected = F.conv2d(planes[at].double().contiguous(), taps.double().contiguous(), padding=1)
-        return [Check(lambda: y[at], expected.permute(0, 2, 3, 1).flatten(1, 2), BF16, of_sums(9 * channels))]
+        expected = F.conv2d(planes[at].double().contiguous(), taps.double().contiguous(), stride=stride, padding=1)
+        return [Check(lambda: y.view(images, rows * across, filters)[at], expected.permute(0, 2, 3, 1).flatten(1, 2), BF16,
+                      of_sums(9 * channels))]
 
     def cudnn():
         with torch.backends.cudnn.flags(enabled=True, benchmark=True):
-            return F.conv2d(planes, taps, padding=1)
+            return F.conv2d(planes, taps, stride=stride, padding=1)
 
     return Problem((x, w, y), (y,), checks, {"cuDNN": cudnn})

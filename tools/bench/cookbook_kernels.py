@@ -115,11 +115,6 @@ def _columns(m, n, k, batch=1, epilogue=lambda columns: 200, **_):
     return min((256, 192, 128), key=time)
 
 
-def _filters(filters, **_):
-    """Of a tile in convolution: a step takes as long as its columns and 48 more do."""
-    return min((192, 160, 128, 96, 64), key=lambda columns: -(-filters // columns) * (columns + 48))
-
-
 def _gelu_columns(**values):
     return _columns(**values, epilogue=lambda columns: 14 * columns + (700 if columns > 192 else 0))
 
@@ -132,6 +127,11 @@ def _shared_columns(m, n, **_):
         return (rounds + (1 / min(132 // last, 4) if last else 0)) * (columns + 48)
 
     return min((256, 192, 128), key=time)
+
+
+def _pixels(images, width, stride, **_):
+    """Of the results of convolution."""
+    return images * (-(-width // stride)) ** 2
 
 
 _ROWS = {"m": Span(1024, 65536), "n": Span(512, 16384, 8)}
@@ -228,12 +228,13 @@ KERNELS = [
             lambda batches, kvheads, group, keys, splits: batches * kvheads * (513 * keys + 512 * group),
             derived={"splits": _splits}, constants=("splits",)),
     CookbookKernel("convolution", "cuDNN", {"images": Span(8, 256), "width": OneOf((7, 13, 14, 28, 56, 100, 112)),
-                                            "channels": Span(64, 512, 64), "filters": Span(64, 512, 64)},
-                   lambda images, pixels, width, channels, filters, **_:
-                   2 * (images * pixels * (channels + filters) + 9 * channels * filters),
-                   lambda images, pixels, width, channels, filters, **_: 18 * images * pixels * channels * filters,
-                   {"pixels": lambda width, **_: width * width, "columns": _filters}, (2**35, 2**39),
-                   ("columns",)),
+                                            "channels": Span(64, 512, 64), "filters": Span(64, 512, 64), "stride": OneOf((1, 2))},
+                   lambda channels, filters, **sizes: 2 * (sizes["images"] * sizes["width"] ** 2 * channels
+                                                           + _pixels(**sizes) * filters + 9 * channels * filters),
+                   lambda channels, filters, **sizes: 18 * _pixels(**sizes) * channels * filters,
+                   {"height": lambda width, **_: width,
+                    "columns": lambda channels, filters, **sizes: _columns(_pixels(**sizes), filters, 9 * channels)},
+                   (2**35, 2**39), ("columns", "stride")),
     _copied("fft", {"rows": Span(2048, 32768)}, lambda rows: 49152 * rows),
     CookbookKernel("top_k", "torch.topk", {"rows": Span(16, 4096), "n": Span(8192, 262144), "count": OneOf((8, 16, 64))},
                    lambda rows, n, count: 4 * rows * n + 8 * rows * count, lambda rows, n, count: rows * n,
