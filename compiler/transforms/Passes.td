@@ -236,7 +236,8 @@ def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
   let description = [{
     Requires: layouts and scratch memory; asynchronous accesses are ordered by rings already.
     Ensures:  between two accesses of one buffer of which one writes, by threads of one role, there is a `tile.sync`, also
-              around the back edge of loops, and before the roles for what all threads did; between an ordinary write
+              around the back edge of loops (before a loop whose rounds need none among themselves), and before the
+              roles for what all threads did; between an ordinary write
               and an asynchronous access (TMA, wgmma) there is a `tile.proxy_fence` before the sync, publish, release,
               arrival or named barrier that the access waits for; after `tile.publish after_copies` it stands before the
               access.

@@ -202,6 +202,17 @@ private:
   }
 
   LogicalResult placeInLoop(scf::ForOp loop, State &state) {
+    BufferAccesses repeated;
+    bool meets = false; // in some round
+    auto collected = loop.walk([&](Operation *op) {
+      meets |= synchronisationOf(op).meetsFirst;
+      return WalkResult(addBufferAccesses(op, repeated));
+    });
+    if (collected.wasInterrupted())
+      return failure();
+    // Where rounds need not wait for each other, one meeting before the loop serves all of them.
+    if (!meets && !repeated.conflictsWith(repeated) && repeated.conflictsWith(state.accessed))
+      meet(loop, /*fencesTensors=*/false, state);
     State inside = state;
     if (failed(place(*loop.getBody(), inside)))
       return failure();

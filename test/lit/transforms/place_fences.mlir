@@ -960,3 +960,36 @@ tile.kernel @in_flight(%k: index {program.argument = #program.dimension<"k">},
   tile.return
 }
 }
+
+// -----
+
+// Rounds of a loop that only read need not wait for each other: they meet once, before the loop. Where one writes what
+// another one reads, they meet in each round.
+// CHECK-LABEL: tile.kernel @rounds(
+// CHECK:         tile.store
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      tile.load
+// CHECK-NEXT:    }
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      tile.store
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      tile.load
+// CHECK-NEXT:    }
+tile.kernel @rounds(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  scf.for %i = %c0 to %n step %c1 {
+    %l = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+    %l = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  }
+  tile.return
+}
