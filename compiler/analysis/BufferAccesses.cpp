@@ -64,19 +64,48 @@ bool BufferParts::overwrites(const BufferParts &other) const {
   });
 }
 
+BufferParts &BufferAccesses::of(AccessKind kind) {
+  if (kind == AccessKind::read)
+    return reads;
+  return kind == AccessKind::write ? writes : combined[kind];
+}
+
 void BufferAccesses::add(const BufferAccesses &other) {
   reads.add(other.reads);
   writes.add(other.writes);
+  for (const auto &[kind, parts] : other.combined)
+    combined[kind].add(parts);
+}
+
+void BufferAccesses::removeAt(Value cursor) {
+  reads.removeAt(cursor);
+  writes.removeAt(cursor);
+  for (auto &[kind, parts] : combined)
+    parts.removeAt(cursor);
+  combined.remove_if([](const auto &entry) { return entry.second.empty(); });
+}
+
+/// Whether they combine what the others read, write or combine otherwise.
+bool BufferAccesses::combinesWhat(const BufferAccesses &other) const {
+  return llvm::any_of(combined, [&](const auto &own) {
+    return own.second.overlaps(other.reads) || own.second.overlaps(other.writes) ||
+           llvm::any_of(other.combined, [&](const auto &theirs) {
+             return own.first != theirs.first && own.second.overlaps(theirs.second);
+           });
+  });
 }
 
 bool BufferAccesses::conflictsWith(const BufferAccesses &earlier) const {
   return reads.overlaps(earlier.writes) || writes.overlapsOtherOwners(earlier.reads) ||
-         writes.overwrites(earlier.writes);
+         writes.overwrites(earlier.writes) || combinesWhat(earlier) || earlier.combinesWhat(*this);
 }
 
 bool tile::needsProxyFence(const BufferAccesses &ordinary, const BufferAccesses &asynchronous) {
-  return asynchronous.reads.overlaps(ordinary.writes) || asynchronous.writes.overlaps(ordinary.writes) ||
-         asynchronous.writes.overlaps(ordinary.reads);
+  auto overlapsAny = [&](const BufferParts &changed) {
+    return asynchronous.reads.overlaps(changed) || asynchronous.writes.overlaps(changed);
+  };
+  return overlapsAny(ordinary.writes) || asynchronous.writes.overlaps(ordinary.reads) ||
+         llvm::any_of(ordinary.combined, [&](const auto &entry) { return overlapsAny(entry.second); });
 }
 
 /// Rows of a warpgroup if a fragment lies in registers as wgmma's accumulators do, with each warpgroup's
@@ -119,7 +148,9 @@ LogicalResult tile::addBufferAccesses(Operation *op, BufferAccesses &accesses) {
           "expected shared memory that is a buffer, a slot or a view of one because accesses "
           "are ordered by buffer, but got another");
     part->owner = ownerOf(op, access);
-    (access.kind == AccessKind::read ? accesses.reads : accesses.writes).add(*part);
+    // Sums in tensor memory are of one thread's products, which follow one another.
+    bool isWrite = access.isTensorMemory() && access.kind != AccessKind::read;
+    accesses.of(isWrite ? AccessKind::write : access.kind).add(*part);
   }
   return success();
 }

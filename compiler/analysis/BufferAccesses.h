@@ -46,15 +46,22 @@ private:
   llvm::MapVector<mlir::Value, Slots> buffers;
 };
 
-/// What is read and what is written.
+/// What is read, what is written, and what is combined by atomic operations, by their kind.
 struct BufferAccesses {
   BufferParts reads, writes;
+  llvm::SmallMapVector<AccessKind, BufferParts, 1> combined;
 
-  bool empty() const { return reads.empty() && writes.empty(); }
+  /// Those of a kind.
+  BufferParts &of(AccessKind kind);
+  bool empty() const { return reads.empty() && writes.empty() && combined.empty(); }
   void add(const BufferAccesses &other);
+  void removeAt(mlir::Value cursor);
   /// Whether a meeting has to come in between. A product's end is its whole warpgroup's, so nobody else reads
-  /// rows that are its own.
+  /// rows that are its own. Atomic operations of one kind need none among themselves.
   bool conflictsWith(const BufferAccesses &earlier) const;
+
+private:
+  bool combinesWhat(const BufferAccesses &other) const;
 };
 
 /// Whether the asynchronous proxy must be told of ordinary accesses before it does what comes later: of

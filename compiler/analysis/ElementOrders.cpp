@@ -15,7 +15,7 @@ namespace {
 /// The order of elements that the operation wants of the view; nothing if it takes any.
 std::optional<RowOrder> wantedBy(Operation *user, Value view) {
   for (const MemoryAccess &access : memoryAccessesOf(user))
-    if (access.memory == view)
+    if (access.memory == view || access.memory == viewedTile(view.getDefiningOp())) // which the view is of
       return access.order;
   return RowOrder();
 }

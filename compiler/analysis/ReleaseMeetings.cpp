@@ -120,7 +120,7 @@ private:
       complete(cast<CompletionOpInterface>(op).getNumInFlight(), state);
     for (const MemoryAccess &access : memoryAccessesOf(op)) {
       bool isOfBlock = access.isShared() || access.isTensorMemory();
-      if (access.proxy != Proxy::generic || (isOfBlock ? access.kind != AccessKind::read : !blocksGoOn))
+      if (access.proxy != Proxy::generic || (isOfBlock ? access.kind == AccessKind::write : !blocksGoOn))
         continue;
       for (auto &[ring, since] : state)
         since.hasRead |= !isOfBlock || buffers.mayGuard(ring, access.memory);

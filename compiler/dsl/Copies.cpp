@@ -3,6 +3,7 @@
 /// Copies and fills. Extents and types are checked by the operations' own verifiers.
 #include "compiler/dsl/Slices.h"
 #include "dialects/tile/Shapes.h"
+#include "dialects/tile/SharedSlice.h"
 
 using namespace mlir;
 
@@ -13,6 +14,20 @@ namespace tlc::dsl::inline v1 {
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// Neither the TMA nor vectors of a copy find the elements: threads load and store them.
+bool needsFragment(const Slice &slice) {
+  Value value = Trace::peek(slice.ref());
+  return hasPositions(slice) || (value && value.getDefiningOp<tile::SliceSharedOp>());
+}
+
+/// A fragment of that type from the slice.
+Value loaded(Trace &trace, const Slice &from, RankedTensorType type, Loc loc) {
+  if (hasPositions(from))
+    return gathered(trace, from, type, loc);
+  Value source = trace.use(from.ref(), "the source of copy", loc);
+  return source ? trace.create<tile::LoadOp>(loc, type, source) : Value();
+}
+
 void transfer(const Handle &from, const Handle &to, Loc loc) {
   Trace *trace = traceOf(from.ref(), to.ref());
   if (!trace)
@@ -70,12 +85,12 @@ void copy(const FragmentValue &from, const TensorMemory &to, Loc loc) { store(fr
 
 void copy(const Slice &from, const Shared &to, Loc loc) {
   Trace *trace = traceOf(from.ref(), to.ref());
-  if (!trace || !hasPositions(from))
+  if (!trace || !needsFragment(from))
     return transfer(from, to, loc);
   Value destination = trace->use(to.ref(), "the destination of copy", loc);
   if (destination && trace->checkFragment(tile::extentsOf(destination.getType()),
                                           tile::elementTypeOf(destination.getType()), loc))
-    store(trace->make<FragmentValue>(gathered(*trace, from, fragmentOf(destination), loc)), to, loc);
+    store(trace->make<FragmentValue>(loaded(*trace, from, fragmentOf(destination), loc)), to, loc);
 }
 
 void copy(const Slice &from, Fragment &to, Loc loc) {
@@ -102,7 +117,7 @@ void copy(const FragmentValue &from, const Slice &to, Loc loc) {
 
 void copy(const Shared &from, const Slice &to, Loc loc) {
   Trace *trace = traceOf(from.ref(), to.ref());
-  if (!trace || !hasPositions(to))
+  if (!trace || !needsFragment(to))
     return transfer(from, to, loc);
   Value source = trace->use(from.ref(), "the source of copy", loc);
   if (source &&
@@ -120,9 +135,7 @@ void copy(const Slice &from, const Slice &to, Loc loc) {
   RankedTensorType type = fragmentOf(source);
   if (!trace->checkFragment(type.getShape(), type.getElementType(), loc))
     return;
-  Value value =
-      hasPositions(from) ? gathered(*trace, from, type, loc) : trace->create<tile::LoadOp>(loc, type, source);
-  copy(trace->make<FragmentValue>(value), to, loc);
+  copy(trace->make<FragmentValue>(loaded(*trace, from, type, loc)), to, loc);
 }
 
 void copy(const Slice &from, const Shared &to, const FullBarrier &barrier, Multicast multicast, Loc loc) {

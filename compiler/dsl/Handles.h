@@ -329,9 +329,9 @@ private:
 /// because nobody needs it again soon, or after other data because it is needed again.
 enum class Eviction : uint8_t { normal, first, last };
 
-/// A guarded box of a global tensor: reads outside give the fill value (0
-/// without one), writes outside are dropped. Along one axis it may have a
-/// position for each element instead.
+/// A guarded box of a global tensor or a shared tile: reads outside give the
+/// fill value (0 without one), writes outside are dropped. Along one axis it
+/// may have a position for each element instead.
 class Slice : public Handle {
 public:
   Slice() = default;
@@ -341,19 +341,19 @@ public:
   /// The positions of elements along the axis that has them; without a trace: there is none.
   const detail::Ref &positions() const { return perElement; }
 
-  /// The same box of a tensor that ends at `end` along `axis`: elements from there on are outside, as are
-  /// all elements of a box that begins at a negative position along it. An end beyond the tensor's
-  /// extent means the extent, a negative one means 0.
+  /// The same box of a tensor or tile that ends at `end` along `axis`: elements from there on are outside, as
+  /// are all elements of a box that begins at a negative position along it. An end beyond the extent of the
+  /// tensor or tile means the extent, a negative one means 0.
   Slice limited(int64_t axis, const Index &end, Loc loc = Loc::current()) const;
-  /// The same box, whose elements outside the tensor read as `value`.
+  /// The same box, whose elements outside the tensor or tile read as `value`.
   Slice fill(const Scalar &value, Loc loc = Loc::current()) const;
   /// The same box without guards but that of a limit, because of `reason`.
   Slice unchecked(std::string_view reason, Loc loc = Loc::current()) const;
-  /// The same box, of which the block accesses each element once, by one copy in one round of the loops
-  /// around it, because of `reason`: no barrier orders that copy among others.
+  /// The same box of a tensor, of which the block accesses each element once, by one copy in one round of the
+  /// loops around it, because of `reason`: no barrier orders that copy among others.
   Slice disjoint(std::string_view reason, Loc loc = Loc::current()) const;
-  /// The same box, with a hint for L2: the copies of it say when its data may be given up. Results are the
-  /// same. Atomic operations and counts have no hint.
+  /// The same box of a tensor, with a hint for L2: the copies of it say when its data may be given up.
+  /// Results are the same. Atomic operations and counts have no hint.
   Slice evict(Eviction eviction, Loc loc = Loc::current()) const;
 
 private:
@@ -417,6 +417,10 @@ public:
   /// The same of columns. `first`, `count` and the tile's columns are multiples of 128 bytes, which the
   /// widest swizzle keeps together.
   Shared columns(int64_t first, int64_t count, Loc loc = Loc::current()) const;
+  /// The box at `origin`, one position and one extent per axis of the tile, a slot or a view. Along one axis
+  /// the position may be one per element of a fragment: that of the element itself. Threads access it by
+  /// ordinary loads, stores and atomic operations, through fragments.
+  Slice tile(const std::vector<Index> &origin, const Shape &extents, Loc loc = Loc::current()) const;
   /// The slot a cursor stands at.
   Shared slot(const Cursor &cursor, Loc loc = Loc::current()) const;
   /// The same tile of a block of the cluster, from 0 to the number of its blocks less 1 and the same for all

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Slices, shared tiles, products. Extents and types are checked by the operations' own verifiers.
+/// Tensors of ranks and tables, views of tiles, products. Extents and types are checked by the operations'
+/// own verifiers.
 #include "compiler/dsl/Arithmetic.h"
 #include "compiler/dsl/Trace.h"
 #include "dialects/tile/Names.h"
@@ -14,51 +15,8 @@ using namespace mlir;
 namespace tlc::dsl::inline v1 {
 
 //===----------------------------------------------------------------------===//
-// Slices and views
+// Tensors and views
 //===----------------------------------------------------------------------===//
-
-Slice Global::tile(const std::vector<Index> &origin, const Shape &extents, Loc loc) const {
-  Trace *trace = traceOf(reference);
-  if (!trace)
-    return {};
-  Value tensor = trace->use(reference, "a tensor", loc);
-  if (!tensor)
-    return trace->poison<Slice>();
-  StringRef name = tile::nameOf(tensor);
-  std::string what = "the slice of '" + excerpt(name) + "'";
-  if (!trace->checkExtents(what, extents, loc) ||
-      !trace->checkPacking(what, extents, tile::elementTypeOf(tensor.getType()), loc))
-    return trace->poison<Slice>();
-  SmallVector<Value> positions;
-  std::optional<int64_t> gathered;
-  Value perElement;
-  for (auto [axis, position] : llvm::enumerate(origin)) {
-    Value value = trace->use(position, "a position in '" + excerpt(name) + "'", loc);
-    if (!value)
-      return trace->poison<Slice>();
-    if (isa<RankedTensorType>(value.getType())) {
-      if (gathered) {
-        trace->error(loc, "expected one position per element along one axis of '" + excerpt(name) +
-                              "', but got them along axes " + Twine(*gathered) + " and " + Twine(axis));
-        return trace->poison<Slice>();
-      }
-      gathered = int64_t(axis);
-      perElement = std::exchange(value, trace->index(0, loc));
-    }
-    positions.push_back(value);
-  }
-  Value rank = owner ? trace->useUniform(*owner, "the rank of '" + excerpt(name) + "'", loc) : Value();
-  if (owner && !rank)
-    return trace->poison<Slice>();
-  auto type =
-      tile::SliceType::get(trace->builder.getContext(), extents, tile::elementTypeOf(tensor.getType()));
-  IntegerAttr gatheredAxis = gathered ? trace->builder.getI64IntegerAttr(*gathered) : IntegerAttr();
-  Value slice =
-      trace->create<tile::SliceOp>(loc, type, tensor, rank, positions, Value(), Value(), IntegerAttr(),
-                                   gatheredAxis, StringAttr(), StringAttr(), program::EvictionAttr());
-  detail::Ref ofElements = perElement ? trace->make<Handle>(perElement).ref() : detail::Ref();
-  return Slice(trace->make<Handle>(slice).ref(), ofElements);
-}
 
 Global Symmetric::of(const Index &rank, Loc loc) const {
   Trace *trace = traceOf(reference, rank.ref());
@@ -135,111 +93,6 @@ Global Addresses::of(const Index &number, const std::vector<Index> &extents,
     return trace->poison<Global>();
   auto type = tile::GlobalType::get(trace->builder.getContext(), shape, attr.getMembers().getElement());
   return trace->make<Global>(trace->create<tile::MemberOp>(loc, type, table, at, open, outer));
-}
-
-namespace {
-/// The operation that made the slice; null, silently or with an error, if it cannot be used here.
-tile::SliceOp sliceBehind(Trace &trace, const detail::Ref &reference, Loc loc) {
-  Value slice = trace.use(reference, "a slice", loc);
-  return slice ? slice.getDefiningOp<tile::SliceOp>() : tile::SliceOp();
-}
-
-/// What is said of a slice besides its box.
-struct SliceFacts {
-  explicit SliceFacts(tile::SliceOp made)
-      : limit(made.getLimit()), fill(made.getFill()), limitedAxis(made.getLimitedAxisAttr()),
-        unchecked(made.getUncheckedAttr()), disjoint(made.getDisjointAttr()),
-        eviction(made.getEvictionAttr()) {}
-
-  /// The same box with these facts.
-  detail::Ref create(Trace &trace, tile::SliceOp made, Loc loc) const {
-    return trace
-        .make<Handle>(trace.create<tile::SliceOp>(loc, made.getType(), made.getTensor(), made.getRank(),
-                                                  made.getOrigin(), limit, fill, limitedAxis,
-                                                  made.getGatheredAxisAttr(), unchecked, disjoint, eviction))
-        .ref();
-  }
-
-  Value limit, fill;
-  IntegerAttr limitedAxis;
-  StringAttr unchecked, disjoint;
-  program::EvictionAttr eviction;
-};
-} // namespace
-
-Slice Slice::limited(int64_t axis, const Index &end, Loc loc) const {
-  Trace *trace = traceOf(reference, end.ref());
-  if (!trace)
-    return {};
-  tile::SliceOp made = sliceBehind(*trace, reference, loc);
-  Value limit = trace->useUniform(end, "a limit", loc);
-  if (!made || !limit)
-    return trace->poison<Slice>();
-  if (made.getLimit()) {
-    Diagnostic &diagnostic =
-        trace->error(loc, "expected a slice without a limit because it can have one, but "
-                          "got one that is limited along axis " +
-                              Twine(*made.getLimitedAxis()));
-    diagnostic.notes.push_back({positionOf(made.getLoc()), "limited here"});
-    return trace->poison<Slice>();
-  }
-  SliceFacts facts(made);
-  facts.limit = limit;
-  facts.limitedAxis = trace->builder.getI64IntegerAttr(axis);
-  return Slice(facts.create(*trace, made, loc), perElement);
-}
-
-Slice Slice::fill(const Scalar &value, Loc loc) const {
-  Trace *trace = traceOf(reference, value.ref());
-  if (!trace)
-    return {};
-  tile::SliceOp made = sliceBehind(*trace, reference, loc);
-  if (!made)
-    return trace->poison<Slice>();
-  SliceFacts facts(made);
-  facts.fill = value.constant() ? trace->number(*value.constant(), made.getType().getElementType(), loc)
-                                : trace->use(value.ref(), "a fill value", loc);
-  return facts.fill ? Slice(facts.create(*trace, made, loc), perElement) : trace->poison<Slice>();
-}
-
-Slice Slice::unchecked(std::string_view reason, Loc loc) const {
-  Trace *trace = traceOf(reference);
-  if (!trace)
-    return {};
-  tile::SliceOp made = sliceBehind(*trace, reference, loc);
-  if (!made)
-    return trace->poison<Slice>();
-  SliceFacts facts(made);
-  facts.unchecked = trace->builder.getStringAttr(reason);
-  return Slice(facts.create(*trace, made, loc), perElement);
-}
-
-Slice Slice::disjoint(std::string_view reason, Loc loc) const {
-  Trace *trace = traceOf(reference);
-  if (!trace)
-    return {};
-  tile::SliceOp made = sliceBehind(*trace, reference, loc);
-  if (!made)
-    return trace->poison<Slice>();
-  SliceFacts facts(made);
-  facts.disjoint = trace->builder.getStringAttr(reason);
-  return Slice(facts.create(*trace, made, loc), perElement);
-}
-
-Slice Slice::evict(Eviction eviction, Loc loc) const {
-  Trace *trace = traceOf(reference);
-  if (!trace)
-    return {};
-  tile::SliceOp made = sliceBehind(*trace, reference, loc);
-  if (!made)
-    return trace->poison<Slice>();
-  SliceFacts facts(made);
-  facts.eviction = {};
-  if (eviction != Eviction::normal)
-    facts.eviction = program::EvictionAttr::get(trace->builder.getContext(), eviction == Eviction::first
-                                                                                 ? program::Eviction::first
-                                                                                 : program::Eviction::last);
-  return Slice(facts.create(*trace, made, loc), perElement);
 }
 
 Shared Shared::t(Loc loc) const {

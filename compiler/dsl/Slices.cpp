@@ -1,15 +1,236 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Destinations, and slices with a position per element.
+/// Slices of tensors and of shared tiles, as sources and destinations, and with a position per element.
 #include "compiler/dsl/Slices.h"
 
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "dialects/tile/SharedSlice.h"
 #include "runtime/support/Excerpt.h"
 
 using namespace mlir;
 
 namespace tlc::dsl::inline v1 {
+
+//===----------------------------------------------------------------------===//
+// Boxes
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Positions in a tensor or tile: of the box, and of each element along the axis that has them.
+struct Positions {
+  SmallVector<Value> origin;
+  IntegerAttr gatheredAxis = {};
+  Value perElement = {};
+};
+
+/// Nothing, with an error, where one is wrong.
+std::optional<Positions> positionsOf(Trace &trace, StringRef name, const std::vector<Index> &origin,
+                                     Loc loc) {
+  Positions positions;
+  for (auto [axis, position] : llvm::enumerate(origin)) {
+    Value value = trace.use(position, "a position in '" + excerpt(name) + "'", loc);
+    if (!value)
+      return std::nullopt;
+    if (isa<RankedTensorType>(value.getType())) {
+      if (positions.perElement) {
+        trace.error(loc, "expected one position per element along one axis of '" + excerpt(name) +
+                             "', but got them along axes " + Twine(positions.gatheredAxis.getInt()) +
+                             " and " + Twine(axis));
+        return std::nullopt;
+      }
+      positions.gatheredAxis = trace.builder.getI64IntegerAttr(int64_t(axis));
+      positions.perElement = std::exchange(value, trace.index(0, loc));
+    }
+    positions.origin.push_back(value);
+  }
+  return positions;
+}
+
+Slice sliceOf(Trace &trace, Value slice, const Positions &positions) {
+  return Slice(trace.make<Handle>(slice).ref(),
+               positions.perElement ? trace.make<Handle>(positions.perElement).ref() : detail::Ref());
+}
+} // namespace
+
+Slice Global::tile(const std::vector<Index> &origin, const Shape &extents, Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  Value tensor = trace->use(reference, "a tensor", loc);
+  if (!tensor)
+    return trace->poison<Slice>();
+  StringRef name = tile::nameOf(tensor);
+  std::string what = "the slice of '" + excerpt(name) + "'";
+  if (!trace->checkExtents(what, extents, loc) ||
+      !trace->checkPacking(what, extents, tile::elementTypeOf(tensor.getType()), loc))
+    return trace->poison<Slice>();
+  std::optional<Positions> positions = positionsOf(*trace, name, origin, loc);
+  if (!positions)
+    return trace->poison<Slice>();
+  Value rank = owner ? trace->useUniform(*owner, "the rank of '" + excerpt(name) + "'", loc) : Value();
+  if (owner && !rank)
+    return trace->poison<Slice>();
+  auto type =
+      tile::SliceType::get(trace->builder.getContext(), extents, tile::elementTypeOf(tensor.getType()));
+  Value slice = trace->create<tile::SliceOp>(loc, type, tensor, rank, positions->origin, Value(), Value(),
+                                             IntegerAttr(), positions->gatheredAxis, StringAttr(),
+                                             StringAttr(), program::EvictionAttr());
+  return sliceOf(*trace, slice, *positions);
+}
+
+Slice Shared::tile(const std::vector<Index> &origin, const Shape &extents, Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  Value tile = trace->use(reference, "a shared tile", loc);
+  if (!tile)
+    return trace->poison<Slice>();
+  StringRef name = tile::nameOf(tile);
+  if (slots) {
+    Diagnostic &diagnostic =
+        trace->error(loc, "expected one slot of shared tile '" + excerpt(name) +
+                              "' for a slice, but got all of them; take it with .slot(cursor)");
+    trace->noteDeclaration(diagnostic, tile);
+    return trace->poison<Slice>();
+  }
+  if (!trace->checkExtents("the slice of '" + excerpt(name) + "'", extents, loc))
+    return trace->poison<Slice>();
+  std::optional<Positions> positions = positionsOf(*trace, name, origin, loc);
+  if (!positions)
+    return trace->poison<Slice>();
+  auto type = tile::SliceType::get(trace->builder.getContext(), extents, tile::elementTypeOf(tile.getType()));
+  Value slice = trace->create<tile::SliceSharedOp>(loc, type, tile, positions->origin, Value(), Value(),
+                                                   IntegerAttr(), positions->gatheredAxis, StringAttr());
+  return sliceOf(*trace, slice, *positions);
+}
+
+namespace {
+/// What is said of a slice besides its box.
+struct SliceFacts {
+  explicit SliceFacts(tile::SliceOp made)
+      : limit(made.getLimit()), fill(made.getFill()), limitedAxis(made.getLimitedAxisAttr()),
+        unchecked(made.getUncheckedAttr()), disjoint(made.getDisjointAttr()),
+        eviction(made.getEvictionAttr()) {}
+  explicit SliceFacts(tile::SliceSharedOp made)
+      : limit(made.getLimit()), fill(made.getFill()), limitedAxis(made.getLimitedAxisAttr()),
+        unchecked(made.getUncheckedAttr()) {}
+
+  /// The same box with these facts.
+  Value create(Trace &trace, tile::SliceOp made, Loc loc) const {
+    return trace.create<tile::SliceOp>(loc, made.getType(), made.getTensor(), made.getRank(),
+                                       made.getOrigin(), limit, fill, limitedAxis, made.getGatheredAxisAttr(),
+                                       unchecked, disjoint, eviction);
+  }
+  Value create(Trace &trace, tile::SliceSharedOp made, Loc loc) const {
+    return trace.create<tile::SliceSharedOp>(loc, made.getType(), made.getTile(), made.getOrigin(), limit,
+                                             fill, limitedAxis, made.getGatheredAxisAttr(), unchecked);
+  }
+
+  Value limit, fill;
+  IntegerAttr limitedAxis;
+  StringAttr unchecked, disjoint;
+  program::EvictionAttr eviction;
+};
+
+/// The slice with facts that `change` changes, which returns whether it may; poisoned, silently or with an
+/// error, if it may not.
+Slice withFacts(Trace &trace, const Slice &slice, Loc loc,
+                function_ref<bool(Operation *made, SliceFacts &facts)> change) {
+  Value value = trace.use(slice.ref(), "a slice", loc), changed;
+  auto create = [&](auto made) {
+    SliceFacts facts(made);
+    if (change(made, facts))
+      changed = facts.create(trace, made, loc);
+  };
+  if (auto ofTile = value ? value.getDefiningOp<tile::SliceSharedOp>() : tile::SliceSharedOp())
+    create(ofTile);
+  else if (auto ofTensor = value ? value.getDefiningOp<tile::SliceOp>() : tile::SliceOp())
+    create(ofTensor);
+  return changed ? Slice(trace.make<Handle>(changed).ref(), slice.positions()) : trace.poison<Slice>();
+}
+
+/// Whether it is one of a tensor: if not, an error that says why `call` needs one.
+bool checkOfTensor(Trace &trace, Operation *made, StringRef call, StringRef why, Loc loc) {
+  if (isa<tile::SliceOp>(made))
+    return true;
+  Diagnostic &diagnostic =
+      trace.error(loc, "expected a slice of a tensor for " + call + " because " + why + ", but got one of " +
+                           tile::describe(made->getResult(0), "a shared tile"));
+  trace.noteDeclaration(diagnostic, made->getResult(0));
+  return false;
+}
+} // namespace
+
+Slice Slice::limited(int64_t axis, const Index &end, Loc loc) const {
+  Trace *trace = traceOf(reference, end.ref());
+  if (!trace)
+    return {};
+  Value limit = trace->useUniform(end, "a limit", loc);
+  return withFacts(*trace, *this, loc, [&](Operation *made, SliceFacts &facts) {
+    if (facts.limit) {
+      Diagnostic &diagnostic =
+          trace->error(loc, "expected a slice without a limit because it can have one, but "
+                            "got one that is limited along axis " +
+                                Twine(facts.limitedAxis.getInt()));
+      diagnostic.notes.push_back({positionOf(made->getLoc()), "limited here"});
+      return false;
+    }
+    facts.limit = limit;
+    facts.limitedAxis = trace->builder.getI64IntegerAttr(axis);
+    return bool(limit);
+  });
+}
+
+Slice Slice::fill(const Scalar &value, Loc loc) const {
+  Trace *trace = traceOf(reference, value.ref());
+  if (!trace)
+    return {};
+  return withFacts(*trace, *this, loc, [&](Operation *made, SliceFacts &facts) {
+    Type element = tile::elementTypeOf(made->getResult(0).getType());
+    facts.fill = value.constant() ? trace->number(*value.constant(), element, loc)
+                                  : trace->use(value.ref(), "a fill value", loc);
+    return bool(facts.fill);
+  });
+}
+
+Slice Slice::unchecked(std::string_view reason, Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  return withFacts(*trace, *this, loc, [&](Operation *, SliceFacts &facts) {
+    facts.unchecked = trace->builder.getStringAttr(reason);
+    return true;
+  });
+}
+
+Slice Slice::disjoint(std::string_view reason, Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  return withFacts(*trace, *this, loc, [&](Operation *made, SliceFacts &facts) {
+    facts.disjoint = trace->builder.getStringAttr(reason);
+    return checkOfTensor(*trace, made, "disjoint", "barriers order accesses of a whole shared tile", loc);
+  });
+}
+
+Slice Slice::evict(Eviction eviction, Loc loc) const {
+  Trace *trace = traceOf(reference);
+  if (!trace)
+    return {};
+  return withFacts(*trace, *this, loc, [&](Operation *made, SliceFacts &facts) {
+    facts.eviction = {};
+    if (eviction != Eviction::normal)
+      facts.eviction = program::EvictionAttr::get(trace->builder.getContext(), eviction == Eviction::first
+                                                                                   ? program::Eviction::first
+                                                                                   : program::Eviction::last);
+    return checkOfTensor(*trace, made, "evict", "shared memory is no part of L2", loc);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Sources and destinations
+//===----------------------------------------------------------------------===//
 
 Value destinationOf(Trace &trace, const Handle &to, StringRef what, Loc loc) {
   Value destination = trace.use(to.ref(), what, loc);

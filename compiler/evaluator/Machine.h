@@ -78,7 +78,7 @@ struct GlobalTensor {
 /// A tensor whose address is in a table, or the part of it that lies in these extents.
 struct Member {
   GlobalTensor *tensor = nullptr;
-  const std::vector<int64_t> *extents = nullptr; ///< in `Evaluation::extentsOfMembers`
+  const std::vector<int64_t> *extents = nullptr; ///< in `Evaluation::extentsOfSliced`
 };
 
 /// What a window sees of a tensor.
@@ -88,9 +88,22 @@ struct Windows {
   std::vector<int64_t> extents = {};
 };
 
-/// A box of a tensor, with the rules for elements outside.
+/// Of a block: its elements are kept as those of a tensor are, so that slices of both are alike. Accesses
+/// are noted once there are slices of it.
+struct Buffer : GlobalTensor {
+  tile::AllocationOpInterface declaration;
+};
+/// A tile in shared or tensor memory, or what is seen of it.
+struct View {
+  Buffer *buffer = nullptr;
+  int64_t offset = 0;
+  Extents extents, strides;
+};
+
+/// A box of a tensor or a shared tile, with the rules for elements outside.
 struct Slice {
-  GlobalTensor *tensor = nullptr;
+  GlobalTensor *tensor = nullptr;                 ///< or the buffer
+  std::shared_ptr<const View> view = {};          ///< of the shared tile
   const std::vector<int64_t> *ofTensor = nullptr; ///< its extents: elements from there on are outside
   const Windows *windows = nullptr;               ///< that the box is of, or null
   Extents origin, extents;
@@ -99,17 +112,6 @@ struct Slice {
   FragmentRef indices = {}; ///< added to the origin along the gathered axis, by number of the element
   int64_t limit = 0;
   Element fill;
-};
-
-struct Buffer {
-  tile::AllocationOpInterface declaration;
-  std::vector<Element> elements = {};
-};
-/// A tile in shared or tensor memory, or what is seen of it.
-struct View {
-  Buffer *buffer = nullptr;
-  int64_t offset = 0;
-  Extents extents, strides;
 };
 
 struct Variable;
@@ -199,7 +201,7 @@ struct Evaluation {
   Options options;
   Report report = {};
   std::deque<GlobalTensor> tensors = {};
-  std::set<std::vector<int64_t>> extentsOfMembers = {};                         ///< that the program has said
+  std::set<std::vector<int64_t>> extentsOfSliced = {}; ///< of members and shared tiles that are sliced
   std::map<std::pair<mlir::Operation *, GlobalTensor *>, Windows> windows = {}; ///< by operation
   std::vector<std::vector<Datum>> arguments = {};                               ///< by rank, of every kernel
   llvm::DenseSet<mlir::Operation *> ambiguous = {};
@@ -245,8 +247,8 @@ struct Frame {
   mlir::Operation *owner;
   mlir::Block *body;
   mlir::Block::iterator next;
-  int64_t at = 0, end = 0, step = 0;     ///< of a loop
-  llvm::SmallVector<Datum> yielded = {}; ///< by its terminator, or before the first iteration
+  int64_t at = 0, end = 0, step = 0;        ///< of a loop
+  llvm::SmallVector<Datum, 0> yielded = {}; ///< by its terminator, or before the first iteration
 };
 
 struct Task {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Elements of slices, shared tiles and their views, copies, atomic additions.
+/// Elements of slices, shared tiles and their views, copies, atomic operations.
 #include "compiler/evaluator/Machine.h"
 #include "compiler/evaluator/TensorElements.h"
 #include "dialects/tile/Fetch.h"
@@ -14,8 +14,14 @@ namespace tlc::evaluator {
 Buffer &BlockState::bufferOf(tile::AllocationOpInterface op) {
   std::unique_ptr<Buffer> &buffer = buffers[op];
   if (!buffer) {
-    buffer = std::make_unique<Buffer>(op);
-    buffer->elements.resize(countOf(tile::extentsOf(op->getResult(0).getType())));
+    buffer = std::make_unique<Buffer>();
+    buffer->declaration = op;
+    Type type = op->getResult(0).getType();
+    ArrayRef<int64_t> extents = tile::extentsOf(type);
+    buffer->name = op.getName().str();
+    buffer->kind = kindOf(tile::elementTypeOf(type));
+    buffer->extents.assign(extents.begin(), extents.end());
+    buffer->elements.resize(countOf(extents));
   }
   return *buffer;
 }
@@ -101,17 +107,18 @@ std::optional<int64_t> elementOf(const Slice &slice, int64_t number, bool &break
   Extents position = positionOf(number, slice.extents);
   if (slice.gatheredAxis >= 0)
     position[slice.gatheredAxis] = slice.indices->elements[number].integer;
-  int64_t element = 0;
+  int64_t element = slice.view ? slice.view->offset : 0;
   bool isInTensor = true;
   if (slice.limitedAxis >= 0 &&
       (slice.origin[slice.limitedAxis] < 0 ||
        slice.origin[slice.limitedAxis] + position[slice.limitedAxis] >= slice.limit))
     return std::nullopt;
-  for (auto [axis, extent] : llvm::enumerate(slice.tensor->extents)) {
+  for (auto [axis, origin] : llvm::enumerate(slice.origin)) {
     int64_t &at = position[axis];
-    at += slice.origin[axis];
+    at += origin;
     isInTensor &= at >= 0 && at < (*slice.ofTensor)[axis];
-    element = element * extent + at;
+    element =
+        slice.view ? element + at * slice.view->strides[axis] : element * slice.tensor->extents[axis] + at;
   }
   if (slice.windows && slice.origin.front() < 0)
     isInTensor = false;
@@ -201,7 +208,7 @@ Step evaluateCopyAsync(Task &task, tile::CopyAsyncOp op) {
     View there = view;
     there.buffer = &block->bufferOf(view.buffer->declaration);
     for (int64_t number = task.block.rank * share; number < (task.block.rank + 1) * share; ++number)
-      there.buffer->elements[placeIn(there, positionOf(number, there.extents))] = (*elements)[number];
+      replaceElement(*there.buffer, placeIn(there, positionOf(number, there.extents)), (*elements)[number]);
     countBytes(block->ringOf(ring.declaration), cursor, share * bits / 8);
   }
   return Step::done;
@@ -449,7 +456,8 @@ std::optional<std::vector<Element>> readView(Task &task, Operation *op, const Vi
 
 void writeView(const View &view, ArrayRef<Element> elements) {
   for (auto [number, element] : llvm::enumerate(elements))
-    view.buffer->elements[placeIn(view, positionOf(static_cast<int64_t>(number), view.extents))] = element;
+    replaceElement(*view.buffer, placeIn(view, positionOf(static_cast<int64_t>(number), view.extents)),
+                   element);
 }
 
 std::string waitText(const Task &task, tile::WaitForOp op) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Members of tables of addresses, and slices of tensors.
+/// Members of tables of addresses, and slices of tensors and shared tiles.
 #include "compiler/evaluator/Machine.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "dialects/tile/SharedSlice.h"
 #include "runtime/artifact/Artifact.h"
 
 using namespace mlir;
@@ -58,7 +59,7 @@ Step evaluateMember(Task &task, tile::MemberOp op) {
   auto next = open->begin();
   for (int64_t extent : op.getTensor().getType().getShape())
     extents.push_back(ShapedType::isDynamic(extent) ? *next++ : extent);
-  member.extents = &*task.block.evaluation.extentsOfMembers.insert(std::move(extents)).first;
+  member.extents = &*task.block.evaluation.extentsOfSliced.insert(std::move(extents)).first;
   task.set(op.getTensor(), Datum(member));
   if (!member.tensor)
     return Step::done;
@@ -93,6 +94,29 @@ Step evaluateWindows(Task &task, tile::WindowsOp op) {
   return Step::done;
 }
 
+/// The box and what is said of it, where it is known what it is of.
+template <class Op> Step evaluateBox(Task &task, Op op, Slice slice) {
+  slice.extents = extentsOf(op.getSlice());
+  for (Value position : op.getOrigin()) {
+    auto at = task.certain(op, position, "a position in '" + slice.tensor->name + "'");
+    if (!at)
+      return Step::failed;
+    slice.origin.push_back(*at);
+  }
+  if (op.getLimit()) {
+    auto limit = task.certain(op, op.getLimit(), "a limit of '" + slice.tensor->name + "'");
+    if (!limit)
+      return Step::failed;
+    slice.limitedAxis = static_cast<int16_t>(*op.getLimitedAxis());
+    slice.limit = *limit;
+  }
+  slice.gatheredAxis = static_cast<int16_t>(static_cast<int64_t>(op.getGatheredAxis().value_or(-1)));
+  slice.fill = op.getFill() ? task.number(op.getFill()) : exactInteger(slice.tensor->kind, 0);
+  slice.isUnchecked = op.getUnchecked().has_value();
+  task.set(op.getSlice(), Datum(slice));
+  return Step::done;
+}
+
 Step evaluateSlice(Task &task, tile::SliceOp op) {
   Slice slice;
   if (const auto *windows = std::get_if<const Windows *>(&task.get(op.getTensor()))) {
@@ -112,25 +136,18 @@ Step evaluateSlice(Task &task, tile::SliceOp op) {
       return Step::failed;
     slice.ofTensor = &slice.tensor->extents;
   }
-  slice.extents = extentsOf(op.getSlice());
-  for (Value position : op.getOrigin()) {
-    auto at = task.certain(op, position, "a position in '" + slice.tensor->name + "'");
-    if (!at)
-      return Step::failed;
-    slice.origin.push_back(*at);
-  }
-  if (op.getLimit()) {
-    auto limit = task.certain(op, op.getLimit(), "a limit of '" + slice.tensor->name + "'");
-    if (!limit)
-      return Step::failed;
-    slice.limitedAxis = static_cast<int>(*op.getLimitedAxis());
-    slice.limit = *limit;
-  }
-  slice.gatheredAxis = static_cast<int>(static_cast<int64_t>(op.getGatheredAxis().value_or(-1)));
-  slice.fill = op.getFill() ? task.number(op.getFill()) : exactInteger(slice.tensor->kind, 0);
-  slice.isUnchecked = op.getUnchecked().has_value();
-  task.set(op.getSlice(), Datum(slice));
-  return Step::done;
+  return evaluateBox(task, op, std::move(slice));
+}
+
+Step evaluateSliceShared(Task &task, tile::SliceSharedOp op) {
+  Slice slice;
+  slice.view = std::make_shared<const View>(std::get<View>(task.get(op.getTile())));
+  Buffer &buffer = *slice.view->buffer;
+  buffer.accesses.resize(buffer.elements.size());
+  slice.tensor = &buffer;
+  const Extents &extents = slice.view->extents;
+  slice.ofTensor = &*task.block.evaluation.extentsOfSliced.emplace(extents.begin(), extents.end()).first;
+  return evaluateBox(task, op, std::move(slice));
 }
 
 } // namespace
@@ -139,6 +156,7 @@ void addSliceRules(Rules &rules) {
   rules.add(evaluateMember);
   rules.add(evaluateWindows);
   rules.add(evaluateSlice);
+  rules.add(evaluateSliceShared);
 }
 
 } // namespace tlc::evaluator

@@ -8,6 +8,7 @@
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
 #include "dialects/tile/Cluster.h"
+#include "dialects/tile/SharedSlice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -135,7 +136,10 @@ public:
   /// In the body, before its positions are replaced.
   void find() {
     op.getBody().walk([&](Operation *inner) {
-      if (auto slice = dyn_cast<SliceOp>(inner)) // what the author says is of tiles that exist
+      // What the author says is of tiles that exist.
+      if (auto slice = dyn_cast<SliceOp>(inner))
+        slice.removeUncheckedAttr();
+      if (auto slice = dyn_cast<SliceSharedOp>(inner))
         slice.removeUncheckedAttr();
       if (Value destination = destinationOf(inner);
           destination && (accessesOtherBlocks(inner) || !isHarmless(destination)))

@@ -190,7 +190,7 @@ void layOutBuffers(KernelOp kernel) {
       view.setType(
           SharedType::get(old.getContext(), old.getShape(), old.getElementType(), attr, old.getTransposed()));
       for (Operation *user : view.getUsers())
-        if (isa<ViewOpInterface>(user))
+        if (isa<ViewOpInterface>(user) && isa<SharedType>(user->getResult(0).getType())) // slices have none
           views.push_back(user->getResult(0));
     }
   });

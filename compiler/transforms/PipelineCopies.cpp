@@ -10,6 +10,7 @@
 #include "compiler/transforms/FitSlots.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
+#include "dialects/tile/SharedSlice.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -126,10 +127,24 @@ private:
         use.set(to);
         continue;
       }
-      Operation *view = rewriter.clone(*user);
-      view->setOperand(0, to);
-      readInstead(user->getResult(0), view->getResult(0), kept);
+      if (auto slice = dyn_cast<SliceSharedOp>(user)) {
+        readInstead(slice, to);
+      } else {
+        Operation *view = rewriter.clone(*user);
+        view->setOperand(0, to);
+        readInstead(user->getResult(0), view->getResult(0), kept);
+      }
       replaced.push_back(user);
+    }
+  }
+
+  /// Slices stand before each access: what their positions are made of may come after the slot.
+  void readInstead(SliceSharedOp slice, Value tile) {
+    for (OpOperand &use : llvm::make_early_inc_range(slice->getUses())) {
+      OpBuilder builder(use.getOwner());
+      Operation *again = builder.clone(*slice);
+      again->setOperand(0, tile);
+      use.set(again->getResult(0));
     }
   }
 

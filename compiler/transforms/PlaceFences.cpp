@@ -388,8 +388,7 @@ private:
     });
     if (!isOwn)
       return; // the slot may be another ring's
-    state.accessed.reads.removeAt(cursor);
-    state.accessed.writes.removeAt(cursor);
+    state.accessed.removeAt(cursor);
   }
 
   BufferAccesses asynchronous;                  ///< what its proxy does anywhere in the kernel

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Afterwards slices that lie inside their tensor for all arguments that the launcher
-/// accepts are marked unchecked.
+/// Afterwards slices that lie inside their tensor or shared tile for all arguments that the
+/// launcher accepts are marked unchecked.
 
 #include "compiler/analysis/PositionRanges.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
+#include "dialects/tile/SharedSlice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -48,14 +49,24 @@ public:
           return false;
         continue;
       }
-      PositionRange range = ranges.of(origin);
-      if (!range.isProven() || !range.isNonNegative() || range.max + box[axis] > shape[axis])
+      if (!isInside(origin, box[axis], shape[axis]))
         return false;
     }
     return true;
   }
 
+  bool isInside(SliceSharedOp slice) {
+    return llvm::all_of(
+        llvm::zip_equal(slice.getOrigin(), slice.getType().getShape(), slice.getTile().getType().getShape()),
+        [&](auto axis) { return std::apply([&](auto... of) { return isInside(of...); }, axis); });
+  }
+
 private:
+  bool isInside(Value origin, int64_t extent, int64_t end) {
+    PositionRange range = ranges.of(origin);
+    return range.isProven() && range.isNonNegative() && range.max + extent <= end;
+  }
+
   /// A number that the position is always below, as a value; null if there is none at hand, or if the
   /// position may be negative.
   Value boundOf(Value position) {
@@ -86,10 +97,12 @@ private:
 struct RemoveProvenGuards : impl::RemoveProvenGuardsBase<RemoveProvenGuards> {
   void runOnOperation() override {
     SliceProver prover;
-    getOperation().walk([&](SliceOp slice) {
+    auto removeGuard = [&](auto slice) {
       if (!slice.getUnchecked() && !slice.getGatheredAxis() && prover.isInside(slice))
         slice.setUnchecked("proven");
-    });
+    };
+    getOperation().walk([&](SliceOp slice) { removeGuard(slice); });
+    getOperation().walk([&](SliceSharedOp slice) { removeGuard(slice); });
   }
 };
 

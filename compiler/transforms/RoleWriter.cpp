@@ -6,6 +6,7 @@
 #include "compiler/transforms/RoleWriter.h"
 
 #include "compiler/analysis/RolePlan.h"
+#include "dialects/tile/SharedSlice.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -73,7 +74,8 @@ private:
     if (auto branch = dyn_cast<scf::IfOp>(op))
       return writeBranch(branch);
     if (Value viewed = viewedTile(op); viewed && isRinged(viewed))
-      return; // made with the slot
+      return; // made with the slot, or of a slice with the access: what its position is made of may come
+              // later
     StringRef own = plannedRoleOf(op);
     if (own.empty() ? !llvm::all_of(op->getResults(), [&](Value result) { return keeps(result); })
                     : own != role)
@@ -85,6 +87,9 @@ private:
       mapping.map(gemm.getResult(), done.getResult());
       return;
     }
+    for (Value operand : op->getOperands())
+      if (auto slice = operand.getDefiningOp<SliceSharedOp>(); slice && isRinged(slice.getTile()))
+        builder.clone(*slice, mapping);
     Operation *copy = builder.clone(*op, mapping);
     copy->removeDiscardableAttr(TileDialect::roleAttrName);
   }
@@ -158,7 +163,7 @@ private:
   void mapViews(Value from, Value to) {
     mapping.map(from, to);
     for (Operation *user : from.getUsers())
-      if (viewedTile(user))
+      if (viewedTile(user) && !isa<SliceSharedOp>(user))
         mapViews(user->getResult(0), builder.clone(*user, mapping)->getResult(0));
   }
 

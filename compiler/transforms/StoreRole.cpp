@@ -78,7 +78,7 @@ SmallVector<HandedTile> tile::separateStores(KernelOp kernel, const CopyGroups &
   SmallVector<TensorAccess> accesses = tensorAccessesIn(kernel);
   SmallVector<StoreOp> stores;
   kernel.walk([&](StoreOp store) {
-    if (isa<SliceType>(store.getDestination().getType()))
+    if (store.getDestination().getDefiningOp<SliceOp>())
       stores.push_back(store);
   });
   ComputedValues computed(kernel, belongsToOneRole);

@@ -5,6 +5,7 @@
 #include "dialects/tile/Counts.h"
 #include "dialects/tile/Fetch.h"
 #include "dialects/tile/Reports.h"
+#include "dialects/tile/SharedSlice.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -57,6 +58,9 @@ template struct Operations<
     ,
 #define GET_OP_LIST
 #include "dialects/tile/OpsReports.cpp.inc"
+    ,
+#define GET_OP_LIST
+#include "dialects/tile/OpsSharedSlice.cpp.inc"
     >;
 } // namespace
 
@@ -79,6 +83,9 @@ void TileDialect::initialize() {
       ,
 #define GET_OP_LIST
 #include "dialects/tile/OpsReports.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "dialects/tile/OpsSharedSlice.cpp.inc"
       >();
 }
 

@@ -113,6 +113,7 @@ std::string tile::callOf(StringRef operation) {
       .Case("any_in_warp", "k.whenAny")
       .Cases({"take_turn", "pass_turn"}, "k.inTurn")
       .Cases({"load", "store", "copy_async", "load_from_block", "store_to_block"}, "copy")
+      .Case("slice_shared", "slice")
       .Case("copy_reduce", "atomic copy")
       .Cases({"atomic", "atomic_fetch"}, "atomic operation")
       .Case("load_index", "read")

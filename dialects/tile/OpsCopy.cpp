@@ -5,6 +5,7 @@
 #include "dialects/tile/CopyChecks.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "dialects/tile/SharedSlice.h"
 #include "dialects/tile/Tile.h"
 #include "runtime/target/Hardware.h"
 
@@ -63,6 +64,9 @@ LogicalResult CopyOp::verify() {
     return failure();
   if (failed(verifySameBytes(*this, getSource(), getDestination()))) // copy_c6
     return failure();
+  if (failed(verifySliceOfTensor(*this, getSource())) ||
+      failed(verifySliceOfTensor(*this, getDestination()))) // slice_shared_c7
+    return failure();
   bool fromGlobal = isa<SliceType>(getSource().getType()),
        toGlobal = isa<SliceType>(getDestination().getType());
   if (fromGlobal && toGlobal) { // copy_c2
@@ -91,6 +95,8 @@ LogicalResult CopyOp::verify() {
 LogicalResult CopyReduceOp::verify() {
   if (failed(verifySameTile(*this, getSource(), "the source", getDestination(),
                             "the destination"))) // copy_reduce_c1
+    return failure();
+  if (failed(verifySliceOfTensor(*this, getDestination()))) // slice_shared_c7
     return failure();
   auto report = [&](InFlightDiagnostic diagnostic, Value of) -> LogicalResult {
     noteDeclaration(diagnostic, of);
@@ -129,7 +135,8 @@ LogicalResult CopyReduceOp::verify() {
 
 LogicalResult CopyAsyncOp::verify() {
   if (failed(verifySameTile(*this, getSource(), "the source", getDestination(), "the destination")) ||
-      failed(verifySameBytes(*this, getSource(), getDestination()))) // copy_async_c1, copy_async_c3
+      failed(verifySameBytes(*this, getSource(), getDestination())) || // copy_async_c1, copy_async_c3
+      failed(verifySliceOfTensor(*this, getSource())))                 // slice_shared_c7
     return failure();
   auto kernel = (*this)->getParentOfType<KernelOp>();
   if (getMulticast() && kernel && kernel.getCluster() < 2) // copy_async_c2
@@ -184,7 +191,11 @@ LogicalResult verifyElement(Operation *op, Value source, OperandRange position) 
 }
 } // namespace
 
-LogicalResult LoadIndexOp::verify() { return verifyElement(*this, getSource(), getPosition()); }
+LogicalResult LoadIndexOp::verify() {
+  if (failed(verifySliceOfTensor(*this, getSource())))
+    return failure();
+  return verifyElement(*this, getSource(), getPosition());
+}
 
 namespace {
 /// Whether an operation writes to what the slice is of.
@@ -225,6 +236,8 @@ LogicalResult StoreOp::verify() {
     return emitOpError() << "expected a slice as destination because "
                          << (tma ? "the atom tma writes" : "what goes through a staging buffer is written")
                          << " to global memory, but got " << getDestination().getType();
+  if ((tma || getStaging()) && failed(verifySliceOfTensor(*this, getDestination())))
+    return failure();
   if (tma && !getStaging())
     return emitOpError()
            << "expected a staging buffer because the atom tma reads from shared memory, but got none";
@@ -274,7 +287,7 @@ LogicalResult AtomicOp::verify() {
 /// gather_c2
 LogicalResult tile::verifyIndices(Operation *op, Value slice, Value fragment, Value indices) {
   auto type = cast<RankedTensorType>(indices.getType()), values = cast<RankedTensorType>(fragment.getType());
-  if (auto made = slice.getDefiningOp<SliceOp>(); made && !made.getGatheredAxis())
+  if (slice.getDefiningOp() && !gatheredAxisOf(slice))
     return op->emitOpError()
            << "expected a slice with a gathered axis because there are positions for it, but got "
               "a box";
@@ -426,7 +439,7 @@ std::optional<Completion> CopyAsyncOp::getCompletion() { return Completion::ring
 Value CopyAsyncOp::getCompletingRing() { return getRing(); }
 
 SmallVector<MemoryAccess, 3> LoadOp::getMemoryAccesses() {
-  return {{.memory = getSource(), .order = std::nullopt}};
+  return {ordinaryAccess(getSource(), AccessKind::read)};
 }
 
 LogicalResult LoadOp::stateLayouts(FragmentRules &rules) {
@@ -448,6 +461,8 @@ LogicalResult LoadOp::stateLayouts(FragmentRules &rules) {
 }
 
 SmallVector<MemoryAccess, 3> StoreOp::getMemoryAccesses() {
+  if (getDestination().getDefiningOp<SliceSharedOp>())
+    return {ordinaryAccess(getDestination(), AccessKind::write)};
   bool tma = getAtom() == CopyAtom::tma;
   return {{.memory = getDestination(),
            .kind = AccessKind::write,
@@ -492,6 +507,8 @@ LogicalResult StoreOp::stateLayouts(FragmentRules &rules) {
 std::optional<Unit> StoreOp::getNeededUnit() { return unitOf(getAtom()); }
 
 SmallVector<MemoryAccess, 3> AtomicOp::getMemoryAccesses() {
+  if (getDestination().getDefiningOp<SliceSharedOp>())
+    return {ordinaryAccess(getDestination(), accessKindOf(getKind()))};
   bool isFragment = isa<RankedTensorType>(getValue().getType());
   return {{.memory = getDestination(),
            .kind = accessKindOf(getKind()),
@@ -501,7 +518,7 @@ SmallVector<MemoryAccess, 3> AtomicOp::getMemoryAccesses() {
 }
 
 SmallVector<MemoryAccess, 3> GatherOp::getMemoryAccesses() {
-  return {{.memory = getSource(), .order = std::nullopt}};
+  return {ordinaryAccess(getSource(), AccessKind::read)};
 }
 
 LogicalResult GatherOp::stateLayouts(FragmentRules &rules) {
@@ -512,10 +529,8 @@ LogicalResult GatherOp::stateLayouts(FragmentRules &rules) {
 }
 
 SmallVector<MemoryAccess, 3> ScatterOp::getMemoryAccesses() {
-  return {{.memory = getDestination(),
-           .kind = getKind() ? accessKindOf(*getKind()) : AccessKind::write,
-           .order = std::nullopt,
-           .fragment = getValue()}};
+  return {
+      ordinaryAccess(getDestination(), getKind() ? accessKindOf(*getKind()) : AccessKind::write, getValue())};
 }
 
 LogicalResult ScatterOp::stateLayouts(FragmentRules &rules) {

@@ -4,6 +4,7 @@
 #include "dialects/tile/Counts.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "dialects/tile/SharedSlice.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -17,6 +18,8 @@ bool tile::goesOnAfterBlocks(Operation *op) { return isa<WaitForOp, TakeOp>(op);
 
 /// announce_c1: messages name the tensor.
 static LogicalResult verifyCountSlice(Operation *op, Value count) {
+  if (failed(verifySliceOfTensor(op, count)))
+    return failure();
   auto type = cast<SliceType>(count.getType());
   if (type.getElementType().isSignlessInteger(32) && numElements(type.getShape()) == 1)
     return success();

@@ -6,6 +6,7 @@
 #include "dialects/tile/Fetch.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "dialects/tile/SharedSlice.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -39,11 +40,10 @@ bool isAlike(Type a, Type b) { return extentsOf(a) == extentsOf(b) && elementTyp
 LogicalResult AtomicFetchOp::verify() {
   if (failed(verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination"))) // c1
     return failure();
-  auto slice = getDestination().getDefiningOp<SliceOp>();
   if (getIndices()) {
     if (failed(verifyIndices(*this, getDestination(), getValue(), getIndices())))
       return failure();
-  } else if (slice && slice.getGatheredAxis()) {
+  } else if (gatheredAxisOf(getDestination())) {
     return emitOpError("expected a box because there are no positions, but got a slice with a gathered axis");
   }
   if (getExpected() && getKind()) // atomic_fetch_c3
@@ -57,8 +57,7 @@ LogicalResult AtomicFetchOp::verify() {
 
 /// Unlike what is only combined, what the elements were depends on the order.
 SmallVector<MemoryAccess, 3> AtomicFetchOp::getMemoryAccesses() {
-  return {
-      {.memory = getDestination(), .kind = AccessKind::write, .order = std::nullopt, .fragment = getValue()}};
+  return {ordinaryAccess(getDestination(), AccessKind::write, getValue())};
 }
 
 LogicalResult AtomicFetchOp::stateLayouts(FragmentRules &rules) {

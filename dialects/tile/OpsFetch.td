@@ -14,9 +14,9 @@ def Tile_AtomicFetchOp : Tile_Op<"atomic_fetch", [AttrSizedOperandSegments, AllT
   let summary = "Changes elements of a slice atomically and returns their old values";
   let description = [{
     With a kind an element is combined with that of `value`, as by `tile.atomic`. Without one it becomes that of `value`; with
-    `expected` it does so only if it is that of `expected`. Relaxed, at device scope. With `indices` the elements are those
-    of a gathered slice, as of `tile.scatter`; several at one position are changed one after the other, in any order. An
-    element outside of the tensor does not change, and its old value is the slice's `fill`.
+    `expected` it does so only if it is that of `expected`. Scopes are those of `tile.atomic`. With `indices` the elements are
+    those of a gathered slice, as of `tile.scatter`; several at one position are changed one after the other, in any order. An
+    element outside of the tensor or tile does not change, and its old value is the slice's `fill`.
 
     A replicated fragment counts once. Threads that hold the same element get its old value through `scratch`: shared memory
     of the fragment's shape. With it all executing threads meet, as in `tile.sync`.

@@ -299,7 +299,7 @@ def Tile_StoreOp : Tile_Op<"store", [Tile_AtomOpInterface, Tile_StatesLayouts,
 def Tile_GatherOp : Tile_Op<"gather", [Tile_Accesses, Tile_StatesLayouts]> {
   let summary = "Reads elements of a slice whose positions along one axis are elements of a fragment";
   let description = [{
-    Each thread reads its elements, in vectors along the other axes. Elements outside of the tensor read as the slice says.
+    Each thread reads its elements, in vectors along the other axes. Elements outside of the tensor or tile read as the slice says.
 
     Constraints
     - gather_c1: as load_c1.
@@ -317,7 +317,7 @@ def Tile_ScatterOp : Tile_Op<"scatter", [Tile_Accesses, Tile_StatesLayouts]> {
   let summary = "Writes a fragment to elements of a slice whose positions along one axis are elements of another";
   let description = [{
     With a kind it combines, as `tile.atomic` does. Otherwise no two elements may have one position. Elements outside of the
-    tensor are not written.
+    tensor or tile are not written.
 
     Constraints
     - scatter_c1: as gather_c1 and gather_c2.
@@ -361,9 +361,9 @@ def Tile_StoreIndexOp : Tile_Op<"store_index", [Tile_AccessesForOne]> {
 }
 
 def Tile_AtomicOp : Tile_Op<"atomic", [Tile_Accesses, Tile_FragmentOpInterface]> {
-  let summary = "Combines a fragment or a number with a global slice, element by element, atomically";
+  let summary = "Combines a fragment or a number with a slice, element by element, atomically";
   let description = [{
-    Relaxed, at device scope, at system scope of a symmetric tensor. A replicated fragment counts once. Order is not fixed: sums may differ in the last bits.
+    Relaxed, at device scope, at system scope of a symmetric tensor, at block scope of a shared tile. A replicated fragment counts once. Order is not fixed: sums may differ in the last bits.
 
     Constraints
     - atomic_c1: as load_c1; a scalar needs a slice of one element.

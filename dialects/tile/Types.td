@@ -21,8 +21,8 @@ def Tile_GlobalType : Tile_ShapedType<"Global", "global"> {
 }
 
 def Tile_SliceType : Tile_ShapedType<"Slice", "slice"> {
-  let summary = "A box of a global tensor, guarded at the tensor's edges";
-  let description = "`!tile.slice<128x64xbf16>`: reads outside the tensor give the slice's fill value, writes there are dropped.";
+  let summary = "A box of a global tensor or a shared tile, guarded at its edges";
+  let description = "`!tile.slice<128x64xbf16>`: reads outside the tensor or tile give the slice's fill value, writes there are dropped.";
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
 }
 

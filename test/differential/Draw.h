@@ -120,6 +120,7 @@ namespace tlc::differential {
   X(exchange, 45)                                                                                            \
   X(fill, 6)                                                                                                 \
   X(sharedIndex, 3)                                                                                          \
+  X(sharedSlice, 10)                                                                                         \
   X(atomic, 7)                                                                                               \
   X(atomicTile, 30)                                                                                          \
   X(atomicFetch, 30)                                                                                         \

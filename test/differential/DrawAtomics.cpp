@@ -15,13 +15,12 @@ bool isOfBits(Function function) {
   return function == Function::bitAnd || function == Function::bitOr || function == Function::bitXor;
 }
 
-/// What elements may hold once they are combined with such values, any number of times.
-Domain combinedBy(Function function, ElementType element, Domain holds, Domain value) {
+} // namespace
+
+Domain differential::combinedBy(Function function, ElementType element, Domain holds, Domain value) {
   Domain either = join(holds, value);
   return isOfBits(function) ? bitsOf(element, either) : either;
 }
-
-} // namespace
 
 bool Generator::atomicTile(Body &body) {
   Function function = draw.oneOf({Function::add, Function::add, Function::add, Function::min, Function::max,

@@ -24,6 +24,7 @@ void Generator::drawLeanBody(Body &body) {
   product(body);
   for (int64_t number = draw.between(0, 3); number > 0; --number) {
     switch (draw.weighted({40, 30, 15, 15, 8, 20, draw.weightOf(Feature::report),
+                           draw.weightOf(Feature::sharedSlice),
                            blocksOfCluster == 1 ? 0 : draw.weightOf(Feature::otherBlocks)})) {
     case 0:
       assign(body);
@@ -45,6 +46,9 @@ void Generator::drawLeanBody(Body &body) {
       break;
     case 6:
       report(body);
+      break;
+    case 7:
+      sharedSlices(body);
       break;
     default:
       otherBlocks(body);

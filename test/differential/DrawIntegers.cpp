@@ -22,8 +22,7 @@ std::optional<Drawn> Generator::drawPositions(const Sizes &shape, ElementType el
 
 void Generator::gather(Body &body, Box &box, const Sizes &shape) {
   size_t axis = draw.below(box.origin.size());
-  bool isInOrder = tree.tensors[size_t(box.tensor)].workspace.order == dsl::TensorOrder::natural;
-  if (!isInOrder || box.window || (box.limit && box.limit->axis == int(axis)))
+  if (!isInOrder(box) || box.window || (box.limit && box.limit->axis == int(axis)))
     return;
   // Any numbers, of which the remainder may be before the first element or after the last one.
   Sizes narrow = shape;
@@ -37,18 +36,17 @@ void Generator::gather(Body &body, Box &box, const Sizes &shape) {
   draw.note(Feature::gather);
   int at = declare(body, ElementType::i32, narrow, numbers->domain);
   body.back().values = {std::move(numbers->expression)};
-  int64_t extent = tree.shapeOf(tree.tensors[size_t(box.tensor)])[axis];
+  int64_t extent = boundsOf(box)[axis];
   box.origin[axis] = IndexNode::apply(IndexKind::remainder, IndexNode::of(IndexKind::elements, at),
                                       IndexNode::constant(extent + draw.between(1, 3)));
   box.unchecked = false;
 }
 
 void Generator::scatter(Body &body, Box &box, const Sizes &shape) {
-  bool isInOrder = tree.tensors[size_t(box.tensor)].workspace.order == dsl::TensorOrder::natural;
   bool hasAxesOfBox = std::ranges::equal(
       shape, box.extents, {}, [&](const Size &size) { return tree.valueOf(size); },
       [&](const Size &size) { return tree.valueOf(size); });
-  if (!hasAxesOfBox || box.unchecked || !isInOrder)
+  if (!hasAxesOfBox || box.unchecked || !isInOrder(box))
     return;
   size_t axis = draw.below(shape.size());
   int64_t extent = tree.valueOf(shape[axis]);

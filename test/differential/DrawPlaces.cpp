@@ -188,8 +188,21 @@ PositionTest Generator::drawTest() {
 // Boxes
 //===----------------------------------------------------------------------===//
 
+std::vector<int64_t> Generator::boundsOf(const Box &box) const {
+  if (box.tensor >= 0)
+    return tree.shapeAround(box);
+  std::vector<int64_t> shape = tree.extentsOf(tree.shared[size_t(box.tile.shared)].shape);
+  if (box.tile.transposed)
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return shape;
+}
+
+bool Generator::isInOrder(const Box &box) const {
+  return box.tensor < 0 || tree.tensors[size_t(box.tensor)].workspace.order == dsl::TensorOrder::natural;
+}
+
 bool Generator::isInside(const Box &box) const {
-  std::vector<int64_t> shape = tree.shapeAround(box);
+  std::vector<int64_t> shape = boundsOf(box);
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     IndexRange range = rangeOf(box.origin[axis]);
     if (range.low < 0 || range.high + tree.valueOf(box.extents[axis]) > shape[axis])
@@ -219,9 +232,10 @@ void Generator::decorate(Box &box, bool isRead, Domain *domain) {
     draw.note(Feature::limit);
     Limit limit;
     limit.axis = int(draw.below(box.origin.size()));
-    const TensorInfo &tensor = tree.tensors[size_t(box.tensor)];
-    int64_t unit = limit.axis + 1 == int(box.origin.size()) ? elementsPerUnit(tensor.element) : 1;
-    int64_t extent = tree.shapeAround(box)[size_t(limit.axis)] / unit;
+    ElementType element = box.tensor < 0 ? tree.shared[size_t(box.tile.shared)].element
+                                         : tree.tensors[size_t(box.tensor)].element;
+    int64_t unit = limit.axis + 1 == int(box.origin.size()) ? elementsPerUnit(element) : 1;
+    int64_t extent = boundsOf(box)[size_t(limit.axis)] / unit;
     limit.end = IndexNode::constant(draw.between(-1, extent + 2));
     if (draw.wants(Feature::indexRead)) {
       if (std::optional<IndexNode> read = drawIndexRead(std::max<int64_t>(extent, 1)))

@@ -44,6 +44,7 @@ bool Generator::drawStatement(Body &body) {
       env.stored.empty() ? 0 : feature(Feature::loadBack) / 2,  // loadBack
       feature(Feature::sliceToSlice),                           // sliceToSlice
       feature(Feature::sharedIndex),                            // sharedIndex
+      feature(Feature::sharedSlice),                            // sharedSlices
       feature(Feature::report),                                 // report
       env.warps == 0 ? 0 : feature(Feature::barrier),           // meet
       blocksOfCluster == 1 ? 0 : feature(Feature::otherBlocks), // otherBlocks
@@ -78,8 +79,10 @@ bool Generator::drawStatement(Body &body) {
   case 13:
     return sharedIndex(body);
   case 14:
-    return report(body);
+    return sharedSlices(body);
   case 15:
+    return report(body);
+  case 16:
     return meet(body);
   default:
     return otherBlocks(body);

@@ -25,6 +25,9 @@ constexpr std::optional<Feature> productOf(ElementType factor) {
   return factor == ElementType::f32 ? std::optional(Feature::tf32Product) : std::nullopt;
 }
 
+/// What elements may hold once they are combined with such values, any number of times, but not added.
+Domain combinedBy(Function function, ElementType element, Domain holds, Domain value);
+
 /// Positions and counts: from `low` to `high`.
 struct IndexRange {
   int64_t low = 0, high = 0;
@@ -114,6 +117,10 @@ private:
   void drawEviction(Box &box);
   /// Which axes of a box of that rank have the extents, in their order; the others have 1.
   Sizes onAxes(const Sizes &extents, size_t rank, ElementType element);
+  /// The extents of what it is a slice of.
+  std::vector<int64_t> boundsOf(const Box &box) const;
+  /// Whether elements can be found one by one.
+  bool isInOrder(const Box &box) const;
   bool isInside(const Box &box) const;
   bool covers(const Box &box) const;
 
@@ -171,6 +178,12 @@ private:
   int64_t panelsOf(const SharedInfo &info) const;
   bool copyTile(Body &body, int tile);
   bool sharedIndex(Body &body);
+  // DrawSharedSlices.cpp
+  bool sharedSlices(Body &body);
+  Box drawSharedBox(int tile);
+  void readSharedBox(Body &body, int tile, Domain domain);
+  bool writeSharedBox(Body &body, int tile, Domain &holds);
+  bool combineSharedBox(Body &body, int tile, Domain &holds);
   bool atomic(Body &body);
   /// A tile that the TMA combines with a tensor.
   bool atomicTile(Body &body);

@@ -164,18 +164,6 @@ struct Limit {
   IndexNode end;
 };
 
-/// A slice of a tensor.
-struct Box {
-  int tensor = -1;
-  std::vector<IndexNode> origin = {};
-  Sizes extents = {};
-  std::optional<Limit> limit = {};
-  std::optional<double> fill = {};
-  bool unchecked = false;
-  dsl::Eviction eviction = dsl::Eviction::normal;
-  std::optional<TensorWindow> window = {}; ///< the box is of what it sees of the tensor
-};
-
 /// A view of a shared tile, or a tile in tensor memory.
 struct View {
   int shared = -1;
@@ -188,6 +176,19 @@ struct View {
   /// Not 0: of a cluster of so many blocks, the tile of the one that comes so many after this one.
   int64_t blocks = 0, blockShift = 0;
   bool rowsByBlock = false; ///< the first row is the block's number times `rows`
+};
+
+/// A slice of a tensor, or of a shared tile.
+struct Box {
+  int tensor = -1;
+  View tile = {}; ///< if there is no tensor
+  std::vector<IndexNode> origin = {};
+  Sizes extents = {};
+  std::optional<Limit> limit = {};
+  std::optional<double> fill = {};
+  bool unchecked = false;
+  dsl::Eviction eviction = dsl::Eviction::normal;
+  std::optional<TensorWindow> window = {}; ///< the box is of what it sees of the tensor
 };
 
 struct Place {

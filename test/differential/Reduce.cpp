@@ -71,7 +71,9 @@ bool declaresAll(const Body &body, std::set<int> variables, std::set<int> tiles)
            std::ranges::all_of(node.operands, isDeclared);
   };
   auto holds = [&](const Place &place) {
-    if (place.kind == Place::Kind::slice && !std::ranges::all_of(place.box.origin, isDeclared))
+    if (place.kind == Place::Kind::slice &&
+        (!std::ranges::all_of(place.box.origin, isDeclared) ||
+         (place.box.tensor < 0 && !tiles.contains(place.box.tile.shared))))
       return false;
     if (place.kind == Place::Kind::shared)
       return tiles.contains(place.view.shared);

@@ -171,14 +171,19 @@ void Tracer::launch(const LaunchTree &launch) {
 //===----------------------------------------------------------------------===//
 
 dsl::Slice Tracer::slice(const Box &box) {
-  dsl::Global around = tensor(box.tensor);
-  if (box.window)
-    around = around.windows({.taps = box.window->taps,
-                             .strides = box.window->strides,
-                             .dilations = box.window->dilations,
-                             .before = box.window->before,
-                             .after = box.window->after});
-  dsl::Slice slice = around.tile(indices(box.origin), tree.extentsOf(box.extents));
+  const std::vector<Index> origin = indices(box.origin);
+  const dsl::Shape extents = tree.extentsOf(box.extents);
+  auto ofTensor = [&] {
+    dsl::Global around = tensor(box.tensor);
+    if (box.window)
+      around = around.windows({.taps = box.window->taps,
+                               .strides = box.window->strides,
+                               .dilations = box.window->dilations,
+                               .before = box.window->before,
+                               .after = box.window->after});
+    return around.tile(origin, extents);
+  };
+  dsl::Slice slice = box.tensor < 0 ? view(box.tile).tile(origin, extents) : ofTensor();
   if (box.limit)
     slice = slice.limited(box.limit->axis, index(box.limit->end));
   if (box.fill)

@@ -90,6 +90,45 @@ Program histogram() {
 }
 // [histogram]
 
+// [shared-histogram]
+/// The same where 1024 bins are enough: each block counts in its shared memory, and adds its counts to those
+/// of others.
+Program sharedHistogram() {
+  return Program::trace("shared_histogram", [](Scope &k) {
+    Index n = k.dim("n"), bins = k.dim("bins");
+    Global X = k.input("X", i32, {n}), Count = k.inout("Count", i32, {bins});
+    auto [block] = k.grid(min(ceilDiv(n, 512), k.multiprocessors()));
+    Shared counts = k.shared("counts", i32, {1024});
+    fill(counts, 0);
+    k.loop({block, ceilDiv(n, 512), k.blocks()}, [&](Index part) {
+      Fragment x = k.fragment(i32, {512});
+      copy(X.tile({part * 512}, {512}).fill(-1), x);
+      atomicAdd(1, counts.tile({x.toIndex()}, {512})); // no barrier between rounds: sums have no order
+    });
+    Fragment count = k.fragment(i32, {1024});
+    copy(counts, count);
+    atomicAdd(count, Count.tile({0}, {1024}));
+  });
+}
+// [shared-histogram]
+
+// [shifted]
+/// Y[i, j] = X[i, j] - X[i - 1, j], and X[i, j] in the first row: of each tile and the row above it.
+Program differences() {
+  return Program::trace("differences", [](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n");
+    Global X = k.input("X", f32, {m, n}), Y = k.output("Y", f32, {m, n});
+    auto [i, j] = k.grid(ceilDiv(m, 32), ceilDiv(n, 64));
+    Shared tile = k.shared("tile", f32, {33, 64});
+    copy(X.tile({i * 32 - 1, j * 64}, {33, 64}), tile); // zeros above the first row
+    Fragment x = k.fragment(f32, {32, 64}), above = k.fragment(f32, {32, 64});
+    copy(tile.tile({1, 0}, {32, 64}), x);
+    copy(tile.tile({0, 0}, {32, 64}), above);
+    copy(x - above, Y.tile({i * 32, j * 64}, {32, 64}));
+  });
+}
+// [shifted]
+
 // [places]
 /// Place[i] is how many numbers like X[i] were counted before it: its place in their list.
 Program placesInLists() {
@@ -205,6 +244,23 @@ TEST_CASE("counts of numbers", "[docs]") {
   checkVector(run.after("Count"), 0, [&](int64_t bin) {
     return run.before("Count")(bin) + double(std::ranges::count(numbers, int32_t(bin)));
   });
+}
+
+TEST_CASE("a histogram in shared memory", "[docs]") {
+  std::vector<int32_t> numbers;
+  for (int32_t i = 0; i < 5000; ++i)
+    numbers.push_back(i * i % 1031 - 2);
+  Run run(sharedHistogram(), {{"n", 5000}, {"bins", 1001}}, {}, {{"X", numbers}});
+  checkVector(run.after("Count"), 0, [&](int64_t bin) {
+    return run.before("Count")(bin) + double(std::ranges::count(numbers, int32_t(bin)));
+  });
+}
+
+TEST_CASE("parts of a shared tile that begin anywhere", "[docs]") {
+  Run run(differences(), {{"m", 71}, {"n", 100}});
+  const Array &x = run.before("X");
+  checkMatrix(run.after("Y"), 1e-6,
+              [&](int64_t i, int64_t j) { return x(i, j) - (i > 0 ? x(i - 1, j) : 0); });
 }
 
 TEST_CASE("bits of numbers, and where they are", "[docs]") {

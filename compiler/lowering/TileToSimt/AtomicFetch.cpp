@@ -2,6 +2,7 @@
 /// \file
 /// Atomic operations that return the old value. LLVM's own have their order, which is none, and their scope.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
+#include "compiler/lowering/TileToSimt/SharedSlices.h"
 #include "dialects/tile/Fetch.h"
 #include "dialects/tile/Shapes.h"
 
@@ -9,10 +10,7 @@ using namespace mlir;
 using namespace tlc;
 using namespace tlc::lowering;
 
-namespace {
-
-/// An order depends on whether the elements have a sign.
-LLVM::AtomicBinOp instructionOf(std::optional<tile::CombineKind> kind, Type element) {
+LLVM::AtomicBinOp lowering::atomicOperation(std::optional<tile::CombineKind> kind, Type element) {
   bool isUnsigned = element.isUnsignedInteger();
   if (!kind)
     return LLVM::AtomicBinOp::xchg;
@@ -33,6 +31,8 @@ LLVM::AtomicBinOp instructionOf(std::optional<tile::CombineKind> kind, Type elem
   return LLVM::AtomicBinOp::_xor;
 }
 
+namespace {
+
 /// What the element there was. `expected` is null where it does not matter. Without a scope it is the system.
 Value fetch(Emitter &b, LLVM::AtomicBinOp how, Value address, Value value, Value expected, StringRef scope) {
   constexpr auto relaxed = LLVM::AtomicOrdering::monotonic;
@@ -43,16 +43,14 @@ Value fetch(Emitter &b, LLVM::AtomicBinOp how, Value address, Value value, Value
 }
 
 /// Of elements that a thread holds several times, and of those that other threads hold, too, one changes.
-Value fetchElements(KernelLowering &k, tile::AtomicFetchOp op, const Slice &slice,
-                    const FragmentLayout &layout) {
+template <class Access>
+Value fetchElements(KernelLowering &k, tile::AtomicFetchOp op, Access &access, const FragmentLayout &layout,
+                    Value fill, StringRef scope) {
   Emitter &b = k.b;
-  GlobalAccess access(k, slice, layout, op.getOld().getType().getShape(), GlobalUse::combine);
   Value owner = isOwner(b, layout, k.team), values = k.value(op.getValue()),
         expected = op.getExpected() ? k.value(op.getExpected()) : Value();
-  Type type = getElementTypeOrSelf(values);
-  Value outside = slice.fill ? slice.fill : b.zero(type);
-  StringRef scope = slice.rank ? "" : "device";
-  LLVM::AtomicBinOp how = instructionOf(op.getKind(), tile::elementTypeOf(op.getDestination().getType()));
+  Value outside = fill ? fill : b.zero(getElementTypeOrSelf(values));
+  LLVM::AtomicBinOp how = atomicOperation(op.getKind(), tile::elementTypeOf(op.getDestination().getType()));
   RegisterGroups groups = access.groups(1);
   SmallVector<Value> registers(size_t(layout.registersPerThread()));
   for (const RegisterGroup &group : groups.groups) {
@@ -75,20 +73,30 @@ Value fetchElements(KernelLowering &k, tile::AtomicFetchOp op, const Slice &slic
   return b.pack(registers);
 }
 
-LogicalResult lowerOp(KernelLowering &k, tile::AtomicFetchOp op) {
+Value fetchElements(KernelLowering &k, tile::AtomicFetchOp op, const FragmentLayout &layout) {
+  ArrayRef<int64_t> shape = op.getOld().getType().getShape();
+  Value indices = op.getIndices() ? k.value(op.getIndices()) : Value();
+  if (auto shared = op.getDestination().getDefiningOp<tile::SliceSharedOp>()) {
+    SharedSliceAccess access(k, shared, indices, layout, shape);
+    return fetchElements(k, op, access, layout, access.fill(), SharedSliceAccess::scope);
+  }
   Slice slice = k.slice(op.getDestination());
-  if (op.getIndices())
-    slice.indices = k.value(op.getIndices());
+  slice.indices = indices;
+  GlobalAccess access(k, slice, layout, shape, GlobalUse::combine);
+  return fetchElements(k, op, access, layout, slice.fill, slice.rank ? "" : "device");
+}
+
+LogicalResult lowerOp(KernelLowering &k, tile::AtomicFetchOp op) {
   RankedTensorType type = op.getOld().getType();
   const FragmentLayout &layout = k.layoutOf(type);
   if (!op.getScratch()) {
-    k.set(op.getOld(), fetchElements(k, op, slice, layout));
+    k.set(op.getOld(), fetchElements(k, op, layout));
     return success();
   }
   const SharedTile &scratch = k.shared(op.getScratch());
   if (failed(k.syncTeam())) // the previous use of the scratch memory is over
     return failure();
-  storeShared(k, scratch, layout, type.getShape(), fetchElements(k, op, slice, layout));
+  storeShared(k, scratch, layout, type.getShape(), fetchElements(k, op, layout));
   if (failed(k.syncTeam()))
     return failure();
   k.set(op.getOld(), loadShared(k, scratch, layout, type.getShape()));

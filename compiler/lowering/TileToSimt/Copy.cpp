@@ -5,6 +5,7 @@
 #include "compiler/analysis/Remarks.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/PackedElements.h"
+#include "compiler/lowering/TileToSimt/SharedSlices.h"
 #include "compiler/lowering/TileToSimt/TensorMemory.h"
 #include "compiler/lowering/TileToSimt/Tma.h"
 #include "dialects/layout/LayoutText.h"
@@ -161,6 +162,9 @@ static LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op) {
   k.set(op.getSlice(), std::move(slice));
   return success();
 }
+
+/// Its accesses take all they need from the operation: see SharedSlices.h.
+static LogicalResult lowerOp(KernelLowering &, tile::SliceSharedOp) { return success(); }
 
 //===----------------------------------------------------------------------===//
 // Copies
@@ -411,8 +415,10 @@ LogicalResult storePacked(KernelLowering &k, tile::StoreOp op) {
 
 namespace {
 /// Says so where a fragment and a tensor in the order of accumulators do not meet in whole vectors.
-void remarkOnOrder(KernelLowering &k, Operation *op, const Slice &slice, RankedTensorType type,
-                   GlobalUse use) {
+void remarkOnOrder(KernelLowering &k, Operation *op, Value made, RankedTensorType type, GlobalUse use) {
+  if (!made.getDefiningOp<tile::SliceOp>())
+    return;
+  const Slice &slice = k.slice(made);
   if (slice.tensor->argument.getOrder() != program::TensorOrder::accumulator)
     return;
   GlobalAccess access(k, slice, k.layoutOf(type), type.getShape(), use);
@@ -435,8 +441,9 @@ static LogicalResult lowerOp(KernelLowering &k, tile::LoadOp op) {
   if (isPacked(type.getElementType()))
     return loadPacked(k, op);
   if (isa<tile::SliceType>(op.getSource().getType())) {
-    remarkOnOrder(k, op, k.slice(op.getSource()), type, GlobalUse::load);
-    k.set(op.getValue(), loadGlobal(k, k.slice(op.getSource()), k.layoutOf(type), type.getShape()));
+    remarkOnOrder(k, op, op.getSource(), type, GlobalUse::load);
+    k.set(op.getValue(),
+          loadSlice(k, op.getSource(), /*indices=*/Value(), k.layoutOf(type), type.getShape()));
     return success();
   }
   if (isa<tile::TensorMemoryType>(op.getSource().getType())) {
@@ -459,8 +466,9 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
   if (isPacked(type.getElementType()))
     return storePacked(k, op);
   if (isa<tile::SliceType>(op.getDestination().getType())) {
-    remarkOnOrder(k, op, k.slice(op.getDestination()), type, GlobalUse::store);
-    storeGlobal(k, k.slice(op.getDestination()), k.layoutOf(type), type.getShape(), k.value(op.getValue()));
+    remarkOnOrder(k, op, op.getDestination(), type, GlobalUse::store);
+    storeSlice(k, op.getDestination(), /*indices=*/Value(), k.layoutOf(type), type.getShape(),
+               k.value(op.getValue()));
     return success();
   }
   if (isa<tile::TensorMemoryType>(op.getDestination().getType()))
@@ -474,40 +482,33 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::AtomicOp op) {
-  const Slice &slice = k.slice(op.getDestination());
   Value value = k.value(op.getValue());
   if (auto type = dyn_cast<RankedTensorType>(op.getValue().getType())) {
-    remarkOnOrder(k, op, slice, type, GlobalUse::combine);
-    combineGlobal(k, op.getKind(), slice, k.layoutOf(type), type.getShape(), value);
+    remarkOnOrder(k, op, op.getDestination(), type, GlobalUse::combine);
+    combineSlice(k, op.getKind(), op.getDestination(), /*indices=*/Value(), k.layoutOf(type), type.getShape(),
+                 value);
   } else {
-    combineGlobal(k, op.getKind(), slice, FragmentLayout::replicated({}, k.team.warps), {},
-                  k.b.splat(value, 1));
+    combineSlice(k, op.getKind(), op.getDestination(), /*indices=*/Value(),
+                 FragmentLayout::replicated({}, k.team.warps), {}, k.b.splat(value, 1));
   }
   return success();
 }
 
-/// The slice with the positions of its gathered axis.
-static Slice gatheredSlice(KernelLowering &k, Value slice, Value indices) {
-  Slice gathered = k.slice(slice);
-  gathered.indices = k.value(indices);
-  return gathered;
-}
-
 static LogicalResult lowerOp(KernelLowering &k, tile::GatherOp op) {
   RankedTensorType type = op.getValue().getType();
-  Slice slice = gatheredSlice(k, op.getSource(), op.getIndices());
-  k.set(op.getValue(), loadGlobal(k, slice, k.layoutOf(type), type.getShape()));
+  k.set(op.getValue(),
+        loadSlice(k, op.getSource(), k.value(op.getIndices()), k.layoutOf(type), type.getShape()));
   return success();
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::ScatterOp op) {
   RankedTensorType type = op.getValue().getType();
-  Slice slice = gatheredSlice(k, op.getDestination(), op.getIndices());
-  FragmentLayout layout = k.layoutOf(type);
+  Value value = k.value(op.getValue()), indices = k.value(op.getIndices());
+  const FragmentLayout &layout = k.layoutOf(type);
   if (op.getKind())
-    combineGlobal(k, *op.getKind(), slice, layout, type.getShape(), k.value(op.getValue()));
+    combineSlice(k, *op.getKind(), op.getDestination(), indices, layout, type.getShape(), value);
   else
-    storeGlobal(k, slice, layout, type.getShape(), k.value(op.getValue()));
+    storeSlice(k, op.getDestination(), indices, layout, type.getShape(), value);
   return success();
 }
 
@@ -518,6 +519,7 @@ void lowering::addCopyLowerings(LoweringTable &table) {
   table.add<tile::RowsOp>(lowerOp);
   table.add<tile::MemberOp>(lowerOp);
   table.add<tile::SliceOp>(lowerOp);
+  table.add<tile::SliceSharedOp>(lowerOp);
   table.add<tile::CopyOp>(lowerOp);
   table.add<tile::LoadOp>(lowerOp);
   table.add<tile::StoreOp>(lowerOp);

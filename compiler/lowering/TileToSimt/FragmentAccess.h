@@ -14,6 +14,8 @@
 
 namespace tlc::lowering {
 
+namespace LLVM = mlir::LLVM;
+
 /// The thread's part of a coordinate: i32, one per axis.
 llvm::SmallVector<Value> threadCoordinates(Emitter &b, const FragmentLayout &layout, const Team &team);
 
@@ -71,6 +73,9 @@ private:
   std::map<std::pair<int, int64_t>, Value> cache;
 };
 
+/// The address of a shared tile's element at coordinates that the device computes.
+Value addressIn(Emitter &b, const SharedTile &tile, llvm::ArrayRef<Value> coordinates);
+
 /// Addresses of a shared tile's elements. Like the other accesses it keeps what it
 /// emitted, so it serves one region.
 class SharedAddresses {
@@ -83,9 +88,7 @@ public:
 
 private:
   bool addMode(const PlacedMode &mode);
-  Value placeOf(Value element);
-  Value offsetInPieces(int axis, Value coordinate);
-  Value fullOffset(llvm::ArrayRef<int64_t> constant);
+  Value fullAddress(llvm::ArrayRef<int64_t> constant);
   Value swizzled(Value offset);
 
   Emitter &b;
@@ -116,6 +119,22 @@ void storeShared(KernelLowering &k, const SharedTile &tile, const FragmentLayout
 
 /// What is done to global memory.
 enum class GlobalUse : uint8_t { load, store, combine };
+
+/// Whether all elements of a vector along the axis have one position along the slice's gathered one.
+bool sharePositions(Operation *slice, int64_t axis);
+/// What was loaded, and the fill value (null: 0, as it was loaded) where it is not inside (null: all is).
+Value filledOutside(Emitter &b, Value loaded, Value inside, Value fill);
+
+/// A vector that memory is combined with, and whether it is inside; no predicate: it is.
+struct CombinedPiece {
+  Value value, address, predicate;
+};
+/// Emits it for each of them, by the threads that own what they hold (null: all do).
+void combinePieces(Emitter &b, Value owner, llvm::ArrayRef<CombinedPiece> pieces,
+                   llvm::function_ref<void(const CombinedPiece &)> emit);
+/// LLVM's operation of that kind; without one it exchanges. An order depends on whether the elements have a
+/// sign.
+LLVM::AtomicBinOp atomicOperation(std::optional<tile::CombineKind> kind, Type element);
 
 /// One side of a guarded transfer between registers and global memory.
 class GlobalAccess {

@@ -35,8 +35,9 @@ bool isRepeatedAlong(Value fragment, int64_t axis, int depth = 8) {
          });
 }
 
-/// Whether all elements of a vector along the axis have one position along the gathered one.
-bool sharePositions(tile::SliceOp slice, int64_t axis) {
+} // namespace
+
+bool lowering::sharePositions(Operation *slice, int64_t axis) {
   return llvm::all_of(slice->getUsers(), [&](Operation *user) {
     Value indices =
         llvm::TypeSwitch<Operation *, Value>(user).Case<tile::AtomicFetchOp, tile::GatherOp, tile::ScatterOp>(
@@ -44,7 +45,6 @@ bool sharePositions(tile::SliceOp slice, int64_t axis) {
     return isRepeatedAlong(indices, axis);
   });
 }
-} // namespace
 
 GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
                            ArrayRef<int64_t> tileShape, GlobalUse use)
@@ -216,13 +216,20 @@ Value GlobalAccess::bytesInside(ArrayRef<int64_t> constant, int64_t elements) {
 }
 
 Value GlobalAccess::load(ArrayRef<int64_t> constant, int64_t elements, Value mayLoad) {
-  Type element = slice.tensor->element, word = b.getI32Type();
+  Type element = slice.tensor->element;
   Type type = elements == 1 ? element : Type(b.vectorOf(elements, element));
   Value inside = b.both(mayLoad, predicate(constant));
   Value loaded = simt::LoadOp::create(b, type, address(constant), inside, policy);
-  if (!inside || !slice.fill)
+  return filledOutside(b, loaded, inside, slice.fill);
+}
+
+Value lowering::filledOutside(Emitter &b, Value loaded, Value inside, Value fill) {
+  if (!inside || !fill)
     return loaded;
-  Value fill = elements == 1 ? slice.fill : b.splat(slice.fill, elements);
+  auto vector = dyn_cast<VectorType>(loaded.getType());
+  int64_t elements = vector ? vector.getNumElements() : 1;
+  Type element = getElementTypeOrSelf(loaded), word = b.getI32Type();
+  fill = vector ? b.splat(fill, elements) : fill;
   // Of narrower elements LLVM would select one at a time.
   int64_t bits = element.getIntOrFloatBitWidth(), wordBits = word.getIntOrFloatBitWidth();
   if (bits >= wordBits || elements * bits % wordBits != 0)
@@ -244,17 +251,12 @@ struct Write {
   function_ref<void(Value piece, Value address, Value predicate)> emit;
 };
 
-/// A vector, and whether it is inside; no predicate: it is.
-struct Piece {
-  Value value, address, predicate;
-};
-
 void writePath(KernelLowering &k, const Write &write, Value value, Path path) {
   Emitter &b = k.b;
   GlobalAccess access(k, write.slice, write.layout, write.shape, write.use);
   int64_t width = path == Path::vectors ? access.vectorWidth() : 1;
   Value owner = isOwner(b, write.layout, k.team);
-  SmallVector<Piece> combined;
+  SmallVector<CombinedPiece> combined;
   for (const RegisterGroup &group : access.groups(width).groups) {
     Value predicate = access.predicate(group.start);
     Value piece = width == 1 ? b.extract(value, group.registers[0]) : b.pick(value, group.registers);
@@ -263,22 +265,26 @@ void writePath(KernelLowering &k, const Write &write, Value value, Path path) {
     else
       write.emit(piece, access.address(group.start), b.both(owner, predicate));
   }
-  // One branch around all that have a predicate in common: ptxas makes a branch of each that has one.
-  for (ArrayRef<Piece> rest = combined; !rest.empty();) {
-    Value predicate = rest.front().predicate;
-    ArrayRef<Piece> alike = rest.take_while([&](const Piece &piece) { return piece.predicate == predicate; });
-    rest = rest.drop_front(alike.size());
-    auto emit = [&] {
-      for (const Piece &piece : alike)
-        write.emit(piece.value, piece.address, Value());
-    };
-    if (Value all = b.both(owner, predicate))
-      b.when(all, emit);
-    else
-      emit();
-  }
+  combinePieces(b, owner, combined,
+                [&](const CombinedPiece &piece) { write.emit(piece.value, piece.address, Value()); });
 }
 } // namespace
+
+// One branch around all that have a predicate in common: ptxas makes a branch of each that has one.
+void lowering::combinePieces(Emitter &b, Value owner, ArrayRef<CombinedPiece> pieces,
+                             function_ref<void(const CombinedPiece &)> emit) {
+  while (!pieces.empty()) {
+    Value predicate = pieces.front().predicate;
+    ArrayRef<CombinedPiece> alike =
+        pieces.take_while([&](const CombinedPiece &piece) { return piece.predicate == predicate; });
+    pieces = pieces.drop_front(alike.size());
+    auto emitAll = [&] { llvm::for_each(alike, emit); };
+    if (Value all = b.both(owner, predicate))
+      b.when(all, emitAll);
+    else
+      emitAll();
+  }
+}
 
 // Where it is known at run time only whether a vector lies across the tensor's edge, there is a path with
 // vectors and one element by element. What the paths load are vectors, which are cut after both: a thread

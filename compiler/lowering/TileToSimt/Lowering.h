@@ -105,9 +105,11 @@ struct Slice {
   int64_t originMultiple() const;
   /// A known divisor of the end along the axis.
   int64_t endMultiple(int axis) const;
-  /// The axis of a tile of this shape that each axis runs along; -1 for axes of extent 1.
   llvm::SmallVector<int> tileAxes(llvm::ArrayRef<int64_t> tileShape) const;
 };
+
+/// The axis of a tile that each axis of a slice runs along; -1 for axes of extent 1.
+llvm::SmallVector<int> tileAxesOf(llvm::ArrayRef<int64_t> sliceShape, llvm::ArrayRef<int64_t> tileShape);
 
 struct Cursor {
   Value slot, phase; ///< i32

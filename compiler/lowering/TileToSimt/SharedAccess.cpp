@@ -71,17 +71,18 @@ bool SharedAddresses::addMode(const PlacedMode &placed) {
   return true;
 }
 
-Value SharedAddresses::swizzled(Value offset) {
-  if (tile.layout.swizzle() == Swizzle::none)
+namespace {
+Value swizzledOffset(Emitter &b, const SharedLayout &layout, Value offset) {
+  if (layout.swizzle() == Swizzle::none)
     return offset;
-  return b.bitXor(offset, b.bitAnd(b.shiftRight(offset, 3), swizzledBits(tile.layout.swizzle())));
+  return b.bitXor(offset, b.bitAnd(b.shiftRight(offset, 3), swizzledBits(layout.swizzle())));
 }
 
 /// The place, in the order of its row, of an element that the device computes.
-Value SharedAddresses::placeOf(Value element) {
+Value placeOf(Emitter &b, const SharedLayout &layout, Value element) {
   SmallVector<Value> moved;
   int64_t stay = -1, stride = 1;
-  for (const LayoutMode &mode : tile.layout.rowOrder()) {
+  for (const LayoutMode &mode : layout.rowOrder()) {
     if (mode.step != stride) {
       int64_t bits = mode.extent - 1;
       moved.push_back(b.mul(b.bitAnd(b.shiftRight(element, log2Floor(stride)), bits), mode.step));
@@ -98,8 +99,8 @@ Value SharedAddresses::placeOf(Value element) {
 }
 
 /// Bytes of an element of a tile in pieces because of its place along an axis.
-Value SharedAddresses::offsetInPieces(int axis, Value coordinate) {
-  const Modes &digits = tile.layout.map().modes(size_t(axis));
+Value offsetInPieces(Emitter &b, const SharedLayout &layout, int axis, Value coordinate) {
+  const Modes &digits = layout.map().modes(size_t(axis));
   Value offset = b.i32(0);
   int64_t weight = 1;
   for (auto [i, digit] : llvm::enumerate(digits)) {
@@ -111,34 +112,47 @@ Value SharedAddresses::offsetInPieces(int axis, Value coordinate) {
   }
   return offset;
 }
+} // namespace
 
-/// Where steps and panels do not divide one another.
-Value SharedAddresses::fullOffset(ArrayRef<int64_t> constant) {
-  if (thread.empty()) {
-    thread = threadCoordinates(b, fragment, team);
-    for (auto [coordinate, first] : llvm::zip(thread, moving))
-      coordinate = b.add(coordinate, first);
-  }
+Value SharedAddresses::swizzled(Value offset) { return swizzledOffset(b, tile.layout, offset); }
+
+Value lowering::addressIn(Emitter &b, const SharedTile &tile, ArrayRef<Value> coordinates) {
   const SharedLayout &layout = tile.layout;
   Value offset = b.i32(0);
   for (int axis = 0; axis < tile.rank(); ++axis) {
     int at = tile.layoutAxis(axis);
-    Value coordinate = b.add(thread[size_t(axis)], constant[size_t(axis)]);
+    Value coordinate = coordinates[size_t(axis)];
     if (layout.isInPieces()) {
-      offset = b.add(offset, offsetInPieces(at, coordinate));
+      offset = b.add(offset, offsetInPieces(b, layout, at, coordinate));
       continue;
     }
     if (at == layout.contiguousAxis()) {
-      coordinate = placeOf(coordinate);
-      offset = b.add(offset, b.mul(b.divide(coordinate, layout.panelExtent()), layout.panelPitch()));
-      offset = b.add(offset, b.mul(b.remainder(coordinate, layout.panelExtent()), tile.elementBytes()));
+      coordinate = placeOf(b, layout, coordinate);
+      if (layout.panels() > 1) {
+        offset = b.add(offset, b.mul(b.divide(coordinate, layout.panelExtent()), layout.panelPitch()));
+        coordinate = b.remainder(coordinate, layout.panelExtent());
+      }
+      offset = b.add(offset, b.mul(coordinate, tile.elementBytes()));
       continue;
     }
     Coordinates unit(layout.shape().size(), 0);
     unit[size_t(at)] = 1;
     offset = b.add(offset, b.mul(coordinate, layout.linearOffset(unit)));
   }
-  return offset;
+  return b.offset(tile.base, swizzledOffset(b, layout, offset));
+}
+
+/// Where steps and panels do not divide one another.
+Value SharedAddresses::fullAddress(ArrayRef<int64_t> constant) {
+  if (thread.empty()) {
+    thread = threadCoordinates(b, fragment, team);
+    for (auto [coordinate, first] : llvm::zip(thread, moving))
+      coordinate = b.add(coordinate, first);
+  }
+  SmallVector<Value> coordinates;
+  for (auto [coordinate, first] : llvm::zip(thread, constant))
+    coordinates.push_back(b.add(coordinate, first));
+  return addressIn(b, tile, coordinates);
 }
 
 Value SharedAddresses::at(ArrayRef<int64_t> constant) {
@@ -147,7 +161,7 @@ Value SharedAddresses::at(ArrayRef<int64_t> constant) {
   int64_t column = coordinates[size_t(layout.contiguousAxis())];
   bool crosses = layout.panels() > 1 && mostInPanel + column % layout.panelExtent() >= layout.panelExtent();
   if (!threadOffset || crosses)
-    return b.offset(tile.base, swizzled(fullOffset(constant)));
+    return fullAddress(constant);
   int64_t offset = layout.linearOffset(coordinates);
   if (layout.swizzle() != Swizzle::none && (!disjoint || (threadBits & offset)))
     return b.offset(tile.base, swizzled(b.add(threadOffset, offset)));

@@ -59,10 +59,12 @@ int64_t Slice::endMultiple(int axis) const {
                   axis + 1 == int(origin.size()) ? divisorInUnits(ofLimit, tensor->packing) : ofLimit);
 }
 
-SmallVector<int> Slice::tileAxes(ArrayRef<int64_t> tileShape) const {
+SmallVector<int> Slice::tileAxes(ArrayRef<int64_t> tileShape) const { return tileAxesOf(shape, tileShape); }
+
+SmallVector<int> lowering::tileAxesOf(ArrayRef<int64_t> sliceShape, ArrayRef<int64_t> tileShape) {
   SmallVector<int> axes;
   int next = 0;
-  for (int64_t extent : shape) {
+  for (int64_t extent : sliceShape) {
     if (extent == 1) {
       axes.push_back(-1);
       continue;

@@ -180,3 +180,25 @@ tile.kernel @authors_word(%X: !tile.global<128xf32> {program.argument = #program
   %0 = tile.slice %X[%c0] unchecked "by the block table" : !tile.global<128xf32> -> !tile.slice<32xf32>
   tile.return
 }
+
+// -----
+
+// Slices of shared tiles, too: a loop's positions that stay inside, and others.
+// CHECK-LABEL: tile.kernel @shared(
+// CHECK:         tile.slice_shared {{.*}} unchecked "proven"
+// CHECK:         tile.slice_shared {{[^"]+$}}
+// CHECK:         tile.slice_shared {{[^"]+$}}
+tile.kernel @shared(%n: index {program.argument = #program.dimension<"n">}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x32xf32>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %row = arith.muli %i, %c16 : index
+    %0 = tile.slice_shared %a[%row, %c0] : !tile.shared<64x32xf32> -> !tile.slice<16x32xf32>
+    %1 = tile.slice_shared %a[%row, %c0] : !tile.shared<64x32xf32> -> !tile.slice<17x32xf32>
+    %2 = tile.slice_shared %a[%c0, %n] : !tile.shared<64x32xf32> -> !tile.slice<16x32xf32>
+  }
+  tile.return
+}
