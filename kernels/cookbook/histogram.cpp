@@ -2,12 +2,12 @@
 /// \file
 /// How often each number from 0 to bins - 1 occurs. Other numbers do not count.
 ///
-/// X is [n], i32; Count is [bins], i32. Each number is one atomic addition at its bin. Where few bins are hit
-/// by many threads these wait for each other, so that blocks add to 64 copies of the counts in turn, and a
-/// second launch adds the copies up.
-///
-/// A block has 4096 numbers, 32 for each of 128 threads. The second launch has 64 copies of 64 bins in a
-/// tile.
+/// X is [n], i32; Count is [bins], i32. Blocks take parts of 4096 numbers in turn, 16 for each of 256
+/// threads. Up to 8192 bins fit the shared memory of a block, which keeps its own counts there: each number
+/// is one atomic addition to them, and in the end they are added to those of other blocks. Where there are
+/// more bins, each number is an atomic addition in L2. Where threads hit few bins there they wait for each
+/// other, so that blocks add to 64 copies of the counts in turn, and a second launch adds the copies up: 64
+/// copies of 64 bins in a tile.
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -16,15 +16,37 @@ using namespace tlc::dsl;
 namespace {
 
 void histogram(Scope &k) {
-  constexpr int64_t width = 4096, copies = 64, some = 64;
-  Index n = k.dim("n"), bins = k.dim("bins");
+  constexpr int64_t width = 4096, copies = 64, some = 64, most = 8192, residents = 4;
+  Index n = k.dim("n"), bins = k.dim("bins"), parts = ceilDiv(n, width);
   Global X = k.input("X", i32, {n}), Count = k.output("Count", i32, {bins});
   Global counts = k.workspace("counts", i32, {copies, bins}, {.initial = Initial::zero});
   k.launch("histogram_count", [&] {
-    auto [block] = k.grid(ceilDiv(n, width));
-    Fragment x = k.fragment(i32, {1, width});
-    copy(X.tile({block * width}, {width}).fill(-1), x);
-    atomicAdd(1, counts.tile({block % copies, x.toIndex()}, {1, width}));
+    k.warps(8);
+    k.residents(residents); // while some add, others load
+    auto [block] = k.grid(min(parts, k.multiprocessors() * residents));
+    Shared own = k.shared("own", i32, {most});
+    FragmentValue ones = k.fragment(i32, {1, width}, 1);
+    auto ofParts = [&, block = block](auto &&add) {
+      k.loop({block, parts, k.blocks()}, [&](Index part) {
+        Fragment x = k.fragment(i32, {1, width});
+        copy(X.tile({part * width}, {width}).fill(-1), x);
+        add(x.toIndex());
+      });
+    };
+    auto inShared = [&, block = block] {
+      constexpr int64_t together = 1024;
+      fill(own, 0);
+      ofParts([&](const Index &bin) { atomicAdd(ones, own.tile({bin}, {width})); });
+      k.loop(ceilDiv(bins, together), [&](Index j) {
+        Fragment count = k.fragment(i32, {1, together});
+        copy(own.tile({j * together}, {together}), count);
+        atomicAdd(count, counts.tile({block % copies, j * together}, {1, together}));
+      });
+    };
+    auto inL2 = [&, block = block] {
+      ofParts([&](const Index &bin) { atomicAdd(ones, counts.tile({block % copies, bin}, {1, width})); });
+    };
+    k.when(bins <= most, inShared, inL2);
   });
   k.launch("histogram_sum", [&] {
     auto [block] = k.grid(ceilDiv(bins, some));

@@ -108,6 +108,8 @@ fused_moe tokens=33 d=264 f=136 experts=13 count=3
 fused_moe tokens=300 d=136 f=24 experts=8 count=2
 histogram n=1 bins=1
 histogram n=8193 bins=65
+histogram n=70000 bins=8192
+histogram n=70000 bins=8193
 dropout rows=1 columns=1 drop=0
 dropout rows=5 columns=2049 drop=50
 dropout rows=17 columns=264 drop=99
