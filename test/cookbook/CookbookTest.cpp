@@ -142,7 +142,8 @@ fft rows=13
 top_k rows=1 n=64 count=8
 top_k rows=3 n=65 count=64
 radix_sort rows=1 n=1
-radix_sort rows=3 n=2049
+radix_sort rows=3 n=4097
+radix_sort rows=1 n=270000
 fp8_quantize groups=1
 fp8_quantize groups=67
 rms_norm_bwd m=0
