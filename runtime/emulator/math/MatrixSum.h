@@ -64,11 +64,11 @@ float sumOfProducts(const float *a, unsigned strideA, const float *b, unsigned s
 
 /// What the loops below work on is half an accumulator register of a warp: lanes 4 r + t hold
 /// four rows r by four columns t, the even or the odd ones of eight.
-inline constexpr unsigned sumRows = 4, sumColumns = 4, sumLanes = sumRows * sumColumns, maxSumDepth = 32;
+inline constexpr unsigned sumRows = 4, sumColumns = 4, sumLanes = sumRows * sumColumns, maxSumDepth = 64;
 
-/// Operands as they lie in memory, 32 bytes of each row or column: [k][row or column].
+/// Operands as they lie in memory, up to 64 bytes of each row or column: [k][row or column].
 struct RawPanel {
-  alignas(64) std::byte bytes[4 * 32];
+  alignas(64) std::byte bytes[4 * 64];
 
   template <class Raw> void set(unsigned line, unsigned k, Raw element) {
     std::memcpy(bytes + (k * 4 + line) * sizeof(Raw), &element, sizeof(Raw));

@@ -164,7 +164,7 @@ inline uint32_t swizzleAddress(Swizzle swizzle, uint32_t address, uint32_t baseO
 /// the plain form; MN-major (imm-trans 1) exists for 16-bit elements only.
 enum class Major : uint8_t { k, mn };
 
-/// wgmma.mma_async.sync.aligned.m64n<n>k<k>; k follows from the element.
+/// wgmma.mma_async{.sp}.sync.aligned.m64n<n>k<k>; k follows from the element.
 struct Wgmma {
   unsigned n = 64;
   MatrixElement a = MatrixElement::bf16, b = MatrixElement::bf16;
@@ -172,10 +172,14 @@ struct Wgmma {
   Major majorA = Major::k, majorB = Major::k;
   int scaleA = 1, scaleB = 1; ///< 1 or -1
   IntegerOverflow overflow = IntegerOverflow::wrap;
+  bool isSparse = false; ///< .sp: half of A's elements are stored
+  /// Of .sp: the lanes whose number % 4 is twice that or the next have metadata; of 8 bits all lanes.
+  unsigned selector = 0;
 };
 
-/// 32 bytes of an operand's row: 16 for 16-bit elements, 8 for tf32, 32 for 8-bit.
-unsigned wgmmaDepth(MatrixElement element);
+/// k. Of A 32 bytes of a row are stored: 16 elements of 16 bits, 8 of tf32, 32 of 8 bits; .sp has twice as
+/// many.
+unsigned wgmmaDepth(const Wgmma &instruction);
 
 /// 32-bit accumulator registers per lane (n / 2, or n / 4 for f16), or an Error
 /// naming what is wrong. Call it when the instruction is decoded; it is the
@@ -190,13 +194,22 @@ using WarpgroupRegisters = std::array<std::span<const uint32_t>, 4>;
 /// A comes from shared memory (its descriptor) or from registers (4 per lane).
 using WgmmaOperandA = std::variant<uint64_t, WarpgroupRegisters>;
 
+/// Four bits of metadata of .sp say which elements of a group are stored: two of four, whose places are the
+/// lower two bits and the higher two, in increasing order; of tf32 one of two, 0100 the first, 1110 the
+/// second. A word has eight groups. Row 16 w + g + 8 h of A (w < 4, g < 8, h < 2) finds its groups in warp w
+///   of 8 bits:         8 l to 8 l + 7 in lane 4 g + 2 l + h (l < 2)
+///   of 16 and 32 bits: 4 l to 4 l + 3 in the lower half (h = 0) or the higher one of lane 4 g + 2 selector +
+///   l
+
 /// d = a * b + d, or a * b when scaleD is zero. Accumulator register i of lane l
 /// of warp w holds row 16 w + l / 4 + 8 (i / 2 % 2), column 8 (i / 4) + 2 (l % 4) + i % 2
 /// (f16: both columns of a pair in one register, the even one in the low half).
-/// An Error says which operand reaches beyond `shared`; then d is unchanged.
+/// An Error says which operand reaches beyond `shared`, or which group of a row has other metadata; then d is
+/// unchanged. `metadata`, a word per lane, is read if the instruction is sparse.
 enum class ScaleD : uint8_t { zero, one };
 Result<void> wgmma(const Wgmma &instruction, std::span<const std::byte> shared, const WgmmaOperandA &a,
-                   uint64_t descriptorB, ScaleD scaleD, const std::array<std::span<uint32_t>, 4> &d);
+                   uint64_t descriptorB, ScaleD scaleD, const std::array<std::span<uint32_t>, 4> &d,
+                   const WarpgroupRegisters &metadata = {});
 
 /// The shared bytes that an operand reads, merged where neighbours follow each
 /// other. `B` has n rows, `A` 64.

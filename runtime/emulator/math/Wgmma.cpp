@@ -13,7 +13,7 @@ namespace tlc::emulator {
 namespace {
 
 constexpr unsigned lanes = lanesPerWarp, warps = warpsPerWarpgroup, rowsA = wgmmaRows,
-                   maxColumns = maxWgmmaColumns, unitBytes = 16, rowBytes = 32;
+                   maxColumns = maxWgmmaColumns, unitBytes = 16, rowBytes = 32, maxStored = 32;
 
 constexpr unsigned panelsA = rowsA / sumRows, maxPanelsB = maxColumns / sumColumns;
 
@@ -39,14 +39,27 @@ unsigned swizzleSpan(Swizzle swizzle) {
   return unitBytes;
 }
 
+/// What an operand reads: `lines` are rows of A or columns of B.
+struct OperandForm {
+  Major major = Major::k;
+  unsigned lines = 0;
+  unsigned bytes = 0; ///< of a line
+};
+OperandForm formOf(const Wgmma &instruction, WgmmaOperand operand) {
+  return operand == WgmmaOperand::a
+             ? OperandForm{instruction.majorA, rowsA, rowBytes}
+             : OperandForm{instruction.majorB, instruction.n, instruction.isSparse ? 2 * rowBytes : rowBytes};
+}
+
 /// Calls visit(i, j, address) for each 16-byte unit of an operand. K-major: i
-/// is a row, j the first or second unit of its 32 bytes. MN-major: i counts
-/// eights of rows, j is k.
+/// is a line, j a unit of its bytes. MN-major, of 16 bits: i counts eights of lines, j is k.
 template <class Visit>
-TLC_WITH_CALLER void visitUnits(const MatrixDescriptor &descriptor, Major major, unsigned rows, Visit visit) {
+TLC_WITH_CALLER void visitUnits(const MatrixDescriptor &descriptor, const OperandForm &form, Visit visit) {
   const uint32_t span = swizzleSpan(descriptor.swizzle), spanUnits = span / unitBytes;
   const bool plain = descriptor.swizzle == Swizzle::none;
-  const unsigned lines = major == Major::k ? rows : rows / 8, depth = major == Major::k ? 2 : 16;
+  const Major major = form.major;
+  const unsigned lines = major == Major::k ? form.lines : form.lines / 8,
+                 depth = form.bytes / (major == Major::k ? unitBytes : 2);
   for (unsigned i = 0; i < lines; ++i)
     for (unsigned j = 0; j < depth; ++j) {
       uint32_t offset;
@@ -72,11 +85,11 @@ template <class Raw> TLC_WITH_CALLER void setB(RawPanels &panels, unsigned colum
 /// Takes an operand from shared memory; store(row or column, k, element). Gives
 /// one past the first address that does not fit, or 0.
 template <class Raw, class Store>
-TLC_WITH_CALLER uint64_t gatherShared(Major major, unsigned rows, uint64_t bits,
+TLC_WITH_CALLER uint64_t gatherShared(const OperandForm &form, uint64_t bits,
                                       std::span<const std::byte> shared, Store store) {
   uint64_t beyond = 0;
   constexpr unsigned perUnit = unitBytes / sizeof(Raw);
-  visitUnits(MatrixDescriptor::decode(bits), major, rows,
+  visitUnits(MatrixDescriptor::decode(bits), form,
              [&](unsigned i, unsigned j, uint32_t address) TLC_LAMBDA_WITH_CALLER {
                if (uint64_t(address) + unitBytes > shared.size()) {
                  beyond = beyond ? beyond : uint64_t(address) + 1;
@@ -85,7 +98,7 @@ TLC_WITH_CALLER uint64_t gatherShared(Major major, unsigned rows, uint64_t bits,
                Raw elements[perUnit];
                std::memcpy(elements, shared.data() + address, unitBytes);
                for (unsigned e = 0; e < perUnit; ++e)
-                 if (major == Major::k)
+                 if (form.major == Major::k)
                    store(i, j * perUnit + e, elements[e]);
                  else
                    store(i * perUnit + e, j, elements[e]);
@@ -93,16 +106,23 @@ TLC_WITH_CALLER uint64_t gatherShared(Major major, unsigned rows, uint64_t bits,
   return beyond;
 }
 
+/// Of a sparse A, the k of each element that is stored; of any other they are all.
+struct Places {
+  uint8_t k[rowsA][maxStored];
+};
+
 template <class Raw>
-TLC_WITH_CALLER void gatherRegisters(const WarpgroupRegisters &registers, RawPanels &panels) {
+TLC_WITH_CALLER void gatherRegisters(const WarpgroupRegisters &registers, const Places &places,
+                                     RawPanels &panels) {
   constexpr unsigned pack = 4 / sizeof(Raw);
   for (unsigned warp = 0; warp < warps; ++warp)
     for (unsigned r = 0; r < 4; ++r)
       for (unsigned lane = 0; lane < lanes; ++lane) {
+        const unsigned row = 16 * warp + lane / 4 + 8 * (r % 2);
         Raw elements[pack];
         std::memcpy(elements, &registers[warp][r * lanes + lane], 4);
         for (unsigned e = 0; e < pack; ++e)
-          setA(panels, 16 * warp + lane / 4 + 8 * (r % 2), (r / 2 * 4 + lane % 4) * pack + e, elements[e]);
+          setA(panels, row, places.k[row][(r / 2 * 4 + lane % 4) * pack + e], elements[e]);
       }
 }
 
@@ -143,6 +163,65 @@ TLC_WITH_CALLER void multiplyIntegers(const Panels &panels, unsigned n, unsigned
   visitPairs<MatrixElement::s32>(panels, n, d, multiply);
 }
 
+/// The metadata of a row's group, four bits.
+unsigned pairOf(const Wgmma &instruction, const WarpgroupRegisters &metadata, unsigned row, unsigned group) {
+  const std::span<const uint32_t> words = metadata[row / 16];
+  const unsigned lane = row % 8 * 4, half = row / 8 % 2;
+  if (elementBits(instruction.a) == 8)
+    return words[lane + group / 8 * 2 + half] >> group % 8 * 4 & 15;
+  return words[lane + 2 * instruction.selector + group / 4] >> (16 * half + group % 4 * 4) & 15;
+}
+
+Result<void> readPlaces(const Wgmma &instruction, const WarpgroupRegisters &metadata, Places &places) {
+  const unsigned stored = rowBytes * 8 / elementBits(instruction.a);
+  if (!instruction.isSparse) {
+    for (auto &row : places.k)
+      for (unsigned i = 0; i < stored; ++i)
+        row[i] = uint8_t(i);
+    return {};
+  }
+  const bool isTf32 = instruction.a == MatrixElement::tf32;
+  const unsigned perGroup = isTf32 ? 1 : 2;
+  for (unsigned row = 0; row < rowsA; ++row)
+    for (unsigned group = 0; group < stored / perGroup; ++group) {
+      const unsigned pair = pairOf(instruction, metadata, row, group), low = pair & 3, high = pair >> 2;
+      if (isTf32 ? pair != 4 && pair != 14 : low >= high)
+        return Error{ErrorKind::execution,
+                     fmt::format("wgmma: the metadata of row {}, group {} is {:04b}, but needs {}", row,
+                                 group, pair, isTf32 ? "0100 or 1110" : "two places, the smaller one lower")};
+      for (unsigned i = 0; i < perGroup; ++i)
+        places.k[row][group * perGroup + i] = uint8_t(group * 2 * perGroup + (isTf32   ? low / 2
+                                                                              : i == 0 ? low
+                                                                                       : high));
+    }
+  return {};
+}
+
+/// As multiplyFloats, where B has infinities or NaN: nothing is multiplied by what is not stored of A.
+template <MatrixElement accumulator>
+void multiplyStored(const Panels &panels, const Places &places, unsigned n, unsigned stored, SumRules rules,
+                    bool keep, const std::array<std::span<uint32_t>, 4> &d) {
+  const auto multiply = [&](const RowPanel *a, const ColumnPanel *b, uint32_t *words) TLC_LAMBDA_WITH_CALLER {
+    SumPair sums = {};
+    if (keep)
+      loadSums<accumulator>(words, sums);
+    for (unsigned upper = 0; upper < 2; ++upper)
+      for (unsigned odd = 0; odd < 2; ++odd)
+        for (unsigned lane = 0; lane < sumLanes; ++lane) {
+          const size_t row = size_t(a - panels.a + upper) * sumRows + lane / sumColumns;
+          float left[maxStored], right[maxStored];
+          for (unsigned i = 0; i < stored; ++i) {
+            left[i] = a[upper].values[places.k[row][i]][lane];
+            right[i] = b[odd].values[places.k[row][i]][lane % sumColumns];
+          }
+          sums[upper][odd][lane] =
+              canonical(sumOfProducts(left, 1, right, 1, stored, sums[upper][odd][lane], rules));
+        }
+    storeSums<accumulator>(sums, words);
+  };
+  visitPairs<accumulator>(panels, n, d, multiply);
+}
+
 bool isSupported(const Wgmma &i) {
   const bool toFloat = i.accumulator == MatrixElement::f32, toHalf = i.accumulator == MatrixElement::f16;
   if (isInteger8(i.a) && isInteger8(i.b))
@@ -170,13 +249,15 @@ uint64_t MatrixDescriptor::encode() const {
   return field(start, 0) | field(leading, 16) | field(stride, 32) | uint64_t(baseOffset) << 49 | mode << 62;
 }
 
-unsigned wgmmaDepth(MatrixElement element) { return rowBytes * 8 / elementBits(element); }
+unsigned wgmmaDepth(const Wgmma &instruction) {
+  return rowBytes * 8 / elementBits(instruction.a) * (instruction.isSparse ? 2 : 1);
+}
 
 Result<unsigned> wgmmaAccumulatorRegisters(const Wgmma &instruction) {
   const auto fail = [&](std::string_view why) -> Result<unsigned> {
     return Error{ErrorKind::invalidArgument,
                  fmt::format("wgmma m64n{}k{} of {} and {} into {}: {}", instruction.n,
-                             wgmmaDepth(instruction.a), toString(instruction.a), toString(instruction.b),
+                             wgmmaDepth(instruction), toString(instruction.a), toString(instruction.b),
                              toString(instruction.accumulator), why)};
   };
   if (!isSupported(instruction))
@@ -197,6 +278,16 @@ Result<unsigned> wgmmaAccumulatorRegisters(const Wgmma &instruction) {
 
 namespace {
 
+/// Whether B has infinities or NaN.
+bool hasSpecials(const Panels &panels, unsigned n, unsigned depth) {
+  for (unsigned i = 0; i < n / sumColumns; ++i)
+    for (unsigned k = 0; k < depth; ++k)
+      for (int16_t exponent : panels.b[i].exponents[k])
+        if (exponent == specialExponent)
+          return true;
+  return false;
+}
+
 /// What an operand reads beyond shared memory.
 struct Beyond {
   std::string_view operand;
@@ -206,27 +297,31 @@ struct Beyond {
 
 template <class Raw>
 TLC_WITH_CALLER void compute(const Wgmma &instruction, std::span<const std::byte> shared,
-                             const WgmmaOperandA &a, uint64_t descriptorB, ScaleD scaleD,
-                             const std::array<std::span<uint32_t>, 4> &d, Beyond &beyond) {
+                             const WgmmaOperandA &a, const Places &places, uint64_t descriptorB,
+                             ScaleD scaleD, const std::array<std::span<uint32_t>, 4> &d, Beyond &beyond) {
   RawPanels raw;
+  if (instruction.isSparse)
+    std::memset(raw.a, 0, sizeof(raw.a));
   if (const auto *registers = std::get_if<WarpgroupRegisters>(&a)) {
-    gatherRegisters<Raw>(*registers, raw);
+    gatherRegisters<Raw>(*registers, places, raw);
   } else {
     const auto store = [&](unsigned row, unsigned k, Raw element)
-                           TLC_LAMBDA_WITH_CALLER { setA(raw, row, k, element); };
+                           TLC_LAMBDA_WITH_CALLER { setA(raw, row, places.k[row][k], element); };
     const uint64_t descriptorA = *std::get_if<uint64_t>(&a);
-    beyond = {"a", descriptorA, gatherShared<Raw>(instruction.majorA, rowsA, descriptorA, shared, store)};
+    beyond = {"a", descriptorA,
+              gatherShared<Raw>(formOf(instruction, WgmmaOperand::a), descriptorA, shared, store)};
     if (beyond.address)
       return;
   }
   const auto store = [&](unsigned column, unsigned k, Raw element)
                          TLC_LAMBDA_WITH_CALLER { setB(raw, column, k, element); };
   beyond = {"b", descriptorB,
-            gatherShared<Raw>(instruction.majorB, instruction.n, descriptorB, shared, store)};
+            gatherShared<Raw>(formOf(instruction, WgmmaOperand::b), descriptorB, shared, store)};
   if (beyond.address)
     return;
 
-  constexpr unsigned depth = rowBytes / sizeof(Raw);
+  constexpr unsigned stored = rowBytes / sizeof(Raw);
+  const unsigned depth = instruction.isSparse ? 2 * stored : stored;
   const float sign = float(instruction.scaleA * instruction.scaleB);
   const SumRules rules = sumRules(elementBits(instruction.a) == 8 ? SumWidth::narrow : SumWidth::wide,
                                   instruction.a, instruction.b, instruction.accumulator);
@@ -236,6 +331,11 @@ TLC_WITH_CALLER void compute(const Wgmma &instruction, std::span<const std::byte
   for (unsigned i = 0; i < instruction.n / sumColumns; ++i)
     decodePanel(raw.b[i], instruction.b, depth, rules.leastExponentB, panels.b[i]);
   const bool keep = scaleD == ScaleD::one;
+  if (instruction.isSparse && hasSpecials(panels, instruction.n, depth)) {
+    if (instruction.accumulator == MatrixElement::f16)
+      return multiplyStored<MatrixElement::f16>(panels, places, instruction.n, stored, rules, keep, d);
+    return multiplyStored<MatrixElement::f32>(panels, places, instruction.n, stored, rules, keep, d);
+  }
   switch (instruction.accumulator) {
   case MatrixElement::f32:
     return multiplyFloats<MatrixElement::f32>(panels, instruction.n, depth, rules, keep, d);
@@ -249,17 +349,21 @@ TLC_WITH_CALLER void compute(const Wgmma &instruction, std::span<const std::byte
 } // namespace
 
 Result<void> wgmma(const Wgmma &instruction, std::span<const std::byte> shared, const WgmmaOperandA &a,
-                   uint64_t descriptorB, ScaleD scaleD, const std::array<std::span<uint32_t>, 4> &d) {
+                   uint64_t descriptorB, ScaleD scaleD, const std::array<std::span<uint32_t>, 4> &d,
+                   const WarpgroupRegisters &metadata) {
   assert(wgmmaAccumulatorRegisters(instruction) && "checked when the instruction was decoded");
+  Places places;
+  if (auto read = readPlaces(instruction, metadata, places); !read)
+    return read;
   Beyond beyond;
   runVectorised([&] {
     switch (elementBits(instruction.a)) {
     case 8:
-      return compute<uint8_t>(instruction, shared, a, descriptorB, scaleD, d, beyond);
+      return compute<uint8_t>(instruction, shared, a, places, descriptorB, scaleD, d, beyond);
     case 16:
-      return compute<uint16_t>(instruction, shared, a, descriptorB, scaleD, d, beyond);
+      return compute<uint16_t>(instruction, shared, a, places, descriptorB, scaleD, d, beyond);
     default:
-      return compute<uint32_t>(instruction, shared, a, descriptorB, scaleD, d, beyond);
+      return compute<uint32_t>(instruction, shared, a, places, descriptorB, scaleD, d, beyond);
     }
   });
   if (beyond.address)
@@ -273,12 +377,11 @@ Result<void> wgmma(const Wgmma &instruction, std::span<const std::byte> shared, 
 
 void wgmmaRanges(const Wgmma &instruction, WgmmaOperand operand, uint64_t descriptor,
                  std::vector<ByteRange> &ranges) {
-  const bool isA = operand == WgmmaOperand::a;
   // Units arrive out of order; one bit each for the 18-bit address space sorts them.
   constexpr unsigned units = (1u << 18) / unitBytes;
   std::array<uint64_t, units / 64> touched = {};
-  visitUnits(MatrixDescriptor::decode(descriptor), isA ? instruction.majorA : instruction.majorB,
-             isA ? rowsA : instruction.n, [&](unsigned, unsigned, uint32_t address) {
+  visitUnits(MatrixDescriptor::decode(descriptor), formOf(instruction, operand),
+             [&](unsigned, unsigned, uint32_t address) {
                touched[address / unitBytes / 64] |= uint64_t(1) << address / unitBytes % 64;
              });
   for (unsigned word = 0; word < touched.size(); ++word)
@@ -289,17 +392,20 @@ void wgmmaRanges(const Wgmma &instruction, WgmmaOperand operand, uint64_t descri
 bool isSurelyWithin(const Wgmma &instruction, WgmmaOperand operand, uint64_t bits, uint32_t begin,
                     uint32_t end) {
   const MatrixDescriptor descriptor = MatrixDescriptor::decode(bits);
-  const bool isA = operand == WgmmaOperand::a, plain = descriptor.swizzle == Swizzle::none;
+  const bool plain = descriptor.swizzle == Swizzle::none;
+  const OperandForm form = formOf(instruction, operand);
+  // Units of a line, and eights of k, after the first.
   const uint64_t span = swizzleSpan(descriptor.swizzle), spanUnits = span / unitBytes,
-                 groups = (isA ? rowsA : instruction.n) / 8;
+                 groups = form.lines / 8, steps = form.bytes / unitBytes - 1;
   // The last unit of visitUnits; a swizzle keeps each unit within its line of 128 bytes.
   uint64_t last;
-  if ((isA ? instruction.majorA : instruction.majorB) == Major::k)
-    last = 7 * span + (groups - 1) * descriptor.stride + (plain ? descriptor.leading : unitBytes);
+  if (form.major == Major::k)
+    last = 7 * span + (groups - 1) * descriptor.stride + steps * (plain ? descriptor.leading : unitBytes);
   else if (plain)
-    last = (groups - 1) * descriptor.stride + 7 * unitBytes + descriptor.leading;
+    last = (groups - 1) * descriptor.stride + 7 * unitBytes + steps * descriptor.leading;
   else
-    last = span - unitBytes + (groups - 1) / spanUnits * descriptor.leading + 7 * span + descriptor.stride;
+    last = span - unitBytes + (groups - 1) / spanUnits * descriptor.leading + 7 * span +
+           steps * descriptor.stride;
   constexpr uint64_t line = 128;
   return descriptor.start / line * line >= begin && (descriptor.start + last) / line * line + line <= end;
 }

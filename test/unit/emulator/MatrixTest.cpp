@@ -125,6 +125,29 @@ TEST_CASE("wgmma accumulates once it is waited for") {
   }
 }
 
+TEST_CASE("wgmma of a sparse A") {
+  // Of each four elements of a row the second and the last are stored.
+  const std::string product = R"(
+    mov.b32 %r3, 0xDDDDDDDD;
+    wgmma.fence.sync.aligned;
+    wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16 {%r10, %r11, %r12, %r13}, %d11, %d12, %r3, 0, 0, 1, 1, 0, 0;
+    wgmma.commit_group.sync.aligned;)";
+  const auto out = output({.body = operands + product + R"(
+    wgmma.wait_group.sync.aligned 0;
+    st.global.b32 [%mine], %r13;
+  )",
+                           .threads = 128});
+  for (unsigned t = 0; t < 128; ++t)
+    CHECK(out[t] == bits(32.0f));
+  CHECK_THAT(failure({.body = operands + R"(
+    mov.b32 %r3, 0xDDDD0DDD; wgmma.fence.sync.aligned;
+    wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16 {%r10, %r11, %r12, %r13}, %d11, %d12, %r3, 1, 0, 1, 1, 0, 0;
+    wgmma.commit_group.sync.aligned;
+    wgmma.wait_group.sync.aligned 0;)",
+                      .threads = 128}),
+             Contains("the metadata of row 0, group 3 is 0000, but needs two places, the smaller one lower"));
+}
+
 TEST_CASE("wgmma that is used wrongly") {
   CHECK_THAT(failure({.body = operands + R"(
     wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%r10, %r11, %r12, %r13}, %d11, %d12, 1, 1, 1, 0, 0;)",

@@ -143,10 +143,18 @@ TEST_CASE("what is left out on purpose is said to be when the module is loaded")
       Contains("is not emulated: products of bits"));
   CHECK_THAT(
       refusal(
-          "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16 {%r1, %r2, %r3, %r4}, %d1, %d2, %r5, 0, "
+          "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16 {%r1, %r2, %r3, %r4}, %d1, %d2, %r5, 2, "
           "%p1, 1, 1, 0, 0;",
           "sm_90a"),
-      Contains("is not emulated: sparse operands"));
+      Contains("the sparsity selector of 'wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16' is 2, but "
+               "needs 0 or 1"));
+  CHECK_THAT(
+      refusal(
+          "wgmma.mma_async.sp.sync.aligned.m64n8k64.f32.e4m3.e4m3 {%r1, %r2, %r3, %r4}, %d1, %d2, %r5, 1, "
+          "%p1, 1, 1;",
+          "sm_90a"),
+      Contains("the sparsity selector of 'wgmma.mma_async.sp.sync.aligned.m64n8k64.f32.e4m3.e4m3' is 1, but "
+               "needs 0"));
   const std::string copy =
       "cp.async.bulk.tensor.4d.shared::cluster.global.{}.mbarrier::complete_tx::bytes [%r1], "
       "[%d1, {{%r2, %r3, %r4, %r5}}], [%r6], {{%h1, %h2}};";

@@ -87,6 +87,43 @@ inline double product(const Matrix &a, const Matrix &b, unsigned row, unsigned c
   return sum;
 }
 
+/// A word of each thread, which says where the elements of a sparse A are that are stored.
+struct Metadata {
+  std::array<std::array<uint32_t, 32>, 4> words = {};
+
+  WarpgroupRegisters spans() const { return {words[0], words[1], words[2], words[3]}; }
+  void set(const Wgmma &instruction, unsigned row, unsigned group, uint32_t pair) {
+    const unsigned first = row % 8 * 4, below = row / 8 % 2;
+    const bool isByte = bytesOf(instruction.a) == 1;
+    const unsigned lane =
+        isByte ? first + group / 8 * 2 + below : first + 2 * instruction.selector + group / 4;
+    const unsigned bit = isByte ? group % 8 * 4 : 16 * below + group % 4 * 4;
+    uint32_t &word = words[row / 16][lane];
+    word = (word & ~(15u << bit)) | pair << bit;
+  }
+  /// Makes other elements of `a` 0, and gives those that are stored.
+  Matrix prune(const Wgmma &instruction, Matrix &a, Random &random) {
+    constexpr unsigned pairs[] = {4, 8, 12, 9, 13, 14};
+    const unsigned extent = instruction.a == MatrixElement::tf32 ? 2 : 4;
+    Matrix stored(a.rows, a.columns / 2);
+    for (unsigned row = 0; row < a.rows; ++row)
+      for (unsigned group = 0; group < a.columns / extent; ++group) {
+        const unsigned pair =
+            extent == 2 ? (random.integer(0, 1) ? 14u : 4u) : pairs[unsigned(random.integer(0, 5))];
+        set(instruction, row, group, pair);
+        unsigned next = group * extent / 2;
+        for (unsigned i = 0; i < extent; ++i) {
+          const unsigned place = extent == 2 ? 2 * i : i;
+          if (place == (pair & 3) || (extent == 4 && place == pair >> 2))
+            stored(row, next++) = a(row, group * extent + i);
+          else
+            a(row, group * extent + i) = 0;
+        }
+      }
+    return stored;
+  }
+};
+
 /// Where a swizzle puts the byte at `address`: the patterns drawn unit by unit.
 inline uint32_t swizzledByTable(Swizzle swizzle, uint32_t address) {
   static const unsigned pattern128[8][8] = {

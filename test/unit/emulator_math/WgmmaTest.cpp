@@ -35,8 +35,8 @@ uint32_t offsetOf(const MatrixDescriptor &d, Major major, unsigned element, unsi
   return x / w * d.leading + x % w + k / 8 * d.stride + k % 8 * w;
 }
 
-/// A packed descriptor for an operand of `rows` rows at `start`.
-MatrixDescriptor describe(Swizzle swizzle, Major major, unsigned rows, uint32_t start) {
+/// A packed descriptor for an operand of `rows` rows at `start`; `depth` counts if they are contiguous.
+MatrixDescriptor describe(Swizzle swizzle, Major major, unsigned rows, uint32_t start, unsigned depth = 16) {
   const unsigned w = spanOf(swizzle);
   MatrixDescriptor d{.start = start, .swizzle = swizzle};
   if (major == Major::k) {
@@ -47,7 +47,7 @@ MatrixDescriptor describe(Swizzle swizzle, Major major, unsigned rows, uint32_t 
     d.leading = rows / 8 * 128;
   } else {
     d.stride = 8 * w;
-    d.leading = 2 * 8 * w;
+    d.leading = depth * w;
   }
   return d;
 }
@@ -104,8 +104,10 @@ void checkAgainstProduct(Wgmma instruction, Swizzle swizzleA, Swizzle swizzleB, 
                << int(instruction.majorB) << ", source " << int(sourceA));
   const auto registers = wgmmaAccumulatorRegisters(instruction);
   REQUIRE(registers);
-  const unsigned depth = wgmmaDepth(instruction.a);
-  const Matrix a = Matrix::small(64, depth, instruction.a, random);
+  const unsigned depth = wgmmaDepth(instruction);
+  Matrix a = Matrix::small(64, depth, instruction.a, random);
+  Metadata metadata;
+  const Matrix stored = instruction.isSparse ? metadata.prune(instruction, a, random) : a;
   const Matrix b = Matrix::small(instruction.n, depth, instruction.b, random);
   const Matrix c = Matrix::small(64, instruction.n, E::s32, random);
 
@@ -115,7 +117,7 @@ void checkAgainstProduct(Wgmma instruction, Swizzle swizzleA, Swizzle swizzleB, 
   const MatrixDescriptor descriptorA =
       describe(swizzleA, instruction.majorA, 64, 1024 * random.integer(0, 40));
   const MatrixDescriptor descriptorB =
-      describe(swizzleB, instruction.majorB, instruction.n, 1024 * random.integer(80, 100));
+      describe(swizzleB, instruction.majorB, instruction.n, 1024 * random.integer(80, 100), depth);
   const std::set<uint64_t> bytesB = place(shared, descriptorB, instruction.majorB, instruction.b, b);
 
   WgmmaOperandA operandA;
@@ -123,7 +125,7 @@ void checkAgainstProduct(Wgmma instruction, Swizzle swizzleA, Swizzle swizzleB, 
   std::vector<ByteRange> ranges;
   if (sourceA == Source::shared) {
     operandA = descriptorA.encode();
-    const std::set<uint64_t> bytesA = place(shared, descriptorA, instruction.majorA, instruction.a, a);
+    const std::set<uint64_t> bytesA = place(shared, descriptorA, instruction.majorA, instruction.a, stored);
     wgmmaRanges(instruction, WgmmaOperand::a, descriptorA.encode(), ranges);
     CHECK(bytesIn(ranges) == bytesA);
     ranges.clear();
@@ -136,7 +138,7 @@ void checkAgainstProduct(Wgmma instruction, Swizzle swizzleA, Swizzle swizzleB, 
         for (unsigned i = 0; i < 4 * pack; ++i) {
           const unsigned r = i / pack, row = 16 * warp + lane / 4 + (r % 2 ? 8 : 0);
           const unsigned k = lane % 4 * pack + i % pack + (r / 2 ? 4 * pack : 0);
-          fragments[warp][r * 32 + lane] |= bitsOf(instruction.a, a(row, k)) << (i % pack * 8 * bytes);
+          fragments[warp][r * 32 + lane] |= bitsOf(instruction.a, stored(row, k)) << (i % pack * 8 * bytes);
         }
       spans[warp] = fragments[warp];
     }
@@ -150,7 +152,7 @@ void checkAgainstProduct(Wgmma instruction, Swizzle swizzleA, Swizzle swizzleB, 
     Accumulator::visit(instruction.n, [&](unsigned t, unsigned i, unsigned row, unsigned column) {
       d.set(instruction.accumulator, t, i, bitsOf(instruction.accumulator, c(row, column)));
     });
-  REQUIRE(wgmma(instruction, shared, operandA, descriptorB.encode(), scaleD, d.spans));
+  REQUIRE(wgmma(instruction, shared, operandA, descriptorB.encode(), scaleD, d.spans, metadata.spans()));
   Accumulator::visit(instruction.n, [&](unsigned t, unsigned i, unsigned row, unsigned column) {
     const double expected = instruction.scaleA * instruction.scaleB * product(a, b, row, column) +
                             (scaleD == ScaleD::one ? c(row, column) : 0.0);
@@ -211,6 +213,56 @@ TEST_CASE("wgmma accumulates in f16 and applies the signs of its scales") {
       for (Source source : {Source::shared, Source::registers})
         checkAgainstProduct({.n = 32, .scaleA = scaleA, .scaleB = scaleB}, Swizzle::bytes64, Swizzle::bytes32,
                             source, ScaleD::one);
+}
+
+TEST_CASE("wgmma multiplies what a sparse A stores") {
+  for (unsigned selector : {0u, 1u})
+    for (Source source : {Source::shared, Source::registers})
+      for (Swizzle b : {Swizzle::none, Swizzle::bytes64, Swizzle::bytes128}) {
+        for (E element : {E::f16, E::bf16, E::tf32})
+          checkAgainstProduct({.n = 40, .a = element, .b = element, .isSparse = true, .selector = selector},
+                              Swizzle::bytes32, b, source, ScaleD::one);
+        checkAgainstProduct({.n = 24, .a = E::e4m3, .b = E::e5m2, .isSparse = true}, Swizzle::bytes128, b,
+                            source, ScaleD::zero);
+        checkAgainstProduct({.n = 32, .a = E::u8, .b = E::s8, .accumulator = E::s32, .isSparse = true},
+                            Swizzle::bytes128, b, source, ScaleD::one);
+        checkAgainstProduct({.n = 64,
+                             .a = E::f16,
+                             .b = E::f16,
+                             .accumulator = E::f16,
+                             .majorB = Major::mn,
+                             .isSparse = true,
+                             .selector = selector},
+                            Swizzle::bytes128, b, source, ScaleD::one);
+      }
+  checkAgainstProduct({.n = 8, .majorA = Major::mn, .majorB = Major::mn, .isSparse = true}, Swizzle::bytes128,
+                      Swizzle::bytes32, Source::shared, ScaleD::one);
+}
+
+TEST_CASE("metadata of a sparse A has two places in increasing order") {
+  std::vector<std::byte> shared(65536);
+  const uint64_t a = describe(Swizzle::bytes128, Major::k, 64, 0).encode();
+  const uint64_t b = describe(Swizzle::bytes128, Major::k, 8, 32768).encode();
+  const auto messageOf = [&](const Wgmma &instruction, unsigned row, unsigned group, uint32_t pair) {
+    Metadata metadata;
+    for (auto &words : metadata.words)
+      words.fill(0x44444444);
+    metadata.set(instruction, row, group, pair);
+    Accumulator d(4);
+    Result<void> result = wgmma(instruction, shared, a, b, ScaleD::zero, d.spans, metadata.spans());
+    return result ? std::string() : result.error().message;
+  };
+  const Wgmma halves = {.n = 8, .isSparse = true, .selector = 1};
+  for (uint32_t pair = 0; pair < 16; ++pair)
+    CHECK(messageOf(halves, 63, 7, pair).empty() == ((pair & 3) < pair >> 2));
+  CHECK(messageOf(halves, 63, 7, 0b0001) ==
+        "wgmma: the metadata of row 63, group 7 is 0001, but needs two places, the smaller one lower");
+  const Wgmma floats = {.n = 8, .a = E::tf32, .b = E::tf32, .isSparse = true};
+  CHECK(messageOf(floats, 8, 0, 0b1100) ==
+        "wgmma: the metadata of row 8, group 0 is 1100, but needs 0100 or 1110");
+  const Wgmma bytes = {.n = 8, .a = E::e4m3, .b = E::e4m3, .isSparse = true};
+  CHECK(messageOf(bytes, 1, 15, 0b1111) ==
+        "wgmma: the metadata of row 1, group 15 is 1111, but needs two places, the smaller one lower");
 }
 
 TEST_CASE("wgmma multiplies what TMA loaded, with descriptors as compilers write them") {

@@ -5,7 +5,7 @@
 #include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 #include "runtime/emulator/exec/matrix/MatrixForms.h"
-#include "runtime/emulator/math/Mma.h"
+#include "runtime/emulator/math/MatrixElements.h"
 
 #include <algorithm>
 
@@ -137,8 +137,15 @@ struct WgmmaUse {
   bool fromRegisters = false; ///< A in four registers
 };
 
-/// slots: a descriptor (or four registers), b descriptor, scale-d, accumulators...
-enum WgmmaSlot { slotA = 0, slotB = 4, slotScale = 5, slotAccumulators = 6 };
+/// slots: a descriptor (or four registers), metadata, b descriptor, scale-d, accumulators...
+enum WgmmaSlot { slotA = 0, slotMetadata = 4, slotB = 5, slotScale = 6, slotAccumulators = 7 };
+
+/// A in registers and metadata.
+std::span<const Slot> fragmentsOf(const WgmmaUse &use, const Instruction &instruction) {
+  const size_t first = use.fromRegisters ? slotA : slotMetadata,
+               end = use.wgmma.isSparse ? slotMetadata + 1 : slotMetadata;
+  return {instruction.slots + first, end - first};
+}
 
 /// The operands' bytes pass the hook before they are read.
 bool touchOperand(Warp &warp, const Instruction &instruction, const Wgmma &wgmma, WgmmaOperand operand,
@@ -173,8 +180,9 @@ bool completeWgmma(Block &block, unsigned index) {
   // Registers side by side, as Mma.h wants them.
   std::array<std::unique_ptr<uint32_t[]>, 4> copies;
   std::array<std::array<uint32_t, 4 * warpSize>, 4> copiesA;
+  std::array<std::array<uint32_t, warpSize>, 4> copiesOfMetadata;
   std::array<std::span<uint32_t>, 4> d;
-  WarpgroupRegisters a;
+  WarpgroupRegisters a, metadata;
   for (unsigned w = 0; w < 4; ++w) {
     Warp &warp = block.warps[4 * index + w];
     if (use.contiguous) {
@@ -188,10 +196,14 @@ bool completeWgmma(Block &block, unsigned index) {
       loadRegisters(warp, {instruction.slots + slotA, 4}, copiesA[w].data());
       a[w] = copiesA[w];
     }
+    if (use.wgmma.isSparse) {
+      loadRegisters(warp, {instruction.slots + slotMetadata, 1}, copiesOfMetadata[w].data());
+      metadata[w] = copiesOfMetadata[w];
+    }
   }
   const WgmmaOperandA operandA = use.fromRegisters ? WgmmaOperandA(a) : WgmmaOperandA(issue.descriptorA);
   if (auto done = wgmma(use.wgmma, block.shared(), operandA, issue.descriptorB,
-                        issue.accumulate ? ScaleD::one : ScaleD::zero, d);
+                        issue.accumulate ? ScaleD::one : ScaleD::zero, d, metadata);
       !done) {
     fault(first, instruction, done.error().message);
     return false;
@@ -206,20 +218,22 @@ bool completeWgmma(Block &block, unsigned index) {
 }
 
 ProductRegisters registersOf(const WgmmaUse &use, const Instruction &instruction, bool accumulates) {
-  return {.fragments = {instruction.slots + slotA, use.fromRegisters ? 4u : 0u},
+  return {.fragments = fragmentsOf(use, instruction),
           .accumulators = {instruction.slots + slotAccumulators, use.accumulators},
-          .shape = use.wgmma.n << 8 | wgmmaDepth(use.wgmma.a),
+          .shape = use.wgmma.n << 8 | wgmmaDepth(use.wgmma),
           .accumulates = accumulates};
 }
 
 AsyncWork workOf(const WgmmaUse &use) {
-  constexpr unsigned rowBits = 256; // of k, whatever the type
-  const unsigned depth = wgmmaDepth(use.wgmma.a), bits = rowBits / depth;
+  // Of a sparse A what is stored is multiplied, in the time of as many elements of another.
+  constexpr unsigned rowBits = 256; // of A that are stored, whatever the type
+  const unsigned rightBits = use.wgmma.isSparse ? 2 * rowBits : rowBits,
+                 bits = rightBits / wgmmaDepth(use.wgmma);
   AsyncWork work;
   work.unit = AsyncWork::Unit::tensorCores;
-  work.multiplyAdds = uint64_t(64) * use.wgmma.n * depth;
+  work.multiplyAdds = uint64_t(64) * use.wgmma.n * (rowBits / bits);
   work.operandBits = bits;
-  work.bytes = (use.wgmma.n + (use.fromRegisters ? 0 : 64)) * rowBits / 8;
+  work.bytes = (use.wgmma.n * rightBits + (use.fromRegisters ? 0 : 64) * rowBits) / 8;
   return work;
 }
 
@@ -309,8 +323,7 @@ Step fenceWgmma(Warp &warp, uint32_t active, const Instruction &) {
 
 void decodeMmaAsync(Decoder &d) {
   WgmmaUse use;
-  if (d.take("sp"))
-    return d.fail("'{}' is not emulated: sparse operands", d.at().fullName());
+  use.wgmma.isSparse = d.take("sp");
   if (d.take("b1"))
     return d.fail("'{}' is not emulated: products of bits", d.at().fullName());
   unsigned m, n, k;
@@ -325,15 +338,15 @@ void decodeMmaAsync(Decoder &d) {
   auto registers = wgmmaAccumulatorRegisters(use.wgmma);
   if (!registers)
     return d.fail("{}", registers.error().message);
-  if (m != 64 || k != wgmmaDepth(*a))
-    return d.fail("'{}' has shape m{}n{}k{}, but needs m64 and k{}", d.at().fullName(), m, n, k,
-                  wgmmaDepth(*a));
+  if (const unsigned depth = wgmmaDepth(use.wgmma); m != 64 || k != depth)
+    return d.fail("'{}' has shape m{}n{}k{}, but needs m64 and k{}", d.at().fullName(), m, n, k, depth);
   use.accumulators = *registers;
-  // d, a, b, scale-d {, scale-a, scale-b {, transpose-a}, transpose-b}
+  // d, a, b {, metadata, selector}, scale-d {, scale-a, scale-b {, transpose-a}, transpose-b}
   const bool integer = *accumulator == MatrixElement::s32,
              sixteen = *a == MatrixElement::f16 || *a == MatrixElement::bf16;
   use.fromRegisters = d.operand(1).kind == Operand::Kind::vector;
-  d.expectOperands(4 + (integer ? 0 : 2) + (sixteen ? (use.fromRegisters ? 1 : 2) : 0));
+  const unsigned scale = use.wgmma.isSparse ? 5 : 3;
+  d.expectOperands(scale + 1 + (integer ? 0 : 2) + (sixteen ? (use.fromRegisters ? 1 : 2) : 0));
   if (d.failed())
     return;
   const auto results = d.elements(d.operand(0));
@@ -341,19 +354,27 @@ void decodeMmaAsync(Decoder &d) {
     return d.fail("'{}' has {} accumulator registers, but got {}", d.at().fullName(), use.accumulators,
                   results.size());
   if (!integer) {
-    use.wgmma.scaleA = int(d.immediate(4)), use.wgmma.scaleB = int(d.immediate(5));
+    use.wgmma.scaleA = int(d.immediate(scale + 1)), use.wgmma.scaleB = int(d.immediate(scale + 2));
     if (std::abs(use.wgmma.scaleA) != 1 || std::abs(use.wgmma.scaleB) != 1)
       return d.fail("the scales of '{}' are 1 or -1", d.at().fullName());
   }
   if (sixteen) {
     const int64_t last = d.immediate(d.operandCount() - 1);
-    const int64_t transposeA = use.fromRegisters ? 0 : d.immediate(6);
+    const int64_t transposeA = use.fromRegisters ? 0 : d.immediate(scale + 3);
     if ((last | transposeA) & ~int64_t(1))
       return d.fail("the transposes of '{}' are 0 or 1", d.at().fullName());
     use.wgmma.majorA = transposeA ? Major::mn : Major::k;
     use.wgmma.majorB = last ? Major::mn : Major::k;
   }
   std::vector<Slot> slots(slotAccumulators);
+  slots[slotMetadata] = d.in(use.wgmma.isSparse ? 3 : 2, use.wgmma.isSparse ? Type::b32 : Type::b64);
+  if (use.wgmma.isSparse) {
+    const int64_t selector = d.immediate(4), most = elementBits(*a) == 8 ? 0 : 1;
+    if (selector < 0 || selector > most)
+      return d.fail("the sparsity selector of '{}' is {}, but needs 0{}", d.at().fullName(), selector,
+                    most == 0 ? "" : " or 1");
+    use.wgmma.selector = unsigned(selector);
+  }
   if (use.fromRegisters) {
     const auto elements = d.elements(d.operand(1));
     if (elements.size() != 4)
@@ -365,7 +386,7 @@ void decodeMmaAsync(Decoder &d) {
       slots[slotA + i] = d.in(1, Type::b64);
   }
   slots[slotB] = d.in(2, Type::b64);
-  slots[slotScale] = d.in(3, Type::pred);
+  slots[slotScale] = d.in(scale, Type::pred);
   use.contiguous = true;
   for (const Operand &result : results) {
     slots.push_back(d.out(result, Type::b32));
