@@ -138,7 +138,9 @@ std::string LoopProblem::protectFactors() {
         inBody.push_back(ancestor);
     bool movesEachRound = writers.madeForUse || writers.moves.contains(loop);
     if (!wait && (movesEachRound || !inBody.empty()))
-      return "a product whose left factor is in registers is in flight when an iteration ends";
+      return ("a product whose " + nameOfFactorInRegisters(cast<InFlightOpInterface>(op)) +
+              " is in registers is in flight when an iteration ends")
+          .str();
     if (movesEachRound)
       problem.addDependence(numbers[op], numbers[wait], 0, 0, DependenceKind::sameRound);
     for (Operation *writer : inBody)
@@ -158,6 +160,7 @@ std::string LoopProblem::protectFactors() {
 /// one of its own iteration, or null.
 std::string LoopProblem::protectReads(InFlightOpInterface product, Operation *wait) {
   bool isInvariant = loop.isDefinedOutsideOfLoop(factorInRegisters(product));
+  StringRef name = nameOfFactorInRegisters(product);
   CarriedEquality equality(loop);
   auto readsIn = [&](Operation *op, llvm::function_ref<bool(Value, Value)> isSame) {
     return op
@@ -174,10 +177,10 @@ std::string LoopProblem::protectReads(InFlightOpInterface product, Operation *wa
     if (!readsIn(op, std::equal_to<Value>()))
       continue;
     if (!wait)
-      return "a product whose left factor is read, too, is in flight when an iteration ends";
+      return ("a product whose " + name + " is read, too, is in flight when an iteration ends").str();
     bool isBefore = op == product || op->isBeforeInBlock(product); // its sums may begin with its left factor
     if (!isBefore && op->isBeforeInBlock(wait))
-      return "the left factor of a product is read before the product is complete";
+      return ("the " + name + " of a product is read before the product is complete").str();
     if (isBefore) {
       if (op != product)
         problem.addDependence(numbers[op], numbers[product], 0, 0, DependenceKind::issue);

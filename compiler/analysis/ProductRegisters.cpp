@@ -25,8 +25,9 @@ Instruction instructionOf(ProductOpInterface product, tlc::WarpPolicy policy, in
   int64_t m = sums.getDimSize(0), n = sums.getDimSize(1);
   int64_t columns = n / wgmmaGrid(m, n, warps / warpsPerWarpgroup, policy).alongN;
   auto elementOf = [](Value value) { return *toElementType(elementTypeOf(value.getType())); };
-  const MmaAtom *atom = findMmaAtom(target, MmaKind::wgmma, elementOf(product.getA()),
-                                    elementOf(product.getB()), elementOf(product.getAcc()));
+  MmaKind kind = product.getMetadata() ? MmaKind::sparseWgmma : MmaKind::wgmma;
+  const MmaAtom *atom = findMmaAtom(target, kind, elementOf(product.getA()), elementOf(product.getB()),
+                                    elementOf(product.getAcc()));
   if (!atom)
     return {columns, 0};
   bool aInRegisters = isa<RankedTensorType>(product.getA().getType());

@@ -272,7 +272,8 @@ private:
       for (Operation *source : ofFactor.sources)
         if (from && from->isAncestor(source->getParentRegion()))
           place = source;
-      return report(place, flying, "the left factor changes", "reads it from registers");
+      return report(place, flying, "the " + nameOfFactorInRegisters(flying.product) + " changes",
+                    "reads it from registers");
     }
     return success();
   }
@@ -282,9 +283,11 @@ private:
       const RegisterWriters &ofFactor = writersOfFactor(flying.product);
       if (ofFactor.ops.contains(op) ||
           (ofFactor.madeForUse && static_cast<Operation *>(flying.product) == op))
-        return report(op, flying, "the left factor changes", "reads it from registers");
+        return report(op, flying, "the " + nameOfFactorInRegisters(flying.product) + " changes",
+                      "reads it from registers");
       if (readsFactor(op, flying.product))
-        return report(op, flying, "the left factor is read", "has its registers");
+        return report(op, flying, "the " + nameOfFactorInRegisters(flying.product) + " is read",
+                      "has its registers");
       bool passesOn = completionOf(op) == Completion::productGroup ||
                       completedBy(op) == Completion::productGroup || isa<scf::YieldOp>(op);
       if (!passesOn && llvm::any_of(op->getOperands(),

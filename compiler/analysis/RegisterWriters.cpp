@@ -157,11 +157,17 @@ Value factorInRegisters(InFlightOpInterface product) {
   return {};
 }
 
-/// Whether that is the left factor of a product, which the matrix unit reads. Where its layout is another
-/// one, the factor is converted before the first of its products.
+StringRef nameOfFactorInRegisters(InFlightOpInterface product) {
+  auto op = dyn_cast<ProductOpInterface>(product.getOperation());
+  return op && op.getMetadata() ? "metadata" : "left factor";
+}
+
+/// Whether that is the left factor of a product or its metadata, which the matrix unit reads. Where its
+/// layout is another one, the fragment is converted before the first of its products.
 static bool isReadByMatrixUnit(const OpOperand &operand) {
   auto product = dyn_cast<ProductOpInterface>(operand.getOwner());
-  return product && isAsynchronousProduct(product) && operand.get() == product.getA() &&
+  return product && isAsynchronousProduct(product) &&
+         (operand.get() == product.getA() || operand.get() == product.getMetadata()) &&
          operand.get() != product.getAcc();
 }
 

@@ -32,6 +32,8 @@ enum class RegisterAliases {
 
 /// The fragment that a product reads from registers while it is in flight, or null.
 mlir::Value factorInRegisters(InFlightOpInterface product);
+/// For messages: "left factor", or "metadata" of a sparse one.
+llvm::StringRef nameOfFactorInRegisters(InFlightOpInterface product);
 
 /// Whether the threads read the registers of the product's left factor for the operation: it computes with
 /// them, or it is a product whose sums begin with them. `isSame` tells whether an operand of the operation is

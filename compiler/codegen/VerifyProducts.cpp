@@ -67,7 +67,7 @@ public:
     for (const PtxInstruction &instruction : function.instructions)
       if (instruction.opcode.starts_with(productName))
         for (const PtxAccess &access : accessesOf(instruction))
-          if (isProductRegister(access) && slots[access.reg] == untracked)
+          if (isProductRegister(instruction, access) && slots[access.reg] == untracked)
             slots[access.reg] = numSlots++;
   }
 
@@ -109,8 +109,11 @@ private:
         .slice(instruction.firstAccess, instruction.endAccess - instruction.firstAccess);
   }
 
-  /// The accumulators are the first operand, a factor in registers the second.
-  static bool isProductRegister(const PtxAccess &access) { return access.inVector && access.operand < 2; }
+  /// The accumulators are the first operand, a factor in registers the second, metadata the fourth.
+  static bool isProductRegister(const PtxInstruction &product, const PtxAccess &access) {
+    bool isSparse = product.opcode.drop_front(productName.size()).starts_with(".sp.");
+    return access.inVector ? access.operand < 2 : isSparse && access.operand == 3;
+  }
 
   void walk(const PtxBlock &block, State &state) {
     for (unsigned i = block.first; i < block.end && !found; ++i) {
@@ -164,7 +167,7 @@ private:
       if (slot == untracked)
         continue;
       Use &asFactor = state.factors[slot], &asAccumulator = state.accumulators[slot];
-      if (isProductRegister(access) && access.operand == 0) {
+      if (isProductRegister(product, access) && access.operand == 0) {
         if (asFactor.isInFlight())
           report(product, access, asFactor, "is the left factor", "written");
         else if (asAccumulator.isInFlight() && !addsToSame(product, accumulator, asAccumulator.product))
@@ -175,7 +178,7 @@ private:
       }
       if (asAccumulator.isInFlight())
         report(product, access, asAccumulator, "is an accumulator", "read");
-      if (isProductRegister(access))
+      if (isProductRegister(product, access))
         asFactor = {Use::uncommitted, number};
     }
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Tensors of ranks and tables, views of tiles, products. Extents and types are checked by the operations'
-/// own verifiers.
+/// Tensors of ranks and tables, views of tiles. Extents and types are checked by the operations' own verifiers.
 #include "compiler/dsl/Arithmetic.h"
 #include "compiler/dsl/Trace.h"
 #include "dialects/tile/Names.h"
@@ -225,79 +224,6 @@ int64_t Shared::slotBytes() const {
   ArrayRef<int64_t> extents = type.getShape();
   return bytesOf(*toElementType(type.getElementType()),
                  tile::numElements(slots ? extents.drop_front() : extents));
-}
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-namespace {
-TLC_ENUM_CONVERSION(policyOf, WarpPolicy, tile::WarpPolicy, TLC_WARP_POLICIES)
-
-template <class Op>
-void product(StringRef name, const Handle &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
-  Trace *trace = traceOf(a.ref(), b.ref(), acc.ref());
-  if (!trace)
-    return;
-  Value left = trace->use(a.ref(), ("the left factor of " + name).str(), loc);
-  Value right = trace->use(b.ref(), ("the right factor of " + name).str(), loc);
-  Value variable = trace->use(acc.ref(), ("the accumulator of " + name).str(), loc);
-  if (!left || !right || !variable)
-    return;
-  Value before = trace->read(acc.ref(), "the accumulator", loc);
-  if (Value after = trace->create<Op>(loc, before.getType(), left, right, before, policyOf(policy),
-                                      tile::MatrixAtomAttr()))
-    trace->create<tile::WriteOp>(loc, after, variable);
-}
-} // namespace
-
-void gemm(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
-  product<tile::GemmOp>("gemm", a, b, acc, policy, loc);
-}
-void gemm(const FragmentValue &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
-  product<tile::GemmOp>("gemm", a, b, acc, policy, loc);
-}
-void gemmAsync(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
-  product<tile::GemmAsyncOp>("gemmAsync", a, b, acc, policy, loc);
-}
-void gemmAsync(const FragmentValue &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
-  product<tile::GemmAsyncOp>("gemmAsync", a, b, acc, policy, loc);
-}
-
-namespace {
-void productInPlace(const Handle &a, const Shared &b, const TensorMemory &acc, const ProductOptions &options,
-                    Loc loc) {
-  Trace *trace = traceOf(a.ref(), b.ref(), acc.ref());
-  if (!trace)
-    return;
-  Value left = trace->use(a.ref(), "the left factor of gemmAsync", loc);
-  Value right = trace->use(b.ref(), "the right factor of gemmAsync", loc);
-  Value sum = trace->use(acc.ref(), "the accumulator of gemmAsync", loc);
-  Value accumulate = uniformTruth(*trace, options.accumulate, "whether gemmAsync accumulates", loc);
-  if (left && right && sum && accumulate)
-    trace->create<tile::GemmInPlaceOp>(loc, left, right, sum, accumulate);
-}
-} // namespace
-
-void gemmAsync(const Shared &a, const Shared &b, const TensorMemory &acc, const ProductOptions &options,
-               Loc loc) {
-  productInPlace(a, b, acc, options, loc);
-}
-void gemmAsync(const TensorMemory &a, const Shared &b, const TensorMemory &acc, const ProductOptions &options,
-               Loc loc) {
-  productInPlace(a, b, acc, options, loc);
-}
-
-void gemmWait(Fragment &acc, int64_t pending, Loc loc) {
-  Trace *trace = traceOf(acc.ref());
-  if (!trace)
-    return;
-  Value variable = trace->use(acc.ref(), "the accumulator of gemmWait", loc);
-  if (!variable)
-    return;
-  Value before = trace->read(acc.ref(), "the accumulator", loc);
-  if (Value after = trace->create<tile::GemmWaitOp>(loc, before.getType(), before, pending))
-    trace->create<tile::WriteOp>(loc, after, variable);
 }
 
 } // namespace tlc::dsl::inline v1

@@ -256,11 +256,26 @@ void gemm(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy = W
 void gemm(const FragmentValue &a, const Shared &b, Fragment &acc, WarpPolicy policy = WarpPolicy::fullRow,
           Loc loc = Loc::current());
 
+/// A left factor of 2:4 sparsity, M x K: of each 4 elements of a row at most 2 differ from 0. `values` are
+/// these alone, M x K/2. `metadata` is of u8, M x K/8, and has four bits for each group, the first group in
+/// the lowest four: the two places in the group, 0 to 3, the smaller one in the lower two bits. Of f32 there
+/// is one of each 2 elements; its four bits are 4 for the first, 14 for the second; metadata is M x K/4.
+/// Other bits are no places: what lies outside a tensor is 0, so `where(e == 0, 0x44, e)`.
+struct Sparse {
+  Shared values;
+  FragmentValue metadata;
+};
+/// acc += a b of a sparse left factor, by wgmma alone: M is a multiple of 64, K of 64 bytes.
+void gemm(const Sparse &a, const Shared &b, Fragment &acc, WarpPolicy policy = WarpPolicy::fullRow,
+          Loc loc = Loc::current());
+
 /// Starts acc += a b. Until `gemmWait`, a and b must not change and acc must not be read.
 void gemmAsync(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy = WarpPolicy::fullRow,
                Loc loc = Loc::current());
 void gemmAsync(const FragmentValue &a, const Shared &b, Fragment &acc,
                WarpPolicy policy = WarpPolicy::fullRow, Loc loc = Loc::current());
+void gemmAsync(const Sparse &a, const Shared &b, Fragment &acc, WarpPolicy policy = WarpPolicy::fullRow,
+               Loc loc = Loc::current());
 
 struct ProductOptions {
   Predicate accumulate = true; ///< if not, what the accumulator holds does not count

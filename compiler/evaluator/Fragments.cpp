@@ -3,6 +3,7 @@
 /// Shapes of fragments, variables, reductions, products.
 #include "compiler/evaluator/Machine.h"
 #include "dialects/tile/Shapes.h"
+#include "runtime/target/Hardware.h"
 
 #include <numeric>
 
@@ -283,12 +284,50 @@ Element asTf32(Element element) {
   return element;
 }
 
+/// Which elements of a left factor take part in sums: all of one that is not sparse.
+using Stored = std::vector<bool>;
+
+/// Gives the elements of a left factor their places in rows. Those of a sparse one that are not stored are 0,
+/// and nothing is multiplied by them. A failure if metadata has no places.
+std::optional<Stored> placeStored(Task &task, tile::ProductOpInterface op, std::vector<Element> &a) {
+  if (!op.getMetadata())
+    return Stored(a.size(), true);
+  const Fragment &metadata = task.fragment(op.getMetadata());
+  Kind kind = kindOf(tile::elementTypeOf(op.getA().getType()));
+  int64_t stored = storedPerMetadataByte(kind.bits), perGroup = stored / 2, extent = 2 * perGroup;
+  std::vector<Element> elements(2 * a.size(), kind.isFloat ? exactFloat(kind, 0) : exactInteger(kind, 0));
+  Stored isStored(elements.size(), false);
+  for (auto [number, byte] : llvm::enumerate(metadata.elements)) {
+    std::optional<int64_t> bits = task.certain(op, byte, "metadata of a sparse factor");
+    if (!bits)
+      return std::nullopt;
+    for (int64_t group = 2 * int64_t(number); group < 2 * int64_t(number) + 2; ++group) {
+      int64_t pair = *bits >> group % 2 * 4 & 15, low = pair & 3, high = pair >> 2;
+      if (low >= high || (perGroup == 1 && (low % 2 != 0 || high != low + 1))) {
+        task.fail(op, "expected metadata that has two places, the smaller one first, but byte " +
+                          Twine(int64_t(number) % metadata.extents[1]) + " of row " +
+                          Twine(int64_t(number) / metadata.extents[1]) + " has the bits " + Twine(pair) +
+                          " for a group" + (perGroup == 1 ? " of f32" : ""));
+        return std::nullopt;
+      }
+      for (int64_t i = 0; i < perGroup; ++i) {
+        int64_t place = group * extent + (perGroup == 1 ? low / 2 : i == 0 ? low : high);
+        elements[place] = a[group * perGroup + i];
+        isStored[place] = true;
+      }
+    }
+  }
+  a = std::move(elements);
+  return isStored;
+}
+
 /// Of a sum that infinities, NaN or open numbers take part in.
-Sum sumOneByOne(const std::vector<Element> &a, const std::vector<Element> &b, int64_t i, int64_t j,
-                int64_t depth, int64_t columns) {
+Sum sumOneByOne(const std::vector<Element> &a, const Stored &isStored, const std::vector<Element> &b,
+                int64_t i, int64_t j, int64_t depth, int64_t columns) {
   Sum sum;
   for (int64_t k = 0; k < depth; ++k)
-    sum.add(multiply(kindOf(ElementType::f64), a[i * depth + k], b[k * columns + j]));
+    if (isStored[i * depth + k])
+      sum.add(multiply(kindOf(ElementType::f64), a[i * depth + k], b[k * columns + j]));
   return sum;
 }
 
@@ -324,6 +363,9 @@ Fragment addIntegers(const Kind &kind, const std::vector<Element> &a, const std:
 std::optional<Fragment> addProduct(Task &task, tile::ProductOpInterface op, const Fragment &acc) {
   auto a = readTile(task, op, op.getA()), b = readTile(task, op, op.getB());
   if (!a || !b)
+    return std::nullopt;
+  std::optional<Stored> isStored = placeStored(task, op, *a);
+  if (!isStored)
     return std::nullopt;
   Kind kind = kindOf(tile::elementTypeOf(op.getAcc().getType()));
   if (!kind.isFloat)
@@ -367,7 +409,7 @@ std::optional<Fragment> addProduct(Task &task, tile::ProductOpInterface op, cons
           bitsOfColumn[j] < std::numeric_limits<int>::max())
         sum.lowestBit = bitsOfRow[i] + bitsOfColumn[j];
       if (!std::isfinite(limits[j]))
-        sum = sumOneByOne(*a, *b, i, j, depth, columns);
+        sum = sumOneByOne(*a, *isStored, *b, i, j, depth, columns);
       sum.add(acc.elements[i * columns + j]);
       result.elements.push_back(sum.result(kind, how));
     }

@@ -70,8 +70,7 @@ const Datum &Task::get(Value value) const {
   return found->second;
 }
 
-std::optional<int64_t> Task::certain(Operation *op, Value value, StringRef what) {
-  const Element &element = number(value);
+std::optional<int64_t> Task::certain(Operation *op, const Element &element, StringRef what) {
   if (isExact(element))
     return element.integer;
   fail(op, what + " depends on a number that is not certain: on one that the language leaves open, such as a "

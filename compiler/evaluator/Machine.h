@@ -274,7 +274,10 @@ struct Task {
     set(value, Datum(std::make_shared<const Fragment>(std::move(fragment))));
   }
   /// A position, limit or count that decides what is done; a failure if its number is not certain.
-  std::optional<int64_t> certain(mlir::Operation *op, mlir::Value value, llvm::StringRef what);
+  std::optional<int64_t> certain(mlir::Operation *op, mlir::Value value, llvm::StringRef what) {
+    return certain(op, number(value), what);
+  }
+  std::optional<int64_t> certain(mlir::Operation *op, const Element &element, llvm::StringRef what);
 
 private:
   Step advance(bool &hasMoved);

@@ -81,8 +81,10 @@ private:
                     : own != role)
       return;
     if (auto gemm = dyn_cast<GemmOp>(op); gemm && gemm.getAtom() == MatrixAtom::wgmma) {
-      auto started = GemmAsyncOp::create(builder, op->getLoc(), lookup(gemm.getA()), lookup(gemm.getB()),
-                                         lookup(gemm.getAcc()), gemm.getPolicy(), gemm.getAtomAttr());
+      Value metadata = gemm.getMetadata() ? lookup(gemm.getMetadata()) : Value();
+      auto started =
+          GemmAsyncOp::create(builder, op->getLoc(), lookup(gemm.getA()), lookup(gemm.getB()),
+                              lookup(gemm.getAcc()), metadata, gemm.getPolicy(), gemm.getAtomAttr());
       auto done = GemmWaitOp::create(builder, op->getLoc(), started.getResult(), 0);
       mapping.map(gemm.getResult(), done.getResult());
       return;

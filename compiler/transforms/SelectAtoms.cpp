@@ -36,7 +36,7 @@ constexpr int64_t maxAccumulatorRegisters = 200;
 
 struct Product {
   Operation *op;
-  Value a, b;
+  Value a, b, metadata;          ///< no metadata of a left factor that is not sparse
   ElementType left, right, sums; ///< elements of the factors and of the accumulator
   int64_t m, n, k;
   tlc::WarpPolicy policy;
@@ -48,6 +48,7 @@ struct Product {
     return {gemm,
             gemm.getA(),
             gemm.getB(),
+            gemm.getMetadata(),
             elementOf(gemm.getA()),
             elementOf(gemm.getB()),
             elementOf(gemm.getAcc()),
@@ -60,12 +61,13 @@ struct Product {
 
 /// Why wgmma cannot read this operand, of which each warpgroup has `part` along the other axis; empty if it
 /// can. `kAxis` is in the view's axes.
-std::string wgmmaOperandProblem(Type operand, int kAxis, int64_t part) {
+std::string wgmmaOperandProblem(Type operand, int kAxis, int64_t part,
+                                int64_t depthBytes = matrixDepthBytes) {
   auto shared = dyn_cast<SharedType>(operand);
   if (!shared)
     return kAxis == 1 ? "" : "a transposed operand must be in shared memory";
   int axis = shared.getTransposed() ? 1 - kAxis : kAxis;
-  Result<WgmmaOperand> described = wgmmaOperand(preferredLayout(shared), axis);
+  Result<WgmmaOperand> described = wgmmaOperand(preferredLayout(shared), axis, depthBytes);
   if (!described)
     return described.error().message;
   if (described->hasPartsOf(part))
@@ -82,10 +84,11 @@ const MmaAtom *findAtom(const Product &product, const Target &target, MmaKind ki
 
 /// Why this product cannot be made of wgmma by `warps` of a block; empty if it can.
 std::string wgmmaProblem(const Product &product, const Target &target, int64_t warps, BlockSize block) {
-  auto [op, a, b, left, right, sums, m, n, k, policy] = product;
-  const MmaAtom *atom = findAtom(product, target, MmaKind::wgmma);
+  auto [op, a, b, metadata, left, right, sums, m, n, k, policy] = product;
+  MmaKind kind = metadata ? MmaKind::sparseWgmma : MmaKind::wgmma;
+  const MmaAtom *atom = findAtom(product, target, kind);
   if (!atom)
-    return llvm::formatv("{0} has no {1}", target.name, toString(MmaKind::wgmma)).str();
+    return llvm::formatv("{0} has no {1}", target.name, toString(kind)).str();
   if (warps % warpsPerWarpgroup)
     return llvm::formatv("{0} warps are not whole warpgroups", warps).str();
   if (m % atom->m)
@@ -100,13 +103,17 @@ std::string wgmmaProblem(const Product &product, const Target &target, int64_t w
     return llvm::formatv("{0}x{1} does not divide among {2} warpgroups", m, n, warpgroups).str();
   if (std::string problem = wgmmaOperandProblem(a.getType(), 1, atom->m); !problem.empty())
     return problem;
-  if (std::string problem = wgmmaOperandProblem(b.getType(), 0, n / grid.alongN); !problem.empty())
+  if (std::string problem =
+          wgmmaOperandProblem(b.getType(), 0, n / grid.alongN, int64_t(atom->k) * bitsOf(right) / 8);
+      !problem.empty())
     return problem;
   return registerProblem(op, policy, warps, block, target);
 }
 
 std::string mmaSyncProblem(const Product &product, const Target &target, int64_t warps) {
-  auto [op, a, b, left, right, sums, m, n, k, policy] = product;
+  auto [op, a, b, metadata, left, right, sums, m, n, k, policy] = product;
+  if (metadata)
+    return "its left factor is sparse";
   const MmaAtom *atom = findAtom(product, target, MmaKind::mmaSync);
   if (!atom)
     return llvm::formatv("{0} has no {1}", target.name, toString(MmaKind::mmaSync)).str();
@@ -313,6 +320,9 @@ private:
       setWgmma(cast<GemmAsyncOp>(product.op), product);
       return success();
     }
+    if (product.metadata && !problem.empty())
+      return gemm.emitError("expected a product that wgmma can make because its left factor is sparse, but ")
+             << problem;
     if (problem.empty()) {
       setWgmma(gemm, product);
       return success();

@@ -51,6 +51,14 @@ LayoutMap tlc::mmaSyncAccumulator(int64_t m) {
   return fragment({{pair, 1, 1}, {m / matrixRows, 0, matrixRows}}, {{places, 1, pair}, {matrixRows, 0, 1}});
 }
 
+LayoutMap tlc::sparseMetadata(int elementBits, int64_t steps) {
+  assert((steps == 1 || (steps == 2 && elementBits != 8)) && "a word of each lane");
+  if (elementBits == 8)
+    return fragment({{4, 1, 1}}, {{2, 0, matrixRows}, {2, 1, 4}, {matrixRows, 0, 1}});
+  LayoutMode others = steps == 2 ? LayoutMode{2, 1, 4} : LayoutMode::replicated(2);
+  return fragment({{2, 1, 1}, {2, 0, matrixRows}}, {{2, 1, 2}, others, {matrixRows, 0, 1}});
+}
+
 int64_t tlc::maxRepeat(TensorMemoryShape shape) { return maxTensorMemoryRegisters / registersOf(shape); }
 
 LayoutMap tlc::tensorMemoryMove(const TensorMemoryMove &move, int elementBits) {

@@ -23,6 +23,11 @@ namespace tlc {
 LayoutMap mmaSyncA(int64_t m, int64_t k, int elementBits);
 LayoutMap mmaSyncB(int64_t k, int elementBits);
 LayoutMap mmaSyncAccumulator(int64_t m);
+/// Which elements of 16 rows of A are stored, where half of them are (mma.sp, wgmma.mma_async.sp): bytes of 8
+/// bits, of a row those of `steps` instructions, (reg, lane) to row and byte. Of 8 bits, four lanes have
+/// 2 rows of one instruction. Of 16 and 32 two lanes do, and the other two have the next instruction, if
+/// there are two steps, or the same again; sparsity selector 0 is the first two.
+LayoutMap sparseMetadata(int elementBits, int64_t steps);
 
 //===----------------------------------------------------------------------===//
 // Tensor memory

@@ -32,7 +32,7 @@ int64_t largestPart(int64_t extent, int64_t granule) {
   return 0;
 }
 
-Result<void> checkOperand(const SharedLayout &layout, int kAxis) {
+Result<void> checkOperand(const SharedLayout &layout, int kAxis, int64_t depthBytes) {
   if (layout.rank() < 2 || kAxis < layout.rank() - 2 || kAxis >= layout.rank())
     return invalid(fmt::format("expected the reduction axis to be one of the last two of {} axes, but got {}",
                                layout.rank(), kAxis));
@@ -68,7 +68,7 @@ Result<void> checkOperand(const SharedLayout &layout, int kAxis) {
     return invalid(
         fmt::format("expected a multiple of {0} along axis {1} because atoms have {0} rows, but got {2}",
                     swizzleRows, *layout.rowAxis(), layout.rows()));
-  int64_t k = layout.shape()[size_t(kAxis)], perInstruction = matrixDepthBytes * 8 / layout.elementBits();
+  int64_t k = layout.shape()[size_t(kAxis)], perInstruction = depthBytes * 8 / layout.elementBits();
   if (int64_t period = periodOf(layout.rowOrder()); !isMultipleOf(perInstruction, period))
     return invalid(fmt::format(
         "expected an order whose period divides {0} elements of {1} bits because one wgmma reduces "
@@ -79,20 +79,26 @@ Result<void> checkOperand(const SharedLayout &layout, int kAxis) {
         fmt::format("expected a multiple of {} along the reduction axis {} because one wgmma reduces "
                     "that many elements of {} bits, but got {}",
                     perInstruction, kAxis, layout.elementBits(), k));
+  if (layout.contiguousAxis() == kAxis && layout.swizzle() != Swizzle::none &&
+      swizzleSpan(layout.swizzle()) < depthBytes)
+    return invalid(
+        fmt::format("expected a swizzle of {} bytes or more because one wgmma reads as many of a row, but "
+                    "got {}",
+                    depthBytes, toString(layout.swizzle())));
   return {};
 }
 
 } // namespace
 
-Result<WgmmaOperand> tlc::wgmmaOperand(const SharedLayout &layout, int kAxis) {
-  if (Result<void> ok = checkOperand(layout, kAxis); !ok)
+Result<WgmmaOperand> tlc::wgmmaOperand(const SharedLayout &layout, int kAxis, int64_t depthBytes) {
+  if (Result<void> ok = checkOperand(layout, kAxis, depthBytes); !ok)
     return ok.error();
   WgmmaOperand operand;
   operand.layout = layout;
   operand.kAxis = kAxis;
   operand.swizzle = layout.swizzle();
   operand.majorness = layout.contiguousAxis() == kAxis ? Majorness::k : Majorness::mn;
-  operand.kPerInstruction = matrixDepthBytes * 8 / layout.elementBits();
+  operand.kPerInstruction = depthBytes * 8 / layout.elementBits();
 
   int64_t nextAtom = swizzleRows * layout.rowPitch(), nextPanel = layout.panelPitch();
   bool coreMatrices = layout.swizzle() == Swizzle::none;

@@ -30,7 +30,7 @@ struct WgmmaOperand {
   Swizzle swizzle = Swizzle::bytes128;
   int64_t leadingByteOffset = 0;
   int64_t strideByteOffset = 0;
-  int64_t kPerInstruction = 16; ///< 32 bytes of the element type
+  int64_t kPerInstruction = 16; ///< 32 bytes of the element type; 64 of what a sparse A is multiplied by
 
   /// Byte offset from the tile's start of the instruction's operand whose first
   /// element is (mn, kStep * kPerInstruction). `mn` is a multiple of 64 or, along n,
@@ -45,9 +45,10 @@ struct WgmmaOperand {
 };
 
 /// `kAxis` is the reduction axis of the tile (the last two axes count; those before
-/// must have extent 1 or be sliced away by the caller). Fails, saying why and what
-/// would do, where wgmma cannot read the layout.
-Result<WgmmaOperand> wgmmaOperand(const SharedLayout &layout, int kAxis);
+/// must have extent 1 or be sliced away by the caller); an instruction takes so many bytes along it. Fails,
+/// saying why and what would do, where wgmma cannot read the layout.
+Result<WgmmaOperand> wgmmaOperand(const SharedLayout &layout, int kAxis,
+                                  int64_t depthBytes = matrixDepthBytes);
 
 /// One TMA instruction's share of a tile.
 struct TmaPiece {

@@ -99,6 +99,22 @@ FragmentLayout tlc::wgmmaOperandA(int64_t m, int64_t k, int elementBits, WarpGri
   return order.empty() ? places : withOrder(places, 1, order);
 }
 
+int64_t tlc::metadataBytesOfStep(int elementBits) {
+  return matrixDepthBytes * 8 / elementBits / storedPerMetadataByte(elementBits);
+}
+
+int64_t tlc::stepsOfMetadataWord(int64_t bytes, int elementBits) {
+  return elementBits != 8 && isMultipleOf(bytes, 2 * metadataBytesOfStep(elementBits)) ? 2 : 1;
+}
+
+FragmentLayout tlc::wgmmaMetadata(int64_t m, int64_t bytes, int elementBits, WarpGrid warpgroups) {
+  int64_t steps = stepsOfMetadataWord(bytes, elementBits), width = steps * metadataBytesOfStep(elementBits),
+          blocks = ceilDiv(m, wgmmaRows * warpgroups.alongM);
+  return repeated(sparseMetadata(elementBits, steps),
+                  {{ceilDiv(bytes, width), 1, width}, {blocks, 0, wgmmaRows}},
+                  withWarpgroup(warpModes(warpgroups, 0, blocks * wgmmaRows, LayoutMode::replicatedAxis, 0)));
+}
+
 FragmentLayout tlc::withOrder(const FragmentLayout &places, int axis, const RowOrder &order) {
   std::vector<LayoutMap::Input> elements;
   std::vector<Dim> axes;

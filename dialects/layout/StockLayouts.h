@@ -32,6 +32,13 @@ FragmentLayout wgmmaAccumulator(int64_t m, int64_t n, WarpGrid warpgroups);
 /// interleaved order, each thread holds what it has of an accumulator.
 FragmentLayout wgmmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warpgroups,
                              const RowOrder &order = {});
+/// Which elements of a sparse operand A of m rows of wgmma are stored: bytes [m, bytes], each of four or, of
+/// 32 bits, two of them. Warpgroups along n hold replicas.
+FragmentLayout wgmmaMetadata(int64_t m, int64_t bytes, int elementBits, WarpGrid warpgroups);
+/// Bytes of a row of metadata that one instruction takes.
+int64_t metadataBytesOfStep(int elementBits);
+/// Instructions along k whose metadata a thread's words hold, one in two of its group's lanes each.
+int64_t stepsOfMetadataWord(int64_t bytes, int elementBits);
 /// Which elements are at the places along an axis that `places` gives, where they are in that order.
 FragmentLayout withOrder(const FragmentLayout &places, int axis, const RowOrder &order);
 

@@ -315,7 +315,8 @@ template <typename Product> InFlightDiagnostic reportTypes(Product op, StringRef
 } // namespace
 
 LogicalResult WgmmaOp::verify() {
-  const MmaAtom *atom = findAtom(MmaKind::wgmma, getAElement(), getBElement(), getAcc());
+  MmaKind kind = getMetadata() ? MmaKind::sparseWgmma : MmaKind::wgmma;
+  const MmaAtom *atom = findAtom(kind, getAElement(), getBElement(), getAcc());
   if (!atom) // wgmma_c2
     return reportTypes(*this, "wgmma");
   int64_t n = getN(), step = atom->nStep;
@@ -341,6 +342,14 @@ LogicalResult WgmmaOp::verify() {
     return emitOpError()
            << "expected 'a' to be a descriptor because only shared memory can be read transposed, "
            << "but got " << getA().getType();
+  if (getMetadata() && !getA().getType().isInteger(64)) // wgmma_c4
+    return emitOpError() << "expected 'a' to be a descriptor because it is sparse, but got "
+                         << getA().getType();
+  uint64_t most = getMetadata() && getAElement().getIntOrFloatBitWidth() != 8 ? 1 : 0;
+  if (getSelector() > most)
+    return emitOpError() << "expected 'selector' "
+                         << (most == 0 ? "0 because no other threads have metadata" : "0 or 1")
+                         << ", but got " << getSelector();
   return success();
 }
 

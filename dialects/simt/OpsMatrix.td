@@ -17,22 +17,28 @@ def Simt_MatrixDescriptorOp : Simt_Op<"matrix_descriptor", [Program_Needs<"wgmma
   let assemblyFormat = "$address `leading` `(` $leading `)` `stride` `(` $stride `)` `swizzle` `` $swizzle attr-dict";
 }
 
-def Simt_WgmmaOp : Simt_EffectOp<"wgmma", [Program_Needs<"wgmma">, AllTypesMatch<["acc", "result"]>]> {
+def Simt_WgmmaOp : Simt_EffectOp<"wgmma", [Program_Needs<"wgmma">, AllTypesMatch<["acc", "result"]>, AttrSizedOperandSegments]> {
   let summary = "wgmma.mma_async: a warpgroup starts acc + a * b of one step: m64nN, 32 bytes of k";
   let description = [{
     `acc` is the thread's N/2 registers. `a` is a descriptor or four registers of packed elements. With
     `zero` the accumulator's old value is ignored (a predicate: true means start from zero).
+
+    With `metadata` it is wgmma.mma_async.sp: `a` has 32 bytes of each row's elements that are stored, of 64 bytes of k. Of 16 and
+    32 bits the threads of which lane % 4 is 2 `selector` or the next have the metadata of 16 rows, of 8 bits all threads (PTX
+    ISA, "Matrix fragments for warpgroup-level multiply-accumulate operation with sparse matrix A").
 
     Constraints
     - wgmma_c1: `n` is a multiple of 8 from 8 to 256, of 16 for integers; `acc` has n / 2 elements.
     - wgmma_c2: `a_element` and `b_element` are both f16, bf16, f32 (as tf32) or f8E4M3FN and `acc` of f32, or each of them is
       i8 or ui8 and `acc` of i32, which wraps around; `a` is i64 or vector<4xi32>; `transpose_a` needs a descriptor.
     - wgmma_c3: of 8 and of 32 bits neither factor is transposed.
+    - wgmma_c4: with `metadata` `a` is a descriptor; `selector` is 0 or 1, and 0 without metadata or of 8 bits.
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$acc, AnyTypeOf<[I64, VectorOfLengthAndType<[4], [I32]>]>:$a, I64:$b, Optional<I1>:$zero,
-    I64Attr:$n, TypeAttr:$a_element, TypeAttr:$b_element, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+    Optional<I32>:$metadata, I64Attr:$n, TypeAttr:$a_element, TypeAttr:$b_element, UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+    DefaultValuedAttr<I64Attr, "0">:$selector);
   let results = (outs AnyVectorOfNonZeroRank:$result);
-  let assemblyFormat = "$acc `,` $a `,` $b (`zero` $zero^)? attr-dict `:` type($acc) `,` type($a)";
+  let assemblyFormat = "$acc `,` $a `,` $b (`zero` $zero^)? (`metadata` $metadata^)? attr-dict `:` type($acc) `,` type($a)";
   let hasVerifier = 1;
 }
 

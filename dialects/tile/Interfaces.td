@@ -110,6 +110,8 @@ def Tile_ProductOpInterface : Tile_OpInterface<"ProductOpInterface"> {
     InterfaceMethod<"The left factor, in shared or tensor memory or in registers.", "::mlir::Value", "getA">,
     InterfaceMethod<"The right factor, in shared memory.", "::mlir::Value", "getB">,
     InterfaceMethod<"The accumulator: a fragment, or a tile in tensor memory.", "::mlir::Value", "getAcc">,
+    InterfaceMethod<"Which elements of a sparse left factor it has: a fragment, or null.", "::mlir::Value", "getMetadata",
+      (ins), "", "return {};">,
     InterfaceMethod<"How warps share it.", "::tlc::tile::WarpPolicy", "getPolicy">,
     InterfaceMethod<"The instruction, once chosen.", "::std::optional<::tlc::tile::MatrixAtom>", "getAtom">
   ];

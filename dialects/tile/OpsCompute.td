@@ -15,10 +15,11 @@ class Tile_GemmBase<string mnemonic, list<Trait> traits = []>
     Arg<Tile_SharedOrFragment, "left factor, M x K, shared or in registers", [MemRead]>:$a,
     Arg<Tile_SharedType, "right factor, K x N, always shared", [MemRead]>:$b,
     Arg<Tile_AnyFragment, "accumulator, M x N; not modified">:$acc,
+    Arg<Optional<Tile_AnyFragment>, "which elements of the left factor are stored, if it is sparse">:$metadata,
     DefaultValuedAttr<Tile_WarpPolicy, "WarpPolicy::fullRow">:$policy,
     OptionalAttr<Tile_MatrixAtom>:$atom);
   let results = (outs Res<Tile_AnyFragment, "acc + a * b">:$result);
-  let assemblyFormat = "$a `,` $b `,` $acc (`policy` `` $policy^)? (`atom` `` $atom^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc)";
+  let assemblyFormat = "$a `,` $b `,` $acc (`metadata` $metadata^)? (`policy` `` $policy^)? (`atom` `` $atom^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc) (`,` type($metadata)^)?";
   let extraClassDeclaration = [{
     static ::llvm::StringRef getAtomUse() { return "product"; }
   }];
@@ -30,11 +31,19 @@ def Tile_GemmOp : Tile_GemmBase<"gemm"> {
   let description = [{
     Returns `acc + a * b`. Reads of `a` and `b` are complete when it is done.
 
+    With `metadata` the left factor is sparse: of each 4 elements of a row (2, if they have 32 bits) half may differ from 0, and
+    `a` has these alone, M x K/2. Four bits of the row of `metadata` say which they are, of the first group the lowest of the
+    first byte: their two places, 0 to 3, the lower one first. Elements of 32 bits count as two of 16: 0100 is the first,
+    1110 the second.
+
     Constraints
-    - gemm_c1: `a` is M x K, `b` is K x N, `acc` is M x N.
+    - gemm_c1: `a` is M x K, or M x K/2 if it is sparse, `b` is K x N, `acc` is M x N.
     - gemm_c2: `a` and `b` have the same element type, f16, bf16, f32 (as tf32) or f8E4M3FN, and `acc` is f32; or each of
       them is i8 or ui8 and `acc` is i32, whose sums wrap around.
-    - gemm_c3: the atom, once chosen, is not tcgen05.
+    - gemm_c3: the atom, once chosen, is not tcgen05, and of a sparse factor it is wgmma.
+    - gemm_c4: `metadata` is of ui8 and M x K/8, or M x K/4 where `a` is of f32; then `a` is in shared memory.
+
+        %1 = tile.gemm %a, %b, %acc metadata %e : !tile.shared<64x32xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>, tensor<64x8xui8>
   }];
 }
 
@@ -48,7 +57,7 @@ def Tile_GemmAsyncOp : Tile_GemmBase<"gemm_async", [MemoryEffects<[MemWrite]>,
     Groups complete in the order of issue.
 
     Constraints
-    - gemm_async_c1: as gemm_c1 and gemm_c2.
+    - gemm_async_c1: as gemm_c1, gemm_c2 and gemm_c4.
     - gemm_async_c2: the atom, once chosen, is wgmma.
     - gemm_async_c3: the result goes to a `gemm_async` or `gemm_wait` as accumulator, to a loop or branch, or into a variable.
   }];

@@ -34,10 +34,12 @@ template <typename Gemm> LogicalResult verifyProductShape(Gemm op) {
   };
   if (failed(checkRank(a, aName)) || failed(checkRank(b, bName)) || failed(checkRank(acc, "the accumulator")))
     return failure();
-  if (a[1] != b[0])
-    return report(op.emitOpError() << "expected " << bName << " to have " << a[1] << " rows because " << aName
-                                   << " has " << a[1] << " columns, but got " << b[0] << " (" << toText(a)
-                                   << " times " << toText(b) << ")");
+  bool isSparse = bool(ProductOpInterface(op).getMetadata());
+  if (int64_t depth = isSparse ? 2 * a[1] : a[1]; b[0] != depth)
+    return report(op.emitOpError() << "expected " << bName << " to have " << depth << " rows because "
+                                   << aName << " has " << a[1] << " columns"
+                                   << (isSparse ? " and is sparse" : "") << ", but got " << b[0] << " ("
+                                   << toText(a) << " times " << toText(b) << ")");
   if (acc[0] != a[0] || acc[1] != b[1])
     return report(op.emitOpError() << "expected an accumulator of " << toText({a[0], b[1]}) << " because "
                                    << aName << " is " << toText(a) << " and " << bName << " is " << toText(b)
@@ -71,6 +73,38 @@ template <typename Gemm> LogicalResult verifyProductTypes(Gemm op) {
   return success();
 }
 
+/// gemm_c4
+template <typename Gemm> LogicalResult verifyMetadata(Gemm op) {
+  if (!op.getMetadata())
+    return success();
+  std::string aName = describe(op.getA(), "the left factor");
+  if (!isa<SharedType>(op.getA().getType()))
+    return op.emitOpError() << "expected the sparse left factor in shared memory because the instruction "
+                               "reads it there, but got a fragment";
+  RankedTensorType type = op.getMetadata().getType();
+  if (!type.getElementType().isUnsignedInteger(8))
+    return op.emitOpError() << "expected metadata of ui8 because each byte has the places of two groups of "
+                            << aName << ", but got " << type.getElementType();
+  ArrayRef<int64_t> a = extentsOf(op.getA().getType());
+  Type element = elementTypeOf(op.getA().getType());
+  int64_t stored = storedPerMetadataByte(element.getIntOrFloatBitWidth());
+  if (SmallVector<int64_t> expected = {a[0], a[1] / stored};
+      a[1] % stored != 0 || type.getShape() != ArrayRef(expected)) {
+    InFlightDiagnostic diagnostic = op.emitOpError();
+    if (a[1] % stored != 0)
+      diagnostic << "expected " << aName << " to have a multiple of " << stored
+                 << " columns because a byte of metadata has the places of as many elements of " << element
+                 << ", but got " << toText(a);
+    else
+      diagnostic << "expected metadata of " << toText(expected) << " because " << aName << " is " << toText(a)
+                 << " and a byte has the places of " << stored << " elements of " << element << ", but got "
+                 << toText(type.getShape());
+    noteDeclaration(diagnostic, op.getA());
+    return diagnostic;
+  }
+  return success();
+}
+
 /// Whether a gemm in flight may be used like this: nothing reads its registers.
 bool mayBeInFlight(OpOperand &use) {
   Operation *user = use.getOwner();
@@ -81,11 +115,14 @@ bool mayBeInFlight(OpOperand &use) {
 } // namespace
 
 LogicalResult GemmOp::verify() {
-  if (failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this)))
+  if (failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this)) || failed(verifyMetadata(*this)))
     return failure();
   if (getAtom() == MatrixAtom::tcgen05) // gemm_c3
     return emitOpError() << "expected an atom that adds in registers because the accumulator is a fragment, "
                             "but got tcgen05, which adds in tensor memory";
+  if (getMetadata() && getAtom().value_or(MatrixAtom::wgmma) != MatrixAtom::wgmma)
+    return emitOpError() << "expected the atom wgmma because the left factor is sparse, but got "
+                         << stringifyMatrixAtom(*getAtom());
   return success();
 }
 
@@ -101,7 +138,7 @@ LogicalResult GemmInPlaceOp::verify() {
 }
 
 LogicalResult GemmAsyncOp::verify() {
-  if (failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this)))
+  if (failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this)) || failed(verifyMetadata(*this)))
     return failure();
   if (getAtom().value_or(MatrixAtom::wgmma) != MatrixAtom::wgmma) // gemm_async_c2
     return emitOpError()
@@ -164,6 +201,13 @@ template <typename Gemm> LogicalResult stateProduct(Gemm op, FragmentRules &rule
   std::string name = layouts->name;
   rules.produces(op.getResult(), layouts->accumulator(shape[0], shape[1], grid), Strength::required,
                  "the accumulator of " + name, ConversionPolicy::forbidden);
+  if (op.getMetadata()) {
+    OpOperand &metadata = op.getMetadataMutable()[0];
+    rules.takes(metadata,
+                wgmmaMetadata(shape[0], shapeOf(metadata.get())[1],
+                              int(elementTypeOf(op.getA().getType()).getIntOrFloatBitWidth()), grid),
+                Strength::required, "the metadata of " + name);
+  }
   if (!isa<RankedTensorType>(op.getA().getType()))
     return success();
   SharedLayoutAttr right = op.getB().getType().getLayout();

@@ -32,6 +32,7 @@
 #error "tlc needs the C++ library of GCC (libstdc++)"
 #endif
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -153,6 +154,44 @@ struct HostInputs {
                                 std::string(name) + "'");
   }
 };
+
+/// A matrix as products take their sparse left factor (dsl::Sparse), row-major.
+struct SparseMatrix {
+  std::vector<double> values;   ///< [rows, columns / 2]: the elements that are stored
+  std::vector<double> metadata; ///< of u8: [rows, columns / 8], of f32 [rows, columns / 4]
+};
+
+/// Of a matrix whose rows are groups of 4 elements, of f32 of 2, half of each group: those that are not 0,
+/// and the first others if they are fewer. Throws where a group has more.
+inline SparseMatrix compress(std::span<const double> dense, int64_t group = 4) {
+  const size_t extent = size_t(group), stored = extent / 2;
+  if ((group != 4 && group != 2) || dense.size() % (2 * extent) != 0)
+    throw std::invalid_argument(
+        "expected groups of 4 elements, or of 2 of f32, two for each byte of metadata, "
+        "but got " +
+        std::to_string(dense.size()) + " elements in groups of " + std::to_string(group));
+  SparseMatrix matrix;
+  matrix.metadata.assign(dense.size() / (2 * extent), 0);
+  for (size_t at = 0; at != dense.size(); at += extent) {
+    std::vector<size_t> places;
+    for (bool isZero : {false, true})
+      for (size_t i = 0; i != extent; ++i)
+        if ((dense[at + i] == 0) == isZero && (!isZero || places.size() < stored))
+          places.push_back(i);
+    if (places.size() > stored)
+      throw std::invalid_argument("expected " + std::to_string(stored) +
+                                  " elements other than 0 at most in " + std::to_string(extent) +
+                                  ", but got " + std::to_string(places.size()) + " from element " +
+                                  std::to_string(at) + " on");
+    std::sort(places.begin(), places.end());
+    for (size_t place : places)
+      matrix.values.push_back(dense[at + place]);
+    // Elements of 32 bits count as two of 16.
+    size_t low = group == 4 ? places[0] : 2 * places[0], high = group == 4 ? places[1] : low + 1;
+    matrix.metadata[at / (2 * extent)] += double((high << 2 | low) << (at / extent % 2 * 4));
+  }
+  return matrix;
+}
 
 /// The number at a position of a tensor, one per axis.
 using HostElement = std::function<double(std::span<const int64_t> at)>;

@@ -85,6 +85,8 @@ inline constexpr int64_t maxTensorMemoryRegisters = 128;
 
 /// Of a row of a factor: what one wgmma or tcgen05.mma, and the largest mma.sync, sums up.
 inline constexpr int64_t matrixDepthBytes = 32;
+/// Elements of a sparse left factor whose places a byte of metadata has. As many again are not stored.
+constexpr int64_t storedPerMetadataByte(int64_t elementBits) { return elementBits == 32 ? 2 : 4; }
 
 /// A panel: what a warpgroup stores by one TMA copy, its rows of one swizzle span.
 inline constexpr int64_t panelRows = wgmmaRows;

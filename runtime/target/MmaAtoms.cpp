@@ -68,6 +68,21 @@ constexpr MmaAtom wgmma(ElementType operand, ElementType accumulator, unsigned n
   return wgmma(operand, operand, accumulator, nMin, nStep, k);
 }
 
+/// `k` is what B has: twice the elements that are stored of A.
+constexpr MmaAtom sparseWgmma(ElementType a, ElementType b, ElementType accumulator, unsigned nMin,
+                              unsigned nStep, unsigned k) {
+  MmaAtom atom = wgmma(a, b, accumulator, nMin, nStep, k);
+  atom.kind = MmaKind::sparseWgmma;
+  atom.aPlaces = OperandPlaces::shared;
+  ++atom.otherRegisters; // a word of metadata
+  return atom;
+}
+
+constexpr MmaAtom sparseWgmma(ElementType operand, ElementType accumulator, unsigned nMin, unsigned nStep,
+                              unsigned k) {
+  return sparseWgmma(operand, operand, accumulator, nMin, nStep, k);
+}
+
 constexpr MmaAtom tcgen05(ElementType operand, ElementType accumulator, unsigned blocks, unsigned m,
                           unsigned nStep, unsigned k) {
   return {.kind = MmaKind::tcgen05,
@@ -126,6 +141,15 @@ constexpr std::array atoms = {
     wgmma(u8, i8, i32, 16, 16, 32),
     wgmma(u8, i32, 16, 16, 32),
 
+    sparseWgmma(f16, f32, 8, 8, 32),
+    sparseWgmma(bf16, f32, 8, 8, 32),
+    sparseWgmma(f32, f32, 8, 8, 16),
+    sparseWgmma(e4m3, f32, 8, 8, 64),
+    sparseWgmma(i8, i32, 16, 16, 64),
+    sparseWgmma(i8, u8, i32, 16, 16, 64),
+    sparseWgmma(u8, i8, i32, 16, 16, 64),
+    sparseWgmma(u8, i32, 16, 16, 64),
+
     tcgen05(f16, f32, 1, 64, 8, 16),
     tcgen05(f16, f32, 1, 128, 16, 16),
     tcgen05(f16, f32, 2, 128, 16, 16),
@@ -169,6 +193,7 @@ bool tlc::supports(const Target &target, const MmaAtom &atom) {
   switch (atom.kind) {
   case MmaKind::mmaSync:
     return target.mmaSync;
+  case MmaKind::sparseWgmma:
   case MmaKind::wgmma:
     return target.wgmma;
   case MmaKind::tcgen05:
@@ -192,14 +217,16 @@ static std::vector<const MmaAtom *> atomsOf(ElementType a, ElementType b, Elemen
 std::vector<const MmaAtom *> tlc::findMmaAtoms(const Target &target, ElementType a, ElementType b,
                                                ElementType accumulator) {
   std::vector<const MmaAtom *> found = atomsOf(a, b, accumulator);
-  std::erase_if(found, [&](const MmaAtom *atom) { return !supports(target, *atom); });
+  std::erase_if(found, [&](const MmaAtom *atom) {
+    return atom->kind == MmaKind::sparseWgmma || !supports(target, *atom);
+  });
   return found;
 }
 
 const MmaAtom *tlc::findMmaAtom(const Target &target, MmaKind kind, ElementType a, ElementType b,
                                 ElementType accumulator) {
-  for (const MmaAtom *atom : findMmaAtoms(target, a, b, accumulator))
-    if (atom->kind == kind)
+  for (const MmaAtom *atom : atomsOf(a, b, accumulator))
+    if (atom->kind == kind && supports(target, *atom))
       return atom;
   return nullptr;
 }
@@ -215,6 +242,8 @@ std::string_view tlc::toString(MmaKind kind) {
   switch (kind) {
   case MmaKind::mmaSync:
     return "mma.sync";
+  case MmaKind::sparseWgmma:
+    return "wgmma.sp";
   case MmaKind::wgmma:
     return "wgmma";
   case MmaKind::tcgen05:

@@ -14,9 +14,10 @@
 namespace tlc {
 
 enum class MmaKind : uint8_t {
-  mmaSync, ///< mma.sync: a warp, everything in registers
-  wgmma,   ///< wgmma.mma_async: a warpgroup, asynchronous
-  tcgen05, ///< tcgen05.mma: one thread, asynchronous, accumulator in tensor memory
+  mmaSync,     ///< mma.sync: a warp, everything in registers
+  sparseWgmma, ///< wgmma.mma_async.sp: as wgmma; of A, in shared memory, half the elements are stored
+  wgmma,       ///< wgmma.mma_async: a warpgroup, asynchronous
+  tcgen05,     ///< tcgen05.mma: one thread, asynchronous, accumulator in tensor memory
 };
 
 /// Places an operand may be read from or accumulated in; a set of flags.
@@ -41,7 +42,7 @@ struct MmaAtom {
   unsigned nMin = 0; ///< n is one of nMin, nMin + nStep, ..., nMax
   unsigned nMax = 0;
   unsigned nStep = 0;
-  unsigned k = 0;
+  unsigned k = 0;       ///< of B
   unsigned threads = 0; ///< that issue it together
   unsigned blocks = 1;  ///< of a cluster that work on it (cta_group)
   OperandPlaces aPlaces = OperandPlaces::none;
@@ -62,7 +63,8 @@ struct MmaAtom {
 std::span<const MmaAtom> allMmaAtoms();
 /// Whether the target executes the row.
 bool supports(const Target &target, const MmaAtom &atom);
-/// The rows for these types on this target, the fastest kind first, larger extents first within a kind.
+/// The rows for these types on this target whose factors have all their elements, the fastest kind first,
+/// larger extents first within a kind.
 std::vector<const MmaAtom *> findMmaAtoms(const Target &target, ElementType a, ElementType b,
                                           ElementType accumulator);
 /// The row of one kind for these types: of several that with the largest extents. Null if the target has

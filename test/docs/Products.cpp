@@ -305,6 +305,31 @@ Program ofFloats() {
 }
 // [tf32]
 
+// [sparse]
+/// C = A Bᵀ of an A of which each four neighbours in a row have two that are stored.
+Program sparseGemm() {
+  return Program::trace("sparse_gemm", [](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n"), stored = k.dim("stored"), bytes = k.dim("bytes"),
+          depth = k.dim("depth"); // 2 stored, 8 bytes
+    Global A = k.input("A", bf16, {m, stored}), E = k.input("E", u8, {m, bytes});
+    Global B = k.input("B", bf16, {n, depth}), C = k.output("C", bf16, {m, n});
+    auto [i, j] = k.grid(ceilDiv(m, 128), ceilDiv(n, 128));
+    Shared a = k.shared("a", bf16, {128, 64}), e = k.shared("e", u8, {128, 16}),
+           b = k.shared("b", bf16, {128, 128});
+    Fragment acc = k.fragment(f32, {128, 128}).named("acc");
+    k.pipelined(ceilDiv(depth, 128), {.stages = 3}, [&, i = i, j = j](Index s) {
+      copy(A.tile({i * 128, s * 64}, {128, 64}), a);
+      copy(E.tile({i * 128, s * 16}, {128, 16}), e);
+      copy(B.tile({j * 128, s * 128}, {128, 128}), b);
+      Fragment places = k.fragment(u8, {128, 16});
+      copy(e, places);
+      gemm(Sparse{a, where(places == 0, 0x44, places)}, b.t(), acc);
+    });
+    copy(acc.to(bf16), C.tile({i * 128, j * 128}, {128, 128}));
+  });
+}
+// [sparse]
+
 // [atomic]
 /// C += A B: blocks share the sum over k and add what they have.
 Program atomicGemm(int64_t parts) {
@@ -568,6 +593,24 @@ TEST_CASE("factors of f32", "[docs]") {
   const Array &a = run.before("A"), &b = run.before("B");
   checkMatrix(run.after("C"), 0.02,
               [&](int64_t i, int64_t j) { return dot(depth, [&](int64_t s) { return a(i, s) * b(j, s); }); });
+}
+
+TEST_CASE("a sparse left factor", "[docs]") {
+  constexpr int64_t m = 130, n = 70;
+  int64_t bytes = GENERATE(0, 5, 37);
+  std::vector<int32_t> places;
+  constexpr int pairs[] = {0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110};
+  for (int64_t i = 0; i < m * bytes; ++i)
+    places.push_back(pairs[i % 6] | pairs[i / 6 % 6] << 4);
+  Run run(sparseGemm(), {{"m", m}, {"n", n}, {"stored", 4 * bytes}, {"bytes", bytes}, {"depth", 8 * bytes}},
+          {}, {{"E", places}});
+  const Array &a = run.before("A"), &b = run.before("B"), &e = run.before("E");
+  checkMatrix(run.after("C"), 0.01, [&](int64_t i, int64_t j) {
+    return dot(4 * bytes, [&](int64_t s) {
+      int64_t place = int64_t(e(i, s / 4)) >> s % 4 * 2 & 3;
+      return a(i, s) * b(j, s / 2 * 4 + place);
+    });
+  });
 }
 
 TEST_CASE("factors that are integers, with scales", "[docs]") {

@@ -64,6 +64,8 @@ Result<void> Run::execute(dsl::Program traced, const Values &dimensions, std::ve
     HostTensor &tensor = tensors.back();
     if (access != Access::output)
       tensor.fillRandom(random, -1, 1);
+    if (auto given = indices.find(name); given != indices.end())
+      tensor.fill(std::vector<double>(given->second.begin(), given->second.end()));
     first[name] = {shape, tensor.values()};
     memory.push_back(std::make_unique<Memory>(*device, tensor.bytes().size()));
     expectSuccess(
@@ -87,9 +89,6 @@ Result<void> Run::execute(dsl::Program traced, const Values &dimensions, std::ve
     if (!addresses.empty())
       expectSuccess(device->copyToDevice(launch.tensors.back().data, addresses.data(),
                                          addresses.size() * sizeof(void *)));
-    if (auto given = indices.find(argument.name); given != indices.end())
-      expectSuccess(device->copyToDevice(launch.tensors.back().data, given->second.data(),
-                                         given->second.size() * sizeof(int32_t)));
   }
   for (const WorkspaceRequest &request :
        expectValue(workspaceRequests(artifact, values, device->properties()))) {

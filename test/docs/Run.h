@@ -16,7 +16,7 @@ namespace tlc::docs {
 
 using Values = std::map<std::string, int64_t, std::less<>>;
 
-/// What vectors of i32 hold, by name.
+/// What tensors of integers hold, by name.
 using Indices = std::map<std::string, std::vector<int32_t>, std::less<>>;
 
 /// The tensors whose addresses a table holds.

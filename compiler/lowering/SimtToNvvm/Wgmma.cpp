@@ -44,8 +44,9 @@ void tie(OpBuilder &builder, Location loc, StringRef statement, MutableArrayRef<
       inlineAssembly(builder, loc, statement, outputs + inputs + "~{memory}", types, operands);
   ArrayRef<Value> rest = results;
   for (Value &value : values) {
-    size_t count = cast<VectorType>(value.getType()).getNumElements();
-    value = pack(builder, loc, value.getType(), rest.take_front(count));
+    auto type = dyn_cast<VectorType>(value.getType());
+    size_t count = type ? size_t(type.getNumElements()) : 1;
+    value = type ? pack(builder, loc, type, rest.take_front(count)) : rest.front();
     rest = rest.drop_front(count);
   }
 }
@@ -87,6 +88,13 @@ private:
   llvm::SmallDenseSet<Value> visited;
 };
 
+/// What a product reads from registers besides the sums: the left factor or its metadata.
+Value factorInRegisters(WgmmaOp product) {
+  if (product.getMetadata())
+    return product.getMetadata();
+  return isa<VectorType>(product.getA().getType()) ? product.getA() : Value();
+}
+
 /// The words that a factor's registers are some of.
 Value wordsOf(Value factor) {
   Operation *definition = factor.getDefiningOp();
@@ -101,9 +109,10 @@ void fixInvariantFactors(KernelOp kernel) {
   llvm::SetVector<Value> invariant;
   kernel.walk([&](WgmmaOp product) {
     auto loop = product->getParentOfType<scf::ForOp>();
-    if (!loop || !isa<VectorType>(product.getA().getType()))
+    Value factor = factorInRegisters(product);
+    if (!loop || !factor)
       return;
-    Value words = wordsOf(product.getA());
+    Value words = wordsOf(factor);
     auto cast = words.getDefiningOp<vector::BitCastOp>();
     if (cast && loop.isDefinedOutsideOfLoop(cast.getSource()) && !loop.isDefinedOutsideOfLoop(words))
       cast->moveBefore(loop);
@@ -134,8 +143,8 @@ SmallVector<Value> factorsFreedBy(WgmmaWaitOp wait) {
   uint64_t groups = 0; // committed between here and the wait
   for (Operation *op = wait->getPrevNode(); op; op = op->getPrevNode()) {
     auto product = dyn_cast<WgmmaOp>(op);
-    if (product && groups > wait.getPending() && isa<VectorType>(product.getA().getType()))
-      factors.insert(product.getA());
+    if (Value factor = product ? factorInRegisters(product) : Value(); factor && groups > wait.getPending())
+      factors.insert(factor);
     else if (!product && op->walk(isOfProducts).wasInterrupted())
       break; // a wait that frees what is before it, or a loop that does who knows what
     groups += isa<WgmmaCommitOp>(op);
@@ -362,9 +371,10 @@ private:
       os << llvm::formatv("not.pred p, ${0};\n\t", numberOf(op.getZero(), "b"));
     else
       os << llvm::formatv("setp.ne.b32 p, {0}, 0;\n\t", op.getZero() ? 0 : 1);
-    os << "wgmma.mma_async.sync.aligned.m64n" << op.getN() << 'k' << tlc::matrixDepthBytes * 8 / bits
-       << (isInteger ? ".s32." : ".f32.") << factorName(op.getAElement()) << '.'
-       << factorName(op.getBElement()) << " {";
+    bool isSparse = bool(op.getMetadata());
+    os << "wgmma.mma_async" << (isSparse ? ".sp" : "") << ".sync.aligned.m64n" << op.getN() << 'k'
+       << tlc::matrixDepthBytes * 8 / bits * (isSparse ? 2 : 1) << (isInteger ? ".s32." : ".f32.")
+       << factorName(op.getAElement()) << '.' << factorName(op.getBElement()) << " {";
     unsigned first = firstRegister.lookup(op.getResult());
     llvm::interleaveComma(llvm::seq(first, first + registersOf(op.getResult())), os,
                           [&](unsigned i) { os << '$' << i; });
@@ -377,7 +387,10 @@ private:
     } else {
       os << a;
     }
-    os << ", " << b << ", p";
+    os << ", " << b;
+    if (isSparse)
+      os << ", $" << numberOf(op.getMetadata(), "r") << ", " << op.getSelector();
+    os << ", p";
     if (!isInteger) // whose factors are neither negated
       os << ", 1, 1";
     if (!fromRegisters && bits == 16) // nor transposed, as no others of 8 bits, nor those of 32

@@ -162,7 +162,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::GemmOp op) {
   Value result;
   switch (*op.getAtom()) {
   case tile::MatrixAtom::wgmma:
-    if (Value started = startWgmma(k, {op, op.getA(), op.getB(), op.getAcc()}))
+    if (Value started = startWgmma(k, {op, op.getA(), op.getB(), op.getAcc(), op.getMetadata()}))
       result =
           simt::WgmmaWaitOp::create(k.b, TypeRange{started.getType()}, ValueRange{started}, 0).getResult(0);
     break;
@@ -180,7 +180,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::GemmOp op) {
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::GemmAsyncOp op) {
-  Value result = startWgmma(k, {op, op.getA(), op.getB(), op.getAcc()});
+  Value result = startWgmma(k, {op, op.getA(), op.getB(), op.getAcc(), op.getMetadata()});
   k.set(op.getResult(), result);
   return success(bool(result));
 }

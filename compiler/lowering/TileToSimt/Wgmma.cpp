@@ -30,13 +30,13 @@ public:
   /// accumulator does along `accAxis`.
   static std::optional<SharedFactor> create(KernelLowering &k, Operation *op, StringRef name,
                                             const SharedTile &tile, int kAxis, const FragmentLayout &acc,
-                                            int accAxis) {
+                                            int accAxis, int64_t depthBytes = matrixDepthBytes) {
     if (tile.rank() != 2) {
       op->emitOpError() << "expected factors of two axes because wgmma takes matrices, but " << name
                         << " has " << tile.rank();
       return std::nullopt;
     }
-    Result<WgmmaOperand> operand = wgmmaOperand(tile.layout, tile.layoutAxis(kAxis));
+    Result<WgmmaOperand> operand = wgmmaOperand(tile.layout, tile.layoutAxis(kAxis), depthBytes);
     if (!operand) {
       op->emitOpError() << "expected " << name << " in a layout that wgmma reads because the atom is wgmma: "
                         << operand.error().message;
@@ -93,6 +93,36 @@ private:
   WgmmaOperand operand;
   Value descriptor;
 };
+
+/// The words of a sparse left factor's metadata, and which of them each instruction takes.
+class Metadata {
+public:
+  static std::optional<Metadata> create(KernelLowering &k, const Product &product, const WgmmaShare &share) {
+    auto type = cast<RankedTensorType>(product.metadata.getType());
+    int bits = int(tile::elementTypeOf(product.a.getType()).getIntOrFloatBitWidth());
+    int64_t bytes = type.getDimSize(1);
+    FragmentLayout expected = wgmmaMetadata(type.getDimSize(0), bytes, bits, {share.alongM, share.alongN});
+    if (k.layoutOf(type) != expected) {
+      product.op->emitOpError() << "expected the metadata's registers in the layout " << printLayout(expected)
+                                << ", but got " << printLayout(k.layoutOf(type));
+      return std::nullopt;
+    }
+    Metadata metadata;
+    metadata.words = k.b.recast(k.value(product.metadata), k.b.getI32Type());
+    metadata.stepsOfWord = stepsOfMetadataWord(bytes, bits);
+    metadata.wordsOfRow = bytes / (metadata.stepsOfWord * metadataBytesOfStep(bits));
+    return metadata;
+  }
+
+  Value at(Emitter &b, int64_t block, int64_t step) const {
+    return b.extract(words, block * wordsOfRow + step / stepsOfWord);
+  }
+  uint64_t selectorAt(int64_t step) const { return uint64_t(step % stepsOfWord); }
+
+private:
+  Value words;
+  int64_t stepsOfWord = 1, wordsOfRow = 1;
+};
 } // namespace
 
 std::optional<WgmmaShare> lowering::wgmmaShare(const FragmentLayout &layout, ArrayRef<int64_t> shape,
@@ -145,9 +175,19 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
 
   const SharedTile &right = k.shared(product.b);
   std::optional<SharedFactor> bFactor =
-      SharedFactor::create(k, op, "the right factor", right, /*kAxis=*/0, acc, 1);
+      SharedFactor::create(k, op, "the right factor", right, /*kAxis=*/0, acc, 1,
+                           product.metadata ? 2 * matrixDepthBytes : matrixDepthBytes);
   if (!bFactor)
     return {};
+  std::optional<Metadata> metadata;
+  if (product.metadata) {
+    if (!right.layout.hasNaturalOrder())
+      return reject("expected the elements of the right factor in order because the left one is sparse, but "
+                    "they are interleaved");
+    metadata = Metadata::create(k, product, *share);
+    if (!metadata)
+      return {};
+  }
   int64_t steps = right.shape[0] / bFactor->kPerStep();
   auto aType = dyn_cast<RankedTensorType>(product.a.getType());
   std::optional<SharedFactor> aFactor;
@@ -184,9 +224,10 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
       Value left = aFactor ? aFactor->at(b, row * wgmmaRows, step)
                            : b.piece(aWords, (row * steps + step) * wordsPerStep, wordsPerStep);
       value = simt::WgmmaOp::create(b, value.getType(), value, left, bDescriptor,
-                                    fromZero && step == 0 ? b.i1(true) : Value(), uint64_t(share->columns),
+                                    fromZero && step == 0 ? b.i1(true) : Value(),
+                                    metadata ? metadata->at(b, row, step) : Value(), uint64_t(share->columns),
                                     leftElement, rightElement, aFactor && aFactor->isTransposed(),
-                                    bFactor->isTransposed());
+                                    bFactor->isTransposed(), metadata ? metadata->selectorAt(step) : 0);
     }
   }
   simt::WgmmaCommitOp::create(b);

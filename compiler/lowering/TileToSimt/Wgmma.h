@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Products by wgmma: descriptors of shared factors, one instruction per 64 rows and 16
-/// of the reduction axis.
+/// Products by wgmma: descriptors of shared factors, one instruction per 64 rows and 32 bytes of the
+/// reduction axis, 64 of a sparse product.
 #pragma once
 
 #include "compiler/lowering/TileToSimt/Lowering.h"
@@ -23,6 +23,7 @@ std::optional<WgmmaShare> wgmmaShare(const FragmentLayout &layout, llvm::ArrayRe
 struct Product {
   Operation *op;
   Value a, b, acc; ///< tile values
+  Value metadata;  ///< of a sparse left factor, or null
 };
 
 /// Starts the product as one group; the result is in flight. Null, with a diagnostic, if it cannot be done.

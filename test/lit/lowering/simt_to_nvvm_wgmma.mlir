@@ -35,6 +35,28 @@ simt.kernel @sequential(%a: i64 {program.parameter = #program.parameter<tensor_s
   simt.return
 }
 
+// A word of metadata is an operand, and stays up to the wait as a factor in registers does.
+// CHECK-LABEL: llvm.func @sparse(
+simt.kernel @sparse(%a: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
+                    %e: i32 {program.parameter = #program.parameter<dimension, 0>},
+                    %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})
+    attributes {launch = #program.launch<warps = 4>,
+      schema = [#program.dimension<"n">, #program.tensor<"X", output, dims[0, -1]>],
+      schema_types = [index, tensor<?x4xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  simt.wgmma_fence
+  // CHECK: llvm.inline_asm has_side_effects "wgmma.fence.sync.aligned;{{.*}}setp.ne.b32 p, 1, 0;\0A\09wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16 {$0, $1, $2, $3}, $8, $8, $9, 1, p, 1, 1, 0, 0;\0A\09}
+  // CHECK-SAME: wgmma.mma_async.sp.sync.aligned.m64n8k64.f32.e4m3.e4m3 {$0, $1, $2, $3}, $8, $8, $9, 0, p, 1, 1;
+  // CHECK-SAME: "=&f,=&f,=&f,=&f,0,1,2,3,l,r,~{memory}"
+  %0 = simt.wgmma %zero, %a, %a metadata %e {n = 8 : i64, a_element = bf16, b_element = bf16, selector = 1 : i64} : vector<4xf32>, i64
+  %1 = simt.wgmma %0, %a, %a metadata %e {n = 8 : i64, a_element = f8E4M3FN, b_element = f8E4M3FN} : vector<4xf32>, i64
+  simt.wgmma_commit
+  // CHECK: "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,0,1,2,3,r,~{memory}"
+  %2 = simt.wgmma_wait 0 for %1 : vector<4xf32>
+  simt.store %2, %out : vector<4xf32>, !llvm.ptr<1>
+  simt.return
+}
+
 // CHECK-LABEL: llvm.func @in_flight(
 simt.kernel @in_flight(%a: i64 {program.parameter = #program.parameter<tensor_stride, 0, axis = 0>},
                        %n: i32 {program.parameter = #program.parameter<dimension, 0>},

@@ -404,6 +404,46 @@ simt.kernel @wgmma_tf32_transposed(%a: i64 {program.parameter = #program.paramet
 
 // -----
 
+// wgmma_c4
+simt.kernel @wgmma_sparse_registers(%b: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"b">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0.0> : vector<4xf32>
+  %a = arith.constant dense<0> : vector<4xi32>
+  %e = arith.constant 0x44444444 : i32
+  // expected-error @below {{expected 'a' to be a descriptor because it is sparse, but got 'vector<4xi32>'}}
+  %r = simt.wgmma %acc, %a, %b metadata %e {n = 8 : i64, a_element = f16, b_element = f16} : vector<4xf32>, vector<4xi32>
+  simt.return
+}
+
+// -----
+
+// wgmma_c4
+simt.kernel @wgmma_selector(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0.0> : vector<4xf32>
+  %e = arith.constant 0x44444444 : i32
+  // expected-error @below {{expected 'selector' 0 or 1, but got 2}}
+  %r = simt.wgmma %acc, %a, %a metadata %e {n = 8 : i64, a_element = f16, b_element = f16, selector = 2 : i64} : vector<4xf32>, i64
+  simt.return
+}
+
+// -----
+
+// wgmma_c4
+simt.kernel @wgmma_selector_of_bytes(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
+    attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],
+      grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0> : vector<8xi32>
+  %e = arith.constant 0x44444444 : i32
+  // expected-error @below {{expected 'selector' 0 because no other threads have metadata, but got 1}}
+  %r = simt.wgmma %acc, %a, %a metadata %e {n = 16 : i64, a_element = i8, b_element = i8, selector = 1 : i64} : vector<8xi32>, i64
+  simt.return
+}
+
+// -----
+
 // mma_sync_c1
 simt.kernel @mma_sync_elements() attributes {launch = #program.launch<warps = 1>, schema = [], schema_types = [],
     grid = [#program.host_expr<"1">], tensor_maps = []} {

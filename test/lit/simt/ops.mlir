@@ -158,6 +158,8 @@ simt.kernel @matrices() attributes {launch = #program.launch<warps = 4, shared_b
   %0 = simt.wgmma %acc, %d, %d zero %yes {n = 128 : i64, a_element = bf16, b_element = bf16, transpose_b} : vector<64xf32>, i64
   // CHECK: %[[SECOND:.*]] = simt.wgmma %[[FIRST]], %{{.*}}, %[[D]] {a_element = f16, b_element = f16, n = 128 : i64} : vector<64xf32>, vector<4xi32>
   %1 = simt.wgmma %0, %four, %d {n = 128 : i64, a_element = f16, b_element = f16} : vector<64xf32>, vector<4xi32>
+  // CHECK: simt.wgmma %{{.*}}, %[[D]], %[[D]] zero %{{.*}} metadata %{{.*}} {a_element = bf16, b_element = bf16, n = 128 : i64, selector = 1 : i64} : vector<64xf32>, i64
+  %sparse = simt.wgmma %acc, %d, %d zero %yes metadata %selector {n = 128 : i64, a_element = bf16, b_element = bf16, selector = 1 : i64} : vector<64xf32>, i64
   // CHECK: simt.wgmma_commit
   simt.wgmma_commit
   // CHECK: simt.wgmma_wait 0 for %[[SECOND]] : vector<64xf32>

@@ -96,6 +96,93 @@ tile.kernel @not_i32() {
 
 // -----
 
+// gemm_c1: a sparse factor has half of its columns.
+tile.kernel @sparse_inner() {
+  // expected-note @below {{'q' is declared here}}
+  %q = tile.alloc_shared "q" : !tile.shared<64x32xbf16>
+  // expected-note @below {{'k' is declared here}}
+  %k = tile.alloc_shared "k" : !tile.shared<32x64xbf16>
+  %e = tile.alloc_shared "e" : !tile.shared<64x8xui8>
+  %places = tile.load %e : !tile.shared<64x8xui8> -> tensor<64x8xui8>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // expected-error @below {{expected 'k' to have 64 rows because 'q' has 32 columns and is sparse, but got 32 (64x32 times 32x64)}}
+  %s = tile.gemm %q, %k, %zero metadata %places : !tile.shared<64x32xbf16>, !tile.shared<32x64xbf16>, tensor<64x64xf32>, tensor<64x8xui8>
+  tile.return
+}
+
+// -----
+
+// gemm_c3
+tile.kernel @sparse_atom() {
+  %q = tile.alloc_shared "q" : !tile.shared<64x32xbf16>
+  %k = tile.alloc_shared "k" : !tile.shared<64x64xbf16>
+  %e = tile.alloc_shared "e" : !tile.shared<64x8xui8>
+  %places = tile.load %e : !tile.shared<64x8xui8> -> tensor<64x8xui8>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // expected-error @below {{expected the atom wgmma because the left factor is sparse, but got mma_sync}}
+  %s = tile.gemm %q, %k, %zero metadata %places atom mma_sync : !tile.shared<64x32xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>, tensor<64x8xui8>
+  tile.return
+}
+
+// -----
+
+// gemm_c4: the element type.
+tile.kernel @metadata_type() {
+  %q = tile.alloc_shared "q" : !tile.shared<64x32xbf16>
+  %k = tile.alloc_shared "k" : !tile.shared<64x64xbf16>
+  %places = arith.constant dense<68> : tensor<64x8xi8>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // expected-error @below {{expected metadata of ui8 because each byte has the places of two groups of 'q', but got 'i8'}}
+  %s = tile.gemm %q, %k, %zero metadata %places : !tile.shared<64x32xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>, tensor<64x8xi8>
+  tile.return
+}
+
+// -----
+
+// gemm_c4: the extents; of f32 a byte has the places of fewer elements.
+tile.kernel @metadata_extents() {
+  // expected-note @below {{'q' is declared here}}
+  %q = tile.alloc_shared "q" : !tile.shared<64x32xf32>
+  %k = tile.alloc_shared "k" : !tile.shared<64x64xf32>
+  %e = tile.alloc_shared "e" : !tile.shared<64x8xui8>
+  %places = tile.load %e : !tile.shared<64x8xui8> -> tensor<64x8xui8>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // expected-error @below {{expected metadata of 64x16 because 'q' is 64x32 and a byte has the places of 2 elements of 'f32', but got 64x8}}
+  %s = tile.gemm %q, %k, %zero metadata %places : !tile.shared<64x32xf32>, !tile.shared<64x64xf32>, tensor<64x64xf32>, tensor<64x8xui8>
+  tile.return
+}
+
+// -----
+
+// gemm_c4: whole bytes.
+tile.kernel @metadata_bytes() {
+  // expected-note @below {{'q' is declared here}}
+  %q = tile.alloc_shared "q" : !tile.shared<64x34xbf16>
+  %k = tile.alloc_shared "k" : !tile.shared<68x64xbf16>
+  %e = tile.alloc_shared "e" : !tile.shared<64x8xui8>
+  %places = tile.load %e : !tile.shared<64x8xui8> -> tensor<64x8xui8>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // expected-error @below {{expected 'q' to have a multiple of 4 columns because a byte of metadata has the places of as many elements of 'bf16', but got 64x34}}
+  %s = tile.gemm %q, %k, %zero metadata %places : !tile.shared<64x34xbf16>, !tile.shared<68x64xbf16>, tensor<64x64xf32>, tensor<64x8xui8>
+  tile.return
+}
+
+// -----
+
+// gemm_c4: not in registers.
+tile.kernel @sparse_fragment() {
+  %q = arith.constant dense<1.0> : tensor<64x32xbf16>
+  %k = tile.alloc_shared "k" : !tile.shared<64x64xbf16>
+  %e = tile.alloc_shared "e" : !tile.shared<64x8xui8>
+  %places = tile.load %e : !tile.shared<64x8xui8> -> tensor<64x8xui8>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  // expected-error @below {{expected the sparse left factor in shared memory because the instruction reads it there, but got a fragment}}
+  %s = tile.gemm %q, %k, %zero metadata %places : tensor<64x32xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>, tensor<64x8xui8>
+  tile.return
+}
+
+// -----
+
 // gemm_async_c1
 tile.kernel @async_shape() {
   // expected-note @below {{'q' is declared here}}

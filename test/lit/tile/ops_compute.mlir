@@ -26,6 +26,15 @@ tile.kernel @products() {
   %4 = tile.gemm_async %p, %b, %3 : tensor<64x32xbf16>, !tile.shared<32x128xbf16>, tensor<64x128xf32>
   // CHECK: tile.gemm_wait %[[SECOND]] pending(0) : tensor<64x128xf32>
   %5 = tile.gemm_wait %4 pending(0) : tensor<64x128xf32>
+  // A sparse left factor, and which of its elements are stored.
+  %deep = tile.alloc_shared "deep" : !tile.shared<64x128xbf16>
+  %e = tile.alloc_shared "e" : !tile.shared<64x8xui8>
+  %places = tile.load %e : !tile.shared<64x8xui8> -> tensor<64x8xui8>
+  // CHECK: %[[SPARSE:.*]] = tile.gemm %a, %{{.*}}, %{{.*}} metadata %{{.*}} atom wgmma : !tile.shared<64x32xbf16>, !tile.shared<64x128xbf16>, tensor<64x128xf32>, tensor<64x8xui8>
+  %6 = tile.gemm %a, %deep, %5 metadata %places atom wgmma : !tile.shared<64x32xbf16>, !tile.shared<64x128xbf16>, tensor<64x128xf32>, tensor<64x8xui8>
+  // CHECK: tile.gemm_async %a, %{{.*}}, %[[SPARSE]] metadata %{{.*}} : !tile.shared<64x32xbf16>, !tile.shared<64x128xbf16>, tensor<64x128xf32>, tensor<64x8xui8>
+  %7 = tile.gemm_async %a, %deep, %6 metadata %places : !tile.shared<64x32xbf16>, !tile.shared<64x128xbf16>, tensor<64x128xf32>, tensor<64x8xui8>
+  %8 = tile.gemm_wait %7 pending(0) : tensor<64x128xf32>
   tile.return
 }
 

@@ -76,14 +76,19 @@ TEST_CASE("ptxas wants as many registers as the table says", "[codegen]") {
   struct Product {
     ElementType a, b, sums;
     std::string types, flags;
-    bool mayTranspose = false;
+    bool mayTranspose = false, isSparse = false;
   };
-  auto [a, b, accumulator, types, flags, mayTranspose] = GENERATE(
+  auto [a, b, accumulator, types, flags, mayTranspose, isSparse] = GENERATE(
       Product{bf16, bf16, f32, "k16.f32.bf16.bf16", ", 1, 1", true},
-      Product{f32, f32, f32, "k8.f32.tf32.tf32", ", 1, 1"}, Product{i8, u8, i32, "k32.s32.s8.u8", ""});
-  const MmaAtom &atom = *findMmaAtoms(target, a, b, accumulator).front();
+      Product{f32, f32, f32, "k8.f32.tf32.tf32", ", 1, 1"}, Product{i8, u8, i32, "k32.s32.s8.u8", ""},
+      Product{bf16, bf16, f32, "k32.f32.bf16.bf16", ", 1, 1", true, true},
+      Product{e4m3, e4m3, f32, "k64.f32.e4m3.e4m3", ", 1, 1", false, true});
+  const MmaAtom &atom =
+      *findMmaAtom(target, isSparse ? MmaKind::sparseWgmma : MmaKind::wgmma, a, b, accumulator);
   for (unsigned columns : {16u, 48u, 256u})
     for (bool aInRegisters : {false, true}) {
+      if (isSparse && aInRegisters)
+        continue;
       std::string sums, transposes = !mayTranspose ? "" : aInRegisters ? ", 0" : ", 0, 0";
       for (unsigned i = 0; i < columns / 2; ++i)
         sums += fmt::format("{}%f{}", i == 0 ? "" : ", ", i);
@@ -91,8 +96,9 @@ TEST_CASE("ptxas wants as many registers as the table says", "[codegen]") {
           ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry few()\n.maxntid 128\n.maxnreg "
           "24\n{{\n"
           ".reg .pred p; .reg .b32 %f<128>, %r<4>; .reg .b64 %d;\n"
-          "wgmma.mma_async.sync.aligned.m64n{}{} {{{}}}, {}, %d, p{};\nret;\n}}\n",
-          columns, types, sums, aInRegisters ? "{%r0, %r1, %r2, %r3}" : "%d", flags + transposes);
+          "wgmma.mma_async{}.sync.aligned.m64n{}{} {{{}}}, {}, %d,{} p{};\nret;\n}}\n",
+          isSparse ? ".sp" : "", columns, types, sums, aInRegisters ? "{%r0, %r1, %r2, %r3}" : "%d",
+          isSparse ? " %r0, 0," : "", flags + transposes);
       llvm::Expected<MachineCode> code = assemble(*ptxas, ptx, target);
       REQUIRE_FALSE(bool(code));
       CHECK_THAT(

@@ -115,6 +115,16 @@ TEST_CASE("sums of integers are not accumulators of floats", "[codegen][products
              Contains("of which it is an accumulator"));
 }
 
+TEST_CASE("metadata of a sparse factor is read in flight, too", "[codegen][products]") {
+  const std::string sparse =
+      "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %rd1, "
+      "%rd2, %r3, 0, p, 1, 1, 0, 0;\n";
+  checkRight(writeFactor + sparse + sparse + commit + wait(0) + writeFactor + readSum);
+  CHECK_THAT(messageOf(sparse + commit + writeFactor), Contains("%r3 written by 'mov.b32'"));
+  CHECK_THAT(messageOf(sparse + commit + readSum), Contains("%f2 read by 'add.f32'"));
+  CHECK_THAT(messageOf(sparse + shared), Contains("%f1 written by 'wgmma.mma_async"));
+}
+
 TEST_CASE("loops: the next iteration, too", "[codegen][products]") {
   CHECK_THAT(messageOf("$L1:\n" + writeFactor + registers + commit + wait(1) + "@%p1 bra $L1;\n"),
              Contains("%r3 written"));

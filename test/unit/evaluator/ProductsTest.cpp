@@ -202,3 +202,47 @@ TEST_CASE("infinities and NaN go through products", "[evaluator][unit]") {
   CHECK(product(f32, 4, inf, 1, 0).bound == 0);
   CHECK(std::isinf(product(f32, 4, NAN, 1, 0).bound)); // as tf32 it may be an infinity
 }
+
+namespace {
+/// A row of a sparse product: of 8 columns of A four are stored, of f32 two of four. B is [k, 1].
+void multiplySparse(Scope &k, ElementType type, int64_t stored, int64_t depth) {
+  Global A = k.input("A", type, {1, stored}), E = k.input("E", u8, {1, 1}),
+         B = k.input("B", type, {depth, 1}), C = k.output("C", f32, {1, 1});
+  Shared a = k.shared("a", type, {1, stored}), b = k.shared("b", type, {depth, 1});
+  Fragment metadata = k.fragment(u8, {1, 1}), sum = k.fragment(f32, {1, 1}, 5);
+  copy(A.tile({0, 0}, {1, stored}), a);
+  copy(E.tile({0, 0}, {1, 1}), metadata);
+  copy(B.tile({0, 0}, {depth, 1}), b);
+  gemm(Sparse{a, metadata}, b, sum);
+  copy(sum, C.tile({0, 0}, {1, 1}));
+}
+
+Arguments ofFour(double metadata, const Numbers &b) {
+  return {{given(f16, {1, 4}, {1, 10, 100, 1000}), given(u8, {1, 1}, {metadata}), given(f16, {8, 1}, b),
+           unwritten(f32, {1, 1})},
+          {}};
+}
+Arguments ofTwo(double metadata) {
+  return {{given(f32, {1, 2}, {1, 10}), given(u8, {1, 1}, {metadata}), given(f32, {4, 1}, {2, 3, 4, 5}),
+           unwritten(f32, {1, 1})},
+          {}};
+}
+} // namespace
+
+TEST_CASE("what a sparse factor stores is multiplied, and nothing else is", "[evaluator][unit]") {
+  auto four = [](Scope &k) { multiplySparse(k, f16, 4, 8); };
+  // Places 1 and 3, then 0 and 2.
+  CHECK(exactValues(run(ofFour(0x8D, {1, 2, 3, 4, 5, 6, 7, 8}), four)) == Numbers{5 + 2 + 40 + 500 + 7000});
+  CHECK(exactValues(run(ofFour(0x8D, {inf, 2, inf, 4, 5, -inf, 7, std::nan("")}), four)) ==
+        Numbers{5 + 2 + 40 + 500 + 7000});
+  CHECK(exactValues(run(ofTwo(0x4E), [](Scope &k) { multiplySparse(k, f32, 2, 4); })) == Numbers{5 + 3 + 40});
+}
+
+TEST_CASE("metadata of a sparse factor has two places in increasing order", "[evaluator][unit]") {
+  CHECK(errorOf(ofFour(0x14, {1, 2, 3, 4, 5, 6, 7, 8}), [](Scope &k) { multiplySparse(k, f16, 4, 8); }) ==
+        "expected metadata that has two places, the smaller one first, but byte 0 of row 0 has the bits 1 "
+        "for a group");
+  CHECK(errorOf(ofTwo(0x84), [](Scope &k) { multiplySparse(k, f32, 2, 4); }) ==
+        "expected metadata that has two places, the smaller one first, but byte 0 of row 0 has the bits 8 "
+        "for a group of f32");
+}

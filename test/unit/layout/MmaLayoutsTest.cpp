@@ -183,6 +183,60 @@ void requireProduct(const WgmmaCase &c, std::mt19937 &random) {
 
 } // namespace
 
+TEST_CASE("metadata of a sparse wgmma lies as the emulator reads it", "[layout][instruction][unit]") {
+  std::mt19937 random(Catch::rngSeed());
+  constexpr unsigned pairs[] = {4, 8, 12, 9, 13, 14};
+  for (MatrixElement element : {MatrixElement::bf16, MatrixElement::e4m3})
+    for (int64_t steps : {1, 2, 3, 4}) {
+      int bits = bitsOf(element);
+      INFO(emu::toString(element) << ", steps " << steps);
+      int64_t bytes = steps * metadataBytesOfStep(bits), depth = 8 * bytes / steps;
+      std::vector<unsigned> places(size_t(wgmmaRows * 2 * bytes)); // of each row's groups
+      for (unsigned &pair : places)
+        pair = pairs[random() % 6];
+      FragmentLayout layout = wgmmaMetadata(wgmmaRows, bytes, bits, {1, 1});
+      std::array<WarpRegisters, 4> metadata;
+      forEachLocation(layout, [&](const HardwareLocation &at) {
+        Coordinates place = layout.coordinatesOf(at);
+        size_t group = size_t(2 * (place[0] * bytes + place[1]));
+        metadata[size_t(at.warp)].set(8, at.reg, at.lane, places[group] | places[group + 1] << 4);
+      });
+      for (int64_t step = 0; step < steps; ++step) {
+        // Every element that is stored is 1, and of B those of one k are, so that a sum says whether A has
+        // it.
+        int64_t k = int64_t(random() % uint64_t(depth)), stepsOfWord = stepsOfMetadataWord(bytes, bits);
+        Matrix left(wgmmaRows, depth / 2, random), right(8, depth, random);
+        std::ranges::fill(left.values, 1);
+        for (int64_t at = 0; at < 8 * depth; ++at)
+          right.values[size_t(at)] = at % depth == k;
+        std::vector<std::byte> memory(size_t(1) << 17);
+        auto descriptorOf = [&](const Matrix &matrix, int64_t start) {
+          int64_t span = swizzleSpan(Swizzle::bytes128) * 8 / bits;
+          SharedLayout panel = SharedLayout::swizzled({matrix.rows, span}, bits, 1, Swizzle::bytes128);
+          return SharedFactor(panel, 1, matrix, element, start, memory).descriptor;
+        };
+        emu::Wgmma form{.n = 8, .a = element, .b = element, .isSparse = true};
+        form.selector = unsigned(step % stepsOfWord);
+        emu::WarpgroupRegisters words;
+        for (size_t warp = 0; warp < 4; ++warp)
+          words[warp] = std::span(metadata[warp].words).subspan(size_t(step / stepsOfWord * 32), 32);
+        uint64_t ofLeft = descriptorOf(left, 0), ofRight = descriptorOf(right, 1 << 16);
+        std::array<WarpRegisters, 4> sums;
+        REQUIRE(emu::wgmma(form, memory, ofLeft, ofRight, emu::ScaleD::zero,
+                           {sums[0].words, sums[1].words, sums[2].words, sums[3].words}, words));
+        FragmentLayout accumulator = wgmmaAccumulator(wgmmaRows, 8, {1, 1});
+        bool same = true;
+        forEachLocation(accumulator, [&](const HardwareLocation &at) {
+          int64_t row = accumulator.coordinatesOf(at)[0], place = k % 4;
+          unsigned pair = places[size_t(row * 2 * bytes + (step * depth + k) / 4)];
+          bool isStored = place == (pair & 3) || place == pair >> 2;
+          same &= valueOf(MatrixElement::f32, sums[size_t(at.warp)].get(32, at.reg, at.lane)) == isStored;
+        });
+        REQUIRE(same);
+      }
+    }
+}
+
 TEST_CASE("operands of wgmma are the emulator's", "[layout][instruction][unit]") {
   using enum MatrixElement;
   std::mt19937 random(Catch::rngSeed());

@@ -19,9 +19,9 @@ TEST_CASE("the rows of matrix instructions are consistent", "[target][mma]") {
     CHECK(atom.aPlaces != OperandPlaces::none);
     CHECK(atom.bPlaces != OperandPlaces::none);
     CHECK(sizeInBytes(atom.accumulator) >= sizeInBytes(atom.a));
-    // Every unit but the register-only one reads 32 bytes of k per step.
+    // Every unit but the register-only one reads 32 bytes of k per step; of a sparse A they are half of it.
     if (atom.kind != MmaKind::mmaSync)
-      CHECK(atom.k * sizeInBytes(atom.a) == 32);
+      CHECK(atom.k * sizeInBytes(atom.a) == (atom.kind == MmaKind::sparseWgmma ? 64 : 32));
     bool supportedSomewhere = false;
     for (const Target &target : allTargets())
       supportedSomewhere |= supports(target, atom);
@@ -44,6 +44,20 @@ TEST_CASE("wgmma is preferred on sm_90a, with mma.sync next", "[target][mma]") {
   CHECK(atoms[1]->kind == MmaKind::mmaSync);
   CHECK(atoms[1]->k == 16);
   CHECK(atoms[2]->k == 8);
+}
+
+TEST_CASE("a sparse left factor has a row of its own for each that is not", "[target][mma]") {
+  for (const MmaAtom &atom : allMmaAtoms()) {
+    if (atom.kind != MmaKind::wgmma || atom.accumulator == ElementType::f16)
+      continue;
+    INFO(toString(atom.a) << " " << toString(atom.b));
+    const MmaAtom *sparse =
+        findMmaAtom(*findTarget("sm_90a"), MmaKind::sparseWgmma, atom.a, atom.b, atom.accumulator);
+    REQUIRE(sparse);
+    CHECK(sparse->k == 2 * atom.k);
+    CHECK(sparse->aPlaces == OperandPlaces::shared);
+    CHECK_FALSE(findMmaAtom(*findTarget("sm_100a"), MmaKind::sparseWgmma, atom.a, atom.b, atom.accumulator));
+  }
 }
 
 TEST_CASE("each target has its own matrix unit", "[target][mma]") {
