@@ -44,6 +44,7 @@ constexpr std::string_view userReasons[] = {
     "because they are interleaved, but this is another access",
     "because no other matrix instruction is asynchronous, but wgmma is switched off",
     "because no other matrix instruction is asynchronous, but sm_100a has no wgmma",
+    "because its left factor is sparse, but",
     "columns of tensor memory, of which",
     "because each warp decides by itself",
     "because nothing else combines tiles",

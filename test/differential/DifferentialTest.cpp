@@ -108,7 +108,7 @@ TEST_CASE("blocks that fill each other's slots go round as often") {
 
 TEST_CASE("a tile that is written between the factors has the numbers of the second") {
   // A change of what is drawn needs another seed: one that fails with the left factor's numbers of before.
-  ProgramTree tree = generate(3920, Feature::report).tree;
+  ProgramTree tree = generate(2592, Feature::report).tree;
   bool isSquare = false, isChecked = false;
   for (const LaunchTree &launch : tree.launches)
     forEach(launch.body, [&](const Statement &statement) {

@@ -107,6 +107,7 @@ namespace tlc::differential {
   X(registerFactor, 35)                                                                                      \
   X(integerProduct, 20)                                                                                      \
   X(tf32Product, 15)                                                                                         \
+  X(sparseProduct, 12)                                                                                       \
   X(transposedLeft, 15)                                                                                      \
   X(transposedRight, 45)                                                                                     \
   X(warpPolicy, 20)                                                                                          \

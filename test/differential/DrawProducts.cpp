@@ -271,6 +271,31 @@ std::optional<int> Generator::factorTile(Body &body, Size rows, Size columns, El
   return writeTile(body, tile) ? std::optional(tile) : std::nullopt;
 }
 
+/// Of a sparse factor: one of two bytes for each element.
+Expression Generator::metadata(Body &body, const Sizes &shape, ElementType factor) {
+  auto places = [&]() -> int64_t {
+    return factor == ElementType::f32 ? draw.oneOf<int64_t>({4, 14})
+                                      : draw.oneOf<int64_t>({4, 8, 12, 9, 13, 14});
+  };
+  auto byte = [&]() {
+    int64_t first = places();
+    return double(first | places() << 4);
+  };
+  std::optional<Drawn> chooses = drawFull(shape, ElementType::i32, 1);
+  int id = declare(body, ElementType::u8, shape, {});
+  env.variables.pop_back(); // nothing else is written to it
+  tree.variables[size_t(id)].initial = byte();
+  Expression first = {.kind = Expression::Kind::variable, .type = ElementType::u8, .id = id};
+  if (!chooses)
+    return first;
+  Expression where = {.kind = Expression::Kind::where, .type = ElementType::u8};
+  where.comparison = Comparison(draw.below(6));
+  Expression second = {.kind = Expression::Kind::number, .type = ElementType::u8, .number = byte()};
+  where.operands = {std::move(chooses->expression), number(ElementType::i32, 2).expression, std::move(first),
+                    std::move(second)};
+  return where;
+}
+
 bool Generator::product(Body &body) {
   using enum ElementType;
   bool areIntegers = draw.wants(Feature::integerProduct);
@@ -313,11 +338,16 @@ bool Generator::product(Body &body) {
   }
   static constexpr int64_t usualDepths[] = {16, 32, 64, 64, 128};
   bool isRegister = draw.wants(Feature::registerFactor);
+  bool mayBeSparse = !isRegister && tree.valueOf(rows) % 64 == 0 &&
+                     tree.valueOf(columns) % wgmmaColumnsOf(element) == 0 && env.warps % 4 == 0;
+  bool isSparse = mayBeSparse && draw.wants(Feature::sparseProduct);
   // wgmma takes bytes and tf32 along the summed axis only.
-  bool isLeanAlongK = env.isLean && factsOf(element).bits != 16;
+  bool isAlongK = (env.isLean || isSparse) && factsOf(element).bits != 16;
   Size depth = env.isLean || draw.chance(88) ? newSize(draw.oneOf(usualDepths)) : drawSize(64);
-  if (isLeanAlongK)
+  if (isAlongK)
     depth = newSize(draw.oneOf<int64_t>({32, 64}));
+  if (isSparse) // of which an instruction reads 64 bytes
+    depth = newSize(draw.between(1, 3) * 512 / int64_t(factsOf(element).bits));
   if (isRegister && !lefts.empty() && draw.chance(60))
     depth = tree.variables[size_t(draw.oneOf(lefts))].shape[1];
   int64_t m = tree.valueOf(rows), n = tree.valueOf(columns), k = tree.valueOf(depth);
@@ -350,9 +380,10 @@ bool Generator::product(Body &body) {
     left = value->domain;
     gemm.values = {std::move(value->expression)};
   } else {
-    View view = {.transposed = !isLeanAlongK && draw.wants(Feature::transposedLeft)};
+    View view = {.transposed = !isAlongK && draw.wants(Feature::transposedLeft)};
+    Size stored = isSparse ? newSize(k / 2) : depth;
     std::optional<int> tile =
-        view.transposed ? factorTile(body, depth, rows, element) : factorTile(body, rows, depth, element);
+        view.transposed ? factorTile(body, stored, rows, element) : factorTile(body, rows, stored, element);
     if (!tile)
       return false;
     if (view.transposed)
@@ -360,7 +391,7 @@ bool Generator::product(Body &body) {
     view.shared = *tile;
     gemm.from = Place::of(view);
   }
-  View right = {.transposed = isLeanAlongK || draw.wants(Feature::transposedRight)};
+  View right = {.transposed = isAlongK || draw.wants(Feature::transposedRight)};
   std::optional<int> tile = right.transposed ? factorTile(body, columns, depth, rightElement)
                                              : factorTile(body, depth, columns, rightElement);
   if (!tile)
@@ -383,7 +414,7 @@ bool Generator::product(Body &body) {
   if (sum < 0 || !mayAdd(sum, all) || element == e4m3)
     sum = declare(body, sumElement, {rows, columns}, {});
   if (!mayAdd(sum, all)) { // a smaller factor
-    if (gemm.values.empty() || element == e4m3 || !left.exact)
+    if (!isRegister || element == e4m3 || !left.exact)
       return false;
     Drawn smaller = clamped({std::move(gemm.values[0]), left}, 4);
     gemm.values[0] = std::move(smaller.expression);
@@ -393,6 +424,11 @@ bool Generator::product(Body &body) {
   }
   added(sum, all);
   gemm.id = sum;
+  if (isSparse) {
+    draw.note(Feature::sparseProduct);
+    gemm.isSparse = true;
+    gemm.values = {metadata(body, {rows, newSize(element == f32 ? k / 4 : k / 8)}, element)};
+  }
   if (draw.wants(Feature::warpPolicy)) {
     draw.note(Feature::warpPolicy);
     gemm.policy = draw.chance(50) ? dsl::WarpPolicy::square : dsl::WarpPolicy::fullColumn;

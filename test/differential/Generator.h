@@ -216,6 +216,7 @@ private:
 
   // DrawProducts.cpp
   bool product(Body &body);
+  Expression metadata(Body &body, const Sizes &shape, ElementType factor);
   void exchange(Body &body);
   std::optional<int> factorTile(Body &body, Size rows, Size columns, ElementType element);
 

@@ -261,8 +261,10 @@ private:
     case Kind::gemm:
     case Kind::gemmAsync:
       return line("{}({}, {}, {}{});", s.kind == Kind::gemm ? "gemm" : "gemmAsync",
-                  s.values.empty() ? view(s.from.view) : value(s.values[0]), view(s.to.view), variable(s),
-                  policy(s));
+                  s.isSparse         ? fmt::format("Sparse{{{}, {}}}", view(s.from.view), value(s.values[0]))
+                  : s.values.empty() ? view(s.from.view)
+                                     : value(s.values[0]),
+                  view(s.to.view), variable(s), policy(s));
     case Kind::gemmWait:
       return line("gemmWait({}, {});", variable(s), s.number);
     case Kind::atomic:

@@ -221,7 +221,8 @@ struct Statement {
     copy,                ///< `from` to `to`
     store,               ///< values[0] to `to`
     fill,                ///< `number` to `to`
-    gemm,                ///< `from` or values[0] times `to`'s view, added to the variable `id`
+    gemm,                ///< `from` or values[0] times `to`'s view, added to the variable `id`; of a sparse
+                         ///< `from` values[0] is the metadata
     gemmAsync,
     gemmWait,     ///< of variable `id`, `number` pending
     gemmInPlace,  ///< two factors in `factors`, added in tensor memory at `to` where `tests` hold
@@ -270,6 +271,7 @@ struct Statement {
   std::vector<int> slots = {};
   std::vector<Place> factors = {};
   std::vector<std::vector<Statement>> bodies = {};
+  bool isSparse = false;
   bool isFixed = false; ///< stays when the program is made smaller, as long as what it stands in does
 };
 using Body = std::vector<Statement>;

@@ -66,7 +66,10 @@ void Tracer::product(const Statement &s) {
   Fragment &sum = variable(s.id);
   bool isAsync = s.kind == Statement::Kind::gemmAsync;
   dsl::Shared right = view(s.to.view);
-  if (s.values.empty()) {
+  if (s.isSparse) {
+    dsl::Sparse left = {view(s.from.view), fragment(s.values[0])};
+    isAsync ? gemmAsync(left, right, sum, s.policy) : gemm(left, right, sum, s.policy);
+  } else if (s.values.empty()) {
     dsl::Shared left = view(s.from.view);
     isAsync ? gemmAsync(left, right, sum, s.policy) : gemm(left, right, sum, s.policy);
   } else {
