@@ -90,6 +90,10 @@ fp8_block_gemm m=129 n=70 groups=5 panels=1
 w8a8_gemm m=1 n=1 k=1
 w8a8_gemm m=129 n=70 k=65
 w8a8_gemm m=129 n=257 k=400
+sparse_gemm m=1 n=1 steps=1
+sparse_gemm m=129 n=70 steps=5
+sparse_gemm m=300 n=257 steps=2 columns=256
+sparse_gemm m=5 n=7 steps=0
 gemv n=1 k=1
 gemv n=9 k=1025
 embedding tokens=1 words=1 d=1

@@ -158,6 +158,32 @@ def w8a8_gemm(make, m, n, k):
                    {"torch._int_mm and PyTorch compiled": lambda: expression(a, b, scale_a, scale_b)})
 
 
+def sparse_gemm(make, m, n, steps, **_):
+    k = steps * 128
+    # Of each four neighbours the two with the largest magnitudes are kept, in their order.
+    groups = make.normal(m, k // 4, 4)
+    places = groups.abs().topk(2, -1).indices.sort(-1).values
+    a = groups.gather(-1, places).reshape(m, k // 2)
+    pairs = (places[..., 0] | places[..., 1] << 2).view(m, k // 8, 2)
+    metadata = (pairs[..., 0] | pairs[..., 1] << 4).to(torch.uint8)
+    dense = torch.zeros_like(groups).scatter_(-1, places, a.view(m, k // 4, 2)).view(m, k)
+    b, c, other = make.normal(n, k), make.empty(m, n), make.empty(m, n)
+
+    def checks():
+        at = make.some(n)
+        return [Check(lambda: c[:, at], dense.double() @ b[at].double().t(), BF16, of_sums(k) / 8)]
+
+    peers = {"torch.mm": lambda: torch.mm(dense, b.t(), out=other)}
+    try:
+        from torch.sparse import to_sparse_semi_structured
+        structured = to_sparse_semi_structured(dense)
+        torch.mm(structured, b.t())
+        peers["torch.sparse semi-structured"] = lambda: torch.mm(structured, b.t())
+    except (ImportError, AttributeError, RuntimeError, NotImplementedError):
+        pass  # this PyTorch has none, or it does not take these extents
+    return Problem((a.view(m, steps, 64), metadata.view(m, steps, 16), b.view(n, steps, 128), c), (c,), checks, peers)
+
+
 def fused_moe(make, tokens, d, f, experts, count):
     x, logits = make.normal(tokens, d), make.normal(tokens, experts, dtype=torch.float32)
     gate_up, down = make.normal(experts, 2, f, d, scale=d**-0.5), make.normal(experts, 1, d, f, scale=f**-0.5)
