@@ -269,6 +269,15 @@ struct Sparse {
 void gemm(const Sparse &a, const Shared &b, Fragment &acc, WarpPolicy policy = WarpPolicy::fullRow,
           Loc loc = Loc::current());
 
+/// acc += (a b) scale: the product is summed up by itself, in f32 or i32, then multiplied by `scale` in f32
+/// and added. Extents of `scale` are the accumulator's, or 1: numbers of rows times numbers of columns, say.
+void gemmScaled(const Shared &a, const Shared &b, const FragmentValue &scale, Fragment &acc,
+                WarpPolicy policy = WarpPolicy::fullRow, Loc loc = Loc::current());
+void gemmScaled(const FragmentValue &a, const Shared &b, const FragmentValue &scale, Fragment &acc,
+                WarpPolicy policy = WarpPolicy::fullRow, Loc loc = Loc::current());
+void gemmScaled(const Sparse &a, const Shared &b, const FragmentValue &scale, Fragment &acc,
+                WarpPolicy policy = WarpPolicy::fullRow, Loc loc = Loc::current());
+
 /// Starts acc += a b. Until `gemmWait`, a and b must not change and acc must not be read.
 void gemmAsync(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy = WarpPolicy::fullRow,
                Loc loc = Loc::current());

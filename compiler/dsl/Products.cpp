@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Products. Extents and types are checked by the operations' own verifiers.
-#include "compiler/dsl/Arithmetic.h"
+#include "compiler/dsl/Operands.h"
 #include "compiler/dsl/Trace.h"
+#include "dialects/tile/Shapes.h"
 
 using namespace mlir;
 
@@ -37,6 +38,26 @@ void product(StringRef name, const Left &a, const Shared &b, Fragment &acc, Warp
                                       tile::MatrixAtomAttr()))
     trace->create<tile::WriteOp>(loc, after, variable);
 }
+
+void scaledProduct(const Left &a, const Shared &b, const FragmentValue &scale, Fragment &acc,
+                   WarpPolicy policy, Loc loc) {
+  Trace *trace = traceOf(a.tile.ref(), b.ref(), scale.ref(), acc.ref());
+  if (!trace)
+    return;
+  Value right = trace->use(b.ref(), "the right factor of gemmScaled", loc);
+  Value before = trace->read(acc.ref(), "the accumulator of gemmScaled", loc);
+  if (!right || !before)
+    return;
+  bool areIntegers = isa<IntegerType>(tile::elementTypeOf(right.getType()));
+  Type sums = trace->typeOf(areIntegers ? i32 : f32);
+  Value zero = trace->filled(Scalar(0), RankedTensorType::get(tile::extentsOf(before.getType()), sums), loc);
+  Fragment sum = Fragment(trace->make<FragmentValue>(zero), loc).named("product");
+  product<tile::GemmOp>("gemmScaled", a, b, sum, policy, loc);
+  FragmentValue part(sum, loc);
+  if (areIntegers)
+    part = part.to(f32, loc);
+  acc += At<Operand>(binary(Arithmetic::multiply, part, scale, loc), loc);
+}
 } // namespace
 
 void gemm(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
@@ -47,6 +68,19 @@ void gemm(const FragmentValue &a, const Shared &b, Fragment &acc, WarpPolicy pol
 }
 void gemm(const Sparse &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {
   product<tile::GemmOp>("gemm", a, b, acc, policy, loc);
+}
+
+void gemmScaled(const Shared &a, const Shared &b, const FragmentValue &scale, Fragment &acc,
+                WarpPolicy policy, Loc loc) {
+  scaledProduct(a, b, scale, acc, policy, loc);
+}
+void gemmScaled(const FragmentValue &a, const Shared &b, const FragmentValue &scale, Fragment &acc,
+                WarpPolicy policy, Loc loc) {
+  scaledProduct(a, b, scale, acc, policy, loc);
+}
+void gemmScaled(const Sparse &a, const Shared &b, const FragmentValue &scale, Fragment &acc,
+                WarpPolicy policy, Loc loc) {
+  scaledProduct(a, b, scale, acc, policy, loc);
 }
 
 void gemmAsync(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy, Loc loc) {

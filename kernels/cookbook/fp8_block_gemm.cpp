@@ -42,9 +42,7 @@ void fp8BlockGemm(Scope &k) {
       copy(B.tile({j * bn, s, 0}, {bn, 1, group}), b);
       FragmentValue scale = scaleA * scaleB;
       loadScales(s + 1); // which the next step need not wait for
-      Fragment product = k.fragment(f32, {bm, bn}).named("product");
-      gemm(a, b.t(), product);
-      sum += product * scale;
+      gemmScaled(a, b.t(), scale, sum);
     });
     copy(sum.to(bf16), C.tile({i * bm, j * bn}, {bm, bn}));
   });

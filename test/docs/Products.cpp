@@ -330,6 +330,30 @@ Program sparseGemm() {
 }
 // [sparse]
 
+// [scaled]
+/// C = A Bᵀ of e4m3, where 128 neighbours in a row of A and of B have a scale in common.
+Program scaledGemm() {
+  return Program::trace("scaled_gemm", [](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k"), groups = k.dim("groups"); // k / 128
+    Global A = k.input("A", e4m3, {m, depth}), B = k.input("B", e4m3, {n, depth});
+    Global ScaleA = k.input("ScaleA", f32, {m, groups}), ScaleB = k.input("ScaleB", f32, {n, groups});
+    Global C = k.output("C", f32, {m, n});
+    auto [i, j] = k.grid(ceilDiv(m, 64), ceilDiv(n, 64));
+    Shared a = k.shared("a", e4m3, {64, 128}), b = k.shared("b", e4m3, {64, 128});
+    Fragment acc = k.fragment(f32, {64, 64}).named("acc");
+    Fragment rows = k.fragment(f32, {64, 1}), columns = k.fragment(f32, {1, 64});
+    k.pipelined(groups, {.stages = 3}, [&, i = i, j = j](Index s) {
+      copy(A.tile({i * 64, s * 128}, {64, 128}), a);
+      copy(B.tile({j * 64, s * 128}, {64, 128}), b);
+      copy(ScaleA.tile({i * 64, s}, {64, 1}), rows);
+      copy(ScaleB.tile({j * 64, s}, {64, 1}), columns);
+      gemmScaled(a, b.t(), rows * columns, acc); // acc += (a · bᵀ) · rows · columns
+    });
+    copy(acc, C.tile({i * 64, j * 64}, {64, 64}));
+  });
+}
+// [scaled]
+
 // [atomic]
 /// C += A B: blocks share the sum over k and add what they have.
 Program atomicGemm(int64_t parts) {
@@ -610,6 +634,17 @@ TEST_CASE("a sparse left factor", "[docs]") {
       int64_t place = int64_t(e(i, s / 4)) >> s % 4 * 2 & 3;
       return a(i, s) * b(j, s / 2 * 4 + place);
     });
+  });
+}
+
+TEST_CASE("products that are scaled, then added", "[docs]") {
+  int64_t groups = GENERATE(0, 1, 3);
+  Run run(scaledGemm(), {{"m", 66}, {"n", 70}, {"k", 128 * groups}, {"groups", groups}});
+  const Array &a = run.before("A"), &b = run.before("B"), &ofA = run.before("ScaleA"),
+              &ofB = run.before("ScaleB");
+  checkMatrix(run.after("C"), 0.02, [&](int64_t i, int64_t j) {
+    return dot(groups * 128,
+               [&](int64_t s) { return a(i, s) * b(j, s) * ofA(i, s / 128) * ofB(j, s / 128); });
   });
 }
 

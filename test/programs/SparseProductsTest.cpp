@@ -266,3 +266,44 @@ TEST_CASE("a matrix is compressed", "[sparse-products]") {
   CHECK(messageOf({0, 0, 0, 0}, 1) == "expected groups of 4 elements, or of 2 of f32, two for each byte of "
                                       "metadata, but got 4 elements in groups of 1");
 }
+
+TEST_CASE("products that are scaled before they are added", "[sparse-products]") {
+  constexpr int64_t m = 64, n = 48, depth = 64, rounds = 3;
+  for (ElementType element : {bf16, i8}) {
+    CAPTURE(toString(element));
+    Artifact artifact = compiled(Program::trace("scaled", [&](Scope &k) {
+      Global A = k.input("A", element, {m, rounds * depth}), B = k.input("B", element, {n, rounds * depth}),
+             R = k.input("R", f32, {m, rounds}), S = k.input("S", f32, {n, rounds}),
+             C = k.inout("C", f32, {m, n});
+      Shared a = k.shared("a", element, {m, depth}), b = k.shared("b", element, {n, depth});
+      Fragment acc = k.fragment(f32, {m, n}), rows = k.fragment(f32, {m, 1}),
+               columns = k.fragment(f32, {1, n});
+      copy(C.tile({0, 0}, {m, n}), acc);
+      k.pipelined(rounds, {.stages = 2}, [&](Index s) {
+        copy(A.tile({0, s * depth}, {m, depth}), a);
+        copy(B.tile({0, s * depth}, {n, depth}), b);
+        copy(R.tile({0, s}, {m, 1}), rows);
+        copy(S.tile({0, s}, {n, 1}), columns);
+        gemmScaled(a, b.t(), rows * columns, acc);
+      });
+      copy(acc, C.tile({0, 0}, {m, n}));
+    }));
+    Memory a = wholeNumbers(element, {m, rounds * depth}, 1),
+           b = wholeNumbers(element, {n, rounds * depth}, 2), r = wholeNumbers(f32, {m, rounds}, 3),
+           s = wholeNumbers(f32, {n, rounds}, 4), c = Memory::filled(f32, {m, n}, 7);
+    run(artifact, {&a, &b, &r, &s, &c});
+    int64_t wrong = 0;
+    for (int64_t row = 0; row < m; ++row)
+      for (int64_t column = 0; column < n; ++column) {
+        double sum = 7;
+        for (int64_t round = 0; round < rounds; ++round) {
+          double part = 0;
+          for (int64_t at = round * depth; at < (round + 1) * depth; ++at)
+            part += a.at({row, at}) * b.at({column, at});
+          sum += part * r.at({row, round}) * s.at({column, round});
+        }
+        wrong += c.at({row, column}) != sum;
+      }
+    CHECK(wrong == 0);
+  }
+}
