@@ -321,16 +321,32 @@ private:
                                LLVM::ConstantOp::create(builder, loc, bits.getType(), mask));
   }
 
-  void splitElementwise(Operation *op) {
+  /// Whether one instruction computes two numbers of 16 bits, which fill a register, with the same results.
+  static bool isOfPairs(Operation *op) {
     auto type = cast<VectorType>(op->getResult(0).getType());
+    return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::MaxNumFOp, arith::MinNumFOp,
+               arith::MaximumFOp, arith::MinimumFOp, math::FmaOp>(op) &&
+           type.getElementTypeBitWidth() == 16 && type.getNumElements() % 2 == 0;
+  }
+
+  void splitElementwise(Operation *op) {
+    Location loc = op->getLoc();
+    auto type = cast<VectorType>(op->getResult(0).getType());
+    int64_t count = type.getNumElements(), width = isOfPairs(op) ? 2 : 1;
+    Type part = width == 1 ? type.getElementType() : VectorType::get(width, type.getElementType());
     Elements result;
-    for (int64_t i = 0, e = type.getNumElements(); i != e; ++i) {
-      OperationState state(op->getLoc(), op->getName());
-      for (Value operand : op->getOperands())
-        state.operands.push_back(isFragment(operand) ? elementsOf(operand)[i] : operand);
-      state.addTypes(type.getElementType());
+    for (int64_t i = 0; i != count; i += width) {
+      OperationState state(loc, op->getName());
+      for (Value operand : op->getOperands()) {
+        if (isFragment(operand)) {
+          ArrayRef<Value> own = ArrayRef(elementsOf(operand)).slice(i, width);
+          operand = width == 1 ? own.front() : pack(builder, loc, part, own);
+        }
+        state.operands.push_back(operand);
+      }
+      state.addTypes(part);
       state.addAttributes(op->getAttrs());
-      result.push_back(builder.create(state)->getResult(0));
+      llvm::append_range(result, unpack(builder, loc, builder.create(state)->getResult(0)));
     }
     replace(op, std::move(result));
   }

@@ -1,6 +1,6 @@
 // RUN: %tlc-opt %s --simt-to-nvvm | FileCheck %s
 
-// Fragments become single registers: no vector is carried by a block, none is computed with.
+// Fragments become single registers: no vector is carried by a block, and none is computed with but pairs of 16 bits.
 module attributes {program.target = #program.target<"sm_90a">} {
 
 // CHECK-LABEL: llvm.func @fragments(
@@ -41,7 +41,8 @@ simt.kernel @fragments(%x: !llvm.ptr<1> {program.parameter = #program.parameter<
   simt.return
 }
 
-// Blocks carry elements of 16 bits in pairs; computed with is each by itself.
+// Blocks carry elements of 16 bits in pairs, and sums, products, minima and maxima are those of pairs. Others are of one
+// element, and so is all that an odd number of elements has.
 // CHECK-LABEL: llvm.func @pairs(
 simt.kernel @pairs(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>},
                    %n: i32 {program.parameter = #program.parameter<dimension, 0>})
@@ -52,14 +53,29 @@ simt.kernel @pairs(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tens
   %v = simt.load %x : !llvm.ptr<1> -> vector<4xbf16>
   // CHECK: ^{{.*}}(%{{.*}}: i32, %[[LOW:.*]]: i32, %[[HIGH:.*]]: i32):
   // CHECK: %[[PAIR:.*]] = llvm.bitcast %[[LOW]] : i32 to vector<2xbf16>
-  // CHECK: %[[ELEMENT:.*]] = llvm.extractelement %[[PAIR]]
-  // CHECK: llvm.fadd %[[ELEMENT]], %{{.*}} : bf16
-  // CHECK-COUNT-3: llvm.fadd {{.*}} : bf16
+  // CHECK: llvm.fadd %[[PAIR]], %{{.*}} : vector<2xbf16>
+  // CHECK: llvm.fadd {{.*}} : vector<2xbf16>
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %v) -> (vector<4xbf16>) : i32 {
     %sum = arith.addf %acc, %v : vector<4xbf16>
     scf.yield %sum : vector<4xbf16>
   }
-  simt.store %r, %x : vector<4xbf16>, !llvm.ptr<1>
+  // CHECK-COUNT-2: llvm.fsub {{.*}} : vector<2xbf16>
+  %difference = arith.subf %r, %v : vector<4xbf16>
+  // CHECK-COUNT-2: llvm.fmul {{.*}} : vector<2xbf16>
+  %product = arith.mulf %difference, %v : vector<4xbf16>
+  // CHECK-COUNT-2: llvm.intr.maxnum{{.*}} -> vector<2xbf16>
+  %max = arith.maxnumf %product, %v : vector<4xbf16>
+  // CHECK-COUNT-2: llvm.intr.minimum{{.*}} -> vector<2xbf16>
+  %min = arith.minimumf %max, %v : vector<4xbf16>
+  // CHECK-COUNT-2: llvm.intr.fma{{.*}} -> vector<2xbf16>
+  %fused = math.fma %min, %v, %max : vector<4xbf16>
+  // CHECK-COUNT-4: llvm.intr.fabs{{.*}} -> bf16
+  %abs = math.absf %fused : vector<4xbf16>
+  %three = vector.extract_strided_slice %abs {offsets = [0], sizes = [3], strides = [1]} : vector<4xbf16> to vector<3xbf16>
+  // CHECK-COUNT-3: llvm.fadd {{.*}} : bf16
+  %twice = arith.addf %three, %three : vector<3xbf16>
+  %all = vector.insert_strided_slice %twice, %abs {offsets = [0], strides = [1]} : vector<3xbf16> into vector<4xbf16>
+  simt.store %all, %x : vector<4xbf16>, !llvm.ptr<1>
   simt.return
 }
 
