@@ -5,6 +5,7 @@
 #include "compiler/dsl/Cluster.h"
 
 #include "compiler/dsl/Arithmetic.h"
+#include "compiler/dsl/Operands.h"
 #include "compiler/dsl/Slices.h"
 #include "dialects/tile/Cluster.h"
 #include "dialects/tile/Names.h"
@@ -138,21 +139,21 @@ void copy(const ClusterTile &from, const Shared &to, Loc loc) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sums
+// Sums and maxima
 //===----------------------------------------------------------------------===//
 
 namespace {
 
 /// A shared tile that holds the block's fragment, where the others find it; null after a mistake.
 Value share(Trace &trace, const FragmentValue &x, StringRef call, Loc loc) {
-  Value value = trace.use(x.ref(), "what " + call.str() + " adds", loc);
+  Value value = trace.use(x.ref(), "the operand of " + call.str(), loc);
   if (!value || !checkComputable(trace, value, call, loc))
     return {};
   auto type = cast<RankedTensorType>(value.getType());
   if (trace.kernel().getCluster() < 2) {
     trace.error(loc, "expected a cluster of at least 2 blocks for " + call +
-                         " because it adds up what they have, but got " + Twine(trace.kernel().getCluster()) +
-                         "; say k.cluster(blocks) before");
+                         " because it combines what they have, but got " +
+                         Twine(trace.kernel().getCluster()) + "; say k.cluster(blocks) before");
     return {};
   }
   Value tile = trace.create<tile::AllocSharedOp>(
@@ -163,29 +164,40 @@ Value share(Trace &trace, const FragmentValue &x, StringRef call, Loc loc) {
   return tile;
 }
 
-} // namespace
-
-FragmentValue clusterSum(const FragmentValue &x, Loc loc) {
+/// All blocks' fragments, combined in the order of the blocks.
+FragmentValue combined(Arithmetic kind, const FragmentValue &x, StringRef call, Loc loc) {
   Trace *trace = traceOf(x.ref());
   if (!trace)
     return {};
-  Value tile = share(*trace, x, "clusterSum", loc), sum;
-  int64_t blocks = tile ? trace->kernel().getCluster() : 0;
-  for (int64_t block = 0; block < blocks; ++block) {
+  Value tile = share(*trace, x, call, loc);
+  if (!tile)
+    return trace->poison<FragmentValue>();
+  FragmentValue all;
+  for (int64_t block = 0; block < int64_t(trace->kernel().getCluster()); ++block) {
     Value part = trace->create<tile::LoadFromBlockOp>(loc, fragmentOf(tile), tile, trace->index(block, loc),
                                                       /*first=*/Value());
     if (!part)
       return trace->poison<FragmentValue>();
-    sum = sum ? arithmetic(*trace, Arithmetic::add, sum, part, loc) : part;
+    FragmentValue ofBlock = trace->make<FragmentValue>(part);
+    all = block == 0 ? ofBlock : binary(kind, all, ofBlock, loc);
   }
-  return trace->make<FragmentValue>(sum);
+  return all;
+}
+
+} // namespace
+
+FragmentValue clusterSum(const FragmentValue &x, Loc loc) {
+  return combined(Arithmetic::add, x, "clusterSum", loc);
+}
+FragmentValue clusterMax(const FragmentValue &x, Loc loc) {
+  return combined(Arithmetic::max, x, "clusterMax", loc);
 }
 
 FragmentValue clusterSumShare(const FragmentValue &x, Loc loc) {
   Trace *trace = traceOf(x.ref());
   if (!trace)
     return {};
-  Value tile = share(*trace, x, "clusterSumShare", loc), sum;
+  Value tile = share(*trace, x, "clusterSumShare", loc);
   if (!tile)
     return trace->poison<FragmentValue>();
   int64_t blocks = trace->kernel().getCluster();
@@ -203,15 +215,17 @@ FragmentValue clusterSumShare(const FragmentValue &x, Loc loc) {
     return arithmetic(*trace, kind, value, trace->index(number, loc), loc);
   };
   Value first = index(Arithmetic::multiply, own, rows);
+  FragmentValue sum;
   // Each begins with its own, so that they do not all read one block at once.
   for (int64_t i = 0; i < blocks; ++i) {
     Value block = i == 0 ? own : index(Arithmetic::remainder, index(Arithmetic::add, own, i), blocks);
     Value part = trace->create<tile::LoadFromBlockOp>(loc, type, tile, block, first);
     if (!part)
       return trace->poison<FragmentValue>();
-    sum = sum ? arithmetic(*trace, Arithmetic::add, sum, part, loc) : part;
+    FragmentValue ofBlock = trace->make<FragmentValue>(part);
+    sum = i == 0 ? ofBlock : binary(Arithmetic::add, sum, ofBlock, loc);
   }
-  return trace->make<FragmentValue>(sum);
+  return sum;
 }
 
 } // namespace tlc::dsl::inline v1

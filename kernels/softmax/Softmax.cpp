@@ -23,18 +23,6 @@ constexpr double log2e = std::numbers::log2e;
 FragmentValue exponential(const FragmentValue &x, const FragmentValue &base) {
   return exp2((x - base) * log2e);
 }
-
-/// The largest value of each row over the blocks of the cluster.
-FragmentValue clusterMax(Scope &k, const FragmentValue &x, int64_t blocks) {
-  Shared shared = k.shared("maximum", f32, {x.shape()[0], 1});
-  Fragment result = k.fragment(f32, {x.shape()[0], 1}, -inf), one = k.fragment(f32, {x.shape()[0], 1});
-  copy(x, shared);
-  k.loop(blocks, [&](Index block) {
-    copy(shared.of(block), one);
-    result = max(result, one);
-  });
-  return result;
-}
 } // namespace
 
 Program softmaxProgram(const SoftmaxConfig &c, const TraceOptions &options) {
@@ -56,7 +44,7 @@ Program softmaxProgram(const SoftmaxConfig &c, const TraceOptions &options) {
     };
     // Over the blocks that share a row.
     auto baseOf = [&](const FragmentValue &maximum) {
-      return finiteOrZero(c.cluster > 1 ? clusterMax(k, maximum, c.cluster) : maximum);
+      return finiteOrZero(c.cluster > 1 ? clusterMax(maximum) : maximum);
     };
     // A division for each row, not for each element.
     auto scaleOf = [&](const FragmentValue &sum) {

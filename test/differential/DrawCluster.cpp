@@ -62,9 +62,9 @@ bool Generator::otherBlocks(Body &body) {
   return store(body, id); // so that somebody needs it
 }
 
-/// Whole, or this block's share of the rows.
+/// Whole, or this block's share of the rows, or maxima.
 bool Generator::clusterSum(Body &body) {
-  bool isShare = draw.chance(50);
+  bool isShare = draw.chance(50), isMax = !isShare && draw.chance(40);
   Sizes shape =
       isShare ? Sizes{newSize(rowStep * blocksOfCluster * draw.between(1, 2)), drawSize(32)} : drawShape();
   ElementType element = draw.oneOf({ElementType::f32, ElementType::f32, ElementType::i32, ElementType::f64});
@@ -74,7 +74,7 @@ bool Generator::clusterSum(Body &body) {
   std::optional<Drawn> value = drawFull(shape, element, int(draw.between(0, 1)));
   if (!value)
     return false;
-  Domain domain = repeated(value->domain, double(blocksOfCluster));
+  Domain domain = isMax ? value->domain : repeated(value->domain, double(blocksOfCluster));
   if (!fits(element, domain))
     return false;
   draw.note(Feature::otherBlocks);
@@ -83,7 +83,7 @@ bool Generator::clusterSum(Body &body) {
   int id = declare(body, element, shape, domain);
   body.push_back({.kind = Statement::Kind::clusterSum,
                   .id = id,
-                  .number = double(isShare),
+                  .number = isMax ? 2.0 : double(isShare),
                   .values = {std::move(value->expression)}});
   return store(body, id);
 }

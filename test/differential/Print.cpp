@@ -5,6 +5,7 @@
 
 #include "test/differential/ExpressionText.h"
 
+#include <array>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -274,7 +275,8 @@ private:
     case Kind::atomicTile:
       return line("{}({}, {});", atomicNameOf(s.function), place(s.from), place(s.to));
     case Kind::clusterSum:
-      return line("{} = clusterSum{}({});", variable(s), s.number != 0 ? "Share" : "", value(s.values[0]));
+      return line("{} = cluster{}({});", variable(s), std::array{"Sum", "SumShare", "Max"}[size_t(s.number)],
+                  value(s.values[0]));
     case Kind::fetch:
       return line("{}({}, {}, {});", atomicNameOf(s.function), value(s.values[0]), place(s.to), variable(s));
     case Kind::exchange:

@@ -229,7 +229,7 @@ struct Statement {
     atomic,       ///< values[0] with `to`, by `function`: a sum, the smaller or the larger, or bits
     atomicNumber, ///< `number` with `to`
     atomicTile,   ///< the tile `from` with `to`
-    clusterSum,   ///< of values[0], to the variable `id`; if `number` is not 0, this block's share
+    clusterSum,   ///< of values[0], to the variable `id`; if `number` is 1, this block's share, if 2, maxima
     fetch,        ///< as `atomic`, and the variable `id` becomes the old value
     exchange,     ///< `to` becomes values[0], where it is values[1] if there is one; `id` as of `fetch`
     addInTurn,    ///< values[0] to `to`, one after the other by the counts in `from`

@@ -91,7 +91,7 @@ void Tracer::productInPlace(const Statement &s) {
 
 void Tracer::clusterSum(const Statement &s) {
   FragmentValue x = fragment(s.values[0]);
-  variable(s.id) = s.number != 0 ? clusterSumShare(x) : dsl::clusterSum(x);
+  variable(s.id) = s.number == 2 ? clusterMax(x) : s.number == 1 ? clusterSumShare(x) : dsl::clusterSum(x);
 }
 
 void Tracer::addInTurn(const Statement &s) {

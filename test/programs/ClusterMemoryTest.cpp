@@ -4,6 +4,7 @@
 /// branches, at odd sizes.
 #include "test/programs/ProgramRun.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 using namespace tlc;
@@ -109,6 +110,7 @@ TEST_CASE("sums over a cluster, whole and by rows", "[cluster-memory]") {
     Index parts = k.dim("parts");
     Global X = k.input("X", f32, {parts, rows, columns});
     Global All = k.output("All", f32, {parts, rows, columns}),
+           Most = k.output("Most", f32, {parts, rows, columns}),
            Share = k.output("Share", f32, {rows, columns});
     k.cluster(blocks);
     k.warps(4);
@@ -116,22 +118,56 @@ TEST_CASE("sums over a cluster, whole and by rows", "[cluster-memory]") {
     Fragment x = k.fragment(f32, {rows, columns});
     copy(X.tile({i, 0, 0}, {1, rows, columns}), x);
     copy(clusterSum(x), All.tile({i, 0, 0}, {1, rows, columns}));
+    copy(clusterMax(x), Most.tile({i, 0, 0}, {1, rows, columns}));
     copy(clusterSumShare(x), Share.tile({k.blockRank() * (rows / blocks), 0}, {rows / blocks, columns}));
   }));
   Memory x = Memory::filled(f32, {blocks, rows, columns}, 0), all = Memory::filled(f32, x.shape, notANumber),
+         most = Memory::filled(f32, x.shape, notANumber),
          share = Memory::filled(f32, {rows, columns}, notANumber);
   for (size_t i = 0; i < x.values.size(); ++i)
     x.values[i] = double(int64_t(i * 7 % 101) - 50);
-  run(artifact, {&x, &all, &share});
+  run(artifact, {&x, &all, &most, &share});
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column) {
-      double sum = 0;
-      for (int64_t block = 0; block < blocks; ++block)
+      double sum = 0, largest = -100;
+      for (int64_t block = 0; block < blocks; ++block) {
         sum += x.at({block, row, column});
+        largest = std::max(largest, x.at({block, row, column}));
+      }
       CAPTURE(row, column);
       REQUIRE(share.at({row, column}) == sum);
       for (int64_t block = 0; block < blocks; ++block)
-        REQUIRE(all.at({block, row, column}) == sum);
+        REQUIRE((all.at({block, row, column}) == sum && most.at({block, row, column}) == largest));
+    }
+}
+
+TEST_CASE("sums and maxima over a cluster of numbers without a sign", "[cluster-memory]") {
+  constexpr int64_t blocks = 2, columns = 33;
+  Artifact artifact = compiled(Program::trace("unsigned_sums", [](Scope &k) {
+    Index parts = k.dim("parts");
+    Global X = k.input("X", u32, {parts, 16, columns}), Y = k.output("Y", u32, {parts, 2, 16, columns}),
+           Share = k.output("Share", u32, {16, columns});
+    k.cluster(blocks);
+    auto [i] = k.grid(blocks);
+    Fragment x = k.fragment(u32, {16, columns});
+    copy(X.tile({i, 0, 0}, {1, 16, columns}), x);
+    copy(clusterSum(x), Y.tile({i, 0, 0, 0}, {1, 1, 16, columns}));
+    copy(clusterMax(x), Y.tile({i, 1, 0, 0}, {1, 1, 16, columns}));
+    copy(clusterSumShare(x), Share.tile({k.blockRank() * 8, 0}, {8, columns}));
+  }));
+  Memory x = Memory::filled(u32, {blocks, 16, columns}, 0),
+         y = Memory::filled(u32, {blocks, 2, 16, columns}, 7), share = Memory::filled(u32, {16, columns}, 7);
+  for (size_t i = 0; i < x.values.size(); ++i)
+    x.values[i] = double(i % 2 ? uint32_t(4000000000) + uint32_t(i) : uint32_t(i));
+  run(artifact, {&x, &y, &share});
+  for (int64_t row = 0; row < 16; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      auto a = uint32_t(x.at({0, row, column})), b = uint32_t(x.at({1, row, column}));
+      REQUIRE(share.at({row, column}) == double(a + b));
+      for (int64_t block = 0; block < blocks; ++block) {
+        REQUIRE(y.at({block, 0, row, column}) == double(a + b));
+        REQUIRE(y.at({block, 1, row, column}) == double(std::max(a, b)));
+      }
     }
 }
 

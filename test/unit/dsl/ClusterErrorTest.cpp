@@ -33,7 +33,7 @@ TEST_CASE("tiles of other blocks are of a cluster, and whole", "[dsl][errors]") 
         "expected the rows of a whole tile, but got rows of rows of 't'");
   CHECK(
       errorWith(1, [&](Scope &, Fragment &x) { clusterSum(x); }) ==
-      "expected a cluster of at least 2 blocks for clusterSum because it adds up what they have, but got 1; "
+      "expected a cluster of at least 2 blocks for clusterSum because it combines what they have, but got 1; "
       "say k.cluster(blocks) before");
   CHECK(errorWith(4, [&](Scope &, Fragment &x) { clusterSumShare(x); }) ==
         "expected a fragment of two axes and a multiple of 32 rows because 4 blocks share them, in whole "
