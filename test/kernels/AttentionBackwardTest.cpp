@@ -59,6 +59,8 @@ TEST_CASE("keys that no query sees have gradients of zero", "[kernels][attention
   for (const char *d : {"64", "256"})
     for (const char *dkv : {"loop", "split", "atomic"})
       check({{"d", d}, {"dkv", dkv}});
+  check({{"d", "40"}, {"dkv", "loop"}, {"unseen", "own_launch"}});
+  check({{"d", "256"}, {"dkv", "loop"}, {"unseen", "own_launch"}, {"window", "9"}, {"gradients", "f32"}});
   check({{"d", "64"}, {"dkv", "loop"}, {"dq", "ordered"}});
   check({{"d", "256"}, {"dkv", "loop"}, {"gradients", "f32"}});
 }

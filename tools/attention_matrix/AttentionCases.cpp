@@ -98,7 +98,7 @@ std::vector<Option> backwardOptions(const Option &rows, const Option &masks) {
       {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
       {{{"gradients", "same"}}, {{"gradients", "f32"}}},
       {{{"do_stride", "one"}}, {{"do_stride", "any"}}},
-      {{}, {{"dealing", "taken"}}, {{"groups", "loads"}}},
+      {{}, {{"dealing", "taken"}}, {{"groups", "loads"}}, {{"unseen", "own_launch"}}},
       rows,
       masks,
       {{}, {{"scale", "0.7"}}, {{"scale", "1000"}}},

@@ -250,6 +250,8 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
       k.launch("attention_bwd_gather", [&] { shards->gather(); });
     }
     k.launch("attention_bwd_delta", [&] { arguments.writeDeltas(); });
+    if (config.unseen == UnseenKeys::ownLaunch)
+      k.launch("attention_bwd_unseen_keys", [&] { arguments.writeUnseenKeys(); });
     if (keyTiles.hasLaunch())
       k.launch("attention_bwd_key_order", [&] { keyTiles.writeOrder(); });
     if (queryTiles && queryTiles->hasLaunch())

@@ -42,6 +42,12 @@ enum class KeySum : uint8_t {
   tma,    ///< the same, but the TMA adds tiles that such blocks leave in shared memory
 };
 
+/// Who writes the zeros of dK and dV that belong to keys which no query sees.
+enum class UnseenKeys : uint8_t {
+  loop,      ///< the loop over tiles of keys, as any sum
+  ownLaunch, ///< a launch before it, which fills memory faster; the loop passes over these tiles
+};
+
 /// Who says which products overlap, and what runs under them.
 enum class ProductOverlap : uint8_t {
   scheduled, ///< the compiler, of whatever products the target has
@@ -61,6 +67,7 @@ struct BackwardConfig {
   int64_t stages = 2;        ///< tiles of queries that are in shared memory
   HeadGroups groups = HeadGroups::sums;
   TileDealing dealing = TileDealing::fixed; ///< of tiles of keys, in the explicit form
+  UnseenKeys unseen = UnseenKeys::loop;     ///< `ownLaunch`: without a `conflictOfUnseenKeys`
   AttentionForm form = AttentionForm::explicitRoles;
   ProductOverlap overlap = ProductOverlap::scheduled; ///< of the plain form
   /// Of the explicit form, the other tiles there.
@@ -114,12 +121,16 @@ std::string conflictOfTiles(const BackwardConfig &config);
 /// What is wrong with how sums are made; empty if nothing is.
 std::string conflictOfSums(const BackwardConfig &config);
 
+/// What keeps a launch from writing the zeros of keys that no query sees; empty if nothing does.
+std::string conflictOfUnseenKeys(const BackwardConfig &config);
+
 /// What is asked of the schedule; what is left open is chosen.
 struct ScheduleOptions {
   std::optional<QuerySum> dq = {};
   std::optional<KeySum> dkv = {};
   bool isDeterministic = false; ///< whether every run has the same bits
   std::optional<TileDealing> dealing = {};
+  std::optional<UnseenKeys> unseen = {};
   std::optional<ProductOverlap> overlap = {};
 };
 /// Whether blocks add in no fixed order.
@@ -136,6 +147,9 @@ void chooseSums(BackwardConfig &config, const ScheduleOptions &options, const Ba
                 const Target &target);
 /// Takes over how tiles of keys come to blocks, or chooses it, for sums that are chosen already.
 void chooseDealing(BackwardConfig &config, std::optional<TileDealing> given, const BackwardExtents &extents);
+/// Takes over who writes zeros of unseen keys, or chooses it, for a schedule that is chosen otherwise.
+void chooseUnseenKeys(BackwardConfig &config, std::optional<UnseenKeys> given,
+                      const BackwardExtents &extents);
 
 /// Chooses the tiles for what is to be computed, in its form.
 void chooseTiles(BackwardConfig &config);
@@ -153,7 +167,8 @@ void chooseSchedule(BackwardConfig &config, const ScheduleOptions &options, cons
                     const Target &target);
 
 dsl::Program backwardProgram(const BackwardConfig &config, const dsl::TraceOptions &options = {});
-/// With a mask of one's own instead of the problem's, which must be that of forward.
+/// With a mask of one's own instead of the problem's, which must be that of forward. With
+/// `UnseenKeys::ownLaunch` all heads that share keys see the same ones, as with the problem's masks.
 dsl::Program backwardProgram(const BackwardConfig &config, const Mask &mask,
                              const dsl::TraceOptions &options = {});
 /// With a mask that reads tensors of its own: inputs after LSE.

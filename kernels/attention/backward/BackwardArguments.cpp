@@ -124,8 +124,11 @@ VisitedTiles BackwardArguments::queriesSeeing(const GradientTile &tile, const Se
 }
 
 bool BackwardArguments::skipsUnseenKeys() const {
-  return config.form == AttentionForm::explicitRoles && config.dkv != KeySum::loop && !isOrdered() &&
-         !(config.dkv == KeySum::split && inputs.sequences.isPacked());
+  if (config.form != AttentionForm::explicitRoles)
+    return false;
+  if (config.dkv == KeySum::loop)
+    return config.unseen == UnseenKeys::ownLaunch;
+  return !isOrdered() && !(config.dkv == KeySum::split && inputs.sequences.isPacked());
 }
 
 Predicate BackwardArguments::isSeen(const GradientTile &keys) const {
@@ -386,7 +389,7 @@ Sequence BackwardArguments::sequenceOf(Axis axis, const Index &batch, const Inde
 }
 
 void BackwardArguments::writeDeltas() const {
-  forEachTileOfRows(Axis::queries, [&](const Sequence &sequence, const Index &row) {
+  forEachTileOfRows(Axis::queries, rowsTogether, [&](const Sequence &sequence, const Index &row) {
     auto rowsOf = [&](const Global &tensor, ElementStride stride = ElementStride::one) {
       return inputs.ownRowsOf(tensor, Axis::queries, sequence, row, rowsTogether, sequence.head,
                               {0, config.problem.dv}, stride);
@@ -407,9 +410,21 @@ void BackwardArguments::writeDeltas() const {
   });
 }
 
+void BackwardArguments::writeUnseenKeys() const {
+  forEachTileOfRows(Axis::keys, config.bk, [&](const Sequence &sequence, const Index &row) {
+    GradientTile tile = {.row = row, .kvHead = sequence.head, .sequence = sequence};
+    k.when(!isSeen(tile), [&] {
+      for (const GradientSum *gradient : {&ofKeys, &ofValues})
+        forEachResult(*gradient, tile, {0, gradient->length}, [&](const Slice &rows) {
+          copy(k.fragment(config.gradientType(), {config.bk, gradient->length}), rows);
+        });
+    });
+  });
+}
+
 void BackwardArguments::convertSums(Axis axis) const {
   forEachTileOfRows(
-      axis,
+      axis, rowsTogether,
       [&](const Sequence &sequence, const Index &row) {
         if (axis == Axis::queries)
           return convert(ofQueries, sequence, row);
@@ -452,17 +467,17 @@ void BackwardArguments::convert(const GradientSum &gradient, const Sequence &seq
   toResults([&](const Slice &result) { copy(tile, result); });
 }
 
-void BackwardArguments::forEachTileOfRows(Axis axis,
+void BackwardArguments::forEachTileOfRows(Axis axis, int64_t count,
                                           const std::function<void(const Sequence &, const Index &)> &body,
                                           bool isReversed) const {
-  Index rowTiles = ceilDiv(inputs.sequences.rows(axis), rowsTogether);
+  Index rowTiles = ceilDiv(inputs.sequences.rows(axis), count);
   const Index &heads = axis == Axis::queries ? inputs.heads : inputs.kvHeads;
   Index batches = inputs.sequences.isPacked() ? Index(1) : inputs.sequences.count;
   k.warps(4);
   auto [number] = k.grid(rowTiles * heads * batches);
   Index block = isReversed ? k.blocks() - 1 - number : Index(number);
   Index pair = block / rowTiles;
-  body(sequenceOf(axis, pair / heads, pair % heads), block % rowTiles * rowsTogether);
+  body(sequenceOf(axis, pair / heads, pair % heads), block % rowTiles * count);
 }
 
 void BackwardArguments::writeSinkGradients() const {

@@ -42,8 +42,9 @@ public:
   GradientTile tileAt(Axis axis, const Sequences::Fields &fields) const;
   /// The tiles of the other axis that a tile visits.
   VisitedTiles queriesSeeing(const GradientTile &tile, const Sequence &sequence) const;
-  /// Whether tiles of keys that no query sees leave nothing: sums of blocks, each with a head of Q, are taken
-  /// to be zeros there. The launch that sums up packed sequences does not know their tiles.
+  /// Whether tiles of keys that no query sees leave nothing: a launch writes their zeros, or sums of blocks,
+  /// each with a head of Q, are taken to be zeros there. The launch that sums up packed sequences does not
+  /// know their tiles.
   bool skipsUnseenKeys() const;
   /// Whether the head of Q that a tile of keys is for has queries that see it.
   dsl::Predicate isSeen(const GradientTile &keys) const;
@@ -142,8 +143,10 @@ public:
     return applyMask(k, mask, sequence, at, scores);
   }
 
-  /// Launches before and after: sums of O dO, gradients from what blocks have left, gradients of sinks.
+  /// Launches before and after: sums of O dO, zeros of keys that no query sees, gradients from what blocks
+  /// have left, gradients of sinks.
   void writeDeltas() const;
+  void writeUnseenKeys() const;
   void convertSums(Axis axis) const;
   void writeSinkGradients() const;
 
@@ -168,8 +171,9 @@ private:
   dsl::Slice shares(const GradientSum &gradient, const Sequence &sequence, const dsl::Index &head,
                     const dsl::Index &row, int64_t count, const ColumnRange &columns) const;
   void convert(const GradientSum &gradient, const Sequence &sequence, const dsl::Index &row) const;
-  /// The launch has a block for each tile of rows of each head.
-  void forEachTileOfRows(Axis axis, const std::function<void(const Sequence &, const dsl::Index &row)> &body,
+  /// The launch has a block for each tile of so many rows of each head.
+  void forEachTileOfRows(Axis axis, int64_t count,
+                         const std::function<void(const Sequence &, const dsl::Index &row)> &body,
                          bool isReversed = false) const;
   Sequence sequenceOf(Axis axis, const dsl::Index &batch, const dsl::Index &head) const;
 

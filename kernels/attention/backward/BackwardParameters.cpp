@@ -52,6 +52,14 @@ Parameter dealingParameter() {
       "a mask where a tile of keys visits many queries, and of those where dkv is atomic",
       {"fixed", "taken"});
 }
+Parameter unseenParameter() {
+  return openChoice(
+      "unseen",
+      "who writes the zeros of dK and dV that belong to keys which no query sees: the loop over "
+      "tiles of keys, or a launch before it; auto: a launch where a causal mask from the left "
+      "hides keys, of the explicit form with dkv = loop",
+      {"loop", "own_launch"});
+}
 Parameter overlapParameter() {
   return openChoice(
       "overlap",
@@ -64,6 +72,7 @@ ScheduleOptions scheduleOptionsOf(const Parameters &values) {
           .dkv = chosen<KeySum>(values, keySumParameter()),
           .isDeterministic = values.choice("deterministic") == "yes",
           .dealing = chosen<TileDealing>(values, dealingParameter()),
+          .unseen = chosen<UnseenKeys>(values, unseenParameter()),
           .overlap = chosen<ProductOverlap>(values, overlapParameter())};
 }
 
@@ -85,7 +94,7 @@ std::vector<Parameter> backwardParameters(const std::vector<Parameter> &ofSequen
     parameterNamed(problem, name).most = longestGradientRow;
   add(problem);
   add(ofSequences);
-  add({querySumParameter(), keySumParameter(), dealingParameter(),
+  add({querySumParameter(), keySumParameter(), dealingParameter(), unseenParameter(),
        openChoice(
            "form",
            "roles written by hand, or one loop that takes tensors of any alignment; auto: by hand where "
@@ -134,6 +143,13 @@ std::string conflictOfSchedule(const Parameters &values, const BackwardConfig &p
   config.dq = options.dq.value_or(config.dq);
   config.dkv = options.dkv.value_or(config.dkv);
   if (std::string conflict = conflictOfSums(config); !conflict.empty())
+    return conflict;
+  config.unseen = options.unseen.value_or(config.unseen);
+  if (config.unseen == UnseenKeys::ownLaunch && !options.dkv)
+    return "expected dkv = loop with unseen = own_launch because only there tiles of keys write dK and dV, "
+           "but "
+           "got dkv = auto";
+  if (std::string conflict = conflictOfUnseenKeys(config); !conflict.empty())
     return conflict;
   if (!options.isDeterministic)
     return {};

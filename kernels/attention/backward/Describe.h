@@ -11,8 +11,8 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfig> &config) {
   using Kind = Parameter::Kind;
-  auto &[problem, gradients, strideOfOutputGradient, dq, dkv, bq, bk, stages, groups, dealing, form, overlap,
-         slots] = config;
+  auto &[problem, gradients, strideOfOutputGradient, dq, dkv, bq, bk, stages, groups, dealing, unseen, form,
+         overlap, slots] = config;
   describe(visit, problem);
   visit.hidden(form); // the registry's may be left open
   visit.option(
@@ -60,6 +60,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfi
       },
       groups);
   visit.hidden(dealing); // as form
+  visit.hidden(unseen);
   visit.hidden(overlap);
   visit.hidden(slots.keys);
   visit.hidden(slots.outputs);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <utility>
 
 namespace tlc::kernels {
@@ -146,6 +147,27 @@ void chooseDealing(BackwardConfig &config, std::optional<TileDealing> given, con
   bool sharesKeys = extents.heads > extents.kvHeads;
   bool takes = mayTake && sharesKeys && suitsTaking(config, extents);
   config.dealing = given.value_or(takes ? TileDealing::taken : TileDealing::fixed);
+}
+
+std::string conflictOfUnseenKeys(const BackwardConfig &c) {
+  if (c.unseen == UnseenKeys::loop)
+    return {};
+  const char *why = c.form != AttentionForm::explicitRoles ? "form = plain computes them like others"
+                    : c.dkv != KeySum::loop                ? "only dkv = loop writes dK and dV tile by tile"
+                    : c.dq == QuerySum::ordered            ? "dq = ordered counts all tiles"
+                    : c.problem.lengths == Lengths::packed ? "packed sequences have tiles of their own"
+                    : c.problem.shards                     ? "ranks share the keys"
+                                                           : nullptr;
+  return why ? fmt::format("expected unseen = loop or auto because {}, but got own_launch", why)
+             : std::string();
+}
+
+/// The first key that no query sees is followed by others, if the mask is only causal, from the left.
+void chooseUnseenKeys(BackwardConfig &config, std::optional<UnseenKeys> given, const BackwardExtents &e) {
+  bool hasUnseen = config.problem.mask.causal == CausalAlignment::left && e.keys >= e.queries + 2 * config.bk;
+  config.unseen = given.value_or(hasUnseen ? UnseenKeys::ownLaunch : UnseenKeys::loop);
+  if (!conflictOfUnseenKeys(config).empty()) // also where the target leaves the plain form alone
+    config.unseen = UnseenKeys::loop;
 }
 
 } // namespace tlc::kernels

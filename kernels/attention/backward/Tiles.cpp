@@ -171,6 +171,7 @@ void chooseScheduleOfTiles(BackwardConfig &config, const ScheduleOptions &option
                            const BackwardExtents &extents, const Target &target) {
   chooseSums(config, options, extents, target);
   chooseDealing(config, options.dealing, extents);
+  chooseUnseenKeys(config, options.unseen, extents);
   chooseSlots(config, extents, target);
   chooseOverlap(config, options.overlap, target);
 }

@@ -208,6 +208,24 @@ TEST_CASE("blocks take tiles of keys that visit many queries of several heads", 
   CHECK(chosen({1, 0, 0, 32, 8}, none) == fixed);
 }
 
+TEST_CASE("a launch writes the zeros of keys that no query sees where a mask hides whole tiles",
+          "[kernels]") {
+  auto chosen = [](const BackwardExtents &extents, CausalAlignment causal,
+                   const ScheduleOptions &options = {}) {
+    BackwardConfig config{.problem = {.d = 64, .dv = 64, .mask = {.causal = causal}}};
+    chooseSchedule(config, options, extents, hopper());
+    return config.unseen;
+  };
+  constexpr auto left = CausalAlignment::left, right = CausalAlignment::right, none = CausalAlignment::none;
+  constexpr auto loop = UnseenKeys::loop, ownLaunch = UnseenKeys::ownLaunch;
+  CHECK(chosen({36, 96, 15693, 8, 8}, left) == ownLaunch);
+  CHECK(chosen({36, 96, 15693, 8, 8}, right) == loop);
+  CHECK(chosen({36, 96, 15693, 8, 8}, none) == loop);
+  CHECK(chosen({36, 96, 128, 8, 8}, left) == loop);
+  CHECK(chosen({36, 96, 15693, 8, 8}, left, {.dkv = KeySum::split}) == loop);
+  CHECK(chosen({36, 96, 15693, 8, 8}, left, {.unseen = loop}) == loop);
+}
+
 TEST_CASE("the plain form of backward starts its products by hand where they are wgmma's", "[kernels]") {
   auto chosen = [](int64_t d, const char *target, std::optional<ProductOverlap> given = {}) {
     BackwardConfig config{.problem = {.d = d, .dv = d}, .form = AttentionForm::plain};

@@ -211,6 +211,26 @@ TEST_CASE("rows that fill no boxes of 64 bytes are padded", "[kernels][unit]") {
   CHECK(contains(text, "tile.alloc_shared \"v\" : !tile.shared<2x128x16xbf16>"));
 }
 
+TEST_CASE("zeros of unseen keys have a launch where only that way of summing up writes them",
+          "[kernels][unit]") {
+  auto error = [](Definitions definitions) {
+    definitions.insert({{"unseen", "own_launch"}, {"dkv", "loop"}});
+    return errorOf(kernelOf("attention_bwd"), definitions);
+  };
+  CHECK(contains(
+      textOf(kernelOf("attention_bwd"), {{"causal", "left"}, {"sq", "96"}, {"sk", "1000"}, {"dkv", "loop"}}),
+      "attention_bwd_unseen_keys"));
+  CHECK(contains(error({{"dkv", "auto"}}), "expected dkv = loop with unseen = own_launch because only there "
+                                           "tiles of keys write dK and dV, but got dkv = auto"));
+  auto refusal = [](const char *why) {
+    return std::string("expected unseen = loop or auto because ") + why + ", but got own_launch";
+  };
+  CHECK(contains(error({{"dkv", "split"}}), refusal("only dkv = loop writes dK and dV tile by tile")));
+  CHECK(contains(error({{"form", "plain"}}), refusal("form = plain computes them like others")));
+  CHECK(contains(error({{"dq", "ordered"}}), refusal("dq = ordered counts all tiles")));
+  CHECK(contains(error({{"varlen", "40,50"}}), refusal("packed sequences have tiles of their own")));
+}
+
 TEST_CASE("blocks take tiles of keys where packed sequences and heads leave work uneven", "[kernels][unit]") {
   auto takes = [](Definitions definitions) {
     for (auto [name, value] :
