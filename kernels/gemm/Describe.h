@@ -10,8 +10,8 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &config) {
   auto &[dtype, out, layout, scales, bias, activation, residual, isBatched, form, bm, bn, bk, stages, group,
-         split, sum, cluster, clusterAxis, policy, storeRole, rowsOfA, rowsOfB, rowsOfC, alignmentOfA,
-         alignmentOfB] = config;
+         split, sum, cluster, clusterAxis, policy, swapped, storeRole, rowsOfA, rowsOfB, rowsOfC,
+         alignmentOfA, alignmentOfB] = config;
   visit.option(
       [&] { return describedChoice("dtype", "type of A and B", {"f16", "bf16", "f32", "e4m3", "i8"}); },
       dtype);
@@ -52,7 +52,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
                                {"plain", "explicit"});
       },
       form);
-  visit.tuned([&] { return describedInteger("bm", "rows of a tile of C", 16, 256, 16); }, bm);
+  visit.tuned([&] { return describedInteger("bm", "rows of a tile of C", 8, 256, 8); }, bm);
   visit.tuned([&] { return describedInteger("bn", "columns of a tile of C", 8, 256, 8); }, bn);
   visit.tuned([&] { return describedInteger("bk", "step along k", 16, 256, 16); }, bk);
   visit.tuned([&] { return describedInteger("stages", "steps whose copies are in flight", 1, 8); }, stages);
@@ -69,6 +69,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
   visit.hidden(sum);         // the registry's may be left open
   visit.hidden(clusterAxis); // as sum
   visit.hidden(policy);
+  visit.hidden(swapped);   // as sum
   visit.hidden(storeRole); // as sum
   visit.hidden(rowsOfA);
   visit.hidden(rowsOfB);

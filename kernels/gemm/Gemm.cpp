@@ -141,18 +141,32 @@ private:
   }
 };
 
-/// A tile of the product, summed over `steps` steps from `first`.
+/// A tile of the product, or of the transposed one, summed over `steps` steps from `first`.
 Fragment product(Scope &k, const Operands &p, const TilePosition &at, Index first, Index steps) {
   const GemmConfig &c = p.config;
   Shared a = k.shared("a", c.dtype, p.A.shape()); // bm x bk, or bk x bm
   Shared b = k.shared("b", c.dtype, p.B.shape()); // bn x bk, or bk x bn
-  Fragment acc = k.fragment(c.sumType(), {c.bm, c.bn}).named("acc");
+  Fragment acc = k.fragment(c.sumType(), {c.productRows(), c.productColumns()}).named("acc");
   k.pipelined(steps, {.stages = c.stages}, [&](Index s) {
     copy(p.tileOfA(at, first + s), a);
     copy(p.tileOfB(at, first + s), b);
-    gemm(p.left(a), p.right(b), acc, c.policy);
+    if (c.swapped)
+      gemm(p.right(b).t(), p.left(a).t(), acc, c.policy);
+    else
+      gemm(p.left(a), p.right(b), acc, c.policy);
   });
   return acc;
+}
+
+/// A product as a tile of C: a transposed one turns in shared memory.
+FragmentValue asTileOfC(Scope &k, const GemmConfig &c, const Fragment &product) {
+  if (!c.swapped)
+    return product;
+  Shared turned = k.shared("turned", c.sumType(), {c.bm, c.bn});
+  copy(product, turned.t());
+  Fragment tile = k.fragment(c.sumType(), {c.bm, c.bn});
+  copy(turned, tile);
+  return tile;
 }
 
 void plainGemm(Scope &k, const Operands &p) {
@@ -163,7 +177,7 @@ void plainGemm(Scope &k, const Operands &p) {
   k.persistent({p.rowsOfAll(), p.columns()}, {.group = c.group, .cluster = c.clusterAxis},
                [&](Index row, Index j) {
                  TilePosition at = p.position(row, j);
-                 p.store(product(k, p, at, 0, p.steps()), at);
+                 p.store(asTileOfC(k, c, product(k, p, at, 0, p.steps())), at);
                });
 }
 
@@ -188,7 +202,7 @@ void splitGemm(Scope &k, const Operands &p) {
                    TilePosition at = p.position(row, j);
                    Index each = ceilDiv(p.steps(), c.split), first = part * each;
                    Fragment acc = product(k, p, at, first, max(min(each, p.steps() - first), 0));
-                   copy(acc, partOf(part, at.image, at.i * c.bm, at.j * c.bn, c.bm, c.bn));
+                   copy(asTileOfC(k, c, acc), partOf(part, at.image, at.i * c.bm, at.j * c.bn, c.bm, c.bn));
                  });
   });
   k.launch("gemm_combine", [&] {
@@ -219,7 +233,7 @@ void clusterGemm(Scope &k, const Operands &p) {
     TilePosition at = p.position(row / c.split, j);
     Index each = ceilDiv(p.steps(), c.split), first = part * each;
     Shared partial = k.shared("partial", c.sumType(), {c.bm, c.bn});
-    copy(product(k, p, at, first, max(min(each, p.steps() - first), 0)), partial);
+    copy(product(k, p, at, first, max(min(each, p.steps() - first), 0)), c.swapped ? partial.t() : partial);
     k.when(at.i * c.bm + firstRow < p.m, [&] {
       Fragment sum = k.fragment(c.sumType(), {rows, c.bn}).named("sum"),
                other = k.fragment(c.sumType(), {rows, c.bn});
@@ -322,6 +336,7 @@ std::string gemmConflict(const GemmConfig &problem) {
                        : problem.split > 1      ? "split sums"
                        : problem.cluster > 1    ? "clusters"
                        : problem.storeRole      ? "a role that stores"
+                       : problem.swapped        ? "swapped factors"
                        : problem.hasOtherRows() ? "tensors with unaligned rows"
                                                 : nullptr;
   return others ? fmt::format("expected form=plain with {} because the explicit form has none", others)

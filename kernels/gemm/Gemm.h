@@ -73,7 +73,10 @@ struct GemmConfig {
   int64_t cluster = 1;                 ///< blocks that share what they load
   dsl::ClusterAxis clusterAxis = dsl::ClusterAxis::rows; ///< rows share tiles of B, columns tiles of A
   dsl::WarpPolicy policy = dsl::WarpPolicy::fullRow;     ///< how warps share a product
-  bool storeRole = false;                                ///< a role of its own stores tiles of C (plain form)
+  /// Whether products have B on the left: columns of C are their rows, of which the matrix units take 64, and
+  /// rows of C their columns, of which they take any multiple of 8 (plain form).
+  bool swapped = false;
+  bool storeRole = false; ///< a role of its own stores tiles of C (plain form)
   GemmRows rowsOfA = GemmRows::any, rowsOfB = GemmRows::any; ///< other than `any` in the plain form
   GemmRows rowsOfC = GemmRows::any;                          ///< not `repacked`
   /// Bytes that rows which are not `any` begin at multiples of: with 4 and 8 copies are asynchronous.
@@ -82,6 +85,9 @@ struct GemmConfig {
   /// Whether A is m x k, and B n x k.
   bool aRunsAlongK() const { return layout == GemmLayout::tn || layout == GemmLayout::nn; }
   bool bRunsAlongK() const { return layout == GemmLayout::tn || layout == GemmLayout::tt; }
+  /// Rows and columns of a block's product.
+  int64_t productRows() const { return swapped ? bn : bm; }
+  int64_t productColumns() const { return swapped ? bm : bn; }
   /// In which products are summed.
   ElementType sumType() const { return dtype == ElementType::i8 ? ElementType::i32 : ElementType::f32; }
   /// Whether there is something to do about rows of a tensor.
@@ -127,9 +133,12 @@ struct GemmExtents {
   int64_t m = 0, n = 0, k = 0, batch = 1;
 };
 
+/// Which factor products may have on the left.
+enum class LeftFactor : uint8_t { a, any };
+
 /// A good configuration for a problem of that size on the reference device of `target`: `problem`, whose
-/// types, layout and epilogue stay, with another tile and all that follows from it.
+/// types, layout, epilogue and form stay, with another tile and all that follows from it.
 GemmConfig chooseGemmConfig(const GemmExtents &extents, const GemmConfig &problem, const Target &target,
-                            GemmAlignment alignment = {});
+                            GemmAlignment alignment = {}, LeftFactor left = LeftFactor::any);
 
 } // namespace tlc::kernels

@@ -3,8 +3,10 @@
 /// Parameters, tensors, cost and accuracy of the GEMM.
 #include "kernels/KernelList.h"
 #include "kernels/gemm/Describe.h"
+#include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <numbers>
@@ -40,6 +42,13 @@ std::vector<Parameter> allParameters() {
                  .kind = Kind::choice,
                  .fallback = "auto",
                  .choices = {"auto", "a", "b"}});
+  all.push_back({.name = "swap",
+                 .description =
+                     "whether products have B on the left, so that a tile of C has any multiple of 8 "
+                     "rows, and 64 or 128 columns (plain form)",
+                 .kind = Kind::choice,
+                 .fallback = "auto",
+                 .choices = {"auto", "no", "yes"}});
   all.push_back({.name = "store_role",
                  .description = "whether a role of its own stores tiles of C (plain form)",
                  .kind = Kind::choice,
@@ -164,8 +173,27 @@ public:
                "C[m,n] = A B with sums in f32, or in i32 of i8, scales, bias, activation and residual",
                allParameters()) {}
 
+  /// All rows, as far as registers hold their sums; where a cluster sums parts, whole groups for each block.
+  static int64_t rowsOfSwapped(const Parameters &values) {
+    constexpr int64_t most = 128, step = 8;
+    int64_t parts = values.choice("sum") == "cluster" ? values.integer("split").value_or(1) : 1;
+    return alignTo(std::clamp<int64_t>(extentsOf(values).m, 1, most), step * parts);
+  }
+
   static GemmConfig config(const Parameters &values, const Target &target) {
-    GemmConfig config = chooseGemmConfig(extentsOf(values), problemOf(values), target, alignmentOf(values));
+    auto isGiven = [&](auto... names) { return (values.integer(names) || ...); };
+    std::string_view swap = values.choice("swap");
+    // A swapped tile fits no other options.
+    bool mayBeSwapped = swap != "no" && !isGiven("bm", "bn", "cluster") &&
+                        values.choice("store_role") != "yes" &&
+                        !(isGiven("split") && values.choice("sum") == "cluster");
+    GemmConfig config = chooseGemmConfig(extentsOf(values), problemOf(values), target, alignmentOf(values),
+                                         mayBeSwapped ? LeftFactor::any : LeftFactor::a);
+    if (swap == "yes" && !config.swapped) {
+      config.swapped = true;
+      config.bm = rowsOfSwapped(values);
+      config.bn = wgmmaRows;
+    }
     read(values, config); // what is given
     if (std::string_view repack = values.choice("repack"); repack != "auto" && target.tma.available)
       for (GemmRows *rows : {&config.rowsOfA, &config.rowsOfB})
@@ -173,7 +201,6 @@ public:
           *rows = repack == "yes" ? GemmRows::repacked : GemmRows::unaligned;
     if (values.choice("store_role") == "yes") // `auto`: no, until it is measured
       config.storeRole = true;
-    auto isGiven = [&](auto... names) { return (values.integer(names) || ...); };
     // A longer step belongs to the tile that it was chosen with.
     if (!isGiven("bk") && (isGiven("bm", "bn", "stages") || config.form == GemmForm::explicitRoles))
       config.bk = gemmStep(config.dtype);
@@ -271,7 +298,7 @@ public:
     if (problem.isBatched && isShared && values.choice("share") != "a")
       return "expected cluster = 1 with batch, or share=a, because blocks of two images share no tiles of B";
     for (const char *name : {"batch", "scales", "bias", "activation", "residual", "split", "sum", "cluster",
-                             "share", "store_role", "unaligned", "repack"})
+                             "share", "swap", "store_role", "unaligned", "repack"})
       if (values.choice("form") == "explicit" && !values.isDefault(name))
         return fmt::format("expected {} with form=plain because the explicit form has none, but got it with "
                            "form=explicit",

@@ -25,6 +25,8 @@ int64_t chooseStages(const GemmConfig &c, const Target &target) {
   if (c.split > 1 && c.sum == GemmSum::cluster) {
     block.addBuffer(SharedBytes::tile(c.bm, c.bn * int64_t(sizeInBytes(c.sumType()))));
     block.addBarrier();
+  } else if (c.swapped) {
+    block.addBuffer(SharedBytes::tile(c.bm, c.bn * int64_t(sizeInBytes(c.sumType()))));
   } else if (target.tma.available && c.storeRole) {
     block.addBuffer(SharedBytes::tile(c.bm, c.bn * int64_t(sizeInBytes(c.out))));
   } else if (target.tma.available) {
@@ -52,8 +54,8 @@ bool isUnaligned(int64_t alignment) { return alignment < GemmAlignment::ofTma; }
 /// Looks for the configuration for which the model's time is shortest.
 class Search {
 public:
-  Search(const GemmConfig &base, const GemmExtents &extents, const Target &target)
-      : base(base), extents(extents), target(target) {}
+  Search(const GemmConfig &base, const GemmExtents &extents, const Target &target, LeftFactor left)
+      : base(base), extents(extents), target(target), left(left) {}
 
   /// Larger tiles come first: among equals they read the least.
   GemmConfig shortest() {
@@ -62,10 +64,13 @@ public:
         if (isWorthwhile(bm, bn))
           considerTile(bm, bn);
     if (target.wgmma && sizeInBytes(base.dtype) == 2 && base.layout == GemmLayout::tn &&
-        extents.m > leastRows && !isUnaligned(base.alignmentOfA) &&
-        !isUnaligned(base.alignmentOfB)) // others were not measured
+        !isUnaligned(base.alignmentOfA) && !isUnaligned(base.alignmentOfB)) { // others were not measured
       for (int64_t bm : {256, 128, 192, 64})
         considerFitting(bm);
+      if (left == LeftFactor::any && base.form == GemmForm::plain && base.rowsOfC == GemmRows::any &&
+          !base.isBatched && !base.storeRole)
+        considerSwapped();
+    }
     return best;
   }
 
@@ -104,7 +109,28 @@ private:
         c.bm = bm;
         c.bn = columnTiles > 0 ? alignTo(ceilDiv(extents.n, columnTiles), fittingStep) : 0;
         c.split = parts;
-        if (c.bn >= usualColumns && c.bn <= widestOf(bm) && parts <= mostPartsOf(c))
+        if (c.bn < (extents.m > leastRows ? usualColumns : usualStep) || c.bn > widestOf(bm) ||
+            parts > mostPartsOf(c))
+          continue;
+        consider(c);
+        if (parts == 1)
+          considerClusters(c);
+      }
+  }
+
+  /// With B on the left: where C has few rows, its columns fill the matrix units instead. A few tiles share
+  /// all rows.
+  void considerSwapped() {
+    constexpr int64_t mostRowTiles = 4, mostParts = 4, mostRows = 256;
+    for (int64_t rowTiles = 1; rowTiles <= mostRowTiles; ++rowTiles)
+      for (int64_t bn : {wgmmaRows, 2 * wgmmaRows}) {
+        GemmConfig c = base;
+        c.swapped = true;
+        c.bm = alignTo(std::max<int64_t>(ceilDiv(extents.m, rowTiles), 1), fittingStep);
+        c.bn = bn;
+        if (c.bm > mostRows || c.bn > extents.n)
+          continue;
+        for (c.split = 1; c.split <= std::min(mostParts, mostPartsOf(c)); ++c.split)
           consider(c);
       }
   }
@@ -150,10 +176,10 @@ private:
         c.rowsOfB == GemmRows::unaligned || c.isBatched) // whose neighbours may be of two images
       return;
     c.cluster = 2;
-    for (auto [axis, tile, extent] : {std::tuple(dsl::ClusterAxis::rows, c.bm, extents.m),
-                                      {dsl::ClusterAxis::columns, c.bn, extents.n}}) {
+    for (auto [axis, tile, extent, shared] : {std::tuple(dsl::ClusterAxis::rows, c.bm, extents.m, c.bn),
+                                              {dsl::ClusterAxis::columns, c.bn, extents.n, c.bm}}) {
       c.clusterAxis = axis;
-      if (extent > tile)
+      if (extent > tile && shared % (c.cluster * fittingStep) == 0) // each loads a part of it
         consider(c);
     }
   }
@@ -200,6 +226,7 @@ private:
   const GemmConfig &base;
   GemmExtents extents;
   const Target &target;
+  LeftFactor left;
   GemmConfig best = base;
   double leastCycles = std::numeric_limits<double>::infinity();
 };
@@ -207,7 +234,7 @@ private:
 } // namespace
 
 GemmConfig chooseGemmConfig(const GemmExtents &extents, const GemmConfig &problem, const Target &target,
-                            GemmAlignment alignment) {
+                            GemmAlignment alignment, LeftFactor left) {
   GemmConfig base = problem;
   base.bk = gemmStep(problem.dtype);
   base.group = 16;
@@ -216,7 +243,7 @@ GemmConfig chooseGemmConfig(const GemmExtents &extents, const GemmConfig &proble
   base.rowsOfC = isUnaligned(alignment.c) ? GemmRows::unaligned : GemmRows::any;
   base.alignmentOfA = alignment.a;
   base.alignmentOfB = alignment.b;
-  GemmConfig config = Search(base, extents, target).shortest();
+  GemmConfig config = Search(base, extents, target, left).shortest();
   fitGemmStages(config, target);
   return config;
 }

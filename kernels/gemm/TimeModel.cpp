@@ -60,10 +60,11 @@ private:
   /// One step along k of a tile.
   double step() const {
     constexpr double rateBytes = 2; // of the elements whose rate is known; it is inverse to their bytes
-    double product = double(alignTo(c.bm, wgmmaRows) * c.bn * c.bk) * double(elementBytes) / rateBytes /
+    double product = double(alignTo(c.productRows(), wgmmaRows) * c.productColumns() * c.bk) *
+                     double(elementBytes) / rateBytes /
                      (timing.multiplyAddsPerCycle * (target.wgmma ? 1 : timing.mmaSyncShare));
     double stored = double((c.bm + c.bn) * c.bk * elementBytes); // zeros beyond the edges, too
-    double read = double(elementsRead(c.bm, c.bn, target) * c.bk * elementBytes);
+    double read = double(elementsRead(c.productRows(), c.productColumns(), target) * c.bk * elementBytes);
     double rowsOfA = double(std::min(e.m, c.bm)), rowsOfB = double(std::min(e.n, c.bn));
     double rowBytes = double(std::min(e.k, c.bk) * elementBytes);
     double loaded = (rowsOfA + rowsOfB) * rowBytes / (by.loadShare * timing.loadBytesPerCycle);
@@ -78,8 +79,12 @@ private:
   }
 
   int64_t blocksOfCluster() const { return sumsInCluster() ? c.split : c.cluster; }
+  /// Blocks that share loads are neighbours along one axis, the last of which may have none.
   double clusters() const {
-    return std::ceil(double(rowTiles) * double(columnTiles) * double(c.split) / double(blocksOfCluster()));
+    bool alongRows = c.clusterAxis == dsl::ClusterAxis::rows;
+    double down = double(alongRows ? ceilDiv(rowTiles, c.cluster) : rowTiles),
+           across = double(alongRows ? columnTiles : ceilDiv(columnTiles, c.cluster));
+    return sumsInCluster() ? double(rowTiles) * double(columnTiles) : down * across * double(c.split);
   }
   double waves() const { return std::ceil(clusters() / double(clustersAtOnce(target, blocksOfCluster()))); }
   /// Of multiprocessors, until the last tile is done.
@@ -101,7 +106,7 @@ private:
     if (sumsInCluster()) // each block its share of the rows
       stored /= double(c.split);
     constexpr int64_t panelElementBytes = 2; // of which tiles leave by panels
-    bool hasWholePanels = c.split == 1 && sizeInBytes(c.out) == panelElementBytes &&
+    bool hasWholePanels = c.split == 1 && !c.swapped && sizeInBytes(c.out) == panelElementBytes &&
                           c.bn * panelElementBytes % maxSwizzleBytes == 0;
     if (c.rowsOfC == GemmRows::unaligned)
       return tiles * stored / (hasWholePanels ? by.unalignedBytes : by.unalignedStores);
@@ -132,8 +137,10 @@ private:
   double memory() const {
     double operands = double(e.batch) * (double(e.m) + double(e.n)) * double(e.k) * double(elementBytes);
     double result = hasWorkspace() ? 0 : double(e.batch * e.m) * double(e.n) * double(resultBytes());
-    double narrow = by.narrowRows / double(std::max<int64_t>(std::min(e.m, c.bm) + std::min(e.n, c.bn), 1));
-    return (operands * (1 + narrow * narrow) + result) * (1 + by.idleLoss * idleShare()) /
+    double loaded = double(c.bm + c.bn), rows = double(e.batch * e.m) / std::max(double(rowTiles), 1.0) +
+                                                double(e.n) / std::max(double(columnTiles), 1.0);
+    double zeros = rows > 0 ? loaded / rows - 1 : 0;
+    return (operands * (1 + by.zeroRows * zeros) + result) * (1 + by.idleLoss * idleShare()) /
            (by.memoryShare * memoryPerCycle());
   }
 

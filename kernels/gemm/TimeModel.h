@@ -12,36 +12,35 @@ namespace tlc::kernels {
 /// Fitted by `tlc-gemm-fit`; docs/performance/gemm.md has the measurements and the residuals.
 struct GemmTimeConstants {
   // Of a multiprocessor.
-  double loadShare = 1;        ///< of the rate of its port to L2 that copies reach
-  double sharedWrites = 0.783; ///< of what copies write to shared memory, in its way of what products read
-  double stepCycles = 1;       ///< of a step along k, beside the unit that takes longest
-  double tileCycles = 678;     ///< from a tile's first copy to its last product, and its end
-  double storeShare = 0.901;   ///< of the rate of its port to L2 at which the TMA stores a tile
-  double threadStores = 0.196; ///< at which threads do, where its columns end within a panel
+  double loadShare = 1;         ///< of the rate of its port to L2 that copies reach
+  double sharedWrites = 0.7732; ///< of what copies write to shared memory, in its way of what products read
+  double stepCycles = 1;        ///< of a step along k, beside the unit that takes longest
+  double tileCycles = 456;      ///< from a tile's first copy to its last product, and its end
+  double storeShare = 0.9804;   ///< of the rate of its port to L2 at which the TMA stores a tile
+  double threadStores = 0.2113; ///< at which threads do, where its columns end within a panel
   /// Bytes a cycle that threads copy, two at once; as many times more at once take as long. And that they
   /// store to unaligned rows of C by panels.
   double unalignedBytes = 5.2;
-  double unalignedStores = 1.4;   ///< that they store there where columns end within a panel
-  double clusterLoss = 0.00617;   ///< of a block's time, spent in waiting for its cluster
-  double clusterSumCycles = 275;  ///< of a tile whose parts a cluster sums: its meetings
-  double clusterSumShare = 0.104; ///< of shared memory's rate at which its blocks read each other's sums
+  double unalignedStores = 1.4;    ///< that they store there where columns end within a panel
+  double clusterLoss = 0.01129;    ///< of a block's time, spent in waiting for its cluster
+  double clusterSumCycles = 573.9; ///< of a tile whose parts a cluster sums: its meetings
+  double clusterSumShare = 0.1049; ///< of shared memory's rate at which its blocks read each other's sums
 
   // Of L2.
-  double l2Share = 0.544;       ///< of the ports' rates together that it serves
-  double sharedLines = 0.469;   ///< requests left where rows begin at lines: neighbours ask for the same ones
-  double dividedSectors = 1.39; ///< sectors for each one asked for where rows do not begin at sectors
-  double multicast = 1.14;      ///< requests for each one of a block whose answer goes to a whole cluster
+  double l2Share = 0.5671;    ///< of the ports' rates together that it serves
+  double sharedLines = 0.665; ///< requests left where rows begin at lines: neighbours ask for the same ones
+  double dividedSectors = 1.555; ///< sectors for each one asked for where rows do not begin at sectors
+  double multicast = 1.169;      ///< requests for each one of a block whose answer goes to a whole cluster
 
   // Of memory.
-  double memoryShare = 1; ///< of its rate that operands and the result reach
-  double narrowRows =
-      31.5; ///< with r rows of both operands in a tile, memory takes 1 + (narrowRows / r)² times
-  double idleLoss = 0.192;      ///< by so much times the share of idle multiprocessors memory takes longer
-  double partialShare = 1.17;   ///< where partial sums go there in one burst
+  double memoryShare = 1;       ///< of its rate that operands and the result reach
+  double zeroRows = 0.3352;     ///< by so much times the zeros for each row of operands memory takes longer
+  double idleLoss = 0.08677;    ///< by so much times the share of idle multiprocessors memory takes longer
+  double partialShare = 1.07;   ///< where partial sums go there in one burst
   double repackingShare = 0.62; ///< where operands are copied element by element
 
-  double overlapLoss = 0.0343; ///< of all parts but the longest, whose time is not hidden by it
-  double launchCycles = 1380;  ///< of each launch
+  double overlapLoss = 0.06477; ///< of all parts but the longest, whose time is not hidden by it
+  double launchCycles = 1449;   ///< of each launch
 };
 
 /// In clock cycles. `blocks`, `l2` and `memory` go on at the same time, `combine` and `repacking` by

@@ -79,6 +79,28 @@ TEST_CASE("a cluster sums its parts at sizes that tiles do not divide", "[kernel
       .check({{"batch", "3"}, {"m", "70"}, {"n", "72"}, {"k", "200"}});
 }
 
+TEST_CASE("products with B on the left are right at sizes that tiles do not divide", "[kernels][gemm]") {
+  for (const Definitions &choices : std::initializer_list<Definitions>{
+           {{"bm", "8"}},
+           {{"bm", "24"}, {"split", "2"}},
+           {{"bm", "104"}, {"bn", "128"}, {"out", "f32"}, {"dtype", "f16"}},
+           {{"bm", "16"}, {"split", "3"}, {"bias", "column"}, {"activation", "gelu"}, {"residual", "tensor"}},
+           {{"bm", "32"}, {"split", "4"}, {"sum", "cluster"}, {"scales", "row"}},
+           {{"bm", "40"}, {"layout", "nn"}, {"residual", "in_place"}},
+           {{"bm", "56"}, {"layout", "tt"}, {"cluster", "2"}, {"share", "a"}},
+           {{"bm", "16"}, {"dtype", "e4m3"}},
+           {{"bm", "32"}, {"dtype", "i8"}, {"out", "i32"}},
+           {{"bm", "16"}, {"unaligned", "abc"}, {"split", "2"}},
+       }) {
+    Compiled compiled(gemm(), joined({{"swap", "yes"}, {"bn", "64"}, {"k", "77"}}, choices));
+    compiled.check({{"m", "1"}, {"n", "72"}, {"k", "136"}});
+    compiled.check({{"m", "67"}, {"n", "136"}, {"k", "264"}});
+    compiled.check({{"m", "9"}, {"n", "64"}, {"k", "0"}});
+    if (compiled.acceptsAnyAlignment())
+      compiled.check({{"m", "25"}, {"n", "63"}, {"k", "77"}});
+  }
+}
+
 TEST_CASE("random factors of 8 bits are within the tolerance and do not overflow C", "[kernels][gemm]") {
   Compiled(gemm(), {{"dtype", "e4m3"}, {"out", "f32"}}).check({{"m", "64"}, {"n", "200"}, {"k", "64"}});
   for (const char *out : {"e4m3", "f16"})

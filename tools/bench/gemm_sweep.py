@@ -12,7 +12,7 @@ than L2 holds. Of a shape only some configurations are timed: of each split and 
 busiest multiprocessor. Shapes are drawn as those of peers.py are, models' and others in turns; only those whose rows the
 TMA can copy, and with enough work to time.
 
-With --fitted those are the tiles of any width, and parts, with the least work for that multiprocessor: they divide the
+With --fitted those are the tiles of any width, parts and pairs of blocks, with the least work for that multiprocessor: they divide the
 shape among the multiprocessors best, but each shape has its own, which only a few shapes can have compiled.
 
 Prints lines of JSON: one for each shape and configuration with its median time, one for each shape with the choice's
@@ -58,8 +58,11 @@ FEW_ROWS = 64
 MOST_PARTIAL_BYTES = 1 << 28
 GROUPS = (8,)
 LARGEST = (128, 256)
-# Columns for whose sums the warpgroups of a block have registers, by its rows; and parts of k.
-WIDEST, FITTED_SPLITS = {64: 256, 128: 256, 192: 216, 256: 160}, (1, 2, 3)
+# Columns for whose sums the warpgroups of a block have registers, by its rows.
+WIDEST = {64: 256, 128: 256, 192: 216, 256: 160}
+FITTED_KINDS = ({}, {"split": 2}, {"split": 3}, {"cluster": 2, "share": "a"}, {"cluster": 2, "share": "b"},
+                {"split": 2, "cluster": 2, "share": "a"}, *({"swap": "yes", "split": split} for split in (1, 2, 3, 4)))
+SWAPPED_COLUMNS, MOST_SWAPPED_TILES = (64, 128), 4  # of C: the rows of products; and tiles that share its rows
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,13 @@ class Configuration:
     share: str = "auto"
     group: int = 16
     bk: int = STEP
+    swap: str = "no"
 
     def suits(self, shape):
         """No tile of which half lies outside, none narrower than 64 beside another where there are many rows, no part
         without steps, no cluster without neighbours to share with."""
         rows, columns = math.ceil(shape.m / self.bm), math.ceil(shape.n / self.bn)
-        return ((self.bm == 64 or 2 * shape.m > self.bm) and (self.bn == 16 or 2 * shape.n > self.bn)
+        return ((self.bm == 64 or self.swap == "yes" or 2 * shape.m > self.bm) and (self.bn == 16 or 2 * shape.n > self.bn)
                 and (self.bn >= 64 or self.bn >= shape.n or self.bn >= 32 and shape.m <= FEW_ROWS)
                 and (self.split == 1 or 4 * self.split <= math.ceil(shape.k / STEP))
                 and (self.split == 1 or self.sum == "cluster" or 4 * self.split * shape.m * shape.n <= MOST_PARTIAL_BYTES)
@@ -105,15 +109,21 @@ def configurations():
 
 
 def fitted(shape, count, multiprocessors):
-    """So many tiles of each number of parts, those with the least work first, of equal ones those that read the least."""
+    """So many tiles of each number of parts and kind of cluster, those with the least work first, of equal ones those that
+    read the least."""
 
     def order(c):
         return c.work(shape, multiprocessors), (c.bm + c.bn) / (c.bm * c.bn)
 
     chosen = []
-    for split in FITTED_SPLITS:
-        tiles = [Configuration(bm, bn, split=split) for bm, widest in WIDEST.items() for bn in range(16, widest + 1, 8)]
-        chosen += sorted((c for c in tiles if c.suits(shape)), key=order)[:count // len(FITTED_SPLITS)]
+    for kind in FITTED_KINDS:
+        step = 8 * kind.get("cluster", 1)  # each block loads its share of the rows of a tile
+        if kind.get("swap") == "yes":
+            heights = {8 * math.ceil(shape.m / tiles / 8) for tiles in range(1, MOST_SWAPPED_TILES + 1)}
+            tiles = [Configuration(bm, bn, **kind) for bm in heights if bm <= 256 for bn in SWAPPED_COLUMNS]
+        else:
+            tiles = [Configuration(bm, bn, **kind) for bm, widest in WIDEST.items() for bn in range(16, widest + 1, step)]
+        chosen += sorted((c for c in tiles if c.suits(shape)), key=order)[:count // len(FITTED_KINDS)]
     return chosen
 
 

@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 #include <limits>
+#include <regex>
 
 using namespace tlc;
 using namespace tlc::kernels;
@@ -53,7 +54,7 @@ TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]
   CHECK(errorOf(gemm, {{"q", "1"}}) ==
         "expected a parameter of kernel 'gemm' (m, n, k, batch, dtype, out, layout, scales, "
         "bias, activation, residual, form, bm, bn, bk, stages, split, group, cluster, sum, share, "
-        "store_role, unaligned, repack), but got 'q'");
+        "swap, store_role, unaligned, repack), but got 'q'");
   CHECK(errorOf(gemm, {{"m", "-1"}}) ==
         "expected parameter 'm' of kernel 'gemm' to be 0 to 2147483647, but got '-1'");
   CHECK(errorOf(gemm, {{"m", "4294967296"}}) ==
@@ -369,7 +370,7 @@ TEST_CASE("large problems take the largest tile, small ones are split until the 
   CHECK(large.split == 1);
   CHECK(large.stages == 4);
   GemmConfig few = configOf(16, 4096, 32768);
-  CHECK(few.bm == 64);
+  CHECK(few.bm == 16);
   CHECK(few.split > 1);
 }
 
@@ -396,7 +397,7 @@ TEST_CASE("a tile of the GEMM is as wide as fills the device, pairs of blocks wh
       CAPTURE(m, n, c.bm, c.bn);
       CHECK(c.bn % 8 == 0);
       CHECK(c.stages >= 2);
-      CHECK((c.bm == 64 || 2 * m > c.bm));
+      CHECK((c.bm == 64 || c.bm == 8 || 2 * m > c.bm));
       CHECK((c.bn == 16 || 2 * n > c.bn));
     }
   CHECK(chooseGemmConfig({4736, 2584, 4648}, {}, *findTarget("sm_80")).cluster == 1);
@@ -436,6 +437,53 @@ TEST_CASE("tiles are as wide as lets all of them be computed at once", "[kernels
   for (GemmConfig c : {chooseGemmConfig({1000, 4608, 3582}, {}, target, {.a = 4, .b = 4}),
                        chooseGemmConfig({1000, 4608, 3584}, {.layout = GemmLayout::nn}, target)})
     CHECK(c.bn % 32 == 0);
+}
+
+TEST_CASE("columns of C fill the matrix units where rows are few", "[kernels][unit]") {
+  const Target &target = *findTarget("sm_90a");
+  auto swaps = [&](int64_t m, int64_t n, int64_t k, const GemmConfig &problem = {}) {
+    GemmConfig c = chooseGemmConfig({m, n, k}, problem, target);
+    CHECK((!c.swapped || (c.bn % 64 == 0 && c.bm % 8 == 0 && c.bm <= 256)));
+    return c.swapped;
+  };
+  for (int64_t m : {1, 4, 16})
+    for (auto [n, k] : {std::pair<int64_t, int64_t>{4096, 4096}, {7168, 2048}, {4096, 14336}})
+      CHECK(swaps(m, n, k));
+  CHECK(!swaps(4096, 4096, 4096));
+  CHECK(!swaps(16, 4096, 4096, {.layout = GemmLayout::nn})); // which was not measured
+  CHECK(!swaps(16, 4096, 4096, {.isBatched = true}));
+  CHECK(!chooseGemmConfig({16, 4096, 4096}, {}, *findTarget("sm_80")).swapped);
+  CHECK(!chooseGemmConfig({16, 4096, 4096}, {}, target, {}, LeftFactor::a).swapped);
+  CHECK(!swaps(16, 4096, 4096, {.form = GemmForm::explicitRoles}));
+  CHECK(!swaps(16, 4096, 4096, {.storeRole = true}));
+}
+
+TEST_CASE("options that swapped factors do not have leave A on the left", "[kernels][unit]") {
+  // Rows of A in a block's tile.
+  auto rowsOf = [](Definitions definitions, const char *m) {
+    definitions.insert({{"m", m}, {"n", "4096"}, {"k", "4096"}});
+    std::string text = textOf(kernelOf("gemm"), definitions);
+    std::smatch rows;
+    REQUIRE(
+        std::regex_search(text, rows, std::regex("\"a\" : !tile.shared<(?:[0-9]+x)?([0-9]+)x[0-9]+xbf16")));
+    return std::stoll(rows[1]);
+  };
+  for (const char *m : {"4", "40", "200"}) {
+    CAPTURE(m);
+    for (const Definitions &options :
+         std::initializer_list<Definitions>{{{"swap", "no"}},
+                                            {{"form", "explicit"}},
+                                            {{"store_role", "yes"}},
+                                            {{"cluster", "1"}},
+                                            {{"cluster", "2"}, {"share", "a"}},
+                                            {{"bn", "128"}},
+                                            {{"split", "2"}, {"sum", "cluster"}}}) {
+      CAPTURE(options.begin()->first);
+      CHECK(rowsOf(options, m) % 64 == 0);
+    }
+    CHECK(rowsOf({{"swap", "yes"}}, m) <= 104);
+    CHECK(rowsOf({{"swap", "yes"}, {"split", "4"}, {"sum", "cluster"}}, m) % 32 == 0);
+  }
 }
 
 TEST_CASE("clusters of more than two blocks leave multiprocessors idle", "[kernels][unit]") {
