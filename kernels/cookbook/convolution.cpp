@@ -11,6 +11,7 @@
 /// of all taps and channels. It is not written anywhere: the TMA copies 128 positions at one tap and 64
 /// channels from where they lie in X (im2col), and zeros for taps in the margin. So the convolution is the
 /// product of this matrix with that of the filters, and tiles are full whatever the size of an image.
+#include <algorithm>
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -70,7 +71,8 @@ void registerKernels(KernelFile &file) {
                    const int64_t taps = in.values["taps"], stride = in.values["stride"],
                                  dilation = in.values["dilation"], margin = in.values["margin"];
                    auto count = [=](int64_t extent) {
-                     return (extent + 2 * margin - (taps - 1) * dilation - 1) / stride + 1;
+                     return std::max<int64_t>(extent + 2 * margin - (taps - 1) * dilation - 1 + stride, 0) /
+                            stride;
                    };
                    return [=, rows = count(height), columns = count(width)](int64_t p, int64_t f) {
                      double sum = 0;
@@ -86,7 +88,8 @@ void registerKernels(KernelFile &file) {
                  })
       .flops([](const Values &v) {
         auto count = [&](int64_t extent) {
-          return (extent + 2 * v["margin"] - (v["taps"] - 1) * v["dilation"] - 1) / v["stride"] + 1;
+          int64_t room = extent + 2 * v["margin"] - (v["taps"] - 1) * v["dilation"] - 1;
+          return std::max<int64_t>(room + v["stride"], 0) / v["stride"];
         };
         return 2.0 * double(v["taps"] * v["taps"]) * double(v["images"]) * double(count(v["height"])) *
                double(count(v["width"])) * double(v["channels"]) * double(v["filters"]);

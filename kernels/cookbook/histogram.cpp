@@ -2,12 +2,13 @@
 /// \file
 /// How often each number from 0 to bins - 1 occurs. Other numbers do not count.
 ///
-/// X is [n], i32; Count is [bins], i32. Blocks take parts of 4096 numbers in turn, 16 for each of 256
-/// threads. Up to 8192 bins fit the shared memory of a block, which keeps its own counts there: each number
-/// is one atomic addition to them, and in the end they are added to those of other blocks. Where there are
-/// more bins, each number is an atomic addition in L2. Where threads hit few bins there they wait for each
-/// other, so that blocks add to 64 copies of the counts in turn, and a second launch adds the copies up: 64
-/// copies of 64 bins in a tile.
+/// X is [n], i32; Count is [bins], i32. Blocks take parts of the numbers in turn, 16 for each thread. Up to
+/// `held` bins are in the shared memory of a block, which keeps its own counts there: each number is one
+/// atomic addition to them, and in the end they are added to those of other blocks. The more it holds, the
+/// fewer and the larger are the blocks of a multiprocessor: four of 8 warps with 8192 bins, one of 32 with
+/// 49152. Where there are more bins, each number is an atomic addition in L2. Where threads hit few bins
+/// there they wait for each other, so that blocks add to 64 copies of the counts in turn, and a second launch
+/// adds the copies up: 64 copies of 64 bins in a tile.
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -15,16 +16,21 @@ using namespace tlc::dsl;
 
 namespace {
 
-void histogram(Scope &k) {
-  constexpr int64_t width = 4096, copies = 64, some = 64, most = 8192, residents = 4;
+void histogram(Scope &k, const Values &v) {
+  constexpr int64_t copies = 64, some = 64;
+  const int64_t held = v["held"],
+                residents = held <= 8192    ? 4
+                            : held <= 24576 ? 2
+                                            : 1,
+                warps = 32 / residents, width = warps * 512;
   Index n = k.dim("n"), bins = k.dim("bins"), parts = ceilDiv(n, width);
   Global X = k.input("X", i32, {n}), Count = k.output("Count", i32, {bins});
   Global counts = k.workspace("counts", i32, {copies, bins}, {.initial = Initial::zero});
   k.launch("histogram_count", [&] {
-    k.warps(8);
+    k.warps(warps);
     k.residents(residents); // while some add, others load
     auto [block] = k.grid(min(parts, k.multiprocessors() * residents));
-    Shared own = k.shared("own", i32, {most});
+    Shared own = k.shared("own", i32, {held});
     FragmentValue ones = k.fragment(i32, {1, width}, 1);
     auto ofParts = [&, block = block](auto &&add) {
       k.loop({block, parts, k.blocks()}, [&](Index part) {
@@ -46,7 +52,7 @@ void histogram(Scope &k) {
     auto inL2 = [&, block = block] {
       ofParts([&](const Index &bin) { atomicAdd(ones, counts.tile({block % copies, bin}, {1, width})); });
     };
-    k.when(bins <= most, inShared, inL2);
+    k.when(bins <= held, inShared, inL2);
   });
   k.launch("histogram_sum", [&] {
     auto [block] = k.grid(ceilDiv(bins, some));
@@ -62,6 +68,8 @@ void registerKernels(KernelFile &file) {
   file.kernel("histogram", "how often each number from 0 to bins - 1 occurs in X")
       .size("n", 16777216, {.onEmulator = 20000})
       .size("bins", 256, {.least = 1, .onEmulator = 100})
+      .constant("held", 8192,
+                {.least = 1024, .most = 49152, .multipleOf = 1024, .help = "bins in shared memory"})
       .program(histogram)
       .contents("X",
                 [](const HostInputs &in) { // some of them are beyond the bins, some below 0

@@ -114,6 +114,8 @@ histogram n=1 bins=1
 histogram n=8193 bins=65
 histogram n=70000 bins=8192
 histogram n=70000 bins=8193
+histogram n=70000 bins=8193 held=24576
+histogram n=30000 bins=40000 held=49152
 dropout rows=1 columns=1 drop=0
 dropout rows=5 columns=2049 drop=50
 dropout rows=17 columns=264 drop=99

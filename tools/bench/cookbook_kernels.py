@@ -105,14 +105,14 @@ def _parts(m, n, **_):
     return next((splits for splits in (1, 2, 4, 8) if -(-n // 128) * -(-m // 64) * splits >= 264), 16)
 
 
-def _columns(m, n, k, batch=1, epilogue=lambda columns: 200, **_):
+def _columns(m, n, k, batch=1, epilogue=lambda columns: 200, widths=(256, 192, 128), **_):
     """Of a tile with 128 rows: those for which 132 blocks need the least time. A step of 64 along k takes as long as its
     columns and 48 more do; the rest of a tile as long as `epilogue` says."""
     def time(columns):
         tiles = batch * -(-m // 128) * -(-n // columns)
         return -(-tiles // 132) * (-(-k // 64) * (columns + 48) + epilogue(columns))
 
-    return min((256, 192, 128), key=time)
+    return min(widths, key=time)
 
 
 def _gelu_columns(**values):
@@ -196,7 +196,9 @@ KERNELS = [
                                                            "count": OneOf((4, 8))},
                    lambda tokens, d, f, experts, count: 6 * experts * d * f + 4 * tokens * d + 4 * tokens * experts,
                    lambda tokens, d, f, experts, count: 6 * tokens * count * d * f, within=(2**34, 2**39)),
-    _copied("histogram", {"n": Span(2**24, 2**28), "bins": Span(64, 65536)}, lambda n, bins: 4 * (n + bins)),
+    _copied("histogram", {"n": Span(2**24, 2**28), "bins": Span(64, 65536)}, lambda n, bins, **_: 4 * (n + bins),
+            derived={"held": lambda bins, **_: next((held for held in (8192, 24576, 49152) if bins <= held), 8192)},
+            constants=("held",)),
     _copied("dropout", {"rows": Span(1024, 65536), "columns": Span(1024, 65536, 8)},
             lambda rows, columns: 4 * rows * columns),
     _copied("stencil", {"rows": Span(1024, 65536), "columns": Span(1024, 65536, 4)},
@@ -237,7 +239,8 @@ KERNELS = [
                                                            + _pixels(**sizes) * filters + 9 * channels * filters),
                    lambda channels, filters, **sizes: 18 * _pixels(**sizes) * channels * filters,
                    {"height": lambda width, **_: width,
-                    "columns": lambda channels, filters, **sizes: _columns(_pixels(**sizes), filters, 9 * channels)},
+                    "columns": lambda channels, filters, **sizes: _columns(_pixels(**sizes), filters, 9 * channels,
+                                                                           widths=(256, 192, 128, 64))},
                    (2**35, 2**39), ("columns", "stride")),
     _copied("fft", {"rows": Span(2048, 32768)}, lambda rows: 49152 * rows),
     CookbookKernel("top_k", "torch.topk", {"rows": Span(16, 4096), "n": Span(8192, 262144), "count": OneOf((8, 16, 64))},

@@ -190,7 +190,7 @@ def router(make, tokens, experts):
                    {"torch.topk and softmax": lambda: x.topk(count, 1)[0].softmax(1)})
 
 
-def histogram(make, n, bins):
+def histogram(make, n, bins, held):
     x, counts = make.integers(0, bins, n), make.empty(bins, dtype=torch.int32)
     return Problem((x, counts), (counts,), lambda: [Check(lambda: counts, x.bincount(minlength=bins))])
 
