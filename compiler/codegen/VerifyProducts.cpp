@@ -153,7 +153,7 @@ private:
         return report(instruction, access, state.accumulators[slot], "is an accumulator",
                       access.isWrite ? "written" : "read");
       if (state.factors[slot].isInFlight())
-        return report(instruction, access, state.factors[slot], "is the left factor",
+        return report(instruction, access, state.factors[slot], "is a factor",
                       access.isWrite ? "written" : "read");
     }
   }
@@ -169,7 +169,7 @@ private:
       Use &asFactor = state.factors[slot], &asAccumulator = state.accumulators[slot];
       if (isProductRegister(product, access) && access.operand == 0) {
         if (asFactor.isInFlight())
-          report(product, access, asFactor, "is the left factor", "written");
+          report(product, access, asFactor, "is a factor", "written");
         else if (asAccumulator.isInFlight() && !addsToSame(product, accumulator, asAccumulator.product))
           report(product, access, asAccumulator, "is an accumulator", "written");
         asAccumulator = {Use::uncommitted, number};

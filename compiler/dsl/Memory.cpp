@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Tensors of ranks and tables, views of tiles. Extents and types are checked by the operations' own verifiers.
+/// Tensors of ranks and tables, views of tiles. Extents and types are checked by the operations' own
+/// verifiers.
 #include "compiler/dsl/Arithmetic.h"
 #include "compiler/dsl/Trace.h"
 #include "dialects/tile/Names.h"

@@ -161,15 +161,16 @@ struct SparseMatrix {
   std::vector<double> metadata; ///< of u8: [rows, columns / 8], of f32 [rows, columns / 4]
 };
 
-/// Of a matrix whose rows are groups of 4 elements, of f32 of 2, half of each group: those that are not 0,
-/// and the first others if they are fewer. Throws where a group has more.
-inline SparseMatrix compress(std::span<const double> dense, int64_t group = 4) {
+/// Of a matrix whose rows of so many columns are groups of 4 elements, of f32 of 2, half of each group: those
+/// that are not 0, and the first others if they are fewer. Throws where a group has more.
+inline SparseMatrix compress(std::span<const double> dense, int64_t columns, int64_t group = 4) {
   const size_t extent = size_t(group), stored = extent / 2;
-  if ((group != 4 && group != 2) || dense.size() % (2 * extent) != 0)
+  if ((group != 4 && group != 2) || columns < 0 || columns % (2 * group) != 0 ||
+      (columns == 0 ? !dense.empty() : dense.size() % size_t(columns) != 0))
     throw std::invalid_argument(
-        "expected groups of 4 elements, or of 2 of f32, two for each byte of metadata, "
-        "but got " +
-        std::to_string(dense.size()) + " elements in groups of " + std::to_string(group));
+        "expected rows of groups of 4 elements, or of 2 of f32, two for each byte of metadata, but got " +
+        std::to_string(dense.size()) + " elements in rows of " + std::to_string(columns) + " and groups of " +
+        std::to_string(group));
   SparseMatrix matrix;
   matrix.metadata.assign(dense.size() / (2 * extent), 0);
   for (size_t at = 0; at != dense.size(); at += extent) {

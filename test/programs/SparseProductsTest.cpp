@@ -44,7 +44,7 @@ struct SparseFactor {
     for (size_t group = 0; group < dense.size(); group += size_t(e.group()))
       for (int64_t i = 0; i < e.group() / 2; ++i) // perhaps twice the same, or 0
         dense[group + random() % size_t(e.group())] = double(random() % 7) - (e.left == u8 ? 0 : 3);
-    SparseMatrix matrix = compress(dense, e.group());
+    SparseMatrix matrix = compress(dense, k, e.group());
     values.values = matrix.values;
     metadata.values = matrix.metadata;
   }
@@ -218,53 +218,28 @@ TEST_CASE("nothing is multiplied by what a sparse factor does not store", "[spar
       CHECK(c.at({row, column}) == depth);
 }
 
-TEST_CASE("metadata that is no pair of places is found", "[sparse-products]") {
-  struct Mistake {
-    Elements e;
-    double byte;
-    std::string text;
-  };
-  for (const Mistake &mistake :
-       {Mistake{{bf16, bf16},
-                0x04,
-                "the metadata of row 21, group 3 is 0000, but needs two places, the smaller one lower"},
-        Mistake{{i8, i8},
-                0x14,
-                "the metadata of row 21, group 3 is 0001, but needs two places, the smaller one lower"},
-        Mistake{{f32, f32}, 0x84, "the metadata of row 21, group 3 is 1000, but needs 0100 or 1110"}}) {
-    CAPTURE(mistake.text);
-    constexpr int64_t m = 64, n = 16;
-    int64_t depth = mistake.e.step();
-    SparseFactor a(mistake.e, m, depth);
-    a.metadata.at({21, 1}) = mistake.byte;
-    Memory b = wholeNumbers(mistake.e.right, {n, depth}, 2), c = Memory::filled(mistake.e.sums(), {m, n}, 0);
-    Result<void> result = tryRun(compiled(tile(mistake.e, m, n, depth)), {&a.values, &a.metadata, &b, &c});
-    REQUIRE_FALSE(result);
-    CHECK_THAT(result.error().message, Catch::Contains(mistake.text));
-  }
-}
-
 TEST_CASE("a matrix is compressed", "[sparse-products]") {
-  SparseMatrix matrix = compress(std::vector<double>{0, 1, 0, 2, 0, 0, 3, 0, 4, 5, 0, 0, 0, 0, 0, 0});
+  SparseMatrix matrix = compress(std::vector<double>{0, 1, 0, 2, 0, 0, 3, 0, 4, 5, 0, 0, 0, 0, 0, 0}, 16);
   CHECK(matrix.values == std::vector<double>{1, 2, 0, 3, 4, 5, 0, 0});
   CHECK(matrix.metadata == std::vector<double>{0x8D, 0x44});
-  SparseMatrix pairs = compress(std::vector<double>{0, 1, 2, 0}, 2);
+  SparseMatrix pairs = compress(std::vector<double>{0, 1, 2, 0}, 4, 2);
   CHECK(pairs.values == std::vector<double>{1, 2});
   CHECK(pairs.metadata == std::vector<double>{0x4E});
-  auto messageOf = [](const std::vector<double> &dense, int64_t group) {
+  auto messageOf = [](const std::vector<double> &dense, int64_t columns, int64_t group) {
     try {
-      compress(dense, group);
+      compress(dense, columns, group);
     } catch (const std::invalid_argument &error) {
       return std::string(error.what());
     }
     return std::string();
   };
-  CHECK(messageOf({1, 1, 0, 1, 0, 0, 0, 0}, 4) ==
+  CHECK(messageOf({1, 1, 0, 1, 0, 0, 0, 0}, 8, 4) ==
         "expected 2 elements other than 0 at most in 4, but got 3 from element 0 on");
-  CHECK(messageOf({0, 0, 0, 0}, 4) == "expected groups of 4 elements, or of 2 of f32, two for each byte of "
-                                      "metadata, but got 4 elements in groups of 4");
-  CHECK(messageOf({0, 0, 0, 0}, 1) == "expected groups of 4 elements, or of 2 of f32, two for each byte of "
-                                      "metadata, but got 4 elements in groups of 1");
+  const std::string expected =
+      "expected rows of groups of 4 elements, or of 2 of f32, two for each byte of metadata, but got ";
+  CHECK(messageOf(std::vector<double>(24), 12, 4) == expected + "24 elements in rows of 12 and groups of 4");
+  CHECK(messageOf({0, 0, 0, 0}, 4, 1) == expected + "4 elements in rows of 4 and groups of 1");
+  CHECK(messageOf(std::vector<double>(12), 8, 4) == expected + "12 elements in rows of 8 and groups of 4");
 }
 
 TEST_CASE("products that are scaled before they are added", "[sparse-products]") {

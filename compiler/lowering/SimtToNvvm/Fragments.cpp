@@ -2,7 +2,7 @@
 /// \file
 /// Fragments become single registers: every vector is taken apart into its elements, in loops and branches
 /// too, which carry narrow elements in words. Vectors are left only where an operation wants one whole, and
-/// are put together right before it.
+/// are put together right before it; those of 16 bits that one instruction computes in pairs are pairs.
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
 #include "dialects/program/Elements.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -321,7 +321,8 @@ private:
                                LLVM::ConstantOp::create(builder, loc, bits.getType(), mask));
   }
 
-  /// Whether one instruction computes two numbers of 16 bits, which fill a register, with the same results.
+  /// Whether one instruction computes two numbers of 16 bits, which fill a register, each rounded as by
+  /// itself.
   static bool isOfPairs(Operation *op) {
     auto type = cast<VectorType>(op->getResult(0).getType());
     return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::MaxNumFOp, arith::MinNumFOp,

@@ -3,7 +3,7 @@
 // The emitted PTX itself is checked: a left factor that is loaded again while a product in flight reads its registers is
 // no program, whichever pass came to it.
 // CHECK: product_hazard.mlir:[[#@LINE+12]]:{{[0-9]+}}: error: internal error: 'in_flight' has register %r{{[0-9]+}} written by 'ld.global
-// CHECK-SAME: while the product of line {{[0-9]+}}, of which it is the left factor, is in flight: no wgmma.wait_group between them covers it
+// CHECK-SAME: while the product of line {{[0-9]+}}, of which it is a factor, is in flight: no wgmma.wait_group between them covers it
 module attributes {program.target = #program.target<"sm_90a">} {
 simt.kernel @in_flight(%n: i32 {program.parameter = #program.parameter<dimension, 0>},
                        %out: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})

@@ -57,7 +57,7 @@ TEST_CASE("a write of a factor in flight is found", "[codegen][products]") {
   CHECK_THAT(
       messageOf(registers + commit + writeFactor + wait(0)),
       Contains("internal error: 'k' has register %r3 written by 'mov.b32' (PTX line 9) while the product of "
-               "line 6, of which it is the left factor, is in flight: no wgmma.wait_group between them "
+               "line 6, of which it is a factor, is in flight: no wgmma.wait_group between them "
                "covers it"));
   CHECK_THAT(messageOf(registers + writeFactor), Contains("%r3 written"));
   CHECK_THAT(messageOf(registers + commit + wait(1) + writeFactor), Contains("%r3 written"));
@@ -72,7 +72,7 @@ TEST_CASE("a write of a factor in flight is found", "[codegen][products]") {
 
 TEST_CASE("a read of a factor in flight is found, but by a product", "[codegen][products]") {
   CHECK_THAT(messageOf(registers + commit + readFactor + wait(0)),
-             Contains("has register %r3 read by 'mov.b32'") && Contains("of which it is the left factor"));
+             Contains("has register %r3 read by 'mov.b32'") && Contains("of which it is a factor"));
   checkRight(registers + registers + commit + wait(0));
 }
 
