@@ -14,8 +14,6 @@
 
 namespace tlc::lowering {
 
-namespace LLVM = mlir::LLVM;
-
 /// The thread's part of a coordinate: i32, one per axis.
 llvm::SmallVector<Value> threadCoordinates(Emitter &b, const FragmentLayout &layout, const Team &team);
 
@@ -134,7 +132,7 @@ void combinePieces(Emitter &b, Value owner, llvm::ArrayRef<CombinedPiece> pieces
                    llvm::function_ref<void(const CombinedPiece &)> emit);
 /// LLVM's operation of that kind; without one it exchanges. An order depends on whether the elements have a
 /// sign.
-LLVM::AtomicBinOp atomicOperation(std::optional<tile::CombineKind> kind, Type element);
+mlir::LLVM::AtomicBinOp atomicOperation(std::optional<tile::CombineKind> kind, Type element);
 
 /// One side of a guarded transfer between registers and global memory.
 class GlobalAccess {
