@@ -162,11 +162,11 @@ std::string conflictOfUnseenKeys(const BackwardConfig &c) {
              : std::string();
 }
 
-/// The first key that no query sees is followed by others, if the mask is only causal, from the left.
+/// A causal mask from the left hides the keys after the last query. Of other masks it is not counted.
 void chooseUnseenKeys(BackwardConfig &config, std::optional<UnseenKeys> given, const BackwardExtents &e) {
   bool hasUnseen = config.problem.mask.causal == CausalAlignment::left && e.keys >= e.queries + 2 * config.bk;
   config.unseen = given.value_or(hasUnseen ? UnseenKeys::ownLaunch : UnseenKeys::loop);
-  if (!conflictOfUnseenKeys(config).empty()) // also where the target leaves the plain form alone
+  if (!conflictOfUnseenKeys(config).empty()) // so is it where a target has only the plain form
     config.unseen = UnseenKeys::loop;
 }
 

@@ -225,7 +225,7 @@ ProductRegisters registersOf(const WgmmaUse &use, const Instruction &instruction
 }
 
 AsyncWork workOf(const WgmmaUse &use) {
-  // Of a sparse A what is stored is multiplied, in the time of as many elements of another.
+  // A sparse A takes the time of a dense one with as many elements as it stores.
   constexpr unsigned rowBits = 256; // of A that are stored, whatever the type
   const unsigned rightBits = use.wgmma.isSparse ? 2 * rowBits : rowBits,
                  bits = rightBits / wgmmaDepth(use.wgmma);
