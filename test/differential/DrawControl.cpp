@@ -220,7 +220,9 @@ bool Generator::whenAny(Body &body) {
   if (!spend(2 * double(tree.elementsOf(info.shape))))
     return false;
   Drawn x = variableValue(variable), bound = number(info.element, 3);
+  env.isPure = true;
   std::optional<Drawn> next = drawOfTwo(info.shape, info.element, 1);
+  env.isPure = false;
   if (!next || !mayAssign(variable, join(next->domain, x.domain)))
     return false;
   draw.note(Feature::whenAny);

@@ -92,6 +92,8 @@ IndexNode times(IndexNode node, int64_t factor) {
 } // namespace
 
 std::optional<IndexNode> Generator::drawIndexRead(int64_t most) {
+  if (env.isPure)
+    return std::nullopt;
   int tensor = -1;
   for (size_t number = 0; number < tree.tensors.size(); ++number) {
     const TensorInfo &info = tree.tensors[number];

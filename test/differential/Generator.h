@@ -61,6 +61,7 @@ struct Environment {
   bool inTiles = false; ///< a block comes here once for each of its tiles
   bool inRole = false, inBranch = false;
   bool isAlike = true; ///< all blocks of a cluster come here equally often
+  bool isPure = false; ///< a branch of nothing but arithmetic: no position is read from memory
   bool isLean = false; ///< a loop that roles can be made of: nothing but copies by the TMA and products
 };
 
