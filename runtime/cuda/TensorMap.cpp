@@ -21,6 +21,10 @@ constexpr std::array dataTypes = {
 #include "runtime/support/ElementTypes.def"
 };
 
+/// What L2 fetches from memory at once. With 256 bytes of a row, copies that memory limits take up to a tenth
+/// longer (docs/performance/notes.md).
+constexpr CUtensorMapL2promotion l2Promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_128B;
+
 CUtensorMapSwizzle swizzleOf(Swizzle swizzle) {
   switch (swizzle) {
   case Swizzle::none:
@@ -71,13 +75,13 @@ CUresult encodeMap(const Driver &driver, const TensorMapValues &values, CUtensor
     return driver.cuTensorMapEncodeIm2col(&map, dataTypes[size_t(values.element)], rank, values.address,
                                           shape.data(), strides.data(), lower.data(), upper.data(), box[0],
                                           box[rank - 1], elementStrides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                          swizzleOf(values.swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                          swizzleOf(values.swizzle), l2Promotion,
                                           CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   }
   return driver.cuTensorMapEncodeTiled(&map, dataTypes[size_t(values.element)], rank, values.address,
                                        shape.data(), strides.data(), box.data(), elementStrides.data(),
                                        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzleOf(values.swizzle),
-                                       CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                                       l2Promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 } // namespace
