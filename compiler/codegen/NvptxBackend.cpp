@@ -161,7 +161,7 @@ public:
   }
 
 private:
-  static constexpr unsigned limit = 2000;
+  static constexpr unsigned limit = 5000;
 
   llvm::LLVMContext &context;
   llvm::OptPassGate &outer;

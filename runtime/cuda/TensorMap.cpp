@@ -80,8 +80,8 @@ CUresult encodeMap(const Driver &driver, const TensorMapValues &values, CUtensor
   }
   return driver.cuTensorMapEncodeTiled(&map, dataTypes[size_t(values.element)], rank, values.address,
                                        shape.data(), strides.data(), box.data(), elementStrides.data(),
-                                       CU_TENSOR_MAP_INTERLEAVE_NONE, swizzleOf(values.swizzle),
-                                       l2Promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                                       CU_TENSOR_MAP_INTERLEAVE_NONE, swizzleOf(values.swizzle), l2Promotion,
+                                       CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 } // namespace

@@ -52,15 +52,15 @@ size_t products(const std::string &ptx) {
 
 } // namespace
 
-// The gate knows the passes by their names. If LLVM renames them, large functions take seconds again, and here
-// is why.
+// The gate knows the passes by their names. If LLVM renames them, large functions take seconds again, and
+// here is why.
 
 TEST_CASE("n-ary reassociation runs in small functions, and is skipped for large ones", "[codegen]") {
   // (a * c) * b becomes the product of a * b and c. (Other passes do so with sums, or within one block.)
   const std::string first = "%first = llvm.mul %a, %b : i32\n",
                     second = "%other = llvm.mul %a, %c : i32\n%second = llvm.mul %other, %b : i32\n";
   CHECK(products(ptxWithBlock(first, second, 10)) == 2);
-  CHECK(products(ptxWithBlock(first, second, 2500)) == 3);
+  CHECK(products(ptxWithBlock(first, second, 5500)) == 3);
 }
 
 TEST_CASE("strength is reduced in small functions, and not in large ones", "[codegen]") {
@@ -68,5 +68,5 @@ TEST_CASE("strength is reduced in small functions, and not in large ones", "[cod
   const std::string first = "%next = llvm.add %a, %one : i32\n%first = llvm.mul %next, %b : i32\n",
                     second = "%other = llvm.add %a, %two : i32\n%second = llvm.mul %other, %b : i32\n";
   CHECK(products(ptxWithBlock(first, second, 10)) == 1);
-  CHECK(products(ptxWithBlock(first, second, 2500)) == 2);
+  CHECK(products(ptxWithBlock(first, second, 5500)) == 2);
 }
