@@ -13,7 +13,6 @@ using namespace tlc::tile;
 namespace {
 /// Fragments of 16 bits are stored.
 constexpr int storedBits = 16;
-constexpr int64_t storedColumns = panelColumns(storedBits);
 
 /// The warpgroups that execute an operation; none if its warps are no whole ones.
 int64_t warpgroupsAt(Operation *op) {
@@ -34,16 +33,25 @@ int64_t warpgroupsAt(Operation *op) {
 
 int64_t PanelStore::bytesOf(int64_t buffers) const { return buffers * warpgroups * sizeInBytes(panel); }
 
+std::optional<int64_t> tile::panelColumnsOf(int64_t columns) {
+  for (int64_t width : {panelColumns(storedBits), panelColumns(storedBits) / 2})
+    if (columns % width == 0)
+      return width;
+  return std::nullopt;
+}
+
 std::optional<PanelStore> tile::panelStoreOf(StoreOp store) {
   auto slice = store.getDestination().getDefiningOp<SliceOp>();
   auto value = cast<RankedTensorType>(store.getValue().getType());
   int64_t warpgroups = warpgroupsAt(store);
   if (!slice || warpgroups == 0 || slice.getTensorOrder() != program::TensorOrder::natural ||
       value.getRank() != 2 || value.getElementType().getIntOrFloatBitWidth() != storedBits ||
-      value.getDimSize(0) % (panelRows * warpgroups) != 0 || value.getDimSize(1) % storedColumns != 0 ||
-      !hasRowsAlongLastAxis(slice, value.getShape()))
+      value.getDimSize(0) % (panelRows * warpgroups) != 0 || !hasRowsAlongLastAxis(slice, value.getShape()))
     return std::nullopt;
-  auto panel = SharedType::get(store.getContext(), {panelRows, storedColumns}, value.getElementType());
+  std::optional<int64_t> columns = panelColumnsOf(value.getDimSize(1));
+  if (!columns)
+    return std::nullopt;
+  auto panel = SharedType::get(store.getContext(), {panelRows, *columns}, value.getElementType());
   return PanelStore{store, slice, panel, warpgroups,
-                    value.getNumElements() / (warpgroups * panelRows * storedColumns)};
+                    value.getNumElements() / (warpgroups * panelRows * *columns)};
 }

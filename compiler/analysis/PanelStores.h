@@ -20,6 +20,10 @@ struct PanelStore {
   int64_t buffersIn(int64_t bytes) const { return bytes / bytesOf(1); }
 };
 
+/// Columns of a panel of a tile of 16-bit elements: as many as the widest swizzle has, or half of them where
+/// the tile ends in the middle; nothing if it has no whole number of either.
+std::optional<int64_t> panelColumnsOf(int64_t columns);
+
 /// Whole warpgroups store whole panels of 16-bit elements to rows of a tensor in its natural order.
 std::optional<PanelStore> panelStoreOf(StoreOp store);
 

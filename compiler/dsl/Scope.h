@@ -151,8 +151,8 @@ public:
   std::array<Index, 1> grid(const Index &x, Loc loc = Loc::current());
   std::array<Index, 2> grid(const Index &x, const Index &y, Loc loc = Loc::current());
   std::array<Index, 3> grid(const Index &x, const Index &y, const Index &z, Loc loc = Loc::current());
-  /// Runs the body for every tile of a space of `extents`, by as many blocks as the
-  /// device has multiprocessors, or fewer tiles. The body takes one position per extent.
+  /// Runs the body for every tile of a space of `extents`, by `residents` blocks for each of the device's
+  /// multiprocessors, or fewer tiles. The body takes one position per extent.
   template <size_t axes, class F>
   void persistent(const Index (&extents)[axes], PersistentOptions options, F &&body,
                   Loc loc = Loc::current()) {

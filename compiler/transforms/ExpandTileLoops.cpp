@@ -217,6 +217,8 @@ void expand(PersistentOp op, int64_t cluster) {
 
   TileSpace space = tileSpace(op, cluster, index);
   Value clusters = MultiprocessorsOp::create(builder, loc, builder.getIndexType());
+  if (auto residents = int64_t(op->getParentOfType<KernelOp>().getResidents()); residents > 1)
+    clusters = index.mul(clusters, index.constant(residents));
   if (cluster > 1) // one at least, also where a cluster has more blocks than the device multiprocessors
     clusters = index.max(index.div(clusters, index.constant(cluster)), index.constant(1));
   Value blocks = index.min(space.total, clusters);

@@ -95,7 +95,7 @@ def Tile_BlockRankOp : Tile_Op<"block_rank", [Pure]> {
 
 def Tile_PersistentOp : Tile_Op<"persistent", [SingleBlock, NoTerminator, HasParent<"KernelOp">, Tile_AccessesNothing,
     Tile_TracedOpInterface]> {
-  let summary = "Runs the body for every tile, by as many blocks as the device has multiprocessors, or fewer tiles";
+  let summary = "Runs the body for every tile, by `residents` blocks for each multiprocessor, or fewer tiles";
   let description = [{
     Blocks take tiles in turn. Consecutive tiles walk down `group` rows (first axis) before they move to the next
     column (second axis), so that concurrent blocks share rows and columns in L2; a third axis is outermost.

@@ -85,6 +85,31 @@ TEST_CASE("rows of any alignment leave through panels", "[panel-stores]") {
   CHECK(m.wrong(c) == 0);
 }
 
+TEST_CASE("tiles that end in the middle of a panel leave through narrower ones", "[panel-stores]") {
+  int64_t bn = GENERATE(32, 96, 160, 224), columns = GENERATE(8, 200, 256), alignment = GENERATE(2, 16);
+  constexpr int64_t rows = 72, bm = 128;
+  Artifact artifact = compiled(Program::trace("narrow", [&](Scope &k) {
+    Factors p = factorsOf(k, rows, columns);
+    Global C = k.output("C", bf16, {rows, columns}, {.alignment = alignment});
+    auto [i, j] = k.grid(ceilDiv(rows, bm), ceilDiv(columns, bn));
+    Shared a = k.shared("a", bf16, {bm, 32}), b = k.shared("b", bf16, {bn, 32});
+    Fragment sum = k.fragment(f32, {bm, bn}).named("sum");
+    k.pipelined(depth / 32, {.stages = 2}, [&, i = i, j = j](Index s) { // a step alone makes no roles
+      copy(p.A.tile({i * bm, s * 32}, {bm, 32}), a);
+      copy(p.B.tile({j * bn, s * 32}, {bn, 32}), b);
+      gemm(a, b.t(), sum);
+    });
+    copy(sum.to(bf16), C.tile({i * bm, j * bn}, {bm, bn}));
+  }));
+  CHECK(hasPanels(artifact));
+  bool isByTma = artifact.variants.front().ptx.find("cp.async.bulk.tensor.2d.global") != std::string::npos;
+  CHECK(isByTma == (alignment == 16));
+  Matrices m(rows, columns);
+  Memory c = Memory::filled(bf16, {rows, columns}, notANumber);
+  run(artifact, {&m.a, &m.b, &c});
+  CHECK(m.wrong(c) == 0);
+}
+
 TEST_CASE("panels keep the order of a workspace", "[panel-stores]") {
   ElementType element = GENERATE(f16, bf16);
   Artifact artifact = compiled(Program::trace("ordered", [&](Scope &k) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Stores of fragments through panels in shared memory, from which the TMA or the threads write rows.
+#include "compiler/analysis/PanelStores.h"
 #include "compiler/analysis/PositionRanges.h"
 #include "compiler/lowering/TileToSimt/BoxMaps.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
@@ -45,9 +46,6 @@ bool isDecidedByBox(const Slice &slice, const Target &target) {
   return slice.originMultiple() % granuleElements(*slice.tensor, target) != 0;
 }
 
-/// Fragments of 16 bits are stored.
-constexpr int64_t storedColumns = panelColumns(16);
-
 /// Bulk groups committed since the buffer of panel `number` was last sent, by this store or the one before.
 int64_t groupsSinceUse(int64_t number, int64_t total, int64_t batch, int64_t buffers) {
   if (batch == total)
@@ -74,9 +72,11 @@ private:
   PanelStore(KernelLowering &k, tile::StoreOp op, const WgmmaShare &share)
       : k(k), b(k.b), op(op), slice(k.slice(op.getDestination())), share(share) {}
 
+  /// Whose span is a row of a panel.
+  Swizzle swizzle() const { return columns == panelColumns(16) ? Swizzle::bytes128 : Swizzle::bytes64; }
   /// Where a panel begins in its tensor's tile.
   Value rowOf(Value number) { return b.add(start[0], b.mul(b.divide(number, panels), panelRows)); }
-  Value columnOf(Value number) { return b.add(start[1], b.mul(b.remainder(number, panels), storedColumns)); }
+  Value columnOf(Value number) { return b.add(start[1], b.mul(b.remainder(number, panels), columns)); }
   Value bufferOf(Value number) {
     return b.offset(groupBase, b.mul(b.remainder(number, buffers), bufferPitch));
   }
@@ -96,13 +96,15 @@ private:
   Value groupBase;
   SmallVector<Value> start; ///< the warpgroup's first row and column
   int64_t buffers = 0, bufferPitch = 0;
+  int64_t columns = 0;           ///< of a panel
   int64_t panels = 0, total = 0; ///< of the warpgroup: from left to right, and all
 };
 
 std::optional<PanelStore> PanelStore::create(KernelLowering &k, tile::StoreOp op) {
   auto reject = [&](const Twine &why) {
-    op.emitOpError() << "expected a store that goes through panels of 64x64 because it has a staging buffer: "
-                     << why << "; use the atom simt without one";
+    op.emitOpError()
+        << "expected a store that goes through panels of 64 rows because it has a staging buffer: " << why
+        << "; use the atom simt without one";
     return std::nullopt;
   };
   RankedTensorType type = op.getValue().getType();
@@ -116,16 +118,19 @@ std::optional<PanelStore> PanelStore::create(KernelLowering &k, tile::StoreOp op
   if (!k.team.hasWarpgroups())
     return reject("expected whole warpgroups");
   std::optional<WgmmaShare> share = wgmmaShare(layout, type.getShape(), k.team.warps);
-  if (!share || share->columns % storedColumns != 0)
-    return reject("expected the layout of a wgmma accumulator with a multiple of 64 columns per warpgroup");
+  std::optional<int64_t> columns = tile::panelColumnsOf(type.getDimSize(1));
+  if (!share || !columns || share->columns % *columns != 0)
+    return reject("expected the layout of a wgmma accumulator with a multiple of 64, or of 32, columns, and "
+                  "each warpgroup's likewise");
   PanelStore store(k, op, *share);
   Emitter &b = k.b;
   store.buffers = staging.shape.size() == 4 ? std::max<int64_t>(1, staging.shape[1]) : 2;
-  Shape expected = {k.team.warps / warpsPerWarpgroup, store.buffers, panelRows, storedColumns};
-  if (staging.shape != expected || staging.layout.swizzle() != Swizzle::bytes128 ||
+  store.columns = *columns;
+  Shape expected = {k.team.warps / warpsPerWarpgroup, store.buffers, panelRows, *columns};
+  if (staging.shape != expected || staging.layout.swizzle() != store.swizzle() ||
       staging.layout.contiguousAxis() != staging.layout.rank() - 1)
     return reject(Twine("expected staging of ") + printShape(expected) +
-                  " with rows along the last axis and a swizzle of 128 bytes");
+                  " with rows along the last axis and a swizzle of " + toString(store.swizzle()) + " bytes");
   store.axes = slice.tileAxes(type.getShape());
   if (store.axes.back() != 1)
     return reject("expected columns along the tensor's last axis");
@@ -133,8 +138,8 @@ std::optional<PanelStore> PanelStore::create(KernelLowering &k, tile::StoreOp op
       op.getAtom() == tile::CopyAtom::tma && !problem.empty())
     return reject(problem);
 
-  store.panel.shape = {panelRows, storedColumns};
-  store.panel.layout = SharedLayout::swizzled(store.panel.shape, 16, 1, Swizzle::bytes128);
+  store.panel.shape = {panelRows, *columns};
+  store.panel.layout = SharedLayout::swizzled(store.panel.shape, 16, 1, store.swizzle());
   store.panel.element = type.getElementType();
   store.bufferPitch = store.panel.layout.totalBytes();
   Value warpgroup = b.divide(k.team.warp, warpsPerWarpgroup);
@@ -143,16 +148,16 @@ std::optional<PanelStore> PanelStore::create(KernelLowering &k, tile::StoreOp op
   firstThread.lane = b.i32(0);
   firstThread.warp = b.mul(warpgroup, warpsPerWarpgroup);
   store.start = threadCoordinates(b, layout, firstThread);
-  store.panels = share->columns / storedColumns;
+  store.panels = share->columns / *columns;
   store.total = share->blocks * store.panels;
   return store;
 }
 
 /// The warpgroup puts a panel's registers into the panel's buffer.
 void PanelStore::fill(int64_t number) {
-  FragmentLayout layout = wgmmaAccumulator(panelRows, storedColumns, {1, 1});
+  FragmentLayout layout = wgmmaAccumulator(panelRows, columns, {1, 1});
   panel.base = b.offset(groupBase, number % buffers * bufferPitch);
-  int64_t firstRegister = (number / panels * share.columns + number % panels * storedColumns) / 2;
+  int64_t firstRegister = (number / panels * share.columns + number % panels * columns) / 2;
   Value part = b.piece(k.value(op.getValue()), firstRegister, layout.registersPerThread());
   Team team = k.team;
   k.team.warp = b.remainder(team.warp, warpsPerWarpgroup);
@@ -200,7 +205,7 @@ void PanelStore::writePanel(Value number, int64_t linesAtOnce) {
   struct Element {
     Value value, index, inside;
   };
-  constexpr int64_t lines = storedColumns / lanesPerWarp; // of a row
+  const int64_t lines = columns / lanesPerWarp; // of a row
   auto step = [&](OpBuilder &, Location, Value first, ValueRange) {
     SmallVector<Element> elements;
     for (int64_t i = 0; i < linesAtOnce; ++i) {
@@ -234,8 +239,8 @@ LogicalResult PanelStore::storeByTma() {
   // The tile's rows and columns run along the slice's two axes that are not 1.
   Shape box;
   for (int axis : axes)
-    box.push_back(axis < 0 ? 1 : axis == 0 ? panelRows : storedColumns);
-  BoxMaps maps(k, slice, box, Swizzle::bytes128);
+    box.push_back(axis < 0 ? 1 : axis == 0 ? panelRows : columns);
+  BoxMaps maps(k, slice, box, swizzle());
   Value isLeader = b.isEqual(k.threadOfGroup(), 0);
   Value storable = isStorable(b, slice, k.target);
   bool differs = isDecidedByBox(slice, k.target);

@@ -22,6 +22,25 @@ tile.kernel @one_axis(%rows: index {program.argument = #program.dimension<"rows"
 
 // -----
 
+// Two blocks share a multiprocessor.
+// CHECK-LABEL: tile.kernel @residents(
+// CHECK:       %[[SMS:.*]] = tile.multiprocessors
+// CHECK:       %[[TWO:.*]] = arith.constant 2
+// CHECK:       %[[ROOM:.*]] = arith.muli %[[SMS]], %[[TWO]]
+// CHECK:       arith.minui %{{.*}}, %[[ROOM]]
+tile.kernel @residents(%rows: index {program.argument = #program.dimension<"rows">},
+    %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", inout, dims[0]>})
+    attributes {launch = #program.launch<residents = 2>} {
+  tile.persistent (%i) in (%rows) {
+    %x = tile.slice %X[%i] : !tile.global<?xf32> -> !tile.slice<1xf32>
+    %f = tile.load %x : !tile.slice<1xf32> -> tensor<1xf32>
+    tile.store %f, %x : tensor<1xf32>, !tile.slice<1xf32>
+  }
+  tile.return
+}
+
+// -----
+
 // Two axes: down a group of rows, then to the next column; the last group may have fewer rows.
 // CHECK-LABEL: tile.kernel @two_axes(
 // CHECK-SAME:    %[[ROWS:[^:]*]]: index {{.*}}%[[COLUMNS:[^:]*]]: index
