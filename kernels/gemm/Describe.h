@@ -10,7 +10,7 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &config) {
   auto &[dtype, out, layout, scales, bias, activation, residual, isBatched, form, bm, bn, bk, stages, group,
-         split, sum, cluster, clusterAxis, policy, swapped, storeRole, rowsOfA, rowsOfB, rowsOfC,
+         split, sum, cluster, clusterAxis, residents, policy, swapped, storeRole, rowsOfA, rowsOfB, rowsOfC,
          alignmentOfA, alignmentOfB] = config;
   visit.option(
       [&] { return describedChoice("dtype", "type of A and B", {"f16", "bf16", "f32", "e4m3", "i8"}); },
@@ -66,6 +66,9 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
   visit.tuned(
       [&] { return describedInteger("cluster", "blocks that share what they load (plain form)", 1, 8); },
       cluster);
+  visit.tuned(
+      [&] { return describedInteger("residents", "blocks that share a multiprocessor (plain form)", 1, 8); },
+      residents);
   visit.hidden(sum);         // the registry's may be left open
   visit.hidden(clusterAxis); // as sum
   visit.hidden(policy);

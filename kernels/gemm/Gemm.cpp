@@ -172,6 +172,7 @@ FragmentValue asTileOfC(Scope &k, const GemmConfig &c, const Fragment &product) 
 void plainGemm(Scope &k, const Operands &p) {
   const GemmConfig &c = p.config;
   k.cluster(c.cluster);
+  k.residents(c.residents);
   if (c.storeRole)
     k.storeRole();
   k.persistent({p.rowsOfAll(), p.columns()}, {.group = c.group, .cluster = c.clusterAxis},
@@ -195,6 +196,7 @@ void splitGemm(Scope &k, const Operands &p) {
   p.repack();
   k.launch("gemm_partial", [&] {
     k.cluster(c.cluster);
+    k.residents(c.residents);
     if (c.storeRole)
       k.storeRole();
     k.persistent({p.rowsOfAll(), p.columns(), c.split}, {.group = c.group, .cluster = c.clusterAxis},
@@ -335,6 +337,7 @@ std::string gemmConflict(const GemmConfig &problem) {
                        : problem.hasEpilogue()  ? "scales, bias, activation or residual"
                        : problem.split > 1      ? "split sums"
                        : problem.cluster > 1    ? "clusters"
+                       : problem.residents > 1  ? "several blocks on a multiprocessor"
                        : problem.storeRole      ? "a role that stores"
                        : problem.swapped        ? "swapped factors"
                        : problem.hasOtherRows() ? "tensors with unaligned rows"

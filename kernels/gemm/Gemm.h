@@ -72,6 +72,7 @@ struct GemmConfig {
   GemmSum sum = GemmSum::launch;       ///< what makes one of the parts; with `cluster` blocks share no loads
   int64_t cluster = 1;                 ///< blocks that share what they load
   dsl::ClusterAxis clusterAxis = dsl::ClusterAxis::rows; ///< rows share tiles of B, columns tiles of A
+  int64_t residents = 1;                                 ///< blocks that share a multiprocessor
   dsl::WarpPolicy policy = dsl::WarpPolicy::fullRow;     ///< how warps share a product
   /// Whether products have B on the left: columns of C are their rows, of which the matrix units take 64, and
   /// rows of C their columns, of which they take any multiple of 8 (plain form).

@@ -21,7 +21,7 @@ namespace {
 /// As many as fit beside what the epilogue by the TMA needs, eight at most: more hide nothing.
 int64_t chooseStages(const GemmConfig &c, const Target &target) {
   auto bytes = int64_t(sizeInBytes(c.dtype));
-  BlockBudget block(target);
+  BlockBudget block(target, c.residents);
   if (c.split > 1 && c.sum == GemmSum::cluster) {
     block.addBuffer(SharedBytes::tile(c.bm, c.bn * int64_t(sizeInBytes(c.sumType()))));
     block.addBarrier();
@@ -63,10 +63,11 @@ public:
       for (int64_t bn = 256; bn >= leastColumns; bn -= columnStep)
         if (isWorthwhile(bm, bn))
           considerTile(bm, bn);
-    if (target.wgmma && sizeInBytes(base.dtype) == 2 && base.layout == GemmLayout::tn &&
-        !isUnaligned(base.alignmentOfA) && !isUnaligned(base.alignmentOfB)) { // others were not measured
-      for (int64_t bm : {256, 128, 192, 64})
-        considerFitting(bm);
+    if (target.wgmma && sizeInBytes(base.dtype) <= 2 &&
+        !isUnaligned(base.alignmentOfB)) { // others were not measured
+      if (!isUnaligned(base.alignmentOfA))
+        for (int64_t bm : {128, 192, 64})
+          considerFitting(bm);
       if (left == LeftFactor::any && base.form == GemmForm::plain && base.rowsOfC == GemmRows::any &&
           !base.isBatched && !base.storeRole)
         considerSwapped();
@@ -81,7 +82,7 @@ private:
   static constexpr int64_t fittingStep = 8;
 
   /// Columns for whose sums the warpgroups of a block have registers.
-  static int64_t widestOf(int64_t bm) { return bm <= 128 ? 256 : bm <= 192 ? 192 : 160; }
+  static int64_t widestOf(int64_t bm) { return bm <= 128 ? 256 : 192; }
 
   bool isWorthwhile(int64_t bm, int64_t bn) const {
     constexpr int64_t rowsOfThree = 192;
@@ -89,11 +90,16 @@ private:
       return false;
     if (!target.wgmma && (bm == rowsOfThree || bn < usualColumns || !std::has_single_bit(uint64_t(bn))))
       return false; // which were not measured
-    if (bn < usualColumns ? bn < extents.n : bn % usualStep != 0)
+    if (bn < usualColumns ? bn < extents.n : bn % (base.bRunsAlongK() ? usualStep : stepAcross(false)) != 0)
       return false;
     // No tile of which half lies outside.
     int64_t least = target.wgmma ? leastColumns : usualColumns;
     return (bm == leastRows || 2 * extents.m > bm) && (bn == least || 2 * extents.n > bn);
+  }
+
+  /// Of the columns or rows of a tile: whole panels of 128 bytes, where these run along them.
+  int64_t stepAcross(bool runsAlongK) const {
+    return runsAlongK ? fittingStep : int64_t(maxSwizzleBytes / sizeInBytes(base.dtype));
   }
 
   /// Tiles as wide as lets all of them, or all of their parts, be computed at once or in two turns.
@@ -107,7 +113,7 @@ private:
         int64_t columnTiles = turns * target.multiprocessors / std::max<int64_t>(rowTiles * parts, 1);
         GemmConfig c = base;
         c.bm = bm;
-        c.bn = columnTiles > 0 ? alignTo(ceilDiv(extents.n, columnTiles), fittingStep) : 0;
+        c.bn = columnTiles > 0 ? alignTo(ceilDiv(extents.n, columnTiles), stepAcross(c.bRunsAlongK())) : 0;
         c.split = parts;
         if (c.bn < (extents.m > leastRows ? usualColumns : usualStep) || c.bn > widestOf(bm) ||
             parts > mostPartsOf(c))
@@ -126,13 +132,23 @@ private:
       for (int64_t bn : {wgmmaRows, 2 * wgmmaRows}) {
         GemmConfig c = base;
         c.swapped = true;
+        c.rowsOfA = isUnaligned(base.alignmentOfA) ? GemmRows::repacked : GemmRows::any;
         c.bm = alignTo(std::max<int64_t>(ceilDiv(extents.m, rowTiles), 1), fittingStep);
         c.bn = bn;
         if (c.bm > mostRows || c.bn > extents.n)
           continue;
         for (c.split = 1; c.split <= std::min(mostParts, mostPartsOf(c)); ++c.split)
-          consider(c);
+          considerResidents(c);
       }
+  }
+
+  /// A second block of the smallest tiles on a multiprocessor, whose copies are in flight, too: more tiles at
+  /// once.
+  void considerResidents(GemmConfig c) {
+    const int64_t most = c.bn == wgmmaRows ? 2 : 1;
+    for (c.residents = 1; c.residents <= most; ++c.residents)
+      if (c.residents == 1 || chooseStages(c, target) >= leastStages)
+        consider(c);
   }
 
   void considerTile(int64_t bm, int64_t bn) {
@@ -140,8 +156,10 @@ private:
     c.bm = bm;
     c.bn = bn;
     considerWays(c);
+    constexpr int64_t largestSum = 160; // of rows and columns for which long steps were faster
     c.bk = 2 * base.bk;
-    if (target.wgmma && extents.k > base.bk && chooseStages(c, target) >= leastStages)
+    if (target.wgmma && extents.k > base.bk && bm + bn <= largestSum &&
+        chooseStages(c, target) >= leastStages)
       considerWays(c);
   }
 
@@ -161,7 +179,8 @@ private:
   GemmTime consider(const GemmConfig &c) {
     constexpr double repackingGain = 1.4; // that repacking must have: the model flatters it by as much
     GemmTime time = gemmTime(c, extents, target);
-    bool isRepacked = c.rowsOfA == GemmRows::repacked || c.rowsOfB == GemmRows::repacked;
+    bool isRepacked =
+        !c.swapped && (c.rowsOfA == GemmRows::repacked || c.rowsOfB == GemmRows::repacked); // few rows else
     double cycles = time.sum * (isRepacked ? repackingGain : 1);
     if (cycles < leastCycles) {
       leastCycles = cycles;
@@ -173,7 +192,8 @@ private:
   /// Pairs of blocks that share what the TMA loads: less for L2 to serve.
   void considerClusters(GemmConfig c) {
     if (!target.wgmma || target.maxClusterSize < 2 || c.rowsOfA == GemmRows::unaligned ||
-        c.rowsOfB == GemmRows::unaligned || c.isBatched) // whose neighbours may be of two images
+        c.rowsOfB == GemmRows::unaligned || c.isBatched || // whose neighbours may be of two images
+        c.bk != base.bk || c.bn < usualColumns)
       return;
     c.cluster = 2;
     for (auto [axis, tile, extent, shared] : {std::tuple(dsl::ClusterAxis::rows, c.bm, extents.m, c.bn),

@@ -71,8 +71,11 @@ private:
     auto elements = [&](GemmRows rows, int64_t alignment) { // of the least aligned ones, that take as long
       return rows == GemmRows::unaligned ? double(elementBytes) / double(alignment) : 0;
     };
+    // Across k each row of a tile is a copy, however few of its elements there are.
+    double copiedOfA = c.aRunsAlongK() ? rowsOfA : double(c.bm),
+           copiedOfB = c.bRunsAlongK() ? rowsOfB : double(c.bn);
     double byThreads =
-        (rowsOfA * elements(c.rowsOfA, c.alignmentOfA) + rowsOfB * elements(c.rowsOfB, c.alignmentOfB)) *
+        (copiedOfA * elements(c.rowsOfA, c.alignmentOfA) + copiedOfB * elements(c.rowsOfB, c.alignmentOfB)) *
         rowBytes / by.unalignedBytes;
     return by.stepCycles + std::max({product, (read + by.sharedWrites * stored) / timing.sharedBytesPerCycle,
                                      loaded, byThreads});
@@ -87,10 +90,14 @@ private:
     return sumsInCluster() ? double(rowTiles) * double(columnTiles) : down * across * double(c.split);
   }
   double waves() const { return std::ceil(clusters() / double(clustersAtOnce(target, blocksOfCluster()))); }
-  /// Of multiprocessors, until the last tile is done.
+  /// Of multiprocessors, until the last tile is done. Blocks that share one get more of memory each the fewer
+  /// there are.
   double idleShare() const {
-    return 1 -
-           clusters() * double(blocksOfCluster()) / std::max(waves() * double(target.multiprocessors), 1.0);
+    double atOnce = double(target.multiprocessors * c.residents),
+           tiles = clusters() * double(blocksOfCluster());
+    double turns = std::ceil(tiles / atOnce);
+    double busy = turns > 1 ? tiles / (turns * atOnce) : tiles / double(target.multiprocessors);
+    return 1 - std::min(busy, 1.0);
   }
 
   double blocks() const {
@@ -107,7 +114,7 @@ private:
       stored /= double(c.split);
     constexpr int64_t panelElementBytes = 2; // of which tiles leave by panels
     bool hasWholePanels = c.split == 1 && !c.swapped && sizeInBytes(c.out) == panelElementBytes &&
-                          c.bn * panelElementBytes % maxSwizzleBytes == 0;
+                          c.bn * panelElementBytes % (maxSwizzleBytes / 2) == 0;
     if (c.rowsOfC == GemmRows::unaligned)
       return tiles * stored / (hasWholePanels ? by.unalignedBytes : by.unalignedStores);
     return hasWholePanels ? stored / (by.storeShare * timing.storeBytesPerCycle)

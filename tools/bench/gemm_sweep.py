@@ -61,7 +61,8 @@ LARGEST = (128, 256)
 # Columns for whose sums the warpgroups of a block have registers, by its rows.
 WIDEST = {64: 256, 128: 256, 192: 216, 256: 160}
 FITTED_KINDS = ({}, {"split": 2}, {"split": 3}, {"cluster": 2, "share": "a"}, {"cluster": 2, "share": "b"},
-                {"split": 2, "cluster": 2, "share": "a"}, *({"swap": "yes", "split": split} for split in (1, 2, 3, 4)))
+                {"split": 2, "cluster": 2, "share": "a"}, {"residents": 2}, *({"swap": "yes", "split": split} for split in (1, 2, 3, 4)),
+                *({"swap": "yes", "split": split, "residents": residents} for split in (1, 2) for residents in (2, 3)))
 SWAPPED_COLUMNS, MOST_SWAPPED_TILES = (64, 128), 4  # of C: the rows of products; and tiles that share its rows
 
 
@@ -76,6 +77,7 @@ class Configuration:
     group: int = 16
     bk: int = STEP
     swap: str = "no"
+    residents: int = 1
 
     def suits(self, shape):
         """No tile of which half lies outside, none narrower than 64 beside another where there are many rows, no part
@@ -108,21 +110,25 @@ def configurations():
             + [Configuration(*LARGEST, group=group) for group in GROUPS])
 
 
-def fitted(shape, count, multiprocessors):
+def fitted(shape, options):
     """So many tiles of each number of parts and kind of cluster, those with the least work first, of equal ones those that
-    read the least."""
+    read the least. Rows and columns that memory runs along are whole panels."""
+    count, multiprocessors = options.fitted, options.multiprocessors
+    panel = 64 if options.dtype != "e4m3" else 128
+    across_a, across_b = 8, panel if options.layout[0] == "n" else 8
 
     def order(c):
         return c.work(shape, multiprocessors), (c.bm + c.bn) / (c.bm * c.bn)
 
     chosen = []
     for kind in FITTED_KINDS:
-        step = 8 * kind.get("cluster", 1)  # each block loads its share of the rows of a tile
+        step = across_b * kind.get("cluster", 1)  # each block loads its share of the rows of a tile
         if kind.get("swap") == "yes":
-            heights = {8 * math.ceil(shape.m / tiles / 8) for tiles in range(1, MOST_SWAPPED_TILES + 1)}
+            heights = {across_a * math.ceil(shape.m / tiles / across_a) for tiles in range(1, MOST_SWAPPED_TILES + 1)}
             tiles = [Configuration(bm, bn, **kind) for bm in heights if bm <= 256 for bn in SWAPPED_COLUMNS]
         else:
-            tiles = [Configuration(bm, bn, **kind) for bm, widest in WIDEST.items() for bn in range(16, widest + 1, step)]
+            tiles = [Configuration(bm, bn, **kind) for bm, widest in WIDEST.items()
+                     for bn in range(max(16, step), widest + 1, step)]
         chosen += sorted((c for c in tiles if c.suits(shape)), key=order)[:count // len(FITTED_KINDS)]
     return chosen
 
@@ -148,8 +154,9 @@ def compile_all(library, wanted, options, deadline):
         if time.monotonic() > deadline:
             return None
         try:
+            step = {"bk": configuration.bk * 2 // DTYPES[options.dtype].itemsize}
             return library.compile("gemm", dtype=options.dtype, out=options.out, layout=options.layout, unaligned="none",
-                                   **asdict(configuration))
+                                   **asdict(configuration) | step)
         except Error as error:
             return str(error)
 
@@ -174,7 +181,7 @@ def sweep(library, compiled, shape, options):
     a, b, c, _ = sets[0]
     chosen = library.compile("gemm", m=m, n=n, k=k, dtype=options.dtype, out=options.out, layout=options.layout)
     programs = {"chosen": chosen}
-    chosen_ones = ([c for c in fitted(shape, options.fitted, options.multiprocessors) if c in compiled] if options.fitted
+    chosen_ones = ([c for c in fitted(shape, options) if c in compiled] if options.fitted
                    else chosen_from(compiled, shape, options.most, options.multiprocessors))
     for configuration in chosen_ones:
         programs[configuration] = compiled[configuration]
@@ -196,7 +203,8 @@ def sweep(library, compiled, shape, options):
         return statistics.median(mine / theirs for mine, theirs in zip(turns[name].times, turns[other].times))
 
     us = {name: statistics.median(turn.times) * 1e6 for name, turn in turns.items()}
-    identity = {"m": m, "n": n, "k": k, **({"name": shape.name} if shape.name else {})}
+    identity = {"m": m, "n": n, "k": k, **({"name": shape.name} if shape.name else {}),
+                **({"dtype": options.dtype} if options.dtype != "bf16" else {}), **({"layout": options.layout} if options.layout != "tn" else {})}
     timed = [name for name in us if isinstance(name, Configuration)]
     for name in timed:
         print(json.dumps({**identity, **asdict(name), "us": round(us[name], 3), "correct": errors[name] <= 1}))
@@ -241,8 +249,8 @@ def main():
     parser.add_argument("--fitted", type=int, default=0, metavar="count", help="configurations of a shape that divide it best, instead")
     parser.add_argument("--seconds", type=float, default=math.inf, help="after which no further shape begins")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs that are compiled at a time")
-    parser.add_argument("--dtype", choices=["f16", "bf16"], default="bf16")
-    parser.add_argument("--layout", choices=["tn", "nn"], default="tn")
+    parser.add_argument("--dtype", choices=["f16", "bf16", "e4m3"], default="bf16")
+    parser.add_argument("--layout", choices=["tn", "nn", "nt", "tt"], default="tn")
     parser.add_argument("--out", choices=list(DTYPES), default="bf16")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
@@ -263,7 +271,7 @@ def main():
                       "rounds": options.rounds, "launches": options.launches}), flush=True)
     library = Library(options.library)
     shapes = shapes_of(options)
-    wanted = (list(dict.fromkeys(c for shape in shapes for c in fitted(shape, options.fitted, options.multiprocessors))) if options.fitted
+    wanted = (list(dict.fromkeys(c for shape in shapes for c in fitted(shape, options))) if options.fitted
               else [c for c in configurations() if any(c.suits(shape) for shape in shapes)])
     compiled = compile_all(library, wanted, options, begin + options.seconds / 3)
     print(json.dumps({"configurations": len(wanted), "compiled": len(compiled),
