@@ -133,6 +133,7 @@ private:
   /// Another GPU.
   Result<const CudaContext *> peerContext(const Device &device) const;
   bool reaches(int ordinal) const;
+  bool isMapped(CUdeviceptr address) const;
   Result<void> checkOwnMemory(const TensorArgument &argument, const TensorView &tensor) const;
   Result<void> checkOwnMemory(const TensorArgument &argument, CUdeviceptr address) const;
   Result<void> enqueue(const ZeroFill &fill, CUstream stream) const;
@@ -273,6 +274,14 @@ bool CudaDeviceImpl::reaches(int ordinal) const {
   return ordinal == cuda->ordinal || peers.contains(ordinal);
 }
 
+/// Whether kernels of this GPU reach it, as memory of another process or another library's mapping.
+bool CudaDeviceImpl::isMapped(CUdeviceptr address) const {
+  unsigned access = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
+  return cuda->driver.cuPointerGetAttribute(&access, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, address) ==
+             CUDA_SUCCESS &&
+         access == CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+}
+
 /// Whether the tensor's memory is this GPU's, or a peer's that it reaches. Catches the usual mistakes, an
 /// address of the host or of another GPU; costs a fraction of a microsecond.
 Result<void> CudaDeviceImpl::checkOwnMemory(const TensorArgument &argument, const TensorView &tensor) const {
@@ -304,7 +313,7 @@ Result<void> CudaDeviceImpl::checkOwnMemory(const TensorArgument &argument, CUde
   if (cuda->deviceCount > 1) {
     int owner = 0;
     if (driver.cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) == CUDA_SUCCESS &&
-        !reaches(owner))
+        !reaches(owner) && !isMapped(address))
       return fail(fmt::format("memory of GPU {}, to which peer access is not enabled", owner));
   }
   return {};

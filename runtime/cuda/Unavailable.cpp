@@ -2,6 +2,7 @@
 /// \file
 /// Stands in for the CUDA device where the build found no CUDA headers.
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/CudaPeers.h"
 
 using namespace tlc;
 
@@ -18,3 +19,7 @@ Result<std::unique_ptr<Device>> tlc::createCudaDevice(int, CudaDeviceOptions) { 
 Result<int> tlc::currentCudaOrdinal() { return unavailable(); }
 const CudaCompilation *tlc::cudaCompilationOf(const LoadedProgram &) { return nullptr; }
 Result<std::unique_ptr<CudaTimer>> tlc::createCudaTimer(const Device &) { return unavailable(); }
+Result<MemoryHandle> tlc::exportMemory(int, const void *) { return unavailable(); }
+Result<void *> tlc::importMemory(int, const MemoryHandle &) { return unavailable(); }
+Result<void> tlc::closeMemory(int, const MemoryHandle &, void *) { return unavailable(); }
+Result<std::unique_ptr<StreamFlags>> tlc::createCudaFlags(int) { return unavailable(); }

@@ -3,6 +3,7 @@
 
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/TensorGeometry.h"
+#include "runtime/target/Hardware.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,10 +11,6 @@
 using namespace tlc;
 
 namespace {
-
-Error ofRank(size_t rank, const Error &error) {
-  return {error.kind, fmt::format("rank {}: {}", rank, error.message)};
-}
 
 /// Whether a rank says of a symmetric tensor what rank 0 says.
 Result<void> checkAgreement(const TensorArgument &argument, const TensorView &first,
@@ -70,30 +67,6 @@ Result<void> check(std::span<const RankLaunch> launches, size_t rank) {
   return {};
 }
 
-/// Symmetric workspaces that begin as zeros.
-Result<void> clear(const RankLaunch &launch) {
-  const Artifact &artifact = launch.program->artifact();
-  const LaunchArguments &arguments = *launch.arguments;
-  Result<std::vector<int64_t>> dimensions =
-      bindDimensions(artifact, arguments.tensors, arguments.rank, arguments.ranks);
-  if (!dimensions)
-    return dimensions.error();
-  Result<std::vector<WorkspaceRequest>> requests =
-      workspaceRequests(artifact, *dimensions, launch.device->properties());
-  if (!requests)
-    return requests.error();
-  const size_t firstWorkspace = artifact.tensors.size() - requests->size();
-  for (size_t i = 0; i < requests->size(); ++i) {
-    const TensorView &tensor = arguments.tensors[firstWorkspace + i];
-    if (!artifact.tensors[firstWorkspace + i].symmetric || !(*requests)[i].zeroFill || isEmpty(tensor))
-      continue;
-    if (Result<void> cleared = launch.device->clear(tensor.data, (*requests)[i].bytes, launch.stream);
-        !cleared)
-      return cleared;
-  }
-  return {};
-}
-
 /// What is enqueued on the streams from now on, each of its rank's device, begins after all that is on one of
 /// them.
 Result<void> meet(std::span<const RankLaunch> launches) {
@@ -123,6 +96,41 @@ Result<void> tlc::connect(std::span<Device *const> devices) {
   return {};
 }
 
+Result<void> tlc::checkRank(int64_t rank, int64_t ranks) {
+  if (ranks < 1 || ranks > maxRanks || rank < 0 || rank >= ranks)
+    return Error{
+        .message = fmt::format("expected 1 to {} ranks and the number of one of them, but got rank {} of {}",
+                               maxRanks, rank, ranks)};
+  return {};
+}
+
+Error tlc::ofRank(size_t rank, const Error &error) {
+  return {error.kind, fmt::format("rank {}: {}", rank, error.message)};
+}
+
+Result<void> tlc::clearSymmetricWorkspaces(const RankLaunch &launch) {
+  const Artifact &artifact = launch.program->artifact();
+  const LaunchArguments &arguments = *launch.arguments;
+  Result<std::vector<int64_t>> dimensions =
+      bindDimensions(artifact, arguments.tensors, arguments.rank, arguments.ranks);
+  if (!dimensions)
+    return dimensions.error();
+  Result<std::vector<WorkspaceRequest>> requests =
+      workspaceRequests(artifact, *dimensions, launch.device->properties());
+  if (!requests)
+    return requests.error();
+  const size_t firstWorkspace = artifact.tensors.size() - requests->size();
+  for (size_t i = 0; i < requests->size(); ++i) {
+    const TensorView &tensor = arguments.tensors[firstWorkspace + i];
+    if (!artifact.tensors[firstWorkspace + i].symmetric || !(*requests)[i].zeroFill || isEmpty(tensor))
+      continue;
+    if (Result<void> cleared = launch.device->clear(tensor.data, (*requests)[i].bytes, launch.stream);
+        !cleared)
+      return cleared;
+  }
+  return {};
+}
+
 Result<void> tlc::launchRanks(std::span<const RankLaunch> launches) {
   for (size_t rank = 0; rank < launches.size(); ++rank)
     if (Result<void> valid = check(launches, rank); !valid)
@@ -131,7 +139,7 @@ Result<void> tlc::launchRanks(std::span<const RankLaunch> launches) {
     if (Result<void> met = meet(launches); !met)
       return met;
     for (size_t rank = 0; rank < launches.size(); ++rank)
-      if (Result<void> cleared = clear(launches[rank]); !cleared)
+      if (Result<void> cleared = clearSymmetricWorkspaces(launches[rank]); !cleared)
         return ofRank(rank, cleared.error());
     if (Result<void> met = meet(launches); !met)
       return met;

@@ -28,4 +28,13 @@ struct RankLaunch {
 /// synchronised.
 Result<void> launchRanks(std::span<const RankLaunch> launches);
 
+/// Enqueues zeros for symmetric workspaces that begin as zeros.
+Result<void> clearSymmetricWorkspaces(const RankLaunch &launch);
+
+/// Whether there can be so many ranks, and one of that number.
+Result<void> checkRank(int64_t rank, int64_t ranks);
+
+/// The error with the rank before it.
+Error ofRank(size_t rank, const Error &error);
+
 } // namespace tlc

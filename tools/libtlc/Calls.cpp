@@ -113,10 +113,6 @@ Result<LaunchArguments> argumentsOf(const tlc_program *program, const tlc_tensor
   return arguments;
 }
 
-Error ofRank(int64_t rank, const Error &error) {
-  return {error.kind, fmt::format("rank {}: {}", rank, error.message)};
-}
-
 Result<kernels::Definitions> definitionsOf(const char *const *names, const char *const *values, int count) {
   kernels::Definitions definitions;
   if (count < 0 || (count > 0 && (!names || !values)))
@@ -183,9 +179,8 @@ Result<int> calls::workspace(const tlc_program *program, int rank, int ranks, co
                              int tensorCount, size_t *sizes, int capacity) {
   if (!program)
     return invalid("expected a program, but got a null pointer");
-  if (ranks < 1 || ranks > maxRanks || rank < 0 || rank >= ranks)
-    return invalid(fmt::format("expected 1 to {} ranks and the number of one of them, but got rank {} of {}",
-                               maxRanks, rank, ranks));
+  if (Result<void> valid = checkRank(rank, ranks); !valid)
+    return valid.error();
   if (capacity < 0 || (capacity > 0 && !sizes))
     return invalid("expected room for sizes, but got a null pointer or a negative capacity");
   Result<std::vector<TensorView>> views = viewsOf(tensors, tensorCount);
@@ -232,7 +227,7 @@ Result<void> calls::launchRanks(const tlc_rank *ranks, int count, int tensorCoun
     Result<LaunchArguments> own = argumentsOf(rank.program, rank.tensors, tensorCount, scalars, scalarCount,
                                               rank.workspaces, workspaceCount, {number, count});
     if (!own)
-      return ofRank(number, own.error());
+      return ofRank(arguments.size(), own.error());
     arguments.push_back(std::move(*own));
   }
   std::vector<RankLaunch> launches;

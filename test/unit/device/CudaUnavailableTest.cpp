@@ -2,6 +2,7 @@
 /// \file
 /// Without a usable GPU creating the device says what is missing.
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/CudaPeers.h"
 
 #include <catch2/catch.hpp>
 
@@ -17,4 +18,11 @@ TEST_CASE("an ordinal that no machine has is an environment error", "[device][cu
                              "expected a GPU with ordinal", "the CUDA driver does not start"})
     known |= device.error().message.find(reason) != std::string::npos;
   CHECK(known);
+}
+
+TEST_CASE("memory of other processes and flags need a GPU, too", "[device][cuda]") {
+  CHECK(exportMemory(4096, nullptr).error().kind == ErrorKind::environment);
+  CHECK(importMemory(4096, {}).error().kind == ErrorKind::environment);
+  CHECK(closeMemory(4096, {}, nullptr).error().kind == ErrorKind::environment);
+  CHECK(createCudaFlags(4096).error().kind == ErrorKind::environment);
 }

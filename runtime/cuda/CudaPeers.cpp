@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/CudaPeers.h"
+
+#include "runtime/cuda/CudaContext.h"
+
+#include <cstring>
+#include <fmt/format.h>
+#include <thread>
+
+using namespace tlc;
+
+static_assert(sizeof(CUipcMemHandle) == sizeof(MemoryHandle::allocation));
+
+namespace {
+
+CUdeviceptr asDevicePointer(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
+
+class CudaFlags final : public StreamFlags {
+public:
+  explicit CudaFlags(std::shared_ptr<const CudaContext> context) : cuda(std::move(context)) {}
+  ~CudaFlags() override {
+    if (isStuck)
+      return; // freeing memory would wait for the GPU
+    CurrentContext scope(*cuda);
+    if (own)
+      cuda->driver.cuStreamDestroy(own);
+    if (words)
+      cuda->driver.cuMemFreeHost(words);
+  }
+
+  Result<void> create() {
+    CurrentContext scope(*cuda);
+    CUresult status = cuda->driver.cuStreamCreate(&own, CU_STREAM_NON_BLOCKING);
+    if (status == CUDA_SUCCESS)
+      status = cuda->driver.cuMemHostAlloc(&words, RankGroup::flagBytes, 0);
+    if (status != CUDA_SUCCESS)
+      return cuda->error(
+          status, fmt::format("cannot make a stream and memory for flags of ranks on GPU {}", cuda->ordinal));
+    return {};
+  }
+
+  int ordinal() const override { return cuda->ordinal; }
+
+  Result<void> enqueue(std::span<const FlagOperation> operations, Stream stream) override {
+    return enqueue(operations, static_cast<CUstream>(stream.handle));
+  }
+
+  Result<void> run(std::span<const FlagOperation> operations) override {
+    if (Result<void> enqueued = enqueue(operations, own); !enqueued)
+      return enqueued;
+    return finish();
+  }
+
+  Result<bool> isDone(Stream stream) override { return isDone(static_cast<CUstream>(stream.handle)); }
+
+  Result<std::vector<uint32_t>> read(const uint32_t *address, size_t count) override {
+    assert(count * sizeof(uint32_t) <= RankGroup::flagBytes);
+    isStuck = true;
+    CurrentContext scope(*cuda);
+    // Neither the stream that waits nor its kernels keep a copy by another stream into pinned memory.
+    if (CUresult status =
+            cuda->driver.cuMemcpyDtoHAsync(words, asDevicePointer(address), count * sizeof(uint32_t), own);
+        status != CUDA_SUCCESS)
+      return cuda->error(status, "cannot copy the flags of this rank", ErrorKind::execution);
+    if (Result<void> finished = finish(); !finished)
+      return finished.error();
+    std::vector<uint32_t> copied(count);
+    std::memcpy(copied.data(), words, count * sizeof(uint32_t));
+    return copied;
+  }
+
+private:
+  Result<void> enqueue(std::span<const FlagOperation> operations, CUstream stream) {
+    std::vector<CUstreamBatchMemOpParams> all;
+    for (const FlagOperation &operation : operations) {
+      CUstreamBatchMemOpParams &one = all.emplace_back();
+      std::memset(&one, 0, sizeof(one));
+      if (operation.kind == FlagOperation::Kind::write) {
+        one.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+        one.writeValue.address = asDevicePointer(operation.address);
+        one.writeValue.value = operation.value;
+        one.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT; // after a fence
+      } else {
+        one.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+        one.waitValue.address = asDevicePointer(operation.address);
+        one.waitValue.value = operation.value;
+        one.waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+      }
+    }
+    CurrentContext scope(*cuda);
+    CUresult status = cuda->driver.cuStreamBatchMemOp(stream, unsigned(all.size()), all.data(), 0);
+    if (status == CUDA_ERROR_NOT_SUPPORTED)
+      return cuda->error(status,
+                         fmt::format("expected streams of GPU {} to have memory operations, by which "
+                                     "ranks in processes of their own wait for each other; ranks of one "
+                                     "process need none",
+                                     cuda->ordinal));
+    if (status != CUDA_SUCCESS)
+      return cuda->error(status,
+                         fmt::format("cannot enqueue operations on flags of ranks on GPU {}, which has "
+                                     "to reach the memory of all of them",
+                                     cuda->ordinal),
+                         ErrorKind::execution);
+    return {};
+  }
+
+  Result<bool> isDone(CUstream stream) {
+    CurrentContext scope(*cuda);
+    CUresult status = cuda->driver.cuStreamQuery(stream);
+    if (status == CUDA_SUCCESS || status == CUDA_ERROR_NOT_READY)
+      return status == CUDA_SUCCESS;
+    return cuda->error(status, "work on the GPU failed", ErrorKind::execution);
+  }
+
+  /// Waits for the own stream, but not for ever.
+  Result<void> finish() {
+    using namespace std::chrono;
+    constexpr seconds limit(2);
+    for (const auto begin = steady_clock::now();; std::this_thread::sleep_for(microseconds(20))) {
+      Result<bool> done = isDone(own);
+      if (!done)
+        return done.error();
+      if (*done)
+        return {};
+      if (steady_clock::now() - begin > limit)
+        return Error{ErrorKind::execution, fmt::format("GPU {} has not accessed flags of ranks within {} s",
+                                                       cuda->ordinal, limit.count())};
+    }
+  }
+
+  std::shared_ptr<const CudaContext> cuda;
+  CUstream own = nullptr;
+  void *words = nullptr; ///< of the host, for `read`
+  bool isStuck = false;  ///< other streams wait, perhaps for ever
+};
+
+} // namespace
+
+Result<MemoryHandle> tlc::exportMemory(int ordinal, const void *address) {
+  Result<std::shared_ptr<const CudaContext>> cuda = CudaContext::create(ordinal);
+  if (!cuda)
+    return cuda.error();
+  const Driver &driver = (*cuda)->driver;
+  CurrentContext scope(**cuda);
+  CUdeviceptr base = 0;
+  size_t bytes = 0;
+  CUipcMemHandle allocation = {};
+  CUresult status = driver.cuMemGetAddressRange(&base, &bytes, asDevicePointer(address));
+  if (status == CUDA_SUCCESS)
+    status = driver.cuIpcGetMemHandle(&allocation, base);
+  if (status != CUDA_SUCCESS)
+    return (*cuda)->error(
+        status,
+        fmt::format("expected memory of GPU {} that cuMemAlloc or cudaMalloc has allocated, "
+                    "because no other has a handle, but got {}",
+                    ordinal, fmt::ptr(address)),
+        ErrorKind::invalidArgument);
+  MemoryHandle handle;
+  std::memcpy(handle.allocation.data(), &allocation, sizeof(allocation));
+  handle.offset = asDevicePointer(address) - base;
+  return handle;
+}
+
+Result<void *> tlc::importMemory(int ordinal, const MemoryHandle &handle) {
+  Result<std::shared_ptr<const CudaContext>> cuda = CudaContext::create(ordinal);
+  if (!cuda)
+    return cuda.error();
+  CurrentContext scope(**cuda);
+  CUipcMemHandle allocation = {};
+  std::memcpy(&allocation, handle.allocation.data(), sizeof(allocation));
+  CUdeviceptr base = 0;
+  if (CUresult status =
+          (*cuda)->driver.cuIpcOpenMemHandle(&base, allocation, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+      status != CUDA_SUCCESS)
+    return (*cuda)->error(status,
+                          fmt::format("cannot reach another process's memory from GPU {}; the other "
+                                      "process must be of this machine and run, and its GPU visible here",
+                                      ordinal));
+  return reinterpret_cast<void *>(base + handle.offset);
+}
+
+Result<void> tlc::closeMemory(int ordinal, const MemoryHandle &handle, void *address) {
+  Result<std::shared_ptr<const CudaContext>> cuda = CudaContext::create(ordinal);
+  if (!cuda)
+    return cuda.error();
+  CurrentContext scope(**cuda);
+  if (CUresult status = (*cuda)->driver.cuIpcCloseMemHandle(asDevicePointer(address) - handle.offset);
+      status != CUDA_SUCCESS)
+    return (*cuda)->error(
+        status,
+        fmt::format("expected the address of another process's memory, but got {}", fmt::ptr(address)),
+        ErrorKind::invalidArgument);
+  return {};
+}
+
+Result<std::unique_ptr<StreamFlags>> tlc::createCudaFlags(int ordinal) {
+  Result<std::shared_ptr<const CudaContext>> cuda = CudaContext::create(ordinal);
+  if (!cuda)
+    return cuda.error();
+  auto flags = std::make_unique<CudaFlags>(*cuda);
+  if (Result<void> created = flags->create(); !created)
+    return created.error();
+  return std::unique_ptr<StreamFlags>(std::move(flags));
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What ranks in processes of their own need of GPUs: memory of other processes of the machine, and flags for
+/// which streams wait.
+#pragma once
+
+#include "runtime/device/RankGroup.h"
+
+#include <array>
+
+namespace tlc {
+
+/// Memory of a GPU for another process, to which these bytes are sent by any means.
+struct MemoryHandle {
+  std::array<std::byte, 64> allocation = {}; ///< a CUipcMemHandle
+  uint64_t offset = 0;                       ///< of the memory in its allocation
+};
+
+/// The handle of memory of that GPU, which has been allocated by cuMemAlloc or cudaMalloc. It is valid until
+/// the memory is freed.
+Result<MemoryHandle> exportMemory(int ordinal, const void *address);
+/// The address of another process's memory, for kernels, copies and streams of that GPU. Valid until the
+/// other process frees it, before which it has to be closed here.
+Result<void *> importMemory(int ordinal, const MemoryHandle &handle);
+/// `address` is what `importMemory` gave.
+Result<void> closeMemory(int ordinal, const MemoryHandle &handle, void *address);
+
+/// Flags of ranks for a `RankGroup` on that GPU.
+Result<std::unique_ptr<StreamFlags>> createCudaFlags(int ordinal);
+
+} // namespace tlc
