@@ -6,6 +6,7 @@
 #include "kernels/cookbook/Cookbook.h"
 #include "kernels/library/Library.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/CudaPeers.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/LaunchRanks.h"
 #include "runtime/support/Excerpt.h"
@@ -13,6 +14,7 @@
 #include "runtime/target/Target.h"
 
 #include <array>
+#include <cstring>
 #include <fmt/format.h>
 #include <memory>
 #include <span>
@@ -111,6 +113,24 @@ Result<LaunchArguments> argumentsOf(const tlc_program *program, const tlc_tensor
   for (size_t i = 0; i != requests->size(); ++i)
     arguments.tensors.push_back((*requests)[i].view(workspaces[i]));
   return arguments;
+}
+
+/// An address on each of so many ranks.
+Result<SymmetricMemory> memoryOf(void *const *addresses, int64_t ranks, size_t bytes) {
+  if (!addresses)
+    return invalid(fmt::format("expected addresses on {} ranks, but got a null pointer", ranks));
+  return SymmetricMemory{{addresses, addresses + ranks}, bytes};
+}
+
+Error noGroup() { return invalid("expected a group, but got a null pointer"); }
+Error noHandle() {
+  return invalid("expected a handle and room for what is asked for, but got a null pointer");
+}
+
+MemoryHandle handleOf(const tlc_memory_handle &given) {
+  MemoryHandle handle{.offset = given.offset};
+  std::memcpy(handle.allocation.data(), given.allocation, sizeof(given.allocation));
+  return handle;
 }
 
 Result<kernels::Definitions> definitionsOf(const char *const *names, const char *const *values, int count) {
@@ -244,4 +264,108 @@ Result<void> calls::launchRanks(const tlc_rank *ranks, int count, int tensorCoun
                         {ranks[rank].stream}});
   }
   return tlc::launchRanks(launches);
+}
+
+Result<int> calls::symmetricArguments(const tlc_program *program, int *symmetric, int capacity) {
+  if (!program)
+    return invalid("expected a program, but got a null pointer");
+  if (capacity < 0 || (capacity > 0 && !symmetric))
+    return invalid("expected room for numbers, but got a null pointer or a negative capacity");
+  const std::vector<TensorArgument> &tensors = program->loaded->artifact().tensors;
+  for (size_t i = 0; i != tensors.size() && i != static_cast<size_t>(capacity); ++i)
+    symmetric[i] = tensors[i].symmetric;
+  return static_cast<int>(tensors.size());
+}
+
+Result<void> calls::exportMemory(const void *address, tlc_memory_handle *handle) {
+  if (!handle)
+    return noHandle();
+  Result<int> ordinal = currentCudaOrdinal();
+  if (!ordinal)
+    return ordinal.error();
+  Result<MemoryHandle> found = tlc::exportMemory(*ordinal, address);
+  if (!found)
+    return found.error();
+  static_assert(sizeof(handle->allocation) == sizeof(found->allocation));
+  std::memcpy(handle->allocation, found->allocation.data(), sizeof(handle->allocation));
+  handle->offset = found->offset;
+  return {};
+}
+
+Result<void> calls::importMemory(const tlc_memory_handle *handle, void **address) {
+  if (!handle || !address)
+    return noHandle();
+  Result<int> ordinal = currentCudaOrdinal();
+  if (!ordinal)
+    return ordinal.error();
+  Result<void *> reached = tlc::importMemory(*ordinal, handleOf(*handle));
+  if (!reached)
+    return reached.error();
+  *address = *reached;
+  return {};
+}
+
+Result<void> calls::closeMemory(const tlc_memory_handle *handle, void *address) {
+  if (!handle)
+    return noHandle();
+  Result<int> ordinal = currentCudaOrdinal();
+  if (!ordinal)
+    return ordinal.error();
+  return tlc::closeMemory(*ordinal, handleOf(*handle), address);
+}
+
+Result<std::unique_ptr<tlc_group>> calls::createGroup(int rank, int ranks, void *const *flags, size_t bytes) {
+  static_assert(RankGroup::flagBytes == TLC_GROUP_FLAG_BYTES);
+  if (Result<void> valid = checkRank(rank, ranks); !valid)
+    return valid.error();
+  Result<SymmetricMemory> memory = memoryOf(flags, ranks, bytes);
+  if (!memory)
+    return memory.error();
+  if (Result<void> valid = RankGroup::checkFlags(rank, ranks, *memory); !valid)
+    return valid.error();
+  Result<int> ordinal = currentCudaOrdinal();
+  if (!ordinal)
+    return ordinal.error();
+  Result<std::unique_ptr<StreamFlags>> streamFlags = createCudaFlags(*ordinal);
+  if (!streamFlags)
+    return streamFlags.error();
+  Result<std::unique_ptr<RankGroup>> group =
+      RankGroup::create(rank, ranks, std::move(*memory), std::move(*streamFlags));
+  if (!group)
+    return group.error();
+  return std::make_unique<tlc_group>(rank, ranks, std::move(*group));
+}
+
+Result<void> calls::add(tlc_group *group, void *const *addresses, size_t bytes) {
+  if (!group)
+    return noGroup();
+  Result<SymmetricMemory> memory = memoryOf(addresses, group->ranks, bytes);
+  if (!memory)
+    return memory.error();
+  return group->group->add(std::move(*memory));
+}
+
+Result<void> calls::remove(tlc_group *group, const void *address) {
+  if (!group)
+    return noGroup();
+  return group->group->remove(address);
+}
+
+Result<void> calls::launch(tlc_group *group, const tlc_program *program, const tlc_tensor *tensors,
+                           int tensorCount, const tlc_scalar *scalars, int scalarCount,
+                           void *const *workspaces, int workspaceCount, void *stream) {
+  if (!group)
+    return noGroup();
+  Result<LaunchArguments> arguments = argumentsOf(program, tensors, tensorCount, scalars, scalarCount,
+                                                  workspaces, workspaceCount, {group->rank, group->ranks});
+  if (!arguments)
+    return ofRank(static_cast<size_t>(group->rank), arguments.error());
+  return group->group->launch(*program->device, program->loaded, std::move(*arguments), {stream});
+}
+
+Result<void> calls::synchronize(tlc_group *group, void *stream, double seconds) {
+  if (!group)
+    return noGroup();
+  using Limit = std::optional<std::chrono::duration<double>>;
+  return group->group->synchronize({stream}, seconds >= 0 ? Limit(seconds) : std::nullopt);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/device/Device.h"
+#include "runtime/device/RankGroup.h"
 #include "runtime/support/Result.h"
 #include "tools/libtlc/tlc.h"
 
@@ -13,6 +14,11 @@
 struct tlc_program {
   std::unique_ptr<tlc::Device> device; // outlives what is loaded on it
   std::shared_ptr<const tlc::LoadedProgram> loaded;
+};
+
+struct tlc_group {
+  int64_t rank = 0, ranks = 1;
+  std::unique_ptr<tlc::RankGroup> group;
 };
 
 namespace tlc::calls {
@@ -34,5 +40,19 @@ Result<void> launch(const tlc_program *program, const tlc_tensor *tensors, int t
 Result<void> connect(tlc_program *const *programs, int count);
 Result<void> launchRanks(const tlc_rank *ranks, int count, int tensorCount, const tlc_scalar *scalars,
                          int scalarCount, int workspaceCount);
+
+/// The number of arguments.
+Result<int> symmetricArguments(const tlc_program *program, int *symmetric, int capacity);
+Result<void> exportMemory(const void *address, tlc_memory_handle *handle);
+Result<void> importMemory(const tlc_memory_handle *handle, void **address);
+Result<void> closeMemory(const tlc_memory_handle *handle, void *address);
+
+Result<std::unique_ptr<tlc_group>> createGroup(int rank, int ranks, void *const *flags, size_t bytes);
+Result<void> add(tlc_group *group, void *const *addresses, size_t bytes);
+Result<void> remove(tlc_group *group, const void *address);
+Result<void> launch(tlc_group *group, const tlc_program *program, const tlc_tensor *tensors, int tensorCount,
+                    const tlc_scalar *scalars, int scalarCount, void *const *workspaces, int workspaceCount,
+                    void *stream);
+Result<void> synchronize(tlc_group *group, void *stream, double seconds);
 
 } // namespace tlc::calls

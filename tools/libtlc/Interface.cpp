@@ -23,6 +23,32 @@ template <class Body> tlc_status run(Body &&body) {
   });
 }
 
+/// The number that `body() -> Result<int>` gives, or minus a tlc_status.
+template <class Body> int number(Body &&body) {
+  int found = 0;
+  tlc_status status = run([&]() -> Result<void> {
+    Result<int> result = body();
+    if (!result)
+      return result.error();
+    found = *result;
+    return {};
+  });
+  return status == TLC_OK ? found : -static_cast<int>(status);
+}
+
+/// The object that `body() -> Result<std::unique_ptr<Object>>` gives, or null.
+template <class Object, class Body> Object *object(Body &&body) {
+  Object *made = nullptr;
+  run([&]() -> Result<void> {
+    Result<std::unique_ptr<Object>> result = body();
+    if (!result)
+      return result.error();
+    made = result->release();
+    return {};
+  });
+  return made;
+}
+
 } // namespace
 
 int tlc_version(void) { return TLC_INTERFACE_VERSION; }
@@ -30,28 +56,12 @@ int tlc_version(void) { return TLC_INTERFACE_VERSION; }
 const char *tlc_last_error(void) { return lastError.c_str(); }
 
 int tlc_element_of_dlpack(int code, int bits) {
-  int element = 0;
-  tlc_status status = run([&]() -> Result<void> {
-    Result<int> found = calls::elementOfDlpack(code, bits);
-    if (!found)
-      return found.error();
-    element = *found;
-    return {};
-  });
-  return status == TLC_OK ? element : -static_cast<int>(status);
+  return number([&] { return calls::elementOfDlpack(code, bits); });
 }
 
 tlc_program *tlc_compile(const char *kernel, const char *const *names, const char *const *values, int count,
                          const char *target) {
-  tlc_program *program = nullptr;
-  run([&]() -> Result<void> {
-    Result<std::unique_ptr<tlc_program>> compiled = calls::compile(kernel, names, values, count, target);
-    if (!compiled)
-      return compiled.error();
-    program = compiled->release();
-    return {};
-  });
-  return program;
+  return object<tlc_program>([&] { return calls::compile(kernel, names, values, count, target); });
 }
 
 int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors, int tensor_count, size_t *sizes,
@@ -61,15 +71,8 @@ int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors, int ten
 
 int tlc_rank_workspace(const tlc_program *program, int rank, int ranks, const tlc_tensor *tensors,
                        int tensor_count, size_t *sizes, int capacity) {
-  int workspaces = 0;
-  tlc_status status = run([&]() -> Result<void> {
-    Result<int> counted = calls::workspace(program, rank, ranks, tensors, tensor_count, sizes, capacity);
-    if (!counted)
-      return counted.error();
-    workspaces = *counted;
-    return {};
-  });
-  return status == TLC_OK ? workspaces : -static_cast<int>(status);
+  return number(
+      [&] { return calls::workspace(program, rank, ranks, tensors, tensor_count, sizes, capacity); });
 }
 
 int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
@@ -90,5 +93,48 @@ int tlc_launch_ranks(const tlc_rank *ranks, int count, int tensor_count, const t
   return run(
       [&] { return calls::launchRanks(ranks, count, tensor_count, scalars, scalar_count, workspace_count); });
 }
+
+int tlc_symmetric_arguments(const tlc_program *program, int *symmetric, int capacity) {
+  return number([&] { return calls::symmetricArguments(program, symmetric, capacity); });
+}
+
+int tlc_export_memory(const void *address, tlc_memory_handle *handle) {
+  return run([&] { return calls::exportMemory(address, handle); });
+}
+
+int tlc_import_memory(const tlc_memory_handle *handle, void **address) {
+  return run([&] { return calls::importMemory(handle, address); });
+}
+
+int tlc_close_memory(const tlc_memory_handle *handle, void *address) {
+  return run([&] { return calls::closeMemory(handle, address); });
+}
+
+tlc_group *tlc_group_create(int rank, int ranks, void *const *flags, size_t bytes) {
+  return object<tlc_group>([&] { return calls::createGroup(rank, ranks, flags, bytes); });
+}
+
+int tlc_group_add(tlc_group *group, void *const *addresses, size_t bytes) {
+  return run([&] { return calls::add(group, addresses, bytes); });
+}
+
+int tlc_group_remove(tlc_group *group, const void *address) {
+  return run([&] { return calls::remove(group, address); });
+}
+
+int tlc_group_launch(tlc_group *group, const tlc_program *program, const tlc_tensor *tensors,
+                     int tensor_count, const tlc_scalar *scalars, int scalar_count, void *const *workspaces,
+                     int workspace_count, void *stream) {
+  return run([&] {
+    return calls::launch(group, program, tensors, tensor_count, scalars, scalar_count, workspaces,
+                         workspace_count, stream);
+  });
+}
+
+int tlc_group_synchronize(tlc_group *group, void *stream, double seconds) {
+  return run([&] { return calls::synchronize(group, stream, seconds); });
+}
+
+void tlc_group_release(tlc_group *group) { delete group; }
 
 void tlc_release(tlc_program *program) { delete program; }

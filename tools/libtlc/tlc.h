@@ -36,7 +36,7 @@ extern "C" {
 
 /// Version of this interface. Grows by one when something is added; what is
 /// here keeps its meaning.
-#define TLC_INTERFACE_VERSION 4
+#define TLC_INTERFACE_VERSION 5
 
 /// What a call came to.
 typedef enum tlc_status {
@@ -151,6 +151,61 @@ TLC_API int tlc_rank_workspace(const tlc_program *program, int rank, int ranks, 
 /// error names the rank, and nothing is launched. A tlc_status.
 TLC_API int tlc_launch_ranks(const tlc_rank *ranks, int count, int tensor_count, const tlc_scalar *scalars,
                              int scalar_count, int workspace_count);
+
+/// Which arguments of the program are symmetric, the workspaces last: the number of arguments, of which the
+/// first `capacity` have 1 or 0 written to `symmetric`. Negative on failure: minus a tlc_status. Since
+/// version 5, as what follows for ranks in processes of their own.
+TLC_API int tlc_symmetric_arguments(const tlc_program *program, int *symmetric, int capacity);
+
+/// Memory of this process for another one of the machine, to which these bytes are sent by any means.
+typedef struct tlc_memory_handle {
+  unsigned char allocation[64];
+  uint64_t offset; ///< of the memory in its allocation
+} tlc_memory_handle;
+
+/// The handle of memory of the current device, anywhere in what cuMemAlloc or cudaMalloc has allocated. It is
+/// valid until that is freed. A tlc_status, as of the next two.
+TLC_API int tlc_export_memory(const void *address, tlc_memory_handle *handle);
+
+/// The address by which the current device reaches another process's memory. Close it before the other
+/// process frees it.
+TLC_API int tlc_import_memory(const tlc_memory_handle *handle, void **address);
+TLC_API int tlc_close_memory(const tlc_memory_handle *handle, void *address);
+
+/// This process's rank of several, on its current device; the other ranks are processes of this machine.
+typedef struct tlc_group tlc_group;
+
+/// Memory that each rank has for the group's flags, at a multiple of 4, with any content.
+#define TLC_GROUP_FLAG_BYTES 128
+
+/// The group of rank number `rank` of `ranks`. flags[i] is the address of rank i's flags as this process
+/// reaches it, from `tlc_import_memory` or any library whose mappings are of both processes. Null on failure.
+/// One thread at a time uses a group.
+TLC_API tlc_group *tlc_group_create(int rank, int ranks, void *const *flags, size_t bytes);
+
+/// From now on symmetric tensors and workspaces may be anywhere in this memory, of which addresses[i] is that
+/// of rank i. All ranks add theirs in the same order, of the same size. A tlc_status.
+TLC_API int tlc_group_add(tlc_group *group, void *const *addresses, size_t bytes);
+/// Before the memory is freed; `address` is this rank's. A tlc_status.
+TLC_API int tlc_group_remove(tlc_group *group, const void *address);
+
+/// Enqueues this rank's launch; arguments as of `tlc_launch`, workspaces as `tlc_rank_workspace` tells. Those
+/// that are symmetric are in memory of the group, at the same place on all ranks. All ranks launch the same
+/// programs in the same order, and order launches on several streams one after the other. The stream waits
+/// for those of all ranks before the kernels begin, and waits for ever for ranks that launch something else;
+/// the host does not wait. Can be captured in a CUDA graph. A tlc_status.
+TLC_API int tlc_group_launch(tlc_group *group, const tlc_program *program, const tlc_tensor *tensors,
+                             int tensor_count, const tlc_scalar *scalars, int scalar_count,
+                             void *const *workspaces, int workspace_count, void *stream);
+
+/// Waits until the stream is done, for so many seconds at most; negative: without a limit. After the limit
+/// TLC_EXECUTION, and the error says which rank has not come, or which one launches something else. Then the
+/// group refuses all calls with that error, and the process should end without waiting for its device, as by
+/// `_exit`, because the stream may wait for ever. A tlc_status.
+TLC_API int tlc_group_synchronize(tlc_group *group, void *stream, double seconds);
+
+/// Its launches must have finished, unless it has failed. Null is allowed.
+TLC_API void tlc_group_release(tlc_group *group);
 
 /// Unloads the program; its launches must have finished. Null is allowed.
 TLC_API void tlc_release(tlc_program *program);

@@ -80,6 +80,58 @@ TEST_CASE("ranks that are not there are errors, not crashes", "[libtlc]") {
         "rank 0: expected a program, but got a null pointer");
 }
 
+TEST_CASE("groups of ranks and memory of processes that are not there are errors, not crashes", "[libtlc]") {
+  auto errorOf = [](int status) {
+    CHECK(std::abs(status) == TLC_INVALID_ARGUMENT);
+    return std::string(tlc_last_error());
+  };
+  auto errorOfGroup = [](int rank, int ranks, void *const *flags, size_t bytes) {
+    CHECK(tlc_group_create(rank, ranks, flags, bytes) == nullptr);
+    return std::string(tlc_last_error());
+  };
+  alignas(4) char memory[2][TLC_GROUP_FLAG_BYTES];
+  void *const flags[] = {memory[0], memory[1]}, *const one[] = {memory[0], nullptr},
+              *const odd[] = {memory[0], memory[1] + 1};
+  CHECK(errorOfGroup(2, 2, flags, sizeof(memory[0])) ==
+        "expected 1 to 8 ranks and the number of one of them, but got rank 2 of 2");
+  CHECK(errorOfGroup(-1, 2, flags, sizeof(memory[0])) ==
+        "expected 1 to 8 ranks and the number of one of them, but got rank -1 of 2");
+  CHECK(errorOfGroup(0, 9, flags, sizeof(memory[0])) ==
+        "expected 1 to 8 ranks and the number of one of them, but got rank 0 of 9");
+  CHECK(errorOfGroup(0, 2, nullptr, sizeof(memory[0])) ==
+        "expected addresses on 2 ranks, but got a null pointer");
+  CHECK(errorOfGroup(0, 2, one, sizeof(memory[0])) ==
+        "rank 1: expected the address of 128 bytes, but got null");
+  CHECK(errorOfGroup(0, 2, flags, 127) == "expected 128 bytes for the flags of a rank, but got 127");
+  CHECK_THAT(errorOfGroup(0, 2, odd, sizeof(memory[0])),
+             Catch::StartsWith("rank 1: expected flags at a multiple of 4, but got 0x"));
+
+  CHECK(errorOf(tlc_group_add(nullptr, flags, 1)) == "expected a group, but got a null pointer");
+  CHECK(errorOf(tlc_group_remove(nullptr, memory)) == "expected a group, but got a null pointer");
+  CHECK(errorOf(tlc_group_launch(nullptr, nullptr, nullptr, 0, nullptr, 0, nullptr, 0, nullptr)) ==
+        "expected a group, but got a null pointer");
+  CHECK(errorOf(tlc_group_synchronize(nullptr, nullptr, 1)) == "expected a group, but got a null pointer");
+  tlc_group_release(nullptr);
+  CHECK(errorOf(tlc_symmetric_arguments(nullptr, nullptr, 0)) ==
+        "expected a program, but got a null pointer");
+
+  tlc_memory_handle handle = {};
+  void *address = nullptr;
+  for (int status : {tlc_export_memory(memory, nullptr), tlc_import_memory(nullptr, &address),
+                     tlc_import_memory(&handle, nullptr), tlc_close_memory(nullptr, memory)})
+    CHECK(errorOf(status) == "expected a handle and room for what is asked for, but got a null pointer");
+}
+
+TEST_CASE("memory of the host has no handle, and without a GPU a group says what is missing", "[libtlc]") {
+  alignas(4) char memory[2][TLC_GROUP_FLAG_BYTES];
+  void *const flags[] = {memory[0], memory[1]};
+  tlc_memory_handle handle = {};
+  CHECK(tlc_export_memory(memory, &handle) != TLC_OK);
+  CHECK(std::string(tlc_last_error()) != "");
+  CHECK(tlc_group_create(0, 2, flags, sizeof(memory[0])) == nullptr);
+  CHECK(std::string(tlc_last_error()) != "");
+}
+
 TEST_CASE("values that a kernel is not made for are errors, not crashes", "[libtlc]") {
   CHECK(errorOfCompile("attention_fwd", "d", "auto") ==
         "expected parameter 'd' of kernel 'attention_fwd' to be 8 to 576 in steps of 8, but got 'auto'");
