@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import torch
 
 # The functions called here are the same in all of them.
-INTERFACE_VERSIONS = (2, 3, 4)
+INTERFACE_VERSIONS = (2, 3, 4, 5)
+GROUP_FLAG_BYTES = 128
+MOST_ARGUMENTS = 64
 ELEMENTS = {
     torch.int8: 0,
     torch.int32: 1,
@@ -69,6 +71,17 @@ class _Rank(ctypes.Structure):
     ]
 
 
+class _MemoryHandle(ctypes.Structure):
+    _fields_ = [
+        ("allocation", ctypes.c_ubyte * 64),
+        ("offset", ctypes.c_uint64),
+    ]
+
+
+def _addresses(values):
+    return (ctypes.c_void_p * len(values))(*values)
+
+
 def _describe(tensor):
     if isinstance(tensor, Packed):
         described = _describe(tensor.bytes)
@@ -106,6 +119,19 @@ class Library:
                                                    ctypes.POINTER(ctypes.c_size_t), ctypes.c_int]
             library.tlc_launch_ranks.argtypes = [ctypes.POINTER(_Rank), ctypes.c_int, ctypes.c_int, ctypes.c_void_p,
                                                  ctypes.c_int, ctypes.c_int]
+        if library.tlc_version() >= 5:
+            addresses, handle = ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(_MemoryHandle)
+            library.tlc_symmetric_arguments.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_int), ctypes.c_int]
+            library.tlc_export_memory.argtypes = [ctypes.c_void_p, handle]
+            library.tlc_import_memory.argtypes = [handle, addresses]
+            library.tlc_close_memory.argtypes = [handle, ctypes.c_void_p]
+            library.tlc_group_create.argtypes = [ctypes.c_int, ctypes.c_int, addresses, ctypes.c_size_t]
+            library.tlc_group_create.restype = ctypes.c_void_p
+            library.tlc_group_add.argtypes = [ctypes.c_void_p, addresses, ctypes.c_size_t]
+            library.tlc_group_launch.argtypes = [ctypes.c_void_p, *library.tlc_launch.argtypes]
+            library.tlc_group_synchronize.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double]
+            library.tlc_group_release.argtypes = [ctypes.c_void_p]
+            library.tlc_group_release.restype = None
         self.library = library
         if library.tlc_version() not in INTERFACE_VERSIONS:
             raise Error(f"expected version {' or '.join(map(str, INTERFACE_VERSIONS))} of the interface, but {path} has "
@@ -113,6 +139,22 @@ class Library:
 
     def error(self):
         return Error(self.library.tlc_last_error().decode())
+
+    def check(self, status):
+        if status != 0:
+            raise self.error()
+
+    def export_memory(self, tensor):
+        """Bytes by which another process of this machine reaches the tensor, as long as it lives."""
+        handle = _MemoryHandle()
+        self.check(self.library.tlc_export_memory(tensor.data_ptr(), ctypes.byref(handle)))
+        return bytes(handle)
+
+    def import_memory(self, handle):
+        """The address by which the current device reaches another process's tensor."""
+        address = ctypes.c_void_p()
+        self.check(self.library.tlc_import_memory(ctypes.byref(_MemoryHandle.from_buffer_copy(handle)), ctypes.byref(address)))
+        return address.value
 
     def compile(self, kernel, target=None, **parameters):
         """The program of a registered kernel, for the current device or for an architecture that it runs, too."""
@@ -139,8 +181,7 @@ class Library:
         """The program of a kernel of ranks on the first so many GPUs, a rank each, which reach each other's memory."""
         programs = self.compile_on_each(kernel, count, target, ranks=count, **parameters)
         handles = (ctypes.c_void_p * count)(*[program.handle for program in programs])
-        if self.library.tlc_connect(handles, count) != 0:
-            raise self.error()
+        self.check(self.library.tlc_connect(handles, count))
         return RankPrograms(self, programs)
 
 
@@ -162,14 +203,21 @@ class Program:
         function = self.library.library.tlc_launch
 
         def launch():
-            if function(self.handle, arguments, count, None, 0, workspaces, len(memory), stream) != 0:
-                raise self.library.error()
+            self.library.check(function(self.handle, arguments, count, None, 0, workspaces, len(memory), stream))
 
         launch.holds = (self, tensors, memory)
         return launch
 
-    def workspaces(self, arguments, device, rank=0, ranks=1):
-        """New ones, and their addresses."""
+    def symmetric_arguments(self):
+        """Whether each argument is symmetric, the workspaces last."""
+        found = (ctypes.c_int * MOST_ARGUMENTS)()
+        count = self.library.library.tlc_symmetric_arguments(self.handle, found, MOST_ARGUMENTS)
+        if count < 0:
+            raise self.library.error()
+        return [bool(symmetric) for symmetric in found[:count]]
+
+    def workspaces(self, arguments, device, rank=0, ranks=1, group=None):
+        """New ones, and their addresses. Symmetric ones are in memory of the group."""
         most = 16
         sizes = (ctypes.c_size_t * most)()
         if ranks == 1:
@@ -179,8 +227,10 @@ class Program:
         if found < 0:
             raise self.library.error()
         assert found <= most
-        memory = [torch.empty(max(size, 1), dtype=torch.uint8, device=device) for size in sizes[:found]]
-        return memory, (ctypes.c_void_p * found)(*[part.data_ptr() for part in memory])
+        in_group = self.symmetric_arguments()[len(arguments):] if group else [False] * found
+        memory = [group.empty(max(size, 1), dtype=torch.uint8) if symmetric else
+                  torch.empty(max(size, 1), dtype=torch.uint8, device=device) for size, symmetric in zip(sizes[:found], in_group)]
+        return memory, _addresses([part.data_ptr() for part in memory])
 
 
 class RankPrograms:
@@ -204,8 +254,52 @@ class RankPrograms:
         function, workspace_count = self.library.library.tlc_launch_ranks, len(memories[0][0])
 
         def launch():
-            if function(places, ranks, count, None, 0, workspace_count) != 0:
-                raise self.library.error()
+            self.library.check(function(places, ranks, count, None, 0, workspace_count))
 
         launch.holds = (self, tensors_of_ranks, memories)
         return launch
+
+
+class Group:
+    """This process's rank of several, on its current device. `memory.empty(*shape, dtype=...)` gives a tensor, the
+    addresses of those of all ranks as this process reaches them, and their bytes; all ranks call it in the same order."""
+
+    def __init__(self, library, rank, ranks, memory):
+        self.library, self.rank, self.ranks, self.memory = library, rank, ranks, memory
+        self.handle = None
+        flags, addresses, size = memory.empty(GROUP_FLAG_BYTES, dtype=torch.uint8)
+        self.held = [flags]
+        self.handle = library.library.tlc_group_create(rank, ranks, _addresses(addresses), size)
+        if not self.handle:
+            raise library.error()
+
+    def __del__(self):
+        self.library.library.tlc_group_release(self.handle)
+
+    def empty(self, *shape, dtype):
+        """A tensor that all ranks have, for as long as the group lives."""
+        tensor, addresses, size = self.memory.empty(*shape, dtype=dtype)
+        self.held.append(tensor)
+        self.library.check(self.library.library.tlc_group_add(self.handle, _addresses(addresses), size))
+        return tensor
+
+    def bind(self, program, *tensors):
+        """A function of no arguments that launches this rank on the stream that is current then. Tensors that are
+        symmetric are of `empty`. Holds workspaces of its own; all ranks bind in the same order."""
+        count = len(tensors)
+        arguments = (_Tensor * count)(*map(_describe, tensors))
+        memory, workspaces = program.workspaces(arguments, tensors[0].device, self.rank, self.ranks, self)
+        function = self.library.library.tlc_group_launch
+
+        def launch():
+            stream = torch.cuda.current_stream().cuda_stream
+            self.library.check(function(self.handle, program.handle, arguments, count, None, 0, workspaces, len(memory), stream))
+
+        launch.holds = (self, program, tensors, memory)
+        return launch
+
+    def synchronize(self, seconds=10.0):
+        """Waits for the current stream. An error after the limit says which rank has not come; then end the process
+        without waiting for its GPU, as by os._exit. A negative limit is none."""
+        stream = torch.cuda.current_stream().cuda_stream
+        self.library.check(self.library.library.tlc_group_synchronize(self.handle, stream, seconds))

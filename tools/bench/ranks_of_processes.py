@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Our kernels of several GPUs on the tensors of a PyTorch process group, a process for each rank.
+
+    ranks_of_processes.py [--ranks 2] [--runs kernels/ipc,kernels/symmetric,dies/ipc,...] [--seconds 170]
+    torchrun --nproc-per-node 2 ranks_of_processes.py [--run kernels/symmetric]
+    mpirun -n 2 ranks_of_processes.py [--run kernels/ipc]
+
+The first form starts the processes of all runs, one run after the other. A run is a mode and a kind of memory: `ipc` is
+PyTorch's usual memory, whose handles the processes exchange, `symmetric` is PyTorch's symmetric memory, whose addresses
+are taken as they are. Modes are:
+
+    kernels         products and attention, launched once, often, and in a CUDA graph, against double precision
+    dies            the last rank is killed before its second launch; the others must say so
+    dies_in_launch  the last rank is killed while it launches; the others must say so
+    disagrees       the last rank has a tensor of another shape; all must say so
+
+Prints a line of JSON for each result, and a last one. Exit status 1 if anything is wrong. NVLink multicast is off.
+"""
+
+import argparse
+import dataclasses
+import functools
+import json
+import math
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+os.environ["NCCL_NVLS_ENABLE"] = "0"  # read by NCCL and PyTorch when they begin
+os.environ["TORCH_SYMM_MEM_DISABLE_MULTICAST"] = "1"
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+
+from libtlc import Error, Group, Library, find_library  # noqa: E402
+from measure import compare  # noqa: E402
+from process_cases import CASES, all_gather_gemm  # noqa: E402
+
+RUNS = ("kernels/ipc", "kernels/symmetric", "dies/ipc", "dies_in_launch/ipc", "disagrees/ipc")
+RUN_SECONDS = 60  # after which a process ends by SIGALRM
+LIMIT = 3.0  # of synchronising where ranks do not come
+LAUNCHES = 20
+
+
+class IpcMemory:
+    """PyTorch's usual memory, of which the processes exchange handles."""
+
+    def __init__(self, library):
+        self.library = library
+
+    def empty(self, *shape, dtype):
+        tensor = torch.empty(*shape, dtype=dtype, device="cuda")
+        handles = gathered(self.library.export_memory(tensor))
+        addresses = [tensor.data_ptr() if rank == dist.get_rank() else self.library.import_memory(handle)
+                     for rank, handle in enumerate(handles)]
+        return tensor, addresses, tensor.nbytes
+
+
+class SymmetricMemory:
+    """PyTorch's symmetric memory, whose addresses of all ranks PyTorch has."""
+
+    def __init__(self, library):
+        import torch.distributed._symmetric_memory as symmetric
+        from torch._C._autograd import DeviceType
+        from torch._C._distributed_c10d import _SymmetricMemory
+
+        if _SymmetricMemory.has_multicast_support(DeviceType.CUDA, torch.cuda.current_device()):
+            raise RuntimeError("expected PyTorch to heed TORCH_SYMM_MEM_DISABLE_MULTICAST, but it would use NVLink multicast")
+        self.symmetric = symmetric
+
+    def empty(self, *shape, dtype):
+        device = torch.device("cuda", torch.cuda.current_device())
+        tensor = self.symmetric.empty(*shape, dtype=dtype, device=device)
+        buffers = self.symmetric.rendezvous(tensor, dist.group.WORLD.group_name).buffer_ptrs
+        offset = tensor.data_ptr() - buffers[dist.get_rank()]  # a buffer may hold several tensors
+        return tensor, [buffer + offset for buffer in buffers], tensor.nbytes
+
+
+MEMORIES = {"ipc": IpcMemory, "symmetric": SymmetricMemory}
+
+
+def gathered(value):
+    """The values of all ranks, by the CPU's part of the process group. Ends when all have come."""
+    values = [None] * dist.get_world_size()
+    dist.all_gather_object(values, value)
+    return values
+
+
+class Worker:
+    """A rank."""
+
+    def __init__(self, options):
+        self.mode, memory = options.run.split("/")
+        self.rank, self.ranks = dist.get_rank(), dist.get_world_size()
+        self.library = Library(options.library)
+        self.group = Group(self.library, self.rank, self.ranks, MEMORIES[memory](self.library))
+        self.seed, self.name, self.failed = options.seed, options.run, False
+
+    def say(self, **line):
+        self.failed |= not line.get("correct", True)
+        print(json.dumps({"run": self.name, "rank": self.rank, **line}), flush=True)
+
+    def bind(self, case):
+        """The program's launch on tensors of this rank, and those that it writes."""
+        program = self.library.compile(case.kernel, ranks=self.ranks, **case.parameters)
+        tensors = []
+        for values, symmetric in zip(case.inputs[self.rank] + case.outputs[self.rank], program.symmetric_arguments()):
+            make = self.group.empty if symmetric else functools.partial(torch.empty, device="cuda")
+            tensors.append(make(*values.shape, dtype=values.dtype))
+            tensors[-1].copy_(values)
+        return self.group.bind(program, *tensors), tensors[len(case.inputs[self.rank]):]
+
+    def check(self, case, way, results):
+        """Compares what all ranks have, on rank 0."""
+        of_ranks = gathered([result.cpu() for result in results])
+        if self.rank:
+            return
+        worst = max(compare(own, *expected) for own_results, own_expected in zip(of_ranks, case.expected)
+                    for own, expected in zip(own_results, own_expected))
+        self.say(kernel=case.kernel, way=way, largest_error=worst, correct=worst <= 1.0)
+
+    def kernels(self):
+        for make in CASES:
+            kernel = make.__name__
+            try:
+                self.run_kernel(make(self.ranks, self.seed))
+            except Error as error:  # of this rank; the others run into the limit
+                self.say(kernel=kernel, error=str(error), correct=False)
+                return
+
+    def run_kernel(self, case):
+        launch, results = self.bind(case)
+        delays = random.Random(self.seed + self.rank)
+
+        def clear():
+            for result in results:
+                result.fill_(math.nan)
+
+        def once():
+            launch()
+
+        def often():
+            for _ in range(LAUNCHES):
+                time.sleep(delays.choice((0, 0, 1e-4, 2e-3)))
+                launch()
+
+        graph = torch.cuda.CUDAGraph()
+
+        def replayed():
+            for _ in range(LAUNCHES):
+                graph.replay()
+
+        for way in (once, often, replayed):
+            if way is replayed:
+                with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+                    launch()
+            clear()
+            way()
+            self.group.synchronize()
+            self.check(case, way.__name__, results)  # all ranks are done with each other's tensors, too
+
+    def expect(self, part, body):
+        """Whether that is part of what is said of the launches."""
+        begun = time.monotonic()
+        try:
+            body()
+            self.group.synchronize(LIMIT)
+            said = ""
+        except Error as error:
+            said = str(error)
+        self.say(said=said, seconds=round(time.monotonic() - begun, 1), correct=part in said)
+
+    def bind_and_launch(self):
+        launch, _ = self.bind(all_gather_gemm(self.ranks, self.seed))
+        launch()
+        self.group.synchronize()
+        gathered(None)
+        return launch
+
+    def dies(self):
+        launch, last = self.bind_and_launch(), self.ranks - 1
+        if self.rank == last:
+            die()
+        self.expect(f"rank {last} has not come to the launch of 'all_gather_gemm' within {LIMIT:g} s", launch)
+
+    def dies_in_launch(self):
+        launch = self.bind_and_launch()
+
+        def launches(count):
+            for _ in range(count):
+                launch()
+
+        if self.rank == self.ranks - 1:
+            launches(LAUNCHES)
+            die()
+        self.expect("rank ", lambda: launches(2 * LAUNCHES))
+
+    def disagrees(self):
+        case = all_gather_gemm(self.ranks, self.seed)
+        if self.rank == self.ranks - 1:
+            case = dataclasses.replace(all_gather_gemm(self.ranks, self.seed, rows=138), parameters=case.parameters)
+        launch, _ = self.bind(case)
+        self.expect("launches another program, or one with other symmetric tensors: expected 0x", launch)
+
+
+def die():
+    sys.stdout.flush()
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        os._exit(0)  # torchrun ends the others where a rank fails
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def work(options):
+    """The process of a rank."""
+    signal.alarm(RUN_SECONDS)
+    for name, of_mpi in (("RANK", "OMPI_COMM_WORLD_RANK"), ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE"),
+                         ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK")):
+        if of_mpi in os.environ:
+            os.environ.setdefault(name, os.environ[of_mpi])
+    os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    os.environ.setdefault("MASTER_PORT", "29511")
+    torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", os.environ["RANK"])))
+    torch.cuda.set_stream(torch.cuda.Stream())
+    dist.init_process_group("cpu:gloo,cuda:nccl")
+    failed = True
+    try:
+        worker = Worker(options)
+        getattr(worker, worker.mode)()
+        failed = worker.failed
+        if worker.mode == "kernels" and not failed:
+            gathered(None)
+    except (Error, RuntimeError, ImportError, AttributeError, TypeError, ValueError) as error:
+        print(json.dumps({"run": options.run, "rank": dist.get_rank(), "error": f"{type(error).__name__}: {error}"[:2000]}))
+    sys.stdout.flush()
+    os._exit(failed)  # without waiting for a stream that waits for ever
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def start(options, run):
+    """Runs the processes of all ranks, and says whether they ended as they should."""
+    environment = {**os.environ, "WORLD_SIZE": str(options.ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    command = [sys.executable, os.path.abspath(__file__), "--run", run, "--library", options.library, "--seed", str(options.seed)]
+    with tempfile.TemporaryFile("w+") as output:
+        processes = [subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT,
+                                      env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+                     for rank in range(options.ranks)]
+        statuses = [process.wait() for process in processes]  # each ends by SIGALRM at the latest
+        output.seek(0)
+        print(output.read(), end="", flush=True)
+    expected = [0] * options.ranks
+    if run.startswith("dies"):
+        expected[-1] = -signal.SIGKILL
+    return statuses == expected, statuses
+
+
+def parse_run(text):
+    mode, _, memory = text.partition("/")
+    if not callable(getattr(Worker, mode, None)) or f"{mode}/ipc" not in RUNS or memory not in MEMORIES:
+        raise argparse.ArgumentTypeError(f"expected mode/memory as {', '.join(RUNS)}, but got '{text}'")
+    return text
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", default=find_library(), help="libtlc.so (default: beside this script or of a build)")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--runs", type=lambda text: [parse_run(run) for run in text.split(",")], default=list(RUNS))
+    parser.add_argument("--run", type=parse_run, default=RUNS[0], help="of a process that torchrun or mpirun has started")
+    parser.add_argument("--seed", type=int, default=1, help="of inputs and delays")
+    parser.add_argument("--seconds", type=float, default=170, help="after which no run begins")
+    options = parser.parse_args()
+    if options.library is None:
+        parser.error("found no libtlc.so; name it with --library")
+    return options
+
+
+def main():
+    begun = time.monotonic()
+    options = parse_options()
+    if "RANK" in os.environ or "OMPI_COMM_WORLD_RANK" in os.environ:
+        work(options)
+    found = {"runs": 0, "failed": [], "left_out": []}
+    for run in options.runs:
+        if time.monotonic() - begun > options.seconds:
+            found["left_out"].append(run)
+            continue
+        run_begun = time.monotonic()
+        found["runs"] += 1
+        succeeded, statuses = start(options, run)
+        if not succeeded:
+            found["failed"].append(run)
+        print(json.dumps({"run": run, "correct": succeeded, "statuses": statuses,
+                          "seconds": round(time.monotonic() - run_begun, 1)}), flush=True)
+    print(json.dumps({**found, "seconds": round(time.monotonic() - begun, 1)}))
+    return 1 if found["failed"] or found["left_out"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
