@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Ranks that are processes of their own, on a GPU each. This program starts itself once for each rank; they
+/// exchange what they have to by files.
+#include "runtime/cuda/CudaContext.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/CudaPeers.h"
+#include "runtime/device/LaunchPlan.h"
+#include "runtime/support/ChildProcess.h"
+#include "test/Expect.h"
+#include "test/ranks/RankRing.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <thread>
+#include <unistd.h>
+
+using namespace tlc;
+using namespace tlc::test;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char *rankVariable = "TLC_TEST_RANK", *ranksVariable = "TLC_TEST_RANKS",
+                     *folderVariable = "TLC_TEST_FOLDER", *modeVariable = "TLC_TEST_MODE";
+constexpr const char *testOfRank = "a rank that is a process";
+
+/// A folder in which ranks leave bytes for each other.
+struct Exchange {
+  fs::path folder;
+  size_t rank = 0, ranks = 1;
+
+  fs::path path(std::string_view name, size_t of) const { return folder / fmt::format("{}-{}", name, of); }
+  /// All ranks' bytes, when all have come.
+  std::vector<std::string> of(std::string_view name, const std::string &bytes) const {
+    const fs::path unfinished = path(fmt::format("{}-unfinished", name), rank);
+    std::ofstream(unfinished, std::ios::binary) << bytes;
+    fs::rename(unfinished, path(name, rank));
+    std::vector<std::string> all;
+    for (size_t other = 0; other < ranks; ++other) {
+      for (int tries = 0; !fs::exists(path(name, other)); ++tries) {
+        REQUIRE(tries < 3000);
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+      std::ifstream file(path(name, other), std::ios::binary);
+      all.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    }
+    return all;
+  }
+};
+
+/// This process's rank of the ring of `passOn`.
+class ProcessRank {
+public:
+  ProcessRank(Exchange given, const PassOptions &options)
+      : exchange(std::move(given)), device(expectValue(createCudaDevice(int(exchange.rank)))),
+        group(expectValue(RankGroup::create(int64_t(exchange.rank), int64_t(exchange.ranks),
+                                            share("flags", RankGroup::flagBytes),
+                                            expectValue(createCudaFlags(int(exchange.rank)))))),
+        cuda(expectValue(CudaContext::create(int(exchange.rank)))),
+        program(expectValue(device->load(compiledProgram([=](dsl::Scope &k) { passOn(k, options); })))) {
+    CurrentContext scope(*cuda);
+    REQUIRE(cuda->driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+    const std::vector<float> numbers(ringRows * ringColumns, float(exchange.rank + 1));
+    for (int i = 0; i < 2; ++i) {
+      void *memory = expectValue(device->allocate(bytes));
+      expectSuccess(device->copyToDevice(memory, numbers.data(), bytes));
+      arguments.tensors.push_back(contiguousView(memory, ElementType::f32, {ringRows, ringColumns}));
+    }
+    const auto rank = int64_t(exchange.rank), ranks = int64_t(exchange.ranks);
+    const std::vector<int64_t> dimensions =
+        expectValue(bindDimensions(program->artifact(), arguments.tensors, rank, ranks));
+    for (const WorkspaceRequest &request :
+         expectValue(workspaceRequests(program->artifact(), dimensions, device->properties()))) {
+      SymmetricMemory memory = share(request.name, request.bytes);
+      arguments.tensors.push_back(request.view(memory.ofRanks[exchange.rank]));
+      expectSuccess(group->add(std::move(memory)));
+    }
+  }
+
+  Result<void> launch() { return group->launch(*device, program, arguments, {stream}); }
+  Result<void> synchronize(double seconds = 10) {
+    return group->synchronize({stream}, std::chrono::duration<double>(seconds));
+  }
+  void launchGraph(int times) {
+    CurrentContext scope(*cuda);
+    const Driver &driver = cuda->driver;
+    REQUIRE(driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
+    expectSuccess(launch());
+    CUgraph graph = nullptr;
+    REQUIRE(driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
+    CUgraphExec executable = nullptr;
+    REQUIRE(driver.cuGraphInstantiateWithFlags(&executable, graph, 0) == CUDA_SUCCESS);
+    for (int i = 0; i < times; ++i)
+      REQUIRE(driver.cuGraphLaunch(executable, stream) == CUDA_SUCCESS);
+  }
+  /// What the rank before this one has passed on, and nothing else from now on.
+  float takeResult() {
+    std::vector<float> result(ringRows * ringColumns);
+    expectSuccess(device->copyToHost(result.data(), arguments.tensors[1].data, bytes));
+    const float first = result.front();
+    CHECK(result == std::vector<float>(result.size(), first));
+    std::ranges::fill(result, -1.0F);
+    expectSuccess(device->copyToDevice(arguments.tensors[1].data, result.data(), bytes));
+    return first;
+  }
+
+  const Exchange exchange;
+
+private:
+  /// Memory of all ranks; that of this one is not cleared.
+  SymmetricMemory share(std::string_view name, size_t size) {
+    void *own = expectValue(device->allocate(size + 256 * exchange.ranks));
+    own = static_cast<std::byte *>(own) + 256 * exchange.rank; // places in allocations need not be the same
+    const std::vector<std::byte> poison(size, std::byte(0xA5));
+    expectSuccess(device->copyToDevice(own, poison.data(), size));
+    const MemoryHandle handle = expectValue(exportMemory(int(exchange.rank), own));
+    SymmetricMemory memory{{}, size};
+    for (const std::string &other :
+         exchange.of(name, std::string(reinterpret_cast<const char *>(&handle), sizeof(handle)))) {
+      MemoryHandle received;
+      REQUIRE(other.size() == sizeof(received));
+      std::memcpy(&received, other.data(), sizeof(received));
+      memory.ofRanks.push_back(memory.ofRanks.size() == exchange.rank
+                                   ? own
+                                   : expectValue(importMemory(int(exchange.rank), received)));
+    }
+    return memory;
+  }
+
+  static constexpr size_t bytes = size_t(ringRows * ringColumns) * sizeof(float);
+  const std::unique_ptr<Device> device;
+  const std::unique_ptr<RankGroup> group;
+  const std::shared_ptr<const CudaContext> cuda;
+  const std::shared_ptr<const LoadedProgram> program;
+  CUstream stream = nullptr;
+  LaunchArguments arguments;
+};
+
+std::string valueOf(const char *variable) {
+  const char *value = std::getenv(variable);
+  REQUIRE(value);
+  return value;
+}
+
+/// What each rank's process leaves as its outcome; "" where it leaves none.
+std::vector<std::string> outcomesOf(const std::string &mode, size_t ranks) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("tlc-ranks-{}-{}", ::getpid(), mode);
+  fs::create_directory(folder);
+  std::vector<ChildProcess> processes;
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    std::vector<std::string> variables = {
+        fmt::format("{}={}", rankVariable, rank), fmt::format("{}={}", ranksVariable, ranks),
+        fmt::format("{}={}", folderVariable, folder.string()), fmt::format("{}={}", modeVariable, mode)};
+    for (char **variable = environ; *variable; ++variable)
+      variables.emplace_back(*variable);
+    std::vector<char *> environment;
+    for (std::string &variable : variables)
+      environment.push_back(variable.data());
+    environment.push_back(nullptr);
+    std::string program = "/proc/self/exe", test = testOfRank;
+    char *const words[] = {program.data(), test.data(), nullptr};
+    std::optional<ChildProcess> process = ChildProcess::start([&](int) {
+      ::execve(words[0], words, environment.data()); // a fork alone could not use the driver
+      return 127;
+    });
+    REQUIRE(process);
+    processes.push_back(std::move(*process));
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  for (ChildProcess &process : processes) {
+    std::optional<ProcessEnd> ended = process.waitUntil(end);
+    CHECK((ended ? ended->text() : "has not ended") == "exit status 0");
+  }
+  std::vector<std::string> outcomes;
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    std::ifstream file(Exchange{folder}.path("outcome", rank));
+    outcomes.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  fs::remove_all(folder);
+  return outcomes;
+}
+
+bool lacksGpus() {
+  if (mostRanks() > 1)
+    return false;
+  WARN("skipped, this test needs two GPUs that reach each other's memory");
+  return true;
+}
+
+} // namespace
+
+TEST_CASE(testOfRank, "[.][process]") {
+  const std::string mode = valueOf(modeVariable);
+  const Exchange exchange{valueOf(folderVariable), std::stoul(valueOf(rankVariable)),
+                          std::stoul(valueOf(ranksVariable))};
+  const bool isLast = exchange.rank + 1 == exchange.ranks;
+  ProcessRank rank(exchange, {.byCopyEngine = mode == "disagrees" && isLast});
+  std::string outcome = "wrong numbers";
+  if (mode == "works") {
+    const auto expected = float(exchange.rank == 0 ? exchange.ranks : exchange.rank);
+    for (int i = 0; i < 100; ++i)
+      expectSuccess(rank.launch());
+    expectSuccess(rank.synchronize());
+    if (rank.takeResult() == expected) {
+      rank.launchGraph(100);
+      expectSuccess(rank.synchronize());
+      if (rank.takeResult() == expected)
+        outcome = "works";
+    }
+    (void)exchange.of("end", ""); // others may use this rank's memory
+  } else {
+    expectSuccess(rank.launch());
+    if (mode == "dies") {
+      expectSuccess(rank.synchronize());
+      (void)exchange.of("launched", "");
+      if (isLast)
+        ::_exit(0);
+      expectSuccess(rank.launch());
+    }
+    Result<void> done = rank.synchronize(1);
+    outcome = done ? "no error" : done.error().message;
+    if (!done && rank.launch().error().message != outcome)
+      outcome = "launches again";
+  }
+  std::ofstream(exchange.path("outcome", exchange.rank)) << outcome;
+  std::fflush(nullptr);
+  ::_exit(0); // without waiting for a stream that waits for ever
+}
+
+TEST_CASE("ranks that are processes pass tiles around, also in graphs", "[ranks][processes]") {
+  if (lacksGpus())
+    return;
+  const auto ranks = size_t(ranksUpTo(4));
+  CHECK(outcomesOf("works", ranks) == std::vector<std::string>(ranks, "works"));
+}
+
+TEST_CASE("a process that ends is named by the others", "[ranks][processes]") {
+  if (lacksGpus())
+    return;
+  const auto ranks = size_t(ranksUpTo(4));
+  const std::vector<std::string> outcomes = outcomesOf("dies", ranks);
+  for (size_t rank = 0; rank + 1 < ranks; ++rank)
+    CHECK(outcomes[rank] ==
+          fmt::format("rank {}: rank {} has not come to the launch of 'test' within 1 s; the "
+                      "stream may wait for ever, so end the process without synchronizing",
+                      rank, ranks - 1));
+}
+
+TEST_CASE("processes whose programs differ say so, and the next ones work", "[ranks][processes]") {
+  if (lacksGpus())
+    return;
+  const auto outcomes = outcomesOf("disagrees", 2);
+  for (size_t rank = 0; rank < 2; ++rank)
+    CHECK_THAT(outcomes[rank],
+               Contains(fmt::format("rank {}: rank {} launches another program, or one with other "
+                                    "symmetric tensors: expected 0x",
+                                    rank, 1 - rank)));
+  CHECK(outcomesOf("works", 2) == std::vector<std::string>(2, "works"));
+}
