@@ -19,7 +19,7 @@ check() {
   fi
 }
 
-check "$bin/ranks_cuda_test"
+check "$bin/ranks_cuda_test" # also ranks that are processes
 for ((ranks = 1; ranks <= most; ++ranks)); do
   for n in 0 1 1000 1048577 67108864; do
     for dtype in f32 bf16; do
