@@ -16,7 +16,9 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <map>
 #include <thread>
 #include <unistd.h>
 
@@ -55,31 +57,33 @@ struct Exchange {
   }
 };
 
-/// This process's rank of the ring of `passOn`.
-class ProcessRank {
+/// Memory of that name that all ranks have.
+using Share = std::function<SymmetricMemory(std::string_view name, size_t bytes)>;
+
+/// A rank of the ring of `passOn`.
+class RingRank {
 public:
-  ProcessRank(Exchange given, const PassOptions &options)
-      : exchange(std::move(given)), device(expectValue(createCudaDevice(int(exchange.rank)))),
-        group(expectValue(RankGroup::create(int64_t(exchange.rank), int64_t(exchange.ranks),
-                                            share("flags", RankGroup::flagBytes),
-                                            expectValue(createCudaFlags(int(exchange.rank)))))),
-        cuda(expectValue(CudaContext::create(int(exchange.rank)))),
+  RingRank(size_t rank, size_t ranks, int gpu, const PassOptions &options, const Share &share)
+      : device(expectValue(createCudaDevice(gpu))),
+        group(
+            expectValue(RankGroup::create(int64_t(rank), int64_t(ranks), share("flags", RankGroup::flagBytes),
+                                          expectValue(createCudaFlags(gpu))))),
+        cuda(expectValue(CudaContext::create(gpu))),
         program(expectValue(device->load(compiledProgram([=](dsl::Scope &k) { passOn(k, options); })))) {
     CurrentContext scope(*cuda);
     REQUIRE(cuda->driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
-    const std::vector<float> numbers(ringRows * ringColumns, float(exchange.rank + 1));
+    const std::vector<float> numbers(ringRows * ringColumns, float(rank + 1));
     for (int i = 0; i < 2; ++i) {
       void *memory = expectValue(device->allocate(bytes));
       expectSuccess(device->copyToDevice(memory, numbers.data(), bytes));
       arguments.tensors.push_back(contiguousView(memory, ElementType::f32, {ringRows, ringColumns}));
     }
-    const auto rank = int64_t(exchange.rank), ranks = int64_t(exchange.ranks);
     const std::vector<int64_t> dimensions =
-        expectValue(bindDimensions(program->artifact(), arguments.tensors, rank, ranks));
+        expectValue(bindDimensions(program->artifact(), arguments.tensors, int64_t(rank), int64_t(ranks)));
     for (const WorkspaceRequest &request :
          expectValue(workspaceRequests(program->artifact(), dimensions, device->properties()))) {
       SymmetricMemory memory = share(request.name, request.bytes);
-      arguments.tensors.push_back(request.view(memory.ofRanks[exchange.rank]));
+      arguments.tensors.push_back(request.view(memory.ofRanks[rank]));
       expectSuccess(group->add(std::move(memory)));
     }
   }
@@ -88,17 +92,18 @@ public:
   Result<void> synchronize(double seconds = 10) {
     return group->synchronize({stream}, std::chrono::duration<double>(seconds));
   }
-  void launchGraph(int times) {
+  void capture() {
     CurrentContext scope(*cuda);
     const Driver &driver = cuda->driver;
     REQUIRE(driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
     expectSuccess(launch());
     CUgraph graph = nullptr;
     REQUIRE(driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
-    CUgraphExec executable = nullptr;
-    REQUIRE(driver.cuGraphInstantiateWithFlags(&executable, graph, 0) == CUDA_SUCCESS);
-    for (int i = 0; i < times; ++i)
-      REQUIRE(driver.cuGraphLaunch(executable, stream) == CUDA_SUCCESS);
+    REQUIRE(driver.cuGraphInstantiateWithFlags(&captured, graph, 0) == CUDA_SUCCESS);
+  }
+  void replay() {
+    CurrentContext scope(*cuda);
+    REQUIRE(cuda->driver.cuGraphLaunch(captured, stream) == CUDA_SUCCESS);
   }
   /// What the rank before this one has passed on, and nothing else from now on.
   float takeResult() {
@@ -111,37 +116,41 @@ public:
     return first;
   }
 
-  const Exchange exchange;
-
 private:
-  /// Memory of all ranks; that of this one is not cleared.
-  SymmetricMemory share(std::string_view name, size_t size) {
-    void *own = expectValue(device->allocate(size + 256 * exchange.ranks));
-    own = static_cast<std::byte *>(own) + 256 * exchange.rank; // places in allocations need not be the same
-    const std::vector<std::byte> poison(size, std::byte(0xA5));
-    expectSuccess(device->copyToDevice(own, poison.data(), size));
-    const MemoryHandle handle = expectValue(exportMemory(int(exchange.rank), own));
-    SymmetricMemory memory{{}, size};
-    for (const std::string &other :
-         exchange.of(name, std::string(reinterpret_cast<const char *>(&handle), sizeof(handle)))) {
-      MemoryHandle received;
-      REQUIRE(other.size() == sizeof(received));
-      std::memcpy(&received, other.data(), sizeof(received));
-      memory.ofRanks.push_back(memory.ofRanks.size() == exchange.rank
-                                   ? own
-                                   : expectValue(importMemory(int(exchange.rank), received)));
-    }
-    return memory;
-  }
-
   static constexpr size_t bytes = size_t(ringRows * ringColumns) * sizeof(float);
   const std::unique_ptr<Device> device;
   const std::unique_ptr<RankGroup> group;
   const std::shared_ptr<const CudaContext> cuda;
   const std::shared_ptr<const LoadedProgram> program;
   CUstream stream = nullptr;
+  CUgraphExec captured = nullptr;
   LaunchArguments arguments;
 };
+
+void poison(Device &device, void *memory, size_t bytes) {
+  const std::vector<std::byte> poison(bytes, std::byte(0xA5));
+  expectSuccess(device.copyToDevice(memory, poison.data(), bytes));
+}
+
+/// Memory of GPU `rank` in each process.
+SymmetricMemory shareBetweenProcesses(const Exchange &exchange, Device &device, std::string_view name,
+                                      size_t bytes) {
+  const int gpu = device.properties().ordinal;
+  void *own = expectValue(device.allocate(bytes + 256 * exchange.ranks));
+  own = static_cast<std::byte *>(own) + 256 * exchange.rank; // places in allocations need not be the same
+  poison(device, own, bytes);
+  const MemoryHandle handle = expectValue(exportMemory(gpu, own));
+  SymmetricMemory memory{{}, bytes};
+  for (const std::string &other :
+       exchange.of(name, std::string(reinterpret_cast<const char *>(&handle), sizeof(handle)))) {
+    MemoryHandle received;
+    REQUIRE(other.size() == sizeof(received));
+    std::memcpy(&received, other.data(), sizeof(received));
+    const bool isOwn = memory.ofRanks.size() == exchange.rank;
+    memory.ofRanks.push_back(isOwn ? own : expectValue(importMemory(gpu, received)));
+  }
+  return memory;
+}
 
 std::string valueOf(const char *variable) {
   const char *value = std::getenv(variable);
@@ -201,7 +210,12 @@ TEST_CASE(testOfRank, "[.][process]") {
   const Exchange exchange{valueOf(folderVariable), std::stoul(valueOf(rankVariable)),
                           std::stoul(valueOf(ranksVariable))};
   const bool isLast = exchange.rank + 1 == exchange.ranks;
-  ProcessRank rank(exchange, {.byCopyEngine = mode == "disagrees" && isLast});
+  const auto gpu = int(exchange.rank);
+  const std::unique_ptr<Device> device = expectValue(createCudaDevice(gpu));
+  RingRank rank(exchange.rank, exchange.ranks, gpu, {.byCopyEngine = mode == "disagrees" && isLast},
+                [&](std::string_view name, size_t bytes) {
+                  return shareBetweenProcesses(exchange, *device, name, bytes);
+                });
   std::string outcome = "wrong numbers";
   if (mode == "works") {
     const auto expected = float(exchange.rank == 0 ? exchange.ranks : exchange.rank);
@@ -209,7 +223,9 @@ TEST_CASE(testOfRank, "[.][process]") {
       expectSuccess(rank.launch());
     expectSuccess(rank.synchronize());
     if (rank.takeResult() == expected) {
-      rank.launchGraph(100);
+      rank.capture();
+      for (int i = 0; i < 100; ++i)
+        rank.replay();
       expectSuccess(rank.synchronize());
       if (rank.takeResult() == expected)
         outcome = "works";
@@ -232,6 +248,40 @@ TEST_CASE(testOfRank, "[.][process]") {
   std::ofstream(exchange.path("outcome", exchange.rank)) << outcome;
   std::fflush(nullptr);
   ::_exit(0); // without waiting for a stream that waits for ever
+}
+
+TEST_CASE("ranks that are groups of one process pass tiles around on one GPU", "[ranks][groups]") {
+  constexpr size_t count = 2;
+  const std::unique_ptr<Device> device = expectValue(createCudaDevice(0));
+  std::map<std::string, SymmetricMemory, std::less<>> memories;
+  auto share = [&](std::string_view name, size_t bytes) {
+    auto [found, isNew] = memories.try_emplace(std::string(name));
+    for (size_t rank = 0; isNew && rank < count; ++rank) {
+      found->second.ofRanks.push_back(expectValue(device->allocate(bytes)));
+      poison(*device, found->second.ofRanks.back(), bytes);
+    }
+    found->second.bytes = bytes;
+    return found->second;
+  };
+  std::vector<std::unique_ptr<RingRank>> ranks;
+  for (size_t rank = 0; rank < count; ++rank)
+    ranks.push_back(std::make_unique<RingRank>(rank, count, 0, PassOptions(), share));
+  auto finish = [&] {
+    for (size_t rank = 0; rank < count; ++rank) {
+      expectSuccess(ranks[rank]->synchronize());
+      CHECK(ranks[rank]->takeResult() == float(rank == 0 ? count : rank));
+    }
+  };
+  for (int i = 0; i < 20; ++i)
+    for (auto &rank : ranks)
+      expectSuccess(rank->launch());
+  finish();
+  for (auto &rank : ranks)
+    rank->capture();
+  for (int i = 0; i < 20; ++i)
+    for (auto &rank : ranks)
+      rank->replay();
+  finish();
 }
 
 TEST_CASE("ranks that are processes pass tiles around, also in graphs", "[ranks][processes]") {

@@ -133,6 +133,7 @@ class Worker:
             except Error as error:  # of this rank; the others run into the limit
                 self.say(kernel=kernel, error=str(error), correct=False)
                 return
+        gathered(None)  # others may use this rank's memory
 
     def run_kernel(self, case):
         launch, results = self.bind(case)
@@ -233,8 +234,6 @@ def work(options):
         worker = Worker(options)
         getattr(worker, worker.mode)()
         failed = worker.failed
-        if worker.mode == "kernels" and not failed:
-            gathered(None)
     except (Error, RuntimeError, ImportError, AttributeError, TypeError, ValueError) as error:
         print(json.dumps({"run": options.run, "rank": dist.get_rank(), "error": f"{type(error).__name__}: {error}"[:2000]}))
     sys.stdout.flush()
