@@ -110,6 +110,7 @@ public:
   Result<void> copyToDevice(void *device, const void *host, size_t bytes) override;
   Result<void> copyToHost(void *host, const void *device, size_t bytes) override;
   Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override;
+  Result<void> check(const LoadedProgram &program, const LaunchArguments &arguments) override;
   Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments, Stream stream) override;
   Result<void> synchronize(Stream stream) override;
   Result<void> clear(void *address, size_t bytes, Stream stream) override;
@@ -126,6 +127,12 @@ private:
     return reinterpret_cast<void *>(emptyTensors + (access == Access::input ? 0 : emptyTensorBytes));
   }
 
+  struct Prepared {
+    const CudaProgram *program;
+    LaunchPlan plan;
+  };
+  /// Checks all there is to check.
+  Result<Prepared> prepare(const LoadedProgram &loaded, const LaunchArguments &arguments) const;
   /// Remembers that a program that reports is launched, or captured.
   Result<void> noteLaunch(const CudaProgram &program, CUstream stream);
   /// What programs have reported since the last call. Waits for all streams, which may run them.
@@ -393,8 +400,8 @@ Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, size_t variant,
   return {};
 }
 
-Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArguments &arguments,
-                                    Stream stream) {
+Result<CudaDeviceImpl::Prepared> CudaDeviceImpl::prepare(const LoadedProgram &loaded,
+                                                         const LaunchArguments &arguments) const {
   auto *program = dynamic_cast<const CudaProgram *>(&loaded);
   if (!program || program->context().context != cuda->context)
     return Error{.message = fmt::format("'{}' was loaded by another device than {}", loaded.artifact().name,
@@ -406,8 +413,23 @@ Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArg
   CurrentContext scope(*cuda);
   for (size_t i = 0; i < artifact.tensors.size(); ++i) {
     if (Result<void> valid = checkOwnMemory(artifact.tensors[i], arguments.tensors[i]); !valid)
-      return valid;
+      return valid.error();
   }
+  return Prepared{program, std::move(*plan)};
+}
+
+Result<void> CudaDeviceImpl::check(const LoadedProgram &loaded, const LaunchArguments &arguments) {
+  Result<Prepared> prepared = prepare(loaded, arguments);
+  return prepared ? Result<void>() : prepared.error();
+}
+
+Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArguments &arguments,
+                                    Stream stream) {
+  Result<Prepared> prepared = prepare(loaded, arguments);
+  if (!prepared)
+    return prepared.error();
+  auto &[program, plan] = *prepared;
+  CurrentContext scope(*cuda);
   auto queue = static_cast<CUstream>(stream.handle);
   std::unique_lock<std::mutex> notRead(reporting, std::defer_lock);
   if (program->hasReports()) {
@@ -415,12 +437,12 @@ Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArg
     if (Result<void> noted = noteLaunch(*program, queue); !noted)
       return noted;
   }
-  for (const ZeroFill &fill : plan->zeroFills) {
+  for (const ZeroFill &fill : plan.zeroFills) {
     if (Result<void> done = enqueue(fill, queue); !done)
       return done;
   }
-  for (PlannedLaunch &planned : plan->launches) {
-    if (Result<void> done = enqueue(*program, plan->variantIndex, planned, queue); !done)
+  for (PlannedLaunch &planned : plan.launches) {
+    if (Result<void> done = enqueue(*program, plan.variantIndex, planned, queue); !done)
       return done;
   }
   return {};

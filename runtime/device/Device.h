@@ -87,6 +87,8 @@ public:
   /// Compiles the artifact's PTX for this device. Not on the launch path.
   virtual Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) = 0;
 
+  /// What `launch` would refuse of these arguments. Enqueues nothing.
+  virtual Result<void> check(const LoadedProgram &program, const LaunchArguments &arguments) = 0;
   /// Checks the arguments against the schema, picks the variant and enqueues
   /// its launches on `stream`. Never allocates, synchronises or loads, but waits while another thread
   /// reads what this program reports; can be captured in a CUDA graph. An emulated device that stands

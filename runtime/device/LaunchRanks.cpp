@@ -56,8 +56,8 @@ Result<void> check(std::span<const RankLaunch> launches, size_t rank) {
     if (launches[other].device->properties().ordinal == launch.device->properties().ordinal)
       return Error{.message = fmt::format("expected a device of its own, but got device {}, as rank {} did",
                                           launch.device->properties().ordinal, other)};
-  if (Result<LaunchPlan> plan = planLaunch(artifact, arguments, launch.device->properties()); !plan)
-    return plan.error();
+  if (Result<void> valid = launch.device->check(*launch.program, arguments); !valid)
+    return valid;
   for (size_t i = 0; i < artifact.tensors.size(); ++i)
     if (artifact.tensors[i].symmetric)
       if (Result<void> agrees = checkAgreement(artifact.tensors[i], launches.front().arguments->tensors[i],

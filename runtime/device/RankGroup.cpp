@@ -7,7 +7,6 @@
 /// replayed.
 #include "runtime/device/RankGroup.h"
 
-#include "runtime/device/LaunchPlan.h"
 #include "runtime/device/LaunchRanks.h"
 #include "runtime/device/TensorGeometry.h"
 
@@ -212,8 +211,8 @@ Result<void> RankGroup::launch(Device &device, const std::shared_ptr<const Loade
   const Artifact &artifact = program->artifact();
   if (Result<void> completed = complete(artifact, arguments); !completed)
     return refuse(completed.error());
-  if (Result<LaunchPlan> plan = planLaunch(artifact, arguments, device.properties()); !plan)
-    return refuse(plan.error());
+  if (Result<void> valid = device.check(*program, arguments); !valid)
+    return refuse(valid.error());
   auto enqueue = [&]() -> Result<void> {
     if (ranks > 1) { // one rank's launch clears its counts itself
       const uint32_t number = numberOf(program, arguments);

@@ -170,18 +170,16 @@ public:
         std::make_shared<EmulatedProgram>(std::move(artifact), std::move(programs)));
   }
 
+  Result<void> check(const LoadedProgram &loaded, const LaunchArguments &arguments) override {
+    Result<LaunchPlan> plan = planChecked(loaded, arguments);
+    return plan ? Result<void>() : plan.error();
+  }
+
   Result<void> launch(const LoadedProgram &loaded, const LaunchArguments &arguments, Stream) override {
-    const auto *program = dynamic_cast<const EmulatedProgram *>(&loaded);
-    if (!program)
-      return invalid("the program was loaded by another kind of device");
-    auto plan = planLaunch(program->artifact(), arguments, deviceProperties);
+    Result<LaunchPlan> plan = planChecked(loaded, arguments);
     if (!plan)
       return plan.error();
-    for (size_t i = 0; i < arguments.tensors.size(); ++i)
-      if (const TensorView &tensor = arguments.tensors[i]; !isEmpty(tensor))
-        for (const void *address : addressesOf(tensor))
-          if (auto ok = checkReachable(program->artifact().tensors[i].name, address); !ok)
-            return ok;
+    const auto *program = static_cast<const EmulatedProgram *>(&loaded);
     for (PlannedLaunch &planned : plan->launches)
       for (const PlannedTensorMap &map : planned.tensorMaps)
         if (auto placed = placeTensorMap(map, planned.parameters); !placed)
@@ -293,6 +291,20 @@ private:
     if (other == this)
       return invalid(fmt::format("device {} is its own peer", ordinal()));
     return other;
+  }
+
+  Result<LaunchPlan> planChecked(const LoadedProgram &loaded, const LaunchArguments &arguments) const {
+    if (!dynamic_cast<const EmulatedProgram *>(&loaded))
+      return invalid("the program was loaded by another kind of device");
+    Result<LaunchPlan> plan = planLaunch(loaded.artifact(), arguments, deviceProperties);
+    if (!plan)
+      return plan;
+    for (size_t i = 0; i < arguments.tensors.size(); ++i)
+      if (const TensorView &tensor = arguments.tensors[i]; !isEmpty(tensor))
+        for (const void *address : addressesOf(tensor))
+          if (auto ok = checkReachable(loaded.artifact().tensors[i].name, address); !ok)
+            return ok.error();
+    return plan;
   }
 
   /// An argument's memory, of this device or of a peer.

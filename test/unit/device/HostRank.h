@@ -3,6 +3,7 @@
 /// Ranks in host memory: a stream is a thread, flags and counts are atomic numbers.
 #pragma once
 
+#include "runtime/device/LaunchPlan.h"
 #include "runtime/device/RankGroup.h"
 
 #include <atomic>
@@ -108,6 +109,10 @@ public:
   explicit RankDevice(int ordinal)
       : description{.name = "host", .target = "sm_90a", .multiprocessors = 4, .ordinal = ordinal} {}
   const DeviceProperties &properties() const override { return description; }
+  Result<void> check(const LoadedProgram &program, const LaunchArguments &arguments) override {
+    Result<LaunchPlan> plan = planLaunch(program.artifact(), arguments, description);
+    return plan ? Result<void>() : plan.error();
+  }
 
 private:
   Result<void *> allocate(size_t) override { return none(); }

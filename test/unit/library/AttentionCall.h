@@ -38,6 +38,9 @@ public:
     ++loads;
     return device->load(std::move(artifact));
   }
+  Result<void> check(const LoadedProgram &program, const LaunchArguments &arguments) override {
+    return device->check(program, arguments);
+  }
   Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments,
                       Stream stream) override {
     ++launches;
