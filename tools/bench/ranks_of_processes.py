@@ -226,6 +226,7 @@ def work(options):
             os.environ.setdefault(name, os.environ[of_mpi])
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
     os.environ.setdefault("MASTER_PORT", "29511")
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # all ranks are of this machine
     torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", os.environ["RANK"])))
     torch.cuda.set_stream(torch.cuda.Stream())
     dist.init_process_group("cpu:gloo,cuda:nccl")
