@@ -212,7 +212,7 @@ TEST_CASE(testOfRank, "[.][process]") {
   const bool isLast = exchange.rank + 1 == exchange.ranks;
   const auto gpu = int(exchange.rank);
   const std::unique_ptr<Device> device = expectValue(createCudaDevice(gpu));
-  RingRank rank(exchange.rank, exchange.ranks, gpu, {.byCopyEngine = mode == "disagrees" && isLast},
+  RingRank rank(exchange.rank, exchange.ranks, gpu, {.waits = mode != "disagrees" || !isLast},
                 [&](std::string_view name, size_t bytes) {
                   return shareBetweenProcesses(exchange, *device, name, bytes);
                 });

@@ -5,10 +5,9 @@
 
 #include "compiler/dsl/Counts.h"
 #include "test/ranks/RankRun.h"
+#include "test/ranks/RingShape.h"
 
 namespace tlc::test {
-
-inline constexpr int64_t ringRows = 16, ringColumns = 32;
 
 /// The tensors of ranks of which each passes its tile to the next one.
 struct RankRing {
