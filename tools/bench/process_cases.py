@@ -106,3 +106,13 @@ def attention_bwd_sharded(ranks, seed):
 
 
 CASES = (all_gather_gemm, gemm_reduce_scatter, attention_fwd_sharded, attention_bwd_sharded)
+
+
+def timed(ranks):
+    """Kernels, their parameters, and the shapes of their tensors."""
+    n = 1 << 19
+    yield "all_reduce", {"n": n, "dtype": DTYPE}, [(n,), (n,)]
+    m, n, k = 8192 // ranks, 8192 // ranks, 8192
+    yield "all_gather_gemm", {"m": m, "n": n, "k": k, "dtype": DTYPE, "out": DTYPE}, [(m, k), (n, k), (ranks, m, n)]
+    m, n, k = 8192 // ranks, 8192, 8192 // ranks
+    yield "gemm_reduce_scatter", {"m": m, "n": n, "k": k, "dtype": DTYPE, "out": DTYPE}, [(ranks, m, k), (n, k), (m, n)]

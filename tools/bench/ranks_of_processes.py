@@ -14,6 +14,7 @@ are taken as they are. Modes are:
     dies            the last rank is killed before its second launch; the others must say so
     dies_in_launch  the last rank is killed while it launches; the others must say so
     disagrees       the last rank has a tensor of another shape; all must say so
+    times           launches one after the other, timed; what ranks do to begin together is part of it
 
 Prints a line of JSON for each result, and a last one. Exit status 1 if anything is wrong. NVLink multicast is off.
 """
@@ -27,6 +28,7 @@ import os
 import random
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -39,13 +41,14 @@ import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
 from libtlc import Error, Group, Library, find_library  # noqa: E402
-from measure import compare  # noqa: E402
-from process_cases import CASES, all_gather_gemm  # noqa: E402
+from measure import DTYPES, compare  # noqa: E402
+from process_cases import CASES, DTYPE, all_gather_gemm, timed  # noqa: E402
 
-RUNS = ("kernels/ipc", "kernels/symmetric", "dies/ipc", "dies_in_launch/ipc", "disagrees/ipc")
+RUNS = ("kernels/ipc", "kernels/symmetric", "dies/ipc", "dies_in_launch/ipc", "disagrees/ipc", "times/ipc")
 RUN_SECONDS = 60  # after which a process ends by SIGALRM
 LIMIT = 3.0  # of synchronising where ranks do not come
 LAUNCHES = 20
+ROUNDS = 7
 
 
 class IpcMemory:
@@ -108,13 +111,18 @@ class Worker:
 
     def bind(self, case):
         """The program's launch on tensors of this rank, and those that it writes."""
-        program = self.library.compile(case.kernel, ranks=self.ranks, **case.parameters)
-        tensors = []
-        for values, symmetric in zip(case.inputs[self.rank] + case.outputs[self.rank], program.symmetric_arguments()):
-            make = self.group.empty if symmetric else functools.partial(torch.empty, device="cuda")
-            tensors.append(make(*values.shape, dtype=values.dtype))
-            tensors[-1].copy_(values)
+        given = case.inputs[self.rank] + case.outputs[self.rank]
+        program, tensors = self.compile(case.kernel, case.parameters, [(values.shape, values.dtype) for values in given])
+        for tensor, values in zip(tensors, given):
+            tensor.copy_(values)
         return self.group.bind(program, *tensors), tensors[len(case.inputs[self.rank]):]
+
+    def compile(self, kernel, parameters, tensors):
+        """The program and tensors of these shapes and types, symmetric ones in memory of the group."""
+        program = self.library.compile(kernel, ranks=self.ranks, **parameters)
+        makes = [self.group.empty if symmetric else functools.partial(torch.empty, device="cuda")
+                 for symmetric in program.symmetric_arguments()]
+        return program, [make(*shape, dtype=dtype) for make, (shape, dtype) in zip(makes, tensors)]
 
     def check(self, case, way, results):
         """Compares what all ranks have, on rank 0."""
@@ -165,6 +173,26 @@ class Worker:
             way()
             self.group.synchronize()
             self.check(case, way.__name__, results)  # all ranks are done with each other's tensors, too
+
+    def times(self):
+        for kernel, parameters, shapes in timed(self.ranks):
+            program, tensors = self.compile(kernel, parameters, [(shape, DTYPES[DTYPE]) for shape in shapes])
+            for tensor in tensors:
+                tensor.normal_()
+            launch, rounds = self.group.bind(program, *tensors), []
+            for _ in range(ROUNDS):
+                gathered(None)
+                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+                launch()  # from here on the ranks' streams are together
+                begin.record()
+                for _ in range(LAUNCHES):
+                    launch()
+                end.record()
+                self.group.synchronize()
+                rounds.append(begin.elapsed_time(end) * 1e3 / LAUNCHES)
+            slowest = [max(of_ranks) for of_ranks in zip(*gathered(rounds))]
+            if self.rank == 0:
+                self.say(kernel=kernel, **parameters, us=round(statistics.median(slowest), 2))
 
     def expect(self, part, body):
         """Whether that is part of what is said of the launches."""
