@@ -195,7 +195,8 @@ class Worker:
                 self.say(kernel=kernel, **parameters, us=round(statistics.median(slowest), 2))
 
     def expect(self, part, body):
-        """Whether that is part of what is said of the launches."""
+        """Ends the process, with whether that is part of what is said of the launches. What frees programs and memory would
+        wait for a stream that waits for ever."""
         begun = time.monotonic()
         try:
             body()
@@ -204,6 +205,7 @@ class Worker:
         except Error as error:
             said = str(error)
         self.say(said=said, seconds=round(time.monotonic() - begun, 1), correct=part in said)
+        leave(self.failed)
 
     def bind_and_launch(self):
         launch, _ = self.bind(all_gather_gemm(self.ranks, self.seed))
@@ -265,8 +267,12 @@ def work(options):
         failed = worker.failed
     except (Error, RuntimeError, ImportError, AttributeError, TypeError, ValueError) as error:
         print(json.dumps({"run": options.run, "rank": dist.get_rank(), "error": f"{type(error).__name__}: {error}"[:2000]}))
+    leave(failed)
+
+
+def leave(failed):
     sys.stdout.flush()
-    os._exit(failed)  # without waiting for a stream that waits for ever
+    os._exit(failed)
 
 
 def free_port():
