@@ -86,6 +86,101 @@ $poll:
   CHECK(out[0] == 400000);
 }
 
+TEST_CASE("time passes only while all that run wait", "[polling]") {
+  // Warp 0 sleeps a millisecond by the clock, then releases warp 1. That polls for ten, and looks at the
+  // clock after every fifth poll.
+  KernelText kernel{.body = R"(
+  mov.u64 %d1, %globaltimer;
+  setp.ge.u32 %p1, %t, 32;
+  @%p1 bra $wait;
+  mov.u32 %r5, 0;
+$work: // takes no time
+  add.u32 %r5, %r5, 1;
+  setp.lt.u32 %p2, %r5, 20000;
+  @%p2 bra $work;
+  mov.u64 %d2, %globaltimer;
+  sub.u64 %d3, %d2, %d1;
+  st.global.u64 [%out+8], %d3;
+$sleep:
+  mov.u64 %d2, %globaltimer;
+  sub.u64 %d3, %d2, %d1;
+  setp.lt.u64 %p2, %d3, 1000000;
+  @%p2 bra $sleep;
+  st.release.gpu.global.u32 [%out], 1;
+  ret;
+$wait:
+  mov.u32 %r2, 0;
+$poll:
+  ld.acquire.gpu.global.u32 %r1, [%out];
+  setp.eq.u32 %p2, %r1, 1;
+  @%p2 bra $end;
+  add.u32 %r2, %r2, 1;
+  rem.u32 %r2, %r2, 5;
+  setp.ne.u32 %p2, %r2, 0;
+  @%p2 bra $poll;
+  mov.u64 %d2, %globaltimer;
+  sub.u64 %d3, %d2, %d1;
+  setp.lt.u64 %p2, %d3, 10000000;
+  @%p2 bra $poll;
+  st.global.u32 [%out+4], 2;
+$end:
+)",
+                    .threads = 64,
+                    .maximumSteps = forEver};
+  for (std::optional<uint64_t> seed : {std::optional<uint64_t>(), std::optional<uint64_t>(3)}) {
+    kernel.scheduleSeed = seed;
+    const std::vector<uint32_t> out = output(kernel);
+    CHECK(out[0] == 1);
+    CHECK(out[1] == 0xDDDDDDDD);
+    CHECK(out[2] == 0);
+  }
+}
+
+TEST_CASE("a wait with a limit ends when nobody else can go on", "[polling]") {
+  // Several warps whose loops have periods that differ.
+  KernelText kernel{.body = R"(
+  mov.u64 %d1, %globaltimer;
+  shr.u32 %r3, %t, 5;
+  add.u32 %r3, %r3, 3;
+  mov.u32 %r2, 0;
+$poll:
+  ld.acquire.gpu.global.u32 %r1, [%out+1000];
+  setp.eq.u32 %p2, %r1, 1;
+  @%p2 bra $end;
+  add.u32 %r2, %r2, 1;
+  rem.u32 %r2, %r2, %r3;
+  setp.ne.u32 %p2, %r2, 0;
+  @%p2 bra $poll;
+  mov.u64 %d2, %globaltimer;
+  sub.u64 %d3, %d2, %d1;
+  setp.lt.u64 %p2, %d3, 10000000000;
+  @%p2 bra $poll;
+  st.global.u32 [%mine], 2;
+$end:
+)",
+                    .threads = 128,
+                    .maximumSteps = forEver};
+  for (std::optional<uint64_t> seed : {std::optional<uint64_t>(), std::optional<uint64_t>(3)}) {
+    kernel.scheduleSeed = seed;
+    const std::vector<uint32_t> out = output(kernel);
+    CHECK(out[0] == 2);
+    CHECK(out[127] == 2);
+  }
+}
+
+TEST_CASE("a loop that reads the clock without a limit is a deadlock at the end of time", "[polling]") {
+  CHECK_THAT(failure({.body = R"(
+$poll:
+  mov.u64 %d1, %globaltimer;
+  ld.acquire.gpu.global.u32 %r1, [%out];
+  setp.ne.u32 %p1, %r1, 1;
+  @%p1 bra $poll;
+)",
+                      .threads = 32,
+                      .maximumSteps = forEver}),
+             Contains("deadlock in 'k'"));
+}
+
 TEST_CASE("a block that waits for a later one is released", "[polling]") {
   const auto out = output({.body = R"(
   mov.u32 %r2, %ctaid.x;

@@ -7,8 +7,6 @@
 #include "runtime/emulator/exec/decode/CallDecode.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
 
-#include <chrono>
-
 namespace tlc::emulator {
 
 namespace {
@@ -251,9 +249,7 @@ uint32_t totalShared(const Warp &warp, unsigned) { return warp.block->sharedEnd;
 uint64_t clock64(const Warp &warp, unsigned) { return warp.steps; }
 uint32_t clockLow(const Warp &warp, unsigned) { return uint32_t(warp.steps); }
 uint32_t clockHigh(const Warp &warp, unsigned) { return uint32_t(warp.steps >> 32); }
-uint64_t globalTimer(const Warp &, unsigned) {
-  return uint64_t(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
-}
+uint64_t globalTimer(const Warp &warp, unsigned) { return gridOf(warp).progress->time(); }
 uint32_t globalTimerLow(const Warp &warp, unsigned lane) { return uint32_t(globalTimer(warp, lane)); }
 uint32_t globalTimerHigh(const Warp &warp, unsigned lane) { return uint32_t(globalTimer(warp, lane) >> 32); }
 /// Where barriers of the grid count, as CUDA's cooperative groups find it: the driver puts the address there.

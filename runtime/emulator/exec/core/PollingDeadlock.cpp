@@ -27,13 +27,13 @@ void Progress::changed() {
 
 void Progress::beginLaunch(unsigned hostThreads) {
   const std::lock_guard lock(mutex);
-  ++launches, threads += hostThreads, ++number, still = 0;
+  ++launches, threads += hostThreads, ++number, still = 0, isPatient = true;
   wake.notify_all();
 }
 
 void Progress::leave(unsigned remaining) {
   const std::lock_guard lock(mutex);
-  --threads, ++number, still = 0;
+  --threads, ++number, still = 0, isPatient = true;
   if (remaining == 0) // else those who stand still could take it for one that will not end
     --launches;
   wake.notify_all();
@@ -52,14 +52,26 @@ bool Progress::isDeadlocked(uint64_t version) {
       continue;
     }
     // Every device that could launch is busy with what stands still, or stays idle.
-    if (launches < launchers)
-      wake.wait_for(lock, std::chrono::seconds(patienceSeconds), over);
+    if (launches < launchers && isPatient &&
+        !wake.wait_for(lock, std::chrono::seconds(patienceSeconds), over))
+      isPatient = false;
     if (number == version) {
-      deadAt = version;
+      if (!passTime())
+        deadAt = version;
       wake.notify_all();
     }
   }
   return deadAt == version;
+}
+
+bool Progress::passTime() {
+  if (!timeWasRead.exchange(false) || now >= endOfTime)
+    return false;
+  step = passedAt == number ? 2 * step : firstStep;
+  now += step;
+  passedAt = ++number;
+  still = 0;
+  return true;
 }
 
 // --- of a cluster -------------------------------------------------------------------
@@ -71,46 +83,24 @@ void append(std::vector<std::byte> &to, const void *from, size_t bytes) {
   to.insert(to.end(), first, first + bytes);
 }
 
-/// Places and registers of all warps.
-std::vector<std::byte> stateOf(const Cluster &cluster) {
+/// Places and registers of the warp.
+std::vector<std::byte> stateOf(const Warp &warp) {
   std::vector<std::byte> state;
-  for (const Block &block : cluster.blocks)
-    for (const Warp &warp : block.warps) {
-      if (warp.done())
-        continue;
-      append(state, &warp.index, sizeof(warp.index));
-      for (const Group &group : warp.groups) {
-        append(state, &group.pc, sizeof(group.pc));
-        append(state, &group.mask, sizeof(group.mask));
-        append(state, &group.wait.kind, sizeof(group.wait.kind));
-      }
-      append(state, warp.registers, cluster.grid->kernel->registerBytes);
-    }
+  for (const Group &group : warp.groups) {
+    append(state, &group.pc, sizeof(group.pc));
+    append(state, &group.mask, sizeof(group.mask));
+    append(state, &group.wait.kind, sizeof(group.wait.kind));
+  }
+  append(state, warp.registers, gridOf(warp).kernel->registerBytes);
   return state;
 }
 
-std::vector<uint64_t> stepsOf(const Cluster &cluster) {
-  std::vector<uint64_t> steps;
-  for (const Block &block : cluster.blocks)
-    for (const Warp &warp : block.warps)
-      steps.push_back(warp.steps);
-  return steps;
-}
-
 /// Lanes that wait cannot, all others have run since.
-bool allHaveRun(const Cluster &cluster, const std::vector<uint64_t> &before) {
-  size_t i = 0;
-  for (const Block &block : cluster.blocks)
-    for (const Warp &warp : block.warps) {
-      const uint64_t then = before[i++];
-      const bool late = std::any_of(warp.groups.begin(), warp.groups.end(), [&](const Group &group) {
-        const bool runs = group.wait.kind == Wait::Kind::none || group.wait.kind == Wait::Kind::yield;
-        return runs && group.ranAt <= then;
-      });
-      if (late)
-        return false;
-    }
-  return true;
+bool allHaveRun(const Warp &warp, uint64_t steps) {
+  return std::none_of(warp.groups.begin(), warp.groups.end(), [&](const Group &group) {
+    const bool runs = group.wait.kind == Wait::Kind::none || group.wait.kind == Wait::Kind::yield;
+    return runs && group.ranAt <= steps;
+  });
 }
 
 } // namespace
@@ -120,19 +110,26 @@ void Repetition::observe(const Cluster &cluster, uint64_t version) {
     progress = cluster.progress, since = version;
     turns = 0;
     repeats = false;
-    state.clear();
+    warps.clear();
     return;
   }
   if (repeats)
     return;
-  if (!state.empty() && allHaveRun(cluster, steps) && state == stateOf(cluster)) {
-    repeats = true;
-    return;
-  }
   // Compared with the state of ever more turns ago, so that any period is found.
   ++turns;
-  if ((turns & (turns - 1)) == 0)
-    state = stateOf(cluster), steps = stepsOf(cluster);
+  const bool keeps = (turns & (turns - 1)) == 0, isFirst = warps.empty();
+  repeats = true;
+  size_t i = 0;
+  for (const Block &block : cluster.blocks)
+    for (const Warp &warp : block.warps) {
+      Past &past = isFirst ? warps.emplace_back() : warps[i++];
+      if (past.repeats || warp.done())
+        continue;
+      past.repeats = !isFirst && allHaveRun(warp, past.steps) && past.state == stateOf(warp);
+      if (!past.repeats && keeps)
+        past.state = stateOf(warp), past.steps = warp.steps;
+      repeats &= past.repeats;
+    }
 }
 
 } // namespace tlc::emulator

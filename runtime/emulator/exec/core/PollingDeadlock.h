@@ -3,10 +3,11 @@
 /// Deadlocks of warps that poll. A cluster whose registers and places in the
 /// code are what they were before, while nothing was written, does the same for
 /// ever unless others write; when that holds for all that run, nothing will
-/// ever change. Grids that run at the same time, also on different devices,
-/// share one `Progress`.
+/// ever change, but for the time, if they look at it. Grids that run at the same
+/// time, also on different devices, share one `Progress`.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -36,15 +37,31 @@ public:
   /// `version`; waits for a change. True when there will never be one.
   bool isDeadlocked(uint64_t version);
 
+  /// %globaltimer, in nanoseconds. Time passes only while all that run stand still, so that what is waited
+  /// for takes none and every run has the same.
+  uint64_t time() {
+    timeWasRead = true;
+    return now;
+  }
+
 private:
   /// How long a launch on a device that has none is waited for.
   static constexpr unsigned patienceSeconds = 5;
+  static constexpr uint64_t firstStep = 1000, endOfTime = uint64_t(1) << 62;
+
+  /// If any that stand still have read the time, it passes: ever more of it, until something else changes.
+  bool passTime();
 
   mutable std::mutex mutex;
   std::condition_variable wake;
   uint64_t number = 0;
   uint64_t deadAt = ~uint64_t(0); ///< the version at which all stood still
   unsigned launchers, launches = 0, threads = 0, still = 0;
+  bool isPatient = true; ///< no launch has been waited for in vain since the last one began or ended
+  std::atomic<uint64_t> now{1'000'000'000};
+  std::atomic<bool> timeWasRead{false}; ///< since it passed last
+  uint64_t passedAt = ~uint64_t(0);     ///< the version that it made when it passed last
+  uint64_t step = firstStep;            ///< by which it passes next
 };
 
 /// Finds out that a cluster repeats itself.
@@ -56,11 +73,17 @@ public:
   bool proven(uint64_t version) const { return repeats && version == since; }
 
 private:
+  /// Without a change each warp goes on by itself. Its places and registers, some turns ago.
+  struct Past {
+    bool repeats = false;
+    uint64_t steps = 0;
+    std::vector<std::byte> state;
+  };
+
   uint64_t progress = ~uint64_t(0), since = ~uint64_t(0);
   unsigned turns = 0; ///< without a change
   bool repeats = false;
-  std::vector<std::byte> state; ///< of all warps, some turns ago
-  std::vector<uint64_t> steps;  ///< of each warp, then
+  std::vector<Past> warps;
 };
 
 } // namespace tlc::emulator
