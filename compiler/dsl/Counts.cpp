@@ -50,7 +50,7 @@ void waitFor(const Global &counts, const std::vector<Index> &position, const Ind
   Value count = countAt(*trace, counts, position, "waitFor", loc);
   Value number = trace->useUniform(least, "a number to wait for", loc);
   if (count && number)
-    trace->create<tile::WaitForOp>(loc, count, number);
+    trace->create<tile::WaitForOp>(loc, count, number, IntegerAttr());
 }
 
 Index take(const Global &counts, const std::vector<Index> &position, Loc loc) {

@@ -11,6 +11,7 @@
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
 #include "dialects/support/TextLimits.h"
+#include "dialects/tile/Counts.h"
 #include "dialects/tile/Tile.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
@@ -81,6 +82,11 @@ void setAlignment(ModuleOp module, Alignment alignment) {
   // out.
   if (alignment == Alignment::general)
     module.walk([](tile::RequireOp require) { require.erase(); });
+}
+
+/// Gives every wait for a count a limit.
+void setWaitLimit(ModuleOp module, std::chrono::nanoseconds limit) {
+  module.walk([&](tile::WaitForOp wait) { wait.setLimit(limit.count()); });
 }
 
 /// Hands the facts that the program declares to the launcher, which checks them.
@@ -242,6 +248,8 @@ private:
     }
     if (hasVariants(options))
       setAlignment(*module, alignment);
+    if (options.waitLimit.count() != 0 && options.startFrom <= lastOptionalPhase)
+      setWaitLimit(*module, options.waitLimit);
     return success();
   }
 

@@ -24,5 +24,7 @@ std::string tlc::fingerprint(const CompileOptions &options) {
   std::string text = options.target;
   for (const OptimizationSwitch &each : optimizationSwitches())
     text += options.optimizations.*each.member ? '+' : '-';
+  if (options.waitLimit.count() != 0)
+    text += " waits " + std::to_string(options.waitLimit.count());
   return text;
 }

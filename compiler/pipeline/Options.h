@@ -5,6 +5,7 @@
 
 #include "compiler/pipeline/Phases.h"
 
+#include <chrono>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,10 @@ enum class Alignment {
   general, ///< nothing
 };
 
+/// What a limit of waits can be: more than any wait of a kernel that is right, and less than a day.
+inline constexpr std::chrono::nanoseconds leastWaitLimit = std::chrono::milliseconds(1),
+                                          mostWaitLimit = std::chrono::hours(24);
+
 /// Ways to watch the compiler at work. None of them changes the result; with any of them the program is
 /// compiled, whatever a cache holds.
 struct Inspection {
@@ -52,6 +57,8 @@ struct CompileOptions {
   // What decides the result, besides the program.
   std::string target = "sm_90a"; ///< a row of runtime/target; a target that the module names itself wins
   Optimizations optimizations;
+  /// How long a wait for a count may last before it gives up, which is reported; zero: for ever.
+  std::chrono::nanoseconds waitLimit{0};
 
   // What does not.
   Phase startFrom = Phase::input; ///< the phase that the given module is in, `nvvm` at most

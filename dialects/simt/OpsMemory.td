@@ -74,6 +74,18 @@ def Simt_ReportOp : Simt_EffectOp<"report", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def Simt_EndWaitsOp : Simt_EffectOp<"end_waits"> {
+  let summary = "Says that a wait has lasted longer than its limit: so end the others of the program, until the launcher reads the reports";
+  let description = "A relaxed store to the report buffer (st.relaxed.gpu). `simt.report` says which wait.";
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_WaitsEndOp : Simt_EffectOp<"waits_end"> {
+  let summary = "Whether some thread has executed `simt.end_waits` (ld.relaxed.gpu)";
+  let results = (outs I1:$result);
+  let assemblyFormat = "attr-dict";
+}
+
 def Simt_VoteAnyOp : Simt_Op<"vote_any", [Pure]> {
   let summary = "Whether the value is true in some lane of the warp; all lanes take part";
   let arguments = (ins I1:$value);

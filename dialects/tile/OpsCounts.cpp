@@ -41,7 +41,11 @@ Synchronisation AnnounceOp::getSynchronisation() { return {.meetsFirst = true, .
 SmallVector<MemoryAccess, 3> AnnounceOp::getMemoryAccesses() { return {accessOfCount(getCount())}; }
 bool AnnounceOp::suitsOneThread() { return true; }
 
-LogicalResult WaitForOp::verify() { return verifyCountSlice(*this, getCount()); } // wait_for_c1
+LogicalResult WaitForOp::verify() {
+  if (std::optional<uint64_t> limit = getLimit(); limit && int64_t(*limit) <= 0) // wait_for_c2
+    return emitOpError() << "expected a positive limit in nanoseconds, but got " << int64_t(*limit);
+  return verifyCountSlice(*this, getCount()); // wait_for_c1
+}
 Synchronisation WaitForOp::getSynchronisation() { return {.meetsFirst = true, .waits = true}; }
 SmallVector<MemoryAccess, 3> WaitForOp::getMemoryAccesses() { return {accessOfCount(getCount())}; }
 bool WaitForOp::suitsOneThread() { return true; }

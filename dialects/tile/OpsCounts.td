@@ -39,13 +39,19 @@ def Tile_WaitForOp : Tile_CountOp<"wait_for"> {
     an element outside the tensor nobody waits. Blocks may run one after the other: a block that waits for what only a
     block does that has yet to start may wait for ever. `tile.take` tells which blocks have started.
 
+    With a `limit` of so many nanoseconds, a wait that lasts longer is reported as a failed check (runtime/artifact/Reports.h),
+    and ends as if the count were large enough. From then on the other waits of the program with a limit end so, too,
+    until the launcher has read the report, so that the kernel ends, with results that are wrong.
+
     Constraints
     - wait_for_c1: as announce_c1.
+    - wait_for_c2: the limit is positive.
 
         tile.wait_for %count at_least %n : !tile.slice<1xi32>
+        tile.wait_for %count at_least %n within 10000000000 ns : !tile.slice<1xi32>
   }];
-  let arguments = (ins Tile_SliceType:$count, Index:$least);
-  let assemblyFormat = "$count `at_least` $least attr-dict `:` qualified(type($count))";
+  let arguments = (ins Tile_SliceType:$count, Index:$least, OptionalAttr<I64Attr>:$limit);
+  let assemblyFormat = "$count `at_least` $least (`within` $limit^ `ns`)? attr-dict `:` qualified(type($count))";
 }
 
 def Tile_TakeOp : Tile_CountOp<"take"> {

@@ -21,7 +21,7 @@ bool tile::onlyReports(Operation *op) {
          });
 }
 
-std::string tile::sourcePlaceOf(ReportOp op) {
+std::string tile::sourcePlaceOf(Operation *op) {
   std::string text = placeOf(op);
   StringRef place = text;
   place.consume_front(" at ");

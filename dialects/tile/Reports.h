@@ -23,7 +23,7 @@ namespace tlc::tile {
 /// no order with others: a print, or a branch with prints and checks.
 bool onlyReports(mlir::Operation *op);
 
-/// Where its texts say that it is: "conv.cpp:41:7".
-std::string sourcePlaceOf(ReportOp op);
+/// Where reports say that the operation is: "conv.cpp:41:7".
+std::string sourcePlaceOf(mlir::Operation *op);
 
 } // namespace tlc::tile

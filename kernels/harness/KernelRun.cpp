@@ -109,10 +109,16 @@ Result<void> KernelRun::execute() {
   auto begin = std::chrono::steady_clock::now();
   if (Result<void> launched = launch(); !launched)
     return launched;
-  Result<void> all; // every rank ends before the first one's error is told
-  for (Device *device : devices)
-    if (Result<void> done = device->synchronize(); !done && all)
-      all = done;
+  Result<void> all; // every rank ends before errors are told
+  for (size_t rank = 0; rank != devices.size(); ++rank) {
+    Result<void> done = devices[rank]->synchronize();
+    if (done)
+      continue;
+    std::string message =
+        devices.size() == 1 ? done.error().message : fmt::format("rank {}: {}", rank, done.error().message);
+    all = Error{all ? done.error().kind : all.error().kind,
+                all ? message : all.error().message + "\n" + message};
+  }
   if (!all)
     return all;
   elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

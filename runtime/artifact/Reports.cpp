@@ -85,6 +85,7 @@ Reports tlc::readReports(std::span<const ReportSite> sites, std::span<const std:
   Reports reports;
   reports.lost = header.records - records.size();
   reports.lostChecks = header.lostChecks;
+  reports.endsWaits = header.endsWaits != 0;
   for (size_t i : orderOf(records)) {
     const ReportRecord &record = records[i];
     if (record.site >= sites.size()) { // a kernel wrote where it should not
@@ -103,4 +104,5 @@ void Reports::append(Reports others) {
   std::ranges::move(others.failures, std::back_inserter(failures));
   lost += others.lost;
   lostChecks += others.lostChecks;
+  endsWaits |= others.endsWaits;
 }

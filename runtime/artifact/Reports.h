@@ -36,7 +36,8 @@ static_assert(sizeof(ReportRecord) == 112);
 struct ReportBufferHeader {
   uint32_t records = 0;    ///< so many were made, lost ones included
   uint32_t lostChecks = 0; ///< lost ones that are of checks
-  uint32_t reserved[2] = {};
+  uint32_t endsWaits = 0;  ///< 1: a wait has lasted too long, which is a failed check, so that others end
+  uint32_t reserved = 0;
 };
 static_assert(sizeof(ReportBufferHeader) == 16);
 
@@ -65,6 +66,7 @@ struct Reports {
   std::vector<std::string> failures = {}; ///< failed checks, the same
   uint64_t lost = 0;                      ///< records of either that the buffer had no room for
   uint64_t lostChecks = 0;                ///< those of failed checks
+  bool endsWaits = false;                 ///< a failed check is of a wait, so that others have ended, too
 
   void append(Reports others);
 };

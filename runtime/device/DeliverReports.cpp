@@ -42,6 +42,8 @@ Result<void> tlc::deliver(const Reports &reports, const PrintFunction &print, Re
                      reportCapacity));
   if (reports.failures.empty() && reports.lostChecks == 0)
     return done;
+  if (!done && reports.endsWaits) // which explains what came after it
+    return Error{done.error().kind, textOf(reports) + "\n" + done.error().message};
   if (!done)
     return Error{done.error().kind, done.error().message + "\n" + textOf(reports)};
   return Error{ErrorKind::execution, textOf(reports)};

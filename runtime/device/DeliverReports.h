@@ -15,7 +15,8 @@ namespace tlc {
 using PrintFunction = std::function<void(std::string_view)>;
 
 /// Prints what was printed, and how many records were lost; an `execution` error that names the checks that
-/// failed, and counts those without a record. An error that came before it, `done`, is told first.
+/// failed, and counts those without a record. An error that came before it, `done`, is told first, unless a
+/// wait has ended before it should have.
 /// `print` may launch: the caller holds no lock that a launch takes.
 Result<void> deliver(const Reports &reports, const PrintFunction &print, Result<void> done = {});
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 using namespace tlc;
 using namespace tlc::kernels;
@@ -137,5 +138,38 @@ TEST_CASE("kernels of ranks give the same bits in every order", "[kernels][ranks
       CHECK(verdict.outputs == first.value_or(verdict.outputs));
       first = verdict.outputs;
     }
+  }
+}
+
+TEST_CASE("kernels of ranks whose waits have a limit are right, and report an announcement that is missing",
+          "[kernels][ranks]") {
+  CompileOptions options;
+  options.waitLimit = std::chrono::seconds(5);
+  for (const char *name : {"all_gather_gemm", "gemm_reduce_scatter", "attention_fwd_sharded"}) {
+    INFO(name);
+    const Kernel &kernel = **findKernel(name);
+    Definitions definitions = merged(merged(smallSizes(kernel).back(), tilesOf(kernel)), {{"ranks", "3"}});
+    Request request = expectValue(Request::parse(kernel, definitions));
+    std::shared_ptr<const Artifact> artifact = compileOnce(request, options);
+    auto problem = expectValue(Problem::create(request, {.seed = 3}));
+    auto verify = [&](const std::shared_ptr<const Artifact> &program) {
+      auto devices = createEmulatorDevices(3, {.multiprocessors = 2});
+      return expectValue(KernelRun::create(devices, problem, program)).verify();
+    };
+    CHECK(expectValue(verify(artifact)).correct());
+    auto silent = std::make_shared<Artifact>(*artifact);
+    constexpr std::string_view announcement = "red.release.sys", comment = "// ";
+    for (Variant &variant : silent->variants)
+      for (size_t at = 0; (at = variant.ptx.find(announcement, at)) != std::string::npos;
+           at += comment.size() + announcement.size())
+        variant.ptx.insert(at, comment);
+    Result<Verdict> verdict = verify(silent);
+    REQUIRE(!verdict);
+    for (int rank = 0; rank < 3; ++rank)
+      CHECK_THAT(verdict.error().message,
+                 Catch::Matchers::Contains(fmt::format("rank {}: ", rank)) &&
+                     Catch::Matchers::Contains(fmt::format(".of({})', which is 0", rank)));
+    CHECK_THAT(verdict.error().message, Catch::Matchers::Contains("' waited 5 s for at least ") &&
+                                            !Catch::Matchers::Contains("deadlock"));
   }
 }

@@ -4,6 +4,8 @@
 /// roles.
 #include "compiler/dsl/Counts.h"
 
+#include "runtime/device/LaunchPlan.h"
+#include "test/Expect.h"
 #include "test/programs/ProgramRun.h"
 
 #include <catch2/catch.hpp>
@@ -167,4 +169,53 @@ TEST_CASE("the numbers that roles and rounds of a loop take are all different", 
   run(artifact, {&y, &counts});
   for (int64_t number = 0; number < 100; ++number)
     CHECK(y.at({number}) == (number < 4 * (3 + 2 + 1) ? 1 : 0));
+}
+
+TEST_CASE("a wait ends at its limit, as do those after it, and the next launch is right", "[counts]") {
+  CompileOptions options;
+  options.waitLimit = std::chrono::milliseconds(200);
+  // Two blocks announce, and one waits for n of them, again and again.
+  Program program = Program::trace("patient", [](Scope &k) {
+    Index n = k.dim("n");
+    Global X = k.input("X", i32, {n}), Y = k.output("Y", i32, {1});
+    Global done = k.workspace("done", i32, {3, 4}, {Initial::zero});
+    auto [block] = k.grid(2);
+    announce(done, {2, 1});
+    k.when(block == 1, [&] {
+      k.loop(1000, [&](Index) { waitFor(done, {2, 1}, n); });
+      Fragment x = k.fragment(i32, {1});
+      copy(X.tile({0}, {1}), x);
+      copy(x, Y.tile({0}, {1}));
+    });
+  });
+  Artifact artifact = compiled(std::move(program), options);
+  std::unique_ptr<Device> device = openDevice(artifact.target, 3);
+  std::shared_ptr<const LoadedProgram> loaded = expectValue(device->load(artifact));
+  auto allocate = [&](std::vector<int32_t> numbers) {
+    void *memory = expectValue(device->allocate(numbers.size() * sizeof(int32_t)));
+    expectSuccess(device->copyToDevice(memory, numbers.data(), numbers.size() * sizeof(int32_t)));
+    return memory;
+  };
+  void *x = allocate({7, 8, 9}), *y = allocate({0}), *counts = allocate(std::vector<int32_t>(12));
+  auto resultOf = [&](int64_t n) -> Result<void> {
+    LaunchArguments arguments;
+    arguments.tensors = {contiguousView(x, i32, {n}), contiguousView(y, i32, {1}),
+                         contiguousView(counts, i32, {3, 4})};
+    Result<void> launched = device->launch(*loaded, arguments);
+    return launched ? device->synchronize() : launched;
+  };
+  Result<void> late = resultOf(3);
+  REQUIRE(!late);
+  CHECK(late.error().kind == ErrorKind::execution);
+  const std::string &message = late.error().message;
+  CHECK_THAT(message,
+             Catch::Matchers::StartsWith("1 check failed\n  ") &&
+                 Catch::Matchers::Contains("CountsTest.cpp:") &&
+                 Catch::Matchers::Contains(": check failed in block (1, 0, 0), thread ") &&
+                 Catch::Matchers::EndsWith(
+                     ", element (2, 1): 'patient' waited 0.2 s for at least 3 in 'done', which is 2"));
+  expectSuccess(resultOf(2));
+  int32_t result = 0;
+  expectSuccess(device->copyToHost(&result, y, sizeof(result)));
+  CHECK(result == 7);
 }

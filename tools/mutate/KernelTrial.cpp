@@ -130,6 +130,7 @@ Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, 
   CompileOptions compileOptions;
   compileOptions.target = options.target;
   compileOptions.optimizations = of.optimizations;
+  compileOptions.waitLimit = options.waitLimit;
   Result<Request> first = of.problem(of.sizes.front());
   if (!first)
     return first.error();

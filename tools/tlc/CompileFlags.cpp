@@ -11,6 +11,8 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <fmt/format.h>
+
 using namespace llvm;
 using namespace tlc;
 using namespace tlc::driver;
@@ -61,6 +63,8 @@ CompileFlags::CompileFlags(cl::SubCommand &command)
               cl::desc("Variant for tensors aligned to 16 bytes, or the one that does not rely on it")),
       disabled("disable", cl::sub(command), cl::CommaSeparated, cl::value_desc("optimisation"),
                cl::desc(disableHelp())),
+      boundedWaits("bounded-waits", cl::sub(command), cl::value_desc("seconds"),
+                   cl::desc("A wait for a count that lasts longer ends, and is reported")),
       dumpDirectory("dump-dir", cl::sub(command), cl::value_desc("folder"),
                     cl::desc("Write the program of every phase into this folder")),
       printAfterPasses("print-ir-after-all", cl::sub(command),
@@ -86,6 +90,15 @@ Result<CompileOptions> CompileFlags::options() const {
                             return StringRef(entry.name);
                           }));
     options.optimizations.*found->member = false;
+  }
+  if (boundedWaits.getNumOccurrences()) {
+    const std::chrono::duration<double> limit(boundedWaits);
+    if (!(limit >= leastWaitLimit && limit <= mostWaitLimit))
+      return tlc::Error{ErrorKind::invalidArgument,
+                        fmt::format("expected --bounded-waits from {} to {} seconds, but got {}",
+                                    std::chrono::duration<double>(leastWaitLimit).count(),
+                                    std::chrono::duration<double>(mostWaitLimit).count(), limit.count())};
+    options.waitLimit = std::chrono::duration_cast<std::chrono::nanoseconds>(limit);
   }
   options.dumpDirectory = dumpDirectory;
   options.inspection = {printAfterPasses, timePasses, crashReproducer};
@@ -135,6 +148,8 @@ Result<void> CompileFlags::checkFile(const std::string &source, Phase startFrom,
     for (const OptimizationSwitch &each : optimizationSwitches())
       if (each.name == name && startFrom >= phaseOf(each.member))
         return decided("--disable " + name, phaseOf(each.member));
+  if (boundedWaits.getNumOccurrences() && startFrom >= Phase::simt)
+    return decided("--bounded-waits", Phase::simt);
   return {};
 }
 

@@ -95,6 +95,7 @@ ExitCode MutateCommand::execute() const {
 
   kernels::Library library;
   mutate::TrialOptions trialOptions{.target = options->target,
+                                    .waitLimit = options->waitLimit,
                                     .seed = seed.getNumOccurrences() ? seed : std::random_device()(),
                                     .schedules = schedules};
   if (!json)

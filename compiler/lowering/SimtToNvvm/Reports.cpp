@@ -14,6 +14,11 @@ namespace {
 constexpr size_t wordsPerVector = 4;
 using Words = SmallVector<Value>;
 
+Value offsetBy(ImplicitLocOpBuilder &b, Value address, size_t bytes) {
+  return LLVM::GEPOp::create(b, address.getType(), b.getI8Type(), address,
+                             ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+}
+
 struct LowerReport : OpConversionPattern<ReportOp> {
   LowerReport(const TypeConverter &converter, MLIRContext *context, LLVM::GlobalOp buffer,
               llvm::SetVector<program::ReportAttr> &sites)
@@ -41,11 +46,6 @@ struct LowerReport : OpConversionPattern<ReportOp> {
   }
 
 private:
-  static Value offsetBy(ImplicitLocOpBuilder &b, Value address, size_t bytes) {
-    return LLVM::GEPOp::create(b, address.getType(), b.getI8Type(), address,
-                               ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
-  }
-
   /// The word of the header as it was before.
   static Value addTo(ImplicitLocOpBuilder &b, Value start, size_t word, Value number) {
     return LLVM::AtomicRMWOp::create(b, LLVM::AtomicBinOp::add, offsetBy(b, start, word), number,
@@ -91,9 +91,50 @@ private:
   llvm::SetVector<program::ReportAttr> &sites;
 };
 
+Value endsWaitsOf(ImplicitLocOpBuilder &b, LLVM::GlobalOp buffer) {
+  return offsetBy(b, LLVM::AddressOfOp::create(b, buffer), offsetof(ReportBufferHeader, endsWaits));
+}
+
+struct LowerEndWaits : OpConversionPattern<EndWaitsOp> {
+  LowerEndWaits(const TypeConverter &converter, MLIRContext *context, LLVM::GlobalOp buffer)
+      : OpConversionPattern(converter, context), buffer(buffer) {}
+
+  LogicalResult matchAndRewrite(EndWaitsOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    LLVM::StoreOp::create(b, constantI32(b, b.getLoc(), 1), endsWaitsOf(b, buffer),
+                          /*alignment=*/sizeof(uint32_t), /*isVolatile=*/false, /*isNonTemporal=*/false,
+                          /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic, "device");
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  mutable LLVM::GlobalOp buffer;
+};
+
+struct LowerWaitsEnd : OpConversionPattern<WaitsEndOp> {
+  LowerWaitsEnd(const TypeConverter &converter, MLIRContext *context, LLVM::GlobalOp buffer)
+      : OpConversionPattern(converter, context), buffer(buffer) {}
+
+  LogicalResult matchAndRewrite(WaitsEndOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value word = LLVM::LoadOp::create(b, b.getI32Type(), endsWaitsOf(b, buffer),
+                                      /*alignment=*/sizeof(uint32_t), /*isVolatile=*/false,
+                                      /*isNonTemporal=*/false, /*isInvariant=*/false,
+                                      /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic, "device");
+    rewriter.replaceOpWithNewOp<LLVM::ICmpOp>(op, LLVM::ICmpPredicate::ne, word,
+                                              constantI32(b, b.getLoc(), 0));
+    return success();
+  }
+
+  mutable LLVM::GlobalOp buffer;
+};
+
 } // namespace
 
 void tlc::simt::populateReportPatterns(const TypeConverter &converter, RewritePatternSet &patterns,
                                        LLVM::GlobalOp buffer, llvm::SetVector<program::ReportAttr> &sites) {
   patterns.add<LowerReport>(converter, patterns.getContext(), buffer, sites);
+  patterns.add<LowerEndWaits, LowerWaitsEnd>(converter, patterns.getContext(), buffer);
 }

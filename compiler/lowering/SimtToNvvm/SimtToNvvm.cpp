@@ -123,9 +123,9 @@ class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {
       return signalPassFailure();
     if (SymbolTable::symbolKnownUseEmpty(dynamicShared, module))
       dynamicShared.erase();
-    if (reportSites.empty())
+    if (SymbolTable::symbolKnownUseEmpty(reportBuffer, module))
       reportBuffer.erase();
-    else
+    if (!reportSites.empty())
       module->setAttr(
           program::ProgramDialect::reportsAttrName,
           Builder(context).getArrayAttr(SmallVector<Attribute>(reportSites.begin(), reportSites.end())));

@@ -204,6 +204,10 @@ simt.kernel @memory(%g: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   simt.atomic xori %bits, %g : i32
   // CHECK: simt.atomic xori %{{.*}}, %{{.*}} system : i32
   simt.atomic xori %bits, %g system : i32
+  // CHECK: simt.end_waits
+  simt.end_waits
+  // CHECK: simt.waits_end
+  %ends = simt.waits_end
   // CHECK: simt.vote_any %{{.*}}
   %any = simt.vote_any %yes
   // CHECK: simt.shuffle_xor %{{.*}} mask(16) : f32

@@ -26,6 +26,18 @@ tile.kernel @floats(
 
 // -----
 
+// wait_for_c2
+tile.kernel @no_time(
+    %C: !tile.global<8xi32> {program.argument = #program.tensor<"C", inout, dims[-1]>}) {
+  %c0 = arith.constant 0 : index
+  %count = tile.slice %C[%c0] : !tile.global<8xi32> -> !tile.slice<1xi32>
+  // expected-error @below {{expected a positive limit in nanoseconds, but got 0}}
+  tile.wait_for %count at_least %c0 within 0 ns : !tile.slice<1xi32>
+  tile.return
+}
+
+// -----
+
 // take_c1
 tile.kernel @take_floats(
     // expected-note @below {{'C' is declared here}}

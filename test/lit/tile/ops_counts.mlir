@@ -12,6 +12,8 @@ tile.kernel @counts(%n: index {program.argument = #program.dimension<"n">},
   tile.take %count, %tile[%c0] : !tile.slice<1xi32>, !tile.shared<1xi32>
   // CHECK: tile.wait_for %[[COUNT]] at_least %{{.*}} : !tile.slice<1xi32>
   tile.wait_for %count at_least %n : !tile.slice<1xi32>
+  // CHECK: tile.wait_for %[[COUNT]] at_least %{{.*}} within 200000000 ns : !tile.slice<1xi32>
+  tile.wait_for %count at_least %n within 200000000 ns : !tile.slice<1xi32>
   // CHECK: tile.announce %[[COUNT]] by %{{.*}} : !tile.slice<1xi32>
   tile.announce %count by %c0 : !tile.slice<1xi32>
   tile.return

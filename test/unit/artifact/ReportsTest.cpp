@@ -71,3 +71,13 @@ TEST_CASE("records without room are counted, and those of no site", "[artifact][
   CHECK(reports.lost == 11);
   CHECK(reports.lostChecks == 5);
 }
+
+TEST_CASE("that a wait has ended too early is told of all programs", "[artifact][reports]") {
+  ReportBufferHeader header{.records = 0, .endsWaits = 1};
+  Reports reports = readReports(sites, std::as_bytes(std::span(&header, 1)));
+  CHECK(reports.endsWaits);
+  Reports others = read({}, 0);
+  CHECK_FALSE(others.endsWaits);
+  others.append(reports);
+  CHECK(others.endsWaits);
+}

@@ -193,6 +193,11 @@ TEST_CASE("the fingerprint tells apart what decides the result, and nothing else
   CompileOptions other;
   other.target = "sm_100a";
   all.push_back(fingerprint(other));
+  for (auto limit : {std::chrono::milliseconds(100), std::chrono::milliseconds(1000)}) {
+    CompileOptions limited;
+    limited.waitLimit = limit;
+    all.push_back(fingerprint(limited));
+  }
   for (size_t i = 0; i != all.size(); ++i)
     for (size_t j = 0; j != i; ++j)
       CHECK(all[i] != all[j]);

@@ -1,0 +1,69 @@
+// RUN: %tlc-opt %s -tile-to-simt | FileCheck %s
+// RUN: %tlc-opt %s -tile-to-simt -simt-to-nvvm | FileCheck %s --check-prefix=LLVM
+
+module attributes {program.target = #program.target<"sm_90a">} {
+
+// One thread looks at the clock after so many reads in vain. What is too late is reported, and ends.
+// CHECK-LABEL: simt.kernel @limited(
+// CHECK:         scf.while (%[[READS:.*]] = %c0_i32, %[[SINCE:.*]] = %c0_i64) : (i32, i64) -> (i32, i64) {
+// CHECK-NEXT:      %[[COUNT:.*]] = llvm.load {{.*}} atomic syncscope("device") acquire
+// CHECK-NEXT:      %[[LESS:.*]] = arith.cmpi slt, %[[COUNT]]
+// CHECK-NEXT:      %[[NEXT:.*]]:3 = scf.if %[[LESS]] -> (i1, i32, i64) {
+// CHECK-NEXT:        %[[MORE:.*]] = arith.addi %[[READS]], %c1_i32
+// CHECK-NEXT:        %[[SINCE_LOOK:.*]] = arith.andi %[[MORE]], %c15_i32
+// CHECK-NEXT:        %[[LOOKS:.*]] = arith.cmpi eq, %[[SINCE_LOOK]], %c0_i32
+// CHECK-NEXT:        %[[LOOKED:.*]]:2 = scf.if %[[LOOKS]] -> (i1, i64) {
+// CHECK-NEXT:          %[[NOW:.*]] = nvvm.read.ptx.sreg.globaltimer : i64
+// CHECK-NEXT:          %[[FIRST:.*]] = arith.cmpi eq, %[[SINCE]], %c0_i64
+// CHECK-NEXT:          %[[BEGIN:.*]] = arith.select %[[FIRST]], %[[NOW]], %[[SINCE]]
+// CHECK-NEXT:          %[[TIME:.*]] = arith.subi %[[NOW]], %[[BEGIN]]
+// CHECK-NEXT:          %[[LATE:.*]] = arith.cmpi ult, %c200000000_i64, %[[TIME]]
+// CHECK-NEXT:          scf.if %[[LATE]] {
+// CHECK-NEXT:            simt.report #program.report<check, "'limited' waited 0.2 s for at least {} in 'C', which is {}", "{{.*}}wait_limit.mlir:[[@LINE+29]]:3", [i32, i32], axes = 1> at[%c5_i32] values(%{{.*}}, %[[COUNT]] : i32, i32)
+// CHECK-NEXT:            simt.end_waits
+// CHECK-NEXT:          }
+// CHECK-NEXT:          %[[END:.*]] = simt.waits_end
+// CHECK-NEXT:          %[[GOES_ON:.*]] = arith.cmpi eq, %[[END]], %false
+// CHECK-NEXT:          scf.yield %[[GOES_ON]], %[[BEGIN]]
+// CHECK-NEXT:        } else {
+// CHECK-NEXT:          scf.yield %true, %[[SINCE]]
+// CHECK-NEXT:        }
+// CHECK-NEXT:        scf.yield %[[LOOKED]]#0, %[[SINCE_LOOK]], %[[LOOKED]]#1
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        scf.yield %false, %[[READS]], %[[SINCE]]
+// CHECK-NEXT:      }
+// CHECK-NEXT:      scf.condition(%[[NEXT]]#0) %[[NEXT]]#1, %[[NEXT]]#2
+// CHECK:         simt.sync
+// LLVM: program.reports = [#program.report<check,
+// LLVM: llvm.mlir.global external @reports$
+// LLVM-LABEL: llvm.func @limited(
+// LLVM:         nvvm.read.ptx.sreg.globaltimer
+// LLVM:         %[[WORD:.*]] = llvm.getelementptr %{{.*}}[8]
+// LLVM:         llvm.store %{{.*}}, %[[WORD]] atomic syncscope("device") monotonic {alignment = 4 : i64}
+// LLVM:         %[[SAME:.*]] = llvm.getelementptr %{{.*}}[8]
+// LLVM:         llvm.load %[[SAME]] atomic syncscope("device") monotonic {alignment = 4 : i64}
+tile.kernel @limited(%n: index {program.argument = #program.dimension<"n">}, %rank: index {program.argument = #program.dimension<"k.rank", source = rank>},
+    %C: !tile.global<8xi32> {program.argument = #program.tensor<"C", inout, dims[-1]>},
+    %D: !tile.global<8x8xi32> {program.argument = #program.tensor<"D", inout, dims[-1, -1], symmetric = true>}) attributes {launch = #program.launch<warps = 4>} {
+  %c5 = arith.constant 5 : index
+  %count = tile.slice %C[%c5] unchecked "it is there" : !tile.global<8xi32> -> !tile.slice<1xi32>
+  // Later than 0.2 s.
+  tile.wait_for %count at_least %n within 200000000 ns : !tile.slice<1xi32>
+  tile.return
+}
+
+// Whose count it is is told, too.
+// CHECK-LABEL: simt.kernel @of_rank(
+// CHECK:         atomic acquire
+// CHECK:         simt.report #program.report<check, "'of_rank' waited 10 s for at least {} in 'D.of({})', which is {}", {{.*}}, [i32, i32, i32], axes = 2> at[%c1_i32, %c0_i32] values(%{{.*}}, %[[RANK:.*]], %{{.*}} : i32, i32, i32)
+tile.kernel @of_rank(%n: index {program.argument = #program.dimension<"n">}, %rank: index {program.argument = #program.dimension<"k.rank", source = rank>},
+    %C: !tile.global<8xi32> {program.argument = #program.tensor<"C", inout, dims[-1]>},
+    %D: !tile.global<8x8xi32> {program.argument = #program.tensor<"D", inout, dims[-1, -1], symmetric = true>}) attributes {launch = #program.launch<warps = 1>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %count = tile.slice %D of %rank[%c1, %c0] unchecked "it is there" : !tile.global<8x8xi32> -> !tile.slice<1x1xi32>
+  tile.wait_for %count at_least %c1 within 10000000000 ns : !tile.slice<1x1xi32>
+  tile.return
+}
+
+}
