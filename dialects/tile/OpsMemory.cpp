@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Buffers, views and slices: checks, folders and facts.
+#include "dialects/tile/CopyChecks.h"
 #include "dialects/tile/Fetch.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
@@ -276,27 +277,13 @@ LogicalResult MemberOp::verify() {
 }
 
 LogicalResult SliceOp::verify() {
-  GlobalType tensor = getTensor().getType();
-  SliceType slice = getSlice().getType();
   std::string name = describe(getTensor(), "the tensor");
+  if (failed(verifySlice(*this, getTensor(), name))) // slice_c1, slice_c2, slice_c4
+    return failure();
   auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
     noteDeclaration(diagnostic, getTensor());
     return diagnostic;
   };
-  size_t rank = tensor.getShape().size();
-  if (getOrigin().size() != rank) // slice_c1
-    return report(emitOpError() << "expected " << rank << " positions in the origin because " << name
-                                << " has " << rank << " axes, but got " << getOrigin().size());
-  if (slice.getShape().size() != rank)
-    return report(emitOpError() << "expected a slice of " << rank << " extents because " << name << " has "
-                                << rank << " axes (1 for an axis that the tile does not have), but got "
-                                << slice.getShape().size());
-  if (slice.getElementType() != tensor.getElementType())
-    return report(emitOpError() << "expected a slice of " << tensor.getElementType() << " because " << name
-                                << " is, but got " << slice.getElementType());
-  if (getFill() && getFill().getType() != slice.getElementType()) // slice_c2
-    return report(emitOpError() << "expected a fill value of " << slice.getElementType() << " because "
-                                << name << " is, but got " << getFill().getType());
   auto argument = dyn_cast<BlockArgument>(getTensor());
   auto windows = getTensor().getDefiningOp<WindowsOp>();
   if (!getTensor().getDefiningOp<MemberOp>() && !windows &&
@@ -311,12 +298,6 @@ LogicalResult SliceOp::verify() {
   program::TensorAttr attr = argumentOf(getTensor());
   if (attr && attr.getMembers())
     return report(emitOpError() << "expected a member of " << name << ", which holds addresses");
-  if (bool(getLimit()) != getLimitedAxis().has_value()) // slice_c4
-    return report(emitOpError() << "expected a limit and the axis that it is along, or neither, but got "
-                                << (getLimit() ? "only the limit" : "only the axis"));
-  if (int64_t axis = getLimitedAxis().value_or(0); axis < 0 || axis >= int64_t(rank))
-    return report(emitOpError() << "expected a limit along axis 0 to " << rank - 1 << " because " << name
-                                << " has " << rank << " axes, but got axis " << axis);
   if (attr && attr.getSymmetric() && !getRank()) // slice_c7
     return report(emitOpError() << "expected a rank because each has a tensor " << name << " of its own");
   if (getRank() && !(attr && attr.getSymmetric()))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Slices of shared tiles: checks, and what accesses of them are.
+#include "dialects/tile/CopyChecks.h"
 #include "dialects/tile/Fetch.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
@@ -15,32 +16,14 @@ using namespace tlc::tile;
 
 LogicalResult SliceSharedOp::verify() {
   SharedType tile = getTile().getType();
-  SliceType slice = getSlice().getType();
   std::string name = describe(getTile(), "the tile");
   auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
     noteDeclaration(diagnostic, getTile());
     return diagnostic;
   };
+  if (failed(verifySlice(*this, getTile(), name))) // slice_shared_c1 to slice_shared_c3
+    return failure();
   size_t rank = tile.getShape().size();
-  if (getOrigin().size() != rank) // slice_shared_c1
-    return report(emitOpError() << "expected " << rank << " positions in the origin because " << name
-                                << " has " << rank << " axes, but got " << getOrigin().size());
-  if (slice.getShape().size() != rank)
-    return report(emitOpError() << "expected a slice of " << rank << " extents because " << name << " has "
-                                << rank << " axes (1 for an axis that the tile does not have), but got "
-                                << slice.getShape().size());
-  if (slice.getElementType() != tile.getElementType())
-    return report(emitOpError() << "expected a slice of " << tile.getElementType() << " because " << name
-                                << " is, but got " << slice.getElementType());
-  if (getFill() && getFill().getType() != slice.getElementType()) // slice_shared_c2
-    return report(emitOpError() << "expected a fill value of " << slice.getElementType() << " because "
-                                << name << " is, but got " << getFill().getType());
-  if (bool(getLimit()) != getLimitedAxis().has_value()) // slice_shared_c3
-    return report(emitOpError() << "expected a limit and the axis that it is along, or neither, but got "
-                                << (getLimit() ? "only the limit" : "only the axis"));
-  if (int64_t axis = getLimitedAxis().value_or(0); axis < 0 || axis >= int64_t(rank))
-    return report(emitOpError() << "expected a limit along axis 0 to " << rank - 1 << " because " << name
-                                << " has " << rank << " axes, but got axis " << axis);
   if (int64_t axis = getGatheredAxis().value_or(0); axis < 0 || axis >= int64_t(rank)) // slice_shared_c4
     return report(emitOpError() << "expected a gathered axis from 0 to " << rank - 1 << " because " << name
                                 << " has " << rank << " axes, but got axis " << axis);
