@@ -134,13 +134,16 @@ struct SliceFacts {
 };
 
 /// The slice with facts that `change` changes, which returns whether it may; poisoned, silently or with an
-/// error, if it may not.
-Slice withFacts(Trace &trace, const Slice &slice, Loc loc,
-                function_ref<bool(Operation *made, SliceFacts &facts)> change) {
+/// error, if it may not. Without a trace there is none.
+Slice withFacts(Trace *current, const Slice &slice, Loc loc,
+                function_ref<bool(Trace &trace, Operation *made, SliceFacts &facts)> change) {
+  if (!current)
+    return {};
+  Trace &trace = *current;
   Value value = trace.use(slice.ref(), "a slice", loc), changed;
   auto create = [&](auto made) {
     SliceFacts facts(made);
-    if (change(made, facts))
+    if (change(trace, made, facts))
       changed = facts.create(trace, made, loc);
   };
   if (auto ofTile = value ? value.getDefiningOp<tile::SliceSharedOp>() : tile::SliceSharedOp())
@@ -163,68 +166,55 @@ bool checkOfTensor(Trace &trace, Operation *made, StringRef call, StringRef why,
 } // namespace
 
 Slice Slice::limited(int64_t axis, const Index &end, Loc loc) const {
-  Trace *trace = traceOf(reference, end.ref());
-  if (!trace)
-    return {};
-  Value limit = trace->useUniform(end, "a limit", loc);
-  return withFacts(*trace, *this, loc, [&](Operation *made, SliceFacts &facts) {
-    if (facts.limit) {
-      Diagnostic &diagnostic =
-          trace->error(loc, "expected a slice without a limit because it can have one, but "
-                            "got one that is limited along axis " +
-                                Twine(facts.limitedAxis.getInt()));
-      diagnostic.notes.push_back({positionOf(made->getLoc()), "limited here"});
-      return false;
-    }
-    facts.limit = limit;
-    facts.limitedAxis = trace->builder.getI64IntegerAttr(axis);
-    return bool(limit);
-  });
+  return withFacts(traceOf(reference, end.ref()), *this, loc,
+                   [&](Trace &trace, Operation *made, SliceFacts &facts) {
+                     Value limit = trace.useUniform(end, "a limit", loc);
+                     if (facts.limit) {
+                       Diagnostic &diagnostic =
+                           trace.error(loc, "expected a slice without a limit because it can have one, but "
+                                            "got one that is limited along axis " +
+                                                Twine(facts.limitedAxis.getInt()));
+                       diagnostic.notes.push_back({positionOf(made->getLoc()), "limited here"});
+                       return false;
+                     }
+                     facts.limit = limit;
+                     facts.limitedAxis = trace.builder.getI64IntegerAttr(axis);
+                     return bool(limit);
+                   });
 }
 
 Slice Slice::fill(const Scalar &value, Loc loc) const {
-  Trace *trace = traceOf(reference, value.ref());
-  if (!trace)
-    return {};
-  return withFacts(*trace, *this, loc, [&](Operation *made, SliceFacts &facts) {
-    Type element = tile::elementTypeOf(made->getResult(0).getType());
-    facts.fill = value.constant() ? trace->number(*value.constant(), element, loc)
-                                  : trace->use(value.ref(), "a fill value", loc);
-    return bool(facts.fill);
-  });
+  return withFacts(traceOf(reference, value.ref()), *this, loc,
+                   [&](Trace &trace, Operation *made, SliceFacts &facts) {
+                     Type element = tile::elementTypeOf(made->getResult(0).getType());
+                     facts.fill = value.constant() ? trace.number(*value.constant(), element, loc)
+                                                   : trace.use(value.ref(), "a fill value", loc);
+                     return bool(facts.fill);
+                   });
 }
 
 Slice Slice::unchecked(std::string_view reason, Loc loc) const {
-  Trace *trace = traceOf(reference);
-  if (!trace)
-    return {};
-  return withFacts(*trace, *this, loc, [&](Operation *, SliceFacts &facts) {
-    facts.unchecked = trace->builder.getStringAttr(reason);
+  return withFacts(traceOf(reference), *this, loc, [&](Trace &trace, Operation *, SliceFacts &facts) {
+    facts.unchecked = trace.builder.getStringAttr(reason);
     return true;
   });
 }
 
 Slice Slice::disjoint(std::string_view reason, Loc loc) const {
-  Trace *trace = traceOf(reference);
-  if (!trace)
-    return {};
-  return withFacts(*trace, *this, loc, [&](Operation *made, SliceFacts &facts) {
-    facts.disjoint = trace->builder.getStringAttr(reason);
-    return checkOfTensor(*trace, made, "disjoint", "barriers order accesses of a whole shared tile", loc);
+  return withFacts(traceOf(reference), *this, loc, [&](Trace &trace, Operation *made, SliceFacts &facts) {
+    facts.disjoint = trace.builder.getStringAttr(reason);
+    return checkOfTensor(trace, made, "disjoint", "barriers order accesses of a whole shared tile", loc);
   });
 }
 
 Slice Slice::evict(Eviction eviction, Loc loc) const {
-  Trace *trace = traceOf(reference);
-  if (!trace)
-    return {};
-  return withFacts(*trace, *this, loc, [&](Operation *made, SliceFacts &facts) {
+  return withFacts(traceOf(reference), *this, loc, [&](Trace &trace, Operation *made, SliceFacts &facts) {
     facts.eviction = {};
     if (eviction != Eviction::normal)
-      facts.eviction = program::EvictionAttr::get(trace->builder.getContext(), eviction == Eviction::first
-                                                                                   ? program::Eviction::first
-                                                                                   : program::Eviction::last);
-    return checkOfTensor(*trace, made, "evict", "shared memory is no part of L2", loc);
+      facts.eviction = program::EvictionAttr::get(trace.builder.getContext(), eviction == Eviction::first
+                                                                                  ? program::Eviction::first
+                                                                                  : program::Eviction::last);
+    return checkOfTensor(trace, made, "evict", "shared memory is no part of L2", loc);
   });
 }
 
