@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Products. Extents and types are checked by the operations' own verifiers.
+#include "compiler/dsl/Arithmetic.h"
 #include "compiler/dsl/Operands.h"
 #include "compiler/dsl/Trace.h"
+#include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 
 using namespace mlir;
@@ -39,6 +41,26 @@ void product(StringRef name, const Left &a, const Shared &b, Fragment &acc, Warp
     trace->create<tile::WriteOp>(loc, after, variable);
 }
 
+/// Whether these are an accumulator and a scale of gemmScaled; an error otherwise.
+bool checkScaled(Trace &trace, Value acc, Value scale, Loc loc) {
+  auto of = cast<RankedTensorType>(acc.getType()), by = cast<RankedTensorType>(scale.getType());
+  auto report = [&](const Twine &message, Value value) {
+    trace.noteDeclaration(trace.error(loc, message + trace.describe(value)), value);
+    return false;
+  };
+  if (!of.getElementType().isF32())
+    return report(
+        "expected an accumulator of f32 for gemmScaled because products are scaled in f32, but got ", acc);
+  if (!by.getElementType().isF32())
+    return report("expected a scale of f32 for gemmScaled because products are scaled in f32, but got ",
+                  scale);
+  if (commonExtents(of.getShape(), by.getShape()) != SmallVector<int64_t>(of.getShape()))
+    return report("expected a scale of gemmScaled with the accumulator's extents, " +
+                      tile::toText(of.getShape()) + ", or 1 where one is repeated, but got ",
+                  scale);
+  return true;
+}
+
 void scaledProduct(const Left &a, const Shared &b, const FragmentValue &scale, Fragment &acc,
                    WarpPolicy policy, Loc loc) {
   Trace *trace = traceOf(a.tile.ref(), b.ref(), scale.ref(), acc.ref());
@@ -46,12 +68,14 @@ void scaledProduct(const Left &a, const Shared &b, const FragmentValue &scale, F
     return;
   Value right = trace->use(b.ref(), "the right factor of gemmScaled", loc);
   Value before = trace->read(acc.ref(), "the accumulator of gemmScaled", loc);
-  if (!right || !before)
+  Value factor = trace->use(scale.ref(), "the scale of gemmScaled", loc);
+  if (!right || !before || !factor || !checkScaled(*trace, before, factor, loc))
     return;
   bool areIntegers = isa<IntegerType>(tile::elementTypeOf(right.getType()));
   Type sums = trace->typeOf(areIntegers ? i32 : f32);
   Value zero = trace->filled(Scalar(0), RankedTensorType::get(tile::extentsOf(before.getType()), sums), loc);
-  Fragment sum = Fragment(trace->make<FragmentValue>(zero), loc).named("product");
+  // Named so, because messages about the product are about the accumulator.
+  Fragment sum = Fragment(trace->make<FragmentValue>(zero), loc).named(tile::nameOf(before));
   product<tile::GemmOp>("gemmScaled", a, b, sum, policy, loc);
   FragmentValue part(sum, loc);
   if (areIntegers)

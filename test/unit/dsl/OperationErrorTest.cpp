@@ -534,3 +534,33 @@ TEST_CASE("products in tensor memory are checked like others", "[dsl][errors]") 
             .starts_with(
                 "expected whether gemmAsync accumulates to be one truth value, but got one per element"));
 }
+
+TEST_CASE("gemmScaled names its own arguments", "[dsl][errors]") {
+  auto error = [](ElementType sums, const Shape &extents, ElementType scales, const Shape &ofScale) {
+    return errorOf([&](Scope &k) {
+      Shared a = k.shared("a", e4m3, {64, 128}), b = k.shared("b", e4m3, {64, 128});
+      Fragment acc = k.fragment(sums, extents).named("acc"),
+               scale = k.fragment(scales, ofScale).named("scale");
+      gemmScaled(a, b.t(), scale, acc);
+    });
+  };
+  CHECK(
+      error(f16, {64, 64}, f32, {64, 1}) ==
+      "expected an accumulator of f32 for gemmScaled because products are scaled in f32, but got 'acc' 64x64 "
+      "of f16\n'acc' is declared here");
+  CHECK(error(f32, {64, 64}, f16, {64, 1}) ==
+        "expected a scale of f32 for gemmScaled because products are scaled in f32, but got 'scale' 64x1 of "
+        "f16\n'scale' is declared here");
+  for (const Shape &extents : {Shape{32, 1}, Shape{64}})
+    CHECK_THAT(error(f32, {64, 64}, f32, extents),
+               Catch::Matchers::StartsWith("expected a scale of gemmScaled with the accumulator's extents, "
+                                           "64x64, or 1 where one is repeated, but got 'scale' "));
+  CHECK(
+      error(f32, {1, 64}, f32, {64, 1}) ==
+      "expected a scale of gemmScaled with the accumulator's extents, 1x64, or 1 where one is repeated, but "
+      "got 'scale' 64x1 of f32\n'scale' is declared here");
+  CHECK_THAT(
+      error(f32, {64, 32}, f32, {64, 1}),
+      Catch::Matchers::StartsWith("gemm: expected an accumulator of 64x64 because 'a' is 64x128 and 'b' "
+                                  "is 128x64, but got 64x32\n"));
+}
