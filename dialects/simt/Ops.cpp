@@ -259,6 +259,9 @@ LogicalResult AtomicOp::verify() {
   if (isFloat ? getKind() != arith::AtomicRMWKind::addf : !llvm::is_contained(ofIntegers, getKind())) // c2
     return emitOpError() << "expected a kind that the machine has for " << getElementTypeOrSelf(getValue())
                          << ", but got " << arith::stringifyAtomicRMWKind(getKind());
+  if (isInSharedMemory() && (getSystem() || isa<VectorType>(getValue().getType()))) // c3
+    return emitOpError() << "expected one number at the scope of the block in shared memory, but got "
+                         << getValue().getType() << (getSystem() ? " at that of the system" : "");
   const Target *target = program::findTarget(*this);
   auto vector = dyn_cast<VectorType>(getValue().getType());
   if (!target || !vector || vector.getNumElements() <= target->maxAddedFloats)

@@ -45,18 +45,25 @@ def Simt_StoreOp : Simt_EffectOp<"store", [AttrSizedOperandSegments]> {
 }
 
 def Simt_AtomicOp : Simt_EffectOp<"atomic"> {
-  let summary = "red.relaxed.global of a number or of consecutive ones";
+  let summary = "red.relaxed of a number or of consecutive ones";
   let description = [{
-    At device scope (`.gpu`), or with `system` at system scope (`.sys`).
-    The address must be aligned to the whole value's size. Each number of a vector is combined on its own.
+    In global memory at device scope (`.gpu`), or with `system` at system scope (`.sys`); in shared memory at the scope
+    of the block (`.cta`). The address must be aligned to the whole value's size. Each number of a vector is combined on its own.
 
     Constraints
     - atomic_c1: a vector has no more numbers than one instruction of the target adds.
     - atomic_c2: the kind is `addf` of floats; `addi`, `mins`, `minu`, `maxs`, `maxu`, `andi`, `ori` or `xori` of integers.
+    - atomic_c3: in shared memory one number, without `system`.
   }];
-  let arguments = (ins AtomicRMWKindAttr:$kind, AnyTypeOf<[F32, F64, I32, I64, VectorOfLengthAndType<[2, 4], [F32]>]>:$value, Simt_GlobalPtr:$address,
+  let arguments = (ins AtomicRMWKindAttr:$kind, AnyTypeOf<[F32, F64, I32, I64, VectorOfLengthAndType<[2, 4], [F32]>]>:$value, AnyTypeOf<[Simt_SharedPtr, Simt_GlobalPtr]>:$address,
     UnitAttr:$system);
-  let assemblyFormat = "$kind $value `,` $address (`system` $system^)? attr-dict `:` type($value)";
+  let assemblyFormat = "$kind $value `,` $address (`system` $system^)? attr-dict `:` type($value) `,` qualified(type($address))";
+  let extraClassDeclaration = [{
+    bool isInSharedMemory() {
+      return ::mlir::cast<::mlir::LLVM::LLVMPointerType>(getAddress().getType()).getAddressSpace() ==
+             unsigned(::mlir::NVVM::NVVMMemorySpace::Shared);
+    }
+  }];
   let hasVerifier = 1;
 }
 

@@ -239,10 +239,12 @@ struct LowerAtomic : OpConversionPattern<AtomicOp> {
     operands.insert(operands.begin(), adaptor.getAddress());
     std::string width = count == 1 ? "" : llvm::formatv(".v{0}", count).str();
     AtomicName name = nameOf(op.getKind());
+    AddressSpace space = spaceOf(adaptor.getAddress());
+    StringRef scope = op.isInSharedMemory() ? "cta" : op.getSystem() ? "sys" : "gpu";
     std::string text =
-        llvm::formatv("red.relaxed.{0}.global.{1}{2}.{3}{4} [$0], {5};", op.getSystem() ? "sys" : "gpu",
-                      name.operation, width, name.type, isWide ? 64 : 32, registerList(1, count));
-    std::string constraints = "l";
+        llvm::formatv("red.relaxed.{0}.{1}.{2}{3}.{4}{5} [$0], {6};", scope, space.name, name.operation,
+                      width, name.type, isWide ? 64 : 32, registerList(1, count));
+    std::string constraints = {space.constraint};
     for (unsigned i = 0; i != count; ++i)
       constraints += {',', isFloat ? (isWide ? 'd' : 'f') : (isWide ? 'l' : 'r')};
     inlineAssembly(rewriter, loc, text, constraints + ",~{memory}", {}, operands);

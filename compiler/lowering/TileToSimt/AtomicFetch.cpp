@@ -10,7 +10,10 @@ using namespace mlir;
 using namespace tlc;
 using namespace tlc::lowering;
 
-LLVM::AtomicBinOp lowering::atomicOperation(std::optional<tile::CombineKind> kind, Type element) {
+namespace {
+
+/// Without a kind it exchanges. An order depends on whether the elements have a sign.
+LLVM::AtomicBinOp atomicOperation(std::optional<tile::CombineKind> kind, Type element) {
   bool isUnsigned = element.isUnsignedInteger();
   if (!kind)
     return LLVM::AtomicBinOp::xchg;
@@ -30,8 +33,6 @@ LLVM::AtomicBinOp lowering::atomicOperation(std::optional<tile::CombineKind> kin
   }
   return LLVM::AtomicBinOp::_xor;
 }
-
-namespace {
 
 /// What the element there was. `expected` is null where it does not matter. Without a scope it is the system.
 Value fetch(Emitter &b, LLVM::AtomicBinOp how, Value address, Value value, Value expected, StringRef scope) {

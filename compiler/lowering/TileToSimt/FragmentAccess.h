@@ -130,9 +130,8 @@ struct CombinedPiece {
 /// Emits it for each of them, by the threads that own what they hold (null: all do).
 void combinePieces(Emitter &b, Value owner, llvm::ArrayRef<CombinedPiece> pieces,
                    llvm::function_ref<void(const CombinedPiece &)> emit);
-/// LLVM's operation of that kind; without one it exchanges. An order depends on whether the elements have a
-/// sign.
-mlir::LLVM::AtomicBinOp atomicOperation(std::optional<tile::CombineKind> kind, Type element);
+/// Of simt.atomic. An order depends on whether the elements have a sign.
+mlir::arith::AtomicRMWKind atomicKindOf(tile::CombineKind kind, Type element);
 
 /// One side of a guarded transfer between registers and global memory.
 class GlobalAccess {

@@ -357,9 +357,7 @@ void lowering::storeGlobal(KernelLowering &k, const Slice &slice, const Fragment
               value);
 }
 
-namespace {
-/// An order depends on whether the elements have a sign.
-arith::AtomicRMWKind atomicKindOf(tile::CombineKind kind, Type element) {
+arith::AtomicRMWKind lowering::atomicKindOf(tile::CombineKind kind, Type element) {
   bool isFloat = isa<FloatType>(element), isUnsigned = element.isUnsignedInteger();
   switch (kind) {
   case tile::CombineKind::add:
@@ -377,7 +375,6 @@ arith::AtomicRMWKind atomicKindOf(tile::CombineKind kind, Type element) {
   }
   return arith::AtomicRMWKind::xori;
 }
-} // namespace
 
 void lowering::combineGlobal(KernelLowering &k, tile::CombineKind kind, const Slice &slice,
                              const FragmentLayout &layout, ArrayRef<int64_t> shape, Value value) {

@@ -134,10 +134,9 @@ void combineOfTile(KernelLowering &k, tile::CombineKind kind, tile::SliceSharedO
   for (const RegisterGroup &group : access.groups(1).groups)
     pieces.push_back(
         {b.extract(value, group.registers[0]), access.address(group.start), access.predicate(group.start)});
-  LLVM::AtomicBinOp how = atomicOperation(kind, slice.getType().getElementType());
+  arith::AtomicRMWKind atomic = atomicKindOf(kind, slice.getType().getElementType());
   combinePieces(b, isOwner(b, layout, k.team), pieces, [&](const CombinedPiece &piece) {
-    LLVM::AtomicRMWOp::create(b, how, piece.address, piece.value, LLVM::AtomicOrdering::monotonic,
-                              SharedSliceAccess::scope);
+    simt::AtomicOp::create(b, atomic, piece.value, piece.address, /*system=*/false);
   });
 }
 

@@ -26,7 +26,7 @@ simt.kernel @traced(
   %e = vector.extract %v[0] : bf16 from vector<8xbf16>
   simt.store %e, %narrow : bf16, !llvm.ptr<1>
   %zeros = arith.constant dense<0.0> : vector<2xf32>
-  simt.atomic addf %zeros, %sums : vector<2xf32>
+  simt.atomic addf %zeros, %sums : vector<2xf32>, !llvm.ptr<1>
   simt.return
 }
 

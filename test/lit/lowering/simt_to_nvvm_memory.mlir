@@ -46,23 +46,26 @@ simt.kernel @memory(%x: !llvm.ptr<1> {program.parameter = #program.parameter<ten
 
   // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.add.f32 [$0], $1;", "l,f,~{memory}"
   %f = vector.extract %w[0] : f32 from vector<4xf32>
-  simt.atomic addf %f, %x : f32
+  simt.atomic addf %f, %x : f32, !llvm.ptr<1>
   // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.add.u32 [$0], $1;", "l,r,~{memory}"
-  simt.atomic addi %n, %x : i32
+  simt.atomic addi %n, %x : i32, !llvm.ptr<1>
   // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.min.s32 [$0], $1;", "l,r,~{memory}"
-  simt.atomic mins %n, %x : i32
+  simt.atomic mins %n, %x : i32, !llvm.ptr<1>
   // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.max.u32 [$0], $1;", "l,r,~{memory}"
-  simt.atomic maxu %n, %x : i32
+  simt.atomic maxu %n, %x : i32, !llvm.ptr<1>
   // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.and.b32 [$0], $1;", "l,r,~{memory}"
-  simt.atomic andi %n, %x : i32
+  simt.atomic andi %n, %x : i32, !llvm.ptr<1>
   // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.xor.b64 [$0], $1;", "l,l,~{memory}"
   %n64 = arith.extsi %n : i32 to i64
-  simt.atomic xori %n64, %x : i64
+  simt.atomic xori %n64, %x : i64, !llvm.ptr<1>
   // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.add.v4.f32 [$0], {$1, $2, $3, $4};", "l,f,f,f,f,~{memory}"
-  simt.atomic addf %w, %x : vector<4xf32>
+  simt.atomic addf %w, %x : vector<4xf32>, !llvm.ptr<1>
   // CHECK: llvm.inline_asm has_side_effects "red.relaxed.gpu.global.add.v2.f32 [$0], {$1, $2};", "l,f,f,~{memory}"
   %pair = vector.from_elements %f, %f : vector<2xf32>
-  simt.atomic addf %pair, %x : vector<2xf32>
+  simt.atomic addf %pair, %x : vector<2xf32>, !llvm.ptr<1>
+  // In shared memory at the scope of the block.
+  // CHECK: llvm.inline_asm has_side_effects "red.relaxed.cta.shared.add.f32 [$0], $1;", "r,f,~{memory}"
+  simt.atomic addf %f, %shared : f32, !llvm.ptr<3>
 
   // CHECK: nvvm.vote.sync any %{{.*}}, %{{.*}} -> i1
   %any = simt.vote_any %in
@@ -75,7 +78,7 @@ simt.kernel @memory(%x: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   // CHECK: nvvm.shfl.sync bfly
   // CHECK: llvm.trunc %{{.*}} : i32 to i16
   %h = simt.shuffle_xor %half mask(4) : f16
-  simt.atomic addf %s, %x : f32
+  simt.atomic addf %s, %x : f32, !llvm.ptr<1>
   simt.store %s, %x if %any : f32, !llvm.ptr<1>
   simt.store %p, %x : vector<8xbf16>, !llvm.ptr<1>
   simt.store %h, %x : f16, !llvm.ptr<1>

@@ -9,8 +9,8 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: simt.kernel @counts(
 // CHECK:         %[[INSIDE:.*]] = arith.cmpi ult, %{{.*}}, %c256_i32 : i32
 // CHECK:         scf.if %[[INSIDE]] {
-// CHECK:           llvm.atomicrmw add %{{.*}}, %{{.*}} syncscope("block") monotonic : !llvm.ptr<3>, i32
-// CHECK:         llvm.atomicrmw umax %{{.*}}, %{{.*}} syncscope("block") monotonic : !llvm.ptr<3>, i32
+// CHECK:           simt.atomic addi %{{.*}}, %{{.*}} : i32, !llvm.ptr<3>
+// CHECK:         simt.atomic maxu %{{.*}}, %{{.*}} : i32, !llvm.ptr<3>
 // CHECK:         llvm.atomicrmw xchg %{{.*}}, %{{.*}} syncscope("block") monotonic : !llvm.ptr<3>, i32
 tile.kernel @counts(
     %n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 2>} {

@@ -252,7 +252,7 @@ simt.kernel @atomic_of_floats(%x: !llvm.ptr<1> {program.parameter = #program.par
       schema_types = [tensor<64xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %f = simt.load %x : !llvm.ptr<1> -> f32
   // expected-error @below {{expected a kind that the machine has for 'f32', but got xori}}
-  simt.atomic xori %f, %x : f32
+  simt.atomic xori %f, %x : f32, !llvm.ptr<1>
   simt.return
 }
 
@@ -264,7 +264,31 @@ simt.kernel @atomic_of_integers(%x: !llvm.ptr<1> {program.parameter = #program.p
       schema_types = [tensor<64xi32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %n = simt.load %x : !llvm.ptr<1> -> i32
   // expected-error @below {{expected a kind that the machine has for 'i32', but got addf}}
-  simt.atomic addf %n, %x : i32
+  simt.atomic addf %n, %x : i32, !llvm.ptr<1>
+  simt.return
+}
+
+// -----
+
+// atomic_c3: other devices do not reach shared memory.
+simt.kernel @atomic_of_system() attributes {launch = #program.launch<warps = 1, shared_bytes = 64>, schema = [],
+    schema_types = [], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %s = simt.shared_base
+  %n = simt.load %s : !llvm.ptr<3> -> i32
+  // expected-error @below {{expected one number at the scope of the block in shared memory, but got 'i32' at that of the system}}
+  simt.atomic addi %n, %s system : i32, !llvm.ptr<3>
+  simt.return
+}
+
+// -----
+
+// atomic_c3: one number.
+simt.kernel @vector_in_shared() attributes {launch = #program.launch<warps = 1, shared_bytes = 64>, schema = [],
+    schema_types = [], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %s = simt.shared_base
+  %w = simt.load %s : !llvm.ptr<3> -> vector<2xf32>
+  // expected-error @below {{expected one number at the scope of the block in shared memory, but got 'vector<2xf32>'}}
+  simt.atomic addf %w, %s : vector<2xf32>, !llvm.ptr<3>
   simt.return
 }
 
@@ -277,7 +301,7 @@ simt.kernel @wide_addition(%x: !llvm.ptr<1> {program.parameter = #program.parame
       schema_types = [tensor<64xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
   %w = simt.load %x : !llvm.ptr<1> -> vector<2xf32>
   // expected-error @below {{expected at most 1 numbers because sm_80 adds no more at once, but got 'vector<2xf32>'}}
-  simt.atomic addf %w, %x : vector<2xf32>
+  simt.atomic addf %w, %x : vector<2xf32>, !llvm.ptr<1>
   simt.return
 }
 }

@@ -196,14 +196,16 @@ simt.kernel @memory(%g: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   // CHECK: simt.store %{{.*}}, %{{.*}} if %{{.*}} : f32, !llvm.ptr<1>
   simt.store %1, %g if %yes : f32, !llvm.ptr<1>
   // CHECK: simt.atomic addf %{{.*}}, %{{.*}} : f32
-  simt.atomic addf %1, %g : f32
+  simt.atomic addf %1, %g : f32, !llvm.ptr<1>
   // CHECK: simt.atomic addf %{{.*}}, %{{.*}} : vector<4xf32>
-  simt.atomic addf %0, %g : vector<4xf32>
+  simt.atomic addf %0, %g : vector<4xf32>, !llvm.ptr<1>
   %bits = arith.constant 5 : i32
   // CHECK: simt.atomic xori %{{.*}}, %{{.*}} : i32
-  simt.atomic xori %bits, %g : i32
+  simt.atomic xori %bits, %g : i32, !llvm.ptr<1>
   // CHECK: simt.atomic xori %{{.*}}, %{{.*}} system : i32
-  simt.atomic xori %bits, %g system : i32
+  simt.atomic xori %bits, %g system : i32, !llvm.ptr<1>
+  // CHECK: simt.atomic addi %{{.*}}, %{{.*}} : i32, !llvm.ptr<3>
+  simt.atomic addi %bits, %s : i32, !llvm.ptr<3>
   // CHECK: simt.end_waits
   simt.end_waits
   // CHECK: simt.waits_end
