@@ -80,6 +80,8 @@ public:
 
   /// What is wrong with values that are allowed each by itself; empty if nothing is.
   virtual std::string conflict(const Parameters &) const { return {}; }
+  /// What is wrong with values without a conflict on this target; empty if nothing is.
+  virtual std::string conflictOn(const Target &, const Parameters &) const { return {}; }
 
   /// What the kernel chose itself for `target`, and why not better.
   virtual std::vector<Remark> remarks(const Parameters &, const Target &) const { return {}; }

@@ -90,6 +90,8 @@ Result<Request> Request::parse(const Kernel &kernel, const Definitions &given,
 }
 
 Result<dsl::ProgramModule> kernels::trace(const Request &request, const Target &target, CompileLog &log) {
+  if (std::string problem = request.kernel->conflictOn(target, request.values); !problem.empty())
+    return Error{ErrorKind::invalidArgument, fmt::format("kernel '{}': {}", request.kernel->name(), problem)};
   dsl::TraceOptions options;
   for (const std::string &dimension : request.fixedDimensions)
     options.fixedDimensions[dimension] = request.values.size(dimension);

@@ -109,9 +109,9 @@ ProgramFlags::traceKernel(SourceProgram program, Phase first, const kernels::Def
                      "' is a kernel, which is traced to phase input");
   kernels::CompileLog log;
   Result<dsl::ProgramModule> traced = kernels::trace(*request, *findTarget(program.options.target), log);
-  print(log.diagnostics, remarks());
   if (!traced)
-    return ExitCode::failure;
+    return failCompile(traced.error(), log.diagnostics);
+  print(log.diagnostics, remarks());
   program.input = std::move(*traced);
   return program;
 }

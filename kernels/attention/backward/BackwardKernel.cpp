@@ -106,6 +106,9 @@ public:
     std::string sequences = conflictOfSequences(problem.problem, values);
     return sequences.empty() ? conflictOfSchedule(values, problem) : sequences;
   }
+  std::string conflictOn(const Target &target, const Parameters &values) const override {
+    return conflictOfScheduleOn(target, values, problemOf(values));
+  }
 
   double flops(const Parameters &values) const override {
     return backwardFlops(attentionShape(problemOf(values).problem, extentsOf(values)));

@@ -165,6 +165,17 @@ std::string conflictOfSchedule(const Parameters &values, const BackwardConfig &p
   return {};
 }
 
+std::string conflictOfScheduleOn(const Target &target, const Parameters &values,
+                                 const BackwardConfig &problem) {
+  std::string why = whyNotExplicit(target);
+  if (values.choice("form") != "auto" || why.empty())
+    return {};
+  BackwardConfig config = tilesOf(values, problem, AttentionForm::plain);
+  config.unseen = scheduleOptionsOf(values).unseen.value_or(config.unseen);
+  std::string conflict = conflictOfUnseenKeys(config);
+  return conflict.empty() ? conflict : fmt::format("{}; the form is plain because {}", conflict, why);
+}
+
 std::vector<TensorSpec> gradientSpecs(const BackwardConfig &config, const AttentionExtents &e) {
   const AttentionProblem &problem = config.problem;
   auto shape = [&](std::vector<int64_t> axes) { return shapeOfRows(problem, std::move(axes)); };

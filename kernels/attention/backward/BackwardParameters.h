@@ -25,6 +25,9 @@ BackwardConfig backwardConfig(const Parameters &values, const BackwardConfig &pr
                               const BackwardExtents &extents, const Target &target);
 /// What is wrong with options of the schedule; empty if nothing is.
 std::string conflictOfSchedule(const Parameters &values, const BackwardConfig &problem);
+/// The same on a target that may have only the plain form, which `form = auto` takes there.
+std::string conflictOfScheduleOn(const Target &target, const Parameters &values,
+                                 const BackwardConfig &problem);
 
 /// The tensors of one rank that come after `inputSpecs`: O, dO, LSE, which have no contents yet, and
 /// gradients.

@@ -166,7 +166,7 @@ std::string conflictOfUnseenKeys(const BackwardConfig &c) {
 void chooseUnseenKeys(BackwardConfig &config, std::optional<UnseenKeys> given, const BackwardExtents &e) {
   bool hasUnseen = config.problem.mask.causal == CausalAlignment::left && e.keys >= e.queries + 2 * config.bk;
   config.unseen = given.value_or(hasUnseen ? UnseenKeys::ownLaunch : UnseenKeys::loop);
-  if (!conflictOfUnseenKeys(config).empty()) // so is it where a target has only the plain form
+  if (!conflictOfUnseenKeys(config).empty()) // what is given has none
     config.unseen = UnseenKeys::loop;
 }
 

@@ -63,6 +63,21 @@ TEST_CASE("a request names what does not exist and what does", "[library]") {
         "expected a dimension of kernel 'gemm' to fix (m, n, k), but got 'dtype'");
 }
 
+TEST_CASE("what a target's form does not have is refused where the target is known", "[library]") {
+  Definitions definitions = {{"unseen", "own_launch"}, {"dkv", "loop"}};
+  CompileOptions options;
+  options.target = "sm_80";
+  CompileLog log;
+  Result<Request> parsed = Request::parse("attention_bwd", definitions);
+  REQUIRE(parsed);
+  auto compiled = Library().compile(*parsed, options, log);
+  REQUIRE(!compiled);
+  CHECK(compiled.error().kind == ErrorKind::invalidArgument);
+  CHECK(compiled.error().message ==
+        "kernel 'attention_bwd': expected unseen = loop or auto because form = plain computes them like "
+        "others, but got own_launch; the form is plain because sm_80 has no wgmma");
+}
+
 TEST_CASE("the same request is compiled once", "[library]") {
   Library library;
   CompileLog first, second, other;
