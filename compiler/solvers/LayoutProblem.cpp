@@ -57,9 +57,17 @@ bool isPermutation(std::vector<int> permutation, size_t rank) {
   return permutation.size() == rank;
 }
 
+int64_t bitsOf(const LayoutVariable &variable) {
+  int64_t bits = variable.elementBits;
+  for (int64_t extent : variable.shape)
+    bits *= extent;
+  return bits;
+}
+
 /// The shape that the relation gives the result; nothing if it does not apply.
-std::optional<Shape> relatedShape(const LayoutConstraint &constraint, const Shape &source,
-                                  const Shape &result) {
+std::optional<Shape> relatedShape(const LayoutConstraint &constraint, const LayoutVariable &sourceVariable,
+                                  const LayoutVariable &resultVariable) {
+  const Shape &source = sourceVariable.shape, &result = resultVariable.shape;
   Shape shape = source;
   size_t axis = size_t(constraint.axis);
   switch (constraint.kind) {
@@ -82,6 +90,8 @@ std::optional<Shape> relatedShape(const LayoutConstraint &constraint, const Shap
     for (size_t i = 0; i < source.size(); ++i)
       shape[i] = source[size_t(constraint.permutation[i])];
     return shape;
+  case ConstraintKind::reshapeOf:
+    return bitsOf(sourceVariable) == bitsOf(resultVariable) ? std::optional(result) : std::nullopt;
   }
   return std::nullopt;
 }
@@ -105,7 +115,7 @@ Result<void> checkConstraint(const LayoutProblem &problem, const LayoutConstrain
   if (source.numWarps != result.numWarps)
     return invalid(fmt::format("expected '{}' and '{}' in the same warps, but got {} and {}", source.name,
                                result.name, source.numWarps, result.numWarps));
-  if (relatedShape(constraint, source.shape, result.shape) != result.shape)
+  if (relatedShape(constraint, source, result) != result.shape)
     return invalid(fmt::format("expected the shape of '{}' to follow from {} of '{}', but got {} from {}",
                                result.name, printShape(source.shape), source.name, printShape(result.shape),
                                toString(constraint.kind)));
@@ -150,6 +160,8 @@ const char *tlc::toString(ConstraintKind kind) {
     return "a broadcast";
   case ConstraintKind::transposeOf:
     return "a transposition";
+  case ConstraintKind::reshapeOf:
+    return "a reshape";
   }
   return "";
 }
@@ -206,17 +218,47 @@ LayoutConstraint &LayoutProblem::transposeOf(VariableId result, VariableId sourc
   return constraint;
 }
 
+LayoutConstraint &LayoutProblem::reshapeOf(VariableId result, VariableId source, Anchor anchor) {
+  return relate(ConstraintKind::reshapeOf, result, source, std::move(anchor));
+}
+
+RowMajorTile LayoutProblem::tile(VariableId variable) const {
+  return {vars[size_t(variable)].shape, vars[size_t(variable)].elementBits};
+}
+
 Result<void> LayoutProblem::check() const {
   for (const LayoutVariable &variable : vars)
     if (Result<void> ok = checkVariable(variable); !ok)
       return ok;
-  for (size_t id = 0; id < cons.size(); ++id)
+  std::vector<bool> isReshaped(vars.size(), false);
+  for (size_t id = 0; id < cons.size(); ++id) {
     if (Result<void> ok = checkConstraint(*this, cons[id]); !ok)
       return about(id, cons[id], ok.error());
+    if (cons[id].kind != ConstraintKind::reshapeOf)
+      continue;
+    if (isReshaped[size_t(cons[id].result)])
+      return about(id, cons[id],
+                   invalid(fmt::format("expected '{}' to be the result of one reshape, but it is of several",
+                                       vars[size_t(cons[id].result)].name)));
+    isReshaped[size_t(cons[id].result)] = true;
+  }
   return {};
 }
 
-MeetingLayouts tlc::meetingLayouts(const LayoutConstraint &constraint,
+namespace {
+/// What the source of `reshapeOf` has if nothing moves.
+std::optional<FragmentLayout> reshapedBack(const LayoutProblem &problem, const LayoutConstraint &constraint,
+                                           const FragmentLayout &result) {
+  return reshaped(result, problem.tile(constraint.result), problem.tile(constraint.source));
+}
+} // namespace
+
+bool tlc::canMeet(const LayoutProblem &problem, const LayoutConstraint &constraint,
+                  const FragmentLayout &result) {
+  return constraint.kind != ConstraintKind::reshapeOf || reshapedBack(problem, constraint, result);
+}
+
+MeetingLayouts tlc::meetingLayouts(const LayoutProblem &problem, const LayoutConstraint &constraint,
                                    const std::vector<FragmentLayout> &layouts) {
   const FragmentLayout &result = layouts[size_t(constraint.result)];
   if (constraint.kind == ConstraintKind::fixed)
@@ -232,12 +274,15 @@ MeetingLayouts tlc::meetingLayouts(const LayoutConstraint &constraint,
     return {source, result.reduced(constraint.axis)};
   case ConstraintKind::transposeOf:
     return {source.transposed(constraint.permutation), result};
+  case ConstraintKind::reshapeOf:
+    return {source, *reshapedBack(problem, constraint, result)};
   }
   return {source, result};
 }
 
 VariableId tlc::meetingVariable(const LayoutConstraint &constraint) {
-  bool atSource = constraint.kind == ConstraintKind::broadcastOf || constraint.kind == ConstraintKind::equal;
+  bool atSource = constraint.kind == ConstraintKind::broadcastOf ||
+                  constraint.kind == ConstraintKind::reshapeOf || constraint.kind == ConstraintKind::equal;
   return atSource ? constraint.source : constraint.result;
 }
 
@@ -255,7 +300,14 @@ Result<void> tlc::verify(const LayoutProblem &problem, const LayoutSolution &sol
   auto unmet = solution.unmetPreferences.begin();
   for (size_t id = 0; id < cons.size(); ++id) {
     const LayoutConstraint &constraint = cons[id];
-    MeetingLayouts meeting = meetingLayouts(constraint, solution.layouts);
+    const FragmentLayout &result = solution.layouts[size_t(constraint.result)];
+    if (!canMeet(problem, constraint, result))
+      return about(
+          id, constraint,
+          invalid(fmt::format("expected a layout of '{}' that can be reshaped to {}, but got '{}'",
+                              vars[size_t(constraint.result)].name,
+                              printShape(vars[size_t(constraint.source)].shape), printLayout(result))));
+    MeetingLayouts meeting = meetingLayouts(problem, constraint, solution.layouts);
     bool isPreference =
         constraint.kind == ConstraintKind::fixed && constraint.strength == Strength::preferred;
     bool listedUnmet = unmet != solution.unmetPreferences.end() && size_t(*unmet) == id;

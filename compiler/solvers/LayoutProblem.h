@@ -15,6 +15,7 @@
 
 #include "dialects/layout/LayoutRule.h"
 #include "dialects/layout/Relayout.h"
+#include "dialects/layout/Reshape.h"
 
 #include <string>
 
@@ -61,9 +62,11 @@ public:
   LayoutConstraint &broadcastOf(VariableId result, VariableId source, int axis, Anchor anchor);
   LayoutConstraint &transposeOf(VariableId result, VariableId source, std::vector<int> permutation,
                                 Anchor anchor);
+  LayoutConstraint &reshapeOf(VariableId result, VariableId source, Anchor anchor);
 
   const std::vector<LayoutVariable> &variables() const { return vars; }
   const std::vector<LayoutConstraint> &constraints() const { return cons; }
+  RowMajorTile tile(VariableId variable) const;
 
   /// Whether the problem is well formed: ids in range, ranks, shapes and numbers of
   /// warps fit. The solver may be run only on a problem that passes.
@@ -80,7 +83,7 @@ private:
 /// On `fixed` it stands between the value's layout `from` and the operation's `to`
 /// (the pass turns it round where the operation produces the value). On the others it
 /// follows the source: `from` is what the relation makes of the source's layout (for
-/// `broadcastOf`: the source's own), `to` what the result needs.
+/// `broadcastOf` and `reshapeOf`: the source's own), `to` what the result needs.
 struct LayoutConversion {
   ConstraintId constraint = -1;
   FragmentLayout from, to;
@@ -102,7 +105,12 @@ struct LayoutSolution {
 struct MeetingLayouts {
   FragmentLayout from, to;
 };
-MeetingLayouts meetingLayouts(const LayoutConstraint &constraint, const std::vector<FragmentLayout> &layouts);
+/// Expects the result of `reshapeOf` to have a layout that can be reshaped (`canMeet`).
+MeetingLayouts meetingLayouts(const LayoutProblem &problem, const LayoutConstraint &constraint,
+                              const std::vector<FragmentLayout> &layouts);
+/// Whether the constraint's result may have the layout, whatever the source has: false where `reshapeOf`
+/// cannot follow it back.
+bool canMeet(const LayoutProblem &problem, const LayoutConstraint &constraint, const FragmentLayout &result);
 /// The variable whose tile meets there: what a conversion would move.
 VariableId meetingVariable(const LayoutConstraint &constraint);
 

@@ -79,8 +79,10 @@ private:
   int64_t priceOf(const LayoutConstraint &constraint) const;
   Origin originOf(VariableId id) const;
   void take(const Step &step);
-  FragmentLayout layoutFor(const Step &step) const;
-  FragmentLayout related(const LayoutConstraint &constraint, VariableId target) const;
+  std::optional<FragmentLayout> layoutFor(const Step &step) const;
+  FragmentLayout defaultFor(VariableId id) const;
+  bool mayHave(VariableId id, const FragmentLayout &layout) const;
+  std::optional<FragmentLayout> related(const LayoutConstraint &constraint, VariableId target) const;
   FragmentLayout widened(const LayoutConstraint &constraint, const FragmentLayout &narrow,
                          VariableId target) const;
   LayoutOutcome outcome() const;
@@ -162,17 +164,42 @@ void Solver::queueSteps(VariableId from) {
   }
 }
 
-FragmentLayout Solver::layoutFor(const Step &step) const {
-  if (step.constraint < 0) {
-    const LayoutVariable &variable = variableAt(step.target);
-    return defaultLayout(variable.shape, variable.elementBits, variable.numWarps);
-  }
+std::optional<FragmentLayout> Solver::layoutFor(const Step &step) const {
+  if (step.constraint < 0)
+    return defaultFor(step.target);
   const LayoutConstraint &constraint = constraintAt(step.constraint);
   return constraint.kind == ConstraintKind::fixed ? *constraint.layout : related(constraint, step.target);
 }
 
-/// What the relation makes of the layout at its other end.
-FragmentLayout Solver::related(const LayoutConstraint &constraint, VariableId target) const {
+/// What a variable gets that nothing constrains: one that reshapes can follow where there is one.
+FragmentLayout Solver::defaultFor(VariableId id) const {
+  const LayoutVariable &variable = variableAt(id);
+  FragmentLayout layout = defaultLayout(variable.shape, variable.elementBits, variable.numWarps);
+  for (ConstraintId at : relationsOf[size_t(id)]) {
+    const LayoutConstraint &constraint = constraintAt(at);
+    if (constraint.kind != ConstraintKind::reshapeOf)
+      continue;
+    RowMajorTile own = problem.tile(id),
+                 other = problem.tile(constraint.result == id ? constraint.source : constraint.result);
+    if (reshaped(layout, own, other))
+      continue;
+    FragmentLayout reshapable = reshapableLayout(own, other, variable.numWarps);
+    if (mayHave(id, reshapable))
+      layout = std::move(reshapable);
+  }
+  return layout;
+}
+
+/// Whether the operation that makes the value can make it in that layout.
+bool Solver::mayHave(VariableId id, const FragmentLayout &layout) const {
+  return std::ranges::all_of(relationsOf[size_t(id)], [&](ConstraintId at) {
+    const LayoutConstraint &constraint = constraintAt(at);
+    return constraint.result != id || canMeet(problem, constraint, layout);
+  });
+}
+
+/// What the relation makes of the layout at its other end; nothing where it makes none of it.
+std::optional<FragmentLayout> Solver::related(const LayoutConstraint &constraint, VariableId target) const {
   bool toResult = target == constraint.result;
   const FragmentLayout &from = *layouts[size_t(toResult ? constraint.source : constraint.result)];
   switch (constraint.kind) {
@@ -185,6 +212,9 @@ FragmentLayout Solver::related(const LayoutConstraint &constraint, VariableId ta
     return toResult ? widened(constraint, from, target) : from.reduced(constraint.axis);
   case ConstraintKind::transposeOf:
     return from.transposed(toResult ? constraint.permutation : inverse(constraint.permutation));
+  case ConstraintKind::reshapeOf:
+    return reshaped(from, problem.tile(toResult ? constraint.source : constraint.result),
+                    problem.tile(target));
   }
   return from;
 }
@@ -202,7 +232,10 @@ FragmentLayout Solver::widened(const LayoutConstraint &constraint, const Fragmen
 void Solver::take(const Step &step) {
   if (layouts[size_t(step.target)])
     return;
-  layouts[size_t(step.target)] = layoutFor(step);
+  std::optional<FragmentLayout> layout = layoutFor(step);
+  if (!layout || !mayHave(step.target, *layout))
+    return;
+  layouts[size_t(step.target)] = std::move(layout);
   if (step.constraint >= 0) {
     const LayoutConstraint &constraint = constraintAt(step.constraint);
     VariableId from = constraint.result == step.target ? constraint.source : constraint.result;
@@ -253,7 +286,7 @@ LayoutOutcome Solver::outcome() const {
   solution.origins = origins;
   for (ConstraintId id = 0; size_t(id) < problem.constraints().size(); ++id) {
     const LayoutConstraint &constraint = constraintAt(id);
-    MeetingLayouts meeting = meetingLayouts(constraint, solution.layouts);
+    MeetingLayouts meeting = meetingLayouts(problem, constraint, solution.layouts);
     if (meeting.from == meeting.to)
       continue;
     if (constraint.kind == ConstraintKind::fixed && constraint.strength == Strength::preferred)

@@ -21,6 +21,10 @@
 /// `reduceOf` from result to source and `broadcastOf` from source to result have many
 /// answers. Such steps come after the definite ones of their kind, and take a layout
 /// that the variable itself is fixed to if that fits, or else the expanded one.
+///
+/// The result of `reshapeOf` takes only layouts that can be reshaped to the source's extents, so that
+/// conversions stand before it, of the source, or between it and who wants another layout. If no such
+/// layout reaches it and the default one is none, either, it takes one that is made for it.
 #pragma once
 
 #include "compiler/solvers/LayoutProblem.h"

@@ -14,6 +14,7 @@ enum class ConstraintKind {
   reduceOf,    ///< layout(result) = layout(source) reduced along `axis`
   broadcastOf, ///< layout(source) = layout(result) reduced along `axis`
   transposeOf, ///< layout(result) = layout(source) transposed by `permutation`
+  reshapeOf,   ///< layout(source) = layout(result) reshaped (Reshape.h) to the source's extents and width
 };
 
 enum class Strength {

@@ -100,6 +100,14 @@ TEST_CASE("constraints that cannot apply are refused with their anchor", "[solve
                Contains("from a transposition"));
   REQUIRE_THAT(failure([](LayoutProblem &p) { p.transposeOf(1, 0, {0}, by("x")); }),
                Contains("from a transposition"));
+  REQUIRE_THAT(
+      failure([](LayoutProblem &p) { p.reshapeOf(p.addVariable({{64, 64}, 16, 4, "h"}), 0, by("x")); }),
+      Contains("from a reshape"));
+  REQUIRE_THAT(failure([](LayoutProblem &p) {
+                 p.reshapeOf(1, 0, by("x"));
+                 p.reshapeOf(1, 0, by("y"));
+               }),
+               Contains("constraint 1 (y): expected 't' to be the result of one reshape"));
 }
 
 TEST_CASE("a wrong answer is found out", "[solvers][layout][unit]") {
@@ -116,6 +124,19 @@ TEST_CASE("a wrong answer is found out", "[solvers][layout][unit]") {
   SECTION("a layout that does not cover") {
     solution.layouts[0] = wgmmaAccumulator(64, 8, {1, 1});
     REQUIRE_THAT(example.failure(), Contains("expected a layout that covers 64x64 for 's'"));
+  }
+  SECTION("a layout that cannot be reshaped") {
+    LayoutProblem problem;
+    problem.addVariable(tile({15}, "s"));
+    problem.addVariable(tile({3, 5}, "t"));
+    problem.reshapeOf(1, 0, by("x"));
+    LayoutSolution wrong = std::get<LayoutSolution>(solveLayouts(problem));
+    REQUIRE(verify(problem, wrong));
+    wrong.layouts[1] = blockedLayout({3, 5}, 32, 4, 1);
+    Result<void> ok = verify(problem, wrong);
+    REQUIRE_FALSE(ok);
+    REQUIRE_THAT(ok.error().message,
+                 Contains("expected a layout of 't' that can be reshaped to 15, but got"));
   }
   SECTION("a constraint that does not hold") {
     solution.conversions.clear();

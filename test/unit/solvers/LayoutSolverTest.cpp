@@ -190,6 +190,43 @@ TEST_CASE("transpositions go both ways", "[solvers][layout][unit]") {
   REQUIRE(solution.conversions.empty());
 }
 
+TEST_CASE("reshapes go both ways, to words and their halves, too", "[solvers][layout][unit]") {
+  LayoutProblem problem;
+  VariableId words = problem.addVariable({{128, 16}, 32, 8, "words"}),
+             halves = problem.addVariable({{128, 32}, 16, 8, "halves"}),
+             planes = problem.addVariable({{8, 16, 32}, 16, 8, "planes"});
+  problem.reshapeOf(halves, words, by("the bitcast"));
+  problem.reshapeOf(planes, halves, by("the reshape"));
+  FragmentLayout factor = wgmmaOperandA(128, 32, 16, {2, 1});
+  problem.fixed(halves, factor, Strength::required, by("the product"));
+  LayoutSolution solution = solved(problem);
+  REQUIRE(solution.conversions.empty());
+  REQUIRE(solution.layouts[size_t(words)] == reshaped(factor, problem.tile(halves), problem.tile(words)));
+  REQUIRE(solution.layouts[size_t(planes)] == reshaped(factor, problem.tile(halves), problem.tile(planes)));
+}
+
+TEST_CASE("a layout that cannot be reshaped is converted before", "[solvers][layout][unit]") {
+  LayoutProblem problem;
+  VariableId square = problem.addVariable({{3, 5}, 32, 4, "square"}),
+             row = problem.addVariable({{15}, 32, 4, "row"});
+  problem.reshapeOf(row, square, by("the reshape"));
+  problem.fixed(square, defaultLayout({3, 5}, 32, 4), Strength::required, by("the load"));
+  LayoutSolution solution = solved(problem);
+  REQUIRE(solution.conversions.size() == 1);
+  REQUIRE(solution.conversions[0].constraint == 0);
+}
+
+TEST_CASE("the result of a reshape has no layout that does not lead back", "[solvers][layout][unit]") {
+  LayoutProblem problem;
+  VariableId row = problem.addVariable({{15}, 32, 4, "row"}),
+             square = problem.addVariable({{3, 5}, 32, 4, "square"});
+  problem.reshapeOf(square, row, by("the reshape"));
+  problem.fixed(square, defaultLayout({3, 5}, 32, 4), Strength::required, by("the store"));
+  LayoutSolution solution = solved(problem);
+  REQUIRE(solution.conversions.size() == 1);
+  REQUIRE(solution.conversions[0].constraint == 1);
+}
+
 TEST_CASE("a prohibition moves the conversion elsewhere", "[solvers][layout][unit]") {
   LayoutProblem problem;
   VariableId o = problem.addVariable({{64, 64}, 32, 4, "o"}),
@@ -245,15 +282,15 @@ TEST_CASE("requirements that nothing may reconcile are reported with both anchor
 TEST_CASE("every problem without prohibitions has one answer", "[solvers][layout][unit]") {
   std::mt19937 random(Catch::rngSeed());
   auto pick = [&](int n) { return int(random() % unsigned(n)); };
-  std::vector<Shape> shapes = {{48, 40}, {48, 1}, {1, 40}, {40, 48}};
+  std::vector<Shape> shapes = {{48, 40}, {48, 1}, {1, 40}, {40, 48}, {1920, 1}, {2, 960}};
   for (int round = 0; round < 20; ++round) {
     LayoutProblem problem;
     int count = 2 + pick(14);
     for (int i = 0; i < count; ++i)
-      problem.addVariable({shapes[size_t(pick(4))], pick(2) ? 16 : 32, 4, "v" + std::to_string(i)});
+      problem.addVariable({shapes[size_t(pick(6))], pick(2) ? 16 : 32, 4, "v" + std::to_string(i)});
     for (int tries = 0; tries < 60; ++tries) {
       LayoutConstraint constraint;
-      constraint.kind = ConstraintKind(pick(5));
+      constraint.kind = ConstraintKind(pick(6));
       constraint.result = pick(count);
       constraint.source = pick(count);
       constraint.axis = pick(2);
