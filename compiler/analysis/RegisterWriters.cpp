@@ -40,50 +40,54 @@ bool mayBeIdentity(Operation *op) {
 
 class Collector {
 public:
-  Collector(Value fragment, RegisterAliases aliases) : bits(elementBits(fragment)), aliases(aliases) {}
+  explicit Collector(RegisterAliases aliases) : aliases(aliases) {}
 
   RegisterWriters writers;
 
-  void add(Value value, bool isMoved) {
+  void add(Value fragment) { add(fragment, /*isMoved=*/false, elementBits(fragment)); }
+
+private:
+  void add(Value value, bool isMoved, unsigned bits) {
     if (!visited.insert(value).second)
       return;
     if (isCheapFragment(value)) {
       writers.madeForUse = true;
       return;
     }
-    // A value of another width is nothing but a step to one of the fragment's.
+    // A value of another width than the fragment's registers have is nothing but a step to one that has it.
     bool fits = elementBits(value) == bits;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       if (fits)
-        addCarried(cast<scf::ForOp>(argument.getOwner()->getParentOp()), argument.getArgNumber() - 1);
+        addCarried(cast<scf::ForOp>(argument.getOwner()->getParentOp()), argument.getArgNumber() - 1, bits);
       return;
     }
     Operation *op = value.getDefiningOp();
     unsigned number = cast<OpResult>(value).getResultNumber();
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       if (fits)
-        addCarried(loop, number);
+        addCarried(loop, number, bits);
       return;
     }
     if (auto branch = dyn_cast<scf::IfOp>(op)) {
       if (!fits)
         return;
       writers.moves.insert(branch);
-      add(branch.thenYield()->getOperand(number), /*isMoved=*/true);
-      add(branch.elseYield()->getOperand(number), /*isMoved=*/true);
+      add(branch.thenYield()->getOperand(number), /*isMoved=*/true, bits);
+      add(branch.elseYield()->getOperand(number), /*isMoved=*/true, bits);
       return;
     }
     if (fits)
       (isMoved ? writers.sources : writers.ops).insert(op);
-    if (passesOn(op))
-      add(op->getOperand(0), isMoved);
+    if (isa<ReshapeOp>(op)) // the same registers, as elements of another width
+      add(op->getOperand(0), isMoved, fits ? elementBits(op->getOperand(0)) : bits);
+    else if (passesOn(op))
+      add(op->getOperand(0), isMoved, bits);
     else if (aliases == RegisterAliases::possible && mayBeIdentity(op))
       for (OpOperand &operand : op->getOpOperands())
         if (mayEqualResult(operand))
-          add(operand.get(), isMoved);
+          add(operand.get(), isMoved, bits);
   }
 
-private:
   static unsigned elementBits(Value fragment) {
     return cast<RankedTensorType>(fragment.getType()).getElementTypeBitWidth();
   }
@@ -135,13 +139,12 @@ private:
     return known[value] = result;
   }
 
-  void addCarried(scf::ForOp loop, unsigned number) {
+  void addCarried(scf::ForOp loop, unsigned number, unsigned bits) {
     writers.moves.insert(loop);
-    add(loop.getInitArgs()[number], /*isMoved=*/true);
-    add(loop.getYieldedValues()[number], /*isMoved=*/true);
+    add(loop.getInitArgs()[number], /*isMoved=*/true, bits);
+    add(loop.getYieldedValues()[number], /*isMoved=*/true, bits);
   }
 
-  unsigned bits; ///< of the fragment's elements
   RegisterAliases aliases;
   llvm::SmallDenseSet<Value> visited;
   llvm::SmallDenseMap<Value, bool> known;
@@ -196,8 +199,8 @@ bool readsFactor(Operation *op, InFlightOpInterface product) {
 }
 
 RegisterWriters writersOf(Value fragment, RegisterAliases aliases) {
-  Collector collector(fragment, aliases);
-  collector.add(fragment, /*isMoved=*/false);
+  Collector collector(aliases);
+  collector.add(fragment);
   return std::move(collector.writers);
 }
 

@@ -4,8 +4,6 @@
 #include "compiler/dsl/Operands.h"
 #include "compiler/dsl/Trace.h"
 
-#include "llvm/Support/FormatVariadic.h"
-
 using namespace mlir;
 
 namespace tlc::dsl::inline v1 {
@@ -95,37 +93,6 @@ FragmentValue fma(const Operand &a, const Operand &b, const Operand &c, Loc loc)
 }
 FragmentValue copySign(const Operand &magnitude, const Operand &sign, Loc loc) {
   return apply<math::CopySignOp>("copySign", {magnitude, sign}, loc);
-}
-
-FragmentValue bitcast(const FragmentValue &x, ElementType element, Loc loc) {
-  Trace *trace = traceOf(x.ref());
-  if (!trace)
-    return {};
-  Value value = trace->use(x.ref(), "the operand of bitcast", loc);
-  if (!value)
-    return trace->poison<FragmentValue>();
-  ElementType from = *toElementType(getElementTypeOrSelf(value));
-  if (isPacked(from) || bitsOf(from) != bitsOf(element)) {
-    std::string expected = "elements of 8 bits or more for bitcast", got = trace->describe(value);
-    if (!isPacked(from)) {
-      expected = llvm::formatv("a type of {0} bits for bitcast of {1}", bitsOf(from), got);
-      got = toString(element);
-    }
-    Diagnostic &diagnostic = trace->error(loc, "expected " + expected + ", but got " + got);
-    trace->noteDeclaration(diagnostic, value);
-    return trace->poison<FragmentValue>();
-  }
-  auto as = [&](ElementType type) {
-    return cast<RankedTensorType>(value.getType()).clone(trace->typeOf(type));
-  };
-  if (isInteger(from) && isInteger(element)) // the bits are kept anyway
-    return x.to(element, loc);
-  if (isInteger(from))
-    value = convert(*trace, value, signedType(from), {}, loc);
-  ElementType plain = isInteger(element) ? signedType(element) : element;
-  if (plain != from)
-    value = trace->create<arith::BitcastOp>(loc, as(plain), value);
-  return trace->make<FragmentValue>(value ? convert(*trace, value, element, {}, loc) : Value());
 }
 
 FragmentValue abs(const FragmentValue &x, Loc loc) {

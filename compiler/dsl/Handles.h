@@ -24,6 +24,7 @@
 namespace tlc::dsl::inline v1 {
 
 class ClusterTile;
+class ReshapedTile;
 class Cursor;
 class Fragment;
 class FragmentValue;
@@ -421,6 +422,9 @@ public:
   /// the position may be one per element of a fragment: that of the element itself. Threads access it by
   /// ordinary loads, stores and atomic operations, through fragments.
   Slice tile(const std::vector<Index> &origin, const Shape &extents, Loc loc = Loc::current()) const;
+  /// The elements of the tile, a slot or a view in row-major order with other extents, for copies from and to
+  /// fragments.
+  ReshapedTile reshape(const Shape &extents, Loc loc = Loc::current()) const;
   /// The slot a cursor stands at.
   Shared slot(const Cursor &cursor, Loc loc = Loc::current()) const;
   /// The same tile of a block of the cluster, from 0 to the number of its blocks less 1 and the same for all
@@ -437,6 +441,26 @@ public:
 private:
   friend class Scope;
   bool slots = false;
+};
+
+/// A shared tile with other extents: copies from and to fragments have these.
+class ReshapedTile : public Handle {
+public:
+  ReshapedTile() = default;
+  explicit ReshapedTile(detail::Ref ref) : Handle(std::move(ref)) {}
+
+  const Shape &shape() const { return extents; }
+
+  /// An error that says what a reshaped tile is for, wherever a shared tile is wanted.
+  template <std::same_as<Shared> Tile> operator Tile() const {
+    static_assert(detail::never<Tile>, "a reshaped tile is copied from and to fragments only: use the tile "
+                                       "itself, or copy a fragment on");
+  }
+
+private:
+  friend class Shared;
+  ReshapedTile(detail::Ref tile, Shape extents) : Handle(std::move(tile)), extents(std::move(extents)) {}
+  Shape extents;
 };
 
 /// A shared tile of a block of the cluster, this one or another: copies reach it. What blocks do to each

@@ -84,9 +84,11 @@ FragmentValue pow(const Operand &x, const Operand &y, Accuracy accuracy = Accura
 FragmentValue fma(const Operand &a, const Operand &b, const Operand &c, Loc loc = Loc::current());
 /// `magnitude` with the sign of `sign`, which a zero and a NaN have, too.
 FragmentValue copySign(const Operand &magnitude, const Operand &sign, Loc loc = Loc::current());
-/// The bits of `x` as elements of another type of the same width: an f32 as i32 or u32, an f64 as i64, an
-/// e4m3 or e5m2 as i8 or u8, and back.
+/// The bits of `x` as elements of another type. Of another width, the last extent grows or shrinks: {128, 16}
+/// of u32 is {128, 32} of bf16, of each pair the lower half first.
 FragmentValue bitcast(const FragmentValue &x, ElementType element, Loc loc = Loc::current());
+/// The elements of `x` in row-major order with other extents, also of another number of axes.
+FragmentValue reshape(const FragmentValue &x, const Shape &extents, Loc loc = Loc::current());
 /// The number from `low` to `high` that is nearest to `x`; NaN if one of the three is.
 FragmentValue clamp(const FragmentValue &x, const Operand &low, const Operand &high,
                     Loc loc = Loc::current());
@@ -184,6 +186,8 @@ void copy(const Shared &from, const Slice &to, Loc loc = Loc::current());
 void copy(const FragmentValue &from, const Shared &to, Loc loc = Loc::current());
 void copy(const FragmentValue &from, const Slice &to, Loc loc = Loc::current());
 void copy(const FragmentValue &from, Fragment &to, Loc loc = Loc::current());
+void copy(const ReshapedTile &from, Fragment &to, Loc loc = Loc::current());
+void copy(const FragmentValue &from, const ReshapedTile &to, Loc loc = Loc::current());
 void copy(const TensorMemory &from, Fragment &to, Loc loc = Loc::current());
 void copy(const FragmentValue &from, const TensorMemory &to, Loc loc = Loc::current());
 

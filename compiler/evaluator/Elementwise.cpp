@@ -382,7 +382,64 @@ Step evaluateBitcast(Task &task, arith::BitcastOp op) {
   });
 }
 
+/// An integer as another kind has it.
+Element integerAs(const Kind &to, int64_t integer, bool isKnown) {
+  Element number = exactInteger(to, integer);
+  return isKnown ? number : unspecified(number);
+}
+
+/// The bits of an element as an integer.
+Element bitsOf(Type type, const Element &x) {
+  Kind kind = kindOf(type);
+  if (auto ofFloat = dyn_cast<FloatType>(type))
+    return bitsOfFloat(ofFloat, {.bits = kind.bits}, x);
+  return integerAs(kind, x.integer, isExact(x));
+}
+
+/// The element of that type that has such bits.
+Element elementOf(Type type, uint64_t bits, bool isKnown) {
+  Kind kind = kindOf(type);
+  if (auto toFloat = dyn_cast<FloatType>(type))
+    return floatOfBits(toFloat, {.bits = kind.bits}, integerAs({.bits = kind.bits}, int64_t(bits), isKnown));
+  return integerAs(kind, int64_t(bits), isKnown);
+}
+
+/// An element's bits are several elements', or several elements' are one's.
+std::vector<Element> withOtherWidth(ArrayRef<Element> elements, Type from, Type to) {
+  unsigned had = kindOf(from).bits, has = kindOf(to).bits;
+  std::vector<Element> result;
+  if (had > has) {
+    for (const Element &element : elements) {
+      Element bits = bitsOf(from, element);
+      for (unsigned shift = 0; shift < had; shift += has)
+        result.push_back(elementOf(to, uint64_t(bits.integer) >> shift, isExact(bits)));
+    }
+    return result;
+  }
+  size_t parts = has / had;
+  for (; !elements.empty(); elements = elements.drop_front(parts)) {
+    uint64_t whole = 0;
+    bool isKnown = true;
+    for (size_t i = 0; i < parts; ++i) {
+      Element part = bitsOf(from, elements[i]);
+      whole |= bitsOf({.bits = had}, part.integer) << (i * had);
+      isKnown &= isExact(part);
+    }
+    result.push_back(elementOf(to, whole, isKnown));
+  }
+  return result;
+}
+
+Step evaluateReshape(Task &task, tile::ReshapeOp op) {
+  const std::vector<Element> &source = task.fragment(op.getSource()).elements;
+  Type from = op.getSource().getType().getElementType(), to = op.getType().getElementType();
+  task.set(op.getResult(),
+           Fragment{extentsOf(op.getResult()), from == to ? source : withOtherWidth(source, from, to)});
+  return Step::done;
+}
+
 void addConversionRules(Rules &rules) {
+  rules.add(evaluateReshape);
   rules.add(evaluateConvert);
   rules.add(evaluateBitcast);
   add<arith::TruncIOp>(rules, resized);

@@ -112,6 +112,10 @@ void FragmentRules::broadcastOf(Value result, OpOperand &source, int64_t axis, s
   added.use = &source;
 }
 
+void FragmentRules::reshapeOf(Value result, OpOperand &source, std::string reason) {
+  add(ConstraintKind::reshapeOf, result, source.get(), std::move(reason)).use = &source;
+}
+
 int64_t tile::executingWarps(Operation *op) {
   if (auto role = op->getParentOfType<RoleOp>())
     return role.getWarps();

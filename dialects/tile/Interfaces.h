@@ -138,6 +138,7 @@ public:
   void same(mlir::Value result, mlir::Value source);
   void reduceOf(mlir::Value result, mlir::Value source, int64_t axis, std::string reason);
   void broadcastOf(mlir::Value result, mlir::OpOperand &source, int64_t axis, std::string reason);
+  void reshapeOf(mlir::Value result, mlir::OpOperand &source, std::string reason);
 
   llvm::ArrayRef<FragmentRule> all() const { return rules; }
 

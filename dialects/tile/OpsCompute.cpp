@@ -204,6 +204,58 @@ LogicalResult BroadcastOp::stateLayouts(FragmentRules &rules) {
 }
 Value BroadcastOp::getSharedRegisters() { return getSource(); }
 
+namespace {
+/// reshape_c2
+LogicalResult verifyElementsOfReshape(ReshapeOp op, Type source, Type result) {
+  std::optional<ElementType> from = toElementType(source), to = toElementType(result);
+  auto isOfBytes = [](std::optional<ElementType> element) { return element && !isPacked(*element); };
+  if (source == result || (isOfBytes(from) && isOfBytes(to) && bitsOf(*from) != bitsOf(*to)))
+    return success();
+  return op.emitOpError() << "expected elements of one type, or of different widths in whole bytes, but got "
+                          << source << " and " << result;
+}
+} // namespace
+
+LogicalResult ReshapeOp::verify() {
+  RankedTensorType source = getSource().getType(), result = getType();
+  if (failed(verifyElementsOfReshape(*this, source.getElementType(), result.getElementType())))
+    return failure();
+  int64_t has = source.getNumElements(), gets = result.getNumElements();
+  if (source.getElementType() != result.getElementType()) {
+    has *= source.getElementTypeBitWidth();
+    gets *= result.getElementTypeBitWidth();
+  }
+  if (has != gets) // reshape_c1
+    return emitOpError() << "expected as many "
+                         << (source.getElementType() == result.getElementType() ? "elements" : "bits")
+                         << " as the source's " << has << ", but got " << gets;
+  return success();
+}
+
+OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
+  RankedTensorType source = getSource().getType(), result = getType();
+  if (source == result)
+    return getSource();
+  if (auto constant = dyn_cast_if_present<SplatElementsAttr>(adaptor.getSource());
+      constant && source.getElementType() == result.getElementType())
+    return constant.resizeSplat(result);
+  // Two in a row are one, as long as no layout has been settled for the value between them.
+  auto inner = getSource().getDefiningOp<ReshapeOp>();
+  if (!inner || source.getEncoding())
+    return {};
+  Type first = inner.getSource().getType().getElementType(), last = result.getElementType();
+  if (first != last && first.getIntOrFloatBitWidth() == last.getIntOrFloatBitWidth())
+    return {};
+  getSourceMutable().assign(inner.getSource());
+  return getResult();
+}
+
+LogicalResult ReshapeOp::stateLayouts(FragmentRules &rules) {
+  rules.reshapeOf(getResult(), getSourceMutable(), "the reshape");
+  return success();
+}
+Value ReshapeOp::getSharedRegisters() { return getSource(); }
+
 //===----------------------------------------------------------------------===//
 // cuda
 //===----------------------------------------------------------------------===//

@@ -154,6 +154,28 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure,
   let hasFolder = 1;
 }
 
+def Tile_ReshapeOp : Tile_Op<"reshape", [Pure,
+    DeclareOpInterfaceMethods<Tile_FragmentOpInterface, ["stateLayouts", "getSharedRegisters"]>]> {
+  let summary = "The same bits with other extents or as wider or narrower elements";
+  let description = [{
+    The elements' bits follow one another in row-major order, of each element the lowest first: an element of 32 bits is
+    two of 16, the lower half first. The result lies in the source's registers; `tile-infer-layouts` converts the source
+    first where its layout does not permit that.
+
+    Constraints
+    - reshape_c1: source and result have equally many bits.
+    - reshape_c2: their elements have the same type; or different widths, and each element is one or more whole bytes.
+
+        %y = tile.reshape %x : tensor<64x64xf32> -> tensor<4x16x64xf32>
+        %z = tile.reshape %w : tensor<128x16xui32> -> tensor<128x32xbf16>
+  }];
+  let arguments = (ins Tile_AnyFragment:$source);
+  let results = (outs Tile_AnyFragment:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def Tile_ConvertOp : Tile_Op<"convert", !listconcat([Pure,
     DeclareOpInterfaceMethods<Tile_FragmentOpInterface, ["stateLayouts", "mayKeepElements"]>], ElementwiseMappable.traits)> {
   let summary = "The same numbers as elements of another type";

@@ -103,6 +103,23 @@ void program(Scope &k) {
   copy(A, a);
 #endif
 
+#if CASE == copy_a_reshaped_tile
+  // expected: none
+  copy(a.reshape({128}), x);
+  copy(x, a.reshape({128}));
+  copy(x + y, a.reshape({128}));
+#endif
+
+#if CASE == gemm_on_a_reshaped_tile
+  // expected: a reshaped tile is copied from and to fragments only: use the tile itself
+  gemm(a.reshape({128}), a, x);
+#endif
+
+#if CASE == copy_a_reshaped_tile_to_another
+  // expected: a reshaped tile is copied from and to fragments only: use the tile itself
+  copy(a.reshape({128}), a);
+#endif
+
 #if CASE == copy_a_cursor
   // expected: deleted
   Cursor other = at;

@@ -94,6 +94,8 @@ namespace tlc::differential {
   X(anyOrAll, 25)                                                                                            \
   X(positions, 8)                                                                                            \
   X(bitcast, 6)                                                                                              \
+  X(otherWidth, 45)                                                                                          \
+  X(reshape, 6)                                                                                              \
   X(bits, 14)                                                                                                \
   X(withoutSign, 50)                                                                                         \
   X(broadcast, 25)                                                                                           \
@@ -115,6 +117,7 @@ namespace tlc::differential {
   X(transposedView, 20)                                                                                      \
   X(rowsView, 15)                                                                                            \
   X(columnsView, 60)                                                                                         \
+  X(reshapedTile, 20)                                                                                        \
   X(sharedToShared, 40)                                                                                      \
   X(sharedToSlice, 20)                                                                                       \
   X(sliceToSlice, 4)                                                                                         \

@@ -144,8 +144,10 @@ std::optional<Drawn> Generator::drawFull(const Sizes &shape, ElementType element
   std::optional<Drawn> drawn;
   if (!tree.isExact && !isInteger && draw.wants(Feature::function))
     drawn = drawRounded(shape, element, depth);
-  else if (bitsOf(element) == 32 && draw.wants(Feature::bitcast))
+  else if (bitsOf(element) <= 32 && (draw.wants(Feature::bitcast) || draw.isForced(Feature::otherWidth)))
     drawn = drawBits(shape, element, depth);
+  else if (draw.wants(Feature::reshape))
+    drawn = drawReshaped(shape, element, depth);
   else if (isInteger && draw.wants(Feature::bits))
     drawn = drawIntegers(shape, element, depth);
   else if (draw.wants(Feature::where))

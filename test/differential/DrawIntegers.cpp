@@ -78,6 +78,8 @@ Drawn Generator::drawIntegerPartner(const Sizes &shape, ElementType element, int
 /// The bits of a float, which is no zero (either of them is meant) and no NaN; or a float from 1 to 2 that an
 /// integer's bits choose.
 std::optional<Drawn> Generator::drawBits(const Sizes &shape, ElementType element, int depth) {
+  if (tlc::bitsOf(element) < 32 || (tlc::isInteger(element) && draw.wants(Feature::otherWidth)))
+    return drawOtherWidth(shape, element, depth);
   bool isInteger = tlc::isInteger(element);
   ElementType from = isInteger ? ElementType::f32 : draw.oneOf({ElementType::i32, ElementType::u32});
   std::optional<Drawn> x = drawFull(shape, from, depth - 1);

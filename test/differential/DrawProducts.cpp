@@ -131,10 +131,15 @@ bool Generator::writeTile(Body &body, int tile) {
     }
   }
   if (!isCarried && draw.chance(env.isLean ? 50 : 35)) {
-    if (std::optional<Drawn> value = drawFull(info.shape, info.element, int(draw.between(0, 2)))) {
+    Place to = whole(tile);
+    if (!env.isLean && !isPacked(info.element) && draw.wants(Feature::reshapedTile))
+      to.view.extents = otherExtents(info.shape);
+    const Sizes &shape = to.view.extents.empty() ? info.shape : to.view.extents;
+    if (std::optional<Drawn> value = drawFull(shape, info.element, int(draw.between(0, 2)))) {
+      if (!to.view.extents.empty())
+        draw.note(Feature::reshapedTile);
       domain = value->domain;
-      body.push_back(
-          {.kind = Statement::Kind::store, .to = whole(tile), .values = {std::move(value->expression)}});
+      body.push_back({.kind = Statement::Kind::store, .to = to, .values = {std::move(value->expression)}});
       settle();
       return true;
     }
@@ -191,6 +196,10 @@ bool Generator::readTile(Body &body, int tile) {
     body.push_back(
         {.kind = Statement::Kind::copy, .from = Place::of(view), .to = Place::of(std::move(*box))});
     return true;
+  }
+  if (!isPacked(info.element) && draw.wants(Feature::reshapedTile)) {
+    draw.note(Feature::reshapedTile);
+    shape = view.extents = otherExtents(shape);
   }
   int id = declare(body, info.element, shape, domain);
   body.push_back({.kind = Statement::Kind::copy, .from = Place::of(view), .to = Place::of(id)});

@@ -113,6 +113,8 @@ std::string ExpressionText::value(const Expression &expression) const {
                        conversionText(expression.conversion));
   case Kind::bitcast:
     return fmt::format("bitcast({}, {})", operand(0), toString(expression.type));
+  case Kind::reshape:
+    return fmt::format("reshape({}, {{{}}})", operand(0), fmt::join(tree.extentsOf(expression.shape), ", "));
   case Kind::reduce:
     return fmt::format("reduce(Reduction::{}, {}, {})", toString(expression.reduction), operand(0),
                        expression.axis);
@@ -220,7 +222,11 @@ std::string ExpressionText::view(const View &view) const {
     result += fmt::format(".rows({}, {})", *view.firstRow, tree.valueOf(view.rows));
   if (view.firstColumn)
     result += fmt::format(".columns({}, {})", *view.firstColumn, tree.valueOf(view.columns));
-  return view.transposed ? result + ".t()" : result;
+  if (view.transposed)
+    result += ".t()";
+  return view.extents.empty()
+             ? result
+             : fmt::format("{}.reshape({{{}}})", result, fmt::join(tree.extentsOf(view.extents), ", "));
 }
 
 std::string ExpressionText::place(const Place &place) const {

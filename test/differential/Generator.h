@@ -161,6 +161,12 @@ private:
   /// An expression of this shape and type within the domain.
   std::optional<Drawn> drawWithin(const Sizes &shape, ElementType element, Domain domain);
 
+  // DrawReshapes.cpp
+  /// As many elements with up to three extents.
+  Sizes otherExtents(const Sizes &shape);
+  std::optional<Drawn> drawReshaped(const Sizes &shape, ElementType element, int depth);
+  std::optional<Drawn> drawOtherWidth(const Sizes &shape, ElementType element, int depth);
+
   // DrawStatements.cpp
   void drawBody(Body &body, int statements);
   bool drawStatement(Body &body);

@@ -132,6 +132,7 @@ struct Expression {
     apply,      ///< `function`
     convert,    ///< to `type`, as `conversion` says
     bitcast,    ///< the bits as `type`
+    reshape,    ///< to `shape`
     reduce,     ///< along `axis`
     scan,       ///< along `axis`, in `direction`
     argument,   ///< position of the largest or smallest along `axis`
@@ -169,6 +170,7 @@ struct View {
   int shared = -1;
   int cursor = -1; ///< whose slot, or -1
   bool transposed = false;
+  Sizes extents = {};                   ///< of `reshape`, if it has any
   std::optional<int64_t> firstRow = {}; ///< of `rows`
   Size rows = {};
   std::optional<int64_t> firstColumn = {}; ///< of `columns`

@@ -238,6 +238,8 @@ void Tracer::copyBetween(const Place &from, const Place &to) {
       copy(view(from.view), slice(to.box));
     else if (to.kind == Kind::shared)
       copy(view(from.view), view(to.view));
+    else if (!from.view.extents.empty())
+      copy(view(from.view).reshape(tree.extentsOf(from.view.extents)), variable(to.variable));
     else
       copy(view(from.view), variable(to.variable));
   } else if (from.kind == Kind::tensorMemory) {
@@ -252,6 +254,8 @@ void Tracer::store(const FragmentValue &value, const Place &to) {
     copy(value, slice(to.box));
   else if (to.kind == Place::Kind::shared && to.view.blocks != 0)
     copy(value, ofBlock(to.view));
+  else if (to.kind == Place::Kind::shared && !to.view.extents.empty())
+    copy(value, view(to.view).reshape(tree.extentsOf(to.view.extents)));
   else if (to.kind == Place::Kind::shared)
     copy(value, view(to.view));
   else if (to.kind == Place::Kind::tensorMemory)

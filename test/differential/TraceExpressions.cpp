@@ -129,6 +129,8 @@ Value Tracer::value(const Expression &expression) {
     return {fragment(expression.operands[0]).to(expression.type, expression.conversion)};
   case Kind::bitcast:
     return {bitcast(fragment(expression.operands[0]), expression.type)};
+  case Kind::reshape:
+    return {reshape(fragment(expression.operands[0]), tree.extentsOf(expression.shape))};
   case Kind::reduce:
     return {reduce(expression.reduction, fragment(expression.operands[0]), expression.axis)};
   case Kind::scan:

@@ -73,6 +73,26 @@ Program dropout() {
 }
 // [dropout]
 
+// [groups]
+/// Words: X as numbers of 8 bits, four to a word. Scale: what they are times, one for each 128 of a row.
+Program quantizeGroups() {
+  return Program::trace("quantize_groups", [](Scope &k) {
+    Index rows = k.dim("rows"), columns = k.dim("columns");
+    Global X = k.input("X", f32, {rows, columns}),
+           Words = k.output("Words", u32, {rows, ceilDiv(columns, 4)});
+    Global Scale = k.output("Scale", f32, {rows, ceilDiv(columns, 128)});
+    auto [i, j] = k.grid(ceilDiv(rows, 4), ceilDiv(columns, 1024));
+    Fragment x = k.fragment(f32, {4, 1024});
+    copy(X.tile({i * 4, j * 1024}, {4, 1024}), x);
+    FragmentValue groups = reshape(x, {4, 8, 128});
+    FragmentValue scale = max(rowMax(abs(groups)) / 127, 1e-30); // 4 x 8 x 1
+    FragmentValue codes = reshape(round(groups / scale), {4, 1024}).to(i8);
+    copy(bitcast(codes, u32), Words.tile({i * 4, j * 256}, {4, 256}));
+    copy(reshape(scale, {4, 8}), Scale.tile({i * 4, j * 8}, {4, 8}));
+  });
+}
+// [groups]
+
 // [largest]
 /// The `count` largest elements of each row of at most 256, and where they are.
 Program largest(int64_t count) {
@@ -281,6 +301,23 @@ TEST_CASE("random bits by position", "[docs]") {
   });
   if (columns > 60)
     CHECK(std::abs(double(kept) / double(37 * columns) - 0.75) < 0.05);
+}
+
+TEST_CASE("other extents, and bits as wider elements", "[docs]") {
+  int64_t columns = GENERATE(4, 132, 1300);
+  Run run(quantizeGroups(), {{"rows", 5}, {"columns", columns}});
+  const Array &x = run.before("X"), &words = run.after("Words"), &scale = run.after("Scale");
+  checkMatrix(scale, 1e-6, [&](int64_t i, int64_t g) {
+    double most = 0;
+    for (int64_t j = g * 128; j < std::min(columns, (g + 1) * 128); ++j)
+      most = std::max(most, std::abs(x(i, j)));
+    return most / 127;
+  });
+  for (int64_t i = 0; i < 5; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      auto code = int8_t(uint32_t(words(i, j / 4)) >> j % 4 * 8);
+      CHECK(std::abs(code * scale(i, j / 128) - x(i, j)) <= 0.501 * scale(i, j / 128));
+    }
 }
 
 TEST_CASE("the largest elements and their places", "[docs]") {

@@ -42,6 +42,7 @@ void loadThroughShared(const Iteration &i) {
 
 double twice(double weight) { return 2 * weight; }
 double once(double weight) { return weight; }
+double negated(double weight) { return -weight; }
 
 const std::vector<Form> forms = {
     {"bytes, scaled", i8,
@@ -76,6 +77,20 @@ const std::vector<Form> forms = {
        gemm((own.to(f32) * 2).to(bf16), i.a.t(), i.sum);
      },
      twice},
+    {"with other extents", bf16,
+     [](const Iteration &i) {
+       Fragment own = i.k.fragment(bf16, {16, 256});
+       copy(i.from, i.b);
+       copy(i.b.reshape({16, 256}), own);
+       gemm(reshape(own, {64, 64}), i.a.t(), i.sum);
+     },
+     once},
+    {"pairs in words", bf16,
+     [](const Iteration &i) {
+       loadThroughShared(i);
+       gemm(bitcast(bitcast(i.weights, u32) ^ 0x80008000u, bf16), i.a.t(), i.sum);
+     },
+     negated},
     {"from global memory", bf16,
      [](const Iteration &i) {
        copy(i.from, i.weights);

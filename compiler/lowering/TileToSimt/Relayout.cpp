@@ -7,6 +7,7 @@
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/Relayout.h"
+#include "dialects/layout/Reshape.h"
 #include "runtime/support/Math.h"
 
 using namespace mlir;
@@ -155,7 +156,22 @@ static LogicalResult lowerOp(KernelLowering &k, tile::BroadcastOp op) {
   return success();
 }
 
+/// The registers hold the bits in the same order.
+static LogicalResult lowerOp(KernelLowering &k, tile::ReshapeOp op) {
+  auto tileOf = [](Value fragment) {
+    return RowMajorTile{tile::shapeOf(fragment), tile::elementBitsOf(fragment)};
+  };
+  const FragmentLayout &from = k.layoutOf(op.getSource().getType()), &to = k.layoutOf(op.getType());
+  std::optional<FragmentLayout> layout = reshaped(from, tileOf(op.getSource()), tileOf(op.getResult()));
+  if (layout != to)
+    return op.emitOpError() << "expected a result in the layout that " << printLayout(from)
+                            << " is when reshaped because nothing moves, but got " << printLayout(to);
+  k.set(op.getResult(), k.b.recast(k.value(op.getSource()), k.registersOf(op.getType()).getElementType()));
+  return success();
+}
+
 void lowering::addRelayoutLowerings(LoweringTable &table) {
   table.add<tile::ConvertLayoutOp>(lowerOp);
   table.add<tile::BroadcastOp>(lowerOp);
+  table.add<tile::ReshapeOp>(lowerOp);
 }

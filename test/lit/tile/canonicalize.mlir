@@ -36,6 +36,41 @@ tile.kernel @laid_out_broadcasts(%x: f32 {program.argument = #program.scalar<"x"
 
 // -----
 
+// CHECK-LABEL: tile.kernel @reshapes(
+tile.kernel @reshapes(%X: !tile.global<8x16xui32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>},
+    %O: !tile.global<16x16xbf16> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) {
+  %c0 = arith.constant 0 : index
+  %s = tile.slice %X[%c0, %c0] : !tile.global<8x16xui32> -> !tile.slice<8x16xui32>
+  %o = tile.slice %O[%c0, %c0] : !tile.global<16x16xbf16> -> !tile.slice<16x16xbf16>
+  // CHECK: %[[ONES:.*]] = arith.constant dense<1.000000e+00> : tensor<16x16xbf16>
+  // CHECK: %[[X:.*]] = tile.load
+  %x = tile.load %s : !tile.slice<8x16xui32> -> tensor<8x16xui32>
+  // There and back.
+  %a = tile.reshape %x : tensor<8x16xui32> -> tensor<128xui32>
+  %b = tile.reshape %a : tensor<128xui32> -> tensor<8x16xui32>
+  // CHECK-NEXT: tile.store %[[X]],
+  tile.store %b, %s : tensor<8x16xui32>, !tile.slice<8x16xui32>
+  // Two in a row.
+  // CHECK: %[[H:.*]] = tile.reshape %[[X]] : tensor<8x16xui32> -> tensor<16x16xbf16>
+  %h = tile.reshape %x : tensor<8x16xui32> -> tensor<8x32xbf16>
+  %i = tile.reshape %h : tensor<8x32xbf16> -> tensor<16x16xbf16>
+  // CHECK-NEXT: tile.store %[[H]],
+  tile.store %i, %o : tensor<16x16xbf16>, !tile.slice<16x16xbf16>
+  // Of the same width, but of another type: the value between them stays.
+  // CHECK-NEXT: tile.reshape %{{.*}} : tensor<8x32xbf16> -> tensor<8x16xf32>
+  %j = tile.reshape %h : tensor<8x32xbf16> -> tensor<8x16xf32>
+  %k = arith.bitcast %j : tensor<8x16xf32> to tensor<8x16xi32>
+  %l = tile.convert %k : tensor<8x16xi32> to tensor<8x16xui32>
+  tile.store %l, %s : tensor<8x16xui32>, !tile.slice<8x16xui32>
+  // CHECK: tile.store %[[ONES]],
+  %one = arith.constant dense<1.0> : tensor<256xbf16>
+  %ones = tile.reshape %one : tensor<256xbf16> -> tensor<16x16xbf16>
+  tile.store %ones, %o : tensor<16x16xbf16>, !tile.slice<16x16xbf16>
+  tile.return
+}
+
+// -----
+
 // Extent 1 has nothing to combine.
 // CHECK-LABEL: tile.kernel @reductions(
 tile.kernel @reductions(%O: !tile.global<8xf32> {program.argument = #program.tensor<"O", output, dims[-1]>}) {

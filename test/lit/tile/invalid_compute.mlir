@@ -303,6 +303,46 @@ tile.kernel @reduce_type() {
 
 // -----
 
+// reshape_c1
+tile.kernel @reshape_elements() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32>
+  // expected-error @below {{expected as many elements as the source's 1024, but got 1056}}
+  %m = tile.reshape %x : tensor<64x16xf32> -> tensor<32x33xf32>
+  tile.return
+}
+
+// -----
+
+// reshape_c1
+tile.kernel @reshape_bits() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32>
+  // expected-error @below {{expected as many bits as the source's 32768, but got 16384}}
+  %m = tile.reshape %x : tensor<64x16xf32> -> tensor<64x16xbf16>
+  tile.return
+}
+
+// -----
+
+// reshape_c2
+tile.kernel @reshape_type() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32>
+  // expected-error @below {{expected elements of one type, or of different widths in whole bytes, but got 'f32' and 'i32'}}
+  %m = tile.reshape %x : tensor<64x16xf32> -> tensor<64x16xi32>
+  tile.return
+}
+
+// -----
+
+// reshape_c2
+tile.kernel @reshape_packed() {
+  %x = arith.constant dense<0.0> : tensor<64x16xf32>
+  // expected-error @below {{expected elements of one type, or of different widths in whole bytes, but got 'f32' and 'i4'}}
+  %m = tile.reshape %x : tensor<64x16xf32> -> tensor<64x128xi4>
+  tile.return
+}
+
+// -----
+
 // broadcast_c1
 tile.kernel @broadcast_rank() {
   %x = arith.constant dense<0.0> : tensor<64xf32>

@@ -67,6 +67,10 @@ tile.kernel @shapes() {
   %products = tile.scan product %s axis(0) reverse scratch %scratch : !tile.shared<2x24xf32> : tensor<16x24xf32>
   // CHECK: tile.cuda "f"(%{{.*}}, %{{.*}}) {options = ["--use_fast_math"], source = "{{.*}}"} : (tensor<16x24xf32>, tensor<16x24xf32>) -> tensor<16x24xi32>
   %function = tile.cuda "f"(%s, %sums) {options = ["--use_fast_math"], source = "int f(float x, float y) { return x < y; }"} : (tensor<16x24xf32>, tensor<16x24xf32>) -> tensor<16x24xi32>
+  // CHECK: tile.reshape %{{.*}} : tensor<16x24xf32> -> tensor<4x96xf32>
+  %long = tile.reshape %s : tensor<16x24xf32> -> tensor<4x96xf32>
+  // CHECK: tile.reshape %{{.*}} : tensor<16x24xf32> -> tensor<16x48xbf16>
+  %halves = tile.reshape %s : tensor<16x24xf32> -> tensor<16x48xbf16>
   // CHECK: tile.broadcast %{{.*}} : tensor<16x1xf32> -> tensor<16x24xf32>
   %wide = tile.broadcast %max : tensor<16x1xf32> -> tensor<16x24xf32>
   // CHECK: tile.coordinates 1 : tensor<16x24xindex>

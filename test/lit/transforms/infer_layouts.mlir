@@ -37,6 +37,52 @@ tile.kernel @product(%n: index {program.argument = #program.dimension<"n">},
 
 // -----
 
+// A left factor decides which words are loaded where whose halves it has, so that none moves.
+// CHECK-DAG: #[[HALVES:.*]] = #tile.layout<"reg(2@1:1, 2@0:8, 4@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
+// CHECK-DAG: #[[WORDS:.*]] = #tile.layout<"reg(2@0:8, 4@1:4) lane(4@1:1, 8@0:1) warp(4@0:16)">
+// CHECK-LABEL: tile.kernel @halves(
+// CHECK-NOT:   tile.convert_layout
+// CHECK:       tile.load {{.*}} -> tensor<64x16xui32, #[[WORDS]]>
+// CHECK-NOT:   tile.convert_layout
+// CHECK:       tile.reshape %{{.*}} : tensor<64x16xui32, #[[WORDS]]> -> tensor<64x32xbf16, #[[HALVES]]>
+// CHECK-NOT:   tile.convert_layout
+tile.kernel @halves(%O: !tile.global<64x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %w = tile.alloc_shared "w" : !tile.shared<64x16xui32>
+  %b = tile.alloc_shared "b" : !tile.shared<32x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %words = tile.load %w : !tile.shared<64x16xui32> -> tensor<64x16xui32>
+  %halves = tile.reshape %words : tensor<64x16xui32> -> tensor<64x32xbf16>
+  %sum = tile.gemm %halves, %b, %zero atom wgmma : tensor<64x32xbf16>, !tile.shared<32x64xbf16>, tensor<64x64xf32>
+  %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  tile.store %sum, %o atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.return
+}
+
+// -----
+
+// Columns 5 to 7 of the wanted layout are padding, which has no place in a row: it is converted before the reshape.
+// CHECK-DAG: #[[PADDED:.*]] = #tile.layout<"reg() lane(8@1:1, 4@0:1) warp()">
+// CHECK-DAG: #[[SQUARE:.*]] = #tile.layout<"reg(5@1:1) lane(4@0:1, 8@*) warp()">
+// CHECK-DAG: #[[ROW:.*]] = #tile.layout<"reg(5@0:1) lane(4@0:5, 8@*) warp()">
+// CHECK-LABEL: tile.kernel @padded(
+// CHECK:       %[[X:.*]] = tile.load {{.*}} -> tensor<3x5xf32, #[[PADDED]]>
+// CHECK-NEXT:  %[[Y:.*]] = tile.convert_layout %[[X]] : tensor<3x5xf32, #[[PADDED]]> -> tensor<3x5xf32, #[[SQUARE]]>
+// CHECK-NEXT:  tile.reshape %[[Y]] : tensor<3x5xf32, #[[SQUARE]]> -> tensor<15xf32, #[[ROW]]>
+tile.kernel @padded(%X: !tile.global<3x5xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>},
+    %Y: !tile.global<15xf32> {program.argument = #program.tensor<"Y", output, dims[-1]>}) attributes {launch = #program.launch<warps = 1>} {
+  %c0 = arith.constant 0 : index
+  %s = tile.slice %X[%c0, %c0] : !tile.global<3x5xf32> -> !tile.slice<3x5xf32>
+  %t = tile.slice %Y[%c0] : !tile.global<15xf32> -> !tile.slice<15xf32>
+  %x = tile.load %s : !tile.slice<3x5xf32> -> tensor<3x5xf32>
+  %y = tile.reshape %x : tensor<3x5xf32> -> tensor<15xf32>
+  tile.store %y, %t atom simt : tensor<15xf32>, !tile.slice<15xf32>
+  tile.return
+}
+
+// -----
+
 // Buffers with slots have the layout of one slot; views have their buffer's.
 // CHECK: #[[K:.*]] = #tile.shared_layout<"64x128 16b axis 1 panel 64 swizzle 128 pad 0">
 // CHECK-LABEL: tile.kernel @views(

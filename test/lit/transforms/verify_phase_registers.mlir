@@ -55,6 +55,32 @@ tile.kernel @factor_of_next_iteration_automatic(%n: index {program.argument = #p
 
 // -----
 
+// The same of words of which the factor is the halves.
+tile.kernel @words_of_next_iteration(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x32xui32>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+        // expected-error @below {{expected gemmWait before the left factor changes because a product in flight reads it from registers}}
+        %words = tile.load %a : !tile.shared<64x32xui32> -> tensor<64x32xui32>
+        %w = tile.reshape %words : tensor<64x32xui32> -> tensor<64x64xbf16>
+        // expected-note @below {{the product is started here}}
+        %p = tile.gemm_async %w, %b, %acc atom wgmma : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %d = tile.gemm_wait %p pending(1) : tensor<64x64xf32>
+        scf.yield %d : tensor<64x64xf32>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
 // One wait later it is right.
 tile.kernel @factor_awaited(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index

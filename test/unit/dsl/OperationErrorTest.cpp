@@ -100,12 +100,49 @@ TEST_CASE("bits are of integers, NaN of floats", "[dsl][errors]") {
           Fragment x = k.fragment(f32, {16, 8});
           Fragment y = reduce(Reduction::bitOr, x, 1);
         }) == "reduce: expected integers because 'bit_or' combines bits, but got 'f32'");
-  CHECK(errorOf([](Scope &k) { bitcast(k.fragment(bf16, {16, 8}), i32); }) ==
-        "expected a type of 16 bits for bitcast of 16x8 of bf16, but got i32");
+  CHECK(
+      errorOf([](Scope &k) { bitcast(k.fragment(bf16, {16, 7}), i32); }) ==
+      "expected a last extent that is a multiple of 2 for bitcast of 16x7 of bf16 because 2 of its elements "
+      "are one of i32, but got 7");
   CHECK(errorOf([](Scope &k) { bitcast(k.fragment(i4, {16, 8}), e2m1); }) ==
-        "expected elements of 8 bits or more for bitcast, but got 16x8 of i4");
+        "expected elements of 8 bits or more for bitcast, but got 16x8 of i4 to become e2m1; convert it with "
+        ".to(...)");
+  CHECK(errorOf([](Scope &k) { bitcast(k.fragment(u8, {16, 8}), u4); }) ==
+        "expected elements of 8 bits or more for bitcast, but got 16x8 of u8 to become u4; convert it with "
+        ".to(...)");
   CHECK(errorOf([](Scope &k) { k.scalar("a", f32).toIndex() + 1; }) ==
         "expected a number of i32 because it becomes a position, but got 'a' f32");
+}
+
+TEST_CASE("other extents have as many elements", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { reshape(k.fragment(bf16, {16, 8}), {16, 9}); }) ==
+        "expected extents of 128 elements for reshape because 16x8 of bf16 has as many, but got 16x9, which "
+        "has 144");
+  CHECK(errorOf([](Scope &k) { reshape(k.fragment(bf16, {16, 8}), {128, 0}); }) ==
+        "expected the extents of the result of reshape to be from 1 to 2147483647, but axis 1 has 0");
+  CHECK(errorOf([](Scope &k) { k.shared("tile", bf16, {16, 8}).reshape({100}); }) ==
+        "expected extents of 128 elements for reshape because 'tile' 16x8 of bf16 has as many, but got 100, "
+        "which has 100\n'tile' is declared here");
+  CHECK(
+      errorOf([](Scope &k) { k.shared("tile", bf16, {16, 8}, {.slots = 2}).reshape({128}); }) ==
+      "expected a tile without slots, or one of its slots, for reshape, but got 'tile' 2x16x8 of bf16; take "
+      ".slot(cursor) first\n'tile' is declared here");
+  CHECK(
+      errorOf([](Scope &k) {
+        Fragment x = k.fragment(bf16, {16, 8});
+        copy(k.shared("tile", bf16, {16, 8}).reshape({128}), x);
+      }) ==
+      "expected a fragment of 128 because 'tile' 16x8 of bf16 is copied with these extents, but got 16x8 of "
+      "bf16\n'tile' is declared here");
+  CHECK(
+      errorOf(
+          [](Scope &k) { copy(k.fragment(f32, {16, 8}), k.shared("tile", bf16, {16, 8}).reshape({128})); }) ==
+      "expected a fragment of 128 because 'tile' 16x8 of bf16 is copied with these extents, but got 16x8 of "
+      "f32\n'tile' is declared here");
+  CHECK(errorOf(
+            [](Scope &k) { copy(k.fragment(f32, {128}), k.shared("tile", bf16, {16, 8}).reshape({128})); }) ==
+        "copy: expected the fragment and 'tile' to have the same element type because copies do not convert, "
+        "but got 'f32' and 'bf16'\n'tile' is declared here");
 }
 
 TEST_CASE("positions, any and all want an axis", "[dsl][errors]") {

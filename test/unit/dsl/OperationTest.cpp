@@ -190,6 +190,23 @@ TEST_CASE("bits are those of integers with a sign", "[dsl][unit]") {
                     "tensor<16xf8E4M3FN> to tensor<16xf8E5M2>"});
 }
 
+TEST_CASE("bits become elements of another width, elements have other extents", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global X = k.input("X", u32, {8, 4}), Y = k.output("Y", bf16, {4, 16});
+    Fragment x = k.fragment(u32, {8, 4});
+    Shared tile = k.shared("tile", bf16, {8, 8});
+    copy(X.tile({0, 0}, {8, 4}), x);
+    FragmentValue y = bitcast(x, bf16);
+    copy(reshape(y, {4, 16}), Y.tile({0, 0}, {4, 16}));
+    copy(reshape(y * y, {64}) + 1, tile.reshape({64}));
+  });
+  // Two in a row are one, and none where the extents are the tile's own.
+  checkOrder(text, {"tile.reshape", "tensor<8x4xui32> -> tensor<8x8xbf16>", "tile.reshape",
+                    "tensor<8x4xui32> -> tensor<4x16xbf16>", "arith.mulf", "tensor<8x8xbf16>", "tile.reshape",
+                    "tensor<8x8xbf16> -> tensor<64xbf16>", "arith.addf", "tile.reshape",
+                    "tensor<64xbf16> -> tensor<8x8xbf16>", "tile.store", "!tile.shared<8x8xbf16>"});
+}
+
 TEST_CASE("integers have their own arithmetic", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Global Y = k.output("Y", i32, {16});

@@ -167,6 +167,37 @@ TEST_CASE("numbers and positions are computed with in their types", "[evaluator]
   CHECK(exactValues(y) == std::vector<double>{3.5, 3.5, 3.5});
 }
 
+TEST_CASE("bits become elements of another width", "[evaluator][unit]") {
+  Arguments arguments{{given(u32, {3}, {0x3f804000, 0xffff4080, 0x80000001}), unwritten(bf16, {2, 3}),
+                       unwritten(u8, {12}), given(f32, {4}, {1, 0, -2, 3}), unwritten(i64, {2})},
+                      {}};
+  Result<Report> report = tryProgram(arguments, [](Scope &k) {
+    Global X = k.input("X", u32, {3}), Y = k.output("Y", bf16, {2, 3}), Z = k.output("Z", u8, {12});
+    Global V = k.input("V", f32, {4}), W = k.output("W", i64, {2});
+    Fragment x = k.fragment(u32, {3}), v = k.fragment(f32, {4});
+    copy(X.tile({0}, {3}), x);
+    copy(V.tile({0}, {4}), v);
+    copy(reshape(bitcast(x, bf16), {2, 3}), Y.tile({0, 0}, {2, 3}));
+    copy(bitcast(x, u8), Z.tile({0}, {12}));
+    copy(bitcast(v, i64), W.tile({0}, {2}));
+  });
+  REQUIRE(report);
+  const std::vector<Element> &y = arguments.tensors[1].elements, &z = arguments.tensors[2].elements,
+                             &w = arguments.tensors[4].elements;
+  const double floats[] = {2, 1, 4};
+  for (size_t i = 0; i < 3; ++i)
+    CHECK(y[i].value == floats[i]);
+  CHECK(std::isnan(y[3].value));
+  CHECK(y[4].value == 0x1p-133);
+  const int64_t bytes[] = {0x00, 0x40, 0x80, 0x3f, 0x80, 0x40, 0xff, 0xff, 1, 0, 0, 0x80};
+  for (size_t i = 0; i < 12; ++i)
+    CHECK(z[i].integer == bytes[i]);
+  // Which zero it is nobody follows.
+  CHECK(w[0].bound != 0);
+  CHECK(w[1].bound == 0);
+  CHECK(uint64_t(w[1].integer) == 0x40400000c0000000);
+}
+
 TEST_CASE("the bits of a number that is certain are certain, but for zeros and NaN", "[evaluator][unit]") {
   constexpr double infinite = std::numeric_limits<double>::infinity(),
                    none = std::numeric_limits<double>::quiet_NaN();
