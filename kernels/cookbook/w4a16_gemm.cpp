@@ -8,18 +8,19 @@
 /// 128] and Q as [n, groups, 16], which is the same memory.
 ///
 /// The product is C^T = W A^T: the weights are the left factor, which may be in registers, so that they are
-/// converted there and never written to memory as bf16. A thread has whole words. What the words have at one
-/// place makes a product with every eighth column of A, which the first launch brings together. The bits of
-/// 16 + q are those of q, shifted, and of 16, which takes less than a conversion.
+/// converted there and never written to memory as bf16. The bits of q and of 128 are those of 128 + q in
+/// bf16, so that a shift and a bit operation make two weights of a word, p and 4 + p, a pair of bf16; a
+/// subtraction and a product with a sum, of pairs, too, make them weights. What the words have at the places
+/// p makes a product with two of every eight columns of A, which the first launch brings together.
 ///
-/// A tile is 128 rows of weights by up to 64 tokens, as few tokens are usual when weights are small. A step
+/// A tile is 128 rows of weights by up to 128 tokens, as few tokens are usual when weights are small. A step
 /// along k is one group, so that each row has one scale. Few tokens are few tiles, so that `splits` blocks
 /// share the sum along k of each; the last launch adds what they have, and turns it round.
 ///
-/// The roles are written by hand, so that the eight products of a step are started one after the other and
-/// awaited once. A pipelined loop awaits each product before the next one on the same sum, if a factor is in
-/// registers. Two warpgroups and two blocks on a multiprocessor multiply and convert in turn. Products that
-/// are started by hand are wgmma, which sm_90a has.
+/// The roles are written by hand, so that the products of a step are started one after the other and awaited
+/// once. A pipelined loop awaits each product before the next one on the same sum, if a factor is in
+/// registers. Two warpgroups and, of up to 64 tokens, two blocks on a multiprocessor multiply and convert in
+/// turn. Products that are started by hand are wgmma, which sm_90a has.
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -29,13 +30,25 @@ namespace {
 
 constexpr int64_t group = 128;             ///< weights with one scale
 constexpr int64_t perWord = 8, words = 16; ///< weights in a word; words of a group
+constexpr int64_t places = perWord / 2;    ///< pairs of weights in a word
+constexpr int64_t pairs = 2 * words;       ///< weights of a group at one place of their words
 
-/// The weights at one place of their words as f32: 16 + q, from the bits of both.
-FragmentValue weightsAt(const Fragment &word, int64_t place) {
-  constexpr int64_t lastBits = 19; // of the fraction of 16 + q, below those of q
-  const int64_t shift = place * 4 - lastBits;
-  FragmentValue moved = shift < 0 ? word << -shift : word >> shift;
-  return bitcast((moved & (15 << lastBits)) | 0x41800000u, f32);
+/// A scale and a zero of each row as pairs of weights take them: w = ((128 + q) - start) scale + rest.
+struct Scales {
+  FragmentValue start, scale, rest;
+
+  /// `start` is 128 + zero, rounded to bf16, so that the difference is exact; `rest` makes up for the
+  /// rounding, and is rounded itself, but small.
+  Scales(const Fragment &factor, const Fragment &zero)
+      : start((zero.to(f32) + 128).to(bf16)), scale(factor),
+        rest(((start.to(f32) - 128 - zero.to(f32)) * factor.to(f32)).to(bf16)) {}
+};
+
+/// The weights at a place of their words, two for each word.
+FragmentValue weightsAt(const Fragment &word, int64_t place, const Scales &of) {
+  FragmentValue moved = place == 0 ? FragmentValue(word) : word >> place * 4;
+  FragmentValue numbers = bitcast((moved & 0x000f000fu) | 0x43004300u, bf16); // 128 + q
+  return fma(numbers - of.start, of.scale, of.rest);
 }
 
 void w4a16(Scope &k, const Values &v) {
@@ -48,23 +61,23 @@ void w4a16(Scope &k, const Values &v) {
          Zero = k.input("Zero", bf16, {n, groups}, {.alignment = 2});
   Global C = k.output("C", bf16, {m, n});
   Index tokenTiles = ceilDiv(m, bm);
-  Global ordered = k.workspace("ordered", bf16, {groups, tokenTiles, perWord * bm, words}, {.alignment = 16});
+  Global ordered = k.workspace("ordered", bf16, {groups, tokenTiles, places * bm, pairs}, {.alignment = 16});
   Global parts = k.workspace("parts", f32, {splits, n, m});
   k.launch("w4a16_gemm_order", [&] {
     auto [s, i] = k.grid(groups, tokenTiles);
-    for (int64_t place = 0; place < perWord; ++place) {
-      Fragment a = k.fragment(bf16, {bm, words});
-      Index column = (k.positions({1, words}, 1) * perWord + place).toIndex();
-      copy(A.tile({i * bm, s, column}, {bm, 1, words}), a);
-      copy(a, ordered.tile({s, i, place * bm, 0}, {1, 1, bm, words}));
+    for (int64_t place = 0; place < places; ++place) { // columns place, place + 4, place + 8, ...
+      Fragment a = k.fragment(bf16, {bm, pairs});
+      Index column = (k.positions({1, pairs}, 1) * places + place).toIndex();
+      copy(A.tile({i * bm, s, column}, {bm, 1, pairs}), a);
+      copy(a, ordered.tile({s, i, place * bm, 0}, {1, 1, bm, pairs}));
     }
   });
   k.launch("w4a16_gemm_parts", [&] {
-    k.residents(2);
+    k.residents(bm > 64 ? 1 : 2);
     auto [j, i, split] = k.grid(ceilDiv(n, bn), tokenTiles, splits);
     constexpr int64_t stages = 3;
     Index each = ceilDiv(groups, splits), from = split * each, to = min(from + each, groups);
-    Shared a = k.shared("a", bf16, {perWord * bm, words}, {.slots = stages}),
+    Shared a = k.shared("a", bf16, {places * bm, pairs}, {.slots = stages}),
            q = k.shared("q", u32, {bn, words}, {.slots = stages});
     Ring ring = k.ring("aq", {.slots = stages, .producers = 1, .consumers = 2});
     k.roles([&, j = j, i = i, split = split] {
@@ -73,7 +86,7 @@ void w4a16(Scope &k, const Values &v) {
         k.loop({from, to}, [&](Index s) {
           ring.acquire(at);
           ring.expect(at, a.slotBytes() + q.slotBytes());
-          copy(ordered.tile({s, i, 0, 0}, {1, 1, perWord * bm, words}), a.slot(at), ring.full(at));
+          copy(ordered.tile({s, i, 0, 0}, {1, 1, places * bm, pairs}), a.slot(at), ring.full(at));
           copy(Q.tile({j * bn, s, 0}, {bn, 1, words}), q.slot(at), ring.full(at));
           at.advance();
         });
@@ -91,12 +104,12 @@ void w4a16(Scope &k, const Values &v) {
           ring.wait(at);
           Fragment word = k.fragment(u32, {bn, words});
           copy(q.slot(at), word);
-          FragmentValue factor = scale.to(f32), offset = (zero.to(f32) + 16) * factor;
+          Scales scales(scale, zero);
           loadScales(s + 1); // which the next step need not wait for
           std::vector<FragmentValue> weights;
-          for (int64_t place = 0; place < perWord; ++place)
-            weights.push_back(fma(weightsAt(word, place), factor, -offset).to(bf16));
-          for (int64_t place = 0; place < perWord; ++place)
+          for (int64_t place = 0; place < places; ++place)
+            weights.push_back(weightsAt(word, place, scales));
+          for (int64_t place = 0; place < places; ++place)
             gemmAsync(weights[size_t(place)], a.slot(at).rows(place * bm, bm).t(), acc);
           gemmWait(acc);
           ring.release(at);
@@ -129,7 +142,7 @@ void registerKernels(KernelFile &file) {
       .size("m", 64, {.onEmulator = 72})
       .size("n", 8192, {.onEmulator = 200})
       .size("groups", 64, {.onEmulator = 3, .help = "k / 128"})
-      .constant("tokens", 64, {.least = 8, .most = 64, .multipleOf = 8, .help = "of a tile"})
+      .constant("tokens", 64, {.least = 8, .most = 128, .multipleOf = 8, .help = "of a tile"})
       .constant("splits", 4,
                 {.least = 1, .most = 32, .onEmulator = 2, .help = "blocks that share a tile's sum"})
       .program(w4a16)

@@ -83,6 +83,7 @@ grouped_gemm rows=1 groups=1 n=1 k=8
 grouped_gemm rows=257 groups=4 n=70 k=72
 w4a16_gemm m=1 n=1 groups=1
 w4a16_gemm m=33 n=129 groups=2 splits=3 tokens=16
+w4a16_gemm m=130 n=70 groups=5 splits=2 tokens=128
 mxfp4_gemm m=1 n=1 groups=1
 mxfp4_gemm m=33 n=129 groups=2
 fp8_block_gemm m=1 n=1 groups=1 panels=1

@@ -97,12 +97,14 @@ def _splits(batches, kvheads, **_):
 
 def _tokens(m, **_):
     """Of a tile in w4a16_gemm."""
-    return 16 if m <= 16 else 32 if m <= 32 else 64
+    return next((tokens for tokens in (16, 32, 64) if m <= tokens), 128)
 
 
 def _parts(m, n, **_):
-    """Of the sum along k in w4a16_gemm: two blocks for each of 132 multiprocessors."""
-    return next((splits for splits in (1, 2, 4, 8) if -(-n // 128) * -(-m // 64) * splits >= 264), 16)
+    """Of the sum along k in w4a16_gemm: two blocks for each of 132 multiprocessors, of tiles with 128 tokens one."""
+    tokens = _tokens(m)
+    tiles, blocks = -(-n // 128) * -(-m // tokens), 132 if tokens > 64 else 264
+    return next((splits for splits in (1, 2, 4, 8) if tiles * splits >= blocks), 16)
 
 
 def _columns(m, n, k, batch=1, epilogue=lambda columns: 200, widths=(256, 192, 128), **_):
