@@ -29,7 +29,7 @@ TEST_CASE("exponents of MXFP4 from the least to NaN", "[cookbook]") {
   constexpr std::array<double, 4> codes{0.5, 1, -1.5, 0};
   constexpr int64_t m = 3, n = exponents.size() * codes.size(), group = 32;
   constexpr double factor = 1.0 / 64; // sums are exact, some below the normal numbers
-  Memory a = Memory::filled(ElementType::bf16, {m, 1, group}, factor),
+  Memory a = Memory::filled(ElementType::bf16, {m, group}, factor),
          q = Memory::filled(ElementType::e2m1, {n, 1, group}, 0),
          e = Memory::filled(ElementType::u8, {n, 1}, 0), c = Memory::filled(ElementType::bf16, {m, n}, -1);
   auto exponentOf = [&](int64_t j) { return exponents[size_t(j) / codes.size()]; };

@@ -104,20 +104,20 @@ def w4a16_gemm(make, m, n, groups, tokens, splits):
     return Problem((a, codes.view(torch.uint32), scale, zero, c), (c,), checks, peers)
 
 
-def mxfp4_gemm(make, m, n, groups):
+def mxfp4_gemm(make, m, n, groups, columns):
     size = 32  # weights with one exponent
     k = groups * size
-    a, c = make.normal(m, groups, size), make.empty(m, n)
+    a, c = make.normal(m, k), make.empty(m, n)
     codes, exponents = make.integers(0, 256, n, groups, size // 2, dtype=torch.uint8), make.integers(120, 126, n, groups)
     wide = torch.tensor(E2M1, device=a.device)[_codes(codes)] * (exponents.float() - 127).exp2()[..., None]
-    wide, flat, other = wide.bfloat16().view(n, k), a.view(m, k), torch.empty_like(c)
+    wide, other = wide.bfloat16().view(n, k), torch.empty_like(c)
 
     def checks():
         at = make.some(n)
-        return [Check(lambda: c[:, at], flat.double() @ wide[at].double().t(), BF16, of_sums(k) / 8)]
+        return [Check(lambda: c[:, at], a.double() @ wide[at].double().t(), BF16, of_sums(k) / 8)]
 
     return Problem((a, Packed(codes, Packed.E2M1), exponents.to(torch.uint8), c), (c,), checks,
-                   {"torch.mm on bf16": lambda: torch.mm(flat, wide.t(), out=other)})
+                   {"torch.mm on bf16": lambda: torch.mm(a, wide.t(), out=other)})
 
 
 def fp8_block_gemm(make, m, n, groups, panels):

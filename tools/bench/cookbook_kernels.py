@@ -117,6 +117,9 @@ def _columns(m, n, k, batch=1, epilogue=lambda columns: 200, widths=(256, 192, 1
     return min(widths, key=time)
 
 
+_WIDTHS = (256, 224, 192, 160, 128)  # that the TMA stores
+
+
 def _gelu_columns(**values):
     return _columns(**values, epilogue=lambda columns: 14 * columns + (700 if columns > 192 else 0))
 
@@ -160,7 +163,8 @@ KERNELS = [
     CookbookKernel("batched_gemm", "torch.bmm", {"batch": Span(4, 256), "m": Span(128, 2048), "n": Span(128, 2048, 64),
                                                  "k": Span(64, 2048, 64)},
                    lambda batch, m, n, k, **_: 2 * batch * (m * k + n * k + m * n),
-                   lambda batch, m, n, k, **_: 2 * batch * m * n * k, {"columns": _columns}, constants=("columns",)),
+                   lambda batch, m, n, k, **_: 2 * batch * m * n * k, {"columns": lambda **values: _columns(**values, widths=_WIDTHS)},
+                   constants=("columns",)),
     CookbookKernel("stream_k_gemm", "torch.mm", {"m": Span(256, 8192), "n": Span(256, 8192, 64), "k": Span(1024, 16384, 64)},
                    lambda m, n, k, **_: 2 * (m * k + n * k + m * n), lambda m, n, k, **_: 2 * m * n * k,
                    {"columns": _shared_columns}, constants=("columns",)),
@@ -175,8 +179,9 @@ KERNELS = [
                    ("tokens", "splits")),
     CookbookKernel("mxfp4_gemm", "torch.mm on bf16", {"m": Span(64, 8192), "n": Span(2048, 16384, 8),
                                                       "groups": Span(64, 512, 16)},
-                   lambda m, n, groups: 64 * m * groups + 17 * n * groups + 2 * m * n,
-                   lambda m, n, groups: 64 * m * n * groups, within=(2**34, 2**40)),
+                   lambda m, n, groups, **_: 64 * m * groups + 17 * n * groups + 2 * m * n,
+                   lambda m, n, groups, **_: 64 * m * n * groups, {"columns": lambda m, n, groups, **_: _columns(m, n, 32 * groups, widths=_WIDTHS)},
+                   (2**34, 2**40), ("columns",)),
     CookbookKernel("fp8_block_gemm", "torch._scaled_mm", {"m": Span(1024, 16384, 8), "n": Span(1024, 16384, 128), "groups": Span(8, 64, 4)},
                    lambda m, n, groups, panels: 128 * groups * (m + n) + 4 * groups * (m + panels) + 2 * m * n,
                    lambda m, n, groups, panels: 256 * m * n * groups, {"panels": lambda n, **_: -(-n // 128)}),
