@@ -124,6 +124,14 @@ private:
       }
   }
 
+  /// Rows of C in a tile with B on the left: where A's memory runs along them, whole panels, or all of a
+  /// narrower one.
+  int64_t rowsOfSwapped(int64_t least) const {
+    int64_t panel = stepAcross(base.aRunsAlongK());
+    return least < panel ? std::max<int64_t>(int64_t(std::bit_ceil(uint64_t(least))), fittingStep)
+                         : alignTo(least, panel);
+  }
+
   /// With B on the left: where C has few rows, its columns fill the matrix units instead. A few tiles share
   /// all rows.
   void considerSwapped() {
@@ -133,7 +141,7 @@ private:
         GemmConfig c = base;
         c.swapped = true;
         c.rowsOfA = isUnaligned(base.alignmentOfA) ? GemmRows::repacked : GemmRows::any;
-        c.bm = alignTo(std::max<int64_t>(ceilDiv(extents.m, rowTiles), 1), fittingStep);
+        c.bm = rowsOfSwapped(std::max<int64_t>(ceilDiv(extents.m, rowTiles), 1));
         c.bn = bn;
         if (c.bm > mostRows || c.bn > extents.n)
           continue;

@@ -7,6 +7,7 @@
 #include "kernels/gemm/Gemm.h"
 #include "runtime/target/Timing.h"
 
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -454,6 +455,10 @@ TEST_CASE("columns of C fill the matrix units where rows are few", "[kernels][un
   for (GemmLayout layout : {GemmLayout::nn, GemmLayout::nt, GemmLayout::tt})
     CHECK(swaps(16, 4096, 4096, {.layout = layout}));
   CHECK(swaps(16, 4096, 4096, {.dtype = ElementType::e4m3}));
+  // Boxes of the TMA are whole panels, or all of a narrower tile, where A's memory runs along its rows.
+  for (int64_t m : {4, 24, 100, 200, 256})
+    if (GemmConfig c = chooseGemmConfig({m, 4608, 3584}, {.layout = GemmLayout::nt}, target); c.swapped)
+      CHECK((c.bm % 64 == 0 || std::has_single_bit(uint64_t(c.bm))));
   CHECK(!swaps(16, 4096, 4096, {.isBatched = true}));
   CHECK(!chooseGemmConfig({16, 4096, 4096}, {}, *findTarget("sm_80")).swapped);
   CHECK(!chooseGemmConfig({16, 4096, 4096}, {}, target, {}, LeftFactor::a).swapped);
