@@ -31,6 +31,7 @@ int64_t warpgroupsAt(Operation *op) {
 }
 } // namespace
 
+bool PanelStore::isNarrow() const { return panel.getShape().back() < panelColumns(storedBits); }
 int64_t PanelStore::bytesOf(int64_t buffers) const { return buffers * warpgroups * sizeInBytes(panel); }
 
 std::optional<int64_t> tile::panelColumnsOf(int64_t columns) {

@@ -15,6 +15,8 @@ struct PanelStore {
   int64_t warpgroups = 0;
   int64_t count = 0; ///< of a warpgroup's panels
 
+  /// Whether its rows are half as long as the widest swizzle.
+  bool isNarrow() const;
   int64_t bytesOf(int64_t buffers) const;
   /// Buffers for a panel of each warpgroup that there is room for.
   int64_t buffersIn(int64_t bytes) const { return bytes / bytesOf(1); }

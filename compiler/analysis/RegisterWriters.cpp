@@ -48,7 +48,7 @@ public:
 
 private:
   void add(Value value, bool isMoved, unsigned bits) {
-    if (!visited.insert(value).second)
+    if (!visited.insert({value, bits}).second)
       return;
     if (isCheapFragment(value)) {
       writers.madeForUse = true;
@@ -146,7 +146,7 @@ private:
   }
 
   RegisterAliases aliases;
-  llvm::SmallDenseSet<Value> visited;
+  llvm::SmallDenseSet<std::pair<Value, unsigned>> visited; ///< with the width that is looked for
   llvm::SmallDenseMap<Value, bool> known;
   llvm::DenseMap<Value, llvm::SmallVector<Value>> equals;
 };

@@ -248,6 +248,11 @@ private:
     }
     if (hasVariants(options))
       setAlignment(*module, alignment);
+    if (options.waitLimit.count() != 0 &&
+        (options.waitLimit < leastWaitLimit || options.waitLimit > mostWaitLimit))
+      return emitError(module->getLoc())
+             << "expected a limit of waits from " << leastWaitLimit.count() << " to " << mostWaitLimit.count()
+             << " ns, or 0 for none, but got " << options.waitLimit.count();
     if (options.waitLimit.count() != 0 && options.startFrom <= lastOptionalPhase)
       setWaitLimit(*module, options.waitLimit);
     return success();

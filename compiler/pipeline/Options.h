@@ -40,7 +40,7 @@ enum class Alignment {
   general, ///< nothing
 };
 
-/// What a limit of waits can be: more than any wait of a kernel that is right, and less than a day.
+/// Bounds of a limit of waits. A useful one is far above what waits of correct runs take.
 inline constexpr std::chrono::nanoseconds leastWaitLimit = std::chrono::milliseconds(1),
                                           mostWaitLimit = std::chrono::hours(24);
 

@@ -145,7 +145,7 @@ def ExpandTileLoops : Pass<"tile-expand-tile-loops", "::tlc::tile::KernelOp"> {
   let summary = "Turn persistent tile loops into a grid and a loop over this block's tiles";
   let description = [{
     Requires: phase `input`.
-    Ensures:  no `tile.persistent` is left; `tile.grid` launches min(tiles, multiprocessors) blocks. All blocks of a
+    Ensures:  no `tile.persistent` is left; `tile.grid` launches min(tiles, residents * multiprocessors) blocks. All blocks of a
               cluster run the same rounds, as they may share copies; where a block's tile does not exist, nothing is
               written to memory or variables that outlive the round.
 

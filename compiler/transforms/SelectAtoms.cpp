@@ -411,7 +411,8 @@ private:
         return store.emitOpError("expected no staging buffer because atoms are yet to be chosen");
       store.setAtom(CopyAtom::simt);
       std::optional<PanelStore> panels = useTma ? panelStoreOf(store) : std::nullopt;
-      if (!panels)
+      // Another layout would be converted: that takes longer than narrower panels save.
+      if (!panels || (panels->isNarrow() && !isAccumulatorOfRows(store)))
         continue;
       if (allowTma && tmaProblem(panels->slice, panels->panel, target).empty())
         byTma.push_back(*panels);
@@ -452,12 +453,19 @@ private:
   /// Whether what is stored has the shape of an accumulator of wgmma of the same warps, and so most likely
   /// its layout.
   bool isAccumulator(StoreOp store) const {
+    return llvm::any_of(products, [&](const Product &product) { return isAccumulatorOf(store, product); });
+  }
+  /// And each warpgroup has whole rows of it.
+  bool isAccumulatorOfRows(StoreOp store) const {
     return llvm::any_of(products, [&](const Product &product) {
-      return cast<ProductOpInterface>(product.op).getAtom() == MatrixAtom::wgmma &&
-             product.op->getParentOfType<RoleOp>() == store->getParentOfType<RoleOp>() &&
-             cast<RankedTensorType>(store.getValue().getType()).getShape() ==
-                 ArrayRef<int64_t>({product.m, product.n});
+      return product.policy == tlc::WarpPolicy::fullRow && isAccumulatorOf(store, product);
     });
+  }
+  static bool isAccumulatorOf(StoreOp store, const Product &product) {
+    return cast<ProductOpInterface>(product.op).getAtom() == MatrixAtom::wgmma &&
+           product.op->getParentOfType<RoleOp>() == store->getParentOfType<RoleOp>() &&
+           cast<RankedTensorType>(store.getValue().getType()).getShape() ==
+               ArrayRef<int64_t>({product.m, product.n});
   }
 
   /// What is no copy by the TMA would take a tensor's elements for being in order.

@@ -2,9 +2,12 @@
 /// \file
 /// Reductions, shape changes of fragments: checks, folders, and what they say of themselves.
 #include "dialects/layout/BankModel.h"
+#include "dialects/layout/LayoutText.h"
 #include "dialects/layout/Relayout.h"
+#include "dialects/layout/Reshape.h"
 #include "dialects/tile/Shapes.h"
 #include "dialects/tile/Tile.h"
+#include "runtime/support/Math.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -251,6 +254,21 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
 }
 
 LogicalResult ReshapeOp::stateLayouts(FragmentRules &rules) {
+  auto tileOf = [](Value value) { return RowMajorTile{shapeOf(value), elementBitsOf(value)}; };
+  constexpr int64_t mostRegisters = 1024; // of 32 bits: four times those of a thread
+  RowMajorTile from = tileOf(getSource()), to = tileOf(getResult());
+  int64_t warps = executingWarps(getOperation());
+  int64_t elements = reshapableLayout(from, to, warps).registersPerThread();
+  int64_t registers = ceilDiv(elements * from.elementBits, 32);
+  int64_t even =
+      ceilDiv(getSource().getType().getNumElements() * from.elementBits, 32 * lanesPerWarp * warps);
+  if (registers > mostRegisters && registers > 2 * even)
+    return emitOpError()
+           << "expected extents that divide each other's, so that elements stay in their threads, "
+              "but those of "
+           << printShape(from.shape) << " and " << printShape(to.shape) << " leave " << registers
+           << " registers of them in each thread; store the fragment to a shared tile and load it "
+              "from there by positions, tile.tile(...)";
   rules.reshapeOf(getResult(), getSourceMutable(), "the reshape");
   return success();
 }

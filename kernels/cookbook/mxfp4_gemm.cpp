@@ -7,10 +7,9 @@
 /// as [n, groups, 32], which is the same memory. Weights become bf16 without rounding: e2m1 has one
 /// fractional bit. As OCP has it, e = 255 is NaN. Weights of 2^128 and more, which bf16 lacks, are infinite.
 ///
-/// The first launch converts each weight once, to a workspace of n x k. The second one is a product of bf16
-/// that begins when L2 still has most of it. Where A has few rows the weights should stay as they are, as
-/// those of w4a16_gemm; where it has hundreds, converting them for each tile of rows takes longer than the
-/// products.
+/// The first launch converts each weight once, to a workspace of n x k, of which L2 holds some. The second
+/// one is a product of bf16. Where A has few rows the weights should stay as they are, as those of
+/// w4a16_gemm; where it has hundreds, converting them for each tile of rows takes longer than the products.
 #include <cmath>
 #include <tlc/kernel.h>
 

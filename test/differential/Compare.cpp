@@ -48,6 +48,7 @@ constexpr std::string_view userReasons[] = {
     "columns of tensor memory, of which",
     "because each warp decides by itself",
     "because nothing else combines tiles",
+    "that divide each other's, so that elements stay in their threads",
 };
 
 /// What only a mistake of the compiler's own makes it say.

@@ -609,6 +609,15 @@ tile.kernel @other_role(%X: !tile.global<64xf32> {program.argument = #program.te
 
 // -----
 
+tile.kernel @coprime(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
+  %f = tile.splat %x : f32 -> tensor<97x64xf32>
+  // expected-error @below {{expected extents that divide each other's, so that elements stay in their threads, but those of 97x64 and 64x97 leave 6208 registers of them in each thread; store the fragment to a shared tile and load it from there by positions, tile.tile(...)}}
+  %g = tile.reshape %f : tensor<97x64xf32> -> tensor<64x97xf32>
+  tile.return
+}
+
+// -----
+
 tile.kernel @too_large(%x: f32 {program.argument = #program.scalar<"x">}) attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected fragments of at most 1024 elements per thread because they live in registers, but 1024x1024 has 8192 for each thread of 4 warps}}
   %s = tile.splat %x : f32 -> tensor<1024x1024xf32>

@@ -153,6 +153,20 @@ TEST_CASE("an unknown target is an error that names the known ones", "[pipeline]
   CHECK_THAT(message, Catch::EndsWith("but got 'sm_17'"));
 }
 
+TEST_CASE("a limit of waits is from a millisecond to a day", "[pipeline]") {
+  for (auto limit : {std::chrono::nanoseconds(1), std::chrono::nanoseconds(-1),
+                     std::chrono::nanoseconds(std::chrono::hours(25))}) {
+    CompileOptions options;
+    options.waitLimit = limit;
+    Compilation compilation(emptyProgram, options);
+    CHECK(mlir::failed(compilation.compiler.compile(*compilation.module, "test")));
+    REQUIRE(compilation.compiler.diagnostics().size() == 1);
+    CHECK(compilation.compiler.diagnostics()[0].message ==
+          "expected a limit of waits from 1000000 to 86400000000000 ns, or 0 for none, but got " +
+              std::to_string(limit.count()));
+  }
+}
+
 TEST_CASE("text that is no module is an error with its place", "[pipeline]") {
   std::unique_ptr<mlir::MLIRContext> context = createContext();
   Compiler compiler({});
