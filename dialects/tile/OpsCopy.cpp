@@ -200,10 +200,10 @@ LogicalResult LoadIndexOp::verify() {
 namespace {
 /// Whether an operation writes to what the slice is of.
 bool isWrittenThrough(Operation *slice) {
-  return llvm::any_of(slice->getUsers(), [&](Operation *access) {
-    auto effects = dyn_cast<MemoryEffectOpInterface>(access);
-    return effects && !isa<LoadIndexOp>(access) &&
-           effects.getEffectOnValue<MemoryEffects::Write>(slice->getResult(0));
+  return llvm::any_of(slice->getUsers(), [&](Operation *user) {
+    return llvm::any_of(memoryAccessesOf(user), [&](const MemoryAccess &access) {
+      return access.kind != AccessKind::read && access.memory == slice->getResult(0);
+    });
   });
 }
 
@@ -211,11 +211,13 @@ bool isOnlyRead(SliceOp slice) {
   if (slice.getRank()) // what its rank writes there before it lets others go on
     return false;
   program::TensorAttr tensor = slice.getTensorFacts();
-  return tensor && tensor.getAccess() == program::Access::input &&
-         llvm::none_of(declarationOf(slice.getTensor()).getUsers(), [](Operation *user) {
-           auto member = dyn_cast<MemberOp>(user);
-           return member ? llvm::any_of(member->getUsers(), isWrittenThrough) : isWrittenThrough(user);
-         });
+  if (!tensor ||
+      (tensor.getAccess() != program::Access::input && tensor.getAccess() != program::Access::workspace))
+    return false;
+  return llvm::none_of(declarationOf(slice.getTensor()).getUsers(), [](Operation *user) {
+    auto member = dyn_cast<MemberOp>(user);
+    return member ? llvm::any_of(member->getUsers(), isWrittenThrough) : isWrittenThrough(user);
+  });
 }
 } // namespace
 

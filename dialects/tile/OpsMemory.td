@@ -332,8 +332,8 @@ def Tile_ScatterOp : Tile_Op<"scatter", [Tile_Accesses, Tile_StatesLayouts]> {
 def Tile_LoadIndexOp : Tile_Op<"load_index", [Tile_AccessesForOne, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "Reads one element of a shared tile or of a tensor as a position or count";
   let description = [{
-    All executing threads read it. Of a tensor it is the only element of a slice. An input that the kernel does not
-    write holds the same for whoever reads it and whenever, so that reading it is no effect.
+    All executing threads read it. Of a tensor it is the only element of a slice. An input or a workspace that the
+    kernel does not write holds the same for whoever reads it and whenever, so that reading it is no effect.
 
     Constraints
     - load_index_c1: a tile of i32 and one position per axis, or a slice of one i32 and no positions.

@@ -88,16 +88,20 @@ tile.kernel @products() {
 
 // -----
 
-// A position read from an input is the same whoever reads it, and goes where nobody wants it; one from a tensor that
-// the kernel writes, or may write, stays after what was before it.
+// A position read from an input, or from a workspace that another kernel writes, is the same whoever reads it, and goes
+// where nobody wants it; one from a tensor that the kernel writes, or may write, stays after what was before it.
 // CHECK-LABEL: tile.kernel @positions(
 tile.kernel @positions(
     %X: !tile.global<8xi32> {program.argument = #program.tensor<"X", input, dims[-1]>},
     %Y: !tile.global<8xi32> {program.argument = #program.tensor<"Y", inout, dims[-1]>},
-    %O: !tile.global<8xf32> {program.argument = #program.tensor<"O", output, dims[-1]>}) {
+    %O: !tile.global<8xf32> {program.argument = #program.tensor<"O", output, dims[-1]>},
+    %W: !tile.global<8xi32> {program.argument = #program.tensor<"W", workspace, dims[-1]>}) {
   %c0 = arith.constant 0 : index
   %one = arith.constant 1.0 : f32
   %f = tile.splat %one : f32 -> tensor<8xf32>
+  %w = tile.slice %W[%c0] : !tile.global<8xi32> -> !tile.slice<1xi32>
+  // CHECK-NOT: tile.load_index %{{.*}} {unwanted}
+  %unwanted = tile.load_index %w[] {unwanted} : !tile.slice<1xi32>
   %x = tile.slice %X[%c0] : !tile.global<8xi32> -> !tile.slice<1xi32>
   %y = tile.slice %Y[%c0] : !tile.global<8xi32> -> !tile.slice<1xi32>
   // CHECK: %[[X:.*]] = tile.load_index %{{.*}}[] : !tile.slice<1xi32>

@@ -182,6 +182,33 @@ tile.kernel @position(%k: index {program.argument = #program.dimension<"k">},
 
 // -----
 
+// An element of a workspace where the kernel itself counts.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @counted(
+// CHECK-NOT:   tile.roles
+// CHECK-NOT:   atom tma
+tile.kernel @counted(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
+    %W: !tile.global<?xi32> {program.argument = #program.tensor<"W", workspace, dims[0]>}) attributes {launch = #program.launch<warps = 8>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %first = tile.slice %W[%c0] : !tile.global<?xi32> -> !tile.slice<1xi32>
+  tile.announce %first by %c64 : !tile.slice<1xi32>
+  scf.for %kk = %c0 to %k step %c64 {
+    %p = tile.slice %W[%kk] : !tile.global<?xi32> -> !tile.slice<1xi32>
+    %at = tile.load_index %p[] : !tile.slice<1xi32>
+    %s = tile.slice %A[%at, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[not-warp-specialised] kernel 'counted' is not warp-specialised: the position of the copy to 'a' depends on computed data}}
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
 // The same for whether it reads at all: through a loop whose trip count is computed, and the condition made of its result.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @condition(

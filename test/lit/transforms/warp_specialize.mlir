@@ -749,6 +749,35 @@ tile.kernel @packed(%k: index {program.argument = #program.dimension<"k">},
 
 // -----
 
+// What an earlier launch has left in a workspace is known to both roles, too.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @planned(
+// CHECK:       tile.role "load"
+// CHECK:           %[[AT:.*]] = tile.load_index
+// CHECK:           tile.slice %A[%[[AT]], %{{.*}}]
+// CHECK:           tile.copy_async
+// CHECK:       tile.role "math"
+tile.kernel @planned(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
+    %W: !tile.global<?xi32> {program.argument = #program.tensor<"W", workspace, dims[0]>}) attributes {launch = #program.launch<warps = 8>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %p = tile.slice %W[%kk] : !tile.global<?xi32> -> !tile.slice<1xi32>
+    %at = tile.load_index %p[] : !tile.slice<1xi32>
+    %s = tile.slice %A[%at, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    %out = tile.alloc_shared "out" : !tile.shared<64x64xbf16>
+    tile.store %x, %out atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  tile.return
+}
+}
+
+// -----
+
 // A slot is released after the wait for the products that read it, also where the program waits by hand.
 // CHECK-LABEL: tile.kernel @by_hand(
 // CHECK:       tile.role "math"
