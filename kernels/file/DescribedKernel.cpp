@@ -14,6 +14,7 @@
 #include <charconv>
 #include <cstring>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -105,10 +106,8 @@ private:
     Result<std::string> answer = source.trace(number, values.values(), options);
     if (!answer)
       return mistake(answer.error().message);
-    Unpacker unpacker(*answer);
-    Traced traced;
-    traced.operations = unpacker.get<double>();
-    traced.program = unpacker.text();
+    EntryTrace entry = unpackTrace(*answer);
+    Traced traced{std::move(entry.program), {}, entry.operations};
     dsl::Program program = unpackProgram(name(), traced.program);
     if (!program.ok())
       return traced;
@@ -126,6 +125,12 @@ private:
                       scalars.front().first, scalars.front().first));
     if (std::string wrong = complete(values, *tensors); !wrong.empty())
       return mistake(wrong);
+    for (const auto &[table, members] : entry.extentsOfMembers) {
+      TensorSpec &spec = *std::ranges::find(*tensors, table, &TensorSpec::name);
+      if (std::string wrong = mistakeOf(members, spec); !wrong.empty())
+        return mistake(wrong);
+      spec.isPadding = paddingOf(members, spec.shape);
+    }
     traced.tensors = std::move(*tensors);
     return traced;
   }
@@ -165,6 +170,35 @@ private:
       extents.push_back(*extent);
     }
     return extents;
+  }
+
+  /// What is wrong with the extents of a table's members; empty if nothing is.
+  static std::string mistakeOf(const std::vector<std::vector<int64_t>> &members, const TensorSpec &spec) {
+    if (int64_t(members.size()) != spec.shape[0])
+      return fmt::format("expected extents of {} members of '{}' because it holds so many addresses, but got "
+                         "those of {}",
+                         spec.shape[0], spec.name, members.size());
+    const std::span<const int64_t> most = std::span(spec.shape).subspan(1);
+    const auto isWithin = [](int64_t extent, int64_t limit) { return extent >= 0 && extent <= limit; };
+    for (size_t number = 0; number != members.size(); ++number)
+      if (members[number].size() != most.size() || !std::ranges::equal(members[number], most, isWithin))
+        return fmt::format("expected extents from 0 to [{}] of member {} of '{}', but got [{}]",
+                           fmt::join(most, ", "), number, spec.name, fmt::join(members[number], ", "));
+    return {};
+  }
+
+  /// Of one tensor, whose first axis counts the members: the elements beyond their extents.
+  static std::function<bool(int64_t)> paddingOf(const std::vector<std::vector<int64_t>> &members,
+                                                const std::vector<int64_t> &shape) {
+    return [=](int64_t number) {
+      bool isBeyond = false;
+      std::vector<int64_t> position(shape.size());
+      for (size_t axis = shape.size(); axis-- > 0; number /= shape[axis])
+        position[axis] = number % shape[axis];
+      for (size_t axis = 1; axis != shape.size(); ++axis)
+        isBeyond |= position[axis] >= members[size_t(position[0])][axis - 1];
+      return isBeyond;
+    };
   }
 
   /// Adds contents to the tensors; gives what is wrong.

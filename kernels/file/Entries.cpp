@@ -132,9 +132,14 @@ Result<std::string> kernels::traceEntry(KernelEntry &kernel, Guard guard, const 
   });
   if (done && kernel.operations)
     done = guarded(guard, "its function of operations", [&] { operations = kernel.operations(values); });
+  std::map<std::string, MemberExtents> extents;
+  for (const auto &[table, function] : kernel.extentsOfMembers)
+    if (done)
+      done = guarded(guard, fmt::format("its function of the extents of '{}'", table),
+                     [&] { extents[table] = function(values); });
   if (!done)
     return done.error();
-  return Packer().add(operations).add(program).take();
+  return packTrace({operations, std::move(program), std::move(extents)});
 }
 
 Result<std::string> kernels::numbersOfEntry(KernelEntry &kernel, Guard guard, const ParameterTexts &texts,

@@ -54,7 +54,7 @@ Result<void> guarded(Guard guard, std::string_view what, const std::function<voi
 /// messages.
 Result<std::vector<KernelDescription>> describeEntries(const KernelFile &file, std::string_view source);
 
-/// The floating-point operations, a double, then the program (`unpackProgram`).
+/// What `unpackTrace` takes.
 Result<std::string> traceEntry(KernelEntry &kernel, Guard guard, const ParameterTexts &values,
                                const dsl::TraceOptions &options);
 /// As many doubles as the question has elements.

@@ -71,6 +71,37 @@ std::string kernels::packProgram(dsl::Program program) {
   return packMistakes({}) + Packer().add(bytecode).take();
 }
 
+std::string kernels::packTrace(const EntryTrace &trace) {
+  Packer packer;
+  packer.add(trace.operations).add(trace.program).add(trace.extentsOfMembers.size());
+  for (const auto &[table, members] : trace.extentsOfMembers) {
+    packer.add(table).add(members.size());
+    for (const std::vector<int64_t> &extents : members) {
+      packer.add(extents.size());
+      for (int64_t extent : extents)
+        packer.add(extent);
+    }
+  }
+  return packer.take();
+}
+
+EntryTrace kernels::unpackTrace(std::string_view bytes) {
+  Unpacker unpacker(bytes);
+  EntryTrace trace;
+  trace.operations = unpacker.get<double>();
+  trace.program = unpacker.text();
+  for (size_t left = unpacker.get<size_t>(); left > 0; --left) {
+    std::vector<std::vector<int64_t>> &members = trace.extentsOfMembers[unpacker.text()];
+    members.resize(unpacker.get<size_t>());
+    for (std::vector<int64_t> &extents : members) {
+      extents.resize(unpacker.get<size_t>());
+      for (int64_t &extent : extents)
+        extent = unpacker.get<int64_t>();
+    }
+  }
+  return trace;
+}
+
 dsl::Program kernels::unpackProgram(std::string_view name, std::string_view bytes) {
   Unpacker unpacker(bytes);
   std::vector<dsl::Diagnostic> mistakes;

@@ -198,6 +198,8 @@ inline SparseMatrix compress(std::span<const double> dense, int64_t columns, int
 using HostElement = std::function<double(std::span<const int64_t> at)>;
 /// All numbers of a tensor, from what was read.
 using HostFunction = std::function<HostElement(const HostInputs &)>;
+/// Of each tensor of a table of addresses.
+using MemberExtents = std::vector<std::vector<int64_t>>;
 
 namespace detail {
 /// The number of positions that a callable takes, 0 if none fits.
@@ -315,6 +317,14 @@ public:
     tables[table] = std::move(sizes);
     return *this;
   }
+  /// The same of tensors of their own extents, which `function(const Values &)` gives as MemberExtents: the
+  /// first elements along each axis of memory of these sizes. The others are NaN, or all bits of an integer,
+  /// and are not to be written.
+  template <class F>
+  KernelEntry &members(const std::string &table, std::vector<std::string> sizes, F function) {
+    extentsOfMembers[table] = std::move(function);
+    return members(table, std::move(sizes));
+  }
   /// Floating-point operations, `function(const Values &)`.
   template <class F> KernelEntry &flops(F function) {
     operations = std::move(function);
@@ -337,6 +347,7 @@ public:
   std::map<std::string, HostFunction> inputs = {}, outputs = {};
   std::map<std::string, Tolerance> tolerances = {};
   std::map<std::string, std::vector<std::string>> tables = {};
+  std::map<std::string, std::function<MemberExtents(const Values &)>> extentsOfMembers = {};
   std::function<double(const Values &)> operations = {};
 
 private:
