@@ -83,7 +83,10 @@ uint64_t maskOf(ElementType type) { return ~uint64_t(0) >> (64 - bitsOf(type)); 
 } // namespace
 
 void kernels::storeElement(ElementType type, std::byte *bytes, double value, int64_t number) {
-  uint64_t code = encodeElement(type, value);
+  storeCode(type, bytes, encodeElement(type, value), number);
+}
+
+void kernels::storeCode(ElementType type, std::byte *bytes, uint64_t code, int64_t number) {
   if (!isPacked(type)) {
     std::memcpy(bytes + number * sizeInBytes(type), &code, sizeInBytes(type)); // the lowest byte is the first
     return;

@@ -21,5 +21,6 @@ void storeElement(ElementType type, std::byte *bytes, double value, int64_t numb
 double loadElement(ElementType type, const std::byte *bytes, int64_t number = 0);
 /// The bits of an element, from the lowest on.
 uint64_t loadCode(ElementType type, const std::byte *bytes, int64_t number = 0);
+void storeCode(ElementType type, std::byte *bytes, uint64_t code, int64_t number = 0);
 
 } // namespace tlc::kernels

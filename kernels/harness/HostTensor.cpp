@@ -11,7 +11,6 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <limits>
 #include <optional>
 #include <unistd.h>
 
@@ -114,7 +113,7 @@ void HostTensor::fill(std::span<const double> values) {
 void HostTensor::poisonWhere(const Padding &isPadding) {
   for (int64_t number = 0; number != count; ++number)
     if (isPadding(number))
-      storeElement(type, storage.data(), std::numeric_limits<double>::quiet_NaN(), positionOf(number));
+      storeCode(type, storage.data(), ~uint64_t(0), positionOf(number));
 }
 
 namespace {

@@ -62,7 +62,7 @@ public:
 
   /// These values, one per element.
   void fill(std::span<const double> values);
-  /// Not a number where the condition holds for an element's row-major number.
+  /// The poison where the condition holds for an element's row-major number.
   void poisonWhere(const Padding &isPadding);
   /// Uniform values in [low, high).
   void fillRandom(Random &random, double low, double high);

@@ -36,6 +36,18 @@ void twice(Scope &k) {
   });
 }
 
+/// Y[g] += 1.
+void increment(Scope &k, const Values &v) {
+  Index groups = k.dim("groups");
+  Addresses Y = k.addresses("Y", v.type("dtype"), groups, {.axes = 1, .use = TensorUse::inout});
+  Global N = k.input("N", i32, {groups});
+  auto [g] = k.grid(groups);
+  Slice all = Y.of(g, {N.read({g})}, {}).tile({0}, {128});
+  Fragment y = k.fragment(v.type("dtype"), {128});
+  copy(all, y);
+  copy(y + 1, all);
+}
+
 int64_t rowsOf(const Values &v, int64_t g) { return v["m"] * g / (v["groups"] - 1); }
 int64_t columnsOf(const Values &v, int64_t g) { return v["n"] - g; }
 
@@ -99,6 +111,22 @@ void registerKernels(KernelFile &file) {
   entry(file, "writes_more").members("X", {"m", "n"}, extents).contents("M", [](const HostInputs &) {
     return [](int64_t) { return 2.0; };
   });
+  file.kernel("increment", "Y[g] += 1")
+      .size("groups", 3)
+      .size("n", 70, {.most = 128})
+      .type("dtype", {f32, bf16, i32, u8})
+      .program(increment)
+      .members("Y", {"n"},
+               [](const Values &v) {
+                 return MemberExtents{{columnsOf(v, 0)}, {columnsOf(v, 1)}, {columnsOf(v, 2)}};
+               })
+      .contents(
+          "N",
+          [](const HostInputs &in) { return [&](int64_t g) { return double(columnsOf(in.values, g)); }; })
+      .random("Y", 0, 8)
+      .reference("Y", [](const HostInputs &in) {
+        return [Y = in.tensor("Y")](int64_t g, int64_t i) { return Y(g, i) + 1; };
+      });
   entry(file, "too_few").members("X", {"m", "n"}, [](const Values &) { return MemberExtents(3, {1, 1}); });
   entry(file, "too_long").members("X", {"m", "n"}, [](const Values &v) {
     return MemberExtents(4, {v["m"], v["n"] + 1});
