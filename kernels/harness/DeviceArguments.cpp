@@ -52,11 +52,9 @@ Result<InitialTensors> InitialTensors::create(std::vector<TensorSpec> specs, Pla
                                               Random &random, DerivedInputs derived,
                                               const LastStrides &lastStrides) {
   const auto placementOf = [&](const TensorSpec &spec) {
-    Placement own = placement;
+    Placement own = spec.isTable ? Placement() : placement;
     if (auto found = lastStrides.find(spec.name); found != lastStrides.end())
       own.lastStride = found->second;
-    if (spec.isTable)
-      own.rowPadding = 0;
     return own;
   };
   int64_t all = 0; // before any is filled: that takes time where they are large

@@ -39,7 +39,7 @@ private:
 /// The tensors of a kernel as they are before a launch, without workspaces.
 struct InitialTensors {
   /// New inputs, whose contents suit them, poison everywhere else. All lie as `placement` says, but those
-  /// among `lastStrides` and the rows of members of tables, whose strides the program does not ask for.
+  /// among `lastStrides` and members of tables, of which the program states alignment and strides itself.
   static Result<InitialTensors> create(std::vector<TensorSpec> specs, Placement placement, Random &random,
                                        DerivedInputs derived = DerivedInputs::computed,
                                        const LastStrides &lastStrides = {});
