@@ -12,8 +12,7 @@
 /// group's last tile is limited to its end: rows of the next group are neither read nor written.
 ///
 /// Two warpgroups compute a tile of 128 x 256, and four stages of 64 along k run ahead, also into the next
-/// tile. The roles are written by hand, as the compiler's own would not read positions from what a launch
-/// before has written.
+/// tile. The roles are written by hand; pointer_array_gemm.cpp has a `k.pipelined` loop in their place.
 #include <tlc/kernel.h>
 
 using namespace tlc;

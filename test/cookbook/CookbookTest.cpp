@@ -81,6 +81,8 @@ stream_k_gemm m=600 n=520 k=136 blocks=3 columns=192
 stream_k_gemm m=600 n=1000 k=328 blocks=13
 grouped_gemm rows=1 groups=1 n=1 k=8
 grouped_gemm rows=257 groups=4 n=70 k=72
+pointer_array_gemm groups=1 m=1 n=8 k=8
+pointer_array_gemm groups=9 m=260 n=264 k=136
 w4a16_gemm m=1 n=1 groups=1
 w4a16_gemm m=33 n=129 groups=2 splits=3 tokens=16
 w4a16_gemm m=130 n=70 groups=5 splits=2 tokens=128
@@ -156,6 +158,8 @@ fp8_quantize groups=67
 rms_norm_bwd m=0
 gemm_gelu k=0
 grouped_gemm rows=0
+pointer_array_gemm m=0
+pointer_array_gemm k=0
 histogram n=0
 convolution channels=0
 block_sparse_attention tokens=0

@@ -7,6 +7,7 @@ import sys
 import torch
 import torch.nn.functional as F
 
+from cookbook_kernels import group_extents
 from cookbook_problem import BF16, F32, Check, Problem, compiled
 from libtlc import Packed
 
@@ -72,6 +73,36 @@ def grouped_gemm(make, rows, groups, n, k):
 
     return Problem((a, b, ends, c), (c,), checks,
                    {"torch grouped_mm": lambda: torch._grouped_mm(a, b.transpose(1, 2), offs=ends)})
+
+
+def pointer_array_gemm(make, groups, m, n, k):
+    extents = group_extents(groups, m, n, k)
+    a = [make.normal(rows, depth) for rows, _, depth in extents]
+    b = [make.normal(columns, depth) for _, columns, depth in extents]
+    c = [make.empty(rows, columns) for rows, columns, _ in extents]
+    other = [torch.empty_like(each) for each in c]
+
+    def numbers(lists, dtype):
+        return torch.tensor(lists, device=make.device, dtype=dtype)
+
+    tables = [numbers([each.data_ptr() for each in tensors], torch.int64) for tensors in (a, b, c)]
+    strides = [(depth, depth, columns) for _, columns, depth in extents]
+
+    def checks():
+        found = []
+        for number, (rows, columns, depth) in enumerate(extents):
+            if rows and columns:
+                at = make.some(rows, 16)
+                found.append(Check(lambda number=number, at=at: c[number][at], a[number][at].double() @ b[number].double().t(),
+                                   BF16, of_sums(max(depth, 1))))
+        return found
+
+    def one_by_one():
+        for left, right, product in zip(a, b, other):
+            torch.mm(left, right.t(), out=product)
+
+    return Problem((*tables, numbers(extents, torch.int32), numbers(strides, torch.int32)), tuple(c), checks,
+                   {"torch.mm in a loop": one_by_one})
 
 
 def _codes(packed):

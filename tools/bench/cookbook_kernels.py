@@ -145,6 +145,14 @@ _TABLE = {"tokens": Span(2048, 65536), "words": Span(32768, 131072), "d": Span(5
 _STATES = {"heads": Span(64, 1024), "tokens": Span(512, 16384, 64)}
 _EXTENT = Span(1024, 16384, 64)
 
+
+
+def group_extents(groups, m, n, k):
+    """m, n and k of each group, up to these: any m, rows of multiples of 128 bytes."""
+    draw = random.Random(f"{groups} {m} {n} {k}")
+    return [(draw.randint(0, m), 64 * draw.randint(0, n // 64), 64 * draw.randint(0, k // 64)) for _ in range(groups)]
+
+
 KERNELS = [
     _copied("rms_norm", _ROWS, lambda m, n: 4 * m * n + 4 * (m + n)),
     _copied("rms_norm_bwd", _ROWS, lambda m, n: 6 * m * n + 4 * m + 8 * n),
@@ -172,6 +180,10 @@ KERNELS = [
                                                         "n": Span(1024, 8192, 64), "k": Span(1024, 8192, 64)},
                    lambda rows, groups, n, k: 2 * (rows * k + groups * n * k + rows * n) + 4 * groups,
                    lambda rows, groups, n, k: 2 * rows * n * k),
+    CookbookKernel("pointer_array_gemm", "torch.mm in a loop", {"groups": Span(4, 64), "m": Span(256, 8192),
+                                                                "n": Span(1024, 8192, 64), "k": Span(1024, 8192, 64)},
+                   lambda **sizes: sum(2 * (m * k + n * k + m * n) for m, n, k in group_extents(**sizes)),
+                   lambda **sizes: sum(2 * m * n * k for m, n, k in group_extents(**sizes))),
     CookbookKernel("w4a16_gemm", "int4pack_mm, torch.mm on bf16", {"m": Span(1, 256), "n": Span(4096, 16384, 8),
                                                                    "groups": Span(32, 128, 8)},
                    lambda m, n, groups, **_: 256 * m * groups + 68 * n * groups + 2 * m * n,
