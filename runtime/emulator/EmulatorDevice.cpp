@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <iterator>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -67,6 +69,40 @@ std::vector<emulator::NamedTensor> namedTensors(const Artifact &artifact, const 
                          tensor.shape, tensor.strides, unsigned(elementsPerUnit(tensor.element))});
       }
   return named;
+}
+
+/// Adds the tensors whose addresses an input holds, as the language calls them: X.of(2). To the artifact a
+/// table of addresses is an input like others, and what it holds tells. Only the program knows the extents: a
+/// member reaches to the next one, or to the end of its allocation.
+void nameMembers(std::vector<emulator::NamedTensor> &tensors, const Artifact &artifact,
+                 const emulator::MemoryMap &memory) {
+  constexpr uint64_t mostBytes = std::numeric_limits<unsigned>::max();
+  std::vector<emulator::NamedTensor> members;
+  for (const emulator::NamedTensor &table : tensors) {
+    const auto argument = std::ranges::find(artifact.tensors, table.name, &TensorArgument::name);
+    if (argument == artifact.tensors.end() || argument->access != Access::input ||
+        argument->element != ElementType::i64 || table.shape.size() != 1)
+      continue;
+    const emulator::MemoryRange *own = memory.find(table.address);
+    for (int64_t number = 0; own && number != table.shape[0]; ++number) {
+      const uint64_t at = table.address + uint64_t(number * table.strides[0]) * sizeof(uint64_t);
+      uint64_t address = 0;
+      if (at - own->address + sizeof(address) > own->bytes)
+        break;
+      std::memcpy(&address, reinterpret_cast<const void *>(at), sizeof(address));
+      if (const emulator::MemoryRange *range = memory.find(address))
+        members.push_back({fmt::format("{}.of({})", table.name, number), address,
+                           unsigned(std::min(range->address + range->bytes - address, mostBytes))});
+    }
+  }
+  std::vector<uint64_t> begins;
+  for (const emulator::NamedTensor &member : members)
+    begins.push_back(member.address);
+  std::ranges::sort(begins);
+  for (emulator::NamedTensor &member : members)
+    if (const auto next = std::ranges::upper_bound(begins, member.address); next != begins.end())
+      member.elementBytes = unsigned(std::min(uint64_t(member.elementBytes), *next - member.address));
+  std::ranges::move(members, std::back_inserter(tensors));
 }
 
 /// What devices that are emulated together have in common.
@@ -197,7 +233,7 @@ public:
     emulator::LaunchOrder order = machines->order.issue(ordinal());
     order.owner = program->shared_from_this();
     if (!queue) {
-      Result<void> done = run(*program, *plan, tensors, order);
+      Result<void> done = run(*program, *plan, std::move(tensors), order);
       machines->order.wait(ordinal());
       return done;
     }
@@ -323,13 +359,13 @@ private:
   }
 
   Result<void> run(const EmulatedProgram &program, const LaunchPlan &plan,
-                   std::span<const emulator::NamedTensor> tensors, emulator::LaunchOrder order) {
+                   std::vector<emulator::NamedTensor> tensors, emulator::LaunchOrder order) {
     const bool hasReports = !program.artifact().variants[plan.variantIndex].reports.empty();
     std::unique_lock<std::mutex> reporting(program.reporting, std::defer_lock);
     if (hasReports)
       reporting.lock();
     machines->order.begin(ordinal(), order);
-    Result<void> done = runLaunches(program, plan, tensors, order);
+    Result<void> done = runLaunches(program, plan, std::move(tensors), order);
     machines->order.end(ordinal(), order);
     if (!hasReports)
       return done;
@@ -349,7 +385,7 @@ private:
   }
 
   Result<void> runLaunches(const EmulatedProgram &program, const LaunchPlan &plan,
-                           std::span<const emulator::NamedTensor> tensors, emulator::LaunchOrder &order) {
+                           std::vector<emulator::NamedTensor> tensors, emulator::LaunchOrder &order) {
     EmulatedMemory::View view = [&] {
       const std::lock_guard lock(mutex);
       return machines->memory.viewOf(ordinal(), peers);
@@ -358,6 +394,7 @@ private:
     for (const emulator::MemoryRange &range : code.ranges)
       view.ranges.push_back({range.address, range.bytes, ordinal()});
     const emulator::MemoryMap memory(std::move(view.ranges));
+    nameMembers(tensors, program.artifact(), memory);
     for (const ZeroFill &fill : plan.zeroFills)
       for (size_t row = 0; row < fill.rows; ++row) {
         std::byte *at = static_cast<std::byte *>(fill.address) + row * fill.pitchBytes;

@@ -36,11 +36,38 @@ TEST_CASE("what is said of members and is not so is found", "[addresses]") {
   CHECK(copyError({&first, &second}, 0, 20, 0).empty());
   CHECK(copyError({&first, &second}, 1, 40, 16).empty());
   CHECK_THAT(copyError({&first, &second}, 0, 21, 0),
-             Contains("out-of-bounds") && Contains("offset 2560 of the allocation of 2560 bytes"));
+             Contains("out-of-bounds") && Contains("offset 2560 of the allocation of 2560 bytes at") &&
+                 Contains(", where tensor 'X.of(0)' has ended"));
   CHECK_THAT(copyError({&first, &second}, 1, 41, 0),
-             Contains("out-of-bounds") && Contains("offset 5120 of the allocation of 5120 bytes"));
+             Contains("out-of-bounds") && Contains("offset 5120 of the allocation of 5120 bytes at") &&
+                 Contains(", where tensor 'X.of(1)' has ended"));
   CHECK_THAT(copyError({&first, nullptr}, 1, 20, 0), Contains("null pointer"));
   CHECK_THAT(copyError({&first, &second}, 2, 20, 0), Contains("null pointer"));
   CHECK_THAT(copyError({&first, &second}, -1, 20, 0), Contains("null pointer"));
   CHECK_THAT(copyError({&odd, &second}, 0, 20, 16), Contains("misaligned"));
+}
+
+TEST_CASE("races are of members, as the program calls them", "[addresses]") {
+  Artifact artifact = compiled(Program::trace("race", [](Scope &k) {
+    Addresses X = k.addresses("X", f32, k.dim("n"), {.use = TensorUse::output});
+    auto [block] = k.grid(2);
+    Global x = X.of(2 - block, {4, 32}, {32});
+    copy(k.fragment(f32, {1, 32}), x.tile({block * 2, 0}, {1, 32}));
+  }));
+  Memory first = Memory::filled(f32, {4, 32}, 1), second = Memory::filled(f32, {4, 32}, 1);
+  Memory apart = Memory::table({nullptr, &first, &second}), same = Memory::table({nullptr, &first, &first});
+  CHECK(tryRun(artifact, {&apart}));
+  CHECK(tryRun(artifact, {&same}));
+  Artifact overlapping = compiled(Program::trace("overlap", [](Scope &k) {
+    Addresses X = k.addresses("X", f32, k.dim("n"), {.use = TensorUse::output});
+    auto [block] = k.grid(2);
+    Fragment numbers = k.fragment(f32, {1, 32});
+    numbers = numbers + block.to(f32);
+    copy(numbers, X.of(block + 1, {4, 32}, {32}).tile({3, 0}, {1, 32}));
+  }));
+  CHECK(tryRun(overlapping, {&apart}));
+  const Result<void> done = tryRun(overlapping, {&same});
+  REQUIRE(!done);
+  CHECK_THAT(done.error().message,
+             Contains("race between the write of tensor 'X.of(1)' (byte offset 384) and the write by "));
 }

@@ -52,6 +52,8 @@ std::optional<std::string> describeElement(std::span<const NamedTensor> tensors,
     const uint64_t offset = address - tensor.address;
     if (address < tensor.address || elementAt(tensor, offset) >= reachOf(tensor))
       continue;
+    if (tensor.shape.empty())
+      return fmt::format("tensor '{}' (byte offset {})", tensor.name, offset);
     if (const auto position = positionOf(tensor, elementAt(tensor, offset)))
       return fmt::format("tensor '{}' at element [{}] (byte offset {})", tensor.name,
                          fmt::join(*position, ", "), offset);
@@ -77,6 +79,8 @@ std::optional<std::string> describeMissed(std::span<const NamedTensor> tensors, 
     return std::nullopt;
   if (address < missed->address)
     return fmt::format("{} bytes before tensor '{}'", missed->address - address, missed->name);
+  if (missed->shape.empty())
+    return fmt::format("where tensor '{}' has ended", missed->name);
   // Along the axis with the longest stride there may be any number of elements.
   NamedTensor longer = *missed;
   const auto outermost = std::ranges::max_element(longer.strides);

@@ -16,13 +16,13 @@ struct NamedTensor {
   std::string name;
   uint64_t address = 0;
   unsigned elementBytes = 1;
-  std::vector<int64_t> shape = {};   ///< outermost first
+  std::vector<int64_t> shape = {};   ///< outermost first; empty: one element, or memory of any elements
   std::vector<int64_t> strides = {}; ///< in elements, not negative
   unsigned elementsPerUnit = 1;      ///< that share `elementBytes` bytes
 };
 
 /// "tensor 'X' at element [3, 17] (byte offset 816)", or "tensor 'X' between its elements (byte offset ...)";
-/// nothing where no tensor reaches over the address.
+/// without the element where it has no axes; nothing where no tensor reaches over the address.
 std::optional<std::string> describeElement(std::span<const NamedTensor> tensors, uint64_t address);
 
 /// For an address outside of all tensors the one that it probably should have been in, among those that begin

@@ -25,7 +25,7 @@ TEST_CASE("an address is that of an element of a tensor") {
   CHECK(describe(tensors, 4096 + 2047) == "tensor 'X' at element [7, 63] (byte offset 2047)");
   CHECK(describe(tensors, 4096 + 2048) == "");
   CHECK(describe(tensors, 4095) == "");
-  CHECK(describe({{"s", 4096, 2}}, 4097) == "tensor 's' at element [] (byte offset 1)");
+  CHECK(describe({{"s", 4096, 2}}, 4097) == "tensor 's' (byte offset 1)");
   CHECK(describe({{"none", 4096, 4, {0, 4}, {4, 1}}}, 4096) == "");
 }
 
@@ -52,6 +52,14 @@ TEST_CASE("beyond a tensor one names the element that would be there") {
   CHECK(missed(4096, 8252, 9000) == "where tensor 'T' of shape [3, 5] would have element [1, 67]");
   CHECK(missed(4096, 8252, 4000) == "96 bytes before tensor 'X'");
   CHECK(missed(0, 100, 104) == "");
+}
+
+TEST_CASE("memory of any elements has no positions") {
+  const std::vector<NamedTensor> members = {{"X.of(0)", 4096, 100}, {"X.of(1)", 4196, 28}};
+  CHECK(describe(members, 4196 - 4) == "tensor 'X.of(0)' (byte offset 96)");
+  CHECK(describe(members, 4196) == "tensor 'X.of(1)' (byte offset 0)");
+  CHECK(describe(members, 4224) == "");
+  CHECK(describeMissed(members, 4096, 4224, 4230).value_or("") == "where tensor 'X.of(1)' has ended");
 }
 
 TEST_CASE("accesses out of bounds name the tensor") {
