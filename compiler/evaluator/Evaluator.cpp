@@ -115,6 +115,24 @@ private:
     return {};
   }
 
+  static std::vector<int64_t> contiguous(ArrayRef<int64_t> extents) {
+    std::vector<int64_t> strides(extents.size(), 1);
+    for (size_t axis = extents.size() - 1; axis-- != 0;)
+      strides[axis] = strides[axis + 1] * extents[axis + 1];
+    return strides;
+  }
+
+  /// Whether there is one for each axis, past the elements of the next axis.
+  static bool areStrides(const GlobalTensor &member) {
+    const size_t axes = member.extents.size();
+    if (member.strides.size() != axes || member.strides.back() != 1)
+      return false;
+    for (size_t axis = 0; axis + 1 != axes; ++axis)
+      if (member.strides[axis] < member.strides[axis + 1] * member.extents[axis + 1])
+        return false;
+    return true;
+  }
+
   Result<void> bindMembers(unsigned number, program::TensorAttr attr) {
     auto *table = std::get<GlobalTensor *>(arguments[number]);
     const Kind kind = kindOf(attr.getMembers().getElement());
@@ -137,6 +155,11 @@ private:
       tensor.kind = kind;
       tensor.extents = member.extents;
       tensor.elements = member.elements;
+      tensor.strides = member.strides.empty() ? contiguous(member.extents) : member.strides;
+      if (!areStrides(tensor))
+        return invalid("expected strides of member " + Twine(at) + " of '" + table->name +
+                       "' that keep elements apart, the last one 1, but got " + tile::toText(tensor.strides) +
+                       " for the extents " + tile::toText(tensor.extents));
       tensor.accesses.resize(tensor.elements.size());
       table->members.back() = &tensor;
     }

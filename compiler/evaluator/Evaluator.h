@@ -31,11 +31,12 @@ struct Element {
 struct Tensor {
   ElementType type = ElementType::f32;
   std::vector<int64_t> extents;
-  /// Row-major, outermost axis first. Where elements lie in memory is no part of the meaning: strides are
-  /// left out.
+  /// Row-major, outermost axis first. Where elements lie in memory is no part of the meaning, but of members.
   std::vector<Element> elements;
   /// Of a table of addresses, whose elements mean nothing: the tensors there. One without extents is missing.
   std::vector<Tensor> members = {};
+  /// Of a member, in elements, the last one 1; left out: it is contiguous.
+  std::vector<int64_t> strides = {};
 };
 
 struct Arguments {

@@ -73,12 +73,15 @@ struct GlobalTensor {
   /// In launches that count: those blocks, where several have touched an element, by its number and kind.
   llvm::DenseMap<std::pair<int64_t, int64_t>, llvm::SmallVector<Touch>> several;
   std::vector<GlobalTensor *> members; ///< of a table of addresses, null where there is none
+  std::vector<int64_t> strides;        ///< of a member
 };
 
-/// A tensor whose address is in a table, or the part of it that lies in these extents.
+/// A tensor whose address is in a table, or the part of it that the program has in view.
 struct Member {
   GlobalTensor *tensor = nullptr;
   const std::vector<int64_t> *extents = nullptr; ///< in `Evaluation::extentsOfSliced`
+  /// Likewise: along each axis of the tensor, from one element in view to the next.
+  const std::vector<int64_t> *steps = nullptr;
 };
 
 /// What a window sees of a tensor.
@@ -105,6 +108,7 @@ struct Slice {
   GlobalTensor *tensor = nullptr;                 ///< or the buffer
   std::shared_ptr<const View> view = {};          ///< of the shared tile
   const std::vector<int64_t> *ofTensor = nullptr; ///< its extents: elements from there on are outside
+  const std::vector<int64_t> *steps = nullptr;    ///< of a member (`Member`)
   const Windows *windows = nullptr;               ///< that the box is of, or null
   Extents origin, extents;
   int16_t limitedAxis = -1, gatheredAxis = -1;
@@ -201,7 +205,8 @@ struct Evaluation {
   Options options;
   Report report = {};
   std::deque<GlobalTensor> tensors = {};
-  std::set<std::vector<int64_t>> extentsOfSliced = {}; ///< of members and shared tiles that are sliced
+  /// Of members and shared tiles that are sliced, and the steps of members.
+  std::set<std::vector<int64_t>> extentsOfSliced = {};
   std::map<std::pair<mlir::Operation *, GlobalTensor *>, Windows> windows = {}; ///< by operation
   std::vector<std::vector<Datum>> arguments = {};                               ///< by rank, of every kernel
   llvm::DenseSet<mlir::Operation *> ambiguous = {};

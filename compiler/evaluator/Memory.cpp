@@ -117,8 +117,9 @@ std::optional<int64_t> elementOf(const Slice &slice, int64_t number, bool &break
     int64_t &at = position[axis];
     at += origin;
     isInTensor &= at >= 0 && at < (*slice.ofTensor)[axis];
-    element =
-        slice.view ? element + at * slice.view->strides[axis] : element * slice.tensor->extents[axis] + at;
+    element = slice.view
+                  ? element + at * slice.view->strides[axis]
+                  : element * slice.tensor->extents[axis] + at * (slice.steps ? (*slice.steps)[axis] : 1);
   }
   if (slice.windows && slice.origin.front() < 0)
     isInTensor = false;

@@ -43,6 +43,38 @@ std::optional<Extents> numbersOf(Task &task, Operation *op, ValueRange values, S
   return numbers;
 }
 
+/// How far along each axis of the tensor from one element that the program says is there to the next.
+/// Nothing, with an error, where the tensor has no element.
+std::optional<std::vector<int64_t>> stepsOf(Task &task, tile::MemberOp op, const Member &member,
+                                            ArrayRef<int64_t> said) {
+  const GlobalTensor &tensor = *member.tensor;
+  std::vector<int64_t> steps(tensor.extents.size(), 1);
+  for (size_t axis = tensor.extents.size(); axis-- != 0;) {
+    const int64_t extent = (*member.extents)[axis], own = tensor.extents[axis];
+    if (extent > own) {
+      task.fail(op, "expected at most the extents " + tile::toText(tensor.extents) + " of '" + tensor.name +
+                        "', but got " + tile::toText(*member.extents));
+      return std::nullopt;
+    }
+    const int64_t stride = tensor.strides[axis];
+    if (axis + 1 == tensor.extents.size() || extent <= 1 || stride == 0 || said[axis] == stride)
+      continue;
+    if (said[axis] % stride != 0) {
+      task.fail(op, "expected stride " + Twine(stride) + ", or a multiple of it, along axis " + Twine(axis) +
+                        " of '" + tensor.name + "', but got " + Twine(said[axis]));
+      return std::nullopt;
+    }
+    steps[axis] = said[axis] / stride;
+    if (steps[axis] < 0 || (extent - 1) * steps[axis] >= own) {
+      task.fail(op, "expected " + Twine(extent) + " elements with stride " + Twine(said[axis]) +
+                        " along axis " + Twine(axis) + " of '" + tensor.name + "' to be among its " +
+                        Twine(own) + " with stride " + Twine(stride));
+      return std::nullopt;
+    }
+  }
+  return steps;
+}
+
 /// A member that there is not has no elements, so that an access of one says so.
 Step evaluateMember(Task &task, tile::MemberOp op) {
   auto *table = std::get<GlobalTensor *>(task.get(op.getAddresses()));
@@ -60,19 +92,15 @@ Step evaluateMember(Task &task, tile::MemberOp op) {
   for (int64_t extent : op.getTensor().getType().getShape())
     extents.push_back(ShapedType::isDynamic(extent) ? *next++ : extent);
   member.extents = &*task.block.evaluation.extentsOfSliced.insert(std::move(extents)).first;
-  task.set(op.getTensor(), Datum(member));
-  if (!member.tensor)
+  if (!member.tensor) {
+    task.set(op.getTensor(), Datum(member));
     return Step::done;
-  const auto &own = member.tensor->extents;
-  int64_t pitch = 1;
-  for (size_t axis = own.size(); axis-- != 0; pitch *= own[axis]) {
-    if ((*member.extents)[axis] > own[axis])
-      return task.fail(op, "expected at most the extents " + tile::toText(own) + " of '" +
-                               member.tensor->name + "', but got " + tile::toText(*member.extents));
-    if (axis + 1 != own.size() && (*member.extents)[axis] > 1 && pitch != 0 && (*strides)[axis] != pitch)
-      return task.fail(op, "expected stride " + Twine(pitch) + " along axis " + Twine(axis) + " of '" +
-                               member.tensor->name + "', but got " + Twine((*strides)[axis]));
   }
+  auto steps = stepsOf(task, op, member, *strides);
+  if (!steps)
+    return Step::failed;
+  member.steps = &*task.block.evaluation.extentsOfSliced.insert(std::move(*steps)).first;
+  task.set(op.getTensor(), Datum(member));
   return Step::done;
 }
 
@@ -127,6 +155,7 @@ Step evaluateSlice(Task &task, tile::SliceOp op) {
     const auto &member = std::get<Member>(task.get(op.getTensor()));
     slice.tensor = member.tensor;
     slice.ofTensor = member.extents;
+    slice.steps = member.steps;
     if (!slice.tensor)
       return task.fail(op, "expected a number of a member of '" + tile::nameOf(op.getTensor()) +
                                "' that there is");

@@ -166,6 +166,8 @@ private:
     for (size_t at = 0; at < initial.size(); ++at) {
       const HostTensor &tensor = initial[at];
       evaluator::Tensor values = {tensor.element(), tensor.shape(), {}};
+      if (infoOf(tensor).table)
+        values.strides = tensor.strides();
       bool isDefined = hasValues(infoOf(tensor).access);
       for (int64_t number = 0; number < tensor.elementCount(); ++number)
         values.elements.push_back(isDefined ? evaluator::elementOf(tensor.element(), tensor.at(number))

@@ -36,12 +36,9 @@ Result<std::vector<kernels::HostTensor>> differential::makeTensors(const Program
     const TensorInfo &info = tree.tensors[number % count];
     if (info.access == Access::workspace)
       continue;
-    kernels::Placement placement = {
-        .rowPadding = info.rowPadding, .offset = info.offset, .lastStride = info.step};
-    if (info.table)
-      placement = {.offset = info.offset};
     Result<kernels::HostTensor> tensor = kernels::HostTensor::create(
-        info.name, info.element, info.table ? tree.memberShapeOf(info) : tree.shapeOf(info), placement);
+        info.name, info.element, tree.shapeOf(info),
+        {.rowPadding = info.rowPadding, .offset = info.offset, .lastStride = info.step});
     if (!tensor)
       return tensor.error();
     if (hasValues(info.access)) {

@@ -51,19 +51,13 @@ std::vector<int64_t> ProgramTree::shapeAround(const Box &box) const {
   return shape;
 }
 
-std::vector<int64_t> ProgramTree::memberShapeOf(const TensorInfo &tensor) const {
-  std::vector<int64_t> shape = shapeOf(tensor);
-  shape.back() += tensor.rowPadding;
-  return shape;
-}
-
 std::vector<int64_t> ProgramTree::memberNumbersOf(const TensorInfo &tensor) const {
-  std::vector<int64_t> numbers = {tensor.table->number}, shape = shapeOf(tensor),
-                       memory = memberShapeOf(tensor), strides;
+  std::vector<int64_t> numbers = {tensor.table->number}, shape = shapeOf(tensor), strides;
   numbers.insert(numbers.end(), shape.begin(), shape.end());
   int64_t pitch = 1;
-  for (size_t axis = memory.size(); axis-- > 1;) {
-    pitch = std::max<int64_t>(pitch * memory[axis], 1);
+  for (size_t axis = shape.size(); axis-- > 1;) {
+    const int64_t padding = axis + 1 == shape.size() ? tensor.rowPadding : 0;
+    pitch = std::max<int64_t>(pitch * (shape[axis] + padding), 1);
     strides.insert(strides.begin(), pitch);
   }
   numbers.insert(numbers.end(), strides.begin(), strides.end());

@@ -427,9 +427,7 @@ struct ProgramTree {
   std::vector<int64_t> shapeOf(const TensorInfo &tensor) const;
   /// The extents of what the box is of: its tensor's, or those of windows.
   std::vector<int64_t> shapeAround(const Box &box) const;
-  /// Of a tensor in a table: the same with the padding of rows as columns.
-  std::vector<int64_t> memberShapeOf(const TensorInfo &tensor) const;
-  /// What `of` is given for it: the number, the extents and the strides.
+  /// What `of` is given for a tensor in a table: the number, the extents and the strides.
   std::vector<int64_t> memberNumbersOf(const TensorInfo &tensor) const;
 };
 

@@ -46,6 +46,10 @@ TEST_CASE("a member has the extents that are said", "[evaluator][unit]") {
   CHECK(exactValues(y) == counting(6));
   REQUIRE(read(2, 2, 4, y)); // the first columns of the first rows
   CHECK(exactValues(y) == Numbers{0, 1, 2, 4, 5, 6});
+  REQUIRE(read(2, 2, 8, y)); // every second row
+  CHECK(exactValues(y) == Numbers{0, 1, 2, 8, 9, 10});
+  REQUIRE(read(2, 2, 0, y)); // the first one, again and again
+  CHECK(exactValues(y) == Numbers{0, 1, 2, 0, 1, 2});
   REQUIRE(read(2, 1, 5, y)); // one row has no stride
   CHECK(exactValues(y) == Numbers{0, 1, 2, 9, 9, 9});
 }
@@ -56,7 +60,56 @@ TEST_CASE("what is said of a member is true", "[evaluator][unit]") {
   CHECK_THAT(errorOfRead(3, 2, 3), Contains("expected a number of a member of 'X' that there is"));
   CHECK_THAT(errorOfRead(-1, 2, 3), Contains("expected a number of a member of 'X' that there is"));
   CHECK_THAT(errorOfRead(1, 3, 3), Contains("expected at most the extents 2x3 of 'X.of(1)', but got 3x3"));
-  CHECK_THAT(errorOfRead(2, 2, 3), Contains("expected stride 4 along axis 0 of 'X.of(2)', but got 3"));
+  CHECK_THAT(errorOfRead(2, 2, 3),
+             Contains("expected stride 4, or a multiple of it, along axis 0 of 'X.of(2)', but got 3"));
+  CHECK_THAT(
+      errorOfRead(2, 2, 12),
+      Contains(
+          "expected 2 elements with stride 12 along axis 0 of 'X.of(2)' to be among its 3 with stride 4"));
+  CHECK_THAT(errorOfRead(2, 2, -4), Contains("expected 2 elements with stride -4 along axis 0 of 'X.of(2)'"));
+}
+
+TEST_CASE("rows of members may be apart", "[evaluator][unit]") {
+  auto sums = [](Tensor x, Tensor y) {
+    Arguments arguments = {{table({std::move(x)}), table({std::move(y)})}, {}};
+    Result<Report> report = tryProgram(arguments, [](Scope &k) {
+      Addresses X = k.addresses("X", f32, 1, {.axes = 3}),
+                Y = k.addresses("Y", f32, 1, {.axes = 3, .use = TensorUse::inout});
+      Fragment x = k.fragment(f32, {1, 2, 3});
+      copy(X.of(0, {2, 2, 3}, {20, 4}).tile({1, 0, 0}, {1, 2, 3}), x);
+      atomicAdd(x, Y.of(0, {2, 2, 3}, {6, 3}).tile({1, 0, 0}, {1, 2, 3}));
+    });
+    return report ? exactValues(arguments.tensors[1].members[0]) : Numbers{};
+  };
+  auto apart = [](std::vector<int64_t> strides) {
+    Tensor tensor = given(f32, {2, 2, 3}, counting(12));
+    tensor.strides = std::move(strides);
+    return tensor;
+  };
+  const Tensor y = given(f32, {2, 2, 3}, Numbers(12, 1));
+  CHECK(sums(apart({20, 4, 1}), y) == Numbers{1, 1, 1, 1, 1, 1, 7, 8, 9, 10, 11, 12});
+  CHECK(sums(apart({20, 5, 1}), y).empty());
+  CHECK(sums(apart({}), y).empty());
+}
+
+TEST_CASE("strides of members keep their elements apart", "[evaluator][unit]") {
+  auto errorWith = [](std::vector<int64_t> extents, std::vector<int64_t> strides) {
+    Tensor member = given(f32, extents, Numbers(size_t(extents[0] * extents[1]), 1));
+    member.strides = std::move(strides);
+    Arguments arguments = {{table({member})}, {}};
+    Result<Report> report = tryProgram(arguments, [](Scope &k) {
+      k.addresses("X", f32, k.dim("n"));
+      k.grid(1);
+    });
+    return report ? "" : report.error().message;
+  };
+  CHECK(errorWith({2, 3}, {3, 1}).empty());
+  CHECK(errorWith({2, 0}, {0, 1}).empty());
+  const std::string wrong =
+      "expected strides of member 0 of 'X' that keep elements apart, the last one 1, but got ";
+  CHECK(errorWith({2, 3}, {2, 1}) == wrong + "2x1 for the extents 2x3");
+  CHECK(errorWith({2, 3}, {6, 2}) == wrong + "6x2 for the extents 2x3");
+  CHECK(errorWith({2, 3}, {1}) == wrong + "1 for the extents 2x3");
 }
 
 TEST_CASE("members are written, and come back", "[evaluator][unit]") {
