@@ -24,7 +24,7 @@ DeviceMemory::~DeviceMemory() {
 
 namespace {
 bool isDerived(const TensorSpec &spec, DerivedInputs derived) {
-  return spec.derived && derived == DerivedInputs::computed;
+  return spec.derived && (derived == DerivedInputs::computed || isInteger(spec.element));
 }
 
 Result<void> fillComputed(std::span<const TensorSpec> specs, DerivedInputs derived,

@@ -16,7 +16,7 @@ namespace tlc::kernels {
 /// Contents of inputs that follow from others, such as the O and LSE that attention backward reads.
 enum class DerivedInputs : uint8_t {
   computed,
-  random, ///< as others are: results mean nothing then, but nothing is computed in double precision
+  random, ///< floats as others are: results mean nothing then, but integers, positions perhaps, are right
 };
 
 /// Memory of a device, freed with the object.
