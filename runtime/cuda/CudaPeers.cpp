@@ -19,7 +19,7 @@ class CudaFlags final : public StreamFlags {
 public:
   explicit CudaFlags(std::shared_ptr<const CudaContext> context) : cuda(std::move(context)) {}
   ~CudaFlags() override {
-    if (isStuck)
+    if (isAbandoned)
       return; // freeing memory would wait for the GPU
     CurrentContext scope(*cuda);
     if (own)
@@ -51,11 +51,28 @@ public:
     return finish();
   }
 
+  Result<bool> isCaptured(Stream stream) override {
+    CurrentContext scope(*cuda);
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult status = cuda->driver.cuStreamIsCapturing(static_cast<CUstream>(stream.handle), &capture);
+    if (status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+      return Error{ErrorKind::invalidArgument,
+                   fmt::format("expected a stream of its own because another one is captured, but got the "
+                               "default stream of GPU {}",
+                               cuda->ordinal)};
+    if (status != CUDA_SUCCESS)
+      return cuda->error(status, "cannot tell whether the stream is captured", ErrorKind::execution);
+    if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+      return Error{ErrorKind::invalidArgument,
+                   "expected a stream that runs or is captured, but an earlier error has ended its capture; "
+                   "end the capture and begin it again"};
+    return capture == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  }
+
   Result<bool> isDone(Stream stream) override { return isDone(static_cast<CUstream>(stream.handle)); }
 
   Result<std::vector<uint32_t>> read(const uint32_t *address, size_t count) override {
     assert(count * sizeof(uint32_t) <= RankGroup::flagBytes);
-    isStuck = true;
     CurrentContext scope(*cuda);
     // Neither the stream that waits nor its kernels keep a copy by another stream into pinned memory.
     if (CUresult status =
@@ -68,6 +85,8 @@ public:
     std::memcpy(copied.data(), words, count * sizeof(uint32_t));
     return copied;
   }
+
+  void abandon() override { isAbandoned = true; }
 
 private:
   Result<void> enqueue(std::span<const FlagOperation> operations, CUstream stream) {
@@ -122,16 +141,18 @@ private:
         return done.error();
       if (*done)
         return {};
-      if (steady_clock::now() - begin > limit)
-        return Error{ErrorKind::execution, fmt::format("GPU {} has not accessed flags of ranks within {} s",
-                                                       cuda->ordinal, limit.count())};
+      if (steady_clock::now() - begin <= limit)
+        continue;
+      abandon();
+      return Error{ErrorKind::execution, fmt::format("GPU {} has not accessed flags of ranks within {} s",
+                                                     cuda->ordinal, limit.count())};
     }
   }
 
   std::shared_ptr<const CudaContext> cuda;
   CUstream own = nullptr;
   void *words = nullptr; ///< of the host, for `read`
-  bool isStuck = false;  ///< other streams wait, perhaps for ever
+  bool isAbandoned = false;
 };
 
 } // namespace

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fmt/format.h>
 #include <thread>
 
@@ -52,9 +53,7 @@ void update(Hash128 &hash, std::span<const int64_t> numbers) {
 
 } // namespace
 
-Result<void> RankGroup::checkFlags(int64_t rank, int64_t ranks, const SymmetricMemory &memory) {
-  if (Result<void> valid = checkRank(rank, ranks); !valid)
-    return valid;
+Result<void> RankGroup::checkFlags(int64_t ranks, const SymmetricMemory &memory) {
   if (memory.bytes < flagBytes)
     return invalid(
         fmt::format("expected {} bytes for the flags of a rank, but got {}", flagBytes, memory.bytes));
@@ -69,7 +68,9 @@ Result<void> RankGroup::checkFlags(int64_t rank, int64_t ranks, const SymmetricM
 
 Result<std::unique_ptr<RankGroup>> RankGroup::create(int64_t rank, int64_t ranks, SymmetricMemory memory,
                                                      std::unique_ptr<StreamFlags> flags) {
-  if (Result<void> valid = checkFlags(rank, ranks, memory); !valid)
+  if (Result<void> valid = checkRank(rank, ranks); !valid)
+    return valid.error();
+  if (Result<void> valid = checkFlags(ranks, memory); !valid)
     return valid.error();
   std::unique_ptr<RankGroup> group(new RankGroup(rank, ranks, std::move(memory), std::move(flags)));
   // Each rank clears what it says to the others, so nobody has to wait until another one's flags are cleared.
@@ -179,9 +180,15 @@ uint32_t RankGroup::numberOf(const std::shared_ptr<const LoadedProgram> &program
     update(hash, tensor.shape);
     update(hash, tensor.strides);
     if (const std::optional<Place> place = isEmpty(tensor) ? std::nullopt : find(tensor.data, 1))
-      update(hash, std::array{int64_t(place->in->number), place->offset});
+      update(hash, std::array{int64_t(place->in->number), int64_t(place->in->memory.bytes), place->offset});
+  }
+  for (const ScalarValue &scalar : arguments.scalars) {
+    const unsigned unused = 64 - bitsOf(scalar.element);
+    update(hash, std::array{int64_t(scalar.element), int64_t(scalar.bits << unused)});
   }
   const uint32_t number = std::max<uint32_t>(uint32_t(hash.low ^ (hash.low >> 32)), 1);
+  if (launches.size() == mostNames && !launches.contains(number))
+    launches.clear();
   launches.try_emplace(number, artifact.name);
   return number;
 }
@@ -213,6 +220,9 @@ Result<void> RankGroup::launch(Device &device, const std::shared_ptr<const Loade
     return refuse(completed.error());
   if (Result<void> valid = device.check(*program, arguments); !valid)
     return refuse(valid.error());
+  Result<bool> isCaptured = flags->isCaptured(stream);
+  if (!isCaptured)
+    return refuse(isCaptured.error());
   auto enqueue = [&]() -> Result<void> {
     if (ranks > 1) { // one rank's launch clears its counts itself
       const uint32_t number = numberOf(program, arguments);
@@ -226,37 +236,72 @@ Result<void> RankGroup::launch(Device &device, const std::shared_ptr<const Loade
     }
     return device.launch(*program, arguments, stream);
   };
-  if (Result<void> enqueued = enqueue(); !enqueued) // other ranks may wait for this one now
-    return fail(enqueued.error().kind, enqueued.error().message);
-  return {};
+  Result<void> enqueued = enqueue();
+  if (enqueued)
+    return {};
+  if (*isCaptured) // no part of it runs, because the capture has failed
+    return refuse(enqueued.error());
+  return fail(enqueued.error().kind, enqueued.error().message); // other ranks may wait for this one now
 }
 
 Result<void> RankGroup::synchronize(Stream stream, std::optional<std::chrono::duration<double>> limit) {
   using Clock = std::chrono::steady_clock;
   if (failure)
     return *failure;
+  auto refuse = [&](const Error &error) { return ofRank(size_t(rank), error); };
+  if (limit && std::isnan(limit->count()))
+    return refuse(invalid("expected a limit in seconds, but got nan"));
+  Result<bool> isCaptured = flags->isCaptured(stream);
+  if (!isCaptured)
+    return refuse(isCaptured.error());
+  if (*isCaptured)
+    return refuse(
+        invalid("expected a stream that runs, but got one that is captured; end the capture first"));
   const Clock::time_point begin = Clock::now();
-  for (;;) {
-    const bool isLate = limit && Clock::now() - begin >= *limit;
+  // A rank that is only late for one of many launches is seen to come in one of these looks.
+  constexpr int looks = 20;
+  int looked = 0;
+  for (bool isStuck = true;;) {
+    const std::chrono::duration<double> elapsed = Clock::now() - begin;
     Result<bool> done = flags->isDone(stream);
     if (!done)
-      return fail(done.error().kind, done.error().message);
+      return refuse(done.error());
     if (*done)
       return {};
-    if (isLate)
-      return fail(ErrorKind::execution, explain(limit->count()));
+    const bool isLate = limit && elapsed >= *limit;
+    if (limit && elapsed >= *limit / 2 * (1 + double(looked) / looks)) {
+      ++looked;
+      const Explanation why = explain(limit->count());
+      isStuck &= why.isStuck;
+      if (isLate)
+        return late(why, isStuck, limit->count());
+    }
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
 }
 
+Error RankGroup::late(const Explanation &why, bool isStuck, double seconds) {
+  flags->abandon(); // a kernel may wait for a rank that has come, but has ended since
+  if (isStuck)
+    return fail(ErrorKind::execution,
+                why.text + "; the stream may wait for ever, so end the process without synchronizing");
+  const std::string text =
+      why.isStuck
+          ? fmt::format("the stream has not ended within {:g} s, but ranks still come to launches", seconds)
+          : why.text;
+  return ofRank(size_t(rank), {ErrorKind::execution,
+                               text + "; synchronize again, or end the process without waiting for its GPU"});
+}
+
 Error RankGroup::fail(ErrorKind kind, std::string_view message) {
+  flags->abandon();
   failure = ofRank(size_t(rank), {kind, std::string(message)});
   return *failure;
 }
 
 std::string RankGroup::nameOf(uint32_t launch) const {
   auto known = launches.find(launch);
-  return known == launches.end() ? "another program" : fmt::format("'{}'", known->second);
+  return known == launches.end() ? fmt::format("{:#010x}", launch) : fmt::format("'{}'", known->second);
 }
 
 std::string RankGroup::describe(uint32_t launch) const {
@@ -275,7 +320,7 @@ std::string RankGroup::explainMeeting(Meeting meeting, std::span<const uint32_t>
       missing.push_back(from);
     else if (seen != launch)
       sentences.push_back(
-          fmt::format("rank {} launches another program, or one with other symmetric tensors: "
+          fmt::format("rank {} launches another program, or one with other symmetric tensors or scalars: "
                       "expected {}, but got {}",
                       from, describe(launch), describe(seen)));
   }
@@ -292,24 +337,25 @@ std::string RankGroup::explainMeeting(Meeting meeting, std::span<const uint32_t>
   return fmt::format("{}", fmt::join(sentences, "; "));
 }
 
-std::string RankGroup::explain(double seconds) {
-  constexpr std::string_view wayOut =
-      "the stream may wait for ever, so end the process without synchronizing";
+RankGroup::Explanation RankGroup::explain(double seconds) {
+  if (ranks == 1)
+    return {fmt::format("the stream has not ended within {:g} s", seconds)};
   Result<std::vector<uint32_t>> words = flags->read(placeOf(rank, Meeting::toClear, 0), flagWords);
   if (!words)
-    return fmt::format("the stream has not ended within {:g} s, and the flags cannot be read: {}; {}",
-                       seconds, words.error().message, wayOut);
+    return {fmt::format("the stream has not ended within {:g} s, and the flags cannot be read: {}", seconds,
+                        words.error().message)};
   for (Meeting meeting : {Meeting::toClear, Meeting::toLaunch}) {
     const auto come = std::span<const uint32_t>(*words).subspan(size_t(meeting) * maxRanks, size_t(ranks));
     if (std::string text = explainMeeting(meeting, come, seconds); !text.empty())
-      return fmt::format("{}; {}", text, wayOut);
+      return {std::move(text), true};
   }
   const uint32_t launched = words->back();
   if (launched == 0)
-    return fmt::format("what is on the stream before the first launch of the group has not ended within "
-                       "{:g} s; {}",
-                       seconds, wayOut);
-  return fmt::format("all ranks have come to the launch of {}, but it, or what follows it on the stream, has "
-                     "not ended within {:g} s; {}",
-                     nameOf(launched), seconds, wayOut);
+    return {fmt::format("what is on the stream before the first launch of the group has not ended within "
+                        "{:g} s",
+                        seconds)};
+  return {
+      fmt::format("all ranks have come to the launch of {}, but it, or what follows it on the stream, has "
+                  "not ended within {:g} s",
+                  nameOf(launched), seconds)};
 }

@@ -39,10 +39,14 @@ public:
   virtual Result<void> enqueue(std::span<const FlagOperation> operations, Stream stream) = 0;
   /// Does so on a stream of its own, and returns when they are done.
   virtual Result<void> run(std::span<const FlagOperation> operations) = 0;
-  /// Whether the stream has done all that is enqueued.
+  /// Whether the stream is captured: then what is enqueued becomes part of a graph.
+  virtual Result<bool> isCaptured(Stream stream) = 0;
+  /// Whether the stream, which is not captured, has done all that is enqueued.
   virtual Result<bool> isDone(Stream stream) = 0;
   /// So many numbers from that address on, while streams wait.
   virtual Result<std::vector<uint32_t>> read(const uint32_t *address, size_t count) = 0;
+  /// Streams may wait for ever from now on. So the destructor frees nothing for which the driver would wait.
+  virtual void abandon() = 0;
 };
 
 /// Memory that every rank has: its address on each one, as this process reaches it.
@@ -61,7 +65,7 @@ public:
   static constexpr std::chrono::duration<double> usualLimit = std::chrono::seconds(10);
 
   /// What is wrong with these flags.
-  static Result<void> checkFlags(int64_t rank, int64_t ranks, const SymmetricMemory &memory);
+  static Result<void> checkFlags(int64_t ranks, const SymmetricMemory &memory);
 
   /// `memory` is used for nothing else as long as a rank has its group. Its content does not matter.
   static Result<std::unique_ptr<RankGroup>> create(int64_t rank, int64_t ranks, SymmetricMemory memory,
@@ -76,14 +80,16 @@ public:
   /// Enqueues this rank's launch. Symmetric tensors are given by this rank's address, the group knows those
   /// of the other ranks. Checks the arguments of this rank. Then the stream waits for the other ranks, clears
   /// symmetric workspaces that begin as zeros, and waits for the others again. Ranks whose program, number of
-  /// ranks, or shapes, strides or places of symmetric tensors differ wait for ever: `synchronize` says so.
-  /// The host does not wait. Can be captured in a CUDA graph.
+  /// ranks, scalars, or shapes, strides or places of symmetric tensors differ wait for ever: `synchronize`
+  /// says so. The host does not wait, unless the driver's queue is full. Can be captured in a CUDA graph.
+  /// After an error in the middle of a launch that is not captured the group refuses all calls.
   Result<void> launch(Device &device, const std::shared_ptr<const LoadedProgram> &program,
                       LaunchArguments arguments, Stream stream = {});
 
   /// Waits for the stream. After the limit, an `execution` error says which rank has not come, or which one
   /// launches something else; then this group refuses all calls with the same error, and the process should
-  /// end without waiting for its GPU, whose stream may wait for ever.
+  /// end without waiting for its GPU, whose stream may wait for ever. Where all ranks come, but their work
+  /// takes longer, the error says that, and this can be called again.
   Result<void> synchronize(Stream stream = {},
                            std::optional<std::chrono::duration<double>> limit = usualLimit);
 
@@ -118,13 +124,22 @@ private:
   /// A number of what ranks must agree about; not 0.
   uint32_t numberOf(const std::shared_ptr<const LoadedProgram> &program, const LaunchArguments &arguments);
 
+  struct Explanation {
+    std::string text;
+    bool isStuck = false; ///< a rank is missing, or launches something else
+  };
   Error fail(ErrorKind kind, std::string_view message);
+  /// That the stream has not ended within a limit.
+  Error late(const Explanation &why, bool isStuck, double seconds);
   /// Why the stream has not ended.
-  std::string explain(double seconds);
+  Explanation explain(double seconds);
   std::string explainMeeting(Meeting meeting, std::span<const uint32_t> come, double seconds) const;
+  /// Its number where the name is not known.
   std::string nameOf(uint32_t launch) const;
-  /// Its number, and its name where it is known.
+  /// Its number, and its name where that is known.
   std::string describe(uint32_t launch) const;
+
+  static constexpr size_t mostNames = 10'000;
 
   const int64_t rank, ranks;
   const SymmetricMemory memory; ///< of the flags
@@ -132,7 +147,7 @@ private:
   std::vector<NumberedMemory> memories;
   uint64_t added = 0;
   std::map<std::weak_ptr<const LoadedProgram>, Hash128, std::owner_less<>> programs;
-  std::map<uint32_t, std::string> launches; ///< names of programs
+  std::map<uint32_t, std::string> launches; ///< names of programs, at most `mostNames`
   std::optional<Error> failure;
 };
 

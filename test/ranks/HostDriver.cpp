@@ -61,9 +61,9 @@ struct CUstream_st {
   void push(Task task) {
     const std::lock_guard lock(mutex);
     if (captured)
-      captured->tasks.push_back(std::move(task));
-    else
-      tasks.push_back(std::move(task));
+      return captured->tasks.push_back(std::move(task));
+    tasks.push_back(std::move(task));
+    ++unfinished;
     changed.notify_all();
   }
   bool isDone() {
@@ -75,6 +75,7 @@ struct CUstream_st {
     changed.wait(lock, [&] { return tasks.empty(); });
   }
   CUgraph captured = nullptr;
+  static inline std::atomic<int> unfinished = 0; ///< tasks of all streams
 
 private:
   void work() {
@@ -84,6 +85,7 @@ private:
       tasks.front()();
       lock.lock();
       tasks.pop_front();
+      --unfinished;
       changed.notify_all();
     }
   }
@@ -314,6 +316,7 @@ CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned) {
 }
 
 CUresult cuMemFreeHost(void *address) {
+  poll([] { return CUstream_st::unfinished == 0; });
   delete[] static_cast<std::byte *>(address);
   return CUDA_SUCCESS;
 }
@@ -362,7 +365,14 @@ CUresult cuStreamSynchronize(CUstream stream) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
+  *status = streamOf(stream).captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuStreamQuery(CUstream stream) {
+  if (streamOf(stream).captured)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return streamOf(stream).isDone() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
@@ -440,6 +450,7 @@ CUresult cuGetProcAddress(const char *name, void **address, int, cuuint64_t,
                                                               TLC_PROVIDED(cuLaunchKernelEx),
                                                               TLC_PROVIDED(cuStreamCreate),
                                                               TLC_PROVIDED(cuStreamSynchronize),
+                                                              TLC_PROVIDED(cuStreamIsCapturing),
                                                               TLC_PROVIDED(cuStreamQuery),
                                                               TLC_PROVIDED(cuStreamBatchMemOp),
                                                               TLC_PROVIDED(cuStreamBeginCapture),

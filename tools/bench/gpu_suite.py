@@ -69,7 +69,7 @@ def run_all(runs):
 
 
 def tests(_):
-    names = ("cuda_device_test", "attention_cuda_test", "cuda_cpp_test", "programs_cuda_test")
+    names = ("cuda_device_test", "cuda_peers_test", "attention_cuda_test", "cuda_cpp_test", "programs_cuda_test")
     return run_all([(name, [os.path.join(ROOT, "bin", name)], 300) for name in names])
 
 

@@ -321,7 +321,7 @@ Result<std::unique_ptr<tlc_group>> calls::createGroup(int rank, int ranks, void 
   Result<SymmetricMemory> memory = memoryOf(flags, ranks, bytes);
   if (!memory)
     return memory.error();
-  if (Result<void> valid = RankGroup::checkFlags(rank, ranks, *memory); !valid)
+  if (Result<void> valid = RankGroup::checkFlags(ranks, *memory); !valid)
     return valid.error();
   Result<int> ordinal = currentCudaOrdinal();
   if (!ordinal)
@@ -367,5 +367,5 @@ Result<void> calls::synchronize(tlc_group *group, void *stream, double seconds) 
   if (!group)
     return noGroup();
   using Limit = std::optional<std::chrono::duration<double>>;
-  return group->group->synchronize({stream}, seconds >= 0 ? Limit(seconds) : std::nullopt);
+  return group->group->synchronize({stream}, seconds < 0 ? std::nullopt : Limit(seconds));
 }

@@ -192,8 +192,8 @@ TLC_API int tlc_group_remove(tlc_group *group, const void *address);
 /// Enqueues this rank's launch; arguments as of `tlc_launch`, workspaces as `tlc_rank_workspace` tells. Those
 /// that are symmetric are in memory of the group, at the same place on all ranks. All ranks launch the same
 /// programs in the same order, and order launches on several streams one after the other. The stream waits
-/// for those of all ranks before the kernels begin, and waits for ever for ranks that launch something else;
-/// the host does not wait. Can be captured in a CUDA graph. A tlc_status.
+/// for those of all ranks before the kernels begin, and waits for ever for ranks that launch something else.
+/// The host does not wait, unless the driver's queue is full. Can be captured in a CUDA graph. A tlc_status.
 TLC_API int tlc_group_launch(tlc_group *group, const tlc_program *program, const tlc_tensor *tensors,
                              int tensor_count, const tlc_scalar *scalars, int scalar_count,
                              void *const *workspaces, int workspace_count, void *stream);
@@ -201,10 +201,11 @@ TLC_API int tlc_group_launch(tlc_group *group, const tlc_program *program, const
 /// Waits until the stream is done, for so many seconds at most; negative: without a limit. After the limit
 /// TLC_EXECUTION, and the error says which rank has not come, or which one launches something else. Then the
 /// group refuses all calls with that error, and the process should end without waiting for its device, as by
-/// `_exit`, because the stream may wait for ever. A tlc_status.
+/// `_exit`, because the stream may wait for ever. Where all ranks come, but their work takes longer, the
+/// error says that, and the group can be synchronized again. A tlc_status.
 TLC_API int tlc_group_synchronize(tlc_group *group, void *stream, double seconds);
 
-/// Its launches must have finished, unless it has failed. Null is allowed.
+/// Its launches must have finished, unless an error has said that they have not. Null is allowed.
 TLC_API void tlc_group_release(tlc_group *group);
 
 /// Unloads the program; its launches must have finished. Null is allowed.

@@ -82,6 +82,7 @@ public:
       perform(operation);
     return {};
   }
+  Result<bool> isCaptured(Stream) override { return false; }
   Result<bool> isDone(Stream) override { return stream.isDone(); }
   Result<std::vector<uint32_t>> read(const uint32_t *address, size_t count) override {
     std::vector<uint32_t> words;
@@ -89,6 +90,7 @@ public:
       words.push_back(std::atomic_ref(const_cast<uint32_t &>(address[i])).load());
     return words;
   }
+  void abandon() override {}
 
 private:
   void perform(const FlagOperation &operation) const {

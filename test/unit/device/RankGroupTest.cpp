@@ -1,157 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Ranks of which each has a group of its own: how they meet, and what is said where they do not.
+/// Ranks of which each has a group of its own: how they meet, and what a launch and memory must be.
 #include "runtime/device/RankGroup.h"
 
-#include "runtime/device/LaunchPlan.h"
-#include "test/Expect.h"
-#include "test/unit/device/HostRank.h"
-#include "test/unit/device/SampleArguments.h"
+#include "test/unit/device/LoggedRank.h"
 
 #include <array>
-#include <catch2/catch.hpp>
-#include <fmt/format.h>
 #include <random>
 
 using namespace tlc;
 using namespace tlc::test;
 using Kind = FlagOperation::Kind;
-
-namespace {
-
-/// X, which is symmetric, Y, which is not, and a count.
-std::shared_ptr<const LoadedProgram> sampleProgram(const std::string &name = "share",
-                                                   const std::string &ptx = "one") {
-  return std::make_shared<HostProgram>(
-      Artifact{.name = name,
-               .target = "sm_90a",
-               .dimensions = {{.name = "N"}, {.name = "M"}},
-               .tensors = {{.name = "X", .shape = {{.dimension = 0}}, .symmetric = true},
-                           {.name = "Y", .access = Access::output, .shape = {{.dimension = 1}}},
-                           {.name = "count",
-                            .element = ElementType::i32,
-                            .access = Access::workspace,
-                            .workspaceShape = {HostExpr::constant(1)},
-                            .zeroFill = true,
-                            .symmetric = true}},
-               .variants = {{.name = "general", .ptx = ptx}}});
-}
-
-/// What a rank's flags and device are asked for.
-struct Log {
-  std::vector<std::vector<FlagOperation>> enqueued;
-  std::vector<std::string> steps;
-  std::vector<uint32_t> words = std::vector<uint32_t>(17);
-  bool isDone = false;
-  std::optional<Error> refusal, unreadable;
-};
-
-class LoggedFlags final : public StreamFlags {
-public:
-  explicit LoggedFlags(Log &log) : log(log) {}
-  int ordinal() const override { return 0; }
-  Result<void> enqueue(std::span<const FlagOperation> operations, Stream) override {
-    if (log.refusal)
-      return *log.refusal;
-    log.enqueued.emplace_back(operations.begin(), operations.end());
-    log.steps.emplace_back("meet");
-    return {};
-  }
-  Result<void> run(std::span<const FlagOperation> operations) override { return enqueue(operations, {}); }
-  Result<bool> isDone(Stream) override { return log.isDone; }
-  Result<std::vector<uint32_t>> read(const uint32_t *, size_t count) override {
-    if (log.unreadable)
-      return *log.unreadable;
-    REQUIRE(count == log.words.size());
-    return log.words;
-  }
-
-private:
-  Log &log;
-};
-
-class LoggedDevice final : public RankDevice {
-public:
-  LoggedDevice(Log &log, int ordinal) : RankDevice(ordinal), log(log) {}
-  Result<void> launch(const LoadedProgram &, const LaunchArguments &, Stream) override {
-    log.steps.emplace_back("launch");
-    return {};
-  }
-  Result<void> clear(void *address, size_t bytes, Stream) override {
-    log.steps.push_back(fmt::format("clear {} bytes at {}", bytes, fmt::ptr(address)));
-    return {};
-  }
-
-private:
-  Log &log;
-};
-
-/// Rank `rank` with flags and memory at made-up addresses, of which nobody reads or writes anything.
-struct LoggedRank {
-  static constexpr uintptr_t apart = 0x1000000, memoryBytes = 0x10000;
-
-  explicit LoggedRank(int64_t rank = 0, int64_t ranks = 2)
-      : group(expectValue(
-            RankGroup::create(rank, ranks, memoryAt(ranks, 0x100, 128), std::make_unique<LoggedFlags>(log)))),
-        rank(rank) {
-    expectSuccess(group->add(memoryAt(ranks, 0x10000, memoryBytes)));
-    log.steps.clear();
-    log.enqueued.clear();
-  }
-
-  static SymmetricMemory memoryAt(int64_t ranks, uintptr_t offset, size_t bytes) {
-    SymmetricMemory memory{{}, bytes};
-    for (int64_t of = 0; of < ranks; ++of)
-      memory.ofRanks.push_back(address(apart * uintptr_t(of + 1) + offset));
-    return memory;
-  }
-  void *at(uintptr_t offset) const { return address(apart * uintptr_t(rank + 1) + 0x10000 + offset); }
-  LaunchArguments arguments(int64_t n = 4, int64_t m = 4, uintptr_t offset = 0) const {
-    return {.tensors = {contiguousView(at(offset), ElementType::f32, {n}),
-                        contiguousView(address(0x70000000), ElementType::f32, {m}),
-                        contiguousView(at(0x8000), ElementType::i32, {1})}};
-  }
-  Result<void> launch(const LaunchArguments &arguments, int ordinal = 0) {
-    LoggedDevice device(log, ordinal);
-    return group->launch(device, program, arguments);
-  }
-  std::string refusal(const LaunchArguments &arguments) {
-    Result<void> launched = launch(arguments);
-    REQUIRE_FALSE(launched);
-    CHECK(log.enqueued.empty());
-    return launched.error().message;
-  }
-  /// What ranks must agree about.
-  uint32_t numberOf(const LaunchArguments &arguments) {
-    log.enqueued.clear();
-    Result<void> launched = launch(arguments);
-    INFO((launched ? "" : launched.error().message));
-    REQUIRE(launched);
-    return log.enqueued.front().front().value;
-  }
-  /// What `synchronize` says, and then everything else.
-  std::string late() {
-    Result<void> done = group->synchronize({}, std::chrono::duration<double>(0.02));
-    REQUIRE_FALSE(done);
-    CHECK(done.error().kind == ErrorKind::execution);
-    const std::string message = done.error().message;
-    CHECK(launch(arguments()).error().message == message);
-    CHECK(group->synchronize().error().message == message);
-    CHECK(group->add({}).error().message == message);
-    CHECK(group->remove(nullptr).error().message == message);
-    return message;
-  }
-
-  Log log;
-  std::shared_ptr<const LoadedProgram> program = sampleProgram();
-  std::unique_ptr<RankGroup> group;
-  int64_t rank;
-};
-
-constexpr std::string_view wayOut =
-    "; the stream may wait for ever, so end the process without synchronizing";
-
-} // namespace
 
 TEST_CASE("a rank says to all that it has come, waits for all, and sets back what they said",
           "[device][ranks]") {
@@ -192,6 +51,13 @@ TEST_CASE("ranks that differ in what they must agree about have other numbers", 
   CHECK(other.numberOf(other.arguments(4, 5)) == number); // a tensor that is not symmetric
   CHECK(other.numberOf(other.arguments(5)) != number);
   CHECK(other.numberOf(other.arguments(4, 4, 16)) != number);
+  LaunchArguments scaled = other.arguments();
+  scaled.scalars[0].bits = 2;
+  CHECK(other.numberOf(scaled) != number);
+  scaled.scalars[0].bits = (uint64_t(7) << 32) + 1; // of which 32 bits are the number's
+  CHECK(other.numberOf(scaled) == number);
+  LoggedRank ofMore(1, 2, LoggedRank::memoryBytes + 16);
+  CHECK(ofMore.numberOf(ofMore.arguments()) != number);
   LoggedRank ofThree(0, 3);
   CHECK(ofThree.numberOf(ofThree.arguments()) != number);
   for (const auto &[name, ptx] : {std::pair("share", "other"), std::pair("other", "one")}) {
@@ -265,7 +131,8 @@ TEST_CASE("ranks meet before they clear their counts and before they use those o
       const LaunchArguments arguments{
           .tensors = {contiguousView(memory.ofRanks[rank], ElementType::f32, {4}),
                       contiguousView(memories[rank].y.data(), ElementType::f32, {4}),
-                      contiguousView(ofCounts.ofRanks[rank], ElementType::i32, {1})}};
+                      contiguousView(ofCounts.ofRanks[rank], ElementType::i32, {1})},
+          .scalars = {{ElementType::f32, 1}}};
       for (size_t launch = 0; launch < launches; ++launch) {
         note((*group)->launch(device, program, arguments));
         if (random() % 16 == 0)
@@ -279,79 +146,6 @@ TEST_CASE("ranks meet before they clear their counts and before they use those o
     CHECK(errors[rank] == "");
     CHECK(wrong[rank] == 0);
   }
-}
-
-TEST_CASE("after the limit a rank says which one has not come", "[device][ranks]") {
-  LoggedRank rank(0, 4);
-  const uint32_t launch = rank.numberOf(rank.arguments());
-  rank.log.words[0] = launch;
-  SECTION("one") {
-    rank.log.words[1] = rank.log.words[3] = launch;
-    CHECK(rank.late() ==
-          fmt::format("rank 0: rank 2 has not come to the launch of 'share' within 0.02 s{}", wayOut));
-  }
-  SECTION("several") {
-    rank.log.words[2] = launch;
-    CHECK(rank.late() ==
-          fmt::format("rank 0: ranks 1, 3 have not come to the launch of 'share' within 0.02 s{}", wayOut));
-  }
-  SECTION("to clear its counts") {
-    rank.log.words[0] = 0;
-    for (size_t from : {0, 1, 3})
-      rank.log.words[maxRanks + from] = launch;
-    CHECK(rank.late() == fmt::format("rank 0: rank 2 has come to the launch of 'share', but has not cleared "
-                                     "its counts within 0.02 s{}",
-                                     wayOut));
-  }
-  SECTION("and which one launches something else") {
-    const uint32_t other = rank.numberOf(rank.arguments(5));
-    rank.log.words[1] = other;
-    rank.log.words[2] = 0xABC;
-    CHECK(
-        rank.late() ==
-        fmt::format("rank 0: rank 1 launches another program, or one with other symmetric tensors: expected "
-                    "{0:#010x} of 'share', but got {1:#010x} of 'share'; rank 2 launches another program, or "
-                    "one with other symmetric tensors: expected {0:#010x} of 'share', but got 0x00000abc; "
-                    "rank 3 has not come to the launch of 'share' within 0.02 s{2}",
-                    launch, other, wayOut));
-  }
-}
-
-TEST_CASE("after the limit a rank says that all have come", "[device][ranks]") {
-  LoggedRank rank(1);
-  SECTION("and the launch does not end") {
-    rank.log.words[16] = rank.numberOf(rank.arguments());
-    CHECK(rank.late() == fmt::format("rank 1: all ranks have come to the launch of 'share', but it, or what "
-                                     "follows it on the stream, has not ended within 0.02 s{}",
-                                     wayOut));
-  }
-  SECTION("or that nothing was launched") {
-    CHECK(rank.late() == fmt::format("rank 1: what is on the stream before the first launch of the group has "
-                                     "not ended within 0.02 s{}",
-                                     wayOut));
-  }
-  SECTION("or that it does not know") {
-    rank.log.unreadable = Error{ErrorKind::execution, "no copy"};
-    CHECK(rank.late() ==
-          fmt::format("rank 1: the stream has not ended within 0.02 s, and the flags cannot be "
-                      "read: no copy{}",
-                      wayOut));
-  }
-}
-
-TEST_CASE("a group whose launch was enqueued in part is of no use any more", "[device][ranks]") {
-  LoggedRank rank(0);
-  rank.log.refusal = Error{ErrorKind::environment, "no operations"};
-  CHECK(rank.launch(rank.arguments()).error().message == "rank 0: no operations");
-  rank.log.refusal.reset();
-  CHECK(rank.launch(rank.arguments()).error().message == "rank 0: no operations");
-}
-
-TEST_CASE("a group whose stream ends in time waits no longer", "[device][ranks]") {
-  LoggedRank rank(0);
-  rank.log.isDone = true;
-  expectSuccess(rank.group->synchronize());
-  expectSuccess(rank.group->synchronize({}, std::nullopt));
 }
 
 TEST_CASE("flags of ranks that cannot be are refused", "[device][ranks]") {
