@@ -73,7 +73,8 @@ Result<std::unique_ptr<RankGroup>> RankGroup::create(int64_t rank, int64_t ranks
   if (Result<void> valid = checkFlags(ranks, memory); !valid)
     return valid.error();
   std::unique_ptr<RankGroup> group(new RankGroup(rank, ranks, std::move(memory), std::move(flags)));
-  // Each rank clears what it says to the others, so nobody has to wait until another one's flags are cleared.
+  // They are zeros already. A GPU that cannot write them is found here, not by a launch for which others
+  // wait.
   std::vector<FlagOperation> clears;
   for (Meeting meeting : {Meeting::toClear, Meeting::toLaunch})
     for (int64_t to = 0; to < ranks; ++to)

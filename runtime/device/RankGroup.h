@@ -67,7 +67,10 @@ public:
   /// What is wrong with these flags.
   static Result<void> checkFlags(int64_t ranks, const SymmetricMemory &memory);
 
-  /// `memory` is used for nothing else as long as a rank has its group. Its content does not matter.
+  /// `memory` is used for nothing else as long as a rank has its group. Each rank writes zeros to its own,
+  /// and synchronizes, before it gives the address to the others: an old number would let a rank pass a
+  /// meeting. So before ranks make groups on the same memory again, all release theirs, and wait for each
+  /// other on the host.
   static Result<std::unique_ptr<RankGroup>> create(int64_t rank, int64_t ranks, SymmetricMemory memory,
                                                    std::unique_ptr<StreamFlags> flags);
 

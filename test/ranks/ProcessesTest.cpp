@@ -131,9 +131,10 @@ private:
   LaunchArguments arguments;
 };
 
-void poison(Device &device, void *memory, size_t bytes) {
-  const std::vector<std::byte> poison(bytes, std::byte(0xA5));
-  expectSuccess(device.copyToDevice(memory, poison.data(), bytes));
+/// Flags begin as zeros, all else with any content.
+void initialize(Device &device, std::string_view name, void *memory, size_t bytes) {
+  const std::vector<std::byte> content(bytes, std::byte(name == "flags" ? 0 : 0xA5));
+  expectSuccess(device.copyToDevice(memory, content.data(), bytes));
 }
 
 /// Memory of GPU `rank` in each process.
@@ -142,7 +143,7 @@ SymmetricMemory shareBetweenProcesses(const Exchange &exchange, Device &device, 
   const int gpu = device.properties().ordinal;
   void *own = expectValue(device.allocate(bytes + 256 * exchange.ranks));
   own = static_cast<std::byte *>(own) + 256 * exchange.rank; // places in allocations need not be the same
-  poison(device, own, bytes);
+  initialize(device, name, own, bytes);
   const MemoryHandle handle = expectValue(exportMemory(gpu, own));
   SymmetricMemory memory{{}, bytes};
   for (const std::string &other :
@@ -263,7 +264,7 @@ TEST_CASE("ranks that are groups of one process pass tiles around on one GPU", "
     auto [found, isNew] = memories.try_emplace(std::string(name));
     for (size_t rank = 0; isNew && rank < count; ++rank) {
       found->second.ofRanks.push_back(expectValue(device->allocate(bytes)));
-      poison(*device, found->second.ofRanks.back(), bytes);
+      initialize(*device, name, found->second.ofRanks.back(), bytes);
     }
     found->second.bytes = bytes;
     return found->second;

@@ -11,7 +11,6 @@ import torch
 # The functions called here are the same in all of them.
 INTERFACE_VERSIONS = (2, 3, 4, 5)
 GROUP_FLAG_BYTES = 128
-MOST_ARGUMENTS = 64
 ELEMENTS = {
     torch.int8: 0,
     torch.int32: 1,
@@ -210,11 +209,12 @@ class Program:
 
     def symmetric_arguments(self):
         """Whether each argument is symmetric, the workspaces last."""
-        found = (ctypes.c_int * MOST_ARGUMENTS)()
-        count = self.library.library.tlc_symmetric_arguments(self.handle, found, MOST_ARGUMENTS)
+        count = self.library.library.tlc_symmetric_arguments(self.handle, None, 0)
         if count < 0:
             raise self.library.error()
-        return [bool(symmetric) for symmetric in found[:count]]
+        found = (ctypes.c_int * count)()
+        self.library.library.tlc_symmetric_arguments(self.handle, found, count)
+        return [bool(symmetric) for symmetric in found]
 
     def workspaces(self, arguments, device, rank=0, ranks=1, group=None):
         """New ones, and their addresses. Symmetric ones are in memory of the group."""
@@ -261,15 +261,18 @@ class RankPrograms:
 
 
 class Group:
-    """This process's rank of several, on its current device. `memory.empty(*shape, dtype=...)` gives a tensor, the
-    addresses of those of all ranks as this process reaches them, and their bytes; all ranks call it in the same order."""
+    """This process's rank of several, on its current device. `memory.empty(*shape, dtype=...)` gives a tensor, and
+    `memory.addresses(tensor)` the addresses of those of all ranks as this process reaches them, when all have called it. All
+    ranks call both in the same order. Before a rank lets go of its group, all ranks wait for each other on the host, because
+    others may still use its memory. What is open of other processes' memory stays so until the process ends."""
 
     def __init__(self, library, rank, ranks, memory):
         self.library, self.rank, self.ranks, self.memory = library, rank, ranks, memory
         self.handle = None
-        flags, addresses, size = memory.empty(GROUP_FLAG_BYTES, dtype=torch.uint8)
+        flags = memory.empty(GROUP_FLAG_BYTES, dtype=torch.uint8).zero_()
         self.held = [flags]
-        self.handle = library.library.tlc_group_create(rank, ranks, _addresses(addresses), size)
+        torch.cuda.current_stream().synchronize()  # the flags are zeros before another rank reaches them
+        self.handle = library.library.tlc_group_create(rank, ranks, _addresses(memory.addresses(flags)), flags.nbytes)
         if not self.handle:
             raise library.error()
 
@@ -278,9 +281,10 @@ class Group:
 
     def empty(self, *shape, dtype):
         """A tensor that all ranks have, for as long as the group lives."""
-        tensor, addresses, size = self.memory.empty(*shape, dtype=dtype)
+        tensor = self.memory.empty(*shape, dtype=dtype)
         self.held.append(tensor)
-        self.library.check(self.library.library.tlc_group_add(self.handle, _addresses(addresses), size))
+        addresses = _addresses(self.memory.addresses(tensor))
+        self.library.check(self.library.library.tlc_group_add(self.handle, addresses, tensor.nbytes))
         return tensor
 
     def bind(self, program, *tensors):
@@ -300,6 +304,7 @@ class Group:
 
     def synchronize(self, seconds=10.0):
         """Waits for the current stream. An error after the limit says which rank has not come; then end the process
-        without waiting for its GPU, as by os._exit. A negative limit is none."""
+        without waiting for its GPU, as by os._exit; or that the work takes longer; then call this again. A negative limit is
+        none."""
         stream = torch.cuda.current_stream().cuda_stream
         self.library.check(self.library.library.tlc_group_synchronize(self.handle, stream, seconds))

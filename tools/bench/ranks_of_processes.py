@@ -48,6 +48,7 @@ RUNS = ("kernels/ipc", "kernels/symmetric", "dies/ipc", "dies_in_launch/ipc", "d
 RUN_SECONDS = 60  # after which a process ends by SIGALRM
 LIMIT = 3.0  # of synchronising where ranks do not come
 LAUNCHES = 20
+LAUNCH = "the launch of 'all_gather_gemm'"
 ROUNDS = 7
 
 
@@ -58,11 +59,12 @@ class IpcMemory:
         self.library = library
 
     def empty(self, *shape, dtype):
-        tensor = torch.empty(*shape, dtype=dtype, device="cuda")
+        return torch.empty(*shape, dtype=dtype, device="cuda")
+
+    def addresses(self, tensor):
         handles = gathered(self.library.export_memory(tensor))
-        addresses = [tensor.data_ptr() if rank == dist.get_rank() else self.library.import_memory(handle)
-                     for rank, handle in enumerate(handles)]
-        return tensor, addresses, tensor.nbytes
+        return [tensor.data_ptr() if rank == dist.get_rank() else self.library.import_memory(handle)
+                for rank, handle in enumerate(handles)]
 
 
 class SymmetricMemory:
@@ -78,11 +80,13 @@ class SymmetricMemory:
         self.symmetric = symmetric
 
     def empty(self, *shape, dtype):
-        device = torch.device("cuda", torch.cuda.current_device())
-        tensor = self.symmetric.empty(*shape, dtype=dtype, device=device)
+        return self.symmetric.empty(*shape, dtype=dtype, device=torch.device("cuda", torch.cuda.current_device()))
+
+    def addresses(self, tensor):
+        gathered(None)  # PyTorch may know the buffer, and not wait
         buffers = self.symmetric.rendezvous(tensor, dist.group.WORLD.group_name).buffer_ptrs
         offset = tensor.data_ptr() - buffers[dist.get_rank()]  # a buffer may hold several tensors
-        return tensor, [buffer + offset for buffer in buffers], tensor.nbytes
+        return [buffer + offset for buffer in buffers]
 
 
 MEMORIES = {"ipc": IpcMemory, "symmetric": SymmetricMemory}
@@ -194,9 +198,9 @@ class Worker:
             if self.rank == 0:
                 self.say(kernel=kernel, **parameters, us=round(statistics.median(slowest), 2))
 
-    def expect(self, part, body):
-        """Ends the process, with whether that is part of what is said of the launches. What frees programs and memory would
-        wait for a stream that waits for ever."""
+    def expect(self, parts, body):
+        """Ends the process, with whether one of these is part of what is said of the launches. What frees programs and memory
+        would wait for a stream that waits for ever."""
         begun = time.monotonic()
         try:
             body()
@@ -204,7 +208,7 @@ class Worker:
             said = ""
         except Error as error:
             said = str(error)
-        self.say(said=said, seconds=round(time.monotonic() - begun, 1), correct=part in said)
+        self.say(said=said, seconds=round(time.monotonic() - begun, 1), correct=any(part in said for part in parts))
         leave(self.failed)
 
     def bind_and_launch(self):
@@ -218,7 +222,7 @@ class Worker:
         launch, last = self.bind_and_launch(), self.ranks - 1
         if self.rank == last:
             die()
-        self.expect(f"rank {last} has not come to the launch of 'all_gather_gemm' within {LIMIT:g} s", launch)
+        self.expect([f"rank {last} has not come to {LAUNCH} within {LIMIT:g} s"], launch)
 
     def dies_in_launch(self):
         launch = self.bind_and_launch()
@@ -227,17 +231,24 @@ class Worker:
             for _ in range(count):
                 launch()
 
-        if self.rank == self.ranks - 1:
+        last = self.ranks - 1
+        if self.rank == last:
             launches(LAUNCHES)
             die()
-        self.expect("rank ", lambda: launches(2 * LAUNCHES))
+        within = f"within {LIMIT:g} s"
+        self.expect([f"{last} has not come to {LAUNCH} {within}",
+                     f"{last} have not come to {LAUNCH} {within}",  # nor a rank before it
+                     f"{last} has come to {LAUNCH}, but has not cleared its counts {within}",
+                     f"{last} have come to {LAUNCH}, but have not cleared their counts {within}",
+                     f"all ranks have come to {LAUNCH}, but it, or what follows it on the stream, has not ended {within}"],
+                    lambda: launches(2 * LAUNCHES))
 
     def disagrees(self):
         case = all_gather_gemm(self.ranks, self.seed)
         if self.rank == self.ranks - 1:
             case = dataclasses.replace(all_gather_gemm(self.ranks, self.seed, rows=138), parameters=case.parameters)
         launch, _ = self.bind(case)
-        self.expect("launches another program, or one with other symmetric tensors or scalars: expected 0x", launch)
+        self.expect(["launches another program, or one with other symmetric tensors or scalars: expected 0x"], launch)
 
 
 def die():

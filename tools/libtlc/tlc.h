@@ -175,7 +175,10 @@ TLC_API int tlc_close_memory(const tlc_memory_handle *handle, void *address);
 /// This process's rank of several, on its current device; the other ranks are processes of this machine.
 typedef struct tlc_group tlc_group;
 
-/// Memory that each rank has for the group's flags, at a multiple of 4, with any content.
+/// Memory that each rank has for the group's flags, at a multiple of 4. Each rank writes zeros to its own,
+/// and synchronizes, before it gives the handle or the address to the others: an old number would let a rank
+/// pass. Before ranks make groups on the same memory again, all release theirs, and wait for each other on
+/// the host.
 #define TLC_GROUP_FLAG_BYTES 128
 
 /// The group of rank number `rank` of `ranks`. flags[i] is the address of rank i's flags as this process

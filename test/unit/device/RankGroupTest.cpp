@@ -93,7 +93,6 @@ TEST_CASE("ranks meet before they clear their counts and before they use those o
   SymmetricMemory flags{{}, sizeof(Rank::flags)}, memory{{}, sizeof(Rank::memory)};
   std::array<std::array<uint32_t, 64>, ranks> counts = {};
   for (size_t rank = 0; rank < ranks; ++rank) {
-    memories[rank].flags.fill(7); // nobody clears them
     flags.ofRanks.push_back(memories[rank].flags.data());
     memory.ofRanks.push_back(memories[rank].memory.data());
   }
@@ -146,6 +145,79 @@ TEST_CASE("ranks meet before they clear their counts and before they use those o
     CHECK(errors[rank] == "");
     CHECK(wrong[rank] == 0);
   }
+}
+
+namespace {
+
+/// Of two ranks: flags, and X and the count. It is there before they are, and after them.
+struct TwoRanks {
+  alignas(256) std::array<std::array<uint32_t, 32>, 2> flags = {};
+  alignas(256) std::array<std::array<uint32_t, 128>, 2> tensors = {};
+  std::array<float, 4> y = {};
+
+  static SymmetricMemory addressesOf(auto &words) {
+    return {{words[0].data(), words[1].data()}, sizeof(words[0])};
+  }
+};
+
+/// One of them, whose kernel does nothing.
+struct OneOfTwo {
+  OneOfTwo(TwoRanks &memory, size_t rank)
+      : memory(memory), rank(rank), device(stream, [](const LaunchArguments &) {}),
+        group(expectValue(RankGroup::create(int64_t(rank), 2, TwoRanks::addressesOf(memory.flags),
+                                            std::make_unique<HostFlags>(stream)))) {
+    expectSuccess(group->add(TwoRanks::addressesOf(memory.tensors)));
+  }
+  uint32_t &count() { return memory.tensors[rank][64]; }
+  void launch() {
+    expectSuccess(
+        group->launch(device, program,
+                      {.tensors = {contiguousView(memory.tensors[rank].data(), ElementType::f32, {4}),
+                                   contiguousView(memory.y.data(), ElementType::f32, {4}),
+                                   contiguousView(&count(), ElementType::i32, {1})},
+                       .scalars = {{ElementType::f32, 1}}}));
+  }
+
+  TwoRanks &memory;
+  const size_t rank;
+  const std::shared_ptr<const LoadedProgram> program = sampleProgram();
+  HostDevice device;
+  std::unique_ptr<RankGroup> group;
+  HostStream stream; ///< ends before what it uses
+};
+
+} // namespace
+
+TEST_CASE("a rank waits for one that is started again, whatever the last one has said", "[device][ranks]") {
+  TwoRanks memory;
+  {
+    OneOfTwo first(memory, 0);
+    first.launch();
+    while (std::atomic_ref(memory.flags[1][0]).load() == 0)
+      std::this_thread::yield();
+  } // before rank 1 has launched anything
+  CHECK(memory.flags[1][0] != 0);
+  for (auto &flags : memory.flags)
+    flags.fill(0); // each rank its own, before the others have their address
+
+  OneOfTwo second(memory, 1);
+  second.count() = 99;
+  second.launch();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK_FALSE(second.stream.isDone());
+  CHECK(std::atomic_ref(second.count()).load() == 99);
+  OneOfTwo first(memory, 0);
+  for (int i = 0; i < 100; ++i) {
+    first.launch();
+    if (i > 0)
+      second.launch();
+  }
+  expectSuccess(first.group->synchronize());
+  expectSuccess(second.group->synchronize());
+  CHECK(second.count() == 0);
+  for (const auto &flags : memory.flags)
+    for (size_t word = 0; word < 2 * maxRanks; ++word)
+      CHECK(flags[word] == 0);
 }
 
 TEST_CASE("flags of ranks that cannot be are refused", "[device][ranks]") {
