@@ -13,10 +13,11 @@ struct AllReduceConfig {
   int64_t blocks = 2;                    ///< for each multiprocessor: more copies are in flight
 };
 
-/// Y = the sum over ranks of X[n], in two launches. The first reduces the tiles of this rank, every
+/// Y = the sum over ranks of X[n], in three launches. The first reduces the tiles of this rank, every
 /// `ranks`-th one, by loads of all ranks' X in the order of the ranks, rounds once and leaves the tiles in
-/// memory that other ranks read. The second loads all tiles from their owners. Blocks wait for first
-/// launches, and these for nothing: no number of blocks needs to run at once.
+/// memory that other ranks read. The second loads all tiles from their owners. The third ends when no rank
+/// reads this one's memory any more. Blocks wait for earlier launches, and the first ones for nothing: no
+/// number of blocks needs to run at once.
 dsl::Program allReduceProgram(const AllReduceConfig &config, const dsl::TraceOptions &options = {});
 
 } // namespace tlc::kernels
