@@ -197,6 +197,9 @@ Result<void *> tlc::importMemory(int ordinal, const MemoryHandle &handle) {
                           fmt::format("cannot reach another process's memory from GPU {}; the other "
                                       "process must be of this machine and run, and its GPU visible here",
                                       ordinal));
+  // The mapping is part of the context, which nothing else in the process may hold.
+  CUcontext held = nullptr;
+  (*cuda)->driver.cuDevicePrimaryCtxRetain(&held, (*cuda)->device);
   return reinterpret_cast<void *>(base + handle.offset);
 }
 
@@ -211,6 +214,7 @@ Result<void> tlc::closeMemory(int ordinal, const MemoryHandle &handle, void *add
         status,
         fmt::format("expected the address of another process's memory, but got {}", fmt::ptr(address)),
         ErrorKind::invalidArgument);
+  (*cuda)->driver.cuDevicePrimaryCtxRelease((*cuda)->device);
   return {};
 }
 

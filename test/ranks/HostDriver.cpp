@@ -107,6 +107,7 @@ int currentGpu() { return current.empty() ? 0 : int(current.back() - contexts.da
 struct Allocation {
   size_t bytes = 0;
   int gpu = 0, file = -1; ///< without a file it is another process's
+  int importer = -1;      ///< the GPU whose context it is then in
 };
 
 /// What a CUipcMemHandle has in it.
@@ -115,6 +116,8 @@ struct Handle {
   size_t bytes;
 };
 static_assert(sizeof(Handle) <= sizeof(CUipcMemHandle));
+
+std::array<std::atomic<int>, gpus> retained; ///< primary contexts
 
 std::mutex memoryMutex;
 std::map<CUdeviceptr, Allocation> allocations;
@@ -210,6 +213,20 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
   *context = &contexts[size_t(device)];
+  ++retained[size_t(device)];
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
+  if (--retained[size_t(device)] > 0)
+    return CUDA_SUCCESS;
+  const std::lock_guard lock(memoryMutex);
+  std::erase_if(allocations, [&](const auto &known) {
+    const bool ends = known.second.importer == device;
+    if (ends)
+      ::munmap(reinterpret_cast<void *>(known.first), known.second.bytes);
+    return ends;
+  });
   return CUDA_SUCCESS;
 }
 
@@ -279,7 +296,7 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr *address, CUipcMemHandle handle, unsigne
   const int file = ::open(path.c_str(), O_RDWR);
   if (file < 0)
     return CUDA_ERROR_MAP_FAILED;
-  const CUresult status = map(address, {values.bytes, values.gpu, -1}, file);
+  const CUresult status = map(address, {values.bytes, values.gpu, -1, currentGpu()}, file);
   ::close(file);
   return status;
 }
@@ -307,6 +324,14 @@ CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdev
                          ? int(CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE)
                          : 0;
   std::memcpy(value, &number, sizeof(number));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **values,
+                                CUdeviceptr address) {
+  for (unsigned i = 0; i < count; ++i)
+    if (cuPointerGetAttribute(values[i], attributes[i], address) != CUDA_SUCCESS)
+      std::memset(values[i], 0, sizeof(int));
   return CUDA_SUCCESS;
 }
 
@@ -428,6 +453,7 @@ CUresult cuGetProcAddress(const char *name, void **address, int, cuuint64_t,
                                                               TLC_PROVIDED(cuDeviceGetName),
                                                               TLC_PROVIDED(cuDeviceGetAttribute),
                                                               TLC_PROVIDED(cuDevicePrimaryCtxRetain),
+                                                              TLC_PROVIDED(cuDevicePrimaryCtxRelease),
                                                               TLC_PROVIDED(cuCtxGetCurrent),
                                                               TLC_PROVIDED(cuCtxPushCurrent),
                                                               TLC_PROVIDED(cuCtxPopCurrent),
@@ -439,6 +465,7 @@ CUresult cuGetProcAddress(const char *name, void **address, int, cuuint64_t,
                                                               TLC_PROVIDED(cuIpcOpenMemHandle),
                                                               TLC_PROVIDED(cuIpcCloseMemHandle),
                                                               TLC_PROVIDED(cuPointerGetAttribute),
+                                                              TLC_PROVIDED(cuPointerGetAttributes),
                                                               TLC_PROVIDED(cuMemHostAlloc),
                                                               TLC_PROVIDED(cuMemFreeHost),
                                                               TLC_PROVIDED(cuMemcpyHtoD),
@@ -458,9 +485,10 @@ CUresult cuGetProcAddress(const char *name, void **address, int, cuuint64_t,
                                                               TLC_PROVIDED(cuGraphInstantiateWithFlags),
                                                               TLC_PROVIDED(cuGraphLaunch)};
 #undef TLC_PROVIDED
-  constexpr std::array<std::string_view, 8> withoutEffect = {
-      "cuInit",         "cuDevicePrimaryCtxRelease", "cuCtxEnablePeerAccess", "cuModuleLoadDataEx",
-      "cuModuleUnload", "cuModuleGetFunction",       "cuFuncSetAttribute",    "cuStreamDestroy"};
+  constexpr std::array<std::string_view, 7> withoutEffect = {
+      "cuInit",         "cuCtxEnablePeerAccess", "cuModuleLoadDataEx",
+      "cuModuleUnload", "cuModuleGetFunction",   "cuFuncSetAttribute",
+      "cuStreamDestroy"};
   const auto found = provided.find(name);
   const bool isUnneeded = std::ranges::find(withoutEffect, name) != withoutEffect.end();
   *address = found != provided.end() ? found->second

@@ -137,6 +137,19 @@ void initialize(Device &device, std::string_view name, void *memory, size_t byte
   expectSuccess(device.copyToDevice(memory, content.data(), bytes));
 }
 
+/// Handles of what each process has there.
+std::vector<MemoryHandle> handlesOf(const Exchange &exchange, std::string_view name, int gpu,
+                                    const void *own) {
+  const MemoryHandle handle = expectValue(exportMemory(gpu, own));
+  std::vector<MemoryHandle> handles;
+  for (const std::string &bytes :
+       exchange.of(name, std::string(reinterpret_cast<const char *>(&handle), sizeof(handle)))) {
+    REQUIRE(bytes.size() == sizeof(handle));
+    std::memcpy(&handles.emplace_back(), bytes.data(), sizeof(handle));
+  }
+  return handles;
+}
+
 /// Memory of GPU `rank` in each process.
 SymmetricMemory shareBetweenProcesses(const Exchange &exchange, Device &device, std::string_view name,
                                       size_t bytes) {
@@ -144,17 +157,29 @@ SymmetricMemory shareBetweenProcesses(const Exchange &exchange, Device &device, 
   void *own = expectValue(device.allocate(bytes + 256 * exchange.ranks));
   own = static_cast<std::byte *>(own) + 256 * exchange.rank; // places in allocations need not be the same
   initialize(device, name, own, bytes);
-  const MemoryHandle handle = expectValue(exportMemory(gpu, own));
   SymmetricMemory memory{{}, bytes};
-  for (const std::string &other :
-       exchange.of(name, std::string(reinterpret_cast<const char *>(&handle), sizeof(handle)))) {
-    MemoryHandle received;
-    REQUIRE(other.size() == sizeof(received));
-    std::memcpy(&received, other.data(), sizeof(received));
+  for (const MemoryHandle &handle : handlesOf(exchange, name, gpu, own)) {
     const bool isOwn = memory.ofRanks.size() == exchange.rank;
-    memory.ofRanks.push_back(isOwn ? own : expectValue(importMemory(gpu, received)));
+    memory.ofRanks.push_back(isOwn ? own : expectValue(importMemory(gpu, handle)));
   }
   return memory;
+}
+
+/// Reaches another rank's memory from that rank's GPU, which nothing else holds in this process.
+std::string importWithoutDevice(const Exchange &exchange, Device &device) {
+  auto numbersOf = [](int rank) { return std::vector<float>(64, float(rank)); };
+  const int gpu = device.properties().ordinal, other = (gpu + 1) % int(exchange.ranks);
+  std::vector<float> numbers = numbersOf(gpu);
+  const size_t bytes = numbers.size() * sizeof(float);
+  void *own = expectValue(device.allocate(bytes));
+  expectSuccess(device.copyToDevice(own, numbers.data(), bytes));
+  const MemoryHandle handle = handlesOf(exchange, "memory", gpu, own)[size_t(other)];
+  void *address = expectValue(importMemory(other, handle));
+  const std::unique_ptr<Device> reader = expectValue(createCudaDevice(other));
+  expectSuccess(reader->copyToHost(numbers.data(), address, bytes));
+  expectSuccess(closeMemory(other, handle, address));
+  (void)exchange.of("end", ""); // others may use this rank's memory
+  return numbers == numbersOf(other) ? "works" : "wrong numbers";
 }
 
 std::string valueOf(const char *variable) {
@@ -217,6 +242,13 @@ TEST_CASE(testOfRank, "[.][process]") {
   const bool isLast = exchange.rank + 1 == exchange.ranks;
   const auto gpu = int(exchange.rank);
   const std::unique_ptr<Device> device = expectValue(createCudaDevice(gpu));
+  auto end = [&](std::string_view outcome) {
+    std::ofstream(exchange.path("outcome", exchange.rank)) << outcome;
+    std::fflush(nullptr);
+    ::_exit(0); // without waiting for a stream that waits for ever
+  };
+  if (mode == "imports")
+    end(importWithoutDevice(exchange, *device));
   RingRank rank(exchange.rank, exchange.ranks, gpu, {.waits = mode != "disagrees" || !isLast},
                 [&](std::string_view name, size_t bytes) {
                   return shareBetweenProcesses(exchange, *device, name, bytes);
@@ -251,9 +283,7 @@ TEST_CASE(testOfRank, "[.][process]") {
       outcome = "launches again";
     rank.release();
   }
-  std::ofstream(exchange.path("outcome", exchange.rank)) << outcome;
-  std::fflush(nullptr);
-  ::_exit(0); // without waiting for a stream that waits for ever
+  end(outcome);
 }
 
 TEST_CASE("ranks that are groups of one process pass tiles around on one GPU", "[ranks][groups]") {
@@ -295,6 +325,12 @@ TEST_CASE("ranks that are processes pass tiles around, also in graphs", "[ranks]
     return;
   const auto ranks = size_t(ranksUpTo(4));
   CHECK(outcomesOf("works", ranks) == std::vector<std::string>(ranks, "works"));
+}
+
+TEST_CASE("memory of a process is reached by a GPU without a device here", "[ranks][processes]") {
+  if (lacksGpus())
+    return;
+  CHECK(outcomesOf("imports", 2) == std::vector<std::string>(2, "works"));
 }
 
 TEST_CASE("a process that ends is named by the others", "[ranks][processes]") {
