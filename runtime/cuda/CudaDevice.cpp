@@ -3,9 +3,10 @@
 
 #include "runtime/artifact/Verify.h"
 #include "runtime/cuda/CudaProgram.h"
+#include "runtime/cuda/CudaTimer.h"
+#include "runtime/cuda/MemoryCheck.h"
 #include "runtime/cuda/TensorMap.h"
 #include "runtime/device/DeliverReports.h"
-#include "runtime/device/TensorGeometry.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/Target.h"
 
@@ -20,50 +21,6 @@ using namespace tlc;
 namespace {
 
 CUdeviceptr asDevicePointer(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
-
-class CudaTimerImpl final : public CudaTimer {
-public:
-  explicit CudaTimerImpl(std::shared_ptr<const CudaContext> context) : cuda(std::move(context)) {}
-  ~CudaTimerImpl() override {
-    CurrentContext scope(*cuda);
-    for (CUevent event : {begin, end}) {
-      if (event)
-        cuda->driver.cuEventDestroy(event);
-    }
-  }
-  Result<void> create() {
-    CurrentContext scope(*cuda);
-    for (CUevent *event : {&begin, &end}) {
-      if (CUresult status = cuda->driver.cuEventCreate(event, CU_EVENT_DEFAULT); status != CUDA_SUCCESS)
-        return cuda->error(status, "cannot create an event");
-    }
-    return {};
-  }
-  Result<void> start(Stream stream) override { return record(begin, stream); }
-  Result<void> stop(Stream stream) override { return record(end, stream); }
-  Result<double> milliseconds() override {
-    CurrentContext scope(*cuda);
-    float elapsed = 0;
-    CUresult status = cuda->driver.cuEventSynchronize(end);
-    if (status == CUDA_SUCCESS)
-      status = cuda->driver.cuEventElapsedTime(&elapsed, begin, end);
-    if (status != CUDA_SUCCESS)
-      return cuda->error(status, "cannot measure the time", ErrorKind::execution);
-    return double(elapsed);
-  }
-
-private:
-  Result<void> record(CUevent event, Stream stream) {
-    CurrentContext scope(*cuda);
-    if (CUresult status = cuda->driver.cuEventRecord(event, static_cast<CUstream>(stream.handle));
-        status != CUDA_SUCCESS)
-      return cuda->error(status, "cannot record an event", ErrorKind::execution);
-    return {};
-  }
-
-  std::shared_ptr<const CudaContext> cuda;
-  CUevent begin = nullptr, end = nullptr;
-};
 
 class CudaEvent final : public Event {
 public:
@@ -84,7 +41,7 @@ class CudaDeviceImpl final : public Device {
 public:
   CudaDeviceImpl(std::shared_ptr<const CudaContext> context, DeviceProperties properties,
                  const Target &target, CudaDeviceOptions options)
-      : cuda(std::move(context)), description(std::move(properties)), target(target),
+      : cuda(std::move(context)), description(std::move(properties)), target(target), memory(cuda),
         options(std::move(options)) {}
   ~CudaDeviceImpl() override {
     CurrentContext scope(*cuda);
@@ -110,8 +67,8 @@ public:
   Result<void> copyToDevice(void *device, const void *host, size_t bytes) override;
   Result<void> copyToHost(void *host, const void *device, size_t bytes) override;
   Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override;
-  Result<void> check(const LoadedProgram &program, const LaunchArguments &arguments) override;
-  Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments, Stream stream) override;
+  Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &loaded,
+                                                  const LaunchArguments &arguments) override;
   Result<void> synchronize(Stream stream) override;
   Result<void> clear(void *address, size_t bytes, Stream stream) override;
   Result<std::unique_ptr<const Event>> record(Stream stream) override;
@@ -127,22 +84,23 @@ private:
     return reinterpret_cast<void *>(emptyTensors + (access == Access::input ? 0 : emptyTensorBytes));
   }
 
-  struct Prepared {
-    const CudaProgram *program;
+  struct Prepared final : PreparedLaunch {
+    Prepared(CudaDeviceImpl &device, const CudaProgram &program, LaunchPlan plan)
+        : device(device), program(program), plan(std::move(plan)) {}
+    Result<void> enqueue(Stream stream) override {
+      return device.enqueue(program, plan, static_cast<CUstream>(stream.handle));
+    }
+    CudaDeviceImpl &device;
+    const CudaProgram &program;
     LaunchPlan plan;
   };
-  /// Checks all there is to check.
-  Result<Prepared> prepare(const LoadedProgram &loaded, const LaunchArguments &arguments) const;
+  Result<void> enqueue(const CudaProgram &program, LaunchPlan &plan, CUstream stream);
   /// Remembers that a program that reports is launched, or captured.
   Result<void> noteLaunch(const CudaProgram &program, CUstream stream);
   /// What programs have reported since the last call. Waits for all streams, which may run them.
   Result<void> takeReports(Reports &reports);
   /// Another GPU.
   Result<const CudaContext *> peerContext(const Device &device) const;
-  bool reaches(int ordinal) const;
-  bool isMapped(CUdeviceptr address) const;
-  Result<void> checkOwnMemory(const TensorArgument &argument, const TensorView &tensor) const;
-  Result<void> checkOwnMemory(const TensorArgument &argument, CUdeviceptr address) const;
   Result<void> enqueue(const ZeroFill &fill, CUstream stream) const;
   Result<void> enqueue(const CudaProgram &program, size_t variant, PlannedLaunch &planned, CUstream stream);
 
@@ -151,8 +109,7 @@ private:
   const Target &target;
   CUdeviceptr emptyTensors = 0; ///< one for inputs, one for others
   TensorMapEncoder tensorMaps;
-  mutable std::mutex mutex;
-  std::set<int> peers; ///< ordinals of the GPUs whose memory kernels of this one reach
+  MemoryCheck memory;
   CudaDeviceOptions options;
   /// Programs that report. None is launched while they are read.
   std::mutex reporting;
@@ -251,8 +208,7 @@ Result<void> CudaDeviceImpl::enablePeerAccess(Device &peer) {
   if (status != CUDA_SUCCESS && status != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
     return cuda->error(
         status, fmt::format("cannot let GPU {} access memory of GPU {}", cuda->ordinal, (*other)->ordinal));
-  const std::lock_guard lock(mutex);
-  peers.insert((*other)->ordinal);
+  memory.addPeer((*other)->ordinal);
   return {};
 }
 
@@ -273,56 +229,6 @@ Result<void> CudaDeviceImpl::copyFromPeer(void *destination, Device &source, con
         status,
         fmt::format("cannot copy {} bytes from GPU {} to GPU {}", bytes, (*other)->ordinal, cuda->ordinal),
         ErrorKind::execution);
-  return {};
-}
-
-bool CudaDeviceImpl::reaches(int ordinal) const {
-  const std::lock_guard lock(mutex);
-  return ordinal == cuda->ordinal || peers.contains(ordinal);
-}
-
-/// Whether kernels of this GPU reach it, as memory of another process or another library's mapping.
-bool CudaDeviceImpl::isMapped(CUdeviceptr address) const {
-  unsigned access = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
-  return cuda->driver.cuPointerGetAttribute(&access, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, address) ==
-             CUDA_SUCCESS &&
-         access == CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
-}
-
-/// Whether the tensor's memory is this GPU's, or a peer's that it reaches. Catches the usual mistakes, an
-/// address of the host or of another GPU; costs a fraction of a microsecond.
-Result<void> CudaDeviceImpl::checkOwnMemory(const TensorArgument &argument, const TensorView &tensor) const {
-  if (isEmpty(tensor))
-    return {};
-  for (void *address : addressesOf(tensor))
-    if (Result<void> valid = checkOwnMemory(argument, asDevicePointer(address)); !valid)
-      return valid;
-  return {};
-}
-
-Result<void> CudaDeviceImpl::checkOwnMemory(const TensorArgument &argument, CUdeviceptr address) const {
-  const Driver &driver = cuda->driver;
-  unsigned type = 0;
-  bool known = driver.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) == CUDA_SUCCESS;
-  auto fail = [&](std::string_view owner) -> Result<void> {
-    return Error{.message = fmt::format("argument '{}': expected memory of GPU {}, but {:#x} is {}",
-                                        argument.name, cuda->ordinal, address, owner)};
-  };
-  if (!known)
-    return fail("an address of the host");
-  if (type != CU_MEMORYTYPE_DEVICE) {
-    unsigned managed = 0;
-    if (driver.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address) == CUDA_SUCCESS &&
-        managed)
-      return {};
-    return fail("an address of the host");
-  }
-  if (cuda->deviceCount > 1) {
-    int owner = 0;
-    if (driver.cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) == CUDA_SUCCESS &&
-        !reaches(owner) && !isMapped(address))
-      return fail(fmt::format("memory of GPU {}, to which peer access is not enabled", owner));
-  }
   return {};
 }
 
@@ -400,8 +306,8 @@ Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, size_t variant,
   return {};
 }
 
-Result<CudaDeviceImpl::Prepared> CudaDeviceImpl::prepare(const LoadedProgram &loaded,
-                                                         const LaunchArguments &arguments) const {
+Result<std::unique_ptr<PreparedLaunch>> CudaDeviceImpl::prepare(const LoadedProgram &loaded,
+                                                                const LaunchArguments &arguments) {
   auto *program = dynamic_cast<const CudaProgram *>(&loaded);
   if (!program || program->context().context != cuda->context)
     return Error{.message = fmt::format("'{}' was loaded by another device than {}", loaded.artifact().name,
@@ -412,37 +318,26 @@ Result<CudaDeviceImpl::Prepared> CudaDeviceImpl::prepare(const LoadedProgram &lo
     return plan.error();
   CurrentContext scope(*cuda);
   for (size_t i = 0; i < artifact.tensors.size(); ++i) {
-    if (Result<void> valid = checkOwnMemory(artifact.tensors[i], arguments.tensors[i]); !valid)
+    if (Result<void> valid = memory.check(artifact.tensors[i], arguments.tensors[i]); !valid)
       return valid.error();
   }
-  return Prepared{program, std::move(*plan)};
+  return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(*this, *program, std::move(*plan)));
 }
 
-Result<void> CudaDeviceImpl::check(const LoadedProgram &loaded, const LaunchArguments &arguments) {
-  Result<Prepared> prepared = prepare(loaded, arguments);
-  return prepared ? Result<void>() : prepared.error();
-}
-
-Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArguments &arguments,
-                                    Stream stream) {
-  Result<Prepared> prepared = prepare(loaded, arguments);
-  if (!prepared)
-    return prepared.error();
-  auto &[program, plan] = *prepared;
+Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, LaunchPlan &plan, CUstream stream) {
   CurrentContext scope(*cuda);
-  auto queue = static_cast<CUstream>(stream.handle);
   std::unique_lock<std::mutex> notRead(reporting, std::defer_lock);
-  if (program->hasReports()) {
+  if (program.hasReports()) {
     notRead.lock();
-    if (Result<void> noted = noteLaunch(*program, queue); !noted)
+    if (Result<void> noted = noteLaunch(program, stream); !noted)
       return noted;
   }
   for (const ZeroFill &fill : plan.zeroFills) {
-    if (Result<void> done = enqueue(fill, queue); !done)
+    if (Result<void> done = enqueue(fill, stream); !done)
       return done;
   }
   for (PlannedLaunch &planned : plan.launches) {
-    if (Result<void> done = enqueue(*program, plan.variantIndex, planned, queue); !done)
+    if (Result<void> done = enqueue(program, plan.variantIndex, planned, stream); !done)
       return done;
   }
   return {};
@@ -579,8 +474,5 @@ Result<std::unique_ptr<CudaTimer>> tlc::createCudaTimer(const Device &device) {
   if (!cuda)
     return Error{.message =
                      fmt::format("expected a GPU to measure time on, but got {}", device.properties().name)};
-  auto timer = std::make_unique<CudaTimerImpl>(cuda->context());
-  if (Result<void> created = timer->create(); !created)
-    return created.error();
-  return std::unique_ptr<CudaTimer>(std::move(timer));
+  return createCudaTimer(cuda->context());
 }

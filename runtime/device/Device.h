@@ -71,6 +71,14 @@ public:
   virtual ~Event() = default;
 };
 
+/// A launch whose arguments have been checked. Device and program outlive it.
+class PreparedLaunch {
+public:
+  virtual ~PreparedLaunch() = default;
+  /// Once.
+  virtual Result<void> enqueue(Stream stream = {}) = 0;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -87,16 +95,18 @@ public:
   /// Compiles the artifact's PTX for this device. Not on the launch path.
   virtual Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) = 0;
 
-  /// What `launch` would refuse of these arguments. Enqueues nothing.
-  virtual Result<void> check(const LoadedProgram &program, const LaunchArguments &arguments) = 0;
-  /// Checks the arguments against the schema, picks the variant and enqueues
-  /// its launches on `stream`. Never allocates, synchronises or loads, but waits while another thread
-  /// reads what this program reports; can be captured in a CUDA graph. An emulated device that stands
-  /// alone runs it to completion and returns what it found; one of several returns that from the next
-  /// copy or `synchronize`. Of an emulated device that includes what the program prints and the checks
-  /// that fail.
-  virtual Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments,
-                              Stream stream = {}) = 0;
+  /// Checks the arguments against the schema and picks the variant. Enqueues nothing.
+  virtual Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &program,
+                                                          const LaunchArguments &arguments) = 0;
+  /// Prepares the program's launches and enqueues them on `stream`. Never allocates memory of the device,
+  /// synchronises or loads, but waits while another thread reads what this program reports; can be captured
+  /// in a CUDA graph. An emulated device that stands alone runs it to completion and returns what it found;
+  /// one of several returns that from the next copy or `synchronize`. Of an emulated device that includes
+  /// what the program prints and the checks that fail.
+  Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments, Stream stream = {}) {
+    Result<std::unique_ptr<PreparedLaunch>> prepared = prepare(program, arguments);
+    return prepared ? (*prepared)->enqueue(stream) : prepared.error();
+  }
 
   /// Waits for the stream, and after launches of programs that print or check, for all streams of the
   /// device: then what was printed is shown, and a check that failed is an `execution` error.

@@ -41,7 +41,8 @@ bool isSameProgram(const Artifact &one, const Artifact &other) {
          std::ranges::equal(one.variants, other.variants, {}, &Variant::ptx, &Variant::ptx);
 }
 
-Result<void> check(std::span<const RankLaunch> launches, size_t rank) {
+/// Checks the arguments of a rank, and that it agrees with those before.
+Result<std::unique_ptr<PreparedLaunch>> prepare(std::span<const RankLaunch> launches, size_t rank) {
   const RankLaunch &launch = launches[rank];
   const LaunchArguments &arguments = *launch.arguments;
   if (arguments.rank != int64_t(rank) || arguments.ranks != int64_t(launches.size()))
@@ -56,15 +57,16 @@ Result<void> check(std::span<const RankLaunch> launches, size_t rank) {
     if (launches[other].device->properties().ordinal == launch.device->properties().ordinal)
       return Error{.message = fmt::format("expected a device of its own, but got device {}, as rank {} did",
                                           launch.device->properties().ordinal, other)};
-  if (Result<void> valid = launch.device->check(*launch.program, arguments); !valid)
-    return valid;
+  Result<std::unique_ptr<PreparedLaunch>> prepared = launch.device->prepare(*launch.program, arguments);
+  if (!prepared)
+    return prepared;
   for (size_t i = 0; i < artifact.tensors.size(); ++i)
     if (artifact.tensors[i].symmetric)
       if (Result<void> agrees = checkAgreement(artifact.tensors[i], launches.front().arguments->tensors[i],
                                                arguments.tensors[i]);
           !agrees)
-        return agrees;
-  return {};
+        return agrees.error();
+  return prepared;
 }
 
 /// What is enqueued on the streams from now on, each of its rank's device, begins after all that is on one of
@@ -132,9 +134,13 @@ Result<void> tlc::clearSymmetricWorkspaces(const RankLaunch &launch) {
 }
 
 Result<void> tlc::launchRanks(std::span<const RankLaunch> launches) {
-  for (size_t rank = 0; rank < launches.size(); ++rank)
-    if (Result<void> valid = check(launches, rank); !valid)
-      return ofRank(rank, valid.error());
+  std::vector<std::unique_ptr<PreparedLaunch>> prepared;
+  for (size_t rank = 0; rank < launches.size(); ++rank) {
+    Result<std::unique_ptr<PreparedLaunch>> one = prepare(launches, rank);
+    if (!one)
+      return ofRank(rank, one.error());
+    prepared.push_back(std::move(*one));
+  }
   if (launches.size() > 1) { // one rank's launch clears them itself
     if (Result<void> met = meet(launches); !met)
       return met;
@@ -144,11 +150,8 @@ Result<void> tlc::launchRanks(std::span<const RankLaunch> launches) {
     if (Result<void> met = meet(launches); !met)
       return met;
   }
-  for (size_t rank = 0; rank < launches.size(); ++rank) {
-    const RankLaunch &launch = launches[rank];
-    if (Result<void> launched = launch.device->launch(*launch.program, *launch.arguments, launch.stream);
-        !launched)
+  for (size_t rank = 0; rank < launches.size(); ++rank)
+    if (Result<void> launched = prepared[rank]->enqueue(launches[rank].stream); !launched)
       return ofRank(rank, launched.error());
-  }
   return {};
 }

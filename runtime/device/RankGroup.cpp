@@ -219,8 +219,9 @@ Result<void> RankGroup::launch(Device &device, const std::shared_ptr<const Loade
   const Artifact &artifact = program->artifact();
   if (Result<void> completed = complete(artifact, arguments); !completed)
     return refuse(completed.error());
-  if (Result<void> valid = device.check(*program, arguments); !valid)
-    return refuse(valid.error());
+  Result<std::unique_ptr<PreparedLaunch>> prepared = device.prepare(*program, arguments);
+  if (!prepared)
+    return refuse(prepared.error());
   Result<bool> isCaptured = flags->isCaptured(stream);
   if (!isCaptured)
     return refuse(isCaptured.error());
@@ -235,12 +236,12 @@ Result<void> RankGroup::launch(Device &device, const std::shared_ptr<const Loade
       if (Result<void> met = meet(Meeting::toLaunch, number, stream); !met)
         return met;
     }
-    return device.launch(*program, arguments, stream);
+    return (*prepared)->enqueue(stream);
   };
   Result<void> enqueued = enqueue();
   if (enqueued)
     return {};
-  if (*isCaptured) // no part of it runs, because the capture has failed
+  if (*isCaptured) // nothing of it has run
     return refuse(enqueued.error());
   return fail(enqueued.error().kind, enqueued.error().message); // other ranks may wait for this one now
 }

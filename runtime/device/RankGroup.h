@@ -85,7 +85,8 @@ public:
   /// symmetric workspaces that begin as zeros, and waits for the others again. Ranks whose program, number of
   /// ranks, scalars, or shapes, strides or places of symmetric tensors differ wait for ever: `synchronize`
   /// says so. The host does not wait, unless the driver's queue is full. Can be captured in a CUDA graph.
-  /// After an error in the middle of a launch that is not captured the group refuses all calls.
+  /// After an error in the middle of a launch the group refuses all calls; if the stream is captured, the
+  /// graph has a part of the launch and is not to be run, and the group goes on.
   Result<void> launch(Device &device, const std::shared_ptr<const LoadedProgram> &program,
                       LaunchArguments arguments, Stream stream = {});
 

@@ -206,12 +206,8 @@ public:
         std::make_shared<EmulatedProgram>(std::move(artifact), std::move(programs)));
   }
 
-  Result<void> check(const LoadedProgram &loaded, const LaunchArguments &arguments) override {
-    Result<LaunchPlan> plan = planChecked(loaded, arguments);
-    return plan ? Result<void>() : plan.error();
-  }
-
-  Result<void> launch(const LoadedProgram &loaded, const LaunchArguments &arguments, Stream) override {
+  Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &loaded,
+                                                  const LaunchArguments &arguments) override {
     Result<LaunchPlan> plan = planChecked(loaded, arguments);
     if (!plan)
       return plan.error();
@@ -219,7 +215,7 @@ public:
     for (PlannedLaunch &planned : plan->launches)
       for (const PlannedTensorMap &map : planned.tensorMaps)
         if (auto placed = placeTensorMap(map, planned.parameters); !placed)
-          return placed;
+          return placed.error();
     if (request) {
       const size_t count = plan->launches.size();
       if (count == 0)
@@ -229,19 +225,8 @@ public:
         return invalid(fmt::format("'{}' makes {} launch{}, so there is no launch {}; they count from 0",
                                    program->artifact().name, count, count == 1 ? "" : "es", request->launch));
     }
-    std::vector<emulator::NamedTensor> tensors = namedTensors(program->artifact(), arguments);
-    emulator::LaunchOrder order = machines->order.issue(ordinal());
-    order.owner = program->shared_from_this();
-    if (!queue) {
-      Result<void> done = run(*program, *plan, std::move(tensors), order);
-      machines->order.wait(ordinal());
-      return done;
-    }
-    queue->push([this, program, order, tensors = std::move(tensors),
-                 shared = std::make_shared<const LaunchPlan>(std::move(*plan))] {
-      return run(*program, *shared, tensors, order);
-    });
-    return {};
+    return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(
+        *this, *program, std::move(*plan), namedTensors(program->artifact(), arguments)));
   }
 
   Result<void> synchronize(Stream) override { return finish(); }
@@ -299,6 +284,31 @@ public:
   }
 
 private:
+  struct Prepared final : PreparedLaunch {
+    Prepared(EmulatorDevice &device, const EmulatedProgram &program, LaunchPlan plan,
+             std::vector<emulator::NamedTensor> tensors)
+        : device(device), program(program), plan(std::move(plan)), tensors(std::move(tensors)) {}
+    Result<void> enqueue(Stream) override { return device.enqueue(std::move(*this)); }
+    EmulatorDevice &device;
+    const EmulatedProgram &program;
+    LaunchPlan plan;
+    std::vector<emulator::NamedTensor> tensors;
+  };
+
+  Result<void> enqueue(Prepared launch) {
+    emulator::LaunchOrder order = machines->order.issue(ordinal());
+    order.owner = launch.program.shared_from_this();
+    if (!queue) {
+      Result<void> done = run(launch.program, launch.plan, std::move(launch.tensors), order);
+      machines->order.wait(ordinal());
+      return done;
+    }
+    queue->push([this, order, shared = std::make_shared<const Prepared>(std::move(launch))] {
+      return run(shared->program, shared->plan, shared->tensors, order);
+    });
+    return {};
+  }
+
   int ordinal() const { return machine.device; }
 
   /// All launches are done; what they found.

@@ -196,7 +196,8 @@ TLC_API int tlc_group_remove(tlc_group *group, const void *address);
 /// that are symmetric are in memory of the group, at the same place on all ranks. All ranks launch the same
 /// programs in the same order, and order launches on several streams one after the other. The stream waits
 /// for those of all ranks before the kernels begin, and waits for ever for ranks that launch something else.
-/// The host does not wait, unless the driver's queue is full. Can be captured in a CUDA graph. A tlc_status.
+/// The host does not wait, unless the driver's queue is full. Can be captured in a CUDA graph, which is not
+/// to be run after an error. A tlc_status.
 TLC_API int tlc_group_launch(tlc_group *group, const tlc_program *program, const tlc_tensor *tensors,
                              int tensor_count, const tlc_scalar *scalars, int scalar_count,
                              void *const *workspaces, int workspace_count, void *stream);

@@ -111,12 +111,22 @@ public:
   explicit RankDevice(int ordinal)
       : description{.name = "host", .target = "sm_90a", .multiprocessors = 4, .ordinal = ordinal} {}
   const DeviceProperties &properties() const override { return description; }
-  Result<void> check(const LoadedProgram &program, const LaunchArguments &arguments) override {
-    Result<LaunchPlan> plan = planLaunch(program.artifact(), arguments, description);
-    return plan ? Result<void>() : plan.error();
+  Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &program,
+                                                  const LaunchArguments &arguments) override {
+    if (Result<LaunchPlan> plan = planLaunch(program.artifact(), arguments, description); !plan)
+      return plan.error();
+    return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(*this, arguments));
   }
+  virtual Result<void> enqueue(const LaunchArguments &arguments) = 0;
 
 private:
+  struct Prepared final : PreparedLaunch {
+    Prepared(RankDevice &device, LaunchArguments arguments)
+        : device(device), arguments(std::move(arguments)) {}
+    Result<void> enqueue(Stream) override { return device.enqueue(arguments); }
+    RankDevice &device;
+    LaunchArguments arguments;
+  };
   Result<void *> allocate(size_t) override { return none(); }
   Result<void> free(void *) override { return none(); }
   Result<void> copyToDevice(void *, const void *, size_t) override { return none(); }
@@ -138,7 +148,7 @@ public:
   using Kernel = std::function<void(const LaunchArguments &)>;
   HostDevice(HostStream &stream, Kernel kernel) : RankDevice(0), stream(stream), kernel(std::move(kernel)) {}
 
-  Result<void> launch(const LoadedProgram &, const LaunchArguments &arguments, Stream) override {
+  Result<void> enqueue(const LaunchArguments &arguments) override {
     stream.push([this, arguments] { kernel(arguments); });
     return {};
   }

@@ -76,7 +76,12 @@ private:
 class LoggedDevice final : public RankDevice {
 public:
   LoggedDevice(Log &log, int ordinal) : RankDevice(ordinal), log(log) {}
-  Result<void> launch(const LoadedProgram &, const LaunchArguments &, Stream) override {
+  Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &program,
+                                                  const LaunchArguments &arguments) override {
+    log.steps.emplace_back("check");
+    return RankDevice::prepare(program, arguments);
+  }
+  Result<void> enqueue(const LaunchArguments &) override {
     log.steps.emplace_back("launch");
     return {};
   }

@@ -17,7 +17,8 @@ TEST_CASE("a rank says to all that it has come, waits for all, and sets back wha
   LoggedRank rank(1, 3);
   const uint32_t launch = rank.numberOf(rank.arguments());
   CHECK(launch != 0);
-  CHECK(rank.log.steps == std::vector<std::string>{"meet", "clear 4 bytes at 0x2018000", "meet", "launch"});
+  CHECK(rank.log.steps ==
+        std::vector<std::string>{"check", "meet", "clear 4 bytes at 0x2018000", "meet", "launch"});
   auto place = [](uintptr_t of, uintptr_t word) {
     return static_cast<uint32_t *>(address(LoggedRank::apart * (of + 1) + 0x100)) + word;
   };

@@ -38,13 +38,10 @@ public:
     ++loads;
     return device->load(std::move(artifact));
   }
-  Result<void> check(const LoadedProgram &program, const LaunchArguments &arguments) override {
-    return device->check(program, arguments);
-  }
-  Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments,
-                      Stream stream) override {
+  Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &program,
+                                                  const LaunchArguments &arguments) override {
     ++launches;
-    return device->launch(program, arguments, stream);
+    return device->prepare(program, arguments);
   }
   Result<void> synchronize(Stream stream) override { return device->synchronize(stream); }
   Result<void> clear(void *address, size_t bytes, Stream stream) override {
