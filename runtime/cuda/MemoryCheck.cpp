@@ -50,8 +50,13 @@ bool MemoryCheck::reaches(int ordinal) const {
   return peers.contains(ordinal);
 }
 
-/// Whether kernels of this GPU reach it, as memory of another process or another library's mapping.
+/// Whether kernels of this GPU reach it, as memory of another process or another library's mapping. What this
+/// process has allocated on another GPU says that it is accessible, too, but belongs to that GPU's context.
 bool MemoryCheck::isMapped(CUdeviceptr address) const {
+  CUcontext owner = nullptr; // of a mapping by virtual memory management: none
+  if (cuda->driver.cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, address) == CUDA_SUCCESS &&
+      owner && owner != cuda->context)
+    return false;
   unsigned access = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
   return cuda->driver.cuPointerGetAttribute(&access, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, address) ==
              CUDA_SUCCESS &&

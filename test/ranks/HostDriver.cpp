@@ -317,10 +317,14 @@ CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdev
   if (found == allocations.end())
     return CUDA_ERROR_INVALID_VALUE;
   const Allocation &allocation = found->second;
-  const bool isReached = allocation.gpu == currentGpu() || allocation.file < 0;
+  if (attribute == CU_POINTER_ATTRIBUTE_CONTEXT) {
+    const CUcontext context = &contexts[size_t(allocation.file < 0 ? allocation.importer : allocation.gpu)];
+    std::memcpy(value, &context, sizeof(context));
+    return CUDA_SUCCESS;
+  }
   const int number = attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE      ? int(CU_MEMORYTYPE_DEVICE)
                      : attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL ? allocation.gpu
-                     : attribute == CU_POINTER_ATTRIBUTE_ACCESS_FLAGS && isReached
+                     : attribute == CU_POINTER_ATTRIBUTE_ACCESS_FLAGS // GPUs say so of each other's memory
                          ? int(CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE)
                          : 0;
   std::memcpy(value, &number, sizeof(number));
