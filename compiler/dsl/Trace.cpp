@@ -74,6 +74,19 @@ void Trace::setSignature(tile::KernelOp kernel) {
   kernel.setArgAttrsAttr(builder.getArrayAttr(attributes));
 }
 
+namespace {
+/// Whether it may stand outside of launches, each of which repeats it: nothing there depends on what one of
+/// them has done, as a position does that is read from a workspace.
+bool isSameInEveryLaunch(Operation *op) {
+  if (!isMemoryEffectFree(op))
+    return false;
+  auto load = dyn_cast<tile::LoadIndexOp>(op);
+  auto slice = load ? load.getSource().getDefiningOp<tile::SliceOp>() : tile::SliceOp();
+  program::TensorAttr tensor = slice ? slice.getTensorFacts() : program::TensorAttr();
+  return !tensor || tensor.getAccess() != program::Access::workspace;
+}
+} // namespace
+
 void Trace::launch(StringRef launchName, const Body &body, Loc loc) {
   if (!checkCurrent(loc))
     return;
@@ -84,7 +97,7 @@ void Trace::launch(StringRef launchName, const Body &body, Loc loc) {
   if (!claimName("a launch", launchName, loc))
     return;
   for (Operation &op : outer.getBody().front().without_terminator()) {
-    if (isMemoryEffectFree(&op))
+    if (isSameInEveryLaunch(&op))
       continue;
     Diagnostic &diagnostic =
         error(loc, "expected a program of several launches to do everything inside k.launch, but got " +
@@ -206,7 +219,7 @@ Value Trace::read(const detail::Ref &variable, StringRef what, Loc loc) {
 bool Trace::mayStandHere(Operation *op, Loc loc) {
   if (!checkCurrent(loc))
     return false;
-  if (currentKernel == outer && !launches.empty() && !isMemoryEffectFree(op)) {
+  if (currentKernel == outer && !launches.empty() && !isSameInEveryLaunch(op)) {
     error(loc, "expected everything inside k.launch because the program has launches, but got " +
                    tile::callOf(op->getName().getStringRef()) + " outside");
     return false;

@@ -8,6 +8,7 @@
 #include "dialects/tile/Shapes.h"
 #include "dialects/tile/Tile.h"
 #include "runtime/support/Math.h"
+#include "runtime/target/Hardware.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -255,14 +256,14 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
 
 LogicalResult ReshapeOp::stateLayouts(FragmentRules &rules) {
   auto tileOf = [](Value value) { return RowMajorTile{shapeOf(value), elementBitsOf(value)}; };
-  constexpr int64_t mostRegisters = 1024; // of 32 bits: four times those of a thread
+  constexpr int64_t most = 1024; // four times what a thread holds
   RowMajorTile from = tileOf(getSource()), to = tileOf(getResult());
   int64_t warps = executingWarps(getOperation());
   int64_t elements = reshapableLayout(from, to, warps).registersPerThread();
-  int64_t registers = ceilDiv(elements * from.elementBits, 32);
+  int64_t registers = ceilDiv(elements * from.elementBits, registerBits);
   int64_t even =
-      ceilDiv(getSource().getType().getNumElements() * from.elementBits, 32 * lanesPerWarp * warps);
-  if (registers > mostRegisters && registers > 2 * even)
+      ceilDiv(getSource().getType().getNumElements() * from.elementBits, registerBits * lanesPerWarp * warps);
+  if (registers > most && registers > 2 * even)
     return emitOpError()
            << "expected extents that divide each other's, so that elements stay in their threads, "
               "but those of "

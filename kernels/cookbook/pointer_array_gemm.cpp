@@ -21,8 +21,6 @@ using namespace tlc::dsl;
 
 namespace {
 
-constexpr int64_t most = 1024; ///< groups
-
 void pointerArrayGemm(Scope &k) {
   constexpr int64_t bm = 128, bn = 256, bk = 64;
   Index groups = k.dim("groups");
@@ -33,12 +31,17 @@ void pointerArrayGemm(Scope &k) {
   Global ends = k.workspace("ends", i32, {groups}); // of each group: tiles up to its last one
 
   k.launch("pointer_array_gemm_plan", [&] {
+    constexpr int64_t atOnce = 1024; // groups
     k.grid(1);
-    Fragment m = k.fragment(i32, {most, 1}), n = k.fragment(i32, {most, 1});
-    copy(Sizes.tile({0, 0}, {most, 1}), m);
-    copy(Sizes.tile({0, 1}, {most, 1}), n);
-    FragmentValue tiles = (m + (bm - 1)) / bm * ((n + (bn - 1)) / bn);
-    copy(cumulative(Reduction::sum, tiles, 0), ends.tile({0}, {most}));
+    Fragment before = k.fragment(i32, {1, 1});
+    k.loop({0, groups, atOnce}, [&](Index first) {
+      Fragment m = k.fragment(i32, {atOnce, 1}), n = k.fragment(i32, {atOnce, 1});
+      copy(Sizes.tile({first, 0}, {atOnce, 1}), m);
+      copy(Sizes.tile({first, 1}, {atOnce, 1}), n);
+      FragmentValue tiles = (m + (bm - 1)) / bm * ((n + (bn - 1)) / bn);
+      copy(cumulative(Reduction::sum, tiles, 0) + before, ends.tile({first}, {atOnce}));
+      before += reduce(Reduction::sum, tiles, 0);
+    });
   });
 
   k.launch("pointer_array_gemm", [&] {
@@ -89,7 +92,7 @@ auto membersOf(int64_t Extents::*rows, int64_t Extents::*columns) {
 
 void registerKernels(KernelFile &file) {
   file.kernel("pointer_array_gemm", "C[g] = A[g] B[g]^T for matrices of any extents, by their addresses")
-      .size("groups", 16, {.least = 1, .most = most, .onEmulator = 5})
+      .size("groups", 16, {.least = 1, .onEmulator = 5})
       .size("m", 2048, {.onEmulator = 200, .help = "the most rows of A[g]"})
       .size("n", 2048, {.multipleOf = 8, .onEmulator = 136, .help = "the most rows of B[g]"})
       .size("k", 2048, {.multipleOf = 8, .onEmulator = 344, .help = "the longest rows of A[g] and B[g]"})

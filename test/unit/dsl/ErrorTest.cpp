@@ -198,6 +198,17 @@ TEST_CASE("launches are checked", "[dsl][errors]") {
           k.shared("a", f32, {4});
         }) == "expected everything inside k.launch because the program has launches, but got k.shared "
               "outside");
+  // Launches repeat what stands before them: what a launch has written would be read at another time.
+  CHECK(errorOf([](Scope &k) {
+          k.workspace("w", i32, {4}).read({0});
+          k.launch("a", [] {});
+        }) == "expected a program of several launches to do everything inside k.launch, but got read "
+              "before the first\nhere");
+  CHECK(errorOf([](Scope &k) {
+          Global w = k.workspace("w", i32, {4});
+          k.launch("a", [] {});
+          w.read({0});
+        }) == "expected everything inside k.launch because the program has launches, but got read outside");
   CHECK(errorOf([](Scope &k) {
           k.launch("a", [] {});
           k.dim("m");
