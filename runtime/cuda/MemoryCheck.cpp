@@ -54,7 +54,8 @@ bool MemoryCheck::reaches(int ordinal) const {
 /// process has allocated on another GPU says that it is accessible, too, but belongs to that GPU's context.
 bool MemoryCheck::isMapped(CUdeviceptr address) const {
   CUcontext owner = nullptr; // of a mapping by virtual memory management: none
-  if (cuda->driver.cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, address) == CUDA_SUCCESS &&
+  if (cuda->driver.cuPointerGetAttribute(static_cast<void *>(&owner), CU_POINTER_ATTRIBUTE_CONTEXT,
+                                         address) == CUDA_SUCCESS &&
       owner && owner != cuda->context)
     return false;
   unsigned access = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;

@@ -279,7 +279,7 @@ evaluator::Tensor tableOf(evaluator::Tensor tensor) {
 }
 
 /// The tensor that a table was made of.
-evaluator::Tensor joined(evaluator::Tensor table, const kernels::TensorSpec &spec) {
+evaluator::Tensor joined(const evaluator::Tensor &table, const kernels::TensorSpec &spec) {
   evaluator::Tensor tensor = {spec.element, spec.shape, {}, {}};
   for (const evaluator::Tensor &member : table.members)
     append_range(tensor.elements, member.elements);
