@@ -93,10 +93,9 @@ private:
   /// Of multiprocessors, until the last tile is done. Blocks that share one get more of memory each the fewer
   /// there are.
   double idleShare() const {
-    double atOnce = double(target.multiprocessors * c.residents),
-           tiles = clusters() * double(blocksOfCluster());
-    double turns = std::ceil(tiles / atOnce);
-    double busy = turns > 1 ? tiles / (turns * atOnce) : tiles / double(target.multiprocessors);
+    double turns = std::ceil(clusters() / double(clustersAtOnce(target, blocksOfCluster()) * c.residents));
+    double sharing = turns > 1 ? turns * double(c.residents) : 1;
+    double busy = clusters() * double(blocksOfCluster()) / (sharing * double(target.multiprocessors));
     return 1 - std::min(busy, 1.0);
   }
 

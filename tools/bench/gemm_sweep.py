@@ -114,8 +114,12 @@ def fitted(shape, options):
     """So many tiles of each number of parts and kind of cluster, those with the least work first, of equal ones those that
     read the least. Rows and columns that memory runs along are whole panels."""
     count, multiprocessors = options.fitted, options.multiprocessors
-    panel = 64 if options.dtype != "e4m3" else 128
-    across_a, across_b = 8, panel if options.layout[0] == "n" else 8
+    panel = 128 // DTYPES[options.dtype].itemsize
+    across_a, across_b = (panel if runs_across else 8 for runs_across in (options.layout[1] == "t", options.layout[0] == "n"))
+
+    def height(rows):
+        """Of a tile with B on the left: whole panels, or all of a narrower one."""
+        return max(8, 2 ** math.ceil(math.log2(rows))) if rows < across_a else across_a * math.ceil(rows / across_a)
 
     def order(c):
         return c.work(shape, multiprocessors), (c.bm + c.bn) / (c.bm * c.bn)
@@ -124,7 +128,7 @@ def fitted(shape, options):
     for kind in FITTED_KINDS:
         step = across_b * kind.get("cluster", 1)  # each block loads its share of the rows of a tile
         if kind.get("swap") == "yes":
-            heights = {across_a * math.ceil(shape.m / tiles / across_a) for tiles in range(1, MOST_SWAPPED_TILES + 1)}
+            heights = {height(math.ceil(shape.m / tiles)) for tiles in range(1, MOST_SWAPPED_TILES + 1)}
             tiles = [Configuration(bm, bn, **kind) for bm in heights if bm <= 256 for bn in SWAPPED_COLUMNS]
         else:
             tiles = [Configuration(bm, bn, **kind) for bm, widest in WIDEST.items()
