@@ -190,14 +190,15 @@ private:
   /// Of one tensor, whose first axis counts the members: the elements beyond their extents.
   static std::function<bool(int64_t)> paddingOf(const std::vector<std::vector<int64_t>> &members,
                                                 const std::vector<int64_t> &shape) {
+    int64_t memberSize = 1;
+    for (size_t axis = 1; axis != shape.size(); ++axis)
+      memberSize *= shape[axis];
     return [=](int64_t number) {
-      bool isBeyond = false;
-      std::vector<int64_t> position(shape.size());
-      for (size_t axis = shape.size(); axis-- > 0; number /= shape[axis])
-        position[axis] = number % shape[axis];
-      for (size_t axis = 1; axis != shape.size(); ++axis)
-        isBeyond |= position[axis] >= members[size_t(position[0])][axis - 1];
-      return isBeyond;
+      auto member = size_t(number / memberSize);
+      for (size_t axis = shape.size(); --axis > 0; number /= shape[axis])
+        if (number % shape[axis] >= members[member][axis - 1])
+          return true;
+      return false;
     };
   }
 
