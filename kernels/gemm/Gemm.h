@@ -13,6 +13,8 @@
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
+#include <functional>
+
 namespace tlc::kernels {
 
 enum class GemmForm : uint8_t {
@@ -136,6 +138,14 @@ struct GemmExtents {
 
 /// Which factor products may have on the left.
 enum class LeftFactor : uint8_t { a, any };
+
+/// Gets a configuration without its stages, and the clock cycles that the model says of it.
+using GemmCandidate = std::function<void(const GemmConfig &, double)>;
+
+/// Calls `visit` for all configurations that `chooseGemmConfig` chooses among, larger tiles first: among
+/// equals they read the least.
+void forEachGemmCandidate(const GemmExtents &extents, const GemmConfig &problem, const Target &target,
+                          GemmAlignment alignment, LeftFactor left, const GemmCandidate &visit);
 
 /// A good configuration for a problem of that size on the reference device of `target`: `problem`, whose
 /// types, layout, epilogue and form stay, with another tile and all that follows from it.

@@ -51,14 +51,14 @@ namespace {
 
 bool isUnaligned(int64_t alignment) { return alignment < GemmAlignment::ofTma; }
 
-/// Looks for the configuration for which the model's time is shortest.
+/// Finds the configurations that are worth considering, and what the model says of each.
 class Search {
 public:
-  Search(const GemmConfig &base, const GemmExtents &extents, const Target &target, LeftFactor left)
-      : base(base), extents(extents), target(target), left(left) {}
+  Search(const GemmConfig &base, const GemmExtents &extents, const Target &target, LeftFactor left,
+         const GemmCandidate &visit)
+      : base(base), extents(extents), target(target), left(left), visit(visit) {}
 
-  /// Larger tiles come first: among equals they read the least.
-  GemmConfig shortest() {
+  void run() {
     for (int64_t bm : {128, 192, 64})
       for (int64_t bn = 256; bn >= leastColumns; bn -= columnStep)
         if (isWorthwhile(bm, bn))
@@ -72,7 +72,6 @@ public:
           !base.isBatched && !base.storeRole)
         considerSwapped();
     }
-    return best;
   }
 
 private:
@@ -189,11 +188,7 @@ private:
     GemmTime time = gemmTime(c, extents, target);
     bool isRepacked =
         !c.swapped && (c.rowsOfA == GemmRows::repacked || c.rowsOfB == GemmRows::repacked); // few rows else
-    double cycles = time.sum * (isRepacked ? repackingGain : 1);
-    if (cycles < leastCycles) {
-      leastCycles = cycles;
-      best = c;
-    }
+    visit(c, time.sum * (isRepacked ? repackingGain : 1));
     return time;
   }
 
@@ -255,14 +250,13 @@ private:
   GemmExtents extents;
   const Target &target;
   LeftFactor left;
-  GemmConfig best = base;
-  double leastCycles = std::numeric_limits<double>::infinity();
+  const GemmCandidate &visit;
 };
 
 } // namespace
 
-GemmConfig chooseGemmConfig(const GemmExtents &extents, const GemmConfig &problem, const Target &target,
-                            GemmAlignment alignment, LeftFactor left) {
+void forEachGemmCandidate(const GemmExtents &extents, const GemmConfig &problem, const Target &target,
+                          GemmAlignment alignment, LeftFactor left, const GemmCandidate &visit) {
   GemmConfig base = problem;
   base.bk = gemmStep(problem.dtype);
   base.group = 16;
@@ -271,9 +265,22 @@ GemmConfig chooseGemmConfig(const GemmExtents &extents, const GemmConfig &proble
   base.rowsOfC = isUnaligned(alignment.c) ? GemmRows::unaligned : GemmRows::any;
   base.alignmentOfA = alignment.a;
   base.alignmentOfB = alignment.b;
-  GemmConfig config = Search(base, extents, target, left).shortest();
-  fitGemmStages(config, target);
-  return config;
+  Search(base, extents, target, left, visit).run();
+}
+
+GemmConfig chooseGemmConfig(const GemmExtents &extents, const GemmConfig &problem, const Target &target,
+                            GemmAlignment alignment, LeftFactor left) {
+  GemmConfig best = problem;
+  double leastCycles = std::numeric_limits<double>::infinity();
+  forEachGemmCandidate(extents, problem, target, alignment, left,
+                       [&](const GemmConfig &config, double cycles) {
+                         if (cycles < leastCycles) {
+                           leastCycles = cycles;
+                           best = config;
+                         }
+                       });
+  fitGemmStages(best, target);
+  return best;
 }
 
 } // namespace tlc::kernels

@@ -4,7 +4,8 @@
 
     gemm_sweep.py --random 24 --models 16 --seed 1 --seconds 200 > sweep.jsonl
     gemm_sweep.py --shape 4736,2584,4648 --most 200
-    gemm_sweep.py --shape 1000,4608,3584 --fitted 12
+    tlc-gemm-fit --candidates 16 1000,4608,3584 64,3584,3584 > candidates.jsonl
+    gemm_sweep.py --candidates candidates.jsonl
 
 A configuration's program takes any shape, so that each is compiled once, on all cores, before anything is timed. Those
 of a shape take turns in shuffled rounds, as in peers.py, each batch one CUDA graph whose operands rotate through more
@@ -12,8 +13,8 @@ than L2 holds. Of a shape only some configurations are timed: of each split and 
 busiest multiprocessor. Shapes are drawn as those of peers.py are, models' and others in turns; only those whose rows the
 TMA can copy, and with enough work to time.
 
-With --fitted those are the tiles of any width, parts and pairs of blocks, with the least work for that multiprocessor: they divide the
-shape among the multiprocessors best, but each shape has its own, which only a few shapes can have compiled.
+With --candidates the shapes and their configurations are those of a file's lines, which `tlc-gemm-fit --candidates` prints: the ones for
+which the model of the GEMM's time is shortest.
 
 Prints lines of JSON: one for each shape and configuration with its median time, one for each shape with the choice's
 regret (its time over that of the fastest configuration, less 1, median of the rounds), and one with the mean regret.
@@ -30,7 +31,7 @@ import statistics
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 import torch
 
@@ -58,12 +59,6 @@ FEW_ROWS = 64
 MOST_PARTIAL_BYTES = 1 << 28
 GROUPS = (8,)
 LARGEST = (128, 256)
-# Columns for whose sums the warpgroups of a block have registers, by its rows.
-WIDEST = {64: 256, 128: 256, 192: 216, 256: 160}
-FITTED_KINDS = ({}, {"split": 2}, {"split": 3}, {"cluster": 2, "share": "a"}, {"cluster": 2, "share": "b"},
-                {"split": 2, "cluster": 2, "share": "a"}, {"residents": 2}, *({"swap": "yes", "split": split} for split in (1, 2, 3, 4)),
-                *({"swap": "yes", "split": split, "residents": residents} for split in (1, 2) for residents in (2, 3)))
-SWAPPED_COLUMNS, MOST_SWAPPED_TILES = (64, 128), 4  # of C: the rows of products; and tiles that share its rows
 
 
 @dataclass(frozen=True)
@@ -110,33 +105,6 @@ def configurations():
             + [Configuration(*LARGEST, group=group) for group in GROUPS])
 
 
-def fitted(shape, options):
-    """So many tiles of each number of parts and kind of cluster, those with the least work first, of equal ones those that
-    read the least. Rows and columns that memory runs along are whole panels."""
-    count, multiprocessors = options.fitted, options.multiprocessors
-    panel = 128 // DTYPES[options.dtype].itemsize
-    across_a, across_b = (panel if runs_across else 8 for runs_across in (options.layout[1] == "t", options.layout[0] == "n"))
-
-    def height(rows):
-        """Of a tile with B on the left: whole panels, or all of a narrower one."""
-        return max(8, 2 ** math.ceil(math.log2(rows))) if rows < across_a else across_a * math.ceil(rows / across_a)
-
-    def order(c):
-        return c.work(shape, multiprocessors), (c.bm + c.bn) / (c.bm * c.bn)
-
-    chosen = []
-    for kind in FITTED_KINDS:
-        step = across_b * kind.get("cluster", 1)  # each block loads its share of the rows of a tile
-        if kind.get("swap") == "yes":
-            heights = {height(math.ceil(shape.m / tiles)) for tiles in range(1, MOST_SWAPPED_TILES + 1)}
-            tiles = [Configuration(bm, bn, **kind) for bm in heights if bm <= 256 for bn in SWAPPED_COLUMNS]
-        else:
-            tiles = [Configuration(bm, bn, **kind) for bm, widest in WIDEST.items()
-                     for bn in range(max(16, step), widest + 1, step)]
-        chosen += sorted((c for c in tiles if c.suits(shape)), key=order)[:count // len(FITTED_KINDS)]
-    return chosen
-
-
 def chosen_from(compiled, shape, most, multiprocessors):
     """At most about so many of those that suit the shape."""
     classes = {}
@@ -178,15 +146,18 @@ def launches_of(shape, most):
 
 
 def sweep(library, compiled, shape, options):
-    """Prints a shape's lines; its regret, and whether all results are right."""
+    """Prints a shape's lines; its regret, if it has configurations, and whether all results are right."""
     m, n, k = shape.m, shape.n, shape.k
     options = argparse.Namespace(**vars(options) | {"launches": launches_of(shape, options.launches)})
     sets = operand_sets(options, m, n, k)
     a, b, c, _ = sets[0]
     chosen = library.compile("gemm", m=m, n=n, k=k, dtype=options.dtype, out=options.out, layout=options.layout)
     programs = {"chosen": chosen}
-    chosen_ones = ([c for c in fitted(shape, options) if c in compiled] if options.fitted
+    chosen_ones = ([c for c in options.candidates[shape] if c in compiled] if options.candidates
                    else chosen_from(compiled, shape, options.most, options.multiprocessors))
+    if not chosen_ones:
+        print(json.dumps({"m": m, "n": n, "k": k, "error": "none of its configurations was compiled"}), flush=True)
+        return None, True
     for configuration in chosen_ones:
         programs[configuration] = compiled[configuration]
     turns, errors = {"cublas": turn_of([cublas(options, a, b, c) for a, b, _, c in sets], options)}, {}
@@ -224,6 +195,8 @@ def sweep(library, compiled, shape, options):
 
 def shapes_of(options):
     """Those that are named, or drawn ones and models' in turns."""
+    if options.candidates:
+        return list(options.candidates)
     if options.shape:
         return options.shape
 
@@ -243,6 +216,20 @@ def parse_shape(text):
         raise argparse.ArgumentTypeError(f"expected m,n,k, but got '{text}'") from None
 
 
+def read_candidates(path):
+    """Configurations by shape; other fields of a line, which say what the model thinks, are left out."""
+    candidates = {}
+    names = [field.name for field in fields(Configuration)]
+    try:
+        with open(path, encoding="utf-8") as lines:
+            for line in map(json.loads, lines):
+                shape = GemmShape(line["m"], line["n"], line["k"])
+                candidates.setdefault(shape, []).append(Configuration(**{name: line[name] for name in names if name in line}))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise argparse.ArgumentTypeError(f"expected the lines of tlc-gemm-fit --candidates, but '{path}' has others: {error}") from None
+    return candidates
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", default=find_library(), help="libtlc.so (default: beside this script or of a build)")
@@ -250,7 +237,7 @@ def main():
     parser.add_argument("--random", type=int, default=24, metavar="count", help="shapes drawn by --seed")
     parser.add_argument("--models", type=int, default=16, metavar="count", help="shapes of models, drawn by --seed")
     parser.add_argument("--most", type=int, default=36, help="configurations of a shape, about")
-    parser.add_argument("--fitted", type=int, default=0, metavar="count", help="configurations of a shape that divide it best, instead")
+    parser.add_argument("--candidates", type=read_candidates, metavar="file", help="shapes and their configurations, instead")
     parser.add_argument("--seconds", type=float, default=math.inf, help="after which no further shape begins")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs that are compiled at a time")
     parser.add_argument("--dtype", choices=["f16", "bf16", "e4m3"], default="bf16")
@@ -275,7 +262,7 @@ def main():
                       "rounds": options.rounds, "launches": options.launches}), flush=True)
     library = Library(options.library)
     shapes = shapes_of(options)
-    wanted = (list(dict.fromkeys(c for shape in shapes for c in fitted(shape, options))) if options.fitted
+    wanted = (list(dict.fromkeys(c for shape in shapes for c in options.candidates[shape])) if options.candidates
               else [c for c in configurations() if any(c.suits(shape) for shape in shapes)])
     compiled = compile_all(library, wanted, options, begin + options.seconds / 3)
     print(json.dumps({"configurations": len(wanted), "compiled": len(compiled),
@@ -285,7 +272,7 @@ def main():
         if time.monotonic() > end:
             break
         regret, is_right = sweep(library, compiled, shape, options)
-        regrets.append(regret)
+        regrets += [regret] * (regret is not None)
         correct = correct and is_right
     summary = {"shapes": len(regrets), "of": len(shapes), "correct": correct}
     if regrets:

@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -26,6 +27,9 @@ namespace {
 constexpr const char *help =
     R"(tlc-gemm-fit [--memory <TB/s>] <lines of gemm_sweep.py>... [--keep]: fits the constants of the GEMM's time
 model. --memory: the files after it are of a device with a memory of that rate.
+tlc-gemm-fit --candidates <count> <m,n,k>...: prints configurations of each shape to be timed by
+gemm_sweep.py --candidates, one to a line: so many for which the model's time is shortest, and the first two
+of each kind.
 
 Only times of one shape are compared with each other. Prints the constants, and for each shape the fastest
 configuration, the one that the model takes among those measured, and its regret. --keep: with the constants as
@@ -80,6 +84,8 @@ std::string textOf(const GemmConfig &c) {
     text += fmt::format(" bk {}", c.bk);
   if (c.swapped)
     text += " swapped";
+  if (c.residents > 1)
+    text += fmt::format(" residents {}", c.residents);
   if (c.cluster > 1)
     text += fmt::format(" cluster {}", c.clusterAxis == dsl::ClusterAxis::rows ? "b" : "a");
   return text;
@@ -115,6 +121,7 @@ bool read(const char *path, double memory, std::vector<Shape> &shapes) {
                       .split = number("split"),
                       .sum = object->getString("sum") == "cluster" ? GemmSum::cluster : GemmSum::launch,
                       .cluster = number("cluster"),
+                      .residents = object->getInteger("residents").value_or(1),
                       .swapped = object->getString("swap") == "yes"};
     if (object->getString("share") == "a")
       config.clusterAxis = dsl::ClusterAxis::columns;
@@ -212,6 +219,68 @@ GemmTimeConstants fit(const std::vector<Shape> &shapes, const Target &target) {
   return best;
 }
 
+/// What tells configurations apart beside the sizes of their tiles.
+auto kindOf(const GemmConfig &c) {
+  return std::tuple(c.split, c.sum, c.cluster, c.clusterAxis, c.bk, c.swapped, c.residents);
+}
+
+/// Prints those of a shape that are worth timing.
+void printCandidates(const GemmExtents &extents, size_t count, const Target &target) {
+  constexpr int ofKind = 2;
+  constexpr double slowest = 1.6; // times the first one's
+  std::multimap<double, GemmConfig> all;
+  forEachGemmCandidate(extents, {}, target, {}, LeftFactor::any,
+                       [&](const GemmConfig &config, double cycles) { all.emplace(cycles, config); });
+  std::map<decltype(kindOf({})), int> printed;
+  std::set<std::tuple<int64_t, int64_t, decltype(kindOf({}))>> known; // some are considered twice
+  for (const auto &[cycles, c] : all) {
+    if (cycles > slowest * all.begin()->first)
+      break;
+    if (!known.emplace(c.bm, c.bn, kindOf(c)).second ||
+        (known.size() > count && printed[kindOf(c)] >= ofKind))
+      continue;
+    ++printed[kindOf(c)];
+    fmt::print(R"({{"m": {}, "n": {}, "k": {}, "bm": {}, "bn": {}, "bk": {}, "split": {}, "sum": "{}", )"
+               R"("cluster": {}, "share": "{}", "swap": "{}", "residents": {}, "cycles": {:.0f}}})"
+               "\n",
+               extents.m, extents.n, extents.k, c.bm, c.bn, c.bk, c.split,
+               c.sum == GemmSum::cluster ? "cluster" : "launch", c.cluster,
+               c.cluster == 1                               ? "auto"
+               : c.clusterAxis == dsl::ClusterAxis::columns ? "a"
+                                                            : "b",
+               c.swapped ? "yes" : "no", c.residents, cycles);
+  }
+}
+
+/// Three sizes with commas between them.
+std::optional<GemmExtents> parseExtents(llvm::StringRef text) {
+  GemmExtents extents;
+  llvm::SmallVector<llvm::StringRef> parts;
+  text.split(parts, ',');
+  if (parts.size() != 3 || parts[0].getAsInteger(10, extents.m) || parts[1].getAsInteger(10, extents.n) ||
+      parts[2].getAsInteger(10, extents.k) || std::min({extents.m, extents.n, extents.k}) < 1)
+    return std::nullopt;
+  return extents;
+}
+
+int printAllCandidates(llvm::ArrayRef<const char *> arguments, const Target &target) {
+  size_t count = 0;
+  if (arguments.empty() || llvm::StringRef(arguments.front()).getAsInteger(10, count)) {
+    fmt::print(stderr, "tlc-gemm-fit: expected --candidates with a number, and shapes m,n,k after it\n");
+    return 2;
+  }
+  for (const char *argument : arguments.drop_front()) {
+    std::optional<GemmExtents> extents = parseExtents(argument);
+    if (!extents) {
+      fmt::print(stderr, "tlc-gemm-fit: expected a shape m,n,k of three numbers above 0, but got '{}'\n",
+                 argument);
+      return 2;
+    }
+    printCandidates(*extents, count, target);
+  }
+  return 0;
+}
+
 } // namespace
 
 int main(int count, char **arguments) {
@@ -219,6 +288,8 @@ int main(int count, char **arguments) {
   bool keeps = false;
   double memory = 1;
   const Target &target = *findTarget("sm_90a");
+  if (count > 1 && std::string_view(arguments[1]) == "--candidates")
+    return printAllCandidates({arguments + 2, size_t(count - 2)}, target);
   for (int i = 1; i < count; ++i) {
     std::string_view argument = arguments[i];
     if (argument == "--help") {
