@@ -17,11 +17,15 @@ inline constexpr int64_t productDepth = matrixDepthBytes / 2;
 
 /// Elements that a row takes in shared memory and in registers, zeros after the tensor's. The TMA copies a
 /// row in boxes as wide as the swizzle that divides it, and boxes of 32 bytes are many: rows of 80 elements
-/// of 16 bits take five of them, rows of 96 three of 64 bytes.
+/// of 16 bits take five of them, rows of 96 three of 64 bytes. Of rows that do not begin at sectors of L2
+/// each box asks for one sector more: those of 72 and 88 elements take two boxes of 128 bytes.
 inline int64_t paddedRow(const AttentionProblem &problem, int64_t elements) {
-  constexpr int64_t wideDepth = 2 * productDepth;
-  bool isWide = !problem.hasBytes() && elements > productDepth;
-  return alignTo(elements, isWide ? wideDepth : productDepth);
+  constexpr int64_t wideDepth = 2 * productDepth, widestDepth = 4 * productDepth; // 64 and 128 bytes
+  if (problem.hasBytes() || elements <= productDepth)
+    return alignTo(elements, productDepth);
+  bool beginsAtSectors = elements % productDepth == 0;
+  bool takesTwoBoxes = elements > widestDepth && elements <= 2 * widestDepth;
+  return alignTo(elements, !beginsAtSectors && takesTwoBoxes ? widestDepth : wideDepth);
 }
 inline int64_t paddedDepth(const AttentionProblem &problem) { return paddedRow(problem, problem.d); }
 inline int64_t paddedValues(const AttentionProblem &problem) { return paddedRow(problem, problem.dv); }
