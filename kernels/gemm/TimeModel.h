@@ -27,10 +27,10 @@ struct GemmTimeConstants {
   double clusterSumShare = 0.1049; ///< of shared memory's rate at which its blocks read each other's sums
 
   // Of L2.
-  double l2Share = 0.5671;    ///< of the ports' rates together that it serves
-  double sharedLines = 0.665; ///< requests left where rows begin at lines: neighbours ask for the same ones
-  double dividedSectors = 1.555; ///< sectors for each one asked for where rows do not begin at sectors
-  double multicast = 1.169;      ///< requests for each one of a block whose answer goes to a whole cluster
+  double l2Share = 0.5671;     ///< of the ports' rates together that it serves
+  double sharedLines = 0.665;  ///< requests left where rows begin at lines: neighbours ask for the same ones
+  double dividedSectors = 2.2; ///< sectors for each one asked for where rows do not begin at sectors
+  double multicast = 1.169;    ///< requests for each one of a block whose answer goes to a whole cluster
 
   // Of memory.
   double memoryShare = 1;       ///< of its rate that operands and the result reach
