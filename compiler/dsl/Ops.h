@@ -254,7 +254,7 @@ void atomicXor(const Shared &tile, const Slice &to, Loc loc = Loc::current());
 using tlc::WarpPolicy;
 
 /// acc += a b; a is M x K (shared or fragment), b is K x N (shared), acc is M x N: f32 for factors that are
-/// both f16, bf16, f32 (as tf32) or e4m3; i32, which wraps around, for factors that are each i8 or u8.
+/// both f16, bf16 or f32 (as tf32), or each e4m3 or e5m2; i32, which wraps around, for each i8 or u8.
 void gemm(const Shared &a, const Shared &b, Fragment &acc, WarpPolicy policy = WarpPolicy::fullRow,
           Loc loc = Loc::current());
 void gemm(const FragmentValue &a, const Shared &b, Fragment &acc, WarpPolicy policy = WarpPolicy::fullRow,

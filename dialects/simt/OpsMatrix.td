@@ -29,8 +29,8 @@ def Simt_WgmmaOp : Simt_EffectOp<"wgmma", [Program_Needs<"wgmma">, AllTypesMatch
 
     Constraints
     - wgmma_c1: `n` is a multiple of 8 from 8 to 256, of 16 for integers; `acc` has n / 2 elements.
-    - wgmma_c2: `a_element` and `b_element` are both f16, bf16, f32 (as tf32) or f8E4M3FN and `acc` of f32, or each of them is
-      i8 or ui8 and `acc` of i32, which wraps around; `a` is i64 or vector<4xi32>; `transpose_a` needs a descriptor.
+    - wgmma_c2: `a_element` and `b_element` are both f16, bf16 or f32 (as tf32), or each of them is f8E4M3FN or f8E5M2, and `acc`
+      is of f32; or each of them is i8 or ui8 and `acc` of i32, which wraps around; `a` is i64 or vector<4xi32>; `transpose_a` needs a descriptor.
     - wgmma_c3: of 8 and of 32 bits neither factor is transposed.
     - wgmma_c4: with `metadata` `a` is a descriptor; `selector` is 0 or 1, and 0 without metadata or of 8 bits.
   }];

@@ -38,8 +38,8 @@ def Tile_GemmOp : Tile_GemmBase<"gemm"> {
 
     Constraints
     - gemm_c1: `a` is M x K, or M x K/2 if it is sparse, `b` is K x N, `acc` is M x N.
-    - gemm_c2: `a` and `b` have the same element type, f16, bf16, f32 (as tf32) or f8E4M3FN, and `acc` is f32; or each of
-      them is i8 or ui8 and `acc` is i32, whose sums wrap around.
+    - gemm_c2: `a` and `b` have the same element type, f16, bf16 or f32 (as tf32), or each of them is f8E4M3FN or f8E5M2, and
+      `acc` is f32; or each of them is i8 or ui8 and `acc` is i32, whose sums wrap around.
     - gemm_c3: the atom, once chosen, is not tcgen05, and of a sparse factor it is wgmma.
     - gemm_c4: `metadata` is of ui8 and M x K/8, or M x K/4 where `a` is of f32; then `a` is in shared memory.
 

@@ -48,16 +48,17 @@ template <typename Gemm> LogicalResult verifyProductShape(Gemm op) {
 }
 
 bool isInteger8(Type element) { return element.isSignlessInteger(8) || element.isUnsignedInteger(8); }
+bool isFloat8(Type element) { return isa<Float8E4M3FNType, Float8E5M2Type>(element); }
 
 /// gemm_c2
 template <typename Gemm> LogicalResult verifyProductTypes(Gemm op) {
   Type a = elementTypeOf(op.getA().getType()), b = elementTypeOf(op.getB().getType());
   bool areIntegers = isInteger8(a) && isInteger8(b);
-  bool areFloats = a == b && (a.isF16() || a.isBF16() || a.isF32() || isa<Float8E4M3FNType>(a));
+  bool areFloats = (a == b && (a.isF16() || a.isBF16() || a.isF32())) || (isFloat8(a) && isFloat8(b));
   if (!areIntegers && !areFloats) {
     InFlightDiagnostic diagnostic =
-        op.emitOpError() << "expected factors of one element type, f16, bf16, f32 or f8E4M3FN, or each of "
-                            "i8 or ui8, but "
+        op.emitOpError() << "expected factors of one element type, f16, bf16 or f32, or each of f8E4M3FN or "
+                            "f8E5M2, or each of i8 or ui8, but "
                          << describe(op.getA(), "the left factor") << " has " << a << " and "
                          << describe(op.getB(), "the right factor") << " has " << b;
     noteDeclaration(diagnostic, op.getA());
@@ -129,11 +130,16 @@ LogicalResult GemmOp::verify() {
 LogicalResult GemmInPlaceOp::verify() {
   if (failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this))) // gemm_in_place_c1
     return failure();
-  if (Type element = getB().getType().getElementType(); isa<IntegerType>(element)) // gemm_in_place_c2
+  Type left = elementTypeOf(getA().getType()), right = getB().getType().getElementType();
+  if (isa<IntegerType>(right)) // gemm_in_place_c2
     return emitOpError()
            << "expected factors of f16, bf16, f32 or f8E4M3FN because sums in tensor memory are "
               "of f32, but got "
-           << element << "; add to a fragment of i32";
+           << right << "; add to a fragment of i32";
+  if (isa<Float8E5M2Type>(left) || isa<Float8E5M2Type>(right)) // gemm_in_place_c2
+    return emitOpError() << "expected factors of f16, bf16, f32 or f8E4M3FN because no product that adds in "
+                            "tensor memory takes others, but got "
+                         << left << " and " << right << "; convert them";
   return success();
 }
 

@@ -55,7 +55,7 @@ def Tile_GemmInPlaceOp : Tile_Op<"gemm_in_place", [Tile_AccessesForOne, Tile_Pro
 
     Constraints
     - gemm_in_place_c1: as gemm_c1 and gemm_c2.
-    - gemm_in_place_c2: the factors are floats.
+    - gemm_in_place_c2: the factors are f16, bf16, f32 or f8E4M3FN.
 
         tile.gemm_in_place %a, %b, %acc if %accumulate : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, !tile.tensor_memory<128x256xf32>
   }];

@@ -9,12 +9,16 @@
 namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &config) {
-  auto &[dtype, out, layout, scales, bias, activation, residual, isBatched, form, bm, bn, bk, stages, group,
-         split, sum, cluster, clusterAxis, residents, policy, swapped, storeRole, rowsOfA, rowsOfB, rowsOfC,
-         alignmentOfA, alignmentOfB] = config;
+  auto &[dtype, dtypeOfB, out, layout, scales, bias, activation, residual, isBatched, form, bm, bn, bk,
+         stages, group, split, sum, cluster, clusterAxis, residents, policy, swapped, storeRole, rowsOfA,
+         rowsOfB, rowsOfC, alignmentOfA, alignmentOfB] = config;
   visit.option(
-      [&] { return describedChoice("dtype", "type of A and B", {"f16", "bf16", "f32", "e4m3", "i8"}); },
+      [&] {
+        return describedChoice("dtype", "type of A, and of B unless dtype_b is given",
+                               {"f16", "bf16", "f32", "e4m3", "e5m2", "i8"});
+      },
       dtype);
+  visit.hidden(dtypeOfB); // as sum
   visit.option(
       [&] {
         return describedChoice("out", "type of C; i32 is that of i8", {"f32", "f16", "bf16", "e4m3", "i32"});

@@ -21,11 +21,11 @@ namespace {
 class Factor {
 public:
   Factor(Scope &k, std::string_view name, const std::optional<Index> &batch, const Index &rows,
-         const Index &columns, Shape tile, const GemmConfig &config, GemmRows alignment, TensorFacts facts)
-      : k(k), element(config.dtype), batch(batch), rows(rows), columns(columns), tileShape(std::move(tile)),
-        tensor(k.input(name, config.dtype, shapeOfMatrices(batch, rows, columns), facts), bool(batch)) {
+         const Index &columns, Shape tile, ElementType element, GemmRows alignment, TensorFacts facts)
+      : k(k), element(element), batch(batch), rows(rows), columns(columns), tileShape(std::move(tile)),
+        tensor(k.input(name, element, shapeOfMatrices(batch, rows, columns), facts), bool(batch)) {
     if (alignment == GemmRows::repacked)
-      repacked.emplace(k.workspace(std::string(name) + "_repacked", config.dtype,
+      repacked.emplace(k.workspace(std::string(name) + "_repacked", element,
                                    shapeOfMatrices(batch, rows, columns), {.alignment = 16}),
                        bool(batch));
   }
@@ -74,9 +74,9 @@ struct Operands {
   Operands(Scope &k, const GemmConfig &config, TensorFacts facts = {})
       : k(k), config(config), m(k.dim("m")), n(k.dim("n", {.multipleOf = multipleOfColumns(config)})),
         depth(k.dim("k")), batch(config.isBatched ? std::optional(k.dim("batch")) : std::nullopt),
-        A(factor("A", m, config.bm, config.aRunsAlongK(), config.rowsOfA,
+        A(factor("A", config.dtype, m, config.bm, config.aRunsAlongK(), config.rowsOfA,
                  factsOf(config.rowsOfA, config.alignmentOfA, facts))),
-        B(factor("B", n, config.bn, config.bRunsAlongK(), config.rowsOfB,
+        B(factor("B", config.elementOfB(), n, config.bn, config.bRunsAlongK(), config.rowsOfB,
                  factsOf(config.rowsOfB, config.alignmentOfB, facts))),
         epilogue(k, config, batch, m, n, factsOf(config.rowsOfC, bytesOf(config.out, 1), {})) {}
 
@@ -130,10 +130,10 @@ struct Operands {
 
 private:
   /// With `tile` of `count` rows or columns of C.
-  Factor factor(std::string_view name, const Index &count, int64_t tile, bool runsAlongK, GemmRows alignment,
-                TensorFacts facts) const {
-    return runsAlongK ? Factor(k, name, batch, count, depth, {tile, config.bk}, config, alignment, facts)
-                      : Factor(k, name, batch, depth, count, {config.bk, tile}, config, alignment, facts);
+  Factor factor(std::string_view name, ElementType element, const Index &count, int64_t tile, bool runsAlongK,
+                GemmRows alignment, TensorFacts facts) const {
+    return runsAlongK ? Factor(k, name, batch, count, depth, {tile, config.bk}, element, alignment, facts)
+                      : Factor(k, name, batch, depth, count, {config.bk, tile}, element, alignment, facts);
   }
   /// Rows that are known to be unaligned do not keep the others from the variant for aligned ones.
   static TensorFacts factsOf(GemmRows rows, int64_t alignment, TensorFacts others) {
@@ -144,8 +144,8 @@ private:
 /// A tile of the product, or of the transposed one, summed over `steps` steps from `first`.
 Fragment product(Scope &k, const Operands &p, const TilePosition &at, Index first, Index steps) {
   const GemmConfig &c = p.config;
-  Shared a = k.shared("a", c.dtype, p.A.shape()); // bm x bk, or bk x bm
-  Shared b = k.shared("b", c.dtype, p.B.shape()); // bn x bk, or bk x bn
+  Shared a = k.shared("a", c.dtype, p.A.shape());        // bm x bk, or bk x bm
+  Shared b = k.shared("b", c.elementOfB(), p.B.shape()); // bn x bk, or bk x bn
   Fragment acc = k.fragment(c.sumType(), {c.productRows(), c.productColumns()}).named("acc");
   k.pipelined(steps, {.stages = c.stages}, [&](Index s) {
     copy(p.tileOfA(at, first + s), a);
@@ -324,6 +324,11 @@ std::string gemmConflict(const GemmConfig &problem) {
         "expected layout=tn, with rows of A and B along k, because matrix units read factors of "
         "{} bits along k only, but got dtype={} with another layout",
         8 * bytes, text(problem.dtype));
+  auto isFloat8 = [](ElementType type) { return isFloat(type) && sizeInBytes(type) == 1; };
+  if (ElementType other = problem.elementOfB();
+      other != problem.dtype && !(isFloat8(problem.dtype) && isFloat8(other)))
+    return fmt::format("expected factors of one type, or each of e4m3 or e5m2, but A has {} and B has {}",
+                       text(problem.dtype), text(other));
   if (problem.out == ElementType::i32 && (problem.dtype != ElementType::i8 || problem.hasEpilogue()))
     return fmt::format("expected out=i32 with dtype=i8 and sums as they are, but got dtype={}{}",
                        text(problem.dtype),

@@ -58,9 +58,11 @@ enum class GemmResidual : uint8_t {
 };
 
 struct GemmConfig {
-  ElementType dtype = ElementType::bf16; ///< of A and B: f16, bf16, f32 (read as tf32), e4m3 or i8
-  ElementType out = ElementType::bf16;   ///< of C: f16, bf16, f32, e4m3, or i32 of i8
-  GemmLayout layout = GemmLayout::tn;    ///< only tn with elements of 8 and of 32 bits
+  ElementType dtype = ElementType::bf16; ///< of A: f16, bf16, f32 (read as tf32), e4m3, e5m2 or i8
+  /// Of B: as A's, or, of floats of 8 bits, the other one.
+  std::optional<ElementType> dtypeOfB = std::nullopt;
+  ElementType out = ElementType::bf16; ///< of C: f16, bf16, f32, e4m3, or i32 of i8
+  GemmLayout layout = GemmLayout::tn;  ///< only tn with elements of 8 and of 32 bits
   GemmScales scales = GemmScales::none;
   GemmBias bias = GemmBias::none;
   GemmActivation activation = GemmActivation::none;
@@ -85,6 +87,7 @@ struct GemmConfig {
   /// Bytes that rows which are not `any` begin at multiples of: with 4 and 8 copies are asynchronous.
   int64_t alignmentOfA = 2, alignmentOfB = 2;
 
+  ElementType elementOfB() const { return dtypeOfB.value_or(dtype); }
   /// Whether A is m x k, and B n x k.
   bool aRunsAlongK() const { return layout == GemmLayout::tn || layout == GemmLayout::nn; }
   bool bRunsAlongK() const { return layout == GemmLayout::tn || layout == GemmLayout::tt; }

@@ -31,6 +31,11 @@ std::vector<Parameter> allParameters() {
   };
   std::vector<Parameter> config = parametersOf(GemmConfig());
   all.insert(all.end(), config.begin(), config.end());
+  all.push_back({.name = "dtype_b",
+                 .description = "type of B where it is another one than A's: of e4m3 and e5m2",
+                 .kind = Kind::choice,
+                 .fallback = "auto",
+                 .choices = {"auto", "e4m3", "e5m2"}});
   all.push_back({.name = "sum",
                  .description = "what sums parts of k: a second launch, or the blocks that computed them, a "
                                 "cluster, through each other's shared memory (plain form)",
@@ -101,6 +106,8 @@ std::string clusterSumConflict(const Parameters &values) {
 GemmConfig problemOf(const Parameters &values) {
   GemmConfig problem;
   read(values, problem);
+  if (values.choice("dtype_b") != "auto")
+    problem.dtypeOfB = values.element("dtype_b");
   problem.isBatched = values.integer("batch").has_value();
   return problem;
 }
@@ -155,13 +162,13 @@ double activated(GemmActivation activation, double x) {
 }
 
 /// Of sums of k products, relative to their size. The matrix units cut off below the last place of f32 at
-/// every 16 of k, and of e4m3 below 13 fractional bits of the largest term at every 32, each term and the sum
-/// before: with few of k that is more than one place; of factors of f32 they cut off all but 10 fractional
-/// bits.
+/// every 16 of k, and of floats of 8 bits below 13 fractional bits of the largest term at every 32, each term
+/// and the sum before: with few of k that is more than one place; of factors of f32 they cut off all but 10
+/// fractional bits.
 double sumError(ElementType dtype, double k) {
   if (dtype == ElementType::i8)
     return 1e-6; // of the epilogue alone
-  if (dtype == ElementType::e4m3)
+  if (isFloat(dtype) && sizeInBytes(dtype) == 1)
     return 1e-6 + (k / 32 + 6) * std::ldexp(1.0, -13);
   return 1e-6 + k / 16 * std::ldexp(1.0, -23) + (dtype == ElementType::f32 ? std::ldexp(1.0, -8) : 0);
 }
@@ -230,15 +237,15 @@ public:
         shape.insert(shape.begin(), batch);
       return shape;
     };
-    auto factor = [&, k = k](std::string name, int64_t count, bool runsAlongK) {
+    auto factor = [&, k = k](std::string name, ElementType element, int64_t count, bool runsAlongK) {
       return TensorSpec{.name = std::move(name),
-                        .element = problem.dtype,
+                        .element = element,
                         .shape = images(runsAlongK ? std::vector{count, k} : std::vector{k, count}),
                         .low = -most,
                         .high = isInteger(problem.dtype) ? most + 1 : most}; // which integers do not reach
     };
-    std::vector<TensorSpec> all = {factor("A", m, problem.aRunsAlongK()),
-                                   factor("B", n, problem.bRunsAlongK())};
+    std::vector<TensorSpec> all = {factor("A", problem.dtype, m, problem.aRunsAlongK()),
+                                   factor("B", problem.elementOfB(), n, problem.bRunsAlongK())};
     for (auto [name, count] : {std::pair("ScaleA", m), {"ScaleB", n}})
       if (problem.scales != GemmScales::none)
         all.push_back({.name = name,

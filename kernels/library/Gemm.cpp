@@ -22,6 +22,8 @@ constexpr std::string_view callName = "gemm::multiply";
 GemmConfig problemOf(const GemmTensors &tensors, const GemmOptions &options) {
   using namespace kernels;
   GemmConfig problem{.dtype = tensors.a.element,
+                     .dtypeOfB = tensors.b.element != tensors.a.element ? std::optional(tensors.b.element)
+                                                                        : std::nullopt,
                      .out = tensors.c.element,
                      .layout = options.layout,
                      .activation = options.activation,
@@ -55,9 +57,8 @@ Result<Schema> checkCall(const GemmTensors &tensors, const GemmOptions &options)
     return images(runsAlongK ? std::vector{count, "k"sv} : std::vector{"k"sv, count});
   };
   Schema schema(callName);
-  ElementType element = tensors.a.element;
-  schema.add("a", element, Access::input, factor("m", problem.aRunsAlongK()), tensors.a);
-  schema.add("b", element, Access::input, factor("n", problem.bRunsAlongK()), tensors.b);
+  schema.add("a", tensors.a.element, Access::input, factor("m", problem.aRunsAlongK()), tensors.a);
+  schema.add("b", tensors.b.element, Access::input, factor("n", problem.bRunsAlongK()), tensors.b);
   auto scales = [&](std::string_view count) {
     return options.scalesAreOfRows ? images({count}) : std::vector{Schema::unit};
   };

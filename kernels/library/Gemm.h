@@ -18,8 +18,8 @@ using kernels::Workspace;
 /// Rows have any stride. A batch is a first axis of `a`, `b`, `c` and `residual`, of any stride: 0 where all
 /// products share a factor. `c` must not overlap the others.
 struct GemmTensors {
-  TensorView a; ///< m x k, or k x m as the layout says; of f16, bf16, f32 (read as tf32), e4m3 or i8
-  TensorView b; ///< n x k, or k x n; of the same type
+  TensorView a; ///< m x k, or k x m as the layout says; of f16, bf16, f32 (read as tf32), e4m3, e5m2 or i8
+  TensorView b; ///< n x k, or k x n; of the same type, or e4m3 or e5m2 where a is the other
   TensorView c; ///< m x n, of f16, bf16, f32, e4m3, or i32 of products of i8
   /// Of f32: one number each, or, with `scalesAreOfRows`, m and n of them, in a batch for each product.
   std::optional<TensorView> scaleA = {}, scaleB = {};

@@ -134,7 +134,11 @@ constexpr std::array atoms = {
     wgmma(f16, f16, 8, 8, 16),
     wgmma(bf16, f32, 8, 8, 16),
     wgmma(f32, f32, 8, 8, 8),
+    // Floats of 8 bits: each factor of either type.
     wgmma(e4m3, f32, 8, 8, 32),
+    wgmma(e4m3, e5m2, f32, 8, 8, 32),
+    wgmma(e5m2, e4m3, f32, 8, 8, 32),
+    wgmma(e5m2, f32, 8, 8, 32),
     // Integer operands also allow n = 8 and 24, which are no steps of 16.
     wgmma(i8, i32, 16, 16, 32),
     wgmma(i8, u8, i32, 16, 16, 32),
@@ -145,6 +149,9 @@ constexpr std::array atoms = {
     sparseWgmma(bf16, f32, 8, 8, 32),
     sparseWgmma(f32, f32, 8, 8, 16),
     sparseWgmma(e4m3, f32, 8, 8, 64),
+    sparseWgmma(e4m3, e5m2, f32, 8, 8, 64),
+    sparseWgmma(e5m2, e4m3, f32, 8, 8, 64),
+    sparseWgmma(e5m2, f32, 8, 8, 64),
     sparseWgmma(i8, i32, 16, 16, 64),
     sparseWgmma(i8, u8, i32, 16, 16, 64),
     sparseWgmma(u8, i8, i32, 16, 16, 64),

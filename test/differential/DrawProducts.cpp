@@ -311,7 +311,13 @@ bool Generator::product(Body &body) {
   ElementType element = areIntegers                        ? draw.oneOf({i8, u8})
                         : draw.wants(Feature::tf32Product) ? f32
                                                            : draw.oneOf({bf16, bf16, f16, f16, e4m3});
-  ElementType rightElement = areIntegers ? draw.oneOf({i8, u8}) : element, sumElement = sumsOf(element);
+  const bool areFloats8 = element == e4m3; // of which each may be of either type
+  if (areFloats8)
+    element = draw.oneOf({e4m3, e4m3, e5m2});
+  ElementType rightElement = areIntegers  ? draw.oneOf({i8, u8})
+                             : areFloats8 ? draw.oneOf({e4m3, e4m3, e5m2})
+                                          : element;
+  ElementType sumElement = sumsOf(element);
   // The sum: one that a loop around declared, or a new one.
   std::vector<int> sums;
   for (int id : env.variables) {
@@ -416,14 +422,14 @@ bool Generator::product(Body &body) {
   Domain all = repeated(differential::product(left, ofRight), double(k));
   if (tree.isExact && !all.exact)
     return false;
-  // A sum of e4m3 keeps 13 bits after the point of its largest term.
-  bool isExactSum = !all.exact || element != e4m3 || all.magnitude < std::ldexp(1.0, 12 + all.exponent);
+  // A sum of floats of 8 bits keeps 13 bits after the point of its largest term.
+  bool isExactSum = !all.exact || !areFloats8 || all.magnitude < std::ldexp(1.0, 12 + all.exponent);
   if (tree.isExact && !isExactSum)
     return false;
-  if (sum < 0 || !mayAdd(sum, all) || element == e4m3)
+  if (sum < 0 || !mayAdd(sum, all) || areFloats8)
     sum = declare(body, sumElement, {rows, columns}, {});
   if (!mayAdd(sum, all)) { // a smaller factor
-    if (!isRegister || element == e4m3 || !left.exact)
+    if (!isRegister || areFloats8 || !left.exact)
       return false;
     Drawn smaller = clamped({std::move(gemm.values[0]), left}, 4);
     gemm.values[0] = std::move(smaller.expression);

@@ -28,7 +28,7 @@ TEST_CASE("products of a batch are right at sizes that tiles do not divide", "[k
            {{"split", "3"}, {"layout", "tt"}},
            {{"cluster", "2"}, {"share", "a"}},
            {{"unaligned", "ab"}, {"repack", "yes"}, {"split", "2"}},
-           {{"dtype", "e4m3"}, {"scales", "row"}},
+           {{"dtype", "e4m3"}, {"dtype_b", "e5m2"}, {"scales", "row"}},
            {{"residual", "in_place"}, {"activation", "silu"}, {"scales", "row"}},
        }) {
     Compiled compiled(gemm(), joined(choices, {{"batch", "3"}, {"bm", "64"}, {"bn", "64"}, {"k", "77"}}));
@@ -88,7 +88,7 @@ TEST_CASE("products with B on the left are right at sizes that tiles do not divi
            {{"bm", "32"}, {"split", "4"}, {"sum", "cluster"}, {"scales", "row"}},
            {{"bm", "40"}, {"layout", "nn"}, {"residual", "in_place"}},
            {{"bm", "56"}, {"layout", "tt"}, {"cluster", "2"}, {"share", "a"}},
-           {{"bm", "16"}, {"dtype", "e4m3"}},
+           {{"bm", "16"}, {"dtype", "e5m2"}, {"dtype_b", "e4m3"}},
            {{"bm", "32"}, {"dtype", "i8"}, {"out", "i32"}},
            {{"bm", "16"}, {"unaligned", "abc"}, {"split", "2"}},
        }) {
@@ -102,7 +102,8 @@ TEST_CASE("products with B on the left are right at sizes that tiles do not divi
 }
 
 TEST_CASE("random factors of 8 bits are within the tolerance and do not overflow C", "[kernels][gemm]") {
-  Compiled(gemm(), {{"dtype", "e4m3"}, {"out", "f32"}}).check({{"m", "64"}, {"n", "200"}, {"k", "64"}});
+  for (const char *dtype : {"e4m3", "e5m2"})
+    Compiled(gemm(), {{"dtype", dtype}, {"out", "f32"}}).check({{"m", "64"}, {"n", "200"}, {"k", "64"}});
   for (const char *out : {"e4m3", "f16"})
     Compiled(gemm(), {{"dtype", "i8"}, {"out", out}, {"scales", "row"}})
         .check({{"m", "40"}, {"n", "64"}, {"k", "8192"}});

@@ -117,7 +117,7 @@ Program pipelined(Elements e, int64_t bm, int64_t bn, int64_t bk) {
   });
 }
 
-constexpr Elements allElements[] = {{bf16, bf16}, {f16, f16}, {f32, f32}, {e4m3, e4m3},
+constexpr Elements allElements[] = {{bf16, bf16}, {f16, f16}, {f32, f32}, {e4m3, e4m3}, {e5m2, e4m3},
                                     {i8, i8},     {i8, u8},   {u8, i8},   {u8, u8}};
 
 } // namespace

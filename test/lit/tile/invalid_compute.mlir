@@ -51,7 +51,7 @@ tile.kernel @types(%acc: f32 {program.argument = #program.scalar<"acc">}) {
   // expected-note @below {{'k' is declared here}}
   %k = tile.alloc_shared "k" : !tile.shared<32x64xf16>
   %zero = tile.splat %acc : f32 -> tensor<64x64xf32>
-  // expected-error @below {{expected factors of one element type, f16, bf16, f32 or f8E4M3FN, or each of i8 or ui8, but 'q' has 'bf16' and 'k' has 'f16'}}
+  // expected-error @below {{expected factors of one element type, f16, bf16 or f32, or each of f8E4M3FN or f8E5M2, or each of i8 or ui8, but 'q' has 'bf16' and 'k' has 'f16'}}
   %s = tile.gemm %q, %k, %zero : !tile.shared<64x32xbf16>, !tile.shared<32x64xf16>, tensor<64x64xf32>
   tile.return
 }
@@ -77,7 +77,7 @@ tile.kernel @mixed_types() {
   // expected-note @below {{'k' is declared here}}
   %k = tile.alloc_shared "k" : !tile.shared<32x64xf8E4M3FN>
   %zero = arith.constant dense<0> : tensor<64x64xi32>
-  // expected-error @below {{expected factors of one element type, f16, bf16, f32 or f8E4M3FN, or each of i8 or ui8, but 'q' has 'i8' and 'k' has 'f8E4M3FN'}}
+  // expected-error @below {{expected factors of one element type, f16, bf16 or f32, or each of f8E4M3FN or f8E5M2, or each of i8 or ui8, but 'q' has 'i8' and 'k' has 'f8E4M3FN'}}
   %s = tile.gemm %q, %k, %zero : !tile.shared<64x32xi8>, !tile.shared<32x64xf8E4M3FN>, tensor<64x64xi32>
   tile.return
 }

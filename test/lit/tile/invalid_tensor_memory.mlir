@@ -118,6 +118,19 @@ tile.kernel @product_integers() {
 
 // -----
 
+// gemm_in_place_c2
+tile.kernel @product_float8() {
+  %true = arith.constant true
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xf8E4M3FN>
+  %b = tile.alloc_shared "b" : !tile.shared<64x32xf8E5M2>
+  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x32xf32>
+  // expected-error @below {{expected factors of f16, bf16, f32 or f8E4M3FN because no product that adds in tensor memory takes others, but got 'f8E4M3FN' and 'f8E5M2'; convert them}}
+  tile.gemm_in_place %a, %b, %acc if %true : !tile.shared<128x64xf8E4M3FN>, !tile.shared<64x32xf8E5M2>, !tile.tensor_memory<128x32xf32>
+  tile.return
+}
+
+// -----
+
 // gemm_in_place_c1
 tile.kernel @product_types() {
   %true = arith.constant true

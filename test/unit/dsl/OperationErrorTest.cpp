@@ -512,7 +512,7 @@ TEST_CASE("products want matrices of fitting extents and types", "[dsl][errors]"
         Fragment acc = k.fragment(f32, {64, 16});
         gemm(a, b, acc);
       }) ==
-      "gemm: expected factors of one element type, f16, bf16, f32 or e4m3, or each of i8 or u8, but 'a' has "
+      "gemm: expected factors of one element type, f16, bf16 or f32, or each of e4m3 or e5m2, or each of i8 or u8, but 'a' has "
       "'bf16' and 'b' has 'f16'\n'a' is "
       "declared here\n'b' is declared here");
   CHECK(errorOf([](Scope &k) {

@@ -67,8 +67,9 @@ TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]
         "expected parameter 'm' of kernel 'gemm' to be 0 to 2147483647, but got 'auto'");
   CHECK(errorOf(gemm, {{"bn", "12"}}) ==
         "expected parameter 'bn' of kernel 'gemm' to be 8 to 256 in steps of 8, or auto, but got '12'");
-  CHECK(errorOf(gemm, {{"dtype", "f64"}}) ==
-        "expected parameter 'dtype' of kernel 'gemm' to be f16 | bf16 | f32 | e4m3 | i8, but got 'f64'");
+  CHECK(
+      errorOf(gemm, {{"dtype", "f64"}}) ==
+      "expected parameter 'dtype' of kernel 'gemm' to be f16 | bf16 | f32 | e4m3 | e5m2 | i8, but got 'f64'");
   CHECK(errorOf(gemm, {{"k", "12x"}}) ==
         "expected parameter 'k' of kernel 'gemm' to be 0 to 2147483647, but got '12x'");
 }
@@ -79,6 +80,9 @@ TEST_CASE("values that do not fit each other are refused", "[kernels][unit]") {
         "kernel 'gemm': expected layout=tn, with rows of A and B along k, because matrix units read factors "
         "of 8 "
         "bits along k only, but got dtype=e4m3 with another layout");
+  CHECK(
+      errorOf(gemm, {{"dtype_b", "e5m2"}}) ==
+      "kernel 'gemm': expected factors of one type, or each of e4m3 or e5m2, but A has bf16 and B has e5m2");
   CHECK(errorOf(gemm, {{"out", "i32"}}) ==
         "kernel 'gemm': expected out=i32 with dtype=i8 and sums as they are, but got dtype=bf16");
   CHECK(errorOf(gemm, {{"dtype", "i8"}, {"out", "i32"}, {"bias", "column"}}) ==

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Products of floats of 8 bits, each factor of either type, by wgmma, dense and sparse, and by single
+/// multiply-adds. Factors are so small that sums are exact in the 13 bits that wgmma keeps.
+#include "test/programs/ProgramRun.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+using namespace tlc;
+using namespace tlc::dsl;
+using namespace tlc::test;
+
+namespace {
+
+struct Factors {
+  ElementType a, b;
+};
+const std::vector<Factors> allFactors = {{e4m3, e4m3}, {e4m3, e5m2}, {e5m2, e4m3}, {e5m2, e5m2}};
+
+/// Numbers that both types have: halves from -2 to 2, without 0.
+Memory smallNumbers(ElementType element, std::vector<int64_t> shape, unsigned seed) {
+  static constexpr double numbers[] = {-2, -1.5, -1, -0.5, 0.5, 1, 1.5, 2};
+  Memory memory = Memory::filled(element, std::move(shape), 0);
+  std::mt19937 random(seed);
+  for (double &value : memory.values)
+    value = numbers[random() % std::size(numbers)];
+  return memory;
+}
+
+/// C = A Bᵀ, with B as n x k.
+void check(const Artifact &artifact, Factors factors, int64_t m, int64_t n, int64_t depth) {
+  Memory a = smallNumbers(factors.a, {m, depth}, 1), b = smallNumbers(factors.b, {n, depth}, 2);
+  Memory c = Memory::filled(f32, {m, n}, notANumber);
+  run(artifact, {&a, &b, &c});
+  int64_t wrong = 0;
+  for (int64_t row = 0; row < m; ++row)
+    for (int64_t column = 0; column < n; ++column) {
+      double sum = 0;
+      for (int64_t at = 0; at < depth; ++at)
+        sum += a.at({row, at}) * b.at({column, at});
+      wrong += c.at({row, column}) != sum;
+    }
+  CHECK(wrong == 0);
+}
+
+Program pipelined(Factors factors, int64_t bm, int64_t bn, int64_t bk, std::vector<Requirement> required) {
+  return Program::trace("pipelined", [&](Scope &k) {
+    for (Requirement what : required)
+      k.require(what);
+    Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
+    Global A = k.input("A", factors.a, {m, depth}), B = k.input("B", factors.b, {n, depth});
+    Global C = k.output("C", f32, {m, n});
+    k.persistent({ceilDiv(m, bm), ceilDiv(n, bn)}, {}, [&](Index i, Index j) {
+      Shared a = k.shared("a", factors.a, {bm, bk}), b = k.shared("b", factors.b, {bn, bk});
+      Fragment acc = k.fragment(f32, {bm, bn});
+      k.pipelined(ceilDiv(depth, bk), {.stages = 2}, [&](Index s) {
+        copy(A.tile({i * bm, s * bk}, {bm, bk}), a);
+        copy(B.tile({j * bn, s * bk}, {bn, bk}), b);
+        gemm(a, b.t(), acc);
+      });
+      copy(acc, C.tile({i * bm, j * bn}, {bm, bn}));
+    });
+  });
+}
+
+} // namespace
+
+TEST_CASE("a pipelined product of floats of 8 bits, of any two types", "[float8-products]") {
+  for (Factors factors : allFactors) {
+    CAPTURE(toString(factors.a), toString(factors.b));
+    Artifact artifact =
+        compiled(pipelined(factors, 128, 64, 128, {Requirement::wgmma, Requirement::warpSpecialized}));
+    check(artifact, factors, 136, 72, 144);
+    check(artifact, factors, 129, 70, 33); // rows that the TMA cannot copy
+  }
+}
+
+TEST_CASE("floats of 8 bits where no instruction multiplies them", "[float8-products]") {
+  for (std::string target : {"sm_90a", "sm_80", "sm_100a"}) {
+    CAPTURE(target);
+    for (Factors factors : {Factors{e4m3, e5m2}, {e5m2, e5m2}})
+      check(compiled(pipelined(factors, 12, 20, 8, {}), compilingFor(target)), factors, 13, 21, 24);
+  }
+}
+
+TEST_CASE("a left factor of e5m2 in registers meets a right one of e4m3", "[float8-products]") {
+  constexpr int64_t m = 64, n = 32, depth = 64;
+  Artifact artifact = compiled(Program::trace("in_registers", [&](Scope &k) {
+    k.require(Requirement::wgmma);
+    Global A = k.input("A", e5m2, {m, depth}), B = k.input("B", e4m3, {n, depth});
+    Global C = k.output("C", f32, {m, n});
+    Fragment a = k.fragment(e5m2, {m, depth}), acc = k.fragment(f32, {m, n});
+    Shared b = k.shared("b", e4m3, {n, depth});
+    copy(A.tile({0, 0}, {m, depth}), a);
+    copy(B.tile({0, 0}, {n, depth}), b);
+    gemm(a, b.t(), acc);
+    copy(acc, C.tile({0, 0}, {m, n}));
+  }));
+  check(artifact, {e5m2, e4m3}, m, n, depth);
+}
