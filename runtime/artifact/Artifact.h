@@ -203,6 +203,40 @@ struct Launch {
   LaunchNames names = {};
 };
 
+/// An element of a tensor.
+struct TensorPlace {
+  int64_t tensor = 0;                  ///< index into `Artifact::tensors`
+  std::optional<HostExpr> rank = {};   ///< whose, of a symmetric tensor
+  std::vector<HostExpr> position = {}; ///< per axis, outermost first
+};
+
+/// The most axes of a box that a transfer copies.
+inline constexpr size_t maxTransferAxes = 4;
+
+/// Elements of a box, from its first one in a tensor to that in another.
+struct TransferCopy {
+  TensorPlace from = {}, to = {};
+  std::vector<HostExpr> extents = {};
+};
+
+/// What a transfer sets when its copies are complete: an element of i32.
+struct TransferSignal {
+  TensorPlace count = {};
+  HostExpr value = {};
+};
+
+/// Copies by copy engines, between launches. Expressions may depend on the number of the round, as if it was
+/// one more dimension after those of the artifact. It begins when the first `after` launches have ended, and
+/// is enqueued before the others. From launch `until` on they begin when it has ended. Those between run
+/// beside it, and wait for what it sets.
+struct Transfer {
+  std::string name;
+  int64_t after = 0, until = 0;
+  HostExpr rounds = {};
+  std::vector<TransferCopy> copies = {};   ///< of a round
+  std::optional<TransferSignal> sets = {}; ///< after the copies of each round
+};
+
 /// Base address and all outer strides of tensor `tensor` are multiples of
 /// `bytes` (TMA demands 16, PTX ISA "Tensor copies").
 struct AlignmentCondition {
@@ -228,6 +262,7 @@ struct Variant {
   std::vector<Launch> launches = {};
   std::string ptx = {};
   std::vector<ReportSite> reports = {}; ///< if there are any, the PTX has the variable `reportBufferName`
+  std::vector<Transfer> transfers = {}; ///< in stream order
 };
 
 /// What the compiler chose and why not better; shown by `tlc --remarks`.

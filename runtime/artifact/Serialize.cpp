@@ -58,8 +58,15 @@ void fields(auto &archive, Of<AlignmentCondition> auto &condition) {
 void fields(auto &archive, Of<ReportSite> auto &site) {
   archive(site.kind, site.text, site.place, site.values, site.axes);
 }
+void fields(auto &archive, Of<TensorPlace> auto &place) { archive(place.tensor, place.rank, place.position); }
+void fields(auto &archive, Of<TransferCopy> auto &copy) { archive(copy.from, copy.to, copy.extents); }
+void fields(auto &archive, Of<TransferSignal> auto &signal) { archive(signal.count, signal.value); }
+void fields(auto &archive, Of<Transfer> auto &transfer) {
+  archive(transfer.name, transfer.after, transfer.until, transfer.rounds, transfer.copies, transfer.sets);
+}
 void fields(auto &archive, Of<Variant> auto &variant) {
-  archive(variant.name, variant.conditions, variant.launches, variant.ptx, variant.reports);
+  archive(variant.name, variant.conditions, variant.launches, variant.ptx, variant.reports,
+          variant.transfers);
 }
 void fields(auto &archive, Of<Remark> auto &remark) { archive(remark.id, remark.location, remark.message); }
 void fields(auto &archive, Of<Artifact> auto &artifact) {

@@ -40,12 +40,12 @@ private:
       failure = fmt::format(text, std::forward<Values>(values)...);
   }
 
-  /// Whether `expr` is one complete expression over existing dimensions.
-  bool wellFormed(const HostExpr &expr) const {
+  /// Whether `expr` is one complete expression over existing dimensions, and so many more.
+  bool wellFormed(const HostExpr &expr, size_t more = 0) const {
     size_t depth = 0;
     for (const HostExpr::Step &step : expr.steps) {
       if (step.op == HostExpr::Op::dimension &&
-          (step.operand < 0 || step.operand >= int64_t(artifact.dimensions.size())))
+          (step.operand < 0 || step.operand >= int64_t(artifact.dimensions.size() + more)))
         return false;
       if (step.op <= HostExpr::Op::multiprocessors) {
         ++depth;
@@ -169,6 +169,7 @@ private:
         checkLaunch(launch);
       for (const ReportSite &site : variant.reports)
         checkReport(site);
+      checkTransfers(variant);
     }
   }
 
@@ -180,6 +181,86 @@ private:
     for (ElementType value : site.values)
       require(isReportable(value), "the report at {} has a value of {}", site.place, toString(value));
     require(site.axes <= maxReportAxes, "the report at {} has {} axes", site.place, site.axes);
+  }
+
+  void checkTransfers(const Variant &variant) {
+    int64_t after = 0;
+    for (const Transfer &transfer : variant.transfers) {
+      require(!transfer.name.empty(), "a transfer has no name");
+      require(
+          transfer.after >= after && transfer.until >= transfer.after &&
+              transfer.until <= int64_t(variant.launches.size()),
+          "transfer '{}' begins after {} launches and ends after {}, but expected numbers from {} to {} in "
+          "ascending order",
+          transfer.name, transfer.after, transfer.until, after, variant.launches.size());
+      after = transfer.after;
+      require(wellFormed(transfer.rounds), "the number of rounds of transfer '{}' is malformed",
+              transfer.name);
+      require(!transfer.copies.empty(), "transfer '{}' has no copy", transfer.name);
+      require(transfer.sets || transfer.until == transfer.after,
+              "launches run beside transfer '{}', which sets no count", transfer.name);
+      for (const TransferCopy &copy : transfer.copies)
+        checkTransferCopy(transfer, copy);
+      if (transfer.sets && !failure)
+        checkSignal(transfer, *transfer.sets);
+      if (failure)
+        return;
+    }
+  }
+
+  /// Whether the place is one of a tensor.
+  void checkPlace(const Transfer &transfer, const TensorPlace &place) {
+    require(hasTensor(place.tensor), "transfer '{}' names tensor {}, but there are {}", transfer.name,
+            place.tensor, artifact.tensors.size());
+    if (failure)
+      return;
+    const TensorArgument &tensor = artifact.tensors[size_t(place.tensor)];
+    require(place.position.size() == rankOf(tensor),
+            "transfer '{}' names a place of {} axes in '{}', which has {}", transfer.name,
+            place.position.size(), tensor.name, rankOf(tensor));
+    require(place.rank.has_value() == tensor.symmetric,
+            "transfer '{}' says {} rank's tensor '{}' is, which is {}symmetric", transfer.name,
+            place.rank ? "which" : "no", tensor.name, tensor.symmetric ? "" : "not ");
+    require(!place.rank || wellFormed(*place.rank, 1), "a rank of transfer '{}' is malformed", transfer.name);
+    for (const HostExpr &position : place.position)
+      require(wellFormed(position, 1), "a position of transfer '{}' is malformed", transfer.name);
+  }
+
+  void checkTransferCopy(const Transfer &transfer, const TransferCopy &copy) {
+    checkPlace(transfer, copy.from);
+    if (!failure)
+      checkPlace(transfer, copy.to);
+    if (failure)
+      return;
+    const TensorArgument &from = artifact.tensors[size_t(copy.from.tensor)],
+                         &to = artifact.tensors[size_t(copy.to.tensor)];
+    const size_t axes = copy.extents.size();
+    require(
+        axes >= 1 && axes <= maxTransferAxes && axes == rankOf(from) && axes == rankOf(to),
+        "transfer '{}' copies a box of {} axes from '{}' to '{}', but expected as many as both have, and 1 "
+        "to {}",
+        transfer.name, axes, from.name, to.name, maxTransferAxes);
+    require(from.element == to.element && elementsPerUnit(from.element) == 1,
+            "transfer '{}' copies from {} to {}, but expected one type of whole bytes", transfer.name,
+            toString(from.element), toString(to.element));
+    require(!from.strided && !to.strided, "transfer '{}' copies a tensor whose innermost stride may be any",
+            transfer.name);
+    require(to.access != Access::input, "transfer '{}' writes '{}', which is an input", transfer.name,
+            to.name);
+    for (const HostExpr &extent : copy.extents)
+      require(wellFormed(extent, 1), "an extent of transfer '{}' is malformed", transfer.name);
+  }
+
+  void checkSignal(const Transfer &transfer, const TransferSignal &sets) {
+    checkPlace(transfer, sets.count);
+    require(wellFormed(sets.value, 1), "the value that transfer '{}' sets is malformed", transfer.name);
+    if (failure)
+      return;
+    const TensorArgument &count = artifact.tensors[size_t(sets.count.tensor)];
+    require(count.symmetric && count.access == Access::workspace && count.zeroFill &&
+                count.element == ElementType::i32,
+            "transfer '{}' sets '{}', but expected a symmetric workspace of i32 that begins as zeros",
+            transfer.name, count.name);
   }
 
   void checkLaunch(const Launch &launch) {

@@ -15,6 +15,9 @@ namespace tlc {
 class CudaContext {
 public:
   static Result<std::shared_ptr<const CudaContext>> create(int ordinal);
+  /// Takes over a primary context that has been retained.
+  CudaContext(const Driver &driver, int ordinal, int deviceCount, CUdevice device, CUcontext context)
+      : driver(driver), ordinal(ordinal), deviceCount(deviceCount), device(device), context(context) {}
   CudaContext(const CudaContext &) = delete;
   ~CudaContext() { driver.cuDevicePrimaryCtxRelease(device); }
 
@@ -28,10 +31,6 @@ public:
   const int deviceCount;
   const CUdevice device;
   const CUcontext context;
-
-private:
-  CudaContext(const Driver &driver, int ordinal, int deviceCount, CUdevice device, CUcontext context)
-      : driver(driver), ordinal(ordinal), deviceCount(deviceCount), device(device), context(context) {}
 };
 
 /// Makes the context current for its lifetime and then restores the previous

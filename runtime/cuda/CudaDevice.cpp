@@ -4,6 +4,7 @@
 #include "runtime/artifact/Verify.h"
 #include "runtime/cuda/CudaProgram.h"
 #include "runtime/cuda/CudaTimer.h"
+#include "runtime/cuda/CudaTransfers.h"
 #include "runtime/cuda/MemoryCheck.h"
 #include "runtime/cuda/TensorMap.h"
 #include "runtime/device/DeliverReports.h"
@@ -42,7 +43,7 @@ public:
   CudaDeviceImpl(std::shared_ptr<const CudaContext> context, DeviceProperties properties,
                  const Target &target, CudaDeviceOptions options)
       : cuda(std::move(context)), description(std::move(properties)), target(target), memory(cuda),
-        options(std::move(options)) {}
+        transferStreams(cuda), options(std::move(options)) {}
   ~CudaDeviceImpl() override {
     CurrentContext scope(*cuda);
     if (emptyTensors)
@@ -102,7 +103,9 @@ private:
   /// Another GPU.
   Result<const CudaContext *> peerContext(const Device &device) const;
   Result<void> enqueue(const ZeroFill &fill, CUstream stream) const;
-  Result<void> enqueue(const CudaProgram &program, size_t variant, PlannedLaunch &planned, CUstream stream);
+  /// `isNext`: directly after the launch before it.
+  Result<void> enqueue(const CudaProgram &program, size_t variant, PlannedLaunch &planned, bool isNext,
+                       CUstream stream);
 
   std::shared_ptr<const CudaContext> cuda;
   DeviceProperties description;
@@ -110,6 +113,7 @@ private:
   CUdeviceptr emptyTensors = 0; ///< one for inputs, one for others
   TensorMapEncoder tensorMaps;
   MemoryCheck memory;
+  TransferStreams transferStreams;
   CudaDeviceOptions options;
   /// Programs that report. None is launched while they are read.
   std::mutex reporting;
@@ -246,7 +250,7 @@ Result<void> CudaDeviceImpl::enqueue(const ZeroFill &fill, CUstream stream) cons
 }
 
 Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, size_t variant, PlannedLaunch &planned,
-                                     CUstream stream) {
+                                     bool isNext, CUstream stream) {
   const Launch &launch = *planned.launch;
   for (const PlannedTensorMap &map : planned.tensorMaps) {
     const TensorArgument &argument = program.artifact().tensors[map.tensor];
@@ -270,7 +274,7 @@ Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, size_t variant,
     attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     attributes[count++].value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
   }
-  if (launch.ordered) {
+  if (launch.ordered && isNext) {
     attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attributes[count++].value.programmaticStreamSerializationAllowed = 1;
   }
@@ -336,11 +340,9 @@ Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, LaunchPlan &pla
     if (Result<void> done = enqueue(fill, stream); !done)
       return done;
   }
-  for (PlannedLaunch &planned : plan.launches) {
-    if (Result<void> done = enqueue(program, plan.variantIndex, planned, stream); !done)
-      return done;
-  }
-  return {};
+  return enqueueWithTransfers(transferStreams, plan, stream, [&](size_t number, bool isNext) {
+    return enqueue(program, plan.variantIndex, plan.launches[number], isNext, stream);
+  });
 }
 
 Result<void> CudaDeviceImpl::synchronize(Stream stream) {

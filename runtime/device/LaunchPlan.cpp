@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/LaunchPlan.h"
 
+#include "runtime/device/PlanTransfers.h"
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/support/Math.h"
@@ -336,6 +337,11 @@ Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArgumen
     if (Result<void> valid = planner.planLaunch(plan.variant->launches[i], i, plan.launches); !valid)
       return valid.error();
   }
+  Result<std::vector<PlannedTransfer>> transfers =
+      planTransfers(artifact, *plan.variant, arguments, *dimensions, device.multiprocessors, plan.launches);
+  if (!transfers)
+    return transfers.error();
+  plan.transfers = std::move(*transfers);
   if (Result<void> apart = checkApart(artifact, arguments.tensors, firstWorkspace); !apart)
     return apart.error();
   return plan;

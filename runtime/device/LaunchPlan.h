@@ -76,12 +76,43 @@ struct PlannedLaunch {
   std::vector<PlannedTensorMap> tensorMaps = {};
 };
 
+/// Slices of rows of bytes. Rows do not overlap, and slices are whole numbers of rows apart.
+struct PlannedCopy {
+  const void *from = nullptr;
+  void *to = nullptr;
+  size_t bytes = 0; ///< of a row
+  size_t rows = 1, fromPitch = 0, toPitch = 0;
+  size_t slices = 1, fromRows = 1, toRows = 1; ///< rows from one slice to the next
+};
+
+/// A round of a transfer.
+struct PlannedRound {
+  std::vector<PlannedCopy> copies = {};
+  int32_t *count = nullptr; ///< that is set to `value` after the copies; null: none
+  int32_t value = 0;
+  /// All of it is this rank's memory. It is done in stream order: the driver may copy inside a device by a
+  /// kernel, for which launches that wait for it leave no room.
+  bool isLocal = false;
+};
+
+struct PlannedTransfer {
+  const Transfer *transfer = nullptr;
+  size_t after = 0, until = 0; ///< of the planned launches
+  std::vector<PlannedRound> rounds = {};
+};
+
+/// The most copies that the boxes of one round may take.
+inline constexpr size_t maxTransferCopies = 64;
+/// The most rounds of a transfer.
+inline constexpr int64_t maxTransferRounds = 1024;
+
 /// Points into the artifact, which must outlive it.
 struct LaunchPlan {
   const Variant *variant = nullptr;
   size_t variantIndex = 0;
-  std::vector<ZeroFill> zeroFills = {};     ///< before the first launch
-  std::vector<PlannedLaunch> launches = {}; ///< in order; those with an empty grid are left out
+  std::vector<ZeroFill> zeroFills = {};        ///< before the first launch
+  std::vector<PlannedLaunch> launches = {};    ///< in order; those with an empty grid are left out
+  std::vector<PlannedTransfer> transfers = {}; ///< in order
 };
 
 /// Checks the arguments against the schema and lays out the launches. The

@@ -73,4 +73,27 @@ inline Artifact sampleArtifact() {
   };
 }
 
+/// The same, and a transfer beside the launch of the general variant: rows of A to B in rounds, and a count.
+inline Artifact sampleTransfers() {
+  Artifact artifact = sampleArtifact();
+  artifact.tensors[1].access = Access::inout;
+  artifact.tensors.push_back({.name = "there",
+                              .element = ElementType::i32,
+                              .access = Access::workspace,
+                              .workspaceShape = {HostExpr::constant(4)},
+                              .zeroFill = true,
+                              .symmetric = true});
+  const HostExpr zero = HostExpr::constant(0), round = HostExpr::dimension(3);
+  artifact.variants[1].transfers = {
+      {.name = "gather",
+       .after = 0,
+       .until = 1,
+       .rounds = HostExpr::constant(4),
+       .copies = {{.from = {.tensor = 0, .position = {round, zero}},
+                   .to = {.tensor = 1, .position = {zero, zero}},
+                   .extents = {HostExpr::constant(1), HostExpr::dimension(2)}}},
+       .sets = TransferSignal{{.tensor = 4, .rank = zero, .position = {round}}, HostExpr::constant(1)}}};
+  return artifact;
+}
+
 } // namespace tlc::test

@@ -35,6 +35,20 @@ std::string failureOf(std::span<const std::byte> bytes) {
 
 } // namespace
 
+TEST_CASE("transfers survive serialization", "[artifact][serialize]") {
+  std::vector<std::byte> bytes = serialize(test::sampleTransfers());
+  Result<Artifact> read = deserialize(bytes);
+  REQUIRE(read);
+  CHECK(serialize(*read) == bytes);
+  REQUIRE(read->variants[1].transfers.size() == 1);
+  const Transfer &transfer = read->variants[1].transfers[0];
+  CHECK(transfer.name == "gather");
+  CHECK(transfer.until == 1);
+  REQUIRE(transfer.sets);
+  CHECK(transfer.sets->count.position == std::vector{HostExpr::dimension(3)});
+  CHECK(transfer.sets->count.rank == HostExpr::constant(0));
+}
+
 TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   Artifact sample = test::sampleArtifact();
   sample.dimensions[0].fixed = 4096;
@@ -126,7 +140,7 @@ TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
   SECTION("another version") {
     bytes[8] = std::byte(99);
     CHECK(failureOf(bytes) ==
-          "expected version 10 of the artifact format, but got version 99; compile the program again");
+          "expected version 11 of the artifact format, but got version 99; compile the program again");
   }
   SECTION("a truncated file") {
     bytes.resize(bytes.size() - 10);

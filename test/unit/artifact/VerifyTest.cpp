@@ -226,3 +226,40 @@ TEST_CASE("warps and shared memory are found by their names", "[artifact]") {
   CHECK(names.nameOf(66560 + 32767) == "staging");
   CHECK(names.nameOf(99328) == "done");
 }
+
+TEST_CASE("transfers that make no sense are named", "[artifact][verify]") {
+  auto failureOfTransfer = [](const std::function<void(Artifact &, Transfer &)> &change) {
+    Artifact artifact = test::sampleTransfers();
+    change(artifact, artifact.variants[1].transfers[0]);
+    Result<void> valid = verify(artifact);
+    return valid ? "" : valid.error().message;
+  };
+  CHECK(failureOfTransfer([](Artifact &, Transfer &) {}) == "");
+  CHECK(failureOfTransfer([](Artifact &, Transfer &t) { t.until = 2; }) ==
+        "artifact 'gemm': transfer 'gather' begins after 0 launches and ends after 2, but expected numbers "
+        "from 0 "
+        "to 1 in ascending order");
+  CHECK(failureOfTransfer([](Artifact &, Transfer &t) { t.rounds = {}; }) ==
+        "artifact 'gemm': the number of rounds of transfer 'gather' is malformed");
+  CHECK(failureOfTransfer([](Artifact &, Transfer &t) { t.copies.clear(); }) ==
+        "artifact 'gemm': transfer 'gather' has no copy");
+  CHECK(failureOfTransfer([](Artifact &, Transfer &t) { t.sets.reset(); }) ==
+        "artifact 'gemm': launches run beside transfer 'gather', which sets no count");
+  CHECK(failureOfTransfer([](Artifact &, Transfer &t) { t.copies[0].from.tensor = 9; }) ==
+        "artifact 'gemm': transfer 'gather' names tensor 9, but there are 5");
+  CHECK(failureOfTransfer([](Artifact &, Transfer &t) { t.copies[0].from.position.pop_back(); }) ==
+        "artifact 'gemm': transfer 'gather' names a place of 1 axes in 'A', which has 2");
+  CHECK(failureOfTransfer([](Artifact &, Transfer &t) { t.copies[0].from.rank = HostExpr::constant(0); }) ==
+        "artifact 'gemm': transfer 'gather' says which rank's tensor 'A' is, which is not symmetric");
+  CHECK(failureOfTransfer([](Artifact &, Transfer &t) {
+          t.copies[0].from.position[0] = HostExpr::dimension(4);
+        }) == "artifact 'gemm': a position of transfer 'gather' is malformed");
+  CHECK(failureOfTransfer([](Artifact &, Transfer &t) { t.copies[0].to.tensor = 3; }) ==
+        "artifact 'gemm': transfer 'gather' copies from bf16 to f32, but expected one type of whole bytes");
+  CHECK(failureOfTransfer([](Artifact &, Transfer &t) { t.copies[0].to.tensor = 0; }) ==
+        "artifact 'gemm': transfer 'gather' writes 'A', which is an input");
+  CHECK(failureOfTransfer([](Artifact &a, Transfer &) { a.tensors[4].zeroFill = false; }) ==
+        "artifact 'gemm': transfer 'gather' sets 'there', but expected a symmetric workspace of i32 that "
+        "begins "
+        "as zeros");
+}

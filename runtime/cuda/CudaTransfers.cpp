@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/CudaTransfers.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+using namespace tlc;
+
+TransferStreams::~TransferStreams() {
+  CurrentContext scope(*cuda);
+  for (const auto &[stream, beside] : streams)
+    cuda->driver.cuStreamDestroy(beside);
+}
+
+Result<CUstream> TransferStreams::beside(CUstream stream) {
+  const std::lock_guard lock(mutex);
+  auto [known, isNew] = streams.try_emplace(stream);
+  if (!isNew)
+    return known->second;
+  if (CUresult status = cuda->driver.cuStreamCreate(&known->second, CU_STREAM_NON_BLOCKING);
+      status != CUDA_SUCCESS) {
+    streams.erase(known);
+    return cuda->error(status, fmt::format("cannot make a stream for transfers on GPU {}", cuda->ordinal));
+  }
+  return known->second;
+}
+
+namespace {
+/// The transfers of one launch of a program.
+class TransferQueue {
+public:
+  TransferQueue(TransferStreams &streams, CUstream stream)
+      : streams(streams), cuda(streams.context()), stream(stream) {}
+
+  /// After all that is on the stream; beside what comes later if launches run beside it.
+  Result<void> enqueue(const PlannedTransfer &transfer);
+  /// What comes later on the stream begins after all transfers.
+  Result<void> join();
+  /// Whether launch number `launch` begins after a transfer that is under way.
+  bool isDue(size_t launch) const { return side && launch >= until; }
+
+private:
+  Result<void> enqueue(const PlannedRound &round, std::string_view name, CUstream on) const;
+  /// What is enqueued on `later` from now on begins after what is on `earlier`.
+  Result<void> order(CUstream earlier, CUstream later) const;
+
+  TransferStreams &streams;
+  const CudaContext &cuda;
+  CUstream stream;
+  CUstream side = nullptr; ///< with transfers under way, or null
+  size_t until = 0;        ///< the first launch that they come before
+};
+
+Result<void> TransferQueue::order(CUstream earlier, CUstream later) const {
+  CUevent event = nullptr;
+  CUresult status = cuda.driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
+  if (status != CUDA_SUCCESS)
+    return cuda.error(status, "cannot create an event");
+  status = cuda.driver.cuEventRecord(event, earlier);
+  if (status == CUDA_SUCCESS)
+    status = cuda.driver.cuStreamWaitEvent(later, event, 0);
+  cuda.driver.cuEventDestroy(event); // the driver frees it when no stream waits for it any more
+  if (status != CUDA_SUCCESS)
+    return cuda.error(status, "cannot order transfers and launches by an event", ErrorKind::execution);
+  return {};
+}
+
+/// The driver finds out which GPU memory belongs to: this one, or a peer.
+CUresult copyAsync(const Driver &driver, const PlannedCopy &copy, CUstream on) {
+  const auto from = reinterpret_cast<CUdeviceptr>(copy.from), to = reinterpret_cast<CUdeviceptr>(copy.to);
+  if (copy.rows * copy.slices == 1)
+    return driver.cuMemcpyAsync(to, from, copy.bytes, on);
+  CUDA_MEMCPY3D parameters = {};
+  parameters.srcMemoryType = parameters.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+  parameters.srcDevice = from, parameters.dstDevice = to;
+  parameters.srcPitch = copy.fromPitch, parameters.dstPitch = copy.toPitch;
+  parameters.srcHeight = std::max(copy.fromRows, copy.rows);
+  parameters.dstHeight = std::max(copy.toRows, copy.rows);
+  parameters.WidthInBytes = copy.bytes;
+  parameters.Height = copy.rows;
+  parameters.Depth = copy.slices;
+  return driver.cuMemcpy3DAsync(&parameters, on);
+}
+
+Result<void> TransferQueue::enqueue(const PlannedRound &round, std::string_view name, CUstream on) const {
+  for (const PlannedCopy &copy : round.copies)
+    if (CUresult status = copyAsync(cuda.driver, copy, on); status != CUDA_SUCCESS)
+      return cuda.error(status,
+                        fmt::format("cannot copy {} x {} rows of {} bytes for transfer '{}' by GPU {}",
+                                    copy.slices, copy.rows, copy.bytes, name, cuda.ordinal),
+                        ErrorKind::execution);
+  if (!round.count)
+    return {};
+  CUstreamBatchMemOpParams write;
+  std::memset(&write, 0, sizeof(write));
+  write.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  write.writeValue.address = reinterpret_cast<CUdeviceptr>(round.count);
+  write.writeValue.value = uint32_t(round.value);
+  write.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT; // after a fence
+  CUresult status = cuda.driver.cuStreamBatchMemOp(on, 1, &write, 0);
+  if (status == CUDA_ERROR_NOT_SUPPORTED)
+    return cuda.error(status,
+                      fmt::format("expected streams of GPU {} to have memory operations, by which transfer "
+                                  "'{}' tells that it has ended",
+                                  cuda.ordinal, name));
+  if (status != CUDA_SUCCESS)
+    return cuda.error(status,
+                      fmt::format("cannot set a count for transfer '{}' on GPU {}", name, cuda.ordinal),
+                      ErrorKind::execution);
+  return {};
+}
+
+Result<void> TransferQueue::enqueue(const PlannedTransfer &transfer) {
+  const bool isBeside = transfer.until > transfer.after;
+  if (!isBeside)
+    if (Result<void> joined = join(); !joined)
+      return joined;
+  bool isForked = false;
+  for (const PlannedRound &round : transfer.rounds) {
+    CUstream on = stream;
+    if (isBeside && !round.isLocal) {
+      Result<CUstream> beside = streams.beside(stream);
+      if (!beside)
+        return beside.error();
+      on = *beside;
+      if (!isForked)
+        if (Result<void> ordered = order(stream, on); !ordered)
+          return ordered;
+      isForked = true;
+      until = side ? std::min(until, transfer.until) : transfer.until;
+      side = on;
+    }
+    if (Result<void> done = enqueue(round, transfer.transfer->name, on); !done)
+      return done;
+  }
+  return {};
+}
+
+Result<void> TransferQueue::join() {
+  if (!side)
+    return {};
+  return order(std::exchange(side, nullptr), stream);
+}
+} // namespace
+
+Result<void>
+tlc::enqueueWithTransfers(TransferStreams &streams, const LaunchPlan &plan, CUstream stream,
+                          const std::function<Result<void>(size_t number, bool isNext)> &launch) {
+  TransferQueue queue(streams, stream);
+  auto transfer = plan.transfers.begin();
+  for (size_t number = 0;; ++number) {
+    bool isNext = true;
+    if (queue.isDue(number)) {
+      if (Result<void> joined = queue.join(); !joined)
+        return joined;
+      isNext = false;
+    }
+    // Before the launches that wait for them: so streams that are executed in the order of what is enqueued
+    // come to an end.
+    for (; transfer != plan.transfers.end() && transfer->after == number; ++transfer) {
+      if (Result<void> done = queue.enqueue(*transfer); !done)
+        return done;
+      isNext = false;
+    }
+    if (number == plan.launches.size())
+      return queue.join();
+    if (Result<void> done = launch(number, isNext); !done)
+      return done;
+  }
+}

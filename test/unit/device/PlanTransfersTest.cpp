@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Boxes as copies of rows.
+#include "runtime/device/PlanTransfers.h"
+
+#include "test/Expect.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using namespace tlc::test;
+
+namespace {
+
+constexpr uintptr_t fromAddress = 0x10000, toAddress = 0x20000;
+
+/// Tensors of f32 and a transfer of a box that begins at these places.
+struct BoxTransfer {
+  std::vector<int64_t> extents, fromShape, fromStrides, fromPosition, toShape, toStrides, toPosition;
+
+  Result<std::vector<PlannedTransfer>> plan() const {
+    auto constants = [](const std::vector<int64_t> &numbers) {
+      std::vector<HostExpr> all;
+      for (int64_t number : numbers)
+        all.push_back(HostExpr::constant(number));
+      return all;
+    };
+    artifact.tensors = {{.name = "X"}, {.name = "Y", .access = Access::output}};
+    variant.transfers = {{.name = "box",
+                          .rounds = HostExpr::constant(1),
+                          .copies = {{.from = {.tensor = 0, .position = constants(fromPosition)},
+                                      .to = {.tensor = 1, .position = constants(toPosition)},
+                                      .extents = constants(extents)}}}};
+    LaunchArguments arguments;
+    arguments.tensors = {{reinterpret_cast<void *>(fromAddress), ElementType::f32, fromShape, fromStrides},
+                         {reinterpret_cast<void *>(toAddress), ElementType::f32, toShape, toStrides}};
+    return planTransfers(artifact, variant, arguments, {}, 1, {});
+  }
+  std::vector<PlannedCopy> copies() const { return expectValue(plan())[0].rounds[0].copies; }
+
+  mutable Artifact artifact = {};
+  mutable Variant variant = {};
+};
+
+uintptr_t fromOf(const PlannedCopy &copy) { return reinterpret_cast<uintptr_t>(copy.from) - fromAddress; }
+uintptr_t toOf(const PlannedCopy &copy) { return reinterpret_cast<uintptr_t>(copy.to) - toAddress; }
+
+} // namespace
+
+TEST_CASE("a box of whole contiguous rows is one row", "[device][transfers]") {
+  const std::vector<PlannedCopy> copies = BoxTransfer{.extents = {1, 3, 5, 7},
+                                                      .fromShape = {2, 3, 5, 7},
+                                                      .fromStrides = {105, 35, 7, 1},
+                                                      .fromPosition = {1, 0, 0, 0},
+                                                      .toShape = {1, 9, 5, 7},
+                                                      .toStrides = {315, 35, 7, 1},
+                                                      .toPosition = {0, 6, 0, 0}}
+                                              .copies();
+  REQUIRE(copies.size() == 1);
+  CHECK(copies[0].bytes == 3 * 5 * 7 * 4);
+  CHECK(copies[0].rows * copies[0].slices == 1);
+  CHECK(fromOf(copies[0]) == 105 * 4);
+  CHECK(toOf(copies[0]) == 6 * 35 * 4);
+}
+
+TEST_CASE("axes with equal distances are rows, and further ones slices", "[device][transfers]") {
+  const std::vector<PlannedCopy> copies = BoxTransfer{.extents = {2, 3, 4},
+                                                      .fromShape = {2, 3, 10},
+                                                      .fromStrides = {30, 10, 1},
+                                                      .fromPosition = {0, 0, 5},
+                                                      .toShape = {2, 9, 8},
+                                                      .toStrides = {72, 8, 1},
+                                                      .toPosition = {0, 6, 4}}
+                                              .copies();
+  REQUIRE(copies.size() == 1);
+  CHECK(copies[0].bytes == 16);
+  CHECK(copies[0].rows == 3);
+  CHECK(copies[0].fromPitch == 40);
+  CHECK(copies[0].toPitch == 32);
+  CHECK(copies[0].slices == 2);
+  CHECK(copies[0].fromRows == 3);
+  CHECK(copies[0].toRows == 9);
+}
+
+TEST_CASE("where slices are no whole number of rows apart, each is a copy", "[device][transfers]") {
+  BoxTransfer box{.extents = {2, 3, 4},
+                  .fromShape = {2, 3, 4},
+                  .fromStrides = {33, 10, 1},
+                  .fromPosition = {0, 0, 0},
+                  .toShape = {2, 3, 8},
+                  .toStrides = {24, 8, 1},
+                  .toPosition = {0, 0, 0}};
+  const std::vector<PlannedCopy> copies = box.copies();
+  REQUIRE(copies.size() == 2);
+  CHECK(copies[0].rows == 3);
+  CHECK(fromOf(copies[1]) == 33 * 4);
+  CHECK(toOf(copies[1]) == 24 * 4);
+  box.extents[0] = box.fromShape[0] = box.toShape[0] = 65;
+  CHECK(box.plan().error().message == "transfer 'box' round 0: expected boxes that take at most 64 copies of "
+                                      "rows that are equally far apart, "
+                                      "but got more; pass tensors whose outer strides are multiples of the "
+                                      "inner ones, or copy fewer axes in a "
+                                      "round");
+}
+
+TEST_CASE("rows that a tensor repeats are copied one by one", "[device][transfers]") {
+  const std::vector<PlannedCopy> copies = BoxTransfer{.extents = {3, 4},
+                                                      .fromShape = {3, 4},
+                                                      .fromStrides = {0, 1},
+                                                      .fromPosition = {0, 0},
+                                                      .toShape = {3, 4},
+                                                      .toStrides = {4, 1},
+                                                      .toPosition = {0, 0}}
+                                              .copies();
+  REQUIRE(copies.size() == 3);
+  CHECK(fromOf(copies[2]) == 0);
+  CHECK(toOf(copies[2]) == 32);
+}
+
+TEST_CASE("an empty box is no copy", "[device][transfers]") {
+  CHECK(BoxTransfer{.extents = {0, 4},
+                    .fromShape = {0, 4},
+                    .fromStrides = {4, 1},
+                    .fromPosition = {0, 0},
+                    .toShape = {3, 4},
+                    .toStrides = {4, 1},
+                    .toPosition = {0, 0}}
+            .copies()
+            .empty());
+}
+
+TEST_CASE("numbers that the host cannot compute are told", "[device][transfers]") {
+  CHECK(BoxTransfer{.extents = {4},
+                    .fromShape = {4},
+                    .fromStrides = {1},
+                    .fromPosition = {-1},
+                    .toShape = {4},
+                    .toStrides = {1},
+                    .toPosition = {0}}
+            .plan()
+            .error()
+            .message == "transfer 'box' round 0: expected the position along axis 0 of 'X' to be at least 0 "
+                        "and to have at most "
+                        "31 bits, but it is not");
+}
