@@ -5,8 +5,10 @@
 #include "runtime/device/DeliverReports.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/TensorGeometry.h"
+#include "runtime/emulator/CopyEngine.h"
 #include "runtime/emulator/EmulatedMemory.h"
 #include "runtime/emulator/LaunchQueue.h"
+#include "runtime/emulator/LaunchTensors.h"
 #include "runtime/emulator/check/DeviceOrder.h"
 #include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/exec/launch/Grid.h"
@@ -30,12 +32,14 @@ constexpr std::string_view defaultTarget = "sm_90a";
 
 class EmulatedProgram : public LoadedProgram, public std::enable_shared_from_this<EmulatedProgram> {
 public:
-  EmulatedProgram(Artifact artifact, std::vector<std::shared_ptr<const emulator::Program>> programs)
-      : programs(std::move(programs)), source(std::move(artifact)) {}
+  using Programs = std::vector<std::shared_ptr<const emulator::Program>>;
+  EmulatedProgram(Artifact artifact, Programs programs, std::vector<Programs> transfers)
+      : programs(std::move(programs)), transfers(std::move(transfers)), source(std::move(artifact)) {}
   const Artifact &artifact() const override { return source; }
 
-  const std::vector<std::shared_ptr<const emulator::Program>> programs; ///< one per variant
-  mutable std::mutex reporting; ///< launches that share a buffer of reports run one after the other
+  const Programs programs;               ///< one per variant
+  const std::vector<Programs> transfers; ///< of each variant one per transfer
+  mutable std::mutex reporting;          ///< launches that share a buffer of reports run one after the other
 
 private:
   Artifact source;
@@ -55,54 +59,6 @@ Result<void> placeTensorMap(const PlannedTensorMap &planned, std::vector<std::by
 std::optional<size_t> bytesOfReportBuffer(const emulator::Program &program) {
   const auto found = program.storage.find(reportBufferName);
   return found == program.storage.end() ? std::nullopt : std::optional(found->second.variable->bytes);
-}
-
-/// The tensors of a launch that have elements; symmetric ones as the language calls them, X.of(2).
-std::vector<emulator::NamedTensor> namedTensors(const Artifact &artifact, const LaunchArguments &arguments) {
-  std::vector<emulator::NamedTensor> named;
-  for (size_t i = 0; i < arguments.tensors.size(); ++i)
-    if (const TensorView &tensor = arguments.tensors[i]; !isEmpty(tensor))
-      for (size_t rank = 0; const void *address : addressesOf(tensor)) {
-        const std::string &name = artifact.tensors[i].name;
-        named.push_back({tensor.ofRanks.empty() ? name : fmt::format("{}.of({})", name, rank++),
-                         reinterpret_cast<uint64_t>(address), unsigned(bytesOf(tensor.element, 1)),
-                         tensor.shape, tensor.strides, unsigned(elementsPerUnit(tensor.element))});
-      }
-  return named;
-}
-
-/// Adds the tensors whose addresses an input holds, as the language calls them: X.of(2). To the artifact a
-/// table of addresses is an input like others, and what it holds tells. Only the program knows the extents: a
-/// member reaches to the next one, or to the end of its allocation.
-void nameMembers(std::vector<emulator::NamedTensor> &tensors, const Artifact &artifact,
-                 const emulator::MemoryMap &memory) {
-  constexpr uint64_t mostBytes = std::numeric_limits<unsigned>::max();
-  std::vector<emulator::NamedTensor> members;
-  for (const emulator::NamedTensor &table : tensors) {
-    const auto argument = std::ranges::find(artifact.tensors, table.name, &TensorArgument::name);
-    if (argument == artifact.tensors.end() || argument->access != Access::input ||
-        argument->element != ElementType::i64 || table.shape.size() != 1)
-      continue;
-    const emulator::MemoryRange *own = memory.find(table.address);
-    for (int64_t number = 0; own && number != table.shape[0]; ++number) {
-      const uint64_t at = table.address + uint64_t(number * table.strides[0]) * sizeof(uint64_t);
-      uint64_t address = 0;
-      if (at - own->address + sizeof(address) > own->bytes)
-        break;
-      std::memcpy(&address, reinterpret_cast<const void *>(at), sizeof(address));
-      if (const emulator::MemoryRange *range = memory.find(address))
-        members.push_back({fmt::format("{}.of({})", table.name, number), address,
-                           unsigned(std::min(range->address + range->bytes - address, mostBytes))});
-    }
-  }
-  std::vector<uint64_t> begins;
-  for (const emulator::NamedTensor &member : members)
-    begins.push_back(member.address);
-  std::ranges::sort(begins);
-  for (emulator::NamedTensor &member : members)
-    if (const auto next = std::ranges::upper_bound(begins, member.address); next != begins.end())
-      member.elementBytes = unsigned(std::min(uint64_t(member.elementBytes), *next - member.address));
-  std::ranges::move(members, std::back_inserter(tensors));
 }
 
 /// What devices that are emulated together have in common.
@@ -128,6 +84,7 @@ public:
         options.hostThreads != 0 ? options.hostThreads : std::max(1u, std::thread::hardware_concurrency());
     machine.maximumSteps = options.maximumSteps;
     raceCheck = options.raceCheck;
+    transferTime = options.scheduleSeed.value_or(0) % 2 == 1 ? TransferTime::late : options.transfers;
     machine.scheduleSeed = options.scheduleSeed;
     machine.device = ordinal;
     machine.devices = this->machines->order.size();
@@ -190,7 +147,8 @@ public:
     if (!findTarget(artifact.target)->runsOn(machine.target->computeMajor, machine.target->computeMinor))
       return invalid(fmt::format("'{}' is compiled for {}, which the emulator of {} does not run",
                                  artifact.name, artifact.target, machine.target->name));
-    std::vector<std::shared_ptr<const emulator::Program>> programs;
+    EmulatedProgram::Programs programs;
+    std::vector<EmulatedProgram::Programs> transfers;
     for (const Variant &variant : artifact.variants) {
       auto program = emulator::loadProgram(variant.ptx);
       if (!program)
@@ -201,9 +159,12 @@ public:
         if (auto ok = checkReportBuffer(artifact.name, bytesOfReportBuffer(**program)); !ok)
           return ok.error();
       programs.push_back(std::move(*program));
+      transfers.emplace_back();
+      for (const Transfer &transfer : variant.transfers)
+        transfers.back().push_back(emulator::loadCopies(transfer.name));
     }
     return std::shared_ptr<const LoadedProgram>(
-        std::make_shared<EmulatedProgram>(std::move(artifact), std::move(programs)));
+        std::make_shared<EmulatedProgram>(std::move(artifact), std::move(programs), std::move(transfers)));
   }
 
   Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &loaded,
@@ -226,7 +187,7 @@ public:
                                    program->artifact().name, count, count == 1 ? "" : "es", request->launch));
     }
     return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(
-        *this, *program, std::move(*plan), namedTensors(program->artifact(), arguments)));
+        *this, *program, std::move(*plan), emulator::namedTensors(program->artifact(), arguments)));
   }
 
   Result<void> synchronize(Stream) override { return finish(); }
@@ -404,7 +365,7 @@ private:
     for (const emulator::MemoryRange &range : code.ranges)
       view.ranges.push_back({range.address, range.bytes, ordinal()});
     const emulator::MemoryMap memory(std::move(view.ranges));
-    nameMembers(tensors, program.artifact(), memory);
+    emulator::nameMembers(tensors, program.artifact(), memory);
     for (const ZeroFill &fill : plan.zeroFills)
       for (size_t row = 0; row < fill.rows; ++row) {
         std::byte *at = static_cast<std::byte *>(fill.address) + row * fill.pitchBytes;
@@ -412,7 +373,18 @@ private:
         if (auto ok = clearNow(owner, at, fill.rowBytes); !ok)
           return ok;
       }
+    emulator::CopyEngine copies({.plan = plan,
+                                 .programs = program.transfers[plan.variantIndex],
+                                 .machine = machine,
+                                 .memory = memory,
+                                 .tensors = tensors,
+                                 .raceCheck = raceCheck,
+                                 .time = transferTime,
+                                 .onFindings = onFindings},
+                                order);
     for (const PlannedLaunch &planned : plan.launches) {
+      if (auto ok = copies.reach(size_t(&planned - plan.launches.data())); !ok)
+        return ok;
       emulator::LaunchConfiguration configuration;
       configuration.entry = planned.launch->entry;
       configuration.grid = planned.grid;
@@ -436,7 +408,8 @@ private:
           return emulator::createTimedSchedule(cluster, tensors, request->trace);
         };
       }
-      const auto done = emulator::runGrid(code, configuration, memory, machineOfLaunch);
+      const auto done =
+          copies.beside([&] { return emulator::runGrid(code, configuration, memory, machineOfLaunch); });
       if (onFindings && !findings.empty())
         onFindings(findings);
       if (!done)
@@ -447,11 +420,12 @@ private:
       if (traced)
         break;
     }
-    return {};
+    return copies.reach(plan.launches.size());
   }
 
   emulator::Machine machine;
   RaceCheck raceCheck = RaceCheck::on;
+  TransferTime transferTime = TransferTime::early;
   TraceRequest *request = nullptr;
   std::function<void(const Findings &)> onFindings;
   DeviceProperties deviceProperties;

@@ -27,6 +27,10 @@ struct TraceRequest {
   emulator::Trace trace; ///< the answer
 };
 
+/// When a transfer that launches run beside is made: before the first of them begins, or only when all that
+/// runs waits.
+enum class TransferTime : uint8_t { early, late };
+
 struct EmulatorOptions {
   const Target *target = nullptr;            ///< the device to stand for; null: sm_90a
   int multiprocessors = 132;                 ///< as an H200 has; persistent grids have that many blocks
@@ -36,6 +40,7 @@ struct EmulatorOptions {
   /// Another order of warps and completions than the usual one, the same for
   /// the same seed, on one host thread.
   std::optional<uint64_t> scheduleSeed = {};
+  TransferTime transfers = TransferTime::early; ///< of an odd `scheduleSeed` they are late
   /// Called with what a kernel prints, by k.print or by printf in CUDA C++; empty: it goes to stderr.
   std::function<void(std::string_view)> print = {};
   /// Called with what a launch found, by the thread that runs it, before the

@@ -3,6 +3,8 @@
 /// Which findings are alike, and what all of them say.
 #include "runtime/emulator/report/Finding.h"
 
+#include "runtime/emulator/report/DeviceNumber.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -53,7 +55,7 @@ std::string FindingSite::location() const {
 std::string FindingSite::place() const {
   std::string text = kernel.empty() ? "" : fmt::format("'{}' on ", kernel);
   if (device)
-    text += fmt::format("device {}, ", *device);
+    text += emulator::nameOfDevice(int(*device)) + ", ";
   text += fmt::format("block ({}, {}, {}), warp {}", block[0], block[1], block[2], warp);
   if (!role.empty())
     text += fmt::format(" ({})", role);

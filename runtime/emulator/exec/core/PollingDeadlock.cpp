@@ -39,6 +39,32 @@ void Progress::leave(unsigned remaining) {
   wake.notify_all();
 }
 
+void Progress::addLate() {
+  const std::lock_guard lock(mutex);
+  ++late;
+}
+
+bool Progress::waitUntilStill(const bool &stopped) {
+  std::unique_lock lock(mutex);
+  wake.wait(lock, [&] { return isCalled || stopped; });
+  if (!isCalled)
+    --late;
+  return std::exchange(isCalled, false);
+}
+
+void Progress::hasDone(bool isLate) {
+  const std::lock_guard lock(mutex);
+  --threads, ++number, still = 0;
+  late -= isLate ? 0 : 1;
+  wake.notify_all();
+}
+
+void Progress::stopWaiting(bool &stopped) {
+  const std::lock_guard lock(mutex);
+  stopped = true;
+  wake.notify_all();
+}
+
 bool Progress::isDeadlocked(uint64_t version) {
   std::unique_lock lock(mutex);
   if (number != version)
@@ -49,6 +75,12 @@ bool Progress::isDeadlocked(uint64_t version) {
   while (!over()) {
     if (!allStill()) {
       wake.wait(lock, [&] { return over() || allStill(); });
+      continue;
+    }
+    if (late > 0) {
+      isCalled = true;
+      ++threads, ++number, still = 0;
+      wake.notify_all();
       continue;
     }
     // Every device that could launch is busy with what stands still, or stays idle.

@@ -37,6 +37,15 @@ public:
   /// `version`; waits for a change. True when there will never be one.
   bool isDeadlocked(uint64_t version);
 
+  // For a thread that has several things to do, but each as late as it may.
+  /// There will be such a thread.
+  void addLate();
+  /// Waits until all that run stand still; then it counts among them until it calls `hasDone`, which tells
+  /// whether there is more. False, and it is one no more, when `stopWaiting` was called with `stopped`.
+  bool waitUntilStill(const bool &stopped);
+  void hasDone(bool isLate);
+  void stopWaiting(bool &stopped);
+
   /// %globaltimer, in nanoseconds. Time passes only while all that run stand still, so that what is waited
   /// for takes none and every run has the same.
   uint64_t time() {
@@ -57,6 +66,8 @@ private:
   uint64_t number = 0;
   uint64_t deadAt = ~uint64_t(0); ///< the version at which all stood still
   unsigned launchers, launches = 0, threads = 0, still = 0;
+  unsigned late = 0;     ///< threads that have something to do when all stand still
+  bool isCalled = false; ///< one of those is to go on
   bool isPatient = true; ///< no launch has been waited for in vain since the last one began or ended
   std::atomic<uint64_t> now{1'000'000'000};
   std::atomic<bool> timeWasRead{false}; ///< since it passed last

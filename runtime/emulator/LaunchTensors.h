@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The tensors of a launch, as findings call them.
+#pragma once
+
+#include "runtime/device/Device.h"
+#include "runtime/emulator/exec/core/Memory.h"
+#include "runtime/emulator/report/NamedTensor.h"
+
+#include <vector>
+
+namespace tlc::emulator {
+
+/// Those that have elements; symmetric ones as the language calls them, X.of(2).
+std::vector<NamedTensor> namedTensors(const Artifact &artifact, const LaunchArguments &arguments);
+
+/// Adds the tensors whose addresses an input holds, as the language calls them: X.of(2). To the artifact a
+/// table of addresses is an input like others, and what it holds tells. Only the program knows the extents: a
+/// member reaches to the next one, or to the end of its allocation.
+void nameMembers(std::vector<NamedTensor> &tensors, const Artifact &artifact, const MemoryMap &memory);
+
+} // namespace tlc::emulator
