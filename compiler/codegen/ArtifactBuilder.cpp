@@ -43,6 +43,7 @@ public:
   Attribute entry(unsigned number) const { return entries[number]; }
   Type type(unsigned number) const { return cast<TypeAttr>(types[number]).getValue(); }
   unsigned size() const { return entries.size(); }
+  ArrayAttr all() const { return entries; }
   /// Numbers of the tensor entries in the artifact's order.
   ArrayRef<unsigned> tensorOrder() const { return order; }
 
@@ -207,6 +208,39 @@ LogicalResult verifyEntry(LLVM::LLVMFuncOp function, EntryAttr launch) {
   return success();
 }
 
+std::vector<HostExpr> expressionsOf(ArrayRef<HostExprAttr> attributes) {
+  std::vector<HostExpr> expressions;
+  for (HostExprAttr each : attributes)
+    expressions.push_back(each.getExpr());
+  return expressions;
+}
+
+TensorPlace placeOf(const Schema &schema, PlaceAttr place) {
+  return {schema.tensorIndex(place.getTensor()),
+          place.getRank() ? std::optional(place.getRank().getExpr()) : std::nullopt,
+          expressionsOf(place.getPosition())};
+}
+
+Transfer describeTransfer(const Schema &schema, TransferAttr attribute) {
+  Transfer transfer{attribute.getName().str(), attribute.getAfter(), attribute.getUntil(),
+                    attribute.getRounds().getExpr()};
+  for (TransferCopyAttr copy : attribute.getCopies())
+    transfer.copies.push_back(
+        {placeOf(schema, copy.getFrom()), placeOf(schema, copy.getTo()), expressionsOf(copy.getExtents())});
+  if (PlaceAttr sets = attribute.getSets())
+    transfer.sets = {placeOf(schema, sets), attribute.getValue().getExpr()};
+  return transfer;
+}
+
+/// Whether the tensors of a transfer are there. The artifact's verifier sees to the rest.
+bool hasTensors(const Schema &schema, TransferAttr transfer) {
+  auto tensors = llvm::count_if(schema.all(), llvm::IsaPred<TensorAttr>);
+  auto isThere = [&](PlaceAttr place) { return !place || place.getTensor() < tensors; };
+  return isThere(transfer.getSets()) && llvm::all_of(transfer.getCopies(), [&](TransferCopyAttr copy) {
+           return isThere(copy.getFrom()) && isThere(copy.getTo());
+         });
+}
+
 /// The kernels of a module with what the launcher knows of them.
 using Kernels = SmallVector<std::pair<LLVM::LLVMFuncOp, EntryAttr>>;
 FailureOr<Kernels> kernelsOf(ModuleOp module) {
@@ -289,6 +323,24 @@ std::vector<ReportSite> tlc::describeReports(ModuleOp module) {
       site.values.push_back(*toElementType(value));
   }
   return sites;
+}
+
+FailureOr<std::vector<Transfer>> tlc::describeTransfers(ModuleOp module) {
+  std::vector<Transfer> transfers;
+  auto attributes = module->getAttrOfType<ArrayAttr>(ProgramDialect::transfersAttrName);
+  if (!attributes)
+    return transfers;
+  FailureOr<Kernels> kernels = kernelsOf(module);
+  if (failed(kernels))
+    return failure();
+  Schema schema(kernels->front().second);
+  for (auto attribute : attributes.getAsRange<TransferAttr>()) {
+    if (!hasTensors(schema, attribute))
+      return emitError(module.getLoc()) << "expected transfer '" << attribute.getName()
+                                        << "' of tensors of the schema, but got " << attribute;
+    transfers.push_back(describeTransfer(schema, attribute));
+  }
+  return transfers;
 }
 
 FailureOr<std::vector<AlignmentCondition>> tlc::describeConditions(ModuleOp module) {

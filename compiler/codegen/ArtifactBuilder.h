@@ -18,6 +18,9 @@ mlir::FailureOr<Artifact> describeProgram(mlir::ModuleOp module, llvm::StringRef
 /// The launches of the module's kernels, in order.
 mlir::FailureOr<std::vector<Launch>> describeLaunches(mlir::ModuleOp module);
 
+/// What copy engines do between them, in order.
+mlir::FailureOr<std::vector<Transfer>> describeTransfers(mlir::ModuleOp module);
+
 /// Where the module's kernels print and check; records have the index.
 std::vector<ReportSite> describeReports(mlir::ModuleOp module);
 

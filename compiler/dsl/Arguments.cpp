@@ -52,7 +52,7 @@ BlockArgument Trace::addArgument(StringRef name, Type type, Attribute argument, 
 }
 
 BlockArgument Trace::addClaimedArgument(StringRef name, Type type, Attribute argument, Loc loc) {
-  if (!launches.empty()) {
+  if (!launches.empty() || !transfers.empty()) {
     error(loc, "expected argument '" + excerpt(name) +
                    "' before the first launch because all launches have the same arguments");
     return {};

@@ -93,6 +93,8 @@ std::unique_ptr<ProgramModule> Trace::finish() {
     checkFixedDimensions();
   if (diagnostics.empty())
     checkDimensionsAreGiven();
+  if (diagnostics.empty())
+    addTransfers();
   std::unique_ptr<ProgramModule> program;
   if (diagnostics.empty()) {
     if (!launches.empty())
@@ -104,6 +106,7 @@ std::unique_ptr<ProgramModule> Trace::finish() {
   finished = true;
   handler.reset();
   launches.clear();
+  transfers.clear();
   startModule();
   return program;
 }

@@ -7,6 +7,7 @@
 #include "compiler/dsl/Cuda.h"
 #include "compiler/dsl/Ops.h"
 #include "compiler/dsl/Reports.h"
+#include "compiler/dsl/Transfer.h"
 
 #include <array>
 #include <span>
@@ -147,6 +148,13 @@ public:
   // The launch.
   /// A program of several launches consists of these alone, in stream order.
   void launch(std::string_view name, const Body &body, Loc loc = Loc::current());
+  /// Copies by the device's copy engines, between launches. It begins when the launches before it have ended.
+  /// Launches after it begin when it has ended, but for those that directly follow it and wait for the count
+  /// that it sets (`waitFor`): they run beside it. The body says what one of the `rounds` does. It takes the
+  /// number of the round, from 0, and holds nothing but calls of the `Transfer`. The host computes all
+  /// numbers in it.
+  void transfer(std::string_view name, const Index &rounds, const TransferBody &body,
+                Loc loc = Loc::current());
   /// The number of blocks, one if it is left out; gives this block's position.
   std::array<Index, 1> grid(const Index &x, Loc loc = Loc::current());
   std::array<Index, 2> grid(const Index &x, const Index &y, Loc loc = Loc::current());

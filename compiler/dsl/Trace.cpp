@@ -87,15 +87,7 @@ bool isSameInEveryLaunch(Operation *op) {
 }
 } // namespace
 
-void Trace::launch(StringRef launchName, const Body &body, Loc loc) {
-  if (!checkCurrent(loc))
-    return;
-  if (currentKernel != outer) {
-    error(loc, "expected k.launch outside other launches because launches run one after the other");
-    return;
-  }
-  if (!claimName("a launch", launchName, loc))
-    return;
+bool Trace::checkOutside(Loc loc) {
   for (Operation &op : outer.getBody().front().without_terminator()) {
     if (isSameInEveryLaunch(&op))
       continue;
@@ -103,22 +95,39 @@ void Trace::launch(StringRef launchName, const Body &body, Loc loc) {
         error(loc, "expected a program of several launches to do everything inside k.launch, but got " +
                        tile::callOf(op.getName().getStringRef()) + " before the first");
     diagnostic.notes.push_back({positionOf(op.getLoc()), "here"});
-    return;
+    return false;
   }
-  currentKernel = createKernel(launchName, at(loc));
-  launches.push_back(currentKernel);
+  return true;
+}
+
+tile::KernelOp Trace::traceKernel(StringRef kernelName, llvm::function_ref<void(tile::KernelOp)> body,
+                                  Loc loc) {
+  tile::KernelOp kernel = currentKernel = createKernel(kernelName, at(loc));
   namedBarriers = 0;
   ofLaunch.clear();
-  Block &from = outer.getBody().front(), &to = currentKernel.getBody().front();
+  Block &from = outer.getBody().front(), &to = kernel.getBody().front();
   for (BlockArgument argument : from.getArguments())
     ofLaunch.map(argument, to.addArgument(argument.getType(), argument.getLoc()));
-  setSignature(currentKernel);
+  setSignature(kernel);
   inside(&to, [&] {
     for (Operation &op : from.without_terminator())
       builder.clone(op, ofLaunch);
-    body();
+    body(kernel);
   });
   currentKernel = outer;
+  return kernel;
+}
+
+void Trace::launch(StringRef launchName, const Body &body, Loc loc) {
+  if (!checkCurrent(loc))
+    return;
+  if (currentKernel != outer) {
+    error(loc, "expected k.launch outside other launches because launches run one after the other");
+    return;
+  }
+  if (!claimName("a launch", launchName, loc) || !checkOutside(loc))
+    return;
+  launches.push_back(traceKernel(launchName, [&](tile::KernelOp) { body(); }, loc));
 }
 
 //===----------------------------------------------------------------------===//
@@ -219,7 +228,7 @@ Value Trace::read(const detail::Ref &variable, StringRef what, Loc loc) {
 bool Trace::mayStandHere(Operation *op, Loc loc) {
   if (!checkCurrent(loc))
     return false;
-  if (currentKernel == outer && !launches.empty() && !isSameInEveryLaunch(op)) {
+  if (currentKernel == outer && (!launches.empty() || !transfers.empty()) && !isSameInEveryLaunch(op)) {
     error(loc, "expected everything inside k.launch because the program has launches, but got " +
                    tile::callOf(op->getName().getStringRef()) + " outside");
     return false;

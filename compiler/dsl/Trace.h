@@ -142,6 +142,12 @@ public:
   program::TensorAttr tensorOf(mlir::Value value);
   std::optional<int64_t> fixedValue(llvm::StringRef dimension);
   void launch(llvm::StringRef name, const Body &body, Loc loc);
+  void transfer(llvm::StringRef name, const Index &rounds, const TransferBody &body, Loc loc);
+  /// What the body of a transfer asks for. Operands are slices of one element.
+  void addCopy(mlir::Value from, mlir::Value to, llvm::ArrayRef<mlir::Value> extents, Loc loc);
+  void setCount(mlir::Value count, mlir::Value value, Loc loc);
+  /// Whether the body of a transfer is traced; says that `call` belongs there otherwise.
+  bool checkTransfer(llvm::StringRef call, Loc loc);
   /// The kernel that operations go to now.
   tile::KernelOp kernel() { return currentKernel; }
   /// A number for one more hardware barrier of this kernel.
@@ -163,6 +169,16 @@ private:
   bool claimName(llvm::StringRef what, llvm::StringRef name, Loc loc);
   void startModule();
   void setSignature(tile::KernelOp kernel);
+  /// Whether what was declared before the first launch or transfer may be repeated in each.
+  bool checkOutside(Loc loc);
+  /// A kernel with the arguments and operations of `outer`, to which operations go in `body`.
+  tile::KernelOp traceKernel(llvm::StringRef kernelName, llvm::function_ref<void(tile::KernelOp)> body,
+                             Loc loc);
+  program::HostExprAttr hostExpression(mlir::Value value, llvm::StringRef what, Loc loc);
+  program::PlaceAttr placeOf(mlir::Value slice, Loc loc);
+  /// The number of an argument of `kernel` among its tensors; nothing for another value.
+  std::optional<int64_t> tensorNumber(mlir::Value tensor, tile::KernelOp kernel) const;
+  void addTransfers();
   void checkFixedDimensions();
   void checkDimensionsAreGiven();
 
@@ -179,8 +195,20 @@ private:
   std::vector<tile::KernelOp> launches;
   mlir::IRMapping ofLaunch; ///< from values of `outer` to those of the current launch
   llvm::SmallVector<mlir::Attribute> arguments;
-  llvm::StringMap<Loc> names; ///< of arguments and launches
+  llvm::StringMap<Loc> names; ///< of arguments, launches and transfers
   int64_t namedBarriers = 0;
+
+  struct TracedTransfer {
+    std::string name;
+    Loc loc;
+    int64_t after = 0; ///< so many launches
+    program::HostExprAttr rounds = {}, value = {};
+    llvm::SmallVector<program::TransferCopyAttr> copies = {};
+    program::PlaceAttr sets = {};
+    mlir::OwningOpRef<tile::KernelOp> body = {}; ///< of no module; handles refer to its values
+  };
+  std::vector<TracedTransfer> transfers;
+  TracedTransfer *currentTransfer = nullptr;
 };
 
 /// Where an operation on handles goes: to the current trace, whichever program they are of; without one, to

@@ -4,6 +4,7 @@
 #include "compiler/evaluator/Evaluator.h"
 
 #include "compiler/evaluator/Machine.h"
+#include "compiler/evaluator/Transfers.h"
 #include "dialects/program/Program.h"
 #include "dialects/tile/Cluster.h"
 #include "dialects/tile/Shapes.h"
@@ -274,7 +275,9 @@ std::optional<std::array<int64_t, 3>> gridOf(Evaluation &evaluation, tile::Kerne
 class RankRun {
 public:
   RankRun(Evaluation &evaluation, ArrayRef<tile::KernelOp> kernels, int64_t rank)
-      : evaluation(evaluation), kernels(kernels), rank(rank) {}
+      : evaluation(evaluation), kernels(kernels), rank(rank),
+        transfers(evaluation, kernels.front(), rank,
+                  (rank * evaluation.launches + static_cast<int64_t>(kernels.size())) * blocksPerLaunch) {}
 
   bool isFinished() const { return launch == kernels.size(); }
 
@@ -289,7 +292,8 @@ public:
         return Step::failed;
       hasMoved |= moved;
       if (!waits) {
-        retire();
+        if (retire() == Step::failed)
+          return Step::failed;
         hasMoved = true;
       } else if (!moved) {
         waiting = waits;
@@ -329,6 +333,8 @@ private:
 
   Step startLaunch(tile::KernelOp kernel, int64_t cluster) {
     buffersOfCluster = tile::buffersOfCluster(kernel);
+    if (transfers.reach(static_cast<int64_t>(launch), knownBefore) == Step::failed)
+      return Step::failed;
     if (evaluation.ranks() == 1)
       forgetAccesses(kernel);
     auto extents = gridOf(evaluation, kernel, rank);
@@ -357,19 +363,20 @@ private:
     evaluation.counts = kernel.walk(counts).wasInterrupted();
   }
 
-  void retire() {
+  Step retire() {
     if (evaluation.ranks() > 1)
       for (const std::unique_ptr<BlockState> &block : blocks)
         learn(knownAfter, block->known);
     blocks.clear();
     if (next < count)
-      return;
+      return Step::done;
     if (evaluation.ranks() > 1) {
       knownAfter[launchOf(firstNumber())] = 1;
       learn(knownBefore, knownAfter);
     }
     ++launch;
     next = count = 0;
+    return isFinished() ? transfers.reach(static_cast<int64_t>(launch), knownBefore) : Step::done;
   }
 
   Evaluation &evaluation;
@@ -381,6 +388,7 @@ private:
   int64_t count = 0, next = 0; ///< blocks of the launch, and the first that has not started
   std::vector<std::unique_ptr<BlockState>> blocks;
   Known knownBefore, knownAfter; ///< the launch, by its blocks
+  Transfers transfers;
 };
 
 void giveBack(GlobalTensor &from, Tensor &to) {
@@ -417,6 +425,8 @@ Result<Report> evaluate(ModuleOp module, MutableArrayRef<Arguments> ranks, const
   if (ranks.empty() || static_cast<int64_t>(ranks.size()) > maxRanks)
     return invalid("expected 1 to " + Twine(maxRanks) + " ranks, but got " + Twine(ranks.size()));
   evaluation.launches = static_cast<int64_t>(kernels.size());
+  if (auto transfers = module->getAttrOfType<ArrayAttr>(program::ProgramDialect::transfersAttrName))
+    evaluation.launches += static_cast<int64_t>(transfers.size()); // which have numbers of their own
   evaluation.counts = ranks.size() > 1;
   evaluation.arguments.resize(ranks.size());
   std::vector<size_t> firstTensors;

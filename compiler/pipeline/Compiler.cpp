@@ -299,8 +299,12 @@ FailureOr<Variant> finishVariant(Lowering &lowering, StringRef name) {
   FailureOr<std::vector<Launch>> launches = describeLaunches(lowering.getModule());
   if (failed(launches))
     return failure();
+  FailureOr<std::vector<Transfer>> transfers = describeTransfers(lowering.getModule());
+  if (failed(transfers))
+    return failure();
   return Variant{
-      name.str(), {}, std::move(*launches), std::move(*ptx), describeReports(lowering.getModule())};
+      name.str(),           {}, std::move(*launches), std::move(*ptx), describeReports(lowering.getModule()),
+      std::move(*transfers)};
 }
 
 } // namespace

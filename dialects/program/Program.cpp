@@ -73,10 +73,18 @@ LogicalResult ProgramDialect::verifyOperationAttribute(Operation *op, NamedAttri
                            << "' to be an array of #program.report on the module, but got "
                            << attribute.getValue() << " of '" << op->getName() << "'";
   }
+  if (attribute.getName() == transfersAttrName) {
+    auto transfers = dyn_cast<ArrayAttr>(attribute.getValue());
+    if (isa<ModuleOp>(op) && transfers && llvm::all_of(transfers, llvm::IsaPred<TransferAttr>))
+      return success();
+    return op->emitError() << "expected '" << transfersAttrName
+                           << "' to be an array of #program.transfer on the module, but got "
+                           << attribute.getValue() << " of '" << op->getName() << "'";
+  }
   if (attribute.getName() != targetAttrName)
     return op->emitError() << "expected '" << targetAttrName << "', '" << phaseAttrName << "', '"
-                           << ptxAttrName << "', '" << reportsAttrName << "' or '" << entryAttrName
-                           << "', but the program dialect has no attribute '"
+                           << ptxAttrName << "', '" << reportsAttrName << "', '" << transfersAttrName
+                           << "' or '" << entryAttrName << "', but the program dialect has no attribute '"
                            << attribute.getName().getValue() << "' of operations";
   if (!isa<TargetAttr>(attribute.getValue()))
     return op->emitError() << "expected '" << targetAttrName << "' to be a #program.target, but got "

@@ -34,6 +34,8 @@ def Program_Dialect : Dialect {
     static constexpr llvm::StringLiteral ptxAttrName = "program.ptx";
     /// Module attribute, an array of ReportAttr: where lowered kernels print and check. Records have the index.
     static constexpr llvm::StringLiteral reportsAttrName = "program.reports";
+    /// Module attribute, an array of TransferAttr: what copy engines do between launches, in stream order.
+    static constexpr llvm::StringLiteral transfersAttrName = "program.transfers";
   }];
 }
 
@@ -328,6 +330,57 @@ def Program_LaunchAttr : Program_Attr<"Launch", "launch"> {
     LaunchAttr withResidents(int64_t residents) const;
     LaunchAttr withSharedBytes(int64_t bytes) const;
   }];
+}
+
+def Program_PlaceAttr : Program_Attr<"Place", "place"> {
+  let summary = "An element of a tensor that the host names: `tensor` counts those of the schema";
+  let description = [{
+    `rank` says whose tensor a symmetric one is; others have none.
+
+        #program.place<0, [<"0">, <"d1 2 mul">], rank = <"d3">>
+  }];
+  let parameters = (ins "int64_t":$tensor, ArrayRefParameter<"HostExprAttr">:$position,
+    OptionalParameter<"HostExprAttr">:$rank);
+  let assemblyFormat = "`<` $tensor `,` `[` $position `]` (`,` struct($rank)^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def Program_TransferCopyAttr : Program_Attr<"TransferCopy", "transfer_copy"> {
+  let summary = "Elements of a box that a transfer copies: from its first element in one tensor to that in another";
+  let description = [{
+        #program.transfer_copy<from = <0, [<"0">], rank = <"d3">>, to = <1, [<"d0 d3 mul">]>, extents = [<"d0">]>
+
+    Constraints
+    - transfer_copy_c1: both places and the extents have the same number of axes, from 1 to `maxTransferAxes`.
+  }];
+  let parameters = (ins "PlaceAttr":$from, "PlaceAttr":$to, ArrayRefParameter<"HostExprAttr">:$extents);
+  let assemblyFormat = "`<` `from` `=` $from `,` `to` `=` $to `,` `extents` `=` `[` $extents `]` `>`";
+  let genVerifyDecl = 1;
+}
+
+def Program_TransferAttr : Program_Attr<"Transfer", "transfer"> {
+  let summary = "What copy engines do after so many launches of the program";
+  let description = [{
+    `rounds` times it copies all boxes, and then sets the element `sets`, of a count, to `value`. Their numbers may be
+    computed from the number of the round, as if it was one more dimension after those of the schema.
+
+    It begins when the first `after` launches have ended. Launch `until` begins when it has ended; those between run
+    beside it, and wait for what it sets. In stream order it comes before them, so that they may also run one after
+    the other.
+
+        #program.transfer<"gather", copies = [<from = <0, [<"0">], rank = <"d2">>, to = <1, [<"d0 d2 mul">]>, extents = [<"d0">]>],
+            after = 0, until = 1, rounds = <"d1">, sets = <2, [<"d2">], rank = <"d3">>, value = <"1">>
+
+    Constraints
+    - transfer_c1: at least one copy.
+    - transfer_c2: `after` is at least 0, and `until` at least `after`.
+    - transfer_c3: `sets` and `value` come together, and launches run beside a transfer only if it sets something.
+  }];
+  let parameters = (ins StringRefParameter<"user's name">:$name, ArrayRefParameter<"TransferCopyAttr">:$copies,
+    "int64_t":$after, "int64_t":$until, "HostExprAttr":$rounds,
+    OptionalParameter<"PlaceAttr", "an element of i32">:$sets, OptionalParameter<"HostExprAttr">:$value);
+  let assemblyFormat = "`<` $name `,` `copies` `=` `[` $copies `]` `,` struct($after, $until, $rounds, $sets, $value) `>`";
+  let genVerifyDecl = 1;
 }
 
 /// Members of a kernel's operation, which has the attribute `launch`.

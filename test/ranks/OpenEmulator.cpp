@@ -7,7 +7,9 @@
 
 std::vector<std::unique_ptr<tlc::Device>> tlc::test::openRanks(size_t count, const RankOptions &options) {
   return createEmulatorDevices(
-      unsigned(count), {.multiprocessors = options.multiprocessors, .scheduleSeed = options.scheduleSeed});
+      unsigned(count), {.multiprocessors = options.multiprocessors,
+                        .scheduleSeed = options.scheduleSeed,
+                        .transfers = options.lateTransfers ? TransferTime::late : TransferTime::early});
 }
 
 int64_t tlc::test::mostRanks() { return maxRanks; }

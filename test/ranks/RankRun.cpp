@@ -6,7 +6,6 @@
 #include "compiler/dsl/Module.h"
 #include "compiler/pipeline/Compiler.h"
 #include "runtime/device/LaunchPlan.h"
-#include "runtime/device/LaunchRanks.h"
 #include "test/Expect.h"
 
 #include <catch2/catch.hpp>
@@ -140,7 +139,8 @@ std::string test::launch(const Artifact &artifact, std::vector<evaluator::Argume
     launches.push_back({devices[rank], programs[rank].get(), &memories[rank].arguments});
   std::string errors;
   for (int i = 0; i < options.launches && errors.empty(); ++i)
-    if (Result<void> launched = launchRanks(launches); !launched)
+    if (Result<void> launched = options.enqueue ? options.enqueue(launches) : launchRanks(launches);
+        !launched)
       errors += launched.error().message;
   for (size_t rank = 0; rank < ranks.size(); ++rank)
     if (Result<void> done = devices[rank]->synchronize(); !done)

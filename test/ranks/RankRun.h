@@ -7,7 +7,7 @@
 #include "compiler/dsl/dsl.h"
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/pipeline/Options.h"
-#include "runtime/device/Device.h"
+#include "runtime/device/LaunchRanks.h"
 
 #include <algorithm>
 #include <functional>
@@ -31,7 +31,10 @@ struct RankOptions {
   int multiprocessors = 3;
   std::optional<uint64_t> scheduleSeed = {};
   CompileOptions compile = {};
+  bool lateTransfers = false;
   int launches = 1; ///< one after the other, for which the host does not wait
+  /// What enqueues the launches of all ranks, once; left out: `launchRanks`.
+  std::function<Result<void>(std::span<const RankLaunch>)> enqueue = {};
 };
 
 /// A device for each rank: emulated, or in ranks_cuda_test GPUs.

@@ -29,6 +29,8 @@
 // CHECK-SAME: t.o3 = #program.tensor_map<2, box[64, 128], bytes128, limited_axis = 0, before = 64>
 // CHECK-SAME: t.o4 = #program.tensor_map<2, box[64, 1, 64], bytes128, window = <taps[3], strides[2], dilations[1], before[1], after[0]>>
 // CHECK-SAME: t.p = #program.entry<launch = <warps = 4>, schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">], tensor_maps = [], parameters = [#program.parameter<dimension, 0>], roles = [#program.role<"math", first_warp = 0, warps = 4>]>
+// CHECK-SAME: t.q = #program.transfer<"gather", copies = [<from = <0, [<"0">], rank = <"d2">>, to = <1, [<"d0 d2 mul">]>, extents = [<"d0">]>], after = 0, until = 1, rounds = <"d1">, sets = <2, [<"d2">], rank = <"d3">>, value = <"1">>
+// CHECK-SAME: t.q2 = #program.transfer<"copy", copies = [<from = <0, [<"0">, <"1">]>, to = <1, [<"0">, <"2">]>, extents = [<"d0">, <"3">]>], after = 1, until = 1, rounds = <"1">>
 module attributes {
   t.a = #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">,
   t.b = #program.host_expr<"d2 -1 add 3 floordiv d0 rem d1 max 4 sub">,
@@ -58,5 +60,7 @@ module attributes {
   t.p = #program.entry<launch = <warps = 4>, schema = [#program.dimension<"m">], schema_types = [index], grid = [#program.host_expr<"d0">],
     tensor_maps = [], parameters = [#program.parameter<dimension, 0>],
     roles = [#program.role<"math", first_warp = 0, warps = 4>]>,
+  t.q = #program.transfer<"gather", copies = [<from = <0, [<"0">], rank = <"d2">>, to = <1, [<"d0 d2 mul">]>, extents = [<"d0">]>], after = 0, until = 1, rounds = <"d1">, sets = <2, [<"d2">], rank = <"d3">>, value = <"1">>,
+  t.q2 = #program.transfer<"copy", copies = [<from = <0, [<"0">, <"1">]>, to = <1, [<"0">, <"2">]>, extents = [<"d0">, <"3">]>], after = 1, until = 1, rounds = <"1">>,
   program.target = #program.target<"sm_90a">
 } {}

@@ -249,3 +249,43 @@ module attributes {a = #program.window<taps[4097], strides[1], dilations[4096], 
 
 // expected-error @below {{expected a window of 4 axes but the first and the last, and no limited axis, but got one of 1 and limited axis -1}}
 module attributes {a = #program.tensor_map<0, box [64, 1, 1, 64], bytes128, window = <taps[3], strides[1], dilations[1], before[0], after[0]>>} {}
+
+// -----
+
+// expected-error @below {{expected 'program.transfers' to be an array of #program.transfer on the module, but got 7 : i64 of 'builtin.module'}}
+module attributes {program.transfers = 7 : i64} {}
+
+// -----
+
+// expected-error @below {{expected the number of a tensor, but got -1}}
+module attributes {a = #program.place<-1, [<"0">]>} {}
+
+// -----
+
+// transfer_copy_c1
+// expected-error @below {{expected two positions and extents of as many axes, from 1 to 4, but got 1, 2 and 1}}
+module attributes {a = #program.transfer_copy<from = <0, [<"0">]>, to = <1, [<"0">, <"0">]>, extents = [<"d0">]>} {}
+
+// -----
+
+// transfer_copy_c1
+// expected-error @below {{expected two positions and extents of as many axes, from 1 to 4, but got 5, 5 and 5}}
+module attributes {a = #program.transfer_copy<from = <0, [<"0">, <"0">, <"0">, <"0">, <"0">]>, to = <1, [<"0">, <"0">, <"0">, <"0">, <"0">]>, extents = [<"1">, <"1">, <"1">, <"1">, <"1">]>} {}
+
+// -----
+
+// transfer_c2
+// expected-error @below {{expected transfer 't' to begin after at least 0 launches, and to end after as many or more, but got 2 and 1}}
+module attributes {a = #program.transfer<"t", copies = [<from = <0, [<"0">]>, to = <1, [<"0">]>, extents = [<"d0">]>], after = 2, until = 1, rounds = <"1">>} {}
+
+// -----
+
+// transfer_c3
+// expected-error @below {{expected transfer 't' to have a count that it sets and a value for it, but got only the value}}
+module attributes {a = #program.transfer<"t", copies = [<from = <0, [<"0">]>, to = <1, [<"0">]>, extents = [<"d0">]>], after = 1, until = 1, rounds = <"1">, value = <"1">>} {}
+
+// -----
+
+// transfer_c3
+// expected-error @below {{expected launches after transfer 't' to begin when it has ended because it sets no count for which they could wait, but 1 run beside it}}
+module attributes {a = #program.transfer<"t", copies = [<from = <0, [<"0">]>, to = <1, [<"0">]>, extents = [<"d0">]>], after = 1, until = 2, rounds = <"1">>} {}
