@@ -141,6 +141,31 @@ TEST_CASE("kernels of ranks give the same bits in every order", "[kernels][ranks
   }
 }
 
+TEST_CASE("keys that copy engines fetch are waited for, however late they come", "[kernels][ranks]") {
+  const Definitions fetched = {{"gather", "copy_engine"}};
+  for (const char *name : {"attention_fwd_sharded", "attention_bwd_sharded"})
+    for (const Definitions &options :
+         {Definitions{{"order", "contiguous"}, {"form", "plain"}},
+          {{"order", "zigzag"}, {"form", "plain"}, {"causal", "right"}},
+          {{"order", "contiguous"}, {"form", "explicit"}, {"d", "64"}, {"window", "30"}},
+          {{"order", "zigzag"}, {"form", "explicit"}, {"d", "64"}, {"causal", "right"}}}) {
+      const Kernel &kernel = **findKernel(name);
+      for (const Definitions &size : smallSizes(kernel))
+        for (unsigned ranks : {1, 2, 3}) {
+          Definitions definitions = merged(merged(merged(fetched, tilesOf(kernel)), options),
+                                           merged(size, {{"ranks", std::to_string(ranks)}}));
+          CAPTURE(name, definitions);
+          Request request = expectValue(Request::parse(kernel, definitions));
+          std::shared_ptr<const Artifact> artifact = compileOnce(request, {});
+          auto problem = expectValue(Problem::create(request, {.seed = 3}));
+          for (TransferTime time : {TransferTime::early, TransferTime::late}) {
+            auto devices = createEmulatorDevices(ranks, {.multiprocessors = 2, .transfers = time});
+            CHECK(expectValue(expectValue(KernelRun::create(devices, problem, artifact)).verify()).correct());
+          }
+        }
+    }
+}
+
 TEST_CASE("kernels of ranks whose waits have a limit are right, and report an announcement that is missing",
           "[kernels][ranks]") {
   CompileOptions options;

@@ -58,6 +58,7 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
   Shared querySums;
   if (p.addsByTma())
     querySums = k.shared("dq", f32, {c.bq, d});
+  p.inputs.awaitKeys(tile.row, c.bk);
   for (size_t i = 0; i < columns.size(); ++i)
     copy(p.keys(tile.sequence, tile.row, tile.kvHead, c.bk, columns[i]), keys[i]);
   for (size_t i = 0; i < valueColumns.size(); ++i)
@@ -247,7 +248,8 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
     std::optional<RankArrival> termsSent;
     if (shards) {
       termsSent.emplace(k, "terms_sent");
-      k.launch("attention_bwd_gather", [&] { shards->gather(); });
+      if (!shards->hasTransfer())
+        k.launch("attention_bwd_gather", [&] { shards->gather(); });
     }
     k.launch("attention_bwd_delta", [&] { arguments.writeDeltas(); });
     if (config.unseen == UnseenKeys::ownLaunch)
@@ -256,6 +258,8 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
       k.launch("attention_bwd_key_order", [&] { keyTiles.writeOrder(); });
     if (queryTiles && queryTiles->hasLaunch())
       k.launch("attention_bwd_query_order", [&] { queryTiles->writeOrder(); });
+    if (shards && shards->hasTransfer())
+      shards->transfer("attention_bwd_gather");
     k.launch("attention_bwd", [&] {
       if (config.form == AttentionForm::explicitRoles)
         return (hasNarrowTiles(config) ? narrowKeyTiles : wideKeyTiles)(k, config, arguments, keyTiles);

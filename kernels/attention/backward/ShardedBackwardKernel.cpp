@@ -24,6 +24,7 @@ BackwardConfig problemOf(const Parameters &values) {
   BackwardConfig config;
   read(values, config);
   config.problem.shards = shardOrderOf(values);
+  config.problem.gather = keyGatherOf(values);
   return config;
 }
 

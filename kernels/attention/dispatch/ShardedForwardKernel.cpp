@@ -95,6 +95,7 @@ private:
   static void readAll(const Parameters &values, ForwardConfig &config) {
     read(values, config);
     config.problem.shards = shardOrderOf(values);
+    config.problem.gather = keyGatherOf(values);
   }
   static ForwardConfig problemOf(const Parameters &values) {
     ForwardConfig config = defaults();

@@ -140,7 +140,8 @@ private:
       QueryTile tile = tileAt(nextPositions.slot(next));
       nextRing.release(next);
       next.advance();
-      auto loadKeys = [&](Index i) {
+      auto loadKeys = [&](Index i, const std::optional<Index> &before) {
+        p.awaitKeys(tile, i, before);
         kRing.acquire(kc);
         kRing.expect(kc, ks.slotBytes());
         copy(p.keys(tile, tile.keys.at(i)), ks.slot(kc), kRing.full(kc));
@@ -160,9 +161,9 @@ private:
             copy(p.values(tile, j, parts[part]), vs[part].slot(vc), vRing.full(vc));
         vc.advance();
       };
-      loadKeys(0);
+      loadKeys(0, {});
       k.loop(tile.keys.count - 1, [&](Index i) {
-        loadKeys(i + 1);
+        loadKeys(i + 1, i);
         loadValues(i);
       });
       loadValues(tile.keys.count - 1);

@@ -21,6 +21,8 @@ namespace {
 
 void plainTile(Scope &k, const ForwardConfig &c, const ForwardArguments &p, const QueryTile &tile) {
   int64_t depth = paddedDepth(c.problem);
+  if (p.inputs.awaitsKeys()) // copies of the loop below run ahead of it
+    k.loop(tile.keys.count, [&](Index i) { p.awaitKeys(tile, i); });
   Shared q = k.shared("q", c.problem.dtype, {c.bq, depth});
   copy(p.queries(tile), q);
   for (const ColumnRange &columns : columnParts(paddedValues(c.problem))) {
@@ -235,17 +237,21 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
     if (config.problem.hasBytes() && !isPlain)
       values.emplace(k, config, arguments);
     std::optional<RankArrival> keysRead;
-    if (const std::optional<ShardedKeys> &shards = arguments.inputs.shards) {
+    const std::optional<ShardedKeys> &shards = arguments.inputs.shards;
+    const bool hasTransfer = shards && shards->hasTransfer();
+    if (shards)
       keysRead.emplace(k, "keys_read");
+    if (shards && !hasTransfer)
       k.launch(name + "_gather", [&] {
         shards->gather();
         keysRead->tellLast();
       });
-    }
     if (scheduler.hasLaunch())
       k.launch(name + "_order", [&] { scheduler.writeOrder(); });
     if (values)
       k.launch(name + "_values", [&] { values->write(); });
+    if (hasTransfer)
+      shards->transfer(name + "_gather");
     k.launch(name, [&] {
       isPlain ? plainForward(k, config, arguments, scheduler)
               : explicitForward(k, config, arguments, scheduler, values ? &*values : nullptr);
@@ -253,6 +259,8 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
     if (keysRead)
       k.launch(name + "_end", [&] { // afterwards no rank reads this rank's K and V
         [[maybe_unused]] auto [block] = k.grid(1);
+        if (hasTransfer) // which has ended
+          keysRead->tellLast();
         keysRead->wait();
       });
   });

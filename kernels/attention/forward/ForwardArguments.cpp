@@ -55,6 +55,14 @@ Slice ForwardArguments::keys(const QueryTile &tile, const Index &j) const {
                        {0, paddedDepth(config.problem)});
 }
 
+void ForwardArguments::awaitKeys(const QueryTile &tile, const Index &i,
+                                 const std::optional<Index> &before) const {
+  if (!inputs.awaitsKeys())
+    return;
+  auto row = [&](const Index &visit) { return tile.keys.at(visit) * config.bk; };
+  inputs.awaitKeys(row(i), config.bk, before ? std::optional(row(*before)) : std::nullopt);
+}
+
 Slice ForwardArguments::values(const QueryTile &tile, const Index &j, const ColumnRange &columns) const {
   return inputs.valueRowsOf(tile.sequence, tile.kvHead, j * config.bk, config.bk, columns);
 }

@@ -39,6 +39,9 @@ public:
   // What a tile reads and writes; `j` counts tiles of keys.
   dsl::Slice queries(const QueryTile &tile) const;
   dsl::Slice keys(const QueryTile &tile, const dsl::Index &j) const;
+  /// Until the keys and values of visit `i` are there, of sharded sequences; those of visit `before` are.
+  void awaitKeys(const QueryTile &tile, const dsl::Index &i,
+                 const std::optional<dsl::Index> &before = {}) const;
   dsl::Slice values(const QueryTile &tile, const dsl::Index &j, const ColumnRange &columns) const;
   dsl::Slice output(const QueryTile &tile, const ColumnRange &columns) const;
   dsl::Slice logSums(const QueryTile &tile) const;

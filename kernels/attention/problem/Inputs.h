@@ -30,6 +30,12 @@ public:
   /// Likewise of V.
   dsl::Slice valueRowsOf(const Sequence &sequence, const dsl::Index &kvHead, const dsl::Index &row,
                          int64_t rows, const ColumnRange &columns) const;
+  /// Before rows of K and V from `row` on are loaded: until they are there. See `ShardedKeys::await`.
+  void awaitKeys(const dsl::Index &row, int64_t rows, const std::optional<dsl::Index> &before = {}) const {
+    if (awaitsKeys())
+      shards->await(row, rows, before);
+  }
+  bool awaitsKeys() const { return shards && shards->hasTransfer(); }
 
   const AttentionProblem &problem;
   Sequences sequences;

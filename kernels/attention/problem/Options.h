@@ -61,6 +61,12 @@ enum class ShardOrder : uint8_t {
 /// Parts of a sequence that a rank has, of the same length.
 constexpr int64_t partsOfRank(ShardOrder order) { return order == ShardOrder::zigzag ? 2 : 1; }
 
+/// How a rank gets the keys and values of the others.
+enum class KeyGather : uint8_t {
+  launch,     ///< a launch loads and stores them before attention begins
+  copyEngine, ///< copy engines copy them, while attention works on what has arrived
+};
+
 /// How a program is written; all compute the same.
 enum class AttentionForm : uint8_t {
   explicitRoles, ///< roles, rings and asynchronous products written by hand; tensors aligned to 16 bytes
@@ -101,6 +107,7 @@ struct AttentionProblem {
   Lengths lengths = Lengths::uniform;
   /// Of sequences that several ranks have: each computes its own queries, with the keys of all.
   std::optional<ShardOrder> shards = {};
+  KeyGather gather = KeyGather::launch; ///< of those
 
   bool hasBytes() const { return dtype == ElementType::e4m3; }
   ElementType outputType() const { return hasBytes() ? out : dtype; }

@@ -15,7 +15,11 @@ ShardedKeys::ShardedKeys(Scope &k, const AttentionProblem &problem, const Sequen
                          const Index &kvHeads)
     : batches(sequences.count), kvHeads(kvHeads), rank(k.rank()), ranks(k.ranks()),
       parts(partsOfRank(*problem.shards)), k(k), problem(problem), rowsOfRank(sequences.keysOfRank()),
-      K(declare("K", problem.d)), V(declare("V", problem.dv)) {}
+      K(declare("K", problem.d)), V(declare("V", problem.dv)) {
+  if (problem.gather == KeyGather::copyEngine)
+    arrived =
+        k.symmetric("keys_arrived", i32, {ranks}, {.use = TensorUse::workspace, .initial = Initial::zero});
+}
 
 ShardedKeys::Rows ShardedKeys::declare(std::string_view name, int64_t columns) const {
   std::string gathered = "gathered_" + std::string(name);
@@ -63,6 +67,33 @@ void ShardedKeys::gather() const {
           batch = piece / ofPart / parts, first = piece % ofPart * rowsOfPiece;
     copyRows(K, batch, head, partAt(owner, part), first);
     copyRows(V, batch, head, partAt(owner, part), first);
+  });
+}
+
+void ShardedKeys::transferRows(const dsl::Transfer &transfer, const Rows &rows, const Index &owner,
+                               int64_t part) const {
+  Index length = partLength(), place = part == 0 ? owner : 2 * ranks - 1 - owner;
+  transfer.copy({rows.own.of(owner), {0, part * length, 0, 0}}, {rows.gathered, {0, place * length, 0, 0}},
+                {batches, length, kvHeads, rows.columns});
+}
+
+void ShardedKeys::transfer(std::string_view name) const {
+  k.transfer(name, ranks, [&](const dsl::Transfer &transfer, const Index &number) {
+    Index owner = (rank + number) % ranks;
+    for (int64_t part = 0; part < parts; ++part)
+      for (const Rows *rows : {&K, &V})
+        transferRows(transfer, *rows, owner, part);
+    transfer.set(arrived->of(rank), {owner});
+  });
+}
+
+void ShardedKeys::await(const Index &row, int64_t count, const std::optional<Index> &before) const {
+  forEachPart(row, count, [&](const Part &part) {
+    auto wait = [&] { waitFor(arrived->of(rank), {part.owner}, 1); };
+    if (before)
+      k.when(part.first + partLength() <= *before || *before + count <= part.first, wait);
+    else
+      wait();
   });
 }
 

@@ -7,11 +7,12 @@
 #include "kernels/attention/problem/Sequences.h"
 
 #include <functional>
+#include <optional>
 
 namespace tlc::kernels {
 
-/// Every rank copies the parts of all ranks to where they are in the whole sequence, by loads of their
-/// memory.
+/// Every rank copies the parts of all ranks to where they are in the whole sequence: by loads of their memory
+/// in a launch, or by copy engines beside the launch that reads them.
 class ShardedKeys {
 public:
   /// Declares K and V as symmetric inputs of b x sk x hkv x d (dv), and workspaces of all ranks' rows in
@@ -22,8 +23,14 @@ public:
   const dsl::Global &keys() const { return K.gathered; }
   const dsl::Global &values() const { return V.gathered; }
 
+  bool hasTransfer() const { return arrived.has_value(); }
   /// The body of a launch before those that read them. Every block comes to its end.
   void gather() const;
+  /// Instead of it, of copy engines: a transfer right before the launch that reads them, which waits.
+  void transfer(std::string_view name) const;
+  /// In the launch after a transfer: until `count` rows from `row` on have arrived, which is one of the keys.
+  /// If `before` is given, it has waited for as many rows from there on.
+  void await(const dsl::Index &row, int64_t count, const std::optional<dsl::Index> &before = {}) const;
 
   /// Rows of one sequence that a rank has side by side: its part number `ofRank`, whose first row is `first`
   /// among all keys.
@@ -45,6 +52,8 @@ private:
     int64_t columns;
   };
   Rows declare(std::string_view name, int64_t columns) const;
+  void transferRows(const dsl::Transfer &transfer, const Rows &rows, const dsl::Index &owner,
+                    int64_t part) const;
   /// Rows of a part, from its row `first` on.
   void copyRows(const Rows &rows, const dsl::Index &batch, const dsl::Index &head, const Part &part,
                 const dsl::Index &first) const;
@@ -53,6 +62,7 @@ private:
   const AttentionProblem &problem;
   dsl::Index rowsOfRank;
   Rows K, V;
+  std::optional<dsl::Symmetric> arrived; ///< ranks: 1 when the keys and values of a rank are here
 };
 
 } // namespace tlc::kernels

@@ -19,11 +19,19 @@ std::vector<Parameter> shardParameters(const std::string &length) {
   all.push_back({"ranks", "devices that run it together", Parameter::Kind::constant, "1", 1, maxRanks});
   all.push_back(choiceParameter("order", "which rows of sequences a rank has: a part, or one from each end",
                                 {"contiguous", "zigzag"}));
+  all.push_back(choiceParameter("gather",
+                                "what fetches the keys of other ranks: a launch before attention, or copy "
+                                "engines beside it",
+                                {"launch", "copy_engine"}));
   return all;
 }
 
 ShardOrder shardOrderOf(const Parameters &values) {
   return values.choice("order") == "zigzag" ? ShardOrder::zigzag : ShardOrder::contiguous;
+}
+
+KeyGather keyGatherOf(const Parameters &values) {
+  return values.choice("gather") == "copy_engine" ? KeyGather::copyEngine : KeyGather::launch;
 }
 
 AttentionExtents rankExtentsOf(const Parameters &values) {

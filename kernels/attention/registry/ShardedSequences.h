@@ -10,9 +10,10 @@
 
 namespace tlc::kernels {
 
-/// `b`, `sq` and `sk` of each rank, `h`, `hkv`, `ranks` and `order`.
+/// `b`, `sq` and `sk` of each rank, `h`, `hkv`, `ranks`, `order` and `gather`.
 std::vector<Parameter> shardParameters(const std::string &length);
 ShardOrder shardOrderOf(const Parameters &values);
+KeyGather keyGatherOf(const Parameters &values);
 /// Of each rank.
 AttentionExtents rankExtentsOf(const Parameters &values);
 /// What is wrong with numbers of heads and rows, and with options together; empty if nothing is.
