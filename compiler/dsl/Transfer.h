@@ -20,8 +20,8 @@ class Transfer {
 public:
   explicit Transfer(std::shared_ptr<Trace> trace) : trace(std::move(trace)) {}
 
-  /// Copies a box of so many elements along each axis, which begins at these places. Both tensors have the
-  /// same type, of whole bytes, and 1 to 4 axes; the box is inside of them, and the last stride is 1.
+  /// Copies a box, inside of both tensors, of so many elements along their last axes, 1 to 4, and one along
+  /// others. Both have the same type, of whole bytes, and the last stride 1.
   void copy(const TransferPlace &from, const TransferPlace &to, const std::vector<Index> &extents,
             Loc loc = Loc::current()) const;
   /// Sets an element of a count to `value` when all copies of the round are complete: a symmetric workspace

@@ -115,17 +115,24 @@ Step Transfers::copyBox(program::TransferAttr transfer, program::TransferCopyAtt
   }
   if (count == 0)
     return Step::done;
-  std::optional<Place> from = placeOf(transfer, copy.getFrom(), extents, isLocal),
-                       to = placeOf(transfer, copy.getTo(), extents, isLocal);
+  auto alongAllAxes = [&](program::PlaceAttr place) {
+    SmallVector<int64_t> all(place.getPosition().size() - extents.size(), 1);
+    llvm::append_range(all, extents);
+    return all;
+  };
+  std::optional<Place> from = placeOf(transfer, copy.getFrom(), alongAllAxes(copy.getFrom()), isLocal),
+                       to = placeOf(transfer, copy.getTo(), alongAllAxes(copy.getTo()), isLocal);
   if (!from || !to)
     return Step::failed;
   for (int64_t number = 0; number < count; ++number) {
     std::vector<int64_t> source = from->position, destination = to->position;
     Extents inBox = positionOf(number, extents);
-    for (size_t axis = 0; axis < extents.size(); ++axis) {
-      source[axis] += inBox[axis];
-      destination[axis] += inBox[axis];
-    }
+    auto move = [&](std::vector<int64_t> &position) {
+      for (size_t axis = 0; axis < extents.size(); ++axis)
+        position[position.size() - extents.size() + axis] += inBox[axis];
+    };
+    move(source);
+    move(destination);
     Element element;
     if (readElement(task, kernel, *from->tensor, numberOf(source, from->tensor->extents), element) ==
             Step::failed ||

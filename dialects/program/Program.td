@@ -351,7 +351,7 @@ def Program_TransferCopyAttr : Program_Attr<"TransferCopy", "transfer_copy"> {
         #program.transfer_copy<from = <0, [<"0">], rank = <"d3">>, to = <1, [<"d0 d3 mul">]>, extents = [<"d0">]>
 
     Constraints
-    - transfer_copy_c1: both places and the extents have the same number of axes, from 1 to `maxTransferAxes`.
+    - transfer_copy_c1: there are 1 to `maxTransferAxes` extents, of the last axes of both places; of others it has one element.
   }];
   let parameters = (ins "PlaceAttr":$from, "PlaceAttr":$to, ArrayRefParameter<"HostExprAttr">:$extents);
   let assemblyFormat = "`<` `from` `=` $from `,` `to` `=` $to `,` `extents` `=` `[` $extents `]` `>`";

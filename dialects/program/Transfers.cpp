@@ -18,9 +18,10 @@ LogicalResult PlaceAttr::verify(function_ref<InFlightDiagnostic()> emitError, in
 LogicalResult TransferCopyAttr::verify(function_ref<InFlightDiagnostic()> emitError, PlaceAttr from,
                                        PlaceAttr to, ArrayRef<HostExprAttr> extents) {
   size_t ofFrom = from.getPosition().size(), ofTo = to.getPosition().size();
-  if (ofFrom != ofTo || ofFrom != extents.size() || ofFrom < 1 || ofFrom > maxTransferAxes) // c1
-    return emitError() << "expected two positions and extents of as many axes, from 1 to " << maxTransferAxes
-                       << ", but got " << ofFrom << ", " << ofTo << " and " << extents.size();
+  if (extents.empty() || extents.size() > maxTransferAxes || extents.size() > std::min(ofFrom, ofTo)) // c1
+    return emitError() << "expected extents along 1 to " << maxTransferAxes
+                       << " axes, which both places have, but got " << extents.size() << " for places of "
+                       << ofFrom << " and " << ofTo << " axes";
   return success();
 }
 

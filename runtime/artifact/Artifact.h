@@ -210,10 +210,10 @@ struct TensorPlace {
   std::vector<HostExpr> position = {}; ///< per axis, outermost first
 };
 
-/// The most axes of a box that a transfer copies.
+/// The most axes along which a transfer copies a box.
 inline constexpr size_t maxTransferAxes = 4;
 
-/// Elements of a box, from its first one in a tensor to that in another.
+/// Elements of a box, from its first one in a tensor to that in another; extents are of the last axes.
 struct TransferCopy {
   TensorPlace from = {}, to = {};
   std::vector<HostExpr> extents = {};

@@ -236,9 +236,9 @@ private:
                          &to = artifact.tensors[size_t(copy.to.tensor)];
     const size_t axes = copy.extents.size();
     require(
-        axes >= 1 && axes <= maxTransferAxes && axes == rankOf(from) && axes == rankOf(to),
-        "transfer '{}' copies a box of {} axes from '{}' to '{}', but expected as many as both have, and 1 "
-        "to {}",
+        axes >= 1 && axes <= maxTransferAxes && axes <= rankOf(from) && axes <= rankOf(to),
+        "transfer '{}' copies a box of {} axes from '{}' to '{}', but expected at most as many as both have, "
+        "and 1 to {}",
         transfer.name, axes, from.name, to.name, maxTransferAxes);
     require(from.element == to.element && elementsPerUnit(from.element) == 1,
             "transfer '{}' copies from {} to {}, but expected one type of whole bytes", transfer.name,

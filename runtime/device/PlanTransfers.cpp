@@ -119,10 +119,17 @@ private:
     }
     if (std::ranges::find(extents, 0) != extents.end())
       return {};
-    Result<Box> from = boxAt(copy.from, extents), to = from ? boxAt(copy.to, extents) : from;
+    auto alongAllAxes = [&](const TensorPlace &place) {
+      std::vector<int64_t> all(place.position.size() - extents.size(), 1);
+      all.insert(all.end(), extents.begin(), extents.end());
+      return all;
+    };
+    Result<Box> from = boxAt(copy.from, alongAllAxes(copy.from)),
+                to = from ? boxAt(copy.to, alongAllAxes(copy.to)) : from;
     if (!to)
       return to.error();
-    if (copy.from.tensor == copy.to.tensor && from->rank == to->rank && meet(*from, *to, extents))
+    if (copy.from.tensor == copy.to.tensor && from->rank == to->rank &&
+        meet(*from, *to, alongAllAxes(copy.to)))
       return mistake(
           "expected two boxes of '{}' that are apart because the order of a copy is not known, but "
           "they have elements in common",
@@ -142,11 +149,13 @@ private:
     const ElementType element = from.tensor->element;
     int64_t rowBytes = bytesOf(element, 1);
     std::vector<BoxAxis> axes;
+    auto bytesApart = [&](const Box &box, size_t axis) {
+      return bytesOf(element, box.tensor->strides[box.position.size() - extents.size() + axis]);
+    };
     for (size_t axis = extents.size(); axis-- != 0;) {
       if (extents[axis] == 1)
         continue;
-      const BoxAxis next = {extents[axis], bytesOf(element, from.tensor->strides[axis]),
-                            bytesOf(element, to.tensor->strides[axis])};
+      const BoxAxis next = {extents[axis], bytesApart(from, axis), bytesApart(to, axis)};
       if (axes.empty() && next.from == rowBytes && next.to == rowBytes)
         rowBytes *= next.extent;
       else if (!axes.empty() && next.from == axes.back().from * axes.back().extent &&

@@ -102,8 +102,8 @@ TEST_CASE("mistakes about transfers are told in the language's words", "[ranks][
              Contains("expected a position of a transfer to be computed from dimensions, constants and the "
                       "number of the round by integer arithmetic because the host evaluates it, but it is "
                       "computed from another value"));
-  CHECK_THAT(text,
-             Contains("expected two positions and extents of as many axes, from 1 to 4, but got 1, 1 and 2"));
+  CHECK_THAT(text, Contains("expected extents along 1 to 4 axes, which both places have, but got 2 for "
+                            "places of 1 and 1 axes"));
   CHECK_THAT(text, Contains("expected the extents of a transfer to be at least 0, but got -1"));
   CHECK_THAT(
       text, Contains("expected the count that a transfer sets to be a symmetric workspace of i32 that begins "

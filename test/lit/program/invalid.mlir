@@ -263,13 +263,13 @@ module attributes {a = #program.place<-1, [<"0">]>} {}
 // -----
 
 // transfer_copy_c1
-// expected-error @below {{expected two positions and extents of as many axes, from 1 to 4, but got 1, 2 and 1}}
-module attributes {a = #program.transfer_copy<from = <0, [<"0">]>, to = <1, [<"0">, <"0">]>, extents = [<"d0">]>} {}
+// expected-error @below {{expected extents along 1 to 4 axes, which both places have, but got 2 for places of 1 and 2 axes}}
+module attributes {a = #program.transfer_copy<from = <0, [<"0">]>, to = <1, [<"0">, <"0">]>, extents = [<"1">, <"d0">]>} {}
 
 // -----
 
 // transfer_copy_c1
-// expected-error @below {{expected two positions and extents of as many axes, from 1 to 4, but got 5, 5 and 5}}
+// expected-error @below {{expected extents along 1 to 4 axes, which both places have, but got 5 for places of 5 and 5 axes}}
 module attributes {a = #program.transfer_copy<from = <0, [<"0">, <"0">, <"0">, <"0">, <"0">]>, to = <1, [<"0">, <"0">, <"0">, <"0">, <"0">]>, extents = [<"1">, <"1">, <"1">, <"1">, <"1">]>} {}
 
 // -----
