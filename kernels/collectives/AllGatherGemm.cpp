@@ -15,6 +15,7 @@ namespace {
 
 /// What a block fetches at once, and how many of these are on their way.
 constexpr int64_t pieceRows = 32, pieceColumns = 128, pieceSlots = 4;
+constexpr int64_t mostParts = 16;
 
 /// Of a rank's A, from there on.
 struct Piece {
@@ -34,6 +35,7 @@ struct Operands {
   Global taken;       ///< tiles that blocks of this rank compute
   Global dealt;       ///< pieces that they fetch
   Global arrived;     ///< of each rank's rows of tiles: pieces
+  Symmetric copied;   ///< of each rank's parts: 1 when it is here
 
   Index rows() const { return ceilDiv(m, c.bm); }
   Index columns() const { return ceilDiv(n, c.bn); }
@@ -45,6 +47,10 @@ struct Operands {
   int64_t ownRanks() const { return c.copiesRows ? 0 : 1; }
   Index piecesOfRank() const { return rows() * pieces(); }
   Index fetchedPieces() const { return (ranks - ownRanks()) * piecesOfRank(); }
+  /// A transfer copies the rows of so many tiles at a time: a rank's rows in 16 parts at most, so that the
+  /// first tiles do not wait for long, and what a copy costs by itself is little.
+  Index tilesOfPart() const { return max(ceilDiv(rows(), mostParts), 1); }
+  Index partsOfRank() const { return ceilDiv(rows(), tilesOfPart()); }
   /// Whether a rank's rows are read from where they are.
   Predicate areInPlace(const Index &owner) const { return c.copiesRows ? Predicate(false) : owner == rank; }
   /// The rank whose rows come next after those of `before` others.
@@ -108,12 +114,31 @@ void Fetch::store() const {
   });
 }
 
+/// Fetches other ranks' rows by copy engines, in the order in which they are needed.
+void copyRows(Scope &k, const Operands &p) {
+  Index parts = p.partsOfRank(), rowsOfPart = p.tilesOfPart() * p.c.bm;
+  k.transfer("all_gather_gemm_rows", (p.ranks - p.ownRanks()) * parts, [&](const Transfer &t, Index round) {
+    Index owner = p.ownerAfter(p.ownRanks() + round / max(parts, 1)), part = round % max(parts, 1);
+    Index first = part * rowsOfPart;
+    t.copy({p.A.of(owner), {first, 0}}, {p.gathered, {owner, first, 0}},
+           {min(rowsOfPart, p.m - first), p.depth});
+    t.set(p.copied.of(p.rank), {owner * parts + part});
+  });
+}
+
 void multiply(Scope &k, const Operands &p) {
   const RankGemmConfig &c = p.c;
+  bool hasRoles = c.gather == RowGather::roles;
   // Blocks that find no tile fetch all the same.
-  [[maybe_unused]] auto [block] = k.grid(max(min(max(p.tiles(), p.fetchedPieces()), k.multiprocessors()), 1));
+  Index work = hasRoles ? max(p.tiles(), p.fetchedPieces()) : p.tiles();
+  [[maybe_unused]] auto [block] = k.grid(max(min(work, k.multiprocessors()), 1));
   Index ofRank = p.rows() * p.columns();
-  Fetch fetch(k, p);
+  std::optional<Fetch> fetch;
+  std::vector<TilePipeline::Role> others;
+  if (hasRoles) {
+    fetch.emplace(k, p);
+    others = {{"fetch", 1, [&] { fetch->load(); }}, {"keep", 1, [&] { fetch->store(); }}};
+  }
   TilePipeline(
       k, c, p.taken,
       {.tiles = p.tiles(),
@@ -124,8 +149,12 @@ void multiply(Scope &k, const Operands &p) {
        },
        .prepare =
            [&](const RankTile &tile) {
-             k.when(!p.areInPlace(tile.owner),
-                    [&] { waitFor(p.arrived, {tile.owner * p.rows() + tile.i}, p.pieces()); });
+             k.when(!p.areInPlace(tile.owner), [&] {
+               if (hasRoles)
+                 waitFor(p.arrived, {tile.owner * p.rows() + tile.i}, p.pieces());
+               else
+                 waitFor(p.copied.of(p.rank), {tile.owner * p.partsOfRank() + tile.i / p.tilesOfPart()}, 1);
+             });
            },
        .copyA =
            [&](const RankTile &tile, const Index &s, const Shared &to, const FullBarrier &full) {
@@ -143,7 +172,7 @@ void multiply(Scope &k, const Operands &p) {
              copy(sums.to(c.out), p.C.tile({tile.owner, tile.i * c.bm, tile.j * c.bn}, {1, c.bm, c.bn})
                                       .disjoint("a block has a tile once"));
            },
-       .others = {{"fetch", 1, [&] { fetch.load(); }}, {"keep", 1, [&] { fetch.store(); }}}});
+       .others = others});
 }
 
 } // namespace
@@ -151,6 +180,8 @@ void multiply(Scope &k, const Operands &p) {
 BlockBudget allGatherGemmBudget(const RankGemmConfig &c, const Target &target) {
   BlockBudget block = rankGemmBudget(target);
   block.addBuffer({stagingPerWarpgroup}, warpgroupsOf(c));
+  if (c.gather == RowGather::copyEngine)
+    return block;
   block.addBuffer(SharedBytes::tile(pieceRows, pieceColumns * int64_t(sizeInBytes(c.dtype))), pieceSlots);
   block.addRing(pieceSlots);
   addTakenTiles(block, pieceSlots);
@@ -172,9 +203,15 @@ Program allGatherGemmProgram(const RankGemmConfig &c, const TraceOptions &option
     SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
     p.finished = k.symmetric("finished", i32, {1}, counts);
     p.taken = k.workspace("taken", i32, {1}, {Initial::zero});
-    p.dealt = k.workspace("dealt", i32, {1}, {Initial::zero});
-    p.arrived = k.workspace("arrived", i32, {p.ranks * p.rows()}, {Initial::zero});
+    if (c.gather == RowGather::roles) {
+      p.dealt = k.workspace("dealt", i32, {1}, {Initial::zero});
+      p.arrived = k.workspace("arrived", i32, {p.ranks * p.rows()}, {Initial::zero});
+    } else {
+      p.copied = k.symmetric("copied", i32, {p.ranks * p.partsOfRank()}, counts);
+    }
     copyFactors(k, c, "all_gather_gemm", std::array<const AlignedFactor *, 1>{&*p.B});
+    if (c.gather == RowGather::copyEngine)
+      copyRows(k, p);
     k.launch("all_gather_gemm", [&] { multiply(k, p); });
     k.launch("all_gather_gemm_end", [&] {
       [[maybe_unused]] auto [block] = k.grid(1);

@@ -27,7 +27,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, AllReduceConf
 }
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, RankGemmConfig> &config) {
-  auto &[dtype, out, bm, bn, bk, stages, group, multipleOfColumns, copiesRows] = config;
+  auto &[dtype, out, bm, bn, bk, stages, group, multipleOfColumns, copiesRows, gather] = config;
   visit.option([&] { return describedChoice("dtype", "type of A and B", {"f16", "bf16"}); }, dtype);
   visit.option(
       [&] {
@@ -42,6 +42,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, RankGemmConfi
               group);
   visit.hidden(multipleOfColumns);
   visit.hidden(copiesRows);
+  visit.hidden(gather); // of one of them
 }
 
 } // namespace tlc::kernels

@@ -9,6 +9,12 @@
 
 namespace tlc::kernels {
 
+/// How a rank gets the rows of A that the others have.
+enum class RowGather : uint8_t {
+  roles,      ///< two roles of each block load and store them
+  copyEngine, ///< copy engines copy them, while tiles of what has arrived are computed
+};
+
 struct RankGemmConfig {
   ElementType dtype = ElementType::bf16; ///< of A and B: f16 or bf16. Sums are in f32
   ElementType out = ElementType::bf16; ///< of C, and of the terms that ranks send each other: f16, bf16, f32
@@ -20,6 +26,7 @@ struct RankGemmConfig {
   int64_t multipleOfColumns = 1;
   /// Whether rows of A and B do not begin at multiples of 16 bytes, so that the TMA loads copies of them.
   bool copiesRows = false;
+  RowGather gather = RowGather::roles; ///< of `allGatherGemmProgram`
 };
 
 /// What programs take of a block's shared memory beside the steps' factors.
@@ -33,7 +40,8 @@ void fitStages(RankGemmConfig &config, const BlockBudget &rest);
 /// x m x n, belong to one rank. A rank begins with its own rows, which it reads where they are. Two roles
 /// of every block fetch the others' rows meanwhile, in the order in which they are needed, into a workspace
 /// of ranks x m x k. Pieces of rows are dealt to the blocks that have started, and nobody waits for a piece
-/// that has not been dealt, so that no number of blocks needs to run at once. A second launch ends when all
+/// that has not been dealt, so that no number of blocks needs to run at once. With `RowGather::copyEngine` a
+/// transfer beside the launch fetches them instead, some tiles' rows in a round. A last launch ends when all
 /// ranks have fetched: then A may change.
 dsl::Program allGatherGemmProgram(const RankGemmConfig &config, const dsl::TraceOptions &options = {});
 

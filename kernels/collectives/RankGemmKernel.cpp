@@ -58,6 +58,7 @@ public:
             ? values.size("k") * int64_t(sizeInBytes(config.dtype)) % int64_t(TmaFacts().globalAlignment) != 0
             : copies == "yes";
     config.multipleOfColumns = multipleOfColumns(values);
+    config.gather = gather(values);
     fit(config, values, target);
     return program(config, options);
   }
@@ -120,6 +121,7 @@ protected:
   virtual std::vector<int64_t> shapeOfC(const Extents &extents) const = 0;
   /// What n is known to be a multiple of.
   virtual int64_t multipleOfColumns(const Parameters &) const { return 1; }
+  virtual RowGather gather(const Parameters &) const { return RowGather::roles; }
   virtual BlockBudget budget(const RankGemmConfig &config, const Target &target) const = 0;
 };
 
@@ -127,7 +129,7 @@ class AllGatherGemmKernel final : public RankGemmKernel {
 public:
   AllGatherGemmKernel()
       : RankGemmKernel("all_gather_gemm", "C[owner] = A(owner) B^T: products with the rows of A of all ranks",
-                       "rows of A on each rank") {}
+                       "rows of A on each rank", std::array{gathers()}) {}
 
   Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const override {
     return [=, extents = extentsOf(values)](size_t output, std::span<const int64_t> elements) {
@@ -161,6 +163,16 @@ public:
   }
 
 private:
+  static Parameter gathers() {
+    return {.name = "gather",
+            .description = "what fetches the rows of other ranks: roles of each block, or copy engines",
+            .kind = Parameter::Kind::choice,
+            .fallback = "roles",
+            .choices = {"roles", "copy_engine"}};
+  }
+  RowGather gather(const Parameters &values) const override {
+    return values.choice("gather") == "copy_engine" ? RowGather::copyEngine : RowGather::roles;
+  }
   BlockBudget budget(const RankGemmConfig &config, const Target &target) const override {
     return allGatherGemmBudget(config, target);
   }

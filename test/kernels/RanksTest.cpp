@@ -141,14 +141,18 @@ TEST_CASE("kernels of ranks give the same bits in every order", "[kernels][ranks
   }
 }
 
-TEST_CASE("keys that copy engines fetch are waited for, however late they come", "[kernels][ranks]") {
+TEST_CASE("rows that copy engines fetch are waited for, however late they come", "[kernels][ranks]") {
   const Definitions fetched = {{"gather", "copy_engine"}};
-  for (const char *name : {"attention_fwd_sharded", "attention_bwd_sharded"})
-    for (const Definitions &options :
-         {Definitions{{"order", "contiguous"}, {"form", "plain"}},
-          {{"order", "zigzag"}, {"form", "plain"}, {"causal", "right"}},
-          {{"order", "contiguous"}, {"form", "explicit"}, {"d", "64"}, {"window", "30"}},
-          {{"order", "zigzag"}, {"form", "explicit"}, {"d", "64"}, {"causal", "right"}}}) {
+  const std::vector<Definitions> ofAttention = {
+      {{"order", "contiguous"}, {"form", "plain"}},
+      {{"order", "zigzag"}, {"form", "plain"}, {"causal", "right"}},
+      {{"order", "contiguous"}, {"form", "explicit"}, {"d", "64"}, {"window", "30"}},
+      {{"order", "zigzag"}, {"form", "explicit"}, {"d", "64"}, {"causal", "right"}}};
+  const std::vector<Definitions> ofProduct = {{{"copy_rows", "no"}}, {{"copy_rows", "yes"}}};
+  for (const auto &[name, choices] : {std::pair("attention_fwd_sharded", ofAttention),
+                                      {"attention_bwd_sharded", ofAttention},
+                                      {"all_gather_gemm", ofProduct}})
+    for (const Definitions &options : choices) {
       const Kernel &kernel = **findKernel(name);
       for (const Definitions &size : smallSizes(kernel))
         for (unsigned ranks : {1, 2, 3}) {
