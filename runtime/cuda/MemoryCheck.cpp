@@ -25,9 +25,10 @@ Result<void> MemoryCheck::check(const TensorArgument &argument, const TensorView
 Result<void> MemoryCheck::check(const TensorArgument &argument, CUdeviceptr address) const {
   unsigned type = 0, managed = 0;
   int owner = 0;
+  CUcontext context = nullptr; // of a mapping by virtual memory management: none
   std::array attributes = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-                           CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
-  std::array<void *, 3> values = {&type, &managed, &owner};
+                           CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT};
+  std::array<void *, 4> values = {&type, &managed, &owner, static_cast<void *>(&context)};
   const CUresult status = cuda->driver.cuPointerGetAttributes(unsigned(attributes.size()), attributes.data(),
                                                               values.data(), address);
   auto fail = [&](std::string_view what) -> Result<void> {
@@ -38,7 +39,11 @@ Result<void> MemoryCheck::check(const TensorArgument &argument, CUdeviceptr addr
     return {};
   if (status != CUDA_SUCCESS || type != CU_MEMORYTYPE_DEVICE)
     return fail("an address of the host");
-  if (!reaches(owner) && !isMapped(address))
+  // Memory of another GPU in this context is another process's, which the driver has mapped here because this
+  // GPU reaches it. In that GPU's context it is this process's, of which the driver says in any case that it
+  // is accessible.
+  auto isMapped = [&] { return context ? context == cuda->context : isAccessible(address); };
+  if (!reaches(owner) && !isMapped())
     return fail(fmt::format("memory of GPU {}, to which peer access is not enabled", owner));
   return {};
 }
@@ -50,14 +55,8 @@ bool MemoryCheck::reaches(int ordinal) const {
   return peers.contains(ordinal);
 }
 
-/// Whether kernels of this GPU reach it, as memory of another process or another library's mapping. What this
-/// process has allocated on another GPU says that it is accessible, too, but belongs to that GPU's context.
-bool MemoryCheck::isMapped(CUdeviceptr address) const {
-  CUcontext owner = nullptr; // of a mapping by virtual memory management: none
-  if (cuda->driver.cuPointerGetAttribute(static_cast<void *>(&owner), CU_POINTER_ATTRIBUTE_CONTEXT,
-                                         address) == CUDA_SUCCESS &&
-      owner && owner != cuda->context)
-    return false;
+/// Whether a mapping by virtual memory management, whose access may change at any time, is one of this GPU.
+bool MemoryCheck::isAccessible(CUdeviceptr address) const {
   unsigned access = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
   return cuda->driver.cuPointerGetAttribute(&access, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, address) ==
              CUDA_SUCCESS &&

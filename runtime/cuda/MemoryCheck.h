@@ -18,13 +18,15 @@ public:
 
   /// Kernels reach all memory of that GPU from now on.
   void addPeer(int ordinal);
-  /// Costs a fraction of a microsecond for each address. The GPU's context is current.
+  /// Asks the driver for each address, once, or twice of a mapping by virtual memory management of another
+  /// GPU's memory, and remembers nothing: memory may be freed and mapped again. Takes a fraction of a
+  /// microsecond for each. The GPU's context is current.
   Result<void> check(const TensorArgument &argument, const TensorView &tensor) const;
 
 private:
   Result<void> check(const TensorArgument &argument, CUdeviceptr address) const;
   bool reaches(int ordinal) const;
-  bool isMapped(CUdeviceptr address) const;
+  bool isAccessible(CUdeviceptr address) const;
 
   std::shared_ptr<const CudaContext> cuda;
   mutable std::mutex mutex;
