@@ -21,7 +21,8 @@ using namespace tlc;
 namespace {
 
 constexpr size_t meetings = 2;
-constexpr size_t flagWords = meetings * maxRanks + 1; ///< the last one is the launch that this rank is at
+constexpr size_t launchedWord = meetings * maxRanks, cameToWord = launchedWord + 1,
+                 flagWords = cameToWord + 1;
 static_assert(flagWords * sizeof(uint32_t) <= RankGroup::flagBytes);
 
 Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
@@ -79,7 +80,8 @@ Result<std::unique_ptr<RankGroup>> RankGroup::create(int64_t rank, int64_t ranks
   for (Meeting meeting : {Meeting::toClear, Meeting::toLaunch})
     for (int64_t to = 0; to < ranks; ++to)
       clears.push_back({FlagOperation::Kind::write, group->placeOf(to, meeting, rank), 0});
-  clears.push_back({FlagOperation::Kind::write, group->launchedPlace(), 0});
+  for (uint32_t *place : {group->launchedPlace(), group->cameToPlace()})
+    clears.push_back({FlagOperation::Kind::write, place, 0});
   if (Result<void> cleared = group->flags->run(clears); !cleared)
     return ofRank(size_t(rank), cleared.error());
   return group;
@@ -90,7 +92,11 @@ uint32_t *RankGroup::placeOf(int64_t to, Meeting meeting, int64_t from) const {
 }
 
 uint32_t *RankGroup::launchedPlace() const {
-  return static_cast<uint32_t *>(memory.ofRanks[size_t(rank)]) + meetings * maxRanks;
+  return static_cast<uint32_t *>(memory.ofRanks[size_t(rank)]) + launchedWord;
+}
+
+uint32_t *RankGroup::cameToPlace() const {
+  return static_cast<uint32_t *>(memory.ofRanks[size_t(rank)]) + cameToWord;
 }
 
 Result<void> RankGroup::add(SymmetricMemory given) {
@@ -196,7 +202,7 @@ uint32_t RankGroup::numberOf(const std::shared_ptr<const LoadedProgram> &program
 
 Result<void> RankGroup::meet(Meeting meeting, uint32_t launch, Stream stream) {
   using Kind = FlagOperation::Kind;
-  std::vector<FlagOperation> operations;
+  std::vector<FlagOperation> operations = {{Kind::write, cameToPlace(), launch}};
   for (int64_t to = 0; to < ranks; ++to)
     operations.push_back({Kind::write, placeOf(to, meeting, rank), launch});
   for (int64_t from = 0; from < ranks; ++from)
@@ -259,30 +265,30 @@ Result<void> RankGroup::synchronize(Stream stream, std::optional<std::chrono::du
   if (*isCaptured)
     return refuse(
         invalid("expected a stream that runs, but got one that is captured; end the capture first"));
-  const Clock::time_point begin = Clock::now();
-  // A rank that is only late for one of many launches is seen to come in one of these looks.
-  constexpr int looks = 20;
-  int looked = 0;
-  for (bool isStuck = true;;) {
-    const std::chrono::duration<double> elapsed = Clock::now() - begin;
+  Clock::time_point begin = Clock::now(); // of half the limit
+  for (bool isSecondHalf = false;;) {
+    const Clock::time_point now = Clock::now();
     Result<bool> done = flags->isDone(stream);
     if (!done)
       return refuse(done.error());
     if (*done)
       return {};
-    const bool isLate = limit && elapsed >= *limit;
-    if (limit && elapsed >= *limit / 2 * (1 + double(looked) / looks)) {
-      ++looked;
-      const Explanation why = explain(limit->count());
-      isStuck &= why.isStuck;
-      if (isLate)
-        return late(why, isStuck, limit->count());
+    if (limit && now - begin >= *limit / 2) {
+      if (isSecondHalf)
+        return late(limit->count());
+      isSecondHalf = true;
+      begin = now;
+      // What cannot be written cannot be read either, which is told then.
+      (void)flags->run(std::array{FlagOperation{FlagOperation::Kind::write, cameToPlace(), 0}});
     }
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
 }
 
-Error RankGroup::late(const Explanation &why, bool isStuck, double seconds) {
+Error RankGroup::late(double seconds) {
+  const Explanation why = explain(seconds);
+  // Read after the flags: otherwise these could be of a meeting to which the stream came in between.
+  const bool isStuck = why.isStuck && !hasMoved();
   flags->abandon(); // a kernel may wait for a rank that has come, but has ended since
   if (isStuck)
     return fail(ErrorKind::execution,
@@ -351,7 +357,7 @@ RankGroup::Explanation RankGroup::explain(double seconds) {
     if (std::string text = explainMeeting(meeting, come, seconds); !text.empty())
       return {std::move(text), true};
   }
-  const uint32_t launched = words->back();
+  const uint32_t launched = (*words)[launchedWord];
   if (launched == 0)
     return {fmt::format("what is on the stream before the first launch of the group has not ended within "
                         "{:g} s",
@@ -360,4 +366,9 @@ RankGroup::Explanation RankGroup::explain(double seconds) {
       fmt::format("all ranks have come to the launch of {}, but it, or what follows it on the stream, has "
                   "not ended within {:g} s",
                   nameOf(launched), seconds)};
+}
+
+bool RankGroup::hasMoved() {
+  Result<std::vector<uint32_t>> word = flags->read(cameToPlace(), 1);
+  return !word || word->front() != 0;
 }

@@ -80,20 +80,22 @@ public:
   /// `address` is this rank's.
   Result<void> remove(const void *address);
 
-  /// Enqueues this rank's launch. Symmetric tensors are given by this rank's address, the group knows those
-  /// of the other ranks. Checks the arguments of this rank. Then the stream waits for the other ranks, clears
-  /// symmetric workspaces that begin as zeros, and waits for the others again. Ranks whose program, number of
-  /// ranks, scalars, or shapes, strides or places of symmetric tensors differ wait for ever: `synchronize`
-  /// says so. The host does not wait, unless the driver's queue is full. Can be captured in a CUDA graph.
-  /// After an error in the middle of a launch the group refuses all calls; if the stream is captured, the
-  /// graph has a part of the launch and is not to be run, and the group goes on.
+  /// Enqueues this rank's launch. Symmetric tensors are given by
+  /// this rank's address, the group knows those of the other ranks. Checks the arguments of this rank. Then
+  /// the stream waits for the other ranks, clears symmetric workspaces that begin as zeros, and waits for the
+  /// others again. Ranks whose program, number of ranks, scalars, or shapes, strides or places of symmetric
+  /// tensors differ wait for ever: `synchronize` says so. The host does not wait, unless the driver's queue
+  /// is full. Can be captured in a CUDA graph. After an error in the middle of a launch the group refuses all
+  /// calls; if the stream is captured, the graph has a part of the launch and is not to be run, and the group
+  /// goes on.
   Result<void> launch(Device &device, const std::shared_ptr<const LoadedProgram> &program,
                       LaunchArguments arguments, Stream stream = {});
 
-  /// Waits for the stream. After the limit, an `execution` error says which rank has not come, or which one
-  /// launches something else; then this group refuses all calls with the same error, and the process should
-  /// end without waiting for its GPU, whose stream may wait for ever. Where all ranks come, but their work
-  /// takes longer, the error says that, and this can be called again.
+  /// Waits for the stream. After the limit, an `execution` error says which rank has not
+  /// come, or which one launches something else, if the stream has waited for it for half of the limit; then
+  /// this group refuses all calls with the same error, and the process should end without waiting for its
+  /// GPU, whose stream may wait for ever. Where ranks come, but it takes longer, the error says that, and
+  /// this can be called again.
   Result<void> synchronize(Stream stream = {},
                            std::optional<std::chrono::duration<double>> limit = usualLimit);
 
@@ -113,6 +115,8 @@ private:
   uint32_t *placeOf(int64_t to, Meeting meeting, int64_t from) const;
   /// Which launch this rank is at.
   uint32_t *launchedPlace() const;
+  /// Which launch the stream has come to since the host last wrote 0 there.
+  uint32_t *cameToPlace() const;
   Result<void> meet(Meeting meeting, uint32_t launch, Stream stream);
 
   /// A place in memory that was added, the same on all ranks.
@@ -134,9 +138,11 @@ private:
   };
   Error fail(ErrorKind kind, std::string_view message);
   /// That the stream has not ended within a limit.
-  Error late(const Explanation &why, bool isStuck, double seconds);
+  Error late(double seconds);
   /// Why the stream has not ended.
   Explanation explain(double seconds);
+  /// Whether the stream has come to a meeting since the host wrote 0 to `cameToPlace`.
+  bool hasMoved();
   std::string explainMeeting(Meeting meeting, std::span<const uint32_t> come, double seconds) const;
   /// Its number where the name is not known.
   std::string nameOf(uint32_t launch) const;

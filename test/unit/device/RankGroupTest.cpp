@@ -23,7 +23,7 @@ TEST_CASE("a rank says to all that it has come, waits for all, and sets back wha
     return static_cast<uint32_t *>(address(LoggedRank::apart * (of + 1) + 0x100)) + word;
   };
   auto meeting = [&](uintptr_t first) {
-    std::vector<FlagOperation> operations;
+    std::vector<FlagOperation> operations = {{Kind::write, place(1, 17), launch}};
     for (uintptr_t to : {0, 1, 2})
       operations.push_back({Kind::write, place(to, first + 1), launch});
     for (uintptr_t from : {0, 1, 2})
@@ -219,6 +219,33 @@ TEST_CASE("a rank waits for one that is started again, whatever the last one has
   for (const auto &flags : memory.flags)
     for (size_t word = 0; word < 2 * maxRanks; ++word)
       CHECK(flags[word] == 0);
+}
+
+TEST_CASE("a rank that comes late to every launch ends no group", "[device][ranks]") {
+  TwoRanks memory;
+  OneOfTwo first(memory, 0), second(memory, 1);
+  constexpr int launches = 100;
+  for (int i = 0; i < launches; ++i)
+    first.launch();
+  std::thread late([&] {
+    for (int i = 0; i < launches; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      second.launch();
+    }
+  });
+  int again = 0;
+  for (;; ++again) {
+    Result<void> done = first.group->synchronize({}, std::chrono::duration<double>(0.4));
+    if (done)
+      break;
+    CHECK_THAT(done.error().message, Catch::Contains("; synchronize again, or end the process"));
+    if (first.group->remove(nullptr).error().message == done.error().message)
+      break; // the group has ended
+  }
+  late.join();
+  CHECK(again >= 1);
+  expectSuccess(first.group->synchronize());
+  expectSuccess(second.group->synchronize());
 }
 
 TEST_CASE("flags of ranks that cannot be are refused", "[device][ranks]") {
