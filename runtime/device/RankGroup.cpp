@@ -244,6 +244,8 @@ Result<void> RankGroup::launch(Device &device, const std::shared_ptr<const Loade
     }
     return (*prepared)->enqueue(stream);
   };
+  if (std::ranges::any_of(artifact.variants, [](const Variant &one) { return !one.reports.empty(); }))
+    reporting[program] = &device;
   Result<void> enqueued = enqueue();
   if (enqueued)
     return {};
@@ -272,7 +274,7 @@ Result<void> RankGroup::synchronize(Stream stream, std::optional<std::chrono::du
     if (!done)
       return refuse(done.error());
     if (*done)
-      return {};
+      return takeReports(stream);
     if (limit && now - begin >= *limit / 2) {
       if (isSecondHalf)
         return late(limit->count());
@@ -283,6 +285,14 @@ Result<void> RankGroup::synchronize(Stream stream, std::optional<std::chrono::du
     }
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
+}
+
+Result<void> RankGroup::takeReports(Stream stream) {
+  std::erase_if(reporting, [](const auto &known) { return known.first.expired(); });
+  for (const auto &[program, device] : reporting)
+    if (Result<void> taken = device->synchronize(stream); !taken)
+      return ofRank(size_t(rank), taken.error());
+  return {};
 }
 
 Error RankGroup::late(double seconds) {

@@ -87,11 +87,13 @@ public:
   /// tensors differ wait for ever: `synchronize` says so. The host does not wait, unless the driver's queue
   /// is full. Can be captured in a CUDA graph. After an error in the middle of a launch the group refuses all
   /// calls; if the stream is captured, the graph has a part of the launch and is not to be run, and the group
-  /// goes on.
+  /// goes on. The device lives as long as the program.
   Result<void> launch(Device &device, const std::shared_ptr<const LoadedProgram> &program,
                       LaunchArguments arguments, Stream stream = {});
 
-  /// Waits for the stream. After the limit, an `execution` error says which rank has not
+  /// Waits for the stream, and after launches of programs that print or check, for all streams of the GPU,
+  /// as `Device::synchronize` does: then what was printed is shown, and a check that failed is an `execution`
+  /// error, after which the group goes on. After the limit, an `execution` error says which rank has not
   /// come, or which one launches something else, if the stream has waited for it for half of the limit; then
   /// this group refuses all calls with the same error, and the process should end without waiting for its
   /// GPU, whose stream may wait for ever. Where ranks come, but it takes longer, the error says that, and
@@ -129,6 +131,8 @@ private:
   /// Fills in the addresses of symmetric tensors.
   Result<void> complete(const Artifact &artifact, LaunchArguments &arguments) const;
   const Hash128 &hashOf(const std::shared_ptr<const LoadedProgram> &program);
+  /// What programs have reported, of a stream that is done.
+  Result<void> takeReports(Stream stream);
   /// A number of what ranks must agree about; not 0.
   uint32_t numberOf(const std::shared_ptr<const LoadedProgram> &program, const LaunchArguments &arguments);
 
@@ -156,7 +160,10 @@ private:
   const std::unique_ptr<StreamFlags> flags;
   std::vector<NumberedMemory> memories;
   uint64_t added = 0;
-  std::map<std::weak_ptr<const LoadedProgram>, Hash128, std::owner_less<>> programs;
+  template <class Value>
+  using OfPrograms = std::map<std::weak_ptr<const LoadedProgram>, Value, std::owner_less<>>;
+  OfPrograms<Hash128> programs;
+  OfPrograms<Device *> reporting;           ///< programs that print or check, on which device
   std::map<uint32_t, std::string> launches; ///< names of programs, at most `mostNames`
   std::optional<Error> failure;
 };

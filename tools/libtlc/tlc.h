@@ -206,7 +206,9 @@ TLC_API int tlc_group_launch(tlc_group *group, const tlc_program *program, const
 /// TLC_EXECUTION, and the error says which rank has not come, or which one launches something else. Then the
 /// group refuses all calls with that error, and the process should end without waiting for its device, as by
 /// `_exit`, because the stream may wait for ever. Where all ranks come, but their work takes longer, the
-/// error says that, and the group can be synchronized again. A tlc_status.
+/// error says that, and the group can be synchronized again. Where programs print or check, this then waits
+/// for all streams of the device, and a check that failed is TLC_EXECUTION, too, since version 6. A
+/// tlc_status.
 TLC_API int tlc_group_synchronize(tlc_group *group, void *stream, double seconds);
 
 /// Its launches must have finished, unless an error has said that they have not. Null is allowed.

@@ -118,6 +118,7 @@ public:
     return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(*this, arguments));
   }
   virtual Result<void> enqueue(const LaunchArguments &arguments) = 0;
+  Result<void> synchronize(Stream) override { return none(); }
 
 private:
   struct Prepared final : PreparedLaunch {
@@ -132,7 +133,6 @@ private:
   Result<void> copyToDevice(void *, const void *, size_t) override { return none(); }
   Result<void> copyToHost(void *, const void *, size_t) override { return none(); }
   Result<std::shared_ptr<const LoadedProgram>> load(Artifact) override { return none(); }
-  Result<void> synchronize(Stream) override { return none(); }
   Result<std::unique_ptr<const Event>> record(Stream) override { return none(); }
   Result<void> wait(const Event &, Stream) override { return none(); }
   Result<void> enablePeerAccess(Device &) override { return none(); }

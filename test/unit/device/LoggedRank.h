@@ -40,7 +40,7 @@ struct Log {
   std::vector<uint32_t> words = std::vector<uint32_t>(18);
   bool isMoving = false; ///< the stream comes to meetings
   bool isDone = false, isCaptured = false, isAbandoned = false;
-  std::optional<Error> refusal, unreadable, unqueryable;
+  std::optional<Error> refusal, unreadable, unqueryable, reported;
 };
 
 class LoggedFlags final : public StreamFlags {
@@ -92,6 +92,12 @@ public:
   }
   Result<void> clear(void *address, size_t bytes, Stream) override {
     log.steps.push_back(fmt::format("clear {} bytes at {}", bytes, fmt::ptr(address)));
+    return {};
+  }
+  Result<void> synchronize(Stream) override {
+    log.steps.emplace_back("reports");
+    if (log.reported)
+      return *std::exchange(log.reported, {});
     return {};
   }
 

@@ -145,3 +145,26 @@ TEST_CASE("a group whose stream ends in time waits no longer", "[device][ranks]"
   expectSuccess(rank.group->synchronize());
   expectSuccess(rank.group->synchronize({}, std::nullopt));
 }
+
+TEST_CASE("a group tells what programs have reported when the stream is done", "[device][ranks]") {
+  LoggedRank rank(1);
+  LoggedDevice device(rank.log, 0);
+  Artifact artifact = sampleProgram()->artifact();
+  artifact.variants[0].reports.emplace_back();
+  auto program = std::make_shared<HostProgram>(artifact);
+  expectSuccess(rank.group->launch(device, program, rank.arguments()));
+  rank.log.steps.clear();
+  CHECK(rank.notYet() != "");
+  CHECK(rank.log.steps.back() == "reports");
+  rank.log.isDone = true;
+  rank.log.reported = Error{ErrorKind::execution, "1 check failed"};
+  Result<void> done = rank.group->synchronize();
+  REQUIRE_FALSE(done);
+  CHECK(done.error().kind == ErrorKind::execution);
+  CHECK(done.error().message == "rank 1: 1 check failed");
+  expectSuccess(rank.group->synchronize());
+  rank.log.steps.clear();
+  program.reset();
+  expectSuccess(rank.group->synchronize());
+  CHECK(rank.log.steps.empty());
+}
