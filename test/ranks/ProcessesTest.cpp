@@ -2,140 +2,24 @@
 /// \file
 /// Ranks that are processes of their own, on a GPU each. This program starts itself once for each rank; they
 /// exchange what they have to by files.
-#include "runtime/cuda/CudaContext.h"
-#include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaPeers.h"
-#include "runtime/device/LaunchPlan.h"
-#include "runtime/support/ChildProcess.h"
-#include "test/Expect.h"
-#include "test/ranks/RankRing.h"
+#include "test/ranks/RankProcess.h"
+#include "test/ranks/RingRank.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
-#include <functional>
-#include <iterator>
 #include <map>
-#include <thread>
 #include <unistd.h>
 
 using namespace tlc;
 using namespace tlc::test;
 using Catch::Matchers::Contains;
-namespace fs = std::filesystem;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
-constexpr const char *rankVariable = "TLC_TEST_RANK", *ranksVariable = "TLC_TEST_RANKS",
-                     *folderVariable = "TLC_TEST_FOLDER", *modeVariable = "TLC_TEST_MODE";
 constexpr const char *testOfRank = "a rank that is a process";
-
-/// A folder in which ranks leave bytes for each other.
-struct Exchange {
-  fs::path folder;
-  size_t rank = 0, ranks = 1;
-
-  fs::path path(std::string_view name, size_t of) const { return folder / fmt::format("{}-{}", name, of); }
-  /// All ranks' bytes, when all have come.
-  std::vector<std::string> of(std::string_view name, const std::string &bytes) const {
-    const fs::path unfinished = path(fmt::format("{}-unfinished", name), rank);
-    std::ofstream(unfinished, std::ios::binary) << bytes;
-    fs::rename(unfinished, path(name, rank));
-    std::vector<std::string> all;
-    for (size_t other = 0; other < ranks; ++other) {
-      for (int tries = 0; !fs::exists(path(name, other)); ++tries) {
-        REQUIRE(tries < 3000);
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      }
-      std::ifstream file(path(name, other), std::ios::binary);
-      all.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-    }
-    return all;
-  }
-};
-
-/// Memory of that name that all ranks have.
-using Share = std::function<SymmetricMemory(std::string_view name, size_t bytes)>;
-
-/// A rank of the ring of `passOn`.
-class RingRank {
-public:
-  RingRank(size_t rank, size_t ranks, int gpu, const PassOptions &options, const Share &share)
-      : device(expectValue(createCudaDevice(gpu))),
-        group(
-            expectValue(RankGroup::create(int64_t(rank), int64_t(ranks), share("flags", RankGroup::flagBytes),
-                                          expectValue(createCudaFlags(gpu))))),
-        cuda(expectValue(CudaContext::create(gpu))),
-        program(expectValue(device->load(compiledProgram([=](dsl::Scope &k) { passOn(k, options); })))) {
-    CurrentContext scope(*cuda);
-    REQUIRE(cuda->driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
-    const std::vector<float> numbers(ringRows * ringColumns, float(rank + 1));
-    for (int i = 0; i < 2; ++i) {
-      void *memory = expectValue(device->allocate(bytes));
-      expectSuccess(device->copyToDevice(memory, numbers.data(), bytes));
-      arguments.tensors.push_back(contiguousView(memory, ElementType::f32, {ringRows, ringColumns}));
-    }
-    const std::vector<int64_t> dimensions =
-        expectValue(bindDimensions(program->artifact(), arguments.tensors, int64_t(rank), int64_t(ranks)));
-    for (const WorkspaceRequest &request :
-         expectValue(workspaceRequests(program->artifact(), dimensions, device->properties()))) {
-      SymmetricMemory memory = share(request.name, request.bytes);
-      arguments.tensors.push_back(request.view(memory.ofRanks[rank]));
-      expectSuccess(group->add(std::move(memory)));
-    }
-  }
-
-  Result<void> launch() { return group->launch(*device, program, arguments, {stream}); }
-  Result<void> synchronize(double seconds = 10) {
-    return group->synchronize({stream}, std::chrono::duration<double>(seconds));
-  }
-  void capture() {
-    CurrentContext scope(*cuda);
-    const Driver &driver = cuda->driver;
-    REQUIRE(driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
-    expectSuccess(launch());
-    CHECK_THAT(synchronize().error().message,
-               Contains("expected a stream that runs, but got one that is captured; end the capture first"));
-    CUgraph graph = nullptr;
-    REQUIRE(driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
-    REQUIRE(driver.cuGraphInstantiateWithFlags(&captured, graph, 0) == CUDA_SUCCESS);
-  }
-  void replay() {
-    CurrentContext scope(*cuda);
-    REQUIRE(cuda->driver.cuGraphLaunch(captured, stream) == CUDA_SUCCESS);
-  }
-  /// Does not wait for a stream that may wait for ever.
-  void release() { group.reset(); }
-  /// What the rank before this one has passed on, and nothing else from now on.
-  float takeResult() {
-    std::vector<float> result(ringRows * ringColumns);
-    expectSuccess(device->copyToHost(result.data(), arguments.tensors[1].data, bytes));
-    const float first = result.front();
-    CHECK(result == std::vector<float>(result.size(), first));
-    std::ranges::fill(result, -1.0F);
-    expectSuccess(device->copyToDevice(arguments.tensors[1].data, result.data(), bytes));
-    return first;
-  }
-
-private:
-  static constexpr size_t bytes = size_t(ringRows * ringColumns) * sizeof(float);
-  const std::unique_ptr<Device> device;
-  std::unique_ptr<RankGroup> group;
-  const std::shared_ptr<const CudaContext> cuda;
-  const std::shared_ptr<const LoadedProgram> program;
-  CUstream stream = nullptr;
-  CUgraphExec captured = nullptr;
-  LaunchArguments arguments;
-};
-
-/// Flags begin as zeros, all else with any content.
-void initialize(Device &device, std::string_view name, void *memory, size_t bytes) {
-  const std::vector<std::byte> content(bytes, std::byte(name == "flags" ? 0 : 0xA5));
-  expectSuccess(device.copyToDevice(memory, content.data(), bytes));
-}
 
 /// Handles of what each process has there.
 std::vector<MemoryHandle> handlesOf(const Exchange &exchange, std::string_view name, int gpu,
@@ -148,6 +32,24 @@ std::vector<MemoryHandle> handlesOf(const Exchange &exchange, std::string_view n
     std::memcpy(&handles.emplace_back(), bytes.data(), sizeof(handle));
   }
   return handles;
+}
+
+/// Memory of that name on all ranks.
+using Addresses = std::function<SymmetricMemory(std::string_view name, size_t bytes)>;
+
+std::shared_ptr<RankGroup> createGroup(size_t rank, size_t ranks, int gpu, const Addresses &addressesOf) {
+  return expectValue(RankGroup::create(int64_t(rank), int64_t(ranks),
+                                       addressesOf("flags", RankGroup::flagBytes),
+                                       expectValue(createCudaFlags(gpu))));
+}
+
+Share addTo(RankGroup &group, size_t rank, const Addresses &addressesOf) {
+  return [&group, rank, addressesOf](std::string_view name, size_t bytes) {
+    SymmetricMemory memory = addressesOf(name, bytes);
+    void *own = memory.ofRanks[rank];
+    expectSuccess(group.add(std::move(memory)));
+    return own;
+  };
 }
 
 /// Memory of GPU `rank` in each process.
@@ -182,98 +84,32 @@ std::string importWithoutDevice(const Exchange &exchange, Device &device) {
   return numbers == numbersOf(other) ? "works" : "wrong numbers";
 }
 
-std::string valueOf(const char *variable) {
-  const char *value = std::getenv(variable);
-  REQUIRE(value);
-  return value;
-}
-
-/// What each rank's process leaves as its outcome; "" where it leaves none.
-std::vector<std::string> outcomesOf(const std::string &mode, size_t ranks) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("tlc-ranks-{}-{}", ::getpid(), mode);
-  fs::create_directory(folder);
-  std::vector<ChildProcess> processes;
-  for (size_t rank = 0; rank < ranks; ++rank) {
-    std::vector<std::string> variables = {
-        fmt::format("{}={}", rankVariable, rank), fmt::format("{}={}", ranksVariable, ranks),
-        fmt::format("{}={}", folderVariable, folder.string()), fmt::format("{}={}", modeVariable, mode)};
-    for (char **variable = environ; *variable; ++variable)
-      variables.emplace_back(*variable);
-    std::vector<char *> environment;
-    for (std::string &variable : variables)
-      environment.push_back(variable.data());
-    environment.push_back(nullptr);
-    std::string program = "/proc/self/exe", test = testOfRank;
-    char *const words[] = {program.data(), test.data(), nullptr};
-    std::optional<ChildProcess> process = ChildProcess::start([&](int) {
-      ::execve(words[0], words, environment.data()); // a fork alone could not use the driver
-      return 127;
-    });
-    REQUIRE(process);
-    processes.push_back(std::move(*process));
-  }
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  for (ChildProcess &process : processes) {
-    std::optional<ProcessEnd> ended = process.waitUntil(end);
-    CHECK((ended ? ended->text() : "has not ended") == "exit status 0");
-  }
-  std::vector<std::string> outcomes;
-  for (size_t rank = 0; rank < ranks; ++rank) {
-    std::ifstream file(Exchange{folder}.path("outcome", rank));
-    outcomes.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  }
-  fs::remove_all(folder);
-  return outcomes;
-}
-
-bool lacksGpus() {
-  if (mostRanks() > 1)
-    return false;
-  WARN("skipped, this test needs two GPUs that reach each other's memory");
-  return true;
-}
-
 } // namespace
 
 TEST_CASE(testOfRank, "[.][process]") {
-  const std::string mode = valueOf(modeVariable);
-  const Exchange exchange{valueOf(folderVariable), std::stoul(valueOf(rankVariable)),
-                          std::stoul(valueOf(ranksVariable))};
-  const bool isLast = exchange.rank + 1 == exchange.ranks;
-  const auto gpu = int(exchange.rank);
+  const RankProcess process = RankProcess::current();
+  const auto &[mode, exchange] = process;
+  const int gpu = process.gpu();
   const std::unique_ptr<Device> device = expectValue(createCudaDevice(gpu));
-  auto end = [&](std::string_view outcome) {
-    std::ofstream(exchange.path("outcome", exchange.rank)) << outcome;
-    std::fflush(nullptr);
-    ::_exit(0); // without waiting for a stream that waits for ever
-  };
   if (mode == "imports")
-    end(importWithoutDevice(exchange, *device));
-  RingRank rank(exchange.rank, exchange.ranks, gpu, {.waits = mode != "disagrees" || !isLast},
-                [&](std::string_view name, size_t bytes) {
-                  return shareBetweenProcesses(exchange, *device, name, bytes);
-                });
-  std::string outcome = "wrong numbers";
+    process.end(importWithoutDevice(exchange, *device));
+  auto addressesOf = [&](std::string_view name, size_t bytes) {
+    return shareBetweenProcesses(exchange, *device, name, bytes);
+  };
+  std::shared_ptr<RankGroup> group = createGroup(exchange.rank, exchange.ranks, gpu, addressesOf);
+  const Share share = addTo(*group, exchange.rank, addressesOf);
+  RingRank rank(exchange.rank, exchange.ranks, gpu, std::move(group), share,
+                {.waits = mode != "disagrees" || !process.isLast()});
+  std::string outcome;
   if (mode == "works") {
-    const auto expected = float(exchange.rank == 0 ? exchange.ranks : exchange.rank);
-    for (int i = 0; i < 100; ++i)
-      expectSuccess(rank.launch());
-    expectSuccess(rank.synchronize());
-    if (rank.takeResult() == expected) {
-      rank.capture();
-      for (int i = 0; i < 100; ++i)
-        rank.replay();
-      expectSuccess(rank.synchronize());
-      if (rank.takeResult() == expected)
-        outcome = "works";
-    }
+    outcome = rank.passAround();
     (void)exchange.of("end", ""); // others may use this rank's memory
   } else {
     expectSuccess(rank.launch());
     if (mode == "dies") {
       expectSuccess(rank.synchronize());
       (void)exchange.of("launched", "");
-      if (isLast)
+      if (process.isLast())
         ::_exit(0);
       expectSuccess(rank.launch());
     }
@@ -283,14 +119,25 @@ TEST_CASE(testOfRank, "[.][process]") {
       outcome = "launches again";
     rank.release();
   }
-  end(outcome);
+  process.end(outcome);
 }
 
-TEST_CASE("ranks that are groups of one process pass tiles around on one GPU", "[ranks][groups]") {
-  constexpr size_t count = 2;
+namespace {
+
+/// Ranks of the ring that are groups of this process, on one GPU.
+struct RingOnOneGpu {
+  explicit RingOnOneGpu(const PassOptions &options = {}, const CompileOptions &compile = {}) {
+    for (size_t rank = 0; rank < count; ++rank) {
+      auto group = createGroup(rank, count, 0, addressesOf);
+      const Share share = addTo(*group, rank, addressesOf);
+      ranks.push_back(std::make_unique<RingRank>(rank, count, 0, std::move(group), share, options, compile));
+    }
+  }
+
+  static constexpr size_t count = 2;
   const std::unique_ptr<Device> device = expectValue(createCudaDevice(0));
   std::map<std::string, SymmetricMemory, std::less<>> memories;
-  auto share = [&](std::string_view name, size_t bytes) {
+  const Addresses addressesOf = [&](std::string_view name, size_t bytes) {
     auto [found, isNew] = memories.try_emplace(std::string(name));
     for (size_t rank = 0; isNew && rank < count; ++rank) {
       found->second.ofRanks.push_back(expectValue(device->allocate(bytes)));
@@ -300,44 +147,63 @@ TEST_CASE("ranks that are groups of one process pass tiles around on one GPU", "
     return found->second;
   };
   std::vector<std::unique_ptr<RingRank>> ranks;
-  for (size_t rank = 0; rank < count; ++rank)
-    ranks.push_back(std::make_unique<RingRank>(rank, count, 0, PassOptions(), share));
+};
+
+} // namespace
+
+TEST_CASE("ranks that are groups of one process pass tiles around on one GPU", "[ranks][groups]") {
+  RingOnOneGpu ring;
   auto finish = [&] {
-    for (size_t rank = 0; rank < count; ++rank) {
-      expectSuccess(ranks[rank]->synchronize());
-      CHECK(ranks[rank]->takeResult() == float(rank == 0 ? count : rank));
+    for (auto &rank : ring.ranks) {
+      expectSuccess(rank->synchronize());
+      CHECK(rank->takeResult() == rank->expected());
     }
   };
   for (int i = 0; i < 20; ++i)
-    for (auto &rank : ranks)
+    for (auto &rank : ring.ranks)
       expectSuccess(rank->launch());
   finish();
-  for (auto &rank : ranks)
+  for (auto &rank : ring.ranks)
     rank->capture();
   for (int i = 0; i < 20; ++i)
-    for (auto &rank : ranks)
+    for (auto &rank : ring.ranks)
       rank->replay();
   finish();
+}
+
+TEST_CASE("a group tells what its ranks have waited for too long", "[ranks][waits]") {
+  CompileOptions compile;
+  compile.waitLimit = std::chrono::milliseconds(200);
+  RingOnOneGpu ring({.announces = false}, compile);
+  for (auto &rank : ring.ranks)
+    expectSuccess(rank->launch());
+  for (size_t rank = 0; rank < ring.count; ++rank) {
+    CHECK_THAT(
+        ring.ranks[rank]->synchronize().error().message,
+        StartsWith(fmt::format("rank {}: 1 check failed", rank)) &&
+            Contains(fmt::format("waited 0.2 s for at least 1 in 'arrived.of({})', which is 0", rank)));
+    expectSuccess(ring.ranks[rank]->synchronize());
+  }
 }
 
 TEST_CASE("ranks that are processes pass tiles around, also in graphs", "[ranks][processes]") {
   if (lacksGpus())
     return;
   const auto ranks = size_t(ranksUpTo(4));
-  CHECK(outcomesOf("works", ranks) == std::vector<std::string>(ranks, "works"));
+  CHECK(outcomesOf(testOfRank, "works", ranks) == std::vector<std::string>(ranks, "works"));
 }
 
 TEST_CASE("memory of a process is reached by a GPU without a device here", "[ranks][processes]") {
   if (lacksGpus())
     return;
-  CHECK(outcomesOf("imports", 2) == std::vector<std::string>(2, "works"));
+  CHECK(outcomesOf(testOfRank, "imports", 2) == std::vector<std::string>(2, "works"));
 }
 
 TEST_CASE("a process that ends is named by the others", "[ranks][processes]") {
   if (lacksGpus())
     return;
   const auto ranks = size_t(ranksUpTo(4));
-  const std::vector<std::string> outcomes = outcomesOf("dies", ranks);
+  const std::vector<std::string> outcomes = outcomesOf(testOfRank, "dies", ranks);
   for (size_t rank = 0; rank + 1 < ranks; ++rank)
     CHECK(outcomes[rank] ==
           fmt::format("rank {}: rank {} has not come to the launch of 'test' within 1 s; the "
@@ -348,11 +214,11 @@ TEST_CASE("a process that ends is named by the others", "[ranks][processes]") {
 TEST_CASE("processes whose programs differ say so, and the next ones work", "[ranks][processes]") {
   if (lacksGpus())
     return;
-  const auto outcomes = outcomesOf("disagrees", 2);
+  const auto outcomes = outcomesOf(testOfRank, "disagrees", 2);
   for (size_t rank = 0; rank < 2; ++rank)
     CHECK_THAT(outcomes[rank],
                Contains(fmt::format("rank {}: rank {} launches another program, or one with other "
                                     "symmetric tensors or scalars: expected 0x",
                                     rank, 1 - rank)));
-  CHECK(outcomesOf("works", 2) == std::vector<std::string>(2, "works"));
+  CHECK(outcomesOf(testOfRank, "works", 2) == std::vector<std::string>(2, "works"));
 }
