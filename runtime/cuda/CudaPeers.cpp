@@ -218,6 +218,56 @@ Result<void> tlc::closeMemory(int ordinal, const MemoryHandle &handle, void *add
   return {};
 }
 
+Result<std::string> tlc::busIdOf(int ordinal) {
+  Result<std::shared_ptr<const CudaContext>> cuda = CudaContext::create(ordinal);
+  if (!cuda)
+    return cuda.error();
+  std::array<char, 24> busId = {};
+  if (CUresult status = (*cuda)->driver.cuDeviceGetPCIBusId(busId.data(), int(busId.size()), (*cuda)->device);
+      status != CUDA_SUCCESS)
+    return (*cuda)->error(status, fmt::format("cannot tell the PCI bus of GPU {}", ordinal));
+  return std::string(busId.data());
+}
+
+Result<void> tlc::checkReach(int ordinal, const std::string &busId) {
+  Result<std::shared_ptr<const CudaContext>> cuda = CudaContext::create(ordinal);
+  if (!cuda)
+    return cuda.error();
+  const Driver &driver = (*cuda)->driver;
+  CUdevice other = 0;
+  if (driver.cuDeviceGetByPCIBusId(&other, busId.c_str()) != CUDA_SUCCESS)
+    return Error{ErrorKind::environment,
+                 fmt::format("this process does not see GPU {}; CUDA_VISIBLE_DEVICES must show the GPUs of "
+                             "all ranks",
+                             busId)};
+  int possible = 0;
+  if (other != (*cuda)->device &&
+      driver.cuDeviceCanAccessPeer(&possible, (*cuda)->device, other) == CUDA_SUCCESS && !possible)
+    return Error{ErrorKind::environment, fmt::format("GPU {} has no peer access to GPU {}", ordinal, busId)};
+  return {};
+}
+
+Result<void *> tlc::createFlagMemory(int ordinal) {
+  Result<std::shared_ptr<const CudaContext>> cuda = CudaContext::create(ordinal);
+  if (!cuda)
+    return cuda.error();
+  const Driver &driver = (*cuda)->driver;
+  CurrentContext scope(**cuda);
+  constexpr std::array<std::byte, RankGroup::flagBytes> zeros = {};
+  CUdeviceptr memory = 0;
+  CUresult status = driver.cuMemAlloc(&memory, zeros.size());
+  if (status == CUDA_SUCCESS)
+    status = driver.cuMemcpyHtoD(memory, zeros.data(), zeros.size());
+  if (status == CUDA_SUCCESS)
+    status = driver.cuStreamSynchronize(nullptr);
+  if (status != CUDA_SUCCESS)
+    return (*cuda)->error(status, fmt::format("cannot make memory for flags of ranks on GPU {}", ordinal));
+  // The memory is part of the context, which nothing else in the process may hold.
+  CUcontext held = nullptr;
+  driver.cuDevicePrimaryCtxRetain(&held, (*cuda)->device);
+  return reinterpret_cast<void *>(memory);
+}
+
 Result<std::unique_ptr<StreamFlags>> tlc::createCudaFlags(int ordinal) {
   Result<std::shared_ptr<const CudaContext>> cuda = CudaContext::create(ordinal);
   if (!cuda)

@@ -25,6 +25,15 @@ Result<void *> importMemory(int ordinal, const MemoryHandle &handle);
 /// `address` is what `importMemory` gave.
 Result<void> closeMemory(int ordinal, const MemoryHandle &handle, void *address);
 
+/// The GPU's name on the PCI bus, the same in all processes of the machine: "0000:3b:00.0".
+Result<std::string> busIdOf(int ordinal);
+/// Whether kernels of that GPU reach the memory of the one with this name, which the process has to see.
+Result<void> checkReach(int ordinal, const std::string &busId);
+
+/// `RankGroup::flagBytes` of zeros, for flags whose handle other processes get. Never freed, because it is
+/// not known when the last one of them has closed it.
+Result<void *> createFlagMemory(int ordinal);
+
 /// Flags of ranks for a `RankGroup` on that GPU.
 Result<std::unique_ptr<StreamFlags>> createCudaFlags(int ordinal);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Stands in for the CUDA device where the build found no CUDA headers.
+#include "runtime/cuda/Communicator.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaPeers.h"
 
@@ -22,4 +23,11 @@ Result<std::unique_ptr<CudaTimer>> tlc::createCudaTimer(const Device &) { return
 Result<MemoryHandle> tlc::exportMemory(int, const void *) { return unavailable(); }
 Result<void *> tlc::importMemory(int, const MemoryHandle &) { return unavailable(); }
 Result<void> tlc::closeMemory(int, const MemoryHandle &, void *) { return unavailable(); }
+Result<std::string> tlc::busIdOf(int) { return unavailable(); }
+Result<void> tlc::checkReach(int, const std::string &) { return unavailable(); }
+Result<void *> tlc::createFlagMemory(int) { return unavailable(); }
 Result<std::unique_ptr<StreamFlags>> tlc::createCudaFlags(int) { return unavailable(); }
+Result<std::unique_ptr<Communicator>> tlc::createCommunicator(const Nccl &, int, int64_t, int64_t,
+                                                              const NcclUniqueId &, Communicator::Limit) {
+  return unavailable();
+}

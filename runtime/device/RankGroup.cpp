@@ -299,7 +299,7 @@ Error RankGroup::late(double seconds) {
   const Explanation why = explain(seconds);
   // Read after the flags: otherwise these could be of a meeting to which the stream came in between.
   const bool isStuck = why.isStuck && !hasMoved();
-  flags->abandon(); // a kernel may wait for a rank that has come, but has ended since
+  abandon(); // a kernel may wait for a rank that has come, but has ended since
   if (isStuck)
     return fail(ErrorKind::execution,
                 why.text + "; the stream may wait for ever, so end the process without synchronizing");
@@ -311,8 +311,13 @@ Error RankGroup::late(double seconds) {
                                text + "; synchronize again, or end the process without waiting for its GPU"});
 }
 
-Error RankGroup::fail(ErrorKind kind, std::string_view message) {
+void RankGroup::abandon() {
+  mayWaitForEver = true;
   flags->abandon();
+}
+
+Error RankGroup::fail(ErrorKind kind, std::string_view message) {
+  abandon();
   failure = ofRank(size_t(rank), {kind, std::string(message)});
   return *failure;
 }

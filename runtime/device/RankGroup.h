@@ -101,6 +101,9 @@ public:
   Result<void> synchronize(Stream stream = {},
                            std::optional<std::chrono::duration<double>> limit = usualLimit);
 
+  /// Whether streams may wait for ever. Then nothing is to be freed for which the driver would wait.
+  bool isAbandoned() const { return mayWaitForEver; }
+
 private:
   /// Ranks meet twice in each launch: before a rank clears its counts, and before it uses those of others.
   enum class Meeting { toClear, toLaunch };
@@ -140,6 +143,7 @@ private:
     std::string text;
     bool isStuck = false; ///< a rank is missing, or launches something else
   };
+  void abandon();
   Error fail(ErrorKind kind, std::string_view message);
   /// That the stream has not ended within a limit.
   Error late(double seconds);
@@ -166,6 +170,7 @@ private:
   OfPrograms<Device *> reporting;           ///< programs that print or check, on which device
   std::map<uint32_t, std::string> launches; ///< names of programs, at most `mostNames`
   std::optional<Error> failure;
+  bool mayWaitForEver = false;
 };
 
 } // namespace tlc

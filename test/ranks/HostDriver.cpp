@@ -11,6 +11,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <cuda.h>
 #include <deque>
@@ -211,6 +212,16 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
   return CUDA_SUCCESS;
 }
 
+CUresult cuDeviceGetPCIBusId(char *name, int length, CUdevice device) {
+  std::snprintf(name, size_t(length), "0000:0%d:00.0", device + 1);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *name) {
+  return std::sscanf(name, "0000:%d:00.0", device) == 1 && --*device < gpus ? CUDA_SUCCESS
+                                                                            : CUDA_ERROR_INVALID_DEVICE;
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
   *context = &contexts[size_t(device)];
   ++retained[size_t(device)];
@@ -246,8 +257,9 @@ CUresult cuCtxPopCurrent(CUcontext *context) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuDeviceCanAccessPeer(int *possible, CUdevice, CUdevice) {
-  *possible = 1;
+CUresult cuDeviceCanAccessPeer(int *possible, CUdevice device, CUdevice) {
+  const char *lonely = std::getenv("HOST_DRIVER_LONELY_GPU"); // which reaches no other one
+  *possible = !lonely || device != std::atoi(lonely);
   return CUDA_SUCCESS;
 }
 
@@ -362,6 +374,11 @@ CUresult cuMemcpyDtoH(void *host, CUdeviceptr device, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuMemcpyHtoDAsync(CUdeviceptr device, const void *host, size_t bytes, CUstream stream) {
+  streamOf(stream).push([=] { std::memcpy(reinterpret_cast<void *>(device), host, bytes); });
+  return CUDA_SUCCESS;
+}
+
 CUresult cuMemcpyDtoHAsync(void *host, CUdeviceptr device, size_t bytes, CUstream stream) {
   streamOf(stream).push([=] { std::memcpy(host, reinterpret_cast<void *>(device), bytes); });
   return CUDA_SUCCESS;
@@ -456,6 +473,8 @@ CUresult cuGetProcAddress(const char *name, void **address, int, cuuint64_t,
                                                               TLC_PROVIDED(cuDeviceGet),
                                                               TLC_PROVIDED(cuDeviceGetName),
                                                               TLC_PROVIDED(cuDeviceGetAttribute),
+                                                              TLC_PROVIDED(cuDeviceGetPCIBusId),
+                                                              TLC_PROVIDED(cuDeviceGetByPCIBusId),
                                                               TLC_PROVIDED(cuDevicePrimaryCtxRetain),
                                                               TLC_PROVIDED(cuDevicePrimaryCtxRelease),
                                                               TLC_PROVIDED(cuCtxGetCurrent),
@@ -474,6 +493,7 @@ CUresult cuGetProcAddress(const char *name, void **address, int, cuuint64_t,
                                                               TLC_PROVIDED(cuMemFreeHost),
                                                               TLC_PROVIDED(cuMemcpyHtoD),
                                                               TLC_PROVIDED(cuMemcpyDtoH),
+                                                              TLC_PROVIDED(cuMemcpyHtoDAsync),
                                                               TLC_PROVIDED(cuMemcpyDtoHAsync),
                                                               TLC_PROVIDED(cuMemsetD8Async),
                                                               TLC_PROVIDED(cuModuleGetGlobal),

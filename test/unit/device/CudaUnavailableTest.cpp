@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Without a usable GPU creating the device says what is missing.
+#include "runtime/cuda/Communicator.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaPeers.h"
 
@@ -25,4 +26,8 @@ TEST_CASE("memory of other processes and flags need a GPU, too", "[device][cuda]
   CHECK(importMemory(4096, {}).error().kind == ErrorKind::environment);
   CHECK(closeMemory(4096, {}, nullptr).error().kind == ErrorKind::environment);
   CHECK(createCudaFlags(4096).error().kind == ErrorKind::environment);
+  CHECK(busIdOf(4096).error().kind == ErrorKind::environment);
+  CHECK(checkReach(4096, "0000:01:00.0").error().kind == ErrorKind::environment);
+  CHECK(createFlagMemory(4096).error().kind == ErrorKind::environment);
+  CHECK(createCommunicator({}, 4096, 0, 1, {}).error().kind == ErrorKind::environment);
 }
