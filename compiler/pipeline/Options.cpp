@@ -3,6 +3,10 @@
 /// Options as text.
 #include "compiler/pipeline/Options.h"
 
+#include "compiler/pipeline/WaitLimit.h"
+
+#include <fmt/format.h>
+
 using namespace tlc;
 
 std::span<const OptimizationSwitch> tlc::optimizationSwitches() {
@@ -27,4 +31,13 @@ std::string tlc::fingerprint(const CompileOptions &options) {
   if (options.waitLimit.count() != 0)
     text += " waits " + std::to_string(options.waitLimit.count());
   return text;
+}
+
+Result<std::chrono::nanoseconds> tlc::waitLimitOf(double seconds, std::string_view name) {
+  using Seconds = std::chrono::duration<double>;
+  if (!(Seconds(seconds) >= leastWaitLimit && Seconds(seconds) <= mostWaitLimit))
+    return Error{ErrorKind::invalidArgument,
+                 fmt::format("expected {} from {} to {} seconds, but got {}", name,
+                             Seconds(leastWaitLimit).count(), Seconds(mostWaitLimit).count(), seconds)};
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Seconds(seconds));
 }

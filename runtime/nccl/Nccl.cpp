@@ -31,11 +31,10 @@ Result<Nccl> Nccl::open(const std::string &path) {
                                 name, ::dlerror(), usualName));
   Nccl nccl;
   auto tell = reinterpret_cast<decltype(nccl.ncclGetVersion)>(::dlsym(library, "ncclGetVersion"));
-  int code = 0;
-  if (!tell || tell(&code) != success)
+  if (!tell || tell(&nccl.versionCode) != success)
     return unusable(fmt::format("{} does not tell its version", name));
-  nccl.version = formatVersion(code);
-  if (code < leastVersion)
+  nccl.version = formatVersion(nccl.versionCode);
+  if (nccl.versionCode < leastVersion)
     return unusable(fmt::format("{} is {}", name, nccl.version));
 #define TLC_NCCL_FUNCTION(function, result, parameters)                                                      \
   nccl.function = reinterpret_cast<result(*) parameters>(::dlsym(library, #function));                       \

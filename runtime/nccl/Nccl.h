@@ -40,6 +40,7 @@ struct Nccl {
   /// ncclResult_t, of which these are no errors, and ncclDataType_t.
   static constexpr int success = 0, inProgress = 7, int8 = 0;
 
+  int versionCode = 0; ///< as ncclGetVersion counts: 21903 is 2.19.3
   std::string version; ///< "2.19.3"
 
   /// Opens the library at that path, or the one that the loader finds where it is empty: that of PyTorch, if

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import torch
 
 # The functions called here are the same in all of them.
-INTERFACE_VERSIONS = (2, 3, 4, 5)
+INTERFACE_VERSIONS = (2, 3, 4, 5, 6)
 GROUP_FLAG_BYTES = 128
+NCCL_ID_BYTES = 128
 ELEMENTS = {
     torch.int8: 0,
     torch.int32: 1,
@@ -77,6 +78,14 @@ class _MemoryHandle(ctypes.Structure):
     ]
 
 
+class _CompileOptions(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("target", ctypes.c_char_p),
+        ("wait_limit", ctypes.c_double),
+    ]
+
+
 def _addresses(values):
     return (ctypes.c_void_p * len(values))(*values)
 
@@ -131,6 +140,20 @@ class Library:
             library.tlc_group_synchronize.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double]
             library.tlc_group_release.argtypes = [ctypes.c_void_p]
             library.tlc_group_release.restype = None
+        if library.tlc_version() >= 6:
+            library.tlc_compile_with.argtypes = [*library.tlc_compile.argtypes[:4], ctypes.POINTER(_CompileOptions)]
+            library.tlc_compile_with.restype = ctypes.c_void_p
+            library.tlc_nccl_version.argtypes = [ctypes.c_char_p]
+            library.tlc_nccl_create_id.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+            library.tlc_communicator_create.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_void_p,
+                                                        ctypes.c_double]
+            library.tlc_communicator_create.restype = ctypes.c_void_p
+            library.tlc_communicator_check_peers.argtypes = [ctypes.c_void_p]
+            library.tlc_communicator_group.argtypes = [ctypes.c_void_p]
+            library.tlc_communicator_group.restype = ctypes.c_void_p
+            library.tlc_communicator_release.argtypes = [ctypes.c_void_p]
+            library.tlc_communicator_release.restype = None
+            library.tlc_group_share.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
         self.library = library
         if library.tlc_version() not in INTERFACE_VERSIONS:
             raise Error(f"expected version {' or '.join(map(str, INTERFACE_VERSIONS))} of the interface, but {path} has "
@@ -155,14 +178,33 @@ class Library:
         self.check(self.library.tlc_import_memory(ctypes.byref(_MemoryHandle.from_buffer_copy(handle)), ctypes.byref(address)))
         return address.value
 
-    def compile(self, kernel, target=None, **parameters):
-        """The program of a registered kernel, for the current device or for an architecture that it runs, too."""
+    def nccl_version(self, nccl=None):
+        """As NCCL numbers it. `nccl` is the path of libnccl.so.2, here and below; PyTorch's where that is loaded."""
+        version = self.library.tlc_nccl_version(nccl and nccl.encode())
+        if version < 0:
+            raise self.error()
+        return version
+
+    def nccl_id(self, nccl=None):
+        """Bytes by which all ranks begin a communicator; one of them makes them."""
+        made = ctypes.create_string_buffer(NCCL_ID_BYTES)
+        self.check(self.library.tlc_nccl_create_id(nccl and nccl.encode(), made))
+        return made.raw
+
+    def compile(self, kernel, target=None, wait_limit=0.0, **parameters):
+        """The program of a registered kernel, for the current device or for an architecture that it runs, too. Waits for
+        counts that last longer than the limit in seconds, if there is one, are failed checks."""
         torch.cuda.current_stream().synchronize()  # PyTorch's context is current from here on
         count = len(parameters)
         strings = ctypes.c_char_p * count
-        program = self.library.tlc_compile(kernel.encode(), strings(*[name.encode() for name in parameters]),
-                                           strings(*[str(value).encode() for value in parameters.values()]), count,
-                                           target.encode() if target else None)
+        arguments = (kernel.encode(), strings(*[name.encode() for name in parameters]),
+                     strings(*[str(value).encode() for value in parameters.values()]), count)
+        target = target.encode() if target else None
+        if wait_limit:
+            options = _CompileOptions(ctypes.sizeof(_CompileOptions), target, wait_limit)
+            program = self.library.tlc_compile_with(*arguments, ctypes.byref(options))
+        else:
+            program = self.library.tlc_compile(*arguments, target)
         if not program:
             raise self.error()
         return Program(self, program)
@@ -308,3 +350,39 @@ class Group:
         none."""
         stream = torch.cuda.current_stream().cuda_stream
         self.library.check(self.library.library.tlc_group_synchronize(self.handle, stream, seconds))
+
+
+class Communicator:
+    """This process's rank of several that NCCL connects, on its current device. `identifier` is the bytes of
+    `Library.nccl_id`, which all ranks have. What waits for the other ranks ends with an error after so many seconds."""
+
+    def __init__(self, library, rank, ranks, identifier, nccl=None, seconds=60.0):
+        self.library, self.rank, self.ranks = library, rank, ranks
+        assert len(identifier) == NCCL_ID_BYTES
+        self.handle = library.library.tlc_communicator_create(nccl and nccl.encode(), rank, ranks, identifier, seconds)
+        if not self.handle:
+            raise library.error()
+
+    def __del__(self):
+        self.library.library.tlc_communicator_release(self.handle)
+
+    def check_peers(self):
+        """An error, the same on all ranks, if they are of several machines or do not reach each other's memory."""
+        self.library.check(self.library.library.tlc_communicator_check_peers(self.handle))
+
+
+class ConnectedGroup(Group):
+    """A group of the ranks of a communicator, which needs nothing else."""
+
+    def __init__(self, communicator):
+        self.library, self.rank, self.ranks = communicator.library, communicator.rank, communicator.ranks
+        self.held = [communicator]
+        self.handle = self.library.library.tlc_communicator_group(communicator.handle)
+        if not self.handle:
+            raise self.library.error()
+
+    def empty(self, *shape, dtype):
+        tensor = torch.empty(*shape, dtype=dtype, device="cuda")
+        self.held.append(tensor)
+        self.library.check(self.library.library.tlc_group_share(self.handle, tensor.data_ptr(), tensor.nbytes))
+        return tensor

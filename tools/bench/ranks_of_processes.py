@@ -8,7 +8,7 @@
 
 The first form starts the processes of all runs, one run after the other. A run is a mode and a kind of memory: `ipc` is
 PyTorch's usual memory, whose handles the processes exchange, `symmetric` is PyTorch's symmetric memory, whose addresses
-are taken as they are. Modes are:
+are taken as they are, and `nccl` is PyTorch's usual memory, whose handles NCCL exchanges. Modes are:
 
     kernels         products and attention, launched once, often, and in a CUDA graph, against double precision
     dies            the last rank is killed before its second launch; the others must say so
@@ -40,11 +40,12 @@ os.environ["TORCH_SYMM_MEM_DISABLE_MULTICAST"] = "1"
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
-from libtlc import Error, Group, Library, find_library  # noqa: E402
+from libtlc import Communicator, ConnectedGroup, Error, Group, Library, find_library  # noqa: E402
 from measure import DTYPES, compare  # noqa: E402
 from process_cases import CASES, DTYPE, all_gather_gemm, timed  # noqa: E402
 
-RUNS = ("kernels/ipc", "kernels/symmetric", "dies/ipc", "dies_in_launch/ipc", "disagrees/ipc", "times/ipc")
+RUNS = ("kernels/ipc", "kernels/symmetric", "kernels/nccl", "dies/ipc", "dies/nccl", "dies_in_launch/ipc", "disagrees/ipc",
+        "times/ipc")
 RUN_SECONDS = 60  # after which a process ends by SIGALRM
 LIMIT = 3.0  # of synchronising where ranks do not come
 LAUNCHES = 20
@@ -92,6 +93,12 @@ class SymmetricMemory:
 MEMORIES = {"ipc": IpcMemory, "symmetric": SymmetricMemory}
 
 
+def connect(library, rank, ranks, nccl):
+    """A group that NCCL begins, whose id rank 0 makes."""
+    identifier = gathered(library.nccl_id(nccl) if rank == 0 else None)[0]
+    return ConnectedGroup(Communicator(library, rank, ranks, identifier, nccl))
+
+
 def gathered(value):
     """The values of all ranks, by the CPU's part of the process group. Ends when all have come."""
     values = [None] * dist.get_world_size()
@@ -106,8 +113,12 @@ class Worker:
         self.mode, memory = options.run.split("/")
         self.rank, self.ranks = dist.get_rank(), dist.get_world_size()
         self.library = Library(options.library)
-        self.group = Group(self.library, self.rank, self.ranks, MEMORIES[memory](self.library))
         self.seed, self.name, self.failed = options.seed, options.run, False
+        if memory == "nccl":
+            self.group = connect(self.library, self.rank, self.ranks, options.nccl)
+            self.say(nccl=self.library.nccl_version(options.nccl))
+        else:
+            self.group = Group(self.library, self.rank, self.ranks, MEMORIES[memory](self.library))
 
     def say(self, **line):
         self.failed |= not line.get("correct", True)
@@ -267,7 +278,8 @@ def work(options):
             os.environ.setdefault(name, os.environ[of_mpi])
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
     os.environ.setdefault("MASTER_PORT", "29511")
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # all ranks are of this machine
+    for library in ("GLOO", "NCCL"):
+        os.environ.setdefault(f"{library}_SOCKET_IFNAME", "lo")  # all ranks are of this machine
     torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", os.environ["RANK"])))
     torch.cuda.set_stream(torch.cuda.Stream())
     dist.init_process_group("cpu:gloo,cuda:nccl")
@@ -296,6 +308,8 @@ def start(options, run):
     """Runs the processes of all ranks, and says whether they ended as they should."""
     environment = {**os.environ, "WORLD_SIZE": str(options.ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     command = [sys.executable, os.path.abspath(__file__), "--run", run, "--library", options.library, "--seed", str(options.seed)]
+    if options.nccl:
+        command += ["--nccl", options.nccl]
     with tempfile.TemporaryFile("w+") as output:
         processes = [subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT,
                                       env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)})
@@ -311,7 +325,7 @@ def start(options, run):
 
 def parse_run(text):
     mode, _, memory = text.partition("/")
-    if not callable(getattr(Worker, mode, None)) or f"{mode}/ipc" not in RUNS or memory not in MEMORIES:
+    if not callable(getattr(Worker, mode, None)) or f"{mode}/ipc" not in RUNS or memory not in (*MEMORIES, "nccl"):
         raise argparse.ArgumentTypeError(f"expected mode/memory as {', '.join(RUNS)}, but got '{text}'")
     return text
 
@@ -322,6 +336,7 @@ def parse_options():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--runs", type=lambda text: [parse_run(run) for run in text.split(",")], default=list(RUNS))
     parser.add_argument("--run", type=parse_run, default=RUNS[0], help="of a process that torchrun or mpirun has started")
+    parser.add_argument("--nccl", help="libnccl.so.2 (default: PyTorch's)")
     parser.add_argument("--seed", type=int, default=1, help="of inputs and delays")
     parser.add_argument("--seconds", type=float, default=170, help="after which no run begins")
     options = parser.parse_args()

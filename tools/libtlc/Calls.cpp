@@ -3,6 +3,7 @@
 /// The C interface over the library of kernels and the CUDA device.
 #include "tools/libtlc/Calls.h"
 
+#include "compiler/pipeline/WaitLimit.h"
 #include "kernels/cookbook/Cookbook.h"
 #include "kernels/library/Library.h"
 #include "runtime/cuda/CudaDevice.h"
@@ -13,6 +14,7 @@
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fmt/format.h>
@@ -123,6 +125,16 @@ Result<SymmetricMemory> memoryOf(void *const *addresses, int64_t ranks, size_t b
 }
 
 Error noGroup() { return invalid("expected a group, but got a null pointer"); }
+Error noCommunicator() { return invalid("expected a communicator, but got a null pointer"); }
+Error noId() {
+  return invalid(fmt::format("expected {} bytes of an id, but got a null pointer", TLC_NCCL_ID_BYTES));
+}
+Error notConnected() {
+  return invalid(
+      "expected a group of a communicator, but got one that was created with its flags; tlc_group_add "
+      "and tlc_group_remove are for it");
+}
+Result<Nccl> openNccl(const char *library) { return Nccl::open(library ? library : ""); }
 Error noHandle() {
   return invalid("expected a handle and room for what is asked for, but got a null pointer");
 }
@@ -131,6 +143,33 @@ MemoryHandle handleOf(const tlc_memory_handle &given) {
   MemoryHandle handle{.offset = given.offset};
   std::memcpy(handle.allocation.data(), given.allocation, sizeof(given.allocation));
   return handle;
+}
+
+/// With the usual target where none is given.
+Result<CompileOptions> optionsOf(const tlc_compile_options *given) {
+  if (!given)
+    return invalid("expected options, but got a null pointer");
+  if (given->size != sizeof(*given))
+    return invalid(
+        fmt::format("expected options of {} bytes, as version {} of the interface has them, but got {}",
+                    sizeof(*given), TLC_INTERFACE_VERSION, given->size));
+  CompileOptions options;
+  if (given->wait_limit != 0) {
+    Result<std::chrono::nanoseconds> limit = waitLimitOf(given->wait_limit, "wait_limit");
+    if (!limit)
+      return limit.error();
+    options.waitLimit = *limit;
+  }
+  if (!given->target)
+    return options;
+  if (!findTarget(given->target)) {
+    std::string known;
+    for (const Target &row : allTargets())
+      known += (known.empty() ? "" : ", ") + std::string(row.name);
+    return invalid(fmt::format("expected a target among {}, but got '{}'", known, excerpt(given->target)));
+  }
+  options.target = given->target;
+  return options;
 }
 
 Result<kernels::Definitions> definitionsOf(const char *const *names, const char *const *values, int count) {
@@ -158,15 +197,12 @@ Result<int> calls::elementOfDlpack(int code, int bits) {
 
 Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const char *const *names,
                                                     const char *const *values, int count,
-                                                    const char *target) {
+                                                    const tlc_compile_options *given) {
   if (!kernel)
     return invalid("expected the name of a kernel, but got a null pointer");
-  if (target && !findTarget(target)) {
-    std::string known;
-    for (const Target &row : allTargets())
-      known += (known.empty() ? "" : ", ") + std::string(row.name);
-    return invalid(fmt::format("expected a target among {}, but got '{}'", known, excerpt(target)));
-  }
+  Result<CompileOptions> options = optionsOf(given);
+  if (!options)
+    return options.error();
   Result<kernels::Definitions> definitions = definitionsOf(names, values, count);
   if (!definitions)
     return definitions.error();
@@ -183,10 +219,10 @@ Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const ch
   if (!device)
     return device.error();
 
-  CompileOptions options;
-  options.target = target ? target : (*device)->properties().target;
+  if (!given->target)
+    options->target = (*device)->properties().target;
   kernels::CompileLog log;
-  Result<std::shared_ptr<const Artifact>> artifact = library().compile(*request, options, log);
+  Result<std::shared_ptr<const Artifact>> artifact = library().compile(*request, *options, log);
   if (!artifact)
     return artifact.error();
   Result<std::shared_ptr<const LoadedProgram>> loaded = (*device)->load(**artifact);
@@ -334,6 +370,75 @@ Result<std::unique_ptr<tlc_group>> calls::createGroup(int rank, int ranks, void 
   if (!group)
     return group.error();
   return std::make_unique<tlc_group>(rank, ranks, std::move(*group));
+}
+
+Result<int> calls::ncclVersion(const char *library) {
+  Result<Nccl> nccl = openNccl(library);
+  return nccl ? Result<int>(nccl->versionCode) : nccl.error();
+}
+
+Result<void> calls::createNcclId(const char *library, void *id) {
+  if (!id)
+    return noId();
+  Result<Nccl> nccl = openNccl(library);
+  if (!nccl)
+    return nccl.error();
+  Result<NcclUniqueId> created = nccl->createUniqueId();
+  if (!created)
+    return created.error();
+  static_assert(sizeof(created->bytes) == TLC_NCCL_ID_BYTES);
+  std::memcpy(id, created->bytes.data(), TLC_NCCL_ID_BYTES);
+  return {};
+}
+
+Result<std::unique_ptr<tlc_communicator>> calls::createCommunicator(const char *library, int rank, int ranks,
+                                                                    const void *id, double seconds) {
+  if (!id)
+    return noId();
+  Result<Nccl> nccl = openNccl(library);
+  if (!nccl)
+    return ofRank(static_cast<size_t>(std::max(rank, 0)), nccl.error());
+  Result<int> ordinal = currentCudaOrdinal();
+  if (!ordinal)
+    return ordinal.error();
+  NcclUniqueId given;
+  std::memcpy(given.bytes.data(), id, TLC_NCCL_ID_BYTES);
+  Result<std::unique_ptr<Communicator>> communicator =
+      tlc::createCommunicator(*nccl, *ordinal, rank, ranks, given, Communicator::Limit(seconds));
+  if (!communicator)
+    return communicator.error();
+  return std::make_unique<tlc_communicator>(std::move(*communicator));
+}
+
+Result<void> calls::checkPeers(tlc_communicator *communicator) {
+  return communicator ? tlc::checkPeers(*communicator->communicator) : noCommunicator();
+}
+
+Result<std::unique_ptr<tlc_group>> calls::createGroup(tlc_communicator *communicator) {
+  if (!communicator)
+    return noCommunicator();
+  Result<std::unique_ptr<ConnectedGroup>> created = ConnectedGroup::create(communicator->communicator);
+  if (!created)
+    return created.error();
+  const std::shared_ptr<ConnectedGroup> group = std::move(*created);
+  return std::make_unique<tlc_group>(communicator->communicator->rank(), communicator->communicator->ranks(),
+                                     std::shared_ptr<RankGroup>(group, &group->group()), group);
+}
+
+Result<void> calls::share(tlc_group *group, void *address, size_t bytes) {
+  if (!group)
+    return noGroup();
+  if (!group->connected)
+    return notConnected();
+  return group->connected->share(address, bytes);
+}
+
+Result<void> calls::unshare(tlc_group *group, void *address) {
+  if (!group)
+    return noGroup();
+  if (!group->connected)
+    return notConnected();
+  return group->connected->unshare(address);
 }
 
 Result<void> calls::add(tlc_group *group, void *const *addresses, size_t bytes) {

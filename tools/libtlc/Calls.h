@@ -4,6 +4,7 @@
 /// includes MLIR; Interface.cpp catches what passes through.
 #pragma once
 
+#include "runtime/cuda/ConnectedGroup.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/RankGroup.h"
 #include "runtime/support/Result.h"
@@ -16,9 +17,14 @@ struct tlc_program {
   std::shared_ptr<const tlc::LoadedProgram> loaded;
 };
 
+struct tlc_communicator {
+  std::shared_ptr<tlc::Communicator> communicator;
+};
+
 struct tlc_group {
   int64_t rank = 0, ranks = 1;
-  std::unique_ptr<tlc::RankGroup> group;
+  std::shared_ptr<tlc::RankGroup> group;
+  std::shared_ptr<tlc::ConnectedGroup> connected = {}; ///< whose `group` it is, of a communicator
 };
 
 namespace tlc::calls {
@@ -27,7 +33,8 @@ namespace tlc::calls {
 Result<int> elementOfDlpack(int code, int bits);
 
 Result<std::unique_ptr<tlc_program>> compile(const char *kernel, const char *const *names,
-                                             const char *const *values, int count, const char *target);
+                                             const char *const *values, int count,
+                                             const tlc_compile_options *options);
 
 /// The number of workspaces.
 Result<int> workspace(const tlc_program *program, int rank, int ranks, const tlc_tensor *tensors,
@@ -48,6 +55,15 @@ Result<void> importMemory(const tlc_memory_handle *handle, void **address);
 Result<void> closeMemory(const tlc_memory_handle *handle, void *address);
 
 Result<std::unique_ptr<tlc_group>> createGroup(int rank, int ranks, void *const *flags, size_t bytes);
+Result<int> ncclVersion(const char *library);
+Result<void> createNcclId(const char *library, void *id);
+Result<std::unique_ptr<tlc_communicator>> createCommunicator(const char *library, int rank, int ranks,
+                                                             const void *id, double seconds);
+Result<void> checkPeers(tlc_communicator *communicator);
+Result<std::unique_ptr<tlc_group>> createGroup(tlc_communicator *communicator);
+Result<void> share(tlc_group *group, void *address, size_t bytes);
+Result<void> unshare(tlc_group *group, void *address);
+
 Result<void> add(tlc_group *group, void *const *addresses, size_t bytes);
 Result<void> remove(tlc_group *group, const void *address);
 Result<void> launch(tlc_group *group, const tlc_program *program, const tlc_tensor *tensors, int tensorCount,

@@ -61,7 +61,13 @@ int tlc_element_of_dlpack(int code, int bits) {
 
 tlc_program *tlc_compile(const char *kernel, const char *const *names, const char *const *values, int count,
                          const char *target) {
-  return object<tlc_program>([&] { return calls::compile(kernel, names, values, count, target); });
+  const tlc_compile_options options = {sizeof(options), target, 0};
+  return tlc_compile_with(kernel, names, values, count, &options);
+}
+
+tlc_program *tlc_compile_with(const char *kernel, const char *const *names, const char *const *values,
+                              int count, const tlc_compile_options *options) {
+  return object<tlc_program>([&] { return calls::compile(kernel, names, values, count, options); });
 }
 
 int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors, int tensor_count, size_t *sizes,
@@ -134,6 +140,38 @@ int tlc_group_launch(tlc_group *group, const tlc_program *program, const tlc_ten
 int tlc_group_synchronize(tlc_group *group, void *stream, double seconds) {
   return run([&] { return calls::synchronize(group, stream, seconds); });
 }
+
+int tlc_nccl_version(const char *library) {
+  return number([&] { return calls::ncclVersion(library); });
+}
+
+int tlc_nccl_create_id(const char *library, void *id) {
+  return run([&] { return calls::createNcclId(library, id); });
+}
+
+tlc_communicator *tlc_communicator_create(const char *library, int rank, int ranks, const void *id,
+                                          double seconds) {
+  return object<tlc_communicator>(
+      [&] { return calls::createCommunicator(library, rank, ranks, id, seconds); });
+}
+
+int tlc_communicator_check_peers(tlc_communicator *communicator) {
+  return run([&] { return calls::checkPeers(communicator); });
+}
+
+tlc_group *tlc_communicator_group(tlc_communicator *communicator) {
+  return object<tlc_group>([&] { return calls::createGroup(communicator); });
+}
+
+int tlc_group_share(tlc_group *group, void *address, size_t bytes) {
+  return run([&] { return calls::share(group, address, bytes); });
+}
+
+int tlc_group_unshare(tlc_group *group, void *address) {
+  return run([&] { return calls::unshare(group, address); });
+}
+
+void tlc_communicator_release(tlc_communicator *communicator) { delete communicator; }
 
 void tlc_group_release(tlc_group *group) { delete group; }
 

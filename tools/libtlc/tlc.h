@@ -36,7 +36,7 @@ extern "C" {
 
 /// Version of this interface. Grows by one when something is added; what is
 /// here keeps its meaning.
-#define TLC_INTERFACE_VERSION 5
+#define TLC_INTERFACE_VERSION 6
 
 /// What a call came to.
 typedef enum tlc_status {
@@ -107,6 +107,20 @@ TLC_API const char *tlc_last_error(void);
 /// of a second; equal requests are answered from a cache of the last 256 programs.
 TLC_API tlc_program *tlc_compile(const char *kernel, const char *const *names, const char *const *values,
                                  int count, const char *target);
+
+/// What a compilation is asked for beside the kernel's parameters. What is 0 is as of `tlc_compile`. Since
+/// version 6.
+typedef struct tlc_compile_options {
+  size_t size; ///< sizeof(tlc_compile_options)
+  const char *target;
+  /// Seconds, from 0.001 to 86400, after which a wait for a count of another block or rank ends as a failed
+  /// check, which synchronising a group tells; 0: waits last for ever.
+  double wait_limit;
+} tlc_compile_options;
+
+/// `tlc_compile` with these options. Since version 6.
+TLC_API tlc_program *tlc_compile_with(const char *kernel, const char *const *names, const char *const *values,
+                                      int count, const tlc_compile_options *options);
 
 /// How much workspace a launch on `tensors` needs: the number of workspaces, of
 /// which the first `capacity` have their bytes written to `sizes`; a size may
@@ -210,6 +224,47 @@ TLC_API int tlc_group_launch(tlc_group *group, const tlc_program *program, const
 /// for all streams of the device, and a check that failed is TLC_EXECUTION, too, since version 6. A
 /// tlc_status.
 TLC_API int tlc_group_synchronize(tlc_group *group, void *stream, double seconds);
+
+/// The number by which NCCL names its version, such as 21903 for 2.19.3. `library` is the path of
+/// libnccl.so.2, here and below; null: what the loader finds, which is PyTorch's where that is loaded. NCCL
+/// is opened when it is needed. Negative on failure: minus a tlc_status; TLC_ENVIRONMENT where it is missing
+/// or older than 2.19. Since version 6, as what follows for ranks that NCCL connects.
+TLC_API int tlc_nccl_version(const char *library);
+
+/// Bytes that begin a communicator. One rank makes them and sends them to all others, by any means.
+#define TLC_NCCL_ID_BYTES 128
+/// Writes them to `id`. A tlc_status.
+TLC_API int tlc_nccl_create_id(const char *library, void *id);
+
+/// This process's rank of several, on its current device, which NCCL connects; the others are processes of
+/// this machine or of others.
+typedef struct tlc_communicator tlc_communicator;
+
+/// The communicator of rank number `rank` of `ranks`, which all pass the same id. Waits for them, for so many
+/// seconds at most here and in each call that all ranks make. After that limit, and after errors of NCCL, it
+/// refuses all calls. Null on failure. One thread at a time uses a communicator and its groups.
+TLC_API tlc_communicator *tlc_communicator_create(const char *library, int rank, int ranks, const void *id,
+                                                  double seconds);
+
+/// Whether the devices of all ranks reach each other's memory, as a group needs. If not, all ranks get
+/// TLC_ENVIRONMENT, and an error that says which ones are of other machines, or which device does not reach
+/// which. All ranks call it. A tlc_status.
+TLC_API int tlc_communicator_check_peers(tlc_communicator *communicator);
+
+/// A group of these ranks, at most 8, which has flags of its own and exchanges handles of memory by NCCL. All
+/// ranks call it. Null on failure, on all of them.
+TLC_API tlc_group *tlc_communicator_group(tlc_communicator *communicator);
+
+/// `tlc_group_add` for a group of a communicator: all ranks share as many bytes of their own, of cuMemAlloc
+/// or cudaMalloc. All ranks call it, and it fails on all of them or on none. A tlc_status, as of the next
+/// one.
+TLC_API int tlc_group_share(tlc_group *group, void *address, size_t bytes);
+/// After it, which all ranks call, they may free what they have shared at that address. No launch may use it
+/// any more on any rank.
+TLC_API int tlc_group_unshare(tlc_group *group, void *address);
+
+/// Its groups may live longer. Waits up to 5 seconds for the other ranks to release theirs. Null is allowed.
+TLC_API void tlc_communicator_release(tlc_communicator *communicator);
 
 /// Its launches must have finished, unless an error has said that they have not. Null is allowed.
 TLC_API void tlc_group_release(tlc_group *group);

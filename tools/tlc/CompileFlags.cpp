@@ -3,6 +3,7 @@
 /// Flags to options.
 #include "tools/tlc/CompileFlags.h"
 
+#include "compiler/pipeline/WaitLimit.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
 #include "tools/tlc/Messages.h"
@@ -92,13 +93,10 @@ Result<CompileOptions> CompileFlags::options() const {
     options.optimizations.*found->member = false;
   }
   if (boundedWaits.getNumOccurrences()) {
-    const std::chrono::duration<double> limit(boundedWaits);
-    if (!(limit >= leastWaitLimit && limit <= mostWaitLimit))
-      return tlc::Error{ErrorKind::invalidArgument,
-                        fmt::format("expected --bounded-waits from {} to {} seconds, but got {}",
-                                    std::chrono::duration<double>(leastWaitLimit).count(),
-                                    std::chrono::duration<double>(mostWaitLimit).count(), limit.count())};
-    options.waitLimit = std::chrono::duration_cast<std::chrono::nanoseconds>(limit);
+    Result<std::chrono::nanoseconds> limit = waitLimitOf(boundedWaits, "--bounded-waits");
+    if (!limit)
+      return limit.error();
+    options.waitLimit = *limit;
   }
   options.dumpDirectory = dumpDirectory;
   options.inspection = {printAfterPasses, timePasses, crashReproducer};

@@ -122,6 +122,52 @@ TEST_CASE("groups of ranks and memory of processes that are not there are errors
     CHECK(errorOf(status) == "expected a handle and room for what is asked for, but got a null pointer");
 }
 
+TEST_CASE("communicators that are not there, and an NCCL that is not, are errors, not crashes", "[libtlc]") {
+  auto errorOf = [](int status, int expected = TLC_INVALID_ARGUMENT) {
+    CHECK(std::abs(status) == expected);
+    return std::string(tlc_last_error());
+  };
+  auto errorOfCreate = [](const char *library, int rank, int ranks, const void *id) {
+    CHECK(tlc_communicator_create(library, rank, ranks, id, 10) == nullptr);
+    return std::string(tlc_last_error());
+  };
+  const char *nowhere = "/nowhere/libnccl.so.2",
+             *missing = "expected NCCL 2.19 or later, but cannot open /nowhere/";
+  char id[TLC_NCCL_ID_BYTES] = {};
+  CHECK_THAT(errorOf(tlc_nccl_version(nowhere), TLC_ENVIRONMENT), Catch::StartsWith(missing));
+  CHECK_THAT(errorOf(tlc_nccl_create_id(nowhere, id), TLC_ENVIRONMENT), Catch::StartsWith(missing));
+  CHECK(errorOf(tlc_nccl_create_id(nowhere, nullptr)) ==
+        "expected 128 bytes of an id, but got a null pointer");
+  CHECK_THAT(errorOfCreate(nowhere, 1, 2, id), Catch::StartsWith(std::string("rank 1: ") + missing));
+  CHECK(errorOfCreate(nowhere, 1, 2, nullptr) == "expected 128 bytes of an id, but got a null pointer");
+  CHECK(errorOf(tlc_communicator_check_peers(nullptr)) == "expected a communicator, but got a null pointer");
+  CHECK(tlc_communicator_group(nullptr) == nullptr);
+  CHECK(std::string(tlc_last_error()) == "expected a communicator, but got a null pointer");
+  CHECK(errorOf(tlc_group_share(nullptr, id, 1)) == "expected a group, but got a null pointer");
+  CHECK(errorOf(tlc_group_unshare(nullptr, id)) == "expected a group, but got a null pointer");
+  tlc_communicator_release(nullptr);
+}
+
+TEST_CASE("options of a compilation that are none are errors, not crashes", "[libtlc]") {
+  auto errorOf = [](const tlc_compile_options *options) {
+    CHECK(tlc_compile_with("gemm", nullptr, nullptr, 0, options) == nullptr);
+    return std::string(tlc_last_error());
+  };
+  tlc_compile_options options = {sizeof(options), nullptr, 0};
+  CHECK(errorOf(nullptr) == "expected options, but got a null pointer");
+  for (double limit : {-1.0, 1e-4, 86401.0}) {
+    options.wait_limit = limit;
+    CHECK_THAT(errorOf(&options),
+               Catch::StartsWith("expected wait_limit from 0.001 to 86400 seconds, but got "));
+  }
+  options = {sizeof(options), "sm_1", 0};
+  CHECK_THAT(errorOf(&options),
+             Catch::StartsWith("expected a target among ") && Catch::EndsWith(", but got 'sm_1'"));
+  options.size = 8;
+  CHECK(errorOf(&options) ==
+        "expected options of 24 bytes, as version 6 of the interface has them, but got 8");
+}
+
 TEST_CASE("memory of the host has no handle, and without a GPU a group says what is missing", "[libtlc]") {
   alignas(4) char memory[2][TLC_GROUP_FLAG_BYTES];
   void *const flags[] = {memory[0], memory[1]};
