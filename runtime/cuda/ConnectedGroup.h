@@ -3,8 +3,8 @@
 /// A `RankGroup` whose ranks exchange handles of memory by a communicator.
 #pragma once
 
-#include "runtime/cuda/Communicator.h"
 #include "runtime/cuda/CudaPeers.h"
+#include "runtime/device/Communicator.h"
 
 #include <map>
 #include <optional>

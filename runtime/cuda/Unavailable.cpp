@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Stands in for the CUDA device where the build found no CUDA headers.
-#include "runtime/cuda/Communicator.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaPeers.h"
+#include "runtime/cuda/NcclCommunicator.h"
 
 using namespace tlc;
 

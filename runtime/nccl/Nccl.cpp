@@ -45,6 +45,31 @@ Result<Nccl> Nccl::open(const std::string &path) {
   return nccl;
 }
 
+std::optional<int> Nccl::typeOf(ElementType element) {
+  switch (element) {
+  case ElementType::i8:
+    return int8;
+  case ElementType::u8:
+    return 1;
+  case ElementType::i32:
+    return 2;
+  case ElementType::u32:
+    return 3;
+  case ElementType::i64:
+    return 4;
+  case ElementType::f16:
+    return 6;
+  case ElementType::f32:
+    return 7;
+  case ElementType::f64:
+    return 8;
+  case ElementType::bf16:
+    return 9;
+  default:
+    return {};
+  }
+}
+
 Result<NcclUniqueId> Nccl::createUniqueId() const {
   NcclUniqueId id;
   if (const int status = ncclGetUniqueId(&id); status != success)

@@ -4,11 +4,13 @@
 /// here, so that no header of it is.
 #pragma once
 
+#include "runtime/support/ElementType.h"
 #include "runtime/support/Result.h"
 
 #include <array>
 #include <climits>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace tlc {
@@ -39,6 +41,9 @@ struct Nccl {
 
   /// ncclResult_t, of which these are no errors, and ncclDataType_t.
   static constexpr int success = 0, inProgress = 7, int8 = 0;
+  static constexpr int sum = 0; ///< ncclRedOp_t
+  /// The ncclDataType_t by which elements are summed; nothing if NCCL does not.
+  static std::optional<int> typeOf(ElementType element);
 
   int versionCode = 0; ///< as ncclGetVersion counts: 21903 is 2.19.3
   std::string version; ///< "2.19.3"

@@ -3,6 +3,7 @@
 /// Ranks that are processes of their own, which NCCL connects: they exchange its id by a file, and all else
 /// by NCCL. The environment variable TLC_NCCL names the library.
 #include "runtime/cuda/ConnectedGroup.h"
+#include "runtime/cuda/NcclCommunicator.h"
 #include "test/ranks/RankProcess.h"
 #include "test/ranks/RingRank.h"
 
@@ -80,9 +81,13 @@ public:
         std::memcpy(&*found.begin(), to.data(), to.size());
     return all;
   }
+  Result<void> allGather(const void *, void *, size_t, Stream) override { return none(); }
+  Result<void> reduceScatter(const void *, void *, size_t, ElementType, Stream) override { return none(); }
+  Result<void> allReduce(const void *, void *, size_t, ElementType, Stream) override { return none(); }
   void abandon() override { real->abandon(); }
 
 private:
+  static Error none() { return {ErrorKind::environment, "no group calls this"}; }
   const std::shared_ptr<Communicator> real;
   const std::string from, to;
 };
@@ -101,6 +106,44 @@ std::string meetElsewhere(const std::string &mode, std::shared_ptr<Communicator>
   auto group =
       ConnectedGroup::create(std::make_shared<Disguise>(elsewhere, host, std::string(host.size(), 'b')));
   return group ? "no error" : group.error().message;
+}
+
+/// All collectives on numbers that tell ranks and places apart; "works", or what is wrong.
+std::string runCollectives(Communicator &communicator, Device &device) {
+  constexpr size_t count = 37;
+  const auto ranks = size_t(communicator.ranks()), rank = size_t(communicator.rank());
+  auto numberOf = [](size_t of, size_t place) { return float(100 * of + place); };
+  std::vector<float> own, sums, gathered;
+  for (size_t place = 0; place < ranks * count; ++place) {
+    own.push_back(numberOf(rank, place));
+    sums.push_back(0);
+    for (size_t of = 0; of < ranks; ++of)
+      sums.back() += numberOf(of, place);
+    gathered.push_back(numberOf(place / count, place % count));
+  }
+  const size_t bytes = own.size() * sizeof(float);
+  void *send = expectValue(device.allocate(bytes)), *receive = expectValue(device.allocate(bytes));
+  expectSuccess(device.copyToDevice(send, own.data(), bytes));
+  auto received = [&](size_t elements) {
+    expectSuccess(device.synchronize({}));
+    std::vector<float> numbers(elements);
+    expectSuccess(device.copyToHost(numbers.data(), receive, elements * sizeof(float)));
+    return numbers;
+  };
+  for (int i = 0; i < 10; ++i)
+    expectSuccess(communicator.allReduce(send, receive, own.size(), ElementType::f32, {}));
+  if (received(own.size()) != sums)
+    return "wrong sums";
+  expectSuccess(communicator.reduceScatter(send, receive, count, ElementType::f32, {}));
+  const auto first = sums.begin() + long(rank * count);
+  if (received(count) != std::vector<float>(first, first + long(count)))
+    return "wrong sums of this rank";
+  expectSuccess(communicator.allGather(send, receive, count * sizeof(float), {}));
+  if (received(own.size()) != gathered)
+    return "wrong numbers of all ranks";
+  const std::string refused = communicator.allReduce(send, receive, 1, ElementType::e4m3, {}).error().message;
+  return refused == fmt::format("rank {}: expected elements that NCCL sums, but got e4m3", rank) ? "works"
+                                                                                                 : refused;
 }
 
 /// Whether the driver is that of HostDriver.cpp.
@@ -128,6 +171,12 @@ TEST_CASE(testOfRank, "[.][process]") {
   }
   if (mode == "lonely" || mode == "unseen" || mode == "other host")
     process.end(meetElsewhere(mode, communicator));
+  if (mode == "collectives") {
+    const std::string outcome = runCollectives(*communicator, *device);
+    (void)exchange.of("end", "");
+    communicator.reset();
+    process.end(outcome);
+  }
   std::shared_ptr<ConnectedGroup> connected = expectValue(ConnectedGroup::create(communicator));
   communicator.reset();
   void *memory = expectValue(device->allocate(8192));
@@ -177,6 +226,13 @@ TEST_CASE("ranks that NCCL connects share memory and pass tiles around", "[ranks
     return;
   const auto ranks = size_t(ranksUpTo(4));
   CHECK(outcomesOf(testOfRank, "works", ranks) == std::vector<std::string>(ranks, "works"));
+}
+
+TEST_CASE("ranks that NCCL connects sum and gather", "[ranks][nccl]") {
+  if (lacksGpus() || !findNccl())
+    return;
+  const auto ranks = size_t(ranksUpTo(4));
+  CHECK(outcomesOf(testOfRank, "collectives", ranks) == std::vector<std::string>(ranks, "works"));
 }
 
 TEST_CASE("a rank that never comes to the communicator is an error after the limit", "[ranks][nccl]") {

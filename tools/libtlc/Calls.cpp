@@ -8,6 +8,7 @@
 #include "kernels/library/Library.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaPeers.h"
+#include "runtime/cuda/NcclCommunicator.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/LaunchRanks.h"
 #include "runtime/support/Excerpt.h"

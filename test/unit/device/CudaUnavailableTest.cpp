@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Without a usable GPU creating the device says what is missing.
-#include "runtime/cuda/Communicator.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaPeers.h"
+#include "runtime/cuda/NcclCommunicator.h"
 
 #include <catch2/catch.hpp>
 

@@ -32,6 +32,14 @@ TEST_CASE("a library that is not there is named, with the way to get it", "[nccl
         "which PyTorch has as nvidia/nccl/lib/libnccl.so.2 beside it");
 }
 
+TEST_CASE("elements have the numbers of ncclDataType_t", "[nccl]") {
+  CHECK(Nccl::typeOf(ElementType::i32) == 2);
+  CHECK(Nccl::typeOf(ElementType::f16) == 6);
+  CHECK(Nccl::typeOf(ElementType::f32) == 7);
+  CHECK(Nccl::typeOf(ElementType::bf16) == 9);
+  CHECK_FALSE(Nccl::typeOf(ElementType::e4m3));
+}
+
 TEST_CASE("a library that is too old, lacks a function, or is another one", "[nccl]") {
   const std::string old = pathOf("Old"), lacking = pathOf("Lacking"), foreign = pathOf("Foreign");
   CHECK(errorOf(old) == fmt::format("expected NCCL 2.19 or later, but {} is 2.18.5", old));

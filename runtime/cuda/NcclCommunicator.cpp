@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// A communicator that does not block, so that a rank that never comes is an error after a limit.
-#include "runtime/cuda/Communicator.h"
+#include "runtime/cuda/NcclCommunicator.h"
 
 #include "runtime/cuda/CudaContext.h"
 #include "runtime/device/LaunchRanks.h"
@@ -25,7 +25,8 @@ class NcclCommunicator final : public Communicator {
 public:
   NcclCommunicator(const Nccl &nccl, std::shared_ptr<const CudaContext> context, int64_t rank, int64_t ranks,
                    Limit limit)
-      : nccl(nccl), cuda(std::move(context)), number(rank), count(ranks), limit(limit) {}
+      : nccl(nccl), name("NCCL " + nccl.version), cuda(std::move(context)), number(rank), count(ranks),
+        limit(limit) {}
   ~NcclCommunicator() override {
     if (isAbandoned)
       return;
@@ -60,7 +61,7 @@ public:
   int ordinal() const override { return cuda->ordinal; }
   int64_t rank() const override { return number; }
   int64_t ranks() const override { return count; }
-  const std::string &version() const override { return nccl.version; }
+  const std::string &version() const override { return name; }
 
   Result<std::vector<std::byte>> exchange(std::span<const std::byte> own) override {
     assert(own.size() <= mostBytes);
@@ -88,9 +89,46 @@ public:
     return all;
   }
 
+  Result<void> allGather(const void *send, void *receive, size_t bytes, Stream of) override {
+    return enqueue(fmt::format("gather {} bytes of each rank", bytes),
+                   [&] { return nccl.ncclAllGather(send, receive, bytes, Nccl::int8, comm, of.handle); });
+  }
+  Result<void> reduceScatter(const void *send, void *receive, size_t elements, ElementType element,
+                             Stream of) override {
+    Result<int> type = typeOf(element);
+    if (!type)
+      return type.error();
+    return enqueue(
+        fmt::format("sum and scatter {} elements of {} for each rank", elements, toString(element)),
+        [&] { return nccl.ncclReduceScatter(send, receive, elements, *type, Nccl::sum, comm, of.handle); });
+  }
+  Result<void> allReduce(const void *send, void *receive, size_t elements, ElementType element,
+                         Stream of) override {
+    Result<int> type = typeOf(element);
+    if (!type)
+      return type.error();
+    return enqueue(fmt::format("sum {} elements of {}", elements, toString(element)), [&] {
+      return nccl.ncclAllReduce(send, receive, elements, *type, Nccl::sum, comm, of.handle);
+    });
+  }
+
   void abandon() override { isAbandoned = true; }
 
 private:
+  Result<int> typeOf(ElementType element) const {
+    if (const std::optional<int> type = Nccl::typeOf(element))
+      return *type;
+    return Error{.message = fmt::format("rank {}: expected elements that NCCL sums, but got {}", number,
+                                        toString(element))};
+  }
+
+  template <class Function> Result<void> enqueue(std::string_view what, const Function &function) {
+    if (failure)
+      return *failure;
+    CurrentContext scope(*cuda);
+    return finish(what, function());
+  }
+
   /// Waits until NCCL, which has said `status`, has enqueued what it was asked for, and the stream, if there
   /// is one, has done it.
   Result<void> finish(std::string_view what, int status, CUstream of = nullptr) {
@@ -115,8 +153,8 @@ private:
     if (comm)
       nccl.ncclCommAbort(comm); // waits for no other rank
     comm = nullptr;
-    failure = ofRank(size_t(number),
-                     {ErrorKind::environment, fmt::format("NCCL {} cannot {}: {}", nccl.version, what, why)});
+    failure =
+        ofRank(size_t(number), {ErrorKind::environment, fmt::format("{} cannot {}: {}", name, what, why)});
     return *failure;
   }
 
@@ -128,6 +166,7 @@ private:
   }
 
   const Nccl nccl;
+  const std::string name;
   const std::shared_ptr<const CudaContext> cuda;
   const int64_t number, count;
   Limit limit;
