@@ -151,6 +151,10 @@ class Library:
             library.tlc_communicator_check_peers.argtypes = [ctypes.c_void_p]
             library.tlc_communicator_group.argtypes = [ctypes.c_void_p]
             library.tlc_communicator_group.restype = ctypes.c_void_p
+            library.tlc_communicator_workspace.argtypes = [ctypes.c_void_p, ctypes.c_char_p, tensors, ctypes.c_int,
+                                                           ctypes.POINTER(ctypes.c_size_t)]
+            library.tlc_communicator_launch.argtypes = [ctypes.c_void_p, ctypes.c_char_p, tensors, ctypes.c_int,
+                                                        ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
             library.tlc_communicator_release.argtypes = [ctypes.c_void_p]
             library.tlc_communicator_release.restype = None
             library.tlc_group_share.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
@@ -369,6 +373,21 @@ class Communicator:
     def check_peers(self):
         """An error, the same on all ranks, if they are of several machines or do not reach each other's memory."""
         self.library.check(self.library.library.tlc_communicator_check_peers(self.handle))
+
+    def bind(self, kernel, *tensors):
+        """A function of no arguments that does what a kernel of ranks does, by gemm and NCCL, on the stream that is current
+        then. Holds a workspace of its own."""
+        arguments, size = (_Tensor * len(tensors))(*map(_describe, tensors)), ctypes.c_size_t()
+        call = self.handle, kernel.encode(), arguments, len(tensors)
+        self.library.check(self.library.library.tlc_communicator_workspace(*call, ctypes.byref(size)))
+        memory = torch.empty(max(size.value, 1), dtype=torch.uint8, device=tensors[0].device)
+
+        def launch():
+            stream = torch.cuda.current_stream().cuda_stream
+            self.library.check(self.library.library.tlc_communicator_launch(*call, memory.data_ptr(), size.value, stream))
+
+        launch.holds = (self, tensors, memory)
+        return launch
 
 
 class ConnectedGroup(Group):

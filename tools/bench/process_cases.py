@@ -51,6 +51,27 @@ def gemm_reduce_scatter(ranks, seed):
                        [[(numbers, *allowed)] for numbers in expected])
 
 
+def gemm_all_reduce(ranks, seed):
+    m, n, k = 130, 136, 72
+    source, each = torch.Generator().manual_seed(seed), range(ranks)
+    a, b = [normal(source, m, k) for _ in each], [normal(source, n, k) for _ in each]
+    expected = sum(a[other].double() @ b[other].double().t() for other in each)
+    allowed = 2 * ROUNDING[DTYPE], 8 * ROUNDING[DTYPE] * math.sqrt(k * ranks)  # terms are rounded, too
+    return ProcessCase("gemm_all_reduce", {"m": m, "n": n, "k": k, "dtype": DTYPE, "out": DTYPE},
+                       [[a[rank], b[rank]] for rank in each], [[unwritten(m, n)] for _ in each],
+                       [[(expected, *allowed)] for _ in each])
+
+
+def all_reduce(ranks, seed):
+    n = 10001
+    source, each = torch.Generator().manual_seed(seed), range(ranks)
+    x = [normal(source, n) for _ in each]
+    expected = sum(terms.double() for terms in x)
+    allowed = 2 * ROUNDING[DTYPE], 4 * ROUNDING[DTYPE] * ranks  # NCCL rounds after each term
+    return ProcessCase("all_reduce", {"n": n, "dtype": DTYPE}, [[x[rank]] for rank in each], [[unwritten(n)] for _ in each],
+                       [[(expected, *allowed)] for _ in each])
+
+
 class Sequences:
     """Causal attention of a sequence that ranks have in zigzag order, and its gradients, in double precision."""
 
@@ -105,7 +126,9 @@ def attention_bwd_sharded(ranks, seed):
     return ProcessCase("attention_bwd_sharded", work.parameters, inputs, outputs, expected)
 
 
-CASES = (all_gather_gemm, gemm_reduce_scatter, attention_fwd_sharded, attention_bwd_sharded)
+# Those of a product or a sum, which a communicator does, too.
+COLLECTIVE_CASES = (all_reduce, all_gather_gemm, gemm_reduce_scatter, gemm_all_reduce)
+CASES = (*COLLECTIVE_CASES, attention_fwd_sharded, attention_bwd_sharded)
 
 
 def timed(ranks):

@@ -13,6 +13,7 @@ are taken as they are, and `nccl` is PyTorch's usual memory, whose handles NCCL 
     kernels         products and attention, launched once, often, and in a CUDA graph, against double precision
     dies            the last rank is killed before its second launch; the others must say so
     dies_in_launch  the last rank is killed while it launches; the others must say so
+    apart           products and sums by NCCL's collectives, as for ranks that do not reach each other's memory; of `nccl`
     disagrees       the last rank has a tensor of another shape; all must say so
     times           launches one after the other, timed; what ranks do to begin together is part of it
 
@@ -42,10 +43,10 @@ import torch.distributed as dist  # noqa: E402
 
 from libtlc import Communicator, ConnectedGroup, Error, Group, Library, find_library  # noqa: E402
 from measure import DTYPES, compare  # noqa: E402
-from process_cases import CASES, DTYPE, all_gather_gemm, timed  # noqa: E402
+from process_cases import CASES, COLLECTIVE_CASES, DTYPE, all_gather_gemm, timed  # noqa: E402
 
-RUNS = ("kernels/ipc", "kernels/symmetric", "kernels/nccl", "dies/ipc", "dies/nccl", "dies_in_launch/ipc", "disagrees/ipc",
-        "times/ipc")
+RUNS = ("kernels/ipc", "kernels/symmetric", "kernels/nccl", "apart/nccl", "dies/ipc", "dies/nccl", "dies_in_launch/ipc",
+        "disagrees/ipc", "times/ipc")
 RUN_SECONDS = 60  # after which a process ends by SIGALRM
 LIMIT = 3.0  # of synchronising where ranks do not come
 LAUNCHES = 20
@@ -94,9 +95,9 @@ MEMORIES = {"ipc": IpcMemory, "symmetric": SymmetricMemory}
 
 
 def connect(library, rank, ranks, nccl):
-    """A group that NCCL begins, whose id rank 0 makes."""
+    """The communicator whose id rank 0 makes."""
     identifier = gathered(library.nccl_id(nccl) if rank == 0 else None)[0]
-    return ConnectedGroup(Communicator(library, rank, ranks, identifier, nccl))
+    return Communicator(library, rank, ranks, identifier, nccl)
 
 
 def gathered(value):
@@ -115,7 +116,8 @@ class Worker:
         self.library = Library(options.library)
         self.seed, self.name, self.failed = options.seed, options.run, False
         if memory == "nccl":
-            self.group = connect(self.library, self.rank, self.ranks, options.nccl)
+            self.communicator = connect(self.library, self.rank, self.ranks, options.nccl)
+            self.group = ConnectedGroup(self.communicator)
             self.say(nccl=self.library.nccl_version(options.nccl))
         else:
             self.group = Group(self.library, self.rank, self.ranks, MEMORIES[memory](self.library))
@@ -188,6 +190,16 @@ class Worker:
             way()
             self.group.synchronize()
             self.check(case, way.__name__, results)  # all ranks are done with each other's tensors, too
+
+    def apart(self):
+        for make in COLLECTIVE_CASES:
+            case = make(self.ranks, self.seed)
+            tensors = [values.cuda() for values in case.inputs[self.rank] + case.outputs[self.rank]]
+            launch = self.communicator.bind(case.kernel, *tensors)
+            for _ in range(LAUNCHES):
+                launch()
+            torch.cuda.current_stream().synchronize()
+            self.check(case, "apart", tensors[len(case.inputs[self.rank]):])
 
     def times(self):
         for kernel, parameters, shapes in timed(self.ranks):
@@ -325,7 +337,7 @@ def start(options, run):
 
 def parse_run(text):
     mode, _, memory = text.partition("/")
-    if not callable(getattr(Worker, mode, None)) or f"{mode}/ipc" not in RUNS or memory not in (*MEMORIES, "nccl"):
+    if text not in RUNS and (f"{mode}/ipc" not in RUNS or memory not in (*MEMORIES, "nccl")):
         raise argparse.ArgumentTypeError(f"expected mode/memory as {', '.join(RUNS)}, but got '{text}'")
     return text
 

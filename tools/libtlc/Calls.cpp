@@ -8,14 +8,12 @@
 #include "kernels/library/Library.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaPeers.h"
-#include "runtime/cuda/NcclCommunicator.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/LaunchRanks.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fmt/format.h>
@@ -47,31 +45,6 @@ Result<ElementType> elementOf(int32_t element) {
   return static_cast<ElementType>(element);
 }
 
-Result<std::vector<TensorView>> viewsOf(const tlc_tensor *tensors, int count) {
-  constexpr int32_t mostAxes = 8;
-  if (count < 0 || (count > 0 && !tensors))
-    return invalid(fmt::format("expected {} tensors, but got {}",
-                               count < 0 ? "no negative number of" : "an array of",
-                               count < 0 ? std::to_string(count) : "a null pointer"));
-  std::vector<TensorView> views;
-  for (const tlc_tensor &tensor : std::span(tensors, static_cast<size_t>(count))) {
-    Result<ElementType> element = elementOf(tensor.element);
-    if (!element)
-      return invalid(fmt::format("tensor {}: {}", views.size(), element.error().message));
-    if (tensor.rank < 0 || tensor.rank > mostAxes)
-      return invalid(fmt::format("tensor {}: expected a rank from 0 to {}, but got {}", views.size(),
-                                 mostAxes, tensor.rank));
-    if (tensor.rank > 0 && (!tensor.shape || !tensor.strides))
-      return invalid(
-          fmt::format("tensor {}: expected shape and strides, but got a null pointer", views.size()));
-    views.push_back({tensor.data,
-                     *element,
-                     {tensor.shape, tensor.shape + tensor.rank},
-                     {tensor.strides, tensor.strides + tensor.rank}});
-  }
-  return views;
-}
-
 /// Which of how many launches of a program this is.
 struct Place {
   int64_t rank = 0, ranks = 1;
@@ -96,7 +69,7 @@ Result<LaunchArguments> argumentsOf(const tlc_program *program, const tlc_tensor
     return invalid("expected an array of scalars, but got a null pointer or a negative number");
   if (workspaceCount < 0 || (workspaceCount > 0 && !workspaces))
     return invalid("expected an array of workspaces, but got a null pointer or a negative number");
-  Result<std::vector<TensorView>> views = viewsOf(tensors, tensorCount);
+  Result<std::vector<TensorView>> views = calls::viewsOf(tensors, tensorCount);
   if (!views)
     return views.error();
   LaunchArguments arguments{std::move(*views), {}, place.rank, place.ranks};
@@ -125,17 +98,6 @@ Result<SymmetricMemory> memoryOf(void *const *addresses, int64_t ranks, size_t b
   return SymmetricMemory{{addresses, addresses + ranks}, bytes};
 }
 
-Error noGroup() { return invalid("expected a group, but got a null pointer"); }
-Error noCommunicator() { return invalid("expected a communicator, but got a null pointer"); }
-Error noId() {
-  return invalid(fmt::format("expected {} bytes of an id, but got a null pointer", TLC_NCCL_ID_BYTES));
-}
-Error notConnected() {
-  return invalid(
-      "expected a group of a communicator, but got one that was created with its flags; tlc_group_add "
-      "and tlc_group_remove are for it");
-}
-Result<Nccl> openNccl(const char *library) { return Nccl::open(library ? library : ""); }
 Error noHandle() {
   return invalid("expected a handle and room for what is asked for, but got a null pointer");
 }
@@ -189,6 +151,31 @@ Result<kernels::Definitions> definitionsOf(const char *const *names, const char 
 
 } // namespace
 
+Result<std::vector<TensorView>> calls::viewsOf(const tlc_tensor *tensors, int count) {
+  constexpr int32_t mostAxes = 8;
+  if (count < 0 || (count > 0 && !tensors))
+    return invalid(fmt::format("expected {} tensors, but got {}",
+                               count < 0 ? "no negative number of" : "an array of",
+                               count < 0 ? std::to_string(count) : "a null pointer"));
+  std::vector<TensorView> views;
+  for (const tlc_tensor &tensor : std::span(tensors, static_cast<size_t>(count))) {
+    Result<ElementType> element = elementOf(tensor.element);
+    if (!element)
+      return invalid(fmt::format("tensor {}: {}", views.size(), element.error().message));
+    if (tensor.rank < 0 || tensor.rank > mostAxes)
+      return invalid(fmt::format("tensor {}: expected a rank from 0 to {}, but got {}", views.size(),
+                                 mostAxes, tensor.rank));
+    if (tensor.rank > 0 && (!tensor.shape || !tensor.strides))
+      return invalid(
+          fmt::format("tensor {}: expected shape and strides, but got a null pointer", views.size()));
+    views.push_back({tensor.data,
+                     *element,
+                     {tensor.shape, tensor.shape + tensor.rank},
+                     {tensor.strides, tensor.strides + tensor.rank}});
+  }
+  return views;
+}
+
 Result<int> calls::elementOfDlpack(int code, int bits) {
   for (const ElementFacts &facts : elementTable)
     if (facts.dlpack == code && int(facts.bits) == bits)
@@ -240,7 +227,7 @@ Result<int> calls::workspace(const tlc_program *program, int rank, int ranks, co
     return valid.error();
   if (capacity < 0 || (capacity > 0 && !sizes))
     return invalid("expected room for sizes, but got a null pointer or a negative capacity");
-  Result<std::vector<TensorView>> views = viewsOf(tensors, tensorCount);
+  Result<std::vector<TensorView>> views = calls::viewsOf(tensors, tensorCount);
   if (!views)
     return views.error();
   Result<std::vector<WorkspaceRequest>> requests = workspacesOf(*program, *views, {rank, ranks});
@@ -373,78 +360,9 @@ Result<std::unique_ptr<tlc_group>> calls::createGroup(int rank, int ranks, void 
   return std::make_unique<tlc_group>(rank, ranks, std::move(*group));
 }
 
-Result<int> calls::ncclVersion(const char *library) {
-  Result<Nccl> nccl = openNccl(library);
-  return nccl ? Result<int>(nccl->versionCode) : nccl.error();
-}
-
-Result<void> calls::createNcclId(const char *library, void *id) {
-  if (!id)
-    return noId();
-  Result<Nccl> nccl = openNccl(library);
-  if (!nccl)
-    return nccl.error();
-  Result<NcclUniqueId> created = nccl->createUniqueId();
-  if (!created)
-    return created.error();
-  static_assert(sizeof(created->bytes) == TLC_NCCL_ID_BYTES);
-  std::memcpy(id, created->bytes.data(), TLC_NCCL_ID_BYTES);
-  return {};
-}
-
-Result<std::unique_ptr<tlc_communicator>> calls::createCommunicator(const char *library, int rank, int ranks,
-                                                                    const void *id, double seconds) {
-  if (!id)
-    return noId();
-  Result<Nccl> nccl = openNccl(library);
-  if (!nccl)
-    return ofRank(static_cast<size_t>(std::max(rank, 0)), nccl.error());
-  Result<int> ordinal = currentCudaOrdinal();
-  if (!ordinal)
-    return ordinal.error();
-  NcclUniqueId given;
-  std::memcpy(given.bytes.data(), id, TLC_NCCL_ID_BYTES);
-  Result<std::unique_ptr<Communicator>> communicator =
-      tlc::createCommunicator(*nccl, *ordinal, rank, ranks, given, Communicator::Limit(seconds));
-  if (!communicator)
-    return communicator.error();
-  return std::make_unique<tlc_communicator>(std::move(*communicator));
-}
-
-Result<void> calls::checkPeers(tlc_communicator *communicator) {
-  return communicator ? tlc::checkPeers(*communicator->communicator) : noCommunicator();
-}
-
-Result<std::unique_ptr<tlc_group>> calls::createGroup(tlc_communicator *communicator) {
-  if (!communicator)
-    return noCommunicator();
-  Result<std::unique_ptr<ConnectedGroup>> created = ConnectedGroup::create(communicator->communicator);
-  if (!created)
-    return created.error();
-  const std::shared_ptr<ConnectedGroup> group = std::move(*created);
-  return std::make_unique<tlc_group>(communicator->communicator->rank(), communicator->communicator->ranks(),
-                                     std::shared_ptr<RankGroup>(group, &group->group()), group);
-}
-
-Result<void> calls::share(tlc_group *group, void *address, size_t bytes) {
-  if (!group)
-    return noGroup();
-  if (!group->connected)
-    return notConnected();
-  return group->connected->share(address, bytes);
-}
-
-Result<void> calls::unshare(tlc_group *group, void *address) {
-  if (!group)
-    return noGroup();
-  if (!group->connected)
-    return notConnected();
-  return group->connected->unshare(address);
-}
-
 Result<void> calls::add(tlc_group *group, void *const *addresses, size_t bytes) {
   if (!group)
-    return noGroup();
+    return calls::noGroup();
   Result<SymmetricMemory> memory = memoryOf(addresses, group->ranks, bytes);
   if (!memory)
     return memory.error();
@@ -453,7 +371,7 @@ Result<void> calls::add(tlc_group *group, void *const *addresses, size_t bytes) 
 
 Result<void> calls::remove(tlc_group *group, const void *address) {
   if (!group)
-    return noGroup();
+    return calls::noGroup();
   return group->group->remove(address);
 }
 
@@ -461,7 +379,7 @@ Result<void> calls::launch(tlc_group *group, const tlc_program *program, const t
                            int tensorCount, const tlc_scalar *scalars, int scalarCount,
                            void *const *workspaces, int workspaceCount, void *stream) {
   if (!group)
-    return noGroup();
+    return calls::noGroup();
   Result<LaunchArguments> arguments = argumentsOf(program, tensors, tensorCount, scalars, scalarCount,
                                                   workspaces, workspaceCount, {group->rank, group->ranks});
   if (!arguments)
@@ -471,7 +389,7 @@ Result<void> calls::launch(tlc_group *group, const tlc_program *program, const t
 
 Result<void> calls::synchronize(tlc_group *group, void *stream, double seconds) {
   if (!group)
-    return noGroup();
+    return calls::noGroup();
   using Limit = std::optional<std::chrono::duration<double>>;
   return group->group->synchronize({stream}, seconds < 0 ? std::nullopt : Limit(seconds));
 }

@@ -4,6 +4,7 @@
 /// includes MLIR; Interface.cpp catches what passes through.
 #pragma once
 
+#include "kernels/library/call/Programs.h"
 #include "runtime/cuda/ConnectedGroup.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/RankGroup.h"
@@ -11,6 +12,7 @@
 #include "tools/libtlc/tlc.h"
 
 #include <memory>
+#include <vector>
 
 struct tlc_program {
   std::unique_ptr<tlc::Device> device; // outlives what is loaded on it
@@ -18,7 +20,13 @@ struct tlc_program {
 };
 
 struct tlc_communicator {
+  tlc_communicator(std::shared_ptr<tlc::Communicator> communicator, std::unique_ptr<tlc::Device> onDevice,
+                   tlc::kernels::ArtifactCache &artifacts)
+      : communicator(std::move(communicator)), device(std::move(onDevice)), programs(*device, artifacts) {}
+
   std::shared_ptr<tlc::Communicator> communicator;
+  std::unique_ptr<tlc::Device> device;
+  tlc::kernels::Programs programs; ///< of kernels of ranks that do not reach each other's memory
 };
 
 struct tlc_group {
@@ -28,6 +36,10 @@ struct tlc_group {
 };
 
 namespace tlc::calls {
+
+/// Of tensors that are there.
+Result<std::vector<TensorView>> viewsOf(const tlc_tensor *tensors, int count);
+inline Error noGroup() { return {ErrorKind::invalidArgument, "expected a group, but got a null pointer"}; }
 
 /// The number of a tlc_element.
 Result<int> elementOfDlpack(int code, int bits);
@@ -61,6 +73,10 @@ Result<std::unique_ptr<tlc_communicator>> createCommunicator(const char *library
                                                              const void *id, double seconds);
 Result<void> checkPeers(tlc_communicator *communicator);
 Result<std::unique_ptr<tlc_group>> createGroup(tlc_communicator *communicator);
+Result<void> workspace(tlc_communicator *communicator, const char *kernel, const tlc_tensor *tensors,
+                       int tensorCount, size_t *bytes);
+Result<void> launch(tlc_communicator *communicator, const char *kernel, const tlc_tensor *tensors,
+                    int tensorCount, void *workspace, size_t bytes, void *stream);
 Result<void> share(tlc_group *group, void *address, size_t bytes);
 Result<void> unshare(tlc_group *group, void *address);
 

@@ -163,6 +163,17 @@ tlc_group *tlc_communicator_group(tlc_communicator *communicator) {
   return object<tlc_group>([&] { return calls::createGroup(communicator); });
 }
 
+int tlc_communicator_workspace(tlc_communicator *communicator, const char *kernel, const tlc_tensor *tensors,
+                               int tensor_count, size_t *bytes) {
+  return run([&] { return calls::workspace(communicator, kernel, tensors, tensor_count, bytes); });
+}
+
+int tlc_communicator_launch(tlc_communicator *communicator, const char *kernel, const tlc_tensor *tensors,
+                            int tensor_count, void *workspace, size_t bytes, void *stream) {
+  return run(
+      [&] { return calls::launch(communicator, kernel, tensors, tensor_count, workspace, bytes, stream); });
+}
+
 int tlc_group_share(tlc_group *group, void *address, size_t bytes) {
   return run([&] { return calls::share(group, address, bytes); });
 }

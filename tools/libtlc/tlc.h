@@ -263,6 +263,21 @@ TLC_API int tlc_group_share(tlc_group *group, void *address, size_t bytes);
 /// any more on any rank.
 TLC_API int tlc_group_unshare(tlc_group *group, void *address);
 
+/// What a kernel of ranks computes, for ranks that do not reach each other's memory: `gemm` on each of them,
+/// and a collective of NCCL before or after it. `kernel` is all_reduce, all_gather_gemm, gemm_reduce_scatter
+/// or gemm_all_reduce, with the tensors that it has: X and Y, or A, B and C. What NCCL takes has no gaps: X,
+/// Y, A of all_gather_gemm, and C of the others; and the matrices of ranks follow one another. Workspace is
+/// so many bytes, 256-byte aligned. Compiles the program, which `tlc_communicator_launch` then has. A
+/// tlc_status.
+TLC_API int tlc_communicator_workspace(tlc_communicator *communicator, const char *kernel,
+                                       const tlc_tensor *tensors, int tensor_count, size_t *bytes);
+/// Checks the arguments of this rank, and enqueues it on `stream`, which is not captured. All ranks call it
+/// with the same kernel, shapes and types; nobody checks that they do. Results have no fixed order of sums. A
+/// tlc_status.
+TLC_API int tlc_communicator_launch(tlc_communicator *communicator, const char *kernel,
+                                    const tlc_tensor *tensors, int tensor_count, void *workspace,
+                                    size_t bytes, void *stream);
+
 /// Its groups may live longer. Waits up to 5 seconds for the other ranks to release theirs. Null is allowed.
 TLC_API void tlc_communicator_release(tlc_communicator *communicator);
 

@@ -42,6 +42,19 @@ std::string runRank(int rank, const void *id) {
   say(tlc_group_share(group, memory, 4096));
   say(tlc_group_synchronize(group, nullptr, 1));
   say(tlc_group_unshare(group, memory));
+  auto *numbers = static_cast<float *>(memory);
+  const int64_t shape[] = {3}, strides[] = {1};
+  const tlc_tensor tensors[] = {{numbers, TLC_F32, 1, shape, strides},
+                                {numbers + 64, TLC_F32, 1, shape, strides}};
+  size_t bytes = 1;
+  say(tlc_communicator_workspace(communicator, "all_reduce", tensors, 2, &bytes));
+  for (int i = 0; i < 3; ++i)
+    numbers[i] = float(10 * i + rank);
+  say(tlc_communicator_launch(communicator, "all_reduce", tensors, 2, nullptr, bytes, nullptr));
+  for (int i = 0; i < 3; ++i)
+    said += std::to_string(int(numbers[64 + i])) + "\n";
+  say(tlc_communicator_launch(communicator, "gemm", tensors, 2, nullptr, bytes, nullptr));
+  say(tlc_communicator_workspace(communicator, "all_reduce", tensors, 2, nullptr));
   say(tlc_group_unshare(group, memory));
   tlc_group_release(group);
   tlc_communicator_release(communicator);
@@ -62,7 +75,11 @@ TEST_CASE("threads that NCCL connects share memory", "[.host-driver]") {
              Catch::StartsWith("0\n0\n1 rank 0: expected memory that the group does not have yet, but the "
                                "4096 bytes at 0x"));
   CHECK_THAT(said[0],
-             Catch::Contains("\n0\n0\n1 rank 0: expected the address of memory that was added, but got 0x"));
+             Catch::Contains(
+                 "\n0\n0\n0\n0\n1\n21\n41\n1 expected a kernel of ranks among all_reduce, all_gather_gemm, "
+                 "gemm_reduce_scatter, gemm_all_reduce, but got 'gemm'\n"
+                 "1 expected room for a size, but got a null pointer\n"
+                 "1 rank 0: expected the address of memory that was added, but got 0x"));
   CHECK(said[0] == said[1]);
 }
 

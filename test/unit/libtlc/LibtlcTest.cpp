@@ -143,6 +143,11 @@ TEST_CASE("communicators that are not there, and an NCCL that is not, are errors
   CHECK(errorOf(tlc_communicator_check_peers(nullptr)) == "expected a communicator, but got a null pointer");
   CHECK(tlc_communicator_group(nullptr) == nullptr);
   CHECK(std::string(tlc_last_error()) == "expected a communicator, but got a null pointer");
+  size_t bytes = 0;
+  CHECK(errorOf(tlc_communicator_workspace(nullptr, "all_reduce", nullptr, 0, &bytes)) ==
+        "expected a communicator, but got a null pointer");
+  CHECK(errorOf(tlc_communicator_launch(nullptr, "all_reduce", nullptr, 0, nullptr, 0, nullptr)) ==
+        "expected a communicator, but got a null pointer");
   CHECK(errorOf(tlc_group_share(nullptr, id, 1)) == "expected a group, but got a null pointer");
   CHECK(errorOf(tlc_group_unshare(nullptr, id)) == "expected a group, but got a null pointer");
   tlc_communicator_release(nullptr);

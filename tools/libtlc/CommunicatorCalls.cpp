@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The part of the C interface that is about ranks that NCCL connects.
+#include "kernels/library/Collectives.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/NcclCommunicator.h"
+#include "runtime/device/LaunchRanks.h"
+#include "tools/libtlc/Calls.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <string>
+
+using namespace tlc;
+
+namespace {
+
+Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
+
+/// Compiled products of this process.
+kernels::ArtifactCache &artifacts() {
+  static kernels::ArtifactCache artifacts;
+  return artifacts;
+}
+
+Error noCommunicator() { return invalid("expected a communicator, but got a null pointer"); }
+Error noId() {
+  return invalid(fmt::format("expected {} bytes of an id, but got a null pointer", TLC_NCCL_ID_BYTES));
+}
+Error notConnected() {
+  return invalid(
+      "expected a group of a communicator, but got one that was created with its flags; tlc_group_add "
+      "and tlc_group_remove are for it");
+}
+Result<Nccl> openNccl(const char *library) { return Nccl::open(library ? library : ""); }
+
+/// What a kernel by its name is to do on tensors.
+struct Work {
+  static Result<Work> make(const char *kernel, const tlc_tensor *tensors, int count) {
+    if (!kernel)
+      return invalid("expected the name of a kernel, but got a null pointer");
+    Result<collectives::RankKernel> found = collectives::findRankKernel(kernel);
+    if (!found)
+      return found.error();
+    Result<std::vector<TensorView>> views = calls::viewsOf(tensors, count);
+    if (!views)
+      return views.error();
+    return Work{*found, std::move(*views)};
+  }
+  collectives::RankKernel kernel;
+  std::vector<TensorView> tensors;
+};
+
+} // namespace
+
+Result<int> calls::ncclVersion(const char *library) {
+  Result<Nccl> nccl = openNccl(library);
+  return nccl ? Result<int>(nccl->versionCode) : nccl.error();
+}
+
+Result<void> calls::createNcclId(const char *library, void *id) {
+  if (!id)
+    return noId();
+  Result<Nccl> nccl = openNccl(library);
+  if (!nccl)
+    return nccl.error();
+  Result<NcclUniqueId> created = nccl->createUniqueId();
+  if (!created)
+    return created.error();
+  static_assert(sizeof(created->bytes) == TLC_NCCL_ID_BYTES);
+  std::memcpy(id, created->bytes.data(), TLC_NCCL_ID_BYTES);
+  return {};
+}
+
+Result<std::unique_ptr<tlc_communicator>> calls::createCommunicator(const char *library, int rank, int ranks,
+                                                                    const void *id, double seconds) {
+  if (!id)
+    return noId();
+  Result<Nccl> nccl = openNccl(library);
+  if (!nccl)
+    return ofRank(static_cast<size_t>(std::max(rank, 0)), nccl.error());
+  Result<int> ordinal = currentCudaOrdinal();
+  if (!ordinal)
+    return ordinal.error();
+  NcclUniqueId given;
+  std::memcpy(given.bytes.data(), id, TLC_NCCL_ID_BYTES);
+  Result<std::unique_ptr<Communicator>> communicator =
+      tlc::createCommunicator(*nccl, *ordinal, rank, ranks, given, Communicator::Limit(seconds));
+  if (!communicator)
+    return communicator.error();
+  Result<std::unique_ptr<Device>> device = createCudaDevice(*ordinal);
+  if (!device)
+    return ofRank(static_cast<size_t>(rank), device.error());
+  return std::make_unique<tlc_communicator>(std::move(*communicator), std::move(*device), artifacts());
+}
+
+Result<void> calls::checkPeers(tlc_communicator *communicator) {
+  return communicator ? tlc::checkPeers(*communicator->communicator) : noCommunicator();
+}
+
+Result<std::unique_ptr<tlc_group>> calls::createGroup(tlc_communicator *communicator) {
+  if (!communicator)
+    return noCommunicator();
+  Result<std::unique_ptr<ConnectedGroup>> created = ConnectedGroup::create(communicator->communicator);
+  if (!created)
+    return created.error();
+  const std::shared_ptr<ConnectedGroup> group = std::move(*created);
+  return std::make_unique<tlc_group>(communicator->communicator->rank(), communicator->communicator->ranks(),
+                                     std::shared_ptr<RankGroup>(group, &group->group()), group);
+}
+
+Result<void> calls::share(tlc_group *group, void *address, size_t bytes) {
+  if (!group)
+    return noGroup();
+  if (!group->connected)
+    return notConnected();
+  return group->connected->share(address, bytes);
+}
+
+Result<void> calls::unshare(tlc_group *group, void *address) {
+  if (!group)
+    return noGroup();
+  if (!group->connected)
+    return notConnected();
+  return group->connected->unshare(address);
+}
+
+Result<void> calls::workspace(tlc_communicator *communicator, const char *kernel, const tlc_tensor *tensors,
+                              int tensorCount, size_t *bytes) {
+  if (!communicator)
+    return noCommunicator();
+  if (!bytes)
+    return invalid("expected room for a size, but got a null pointer");
+  Result<Work> work = Work::make(kernel, tensors, tensorCount);
+  if (!work)
+    return work.error();
+  Result<size_t> found = collectives::workspaceSize(communicator->programs, *communicator->communicator,
+                                                    work->kernel, work->tensors);
+  if (!found)
+    return ofRank(static_cast<size_t>(communicator->communicator->rank()), found.error());
+  *bytes = *found;
+  return {};
+}
+
+Result<void> calls::launch(tlc_communicator *communicator, const char *kernel, const tlc_tensor *tensors,
+                           int tensorCount, void *workspace, size_t bytes, void *stream) {
+  if (!communicator)
+    return noCommunicator();
+  Result<Work> work = Work::make(kernel, tensors, tensorCount);
+  if (!work)
+    return work.error();
+  Result<void> done = collectives::launch(communicator->programs, *communicator->communicator, work->kernel,
+                                          work->tensors, {workspace, bytes}, {stream});
+  return done ? done : ofRank(static_cast<size_t>(communicator->communicator->rank()), done.error());
+}
