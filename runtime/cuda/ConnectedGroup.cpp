@@ -158,6 +158,8 @@ ConnectedGroup::~ConnectedGroup() {
 }
 
 Result<void> ConnectedGroup::share(void *address, size_t bytes) {
+  if (Result<void> going = ranks->check(); !going)
+    return going; // at once: the driver may wait for the stream
   Result<Shared> shared = map(address, bytes);
   if (!shared)
     return shared.error();
@@ -170,6 +172,8 @@ Result<void> ConnectedGroup::share(void *address, size_t bytes) {
 }
 
 Result<void> ConnectedGroup::unshare(void *address) {
+  if (Result<void> going = ranks->check(); !going)
+    return going;
   Result<void> removed = ranks->remove(address);
   if (auto shared = all.find(address); removed && shared != all.end()) {
     close(shared->second);

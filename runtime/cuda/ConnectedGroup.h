@@ -15,7 +15,8 @@ namespace tlc {
 /// all ranks get the same error of kind `environment`, which says which of them does not. All ranks call it.
 Result<void> checkPeers(Communicator &communicator);
 
-/// Functions that all ranks call fail on all of them with the same error, which names a rank.
+/// Functions that all ranks call fail on all of them with the same error, which names a rank; but a group
+/// that an error has ended refuses them at once.
 class ConnectedGroup {
 public:
   /// Of ranks that pass `checkPeers`. All call it.

@@ -101,6 +101,8 @@ public:
   Result<void> synchronize(Stream stream = {},
                            std::optional<std::chrono::duration<double>> limit = usualLimit);
 
+  /// The error that has ended the group, if one has.
+  Result<void> check() const { return failure ? Result<void>(*failure) : Result<void>(); }
   /// Whether streams may wait for ever. Then nothing is to be freed for which the driver would wait.
   bool isAbandoned() const { return mayWaitForEver; }
 

@@ -196,7 +196,24 @@ TEST_CASE(testOfRank, "[.][process]") {
                   expectSuccess(connected->share(own, bytes));
                   return own;
                 });
-  std::string outcome = rank.passAround();
+  std::string outcome;
+  if (mode == "dies") {
+    expectSuccess(rank.launch());
+    expectSuccess(rank.synchronize());
+    (void)exchange.of("launched", "");
+    if (process.isLast())
+      ::_exit(0);
+    expectSuccess(rank.launch());
+    outcome = rank.synchronize(1).error().message;
+    for (const Result<void> &again :
+         {connected->share(memory, 8192), connected->unshare(memory), rank.launch()})
+      if (textOf(again) != outcome)
+        outcome = "goes on with: " + textOf(again);
+    rank.release();
+    connected.reset();
+    process.end(outcome);
+  }
+  outcome = rank.passAround();
   expectSuccess(connected->share(memory, 8192));
   expectSuccess(connected->unshare(memory));
   expectSuccess(device->free(memory));
@@ -256,6 +273,21 @@ TEST_CASE("a rank that does not come to an exchange is an error after the limit"
                                   "come within 2 s",
                                   nccl->version)));
   CHECK(outcomes[1] == "left");
+}
+
+TEST_CASE("a process of a connected group that ends is named by the others, which end, too",
+          "[ranks][nccl]") {
+  if (lacksGpus() || !findNccl())
+    return;
+  const auto ranks = size_t(ranksUpTo(4));
+  const auto outcomes = outcomesOf(testOfRank, "dies", ranks);
+  for (size_t rank = 0; rank + 1 < ranks; ++rank)
+    CHECK(
+        outcomes[rank] ==
+        fmt::format(
+            "rank {}: rank {} has not come to the launch of 'test' within 1 s; the stream may wait for ever, "
+            "so end the process without synchronizing",
+            rank, ranks - 1));
 }
 
 TEST_CASE("memory that not all ranks share alike is refused on all of them", "[ranks][nccl]") {
