@@ -90,7 +90,7 @@ public:
   }
 
   Result<void> allGather(const void *send, void *receive, size_t bytes, Stream of) override {
-    return enqueue(fmt::format("gather {} bytes of each rank", bytes),
+    return enqueue(fmt::format("gather {} bytes of each rank", bytes), of,
                    [&] { return nccl.ncclAllGather(send, receive, bytes, Nccl::int8, comm, of.handle); });
   }
   Result<void> reduceScatter(const void *send, void *receive, size_t elements, ElementType element,
@@ -99,7 +99,7 @@ public:
     if (!type)
       return type.error();
     return enqueue(
-        fmt::format("sum and scatter {} elements of {} for each rank", elements, toString(element)),
+        fmt::format("sum and scatter {} elements of {} for each rank", elements, toString(element)), of,
         [&] { return nccl.ncclReduceScatter(send, receive, elements, *type, Nccl::sum, comm, of.handle); });
   }
   Result<void> allReduce(const void *send, void *receive, size_t elements, ElementType element,
@@ -107,9 +107,16 @@ public:
     Result<int> type = typeOf(element);
     if (!type)
       return type.error();
-    return enqueue(fmt::format("sum {} elements of {}", elements, toString(element)), [&] {
+    return enqueue(fmt::format("sum {} elements of {}", elements, toString(element)), of, [&] {
       return nccl.ncclAllReduce(send, receive, elements, *type, Nccl::sum, comm, of.handle);
     });
+  }
+
+  Result<void> synchronize(Stream of) override {
+    if (failure)
+      return *failure;
+    CurrentContext scope(*cuda);
+    return finish("end what is on the stream", Nccl::success, static_cast<CUstream>(of.handle));
   }
 
   void abandon() override { isAbandoned = true; }
@@ -122,16 +129,23 @@ private:
                                         toString(element))};
   }
 
-  template <class Function> Result<void> enqueue(std::string_view what, const Function &function) {
+  template <class Function> Result<void> enqueue(std::string_view what, Stream of, const Function &function) {
     if (failure)
       return *failure;
     CurrentContext scope(*cuda);
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (CUresult status = cuda->driver.cuStreamIsCapturing(static_cast<CUstream>(of.handle), &capture);
+        status != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE)
+      return Error{.message =
+                       fmt::format("rank {}: expected a stream that is not captured, because a communicator "
+                                   "waits until NCCL has enqueued its work",
+                                   number)};
     return finish(what, function());
   }
 
   /// Waits until NCCL, which has said `status`, has enqueued what it was asked for, and the stream, if there
   /// is one, has done it.
-  Result<void> finish(std::string_view what, int status, CUstream of = nullptr) {
+  Result<void> finish(std::string_view what, int status, std::optional<CUstream> of = {}) {
     for (const Clock::time_point begin = Clock::now();;
          std::this_thread::sleep_for(std::chrono::microseconds(100))) {
       if (status == Nccl::success || status == Nccl::inProgress)
@@ -139,7 +153,7 @@ private:
           status = asked;
       if (status != Nccl::success && status != Nccl::inProgress)
         return fail(what, nccl.describe(status, comm));
-      CUresult done = of && status == Nccl::success ? cuda->driver.cuStreamQuery(of) : CUDA_SUCCESS;
+      CUresult done = of && status == Nccl::success ? cuda->driver.cuStreamQuery(*of) : CUDA_SUCCESS;
       if (done != CUDA_SUCCESS && done != CUDA_ERROR_NOT_READY)
         return fail(what, cuda->driver.describe(done));
       if (status == Nccl::success && done == CUDA_SUCCESS)

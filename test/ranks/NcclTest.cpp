@@ -84,6 +84,7 @@ public:
   Result<void> allGather(const void *, void *, size_t, Stream) override { return none(); }
   Result<void> reduceScatter(const void *, void *, size_t, ElementType, Stream) override { return none(); }
   Result<void> allReduce(const void *, void *, size_t, ElementType, Stream) override { return none(); }
+  Result<void> synchronize(Stream) override { return none(); }
   void abandon() override { real->abandon(); }
 
 private:
@@ -125,7 +126,7 @@ std::string runCollectives(Communicator &communicator, Device &device) {
   void *send = expectValue(device.allocate(bytes)), *receive = expectValue(device.allocate(bytes));
   expectSuccess(device.copyToDevice(send, own.data(), bytes));
   auto received = [&](size_t elements) {
-    expectSuccess(device.synchronize({}));
+    expectSuccess(communicator.synchronize({}));
     std::vector<float> numbers(elements);
     expectSuccess(device.copyToHost(numbers.data(), receive, elements * sizeof(float)));
     return numbers;
@@ -141,6 +142,19 @@ std::string runCollectives(Communicator &communicator, Device &device) {
   expectSuccess(communicator.allGather(send, receive, count * sizeof(float), {}));
   if (received(own.size()) != gathered)
     return "wrong numbers of all ranks";
+  const std::shared_ptr<const CudaContext> cuda = expectValue(CudaContext::create(communicator.ordinal()));
+  CurrentContext scope(*cuda);
+  CUstream stream = nullptr;
+  CUgraph graph = nullptr;
+  REQUIRE(cuda->driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  REQUIRE(cuda->driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
+  const std::string captured = textOf(communicator.allGather(send, receive, 1, {stream}));
+  REQUIRE(cuda->driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
+  if (captured !=
+      fmt::format("rank {}: expected a stream that is not captured, because a communicator waits until "
+                  "NCCL has enqueued its work",
+                  rank))
+    return captured;
   const std::string refused = communicator.allReduce(send, receive, 1, ElementType::e4m3, {}).error().message;
   return refused == fmt::format("rank {}: expected elements that NCCL sums, but got e4m3", rank) ? "works"
                                                                                                  : refused;

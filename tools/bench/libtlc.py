@@ -155,6 +155,7 @@ class Library:
                                                            ctypes.POINTER(ctypes.c_size_t)]
             library.tlc_communicator_launch.argtypes = [ctypes.c_void_p, ctypes.c_char_p, tensors, ctypes.c_int,
                                                         ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+            library.tlc_communicator_synchronize.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
             library.tlc_communicator_release.argtypes = [ctypes.c_void_p]
             library.tlc_communicator_release.restype = None
             library.tlc_group_share.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
@@ -388,6 +389,11 @@ class Communicator:
 
         launch.holds = (self, tensors, memory)
         return launch
+
+    def synchronize(self):
+        """Waits for the current stream, as long as for ranks at most; after that NCCL ends what it does there."""
+        stream = torch.cuda.current_stream().cuda_stream
+        self.library.check(self.library.library.tlc_communicator_synchronize(self.handle, stream))
 
 
 class ConnectedGroup(Group):

@@ -198,7 +198,7 @@ class Worker:
             launch = self.communicator.bind(case.kernel, *tensors)
             for _ in range(LAUNCHES):
                 launch()
-            torch.cuda.current_stream().synchronize()
+            self.communicator.synchronize()
             self.check(case, "apart", tensors[len(case.inputs[self.rank]):])
 
     def times(self):

@@ -154,3 +154,7 @@ Result<void> calls::launch(tlc_communicator *communicator, const char *kernel, c
                                           work->tensors, {workspace, bytes}, {stream});
   return done ? done : ofRank(static_cast<size_t>(communicator->communicator->rank()), done.error());
 }
+
+Result<void> calls::synchronize(tlc_communicator *communicator, void *stream) {
+  return communicator ? communicator->communicator->synchronize({stream}) : noCommunicator();
+}

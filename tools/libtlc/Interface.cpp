@@ -174,6 +174,10 @@ int tlc_communicator_launch(tlc_communicator *communicator, const char *kernel, 
       [&] { return calls::launch(communicator, kernel, tensors, tensor_count, workspace, bytes, stream); });
 }
 
+int tlc_communicator_synchronize(tlc_communicator *communicator, void *stream) {
+  return run([&] { return calls::synchronize(communicator, stream); });
+}
+
 int tlc_group_share(tlc_group *group, void *address, size_t bytes) {
   return run([&] { return calls::share(group, address, bytes); });
 }

@@ -278,6 +278,10 @@ TLC_API int tlc_communicator_launch(tlc_communicator *communicator, const char *
                                     const tlc_tensor *tensors, int tensor_count, void *workspace,
                                     size_t bytes, void *stream);
 
+/// Waits until the stream is done, so long at most as the communicator waits for ranks. After that NCCL ends
+/// what it does there, and the communicator refuses all calls. A tlc_status.
+TLC_API int tlc_communicator_synchronize(tlc_communicator *communicator, void *stream);
+
 /// Its groups may live longer. Waits up to 5 seconds for the other ranks to release theirs. Null is allowed.
 TLC_API void tlc_communicator_release(tlc_communicator *communicator);
 

@@ -60,6 +60,7 @@ public:
                          Stream) override {
     return sum(send, receive, count, 0, count, element);
   }
+  Result<void> synchronize(Stream stream) override { return device.synchronize(stream); }
   void abandon() override {}
 
 private:

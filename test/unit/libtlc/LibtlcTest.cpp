@@ -148,6 +148,8 @@ TEST_CASE("communicators that are not there, and an NCCL that is not, are errors
         "expected a communicator, but got a null pointer");
   CHECK(errorOf(tlc_communicator_launch(nullptr, "all_reduce", nullptr, 0, nullptr, 0, nullptr)) ==
         "expected a communicator, but got a null pointer");
+  CHECK(errorOf(tlc_communicator_synchronize(nullptr, nullptr)) ==
+        "expected a communicator, but got a null pointer");
   CHECK(errorOf(tlc_group_share(nullptr, id, 1)) == "expected a group, but got a null pointer");
   CHECK(errorOf(tlc_group_unshare(nullptr, id)) == "expected a group, but got a null pointer");
   tlc_communicator_release(nullptr);
