@@ -89,6 +89,11 @@ Result<void> checkReachOfOthers(const Communicator &communicator, const std::vec
   return {};
 }
 
+Error notShared(const void *address) {
+  return {.message =
+              fmt::format("expected the address of memory that is shared, but got {}", fmt::ptr(address))};
+}
+
 } // namespace
 
 /// Memory that a rank gives to the others.
@@ -145,9 +150,7 @@ Result<std::unique_ptr<ConnectedGroup>> ConnectedGroup::create(std::shared_ptr<C
 }
 
 ConnectedGroup::~ConnectedGroup() {
-  if (!ranks)
-    return;
-  if (ranks->isAbandoned()) {
+  if (ranks && ranks->isAbandoned()) {
     communicator->abandon();
     return;
   }
@@ -163,27 +166,41 @@ Result<void> ConnectedGroup::share(void *address, size_t bytes) {
   Result<Shared> shared = map(address, bytes);
   if (!shared)
     return shared.error();
-  Result<void> added = agree(*communicator, ranks->add(shared->memory));
+  Result<void> added = agree(*communicator, ranks->checkMemory(shared->memory));
   if (added)
-    all[address] = std::move(*shared);
-  else
+    added = ranks->add(shared->memory); // where all ranks can
+  if (!added) {
     close(*shared);
-  return added;
+    return added;
+  }
+  shared->number = shares++;
+  all[address] = std::move(*shared);
+  return {};
 }
 
 Result<void> ConnectedGroup::unshare(void *address) {
   if (Result<void> going = ranks->check(); !going)
     return going;
+  const auto shared = all.find(address);
+  const bool isShared = shared != all.end();
+  if (Result<void> known = agree(*communicator, isShared ? Result<void>() : notShared(address)); !known)
+    return known;
+  Result<std::vector<uint64_t>> numbers = exchange(*communicator, shared->second.number);
+  if (!numbers)
+    return numbers.error();
+  for (size_t rank = 1; rank < numbers->size(); ++rank)
+    if ((*numbers)[rank] != numbers->front())
+      return ofRank(rank, {.message = fmt::format("expected the address of the memory that was shared as "
+                                                  "number {}, as rank 0 gives, but got that of number {}",
+                                                  numbers->front(), (*numbers)[rank])});
   Result<void> removed = ranks->remove(address);
-  if (auto shared = all.find(address); removed && shared != all.end()) {
-    close(shared->second);
-    all.erase(shared);
-  }
-  return agree(*communicator, removed);
+  close(shared->second);
+  all.erase(shared);
+  return agree(*communicator, removed); // all have closed it
 }
 
 Result<ConnectedGroup::Shared> ConnectedGroup::map(void *address, size_t bytes) {
-  Result<MemoryHandle> handle = exportMemory(communicator->ordinal(), address);
+  Result<MemoryHandle> handle = exportMemory(communicator->ordinal(), address, bytes);
   if (Result<void> exported = agree(*communicator, handle ? Result<void>() : handle.error()); !exported)
     return exported.error();
   Result<std::vector<Offer>> offers = exchange(*communicator, Offer{*handle, bytes});

@@ -41,6 +41,7 @@ private:
   struct Shared {
     SymmetricMemory memory;
     std::vector<Mapping> mappings = {}; ///< of the other ranks
+    uint64_t number = 0;                ///< in the order of `share`, the same on all ranks
   };
 
   explicit ConnectedGroup(std::shared_ptr<Communicator> communicator)
@@ -52,6 +53,7 @@ private:
   const std::shared_ptr<Communicator> communicator;
   Shared flags;
   std::map<void *, Shared> all; ///< by this rank's address
+  uint64_t shares = 0;
   std::unique_ptr<RankGroup> ranks;
 };
 

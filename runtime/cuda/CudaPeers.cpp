@@ -157,16 +157,16 @@ private:
 
 } // namespace
 
-Result<MemoryHandle> tlc::exportMemory(int ordinal, const void *address) {
+Result<MemoryHandle> tlc::exportMemory(int ordinal, const void *address, size_t bytes) {
   Result<std::shared_ptr<const CudaContext>> cuda = CudaContext::create(ordinal);
   if (!cuda)
     return cuda.error();
   const Driver &driver = (*cuda)->driver;
   CurrentContext scope(**cuda);
   CUdeviceptr base = 0;
-  size_t bytes = 0;
+  size_t allocated = 0;
   CUipcMemHandle allocation = {};
-  CUresult status = driver.cuMemGetAddressRange(&base, &bytes, asDevicePointer(address));
+  CUresult status = driver.cuMemGetAddressRange(&base, &allocated, asDevicePointer(address));
   if (status == CUDA_SUCCESS)
     status = driver.cuIpcGetMemHandle(&allocation, base);
   if (status != CUDA_SUCCESS)
@@ -176,6 +176,11 @@ Result<MemoryHandle> tlc::exportMemory(int ordinal, const void *address) {
                     "because no other has a handle, but got {}",
                     ordinal, fmt::ptr(address)),
         ErrorKind::invalidArgument);
+  const size_t most = base + allocated - asDevicePointer(address);
+  if (bytes > most)
+    return Error{.message = fmt::format("expected at most {} bytes of memory of GPU {} from {} on, where its "
+                                        "allocation ends, but got {}",
+                                        most, ordinal, fmt::ptr(address), bytes)};
   MemoryHandle handle;
   std::memcpy(handle.allocation.data(), &allocation, sizeof(allocation));
   handle.offset = asDevicePointer(address) - base;

@@ -16,9 +16,9 @@ struct MemoryHandle {
   uint64_t offset = 0;                       ///< of the memory in its allocation
 };
 
-/// The handle of memory of that GPU, which has been allocated by cuMemAlloc or cudaMalloc. It is valid until
+/// The handle of so many bytes of that GPU, of one allocation by cuMemAlloc or cudaMalloc. It is valid until
 /// the memory is freed.
-Result<MemoryHandle> exportMemory(int ordinal, const void *address);
+Result<MemoryHandle> exportMemory(int ordinal, const void *address, size_t bytes = 1);
 /// The address of another process's memory, for kernels, copies and streams of that GPU. Valid until the
 /// other process frees it, before which it has to be closed here.
 Result<void *> importMemory(int ordinal, const MemoryHandle &handle);

@@ -99,7 +99,7 @@ uint32_t *RankGroup::cameToPlace() const {
   return static_cast<uint32_t *>(memory.ofRanks[size_t(rank)]) + cameToWord;
 }
 
-Result<void> RankGroup::add(SymmetricMemory given) {
+Result<void> RankGroup::checkMemory(const SymmetricMemory &given) const {
   if (failure)
     return *failure;
   if (given.bytes == 0)
@@ -115,6 +115,12 @@ Result<void> RankGroup::add(SymmetricMemory given) {
                                  given.bytes, fmt::ptr(given.ofRanks[size_t(rank)]), known.bytes,
                                  fmt::ptr(known.ofRanks[size_t(rank)])));
   }
+  return {};
+}
+
+Result<void> RankGroup::add(SymmetricMemory given) {
+  if (Result<void> valid = checkMemory(given); !valid)
+    return valid;
   memories.push_back({added++, std::move(given)});
   return {};
 }

@@ -74,6 +74,8 @@ public:
   static Result<std::unique_ptr<RankGroup>> create(int64_t rank, int64_t ranks, SymmetricMemory memory,
                                                    std::unique_ptr<StreamFlags> flags);
 
+  /// What is wrong with adding this memory.
+  Result<void> checkMemory(const SymmetricMemory &given) const;
   /// From now on symmetric tensors may be in this memory. All ranks add theirs in the same order, of the same
   /// size. Remove it before it is freed on any rank.
   Result<void> add(SymmetricMemory memory);

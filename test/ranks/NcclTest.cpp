@@ -18,7 +18,7 @@
 
 using namespace tlc;
 using namespace tlc::test;
-using Catch::Matchers::Contains;
+using Catch::Matchers::Contains, Catch::Matchers::EndsWith;
 
 namespace {
 
@@ -194,14 +194,19 @@ TEST_CASE(testOfRank, "[.][process]") {
   std::shared_ptr<ConnectedGroup> connected = expectValue(ConnectedGroup::create(communicator));
   communicator.reset();
   void *memory = expectValue(device->allocate(8192));
+  std::vector<std::string> said;
   if (mode == "mistakes") {
-    std::vector<std::string> said;
+    void *more = expectValue(device->allocate(8192));
     said.push_back(textOf(connected->share(memory, process.isLast() ? 4096 : 8192)));
     said.push_back(textOf(connected->share(process.isLast() ? nullptr : memory, 8192)));
+    said.push_back(textOf(connected->share(memory, size_t(1) << 40)));
     expectSuccess(connected->share(memory, 8192));
-    said.push_back(textOf(connected->share(memory, 8192)));
+    said.push_back(textOf(connected->share(process.isLast() ? memory : more, 8192)));
+    expectSuccess(connected->share(more, 8192));
     said.push_back(textOf(connected->unshare(process.isLast() ? nullptr : memory)));
-    process.end(fmt::format("{}", fmt::join(said, "\n")));
+    said.push_back(textOf(connected->unshare(process.isLast() ? memory : more)));
+    expectSuccess(connected->unshare(more));
+    expectSuccess(connected->unshare(memory));
   }
   RingRank rank(exchange.rank, exchange.ranks, process.gpu(), {connected, &connected->group()},
                 [&](std::string_view name, size_t bytes) {
@@ -227,7 +232,8 @@ TEST_CASE(testOfRank, "[.][process]") {
     connected.reset();
     process.end(outcome);
   }
-  outcome = rank.passAround();
+  said.push_back(rank.passAround());
+  outcome = fmt::format("{}", fmt::join(said, "\n"));
   expectSuccess(connected->share(memory, 8192));
   expectSuccess(connected->unshare(memory));
   expectSuccess(device->free(memory));
@@ -304,7 +310,7 @@ TEST_CASE("a process of a connected group that ends is named by the others, whic
             rank, ranks - 1));
 }
 
-TEST_CASE("memory that not all ranks share alike is refused on all of them", "[ranks][nccl]") {
+TEST_CASE("memory that not all ranks share alike is refused on all of them, which go on", "[ranks][nccl]") {
   if (lacksGpus() || !findNccl())
     return;
   const auto outcomes = outcomesOf(testOfRank, "mistakes", 2);
@@ -312,8 +318,12 @@ TEST_CASE("memory that not all ranks share alike is refused on all of them", "[r
   CHECK_THAT(outcomes[0],
              Contains("rank 1: expected to share 8192 bytes, as rank 0 does, but got 4096\n"
                       "rank 1: expected memory of GPU 1 that cuMemAlloc or cudaMalloc has allocated"));
-  CHECK_THAT(outcomes[0], Contains("\nrank 0: expected memory that the group does not have yet"));
-  CHECK_THAT(outcomes[0], Contains("\nrank 1: expected the address of memory that was added, but got 0x0"));
+  CHECK_THAT(outcomes[0], Contains("\nrank 0: expected at most 8192 bytes of memory of GPU 0 from 0x"));
+  CHECK_THAT(outcomes[0], Contains(" on, where its allocation ends, but got 1099511627776\n"));
+  CHECK_THAT(outcomes[0], Contains("\nrank 1: expected memory that the group does not have yet"));
+  CHECK_THAT(outcomes[0], EndsWith("\nrank 1: expected the address of memory that is shared, but got 0x0\n"
+                                   "rank 1: expected the address of the memory that was shared as number 1, "
+                                   "as rank 0 gives, but got that of number 0\nworks"));
 }
 
 TEST_CASE("ranks that do not reach each other's memory say which ones, all of them", "[ranks][nccl]") {

@@ -81,7 +81,7 @@ TEST_CASE("threads that NCCL connects share memory", "[.host-driver]") {
           "\n0\n0\n0\n0\n0\n1\n21\n41\n1 expected a kernel of ranks among all_reduce, all_gather_gemm, "
           "gemm_reduce_scatter, gemm_all_reduce, but got 'gemm'\n"
           "1 expected room for a size, but got a null pointer\n"
-          "1 rank 0: expected the address of memory that was added, but got 0x"));
+          "1 rank 0: expected the address of memory that is shared, but got 0x"));
   CHECK(said[0] == said[1]);
 }
 
