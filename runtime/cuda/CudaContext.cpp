@@ -36,3 +36,21 @@ int CudaContext::attribute(CUdevice_attribute attribute) const {
   int value = 0;
   return driver.cuDeviceGetAttribute(&value, attribute, device) == CUDA_SUCCESS ? value : 0;
 }
+
+Result<bool> CudaContext::isCaptured(CUstream stream) const {
+  CurrentContext scope(*this);
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  CUresult status = driver.cuStreamIsCapturing(stream, &capture);
+  if (status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+    return Error{ErrorKind::invalidArgument,
+                 fmt::format("expected a stream of its own because another one is captured, but got the "
+                             "default stream of GPU {}",
+                             ordinal)};
+  if (status != CUDA_SUCCESS)
+    return error(status, "cannot tell whether the stream is captured", ErrorKind::execution);
+  if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+    return Error{ErrorKind::invalidArgument,
+                 "expected a stream that runs or is captured, but an earlier error has ended its capture; "
+                 "end the capture and begin it again"};
+  return capture == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}

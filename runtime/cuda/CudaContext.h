@@ -23,6 +23,8 @@ public:
 
   /// An error that says what was attempted, e.g. "cannot copy 4 bytes".
   Error error(CUresult status, std::string_view attempt, ErrorKind kind = ErrorKind::environment) const;
+  /// Whether the stream is captured: then what is enqueued becomes part of a graph.
+  Result<bool> isCaptured(CUstream stream) const;
   /// A device attribute, 0 if the driver does not know it.
   int attribute(CUdevice_attribute attribute) const;
 

@@ -52,21 +52,7 @@ public:
   }
 
   Result<bool> isCaptured(Stream stream) override {
-    CurrentContext scope(*cuda);
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult status = cuda->driver.cuStreamIsCapturing(static_cast<CUstream>(stream.handle), &capture);
-    if (status == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
-      return Error{ErrorKind::invalidArgument,
-                   fmt::format("expected a stream of its own because another one is captured, but got the "
-                               "default stream of GPU {}",
-                               cuda->ordinal)};
-    if (status != CUDA_SUCCESS)
-      return cuda->error(status, "cannot tell whether the stream is captured", ErrorKind::execution);
-    if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
-      return Error{ErrorKind::invalidArgument,
-                   "expected a stream that runs or is captured, but an earlier error has ended its capture; "
-                   "end the capture and begin it again"};
-    return capture == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    return cuda->isCaptured(static_cast<CUstream>(stream.handle));
   }
 
   Result<bool> isDone(Stream stream) override { return isDone(static_cast<CUstream>(stream.handle)); }

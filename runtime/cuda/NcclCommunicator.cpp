@@ -116,6 +116,8 @@ public:
     if (failure)
       return *failure;
     CurrentContext scope(*cuda);
+    if (Result<void> valid = checkRuns(of); !valid)
+      return valid;
     return finish("end what is on the stream", Nccl::success, static_cast<CUstream>(of.handle));
   }
 
@@ -133,14 +135,20 @@ private:
     if (failure)
       return *failure;
     CurrentContext scope(*cuda);
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    if (CUresult status = cuda->driver.cuStreamIsCapturing(static_cast<CUstream>(of.handle), &capture);
-        status != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE)
-      return Error{.message =
-                       fmt::format("rank {}: expected a stream that is not captured, because a communicator "
-                                   "waits until NCCL has enqueued its work",
-                                   number)};
+    if (Result<void> valid = checkRuns(of); !valid)
+      return valid;
     return finish(what, function());
+  }
+
+  Result<void> checkRuns(Stream of) const {
+    Result<bool> captured = cuda->isCaptured(static_cast<CUstream>(of.handle));
+    if (captured && !*captured)
+      return {};
+    return ofRank(size_t(number),
+                  captured
+                      ? Error{.message = "expected a stream that is not captured, because a communicator "
+                                         "waits until NCCL has enqueued its work; end the capture first"}
+                      : captured.error());
   }
 
   /// Waits until NCCL, which has said `status`, has enqueued what it was asked for, and the stream, if there
@@ -158,8 +166,12 @@ private:
         return fail(what, cuda->driver.describe(done));
       if (status == Nccl::success && done == CUDA_SUCCESS)
         return {};
-      if (Clock::now() - begin >= limit)
-        return fail(what, fmt::format("not all of {} ranks have come within {:g} s", count, limit.count()));
+      if (Clock::now() - begin < limit)
+        continue;
+      const bool isOfCaller = of && *of != stream;
+      isAbandoned |= isOfCaller; // it may wait for something else, and the driver for it
+      return fail(what, fmt::format("not all of {} ranks have come within {:g} s{}", count, limit.count(),
+                                    isOfCaller ? ", or the stream has more to do than that" : ""));
     }
   }
 

@@ -148,13 +148,15 @@ std::string runCollectives(Communicator &communicator, Device &device) {
   CUgraph graph = nullptr;
   REQUIRE(cuda->driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
   REQUIRE(cuda->driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) == CUDA_SUCCESS);
-  const std::string captured = textOf(communicator.allGather(send, receive, 1, {stream}));
+  const std::string captured = textOf(communicator.allGather(send, receive, 1, {stream})),
+                    synchronized = textOf(communicator.synchronize({stream}));
   REQUIRE(cuda->driver.cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS);
-  if (captured !=
-      fmt::format("rank {}: expected a stream that is not captured, because a communicator waits until "
-                  "NCCL has enqueued its work",
-                  rank))
-    return captured;
+  expectSuccess(communicator.synchronize({stream}));
+  if (captured != synchronized ||
+      captured != fmt::format("rank {}: expected a stream that is not captured, because a communicator waits "
+                              "until NCCL has enqueued its work; end the capture first",
+                              rank))
+    return captured + "; " + synchronized;
   const std::string refused = communicator.allReduce(send, receive, 1, ElementType::e4m3, {}).error().message;
   return refused == fmt::format("rank {}: expected elements that NCCL sums, but got e4m3", rank) ? "works"
                                                                                                  : refused;
@@ -172,8 +174,9 @@ TEST_CASE(testOfRank, "[.][process]") {
   const RankProcess process = RankProcess::current();
   const auto &[mode, exchange] = process;
   const std::unique_ptr<Device> device = expectValue(createCudaDevice(process.gpu()));
-  std::shared_ptr<Communicator> communicator = connect(
-      process, *findNccl(), mode == "never comes" || mode == "leaves" ? limit : std::chrono::seconds(60));
+  std::shared_ptr<Communicator> communicator =
+      connect(process, *findNccl(),
+              mode == "never comes" || mode == "leaves" || mode == "busy" ? limit : std::chrono::seconds(60));
   if (mode == "leaves") {
     if (process.isLast()) {
       (void)exchange.of("end", "");
@@ -182,6 +185,15 @@ TEST_CASE(testOfRank, "[.][process]") {
     const std::string first = textOf(checkPeers(*communicator)), again = textOf(checkPeers(*communicator));
     (void)exchange.of("end", "");
     process.end(first == again ? first : "another error the second time");
+  }
+  if (mode == "busy") {
+    auto *flag = static_cast<uint32_t *>(expectValue(createFlagMemory(process.gpu())));
+    const std::array waits = {FlagOperation{FlagOperation::Kind::wait, flag, 1}};
+    const std::unique_ptr<StreamFlags> flags = expectValue(createCudaFlags(process.gpu()));
+    expectSuccess(flags->enqueue(waits, {}));
+    const std::string said = textOf(communicator->synchronize({}));
+    communicator.reset();
+    process.end(said);
   }
   if (mode == "lonely" || mode == "unseen" || mode == "other host")
     process.end(meetElsewhere(mode, communicator));
@@ -293,6 +305,17 @@ TEST_CASE("a rank that does not come to an exchange is an error after the limit"
                                   "come within 2 s",
                                   nccl->version)));
   CHECK(outcomes[1] == "left");
+}
+
+TEST_CASE("a stream that does not end is an error of a communicator after its limit", "[ranks][nccl]") {
+  if (needsHostDriver()) // on a GPU NCCL ends its own work only
+    return;
+  const auto outcomes = outcomesOf(testOfRank, "busy", 2);
+  for (size_t rank = 0; rank < 2; ++rank)
+    CHECK(outcomes[rank] ==
+          fmt::format("rank {}: NCCL 2.19.3 cannot end what is on the stream: not all of 2 ranks have come "
+                      "within 2 s, or the stream has more to do than that",
+                      rank));
 }
 
 TEST_CASE("a process of a connected group that ends is named by the others, which end, too",
