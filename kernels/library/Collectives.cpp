@@ -44,16 +44,14 @@ Result<void> checkDense(std::string_view argument, const TensorView &view) {
 
 /// The matrices of all ranks as one.
 Result<TensorView> stack(std::string_view argument, const TensorView &view) {
-  const int64_t expected = view.shape[1] * view.strides[1];
+  const int64_t row = view.strides[view.shape[1] > 1 ? 1 : 0], expected = view.shape[1] * row;
   if (!isEmpty(view) && view.shape[0] > 1 && view.strides[0] != expected)
     return mistake(
         "argument '{}' axis 0: expected a stride of {} because one product has the rows of all ranks, "
         "but got {}",
         argument, expected, view.strides[0]);
-  return TensorView{view.data,
-                    view.element,
-                    {view.shape[0] * view.shape[1], view.shape[2]},
-                    {view.strides[1], view.strides[2]}};
+  return TensorView{
+      view.data, view.element, {view.shape[0] * view.shape[1], view.shape[2]}, {row, view.strides[2]}};
 }
 
 /// One of the kernels' work on this rank.
@@ -74,6 +72,13 @@ public:
     return {.a = kernel == RankKernel::allGatherGemm ? placed(between) : a,
             .b = b,
             .c = kernel == RankKernel::gemmReduceScatter ? placed(between) : c};
+  }
+  /// Bytes of all of the workspace, at that address.
+  Result<size_t> workspaceSize(Programs &programs, void *workspace) const {
+    if (!isProduct())
+      return size_t(0);
+    Result<size_t> bytes = gemm::workspaceSize(programs, product(workspace));
+    return bytes ? Result<size_t>(ownBytes() + *bytes) : bytes;
   }
   /// Bytes of what is in the workspace before that of the product.
   size_t ownBytes() const { return alignTo(bytesOf(between), workspaceAlignment); }
@@ -154,10 +159,12 @@ Result<void> Call::launch(Programs &programs, Communicator &communicator, Worksp
     return apart;
   if (!isProduct())
     return communicator.allReduce(first.data, last.data, size_t(countOf(last)), last.element, stream);
+  Result<size_t> needed = workspaceSize(programs, workspace.data);
+  if (!needed)
+    return needed.error();
+  if (Result<void> valid = kernels::checkWorkspace(workspace, *needed, "collectives"); !valid)
+    return valid;
   const size_t own = ownBytes();
-  if (workspace.bytes < own || (own > 0 && !workspace.data))
-    return mistake("expected a workspace of at least {} bytes for {}, but got {}", own, schema.call(),
-                   workspace.data ? workspace.bytes : 0);
   const Workspace rest = {static_cast<std::byte *>(workspace.data) + own, workspace.bytes - own};
   if (kernel == RankKernel::allGatherGemm)
     if (Result<void> gathered = communicator.allGather(first.data, workspace.data, bytesOf(first), stream);
@@ -187,12 +194,7 @@ Result<RankKernel> collectives::findRankKernel(std::string_view name) {
 Result<size_t> collectives::workspaceSize(Programs &programs, const Communicator &communicator,
                                           RankKernel kernel, std::span<const TensorView> tensors) {
   Result<Call> call = Call::make(communicator, kernel, tensors);
-  if (!call)
-    return call.error();
-  if (!call->isProduct())
-    return size_t(0);
-  Result<size_t> bytes = gemm::workspaceSize(programs, call->product(nullptr));
-  return bytes ? Result<size_t>(call->ownBytes() + *bytes) : bytes;
+  return call ? call->workspaceSize(programs, nullptr) : call.error();
 }
 
 Result<void> collectives::launch(Programs &programs, Communicator &communicator, RankKernel kernel,

@@ -41,7 +41,9 @@ Result<WorkspaceLayout> layOut(const Device &device, const Artifact &artifact,
   return layout;
 }
 
-Result<void> checkWorkspace(const Workspace &workspace, size_t needed, const std::string &space) {
+} // namespace
+
+Result<void> kernels::checkWorkspace(const Workspace &workspace, size_t needed, std::string_view space) {
   if (workspace.bytes < needed)
     return mistake("workspace: expected at least {} bytes for these tensors and options, but got {}; "
                    "{}::workspaceSize says how many it takes",
@@ -56,8 +58,6 @@ Result<void> checkWorkspace(const Workspace &workspace, size_t needed, const std
         workspaceAlignment, workspace.data);
   return {};
 }
-
-} // namespace
 
 Result<const Target *> Programs::target() const {
   const std::string &name = onDevice.properties().target;

@@ -25,6 +25,9 @@ struct Workspace {
   size_t bytes = 0;
 };
 
+/// Whether it has the bytes that are needed. `space` is where its `workspaceSize` is.
+Result<void> checkWorkspace(const Workspace &workspace, size_t needed, std::string_view space);
+
 /// What a call launches.
 struct CallProgram {
   KeyBuilder key;                      ///< of all that decides the program but target and build

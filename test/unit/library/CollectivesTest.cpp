@@ -233,6 +233,9 @@ TEST_CASE("products of ranks that do not reach each other's memory", "[collectiv
           twoRight);
     CHECK(run(kernel, ElementType::bf16, ElementType::f32, 1e-5, dataOf(kernel, 2, {5, 9, 3})) == twoRight);
     CHECK(run(kernel, ElementType::bf16, ElementType::f32, 1e-5, dataOf(kernel, 2, {0, 8, 8})) == twoRight);
+    CHECK(run(kernel, ElementType::bf16, ElementType::f32, 1e-5, dataOf(kernel, 2, {5, 0, 8})) == twoRight);
+    CHECK(run(kernel, ElementType::bf16, ElementType::f32, 1e-5, dataOf(kernel, 2, {5, 9, 0})) == twoRight);
+    CHECK(run(kernel, ElementType::bf16, ElementType::f32, 1e-5, dataOf(kernel, 3, {1, 9, 8})) == threeRight);
   }
 }
 
@@ -292,7 +295,16 @@ TEST_CASE("rows of ranks that lie apart, and a workspace that is too small", "[c
       c(*device, ElementType::bf16, {1, 16, 24}, 0, nullptr);
   const std::vector<TensorView> views = {a.view, b.view, c.view};
   CHECK(launch(programs, communicator, RankKernel::allGatherGemm, views, {}, {}).error().message ==
-        "expected a workspace of at least 1024 bytes for all_gather_gemm, but got 0");
+        "workspace: expected at least 1024 bytes for these tensors and options, but got 0; "
+        "collectives::workspaceSize says how many it takes");
+  CHECK(
+      launch(programs, communicator, RankKernel::allGatherGemm, views, {nullptr, 1024}, {}).error().message ==
+      "workspace: expected the address of 1024 bytes, but got null");
+  CHECK_THAT(launch(programs, communicator, RankKernel::allGatherGemm, views,
+                    {static_cast<std::byte *>(c.view.data) + 2, 1024}, {})
+                 .error()
+                 .message,
+             Catch::StartsWith("workspace: expected an address that is a multiple of 256"));
   Meeting ofTwo(2);
   ThreadCommunicator two(ofTwo, 0, *device);
   TensorView apart = {c.view.data, ElementType::bf16, {2, 16, 24}, {1000, 24, 1}};
@@ -300,4 +312,9 @@ TEST_CASE("rows of ranks that lie apart, and a workspace that is too small", "[c
   CHECK(workspaceSize(programs, two, RankKernel::allGatherGemm, apartViews).error().message ==
         "argument 'C' axis 0: expected a stride of 384 because one product has the rows of all ranks, but "
         "got 1000");
+  TensorView row = a.view;
+  row.shape[0] = 1;
+  const TensorView rows = {c.view.data, ElementType::bf16, {2, 1, 24}, {1000, 7, 1}};
+  const std::vector<TensorView> rowViews = {row, b.view, rows};
+  expectValue(workspaceSize(programs, two, RankKernel::allGatherGemm, rowViews));
 }
