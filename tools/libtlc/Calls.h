@@ -22,11 +22,12 @@ struct tlc_program {
 struct tlc_communicator {
   tlc_communicator(std::shared_ptr<tlc::Communicator> communicator, std::unique_ptr<tlc::Device> onDevice,
                    tlc::kernels::ArtifactCache &artifacts)
-      : communicator(std::move(communicator)), device(std::move(onDevice)), programs(*device, artifacts) {}
+      : device(std::move(onDevice)), programs(*device, artifacts), communicator(std::move(communicator)) {}
 
-  std::shared_ptr<tlc::Communicator> communicator;
   std::unique_ptr<tlc::Device> device;
   tlc::kernels::Programs programs; ///< of kernels of ranks that do not reach each other's memory
+  /// Ends first: to unload programs the driver waits for streams, which may wait for ranks until then.
+  std::shared_ptr<tlc::Communicator> communicator;
 };
 
 struct tlc_group {
