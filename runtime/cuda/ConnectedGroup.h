@@ -26,9 +26,10 @@ public:
   RankGroup &group() { return *ranks; }
 
   /// From now on symmetric tensors may be in these bytes of this rank, and in as many of the others, which
-  /// all call it. The memory is of `cuMemAlloc` or `cudaMalloc`.
+  /// all call it. The memory is of one allocation by `cuMemAlloc` or `cudaMalloc`.
   Result<void> share(void *address, size_t bytes);
-  /// After that all ranks, which all call it, may free it. Launches with it have finished on all of them.
+  /// After that all ranks, which all call it with what they shared together, may free it. Launches with it
+  /// have finished on all of them.
   Result<void> unshare(void *address);
 
 private:

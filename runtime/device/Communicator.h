@@ -47,7 +47,8 @@ public:
   virtual Result<void> allReduce(const void *send, void *receive, size_t count, ElementType element,
                                  Stream stream) = 0;
 
-  /// Waits for the stream, so long at most as for ranks. After that the library ends what it does there.
+  /// Waits for the stream, which is not captured, so long at most as for ranks. After that the library ends
+  /// what it does there, and the destructor frees nothing, as after `abandon`.
   virtual Result<void> synchronize(Stream stream) = 0;
 
   /// Streams may wait for ever from now on. So the destructor frees nothing for which the driver would wait.

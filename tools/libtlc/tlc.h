@@ -255,12 +255,12 @@ TLC_API int tlc_communicator_check_peers(tlc_communicator *communicator);
 /// ranks call it. Null on failure, on all of them.
 TLC_API tlc_group *tlc_communicator_group(tlc_communicator *communicator);
 
-/// `tlc_group_add` for a group of a communicator: all ranks share as many bytes of their own, of cuMemAlloc
-/// or cudaMalloc. All ranks call it, and it fails on all of them or on none. A tlc_status, as of the next
-/// one.
+/// `tlc_group_add` for a group of a communicator: all ranks share as many bytes of their own, of one
+/// allocation by cuMemAlloc or cudaMalloc. All ranks call it, and it fails on all of them or on none. A
+/// tlc_status, as of the next one.
 TLC_API int tlc_group_share(tlc_group *group, void *address, size_t bytes);
-/// After it, which all ranks call, they may free what they have shared at that address. No launch may use it
-/// any more on any rank.
+/// After it, which all ranks call, they may free what they have shared by the same call at that address. No
+/// launch may use it any more on any rank.
 TLC_API int tlc_group_unshare(tlc_group *group, void *address);
 
 /// What a kernel of ranks computes, for ranks that do not reach each other's memory: `gemm` on each of them,
@@ -278,8 +278,8 @@ TLC_API int tlc_communicator_launch(tlc_communicator *communicator, const char *
                                     const tlc_tensor *tensors, int tensor_count, void *workspace,
                                     size_t bytes, void *stream);
 
-/// Waits until the stream is done, so long at most as the communicator waits for ranks. After that NCCL ends
-/// what it does there, and the communicator refuses all calls. A tlc_status.
+/// Waits until the stream, which is not captured, is done, so long at most as the communicator waits for
+/// ranks. After that NCCL ends what it does there, and the communicator refuses all calls. A tlc_status.
 TLC_API int tlc_communicator_synchronize(tlc_communicator *communicator, void *stream);
 
 /// Its groups may live longer. Waits up to 5 seconds for the other ranks to release theirs. Null is allowed.
