@@ -127,8 +127,9 @@ private:
   Result<int> typeOf(ElementType element) const {
     if (const std::optional<int> type = Nccl::typeOf(element))
       return *type;
-    return Error{.message = fmt::format("rank {}: expected elements that NCCL sums, but got {}", number,
-                                        toString(element))};
+    return Error{.message = fmt::format("rank {}: expected elements that NCCL sums, f16, bf16, f32, f64 or "
+                                        "integers of 8, 32 or 64 bits, but got {}",
+                                        number, toString(element))};
   }
 
   template <class Function> Result<void> enqueue(std::string_view what, Stream of, const Function &function) {

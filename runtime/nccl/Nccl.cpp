@@ -35,7 +35,7 @@ Result<Nccl> Nccl::open(const std::string &path) {
     return unusable(fmt::format("{} does not tell its version", name));
   nccl.version = formatVersion(nccl.versionCode);
   if (nccl.versionCode < leastVersion)
-    return unusable(fmt::format("{} is {}", name, nccl.version));
+    return unusable(fmt::format("{} is {}; install a later one, or name its library", name, nccl.version));
 #define TLC_NCCL_FUNCTION(function, result, parameters)                                                      \
   nccl.function = reinterpret_cast<result(*) parameters>(::dlsym(library, #function));                       \
   if (!nccl.function)                                                                                        \

@@ -158,8 +158,11 @@ std::string runCollectives(Communicator &communicator, Device &device) {
                               rank))
     return captured + "; " + synchronized;
   const std::string refused = communicator.allReduce(send, receive, 1, ElementType::e4m3, {}).error().message;
-  return refused == fmt::format("rank {}: expected elements that NCCL sums, but got e4m3", rank) ? "works"
-                                                                                                 : refused;
+  return refused == fmt::format("rank {}: expected elements that NCCL sums, f16, bf16, f32, f64 or integers "
+                                "of 8, 32 or 64 bits, but got e4m3",
+                                rank)
+             ? "works"
+             : refused;
 }
 
 /// Whether the driver is that of HostDriver.cpp.

@@ -362,7 +362,7 @@ class Communicator:
     `Library.nccl_id`, which all ranks have. What waits for the other ranks ends with an error after so many seconds."""
 
     def __init__(self, library, rank, ranks, identifier, nccl=None, seconds=60.0):
-        self.library, self.rank, self.ranks = library, rank, ranks
+        self.library, self.rank, self.ranks, self.handle = library, rank, ranks, None
         assert len(identifier) == NCCL_ID_BYTES
         self.handle = library.library.tlc_communicator_create(nccl and nccl.encode(), rank, ranks, identifier, seconds)
         if not self.handle:

@@ -42,7 +42,9 @@ TEST_CASE("elements have the numbers of ncclDataType_t", "[nccl]") {
 
 TEST_CASE("a library that is too old, lacks a function, or is another one", "[nccl]") {
   const std::string old = pathOf("Old"), lacking = pathOf("Lacking"), foreign = pathOf("Foreign");
-  CHECK(errorOf(old) == fmt::format("expected NCCL 2.19 or later, but {} is 2.18.5", old));
+  CHECK(errorOf(old) ==
+        fmt::format("expected NCCL 2.19 or later, but {} is 2.18.5; install a later one, or name its library",
+                    old));
   CHECK(
       errorOf(lacking) ==
       fmt::format("expected NCCL 2.19 or later, but {}, which is 2.28.9, has no 'ncclGetUniqueId'", lacking));
