@@ -3,8 +3,8 @@
 """Our kernels of several GPUs on the tensors of a PyTorch process group, a process for each rank.
 
     ranks_of_processes.py [--ranks 2] [--runs kernels/ipc,kernels/symmetric,dies/ipc,...] [--seconds 170]
-    torchrun --nproc-per-node 2 ranks_of_processes.py [--run kernels/symmetric]
-    mpirun -n 2 ranks_of_processes.py [--run kernels/ipc]
+    torchrun --nproc-per-node 2 ranks_of_processes.py [--case kernels/symmetric]
+    mpirun -n 2 ranks_of_processes.py [--case kernels/ipc]
 
 The first form starts the processes of all runs, one run after the other. A run is a mode and a kind of memory: `ipc` is
 PyTorch's usual memory, whose handles the processes exchange, `symmetric` is PyTorch's symmetric memory, whose addresses
@@ -111,10 +111,10 @@ class Worker:
     """A rank."""
 
     def __init__(self, options):
-        self.mode, memory = options.run.split("/")
+        self.mode, memory = options.case.split("/")
         self.rank, self.ranks = dist.get_rank(), dist.get_world_size()
         self.library = Library(options.library)
-        self.seed, self.name, self.failed = options.seed, options.run, False
+        self.seed, self.name, self.failed = options.seed, options.case, False
         if memory == "nccl":
             self.communicator = connect(self.library, self.rank, self.ranks, options.nccl)
             self.group = ConnectedGroup(self.communicator)
@@ -301,7 +301,7 @@ def work(options):
         getattr(worker, worker.mode)()
         failed = worker.failed
     except (Error, RuntimeError, ImportError, AttributeError, TypeError, ValueError) as error:
-        print(json.dumps({"run": options.run, "rank": dist.get_rank(), "error": f"{type(error).__name__}: {error}"[:2000]}))
+        print(json.dumps({"run": options.case, "rank": dist.get_rank(), "error": f"{type(error).__name__}: {error}"[:2000]}))
     leave(failed)
 
 
@@ -319,7 +319,7 @@ def free_port():
 def start(options, run):
     """Runs the processes of all ranks, and says whether they ended as they should."""
     environment = {**os.environ, "WORLD_SIZE": str(options.ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    command = [sys.executable, os.path.abspath(__file__), "--run", run, "--library", options.library, "--seed", str(options.seed)]
+    command = [sys.executable, os.path.abspath(__file__), "--case", run, "--library", options.library, "--seed", str(options.seed)]
     if options.nccl:
         command += ["--nccl", options.nccl]
     with tempfile.TemporaryFile("w+") as output:
@@ -347,7 +347,7 @@ def parse_options():
     parser.add_argument("--library", default=find_library(), help="libtlc.so (default: beside this script or of a build)")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--runs", type=lambda text: [parse_run(run) for run in text.split(",")], default=list(RUNS))
-    parser.add_argument("--run", type=parse_run, default=RUNS[0], help="of a process that torchrun or mpirun has started")
+    parser.add_argument("--case", type=parse_run, default=RUNS[0], help="of a process that torchrun or mpirun has started")
     parser.add_argument("--nccl", help="libnccl.so.2 (default: PyTorch's)")
     parser.add_argument("--seed", type=int, default=1, help="of inputs and delays")
     parser.add_argument("--seconds", type=float, default=170, help="after which no run begins")
