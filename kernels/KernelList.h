@@ -16,6 +16,8 @@ const Kernel &fp8AttentionForwardKernel();
 const Kernel &gemmAllReduceKernel();
 const Kernel &gemmKernel();
 const Kernel &gemmReduceScatterKernel();
+const Kernel &moeCombineKernel();
+const Kernel &moeDispatchKernel();
 const Kernel &shardedAttentionBackwardKernel();
 const Kernel &shardedAttentionForwardKernel();
 const Kernel &softmaxKernel();

@@ -30,7 +30,7 @@ double Kernel::bytes(const Parameters &values) const {
 }
 
 std::span<const Kernel *const> allKernels() {
-  static const std::array<const Kernel *, 12> kernels = {&gemmKernel(),
+  static const std::array<const Kernel *, 14> kernels = {&gemmKernel(),
                                                          &softmaxKernel(),
                                                          &attentionForwardKernel(),
                                                          &fp8AttentionForwardKernel(),
@@ -40,6 +40,8 @@ std::span<const Kernel *const> allKernels() {
                                                          &allGatherGemmKernel(),
                                                          &gemmReduceScatterKernel(),
                                                          &gemmAllReduceKernel(),
+                                                         &moeDispatchKernel(),
+                                                         &moeCombineKernel(),
                                                          &shardedAttentionForwardKernel(),
                                                          &shardedAttentionBackwardKernel()};
   return kernels;

@@ -5,6 +5,7 @@
 
 #include "kernels/Describe.h"
 #include "kernels/collectives/AllReduce.h"
+#include "kernels/collectives/MoeExchange.h"
 #include "kernels/collectives/RankGemm.h"
 
 namespace tlc::kernels {
@@ -24,6 +25,33 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, AllReduceConf
       },
       tile);
   visit.tuned([&] { return describedInteger("blocks", "blocks for each multiprocessor", 1, 8); }, blocks);
+}
+
+template <class Visitor> void describe(Visitor &visit, Of<Visitor, MoeExchangeConfig> &config) {
+  auto &[dtype, topk, tile, blocks, multipleOfHidden] = config;
+  visit.option([] { return describedChoice("dtype", "type of rows", {"f32", "f16", "bf16"}); }, dtype);
+  visit.option(
+      []() -> Parameter {
+        return {.name = "topk",
+                .description = "experts of a token",
+                .kind = Parameter::Kind::constant,
+                .least = 1,
+                .most = 32};
+      },
+      topk);
+  visit.option(
+      []() -> Parameter {
+        return {.name = "tile",
+                .description = "elements of a row that a block moves at once",
+                .kind = Parameter::Kind::integer,
+                .least = 128,
+                .most = 4096,
+                .multipleOf = 128,
+                .mayBeAuto = false};
+      },
+      tile);
+  visit.tuned([] { return describedInteger("blocks", "blocks for each multiprocessor", 1, 16); }, blocks);
+  visit.hidden(multipleOfHidden);
 }
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, RankGemmConfig> &config) {

@@ -74,7 +74,7 @@ Definitions test::completed(const Kernel &kernel, Definitions definitions) {
       definitions.try_emplace(parameter.name, "plain");
     if (parameter.name == "copy_rows") // or rows would have to begin at multiples of 16 bytes
       definitions.try_emplace(parameter.name, "yes");
-    if (parameter.name == "aligned_c") // or n would have to be a multiple
+    if (parameter.name == "aligned_c" || parameter.name == "aligned_rows") // or n, hidden would be multiples
       definitions.try_emplace(parameter.name, "no");
   }
   return definitions;

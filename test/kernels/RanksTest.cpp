@@ -50,6 +50,17 @@ std::vector<Definitions> smallSizes(const Kernel &kernel) {
     return {size("1", "0", "6", "1", "1"), size("1", "6", "0", "1", "1"), size("2", "2", "38", "3", "1"),
             size("2", "70", "66", "2", "2")};
   }
+  if (has(kernel, "capacity")) {
+    auto size = [&](const char *tokens, const char *hidden, const char *experts, const char *capacity) {
+      Definitions all = {{"tokens", tokens}, {"hidden", hidden}, {"capacity", capacity}};
+      if (has(kernel, "experts"))
+        all["experts"] = experts;
+      return all;
+    };
+    return {size("0", "8", "3", "5"),      size("3", "0", "2", "9"),    size("5", "8", "0", "4"),
+            size("5", "8", "4", "0"),      size("19", "35", "5", "60"), size("3", "24", "10", "100"),
+            size("50", "136", "7", "1200")};
+  }
   if (!has(kernel, "m"))
     return {{{"n", "0"}}, {{"n", "1"}}, {{"n", "127"}}, {{"n", "1000"}}, {{"n", "2317"}}};
   auto size = [](const char *m, const char *n, const char *k) {
@@ -68,7 +79,7 @@ Definitions merged(Definitions into, const Definitions &more) {
 } // namespace
 
 TEST_CASE("kernels of ranks are right on any number of them", "[kernels][ranks]") {
-  REQUIRE(kernelsOfRanks().size() == 6);
+  REQUIRE(kernelsOfRanks().size() == 8);
   for (const Kernel *kernel : kernelsOfRanks()) {
     Compiled compiled(*kernel, tilesOf(*kernel));
     std::vector<Definitions> sizes = smallSizes(*kernel);
@@ -107,6 +118,22 @@ TEST_CASE("gradients of sharded sequences are right with windows, sinks and tile
     for (const char *ranks : {"3", "5"})
       compiled.check(merged(sizes, {{"ranks", ranks}}));
   }
+}
+
+// More ranks than experts, experts without rows, experts of several tokens' slots, and no room for all rows.
+TEST_CASE("experts on several ranks get the rows that ask for them", "[kernels][ranks]") {
+  const Kernel &kernel = **findKernel("moe_dispatch");
+  for (const char *topk : {"1", "3", "8"})
+    for (const char *routes : {"even", "skewed", "one"}) {
+      Compiled compiled(kernel, {{"topk", topk}, {"routes", routes}, {"tile", "128"}});
+      for (const char *experts : {"2", "11"})
+        for (const char *capacity : {"7", "2000"})
+          compiled.check({{"tokens", "45"},
+                          {"hidden", "20"},
+                          {"experts", experts},
+                          {"capacity", capacity},
+                          {"ranks", "3"}});
+    }
 }
 
 TEST_CASE("each choice of kernels of ranks is right", "[kernels][ranks]") {
@@ -174,7 +201,8 @@ TEST_CASE("kernels of ranks whose waits have a limit are right, and report an an
           "[kernels][ranks]") {
   CompileOptions options;
   options.waitLimit = std::chrono::seconds(5);
-  for (const char *name : {"all_gather_gemm", "gemm_reduce_scatter", "attention_fwd_sharded"}) {
+  for (const char *name :
+       {"all_gather_gemm", "gemm_reduce_scatter", "moe_dispatch", "moe_combine", "attention_fwd_sharded"}) {
     INFO(name);
     const Kernel &kernel = **findKernel(name);
     Definitions definitions = merged(merged(smallSizes(kernel).back(), tilesOf(kernel)), {{"ranks", "3"}});

@@ -4,6 +4,7 @@
 #include "kernels/reference/Reference.h"
 
 #include "kernels/Tolerance.h"
+#include "kernels/reference/MoeExchange.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -72,6 +73,24 @@ TEST_CASE("rounding is half of the distance between neighbours of one", "[kernel
   CHECK(roundingError(ElementType::f32) == std::numeric_limits<float>::epsilon() / 2);
   CHECK(roundingError(ElementType::f64) == std::numeric_limits<double>::epsilon() / 2);
   CHECK(roundingError(ElementType::i32) == 0);
+}
+
+TEST_CASE("the reference of experts keeps the order of ranks, tokens and slots", "[kernels][unit]") {
+  // Ranks 0 and 1 have experts 0, 1 and 2; 3 and -1 are none. Rank 0 has no room for a fourth row.
+  const MoeExtents extents = {.tokens = 2, .hidden = 1, .experts = 3, .topk = 2, .capacity = 3, .ranks = 2};
+  const std::vector<std::vector<double>> experts = {{1, 0, 2, 1}, {0, 3, 1, -1}};
+  const MoeRouting routing = referenceRouting(extents, experts);
+  CHECK(routing.ends == std::vector<std::vector<double>>{{2, 3}, {1, 1}});
+  CHECK(routing.counts == std::vector<double>{2, 3, 1});
+  CHECK(routing.places ==
+        std::vector<std::vector<double>>{{0, 2, 0, 0, 1, 0, -1, -1}, {0, 1, -1, -1, -1, -1, -1, -1}});
+  std::vector<std::pair<int64_t, int64_t>> sources;
+  for (const MoeRouting::Source &source : routing.rows[0])
+    sources.emplace_back(source.rank, source.token);
+  CHECK(sources == std::vector<std::pair<int64_t, int64_t>>{{0, 0}, {1, 0}, {0, 0}});
+  const std::vector<std::vector<double>> rows = {{1, 10, 100}, {1000}};
+  CHECK(referenceCombine(extents, rows, routing.places[0], std::vector<double>{2, 3, 4, 5},
+                         firstElements(2)) == std::vector<double>{203, 4000});
 }
 
 TEST_CASE("the reference sum adds tensors element by element", "[kernels][unit]") {

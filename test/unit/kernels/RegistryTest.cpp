@@ -48,7 +48,8 @@ TEST_CASE("an unknown kernel is answered with the known ones", "[kernels][unit]"
   CHECK(kernel.error().message == "expected one of the kernels gemm, softmax, attention_fwd, "
                                   "attention_fwd_fp8, attention_bwd, attention_decode, all_reduce, "
                                   "all_gather_gemm, gemm_reduce_scatter, gemm_all_reduce, "
-                                  "attention_fwd_sharded, attention_bwd_sharded, but got 'gem'");
+                                  "moe_dispatch, moe_combine, attention_fwd_sharded, attention_bwd_sharded, "
+                                  "but got 'gem'");
 }
 
 TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]") {

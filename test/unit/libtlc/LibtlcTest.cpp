@@ -33,11 +33,12 @@ TEST_CASE("element types have DLPack's numbers", "[libtlc]") {
 }
 
 TEST_CASE("compiling says what does not exist", "[libtlc]") {
-  CHECK(errorOfCompile("gem", "m", "64") == "expected one of the kernels gemm, softmax, attention_fwd, "
-                                            "attention_fwd_fp8, attention_bwd, attention_decode, all_reduce, "
-                                            "all_gather_gemm, gemm_reduce_scatter, gemm_all_reduce, "
-                                            "attention_fwd_sharded, attention_bwd_sharded, but got "
-                                            "'gem'; 'tlc list' shows those of the cookbook, too");
+  CHECK(errorOfCompile("gem", "m", "64") ==
+        "expected one of the kernels gemm, softmax, attention_fwd, "
+        "attention_fwd_fp8, attention_bwd, attention_decode, all_reduce, "
+        "all_gather_gemm, gemm_reduce_scatter, gemm_all_reduce, "
+        "moe_dispatch, moe_combine, attention_fwd_sharded, attention_bwd_sharded, but got "
+        "'gem'; 'tlc list' shows those of the cookbook, too");
   CHECK(errorOfCompile("gemm", "layout", "rc") ==
         "expected parameter 'layout' of kernel 'gemm' to be tn | nn | tt | nt, but got 'rc'");
   CHECK_THAT(errorOfCompile("gemm", "rows", "64"), Catch::EndsWith("but got 'rows'"));
