@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times our kernels of several GPUs in one process with their peers, ranks 0, 1, ... being the GPUs of these numbers.
 
-    ranks.py [copy] [gemm] [attention] [attention_bwd] [all_reduce] [random] [--ranks 2,4] [--seconds 240]
+    ranks.py [copy] [gemm] [attention] [attention_bwd] [all_reduce] [experts] [random] [--ranks 2,4] [--seconds 240]
     ranks.py gemm --ranks 2 --shape 8192,8192,8192 --against group=8 --against bm=64,bn=256
     ranks.py random --random 20 --seed 1
 
 `gemm` is a product m, n, k of all ranks: the rows of A and of B are split over them (all_gather_gemm), or the columns of
-both, C being scattered or on all ranks. Peers are NCCL and then cuBLAS or cuDNN through PyTorch. The work of one rank
+both, C being scattered or on all ranks. `experts` are rows of tokens for experts, there and back. Peers are NCCL and
+then cuBLAS or cuDNN through PyTorch. The work of one rank
 without transfers takes turns, too, by ours and by theirs, and NCCL's transfers without the work.
 
 A turn is a batch of launches, back to back, that all ranks begin together: their streams wait for each other, and sleep
@@ -42,9 +43,10 @@ from libtlc import Error, Library, find_library  # noqa: E402
 from peers import parse_definition, parse_definitions, parse_shape  # noqa: E402
 from rank_attention import attention_bwd_cases, attention_cases  # noqa: E402
 from rank_cases import all_reduce_cases, copy_cases, gemm_cases, random_cases  # noqa: E402
+from rank_experts import experts_cases  # noqa: E402
 
 SUITES = {"copy": copy_cases, "gemm": gemm_cases, "attention": attention_cases, "attention_bwd": attention_bwd_cases,
-          "all_reduce": all_reduce_cases, "random": random_cases}
+          "all_reduce": all_reduce_cases, "experts": experts_cases, "random": random_cases}
 MOST_RANKS = 8
 LEAST_ROUNDS = 3
 CYCLES_PER_SECOND = 2e9  # about: how long a stream sleeps need not be exact

@@ -26,6 +26,15 @@ for ((ranks = 1; ranks <= most; ++ranks)); do
       check "$bin/tlc" run all_reduce --device cuda --ranks "$ranks" -D n="$n" -D dtype="$dtype" --seed 1 --verify
     done
   done
+  for size in "0 8 3 5" "19 35 5 60" "128 7168 256 2048" "1000 4096 37 20000"; do
+    read -r tokens hidden experts capacity <<<"$size"
+    for routes in even skewed one; do
+      check "$bin/tlc" run moe_dispatch --device cuda --ranks "$ranks" -D tokens="$tokens" -D hidden="$hidden" -D experts="$experts" \
+        -D capacity="$capacity" -D routes="$routes" --seed 1 --verify
+    done
+    check "$bin/tlc" run moe_combine --device cuda --ranks "$ranks" -D tokens="$tokens" -D hidden="$hidden" -D capacity="$capacity" \
+      --seed 1 --verify
+  done
   for size in "0 5 8" "5 0 8" "1 1 8" "67 65 72" "1000 1544 2048" "4096 4096 4096"; do
     read -r m n k <<<"$size"
     for kernel in all_gather_gemm gemm_reduce_scatter gemm_all_reduce; do
