@@ -76,6 +76,15 @@ Definitions merged(Definitions into, const Definitions &more) {
   return into;
 }
 
+/// The largest sizes, on three ranks, each of which has a head where they exchange heads.
+Definitions largestOf(const Kernel &kernel, const Definitions &choices) {
+  Definitions sizes = merged(smallSizes(kernel).back(), {{"ranks", "3"}});
+  auto exchange = choices.find("exchange");
+  if (exchange != choices.end() && exchange->second == "heads")
+    sizes = merged(sizes, {{"h", "6"}, {"hkv", "3"}});
+  return sizes;
+}
+
 } // namespace
 
 TEST_CASE("kernels of ranks are right on any number of them", "[kernels][ranks]") {
@@ -136,18 +145,44 @@ TEST_CASE("experts on several ranks get the rows that ask for them", "[kernels][
     }
 }
 
+// Ranks have 1 to 3 heads of K and V, or all have the same number.
+TEST_CASE("ranks that exchange heads are right with any number of heads, masks and sinks",
+          "[kernels][ranks]") {
+  const Definitions masks[] = {
+      {{"order", "zigzag"}, {"causal", "right"}, {"sink", "yes"}},
+      {{"order", "contiguous"}, {"causal", "left"}, {"lse", "2"}},
+      {{"order", "zigzag"}, {"window", "9"}, {"window_right", "20"}},
+  };
+  for (const char *name : {"attention_fwd_sharded", "attention_bwd_sharded"})
+    for (const Definitions &mask : masks)
+      for (const char *form : {"explicit", "plain"}) {
+        const Kernel &kernel = **findKernel(name);
+        Compiled compiled(kernel,
+                          merged(merged(mask, tilesOf(kernel)), {{"form", form}, {"exchange", "heads"}}));
+        const Definitions sizes = {{"b", "2"}, {"sq", "38"}, {"sk", "46"}};
+        compiled.check(merged(sizes, {{"h", "10"}, {"hkv", "5"}, {"ranks", "3"}}));
+        compiled.check(merged(sizes, {{"h", "4"}, {"hkv", "4"}, {"ranks", "4"}}));
+        compiled.check({{"b", "1"}, {"sq", "2"}, {"sk", "140"}, {"h", "3"}, {"hkv", "3"}, {"ranks", "2"}});
+      }
+}
+
 TEST_CASE("each choice of kernels of ranks is right", "[kernels][ranks]") {
   Random random(Catch::rngSeed());
   for (const Kernel *kernel : kernelsOfRanks())
     for (const Definitions &choices : choicesOf(*kernel, random))
-      Compiled(*kernel, merged(choices, tilesOf(*kernel)))
-          .check(merged(smallSizes(*kernel).back(), {{"ranks", "3"}}));
+      Compiled(*kernel, merged(choices, tilesOf(*kernel))).check(largestOf(*kernel, choices));
 }
 
 // A block waits for nothing that has not begun: also where a rank runs one block after the other.
 TEST_CASE("kernels of ranks give the same bits in every order", "[kernels][ranks]") {
+  std::vector<std::pair<const Kernel *, Definitions>> programs;
   for (const Kernel *kernel : kernelsOfRanks()) {
-    Definitions definitions = merged(merged(smallSizes(*kernel).back(), tilesOf(*kernel)), {{"ranks", "3"}});
+    programs.emplace_back(kernel, Definitions());
+    if (has(*kernel, "exchange"))
+      programs.emplace_back(kernel, Definitions{{"exchange", "heads"}});
+  }
+  for (auto &[kernel, definitions] : programs) {
+    definitions = merged(merged(definitions, tilesOf(*kernel)), largestOf(*kernel, definitions));
     if (has(*kernel, "deterministic"))
       definitions["deterministic"] = "yes";
     Request request = expectValue(Request::parse(*kernel, definitions));

@@ -251,6 +251,12 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
       if (!shards->hasTransfer())
         k.launch("attention_bwd_gather", [&] { shards->gather(); });
     }
+    const std::optional<RankHeads> &exchange = arguments.inputs.exchange;
+    std::optional<RankArrival> rowsSent;
+    if (exchange) {
+      rowsSent.emplace(k, "rows_sent");
+      k.launch("attention_bwd_gather", [&] { exchange->gather(); });
+    }
     k.launch("attention_bwd_delta", [&] { arguments.writeDeltas(); });
     if (config.unseen == UnseenKeys::ownLaunch)
       k.launch("attention_bwd_unseen_keys", [&] { arguments.writeUnseenKeys(); });
@@ -282,6 +288,10 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
       });
     if (config.problem.sink == AttentionSink::perHead)
       k.launch("attention_bwd_sinks", [&] { arguments.writeSinkGradients(); });
+    if (exchange) {
+      k.launch("attention_bwd_return", [&] { exchange->giveBack(); });
+      k.launch("attention_bwd_end", [&] { rowsSent->meet(); });
+    }
   });
 }
 

@@ -24,8 +24,12 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
   const Index &batches = inputs.sequences.count, &heads = inputs.heads, &kvHeads = inputs.kvHeads;
   const Index &sq = inputs.sequences.rows(Axis::queries), &sk = inputs.sequences.rows(Axis::keys);
   std::vector<Index> ofOutput = inputs.shapeOf({batches, sq, heads, problem.dv});
-  O = k.input("O", problem.dtype, ofOutput, facts);
-  if (config.strideOfOutputGradient == ElementStride::one) {
+  std::optional<RankHeads> &exchange = inputs.exchange;
+  O = exchange ? exchange->input("O", problem.dtype, Axis::queries, problem.dv)
+               : k.input("O", problem.dtype, ofOutput, facts);
+  if (exchange) {
+    dO = exchange->input("dO", problem.dtype, Axis::queries, problem.dv, config.strideOfOutputGradient);
+  } else if (config.strideOfOutputGradient == ElementStride::one) {
     dO = k.input("dO", problem.dtype, ofOutput, facts);
   } else {
     std::vector<Index> strided = ofOutput;
@@ -33,23 +37,29 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
     stridedGradient = k.input("dO", problem.dtype, strided, {.alignment = bytesOf(problem.dtype, 1)});
     dO = k.workspace("dO_rows", problem.dtype, ofOutput, {.alignment = 16});
   }
-  LSE = k.input("LSE", f32, inputs.shapeOf({batches, heads, sq}));
+  LSE = exchange ? exchange->input("LSE", f32, Axis::queries, {})
+                 : k.input("LSE", f32, inputs.shapeOf({batches, heads, sq}));
   mask = makeMask({k, batches, sq, sk, heads});
   ElementType type = config.gradientType();
   double scale = problem.scoreScale();
   const Index &own = inputs.sequences.keysOfRank();
-  ofQueries = {Axis::queries, problem.d, scale,
-               k.output("dQ", type, inputs.shapeOf({batches, sq, heads, problem.d}), facts)};
-  ofKeys = {Axis::keys, problem.d, scale,
-            k.output("dK", type, inputs.shapeOf({batches, own, kvHeads, problem.d}), facts)};
-  ofValues = {Axis::keys, problem.dv, 1,
-              k.output("dV", type, inputs.shapeOf({batches, own, kvHeads, problem.dv}), facts)};
+  auto result = [&](const char *name, Axis axis, int64_t length) {
+    if (exchange)
+      return exchange->output(name, type, axis, length);
+    return k.output(name, type,
+                    axis == Axis::queries ? inputs.shapeOf({batches, sq, heads, length})
+                                          : inputs.shapeOf({batches, own, kvHeads, length}),
+                    facts);
+  };
+  ofQueries = {Axis::queries, problem.d, scale, result("dQ", Axis::queries, problem.d)};
+  ofKeys = {Axis::keys, problem.d, scale, result("dK", Axis::keys, problem.d)};
+  ofValues = {Axis::keys, problem.dv, 1, result("dV", Axis::keys, problem.dv)};
   if (inputs.shards) {
     ofKeys.terms.emplace(k, *inputs.shards, "dK_terms", ofKeys.result, problem.d, type, config.bk);
     ofValues.terms.emplace(k, *inputs.shards, "dV_terms", ofValues.result, problem.dv, type, config.bk);
   }
   if (problem.sink == AttentionSink::perHead)
-    dSink = k.output("dSink", f32, {heads});
+    dSink = k.output("dSink", f32, {inputs.sinks});
   delta = k.workspace("delta", f32, inputs.shapeOf({batches, heads, sq}));
   // Packed sequences begin anywhere, so that their tiles are not whole pieces of an accumulator.
   TensorOrder order = inputs.sequences.isPacked() ? TensorOrder::natural : TensorOrder::accumulator;
@@ -400,7 +410,7 @@ void BackwardArguments::writeDeltas() const {
       return tile;
     };
     Fragment outputs = load(rowsOf(O));
-    Fragment gradients = load(rowsOf(stridedGradient.value_or(dO), config.strideOfOutputGradient));
+    Fragment gradients = load(stridedGradient ? rowsOf(*stridedGradient, ElementStride::any) : rowsOf(dO));
     if (stridedGradient)
       copy(gradients, rowsOf(dO));
     copy(rowSum(outputs.to(f32) * gradients.to(f32)), numbers(delta, sequence, row, rowsTogether));
@@ -483,10 +493,14 @@ void BackwardArguments::forEachTileOfRows(Axis axis, int64_t count,
 void BackwardArguments::writeSinkGradients() const {
   constexpr int64_t together = 1024;
   k.warps(4);
-  auto [head] = k.grid(inputs.heads);
+  auto [number] = k.grid(inputs.sinks);
+  Index head = number - inputs.firstSink;
   Fragment sink = k.fragment(f32, {1, 1}), sum = k.fragment(f32, {1, together});
-  copy(inputs.sink.tile({head}, {1}), sink);
-  k.loop(inputs.sequences.isPacked() ? Index(1) : inputs.sequences.count, [&](Index batch) {
+  copy(inputs.sink.tile({number}, {1}), sink);
+  Index sequences = inputs.sequences.isPacked() ? Index(1) : inputs.sequences.count;
+  if (inputs.exchange) // other ranks have the rows of the other heads
+    sequences = where(head >= 0 && head < inputs.heads, sequences, 0);
+  k.loop(sequences, [&](Index batch) {
     Sequence sequence = sequenceOf(Axis::queries, batch, head);
     k.loop(ceilDiv(sequence.queries, together), [&](Index i) {
       Fragment logSum = k.fragment(f32, {1, together}), ofRows = k.fragment(f32, {1, together});
@@ -495,7 +509,7 @@ void BackwardArguments::writeSinkGradients() const {
       sum = sum - exp2(sink * log2e - exponents(logSum)) * ofRows;
     });
   });
-  copy(rowSum(sum), dSink.tile({head}, {1}));
+  copy(rowSum(sum), dSink.tile({number}, {1}));
 }
 
 } // namespace tlc::kernels

@@ -23,8 +23,7 @@ std::vector<Parameter> allParameters() {
 BackwardConfig problemOf(const Parameters &values) {
   BackwardConfig config;
   read(values, config);
-  config.problem.shards = shardOrderOf(values);
-  config.problem.gather = keyGatherOf(values);
+  readShards(values, config.problem);
   return config;
 }
 
@@ -36,15 +35,13 @@ public:
         k(sequences.joined(inputs, 1, sequences.ofRank.sk)),
         v(sequences.joined(inputs, 2, sequences.ofRank.sk)) {
     const size_t perRank = inputs.size() / size_t(sequences.ranks), outputGradient = perRank - 2;
-    const bool hasSink = sequences.problem.sink == AttentionSink::perHead;
     for (int64_t rank = 0; rank < sequences.ranks; ++rank)
       outputGradients.push_back(sequences.joined(inputs, outputGradient, sequences.ofRank.sq, rank));
+    for (int64_t rank = 0; rank < sequences.ranks; ++rank)
+      sinks.push_back(sequences.sinksFor(rank, inputs, perRank - 4));
     for (int64_t rank = 0; rank < sequences.ranks; ++rank) {
-      std::span<const double> sink;
-      if (hasSink)
-        sink = inputs[size_t(rank) * perRank + perRank - 4];
       ofRanks.emplace_back(sequences.wholeShape(),
-                           GradientInputs{q, k, v, outputGradients[size_t(rank)], sink});
+                           GradientInputs{q, k, v, outputGradients[size_t(rank)], sinks[size_t(rank)]});
     }
   }
 
@@ -60,7 +57,7 @@ public:
     case Gradient::ofValues:
       return sum(&AttentionGradients::ofValues, sequences.placesOf(elements, rank, e.sk, e.hkv * problem.dv));
     case Gradient::ofSinks:
-      return own.ofSinks(elements);
+      return sequences.problem.exchangesHeads() ? sinksOfHeads(rank, elements) : own.ofSinks(elements);
     }
     return {};
   }
@@ -77,8 +74,18 @@ private:
     return all;
   }
 
+  /// Of all queries, on the rank that computes the head.
+  std::vector<double> sinksOfHeads(int64_t rank, std::span<const int64_t> heads) {
+    std::vector<double> all = sum(&AttentionGradients::ofSinks, {heads.begin(), heads.end()});
+    for (size_t i = 0; i < heads.size(); ++i)
+      if (sequences.rankOfHead(heads[i]) != rank)
+        all[i] = 0;
+    return all;
+  }
+
   ShardedSequences sequences;
   std::vector<double> q, k, v;
+  std::vector<std::vector<double>> sinks;           ///< for the queries of each rank
   std::vector<std::vector<double>> outputGradients; ///< of each rank's queries, zeros for the others
   std::vector<AttentionGradients> ofRanks;
 };
@@ -95,13 +102,13 @@ public:
 
   dsl::Program build(const Parameters &values, const Target &target,
                      const dsl::TraceOptions &options) const override {
-    AttentionExtents whole = sequencesOf(values).wholeExtents();
-    BackwardExtents extents = {.sequences = whole.b,
-                               .queries = values.size("sq"),
-                               .keys = whole.sk,
-                               .heads = whole.h,
-                               .kvHeads = whole.hkv,
-                               .ranks = ranks(values)};
+    AttentionExtents e = sequencesOf(values).computedExtents();
+    BackwardExtents extents = {.sequences = e.b,
+                               .queries = e.sq,
+                               .keys = e.sk,
+                               .heads = e.h,
+                               .kvHeads = e.hkv,
+                               .ranks = ranksOfTerms(values)};
     return backwardProgram(backwardConfig(values, problemOf(values), extents, target), options);
   }
 
@@ -145,12 +152,12 @@ public:
     BackwardConfig problem = problemOf(values);
     const size_t perRank = problem.problem.sink == AttentionSink::perHead ? 4 : 3;
     return gradientTolerance(problem, sequencesOf(values).wholeExtents(), Gradient(output % perRank),
-                             ranks(values));
+                             ranksOfTerms(values));
   }
 
   std::string conflict(const Parameters &values) const override {
     BackwardConfig problem = problemOf(values);
-    std::string shards = conflictOfShards(problem.problem, rankExtentsOf(values));
+    std::string shards = conflictOfShards(problem.problem, rankExtentsOf(values), ranks(values));
     return shards.empty() ? conflictOfSchedule(values, problem) : shards;
   }
 
@@ -165,6 +172,10 @@ public:
   std::vector<Definitions> suite() const override { return shardedSuite(); }
 
 private:
+  /// Whose terms a gradient of keys is the sum of.
+  int64_t ranksOfTerms(const Parameters &values) const {
+    return problemOf(values).problem.gathersKeys() ? ranks(values) : 1;
+  }
   ShardedSequences sequencesOf(const Parameters &values) const {
     return {problemOf(values).problem, rankExtentsOf(values), ranks(values)};
   }

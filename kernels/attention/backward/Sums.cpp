@@ -156,7 +156,7 @@ std::string conflictOfUnseenKeys(const BackwardConfig &c) {
                     : c.dkv != KeySum::loop                ? "only dkv = loop writes dK and dV tile by tile"
                     : c.dq == QuerySum::ordered            ? "dq = ordered counts all tiles"
                     : c.problem.lengths == Lengths::packed ? "packed sequences have tiles of their own"
-                    : c.problem.shards                     ? "ranks share the keys"
+                    : c.problem.gathersKeys()              ? "ranks share the keys"
                                                            : nullptr;
   return why ? fmt::format("expected unseen = loop or auto because {}, but got own_launch", why)
              : std::string();

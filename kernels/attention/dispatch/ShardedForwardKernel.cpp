@@ -35,8 +35,8 @@ public:
                      const dsl::TraceOptions &options) const override {
     ForwardConfig config = problemOf(values);
     config.form = isExplicit(values, target) ? AttentionForm::explicitRoles : AttentionForm::plain;
-    AttentionExtents e = rankExtentsOf(values);
-    chooseTiles(config, {.b = e.b, .sq = e.sq, .sk = ranks(values) * e.sk, .h = e.h, .hkv = e.hkv}, target,
+    AttentionExtents e = sequencesOf(values).computedExtents();
+    chooseTiles(config, {.b = e.b, .sq = e.sq, .sk = e.sk, .h = e.h, .hkv = e.hkv}, target,
                 {.bq = values.integer("bq"), .bk = values.integer("bk")});
     readAll(values, config);
     chooseOverlap(config, target);
@@ -57,7 +57,7 @@ public:
   }
 
   std::string conflict(const Parameters &values) const override {
-    std::string shards = conflictOfShards(problemOf(values).problem, rankExtentsOf(values));
+    std::string shards = conflictOfShards(problemOf(values).problem, rankExtentsOf(values), ranks(values));
     if (!shards.empty())
       return shards;
     if (std::string why = whyNotExplicit(values); values.choice("form") == "explicit" && !why.empty())
@@ -94,8 +94,7 @@ public:
 private:
   static void readAll(const Parameters &values, ForwardConfig &config) {
     read(values, config);
-    config.problem.shards = shardOrderOf(values);
-    config.problem.gather = keyGatherOf(values);
+    readShards(values, config.problem);
   }
   static ForwardConfig problemOf(const Parameters &values) {
     ForwardConfig config = defaults();

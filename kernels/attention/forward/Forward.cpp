@@ -236,7 +236,12 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
     std::optional<TransposedValues> values;
     if (config.problem.hasBytes() && !isPlain)
       values.emplace(k, config, arguments);
-    std::optional<RankArrival> keysRead;
+    const std::optional<RankHeads> &exchange = arguments.inputs.exchange;
+    std::optional<RankArrival> keysRead, rowsSent;
+    if (exchange) {
+      rowsSent.emplace(k, "rows_sent");
+      k.launch(name + "_gather", [&] { exchange->gather(); });
+    }
     const std::optional<ShardedKeys> &shards = arguments.inputs.shards;
     const bool hasTransfer = shards && shards->hasTransfer();
     if (shards)
@@ -256,6 +261,11 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
       isPlain ? plainForward(k, config, arguments, scheduler)
               : explicitForward(k, config, arguments, scheduler, values ? &*values : nullptr);
     });
+    if (exchange) {
+      k.launch(name + "_return", [&] { exchange->giveBack(); });
+      // Afterwards all rows of O are there, and no rank reads this rank's inputs.
+      k.launch(name + "_end", [&] { rowsSent->meet(); });
+    }
     if (keysRead)
       k.launch(name + "_end", [&] { // afterwards no rank reads this rank's K and V
         [[maybe_unused]] auto [block] = k.grid(1);

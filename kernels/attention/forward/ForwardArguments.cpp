@@ -21,8 +21,13 @@ ForwardArguments::ForwardArguments(Scope &k, const ForwardConfig &config, const 
       sq(inputs.sequences.rows(Axis::queries)), sk(inputs.sequences.rows(Axis::keys)) {
   const Index &batches = inputs.sequences.count, &heads = inputs.heads;
   mask = makeMask({k, batches, sq, sk, heads});
-  O = k.output("O", config.problem.outputType(), inputs.shapeOf({batches, sq, heads, config.problem.dv}),
-               facts);
+  const AttentionProblem &problem = config.problem;
+  if (inputs.exchange) {
+    O = inputs.exchange->output("O", problem.outputType(), Axis::queries, problem.dv);
+    LSE = inputs.exchange->output("LSE", f32, Axis::queries, {});
+    return;
+  }
+  O = k.output("O", problem.outputType(), inputs.shapeOf({batches, sq, heads, problem.dv}), facts);
   LSE = k.output("LSE", f32, inputs.shapeOf({batches, heads, sq}));
 }
 
@@ -91,7 +96,7 @@ FinishedRows ForwardArguments::finish(const QueryTile &tile, const WeightedRows 
   std::optional<Fragment> sink;
   if (problem.sink == AttentionSink::perHead) {
     sink = k.fragment(f32, {1, 1}).named("sink");
-    copy(inputs.sink.tile({tile.sequence.head}, {1}), *sink);
+    copy(inputs.sink.tile({inputs.firstSink + tile.sequence.head}, {1}), *sink);
   }
   FinishedRows result = finishRows(rows, sink, problem.logBase, [&] {
     return problem.hasBytes() ? Operand(scores.factor(inputs.scaleV, tile.sequence.batch, tile.kvHead))

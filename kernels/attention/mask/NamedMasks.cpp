@@ -99,7 +99,9 @@ Mask shardedMaskOf(const MaskConfig &config, ShardOrder order, const Index &rank
 }
 
 MaskMaker maskMakerOf(const AttentionProblem &problem) {
-  return [config = problem.mask, shards = problem.shards](const MaskScope &scope) {
+  // Where heads are exchanged, a rank has whole sequences.
+  auto shards = problem.gathersKeys() ? problem.shards : std::nullopt;
+  return [config = problem.mask, shards](const MaskScope &scope) {
     return shards ? shardedMaskOf(config, *shards, scope.k.rank(), scope.k.ranks()) : maskOf(config);
   };
 }

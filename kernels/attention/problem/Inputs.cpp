@@ -9,20 +9,29 @@ using namespace dsl;
 
 Inputs::Inputs(Scope &k, const AttentionProblem &problem, TensorFacts facts,
                std::optional<int64_t> headsOfGroup)
-    : problem(problem), sequences(k, problem.lengths, problem.shards) {
+    : problem(problem), sequences(k, problem) {
   if (!headsOfGroup)
     heads = k.dim("h");
   kvHeads = k.dim("hkv");
   if (headsOfGroup)
     heads = kvHeads * *headsOfGroup;
+  sinks = heads;
   const Index &sq = sequences.rows(Axis::queries), &sk = sequences.rows(Axis::keys);
-  Q = k.input("Q", problem.dtype, shapeOf({sequences.count, sq, heads, problem.d}), facts);
-  if (problem.shards) {
-    shards.emplace(k, problem, sequences, kvHeads);
-    K = shards->keys(), V = shards->values();
+  if (problem.exchangesHeads()) {
+    exchange.emplace(k, *problem.shards, sequences, heads, kvHeads);
+    Q = exchange->input("Q", problem.dtype, Axis::queries, problem.d);
+    K = exchange->input("K", problem.dtype, Axis::keys, problem.d);
+    V = exchange->input("V", problem.dtype, Axis::keys, problem.dv);
+    heads = exchange->heads, kvHeads = exchange->kvHeads, firstSink = exchange->firstHead;
   } else {
-    K = k.input("K", problem.dtype, shapeOf({sequences.count, sk, kvHeads, problem.d}), facts);
-    V = k.input("V", problem.dtype, shapeOf({sequences.count, sk, kvHeads, problem.dv}), facts);
+    Q = k.input("Q", problem.dtype, shapeOf({sequences.count, sq, heads, problem.d}), facts);
+    if (problem.shards) {
+      shards.emplace(k, problem, sequences, kvHeads);
+      K = shards->keys(), V = shards->values();
+    } else {
+      K = k.input("K", problem.dtype, shapeOf({sequences.count, sk, kvHeads, problem.d}), facts);
+      V = k.input("V", problem.dtype, shapeOf({sequences.count, sk, kvHeads, problem.dv}), facts);
+    }
   }
   if (problem.hasBytes()) {
     // Extents are no sums, so that packed sequences are counted again.
@@ -33,7 +42,7 @@ Inputs::Inputs(Scope &k, const AttentionProblem &problem, TensorFacts facts,
   }
   sequences.declareLengths(k);
   if (problem.sink == AttentionSink::perHead)
-    sink = k.input("sink", f32, {heads});
+    sink = k.input("sink", f32, {sinks});
 }
 
 std::vector<Index> Inputs::shapeOf(std::vector<Index> axes) const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "kernels/attention/problem/ColumnParts.h"
+#include "kernels/attention/problem/RankHeads.h"
 #include "kernels/attention/problem/Sequences.h"
 #include "kernels/attention/problem/ShardedKeys.h"
 
@@ -39,10 +40,13 @@ public:
 
   const AttentionProblem &problem;
   Sequences sequences;
-  dsl::Index heads, kvHeads;
+  dsl::Index heads, kvHeads;          ///< that this rank computes
+  dsl::Index sinks;                   ///< heads of the tensor of sinks
+  dsl::Index firstSink = 0;           ///< of this rank's heads
   dsl::Index factors;                 ///< of a head, as an extent: as many as sequences
   dsl::Global Q, K, V;                ///< K and V of all ranks
   std::optional<ShardedKeys> shards;  ///< if they are gathered first
+  std::optional<RankHeads> exchange;  ///< if ranks exchange heads
   dsl::Global scaleQ, scaleK, scaleV; ///< of 8-bit elements
   dsl::Global sink;                   ///< if there is one
 };

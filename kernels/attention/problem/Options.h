@@ -67,6 +67,12 @@ enum class KeyGather : uint8_t {
   copyEngine, ///< copy engines copy them, while attention works on what has arrived
 };
 
+/// What ranks that share sequences send each other.
+enum class RankExchange : uint8_t {
+  gather, ///< each gets all keys, and computes its own queries
+  heads,  ///< each gets all rows of some heads, computes these, and sends results to the ranks of the rows
+};
+
 /// How a program is written; all compute the same.
 enum class AttentionForm : uint8_t {
   explicitRoles, ///< roles, rings and asynchronous products written by hand; tensors aligned to 16 bytes
@@ -105,10 +111,12 @@ struct AttentionProblem {
   AttentionSink sink = AttentionSink::none;
   LogBase logBase = LogBase::e; ///< of LSE
   Lengths lengths = Lengths::uniform;
-  /// Of sequences that several ranks have: each computes its own queries, with the keys of all.
-  std::optional<ShardOrder> shards = {};
-  KeyGather gather = KeyGather::launch; ///< of those
+  std::optional<ShardOrder> shards = {}; ///< of sequences that several ranks have
+  KeyGather gather = KeyGather::launch;  ///< where keys are gathered
+  RankExchange exchange = RankExchange::gather;
 
+  bool gathersKeys() const { return shards && exchange == RankExchange::gather; }
+  bool exchangesHeads() const { return shards && exchange == RankExchange::heads; }
   bool hasBytes() const { return dtype == ElementType::e4m3; }
   ElementType outputType() const { return hasBytes() ? out : dtype; }
   double scoreScale() const { return scale.value_or(1 / std::sqrt(double(d))); }

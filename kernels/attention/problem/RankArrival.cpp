@@ -22,6 +22,12 @@ void RankArrival::tellLast() const {
   k.when(take(blocks, {0}) == k.blocks() - 1, [&] { tell(); });
 }
 
+void RankArrival::meet() const {
+  [[maybe_unused]] auto [block] = k.grid(1);
+  tell();
+  wait();
+}
+
 void RankArrival::tell() const {
   k.loop(ranks, [&](Index other) { announce(arrived.of(other), {0}); });
 }

@@ -7,18 +7,25 @@ namespace tlc::kernels {
 
 using namespace dsl;
 
-Sequences::Sequences(Scope &k, Lengths lengths, std::optional<ShardOrder> shards) : lengths(lengths) {
+Index placeOfPart(const Index &owner, const Index &ofRank, const Index &ranks) {
+  // The second part of a rank is as far from the end as the first one is from the beginning.
+  return where(ofRank == 0, owner, 2 * ranks - 1 - owner);
+}
+
+Sequences::Sequences(Scope &k, const AttentionProblem &problem) : lengths(problem.lengths) {
   if (isPacked()) {
     ends = k.dim("ends");
     count = ends - 1;
   } else {
     count = k.dim("b");
   }
-  DimensionFacts parts{.multipleOf = shards ? partsOfRank(*shards) : 1};
-  queryRows = k.dim("sq", parts);
+  DimensionFacts parts{.multipleOf = problem.shards ? partsOfRank(*problem.shards) : 1};
+  queryRows = ownQueryRows = k.dim("sq", parts);
   keyRows = ownKeyRows = k.dim("sk", parts);
-  if (shards)
+  if (problem.shards)
     keyRows = keyRows * k.ranks();
+  if (problem.exchangesHeads())
+    queryRows = queryRows * k.ranks();
 }
 
 void Sequences::declareLengths(Scope &k) {

@@ -28,17 +28,21 @@ struct TilePlace {
   std::optional<dsl::Predicate> exists = {};
 };
 
+/// Which of all parts of a sequence the part number `ofRank` of a rank is.
+dsl::Index placeOfPart(const dsl::Index &owner, const dsl::Index &ofRank, const dsl::Index &ranks);
+
 class Sequences {
 public:
   Sequences() = default;
   /// Declares `b` or `ends`, `sq` and `sk`, which are those of each rank if there are shards.
-  Sequences(dsl::Scope &k, Lengths lengths, std::optional<ShardOrder> shards = {});
+  Sequences(dsl::Scope &k, const AttentionProblem &problem);
   /// Declares the tensors of lengths, if there are any.
   void declareLengths(dsl::Scope &k);
 
   bool isUniform() const { return lengths == Lengths::uniform; }
   bool isPacked() const { return lengths == Lengths::packed; }
-  /// Keys that a rank has, of sharded sequences.
+  /// Queries and keys that a rank has, of sharded sequences.
+  const dsl::Index &queriesOfRank() const { return ownQueryRows; }
   const dsl::Index &keysOfRank() const { return ownKeyRows; }
   /// Rows of tensors, of a sequence at most; of packed sequences: of all of them.
   const dsl::Index &rows(Axis axis) const { return axis == Axis::queries ? queryRows : keyRows; }
@@ -64,7 +68,7 @@ private:
   const dsl::Global &lengthsOf(Axis axis) const { return axis == Axis::queries ? queryLengths : keyLengths; }
 
   dsl::Index ends; ///< of packed sequences there is one begin more than there are sequences
-  dsl::Index queryRows, keyRows, ownKeyRows;
+  dsl::Index queryRows, keyRows, ownQueryRows, ownKeyRows;
   dsl::Global queryLengths, keyLengths;
 };
 

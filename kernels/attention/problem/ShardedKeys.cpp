@@ -33,9 +33,7 @@ ShardedKeys::Rows ShardedKeys::declare(std::string_view name, int64_t columns) c
 Index ShardedKeys::partLength() const { return rowsOfRank / parts; }
 
 ShardedKeys::Part ShardedKeys::partAt(const Index &owner, const Index &ofRank) const {
-  // The second part of a rank is as far from the end as the first one is from the beginning.
-  Index place = where(ofRank == 0, owner, 2 * ranks - 1 - owner);
-  return {owner, ofRank, place * partLength()};
+  return {owner, ofRank, placeOfPart(owner, ofRank, ranks) * partLength()};
 }
 
 void ShardedKeys::forEachPart(const Index &row, int64_t count,

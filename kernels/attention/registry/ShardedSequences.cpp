@@ -4,6 +4,7 @@
 #include "kernels/attention/registry/ShardedSequences.h"
 
 #include "kernels/attention/problem/Describe.h"
+#include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
@@ -23,15 +24,16 @@ std::vector<Parameter> shardParameters(const std::string &length) {
                                 "what fetches the keys of other ranks: a launch before attention, or copy "
                                 "engines beside it",
                                 {"launch", "copy_engine"}));
+  all.push_back(choiceParameter(
+      "exchange", "whether a rank gets all keys, or all rows of some heads, whose results it sends back",
+      {"gather", "heads"}));
   return all;
 }
 
-ShardOrder shardOrderOf(const Parameters &values) {
-  return values.choice("order") == "zigzag" ? ShardOrder::zigzag : ShardOrder::contiguous;
-}
-
-KeyGather keyGatherOf(const Parameters &values) {
-  return values.choice("gather") == "copy_engine" ? KeyGather::copyEngine : KeyGather::launch;
+void readShards(const Parameters &values, AttentionProblem &problem) {
+  problem.shards = values.choice("order") == "zigzag" ? ShardOrder::zigzag : ShardOrder::contiguous;
+  problem.exchange = values.choice("exchange") == "heads" ? RankExchange::heads : RankExchange::gather;
+  problem.gather = values.choice("gather") == "copy_engine" ? KeyGather::copyEngine : KeyGather::launch;
 }
 
 AttentionExtents rankExtentsOf(const Parameters &values) {
@@ -42,7 +44,7 @@ AttentionExtents rankExtentsOf(const Parameters &values) {
           .hkv = values.size("hkv")};
 }
 
-std::string conflictOfShards(const AttentionProblem &problem, const AttentionExtents &e) {
+std::string conflictOfShards(const AttentionProblem &problem, const AttentionExtents &e, int64_t ranks) {
   if (std::string heads = conflictOfHeads(e.h, e.hkv); !heads.empty())
     return heads;
   if (std::string options = conflictOf(problem); !options.empty())
@@ -51,6 +53,14 @@ std::string conflictOfShards(const AttentionProblem &problem, const AttentionExt
     return fmt::format("expected even sq and sk with order = zigzag because a rank has two parts of a "
                        "sequence, of the same length, but got sq = {} and sk = {}",
                        e.sq, e.sk);
+  if (problem.exchangesHeads() && problem.gather == KeyGather::copyEngine)
+    return "expected gather = launch with exchange = heads because no keys are gathered, but got gather = "
+           "copy_engine";
+  if (problem.exchangesHeads() && e.hkv < ranks)
+    return fmt::format(
+        "expected exchange = gather, or at least as many heads of K and V as ranks because each "
+        "rank computes some with exchange = heads, but got hkv = {} and ranks = {}",
+        e.hkv, ranks);
   return {};
 }
 
@@ -72,6 +82,38 @@ AttentionExtents ShardedSequences::wholeExtents() const {
   whole.sq *= ranks;
   whole.sk *= ranks;
   return whole;
+}
+
+AttentionExtents ShardedSequences::computedExtents() const {
+  AttentionExtents computed = wholeExtents();
+  if (!problem.exchangesHeads()) {
+    computed.sq = ofRank.sq;
+    return computed;
+  }
+  computed.hkv = ceilDiv(ofRank.hkv, ranks);
+  computed.h = computed.hkv * (ofRank.h / ofRank.hkv);
+  return computed;
+}
+
+int64_t ShardedSequences::rankOfHead(int64_t head) const {
+  const int64_t kvHead = head / (ofRank.h / ofRank.hkv);
+  int64_t rank = 0;
+  while ((rank + 1) * ofRank.hkv / ranks <= kvHead)
+    ++rank;
+  return rank;
+}
+
+std::vector<double> ShardedSequences::sinksFor(int64_t rank, std::span<const std::vector<double>> tensors,
+                                               size_t number) const {
+  if (problem.sink == AttentionSink::none)
+    return {};
+  const size_t perRank = tensors.size() / size_t(ranks);
+  std::vector<double> sinks;
+  for (int64_t head = 0; head < ofRank.h; ++head) {
+    const int64_t owner = problem.exchangesHeads() ? rankOfHead(head) : rank;
+    sinks.push_back(tensors[size_t(owner) * perRank + number][size_t(head)]);
+  }
+  return sinks;
 }
 
 int64_t ShardedSequences::placeOf(int64_t row, int64_t rows, int64_t rank) const {
@@ -113,26 +155,23 @@ std::vector<double> ShardedSequences::joined(std::span<const std::vector<double>
 }
 
 ShardedAttention::ShardedAttention(ShardedSequences given, std::span<const std::vector<double>> tensors)
-    : sequences(std::move(given)), shape(sequences.wholeShape()), tensors(tensors),
+    : sequences(std::move(given)), shape(sequences.wholeShape()),
       q(sequences.joined(tensors, 0, sequences.ofRank.sq)),
       k(sequences.joined(tensors, 1, sequences.ofRank.sk)),
-      v(sequences.joined(tensors, 2, sequences.ofRank.sk)) {}
-
-std::span<const double> ShardedAttention::sinkOf(int64_t rank) const {
-  if (sequences.problem.sink == AttentionSink::none)
-    return {};
+      v(sequences.joined(tensors, 2, sequences.ofRank.sk)) {
   constexpr size_t afterValues = 3;
-  return tensors[size_t(rank) * (tensors.size() / size_t(sequences.ranks)) + afterValues];
+  for (int64_t rank = 0; rank < sequences.ranks; ++rank)
+    sinks.push_back(sequences.sinksFor(rank, tensors, afterValues));
 }
 
 std::vector<double> ShardedAttention::outputs(int64_t rank, std::span<const int64_t> elements) const {
   std::vector<int64_t> places =
       sequences.placesOf(elements, rank, sequences.ofRank.sq, shape.h * shape.problem.dv);
-  return referenceAttention(shape, q, k, v, sinkOf(rank), places);
+  return referenceAttention(shape, q, k, v, sinks[size_t(rank)], places);
 }
 
 std::vector<double> ShardedAttention::logSums(int64_t rank, std::span<const int64_t> elements) const {
-  return referenceLogSumExp(shape, q, k, sinkOf(rank), sequences.linesOf(elements, rank));
+  return referenceLogSumExp(shape, q, k, sinks[size_t(rank)], sequences.linesOf(elements, rank));
 }
 
 } // namespace tlc::kernels

@@ -10,14 +10,13 @@
 
 namespace tlc::kernels {
 
-/// `b`, `sq` and `sk` of each rank, `h`, `hkv`, `ranks`, `order` and `gather`.
+/// `b`, `sq` and `sk` of each rank, `h`, `hkv`, `ranks`, `order`, `gather` and `exchange`.
 std::vector<Parameter> shardParameters(const std::string &length);
-ShardOrder shardOrderOf(const Parameters &values);
-KeyGather keyGatherOf(const Parameters &values);
+void readShards(const Parameters &values, AttentionProblem &problem);
 /// Of each rank.
 AttentionExtents rankExtentsOf(const Parameters &values);
 /// What is wrong with numbers of heads and rows, and with options together; empty if nothing is.
-std::string conflictOfShards(const AttentionProblem &problem, const AttentionExtents &ofRank);
+std::string conflictOfShards(const AttentionProblem &problem, const AttentionExtents &ofRank, int64_t ranks);
 
 /// What is benchmarked.
 std::vector<Definitions> shardedSuite();
@@ -29,6 +28,8 @@ public:
 
   /// Rows of all ranks.
   AttentionExtents wholeExtents() const;
+  /// What a rank computes, or the most that one does.
+  AttentionExtents computedExtents() const;
   AttentionShape wholeShape() const { return attentionShape(problem, wholeExtents()); }
 
   /// Where elements of a rank's tensor, b x rows x heads x length, are in that of all ranks. `rowSize` is
@@ -42,6 +43,13 @@ public:
   /// ranks, as many of each. Of one rank only if `onlyOf` is given: the others' rows are zeros.
   std::vector<double> joined(std::span<const std::vector<double>> tensors, size_t number, int64_t rows,
                              std::optional<int64_t> onlyOf = {}) const;
+
+  /// The rank that computes a head, where they are exchanged.
+  int64_t rankOfHead(int64_t head) const;
+  /// What counts for the queries of a rank, of tensors of sinks: where heads are exchanged, those of the
+  /// ranks that compute them. None if there are no sinks; `number` is theirs among the tensors of a rank.
+  std::vector<double> sinksFor(int64_t rank, std::span<const std::vector<double>> tensors,
+                               size_t number) const;
 
   const AttentionProblem problem;
   const AttentionExtents ofRank;
@@ -61,11 +69,9 @@ public:
   std::vector<double> logSums(int64_t rank, std::span<const int64_t> elements) const;
 
 private:
-  std::span<const double> sinkOf(int64_t rank) const;
-
   ShardedSequences sequences;
   AttentionShape shape;
-  std::span<const std::vector<double>> tensors;
+  std::vector<std::vector<double>> sinks; ///< for the queries of each rank
   std::vector<double> q, k, v;
 };
 
