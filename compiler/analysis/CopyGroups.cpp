@@ -10,6 +10,7 @@
 #include "dialects/tile/Cluster.h"
 #include "dialects/tile/Counts.h"
 #include "dialects/tile/Names.h"
+#include "dialects/tile/Transfers.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -130,7 +131,7 @@ public:
     if (slice.getRank() && waitsForRanks())
       return describe(slice.getTensor(), "a tensor") + ", from where " + name +
              " is filled, is symmetric, and the kernel waits for what is done to such tensors";
-    if (isFilledByTransfer(slice.getTensor()) && waitsForRanks())
+    if (isWrittenByTransfer(slice.getTensor()) && waitsForRanks())
       return describe(slice.getTensor(), "a tensor") + ", from where " + name +
              " is filled, gets what a transfer copies, and the kernel waits for that";
     llvm::SetVector<Operation *> readers;
@@ -184,21 +185,6 @@ private:
           return goesOnAfterBlocks(op) ? WalkResult::interrupt() : WalkResult::advance();
         })
         .wasInterrupted();
-  }
-
-  /// Whether a transfer of the program, beside which the kernel may run, writes the tensor.
-  bool isFilledByTransfer(Value tensor) {
-    auto transfers = kernel->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(
-        program::ProgramDialect::transfersAttrName);
-    auto argument = dyn_cast<BlockArgument>(tensor);
-    if (!transfers || !argument)
-      return false;
-    int64_t number = llvm::count_if(kernel.getArgumentTypes().take_front(argument.getArgNumber()),
-                                    llvm::IsaPred<GlobalType>);
-    return llvm::any_of(transfers.getAsRange<program::TransferAttr>(), [&](program::TransferAttr transfer) {
-      return llvm::any_of(transfer.getCopies(),
-                          [&](program::TransferCopyAttr copy) { return copy.getTo().getTensor() == number; });
-    });
   }
 
   /// Another operation that writes the memory, or null.

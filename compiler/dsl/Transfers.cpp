@@ -61,8 +61,8 @@ program::PlaceAttr Trace::placeOf(Value slice, Loc loc) {
                    excerpt(tile::nameOf(made.getTensor())) + "' is none");
     return {};
   }
-  program::HostExprAttr rank;
-  if (made.getRank() && !(rank = hostExpression(made.getRank(), "a rank", loc)))
+  program::HostExprAttr rank = hostExpression(made.getRank(), "a rank", loc);
+  if (made.getRank() && !rank)
     return {};
   SmallVector<program::HostExprAttr> position;
   for (Value each : made.getOrigin()) {

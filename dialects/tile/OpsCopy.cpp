@@ -7,6 +7,7 @@
 #include "dialects/tile/Shapes.h"
 #include "dialects/tile/SharedSlice.h"
 #include "dialects/tile/Tile.h"
+#include "dialects/tile/Transfers.h"
 #include "runtime/target/Hardware.h"
 
 using namespace mlir;
@@ -208,7 +209,7 @@ bool isWrittenThrough(Operation *slice) {
 }
 
 bool isOnlyRead(SliceOp slice) {
-  if (slice.getRank()) // what its rank writes there before it lets others go on
+  if (slice.getRank() || isWrittenByTransfer(slice.getTensor())) // before this kernel may go on
     return false;
   program::TensorAttr tensor = slice.getTensorFacts();
   if (!tensor ||

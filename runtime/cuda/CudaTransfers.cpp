@@ -18,8 +18,12 @@ Result<CUstream> TransferStreams::beside(CUstream stream) {
   auto [known, isNew] = streams.try_emplace(stream);
   if (!isNew)
     return known->second;
-  if (CUresult status = cuda->driver.cuStreamCreate(&known->second, CU_STREAM_NON_BLOCKING);
-      status != CUDA_SUCCESS) {
+  // Also while a stream is captured.
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  cuda->driver.cuThreadExchangeStreamCaptureMode(&mode);
+  CUresult status = cuda->driver.cuStreamCreate(&known->second, CU_STREAM_NON_BLOCKING);
+  cuda->driver.cuThreadExchangeStreamCaptureMode(&mode);
+  if (status != CUDA_SUCCESS) {
     streams.erase(known);
     return cuda->error(status, fmt::format("cannot make a stream for transfers on GPU {}", cuda->ordinal));
   }
@@ -71,7 +75,8 @@ CUresult copyAsync(const Driver &driver, const PlannedCopy &copy, CUstream on) {
   const auto from = reinterpret_cast<CUdeviceptr>(copy.from), to = reinterpret_cast<CUdeviceptr>(copy.to);
   if (copy.rows * copy.slices == 1)
     return driver.cuMemcpyAsync(to, from, copy.bytes, on);
-  CUDA_MEMCPY3D parameters = {};
+  CUDA_MEMCPY3D parameters;
+  std::memset(&parameters, 0, sizeof(parameters));
   parameters.srcMemoryType = parameters.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
   parameters.srcDevice = from, parameters.dstDevice = to;
   parameters.srcPitch = copy.fromPitch, parameters.dstPitch = copy.toPitch;

@@ -224,7 +224,8 @@ Result<void> CopyEngine::join() {
     if (auto done = run(pending.front(), true); !done)
       return done;
   auto known = std::make_shared<Foreign>();
-  known->end(size_t(given.machine.device + firstCopyEngine), order.shadow->next());
+  const int engine = given.machine.device + firstCopyEngine;
+  known->end(size_t(engine), order.shadow->next());
   joinForeign(order.known, ofEngine.known);
   joinForeign(order.known, std::move(known));
   return {};

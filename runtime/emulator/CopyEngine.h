@@ -31,7 +31,7 @@ struct CopyEngineSetup {
 class CopyEngine {
 public:
   /// `order` is that of the program's launches.
-  CopyEngine(CopyEngineSetup setup, LaunchOrder &order) : given(std::move(setup)), order(order) {}
+  CopyEngine(const CopyEngineSetup &setup, LaunchOrder &order) : given(setup), order(order) {}
 
   /// Before launch number `launch`, or the end: completes what it comes after, and begins the transfers that
   /// come before it.

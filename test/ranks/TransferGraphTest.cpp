@@ -45,6 +45,10 @@ Result<void> runAsGraph(std::span<const RankLaunch> given, int times) {
   for (int i = 0; i < times; ++i)
     REQUIRE(driver.cuGraphLaunch(run, first) == CUDA_SUCCESS);
   REQUIRE(driver.cuStreamSynchronize(first) == CUDA_SUCCESS);
+  for (size_t rank = 0; rank < launches.size(); ++rank) {
+    CurrentContext current(*contexts[rank]);
+    CHECK(driver.cuStreamDestroy(static_cast<CUstream>(launches[rank].stream.handle)) == CUDA_SUCCESS);
+  }
   return {};
 }
 } // namespace

@@ -189,3 +189,39 @@ TEST_CASE("a pipelined loop does not load ahead of the wait for a transfer", "[r
                           "'fetched', from where 'a' is filled, gets what a transfer copies, and "
                           "the kernel waits for that"));
 }
+
+TEST_CASE("positions that a transfer brings are read after the wait for it", "[ranks][transfers]") {
+  const bool isLate = GENERATE(false, true);
+  auto body = [](Scope &k) {
+    Index rank = k.rank(), ranks = k.ranks();
+    Symmetric P = k.symmetric("P", i32, {2}, {.use = TensorUse::input});
+    Global X = k.input("X", f32, {128, 32}, {.alignment = 16}), Y = k.output("Y", f32, {64, 64});
+    Global places = k.workspace("places", i32, {2});
+    Symmetric there = k.symmetric("there", i32, {1}, {.use = TensorUse::workspace, .initial = Initial::zero});
+    k.transfer("fetch", 1, [&](const dsl::Transfer &transfer, const Index &) {
+      transfer.copy({P.of((rank + 1) % ranks), {0}}, {places, {0}}, {2});
+      transfer.set(there.of(rank), {0});
+    });
+    k.launch("multiply", [&] {
+      [[maybe_unused]] auto [block] = k.grid(1);
+      Fragment sum = k.fragment(f32, {64, 64});
+      waitFor(there.of(rank), {0}, 1);
+      Shared a = k.shared("a", f32, {64, 32}), b = k.shared("b", f32, {64, 32});
+      k.pipelined(2, {.stages = 2}, [&](Index step) {
+        copy(X.tile({places.read({step}), 0}, {64, 32}), a);
+        copy(X.tile({64, 0}, {64, 32}), b);
+        gemm(a, b.t(), sum);
+      });
+      copy(sum, Y.tile({0, 0}, {64, 64}));
+    });
+  };
+  const int64_t ranks = ranksUpTo(3);
+  evaluator::Tensor x = filled(f32, {128, 32}, 1);
+  for (size_t i = 64 * 32; i < x.elements.size(); ++i)
+    x.elements[i] = evaluator::elementOf(f32, 2);
+  std::vector<evaluator::Arguments> arguments;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    arguments.push_back({{tensorOf(i32, {2}, {rank == 1 ? 64.0 : 0.0, 0}), x, unwritten(f32, {64, 64})}, {}});
+  auto all = runOnRanks(body, arguments, {.lateTransfers = isLate});
+  CHECK(numbersOf(all[0].tensors[2])[70] == (ranks > 1 ? 192 : 128));
+}

@@ -49,6 +49,7 @@ std::shared_ptr<const CudaContext> notingContext() {
     *stream = newHandle<CUstream>();
     return CUDA_SUCCESS;
   };
+  driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode *) { return CUDA_SUCCESS; };
   driver.cuStreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
   driver.cuEventCreate = [](CUevent *event, unsigned) {
     *event = newHandle<CUevent>();
