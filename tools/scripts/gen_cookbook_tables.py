@@ -9,15 +9,14 @@ A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->`. With --che
 1 if a table is not current.
 """
 
-import argparse
 import json
 import math
 import os
-import re
 import statistics
 import sys
 
-ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from generated import ROOT, table, with_tables, write
+
 sys.path.insert(0, os.path.join(ROOT, "tools", "bench"))
 
 from cookbook_kernels import KERNELS  # noqa: E402
@@ -26,21 +25,8 @@ RESULTS = os.path.join(ROOT, "docs", "performance", "cookbook.jsonl")
 WANTED_OF_COPY, WANTED_OF_PEERS = 0.85, 0.9
 
 
-def text_of(path):
-    """Of a file in the tree; empty where there is none yet."""
-    path = os.path.join(ROOT, path)
-    if not os.path.exists(path):
-        return ""
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
 def against(kernel):
     return "a copy of as many bytes" if kernel.is_against_copy else kernel.peers
-
-
-def table(head, rows):
-    return "\n".join([f"| {' | '.join(head)} |", "|" + "---|" * len(head)] + [f"| {' | '.join(row)} |" for row in rows])
 
 
 def ranges():
@@ -117,28 +103,5 @@ PICTURE = "docs/performance/cookbook.svg"
 PAGES = {"docs/cookbook.md": {"ranges": ranges}, "docs/performance/cookbook.md": {"figures": figures}}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    options = parser.parse_args()
-    made = {PICTURE: (text_of(PICTURE), picture())}
-    for page, tables in PAGES.items():
-        written = text = text_of(page)
-        for name, make in tables.items():
-            between = re.compile(f"(<!-- begin {name} -->\n).*?(<!-- end {name} -->\n)", re.DOTALL)
-            if not between.search(written):
-                sys.exit(f"gen_cookbook_tables.py: {page} has no place for the table '{name}'")
-            written = between.sub(lambda found: f"{found[1]}{make()}\n{found[2]}", written)
-        made[page] = text, written
-    stale = [path for path, (text, written) in made.items() if written != text]
-    if options.check and stale:
-        print(*(f"{path} is not current; gen_cookbook_tables.py writes it" for path in stale), sep="\n")
-        return 1
-    for path in stale:
-        with open(os.path.join(ROOT, path), "w", encoding="utf-8") as file:
-            file.write(made[path][1])
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write(__doc__, {PICTURE: picture(), **{page: with_tables(page, tables) for page, tables in PAGES.items()}}))
