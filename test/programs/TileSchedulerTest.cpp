@@ -63,7 +63,8 @@ std::vector<std::vector<Tile>> tilesOf(const Call &call) {
     begins.push_back(begins.back() + length);
   const int64_t rows = call.isPacked() ? begins.back() : call.s;
   Program program = Program::trace("order", [&](Scope &k) {
-    Sequences sequences(k, call.isPacked() ? Lengths::packed : Lengths::uniform);
+    AttentionProblem problem{.lengths = call.isPacked() ? Lengths::packed : Lengths::uniform};
+    Sequences sequences(k, problem);
     // Extents, for the launcher.
     if (!call.isPacked())
       k.input("Batches", i32, {sequences.count});

@@ -88,7 +88,8 @@ TEST_CASE_METHOD(Fixture, "a product is a call", "[calls]") {
   tensors = {a.view(), b.view(), c.view()};
   tensors.a.element = tensors.b.element = ElementType::f64;
   CHECK(multiply(programs, {}, tensors, memory).error().message ==
-        "expected parameter 'dtype' of kernel 'gemm::multiply' to be f16 | bf16 | f32 | e4m3 | i8, but got "
+        "expected parameter 'dtype' of kernel 'gemm::multiply' to be f16 | bf16 | f32 | e4m3 | e5m2 | i8, "
+        "but got "
         "'f64'");
 }
 
@@ -162,7 +163,7 @@ TEST_CASE_METHOD(Fixture, "a product refuses tensors that do not fit each other"
   tensors = fitting;
   tensors.a.element = tensors.b.element = ElementType::i4; // two elements share a byte
   CHECK(errorOf(tensors) == "expected parameter 'dtype' of kernel 'gemm::multiply' to be f16 | bf16 | f32 | "
-                            "e4m3 | i8, but got 'i4'");
+                            "e4m3 | e5m2 | i8, but got 'i4'");
   tensors = fitting;
   tensors.c.element = ElementType::e2m1;
   CHECK_THAT(errorOf(tensors), StartsWith("expected parameter 'out' of kernel 'gemm::multiply'"));

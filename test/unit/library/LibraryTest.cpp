@@ -54,8 +54,9 @@ TEST_CASE("a request names what does not exist and what does", "[library]") {
   CHECK_THAT(errorOf("gemm", {{"q", "3"}}),
              Catch::StartsWith("expected a parameter of kernel 'gemm' (m, n, k, batch, dtype") &&
                  Catch::EndsWith("but got 'q'"));
-  CHECK(errorOf("gemm", {{"dtype", "f64"}}) ==
-        "expected parameter 'dtype' of kernel 'gemm' to be f16 | bf16 | f32 | e4m3 | i8, but got 'f64'");
+  CHECK(
+      errorOf("gemm", {{"dtype", "f64"}}) ==
+      "expected parameter 'dtype' of kernel 'gemm' to be f16 | bf16 | f32 | e4m3 | e5m2 | i8, but got 'f64'");
   CHECK(errorOf("gemm", {{"m", "-1"}}) ==
         "expected parameter 'm' of kernel 'gemm' to be 0 to 2147483647, but got '-1'");
   CHECK(errorOf("gemm", {{"m", "9223372036854775808"}}) ==
