@@ -3,6 +3,7 @@
 
 import torch
 
+from libtlc import Error
 from measure import DTYPES
 
 DTYPE = "bf16"
@@ -43,12 +44,20 @@ def bound_on_each(programs, tensors):
 
 
 def programs_of_ranks(library, kernel, ranks, parameters, tensors, options):
-    """Our launch, with what -D says, and others of ours, of each --against with what that says beside it."""
+    """Our launch, with what -D says, and others of ours, of each --against with what that says beside it. One that names a
+    parameter which this kernel does not have is left out: a suite has several kernels."""
     def launch(further=()):
         chosen = {**parameters, **dict(options.define), **dict(further)}
         return library.compile_ranks(kernel, ranks, **chosen).bind(tensors)
 
-    return launch(), {",".join(map("=".join, further)): launch(further) for further in options.against}
+    others = {}
+    for further in options.against:
+        try:
+            others[",".join(map("=".join, further))] = launch(further)
+        except Error as error:
+            if "expected a parameter of kernel" not in str(error):
+                raise
+    return launch(), others
 
 
 def verdict(worst):
