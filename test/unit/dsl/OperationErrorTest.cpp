@@ -506,15 +506,14 @@ TEST_CASE("products want matrices of fitting extents and types", "[dsl][errors]"
         }) ==
         "gemm: expected an accumulator of 64x16 because 'a' is 64x32 and 'b' is 32x16, but got 64x64\n'a' is "
         "declared here\n'b' is declared here");
-  CHECK(
-      errorOf([](Scope &k) {
-        Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", f16, {32, 16});
-        Fragment acc = k.fragment(f32, {64, 16});
-        gemm(a, b, acc);
-      }) ==
-      "gemm: expected factors of one element type, f16, bf16 or f32, or each of e4m3 or e5m2, or each of i8 or u8, but 'a' has "
-      "'bf16' and 'b' has 'f16'\n'a' is "
-      "declared here\n'b' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", f16, {32, 16});
+          Fragment acc = k.fragment(f32, {64, 16});
+          gemm(a, b, acc);
+        }) == "gemm: expected factors of one element type, f16, bf16 or f32, or each of e4m3 or e5m2, or "
+              "each of i8 or u8, but 'a' has "
+              "'bf16' and 'b' has 'f16'\n'a' is "
+              "declared here\n'b' is declared here");
   CHECK(errorOf([](Scope &k) {
           Shared a = k.shared("a", bf16, {64, 32}), b = k.shared("b", bf16, {32, 16});
           Fragment acc = k.fragment(bf16, {64, 16});

@@ -56,7 +56,8 @@ TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]
   const Kernel &gemm = kernelOf("gemm");
   CHECK(errorOf(gemm, {{"q", "1"}}) ==
         "expected a parameter of kernel 'gemm' (m, n, k, batch, dtype, out, layout, scales, "
-        "bias, activation, residual, form, bm, bn, bk, stages, split, group, cluster, residents, sum, share, "
+        "bias, activation, residual, form, bm, bn, bk, stages, split, group, cluster, residents, dtype_b, "
+        "sum, share, "
         "swap, store_role, unaligned, repack), but got 'q'");
   CHECK(errorOf(gemm, {{"m", "-1"}}) ==
         "expected parameter 'm' of kernel 'gemm' to be 0 to 2147483647, but got '-1'");
