@@ -3,6 +3,7 @@
 /// The program of the all-gather of A with its product.
 #include "kernels/collectives/TilePipeline.h"
 #include "kernels/gemm/Gemm.h"
+#include "kernels/ranks/RankEnd.h"
 #include "runtime/target/Hardware.h"
 
 #include <array>
@@ -29,13 +30,12 @@ struct Operands {
   Index m, n, depth, rank, ranks;
   Symmetric A; ///< of each rank
   std::optional<AlignedFactor> B;
-  Global C;           ///< C with an axis for the ranks
-  Global gathered;    ///< A of all other ranks
-  Symmetric finished; ///< ranks
-  Global taken;       ///< tiles that blocks of this rank compute
-  Global dealt;       ///< pieces that they fetch
-  Global arrived;     ///< of each rank's rows of tiles: pieces
-  Symmetric copied;   ///< of each rank's parts: 1 when it is here
+  Global C;         ///< C with an axis for the ranks
+  Global gathered;  ///< A of all other ranks
+  Global taken;     ///< tiles that blocks of this rank compute
+  Global dealt;     ///< pieces that they fetch
+  Global arrived;   ///< of each rank's rows of tiles: pieces
+  Symmetric copied; ///< of each rank's parts: 1 when it is here
 
   Index rows() const { return ceilDiv(m, c.bm); }
   Index columns() const { return ceilDiv(n, c.bn); }
@@ -201,7 +201,7 @@ Program allGatherGemmProgram(const RankGemmConfig &c, const TraceOptions &option
     p.C = k.output("C", c.out, {p.ranks, p.m, p.n});
     p.gathered = k.workspace("gathered", c.dtype, {p.ranks, p.m, p.depth}, {.alignment = unit});
     SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
-    p.finished = k.symmetric("finished", i32, {1}, counts);
+    RankEnd end(k);
     p.taken = k.workspace("taken", i32, {1}, {Initial::zero});
     if (c.gather == RowGather::roles) {
       p.dealt = k.workspace("dealt", i32, {1}, {Initial::zero});
@@ -213,11 +213,7 @@ Program allGatherGemmProgram(const RankGemmConfig &c, const TraceOptions &option
     if (c.gather == RowGather::copyEngine)
       copyRows(k, p);
     k.launch("all_gather_gemm", [&] { multiply(k, p); });
-    k.launch("all_gather_gemm_end", [&] {
-      [[maybe_unused]] auto [block] = k.grid(1);
-      k.loop(p.ranks, [&](Index other) { announce(p.finished.of(other), {0}); });
-      waitFor(p.finished.of(p.rank), {0}, p.ranks);
-    });
+    k.launch("all_gather_gemm_end", [&] { end.meet(); });
   });
 }
 

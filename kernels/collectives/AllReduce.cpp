@@ -3,6 +3,8 @@
 /// The program of the all-reduce: reduce-scatter and all-gather by loads of other ranks' memory.
 #include "kernels/collectives/AllReduce.h"
 
+#include "kernels/ranks/RankEnd.h"
+
 namespace tlc::kernels {
 
 using namespace dsl;
@@ -13,7 +15,6 @@ struct Operands {
   Index rank, ranks, n;
   Symmetric X, reduced; ///< the tiles of each rank, in their order
   Symmetric done;       ///< for each tile whether it is reduced
-  Symmetric finished;   ///< ranks
   Global Y;
 
   Index tiles() const { return ceilDiv(n, config.tile); }
@@ -46,13 +47,6 @@ void gatherAllTiles(Scope &k, const Operands &p) {
     copy(sum, p.Y.tile({tile * p.config.tile}, p.shape()));
   });
 }
-
-/// Ends when all ranks have fetched the tiles of this one.
-void waitForRanks(Scope &k, const Operands &p) {
-  [[maybe_unused]] auto [block] = k.grid(1);
-  k.loop(p.ranks, [&](Index other) { announce(p.finished.of(other), {0}); });
-  waitFor(p.finished.of(p.rank), {0}, p.ranks);
-}
 } // namespace
 
 Program allReduceProgram(const AllReduceConfig &c, const TraceOptions &options) {
@@ -66,10 +60,10 @@ Program allReduceProgram(const AllReduceConfig &c, const TraceOptions &options) 
                      counts = {.use = TensorUse::workspace, .initial = Initial::zero};
     p.reduced = k.symmetric("reduced", c.dtype, {p.tilesOf(0) * c.tile}, scratch);
     p.done = k.symmetric("done", i32, {p.tiles()}, counts);
-    p.finished = k.symmetric("finished", i32, {1}, counts);
+    RankEnd end(k);
     k.launch("all_reduce_scatter", [&] { reduceOwnTiles(k, p); });
     k.launch("all_reduce_gather", [&] { gatherAllTiles(k, p); });
-    k.launch("all_reduce_end", [&] { waitForRanks(k, p); });
+    k.launch("all_reduce_end", [&] { end.meet(); });
   });
 }
 

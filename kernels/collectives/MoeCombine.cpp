@@ -2,7 +2,7 @@
 /// \file
 /// The program that brings back what experts made of rows, and adds it up.
 #include "kernels/collectives/MoeExchange.h"
-#include "kernels/collectives/RankEnd.h"
+#include "kernels/ranks/RankEnd.h"
 
 #include <vector>
 
@@ -19,7 +19,6 @@ struct Operands {
   Index tokens, hidden, capacity, rank, ranks;
   Symmetric rows;
   Global place, weights, Y;
-  Symmetric finished; ///< ranks
 };
 
 void combine(Scope &k, const Operands &p) {
@@ -59,9 +58,9 @@ Program moeCombineProgram(const MoeExchangeConfig &c, const TraceOptions &option
     p.place = k.input("Place", i32, {p.tokens, c.topk, 2}, ofNumbers);
     p.weights = k.input("Weights", f32, {p.tokens, c.topk}, ofNumbers);
     p.Y = k.output("Y", c.dtype, {p.tokens, p.hidden});
-    p.finished = k.symmetric("finished", i32, {1}, {.use = TensorUse::workspace, .initial = Initial::zero});
+    RankEnd end(k);
     k.launch("moe_combine", [&] { combine(k, p); });
-    k.launch("moe_combine_end", [&] { meetRanks(k, p.finished, p.rank, p.ranks); });
+    k.launch("moe_combine_end", [&] { end.meet(); });
   });
 }
 

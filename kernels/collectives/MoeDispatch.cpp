@@ -2,7 +2,7 @@
 /// \file
 /// The program that sends rows to the ranks of their experts.
 #include "kernels/collectives/MoeExchange.h"
-#include "kernels/collectives/RankEnd.h"
+#include "kernels/ranks/RankEnd.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
@@ -28,11 +28,10 @@ struct Operands {
   Global X, chosen, ends, place; ///< `chosen` are experts
   Global sums;                   ///< rows for an expert from all ranks
   Symmetric rows;
-  Global before;      ///< rows for an expert from a group of tokens; then from the groups before it
-  Symmetric counts;   ///< rows for an expert from each rank
-  Symmetric counted;  ///< parts of these that have come
-  Global begins;      ///< of each expert, where this rank's rows begin on the rank that has it
-  Symmetric finished; ///< ranks
+  Global before;     ///< rows for an expert from a group of tokens; then from the groups before it
+  Symmetric counts;  ///< rows for an expert from each rank
+  Symmetric counted; ///< parts of these that have come
+  Global begins;     ///< of each expert, where this rank's rows begin on the rank that has it
 
   /// Slots of a token, and some that no token has.
   int64_t slots() const { return int64_t(std::bit_ceil(uint64_t(c.topk))); }
@@ -157,13 +156,13 @@ Program moeDispatchProgram(const MoeExchangeConfig &c, const TraceOptions &optio
                            {.use = TensorUse::workspace, .alignment = alignment});
     p.counted = k.symmetric("counted", i32, {1}, zeros);
     p.begins = k.workspace("begins", i32, {1, p.experts});
-    p.finished = k.symmetric("finished", i32, {1}, zeros);
+    RankEnd end(k);
     k.launch("moe_dispatch_count", [&] { countGroups(k, p); });
     k.launch("moe_dispatch_sum", [&] { sumGroups(k, p); });
     k.launch("moe_dispatch_begins", [&] { findBegins(k, p); });
     k.launch("moe_dispatch_places", [&] { findPlaces(k, p); });
     k.launch("moe_dispatch_send", [&] { sendRows(k, p); });
-    k.launch("moe_dispatch_end", [&] { meetRanks(k, p.finished, p.rank, p.ranks); });
+    k.launch("moe_dispatch_end", [&] { end.meet(); });
   });
 }
 

@@ -37,7 +37,7 @@ DIALECTS = ["dialects/tile", "dialects/simt", "dialects/program", "dialects/layo
 # What a kernel's class for the registry needs.
 REGISTRY = ["kernels/Describe.h", "kernels/Parameter.h", "kernels/Parameters.h", "kernels/Registry.h", "kernels/KernelList.h", "kernels/Tolerance.h"]
 # What kernels of attention have in common; none of them sees another.
-ATTENTION = REGISTRY + ["compiler/dsl", "kernels/reference"] + [
+ATTENTION = REGISTRY + ["compiler/dsl", "kernels/ranks", "kernels/reference"] + [
     "kernels/attention/" + room for room in ["problem", "intervals", "mask", "schedule", "logits", "registry"]]
 
 # What compiles and launches kernels needs.
@@ -84,7 +84,8 @@ LAYERS = {
     "compiler/lowering": ARTIFACT + DIALECTS + ["compiler/solvers", "compiler/analysis"],
     "compiler/codegen": ARTIFACT + DIALECTS,
     "compiler/pipeline": ARTIFACT + DIALECTS + ["compiler"],
-    "kernels": ARTIFACT + ["compiler/dsl", "kernels/reference", "kernels/roles"],
+    "kernels": ARTIFACT + ["compiler/dsl", "kernels/ranks", "kernels/reference", "kernels/roles"],
+    "kernels/ranks": ["compiler/dsl", FMT],
     "kernels/reference": BASE + ["kernels/attention/problem/Options.h"],
     "kernels/attention/problem": ARTIFACT + REGISTRY + ["compiler/dsl"],
     "kernels/attention/intervals": ["compiler/dsl"],

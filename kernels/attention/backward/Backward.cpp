@@ -4,6 +4,7 @@
 #include "kernels/attention/backward/Backward.h"
 
 #include "kernels/attention/backward/ExplicitBackward.h"
+#include "kernels/ranks/RankEnd.h"
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
@@ -252,9 +253,9 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
         k.launch("attention_bwd_gather", [&] { shards->gather(); });
     }
     const std::optional<RankHeads> &exchange = arguments.inputs.exchange;
-    std::optional<RankArrival> rowsSent;
+    std::optional<RankEnd> end;
     if (exchange) {
-      rowsSent.emplace(k, "rows_sent");
+      end.emplace(k);
       k.launch("attention_bwd_gather", [&] { exchange->gather(); });
     }
     k.launch("attention_bwd_delta", [&] { arguments.writeDeltas(); });
@@ -290,7 +291,7 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
       k.launch("attention_bwd_sinks", [&] { arguments.writeSinkGradients(); });
     if (exchange) {
       k.launch("attention_bwd_return", [&] { exchange->giveBack(); });
-      k.launch("attention_bwd_end", [&] { rowsSent->meet(); });
+      k.launch("attention_bwd_end", [&] { end->meet(); });
     }
   });
 }

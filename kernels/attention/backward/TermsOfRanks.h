@@ -5,8 +5,8 @@
 #pragma once
 
 #include "kernels/attention/problem/ColumnParts.h"
-#include "kernels/attention/problem/RankArrival.h"
 #include "kernels/attention/problem/ShardedKeys.h"
+#include "kernels/ranks/RankArrival.h"
 
 #include <functional>
 #include <span>

@@ -6,7 +6,8 @@
 #include "kernels/attention/forward/ForwardTime.h"
 #include "kernels/attention/forward/TransposedValues.h"
 #include "kernels/attention/problem/ColumnParts.h"
-#include "kernels/attention/problem/RankArrival.h"
+#include "kernels/ranks/RankArrival.h"
+#include "kernels/ranks/RankEnd.h"
 #include "runtime/target/BlockBudget.h"
 
 #include <algorithm>
@@ -237,9 +238,10 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
     if (config.problem.hasBytes() && !isPlain)
       values.emplace(k, config, arguments);
     const std::optional<RankHeads> &exchange = arguments.inputs.exchange;
-    std::optional<RankArrival> keysRead, rowsSent;
+    std::optional<RankArrival> keysRead;
+    std::optional<RankEnd> end;
     if (exchange) {
-      rowsSent.emplace(k, "rows_sent");
+      end.emplace(k);
       k.launch(name + "_gather", [&] { exchange->gather(); });
     }
     const std::optional<ShardedKeys> &shards = arguments.inputs.shards;
@@ -264,7 +266,7 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
     if (exchange) {
       k.launch(name + "_return", [&] { exchange->giveBack(); });
       // Afterwards all rows of O are there, and no rank reads this rank's inputs.
-      k.launch(name + "_end", [&] { rowsSent->meet(); });
+      k.launch(name + "_end", [&] { end->meet(); });
     }
     if (keysRead)
       k.launch(name + "_end", [&] { // afterwards no rank reads this rank's K and V

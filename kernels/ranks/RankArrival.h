@@ -21,8 +21,6 @@ public:
   /// Tells all ranks when the last block comes here: what all blocks have done before is complete, too.
   void tellLast() const;
 
-  /// By a launch of one block: tells all ranks that what earlier launches have done is complete, and waits.
-  void meet() const;
   /// Until all ranks have told this one.
   void wait() const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Counts of ranks and of blocks.
-#include "kernels/attention/problem/RankArrival.h"
+#include "kernels/ranks/RankArrival.h"
 
 #include <fmt/format.h>
 
@@ -20,12 +20,6 @@ void RankArrival::tellFirst() const {
 
 void RankArrival::tellLast() const {
   k.when(take(blocks, {0}) == k.blocks() - 1, [&] { tell(); });
-}
-
-void RankArrival::meet() const {
-  [[maybe_unused]] auto [block] = k.grid(1);
-  tell();
-  wait();
 }
 
 void RankArrival::tell() const {
