@@ -4,7 +4,8 @@
 /// the rows of group g.
 ///
 /// A is [rows, k] with the rows of a group side by side, B is [groups, n, k], C is [rows, n], all bf16 and
-/// row-major; Ends[g] is the position after the last row of group g, i32, read on the device.
+/// row-major; Ends[g] is the position after the last row of group g, i32, read on the device. Rows of C after
+/// the last group are 0, whatever those of A are.
 ///
 /// How many tiles of 128 rows a group has is not known when the grid is made. So a first launch plans: each
 /// tile's group, its first row and its group's end. There are at most rows / 128 tiles and one for each
@@ -54,8 +55,9 @@ void groupedGemm(Scope &k) {
       Index group, row, end, column, steps;
     };
     auto workOf = [&](const Index &number) {
-      Index tile = number / columns, row = plan.read({tile, 1}), end = plan.read({tile, 2});
-      return Work{plan.read({tile, 0}), row, end, number % columns * bn, where(row < end, steps, 0)};
+      Index tile = number / columns, group = plan.read({tile, 0}), row = plan.read({tile, 1}),
+            end = plan.read({tile, 2});
+      return Work{group, row, end, number % columns * bn, where(group < groups && row < end, steps, 0)};
     };
     Shared a = k.shared("a", bf16, {bm, bk}, {.slots = stages}),
            b = k.shared("b", bf16, {bn, bk}, {.slots = stages});
@@ -101,8 +103,9 @@ void groupedGemm(Scope &k) {
   });
 }
 
-/// Of group g: groups differ, and one is empty.
+/// Of group g: groups differ, one is empty, and up to 31 rows are of none.
 int64_t endOf(int64_t group, int64_t groups, int64_t rows) {
+  rows -= rows % 64 / 2;
   if (group + 1 == groups)
     return rows;
   return rows * (group == 1 ? 1 : (group + 1) * (group + 1)) / (groups * groups);
@@ -126,12 +129,12 @@ void registerKernels(KernelFile &file) {
       .reference("C",
                  [](const HostInputs &in) {
                    HostArray A = in.tensor("A"), B = in.tensor("B"), Ends = in.tensor("Ends");
-                   return [=, depth = in.values["k"]](int64_t i, int64_t j) {
+                   return [=, groups = in.values["groups"], depth = in.values["k"]](int64_t i, int64_t j) {
                      int64_t group = 0;
-                     while (double(i) >= Ends(group))
+                     while (group < groups && double(i) >= Ends(group))
                        ++group;
                      double sum = 0;
-                     for (int64_t l = 0; l < depth; ++l)
+                     for (int64_t l = 0; group < groups && l < depth; ++l)
                        sum += A(i, l) * B(group, j, l);
                      return sum;
                    };

@@ -81,6 +81,7 @@ stream_k_gemm m=600 n=520 k=136 blocks=3 columns=192
 stream_k_gemm m=600 n=1000 k=328 blocks=13
 grouped_gemm rows=1 groups=1 n=1 k=8
 grouped_gemm rows=257 groups=4 n=70 k=72
+grouped_gemm rows=191 groups=3 n=264 k=136
 pointer_array_gemm groups=1 m=1 n=8 k=8
 pointer_array_gemm groups=9 m=260 n=264 k=136
 w4a16_gemm m=1 n=1 groups=1
