@@ -35,10 +35,15 @@ std::string conflictOf(const AttentionProblem &problem) {
   const MaskConfig &mask = problem.mask;
   if (mask.blockCausal && (mask.causal != CausalAlignment::none || mask.windowLeft || mask.windowRight))
     return "expected the block-causal mask alone, but got a causal mask or a window beside it";
-  if (problem.shards && (mask.blockCausal || problem.lengths != Lengths::uniform || problem.hasBytes()))
-    return "expected whole sequences of 16-bit elements, of one length, without the block-causal mask, "
-           "because "
-           "ranks share them, but got others";
+  const char *other = mask.blockCausal                     ? "the block-causal mask"
+                      : problem.lengths == Lengths::packed ? "packed sequences"
+                      : problem.lengths == Lengths::padded ? "padded sequences"
+                      : problem.hasBytes()                 ? "elements of 8 bits"
+                                                           : nullptr;
+  if (problem.shards && other)
+    return fmt::format("expected whole sequences of 16-bit elements, of one length, without the block-causal "
+                       "mask, because ranks share them, but got {}",
+                       other);
   return {};
 }
 

@@ -94,15 +94,19 @@ TEST_CASE("a GEMM with roles by hand says what it does not have", "[kernels]") {
 }
 
 TEST_CASE("sequences that ranks share are of attention forward and backward", "[kernels]") {
-  const std::string others =
-      "expected whole sequences of 16-bit elements, of one length, without the block-causal "
-      "mask, because ranks share them, but got others";
+  auto refused = [](const std::string &what) {
+    return "expected whole sequences of 16-bit elements, of one length, without the block-causal "
+           "mask, because ranks share them, but got " +
+           what;
+  };
   AttentionProblem problem{.shards = ShardOrder::zigzag};
   CHECK(conflictOf(problem).empty());
   problem.lengths = Lengths::packed;
-  CHECK(conflictOf(problem) == others);
-  CHECK(conflictOf(AttentionProblem{.dtype = ElementType::e4m3, .shards = ShardOrder::zigzag}) == others);
-  CHECK(conflictOf(AttentionProblem{.mask = {.blockCausal = 8}, .shards = ShardOrder::zigzag}) == others);
+  CHECK(conflictOf(problem) == refused("packed sequences"));
+  CHECK(conflictOf(AttentionProblem{.dtype = ElementType::e4m3, .shards = ShardOrder::zigzag}) ==
+        refused("elements of 8 bits"));
+  CHECK(conflictOf(AttentionProblem{.mask = {.blockCausal = 8}, .shards = ShardOrder::zigzag}) ==
+        refused("the block-causal mask"));
   CHECK(conflictOfSums(BackwardConfig{.problem = {.shards = ShardOrder::zigzag}}).empty());
   CHECK(conflictOf(DecodeConfig{.problem = {.shards = ShardOrder::zigzag}}) ==
         "expected sequences of one device because decoding gathers no keys of other ranks");
