@@ -8,6 +8,7 @@
 #include "runtime/target/Target.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <iterator>
 #include <limits>
@@ -28,6 +29,9 @@ int64_t drawn(int64_t rank, int64_t i, int64_t limit) {
     bits = (bits ^ (bits >> 31)) * 0x94d049bb133111ebu;
   return int64_t((bits >> 33) % uint64_t(limit));
 }
+
+/// One slot of 16.
+bool isDropped(int64_t rank, int64_t slot) { return drawn(rank, 2 * slot, 16) == 0; }
 
 class MoeExchangeKernel : public Kernel {
 public:
@@ -115,9 +119,10 @@ public:
 
 private:
   int64_t expertOf(int64_t rank, int64_t slot) const {
-    constexpr int64_t oneOfAll = 16;
-    if (e.experts == 0 || drawn(rank, 2 * slot, oneOfAll) == 0)
-      return slot % 2 == 0 ? -1 : e.experts;
+    if (e.experts == 0 || isDropped(rank, slot)) {
+      constexpr std::array<int64_t, 3> ofNone = {-1, std::numeric_limits<int32_t>::min(), maxExtent};
+      return slot % 2 == 0 ? e.experts : ofNone[size_t(slot / 2) % ofNone.size()];
+    }
     if (routes == "one")
       return e.experts - 1;
     const int64_t any = drawn(rank, 2 * slot + 1, e.experts);
@@ -133,15 +138,16 @@ private:
 class MoeDispatchKernel final : public MoeExchangeKernel {
 public:
   MoeDispatchKernel()
-      : MoeExchangeKernel(
-            "moe_dispatch", "rows of X[tokens, hidden] sent to the ranks of their experts, expert by expert",
-            {{"experts", "experts of all ranks, which have as many in turn", Kind::size, "64", 0, maxExtent},
-             {.name = "routes",
-              .description =
-                  "which experts tokens have: any, with one of 16 that there is not; few of them; one",
-              .kind = Kind::choice,
-              .fallback = "even",
-              .choices = {"even", "skewed", "one"}}}) {}
+      : MoeExchangeKernel("moe_dispatch",
+                          "rows of X[tokens, hidden] sent to the ranks of their experts, expert by expert",
+                          {{"experts", "experts of all ranks, divided in contiguous blocks", Kind::size, "64",
+                            0, maxExtent},
+                           {.name = "routes",
+                            .description = "which experts tokens have: any, mostly those with low numbers, "
+                                           "or one; 1 slot of 16 has none",
+                            .kind = Kind::choice,
+                            .fallback = "even",
+                            .choices = {"even", "skewed", "one"}}}) {}
 
   dsl::Program build(const Parameters &values, const Target &,
                      const dsl::TraceOptions &options) const override {
@@ -233,7 +239,8 @@ public:
       all.push_back({"Rows", dtype, Access::input, shapeOfRows(values)});
       all.push_back({"Place", ElementType::i32, Access::input, {tokens, topk, 2}});
       all.back().derived = [=](std::span<const std::vector<double>>) { return placesOf(values, rank); };
-      all.push_back({"Weights", ElementType::f32, Access::input, {tokens, topk}, 0, 1});
+      all.push_back({"Weights", ElementType::f32, Access::input, {tokens, topk}});
+      all.back().derived = [=](std::span<const std::vector<double>>) { return weightsOf(values, rank); };
       all.push_back({"Y", dtype, Access::output, shapeOfTokens(values)});
     }
     return all;
@@ -273,12 +280,20 @@ private:
     const int64_t ranks = values.constant("ranks"), capacity = values.size("capacity");
     std::vector<double> places;
     for (int64_t slot = 0; slot < values.size("tokens") * values.constant("topk"); ++slot) {
-      constexpr int64_t oneOfAll = 16;
-      bool isDropped = capacity == 0 || drawn(rank, 2 * slot, oneOfAll) == 0;
-      places.push_back(isDropped ? -1 : double(drawn(rank, 2 * slot + 1, ranks)));
-      places.push_back(isDropped ? -1 : double(drawn(rank, 3 * slot, capacity)));
+      bool hasNoRow = capacity == 0 || isDropped(rank, slot);
+      places.push_back(hasNoRow ? -1 : double(drawn(rank, 2 * slot + 1, ranks)));
+      places.push_back(hasNoRow ? -1 : double(drawn(rank, 3 * slot, capacity)));
     }
     return places;
+  }
+  /// Numbers below 1; those of dropped slots do not count.
+  static std::vector<double> weightsOf(const Parameters &values, int64_t rank) {
+    const std::vector<double> places = placesOf(values, rank);
+    std::vector<double> weights;
+    for (size_t slot = 0; 2 * slot < places.size(); ++slot)
+      weights.push_back(places[2 * slot] < 0 ? std::numeric_limits<double>::quiet_NaN()
+                                             : double(drawn(rank, int64_t(5 * slot), 4096)) / 4096);
+    return weights;
   }
 };
 
