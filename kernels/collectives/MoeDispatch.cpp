@@ -152,7 +152,7 @@ Program moeDispatchProgram(const MoeExchangeConfig &c, const TraceOptions &optio
     SymmetricOptions zeros = {.use = TensorUse::workspace, .initial = Initial::zero};
     p.before = k.workspace("before", i32, {p.groups(), p.experts},
                            {.initial = Initial::zero, .alignment = alignment});
-    p.counts = k.symmetric("counts", i32, {p.ranks, p.experts},
+    p.counts = k.symmetric("counts_of_ranks", i32, {p.ranks, p.experts},
                            {.use = TensorUse::workspace, .alignment = alignment});
     p.counted = k.symmetric("counted", i32, {1}, zeros);
     p.begins = k.workspace("begins", i32, {1, p.experts});
