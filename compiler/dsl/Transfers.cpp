@@ -80,9 +80,18 @@ program::PlaceAttr Trace::placeOf(Value slice, Loc loc) {
 bool Trace::checkTransfer(StringRef call, Loc loc) {
   if (!checkCurrent(loc))
     return false;
-  if (!currentTransfer)
+  if (!currentTransfer) {
     error(loc, "expected " + call + " in the body of its k.transfer, but got it after that has ended");
-  return currentTransfer;
+    return false;
+  }
+  Block *here = builder.getInsertionBlock();
+  if (here == &currentKernel.getBody().front())
+    return true;
+  error(loc, "expected " + call + " directly in the body of transfer '" + excerpt(currentTransfer->name) +
+                 "' because every round does all of it, but got it in " +
+                 tile::callOf(here->getParentOp()->getName().getStringRef()) +
+                 "; extents and the number of rounds may be 0");
+  return false;
 }
 
 void Trace::transfer(StringRef transferName, const Index &rounds, const TransferBody &body, Loc loc) {

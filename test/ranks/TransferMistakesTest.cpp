@@ -93,6 +93,10 @@ TEST_CASE("mistakes about transfers are told in the language's words", "[ranks][
       k.transfer("second", 1, [&](const dsl::Transfer &, const Index &) {});
     });
     k.transfer("third", 1, [&](const dsl::Transfer &, const Index &) { k.fragment(f32, {128}); });
+    k.transfer("fourth", 1, [&](const dsl::Transfer &t, const Index &round) {
+      k.when(round == 0, [&] { t.copy({X.of(0), {0}}, {Y, {0}}, {n}); });
+      k.loop(2, [&](Index) { t.set(there.of(0), {0}); });
+    });
   });
   const std::string text = program.errorText();
   CHECK_THAT(text,
@@ -109,6 +113,11 @@ TEST_CASE("mistakes about transfers are told in the language's words", "[ranks][
       text, Contains("expected the count that a transfer sets to be a symmetric workspace of i32 that begins "
                      "as zeros because every rank may wait for it, but 'there' is not; declare it with "
                      "k.symmetric and {.use = TensorUse::workspace, .initial = Initial::zero}"));
+  CHECK_THAT(text,
+             Contains("expected copy directly in the body of transfer 'fourth' because every round does "
+                      "all of it, but got it in k.when; extents and the number of rounds may be 0"));
+  CHECK_THAT(text, Contains("expected set directly in the body of transfer 'fourth' because every round does "
+                            "all of it, but got it in k.loop; extents and the number of rounds may be 0"));
   CHECK_THAT(text,
              Contains("expected k.transfer outside launches and other transfers because it runs between "
                       "launches"));
