@@ -70,27 +70,27 @@ Step Transfers::run(program::TransferAttr transfer, int64_t firstNumber, Known &
     BlockState block(evaluation, kernel);
     block.number = firstNumber + round;
     block.known = before;
-    bool isLocal = true;
+    Copies copies;
     dimensions.push_back(round);
-    Step step = runRound(transfer, block, isLocal);
+    Step step = runRound(transfer, block, copies);
     dimensions.pop_back();
     if (step == Step::failed)
       return Step::failed;
-    if (isLocal) // made in the order of launches
+    if (copies.areNone || copies.areInside) // made in the order of launches
       known[block.number] = block.announced + 1;
   }
   return Step::done;
 }
 
-Step Transfers::runRound(program::TransferAttr transfer, BlockState &block, bool &isLocal) {
+Step Transfers::runRound(program::TransferAttr transfer, BlockState &block, Copies &copies) {
   Task task{block};
   for (program::TransferCopyAttr copy : transfer.getCopies())
-    if (copyBox(transfer, copy, task, isLocal) == Step::failed)
+    if (copyBox(transfer, copy, task, copies) == Step::failed)
       return Step::failed;
   if (!transfer.getSets())
     return Step::done;
   std::vector<int64_t> one(transfer.getSets().getPosition().size(), 1);
-  std::optional<Place> place = placeOf(transfer, transfer.getSets(), one, isLocal);
+  std::optional<Place> place = placeOf(transfer, transfer.getSets(), one);
   std::optional<int64_t> value = place ? evaluate(transfer, transfer.getValue()) : std::nullopt;
   if (!value)
     return Step::failed;
@@ -103,27 +103,28 @@ Step Transfers::runRound(program::TransferAttr transfer, BlockState &block, bool
 }
 
 Step Transfers::copyBox(program::TransferAttr transfer, program::TransferCopyAttr copy, Task &task,
-                        bool &isLocal) {
+                        Copies &copies) {
   std::vector<int64_t> extents;
-  int64_t count = 1;
   for (program::HostExprAttr expr : copy.getExtents()) {
     std::optional<int64_t> extent = evaluate(transfer, expr);
     if (!extent)
       return Step::failed;
     extents.push_back(*extent);
-    count *= *extent;
   }
-  if (count == 0)
+  if (llvm::is_contained(extents, 0))
     return Step::done;
   auto alongAllAxes = [&](program::PlaceAttr place) {
     SmallVector<int64_t> all(place.getPosition().size() - extents.size(), 1);
     llvm::append_range(all, extents);
     return all;
   };
-  std::optional<Place> from = placeOf(transfer, copy.getFrom(), alongAllAxes(copy.getFrom()), isLocal),
-                       to = placeOf(transfer, copy.getTo(), alongAllAxes(copy.getTo()), isLocal);
+  std::optional<Place> from = placeOf(transfer, copy.getFrom(), alongAllAxes(copy.getFrom())),
+                       to = placeOf(transfer, copy.getTo(), alongAllAxes(copy.getTo()));
   if (!from || !to)
     return Step::failed;
+  copies.areNone = false;
+  copies.areInside |= from->rank == rank && to->rank == rank;
+  int64_t count = llvm::product_of(extents); // inside of both tensors
   for (int64_t number = 0; number < count; ++number) {
     std::vector<int64_t> source = from->position, destination = to->position;
     Extents inBox = positionOf(number, extents);
@@ -145,7 +146,7 @@ Step Transfers::copyBox(program::TransferAttr transfer, program::TransferCopyAtt
 }
 
 std::optional<Transfers::Place> Transfers::placeOf(program::TransferAttr transfer, program::PlaceAttr place,
-                                                   ArrayRef<int64_t> extents, bool &isLocal) {
+                                                   ArrayRef<int64_t> extents) {
   int64_t whose = rank;
   if (place.getRank()) {
     std::optional<int64_t> given = evaluate(transfer, place.getRank());
@@ -158,9 +159,8 @@ std::optional<Transfers::Place> Transfers::placeOf(program::TransferAttr transfe
     }
     whose = *given;
   }
-  isLocal &= whose == rank;
   int64_t ordinal = place.getTensor();
-  Place found;
+  Place found{.rank = whose};
   for (auto [type, argument] : llvm::zip(kernel.getArgumentTypes(), evaluation.arguments[size_t(whose)]))
     if (isa<tile::GlobalType>(type) && ordinal-- == 0)
       found.tensor = std::get<GlobalTensor *>(argument);

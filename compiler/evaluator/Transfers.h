@@ -22,17 +22,22 @@ private:
   struct UnderWay {
     int64_t until = 0, number = 0;
   };
+  /// What the copies of a round are.
+  struct Copies {
+    bool areNone = true, areInside = false; ///< one is inside of the rank
+  };
   Step run(program::TransferAttr transfer, int64_t firstNumber, Known &known);
-  Step runRound(program::TransferAttr transfer, BlockState &block, bool &isLocal);
-  Step copyBox(program::TransferAttr transfer, program::TransferCopyAttr copy, Task &task, bool &isLocal);
+  Step runRound(program::TransferAttr transfer, BlockState &block, Copies &copies);
+  Step copyBox(program::TransferAttr transfer, program::TransferCopyAttr copy, Task &task, Copies &copies);
   void join(Known &known, int64_t launch);
 
   struct Place {
     GlobalTensor *tensor = nullptr;
-    std::vector<int64_t> position;
+    int64_t rank = 0; ///< whose
+    std::vector<int64_t> position = {};
   };
   std::optional<Place> placeOf(program::TransferAttr transfer, program::PlaceAttr place,
-                               llvm::ArrayRef<int64_t> extents, bool &isLocal);
+                               llvm::ArrayRef<int64_t> extents);
   std::optional<int64_t> evaluate(program::TransferAttr transfer, program::HostExprAttr expr);
   Step fail(program::TransferAttr transfer, const llvm::Twine &message);
 

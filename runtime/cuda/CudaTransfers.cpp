@@ -124,7 +124,7 @@ Result<void> TransferQueue::enqueue(const PlannedTransfer &transfer) {
   bool isForked = false;
   for (const PlannedRound &round : transfer.rounds) {
     CUstream on = stream;
-    if (isBeside && !round.isLocal) {
+    if (isBeside && !round.isInOrder) {
       Result<CUstream> beside = streams.beside(stream);
       if (!beside)
         return beside.error();

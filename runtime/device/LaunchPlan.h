@@ -90,9 +90,9 @@ struct PlannedRound {
   std::vector<PlannedCopy> copies = {};
   int32_t *count = nullptr; ///< that is set to `value` after the copies; null: none
   int32_t value = 0;
-  /// All of it is this rank's memory. It is done in stream order: the driver may copy inside a device by a
-  /// kernel, for which launches that wait for it leave no room.
-  bool isLocal = false;
+  /// It is done in stream order, because it copies inside of this rank or not at all: the driver may copy
+  /// inside a device by a kernel, for which launches that wait for it leave no room.
+  bool isInOrder = false;
 };
 
 struct PlannedTransfer {

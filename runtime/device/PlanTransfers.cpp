@@ -82,15 +82,15 @@ private:
       offset += *position * effectiveStride(*box.tensor, axis);
     }
     box.address = data + bytesOf(box.tensor->element, offset);
-    round.isLocal &= box.rank == arguments.rank;
     return box;
   }
 
   Result<PlannedRound> planAll() {
-    round = {.isLocal = true};
+    round = {};
     for (const TransferCopy &copy : transfer.copies)
       if (Result<void> planned = planCopy(copy); !planned)
         return planned.error();
+    round.isInOrder |= round.copies.empty();
     if (transfer.sets) {
       const TensorPlace &place = transfer.sets->count;
       const std::vector<int64_t> one(place.position.size(), 1);
@@ -134,6 +134,7 @@ private:
           "expected two boxes of '{}' that are apart because the order of a copy is not known, but "
           "they have elements in common",
           name);
+    round.isInOrder |= from->rank == arguments.rank && to->rank == arguments.rank;
     return appendCopies(*from, *to, extents);
   }
 

@@ -184,7 +184,7 @@ Result<void> CopyEngine::begin(size_t number) {
       return joined;
   bool isForked = false;
   for (const PlannedRound &round : transfer.rounds) {
-    if (!isBeside || round.isLocal) {
+    if (!isBeside || round.isInOrder) {
       if (auto done = run({number, &round}, false); !done)
         return done;
       continue;

@@ -85,11 +85,11 @@ std::shared_ptr<const CudaContext> notingContext() {
   return std::make_shared<const CudaContext>(driver, 0, 1, 0, newHandle<CUcontext>());
 }
 
-PlannedRound round(bool isLocal, int32_t value) {
+PlannedRound round(bool isInOrder, int32_t value) {
   return {.copies = {{.bytes = 16}},
           .count = value ? reinterpret_cast<int32_t *>(0x100) : nullptr,
           .value = value,
-          .isLocal = isLocal};
+          .isInOrder = isInOrder};
 }
 
 std::string enqueue(TransferStreams &streams, const LaunchPlan &plan) {

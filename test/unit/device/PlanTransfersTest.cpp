@@ -143,3 +143,38 @@ TEST_CASE("numbers that the host cannot compute are told", "[device][transfers]"
                         "and to have at most "
                         "31 bits, but it is not");
 }
+
+TEST_CASE("rounds that copy inside of the rank are made in stream order", "[device][transfers]") {
+  // Round 0 copies from another rank, round 1 inside of this one, round 2 does both, and round 3 neither.
+  const HostExpr round = HostExpr::dimension(0), one = HostExpr::constant(1);
+  auto copyFrom = [&](int64_t rank, HostExpr extent) {
+    return TransferCopy{
+        .from = {.tensor = 0, .rank = HostExpr::constant(rank), .position = {HostExpr::constant(0)}},
+        .to = {.tensor = 1, .position = {HostExpr::constant(0)}},
+        .extents = {std::move(extent)}};
+  };
+  const HostExpr isOdd = HostExpr::apply(HostExpr::Op::remainder, round, HostExpr::constant(2)),
+                 // 1, 0, 1, 0 and 0, 1, 1, 0
+      ofOther = HostExpr::apply(HostExpr::Op::subtract, one, isOdd),
+                 ofThis = HostExpr::apply(HostExpr::Op::remainder,
+                                          HostExpr::apply(HostExpr::Op::floorDiv,
+                                                          HostExpr::apply(HostExpr::Op::add, round, one),
+                                                          HostExpr::constant(2)),
+                                          HostExpr::constant(2));
+  Artifact artifact;
+  artifact.tensors = {{.name = "X", .symmetric = true}, {.name = "Y", .access = Access::output}};
+  Variant variant;
+  variant.transfers = {{.name = "some",
+                        .rounds = HostExpr::constant(4),
+                        .copies = {copyFrom(1, ofOther), copyFrom(0, ofThis)}}};
+  LaunchArguments arguments;
+  arguments.ranks = 2;
+  void *own = reinterpret_cast<void *>(fromAddress), *other = reinterpret_cast<void *>(2 * fromAddress);
+  arguments.tensors = {{own, ElementType::f32, {1}, {1}, {own, other}},
+                       {reinterpret_cast<void *>(toAddress), ElementType::f32, {1}, {1}}};
+  const auto planned = expectValue(planTransfers(artifact, variant, arguments, {}, 1, {}));
+  std::vector<bool> areInOrder;
+  for (const PlannedRound &each : planned[0].rounds)
+    areInOrder.push_back(each.isInOrder);
+  CHECK(areInOrder == std::vector{false, true, true, true});
+}
