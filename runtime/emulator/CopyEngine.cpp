@@ -153,14 +153,14 @@ Result<void> CopyEngine::copy(const Program &program, const PlannedCopy &copy, M
   return launch(program, parameters, parameters[allUnits], machine);
 }
 
-Result<void> CopyEngine::run(const Round &round, bool isBeside) {
+Result<void> CopyEngine::run(Round round) {
   const Program &program = *given.programs[round.transfer];
   Findings findings;
   Machine machine = given.machine;
   machine.findings = &findings;
-  machine.makeObserver = observeRaces(given.raceCheck, isBeside ? &ofEngine : &order);
-  if (isBeside)
-    machine.device += firstCopyEngine;
+  machine.makeObserver = observeRaces(given.raceCheck, round.beside ? &*round.beside : &order);
+  if (round.beside)
+    machine.device = round.device;
   Result<void> done;
   for (const PlannedCopy &each : round.planned->copies)
     if (done)
@@ -173,6 +173,12 @@ Result<void> CopyEngine::run(const Round &round, bool isBeside) {
   }
   if (given.onFindings && !findings.empty())
     given.onFindings(findings);
+  if (round.beside) {
+    auto over = std::make_shared<Foreign>();
+    over->end(size_t(round.device), order.shadow->next());
+    joinForeign(ended, round.beside->known);
+    joinForeign(ended, std::move(over));
+  }
   return done;
 }
 
@@ -182,25 +188,24 @@ Result<void> CopyEngine::begin(size_t number) {
   if (!isBeside)
     if (auto joined = join(); !joined)
       return joined;
-  bool isForked = false;
+  std::optional<LaunchOrder> fork; // after all launches before
   for (const PlannedRound &round : transfer.rounds) {
     if (!isBeside || round.isInOrder) {
-      if (auto done = run({number, &round}, false); !done)
+      if (auto done = run({number, &round}); !done)
         return done;
       continue;
     }
-    if (!std::exchange(isForked, true)) { // after all launches before
+    if (!fork) {
       auto known = std::make_shared<Foreign>();
       known->end(size_t(given.machine.device), order.shadow->next());
-      ofEngine.shadow = order.shadow;
-      ofEngine.owner = order.owner;
-      joinForeign(ofEngine.known, order.known);
-      joinForeign(ofEngine.known, std::move(known));
+      fork = order;
+      joinForeign(fork->known, std::move(known));
       until = std::exchange(isUnderWay, true) ? std::min(until, transfer.until) : transfer.until;
     }
+    const Round beside = {number, &round, fork, copyEngineOf(given.machine.device, roundsBeside++)};
     if (given.time == TransferTime::late)
-      pending.push_back({number, &round});
-    else if (auto done = run({number, &round}, true); !done)
+      pending.push_back(beside);
+    else if (auto done = run(beside); !done)
       return done;
   }
   return {};
@@ -221,13 +226,9 @@ Result<void> CopyEngine::join() {
   if (!std::exchange(isUnderWay, false))
     return {};
   for (; !pending.empty(); pending.pop_front())
-    if (auto done = run(pending.front(), true); !done)
+    if (auto done = run(pending.front()); !done)
       return done;
-  auto known = std::make_shared<Foreign>();
-  const int engine = given.machine.device + firstCopyEngine;
-  known->end(size_t(engine), order.shadow->next());
-  joinForeign(order.known, ofEngine.known);
-  joinForeign(order.known, std::move(known));
+  joinForeign(order.known, ended);
   return {};
 }
 
@@ -240,7 +241,7 @@ Result<LaunchStatistics> CopyEngine::beside(const std::function<Result<LaunchSta
   progress.addLate();
   std::thread late([&] {
     for (bool isLate = true; isLate && progress.waitUntilStill(stopped);) {
-      copied = run(pending.front(), true);
+      copied = run(pending.front());
       pending.pop_front();
       isLate = copied && !pending.empty();
       progress.hasDone(isLate);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Transfers of a program on an emulated device. A kernel copies, so that the checkers see what it accesses;
-/// where launches run beside a transfer, it counts as another device.
+/// where launches run beside a transfer, each round counts as another device, as rounds are in no order.
 #pragma once
 
 #include "runtime/device/LaunchPlan.h"
@@ -43,20 +43,21 @@ private:
   struct Round {
     size_t transfer = 0;
     const PlannedRound *planned = nullptr;
+    std::optional<LaunchOrder> beside = {}; ///< of a round that launches run beside
+    int device = 0;                         ///< as which it counts then
   };
   Result<void> begin(size_t number);
   /// Afterwards all transfers are complete.
   Result<void> join();
-  /// In the order of the launches, or of the copy engines.
-  Result<void> run(const Round &round, bool isBeside);
+  Result<void> run(Round round);
   Result<void> copy(const Program &program, const PlannedCopy &copy, Machine &machine) const;
   Result<void> launch(const Program &program, std::span<const uint64_t> parameters, uint64_t units,
                       Machine &machine) const;
 
   CopyEngineSetup given;
   LaunchOrder &order;
-  LaunchOrder ofEngine = {};
-  size_t nextTransfer = 0;
+  std::shared_ptr<const Foreign> ended = {}; ///< rounds under way that are over
+  size_t nextTransfer = 0, roundsBeside = 0;
   bool isUnderWay = false;
   size_t until = 0;          ///< the first launch that comes after what is under way
   std::deque<Round> pending; ///< late ones

@@ -17,7 +17,65 @@ TEST_CASE("a launch that reads before a transfer has ended is a race", "[ranks][
   CHECK_THAT(evaluated(body, ranks), Contains("of 'gathered.of("));
   ranks = gatherArguments(3, 1, 5);
   CHECK_THAT(launch(compiledProgram(body), ranks, {.lateTransfers = isLate}),
-             Contains("tensor 'gathered.of(") && Contains("'gather'") && Contains("copy engine of device"));
+             Contains("tensor 'gathered.of(") && Contains("'gather'") && Contains("copy engine of device") &&
+                 Contains("missing: a wait for the element that the transfer sets afterwards, or a launch "
+                          "before the transfer that waits for the other access"));
+}
+
+TEST_CASE("a wait for another round is not one for this round", "[ranks][transfers]") {
+  const bool isLate = GENERATE(false, true);
+  const int64_t awaited = GENERATE(0, 1);
+  auto body = [&](Scope &k) {
+    Index rank = k.rank(), ranks = k.ranks();
+    Symmetric X = k.symmetric("X", f32, {2, 128}, {.use = TensorUse::input});
+    Global Y = k.output("Y", f32, {1, 128}), rows = k.workspace("rows", f32, {2, 128});
+    Symmetric there = k.symmetric("there", i32, {2}, {.use = TensorUse::workspace, .initial = Initial::zero});
+    k.transfer("fetch", 2, [&](const dsl::Transfer &transfer, const Index &round) {
+      transfer.copy({X.of((rank + 1) % ranks), {round, 0}}, {rows, {round, 0}}, {1, 128});
+      transfer.set(there.of(rank), {round});
+    });
+    k.launch("use", [&] {
+      [[maybe_unused]] auto [block] = k.grid(1);
+      Fragment x = k.fragment(f32, {1, 128});
+      waitFor(there.of(rank), {awaited}, 1);
+      copy(rows.tile({1 - awaited, 0}, {1, 128}), x);
+      copy(x, Y.tile({0, 0}, {1, 128}));
+    });
+  };
+  std::vector<evaluator::Arguments> ranks(2, {{filled(f32, {2, 128}, 1), unwritten(f32, {1, 128})}, {}});
+  auto evaluatedRanks = ranks;
+  CHECK_THAT(evaluated(body, evaluatedRanks), Contains("of 'rows'"));
+  CHECK_THAT(launch(compiledProgram(body), ranks, {.lateTransfers = isLate}), Contains("tensor 'rows'"));
+}
+
+TEST_CASE("rounds that read what others of them write are races", "[ranks][transfers]") {
+  const bool isLate = GENERATE(false, true);
+  auto body = [](Scope &k) {
+    Index rank = k.rank(), ranks = k.ranks();
+    Symmetric X = k.symmetric("X", f32, {128}, {.use = TensorUse::input});
+    const SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
+    Symmetric rows = k.symmetric("rows", f32, {3, 128}, {.use = TensorUse::workspace}),
+              there = k.symmetric("there", i32, {2}, counts);
+    k.transfer("fetch", 2, [&](const dsl::Transfer &transfer, const Index &round) {
+      Index other = (rank + 1) % ranks;
+      transfer.copy({X.of(other), {0}}, {rows.of(rank), {round * 2, 0}}, {128});
+      transfer.copy({rows.of(rank), {0, 0}}, {rows.of(other), {1, 0}}, {round * 128});
+      transfer.set(there.of(rank), {round});
+    });
+    k.launch("use", [&] {
+      [[maybe_unused]] auto [block] = k.grid(1);
+      waitFor(there.of(rank), {0}, 1);
+      waitFor(there.of(rank), {1}, 1);
+    });
+  };
+  std::vector<evaluator::Arguments> ranks(2, {{filled(f32, {128}, 1)}, {}});
+  auto evaluatedRanks = ranks;
+  CHECK_THAT(evaluated(body, evaluatedRanks), Contains("of 'rows.of("));
+  CHECK_THAT(
+      launch(compiledProgram(body), ranks, {.lateTransfers = isLate}),
+      Contains("tensor 'rows.of(") &&
+          Contains("missing: a launch between these copies that waits; rounds are in no order, nor are "
+                   "transfers beside one another"));
 }
 
 TEST_CASE("a transfer that comes after the launch that waits is a deadlock", "[ranks][transfers]") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/check/RaceReport.h"
 
+#include "runtime/emulator/report/DeviceNumber.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -93,6 +95,13 @@ std::string RaceReport::missingBetweenClusters(const Record &before, const Recor
   if (Point::isForeign(known.narrow.get(), before, &ForeignClocks::seen))
     return fmt::format("{} at both ends of the synchronisation between these {}{}", scope,
                        devices ? "devices, fences included" : "blocks", why);
+  const bool isFirstCopied = isCopyEngine(before.device), isSecondCopied = isCopyEngine(now.device);
+  if (isFirstCopied && isSecondCopied)
+    return "a launch between these copies that waits; rounds are in no order, nor are transfers beside one "
+           "another";
+  if (isFirstCopied || isSecondCopied)
+    return "a wait for the element that the transfer sets afterwards, or a launch before the transfer that "
+           "waits for the other access";
   return devices ? "a release and an acquire of scope .sys between these devices, or a wait of the host "
                    "for the first launch before the second"
                  : "a release and an acquire between these blocks; blocks run in any order";

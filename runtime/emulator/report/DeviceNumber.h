@@ -8,12 +8,19 @@
 
 namespace tlc::emulator {
 
-/// That of the copy engines of device 0; those of the others follow.
+/// Numbers of devices are smaller.
 inline constexpr int firstCopyEngine = 64;
 
+/// That of a copy engine of the device: there is one for each of the first rounds that launches run beside.
+inline int copyEngineOf(int device, size_t round) {
+  constexpr size_t mostEngines = 128;
+  return firstCopyEngine * int(1 + round % mostEngines) + device;
+}
+
+inline bool isCopyEngine(int number) { return number >= firstCopyEngine; }
+
 inline std::string nameOfDevice(int number) {
-  return number < firstCopyEngine ? fmt::format("device {}", number)
-                                  : fmt::format("copy engine of device {}", number - firstCopyEngine);
+  return fmt::format("{}device {}", isCopyEngine(number) ? "copy engine of " : "", number % firstCopyEngine);
 }
 
 } // namespace tlc::emulator
