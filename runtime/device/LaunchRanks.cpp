@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/device/LaunchRanks.h"
 
+#include "runtime/artifact/Serialize.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/target/Hardware.h"
@@ -38,7 +39,8 @@ Result<void> checkAgreement(const TensorArgument &argument, const TensorView &fi
 
 bool isSameProgram(const Artifact &one, const Artifact &other) {
   return one.name == other.name && one.tensors.size() == other.tensors.size() &&
-         std::ranges::equal(one.variants, other.variants, {}, &Variant::ptx, &Variant::ptx);
+         std::ranges::equal(one.variants, other.variants, {}, &Variant::ptx, &Variant::ptx) &&
+         bytesOfTransfers(one) == bytesOfTransfers(other);
 }
 
 /// Checks the arguments of a rank, and that it agrees with those before.
@@ -96,6 +98,15 @@ Result<void> tlc::connect(std::span<Device *const> devices) {
         if (Result<void> enabled = device->enablePeerAccess(*peer); !enabled)
           return enabled;
   return {};
+}
+
+std::vector<std::byte> tlc::bytesOfTransfers(const Artifact &artifact) {
+  if (std::ranges::all_of(artifact.variants, [](const Variant &one) { return one.transfers.empty(); }))
+    return {};
+  Artifact alone;
+  for (const Variant &variant : artifact.variants)
+    alone.variants.emplace_back().transfers = variant.transfers;
+  return serialize(alone);
 }
 
 Result<void> tlc::checkRank(int64_t rank, int64_t ranks) {

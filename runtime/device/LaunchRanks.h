@@ -6,6 +6,7 @@
 #include "runtime/device/Device.h"
 
 #include <span>
+#include <vector>
 
 namespace tlc {
 
@@ -30,6 +31,9 @@ Result<void> launchRanks(std::span<const RankLaunch> launches);
 
 /// Enqueues zeros for symmetric workspaces that begin as zeros.
 Result<void> clearSymmetricWorkspaces(const RankLaunch &launch);
+
+/// What ranks must agree about of a program beside its PTX: its transfers, or nothing if it has none.
+std::vector<std::byte> bytesOfTransfers(const Artifact &artifact);
 
 /// Whether there can be so many ranks, and one of that number.
 Result<void> checkRank(int64_t rank, int64_t ranks);

@@ -176,6 +176,7 @@ const Hash128 &RankGroup::hashOf(const std::shared_ptr<const LoadedProgram> &pro
     update(hash, program->artifact().name);
     for (const Variant &variant : program->artifact().variants)
       update(hash, variant.ptx);
+    hash.update(bytesOfTransfers(program->artifact()));
     known->second = hash;
   }
   return known->second;

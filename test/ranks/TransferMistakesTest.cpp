@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// What is said of mistakes about transfers: by the language, the launch, the evaluator and the emulator.
+#include "runtime/device/LaunchPlan.h"
+#include "test/Expect.h"
 #include "test/ranks/RankGather.h"
 
 #include <catch2/catch.hpp>
@@ -231,4 +233,35 @@ TEST_CASE("launches run beside a transfer if they wait for what it sets", "[rank
              Contains("program.transfers = [#program.transfer<\"gather\"") &&
                  Contains("after = 0, until = 1, rounds = <\"d3\">, sets = <3, [<\"d2 d5 add d3 rem\">]"));
   CHECK_THAT(textOf({.sets = false}), Contains("after = 0, until = 0, rounds"));
+}
+
+TEST_CASE("ranks launch programs with the same transfers", "[ranks][transfers]") {
+  auto gathering = [](int64_t elements) {
+    return compiledProgram([=](Scope &k) {
+      Symmetric X = k.symmetric("X", f32, {4}, {.use = TensorUse::input});
+      Global Y = k.output("Y", f32, {4});
+      k.transfer("some", 1, [&](const dsl::Transfer &transfer, const Index &) {
+        transfer.copy({X.of(0), {0}}, {Y, {0}}, {elements});
+      });
+      k.launch("none", [&] { [[maybe_unused]] auto [block] = k.grid(1); });
+    });
+  };
+  auto devices = openRanks(2, {});
+  std::vector<Device *> all = {devices[0].get(), devices[1].get()};
+  expectSuccess(connect(all));
+  std::vector<std::shared_ptr<const LoadedProgram>> programs = {expectValue(devices[0]->load(gathering(4))),
+                                                                expectValue(devices[1]->load(gathering(3)))};
+  std::vector<void *> x, y;
+  for (Device *device : all)
+    x.push_back(expectValue(device->allocate(16))), y.push_back(expectValue(device->allocate(16)));
+  std::vector<LaunchArguments> arguments(2);
+  std::vector<RankLaunch> launches;
+  for (size_t rank = 0; rank < 2; ++rank) {
+    arguments[rank].tensors = {contiguousView(x[rank], f32, {4}), contiguousView(y[rank], f32, {4})};
+    arguments[rank].tensors[0].ofRanks = x;
+    arguments[rank].rank = int64_t(rank), arguments[rank].ranks = 2;
+    launches.push_back({all[rank], programs[rank].get(), &arguments[rank]});
+  }
+  CHECK(launchRanks(launches).error().message ==
+        "rank 1: expected the program of rank 0, 'test', but got another one, 'test'");
 }

@@ -65,6 +65,22 @@ TEST_CASE("ranks that differ in what they must agree about have other numbers", 
     other.program = sampleProgram(name, ptx);
     CHECK(other.numberOf(other.arguments()) != number);
   }
+  auto copying = [](int64_t elements) {
+    const std::vector zero = {HostExpr::constant(0)};
+    Artifact artifact = sampleProgram()->artifact();
+    artifact.variants[0].transfers = {{.name = "gather",
+                                       .rounds = HostExpr::constant(1),
+                                       .copies = {{.from = {0, HostExpr::constant(0), zero},
+                                                   .to = {1, {}, zero},
+                                                   .extents = {HostExpr::constant(elements)}}}}};
+    return std::make_shared<HostProgram>(std::move(artifact));
+  };
+  rank.program = copying(4);
+  other.program = copying(4);
+  CHECK(rank.numberOf(rank.arguments()) != number);
+  CHECK(rank.numberOf(rank.arguments()) == other.numberOf(other.arguments()));
+  other.program = copying(3);
+  CHECK(rank.numberOf(rank.arguments()) != other.numberOf(other.arguments()));
 }
 
 TEST_CASE("memory that follows other memory is where it is on another rank", "[device][ranks]") {
