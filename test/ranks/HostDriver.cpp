@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// A libcuda.so.1 without a GPU, for ranks that are processes: the memory of its GPUs is the host's, a stream
-/// is a thread, and every kernel is that of `passOn` (RankRing.h). What ranks do to reach and to meet each
+/// is a thread, and every kernel is one of `passOn` (RankRing.h). What ranks do to reach and to meet each
 /// other runs as it does on GPUs.
 #include "test/ranks/RingShape.h"
 
@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -51,9 +52,16 @@ struct CUctx_st {};
 static std::array<CUctx_st, gpus> contexts;
 static thread_local std::vector<CUcontext> current;
 
-/// Tasks of a graph.
+/// Tasks of a graph, in an order that its branches may have, and the streams that it is captured from.
 struct CUgraph_st {
   std::vector<Task> tasks;
+  std::vector<CUstream> streams;
+};
+
+/// A place on a stream, or in a graph.
+struct CUevent_st {
+  std::shared_ptr<std::atomic<bool>> isReached = std::make_shared<std::atomic<bool>>(true);
+  CUgraph graph = nullptr;
 };
 
 /// Does its tasks one after the other, on a thread that lives as long as the process.
@@ -141,27 +149,33 @@ CUresult map(CUdeviceptr *address, const Allocation &allocation, int file) {
   return CUDA_SUCCESS;
 }
 
-/// Parameters of the kernel of `passOn`, in the order of its entry.
+/// Parameters of a kernel of `passOn`, in the order of its entry, which has those that it uses.
 struct PassParameters {
-  explicit PassParameters(void **values) {
-    const std::array<std::pair<void *, size_t>, 6> fields = {{{&rank, sizeof(rank)},
-                                                              {&ranks, sizeof(ranks)},
-                                                              {&x, sizeof(x)},
-                                                              {&y, sizeof(y)},
-                                                              {&passed, sizeof(passed)},
-                                                              {&arrived, sizeof(arrived)}}};
-    constexpr std::array<size_t, 6> places = {0, 1, 2, 4, 6, 8}; // strides between them
-    for (size_t i = 0; i < fields.size(); ++i)
-      std::memcpy(fields[i].first, values[places[i]], fields[i].second);
+  PassParameters(void **values, bool passes) : passes(passes) {
+    auto take = [&](auto &field, bool hasStride) {
+      std::memcpy(&field, *values, sizeof(field));
+      values += hasStride ? 2 : 1;
+    };
+    take(rank, false);
+    if (passes) {
+      take(ranks, false);
+      take(x, true);
+    }
+    take(y, true);
+    take(passed, true);
+    take(arrived, false);
   }
   void run() const {
-    const uint32_t next = (rank + 1) % ranks;
-    std::memcpy(passed[next], x, tileBytes);
-    ++wordAt(arrived[next]);
+    if (passes) {
+      const uint32_t next = (rank + 1) % ranks;
+      std::memcpy(passed[next], x, tileBytes);
+      ++wordAt(arrived[next]);
+    }
     poll([&] { return wordAt(arrived[rank]).load() >= 1; });
     std::memcpy(y, passed[rank], tileBytes);
   }
 
+  bool passes = true; ///< else a transfer does
   uint32_t rank = 0, ranks = 0;
   void *x = nullptr, *y = nullptr;
   std::array<void *, 8> passed = {};
@@ -384,6 +398,38 @@ CUresult cuMemcpyDtoHAsync(void *host, CUdeviceptr device, size_t bytes, CUstrea
   return CUDA_SUCCESS;
 }
 
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  streamOf(stream).push(
+      [=] { std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<const void *>(from), bytes); });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned) {
+  *event = new CUevent_st;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy(CUevent event) {
+  delete event;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  event->graph = streamOf(stream).captured;
+  event->isReached = std::make_shared<std::atomic<bool>>(false);
+  streamOf(stream).push([isReached = event->isReached] { isReached->store(true); });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  if (event->graph && !streamOf(stream).captured) {
+    streamOf(stream).captured = event->graph;
+    event->graph->streams.push_back(stream);
+  }
+  streamOf(stream).push([isReached = event->isReached] { poll([&] { return isReached->load(); }); });
+  return CUDA_SUCCESS;
+}
+
 CUresult cuMemsetD8Async(CUdeviceptr device, unsigned char value, size_t bytes, CUstream stream) {
   streamOf(stream).push([=] { std::memset(reinterpret_cast<void *>(device), value, bytes); });
   return CUDA_SUCCESS;
@@ -396,8 +442,19 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
   return CUDA_SUCCESS;
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction, void **parameters, void **) {
-  streamOf(config->hStream).push([given = PassParameters(parameters)] { given.run(); });
+/// Whether the kernel passes the tile on.
+struct CUfunc_st {
+  bool passes;
+};
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule, const char *name) {
+  static CUfunc_st passing{true}, taking{false};
+  *function = std::string_view(name).starts_with("take") ? &taking : &passing;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **) {
+  streamOf(config->hStream).push([given = PassParameters(parameters, function->passes)] { given.run(); });
   return CUDA_SUCCESS;
 }
 
@@ -446,6 +503,8 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   *graph = std::exchange(stream->captured, nullptr);
+  for (CUstream joined : (*graph)->streams)
+    joined->captured = nullptr;
   return CUDA_SUCCESS;
 }
 
@@ -495,9 +554,15 @@ CUresult cuGetProcAddress(const char *name, void **address, int, cuuint64_t,
                                                               TLC_PROVIDED(cuMemcpyDtoH),
                                                               TLC_PROVIDED(cuMemcpyHtoDAsync),
                                                               TLC_PROVIDED(cuMemcpyDtoHAsync),
+                                                              TLC_PROVIDED(cuMemcpyAsync),
+                                                              TLC_PROVIDED(cuEventCreate),
+                                                              TLC_PROVIDED(cuEventDestroy),
+                                                              TLC_PROVIDED(cuEventRecord),
+                                                              TLC_PROVIDED(cuStreamWaitEvent),
                                                               TLC_PROVIDED(cuMemsetD8Async),
                                                               TLC_PROVIDED(cuModuleGetGlobal),
                                                               TLC_PROVIDED(cuFuncGetAttribute),
+                                                              TLC_PROVIDED(cuModuleGetFunction),
                                                               TLC_PROVIDED(cuLaunchKernelEx),
                                                               TLC_PROVIDED(cuStreamCreate),
                                                               TLC_PROVIDED(cuStreamSynchronize),
@@ -509,10 +574,13 @@ CUresult cuGetProcAddress(const char *name, void **address, int, cuuint64_t,
                                                               TLC_PROVIDED(cuGraphInstantiateWithFlags),
                                                               TLC_PROVIDED(cuGraphLaunch)};
 #undef TLC_PROVIDED
-  constexpr std::array<std::string_view, 7> withoutEffect = {
-      "cuInit",         "cuCtxEnablePeerAccess", "cuModuleLoadDataEx",
-      "cuModuleUnload", "cuModuleGetFunction",   "cuFuncSetAttribute",
-      "cuStreamDestroy"};
+  constexpr std::array<std::string_view, 7> withoutEffect = {"cuInit",
+                                                             "cuCtxEnablePeerAccess",
+                                                             "cuModuleLoadDataEx",
+                                                             "cuModuleUnload",
+                                                             "cuFuncSetAttribute",
+                                                             "cuStreamDestroy",
+                                                             "cuThreadExchangeStreamCaptureMode"};
   const auto found = provided.find(name);
   const bool isUnneeded = std::ranges::find(withoutEffect, name) != withoutEffect.end();
   *address = found != provided.end() ? found->second

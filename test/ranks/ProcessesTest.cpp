@@ -99,9 +99,9 @@ TEST_CASE(testOfRank, "[.][process]") {
   std::shared_ptr<RankGroup> group = createGroup(exchange.rank, exchange.ranks, gpu, addressesOf);
   const Share share = addTo(*group, exchange.rank, addressesOf);
   RingRank rank(exchange.rank, exchange.ranks, gpu, std::move(group), share,
-                {.waits = mode != "disagrees" || !process.isLast()});
+                {.byTransfer = mode == "transfers", .waits = mode != "disagrees" || !process.isLast()});
   std::string outcome;
-  if (mode == "works") {
+  if (mode == "works" || mode == "transfers") {
     outcome = rank.passAround();
     (void)exchange.of("end", ""); // others may use this rank's memory
   } else {
@@ -190,7 +190,8 @@ TEST_CASE("ranks that are processes pass tiles around, also in graphs", "[ranks]
   if (lacksGpus())
     return;
   const auto ranks = size_t(ranksUpTo(4));
-  CHECK(outcomesOf(testOfRank, "works", ranks) == std::vector<std::string>(ranks, "works"));
+  for (const char *mode : {"works", "transfers"})
+    CHECK(outcomesOf(testOfRank, mode, ranks) == std::vector<std::string>(ranks, "works"));
 }
 
 TEST_CASE("memory of a process is reached by a GPU without a device here", "[ranks][processes]") {

@@ -28,7 +28,8 @@ struct RankRing {
 
 /// How a tile is passed on.
 struct PassOptions {
-  bool byCopyEngine = false;
+  bool byCopyEngine = false;           ///< by the TMA
+  bool byTransfer = false;             ///< before the launch that takes it over
   bool announces = true, waits = true; ///< without either it is wrong
 };
 
@@ -36,6 +37,20 @@ struct PassOptions {
 inline void passOn(dsl::Scope &k, const PassOptions &options) {
   RankRing r(k);
   dsl::Index next = (r.rank + 1) % r.ranks;
+  if (options.byTransfer) {
+    k.transfer("pass", 1, [&](const dsl::Transfer &transfer, const dsl::Index &) {
+      transfer.copy({r.X, {0, 0}}, {r.passed.of(next), {0, 0}}, {ringRows, ringColumns});
+      transfer.set(r.arrived.of(next), {0});
+    });
+    k.launch("take", [&] {
+      [[maybe_unused]] auto [block] = k.grid(1);
+      dsl::Fragment x = k.fragment(ElementType::f32, {ringRows, ringColumns});
+      dsl::waitFor(r.arrived.of(r.rank), {0}, 1);
+      copy(RankRing::all(r.passed.of(r.rank)), x);
+      copy(x, RankRing::all(r.Y));
+    });
+    return;
+  }
   dsl::Fragment x = k.fragment(ElementType::f32, {ringRows, ringColumns});
   dsl::Shared tile = k.shared("tile", ElementType::f32, {ringRows, ringColumns});
   copy(RankRing::all(r.X), x);
