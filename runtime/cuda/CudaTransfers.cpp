@@ -147,12 +147,9 @@ Result<void> TransferQueue::join() {
     return {};
   return order(std::exchange(side, nullptr), stream);
 }
-} // namespace
 
-Result<void>
-tlc::enqueueWithTransfers(TransferStreams &streams, const LaunchPlan &plan, CUstream stream,
-                          const std::function<Result<void>(size_t number, bool isNext)> &launch) {
-  TransferQueue queue(streams, stream);
+Result<void> enqueueAll(TransferQueue &queue, const LaunchPlan &plan,
+                        const std::function<Result<void>(size_t number, bool isNext)> &launch) {
   auto transfer = plan.transfers.begin();
   for (size_t number = 0;; ++number) {
     bool isNext = true;
@@ -173,4 +170,15 @@ tlc::enqueueWithTransfers(TransferStreams &streams, const LaunchPlan &plan, CUst
     if (Result<void> done = launch(number, isNext); !done)
       return done;
   }
+}
+} // namespace
+
+Result<void>
+tlc::enqueueWithTransfers(TransferStreams &streams, const LaunchPlan &plan, CUstream stream,
+                          const std::function<Result<void>(size_t number, bool isNext)> &launch) {
+  TransferQueue queue(streams, stream);
+  Result<void> enqueued = enqueueAll(queue, plan, launch);
+  if (!enqueued)
+    (void)queue.join(); // who synchronizes the stream may free what copies under way use
+  return enqueued;
 }

@@ -157,6 +157,18 @@ TEST_CASE("what is beside the last launch ends with the program", "[device][tran
                        "main waits"});
 }
 
+TEST_CASE("what is under way when a launch is refused ends before the stream does", "[device][transfers]") {
+  TransferStreams streams(notingContext());
+  LaunchPlan plan;
+  plan.launches.resize(1);
+  plan.transfers = {{&gather, 0, 1, {round(false, 1)}}};
+  auto *main = reinterpret_cast<CUstream>(uintptr_t(1));
+  auto refuse = [](size_t, bool) -> Result<void> { return Error{.message = "refused"}; };
+  CHECK(enqueueWithTransfers(streams, plan, main, refuse).error().message == "refused");
+  CHECK(steps == Steps{"create side", "record main", "side waits", "side copies 16", "side sets 0x100 to 1",
+                       "record side", "main waits"});
+}
+
 TEST_CASE("what the driver refuses of a transfer is told with its name", "[device][transfers]") {
   TransferStreams streams(notingContext());
   LaunchPlan plan;
