@@ -186,7 +186,7 @@ std::optional<Transfers::Place> Transfers::placeOf(program::TransferAttr transfe
 
 std::optional<int64_t> Transfers::evaluate(program::TransferAttr transfer, program::HostExprAttr expr) {
   std::optional<int64_t> value = expr.getExpr().evaluate(dimensions, evaluation.options.multiprocessors);
-  if (value && *value >= 0)
+  if (value && *value >= 0 && *value <= std::numeric_limits<int32_t>::max())
     return value;
   fail(transfer, "expected numbers that are at least 0 and have at most 31 bits, but '" + expr.getText() +
                      "' is not such a number");

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 
 using namespace tlc;
 
@@ -42,9 +43,14 @@ private:
 
   Result<int64_t> evaluate(const HostExpr &expr, std::string_view what, std::string_view tensor) const {
     std::optional<int64_t> value = expr.evaluate(dimensions, multiprocessors);
-    if (!value || *value < 0)
-      return mistake("expected {} of '{}' to be at least 0 and to have at most 31 bits, but it is not", what,
-                     tensor);
+    if (!value)
+      return mistake(
+          "expected {} of '{}' to be computed from numbers of 32 bits, and quotients and remainders "
+          "from those that are not negative, but it is not",
+          what, tensor);
+    if (*value < 0 || *value > std::numeric_limits<int32_t>::max())
+      return mistake("expected {} of '{}' from 0 to {}, but got {}", what, tensor,
+                     std::numeric_limits<int32_t>::max(), *value);
     return *value;
   }
 

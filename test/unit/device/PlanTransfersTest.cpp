@@ -129,19 +129,44 @@ TEST_CASE("an empty box is no copy", "[device][transfers]") {
             .empty());
 }
 
-TEST_CASE("numbers that the host cannot compute are told", "[device][transfers]") {
-  CHECK(BoxTransfer{.extents = {4},
-                    .fromShape = {4},
-                    .fromStrides = {1},
-                    .fromPosition = {-1},
-                    .toShape = {4},
-                    .toStrides = {1},
-                    .toPosition = {0}}
-            .plan()
-            .error()
-            .message == "transfer 'box' round 0: expected the position along axis 0 of 'X' to be at least 0 "
-                        "and to have at most "
-                        "31 bits, but it is not");
+TEST_CASE("numbers that no position can be are told", "[device][transfers]") {
+  BoxTransfer box{.extents = {4},
+                  .fromShape = {4},
+                  .fromStrides = {1},
+                  .fromPosition = {-1},
+                  .toShape = {4},
+                  .toStrides = {1},
+                  .toPosition = {0}};
+  CHECK(box.plan().error().message ==
+        "transfer 'box' round 0: expected the position along axis 0 of 'X' from 0 to 2147483647, but got -1");
+  box.fromPosition = {0};
+  box.extents = {int64_t(1) << 31};
+  CHECK(box.plan().error().message ==
+        "transfer 'box' round 0: expected the extent along axis 0 of 'Y' from 0 to 2147483647, but got "
+        "2147483648");
+}
+
+TEST_CASE("values of counts are numbers of 32 bits", "[device][transfers]") {
+  const std::vector zero = {HostExpr::constant(0)};
+  Artifact artifact;
+  artifact.tensors = {{.name = "X"}, {.name = "count", .element = ElementType::i32, .symmetric = true}};
+  Variant variant;
+  variant.transfers = {{.name = "some",
+                        .rounds = HostExpr::constant(1),
+                        .copies = {{.from = {0, {}, zero}, .to = {0, {}, zero}, .extents = zero}},
+                        .sets = TransferSignal{{1, HostExpr::constant(0), zero}, {}}}};
+  LaunchArguments arguments;
+  void *own = reinterpret_cast<void *>(fromAddress);
+  arguments.tensors = {{own, ElementType::f32, {1}, {1}}, {own, ElementType::i32, {1}, {1}, {own}}};
+  auto refusal = [&](HostExpr::Op op, int64_t lhs, int64_t rhs) {
+    variant.transfers[0].sets->value = HostExpr::apply(op, HostExpr::constant(lhs), HostExpr::constant(rhs));
+    return planTransfers(artifact, variant, arguments, {}, 1, {}).error().message;
+  };
+  CHECK(refusal(HostExpr::Op::multiply, 65536, 65536) ==
+        "transfer 'some' round 0: expected the value of 'count' from 0 to 2147483647, but got 4294967296");
+  CHECK(refusal(HostExpr::Op::remainder, -1, 3) ==
+        "transfer 'some' round 0: expected the value of 'count' to be computed from numbers of 32 bits, and "
+        "quotients and remainders from those that are not negative, but it is not");
 }
 
 TEST_CASE("rounds that copy inside of the rank are made in stream order", "[device][transfers]") {
