@@ -46,6 +46,8 @@ public:
 
 private:
   Result<void> enqueue(const PlannedRound &round, std::string_view name, CUstream on) const;
+  /// On the stream for transfers, which begins after what is on the other one if `isForked` is false yet.
+  Result<void> enqueueBeside(const PlannedRound &round, const PlannedTransfer &transfer, bool &isForked);
   /// What is enqueued on `later` from now on begins after what is on `earlier`.
   Result<void> order(CUstream earlier, CUstream later) const;
 
@@ -118,28 +120,42 @@ Result<void> TransferQueue::enqueue(const PlannedRound &round, std::string_view 
 
 Result<void> TransferQueue::enqueue(const PlannedTransfer &transfer) {
   const bool isBeside = transfer.until > transfer.after;
+  auto isOrdered = [&](const PlannedRound &round) { return !isBeside || round.isInOrder; };
   if (!isBeside)
     if (Result<void> joined = join(); !joined)
       return joined;
+  // On the default stream of one device copies from and to another one wait for all that both are to do, and
+  // so might wait for a launch that waits for them: they are on the stream beside it in any case.
   bool isForked = false;
-  for (const PlannedRound &round : transfer.rounds) {
-    CUstream on = stream;
-    if (isBeside && !round.isInOrder) {
-      Result<CUstream> beside = streams.beside(stream);
-      if (!beside)
-        return beside.error();
-      on = *beside;
-      if (!isForked)
-        if (Result<void> ordered = order(stream, on); !ordered)
-          return ordered;
-      isForked = true;
-      until = side ? std::min(until, transfer.until) : transfer.until;
-      side = on;
-    }
-    if (Result<void> done = enqueue(round, transfer.transfer->name, on); !done)
-      return done;
-  }
+  for (const PlannedRound &round : transfer.rounds)
+    if (isOrdered(round))
+      if (Result<void> done = round.reachesOthers ? enqueueBeside(round, transfer, isForked)
+                                                  : enqueue(round, transfer.transfer->name, stream);
+          !done)
+        return done;
+  if (isForked)
+    if (Result<void> joined = join(); !joined)
+      return joined;
+  isForked = false;
+  for (const PlannedRound &round : transfer.rounds)
+    if (!isOrdered(round))
+      if (Result<void> done = enqueueBeside(round, transfer, isForked); !done)
+        return done;
   return {};
+}
+
+Result<void> TransferQueue::enqueueBeside(const PlannedRound &round, const PlannedTransfer &transfer,
+                                          bool &isForked) {
+  Result<CUstream> beside = streams.beside(stream);
+  if (!beside)
+    return beside.error();
+  if (!isForked)
+    if (Result<void> ordered = order(stream, *beside); !ordered)
+      return ordered;
+  isForked = true;
+  until = side ? std::min(until, transfer.until) : transfer.until;
+  side = *beside;
+  return enqueue(round, transfer.transfer->name, *beside);
 }
 
 Result<void> TransferQueue::join() {

@@ -93,6 +93,7 @@ struct PlannedRound {
   /// It is done in stream order, because it copies inside of this rank or not at all: the driver may copy
   /// inside a device by a kernel, for which launches that wait for it leave no room.
   bool isInOrder = false;
+  bool reachesOthers = false; ///< copies from or to the memory of another rank
 };
 
 struct PlannedTransfer {

@@ -140,7 +140,9 @@ private:
           "expected two boxes of '{}' that are apart because the order of a copy is not known, but "
           "they have elements in common",
           name);
-    round.isInOrder |= from->rank == arguments.rank && to->rank == arguments.rank;
+    const bool isInside = from->rank == arguments.rank && to->rank == arguments.rank;
+    round.isInOrder |= isInside;
+    round.reachesOthers |= !isInside;
     return appendCopies(*from, *to, extents);
   }
 

@@ -89,7 +89,8 @@ PlannedRound round(bool isInOrder, int32_t value) {
   return {.copies = {{.bytes = 16}},
           .count = value ? reinterpret_cast<int32_t *>(0x100) : nullptr,
           .value = value,
-          .isInOrder = isInOrder};
+          .isInOrder = isInOrder,
+          .reachesOthers = !isInOrder};
 }
 
 std::string enqueue(TransferStreams &streams, const LaunchPlan &plan) {
@@ -133,14 +134,43 @@ TEST_CASE("transfers are enqueued before the launches that wait for them, on ano
   CHECK(steps.size() == expected.size() - 1);
 }
 
-TEST_CASE("transfers that nothing runs beside are enqueued on the stream of the launches",
+TEST_CASE("transfers inside of a device that nothing runs beside are on the stream of the launches",
           "[device][transfers]") {
   TransferStreams streams(notingContext());
   LaunchPlan plan;
   plan.launches.resize(1);
-  plan.transfers = {{&gather, 0, 0, {round(false, 0)}}, {&gather, 1, 1, {round(false, 0)}}};
+  plan.transfers = {{&gather, 0, 0, {round(true, 0)}}, {&gather, 1, 1, {round(true, 0)}}};
   CHECK(enqueue(streams, plan) == "");
   CHECK(steps == Steps{"main copies 16", "launch 0 after a transfer", "main copies 16"});
+}
+
+// On the default stream they would wait for what the other device is to do.
+TEST_CASE("copies of another device's memory are never on the stream of the launches",
+          "[device][transfers]") {
+  TransferStreams streams(notingContext());
+  LaunchPlan plan;
+  plan.launches.resize(1);
+  PlannedRound ofBoth = round(true, 0);
+  ofBoth.reachesOthers = true;
+  plan.transfers = {{&gather, 0, 0, {round(false, 0)}}, {&gather, 1, 1, {ofBoth, round(true, 0)}}};
+  CHECK(enqueue(streams, plan) == "");
+  CHECK(steps == Steps{"create side", "record main", "side waits", "side copies 16", "record side",
+                       "main waits", "launch 0 after a transfer", "record main", "side waits",
+                       "side copies 16", "main copies 16", "record side", "main waits"});
+}
+
+TEST_CASE("rounds with a copy inside of a device end before a launch beside the transfer",
+          "[device][transfers]") {
+  TransferStreams streams(notingContext());
+  LaunchPlan plan;
+  plan.launches.resize(1);
+  PlannedRound ofBoth = round(true, 1);
+  ofBoth.reachesOthers = true;
+  plan.transfers = {{&gather, 0, 1, {round(false, 2), ofBoth}}};
+  CHECK(enqueue(streams, plan) == "");
+  CHECK(steps == Steps{"create side", "record main", "side waits", "side copies 16", "side sets 0x100 to 1",
+                       "record side", "main waits", "record main", "side waits", "side copies 16",
+                       "side sets 0x100 to 2", "launch 0 after a transfer", "record side", "main waits"});
 }
 
 TEST_CASE("what is beside the last launch ends with the program", "[device][transfers]") {
