@@ -12,7 +12,7 @@ namespace tlc::kernels {
 /// How a rank gets the rows of A that the others have.
 enum class RowGather : uint8_t {
   roles,      ///< two roles of each block load and store them
-  copyEngine, ///< copy engines copy them, while tiles of what has arrived are computed
+  copyEngine, ///< copy engines copy them, while tiles whose rows are here are computed
 };
 
 struct RankGemmConfig {

@@ -29,7 +29,7 @@ constexpr const char *help =
 model. --memory: the files after it are of a device with a memory of that rate.
 tlc-gemm-fit --candidates <count> <m,n,k>...: prints configurations of each shape to be timed by
 gemm_sweep.py --candidates, one to a line: so many for which the model's time is shortest, and the first two
-of each kind.
+of each kind, up to 1.6 times the shortest time.
 
 Only times of one shape are compared with each other. Prints the constants, and for each shape the fastest
 configuration, the one that the model takes among those measured, and its regret. --keep: with the constants as
