@@ -2,6 +2,7 @@
 /// \file
 /// Products of floats of 8 bits, each factor of either type, by wgmma, dense and sparse, and by single
 /// multiply-adds. Factors are so small that sums are exact in the 13 bits that wgmma keeps.
+#include "test/programs/PipelinedProduct.h"
 #include "test/programs/ProgramRun.h"
 
 #include <catch2/catch.hpp>
@@ -13,9 +14,6 @@ using namespace tlc::test;
 
 namespace {
 
-struct Factors {
-  ElementType a, b;
-};
 const std::vector<Factors> allFactors = {{e4m3, e4m3}, {e4m3, e5m2}, {e5m2, e4m3}, {e5m2, e5m2}};
 
 /// Numbers that both types have: halves from -2 to 2, without 0.
@@ -28,15 +26,16 @@ Memory smallNumbers(ElementType element, std::vector<int64_t> shape, unsigned se
   return memory;
 }
 
-/// C = A Bᵀ, with B as n x k.
+/// C += A Bᵀ, with B as n x k.
 void check(const Artifact &artifact, Factors factors, int64_t m, int64_t n, int64_t depth) {
+  constexpr double start = -3;
   Memory a = smallNumbers(factors.a, {m, depth}, 1), b = smallNumbers(factors.b, {n, depth}, 2);
-  Memory c = Memory::filled(f32, {m, n}, notANumber);
+  Memory c = Memory::filled(f32, {m, n}, start);
   run(artifact, {&a, &b, &c});
   int64_t wrong = 0;
   for (int64_t row = 0; row < m; ++row)
     for (int64_t column = 0; column < n; ++column) {
-      double sum = 0;
+      double sum = start;
       for (int64_t at = 0; at < depth; ++at)
         sum += a.at({row, at}) * b.at({column, at});
       wrong += c.at({row, column}) != sum;
@@ -44,33 +43,13 @@ void check(const Artifact &artifact, Factors factors, int64_t m, int64_t n, int6
   CHECK(wrong == 0);
 }
 
-Program pipelined(Factors factors, int64_t bm, int64_t bn, int64_t bk, std::vector<Requirement> required) {
-  return Program::trace("pipelined", [&](Scope &k) {
-    for (Requirement what : required)
-      k.require(what);
-    Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
-    Global A = k.input("A", factors.a, {m, depth}), B = k.input("B", factors.b, {n, depth});
-    Global C = k.output("C", f32, {m, n});
-    k.persistent({ceilDiv(m, bm), ceilDiv(n, bn)}, {}, [&](Index i, Index j) {
-      Shared a = k.shared("a", factors.a, {bm, bk}), b = k.shared("b", factors.b, {bn, bk});
-      Fragment acc = k.fragment(f32, {bm, bn});
-      k.pipelined(ceilDiv(depth, bk), {.stages = 2}, [&](Index s) {
-        copy(A.tile({i * bm, s * bk}, {bm, bk}), a);
-        copy(B.tile({j * bn, s * bk}, {bn, bk}), b);
-        gemm(a, b.t(), acc);
-      });
-      copy(acc, C.tile({i * bm, j * bn}, {bm, bn}));
-    });
-  });
-}
-
 } // namespace
 
 TEST_CASE("a pipelined product of floats of 8 bits, of any two types", "[float8-products]") {
   for (Factors factors : allFactors) {
     CAPTURE(toString(factors.a), toString(factors.b));
-    Artifact artifact =
-        compiled(pipelined(factors, 128, 64, 128, {Requirement::wgmma, Requirement::warpSpecialized}));
+    Artifact artifact = compiled(
+        pipelinedProduct(factors, f32, 128, 64, 128, {Requirement::wgmma, Requirement::warpSpecialized}));
     check(artifact, factors, 136, 72, 144);
     check(artifact, factors, 129, 70, 33); // rows that the TMA cannot copy
   }
@@ -80,7 +59,8 @@ TEST_CASE("floats of 8 bits where no instruction multiplies them", "[float8-prod
   for (std::string target : {"sm_90a", "sm_80", "sm_100a"}) {
     CAPTURE(target);
     for (Factors factors : {Factors{e4m3, e5m2}, {e5m2, e5m2}})
-      check(compiled(pipelined(factors, 12, 20, 8, {}), compilingFor(target)), factors, 13, 21, 24);
+      check(compiled(pipelinedProduct(factors, f32, 12, 20, 8, {}), compilingFor(target)), factors, 13, 21,
+            24);
   }
 }
 
@@ -89,11 +69,12 @@ TEST_CASE("a left factor of e5m2 in registers meets a right one of e4m3", "[floa
   Artifact artifact = compiled(Program::trace("in_registers", [&](Scope &k) {
     k.require(Requirement::wgmma);
     Global A = k.input("A", e5m2, {m, depth}), B = k.input("B", e4m3, {n, depth});
-    Global C = k.output("C", f32, {m, n});
+    Global C = k.inout("C", f32, {m, n});
     Fragment a = k.fragment(e5m2, {m, depth}), acc = k.fragment(f32, {m, n});
     Shared b = k.shared("b", e4m3, {n, depth});
     copy(A.tile({0, 0}, {m, depth}), a);
     copy(B.tile({0, 0}, {n, depth}), b);
+    copy(C.tile({0, 0}, {m, n}), acc);
     gemm(a, b.t(), acc);
     copy(acc, C.tile({0, 0}, {m, n}));
   }));

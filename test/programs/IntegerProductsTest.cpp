@@ -2,6 +2,7 @@
 /// \file
 /// Products of integers of 8 bits by every instruction: wgmma, mma.sync, single multiply-adds. Sums are
 /// exact, bit for bit.
+#include "test/programs/PipelinedProduct.h"
 #include "test/programs/ProgramRun.h"
 
 #include <algorithm>
@@ -14,9 +15,6 @@ using namespace tlc::test;
 
 namespace {
 
-struct Factors {
-  ElementType a, b;
-};
 const std::vector<Factors> allFactors = {{i8, i8}, {i8, u8}, {u8, i8}, {u8, u8}};
 
 /// Numbers of the whole range of the type, its ends included.
@@ -47,28 +45,6 @@ void check(const Artifact &artifact, Factors factors, int64_t m, int64_t n, int6
   CHECK(wrong == 0);
 }
 
-/// C += A Bᵀ by tiles of bm x bn.
-Program pipelined(Factors factors, int64_t bm, int64_t bn, int64_t bk, std::vector<Requirement> required) {
-  return Program::trace("pipelined", [&](Scope &k) {
-    for (Requirement what : required)
-      k.require(what);
-    Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
-    Global A = k.input("A", factors.a, {m, depth}), B = k.input("B", factors.b, {n, depth});
-    Global C = k.inout("C", i32, {m, n});
-    k.persistent({ceilDiv(m, bm), ceilDiv(n, bn)}, {}, [&](Index i, Index j) {
-      Shared a = k.shared("a", factors.a, {bm, bk}), b = k.shared("b", factors.b, {bn, bk});
-      Fragment acc = k.fragment(i32, {bm, bn});
-      copy(C.tile({i * bm, j * bn}, {bm, bn}), acc);
-      k.pipelined(ceilDiv(depth, bk), {.stages = 2}, [&](Index s) {
-        copy(A.tile({i * bm, s * bk}, {bm, bk}), a);
-        copy(B.tile({j * bn, s * bk}, {bn, bk}), b);
-        gemm(a, b.t(), acc);
-      });
-      copy(acc, C.tile({i * bm, j * bn}, {bm, bn}));
-    });
-  });
-}
-
 } // namespace
 
 TEST_CASE("a pipelined product of integers, with any signs", "[integer-products]") {
@@ -78,7 +54,8 @@ TEST_CASE("a pipelined product of integers, with any signs", "[integer-products]
       std::vector<Requirement> required;
       if (target == "sm_90a")
         required = {Requirement::wgmma, Requirement::warpSpecialized};
-      Artifact artifact = compiled(pipelined(factors, 128, 64, 64, required), compilingFor(target));
+      Artifact artifact =
+          compiled(pipelinedProduct(factors, i32, 128, 64, 64, required), compilingFor(target));
       check(artifact, factors, 136, 72, 144, true, -3);
       check(artifact, factors, 129, 70, 33, true, -3); // rows that the TMA cannot copy
     }
@@ -88,11 +65,11 @@ TEST_CASE("sums of integers wrap around", "[integer-products]") {
   for (std::string target : {"sm_90a", "sm_80"})
     for (int32_t start : {std::numeric_limits<int32_t>::max(), std::numeric_limits<int32_t>::min()}) {
       CAPTURE(target, start);
-      check(compiled(pipelined({i8, i8}, 64, 64, 32, {}), compilingFor(target)), {i8, i8}, 65, 40, 96, true,
-            start);
+      check(compiled(pipelinedProduct({i8, i8}, i32, 64, 64, 32, {}), compilingFor(target)), {i8, i8}, 65, 40,
+            96, true, start);
     }
   // Multiply-adds of single elements, as 12 rows are no instruction's.
-  check(compiled(pipelined({i8, u8}, 12, 20, 8, {})), {i8, u8}, 13, 21, 24, true,
+  check(compiled(pipelinedProduct({i8, u8}, i32, 12, 20, 8, {})), {i8, u8}, 13, 21, 24, true,
         std::numeric_limits<int32_t>::max());
 }
 
