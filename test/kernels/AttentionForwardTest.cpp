@@ -52,6 +52,17 @@ TEST_CASE("attention forward is right for long rows", "[kernels][attention]") {
              optionsAtTheirEnds(longRows(), {{}, {{"causal", "right"}, {"window", "17"}}}), 1);
 }
 
+TEST_CASE("attention forward is right with any number of tiles of queries in shared memory",
+          "[kernels][attention]") {
+  for (const char *d : {"40", "128", "160"})
+    for (const char *stages : {"1", "2", "3", "4"}) {
+      Compiled compiled(**findKernel("attention_fwd"),
+                        {{"form", "explicit"}, {"d", d}, {"bk", "32"}, {"bq", "64"}, {"q_stages", stages}});
+      compiled.check({{"sq", "499"}, {"sk", "21"}, {"h", "3"}, {"hkv", "1"}}); // several tiles for each slot
+      compiled.check({{"sq", "130"}, {"sk", "75"}, {"h", "2"}, {"hkv", "2"}});
+    }
+}
+
 TEST_CASE("attention forward on e4m3 is right with every pair of its options", "[kernels][attention]") {
   checkPairs("attention_fwd_fp8", 16, fp8AttentionOptions(), 50);
 }

@@ -49,7 +49,7 @@ std::string RegisteredForward::conflict(const Parameters &values) const {
 }
 
 std::string RegisteredForward::whyNotSplitKeys(const Parameters &values) const {
-  for (const char *name : {"bq", "bk", "stages"})
+  for (const char *name : {"bq", "bk", "stages", "q_stages"})
     if (values.integer(name))
       return fmt::format("{} is of the other forms", name);
   if (std::string why = whyNotExplicit(values); !why.empty())
@@ -116,7 +116,8 @@ ForwardConfig RegisteredForward::configOf(const Parameters &values, AttentionFor
   chooseTiles(config, forwardExtentsOf(values), target,
               {.bq = values.integer("bq"), .bk = values.integer("bk")});
   read(values, config); // what is given
-  chooseOverlap(config, target);
+  if (!values.integer("q_stages"))
+    chooseQueryStages(config, target);
   return config;
 }
 

@@ -39,7 +39,8 @@ public:
     chooseTiles(config, {.b = e.b, .sq = e.sq, .sk = e.sk, .h = e.h, .hkv = e.hkv}, target,
                 {.bq = values.integer("bq"), .bk = values.integer("bk")});
     readAll(values, config);
-    chooseOverlap(config, target);
+    if (!values.integer("q_stages"))
+      chooseQueryStages(config, target);
     return forwardProgram(config, options);
   }
 

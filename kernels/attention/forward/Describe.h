@@ -11,7 +11,7 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig> &config) {
   using Kind = Parameter::Kind;
-  auto &[problem, bq, bk, stages, form, overlap, order, sum] = config;
+  auto &[problem, bq, bk, stages, queryStages, form, order, sum] = config;
   describe(visit, problem);
   visit.hidden(form); // the registry's may be left open
   if (problem.hasBytes())
@@ -56,7 +56,17 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig
                 .most = 8};
       },
       stages);
-  visit.hidden(overlap);
+  visit.tuned(
+      [&]() -> Parameter {
+        return {.name = "q_stages",
+                .description =
+                    "tiles of queries in shared memory; 1: nothing of the next one runs under this "
+                    "one's end",
+                .kind = Kind::integer,
+                .least = 1,
+                .most = 8};
+      },
+      queryStages);
   visit.hidden(order);
 }
 

@@ -27,16 +27,16 @@ public:
   Schedule(Scope &k, const ForwardConfig &c, const ForwardArguments &p, const TileScheduler &scheduler,
            const TransposedValues *transposed)
       : k(k), c(c), p(p), transposed(transposed), parts(columnParts(paddedValues(c.problem))),
-        warpgroups(c.bq / wgmmaRows * int64_t(parts.size())), acrossTiles(c.overlap == TileOverlap::nextTile),
-        out(outputPath(c)), tiles(tilesOfBlock(scheduler)) {
+        warpgroups(c.bq / wgmmaRows * int64_t(parts.size())),
+        acrossTiles(c.queryStages > 1 && hasRegistersForNextTile(c)), out(outputPath(c)),
+        tiles(tilesOfBlock(scheduler)) {
     // Where there are no keys there is nothing that the TMA could load.
     count = where(p.sk == 0, Index(0), tiles.count);
     k.when(p.sk == 0, [&] { storeNothingSeen(); });
 
-    int64_t tileSlots = acrossTiles ? 2 : 1;
-    positions = k.shared("tile", i32, {p.inputs.sequences.fieldCount()}, {.slots = tileSlots});
+    positions = k.shared("tile", i32, {p.inputs.sequences.fieldCount()}, {.slots = c.queryStages});
     nextPositions = k.shared("next_tile", i32, {p.inputs.sequences.fieldCount()}, {.slots = tilesAhead});
-    qs = k.shared("q", c.problem.dtype, {c.bq, paddedDepth(c.problem)}, {.slots = tileSlots});
+    qs = k.shared("q", c.problem.dtype, {c.bq, paddedDepth(c.problem)}, {.slots = c.queryStages});
     ks = k.shared("k", c.problem.dtype, {c.bk, paddedDepth(c.problem)}, {.slots = c.stages});
     for (const ColumnRange &columns : parts)
       vs.push_back(k.shared("v", c.problem.dtype,
@@ -45,11 +45,11 @@ public:
     if (out == OutputPath::tileOfQueries)
       os = qs;
     else if (out == OutputPath::ownTile)
-      os = k.shared("o", c.problem.outputType(), {c.bq, paddedValues(c.problem)}, {.slots = tileSlots});
+      os = k.shared("o", c.problem.outputType(), {c.bq, paddedValues(c.problem)}, {.slots = c.queryStages});
     // Who stores a tile of O gives its Q back, and with that the slot of O.
-    qRing = k.ring("q", {.slots = tileSlots, .producers = 1, .consumers = hasStore() ? 1 : warpgroups});
+    qRing = k.ring("q", {.slots = c.queryStages, .producers = 1, .consumers = hasStore() ? 1 : warpgroups});
     if (hasStore())
-      oRing = k.ring("o", {.slots = tileSlots, .producers = warpgroups, .consumers = 1});
+      oRing = k.ring("o", {.slots = c.queryStages, .producers = warpgroups, .consumers = 1});
     nextRing = k.ring("next_tile", {.slots = tilesAhead, .producers = 1, .consumers = 1});
     kRing = k.ring("k", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
     vRing = k.ring("v", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
@@ -116,7 +116,7 @@ private:
   // Memory
   //===--------------------------------------------------------------------===//
 
-  /// With two slots, Q of the next tile is on its way while this one is computed.
+  /// With several slots, Q of the next tiles is on its way while this one is computed.
   void loadQueries() {
     Cursor q = qRing.cursor(), next = nextRing.cursor();
     k.loop(count, [&](Index round) {

@@ -73,17 +73,17 @@ SharedBytes outputTile(const ForwardConfig &c) {
   return SharedBytes::tile(c.bq, bytesOf(c.problem.outputType(), paddedValues(c.problem)));
 }
 
-/// What a block takes that has `tileSlots` tiles of Q at a time. Positions of tiles, and barriers, are part
+/// What a block takes that has `queryStages` tiles of Q at a time. Positions of tiles, and barriers, are part
 /// of the reserve.
-BlockBudget budgetOf(const ForwardConfig &c, int64_t tileSlots, const Target &target) {
+BlockBudget budgetOf(const ForwardConfig &c, int64_t queryStages, const Target &target) {
   int64_t elementBytes = bytesOf(c.problem.dtype, 1);
   BlockBudget block(target);
   block.reserveScratch();
-  block.addBuffer(SharedBytes::tile(c.bq, paddedDepth(c.problem) * elementBytes), tileSlots);
+  block.addBuffer(SharedBytes::tile(c.bq, paddedDepth(c.problem) * elementBytes), queryStages);
   block.addBuffer(SharedBytes::tile(c.bk, paddedDepth(c.problem) * elementBytes), c.stages);
   block.addBuffer(SharedBytes::tile(c.bk, paddedValues(c.problem) * elementBytes), c.stages);
   if (c.form == AttentionForm::explicitRoles && outputPath(c) == OutputPath::ownTile)
-    block.addBuffer(outputTile(c), tileSlots);
+    block.addBuffer(outputTile(c), queryStages);
   return block;
 }
 
@@ -95,7 +95,7 @@ void plainForward(Scope &k, const ForwardConfig &c, const ForwardArguments &p,
     plainTile(k, c, p, p.tileAt(p.inputs.sequences.fieldsOf(Axis::queries, tiles.at(n))));
   };
   // Q of the next tile is on its way while this one is computed, and O of the one before.
-  if (c.overlap == TileOverlap::nextTile)
+  if (c.queryStages > 1)
     k.pipelined(tiles.count, {.stages = 2}, tile);
   else
     k.loop(tiles.count, tile);
@@ -103,11 +103,11 @@ void plainForward(Scope &k, const ForwardConfig &c, const ForwardArguments &p,
 
 /// Takes keys away from a step until it fits; false if `least` are too many, too.
 bool fit(ForwardConfig &config, int64_t least, const Target &target) {
-  bool isExplicit = config.form == AttentionForm::explicitRoles;
-  int64_t tileSlots = isExplicit && config.overlap == TileOverlap::nextTile ? 2 : 1;
-  while (config.bk > least && !budgetOf(config, tileSlots, target).fits())
+  int64_t queryStages =
+      config.form == AttentionForm::explicitRoles && hasRegistersForNextTile(config) ? 2 : 1;
+  while (config.bk > least && !budgetOf(config, queryStages, target).fits())
     config.bk -= productDepth;
-  return budgetOf(config, tileSlots, target).fits();
+  return budgetOf(config, queryStages, target).fits();
 }
 
 /// Whether three warpgroups pay, with 192 queries of rows of up to 64: they keep the tensor cores busier, and
@@ -163,17 +163,26 @@ std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const
   return {};
 }
 
-void chooseOverlap(ForwardConfig &config, const Target &target) {
-  bool hasRoom = std::max(paddedDepth(config.problem), paddedValues(config.problem)) <= 128;
+bool hasRegistersForNextTile(const ForwardConfig &config) {
+  return std::max(paddedDepth(config.problem), paddedValues(config.problem)) <= 128;
+}
+
+void chooseQueryStages(ForwardConfig &config, const Target &target) {
   if (config.form == AttentionForm::plain) {
     BlockBudget block = budgetOf(config, 2, target);
     block.addBuffer(outputTile(config));
-    hasRoom = !config.problem.hasBytes() && block.fits();
+    config.queryStages = !config.problem.hasBytes() && block.fits() ? 2 : 1;
+    return;
   }
-  config.overlap = hasRoom ? TileOverlap::nextTile : TileOverlap::none;
+  // A slot is free again when its O is stored. With few keys that, and loading Q, takes longer than
+  // computing.
+  constexpr int64_t enough = 4; // measured: 6 are no faster
+  config.queryStages = hasRegistersForNextTile(config) ? 2 : 1;
+  while (config.queryStages < enough && budgetOf(config, config.queryStages + 1, target).fits())
+    ++config.queryStages;
 }
 
-/// All but the overlap of the plain form.
+/// All but the tiles of Q.
 static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents, const Target &target,
                             const GivenTiles &given) {
   // Accumulators of scores and of O, and weights, have to share a thread's registers; tiles share memory.
@@ -181,7 +190,6 @@ static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents
   bool isPlain = config.form == AttentionForm::plain;
   config.bq = 128;
   config.bk = 128;
-  chooseOverlap(config, target); // of the explicit form it follows from the lengths of rows
   if (config.problem.hasBytes()) {
     config.bk = longest <= 128 && !isPlain ? 128 : 64; // tiles of TransposedValues, or halves
     config.stages = longest <= 128 && !isPlain ? 3 : 2;
@@ -214,7 +222,7 @@ void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Tar
   // Packed sequences have one program for all lengths, and V of bytes is transposed in tiles.
   if (config.problem.lengths != Lengths::packed && !config.problem.hasBytes())
     fitKeys(config, extents.sk);
-  chooseOverlap(config, target);
+  chooseQueryStages(config, target);
 }
 
 Program forwardProgram(const ForwardConfig &config, const TraceOptions &options) {

@@ -12,12 +12,6 @@
 
 namespace tlc::kernels {
 
-/// What runs under a tile's last product with V.
-enum class TileOverlap : uint8_t {
-  none,     ///< nothing: one tile of Q is in shared memory at a time
-  nextTile, ///< the next tile's first scores and their softmax; in the plain form its copies: two tiles of Q
-};
-
 /// When the warpgroups that compute start their products.
 enum class ProductOrder : uint8_t {
   any,    ///< when they come to it
@@ -42,8 +36,11 @@ struct ForwardConfig {
   // How.
   int64_t bq = 128, bk = 128; ///< the tile of scores that a block computes at once
   int64_t stages = 2;         ///< tiles of K and of V whose copies are in flight
+  /// Tiles of Q, and of O, in shared memory. From 2 on the next tile's first scores and their softmax run
+  /// under a tile's last product with V, if there are registers; in the plain form the next tile's copies do,
+  /// with 2.
+  int64_t queryStages = 2;
   AttentionForm form = AttentionForm::explicitRoles;
-  TileOverlap overlap = TileOverlap::nextTile;
   ProductOrder order = ProductOrder::any; ///< of the explicit form
   OutputSum sum = OutputSum::inPlace;     ///< `perTile` of e4m3 only
 };
@@ -59,8 +56,10 @@ std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const
 /// Tiles leave room for those that are given instead of chosen ones.
 void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Target &target,
                  const GivenTiles &given = {});
-/// Chooses `overlap` again, for tiles that were changed since.
-void chooseOverlap(ForwardConfig &config, const Target &target);
+/// Chooses `queryStages` again, for tiles that were changed since.
+void chooseQueryStages(ForwardConfig &config, const Target &target);
+/// Whether scores of the explicit form's next tile find registers beside O.
+bool hasRegistersForNextTile(const ForwardConfig &config);
 
 dsl::Program forwardProgram(const ForwardConfig &config, const dsl::TraceOptions &options = {});
 /// With a mask of one's own instead of the problem's.

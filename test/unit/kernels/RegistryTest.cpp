@@ -594,13 +594,24 @@ TEST_CASE("configurations are chosen for the target", "[kernels][unit]") {
   };
   CHECK(stagesOn("sm_90a") == 4);
   CHECK(stagesOn("sm_80") == 3); // 163 KB of shared memory instead of 227, and no tile leaves through it
-  auto overlapOn = [](std::string_view target) {
+  auto queryStagesOn = [](std::string_view target) {
     ForwardConfig config{.form = AttentionForm::plain};
     chooseTiles(config, {.sq = 4096, .sk = 4096}, *findTarget(target));
-    return config.overlap;
+    return config.queryStages;
   };
-  CHECK(overlapOn("sm_90a") == TileOverlap::nextTile);
-  CHECK(overlapOn("sm_80") == TileOverlap::none);
+  CHECK(queryStagesOn("sm_90a") == 2);
+  CHECK(queryStagesOn("sm_80") == 1);
+  // As many as fit beside K and V, up to four.
+  auto queryStagesOf = [](int64_t d, int64_t sk) {
+    ForwardConfig config{.problem = {.d = d, .dv = d}};
+    chooseTiles(config, {.b = 16, .sq = 4096, .sk = sk, .h = 32, .hkv = 32}, *findTarget("sm_90a"));
+    return config.queryStages;
+  };
+  CHECK(queryStagesOf(64, 4096) == 4);
+  CHECK(queryStagesOf(128, 4096) == 3);
+  CHECK(queryStagesOf(128, 80) == 4);
+  CHECK(queryStagesOf(160, 64) == 3);
+  CHECK(queryStagesOf(256, 4096) == 1);
 }
 
 TEST_CASE("given parameters overrule the heuristic", "[kernels][unit]") {
