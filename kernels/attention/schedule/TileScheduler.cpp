@@ -182,8 +182,12 @@ TilePlace TileScheduler::at(const Index &number) const {
   if (sequences.isPacked())
     return packedTile(number);
   Index tiles = tilesOfHead();
-  if (space.order == RowOrder::any)
-    return tileOfPair(number / tiles, number % tiles);
+  if (space.order == RowOrder::any) {
+    // Heads of a row are neighbours in memory, which counts where the rows of tiles are most that is read.
+    Index together = where(sequences.rows(otherAxis()) <= space.rowsOfTile, space.heads, Index(1));
+    Index first = number / (together * tiles) * together;
+    return tileAmong(first, together, number - first * tiles);
+  }
   // The last tiles are those of many heads, so that blocks end with short ones.
   Index headsPerKv = space.heads / space.kvHeads, size = sizeOfGroup();
   Index inLast = min(kvHeadsToFill(tiles * headsPerKv) * headsPerKv, pairs()), last = pairs() - inLast;

@@ -11,10 +11,11 @@ namespace tlc::kernels {
 
 /// Blocks stay on their multiprocessors and compute tiles one after the other. Where tiles take equally long,
 /// those of one head come after those of the one before: blocks read the same rows of the other axis at the
-/// same time, and L2 need not keep any. Otherwise heads whose rows stay in L2 together make a group, those
-/// that share K and V side by side. In a group the longest tiles come first and are dealt out in rounds,
-/// every other one backwards: who got the longest of one round gets the shortest of the next. Every other
-/// group is dealt out backwards, so that what does not fill a round evens out.
+/// same time, and L2 need not keep any; if these are no more than a tile has, the heads of a sequence are
+/// side by side, as their rows are in memory. Otherwise heads whose rows stay in L2 together make a group,
+/// those that share K and V side by side. In a group the longest tiles come first and are dealt out in
+/// rounds, every other one backwards: who got the longest of one round gets the shortest of the next. Every
+/// other group is dealt out backwards, so that what does not fill a round evens out.
 ///
 /// Instead, blocks may take tiles, the next one when they are ready for it. Groups are then as small as L2
 /// wants them, but for the last one.
