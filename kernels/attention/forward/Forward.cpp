@@ -195,17 +195,15 @@ static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents
     config.stages = longest <= 128 && !isPlain ? 3 : 2;
     if (!isPlain)
       return;
-  } else if (longest <= 64) {
-    // The softmax takes as long as the products.
-    if (!isPlain)
-      config.order = ProductOrder::inTurn;
-    if (hasWorkForThree(config, extents.sq)) {
-      config.bq = 192;
-      config.bk = 96;
-    }
+  } else if (longest <= 64 && hasWorkForThree(config, extents.sq)) {
+    config.bq = 192;
+    config.bk = 96;
   } else if (longest > 128) {
     config.bk = longest <= 192 && !isPlain ? 96 : 64;
   }
+  constexpr int64_t longestInTurn = 96; // the softmax takes about as long as the products
+  if (!isPlain && !config.problem.hasBytes() && longest <= longestInTurn)
+    config.order = ProductOrder::inTurn;
   if (!isPlain && !given.bq && config.problem.lengths != Lengths::packed)
     chooseWarpgroups(config, extents, target);
   constexpr int64_t worthwhile = 32;
@@ -223,6 +221,15 @@ void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Tar
   if (config.problem.lengths != Lengths::packed && !config.problem.hasBytes())
     fitKeys(config, extents.sk);
   chooseQueryStages(config, target);
+  if (config.form != AttentionForm::explicitRoles || config.queryStages > 1 || extents.sk < 1 ||
+      extents.sk > config.bk)
+    return;
+  // All keys are one step: the next tile's Q is wanted more than its K and V.
+  ForwardConfig other = config;
+  other.stages = 1;
+  chooseQueryStages(other, target);
+  if (other.queryStages > 1)
+    config = other;
 }
 
 Program forwardProgram(const ForwardConfig &config, const TraceOptions &options) {
