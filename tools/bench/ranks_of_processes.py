@@ -16,6 +16,7 @@ are taken as they are, and `nccl` is PyTorch's usual memory, whose handles NCCL 
     apart           products and sums by NCCL's collectives, as for ranks that do not reach each other's memory; of `nccl`
     disagrees       the last rank has a tensor of another shape; all must say so
     times           launches one after the other, timed; what ranks do to begin together is part of it
+    peers           products in turns with PyTorch's fused ones on symmetric memory, timed in the same way
 
 Prints a line of JSON for each result, and a last one. Exit status 1 if anything is wrong. NVLink multicast is off.
 """
@@ -25,6 +26,7 @@ import dataclasses
 import functools
 import json
 import math
+import operator
 import os
 import random
 import signal
@@ -42,11 +44,12 @@ import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
 from libtlc import Communicator, ConnectedGroup, Error, Group, Library, find_library  # noqa: E402
-from measure import DTYPES, compare  # noqa: E402
+from measure import DTYPES, ROUNDING, compare  # noqa: E402
 from process_cases import CASES, COLLECTIVE_CASES, DTYPE, all_gather_gemm, timed  # noqa: E402
+from process_peers import fused  # noqa: E402
 
 RUNS = ("kernels/ipc", "kernels/symmetric", "kernels/nccl", "apart/nccl", "dies/ipc", "dies/nccl", "dies_in_launch/ipc",
-        "disagrees/ipc", "times/ipc")
+        "disagrees/ipc", "times/ipc", "peers/ipc")
 RUN_SECONDS = 60  # after which a process ends by SIGALRM
 LIMIT = 3.0  # of synchronising where ranks do not come
 LAUNCHES = 20
@@ -98,6 +101,11 @@ def connect(library, rank, ranks, nccl):
     """The communicator whose id rank 0 makes."""
     identifier = gathered(library.nccl_id(nccl) if rank == 0 else None)[0]
     return Communicator(library, rank, ranks, identifier, nccl)
+
+
+def of_slowest(rounds):
+    """Of each round, what the slowest rank took."""
+    return [max(of_ranks) for of_ranks in zip(*gathered(rounds))]
 
 
 def gathered(value):
@@ -201,25 +209,49 @@ class Worker:
             self.communicator.synchronize()
             self.check(case, "apart", tensors[len(case.inputs[self.rank]):])
 
+    def time(self, launch):
+        """Microseconds of a launch of this rank, by launches one after the other."""
+        gathered(None)
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        launch()  # from here on the ranks' streams are together
+        begin.record()
+        for _ in range(LAUNCHES):
+            launch()
+        end.record()
+        self.group.synchronize()
+        return begin.elapsed_time(end) * 1e3 / LAUNCHES
+
     def times(self):
         for kernel, parameters, shapes in timed(self.ranks):
             program, tensors = self.compile(kernel, parameters, [(shape, DTYPES[DTYPE]) for shape in shapes])
             for tensor in tensors:
                 tensor.normal_()
-            launch, rounds = self.group.bind(program, *tensors), []
-            for _ in range(ROUNDS):
-                gathered(None)
-                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-                launch()  # from here on the ranks' streams are together
-                begin.record()
-                for _ in range(LAUNCHES):
-                    launch()
-                end.record()
-                self.group.synchronize()
-                rounds.append(begin.elapsed_time(end) * 1e3 / LAUNCHES)
-            slowest = [max(of_ranks) for of_ranks in zip(*gathered(rounds))]
+            launch = self.group.bind(program, *tensors)
+            slowest = of_slowest([self.time(launch) for _ in range(ROUNDS)])
             if self.rank == 0:
                 self.say(kernel=kernel, **parameters, us=round(statistics.median(slowest), 2))
+
+    def peers(self):
+        order = random.Random(self.seed)  # of all ranks the same
+        for kernel, parameters, shapes, make in fused(self.ranks, DTYPE):
+            program, tensors = self.compile(kernel, parameters, [(shape, DTYPES[DTYPE]) for shape in shapes])
+            for tensor in tensors:
+                tensor.normal_()
+            contestants = {"ours": self.group.bind(program, *tensors), "torch_fused": make(*tensors[:2])}
+            contestants["ours"]()
+            theirs = contestants["torch_fused"]()
+            self.group.synchronize()
+            rounding, terms = 2 * ROUNDING[DTYPE], parameters["k"] * self.ranks
+            error = max(gathered(compare(tensors[2].view_as(theirs), theirs.float(), rounding, 4 * rounding * math.sqrt(terms))))
+            rounds = {name: [] for name in contestants}
+            for _ in range(ROUNDS):
+                for name in order.sample(list(contestants), len(contestants)):
+                    rounds[name].append(self.time(contestants[name]))
+            rounds = {name: of_slowest(of_rank) for name, of_rank in rounds.items()}
+            if self.rank == 0:
+                self.say(kernel=kernel, **parameters, largest_error=error, correct=error <= 1.0,
+                         **{f"{name}_us": round(statistics.median(us), 2) for name, us in rounds.items()},
+                         ratio=round(statistics.median(map(operator.truediv, rounds["torch_fused"], rounds["ours"])), 4))
 
     def expect(self, parts, body):
         """Ends the process, with whether one of these is part of what is said of the launches. What frees programs and memory
