@@ -144,11 +144,24 @@ namespace {
 Index ofLaunch(Trace &trace, StringRef call, program::DimensionSource source, Loc loc) {
   if (!trace.checkCurrent(loc))
     return trace.poison<Index>();
+  std::optional<int64_t> fixed = trace.fixedValue(call);
   if (BlockArgument known = trace.dimensionOfLaunch(source))
-    return trace.make<Index>(known);
-  auto attr = program::DimensionAttr::get(trace.builder.getContext(), call, /*multiple_of=*/1, /*fixed=*/-1,
-                                          program::HostExprAttr(), source);
-  return trace.make<Index>(trace.addClaimedArgument(call, trace.builder.getIndexType(), attr, loc));
+    return fixed ? Index(*fixed) : trace.make<Index>(known);
+  if (fixed && source != program::DimensionSource::ranks) {
+    trace.error(loc, "expected '" + call +
+                         "' not to be fixed because each rank has a number of its own, but got " +
+                         Twine(*fixed));
+    return trace.poison<Index>();
+  }
+  if (fixed && (*fixed < 1 || *fixed > maxRanks)) {
+    trace.error(loc, "expected the fixed value of '" + call + "' to be from 1 to " + Twine(maxRanks) +
+                         ", but got " + Twine(*fixed));
+    return trace.poison<Index>();
+  }
+  auto attr = program::DimensionAttr::get(trace.builder.getContext(), call, /*multiple_of=*/1,
+                                          fixed.value_or(-1), program::HostExprAttr(), source);
+  BlockArgument argument = trace.addClaimedArgument(call, trace.builder.getIndexType(), attr, loc);
+  return argument && fixed ? Index(*fixed) : trace.make<Index>(argument);
 }
 } // namespace
 

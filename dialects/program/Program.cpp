@@ -318,9 +318,13 @@ LogicalResult DimensionAttr::verify(function_ref<InFlightDiagnostic()> emitError
                        << multipleOf << " because 'multiple_of' says so, but got " << fixed;
   if (fixed != -1 && computed)
     return emitError() << "expected dimension '" << name << "' to be 'fixed' or 'computed', but got both";
-  if (source != DimensionSource::shapes && (multipleOf != 1 || fixed != -1 || computed))
+  if (source != DimensionSource::shapes &&
+      (multipleOf != 1 || (fixed != -1 && source != DimensionSource::ranks) || computed))
     return emitError() << "expected nothing but the source of dimension '" << name
                        << "' because the launch says what it is";
+  if (source == DimensionSource::ranks && fixed != -1 && (fixed < 1 || fixed > maxRanks))
+    return emitError() << "expected a program for 1 to " << maxRanks
+                       << " ranks, but got 'fixed' of dimension '" << name << "' = " << fixed;
   return success();
 }
 

@@ -75,7 +75,8 @@ private:
       if (failure)
         return;
       if (dimension.source != DimensionSource::shapes)
-        require(!dimension.fixed && !dimension.computed && dimension.multipleOf == 1,
+        require((!dimension.fixed || dimension.source == DimensionSource::ranks) && !dimension.computed &&
+                    dimension.multipleOf == 1,
                 "dimension '{}' is said to be something, but the launch says what it is", dimension.name);
       if (dimension.fixed)
         require(*dimension.fixed >= 0 && *dimension.fixed <= maxExtent &&

@@ -122,8 +122,13 @@ Result<std::vector<int64_t>> tlc::bindDimensions(const Artifact &artifact,
 
   std::vector<int64_t> values(artifact.dimensions.size(), unbound);
   for (size_t i = 0; i < values.size(); ++i)
-    if (DimensionSource source = artifact.dimensions[i].source; source != DimensionSource::shapes)
-      values[i] = source == DimensionSource::rank ? rank : ranks;
+    if (const Dimension &dimension = artifact.dimensions[i]; dimension.source != DimensionSource::shapes) {
+      values[i] = dimension.source == DimensionSource::rank ? rank : ranks;
+      if (dimension.fixed && values[i] != *dimension.fixed)
+        return Error{.message = fmt::format("'{}': expected {} ranks because the program is specialised for "
+                                            "so many, but got {}",
+                                            artifact.name, *dimension.fixed, values[i])};
+    }
   for (size_t i = 0; i < arguments; ++i) {
     const TensorArgument &argument = artifact.tensors[i];
     const TensorView &tensor = tensors[i];

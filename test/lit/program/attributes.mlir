@@ -9,6 +9,7 @@
 // CHECK-SAME: t.d = #program.dimension<"m", multiple_of = 8>
 // CHECK-SAME: t.e = #program.dimension<"m", fixed = 0>
 // CHECK-SAME: t.e2 = #program.dimension<"k.ranks", source = ranks>
+// CHECK-SAME: t.e3 = #program.dimension<"k.ranks", fixed = 3, source = ranks>
 // CHECK-SAME: t.f = #program.tensor<"A", input, dims[0, -1]>
 // CHECK-SAME: t.g = #program.tensor<"W", workspace, dims[-1], alignment = 256, zero_fill = true>
 // CHECK-SAME: t.g2 = #program.tensor<"W", workspace, dims[-1, -1], order = accumulator>
@@ -38,6 +39,7 @@ module attributes {
   t.d = #program.dimension<"m", multiple_of = 8>,
   t.e = #program.dimension<"m", multiple_of = 1, fixed = 0>,
   t.e2 = #program.dimension<"k.ranks", source = ranks>,
+  t.e3 = #program.dimension<"k.ranks", fixed = 3, source = ranks>,
   t.f = #program.tensor<"A", input, dims[0, -1]>,
   t.g = #program.tensor<"W", workspace, dims[-1], alignment = 256, zero_fill = true>,
   t.g2 = #program.tensor<"W", workspace, dims[-1, -1], order = accumulator>,

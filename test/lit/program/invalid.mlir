@@ -223,6 +223,16 @@ module attributes {a = #program.dimension<"k.rank", multiple_of = 2, source = ra
 
 // -----
 
+// expected-error @below {{expected nothing but the source of dimension 'k.rank' because the launch says what it is}}
+module attributes {a = #program.dimension<"k.rank", fixed = 1, source = rank>} {}
+
+// -----
+
+// expected-error @below {{expected a program for 1 to 8 ranks, but got 'fixed' of dimension 'k.ranks' = 9}}
+module attributes {a = #program.dimension<"k.ranks", fixed = 9, source = ranks>} {}
+
+// -----
+
 // window_c1
 // expected-error @below {{expected 2 strides of a window because it has 2 numbers of taps, but got 1}}
 module attributes {a = #program.window<taps[3, 3], strides[1], dilations[1, 1], before[0, 0], after[0, 0]>} {}

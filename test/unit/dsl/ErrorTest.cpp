@@ -111,6 +111,12 @@ TEST_CASE("dimensions are checked", "[dsl][errors]") {
   CHECK(Program::trace("fixed", {.fixedDimensions = {{"m", 64}}}, declare).ok());
   CHECK(errorOf([](Scope &) {}, {.fixedDimensions = {{"n", 64}}}) ==
         "expected a dimension of 'test' to fix (it has none), but got 'n'");
+  auto ranks = [](Scope &k) { k.ranks(); };
+  CHECK(errorOf(ranks, {.fixedDimensions = {{"k.ranks", 9}}}) ==
+        "expected the fixed value of 'k.ranks' to be from 1 to 8, but got 9");
+  CHECK(Program::trace("fixed", {.fixedDimensions = {{"k.ranks", 8}}}, ranks).ok());
+  CHECK(errorOf([](Scope &k) { k.rank(); }, {.fixedDimensions = {{"k.rank", 1}}}) ==
+        "expected 'k.rank' not to be fixed because each rank has a number of its own, but got 1");
 }
 
 TEST_CASE("a dimension is the extent of a tensor that the launcher sees", "[dsl][errors]") {
