@@ -127,14 +127,16 @@ Mask operator&&(const Mask &a, const Mask &b);
 struct MaskScope {
   dsl::Scope &k;
   dsl::Index batches, queries, keys, heads; ///< `queries` and `keys` of packed sequences: rows of all of them
+  std::optional<dsl::Index> owner = {};     ///< in a ring: the rank whose keys these are
 };
 using MaskMaker = std::function<Mask(const MaskScope &)>;
 
 /// The masks that have names.
 Mask maskOf(const MaskConfig &config);
-/// The same for the queries of one rank, whose keys are those of whole sequences in order. Not block-causal.
+/// The same for the queries of one rank, whose keys are those of whole sequences in order, or those of the
+/// rank `owner`. Not block-causal.
 Mask shardedMaskOf(const MaskConfig &config, ShardOrder order, const dsl::Index &rank,
-                   const dsl::Index &ranks);
+                   const dsl::Index &ranks, const std::optional<dsl::Index> &owner = {});
 /// The one or the other.
 MaskMaker maskMakerOf(const AttentionProblem &problem);
 

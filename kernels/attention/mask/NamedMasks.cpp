@@ -9,31 +9,49 @@ using namespace dsl;
 
 namespace {
 
-/// Where queries stand in their sequence.
-struct OwnPlace {
-  auto operator()(const Sequence &, const auto &query) const { return query; }
-  Index queries(const Sequence &s) const { return s.queries; } ///< of the whole sequence
+/// Where queries and keys stand in their sequence.
+struct OwnPlaces {
+  auto ofQuery(const Sequence &, const auto &query) const { return query; }
+  auto ofKey(const Sequence &, const auto &key) const { return key; }
+  // Of the whole sequence.
+  Index queries(const Sequence &s) const { return s.queries; }
+  Index keys(const Sequence &s) const { return s.keys; }
 };
 
-struct ContiguousPlace {
-  auto operator()(const Sequence &s, const auto &query) const { return query + rank * s.queries; }
-  Index queries(const Sequence &s) const { return ranks * s.queries; }
-  Index rank, ranks;
+/// Where the `rows` rows of a rank stand.
+struct ContiguousRows {
+  auto operator()(const Index &rows, const Index &rank, const auto &row) const { return row + rank * rows; }
+  Index ranks;
 };
 
-/// With parts of half as many queries as a rank has.
-struct ZigzagPlace {
-  auto operator()(const Sequence &s, const auto &query) const {
-    Index part = s.queries / 2;
-    return where(query < part, query + rank * part, query + (2 * ranks - 2 - rank) * part);
+/// In parts of half as many rows as a rank has.
+struct ZigzagRows {
+  auto operator()(const Index &rows, const Index &rank, const auto &row) const {
+    Index part = rows / 2;
+    return where(row < part, row + rank * part, row + (2 * ranks - 2 - rank) * part);
   }
-  Index queries(const Sequence &s) const { return ranks * s.queries; }
-  Index rank, ranks;
+  Index ranks;
+};
+
+/// Of a rank's queries, and of all keys.
+template <class Rows> struct PlacesAmongAll : OwnPlaces {
+  auto ofQuery(const Sequence &s, const auto &query) const { return placeOf(s.queries, rank, query); }
+  Index queries(const Sequence &s) const { return placeOf.ranks * s.queries; }
+  Rows placeOf;
+  Index rank;
+};
+
+/// Of a rank's queries, and of the keys of rank `owner`.
+template <class Rows> struct PlacesOfRanks : PlacesAmongAll<Rows> {
+  auto ofKey(const Sequence &s, const auto &key) const { return this->placeOf(s.keys, owner, key); }
+  Index keys(const Sequence &s) const { return this->placeOf.ranks * s.keys; }
+  Index owner;
 };
 
 /// Where a query stands among the keys.
-auto aligned(CausalAlignment alignment, const auto &placeOf, const Sequence &s, const auto &query) {
-  return placeOf(s, query) + (alignment == CausalAlignment::right ? s.keys - placeOf.queries(s) : Index(0));
+auto aligned(CausalAlignment alignment, const auto &places, const Sequence &s, const auto &query) {
+  return places.ofQuery(s, query) +
+         (alignment == CausalAlignment::right ? places.keys(s) - places.queries(s) : Index(0));
 }
 
 Mask full() {
@@ -42,21 +60,21 @@ Mask full() {
               [](const Sequence &, const TileSpan &) { return PositionSet::everything(); });
 }
 
-Mask causal(CausalAlignment alignment, const auto &placeOf) {
-  return Mask::derived(
-      [=](const Sequence &s, auto query, auto key) { return key <= aligned(alignment, placeOf, s, query); },
-      RowOrder::lastFirst); // the second part of a rank's rows is later than the first one
+Mask causal(CausalAlignment alignment, const auto &places) {
+  return Mask::derived([=](const Sequence &s, auto query,
+                           auto key) { return places.ofKey(s, key) <= aligned(alignment, places, s, query); },
+                       RowOrder::lastFirst); // the second part of a rank's rows is later than the first one
 }
 
-Mask before(CausalAlignment alignment, const auto &placeOf, int64_t distance) {
+Mask before(CausalAlignment alignment, const auto &places, int64_t distance) {
   return Mask::derived([=](const Sequence &s, auto query, auto key) {
-    return key >= aligned(alignment, placeOf, s, query) - distance;
+    return places.ofKey(s, key) >= aligned(alignment, places, s, query) - distance;
   });
 }
 
-Mask after(CausalAlignment alignment, const auto &placeOf, int64_t distance) {
+Mask after(CausalAlignment alignment, const auto &places, int64_t distance) {
   return Mask::derived([=](const Sequence &s, auto query, auto key) {
-    return key <= aligned(alignment, placeOf, s, query) + distance;
+    return places.ofKey(s, key) <= aligned(alignment, places, s, query) + distance;
   });
 }
 
@@ -74,35 +92,43 @@ Mask blockCausal(int64_t block) {
       RowOrder::lastOfHalfFirst);
 }
 
-Mask maskOf(const MaskConfig &config, const auto &placeOf) {
+Mask maskOf(const MaskConfig &config, const auto &places) {
   // Without a causal mask a query stands where the last one is at the last key.
   CausalAlignment alignment =
       config.causal == CausalAlignment::left ? CausalAlignment::left : CausalAlignment::right;
   Mask mask = config.blockCausal                       ? blockCausal(*config.blockCausal)
-              : config.causal != CausalAlignment::none ? causal(alignment, placeOf)
+              : config.causal != CausalAlignment::none ? causal(alignment, places)
                                                        : full();
   if (config.windowLeft)
-    mask = mask && before(alignment, placeOf, *config.windowLeft);
+    mask = mask && before(alignment, places, *config.windowLeft);
   if (config.windowRight)
-    mask = mask && after(alignment, placeOf, *config.windowRight);
+    mask = mask && after(alignment, places, *config.windowRight);
   return mask;
+}
+
+template <class Rows>
+Mask shardedMaskOf(const MaskConfig &config, const Rows &rows, const Index &rank,
+                   const std::optional<Index> &owner) {
+  PlacesAmongAll<Rows> amongAll{{}, rows, rank};
+  return owner ? maskOf(config, PlacesOfRanks<Rows>{amongAll, *owner}) : maskOf(config, amongAll);
 }
 
 } // namespace
 
-Mask maskOf(const MaskConfig &config) { return maskOf(config, OwnPlace()); }
+Mask maskOf(const MaskConfig &config) { return maskOf(config, OwnPlaces()); }
 
-Mask shardedMaskOf(const MaskConfig &config, ShardOrder order, const Index &rank, const Index &ranks) {
-  if (order == ShardOrder::contiguous)
-    return maskOf(config, ContiguousPlace{rank, ranks});
-  return maskOf(config, ZigzagPlace{rank, ranks});
+Mask shardedMaskOf(const MaskConfig &config, ShardOrder order, const Index &rank, const Index &ranks,
+                   const std::optional<Index> &owner) {
+  return order == ShardOrder::contiguous ? shardedMaskOf(config, ContiguousRows{ranks}, rank, owner)
+                                         : shardedMaskOf(config, ZigzagRows{ranks}, rank, owner);
 }
 
 MaskMaker maskMakerOf(const AttentionProblem &problem) {
   // Where heads are exchanged, a rank has whole sequences.
-  auto shards = problem.gathersKeys() ? problem.shards : std::nullopt;
+  auto shards = problem.exchangesHeads() ? std::nullopt : problem.shards;
   return [config = problem.mask, shards](const MaskScope &scope) {
-    return shards ? shardedMaskOf(config, *shards, scope.k.rank(), scope.k.ranks()) : maskOf(config);
+    return shards ? shardedMaskOf(config, *shards, scope.k.rank(), scope.k.ranks(), scope.owner)
+                  : maskOf(config);
   };
 }
 

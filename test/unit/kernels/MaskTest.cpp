@@ -338,3 +338,31 @@ TEST_CASE("from the last tile of a causal mask's queries to the first, each visi
       check(shardedMaskOf(config, order, rank, ranks));
     }
 }
+
+TEST_CASE("masks of the keys that one rank has visit what is visible", "[kernels][attention]") {
+  constexpr int64_t ranks = 3;
+  auto placeOf = [](ShardOrder order, int64_t row, int64_t rows, int64_t rank) {
+    const int64_t part = rows / 2;
+    if (order == ShardOrder::contiguous || row < part)
+      return rank * rows / partsOfRank(order) + row;
+    return (2 * ranks - 1 - rank) * part + row - part;
+  };
+  for (const MaskConfig &config : {MaskConfig{.causal = CausalAlignment::left},
+                                   {.causal = CausalAlignment::right, .windowLeft = 9},
+                                   {.windowLeft = 3, .windowRight = 5}})
+    for (ShardOrder order : {ShardOrder::contiguous, ShardOrder::zigzag})
+      for (int64_t rank = 0; rank < ranks; ++rank)
+        for (int64_t owner = 0; owner < ranks; ++owner) {
+          CAPTURE(rank, owner, int(order));
+          Mask mask = shardedMaskOf(config, order, rank, ranks, dsl::Index(owner));
+          auto sees = [&](int64_t query, int64_t key, int64_t queries, int64_t keys) {
+            return isVisible(config, placeOf(order, query, queries, rank), placeOf(order, key, keys, owner),
+                             ranks * queries, ranks * keys);
+          };
+          // A tile of a zigzag order may have rows of both parts.
+          const Visits visits = order == ShardOrder::zigzag ? Visits::hull : Visits::exact;
+          for (int64_t queries : {0, 2, 8, 22})
+            for (int64_t keys : {0, 6, 16, 22})
+              checkSequence(mask, sees, queries, keys, 4, 8, visits, visits);
+        }
+}
