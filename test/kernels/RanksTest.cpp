@@ -169,8 +169,10 @@ TEST_CASE("ranks that exchange heads are right with any number of heads, masks a
 TEST_CASE("each choice of kernels of ranks is right", "[kernels][ranks]") {
   Random random(Catch::rngSeed());
   for (const Kernel *kernel : kernelsOfRanks())
-    for (const Definitions &choices : choicesOf(*kernel, random))
-      Compiled(*kernel, merged(choices, tilesOf(*kernel))).check(largestOf(*kernel, choices));
+    for (const Definitions &choices : choicesOf(*kernel, random)) {
+      // The program of a ring is for one number of ranks.
+      Compiled(*kernel, merged(merged(choices, tilesOf(*kernel)), largestOf(*kernel, choices))).check({});
+    }
 }
 
 // A block waits for nothing that has not begun: also where a rank runs one block after the other.
@@ -178,8 +180,9 @@ TEST_CASE("kernels of ranks give the same bits in every order", "[kernels][ranks
   std::vector<std::pair<const Kernel *, Definitions>> programs;
   for (const Kernel *kernel : kernelsOfRanks()) {
     programs.emplace_back(kernel, Definitions());
-    if (has(*kernel, "exchange"))
-      programs.emplace_back(kernel, Definitions{{"exchange", "heads"}});
+    for (const char *exchange : {"heads", "ring"})
+      if (Request::parse(*kernel, {{"exchange", exchange}}))
+        programs.emplace_back(kernel, Definitions{{"exchange", exchange}});
   }
   for (auto &[kernel, definitions] : programs) {
     definitions = merged(merged(definitions, tilesOf(*kernel)), largestOf(*kernel, definitions));
@@ -203,6 +206,20 @@ TEST_CASE("kernels of ranks give the same bits in every order", "[kernels][ranks
   }
 }
 
+namespace {
+/// With copies of copy engines as early and as late as they may be.
+void checkTransfers(const Kernel &kernel, const Definitions &definitions) {
+  CAPTURE(kernel.name(), definitions);
+  Request request = expectValue(Request::parse(kernel, definitions));
+  std::shared_ptr<const Artifact> artifact = compileOnce(request, {});
+  auto problem = expectValue(Problem::create(request, {.seed = 3}));
+  for (TransferTime time : {TransferTime::early, TransferTime::late}) {
+    auto devices = createEmulatorDevices(problem->ranks(), {.multiprocessors = 2, .transfers = time});
+    CHECK(expectValue(expectValue(KernelRun::create(devices, problem, artifact)).verify()).correct());
+  }
+}
+} // namespace
+
 TEST_CASE("rows that copy engines fetch are waited for, however late they come", "[kernels][ranks]") {
   const Definitions fetched = {{"gather", "copy_engine"}};
   const std::vector<Definitions> ofAttention = {
@@ -217,19 +234,69 @@ TEST_CASE("rows that copy engines fetch are waited for, however late they come",
     for (const Definitions &options : choices) {
       const Kernel &kernel = **findKernel(name);
       for (const Definitions &size : smallSizes(kernel))
-        for (unsigned ranks : {1, 2, 3}) {
-          Definitions definitions = merged(merged(merged(fetched, tilesOf(kernel)), options),
-                                           merged(size, {{"ranks", std::to_string(ranks)}}));
-          CAPTURE(name, definitions);
-          Request request = expectValue(Request::parse(kernel, definitions));
-          std::shared_ptr<const Artifact> artifact = compileOnce(request, {});
-          auto problem = expectValue(Problem::create(request, {.seed = 3}));
-          for (TransferTime time : {TransferTime::early, TransferTime::late}) {
-            auto devices = createEmulatorDevices(ranks, {.multiprocessors = 2, .transfers = time});
-            CHECK(expectValue(expectValue(KernelRun::create(devices, problem, artifact)).verify()).correct());
-          }
-        }
+        for (const char *ranks : {"1", "2", "3"})
+          checkTransfers(kernel, merged(merged(merged(fetched, tilesOf(kernel)), options),
+                                        merged(size, {{"ranks", ranks}})));
     }
+}
+
+namespace {
+void checkRing(std::string_view name, const Definitions &options, std::initializer_list<const char *> ranks) {
+  const Kernel &kernel = **findKernel(name);
+  for (const char *each : ranks)
+    for (const Definitions &size : smallSizes(kernel))
+      checkTransfers(
+          kernel,
+          merged(merged(merged(tilesOf(kernel), size), {{"exchange", "ring"}, {"ranks", each}}), options));
+}
+} // namespace
+
+// Of contiguous causal sequences a rank sees none of the keys of some steps.
+TEST_CASE("keys that ranks pass on are waited for, and stay until they are read", "[kernels][ranks]") {
+  checkRing("attention_fwd_sharded",
+            {{"order", "zigzag"}, {"form", "explicit"}, {"causal", "right"}, {"sink", "yes"}}, {"3"});
+  checkRing("attention_fwd_sharded",
+            {{"order", "contiguous"}, {"form", "plain"}, {"causal", "right"}, {"lse", "2"}}, {"4"});
+  checkRing("attention_bwd_sharded",
+            {{"order", "zigzag"}, {"form", "explicit"}, {"d", "64"}, {"causal", "right"}}, {"3"});
+  checkRing("attention_bwd_sharded", {{"order", "contiguous"}, {"form", "plain"}, {"window", "30"}}, {"2"});
+}
+
+// Of tools/test.sh long.
+TEST_CASE("keys are passed on among any number of ranks, with every mask and sum", "[.long]") {
+  auto ranks = {"2", "5", "8"};
+  for (const char *form : {"explicit", "plain"})
+    for (const char *order : {"contiguous", "zigzag"})
+      for (const Definitions &options :
+           {Definitions{{"dkv", "split"}},
+            {{"causal", "left"}, {"softcap", "20"}, {"dq", "ordered"}},
+            {{"causal", "right"}, {"window", "40"}, {"sink", "yes"}, {"dkv", "loop"}},
+            {{"window", "9"}, {"window_right", "20"}, {"lse", "2"}, {"dq", "tma"}}}) {
+        const Definitions all = merged(options, {{"order", order}, {"form", form}});
+        Definitions ofForward = all;
+        ofForward.erase("dq"), ofForward.erase("dkv");
+        checkRing("attention_fwd_sharded", ofForward, ranks);
+        checkRing("attention_bwd_sharded", merged(all, {{"d", "64"}}), ranks);
+      }
+  for (const char *form : {"explicit", "plain"}) { // rows that two roles share
+    checkRing("attention_fwd_sharded", {{"form", form}, {"d", "64"}, {"dv", "320"}, {"causal", "right"}},
+              {"2", "3"});
+    checkRing("attention_bwd_sharded", {{"form", form}, {"d", "192"}, {"causal", "right"}}, {"2", "3"});
+  }
+}
+
+TEST_CASE("the program of a ring is for one number of ranks", "[kernels][ranks]") {
+  const Kernel &kernel = **findKernel("attention_fwd_sharded");
+  const Definitions of = merged(merged(tilesOf(kernel), smallSizes(kernel).back()), {{"exchange", "ring"}});
+  auto artifact = compileOnce(expectValue(Request::parse(kernel, merged(of, {{"ranks", "3"}}))), {});
+  auto problem = expectValue(
+      Problem::create(expectValue(Request::parse(kernel, merged(of, {{"ranks", "2"}}))), {.seed = 3}));
+  auto devices = createEmulatorDevices(2);
+  Result<KernelRun> run = KernelRun::create(devices, problem, artifact);
+  REQUIRE(!run);
+  CHECK(run.error().message ==
+        "'attention_fwd_sharded': expected 3 ranks because the program is specialised for "
+        "so many, but got 2");
 }
 
 TEST_CASE("kernels of ranks whose waits have a limit are right, and report an announcement that is missing",

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -219,8 +220,11 @@ void plainQueryTile(Scope &k, const BackwardConfig &c, const BackwardArguments &
 
 void forEachTile(Scope &k, const BackwardArguments &p, const TileScheduler &scheduler, Axis axis,
                  const std::function<void(const GradientTile &)> &body) {
-  TileScheduler::Share tiles = p.tilesOfBlock(scheduler);
+  Index block = p.numberOfBlock(scheduler);
+  TileScheduler::Share tiles = scheduler.shareOf(block, k.blocks());
   k.loop(tiles.count, [&](Index n) { body(p.tileAt(axis, p.inputs.sequences.fieldsOf(axis, tiles.at(n)))); });
+  if (axis == Axis::keys)
+    p.inputs.endStep(block);
 }
 
 } // namespace
@@ -236,7 +240,10 @@ Program backwardProgram(const BackwardConfig &config, const Mask &mask, const Tr
 Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
                         const TraceOptions &options) {
   std::string_view name = config.problem.shards ? "attention_bwd_sharded" : "attention_bwd";
-  return Program::trace(name, options, [&](Scope &k) {
+  TraceOptions own = options;
+  if (config.problem.passesKeys())
+    own.fixedDimensions["k.ranks"] = config.problem.ranks;
+  return Program::trace(name, own, [&](Scope &k) {
     bool isPlain = config.form == AttentionForm::plain;
     // The explicit form loads through the TMA only.
     BackwardArguments arguments(k, config, makeMask, isPlain ? TensorFacts() : TensorFacts{.alignment = 16});
@@ -246,6 +253,10 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
     if (hasOwnLaunch)
       queryTiles.emplace(k, arguments.inputs.sequences, arguments.tileSpace(Axis::queries));
     const std::optional<ShardedKeys> &shards = arguments.inputs.shards;
+    const std::optional<RingKeys> &ring = arguments.inputs.ring;
+    std::optional<RingTurns> turns;
+    if (ring)
+      turns.emplace(k, *ring);
     std::optional<RankArrival> termsSent;
     if (shards) {
       termsSent.emplace(k, "terms_sent");
@@ -267,12 +278,29 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
       k.launch("attention_bwd_query_order", [&] { queryTiles->writeOrder(); });
     if (shards && shards->hasTransfer())
       shards->transfer("attention_bwd_gather");
-    k.launch("attention_bwd", [&] {
-      if (config.form == AttentionForm::explicitRoles)
-        return (hasNarrowTiles(config) ? narrowKeyTiles : wideKeyTiles)(k, config, arguments, keyTiles);
-      forEachTile(k, arguments, keyTiles, Axis::keys,
-                  [&](const GradientTile &tile) { plainKeyTile(k, config, arguments, tile); });
-    });
+    auto visitKeys = [&](const std::string &name) {
+      k.launch(name, [&] {
+        if (config.form == AttentionForm::explicitRoles)
+          return (hasNarrowTiles(config) ? narrowKeyTiles : wideKeyTiles)(k, config, arguments, keyTiles);
+        forEachTile(k, arguments, keyTiles, Axis::keys,
+                    [&](const GradientTile &tile) { plainKeyTile(k, config, arguments, tile); });
+      });
+    };
+    auto convertKeys = [&] { arguments.convertSums(Axis::keys); };
+    if (ring) {
+      std::array terms = {*arguments.ofKeys.ringTerms, *arguments.ofValues.ringTerms};
+      for (int64_t step = 0; step < ring->steps(); ++step) {
+        ring->fetchNext("attention_bwd_fetch", step);
+        arguments.beginStep(step);
+        visitKeys(fmt::format("attention_bwd_step_{}", step));
+        if (config.dkv != KeySum::loop)
+          k.launch(fmt::format("attention_bwd_convert_keys_{}", step), convertKeys);
+        k.launch(fmt::format("attention_bwd_add_terms_{}", step),
+                 [&] { TermsOfRing::add(k, terms, *turns, step); });
+      }
+    } else {
+      visitKeys("attention_bwd");
+    }
     if (queryTiles)
       k.launch("attention_bwd_queries", [&] {
         forEachTile(k, arguments, *queryTiles, Axis::queries,
@@ -280,8 +308,8 @@ Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
       });
     else
       k.launch("attention_bwd_convert", [&] { arguments.convertSums(Axis::queries); });
-    if (config.dkv != KeySum::loop)
-      k.launch("attention_bwd_convert_keys", [&] { arguments.convertSums(Axis::keys); });
+    if (config.dkv != KeySum::loop && !ring)
+      k.launch("attention_bwd_convert_keys", convertKeys);
     if (shards)
       k.launch("attention_bwd_sum_terms", [&] {
         std::array terms = {*arguments.ofKeys.terms, *arguments.ofValues.terms};

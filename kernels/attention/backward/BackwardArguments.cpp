@@ -19,7 +19,7 @@ constexpr int64_t rowsTogether = 32; ///< of the launches without products
 
 BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, const MaskMaker &makeMask,
                                      TensorFacts facts)
-    : config(config), k(k), inputs(k, config.problem, facts), scores(k, inputs) {
+    : config(config), k(k), inputs(k, config.problem, facts), scores(k, inputs), makeMask(makeMask) {
   const AttentionProblem &problem = config.problem;
   const Index &batches = inputs.sequences.count, &heads = inputs.heads, &kvHeads = inputs.kvHeads;
   const Index &sq = inputs.sequences.rows(Axis::queries), &sk = inputs.sequences.rows(Axis::keys);
@@ -39,7 +39,10 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
   }
   LSE = exchange ? exchange->input("LSE", f32, Axis::queries, {})
                  : k.input("LSE", f32, inputs.shapeOf({batches, heads, sq}));
-  mask = makeMask({k, batches, sq, sk, heads});
+  if (inputs.ring)
+    beginStep(0);
+  else
+    mask = makeMask({k, batches, sq, sk, heads});
   ElementType type = config.gradientType();
   double scale = problem.scoreScale();
   const Index &own = inputs.sequences.keysOfRank();
@@ -58,6 +61,10 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
     ofKeys.terms.emplace(k, *inputs.shards, "dK_terms", ofKeys.result, problem.d, type, config.bk);
     ofValues.terms.emplace(k, *inputs.shards, "dV_terms", ofValues.result, problem.dv, type, config.bk);
   }
+  if (inputs.ring) {
+    ofKeys.ringTerms.emplace(k, *inputs.ring, "dK", ofKeys.result, problem.d, type);
+    ofValues.ringTerms.emplace(k, *inputs.ring, "dV", ofValues.result, problem.dv, type);
+  }
   if (problem.sink == AttentionSink::perHead)
     dSink = k.output("dSink", f32, {inputs.sinks});
   delta = k.workspace("delta", f32, inputs.shapeOf({batches, heads, sq}));
@@ -70,18 +77,25 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
   };
   if (addsQuerySums(config.dq))
     ofQueries.shares = newShares("dq_sum", ofQueries, heads, {Initial::undefined, order});
+  const int64_t steps = inputs.ring ? inputs.ring->steps() : 1;
   if (isOrdered()) {
-    started = k.workspace("started", i32, {1}, {Initial::zero});
+    started = k.workspace("started", i32, {steps}, {Initial::zero});
     passed = k.workspace("passed", i32, inputs.shapeOf({batches, heads, sk}), {Initial::zero});
   }
   if (takesTiles())
-    taken = k.workspace("taken", i32, {1}, {Initial::zero});
+    taken = k.workspace("taken", i32, {steps}, {Initial::zero});
   if (config.dkv == KeySum::loop)
     return;
   bool isSplit = config.dkv == KeySum::split;
   for (auto [name, gradient] : {std::pair("dk_sum", &ofKeys), {"dv_sum", &ofValues}})
     gradient->shares = newShares(name, *gradient, isSplit ? heads : kvHeads,
                                  {isSplit ? Initial::undefined : Initial::zero, order});
+}
+
+void BackwardArguments::beginStep(int64_t step) {
+  inputs.beginStep(step);
+  mask = makeMask({k, inputs.sequences.count, inputs.sequences.rows(Axis::queries),
+                   inputs.sequences.rows(Axis::keys), inputs.heads, inputs.ring->ownerAt(step)});
 }
 
 int64_t BackwardArguments::rowsOfTile(Axis axis) const {
@@ -209,6 +223,8 @@ void BackwardArguments::forEachResult(const GradientSum &gradient, const Gradien
 void BackwardArguments::forEachResult(const GradientSum &gradient, const Sequence &sequence, const Index &row,
                                       int64_t count, const Index &head, const ColumnRange &columns,
                                       const std::function<void(const Slice &)> &body) const {
+  if (gradient.ringTerms)
+    return body(gradient.ringTerms->box(inputs.step, sequence.batch, head, row, count, columns));
   if (gradient.terms)
     return gradient.terms->forEachBox(sequence.batch, head, row, count, columns, body);
   body(rows(gradient.result, gradient.axis, sequence, row, count, head, columns));
@@ -256,10 +272,10 @@ std::vector<Index> turnAt(const Inputs &inputs, const Sequence &sequence, const 
 }
 } // namespace
 
-void BackwardArguments::awaitTurn(const Sequence &sequence, const Index &keyRow, const Index &tiles) const {
+void BackwardArguments::awaitTurn(const Sequence &sequence, const Index &keyRow, const Index &ofStep) const {
   // Blocks have the padding's tiles of keys, too.
   const Index &keys = inputs.sequences.isPacked() ? sequence.keys : inputs.sequences.rows(Axis::keys);
-  Index before = keyRow + config.bk;
+  Index before = keyRow + config.bk, tiles = inputs.step * ceilDiv(sequence.queries, config.bq) + ofStep;
   waitFor(passed, turnAt(inputs, sequence, before), where(before < keys, tiles, Index(0)));
 }
 
@@ -294,11 +310,11 @@ void BackwardArguments::passRest(const Sequence &sequence, const Index &keyRow,
 
 Index BackwardArguments::numberOfBlock(const TileScheduler &scheduler) const {
   Index tiles = scheduler.tilesAtMost();
-  auto [block] = k.grid(isOrdered() ? tiles : min(tiles, k.multiprocessors()));
-  return isOrdered() ? take(started, {0}) : block;
+  auto [block] = k.grid(inputs.blocksOfStep(isOrdered() ? tiles : min(tiles, k.multiprocessors())));
+  return isOrdered() ? take(started, {inputs.step}) : block;
 }
 
-Index BackwardArguments::takeTile() const { return k.blocks() + take(taken, {0}); }
+Index BackwardArguments::takeTile() const { return k.blocks() + take(taken, {inputs.step}); }
 
 FragmentValue BackwardArguments::finished(const GradientSum &gradient, const FragmentValue &sum) const {
   return (gradient.scale == 1 ? sum : sum * gradient.scale).to(config.gradientType());

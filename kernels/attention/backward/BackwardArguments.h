@@ -5,6 +5,7 @@
 
 #include "kernels/attention/backward/Backward.h"
 #include "kernels/attention/backward/TermsOfRanks.h"
+#include "kernels/attention/backward/TermsOfRing.h"
 #include "kernels/attention/logits/AppliedMask.h"
 #include "kernels/attention/logits/Scores.h"
 #include "kernels/attention/problem/Inputs.h"
@@ -28,13 +29,17 @@ struct GradientSum {
   double scale = 1;   ///< of what is summed up
   dsl::Global result;
   dsl::Global shares = {}; ///< a workspace in which blocks leave what they have summed up, if they do
-  std::optional<TermsOfRanks> terms = {}; ///< if each rank has some of the rows, and sums them up
+  std::optional<TermsOfRanks> terms = {};    ///< if each rank has some of the rows, and sums them up
+  std::optional<TermsOfRing> ringTerms = {}; ///< if it does so step by step
 };
 
 class BackwardArguments {
 public:
   BackwardArguments(dsl::Scope &k, const BackwardConfig &config, const MaskMaker &makeMask,
                     dsl::TensorFacts facts);
+
+  /// In a ring keys and mask are those of a step from now on.
+  void beginStep(int64_t step);
 
   /// Of keys, or of queries in a launch of their own.
   int64_t rowsOfTile(Axis axis) const;
@@ -177,11 +182,13 @@ private:
                          bool isReversed = false) const;
   Sequence sequenceOf(Axis axis, const dsl::Index &batch, const dsl::Index &head) const;
 
+  MaskMaker makeMask;
   Mask mask;
   dsl::Global O, dO, LSE, dSink, delta;
   std::optional<dsl::Global> stridedGradient; ///< what `dO` is a copy of, if it is one
-  dsl::Global started, passed; ///< in order: blocks, and tiles of queries by head and tile of keys
-  dsl::Global taken;           ///< tiles of keys, if blocks take them
+  // In order: blocks in each step, and tiles of queries by head and tile of keys, of all steps so far.
+  dsl::Global started, passed;
+  dsl::Global taken; ///< tiles of keys in each step, if blocks take them
 };
 
 } // namespace tlc::kernels

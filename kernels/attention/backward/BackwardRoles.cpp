@@ -127,6 +127,7 @@ void BackwardRoles::load() {
       out.advance();
     });
   });
+  p.inputs.endStep(block);
 }
 
 void BackwardRoles::loadNumbers() {

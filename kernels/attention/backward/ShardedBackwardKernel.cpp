@@ -108,7 +108,7 @@ public:
                                .keys = e.sk,
                                .heads = e.h,
                                .kvHeads = e.hkv,
-                               .ranks = ranksOfTerms(values)};
+                               .ranks = problemOf(values).problem.gathersKeys() ? ranks(values) : 1};
     return backwardProgram(backwardConfig(values, problemOf(values), extents, target), options);
   }
 
@@ -174,7 +174,7 @@ public:
 private:
   /// Whose terms a gradient of keys is the sum of.
   int64_t ranksOfTerms(const Parameters &values) const {
-    return problemOf(values).problem.gathersKeys() ? ranks(values) : 1;
+    return problemOf(values).problem.exchangesHeads() ? 1 : ranks(values);
   }
   ShardedSequences sequencesOf(const Parameters &values) const {
     return {problemOf(values).problem, rankExtentsOf(values), ranks(values)};

@@ -70,7 +70,9 @@ static bool suitsOwnLaunch(const BackwardConfig &c, const BackwardExtents &e, co
 }
 
 static QuerySum fastestQuerySum(const BackwardConfig &c, const BackwardExtents &e, const Target &target) {
-  return suitsOwnLaunch(c, e, target) ? QuerySum::ownLaunch : fastestAddition(c, e, target);
+  bool mayHaveOwnLaunch = !c.problem.passesKeys();
+  return mayHaveOwnLaunch && suitsOwnLaunch(c, e, target) ? QuerySum::ownLaunch
+                                                          : fastestAddition(c, e, target);
 }
 
 /// Steps of the busiest multiprocessor, where tiles of keys take up to `most` each, and `around` further
@@ -121,10 +123,12 @@ static bool suitsAddingKeys(const BackwardConfig &c, const BackwardExtents &e, c
 void chooseSums(BackwardConfig &config, const ScheduleOptions &options, const BackwardExtents &extents,
                 const Target &target) {
   config.dkv = options.dkv ? *options.dkv : fastestKeySum(config, extents, target);
+  const QuerySum sameBits = config.problem.passesKeys() ? QuerySum::ordered : QuerySum::ownLaunch;
   config.dq = options.dq                ? *options.dq
-              : options.isDeterministic ? QuerySum::ownLaunch
+              : options.isDeterministic ? sameBits
                                         : fastestQuerySum(config, extents, target);
-  if (!options.dkv && !options.isDeterministic && suitsAddingKeys(config, extents, target))
+  if (!options.dkv && !options.isDeterministic && !config.problem.passesKeys() &&
+      suitsAddingKeys(config, extents, target))
     config.dkv = KeySum::atomic;
 }
 
@@ -156,8 +160,8 @@ std::string conflictOfUnseenKeys(const BackwardConfig &c) {
                     : c.dkv != KeySum::loop                ? "only dkv = loop writes dK and dV tile by tile"
                     : c.dq == QuerySum::ordered            ? "dq = ordered counts all tiles"
                     : c.problem.lengths == Lengths::packed ? "packed sequences have tiles of their own"
-                    : c.problem.gathersKeys()              ? "ranks share the keys"
-                                                           : nullptr;
+                    : c.problem.shards && !c.problem.exchangesHeads() ? "ranks share the keys"
+                                                                      : nullptr;
   return why ? fmt::format("expected unseen = loop or auto because {}, but got own_launch", why)
              : std::string();
 }

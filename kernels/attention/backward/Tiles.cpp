@@ -106,7 +106,23 @@ std::string conflictOfTiles(const BackwardConfig &c) {
   return {};
 }
 
+/// Of sums that last as long as a step of a ring, or longer.
+static std::string conflictOfSteps(const BackwardConfig &config) {
+  if (config.dq == QuerySum::ownLaunch)
+    return "expected dq = atomic, ordered, tma or auto with exchange = ring because dQ is summed up over its "
+           "steps, but got own_launch";
+  if (isUnordered(config.dkv))
+    return fmt::format(
+        "expected dkv = loop, split or auto with exchange = ring because each of its steps sums "
+        "up the gradients of other keys, but got {}",
+        config.dkv == KeySum::tma ? "tma" : "atomic");
+  return {};
+}
+
 std::string conflictOfSums(const BackwardConfig &config) {
+  if (config.problem.passesKeys())
+    if (std::string conflict = conflictOfSteps(config); !conflict.empty())
+      return conflict;
   bool ofQueries = config.dq == QuerySum::tma, ofKeys = config.dkv == KeySum::tma;
   constexpr int64_t longest = 128;
   auto [d, dv] = std::pair(config.problem.d, config.problem.dv);

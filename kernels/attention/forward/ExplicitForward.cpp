@@ -28,10 +28,12 @@ public:
            const TransposedValues *transposed)
       : k(k), c(c), p(p), transposed(transposed), parts(columnParts(paddedValues(c.problem))),
         warpgroups(c.bq / wgmmaRows * int64_t(parts.size())),
-        acrossTiles(c.queryStages > 1 && hasRegistersForNextTile(c)), out(outputPath(c)),
-        tiles(tilesOfBlock(scheduler)) {
+        acrossTiles(c.queryStages > 1 && hasRegistersForNextTile(c)),
+        out(p.inputs.isLastStep() ? outputPath(c) : OutputPath::registers),
+        block(k.grid(p.inputs.blocksOfStep(min(scheduler.tilesAtMost(), k.multiprocessors())))[0]),
+        tiles(scheduler.shareOf(block, k.blocks())) {
     // Where there are no keys there is nothing that the TMA could load.
-    count = where(p.sk == 0, Index(0), tiles.count);
+    count = where(p.sk == 0, Index(0), p.tilesOfStep(tiles.count));
     k.when(p.sk == 0, [&] { storeNothingSeen(); });
 
     positions = k.shared("tile", i32, {p.inputs.sequences.fieldCount()}, {.slots = c.queryStages});
@@ -72,10 +74,6 @@ private:
 
   bool hasStore() const { return out != OutputPath::registers; }
 
-  TileScheduler::Share tilesOfBlock(const TileScheduler &scheduler) const {
-    auto [block] = k.grid(min(scheduler.tilesAtMost(), k.multiprocessors()));
-    return scheduler.shareOf(block, k.blocks());
-  }
   Sequences::Fields fieldsOfTile(const Index &n) const {
     return p.inputs.sequences.fieldsOf(Axis::queries, tiles.at(n));
   }
@@ -86,10 +84,8 @@ private:
       FragmentValue nothing = k.fragment(f32, {c.bq, 1});
       for (const ColumnRange &columns : parts) {
         FragmentValue zeros = k.fragment(f32, {c.bq, columns.count});
-        auto [rows, logSum] = p.finish(tile, {zeros, nothing, nothing - inf});
-        copy(rows.to(c.problem.outputType()), p.output(tile, columns));
-        if (columns.first == 0)
-          copy(logSum, p.logSums(tile));
+        FragmentValue rows = p.finish(tile, {zeros, nothing, nothing - inf}, columns);
+        copy(rows.to(p.outputType()), p.output(tile, columns));
       }
     });
   }
@@ -131,6 +127,7 @@ private:
       copy(p.queries(tileAt(position)), qs.slot(q), qRing.full(q));
       q.advance();
     });
+    p.inputs.endStep(block);
   }
 
   void loadKeysAndValues() {
@@ -290,15 +287,13 @@ private:
       else
         end();
       QueryTile finished = tileAt(positions.slot(done));
-      auto [rows, logSum] = p.finish(finished, {o, sum, softmax.exponentOf(base)});
-      if (part == 0)
-        copy(logSum, p.logSums(finished));
+      FragmentValue rows = p.finish(finished, {o, sum, softmax.exponentOf(base)}, columns);
       if (hasStore()) {
         copy(rows.to(c.problem.outputType()), os.slot(done));
         oRing.publish(done);
       } else {
         qRing.release(done);
-        copy(rows.to(c.problem.outputType()), p.output(finished, columns));
+        copy(rows.to(p.outputType()), p.output(finished, columns));
       }
       done.advance();
       o = 0;
@@ -313,6 +308,7 @@ private:
   int64_t warpgroups; ///< that compute
   bool acrossTiles;
   OutputPath out;
+  Index block;
   TileScheduler::Share tiles;
   Index count;                     ///< of these, or 0 where there are no keys
   Shared positions, nextPositions; ///< of the tiles in slots of Q, and of those whose keys are to be loaded

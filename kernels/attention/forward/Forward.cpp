@@ -62,10 +62,8 @@ void plainTile(Scope &k, const ForwardConfig &c, const ForwardArguments &p, cons
       k.loop(tile.keys.count, step);
     else
       k.pipelined(tile.keys.count, {.stages = c.stages}, step);
-    auto [rows, logSum] = p.finish(tile, {o, softmax.sum, softmax.exponentOf(softmax.base)});
-    if (columns.first == 0)
-      copy(logSum, p.logSums(tile));
-    copy(rows.to(c.problem.outputType()), p.output(tile, columns));
+    FragmentValue rows = p.finish(tile, {o, softmax.sum, softmax.exponentOf(softmax.base)}, columns);
+    copy(rows.to(p.outputType()), p.output(tile, columns));
   }
 }
 
@@ -89,16 +87,18 @@ BlockBudget budgetOf(const ForwardConfig &c, int64_t queryStages, const Target &
 
 void plainForward(Scope &k, const ForwardConfig &c, const ForwardArguments &p,
                   const TileScheduler &scheduler) {
-  auto [block] = k.grid(min(scheduler.tilesAtMost(), k.multiprocessors()));
+  auto [block] = k.grid(p.inputs.blocksOfStep(min(scheduler.tilesAtMost(), k.multiprocessors())));
   TileScheduler::Share tiles = scheduler.shareOf(block, k.blocks());
   auto tile = [&](const Index &n) {
     plainTile(k, c, p, p.tileAt(p.inputs.sequences.fieldsOf(Axis::queries, tiles.at(n))));
   };
   // Q of the next tile is on its way while this one is computed, and O of the one before.
+  Index count = p.tilesOfStep(tiles.count);
   if (c.queryStages > 1)
-    k.pipelined(tiles.count, {.stages = 2}, tile);
+    k.pipelined(count, {.stages = 2}, tile);
   else
-    k.loop(tiles.count, tile);
+    k.loop(count, tile);
+  p.inputs.endStep(block);
 }
 
 /// Takes keys away from a step until it fits; false if `least` are too many, too.
@@ -244,7 +244,10 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
   std::string name = config.problem.shards       ? "attention_fwd_sharded"
                      : config.problem.hasBytes() ? "attention_fwd_fp8"
                                                  : "attention_fwd";
-  return Program::trace(name, options, [&](Scope &k) {
+  TraceOptions own = options;
+  if (config.problem.passesKeys())
+    own.fixedDimensions["k.ranks"] = config.problem.ranks;
+  return Program::trace(name, own, [&](Scope &k) {
     bool isPlain = config.form == AttentionForm::plain;
     // The explicit form loads and stores through the TMA only.
     ForwardArguments arguments(k, config, makeMask, isPlain ? TensorFacts() : TensorFacts{.alignment = 16});
@@ -274,10 +277,21 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
       k.launch(name + "_values", [&] { values->write(); });
     if (hasTransfer)
       shards->transfer(name + "_gather");
-    k.launch(name, [&] {
-      isPlain ? plainForward(k, config, arguments, scheduler)
-              : explicitForward(k, config, arguments, scheduler, values ? &*values : nullptr);
-    });
+    auto attend = [&](const std::string &name) {
+      k.launch(name, [&] {
+        isPlain ? plainForward(k, config, arguments, scheduler)
+                : explicitForward(k, config, arguments, scheduler, values ? &*values : nullptr);
+      });
+    };
+    if (const std::optional<RingKeys> &ring = arguments.inputs.ring) {
+      for (int64_t step = 0; step < ring->steps(); ++step) {
+        ring->fetchNext(name + "_fetch", step);
+        arguments.beginStep(step);
+        attend(fmt::format("{}_step_{}", name, step));
+      }
+      return;
+    }
+    attend(name);
     if (exchange) {
       k.launch(name + "_return", [&] { exchange->giveBack(); });
       // Afterwards all rows of O are there, and no rank reads this rank's inputs.

@@ -18,9 +18,12 @@ OutputPath outputPath(const ForwardConfig &config) {
 ForwardArguments::ForwardArguments(Scope &k, const ForwardConfig &config, const MaskMaker &makeMask,
                                    TensorFacts facts)
     : config(config), k(k), inputs(k, config.problem, facts), scores(k, inputs),
-      sq(inputs.sequences.rows(Axis::queries)), sk(inputs.sequences.rows(Axis::keys)) {
+      sq(inputs.sequences.rows(Axis::queries)), sk(inputs.sequences.rows(Axis::keys)), makeMask(makeMask) {
   const Index &batches = inputs.sequences.count, &heads = inputs.heads;
-  mask = makeMask({k, batches, sq, sk, heads});
+  if (inputs.ring)
+    beginStep(0);
+  else
+    mask = makeMask({k, batches, sq, sk, heads});
   const AttentionProblem &problem = config.problem;
   if (inputs.exchange) {
     O = inputs.exchange->output("O", problem.outputType(), Axis::queries, problem.dv);
@@ -29,6 +32,25 @@ ForwardArguments::ForwardArguments(Scope &k, const ForwardConfig &config, const 
   }
   O = k.output("O", problem.outputType(), inputs.shapeOf({batches, sq, heads, problem.dv}), facts);
   LSE = k.output("LSE", f32, inputs.shapeOf({batches, heads, sq}));
+  if (inputs.isLastStep())
+    return;
+  const auto parts = int64_t(columnParts(paddedValues(problem)).size());
+  partialO = k.workspace("partial_O", f32, {batches, heads, sq, problem.dv},
+                         {Initial::undefined, TensorOrder::accumulator});
+  partialLse = k.workspace("partial_LSE", f32, {parts, batches, heads, sq});
+}
+
+void ForwardArguments::beginStep(int64_t step) {
+  inputs.beginStep(step);
+  mask = makeMask({k, inputs.sequences.count, sq, sk, inputs.heads, inputs.ring->ownerAt(step)});
+}
+
+Index ForwardArguments::tilesOfStep(const Index &tiles) const {
+  if (inputs.step == 0 || inputs.isLastStep())
+    return tiles;
+  Sequence all = {.batch = 0, .head = 0, .queries = sq, .keys = sk};
+  VisitedTiles seen(mask.keysSeen(all, {0, sq - 1}), sk, config.bk);
+  return where(seen.count > 0, tiles, Index(0));
 }
 
 TileScheduler::Space ForwardArguments::tileSpace() const {
@@ -75,6 +97,8 @@ Slice ForwardArguments::values(const QueryTile &tile, const Index &j, const Colu
 static constexpr std::string_view whyDisjoint = "a block works on a tile of queries once";
 
 Slice ForwardArguments::output(const QueryTile &tile, const ColumnRange &columns) const {
+  if (!inputs.isLastStep())
+    return partialOutput(tile, columns);
   Slice rows =
       inputs.rowsOf(O, Axis::queries, tile.sequence, tile.row, config.bq, tile.sequence.head, columns);
   if (inputs.sequences.isPacked())
@@ -91,8 +115,33 @@ Slice ForwardArguments::logSums(const QueryTile &tile) const {
       .disjoint(whyDisjoint);
 }
 
-FinishedRows ForwardArguments::finish(const QueryTile &tile, const WeightedRows &rows) const {
+Slice ForwardArguments::partialOutput(const QueryTile &tile, const ColumnRange &columns) const {
+  return partialO
+      .tile({tile.sequence.batch, tile.sequence.head, tile.row, columns.first},
+            {1, 1, config.bq, columns.count})
+      .disjoint(whyDisjoint);
+}
+
+Slice ForwardArguments::partialLogSums(const QueryTile &tile, const ColumnRange &columns) const {
+  const int64_t part = columns.first == 0 ? 0 : 1;
+  return partialLse.tile({part, tile.sequence.batch, tile.sequence.head, tile.row}, {1, 1, 1, config.bq});
+}
+
+FragmentValue ForwardArguments::finish(const QueryTile &tile, const WeightedRows &given,
+                                       const ColumnRange &columns) const {
   const AttentionProblem &problem = config.problem;
+  WeightedRows rows = given;
+  if (inputs.step > 0) {
+    Fragment before = k.fragment(f32, {config.bq, columns.count}), logSum = k.fragment(f32, {config.bq, 1});
+    copy(partialOutput(tile, columns), before);
+    copy(partialLogSums(tile, columns), logSum);
+    rows = joined({before, k.fragment(f32, {config.bq, 1}, 1), logSum}, rows);
+  }
+  if (!inputs.isLastStep()) {
+    FinishedRows partial = finishRows(rows, {}, LogBase::two);
+    copy(partial.logSum, partialLogSums(tile, columns));
+    return partial.o;
+  }
   std::optional<Fragment> sink;
   if (problem.sink == AttentionSink::perHead) {
     sink = k.fragment(f32, {1, 1}).named("sink");
@@ -102,7 +151,11 @@ FinishedRows ForwardArguments::finish(const QueryTile &tile, const WeightedRows 
     return problem.hasBytes() ? Operand(scores.factor(inputs.scaleV, tile.sequence.batch, tile.kvHead))
                               : Operand(1);
   });
-  return problem.lengths == Lengths::padded ? result.limited(tile.row, tile.sequence.queries) : result;
+  if (problem.lengths == Lengths::padded)
+    result = result.limited(tile.row, tile.sequence.queries);
+  if (columns.first == 0)
+    copy(result.logSum, logSums(tile));
+  return result.o;
 }
 
 } // namespace tlc::kernels

@@ -20,7 +20,7 @@ struct QueryTile {
   VisitedTiles keys;
 };
 
-/// How a tile of O leaves in the explicit form.
+/// How a tile of O leaves in the explicit form, in a ring after the last step.
 enum class OutputPath : uint8_t {
   tileOfQueries, ///< through the memory of its own Q
   ownTile,       ///< through memory of its own
@@ -33,6 +33,11 @@ public:
   ForwardArguments(dsl::Scope &k, const ForwardConfig &config, const MaskMaker &makeMask,
                    dsl::TensorFacts facts);
 
+  // In a ring steps before the last one leave rows that have not met all keys yet, in f32.
+  void beginStep(int64_t step);
+  /// None where no query of this rank sees the keys, so that the step changes nothing.
+  dsl::Index tilesOfStep(const dsl::Index &tiles) const;
+
   TileScheduler::Space tileSpace() const;
   QueryTile tileAt(const Sequences::Fields &fields) const;
 
@@ -44,7 +49,9 @@ public:
                  const std::optional<dsl::Index> &before = {}) const;
   dsl::Slice values(const QueryTile &tile, const dsl::Index &j, const ColumnRange &columns) const;
   dsl::Slice output(const QueryTile &tile, const ColumnRange &columns) const;
-  dsl::Slice logSums(const QueryTile &tile) const;
+  ElementType outputType() const {
+    return inputs.isLastStep() ? config.problem.outputType() : ElementType::f32;
+  }
 
   LazySoftmax softmax(const Scores::Scale &scale) const {
     return LazySoftmax(k, config.problem.dtype, config.bq, scale.softmax);
@@ -54,7 +61,9 @@ public:
                             dsl::Loc loc = dsl::Loc::current()) const {
     return applyMask(k, mask, tile.sequence, {tile.row, j * config.bk}, scores, loc);
   }
-  FinishedRows finish(const QueryTile &tile, const WeightedRows &rows) const;
+  /// Rows of O; logarithms of sums, which come with each part of the columns, are stored.
+  dsl::FragmentValue finish(const QueryTile &tile, const WeightedRows &rows,
+                            const ColumnRange &columns) const;
 
   const ForwardConfig &config;
   dsl::Scope &k;
@@ -63,8 +72,16 @@ public:
   dsl::Index sq, sk; ///< of packed sequences: rows of all of them
 
 private:
+  dsl::Slice logSums(const QueryTile &tile) const;
+  // Of columns of O, what steps of a ring before the last one leave.
+  dsl::Slice partialOutput(const QueryTile &tile, const ColumnRange &columns) const;
+  dsl::Slice partialLogSums(const QueryTile &tile, const ColumnRange &columns) const;
+
+  MaskMaker makeMask;
   Mask mask;
   dsl::Global O, LSE;
+  dsl::Global partialO,
+      partialLse; ///< each part of the columns, whose role may be ahead, has sums of its own
 };
 
 } // namespace tlc::kernels

@@ -10,6 +10,12 @@ namespace tlc::kernels {
 using namespace dsl;
 using std::numbers::ln2, std::numbers::log2e;
 
+WeightedRows joined(const WeightedRows &a, const WeightedRows &b) {
+  FragmentValue base = finiteOrZero(max(a.base, b.base));
+  FragmentValue keepA = exp2(a.base - base), keepB = exp2(b.base - base);
+  return {a.o * keepA + b.o * keepB, a.sum * keepA + b.sum * keepB, base};
+}
+
 FinishedRows finishRows(const WeightedRows &rows, const std::optional<Fragment> &sink, LogBase logBase,
                         const std::function<Operand()> &factor) {
   double ofLog = logBase == LogBase::e ? ln2 : 1;

@@ -25,6 +25,9 @@ struct WeightedRows {
   dsl::FragmentValue o, sum, base;
 };
 
+/// Rows that have met the keys of both.
+WeightedRows joined(const WeightedRows &a, const WeightedRows &b);
+
 /// `sink` has the further score of each row, if there is one; `factor` multiplies O.
 FinishedRows finishRows(
     const WeightedRows &rows, const std::optional<dsl::Fragment> &sink, LogBase logBase,

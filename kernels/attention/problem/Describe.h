@@ -61,7 +61,8 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, MaskConfig> &
 /// Elements of 8 bits have rows that products take whole, and a type of O.
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, AttentionProblem> &problem) {
   using Kind = Parameter::Kind;
-  auto &[dtype, out, d, dv, mask, scale, softCap, sink, logBase, lengths, shards, gather, exchange] = problem;
+  auto &[dtype, out, d, dv, mask, scale, softCap, sink, logBase, lengths, shards, gather, exchange, ranks] =
+      problem;
   bool hasBytes = problem.hasBytes();
   int64_t least = hasBytes ? 32 : rowGranularity, longest = hasBytes ? 256 : longestRow;
   int64_t longestValue = hasBytes ? 256 : longestValueRow;
@@ -141,6 +142,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, AttentionProb
   visit.hidden(shards);
   visit.hidden(gather);
   visit.hidden(exchange);
+  visit.hidden(ranks);
 }
 
 /// A parameter with choices, of which the first one is the default.

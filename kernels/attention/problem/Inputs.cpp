@@ -25,7 +25,10 @@ Inputs::Inputs(Scope &k, const AttentionProblem &problem, TensorFacts facts,
     heads = exchange->heads, kvHeads = exchange->kvHeads, firstSink = exchange->firstHead;
   } else {
     Q = k.input("Q", problem.dtype, shapeOf({sequences.count, sq, heads, problem.d}), facts);
-    if (problem.shards) {
+    if (problem.passesKeys()) {
+      ring.emplace(k, problem, sequences, kvHeads, facts.alignment);
+      beginStep(0);
+    } else if (problem.shards) {
       shards.emplace(k, problem, sequences, kvHeads);
       K = shards->keys(), V = shards->values();
     } else {

@@ -6,6 +6,7 @@
 
 #include "kernels/attention/problem/ColumnParts.h"
 #include "kernels/attention/problem/RankHeads.h"
+#include "kernels/attention/problem/RingKeys.h"
 #include "kernels/attention/problem/Sequences.h"
 #include "kernels/attention/problem/ShardedKeys.h"
 
@@ -36,6 +37,19 @@ public:
     if (awaitsKeys())
       shards->await(row, rows, before);
   }
+  // In a ring each launch is a step, with the keys of one rank, and has one block at least.
+  /// K and V are those of a step from now on.
+  void beginStep(int64_t number) {
+    step = number;
+    K = ring->keys(step), V = ring->values(step);
+  }
+  bool isLastStep() const { return !ring || step + 1 == ring->steps(); }
+  dsl::Index blocksOfStep(const dsl::Index &blocks) const { return ring ? max(blocks, 1) : blocks; }
+  /// By a thread or more of each block, when they have nothing else to do.
+  void endStep(const dsl::Index &block) const {
+    if (ring)
+      ring->endStep(step, block);
+  }
   bool awaitsKeys() const { return shards && shards->hasTransfer(); }
 
   const AttentionProblem &problem;
@@ -44,9 +58,11 @@ public:
   dsl::Index sinks;                   ///< heads of the tensor of sinks
   dsl::Index firstSink = 0;           ///< of this rank's heads
   dsl::Index factors;                 ///< of a head, as an extent: as many as sequences
-  dsl::Global Q, K, V;                ///< K and V of all ranks
+  dsl::Global Q, K, V;                ///< K and V of all ranks; in a ring of one, that of the step
   std::optional<ShardedKeys> shards;  ///< if they are gathered first
   std::optional<RankHeads> exchange;  ///< if ranks exchange heads
+  std::optional<RingKeys> ring;       ///< if they pass keys on
+  int64_t step = 0;                   ///< of the ring
   dsl::Global scaleQ, scaleK, scaleV; ///< of 8-bit elements
   dsl::Global sink;                   ///< if there is one
 };

@@ -71,6 +71,7 @@ enum class KeyGather : uint8_t {
 enum class RankExchange : uint8_t {
   gather, ///< each gets all keys, and computes its own queries
   heads,  ///< each gets all rows of some heads, computes these, and sends results to the ranks of the rows
+  ring,   ///< keys go from neighbour to neighbour, and each computes its own queries with what it has
 };
 
 /// How a program is written; all compute the same.
@@ -114,8 +115,10 @@ struct AttentionProblem {
   std::optional<ShardOrder> shards = {}; ///< of sequences that several ranks have
   KeyGather gather = KeyGather::launch;  ///< where keys are gathered
   RankExchange exchange = RankExchange::gather;
+  int64_t ranks = 1; ///< of a ring: the program is for so many
 
   bool gathersKeys() const { return shards && exchange == RankExchange::gather; }
+  bool passesKeys() const { return shards && exchange == RankExchange::ring; }
   bool exchangesHeads() const { return shards && exchange == RankExchange::heads; }
   bool hasBytes() const { return dtype == ElementType::e4m3; }
   ElementType outputType() const { return hasBytes() ? out : dtype; }

@@ -22,7 +22,7 @@ Sequences::Sequences(Scope &k, const AttentionProblem &problem) : lengths(proble
   DimensionFacts parts{.multipleOf = problem.shards ? partsOfRank(*problem.shards) : 1};
   queryRows = ownQueryRows = k.dim("sq", parts);
   keyRows = ownKeyRows = k.dim("sk", parts);
-  if (problem.shards)
+  if (problem.shards && !problem.passesKeys())
     keyRows = keyRows * k.ranks();
   if (problem.exchangesHeads())
     queryRows = queryRows * k.ranks();

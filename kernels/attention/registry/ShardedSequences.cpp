@@ -24,15 +24,20 @@ std::vector<Parameter> shardParameters(const std::string &length) {
                                 "what fetches the keys of other ranks: a launch before attention, or copy "
                                 "engines beside it",
                                 {"launch", "copy_engine"}));
-  all.push_back(choiceParameter(
-      "exchange", "whether a rank gets all keys, or all rows of some heads, whose results it sends back",
-      {"gather", "heads"}));
+  all.push_back(choiceParameter("exchange",
+                                "what ranks send: keys to all, all rows of some heads and their results "
+                                "back, or keys from neighbour to neighbour",
+                                {"gather", "heads", "ring"}));
   return all;
 }
 
 void readShards(const Parameters &values, AttentionProblem &problem) {
   problem.shards = values.choice("order") == "zigzag" ? ShardOrder::zigzag : ShardOrder::contiguous;
-  problem.exchange = values.choice("exchange") == "heads" ? RankExchange::heads : RankExchange::gather;
+  const std::string_view exchange = values.choice("exchange");
+  problem.exchange = exchange == "heads"  ? RankExchange::heads
+                     : exchange == "ring" ? RankExchange::ring
+                                          : RankExchange::gather;
+  problem.ranks = values.constant("ranks");
   problem.gather = values.choice("gather") == "copy_engine" ? KeyGather::copyEngine : KeyGather::launch;
 }
 
@@ -56,6 +61,10 @@ std::string conflictOfShards(const AttentionProblem &problem, const AttentionExt
   if (problem.exchangesHeads() && problem.gather == KeyGather::copyEngine)
     return "expected gather = launch with exchange = heads because no keys are gathered, but got gather = "
            "copy_engine";
+  if (problem.passesKeys() && problem.gather == KeyGather::copyEngine)
+    return "expected gather = launch with exchange = ring because no keys are gathered, copy engines always "
+           "pass "
+           "them on, but got gather = copy_engine";
   if (problem.exchangesHeads() && e.hkv < ranks)
     return fmt::format(
         "expected exchange = gather, or at least as many heads of K and V as ranks because each "
@@ -86,6 +95,8 @@ AttentionExtents ShardedSequences::wholeExtents() const {
 
 AttentionExtents ShardedSequences::computedExtents() const {
   AttentionExtents computed = wholeExtents();
+  if (problem.passesKeys())
+    return ofRank;
   if (!problem.exchangesHeads()) {
     computed.sq = ofRank.sq;
     return computed;

@@ -28,7 +28,7 @@ public:
 
   /// Rows of all ranks.
   AttentionExtents wholeExtents() const;
-  /// What a rank computes, or the most that one does.
+  /// What a rank computes in a launch, or the most that one does.
   AttentionExtents computedExtents() const;
   AttentionShape wholeShape() const { return attentionShape(problem, wholeExtents()); }
 
