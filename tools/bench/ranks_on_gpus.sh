@@ -56,6 +56,12 @@ for ((ranks = 1; ranks <= most; ++ranks)); do
             -D sq="$rows" -D sk="$rows" -D h=20 -D hkv=10 --seed 1 --verify
         done
       done
+      for rows in 2 70 1000 4096; do
+        for kernel in attention_fwd_sharded attention_bwd_sharded; do
+          check "$bin/tlc" run "$kernel" --device cuda --ranks "$ranks" -D exchange=ring -D order="$order" -D causal="$causal" -D b=1 \
+            -D sq="$rows" -D sk="$rows" -D h=4 -D hkv=2 --seed 1 --verify
+        done
+      done
       for dkv in loop split atomic; do
         for rows in 2 70 1000; do
           check "$bin/tlc" run attention_bwd_sharded --device cuda --ranks "$ranks" -D order="$order" -D causal="$causal" -D b=1 -D sq="$rows" \
