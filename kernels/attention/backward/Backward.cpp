@@ -60,7 +60,7 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
   Shared querySums;
   if (p.addsByTma())
     querySums = k.shared("dq", f32, {c.bq, d});
-  p.inputs.awaitKeys(tile.row, c.bk);
+  p.inputs.awaitKeys(tile.sequence, tile.row, c.bk);
   for (size_t i = 0; i < columns.size(); ++i)
     copy(p.keys(tile.sequence, tile.row, tile.kvHead, c.bk, columns[i]), keys[i]);
   for (size_t i = 0; i < valueColumns.size(); ++i)

@@ -226,7 +226,7 @@ void BackwardArguments::forEachResult(const GradientSum &gradient, const Sequenc
   if (gradient.ringTerms)
     return body(gradient.ringTerms->box(inputs.step, sequence.batch, head, row, count, columns));
   if (gradient.terms)
-    return gradient.terms->forEachBox(sequence.batch, head, row, count, columns, body);
+    return gradient.terms->forEachBox(sequence, head, row, count, columns, body);
   body(rows(gradient.result, gradient.axis, sequence, row, count, head, columns));
 }
 
@@ -403,14 +403,10 @@ FragmentValue BackwardArguments::gradients(const FragmentValue &weights, const F
 /// All rows of tensors, of packed sequences as if they were one.
 Sequence BackwardArguments::sequenceOf(Axis axis, const Index &batch, const Index &head) const {
   const Sequences &all = inputs.sequences;
-  Sequence sequence = {.batch = all.isPacked() ? Index(0) : batch, .head = head, .queries = 0, .keys = 0};
-  auto rows = [&](Axis axis) { return axis == Axis::queries ? &sequence.queries : &sequence.keys; };
-  if (all.isPacked()) {
-    *rows(axis) = all.begins(axis).read({all.count});
-    return sequence;
-  }
-  for (Axis each : {Axis::queries, Axis::keys})
-    *rows(each) = all.rowsOf(each, batch);
+  if (!all.isPacked())
+    return all.sequenceOf(all.fieldsOf(axis, {.row = 0, .head = head, .batch = batch}));
+  Sequence sequence = {.batch = 0, .head = head, .queries = 0, .keys = 0};
+  (axis == Axis::queries ? sequence.queries : sequence.keys) = all.firstRowOf(axis, all.count);
   return sequence;
 }
 

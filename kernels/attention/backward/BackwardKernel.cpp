@@ -14,7 +14,9 @@ namespace tlc::kernels {
 namespace {
 
 std::vector<Parameter> allParameters() {
-  std::vector<Parameter> all = extentParameters("2048"), others = backwardParameters(lengthParameters());
+  std::vector<Parameter> lengths = packedParameters(), padded = paddedParameters();
+  lengths.insert(lengths.end(), padded.begin(), padded.end());
+  std::vector<Parameter> all = extentParameters("2048"), others = backwardParameters(lengths);
   all.insert(all.end(), others.begin(), others.end());
   return all;
 }

@@ -109,7 +109,7 @@ void BackwardRoles::load() {
   forEachTile([&](const GradientTile &tile) {
     kvRing.acquire(kv);
     auto loadKeys = [&] {
-      p.inputs.awaitKeys(tile.row, c.bk);
+      p.inputs.awaitKeys(tile.sequence, tile.row, c.bk);
       kvRing.expect(kv, ks.slotBytes() + vs.slotBytes());
       copy(p.keys(tile.sequence, tile.row, tile.kvHead, c.bk, {0, d}), ks.slot(kv), kvRing.full(kv));
       copy(p.values(tile.sequence, tile.row, tile.kvHead, c.bk, {0, dv}), vs.slot(kv), kvRing.full(kv));

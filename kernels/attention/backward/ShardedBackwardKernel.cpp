@@ -103,7 +103,8 @@ public:
   dsl::Program build(const Parameters &values, const Target &target,
                      const dsl::TraceOptions &options) const override {
     AttentionExtents e = sequencesOf(values).computedExtents();
-    BackwardExtents extents = {.sequences = e.b,
+    const AttentionProblem problem = problemOf(values).problem;
+    BackwardExtents extents = {.sequences = problem.lengths == Lengths::packed ? 1 : e.b,
                                .queries = e.sq,
                                .keys = e.sk,
                                .heads = e.h,
@@ -115,9 +116,10 @@ public:
   std::vector<TensorSpec> tensors(const Parameters &values) const override {
     const BackwardConfig config = problemOf(values);
     AttentionExtents e = rankExtentsOf(values);
+    const ShardedSequences sequences = sequencesOf(values);
     // What forward gives, in double precision.
     auto forward = [&](int64_t rank, const TensorSpec &spec) {
-      return [sequences = sequencesOf(values), rank, isOutput = spec.name == "O",
+      return [sequences, rank, isOutput = spec.name == "O",
               shape = spec.shape](std::span<const std::vector<double>> tensors) {
         std::vector<int64_t> elements(
             size_t(std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>())));
@@ -128,11 +130,12 @@ public:
     };
     std::vector<TensorSpec> all;
     for (int64_t rank = 0; rank < ranks(values); ++rank) {
-      for (TensorSpec &spec : inputSpecs(config.problem, e))
-        all.push_back(std::move(spec));
-      for (TensorSpec &spec : gradientSpecs(config, e)) {
+      std::vector<TensorSpec> own = inputSpecs(config.problem, e), gradients = gradientSpecs(config, e);
+      own.insert(own.end(), gradients.begin(), gradients.end());
+      for (TensorSpec &spec : own) {
         if (spec.name == "O" || spec.name == "LSE")
           spec.derived = forward(rank, spec);
+        sequences.setPadding(spec, rank);
         all.push_back(std::move(spec));
       }
     }
@@ -157,7 +160,7 @@ public:
 
   std::string conflict(const Parameters &values) const override {
     BackwardConfig problem = problemOf(values);
-    std::string shards = conflictOfShards(problem.problem, rankExtentsOf(values), ranks(values));
+    std::string shards = conflictOfShards(problem.problem, values);
     return shards.empty() ? conflictOfSchedule(values, problem) : shards;
   }
 

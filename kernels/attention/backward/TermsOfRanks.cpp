@@ -23,29 +23,36 @@ Index TermsOfRanks::matrixOf(const Index &from, const Index &part, const Index &
   return (from * shards->parts + part) * shards->batches + batch;
 }
 
-void TermsOfRanks::forEachBox(const Index &batch, const Index &head, const Index &row, int64_t count,
+void TermsOfRanks::forEachBox(const Sequence &sequence, const Index &head, const Index &row, int64_t count,
                               const ColumnRange &columns,
                               const std::function<void(const Slice &)> &body) const {
-  shards->forEachPart(row, count, [&](const ShardedKeys::Part &part) {
-    body(terms.of(part.owner)
-             .tile({matrixOf(shards->rank, part.ofRank, batch), rowsBefore + row - part.first, head,
-                    columns.first},
-                   {1, count, 1, columns.count}));
+  const bool isPacked = shards->sequences.isPacked();
+  Index first = sequence.firstKey + row, end = sequence.firstKey + min(row + count, sequence.keys);
+  shards->forEachPart(first, end, [&](const ShardedKeys::Part &part) {
+    Index matrix = matrixOf(shards->rank, part.ofRank, isPacked ? Index(0) : sequence.batch);
+    Slice box = terms.of(part.owner)
+                    .tile({matrix, rowsBefore + first - part.first, head, columns.first},
+                          {1, count, 1, columns.count});
+    body(isPacked ? box.limited(1, rowsBefore + end - part.first) : box);
   });
 }
 
 void TermsOfRanks::sumRows(Scope &k, const Index &batch, const Index &head, const Index &part,
                            const Index &first) const {
   Fragment sum = k.fragment(f32, {rowsTogether, length}), term = k.fragment(type, {rowsTogether, length});
+  const Sequences &sequences = shards->sequences;
   Shape shape = {1, rowsTogether, 1, length};
+  Index begin = part * shards->partLength(), count = sequences.rowsOfPart(Axis::keys, shards->rank, part);
+  Slice rows = result.tile(sequences.withoutBatch<Index>({batch, begin + first, head, 0}),
+                           sequences.withoutBatch(shape));
   k.loop(shards->ranks, [&](Index from) {
-    copy(terms.of(shards->rank).tile({matrixOf(from, part, batch), rowsBefore + first, head, 0}, shape),
+    copy(terms.of(shards->rank)
+             .tile({matrixOf(from, part, batch), rowsBefore + first, head, 0}, shape)
+             .limited(1, rowsBefore + count),
          term);
     sum += term.to(f32);
   });
-  Index begin = part * shards->partLength();
-  copy(sum.to(type),
-       result.tile({batch, begin + first, head, 0}, shape).limited(1, begin + shards->partLength()));
+  copy(sum.to(type), rows.limited(sequences.axisOf(1), begin + count));
 }
 
 void TermsOfRanks::sumUp(Scope &k, std::span<const TermsOfRanks> gradients, const RankArrival &sent) {

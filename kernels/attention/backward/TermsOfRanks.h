@@ -16,14 +16,15 @@ namespace tlc::kernels {
 
 class TermsOfRanks {
 public:
-  /// Declares the terms, which are rounded to the type of `result`, b x sk x hkv x length. They are stored in
-  /// boxes of at most so many rows.
+  /// Declares the terms, which are rounded to the type of `result`, b x sk x hkv x length, of packed
+  /// sequences without b. They are stored in boxes of at most so many rows.
   TermsOfRanks(dsl::Scope &k, const ShardedKeys &shards, std::string_view name, dsl::Global result,
                int64_t length, ElementType type, int64_t rowsOfBox);
 
-  /// Does `body` for each box where `count` rows of all keys, from `row` on, of a head leave this rank's
-  /// terms. Rows of the tile that lie beside a box belong to another rank or to none.
-  void forEachBox(const dsl::Index &batch, const dsl::Index &head, const dsl::Index &row, int64_t count,
+  /// Does `body` for each box where `count` keys of a sequence, from its row `row` on, of a head leave this
+  /// rank's terms. Rows of the tile that lie beside a box belong to another rank, to another sequence or to
+  /// none.
+  void forEachBox(const Sequence &sequence, const dsl::Index &head, const dsl::Index &row, int64_t count,
                   const ColumnRange &columns, const std::function<void(const dsl::Slice &)> &body) const;
 
   /// The body of a launch after those that store terms: waits for those of all ranks, and sums them up in f32

@@ -15,7 +15,8 @@ std::vector<Parameter> allOf(const ForwardConfig &defaults, const std::string &l
   auto add = [&](const std::vector<Parameter> &more) { all.insert(all.end(), more.begin(), more.end()); };
   std::vector<Parameter> problem = parametersOf(defaults.problem), config = parametersOf(defaults);
   add(problem);
-  add(lengthParameters());
+  add(packedParameters());
+  add(paddedParameters());
   std::vector<std::string> forms = {"auto", "explicit", "plain"};
   if (!defaults.problem.hasBytes())
     forms.emplace_back("split-keys");

@@ -47,18 +47,22 @@ public:
   std::vector<TensorSpec> tensors(const Parameters &values) const override {
     const AttentionProblem problem = problemOf(values).problem;
     AttentionExtents e = rankExtentsOf(values);
+    const ShardedSequences sequences = sequencesOf(values);
     std::vector<TensorSpec> all;
     for (int64_t rank = 0; rank < ranks(values); ++rank) {
-      for (TensorSpec &spec : inputSpecs(problem, e))
+      std::vector<TensorSpec> own = inputSpecs(problem, e);
+      own.push_back({"O", problem.dtype, Access::output, shapeOfRows(problem, {e.b, e.sq, e.h, problem.dv})});
+      own.push_back({"LSE", ElementType::f32, Access::output, shapeOfRows(problem, {e.b, e.h, e.sq})});
+      for (TensorSpec &spec : own) {
+        sequences.setPadding(spec, rank);
         all.push_back(std::move(spec));
-      all.push_back({"O", problem.dtype, Access::output, {e.b, e.sq, e.h, problem.dv}});
-      all.push_back({"LSE", ElementType::f32, Access::output, {e.b, e.h, e.sq}});
+      }
     }
     return all;
   }
 
   std::string conflict(const Parameters &values) const override {
-    std::string shards = conflictOfShards(problemOf(values).problem, rankExtentsOf(values), ranks(values));
+    std::string shards = conflictOfShards(problemOf(values).problem, values);
     if (!shards.empty())
       return shards;
     if (std::string why = whyNotExplicit(values); values.choice("form") == "explicit" && !why.empty())

@@ -87,7 +87,7 @@ void ForwardArguments::awaitKeys(const QueryTile &tile, const Index &i,
   if (!inputs.awaitsKeys())
     return;
   auto row = [&](const Index &visit) { return tile.keys.at(visit) * config.bk; };
-  inputs.awaitKeys(row(i), config.bk, before ? std::optional(row(*before)) : std::nullopt);
+  inputs.awaitKeys(tile.sequence, row(i), config.bk, before ? std::optional(row(*before)) : std::nullopt);
 }
 
 Slice ForwardArguments::values(const QueryTile &tile, const Index &j, const ColumnRange &columns) const {

@@ -18,33 +18,37 @@ struct OwnPlaces {
   Index keys(const Sequence &s) const { return s.keys; }
 };
 
-/// Where the `rows` rows of a rank stand.
+/// Where a rank's rows from `first` on stand among those of all ranks, of `rows` rows each.
 struct ContiguousRows {
-  auto operator()(const Index &rows, const Index &rank, const auto &row) const { return row + rank * rows; }
-  Index ranks;
+  auto operator()(const Index &rows, const Index &rank, const Index &first, const auto &row) const {
+    return row + (first + rank * rows);
+  }
 };
 
 /// In parts of half as many rows as a rank has.
 struct ZigzagRows {
-  auto operator()(const Index &rows, const Index &rank, const auto &row) const {
+  auto operator()(const Index &rows, const Index &rank, const Index &first, const auto &row) const {
     Index part = rows / 2;
-    return where(row < part, row + rank * part, row + (2 * ranks - 2 - rank) * part);
+    return where(row < part - first, row + (first + rank * part),
+                 row + (first + (2 * ranks - 2 - rank) * part));
   }
   Index ranks;
 };
 
 /// Of a rank's queries, and of all keys.
 template <class Rows> struct PlacesAmongAll : OwnPlaces {
-  auto ofQuery(const Sequence &s, const auto &query) const { return placeOf(s.queries, rank, query); }
-  Index queries(const Sequence &s) const { return placeOf.ranks * s.queries; }
+  auto ofQuery(const Sequence &s, const auto &query) const {
+    return placeOf(own.rows, own.rank, s.firstQuery, query) - s.begin;
+  }
+  Index queries(const Sequence &s) const { return s.allQueries; }
   Rows placeOf;
-  Index rank;
+  RankRows own;
 };
 
 /// Of a rank's queries, and of the keys of rank `owner`.
 template <class Rows> struct PlacesOfRanks : PlacesAmongAll<Rows> {
-  auto ofKey(const Sequence &s, const auto &key) const { return this->placeOf(s.keys, owner, key); }
-  Index keys(const Sequence &s) const { return this->placeOf.ranks * s.keys; }
+  auto ofKey(const Sequence &s, const auto &key) const { return this->placeOf(s.keys, owner, Index(0), key); }
+  Index keys(const Sequence &s) const { return this->own.ranks * s.keys; }
   Index owner;
 };
 
@@ -107,9 +111,9 @@ Mask maskOf(const MaskConfig &config, const auto &places) {
 }
 
 template <class Rows>
-Mask shardedMaskOf(const MaskConfig &config, const Rows &rows, const Index &rank,
+Mask shardedMaskOf(const MaskConfig &config, const Rows &rows, const RankRows &queries,
                    const std::optional<Index> &owner) {
-  PlacesAmongAll<Rows> amongAll{{}, rows, rank};
+  PlacesAmongAll<Rows> amongAll{{}, rows, queries};
   return owner ? maskOf(config, PlacesOfRanks<Rows>{amongAll, *owner}) : maskOf(config, amongAll);
 }
 
@@ -117,18 +121,19 @@ Mask shardedMaskOf(const MaskConfig &config, const Rows &rows, const Index &rank
 
 Mask maskOf(const MaskConfig &config) { return maskOf(config, OwnPlaces()); }
 
-Mask shardedMaskOf(const MaskConfig &config, ShardOrder order, const Index &rank, const Index &ranks,
-                   const std::optional<Index> &owner) {
-  return order == ShardOrder::contiguous ? shardedMaskOf(config, ContiguousRows{ranks}, rank, owner)
-                                         : shardedMaskOf(config, ZigzagRows{ranks}, rank, owner);
+Mask shardedMaskOf(const MaskConfig &config, const RankRows &queries, const std::optional<Index> &owner) {
+  return queries.order == ShardOrder::contiguous
+             ? shardedMaskOf(config, ContiguousRows(), queries, owner)
+             : shardedMaskOf(config, ZigzagRows{queries.ranks}, queries, owner);
 }
 
 MaskMaker maskMakerOf(const AttentionProblem &problem) {
   // Where heads are exchanged, a rank has whole sequences.
   auto shards = problem.exchangesHeads() ? std::nullopt : problem.shards;
   return [config = problem.mask, shards](const MaskScope &scope) {
-    return shards ? shardedMaskOf(config, *shards, scope.k.rank(), scope.k.ranks(), scope.owner)
-                  : maskOf(config);
+    return shards
+               ? shardedMaskOf(config, {*shards, scope.k.rank(), scope.k.ranks(), scope.queries}, scope.owner)
+               : maskOf(config);
   };
 }
 

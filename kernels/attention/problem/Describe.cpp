@@ -36,13 +36,12 @@ std::string conflictOf(const AttentionProblem &problem) {
   if (mask.blockCausal && (mask.causal != CausalAlignment::none || mask.windowLeft || mask.windowRight))
     return "expected the block-causal mask alone, but got a causal mask or a window beside it";
   const char *other = mask.blockCausal                     ? "the block-causal mask"
-                      : problem.lengths == Lengths::packed ? "packed sequences"
                       : problem.lengths == Lengths::padded ? "padded sequences"
                       : problem.hasBytes()                 ? "elements of 8 bits"
                                                            : nullptr;
   if (problem.shards && other)
-    return fmt::format("expected whole sequences of 16-bit elements, of one length, without the block-causal "
-                       "mask, because ranks share them, but got {}",
+    return fmt::format("expected sequences of 16-bit elements, of one length or packed, without the "
+                       "block-causal mask, because ranks share them, but got {}",
                        other);
   return {};
 }

@@ -48,12 +48,6 @@ Inputs::Inputs(Scope &k, const AttentionProblem &problem, TensorFacts facts,
     sink = k.input("sink", f32, {sinks});
 }
 
-std::vector<Index> Inputs::shapeOf(std::vector<Index> axes) const {
-  if (sequences.isPacked())
-    axes.erase(axes.begin());
-  return axes;
-}
-
 Slice Inputs::rowsOf(const Global &tensor, Axis axis, const Sequence &sequence, const Index &row,
                      int64_t rows, const Index &head, const ColumnRange &columns,
                      ElementStride stride) const {
@@ -86,6 +80,14 @@ Slice Inputs::valueRowsOf(const Sequence &sequence, const Index &kvHead, const I
                           const ColumnRange &columns) const {
   // What lies after a sequence's last key may be no number, and weights of 0 do not remove that.
   return ownRowsOf(V, Axis::keys, sequence, row, count, kvHead, columns);
+}
+
+void Inputs::awaitKeys(const Sequence &sequence, const Index &row, int64_t rows,
+                       const std::optional<Index> &before) const {
+  if (!awaitsKeys())
+    return;
+  const Index &first = sequence.firstKey;
+  shards->await(first + row, rows, before ? std::optional(first + *before) : std::nullopt);
 }
 
 } // namespace tlc::kernels

@@ -20,7 +20,9 @@ public:
          std::optional<int64_t> headsOfGroup = {});
 
   /// b x rows x heads x ..., or, of packed sequences, without b.
-  std::vector<dsl::Index> shapeOf(std::vector<dsl::Index> axes) const;
+  std::vector<dsl::Index> shapeOf(std::vector<dsl::Index> axes) const {
+    return sequences.withoutBatch(std::move(axes));
+  }
   /// Rows of a tensor of that shape from a sequence's row `row` on, of one head.
   dsl::Slice rowsOf(const dsl::Global &tensor, Axis axis, const Sequence &sequence, const dsl::Index &row,
                     int64_t rows, const dsl::Index &head, const ColumnRange &columns,
@@ -32,11 +34,10 @@ public:
   /// Likewise of V.
   dsl::Slice valueRowsOf(const Sequence &sequence, const dsl::Index &kvHead, const dsl::Index &row,
                          int64_t rows, const ColumnRange &columns) const;
-  /// Before rows of K and V from `row` on are loaded: until they are there. See `ShardedKeys::await`.
-  void awaitKeys(const dsl::Index &row, int64_t rows, const std::optional<dsl::Index> &before = {}) const {
-    if (awaitsKeys())
-      shards->await(row, rows, before);
-  }
+  /// Before rows of K and V from a sequence's row `row` on are loaded: until they are there. See
+  /// `ShardedKeys::await`.
+  void awaitKeys(const Sequence &sequence, const dsl::Index &row, int64_t rows,
+                 const std::optional<dsl::Index> &before = {}) const;
   // In a ring each launch is a step, with the keys of one rank, and has one block at least.
   /// K and V are those of a step from now on.
   void beginStep(int64_t number) {

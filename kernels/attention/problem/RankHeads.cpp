@@ -15,9 +15,9 @@ constexpr int64_t rowsOfPiece = 64; ///< that a block copies at once, of one hea
 
 RankHeads::RankHeads(Scope &k, ShardOrder order, const Sequences &sequences, const Index &allHeads,
                      const Index &allKvHeads)
-    : k(k), parts(kernels::partsOfRank(order)), rank(k.rank()), ranks(k.ranks()), batches(sequences.count),
-      ownQueries(sequences.queriesOfRank()), ownKeys(sequences.keysOfRank()), allHeads(allHeads),
-      allKvHeads(allKvHeads) {
+    : k(k), sequences(sequences), parts(kernels::partsOfRank(order)), rank(k.rank()), ranks(k.ranks()),
+      batches(sequences.batches()), ownQueries(sequences.queriesOfRank()), ownKeys(sequences.keysOfRank()),
+      allHeads(allHeads), allKvHeads(allKvHeads) {
   firstKvHead = rank * allKvHeads / ranks;
   kvHeads = (rank + 1) * allKvHeads / ranks - firstKvHead;
   Index group = allHeads / allKvHeads;
@@ -30,8 +30,8 @@ RankHeads::Tensor RankHeads::declare(std::string_view name, ElementType element,
                                      TensorUse use) const {
   auto shape = [&](const Index &rows, const Index &ofHeads) -> std::vector<Index> {
     if (columns)
-      return {batches, rows, ofHeads, *columns};
-    return {batches, ofHeads, rows};
+      return sequences.withoutBatch<Index>({batches, rows, ofHeads, *columns});
+    return sequences.withoutBatch<Index>({batches, ofHeads, rows});
   };
   const Index &rows = rowsOfRank(axis);
   std::vector<Index> own = shape(rows, axis == Axis::queries ? allHeads : allKvHeads);
@@ -65,17 +65,23 @@ Index RankHeads::piecesOf(const Tensor &tensor) const {
 
 void RankHeads::copyRows(const Tensor &tensor, const Index &batch, const Index &head, const Index &owner,
                          const Index &ofRank, const Index &first, bool toWhole) const {
-  Index length = rowsOfRank(tensor.axis) / parts;
+  // Outputs have no rows after those of packed sequences.
+  Index length = rowsOfRank(tensor.axis) / parts,
+        count = toWhole ? length : sequences.rowsOfPart(tensor.axis, owner, ofRank);
   auto rowsFrom = [&](const Global &rows, const Index &ofHead, const Index &begin, ElementStride stride) {
+    auto boxOf = [&](const std::vector<Index> &origin, const Shape &shape, int64_t axisOfRows) {
+      return rows.tile(sequences.withoutBatch(origin), sequences.withoutBatch(shape))
+          .limited(sequences.axisOf(axisOfRows), begin + count);
+    };
     if (!tensor.columns)
-      return rows.tile({batch, ofHead, begin + first}, {1, 1, rowsOfPiece}).limited(2, begin + length);
+      return boxOf({batch, ofHead, begin + first}, {1, 1, rowsOfPiece}, 2);
     std::vector<Index> origin = {batch, begin + first, ofHead, 0};
     Shape shape = {1, rowsOfPiece, 1, *tensor.columns};
     if (stride == ElementStride::any) {
       origin.emplace_back(0);
       shape.push_back(1);
     }
-    return rows.tile(origin, shape).limited(1, begin + length);
+    return boxOf(origin, shape, 1);
   };
   const Index &firstOfHeads = tensor.axis == Axis::queries ? firstHead : firstKvHead;
   Slice own = rowsFrom(tensor.ofRanks.of(owner), firstOfHeads + head, ofRank * length, tensor.stride),

@@ -21,7 +21,8 @@ public:
             const dsl::Index &kvHeads);
 
   /// Declares a symmetric tensor of each rank's rows, b x rows x heads x columns, or b x heads x rows where
-  /// there are no columns. Returns a workspace of this rank's heads with all rows in their order.
+  /// there are no columns, of packed sequences without b. Returns a workspace of this rank's heads with all
+  /// rows in their order.
   dsl::Global input(std::string_view name, ElementType element, Axis axis, std::optional<int64_t> columns,
                     ElementStride stride = ElementStride::one);
   /// Likewise; what is in the workspace goes to the ranks that have the rows.
@@ -55,6 +56,7 @@ private:
   dsl::Index piecesOf(const Tensor &tensor) const;
 
   dsl::Scope &k;
+  const Sequences &sequences;
   int64_t parts; ///< of the rows of a rank
   dsl::Index rank, ranks, batches, ownQueries, ownKeys, allHeads, allKvHeads, firstKvHead;
   std::vector<Tensor> inputs, outputs;

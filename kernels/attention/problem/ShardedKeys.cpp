@@ -13,7 +13,7 @@ constexpr int64_t rowsOfPiece = 64; ///< that a block copies at once, of one hea
 
 ShardedKeys::ShardedKeys(Scope &k, const AttentionProblem &problem, const Sequences &sequences,
                          const Index &kvHeads)
-    : batches(sequences.count), kvHeads(kvHeads), rank(k.rank()), ranks(k.ranks()),
+    : sequences(sequences), batches(sequences.batches()), kvHeads(kvHeads), rank(k.rank()), ranks(k.ranks()),
       parts(partsOfRank(*problem.shards)), k(k), problem(problem), rowsOfRank(sequences.keysOfRank()),
       K(declare("K", problem.d)), V(declare("V", problem.dv)) {
   if (problem.gather == KeyGather::copyEngine)
@@ -23,11 +23,11 @@ ShardedKeys::ShardedKeys(Scope &k, const AttentionProblem &problem, const Sequen
 
 ShardedKeys::Rows ShardedKeys::declare(std::string_view name, int64_t columns) const {
   std::string gathered = "gathered_" + std::string(name);
-  return {
-      k.symmetric(name, problem.dtype, {batches, rowsOfRank, kvHeads, columns}, {.use = TensorUse::input}),
-      k.workspace(gathered, problem.dtype, {batches, rowsOfRank * ranks, kvHeads, columns},
-                  {.alignment = 16}),
-      columns};
+  auto shape = [&](const Index &rows) {
+    return sequences.withoutBatch<Index>({batches, rows, kvHeads, columns});
+  };
+  return {k.symmetric(name, problem.dtype, shape(rowsOfRank), {.use = TensorUse::input}),
+          k.workspace(gathered, problem.dtype, shape(rowsOfRank * ranks), {.alignment = 16}), columns};
 }
 
 Index ShardedKeys::partLength() const { return rowsOfRank / parts; }
@@ -36,9 +36,9 @@ ShardedKeys::Part ShardedKeys::partAt(const Index &owner, const Index &ofRank) c
   return {owner, ofRank, placeOfPart(owner, ofRank, ranks) * partLength()};
 }
 
-void ShardedKeys::forEachPart(const Index &row, int64_t count,
+void ShardedKeys::forEachPart(const Index &row, const Index &end,
                               const std::function<void(const Part &)> &body) const {
-  Index length = max(partLength(), 1), end = min(row + count, rowsOfRank * ranks);
+  Index length = max(partLength(), 1);
   k.loop({row / length, ceilDiv(end, length)}, [&](Index place) {
     Index ofRank = place / ranks;
     body({where(ofRank == 0, place, 2 * ranks - 1 - place), ofRank, place * length});
@@ -48,9 +48,13 @@ void ShardedKeys::forEachPart(const Index &row, int64_t count,
 void ShardedKeys::copyRows(const Rows &rows, const Index &batch, const Index &head, const Part &part,
                            const Index &first) const {
   Index length = partLength(), from = part.ofRank * length;
-  Shape shape = {1, rowsOfPiece, 1, rows.columns};
-  copy(rows.own.of(part.owner).tile({batch, from + first, head, 0}, shape).limited(1, from + length),
-       rows.gathered.tile({batch, part.first + first, head, 0}, shape).limited(1, part.first + length));
+  auto piece = [&](const Global &tensor, const Index &begin) {
+    return tensor
+        .tile(sequences.withoutBatch<Index>({batch, begin + first, head, 0}),
+              sequences.withoutBatch<int64_t>({1, rowsOfPiece, 1, rows.columns}))
+        .limited(sequences.axisOf(1), begin + length);
+  };
+  copy(piece(rows.own.of(part.owner), from), piece(rows.gathered, part.first));
 }
 
 void ShardedKeys::gather() const {
@@ -71,8 +75,9 @@ void ShardedKeys::gather() const {
 void ShardedKeys::transferRows(const dsl::Transfer &transfer, const Rows &rows, const Index &owner,
                                int64_t part) const {
   Index length = partLength(), place = part == 0 ? owner : 2 * ranks - 1 - owner;
-  transfer.copy({rows.own.of(owner), {0, part * length, 0, 0}}, {rows.gathered, {0, place * length, 0, 0}},
-                {batches, length, kvHeads, rows.columns});
+  auto origin = [&](const Index &row) { return sequences.withoutBatch<Index>({0, row, 0, 0}); };
+  transfer.copy({rows.own.of(owner), origin(part * length)}, {rows.gathered, origin(place * length)},
+                sequences.withoutBatch<Index>({batches, length, kvHeads, rows.columns}));
 }
 
 void ShardedKeys::transfer(std::string_view name) const {
@@ -86,7 +91,7 @@ void ShardedKeys::transfer(std::string_view name) const {
 }
 
 void ShardedKeys::await(const Index &row, int64_t count, const std::optional<Index> &before) const {
-  forEachPart(row, count, [&](const Part &part) {
+  forEachPart(row, min(row + count, rowsOfRank * ranks), [&](const Part &part) {
     auto wait = [&] { waitFor(arrived->of(rank), {part.owner}, 1); };
     if (before)
       k.when(part.first + partLength() <= *before || *before + count <= part.first, wait);

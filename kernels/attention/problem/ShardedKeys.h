@@ -15,8 +15,8 @@ namespace tlc::kernels {
 /// in a launch, or by copy engines beside the launch that reads them.
 class ShardedKeys {
 public:
-  /// Declares K and V as symmetric inputs of b x sk x hkv x d (dv), and workspaces of all ranks' rows in
-  /// order.
+  /// Declares K and V as symmetric inputs of b x sk x hkv x d (dv), of packed sequences without b, and
+  /// workspaces of all ranks' rows in order.
   ShardedKeys(dsl::Scope &k, const AttentionProblem &problem, const Sequences &sequences,
               const dsl::Index &kvHeads);
 
@@ -38,10 +38,12 @@ public:
     dsl::Index owner, ofRank, first;
   };
   Part partAt(const dsl::Index &owner, const dsl::Index &ofRank) const;
-  /// Does `body` for each part that has some of `count` rows from `row` on, which is one of the keys.
-  void forEachPart(const dsl::Index &row, int64_t count, const std::function<void(const Part &)> &body) const;
+  /// Does `body` for each part that has some of the rows from `row` to before `end` of all keys.
+  void forEachPart(const dsl::Index &row, const dsl::Index &end,
+                   const std::function<void(const Part &)> &body) const;
   dsl::Index partLength() const;
 
+  const Sequences &sequences;
   const dsl::Index batches, kvHeads, rank, ranks;
   const int64_t parts; ///< of the rows of a rank
 

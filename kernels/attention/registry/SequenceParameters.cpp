@@ -23,10 +23,15 @@ std::vector<Parameter> extentParameters(const std::string &length) {
   };
 }
 
-std::vector<Parameter> lengthParameters() {
+std::vector<Parameter> packedParameters() {
   return {
       {"varlen", "queries of packed sequences, instead of b and sq", Kind::list, "none", 0, maxExtent},
       {"varlen_k", "their keys, instead of sk; none: as many", Kind::list, "none", 0, maxExtent},
+  };
+}
+
+std::vector<Parameter> paddedParameters() {
+  return {
       {"padded", "queries of sequences that do not fill the tensors, instead of b", Kind::list, "none", 0,
        maxExtent},
       {"padded_k", "their keys; none: as many", Kind::list, "none", 0, maxExtent},
@@ -62,6 +67,29 @@ AttentionExtents extentsOf(const Parameters &values) {
   return e;
 }
 
+namespace {
+/// `queries` and `keys` are lists of lengths.
+std::string conflictOfLengths(const Parameters &values, const char *queries, const char *keys,
+                              std::initializer_list<const char *> following) {
+  const auto ofQueries = values.list(queries), ofKeys = values.list(keys);
+  if (ofKeys && !ofQueries)
+    return fmt::format("expected {} where there is {}, but got none", queries, keys);
+  if (ofKeys && ofQueries->size() != ofKeys->size())
+    return fmt::format("expected as many numbers of keys as of queries, but got {} and {}", ofKeys->size(),
+                       ofQueries->size());
+  for (const char *name : following)
+    if (ofQueries && !values.isDefault(name))
+      return fmt::format(
+          "expected {} without {}, which follows from the lengths of the sequences, but got both", queries,
+          name);
+  return {};
+}
+} // namespace
+
+std::string conflictOfPacked(const Parameters &values, std::initializer_list<const char *> following) {
+  return conflictOfLengths(values, "varlen", "varlen_k", following);
+}
+
 std::string conflictOfSequences(const AttentionProblem &problem, const Parameters &values) {
   AttentionExtents e = extentsOf(values);
   if (std::string heads = conflictOfHeads(e.h, e.hkv); !heads.empty())
@@ -71,19 +99,10 @@ std::string conflictOfSequences(const AttentionProblem &problem, const Parameter
   bool isPacked = values.list("varlen").has_value(), isPadded = values.list("padded").has_value();
   if (isPacked && isPadded)
     return "expected sequences that are packed (varlen) or padded, but got both";
-  for (auto [keys, queries] : {std::pair("varlen_k", "varlen"), std::pair("padded_k", "padded")})
-    if (values.list(keys) && !values.list(queries))
-      return fmt::format("expected {} where there is {}, but got none", queries, keys);
-  if (e.queries.size() != e.keys.size())
-    return fmt::format("expected as many numbers of keys as of queries, but got {} and {}", e.keys.size(),
-                       e.queries.size());
-  std::string_view lengths = isPacked ? "varlen" : "padded";
-  if (isPacked || isPadded)
-    for (const char *name : {"b", "sq", "sk"})
-      if (!values.isDefault(name) && (isPacked || name == std::string_view("b")))
-        return fmt::format(
-            "expected {} without {}, which follows from the lengths of the sequences, but got both", lengths,
-            name);
+  for (const std::string &lengths :
+       {conflictOfPacked(values, {"b", "sq", "sk"}), conflictOfLengths(values, "padded", "padded_k", {"b"})})
+    if (!lengths.empty())
+      return lengths;
   int64_t different = e.queries.empty() ? std::min<int64_t>(e.b, 1) : int64_t(e.queries.size());
   for (size_t i = 0; i < size_t(different); ++i) {
     if (isPadded && (e.queries[i] > e.sq || e.keys[i] > e.sk))

@@ -8,6 +8,7 @@
 #include "kernels/attention/problem/Options.h"
 #include "kernels/reference/Attention.h"
 
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,15 @@ struct AttentionExtents {
 
 /// `b`, `sq`, `sk`, `h` and `hkv`; `length` is the default of `sq` and `sk`.
 std::vector<Parameter> extentParameters(const std::string &length);
-/// Sequences that are packed or padded.
-std::vector<Parameter> lengthParameters();
+/// Sequences that are packed, or padded.
+std::vector<Parameter> packedParameters();
+std::vector<Parameter> paddedParameters();
 
 Lengths lengthsOf(const Parameters &values);
 AttentionExtents extentsOf(const Parameters &values);
+/// What is wrong with lengths of packed sequences, and where parameters that follow from them are given, too;
+/// empty if nothing is.
+std::string conflictOfPacked(const Parameters &values, std::initializer_list<const char *> following);
 /// What is wrong with numbers of heads and rows, and with options together; empty if nothing is.
 std::string conflictOfSequences(const AttentionProblem &problem, const Parameters &values);
 

@@ -8,7 +8,9 @@
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace tlc::kernels {
 
@@ -16,7 +18,11 @@ std::vector<Parameter> shardParameters(const std::string &length) {
   std::vector<Parameter> all = extentParameters(length);
   for (Parameter &each : all)
     if (each.name == "sq" || each.name == "sk")
-      each.description += " on each rank";
+      each.description += " on each rank, or room for those of packed sequences";
+  std::vector<Parameter> packed = packedParameters();
+  packed[0].description = "queries of packed sequences, of which ranks have parts, instead of b";
+  packed[1].description = "their keys; none: as many";
+  all.insert(all.end(), packed.begin(), packed.end());
   all.push_back({"ranks", "devices that run it together", Parameter::Kind::constant, "1", 1, maxRanks});
   all.push_back(choiceParameter("order", "which rows of sequences a rank has: a part, or one from each end",
                                 {"contiguous", "zigzag"}));
@@ -39,21 +45,68 @@ void readShards(const Parameters &values, AttentionProblem &problem) {
                                           : RankExchange::gather;
   problem.ranks = values.constant("ranks");
   problem.gather = values.choice("gather") == "copy_engine" ? KeyGather::copyEngine : KeyGather::launch;
+  problem.lengths = values.list("varlen") ? Lengths::packed : Lengths::uniform;
 }
+
+namespace {
+int64_t sumOf(const std::vector<int64_t> &lengths) {
+  return std::accumulate(lengths.begin(), lengths.end(), int64_t(0));
+}
+
+/// Rows of packed sequences that each rank has room for, at least.
+int64_t leastRoom(const Parameters &values, const std::vector<int64_t> &lengths) {
+  const int64_t parts = values.choice("order") == "zigzag" ? partsOfRank(ShardOrder::zigzag)
+                                                           : partsOfRank(ShardOrder::contiguous);
+  return ceilDiv(sumOf(lengths), values.constant("ranks") * parts) * parts;
+}
+
+std::string conflictOfRoom(const Parameters &values, const AttentionExtents &e) {
+  for (const auto &[name, what, rows, lengths] :
+       {std::tuple("sq", "queries", e.sq, e.queries), {"sk", "keys", e.sk, e.keys}}) {
+    if (const int64_t all = sumOf(lengths); all > maxExtent)
+      return fmt::format("expected at most {} {} of all packed sequences, but got {}", maxExtent, what, all);
+    if (const int64_t least = leastRoom(values, lengths); rows < least)
+      return fmt::format(
+          "expected {} of at least {} because the {} {} of all packed sequences are divided among {} "
+          "ranks, but got {}",
+          name, least, sumOf(lengths), what, values.constant("ranks"), rows);
+  }
+  return {};
+}
+} // namespace
 
 AttentionExtents rankExtentsOf(const Parameters &values) {
-  return {.b = values.size("b"),
-          .sq = values.size("sq"),
-          .sk = values.size("sk"),
-          .h = values.size("h"),
-          .hkv = values.size("hkv")};
+  AttentionExtents e = {.b = values.size("b"),
+                        .sq = values.size("sq"),
+                        .sk = values.size("sk"),
+                        .h = values.size("h"),
+                        .hkv = values.size("hkv")};
+  if (!values.list("varlen"))
+    return e;
+  e.queries = *values.list("varlen");
+  e.keys = values.list("varlen_k").value_or(e.queries);
+  e.b = int64_t(e.queries.size());
+  if (values.isDefault("sq"))
+    e.sq = leastRoom(values, e.queries);
+  if (values.isDefault("sk"))
+    e.sk = leastRoom(values, e.keys);
+  return e;
 }
 
-std::string conflictOfShards(const AttentionProblem &problem, const AttentionExtents &e, int64_t ranks) {
+std::string conflictOfShards(const AttentionProblem &problem, const Parameters &values) {
+  const AttentionExtents e = rankExtentsOf(values);
+  const int64_t ranks = values.constant("ranks");
   if (std::string heads = conflictOfHeads(e.h, e.hkv); !heads.empty())
     return heads;
   if (std::string options = conflictOf(problem); !options.empty())
     return options;
+  if (problem.passesKeys() && problem.lengths == Lengths::packed)
+    return "expected exchange = gather or heads with packed sequences because in a ring all ranks have as "
+           "many rows of each sequence, but got exchange = ring";
+  if (std::string lengths = conflictOfPacked(values, {"b"}); !lengths.empty())
+    return lengths;
+  if (std::string room = conflictOfRoom(values, e); !room.empty())
+    return room;
   if (*problem.shards == ShardOrder::zigzag && (e.sq % 2 != 0 || e.sk % 2 != 0))
     return fmt::format("expected even sq and sk with order = zigzag because a rank has two parts of a "
                        "sequence, of the same length, but got sq = {} and sk = {}",
@@ -134,6 +187,24 @@ int64_t ShardedSequences::placeOf(int64_t row, int64_t rows, int64_t rank) const
   return row < part ? rank * part + row : (2 * ranks - 1 - rank) * part + row - part;
 }
 
+void ShardedSequences::setPadding(TensorSpec &spec, int64_t rank) const {
+  constexpr size_t ofRows = 2; // axes that tensors with rows have: heads x rows, or rows x heads x columns
+  if (problem.lengths != Lengths::packed || spec.shape.size() < ofRows)
+    return;
+  constexpr std::array ofKeys = {"K", "V", "dK", "dV"};
+  const bool isOfKeys = std::ranges::find(ofKeys, spec.name) != ofKeys.end();
+  const int64_t all = sumOf(isOfKeys ? ofRank.keys : ofRank.queries);
+  const bool isOfNumbers = spec.shape.size() == ofRows;
+  const int64_t rows = isOfNumbers ? spec.shape[1] : spec.shape[0];
+  int64_t rowSize = 1;
+  if (!isOfNumbers)
+    for (size_t axis = 1; axis < spec.shape.size(); ++axis)
+      rowSize *= spec.shape[axis];
+  spec.isPadding = [=, own = *this](int64_t element) {
+    return own.placeOf(element / rowSize % rows, rows, rank) >= all;
+  };
+}
+
 std::vector<int64_t> ShardedSequences::placesOf(std::span<const int64_t> elements, int64_t rank, int64_t rows,
                                                 int64_t rowSize) const {
   std::vector<int64_t> places;
@@ -156,8 +227,8 @@ std::vector<double> ShardedSequences::joined(std::span<const std::vector<double>
     const std::vector<double> &own = tensors[size_t(rank) * perRank + number];
     if (own.empty() || (onlyOf && *onlyOf != rank))
       continue;
-    const int64_t rowSize = int64_t(own.size()) / (ofRank.b * rows);
-    for (int64_t batch = 0; batch < ofRank.b; ++batch)
+    const int64_t rowSize = int64_t(own.size()) / (batches() * rows);
+    for (int64_t batch = 0; batch < batches(); ++batch)
       for (int64_t row = 0; row < rows; ++row)
         std::copy_n(own.begin() + (batch * rows + row) * rowSize, rowSize,
                     all.begin() + (batch * rows * ranks + placeOf(row, rows, rank)) * rowSize);
@@ -170,9 +241,9 @@ ShardedAttention::ShardedAttention(ShardedSequences given, std::span<const std::
       q(sequences.joined(tensors, 0, sequences.ofRank.sq)),
       k(sequences.joined(tensors, 1, sequences.ofRank.sk)),
       v(sequences.joined(tensors, 2, sequences.ofRank.sk)) {
-  constexpr size_t afterValues = 3;
+  const size_t number = sequences.problem.lengths == Lengths::packed ? 5 : 3; // after values and begins
   for (int64_t rank = 0; rank < sequences.ranks; ++rank)
-    sinks.push_back(sequences.sinksFor(rank, tensors, afterValues));
+    sinks.push_back(sequences.sinksFor(rank, tensors, number));
 }
 
 std::vector<double> ShardedAttention::outputs(int64_t rank, std::span<const int64_t> elements) const {

@@ -10,13 +10,14 @@
 
 namespace tlc::kernels {
 
-/// `b`, `sq` and `sk` of each rank, `h`, `hkv`, `ranks`, `order`, `gather` and `exchange`.
+/// `b`, `sq` and `sk` of each rank, `h`, `hkv`, lengths of packed sequences, `ranks`, `order`, `gather` and
+/// `exchange`.
 std::vector<Parameter> shardParameters(const std::string &length);
 void readShards(const Parameters &values, AttentionProblem &problem);
-/// Of each rank.
+/// Of each rank, but for the lengths of packed sequences, which are those of all ranks.
 AttentionExtents rankExtentsOf(const Parameters &values);
 /// What is wrong with numbers of heads and rows, and with options together; empty if nothing is.
-std::string conflictOfShards(const AttentionProblem &problem, const AttentionExtents &ofRank, int64_t ranks);
+std::string conflictOfShards(const AttentionProblem &problem, const Parameters &values);
 
 /// What is benchmarked.
 std::vector<Definitions> shardedSuite();
@@ -31,6 +32,8 @@ public:
   /// What a rank computes in a launch, or the most that one does.
   AttentionExtents computedExtents() const;
   AttentionShape wholeShape() const { return attentionShape(problem, wholeExtents()); }
+  /// Says which elements of a rank's tensor are of rows that no packed sequence has.
+  void setPadding(TensorSpec &spec, int64_t rank) const;
 
   /// Where elements of a rank's tensor, b x rows x heads x length, are in that of all ranks. `rowSize` is
   /// heads x length.
@@ -56,7 +59,9 @@ public:
   const int64_t ranks;
 
 private:
-  /// Of a row of a rank's sequence, in the whole one.
+  /// Of tensors; packed ones are together.
+  int64_t batches() const { return problem.lengths == Lengths::packed ? 1 : ofRank.b; }
+  /// Of a row of a rank's sequence, in the whole one, or of packed ones, among those of all ranks.
   int64_t placeOf(int64_t row, int64_t rows, int64_t rank) const;
 };
 

@@ -62,15 +62,16 @@ void TileScheduler::writeOrder() const {
   Fragment before = k.fragment(i32, {1, 1}), all = k.fragment(i32, {1, 1});
   k.loop(ceilDiv(batches, together), [&](Index chunk) {
     Index first = chunk * together;
-    auto lengths = [&](const Global &begins) {
+    auto lengths = [&](Axis axis) {
+      const Global &begins = sequences.begins(axis);
       Fragment begin = k.fragment(i32, {1, together}), end = k.fragment(i32, {1, together});
       copy(begins.tile({first}, {together}), begin);
       copy(begins.tile({first + 1}, {together}), end);
-      return FragmentValue(end - begin);
+      return sequences.rowsBefore(axis, FragmentValue(end)) -
+             sequences.rowsBefore(axis, FragmentValue(begin));
     };
     Fragment one = k.fragment(i32, {1, together}, 1);
-    FragmentValue rows = lengths(sequences.begins(space.axis)),
-                  otherRows = lengths(sequences.begins(otherAxis()));
+    FragmentValue rows = lengths(space.axis), otherRows = lengths(otherAxis());
     FragmentValue rowTiles = where([&](Index, Index i) { return first + i < batches; },
                                    (rows + (space.rowsOfTile - 1)) / space.rowsOfTile, 0);
     all = all + rowSum(rowTiles);

@@ -95,14 +95,16 @@ TEST_CASE("a GEMM with roles by hand says what it does not have", "[kernels]") {
 
 TEST_CASE("sequences that ranks share are of attention forward and backward", "[kernels]") {
   auto refused = [](const std::string &what) {
-    return "expected whole sequences of 16-bit elements, of one length, without the block-causal "
+    return "expected sequences of 16-bit elements, of one length or packed, without the block-causal "
            "mask, because ranks share them, but got " +
            what;
   };
   AttentionProblem problem{.shards = ShardOrder::zigzag};
   CHECK(conflictOf(problem).empty());
   problem.lengths = Lengths::packed;
-  CHECK(conflictOf(problem) == refused("packed sequences"));
+  CHECK(conflictOf(problem).empty());
+  problem.lengths = Lengths::padded;
+  CHECK(conflictOf(problem) == refused("padded sequences"));
   CHECK(conflictOf(AttentionProblem{.dtype = ElementType::e4m3, .shards = ShardOrder::zigzag}) ==
         refused("elements of 8 bits"));
   CHECK(conflictOf(AttentionProblem{.mask = {.blockCausal = 8}, .shards = ShardOrder::zigzag}) ==

@@ -8,6 +8,7 @@
 #include "kernels/reference/Attention.h"
 
 #include <catch2/catch.hpp>
+#include <numeric>
 #include <set>
 
 using namespace tlc;
@@ -71,9 +72,9 @@ void checkVisits(const VisitedTiles &tiles, const std::function<bool(int64_t own
 }
 
 /// All tiles of queries and of keys of a sequence.
-void checkSequence(const Mask &mask, const Oracle &sees, int64_t queries, int64_t keys, int64_t queriesOfTile,
+void checkSequence(const Mask &mask, const Oracle &sees, const Sequence &sequence, int64_t queriesOfTile,
                    int64_t keysOfTile, Visits visitsOfQueries, Visits visitsOfKeys) {
-  Sequence sequence{.batch = 0, .head = 0, .queries = queries, .keys = keys};
+  const int64_t queries = number(sequence.queries), keys = number(sequence.keys);
   INFO(queries << " queries, " << keys << " keys, tiles of " << queriesOfTile << " x " << keysOfTile);
   for (int64_t query = 0; query < queries; ++query)
     for (int64_t key = 0; key < keys; ++key)
@@ -89,6 +90,12 @@ void checkSequence(const Mask &mask, const Oracle &sees, int64_t queries, int64_
         mask.tilesOfQueries(sequence, row, keysOfTile, queriesOfTile),
         [&](int64_t key, int64_t query) { return sees(query, key, queries, keys); }, row,
         std::min(row + keysOfTile, keys) - 1, queries, queriesOfTile, visitsOfKeys);
+}
+
+void checkSequence(const Mask &mask, const Oracle &sees, int64_t queries, int64_t keys, int64_t queriesOfTile,
+                   int64_t keysOfTile, Visits visitsOfQueries, Visits visitsOfKeys) {
+  checkSequence(mask, sees, {.batch = 0, .head = 0, .queries = queries, .keys = keys}, queriesOfTile,
+                keysOfTile, visitsOfQueries, visitsOfKeys);
 }
 
 constexpr int64_t lengths[] = {0, 1, 5, 8, 16, 22, 40};
@@ -321,7 +328,7 @@ TEST_CASE("from the last tile of a causal mask's queries to the first, each visi
   constexpr int64_t ranks = 4, queries = 64, keys = ranks * queries, rows = 8, columns = 8;
   auto check = [&](const Mask &mask) {
     REQUIRE(mask.order == RowOrder::lastFirst);
-    Sequence sequence{.batch = 0, .head = 0, .queries = queries, .keys = keys};
+    Sequence sequence{.batch = 0, .head = 0, .queries = queries, .keys = keys, .allQueries = keys};
     int64_t before = keys / columns;
     for (int64_t first = queries - rows; first >= 0; first -= rows) {
       int64_t count = number(mask.tilesOfKeys(sequence, first, rows, columns).count);
@@ -335,7 +342,7 @@ TEST_CASE("from the last tile of a causal mask's queries to the first, each visi
   for (int64_t rank = 0; rank < ranks; ++rank)
     for (ShardOrder order : {ShardOrder::contiguous, ShardOrder::zigzag}) {
       CAPTURE(rank);
-      check(shardedMaskOf(config, order, rank, ranks));
+      check(shardedMaskOf(config, {order, rank, ranks, queries}));
     }
 }
 
@@ -354,7 +361,6 @@ TEST_CASE("masks of the keys that one rank has visit what is visible", "[kernels
       for (int64_t rank = 0; rank < ranks; ++rank)
         for (int64_t owner = 0; owner < ranks; ++owner) {
           CAPTURE(rank, owner, int(order));
-          Mask mask = shardedMaskOf(config, order, rank, ranks, dsl::Index(owner));
           auto sees = [&](int64_t query, int64_t key, int64_t queries, int64_t keys) {
             return isVisible(config, placeOf(order, query, queries, rank), placeOf(order, key, keys, owner),
                              ranks * queries, ranks * keys);
@@ -363,6 +369,56 @@ TEST_CASE("masks of the keys that one rank has visit what is visible", "[kernels
           const Visits visits = order == ShardOrder::zigzag ? Visits::hull : Visits::exact;
           for (int64_t queries : {0, 2, 8, 22})
             for (int64_t keys : {0, 6, 16, 22})
-              checkSequence(mask, sees, queries, keys, 4, 8, visits, visits);
+              checkSequence(
+                  shardedMaskOf(config, {order, rank, ranks, queries}, dsl::Index(owner)), sees,
+                  {.batch = 0, .head = 0, .queries = queries, .keys = keys, .allQueries = ranks * queries}, 4,
+                  8, visits, visits);
         }
+}
+
+// Sequences begin and end anywhere in the parts of ranks. Of some a rank has no query, and the last ranks may
+// have none at all.
+TEST_CASE("queries of packed sequences see the same keys on whatever rank they are", "[kernels][attention]") {
+  const std::vector<int64_t> ofQueries = {5, 0, 13, 1, 22}, ofKeys = {9, 4, 13, 0, 30};
+  const int64_t all = std::accumulate(ofQueries.begin(), ofQueries.end(), int64_t(0));
+  for (ShardOrder order : {ShardOrder::contiguous, ShardOrder::zigzag})
+    for (int64_t ranks : {1, 2, 3, 5})
+      for (int64_t room : {(all + ranks - 1) / ranks + 1, all}) {
+        const int64_t rows = room + room % 2, part = rows / partsOfRank(order);
+        std::set<int64_t> found; // among the queries of all ranks
+        for (int64_t rank = 0; rank < ranks; ++rank) {
+          CAPTURE(ranks, rows, rank);
+          RankRows own{order, rank, ranks, rows};
+          int64_t begin = 0;
+          for (size_t i = 0; i < ofQueries.size(); begin += ofQueries[i++]) {
+            const int64_t first = number(own.before(begin)), end = number(own.before(begin + ofQueries[i]));
+            std::vector<int64_t> places; // of the rank's queries of this sequence
+            for (int64_t row = first; row < end; ++row) {
+              const int64_t place =
+                  row < part ? rank * part + row : (2 * ranks - 1 - rank) * part + row - part;
+              REQUIRE(found.insert(place).second);
+              places.push_back(place - begin);
+            }
+            const Sequence sequence{.batch = 0,
+                                    .head = 0,
+                                    .queries = end - first,
+                                    .keys = ofKeys[i],
+                                    .firstQuery = first,
+                                    .allQueries = ofQueries[i],
+                                    .begin = begin};
+            // A tile of rows of both parts takes a hull.
+            const Visits visits = order == ShardOrder::contiguous ? Visits::exact : Visits::hull;
+            for (const MaskConfig &config : {MaskConfig{.causal = CausalAlignment::right},
+                                             MaskConfig{.causal = CausalAlignment::left, .windowLeft = 3},
+                                             MaskConfig{.windowLeft = 2, .windowRight = 6}})
+              checkSequence(
+                  shardedMaskOf(config, own),
+                  [&](int64_t query, int64_t key, int64_t, int64_t keys) {
+                    return isVisible(config, places[size_t(query)], key, ofQueries[i], keys);
+                  },
+                  sequence, 4, 8, visits, visits);
+          }
+        }
+        CHECK(int64_t(found.size()) == all);
+      }
 }
