@@ -62,6 +62,14 @@ for ((ranks = 1; ranks <= most; ++ranks)); do
             -D sq="$rows" -D sk="$rows" -D h=4 -D hkv=2 --seed 1 --verify
         done
       done
+      for lengths in "7,0,301,3" "3000,1,5000,700"; do
+        for way in gather=launch gather=copy_engine exchange=heads; do
+          for kernel in attention_fwd_sharded attention_bwd_sharded; do
+            check "$bin/tlc" run "$kernel" --device cuda --ranks "$ranks" -D order="$order" -D causal="$causal" -D varlen="$lengths" \
+              -D "$way" -D h=20 -D hkv=10 --seed 1 --verify
+          done
+        done
+      done
       for dkv in loop split atomic; do
         for rows in 2 70 1000; do
           check "$bin/tlc" run attention_bwd_sharded --device cuda --ranks "$ranks" -D order="$order" -D causal="$causal" -D b=1 -D sq="$rows" \
