@@ -111,13 +111,13 @@ TEST_CASE("each choice of attention of packed sequences on ranks is right at len
       if (!Request::parse(name, completed(**findKernel(name), program)))
         continue; // block-causal masks, and sums that packed sequences have not
       Compiled compiled(**findKernel(name), program);
+      const Definitions heads = choices.at("exchange") == "heads" ? Definitions{{"h", "16"}, {"hkv", "8"}}
+                                                                  : Definitions{{"h", "2"}, {"hkv", "1"}};
       for (const char *ranks : {"1", "2", "3", "5", "8"}) {
         const size_t count = 1 + random() % 5;
-        compiled.check({{"varlen", drawLengths(random, count, 150)},
-                        {"varlen_k", drawLengths(random, count, 150)},
-                        {"h", "16"},
-                        {"hkv", "8"},
-                        {"ranks", ranks}});
+        compiled.check(merged(heads, {{"varlen", drawLengths(random, count, 150)},
+                                      {"varlen_k", drawLengths(random, count, 150)},
+                                      {"ranks", ranks}}));
       }
     }
 }
