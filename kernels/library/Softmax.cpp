@@ -5,6 +5,7 @@
 
 #include "kernels/softmax/Describe.h"
 #include "runtime/device/TensorGeometry.h"
+#include "runtime/target/Hardware.h"
 
 using namespace tlc;
 using kernels::Programs;
@@ -25,8 +26,14 @@ Result<void> softmax::normalize(Programs &programs, Stream stream, const TensorV
   Result<const Target *> target = programs.target();
   if (!target)
     return target.error();
-  kernels::SoftmaxConfig config =
-      kernels::chooseSoftmaxConfig({schema.extent("rows"), schema.extent("columns"), x.element}, **target);
+  int64_t alignment = maxSharedVectorBytes;
+  while (!isAligned(x, alignment) || !isAligned(y, alignment))
+    alignment /= 2;
+  kernels::SoftmaxConfig config = kernels::chooseSoftmaxConfig({.rows = schema.extent("rows"),
+                                                                .columns = schema.extent("columns"),
+                                                                .dtype = x.element,
+                                                                .alignment = alignment},
+                                                               **target);
   return programs.launch(kernels::callProgram(callName, config, [config] { return softmaxProgram(config); }),
                          schema, {}, stream);
 }

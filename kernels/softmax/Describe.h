@@ -9,7 +9,7 @@
 namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, SoftmaxConfig> &config) {
-  auto &[dtype, rows, columns, cluster, warps] = config;
+  auto &[dtype, rows, columns, cluster, warps, piece, length, alignment] = config;
   visit.option(
       []() -> Parameter {
         return {.name = "dtype",
@@ -22,6 +22,10 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, SoftmaxConfig
   visit.hidden(columns);
   visit.tuned([] { return describedInteger("cluster", "blocks that share a row", 1, 8); }, cluster);
   visit.tuned([] { return describedInteger("warps", "warps of a block", 1, 32); }, warps);
+  visit.tuned([] { return describedInteger("piece", "columns of rows that are loaded at once", 1, 32768); },
+              piece);
+  visit.hidden(length);
+  visit.hidden(alignment);
 }
 
 } // namespace tlc::kernels

@@ -7,6 +7,8 @@
 #include "compiler/dsl/dsl.h"
 #include "runtime/target/Target.h"
 
+#include <optional>
+
 namespace tlc::kernels {
 
 struct SoftmaxConfig {
@@ -15,6 +17,9 @@ struct SoftmaxConfig {
   int64_t columns = 4096;                ///< that a block holds in registers at once
   int64_t cluster = 1;                   ///< blocks that share a row
   int64_t warps = 4;
+  int64_t piece = 4096;               ///< columns that are loaded at once, of those that a block holds
+  std::optional<int64_t> length = {}; ///< of rows, where the program is made for one
+  int64_t alignment = 1;              ///< of X and Y, as of `TensorFacts`
 };
 
 dsl::Program softmaxProgram(const SoftmaxConfig &config, const dsl::TraceOptions &options = {});
@@ -22,12 +27,15 @@ dsl::Program softmaxProgram(const SoftmaxConfig &config, const dsl::TraceOptions
 struct SoftmaxProblem {
   int64_t rows, columns;
   ElementType dtype;
+  int64_t alignment;                    ///< bytes of which addresses and strides are multiples
+  std::optional<bool> isForLength = {}; ///< whether the program is for this length; by alignment if not said
 };
 
 /// A good configuration for a problem.
 SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &target);
 
-/// Sets the columns of a tile by the other members: all of a short row, otherwise as many as registers hold.
-void fitColumns(SoftmaxConfig &config, int64_t columns);
+/// Sets the tile by the other members: all of a short row, otherwise as many columns as registers hold. A
+/// piece of 0 columns is set, too.
+void fitTile(SoftmaxConfig &config, int64_t columns);
 
 } // namespace tlc::kernels

@@ -4,6 +4,7 @@
 #include "kernels/KernelList.h"
 #include "kernels/reference/Reference.h"
 #include "kernels/softmax/Describe.h"
+#include "runtime/target/Hardware.h"
 
 #include <algorithm>
 #include <iterator>
@@ -12,9 +13,29 @@ namespace tlc::kernels {
 
 namespace {
 
+Parameter lengthParameter() {
+  Parameter length =
+      describedChoice("length",
+                      "lengths of rows that the program takes: any, or this one, which makes it "
+                      "faster where rows are unaligned; auto: one there, any otherwise",
+                      {"auto", "any", "one"});
+  length.fallback = length.choices.front();
+  return length;
+}
+
+Parameter alignmentParameter() {
+  Parameter alignment = describedInteger(
+      "alignment", "bytes of which addresses and strides are multiples; auto: as of rows without gaps", 1,
+      16);
+  alignment.fallback = "auto";
+  return alignment;
+}
+
 std::vector<Parameter> allParameters() {
   std::vector<Parameter> list = {{"rows", "rows of X and Y", Parameter::Kind::size, "4096", 0, maxExtent},
-                                 {"columns", "their length", Parameter::Kind::size, "4096", 0, maxExtent}};
+                                 {"columns", "their length", Parameter::Kind::size, "4096", 0, maxExtent},
+                                 lengthParameter(),
+                                 alignmentParameter()};
   std::ranges::move(parametersOf(SoftmaxConfig()), std::back_inserter(list));
   return list;
 }
@@ -27,10 +48,16 @@ public:
 
   dsl::Program build(const Parameters &values, const Target &target,
                      const dsl::TraceOptions &options) const override {
-    SoftmaxConfig config =
-        chooseSoftmaxConfig({values.size("rows"), values.size("columns"), values.element("dtype")}, target);
+    SoftmaxProblem problem = {.rows = values.size("rows"),
+                              .columns = values.size("columns"),
+                              .dtype = values.element("dtype"),
+                              .alignment = values.integer("alignment").value_or(maxSharedVectorBytes)};
+    if (std::string_view length = values.choice("length"); length != "auto")
+      problem.isForLength = length == "one";
+    SoftmaxConfig config = chooseSoftmaxConfig(problem, target);
+    config.piece = 0;
     read(values, config); // what is given
-    fitColumns(config, values.size("columns"));
+    fitTile(config, problem.columns);
     return softmaxProgram(config, options);
   }
 

@@ -40,7 +40,8 @@ std::vector<Definitions> test::choicesOf(const Kernel &kernel, Random &random) {
   std::vector<const Parameter *> choices;
   std::vector<size_t> extents;
   for (const Parameter &parameter : kernel.parameters())
-    if (parameter.kind == Parameter::Kind::choice) {
+    if (parameter.kind == Parameter::Kind::choice &&
+        parameter.name != "length") { // of rows: any, if not said
       choices.push_back(&parameter);
       extents.push_back(parameter.choices.size());
     }
@@ -72,6 +73,8 @@ Definitions test::completed(const Kernel &kernel, Definitions definitions) {
       definitions.try_emplace(parameter.name, "2");
     if (std::ranges::find(parameter.choices, "plain") != parameter.choices.end())
       definitions.try_emplace(parameter.name, "plain");
+    if (parameter.name == "length") // or the program would take rows of one length
+      definitions.try_emplace(parameter.name, "any");
     if (parameter.name == "copy_rows") // or rows would have to begin at multiples of 16 bytes
       definitions.try_emplace(parameter.name, "yes");
     if (parameter.name == "aligned_c" || parameter.name == "aligned_rows") // or n, hidden would be multiples

@@ -17,9 +17,10 @@ namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity();
 
-/// The result of the program that was made for rows of `compiledFor`.
-std::vector<float> softmaxOf(const std::vector<float> &x, int64_t columns, const char *compiledFor) {
-  Result<Request> request = Request::parse("softmax", {{"columns", compiledFor}, {"dtype", "f32"}});
+/// The result of the program of these definitions.
+std::vector<float> softmaxOf(const std::vector<float> &x, int64_t columns, Definitions definitions) {
+  definitions["dtype"] = "f32";
+  Result<Request> request = Request::parse("softmax", definitions);
   REQUIRE(request);
   Library library;
   CompileLog log;
@@ -48,31 +49,40 @@ std::vector<float> softmaxOf(const std::vector<float> &x, int64_t columns, const
   return y;
 }
 
+struct Case {
+  int64_t columns;
+  Definitions definitions;
+};
+
 } // namespace
 
 TEST_CASE("rows with infinities and large differences follow the reference, in one pass and in two",
           "[kernels][softmax]") {
-  constexpr int64_t columns = 100;
-  auto row = [](std::vector<float> first, float rest) {
-    first.resize(columns, rest);
-    return first;
-  };
-  std::vector<float> last(columns, -inf);
-  last.back() = 3; // only the last tile of the second pass sees something
-  std::vector<float> x;
-  for (const std::vector<float> &r : {row({}, -inf), row({5}, -inf), last, row({1e30f, 1e30f}, -1e30f),
-                                      row({}, -88), row({-inf, 3, -inf, 4}, 2), row({0, 1000}, 0)})
-    x.insert(x.end(), r.begin(), r.end());
+  for (const auto &[columns, definitions] : std::initializer_list<Case>{
+           {100, {{"columns", "100"}}},
+           {100, {{"columns", "32"}}}, // fit a tile of this program, so that a row takes two passes
+           {101, {{"columns", "101"}}},
+           {2051, {{"columns", "2051"}, {"warps", "1"}}}, // two passes, with a maximum for each lane
+           {2052, {{"columns", "2052"}, {"warps", "1"}}}}) {
+    CAPTURE(columns, definitions.size());
+    auto row = [columns = columns](std::vector<float> first, float rest) {
+      first.resize(size_t(columns), rest);
+      return first;
+    };
+    std::vector<float> last(size_t(columns), -inf);
+    last.back() = 3; // only the last tile of the second pass sees something
+    std::vector<float> x;
+    for (const std::vector<float> &r : {row({}, -inf), row({5}, -inf), last, row({1e30f, 1e30f}, -1e30f),
+                                        row({}, -88), row({-inf, 3, -inf, 4}, 2), row({0, 1000}, 0)})
+      x.insert(x.end(), r.begin(), r.end());
 
-  std::vector<int64_t> elements(x.size());
-  std::iota(elements.begin(), elements.end(), 0);
-  std::vector<double> expected = referenceSoftmax(columns, std::vector<double>(x.begin(), x.end()), elements);
-  // 32 columns fit a tile of the second program, so that a row takes two passes.
-  for (const char *compiledFor : {"100", "32"}) {
-    INFO("compiled for " << compiledFor << " columns");
-    std::vector<float> y = softmaxOf(x, columns, compiledFor);
+    std::vector<int64_t> elements(x.size());
+    std::iota(elements.begin(), elements.end(), 0);
+    std::vector<double> expected =
+        referenceSoftmax(columns, std::vector<double>(x.begin(), x.end()), elements);
+    std::vector<float> y = softmaxOf(x, columns, definitions);
     for (size_t i = 0; i < x.size(); ++i) {
-      INFO("row " << i / columns << " column " << i % columns);
+      INFO("row " << int64_t(i) / columns << " column " << int64_t(i) % columns);
       REQUIRE(errorOf(y[i], expected[i], {.limit = 1e-5, .floor = 1e-3}) < 1e-5);
     }
   }

@@ -197,6 +197,20 @@ TEST_CASE_METHOD(Fixture, "a softmax is a call", "[calls]") {
       StartsWith("argument 'y' axis 1: expected extent 333"));
 }
 
+TEST_CASE_METHOD(Fixture, "a softmax takes rows of any alignment", "[calls]") {
+  for (ElementType element : {ElementType::f16, ElementType::f32})
+    for (int64_t columns : {64, 66, 67})
+      for (auto [padding, first] : {std::pair(0, 0), {8, 8}, {8, 4}, {2, 2}, {1, 0}, {8, 1}}) {
+        CAPTURE(toString(element), columns, padding, first);
+        Slice x = input(element, {9, columns + first}, padding).part(1, first, columns),
+              y = output(element, {9, columns});
+        finish(softmax::normalize(programs, {}, x.view(), y.view()), y);
+        compare(
+            y, referenceSoftmax(columns, x.values(), all(y)),
+            {.limit = element == ElementType::f32 ? 1e-4 : 2 * roundingError(element), .floor = 1.0 / 64});
+      }
+}
+
 TEST_CASE_METHOD(Fixture, "a softmax in place", "[calls]") {
   for (auto [element, columns] : {std::pair(ElementType::f32, 333), {ElementType::bf16, 9001}}) {
     CAPTURE(toString(element), columns);
