@@ -230,8 +230,10 @@ void fitTile(SoftmaxConfig &config, int64_t columns) {
   if (config.length)
     return fitPieces(config);
   config.columns = shortRow(columns, config.dtype).value_or(config.warps * ofWarp);
+  // Registers hold the pieces of a tile, but those of one only where they are for all tiles of a row.
+  bool takesTwoPasses = config.columns * config.cluster < columns;
   if (config.piece == 0)
-    config.piece = config.columns;
+    config.piece = takesTwoPasses ? config.warps * lanesPerWarp * vectorOf(config.dtype) : config.columns;
   config.piece = std::min(config.piece, config.columns);
 }
 
