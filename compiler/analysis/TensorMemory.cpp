@@ -28,10 +28,10 @@ const MmaAtom *findAtom(GemmInPlaceOp product, const Target &target) {
 
 /// Why the instruction cannot read this factor; empty if it can.
 std::string factorProblem(Value factor, StringRef name, int kAxis) {
-  auto shared = dyn_cast<SharedType>(factor.getType());
+  auto shared = dyn_cast<TypedValue<SharedType>>(factor);
   if (!shared)
     return "";
-  int axis = shared.getTransposed() ? 1 - kAxis : kAxis;
+  int axis = shared.getType().getTransposed() ? 1 - kAxis : kAxis;
   Result<WgmmaOperand> operand = wgmmaOperand(preferredLayout(shared), axis);
   return operand ? "" : describe(factor, name) + " must lie as for wgmma: " + operand.error().message;
 }

@@ -22,6 +22,28 @@ SharedLayout tile::preferredLayout(SharedType type) {
   return SharedLayout::preferred(shape, type.getElementType().getIntOrFloatBitWidth(), int(shape.size()) - 1);
 }
 
+/// The columns of a tile that the view shows; null if it shows all.
+static RowsOp columnsOf(TypedValue<SharedType> view) {
+  if (auto transposed = view.getDefiningOp<TransposeOp>())
+    view = transposed.getSource();
+  auto rows = view.getDefiningOp<RowsOp>();
+  return rows && rows.getSource().getType().getTransposed() ? rows : RowsOp();
+}
+
+SharedLayout tile::preferredLayout(TypedValue<SharedType> tile) {
+  RowsOp columns = columnsOf(tile);
+  return columns ? preferredLayout(columns.getSource()) : preferredLayout(tile.getType());
+}
+
+std::string tile::partProblem(TypedValue<SharedType> tile) {
+  RowsOp columns = columnsOf(tile);
+  if (!columns)
+    return "";
+  int64_t panel = preferredLayout(tile).panelExtent(), count = columns.getView().getType().getShape()[0];
+  return count % panel == 0 ? ""
+                            : llvm::formatv("the {0} columns end within a panel of {1}", count, panel).str();
+}
+
 std::string tile::windowProblem(SliceOp slice, const Target &target) {
   auto windows = slice.getTensor().getDefiningOp<WindowsOp>();
   if (!windows)

@@ -14,6 +14,11 @@ namespace tlc::tile {
 
 /// The layout that a shared tile will have.
 SharedLayout preferredLayout(SharedType type);
+/// The same of a view of columns: that of the tile, which may have more.
+SharedLayout preferredLayout(mlir::TypedValue<SharedType> tile);
+
+/// Why the TMA cannot move this part of a tile; empty if it can, or if it is a whole one.
+std::string partProblem(mlir::TypedValue<SharedType> tile);
 
 /// Whether the last axis of a tile is the last one of the slice, extents of 1 aside.
 bool hasRowsAlongLastAxis(SliceOp slice, llvm::ArrayRef<int64_t> tile);

@@ -415,8 +415,8 @@ public:
   Shared t(Loc loc = Loc::current()) const;
   /// The view of rows `first` to `first` + `count` - 1 of a tile of two axes; `first` is a multiple of 8.
   Shared rows(int64_t first, int64_t count, Loc loc = Loc::current()) const;
-  /// The same of columns. `first`, `count` and the tile's columns are multiples of 128 bytes, which the
-  /// widest swizzle keeps together.
+  /// The same of columns. `first` and the tile's columns are multiples of 128 bytes, which the widest swizzle
+  /// keeps together, and `count` is one of 16 bytes. The TMA copies whole multiples of 128 bytes.
   Shared columns(int64_t first, int64_t count, Loc loc = Loc::current()) const;
   /// The box at `origin`, one position and one extent per axis of the tile, a slot or a view. Along one axis
   /// the position may be one per element of a fragment: that of the element itself. Threads access it by

@@ -61,12 +61,12 @@ struct Product {
 
 /// Why wgmma cannot read this operand, of which each warpgroup has `part` along the other axis; empty if it
 /// can. `kAxis` is in the view's axes.
-std::string wgmmaOperandProblem(Type operand, int kAxis, int64_t part,
+std::string wgmmaOperandProblem(Value operand, int kAxis, int64_t part,
                                 int64_t depthBytes = matrixDepthBytes) {
-  auto shared = dyn_cast<SharedType>(operand);
+  auto shared = dyn_cast<TypedValue<SharedType>>(operand);
   if (!shared)
     return kAxis == 1 ? "" : "a transposed operand must be in shared memory";
-  int axis = shared.getTransposed() ? 1 - kAxis : kAxis;
+  int axis = shared.getType().getTransposed() ? 1 - kAxis : kAxis;
   Result<WgmmaOperand> described = wgmmaOperand(preferredLayout(shared), axis, depthBytes);
   if (!described)
     return described.error().message;
@@ -101,10 +101,10 @@ std::string wgmmaProblem(const Product &product, const Target &target, int64_t w
   WarpGrid grid = wgmmaGrid(m, n, warpgroups, policy);
   if (m % (atom->m * grid.alongM) || n % (atom->nStep * grid.alongN))
     return llvm::formatv("{0}x{1} does not divide among {2} warpgroups", m, n, warpgroups).str();
-  if (std::string problem = wgmmaOperandProblem(a.getType(), 1, atom->m); !problem.empty())
+  if (std::string problem = wgmmaOperandProblem(a, 1, atom->m); !problem.empty())
     return problem;
-  if (std::string problem =
-          wgmmaOperandProblem(b.getType(), 0, n / grid.alongN, int64_t(atom->k) * bitsOf(right) / 8);
+  if (std::string problem = wgmmaOperandProblem(b, 0, grid.alongN > 1 ? n / grid.alongN : 0,
+                                                int64_t(atom->k) * bitsOf(right) / 8);
       !problem.empty())
     return problem;
   return registerProblem(op, policy, warps, block, target);
@@ -357,10 +357,12 @@ private:
     gemm.getAMutable().assign(buffer);
   }
 
-  std::string whyNoTma(SliceOp slice, SharedType shared) {
+  std::string whyNoTma(SliceOp slice, TypedValue<SharedType> shared) {
     if (!useTma)
       return "the TMA is switched off";
-    if (std::string problem = loadProblem(slice, shared, target); !problem.empty())
+    if (std::string problem = loadProblem(slice, shared.getType(), target); !problem.empty())
+      return problem;
+    if (std::string problem = partProblem(shared); !problem.empty())
       return problem;
     if (roles)
       return "a role loads through the TMA with an asynchronous copy and a ring";
@@ -371,7 +373,7 @@ private:
     for (CopyOp copy : copies) {
       copy.setAtom(CopyAtom::simt);
       auto slice = copy.getSource().getDefiningOp<SliceOp>();
-      auto shared = dyn_cast<SharedType>(copy.getDestination().getType());
+      auto shared = dyn_cast<TypedValue<SharedType>>(copy.getDestination());
       if (!slice || !shared) {
         if (failed(selectCopyOut(copy)))
           return failure();
@@ -389,13 +391,15 @@ private:
 
   /// From shared memory to a slice: a role may leave it to the TMA.
   LogicalResult selectCopyOut(CopyOp copy) {
-    auto shared = dyn_cast<SharedType>(copy.getSource().getType());
+    auto shared = dyn_cast<TypedValue<SharedType>>(copy.getSource());
     auto slice = copy.getDestination().getDefiningOp<SliceOp>();
     if (!shared || !slice || !copy->getParentOfType<RoleOp>())
       return success();
-    std::string problem = !useTma                  ? "the TMA is switched off"
-                          : shared.getTransposed() ? "the tile is transposed"
-                                                   : storeProblem(shared, slice, target);
+    std::string problem = !useTma                            ? "the TMA is switched off"
+                          : shared.getType().getTransposed() ? "the tile is transposed"
+                                                             : storeProblem(shared.getType(), slice, target);
+    if (problem.empty())
+      problem = partProblem(shared);
     if (!problem.empty())
       return missed(copy, Requirement::tma, target.tma.available, RemarkId::copyWithoutTma,
                     "copy uses ordinary stores, not the TMA: " + problem);

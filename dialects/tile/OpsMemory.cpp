@@ -101,20 +101,24 @@ OpFoldResult TransposeOp::fold(FoldAdaptor) {
 }
 
 namespace {
-/// rows_c3: panels of the widest swizzle, which parts of a tile keep.
+/// rows_c3: panels of the widest swizzle, which parts of a tile keep. The last one may have a part of its
+/// own.
 LogicalResult verifyColumns(RowsOp op, function_ref<LogicalResult(InFlightDiagnostic)> report) {
   SharedType source = op.getSource().getType();
-  int64_t bits = source.getElementType().getIntOrFloatBitWidth(),
-          panel = swizzleSpan(Swizzle::bytes128) * 8 / bits;
+  Type element = source.getElementType();
+  int64_t bits = element.getIntOrFloatBitWidth(), panel = swizzleSpan(Swizzle::bytes128) * 8 / bits,
+          vector = maxSharedVectorBytes * 8 / bits, count = op.getView().getType().getShape()[0];
   auto first = int64_t(op.getFirst());
   for (auto [what, number] : {std::pair<StringRef, int64_t>{"the first one", first},
-                              {"their number", op.getView().getType().getShape()[0]},
                               {"the tile's number of columns", source.getShape()[0]}})
     if (number % panel != 0)
-      return report(op.emitOpError() << "expected columns that are whole panels, of " << panel
-                                     << " elements of " << source.getElementType()
+      return report(op.emitOpError() << "expected columns from the beginning of a panel, of " << panel
+                                     << " elements of " << element
                                      << ", because a swizzle mixes the elements of a panel, but " << what
                                      << " is " << number << "; take a tile for each part");
+  if (count % vector != 0)
+    return report(op.emitOpError() << "expected a multiple of " << vector << " columns of " << element
+                                   << " because a swizzle keeps that many together, but got " << count);
   return success();
 }
 } // namespace

@@ -62,7 +62,7 @@ def Tile_RowsOp : Tile_Op<"rows", [Pure, Tile_ViewOpInterface]> {
     Constraints
     - rows_c1: source and result have two axes, the same last extent, element type and layout, and are both transposed or not.
     - rows_c2: `first` is a multiple of 8, after which every swizzle repeats, and the rows are rows of the source.
-    - rows_c3: of a transposed source `first` and both numbers of rows are whole panels, of 128 bytes.
+    - rows_c3: of a transposed source `first` and the source's rows are whole panels, of 128 bytes, and the result's rows a multiple of 16 bytes.
 
         %part = tile.rows %tile[16] : !tile.shared<64x128xbf16> -> !tile.shared<16x128xbf16>
   }];

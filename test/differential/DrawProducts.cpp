@@ -175,9 +175,11 @@ bool Generator::readTile(Body &body, int tile) {
     shape[0] = view.rows;
   } else if (int64_t panels = panelsOf(info); panels > 1 && draw.wants(Feature::columnsView)) {
     draw.note(Feature::columnsView);
-    int64_t panel = tree.valueOf(shape[1]) / panels;
+    constexpr int64_t vectorBytes = 16;
+    int64_t columns = tree.valueOf(shape[1]), panel = columns / panels,
+            vector = elementsOf(info.element, vectorBytes);
     view.firstColumn = panel * draw.between(0, panels - 1);
-    view.columns = newSize(panel * draw.between(1, panels - *view.firstColumn / panel));
+    view.columns = newSize(vector * draw.between(1, (columns - *view.firstColumn) / vector));
     shape[1] = view.columns;
   }
   if (!spend(double(tree.elementsOf(shape))))

@@ -132,6 +132,76 @@ TEST_CASE("products with parts of the result's columns, and of rows and columns"
   }
 }
 
+TEST_CASE("copies of columns that end within a panel leave what is after them", "[tile-parts]") {
+  constexpr int64_t rows = 21;
+  for (std::string target : {"sm_90a", "sm_80"})
+    for (ElementType type : {i8, bf16, f32}) {
+      CAPTURE(target, toString(type));
+      const int64_t panel = panelOf(type), part = panel + panel / 8, all = 2 * panel;
+      Artifact artifact = compiled(
+          Program::trace("within",
+                         [&](Scope &k) {
+                           Index m = k.dim("m");
+                           Global A = k.input("A", type, {m, part}), B = k.input("B", type, {m, all}),
+                                  C = k.output("C", type, {m, part}), D = k.output("D", type, {m, all});
+                           auto [block] = k.grid(ceilDiv(m, 16));
+                           Shared a = k.shared("a", type, {16, all}), b = k.shared("b", type, {16, all});
+                           copy(B.tile({block * 16, 0}, {16, all}), b);
+                           copy(b, a);
+                           copy(A.tile({block * 16, 0}, {16, part}), a.columns(0, part));
+                           copy(a, D.tile({block * 16, 0}, {16, all}));
+                           copy(b.columns(0, part), C.tile({block * 16, 0}, {16, part}));
+                         }),
+          compilingFor(target));
+      Memory a = numbers(type, {rows, part}, 0), b = numbers(type, {rows, all}, 5);
+      Memory c = Memory::filled(type, {rows, part}, 99), d = Memory::filled(type, {rows, all}, 99);
+      run(artifact, {&a, &b, &c, &d});
+      int64_t wrong = 0;
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t column = 0; column < all; ++column) {
+          wrong += d.at({row, column}) != (column < part ? a : b).at({row, column});
+          wrong += column < part && c.at({row, column}) != b.at({row, column});
+        }
+      CHECK(wrong == 0);
+    }
+}
+
+TEST_CASE("products of columns that end within a panel", "[tile-parts]") {
+  constexpr int64_t m = 128, n = 72, all = 128, depth = 80, keys = 32;
+  for (std::string target : {"sm_90a", "sm_80"})
+    for (bool isTransposed : {false, true}) {
+      CAPTURE(target, isTransposed);
+      const int64_t rows = isTransposed ? n : keys;
+      Artifact artifact = compiled(
+          Program::trace("products_within",
+                         [&](Scope &k) {
+                           if (target == "sm_90a")
+                             k.require(Requirement::wgmma);
+                           Global A = k.input("A", bf16, {m, all}), B = k.input("B", bf16, {rows, all}),
+                                  C = k.output("C", f32, {m, n});
+                           Shared a = k.shared("a", bf16, {m, all}), b = k.shared("b", bf16, {rows, all});
+                           Fragment acc = k.fragment(f32, {m, n});
+                           copy(A.tile({0, 0}, {m, all}), a);
+                           copy(B.tile({0, 0}, {rows, all}), b);
+                           if (isTransposed) // along the summed axis; otherwise along the columns of C
+                             gemm(a.columns(0, depth), b.columns(0, depth).t(), acc);
+                           else
+                             gemm(a.columns(64, keys), b.columns(0, n), acc);
+                           copy(acc, C.tile({0, 0}, {m, n}));
+                         }),
+          compilingFor(target));
+      Memory a = numbers(bf16, {m, all}, 0), b = numbers(bf16, {rows, all}, 5);
+      Memory c = Memory::filled(f32, {m, n}, 99);
+      run(artifact, {&a, &b, &c});
+      CHECK(countWrong(
+                c, isTransposed ? depth : keys,
+                [&](int64_t row, int64_t at) { return a.at({row, isTransposed ? at : 64 + at}); },
+                [&](int64_t at, int64_t column) {
+                  return isTransposed ? b.at({column, at}) : b.at({at, column});
+                }) == 0);
+    }
+}
+
 TEST_CASE("the TMA fills and stores parts of a slot", "[tile-parts]") {
   constexpr int64_t rows = 70, panel = 64;
   Artifact artifact = compiled(Program::trace("slots", [&](Scope &k) {

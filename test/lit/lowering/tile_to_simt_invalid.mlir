@@ -380,6 +380,26 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 
 // -----
 
+#panels = #tile.shared_layout<"64x128 16b axis 1 panel 64 swizzle 128 pad 0">
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @test(%X: !tile.global<64x72xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %c = tile.cursor : !tile.cursor<1>
+
+  %p = tile.alloc_shared "p" at 0 : !tile.shared<64x128xbf16, #panels>
+  %t = tile.transpose %p : !tile.shared<64x128xbf16, #panels> -> !tile.shared<128x64xbf16, #panels, transposed>
+  %u = tile.rows %t[0] : !tile.shared<128x64xbf16, #panels, transposed> -> !tile.shared<72x64xbf16, #panels, transposed>
+  %v = tile.transpose %u : !tile.shared<72x64xbf16, #panels, transposed> -> !tile.shared<64x72xbf16, #panels>
+  %s = tile.slice %X[%c0, %c0] : !tile.global<64x72xbf16> -> !tile.slice<64x72xbf16>
+  // expected-error @below {{expected a copy that the TMA can make because it is asynchronous: expected whole panels of 64 columns, which the TMA fills, but got 72; copy whole ones: beyond the tensor's columns they get zeros}}
+  tile.copy_async %s, %v, %r[%c] : !tile.slice<64x72xbf16>, !tile.shared<64x72xbf16, #panels>, !tile.ring<1>
+  tile.return
+}
+}
+
+// -----
+
 #ordered = #tile.shared_layout<"64x128 8b axis 1 panel 128 swizzle 128 pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%V: !tile.global<64x128xf8E4M3FN> {program.argument = #program.tensor<"V", workspace, dims[-1, -1], alignment = 16, order = interleaved>}) attributes {launch = #program.launch<warps = 4>} {

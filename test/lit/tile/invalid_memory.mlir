@@ -574,8 +574,20 @@ tile.kernel @columns_of_panels() {
   // expected-note @below {{'a' is declared here}}
   %a = tile.alloc_shared "a" : !tile.shared<16x128xf32>
   %t = tile.transpose %a : !tile.shared<16x128xf32> -> !tile.shared<128x16xf32, transposed>
-  // expected-error @below {{expected columns that are whole panels, of 32 elements of 'f32', because a swizzle mixes the elements of a panel, but the first one is 16; take a tile for each part}}
+  // expected-error @below {{expected columns from the beginning of a panel, of 32 elements of 'f32', because a swizzle mixes the elements of a panel, but the first one is 16; take a tile for each part}}
   %r = tile.rows %t[16] : !tile.shared<128x16xf32, transposed> -> !tile.shared<32x16xf32, transposed>
+  tile.return
+}
+
+// -----
+
+// rows_c3
+tile.kernel @columns_of_vectors() {
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<16x128xf32>
+  %t = tile.transpose %a : !tile.shared<16x128xf32> -> !tile.shared<128x16xf32, transposed>
+  // expected-error @below {{expected a multiple of 4 columns of 'f32' because a swizzle keeps that many together, but got 34}}
+  %r = tile.rows %t[32] : !tile.shared<128x16xf32, transposed> -> !tile.shared<34x16xf32, transposed>
   tile.return
 }
 

@@ -386,18 +386,20 @@ TEST_CASE("slices have one limit, along an axis of the tensor, at one position",
         "divides by zero or exceeds 64 bits");
 }
 
-TEST_CASE("columns are whole panels of a tile", "[dsl][errors]") {
+TEST_CASE("columns are those of a tile, from the beginning of a panel", "[dsl][errors]") {
   auto message = [](std::string_view what, int64_t number) {
-    return "rows: expected columns that are whole panels, of 64 elements of 'bf16', because a swizzle mixes "
-           "the "
-           "elements of a panel, but " +
+    return "rows: expected columns from the beginning of a panel, of 64 elements of 'bf16', because a "
+           "swizzle "
+           "mixes the elements of a panel, but " +
            std::string(what) + " is " + std::to_string(number) +
            "; take a tile for each part\n'a' is declared here";
   };
   CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {16, 128}).columns(32, 64); }) ==
         message("the first one", 32));
-  CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {16, 128}).columns(64, 32); }) ==
-        message("their number", 32));
+  CHECK(
+      errorOf([](Scope &k) { k.shared("a", bf16, {16, 128}).columns(64, 36); }) ==
+      "rows: expected a multiple of 8 columns of 'bf16' because a swizzle keeps that many together, but got "
+      "36\n'a' is declared here");
   CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {16, 96}).columns(0, 64); }) ==
         message("the tile's number of columns", 96));
   CHECK(errorOf([](Scope &k) { k.shared("a", bf16, {16, 128}).columns(64, 128); }) ==
