@@ -184,28 +184,36 @@ private:
 
   enum class Edge : uint8_t { unmasked, masked };
 
+  static Shared firstColumns(const Shared &tile, int64_t count) {
+    return tile.shape().back() == count ? tile : tile.columns(0, count);
+  }
+
   void compute(size_t part) {
     const ColumnRange &columns = parts[part];
     Cursor q = qRing.cursor(), kc = kRing.cursor(), vc = vRing.cursor();
     Cursor done = qRing.cursor(); // one tile after q
     Scores::Scale scale = p.scores.scale();
     LazySoftmax softmax = p.softmax(scale);
-    Fragment o = k.fragment(f32, {c.bq, columns.count}).named("o");
+    const int64_t depth = multipliedDepth(c.problem),
+                  sums = parts.size() == 1 ? multipliedValues(c.problem) : columns.count;
+    Fragment o = k.fragment(f32, {c.bq, sums}).named("o");
     bool perTile = c.sum == OutputSum::perTile;
     Fragment share; // of a tile of keys
     if (perTile)
-      share = k.fragment(f32, {c.bq, columns.count}).named("share");
+      share = k.fragment(f32, {c.bq, sums}).named("share");
     Fragment weights =
         k.fragment(c.problem.dtype, {c.bq, c.bk}).named("p"); // of the tile of keys whose V is next
 
     auto start = [&](const std::function<void()> &products) {
       c.order == ProductOrder::inTurn ? k.inTurn(products) : products();
     };
-    auto startScores = [&](Fragment &s) { gemmAsync(qs.slot(q), ks.slot(kc).t(), s); };
+    auto startScores = [&](Fragment &s) {
+      gemmAsync(firstColumns(qs.slot(q), depth), firstColumns(ks.slot(kc), depth).t(), s);
+    };
     auto startOutput = [&] {
       if (perTile)
         share = 0;
-      Shared values = transposed ? vs[part].slot(vc).t() : vs[part].slot(vc);
+      Shared values = firstColumns(transposed ? vs[part].slot(vc).t() : vs[part].slot(vc), sums);
       gemmAsync(weights, values, perTile ? share : o);
     };
     auto finishScores = [&](Fragment &s, int64_t pending) {
@@ -289,7 +297,7 @@ private:
       QueryTile finished = tileAt(positions.slot(done));
       FragmentValue rows = p.finish(finished, {o, sum, softmax.exponentOf(base)}, columns);
       if (hasStore()) {
-        copy(rows.to(c.problem.outputType()), os.slot(done));
+        copy(rows.to(c.problem.outputType()), firstColumns(os.slot(done), sums));
         oRing.publish(done);
       } else {
         qRing.release(done);

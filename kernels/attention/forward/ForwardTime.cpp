@@ -13,7 +13,7 @@ namespace tlc::kernels {
 
 KeyCycles::KeyCycles(const AttentionProblem &problem, const Target &target) {
   const TimingFacts &timing = timingOf(target);
-  double elements = double(paddedDepth(problem) + paddedValues(problem)),
+  double elements = double(multipliedDepth(problem) + multipliedValues(problem)),
          bits = double(bitsOf(problem.dtype));
   products = double(wgmmaRows) * elements * (bits / 16) / timing.multiplyAddsPerCycle;
   // A multiply-add, an exponential, an addition, and half of a conversion to 16 bits. Each warp has a

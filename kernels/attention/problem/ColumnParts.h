@@ -30,6 +30,22 @@ inline int64_t paddedRow(const AttentionProblem &problem, int64_t elements) {
 inline int64_t paddedDepth(const AttentionProblem &problem) { return paddedRow(problem, problem.d); }
 inline int64_t paddedValues(const AttentionProblem &problem) { return paddedRow(problem, problem.dv); }
 
+/// Of these, the elements that products take, a multiple of `step`: not the zeros, where boxes of 128 bytes,
+/// of which a product may take a part, have any.
+inline int64_t multipliedRow(const AttentionProblem &problem, int64_t elements, int64_t step) {
+  int64_t padded = paddedRow(problem, elements);
+  bool hasWidestBoxes = !problem.hasBytes() && padded % (4 * productDepth) == 0;
+  return hasWidestBoxes ? alignTo(elements, step) : padded;
+}
+inline int64_t multipliedDepth(const AttentionProblem &problem) {
+  return multipliedRow(problem, problem.d, productDepth);
+}
+/// All where O is not stored from the tile of Q: after the columns of a tile of its own nothing would be.
+inline int64_t multipliedValues(const AttentionProblem &problem) {
+  return paddedDepth(problem) == paddedValues(problem) ? multipliedRow(problem, problem.dv, wgmmaColumnStep)
+                                                       : paddedValues(problem);
+}
+
 /// Neighbouring columns of a tensor's rows.
 struct ColumnRange {
   int64_t first, count;
