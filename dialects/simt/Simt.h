@@ -5,7 +5,6 @@
 
 #include "dialects/program/Interfaces.h"
 #include "dialects/program/Program.h"
-#include "dialects/simt/Dialect.h.inc"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -17,6 +16,8 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/simt/Dialect.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/simt/Ops.h.inc"

@@ -6,9 +6,10 @@
 #include "dialects/layout/Layout.h"
 #include "dialects/layout/SharedLayout.h"
 #include "dialects/layout/WarpPolicy.h"
-#include "dialects/tile/Enums.h.inc"
 #include "dialects/tile/TileDialect.h"
 #include "mlir/IR/TensorEncoding.h"
+
+#include "dialects/tile/Enums.h.inc"
 
 namespace tlc {
 // Attributes hold layouts.

@@ -4,7 +4,8 @@
 #pragma once
 
 #include "dialects/program/Program.h"
-#include "dialects/tile/Dialect.h.inc"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "dialects/tile/Dialect.h.inc"
