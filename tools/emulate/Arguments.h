@@ -8,7 +8,6 @@
 #include "runtime/emulator/report/NamedTensor.h"
 #include "tools/emulate/Specification.h"
 
-#include <cstdlib>
 #include <memory>
 #include <random>
 #include <span>
@@ -22,7 +21,7 @@ struct Array {
   std::vector<int64_t> shape;
   std::string writeTo;
   bool isOutput = false; ///< poisoned before the launch
-  std::unique_ptr<std::byte, decltype([](std::byte *memory) { std::free(memory); })> memory;
+  std::unique_ptr<std::byte, FreeDeleter> memory;
   size_t bytes = 0;
 
   uint64_t address() const { return reinterpret_cast<uint64_t>(memory.get()); }

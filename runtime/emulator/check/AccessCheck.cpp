@@ -140,7 +140,7 @@ void AccessCheck::checkWritten(Warp &warp, const Instruction &instruction, Recor
     if (const std::optional<uint64_t> at = range.written->firstUnwritten(offset, access.bytes)) {
       if (access.laneBytes != 0 && record.lane < severalLanes)
         record.lane += uint8_t((*at - offset) / access.laneBytes);
-      reports.report(warp, instruction, record, {Wrong::unwritten, {}, 0},
+      reports.report(warp, instruction, record, {Wrong::unwritten, Record(), 0},
                      reports.placeOfGlobal(range.address + *at));
     }
   if (access.kind != AccessKind::read)
@@ -170,7 +170,7 @@ void AccessCheck::accessGlobal(Warp &warp, const Instruction &instruction, const
     reports.report(warp, instruction, record, conflict, reports.placeOfGlobal(conflict.address));
   }
   if (clocks.isEarly(point.known))
-    reports.report(warp, instruction, record, {Wrong::early, {}, access.address},
+    reports.report(warp, instruction, record, {Wrong::early, Record(), access.address},
                    reports.placeOfGlobal(access.address));
   checkWritten(warp, instruction, record, access);
   if (record.strength == Strength::weak || running)

@@ -135,7 +135,7 @@ void Shadow::forget(uint32_t address, uint32_t end) {
     Cell &cell = split(address / lineBytes)[address % lineBytes / granule];
     clearReads(cell);
     freeNodes(cell.weaker);
-    cell = {};
+    cell = Cell();
   }
 }
 
@@ -182,7 +182,7 @@ std::vector<Shadow::Cell> &Shadow::split(uint32_t line) {
     if (cells[i].weaker != 0)
       take(nodes[cells[i].weaker].record);
   }
-  lines[line] = {};
+  lines[line] = Cell();
   return cells;
 }
 
@@ -193,7 +193,7 @@ Conflict Shadow::access(Cell &cell, const Record &access, const Point &point) {
     if (conflict.wrong == Wrong::nothing && cell.weaker != 0)
       conflict = {judge(nodes[cell.weaker].record, access, point), nodes[cell.weaker].record};
   } else if (access.kind == AccessKind::read && unwritten == Unwritten::wrong) {
-    conflict = {Wrong::unwritten, {}};
+    conflict.wrong = Wrong::unwritten;
   }
   if (isRead(access)) {
     addRead(cell, access, point);
@@ -228,7 +228,7 @@ Conflict Shadow::checkReads(const Cell &cell, const Record &access, const Point 
   for (uint32_t node = cell.moreReads; node != 0; node = nodes[node].next)
     if (const Wrong wrong = judge(nodes[node].record, access, point); wrong != Wrong::nothing)
       return {wrong, nodes[node].record};
-  return {};
+  return Conflict();
 }
 
 void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {

@@ -4,8 +4,9 @@
 /// host threads may mark and look at the same time.
 #pragma once
 
+#include "runtime/support/FreeDeleter.h"
+
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 
@@ -23,7 +24,7 @@ public:
   void copy(uint64_t offset, const WrittenBytes &from, uint64_t fromOffset, uint64_t bytes);
 
 private:
-  using Words = std::unique_ptr<uint64_t, decltype([](uint64_t *words) { std::free(words); })>;
+  using Words = std::unique_ptr<uint64_t, FreeDeleter>;
   explicit WrittenBytes(Words words) : words(std::move(words)) {}
   void unmark(uint64_t offset);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/report/SymbolName.h"
 
-#include <cstdlib>
+#include "runtime/support/FreeDeleter.h"
+
 #include <cxxabi.h>
 #include <memory>
 
@@ -55,7 +56,7 @@ std::string readableName(std::string_view symbol) {
   if (!symbol.starts_with("_Z"))
     return std::string(symbol);
   int status = 0;
-  const std::unique_ptr<char, decltype([](char *text) { std::free(text); })> text(
+  const std::unique_ptr<char, FreeDeleter> text(
       abi::__cxa_demangle(std::string(symbol).c_str(), nullptr, nullptr, &status));
   if (status != 0)
     return namesOf(symbol);

@@ -7,11 +7,11 @@
 
 #include "runtime/emulator/exec/core/Heap.h"
 #include "runtime/emulator/ptx/Module.h"
+#include "runtime/support/FreeDeleter.h"
 #include "runtime/support/Result.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
@@ -166,7 +166,7 @@ struct Program {
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels;
   struct Storage {
     const Variable *variable = nullptr;
-    std::unique_ptr<void, decltype([](void *memory) { std::free(memory); })> memory;
+    std::unique_ptr<void, FreeDeleter> memory;
     uint64_t address = 0; ///< aligned, inside `memory`
   };
   std::map<std::string, Storage, std::less<>> storage;
