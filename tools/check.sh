@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check.sh [--since COMMIT] [fuzz] [asan] [tidy]: the checks that take longer
-# than tests; all three if none is named, the cheapest first. They end clean.
+# check.sh [--since COMMIT] [fuzz] [asan] [tidy] [gcc]: the checks that take
+# longer than tests; all if none is named, the cheapest first. They end clean.
 #
 #   fuzz  emulator and runtime under sanitizers: their tests, and ten thousand
 #         executions of each fuzzer
 #   asan  the compiler under sanitizers: its unit tests and lit
 #   tidy  clang-tidy over all product files, with --since over those that differ
 #         from COMMIT; files that were clean before are skipped
+#   gcc   the front end of GCC over the same files
 #
 # TLC_JOBS is how many processes run at once, instead of one per processor.
 set -euo pipefail
@@ -20,7 +21,7 @@ if [ "${1:-}" = --since ]; then
   shift 2
 fi
 steps=("$@")
-[ ${#steps[@]} -gt 0 ] || steps=(fuzz asan tidy)
+[ ${#steps[@]} -gt 0 ] || steps=(fuzz asan tidy gcc)
 
 # Names of a preset's quick tests.
 tests_of() {
@@ -41,20 +42,23 @@ asan() {
   ctest --preset asan-compiler --parallel "$jobs" -R "^($mine)\$"
 }
 
-# What files include must be there, but nothing else needs to be compiled.
-tidy() {
+# check_with <tool> <target>...: what files include must be there, and these targets; nothing else needs to be
+# compiled.
+check_with() {
   cmake --preset dev >/dev/null
   local generated
   mapfile -t generated < <(ninja -C build -t targets all | sed -n 's/^\([^/].*\.inc\): CUSTOM_COMMAND$/\1/p')
-  cmake --build build --parallel "$jobs" --target tlc_mlir_pch tlc_headers "${generated[@]}"
-  tools/scripts/tidy.py --jobs "$jobs" "${since[@]}"
+  cmake --build build --parallel "$jobs" --target "${@:2}" tlc_headers "${generated[@]}"
+  tools/scripts/check_sources.py --tool "$1" --jobs "$jobs" "${since[@]}"
 }
+tidy() { check_with tidy tlc_mlir_pch; }
+gcc() { check_with gcc; }
 
 for step in "${steps[@]}"; do
   case $step in
-  fuzz | asan | tidy) ;;
+  fuzz | asan | tidy | gcc) ;;
   *)
-    echo "check.sh: expected fuzz, asan or tidy, but got '$step'" >&2
+    echo "check.sh: expected fuzz, asan, tidy or gcc, but got '$step'" >&2
     exit 2
     ;;
   esac

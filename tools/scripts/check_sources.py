@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs clang-tidy (.clang-tidy) over the product's files, as the dev preset
-compiles them. A file that was clean is not looked at again until it, a header
-that it includes, its command line or the configuration changes.
+"""Runs clang-tidy (.clang-tidy), or the front end of GCC, over the product's
+files, as the dev preset compiles them. A file that was clean is not looked at
+again until it, a header that it includes, its command line, the configuration
+or the tool changes.
 
-    tidy.py [--since COMMIT] [--jobs N] [<file or folder>...]
+    check_sources.py [--tool tidy|gcc] [--since COMMIT] [--jobs N] [<file or folder>...]
 
 --since: only files that differ from COMMIT, and for each such header one file
 that includes it. Needs the configured build folder with its generated headers
-and its precompiled header (tools/check.sh makes them). Exit status 1 if there
-is a finding.
+and, for clang-tidy, its precompiled header (tools/check.sh makes them). Exit
+status 1 if there is a finding.
 """
 
 import argparse
@@ -18,12 +19,12 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
-TIDY = "clang-tidy-22"
 # Cheap files first: those before dialects/ include no MLIR.
 PRODUCT = ["runtime", "kernels", "tools", "dialects", "compiler"]
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
@@ -69,7 +70,7 @@ class Tree:
         return self.closures[path]
 
     def key(self, path, configuration):
-        """Names everything that a result of clang-tidy for `path` depends on."""
+        """Names everything that a tool's result for `path` depends on."""
         key = hashlib.sha256(configuration)
         key.update(self.commands[path].encode())
         for part in sorted(self.closure(path)):
@@ -101,16 +102,56 @@ def changed_since(commit):
     return set(git("diff", "--name-only", commit, "--")) | set(git("ls-files", "--others", "--exclude-standard"))
 
 
-def run_tidy(build, path):
-    """What clang-tidy says about a file, without its counts of warnings elsewhere; empty if the file is clean."""
-    done = subprocess.run([TIDY, "--quiet", "-p", build, os.path.join(ROOT, path)], capture_output=True, text=True)
-    if done.returncode != 0 and not done.stdout:
-        return done.stderr
-    return done.stdout
+class Tidy:
+    name = "clang-tidy"
+    program = "clang-tidy-22"
+
+    def configuration(self):
+        with open(os.path.join(ROOT, ".clang-tidy"), "rb") as file:
+            return file.read() + version_of(self.program)
+
+    def run(self, build, path, command):
+        """What clang-tidy says about a file, without its counts of warnings elsewhere; empty if the file is clean."""
+        done = subprocess.run([self.program, "--quiet", "-p", build, os.path.join(ROOT, path)], capture_output=True, text=True)
+        if done.returncode != 0 and not done.stdout:
+            return done.stderr
+        return done.stdout
+
+
+class Gcc:
+    """Without MLIR's precompiled header, so that a file has to include what it uses."""
+
+    name = "GCC"
+    program = "g++"
+
+    def configuration(self):
+        return version_of(self.program)
+
+    def arguments(self, command):
+        """Of the dev preset's command line, what GCC takes, without outputs."""
+        rest = iter(shlex.split(command)[1:])
+        for word in rest:
+            if word in ("-Xclang", "-o", "-MF", "-MT", "-MQ"):
+                next(rest)
+            elif word not in ("-c", "-Werror", "-MD", "-MMD") and not re.fullmatch("-O.", word):
+                yield word
+
+    def run(self, build, path, command):
+        """Errors and warnings of a file; empty if there are none."""
+        done = subprocess.run([self.program, "-fsyntax-only", *self.arguments(command)], cwd=build, capture_output=True, text=True)
+        return done.stderr or ("GCC failed without a word" if done.returncode else "")
+
+
+TOOLS = {"tidy": Tidy, "gcc": Gcc}
+
+
+def version_of(program):
+    return subprocess.run([program, "--version"], check=True, capture_output=True).stdout
 
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--tool", choices=TOOLS, default="tidy")
     arguments.add_argument("--since", metavar="COMMIT")
     arguments.add_argument("--jobs", type=int, default=1)
     arguments.add_argument("--build", default=os.path.join(ROOT, "build"))
@@ -126,9 +167,9 @@ def main():
     if options.since:
         sources = chosen(sources, tree.closure, changed_since(options.since))
 
-    with open(os.path.join(ROOT, ".clang-tidy"), "rb") as file:
-        configuration = file.read() + subprocess.run([TIDY, "--version"], check=True, capture_output=True).stdout
-    records = os.path.join(build, "tidy")
+    tool = TOOLS[options.tool]()
+    configuration = tool.configuration()
+    records = os.path.join(build, options.tool)
     os.makedirs(records, exist_ok=True)
 
     def record_of(path):
@@ -142,12 +183,12 @@ def main():
             return False
 
     waiting = [path for path in sources if not was_clean(path)]
-    print(f"clang-tidy: {len(sources)} files, {len(sources) - len(waiting)} of them clean before", flush=True)
+    print(f"{tool.name}: {len(sources)} files, {len(sources) - len(waiting)} of them clean before", flush=True)
 
     def check(path):
         begin = time.monotonic()
         key = tree.key(path, configuration)
-        said = run_tidy(build, path)
+        said = tool.run(build, path, tree.commands[path])
         if not said:
             with open(record_of(path), "w", encoding="utf-8") as file:
                 file.write(key)
@@ -162,7 +203,7 @@ def main():
             if said:
                 print(said.replace(ROOT + "/", "").rstrip(), flush=True)
                 found += 1
-    print(f"clang-tidy: {found} files have findings" if found else "clang-tidy: clean")
+    print(f"{tool.name}: {found} files have findings" if found else f"{tool.name}: clean")
     return 1 if found else 0
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tidy.py looks at the files it should, again when something they depend on changes."""
+"""check_sources.py looks at the files it should, again when something they depend on changes."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(ROOT, "tools", "scripts"))
-import tidy
+import check_sources
 
 FILES = {
     "runtime/A.h": '#include "runtime/B.h"\n#include <vector>\n',
@@ -22,7 +22,7 @@ FILES = {
 }
 
 
-class Tidy(unittest.TestCase):
+class CheckSources(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -39,11 +39,11 @@ class Tidy(unittest.TestCase):
             file.write(text)
 
     def tree(self):
-        return tidy.Tree(self.root, os.path.join(self.root, "build"))
+        return check_sources.Tree(self.root, os.path.join(self.root, "build"))
 
     def chosen(self, *changed):
         tree = self.tree()
-        return tidy.chosen(sorted(tree.commands), tree.closure, set(changed))
+        return check_sources.chosen(sorted(tree.commands), tree.closure, set(changed))
 
     def test_headers_are_followed_through_generated_ones(self):
         self.assertEqual(self.tree().closure("compiler/C.cpp"),
@@ -68,6 +68,12 @@ class Tidy(unittest.TestCase):
         self.assertEqual(key(), before)
         self.write("runtime/B.h", "int c();\n")
         self.assertNotEqual(key(), before)
+
+    def test_what_gcc_takes_of_a_command(self):
+        command = ("/usr/bin/clang++ -DA=1 -I. -isystem b -O2 -fPIC -Wall -Xclang -include-pch -Xclang p.pch -std=c++20 "
+                   "-Werror -MD -MT x.o -MF x.d -o x.o -c x.cpp")
+        self.assertEqual(list(check_sources.Gcc().arguments(command)),
+                         ["-DA=1", "-I.", "-isystem", "b", "-fPIC", "-Wall", "-std=c++20", "x.cpp"])
 
 
 if __name__ == "__main__":
