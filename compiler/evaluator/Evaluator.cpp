@@ -240,9 +240,13 @@ std::unique_ptr<BlockState> makeBlock(Evaluation &evaluation, tile::KernelOp ker
   return block;
 }
 
-/// The number of blocks along each axis: what the host computes.
-std::optional<std::array<int64_t, 3>> gridOf(Evaluation &evaluation, tile::KernelOp kernel, int64_t rank) {
+/// The number of blocks along each axis: what the host computes. It reads tensors as the first block would,
+/// which has number `first` and knows `known`.
+std::optional<std::array<int64_t, 3>> gridOf(Evaluation &evaluation, tile::KernelOp kernel, int64_t rank,
+                                             int64_t first, const Known &known) {
   std::unique_ptr<BlockState> host = makeBlock(evaluation, kernel, rank);
+  host->number = first;
+  host->known = known;
   Task task{*host};
   std::array<int64_t, 3> grid = {1, 1, 1};
   for (Operation &op : kernel.getBody().front()) {
@@ -337,7 +341,7 @@ private:
       return Step::failed;
     if (evaluation.ranks() == 1)
       forgetAccesses(kernel);
-    auto extents = gridOf(evaluation, kernel, rank);
+    auto extents = gridOf(evaluation, kernel, rank, firstNumber(), knownBefore);
     if (!extents)
       return Step::failed;
     grid = *extents;

@@ -144,7 +144,8 @@ namespace tlc::differential {
   X(barrier, 8)                                                                                              \
   X(namedBarrier, 6)                                                                                         \
   X(handshake, 25)                                                                                           \
-  X(ranks, 10)
+  X(ranks, 10)                                                                                               \
+  X(transfer, 40)
 
 enum class Feature : uint8_t {
 #define TLC_FEATURE(name, weight) name,

@@ -86,7 +86,7 @@ void addTensorsOfTiles(const Body &body, std::set<int> &found) {
 
 /// Some of the tensors become symmetric, and each rank works on those of another one.
 void Generator::drawRanks() {
-  if (!draw.wants(Feature::ranks))
+  if (!draw.wants(Feature::ranks) && !draw.isForced(Feature::transfer))
     return;
   draw.note(Feature::ranks);
   tree.ranks = draw.between(2, 4);
@@ -99,6 +99,14 @@ void Generator::drawRanks() {
                  tensor.lastStride == dsl::LastStride::one && !tensor.table && !tensor.hasWindows;
     if (canBe && draw.chance(60))
       tensor.shift = draw.between(0, 3);
+    if (canBe && tensor.access == Access::input && !isPacked(tensor.element) &&
+        draw.wants(Feature::transfer)) {
+      draw.note(Feature::transfer);
+      // Waits of a block whose warps have roles would be the roles'.
+      tensor.transfer = {.shift = draw.between(0, 3),
+                         .rounds = draw.between(1, 3),
+                         .counted = tree.roles.empty() && draw.chance(60)};
+    }
   }
 }
 

@@ -38,10 +38,14 @@ public:
     }
     for (const ScalarInfo &scalar : tree.scalars)
       line("Scalar {0} = k.scalar(\"{0}\", {1});", scalar.name, toString(scalar.element));
+    if (tree.ranks > 1)
+      declareCopies();
     if (tree.ranks > 1 && tree.launches.size() > 1)
       line("Symmetric ended = k.symmetric(\"ended\", i32, {{{}}}, {{.use = TensorUse::workspace, .initial = "
            "Initial::zero}});",
            tree.launches.size());
+    if (tree.ranks > 1)
+      printTransfers();
     for (size_t number = 0; number < tree.launches.size(); ++number)
       print(tree.launches[number], number);
     --depth;
@@ -138,17 +142,64 @@ private:
                        toString(tensor.element), fmt::join(extents, ", "), facts);
   }
 
-  /// A symmetric tensor has its name with an s before it: each launch calls one rank's by its own.
-  static std::string handleOf(const TensorInfo &tensor) { return (tensor.shift ? "s" : "") + tensor.name; }
+  /// A symmetric tensor has its name with an s before it: each launch calls one rank's by its own. So has one
+  /// that is copied, whose copy has its name.
+  static std::string handleOf(const TensorInfo &tensor) {
+    return (tensor.shift || tensor.transfer ? "s" : "") + tensor.name;
+  }
+
+  void declareCopies() {
+    for (const TensorInfo &tensor : tree.tensors) {
+      if (!tensor.transfer)
+        continue;
+      line("Global {0} = k.workspace(\"{0}_here\", {1}, {{{2}}}, {{.alignment = {3}}});", tensor.name,
+           toString(tensor.element), fmt::join(extentsOf(tensor), ", "), tensor.alignment);
+      if (tensor.transfer->counted)
+        line("Symmetric {0}_arrived = k.symmetric(\"{0}_arrived\", i32, {{{1}}}, {{.use = "
+             "TensorUse::workspace, "
+             ".initial = Initial::zero}});",
+             tensor.name, tensor.transfer->rounds);
+    }
+  }
+
+  void printTransfers() {
+    for (const TensorInfo &tensor : tree.tensors) {
+      if (!tensor.transfer)
+        continue;
+      std::vector<std::string> position(tensor.shape.size(), "0"), extents = extentsOf(tensor);
+      const std::string rows = extents[0];
+      position[0] = "first";
+      extents[0] = fmt::format("min(each, {} - first)", rows);
+      line("k.transfer(\"copy_{}\", {}, [&](const auto &transfer, const Index &round) {{", tensor.name,
+           tensor.transfer->rounds);
+      ++depth;
+      line("Index each = ceilDiv(Index({0}), {1}), first = min(round * each, {0});", rows,
+           tensor.transfer->rounds);
+      line("transfer.copy({{{}{}, {{{}}}}}, {{{}, {{{}}}}}, {{{}}});", handleOf(tensor),
+           tensor.shift ? fmt::format(".of((rank + {}) % ranks)", tensor.transfer->shift) : "",
+           fmt::join(position, ", "), tensor.name, fmt::join(position, ", "), fmt::join(extents, ", "));
+      if (tensor.transfer->counted)
+        line("transfer.set({}_arrived.of(rank), {{round}});", tensor.name);
+      --depth;
+      line("}});");
+    }
+  }
+
+  void awaitTransfers() {
+    for (const TensorInfo &tensor : tree.tensors)
+      if (tensor.transfer && tensor.transfer->counted)
+        line("k.loop({}, [&](Index round) {{ waitFor({}_arrived.of(rank), {{round}}, 1); }});",
+             tensor.transfer->rounds, tensor.name);
+  }
 
   void print(const LaunchTree &launch, size_t number) {
-    bool several = tree.launches.size() > 1;
-    if (several) {
+    bool several = tree.launches.size() > 1, isNamed = tree.namesLaunches();
+    if (isNamed) {
       line("k.launch(\"{}\", [&] {{", launch.name);
       ++depth;
     }
     for (const TensorInfo &tensor : tree.tensors)
-      if (tensor.shift)
+      if (tensor.shift && !tensor.transfer)
         line("Global {} = {}.of((rank + {}) % ranks);", tensor.name, handleOf(tensor),
              *tensor.shift + int64_t(number));
     if (launch.warps != 0)
@@ -178,11 +229,13 @@ private:
            fmt::join(positions, ", "));
       ++depth;
     }
+    if (number == 0 && tree.ranks > 1)
+      awaitTransfers();
     body(launch.body);
     bool announces = several && tree.ranks > 1 && tree.announcesItsEnd(launch);
     if (announces)
       line("k.loop(ranks, [&](Index other) {{ announce(ended.of(other), {{{}}}); }});", number);
-    for (bool opened : {persistent, several}) {
+    for (bool opened : {persistent, isNamed}) {
       if (!opened)
         continue;
       --depth;

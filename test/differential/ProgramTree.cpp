@@ -13,6 +13,12 @@ bool isKnownOnDevice(const IndexNode &node) {
 }
 } // namespace
 
+bool ProgramTree::namesLaunches() const {
+  return launches.size() > 1 || (ranks > 1 && std::ranges::any_of(tensors, [](const TensorInfo &tensor) {
+                                   return tensor.transfer.has_value();
+                                 }));
+}
+
 bool ProgramTree::announcesItsEnd(const LaunchTree &launch) const {
   bool isPlain = std::ranges::all_of(
       launch.body, [](const Statement &statement) { return statement.kind != Statement::Kind::roles; });

@@ -303,6 +303,14 @@ struct TableInfo {
   bool operator==(const TableInfo &) const = default;
 };
 
+/// A transfer before the first launch, after which launches read a copy in a workspace.
+struct TransferInfo {
+  int64_t shift = 0;    ///< of a symmetric tensor: of the rank so many after its own
+  int64_t rounds = 1;   ///< each copies a part of the first axis
+  bool counted = false; ///< blocks of the first launch wait for counts of its rounds
+  bool operator==(const TransferInfo &) const = default;
+};
+
 struct TensorInfo {
   std::string name;
   Access access = Access::input;
@@ -319,6 +327,7 @@ struct TensorInfo {
   int64_t rowPadding = 0, offset = 0, step = 1; ///< `step` from one element of a row to the next
   /// Symmetric: in launch i a rank accesses that of the rank so many after its own, plus i.
   std::optional<int64_t> shift = {};
+  std::optional<TransferInfo> transfer = {}; ///< where there are several ranks
   std::optional<TableInfo> table = {};
   bool hasWindows = false; ///< which only an argument that is one tensor has
 };
@@ -414,6 +423,9 @@ struct ProgramTree {
 
   /// Whether blocks of the launch tell all ranks at their end that they are done; else the next launch does.
   bool announcesItsEnd(const LaunchTree &launch) const;
+
+  /// Whether the program is written as launches, one after the other.
+  bool namesLaunches() const;
 
   int64_t valueOf(Size size) const { return sizes[size_t(size.number)]; }
   /// How many times the dimension an extent is that is computed from it, and the rest.

@@ -274,7 +274,7 @@ private:
       set([&one](ProgramTree &tree) -> bool & { return tree.optimizations.*one.member; }, true);
     changes.push_back([](ProgramTree &tree) {
       for (TensorInfo &tensor : tree.tensors)
-        tensor.shift.reset();
+        tensor.shift.reset(), tensor.transfer.reset();
       return std::exchange(tree.ranks, 1) != 1;
     });
     for (size_t i = 0; i < best.tree.launches.size(); ++i) {
@@ -286,6 +286,8 @@ private:
     for (size_t i = 0; i < best.tree.tensors.size(); ++i) {
       set([i](ProgramTree &tree) -> std::optional<TableInfo> & { return tree.tensors[i].table; },
           std::optional<TableInfo>());
+      set([i](ProgramTree &tree) -> std::optional<TransferInfo> & { return tree.tensors[i].transfer; },
+          std::optional<TransferInfo>());
       set([i](ProgramTree &tree) -> int64_t & { return tree.tensors[i].rowPadding; }, int64_t(0));
       set([i](ProgramTree &tree) -> int64_t & { return tree.tensors[i].offset; }, int64_t(0));
       set([i](ProgramTree &tree) -> int64_t & { return tree.tensors[i].alignment; }, int64_t(1));

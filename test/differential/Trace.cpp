@@ -21,20 +21,22 @@ void Tracer::run() {
     tensors.push_back(declare(tensor));
   for (const ScalarInfo &scalar : tree.scalars)
     scalars.push_back(k.scalar(scalar.name, scalar.element));
-  if (tree.launches.size() == 1) {
+  if (!tree.namesLaunches()) {
     chooseRanks(0);
     return launch(tree.launches.front());
   }
   auto launches = int64_t(tree.launches.size());
-  if (tree.ranks > 1)
+  if (tree.ranks > 1 && launches > 1)
     ended = k.symmetric("ended", ElementType::i32, {launches},
                         {.use = dsl::TensorUse::workspace, .initial = dsl::Initial::zero});
+  if (tree.ranks > 1)
+    transferTensors();
   for (int64_t number = 0; number < launches; ++number) {
     const LaunchTree &each = tree.launches[size_t(number)];
     k.launch(each.name, [&] {
       chooseRanks(number);
       launch(each);
-      if (tree.ranks > 1 && tree.announcesItsEnd(each))
+      if (tree.ranks > 1 && launches > 1 && tree.announcesItsEnd(each))
         k.loop(ranks, [&](Index other) { announce(ended.of(other), {number}); });
     });
     if (tree.ranks > 1 && number + 1 < launches)
@@ -42,9 +44,51 @@ void Tracer::run() {
   }
 }
 
+/// What is declared comes before all transfers.
+void Tracer::transferTensors() {
+  std::vector<std::function<void()>> transfers;
+  arrived.resize(tree.tensors.size());
+  for (size_t number = 0; number < tree.tensors.size(); ++number) {
+    const TensorInfo &info = tree.tensors[number];
+    if (!info.transfer)
+      continue;
+    std::vector<Index> shape = extentsOf(info);
+    dsl::Global here = k.workspace(info.name + "_here", info.element, shape, {.alignment = info.alignment});
+    if (info.transfer->counted)
+      arrived[number] = k.symmetric(info.name + "_arrived", ElementType::i32, {info.transfer->rounds},
+                                    {.use = dsl::TensorUse::workspace, .initial = dsl::Initial::zero});
+    dsl::Global from =
+        info.shift ? symmetric[number].of((rank + info.transfer->shift) % ranks) : tensors[number];
+    tensors[number] = here;
+    transfers.emplace_back([=, this, &info] {
+      k.transfer("copy_" + info.name, info.transfer->rounds, [&](const auto &transfer, const Index &round) {
+        Index each = ceilDiv(shape[0], info.transfer->rounds), first = min(round * each, shape[0]);
+        std::vector<Index> position(shape.size(), 0), extents = shape;
+        position[0] = first;
+        extents[0] = min(each, shape[0] - first);
+        transfer.copy({from, position}, {here, position}, extents);
+        if (info.transfer->counted)
+          transfer.set(arrived[number].of(rank), {round});
+      });
+    });
+  }
+  for (const std::function<void()> &transfer : transfers)
+    transfer();
+}
+
+void Tracer::awaitTransfers(const LaunchTree &launch) {
+  if (&launch != &tree.launches.front() || tree.ranks == 1)
+    return;
+  for (size_t number = 0; number < tree.tensors.size(); ++number)
+    if (const std::optional<TransferInfo> &transfer = tree.tensors[number].transfer;
+        transfer && transfer->counted)
+      k.loop(transfer->rounds, [&](Index round) { waitFor(arrived[number].of(rank), {round}, 1); });
+}
+
 void Tracer::chooseRanks(int64_t launch) {
   for (size_t number = 0; number < tree.tensors.size(); ++number)
-    if (std::optional<int64_t> shift = tree.tensors[number].shift; shift && tree.ranks > 1)
+    if (std::optional<int64_t> shift = tree.tensors[number].shift;
+        shift && tree.ranks > 1 && !tree.tensors[number].transfer)
       tensors[number] = symmetric[number].of((rank + (*shift + launch)) % ranks);
 }
 
@@ -144,6 +188,7 @@ void Tracer::launch(const LaunchTree &launch) {
   };
   auto inTile = [&](auto... position) {
     at(position...);
+    awaitTransfers(launch);
     body(launch.body);
   };
   if (launch.grid == LaunchTree::Grid::persistent) {
@@ -163,6 +208,7 @@ void Tracer::launch(const LaunchTree &launch) {
     else
       std::apply(at, k.grid(extents[0], extents[1], extents[2]));
   }
+  awaitTransfers(launch);
   body(launch.body);
 }
 

@@ -28,6 +28,8 @@ private:
   std::vector<dsl::Index> extentsOf(const TensorInfo &tensor);
   dsl::Global declare(const TensorInfo &tensor);
   dsl::Global tensor(int number);
+  void transferTensors();
+  void awaitTransfers(const LaunchTree &launch);
   /// What this rank works on in the launch of that number.
   void chooseRanks(int64_t launch);
   void launch(const LaunchTree &launch);
@@ -77,6 +79,7 @@ private:
   std::vector<dsl::Symmetric> symmetric;
   std::vector<dsl::Addresses> addresses;
   std::vector<dsl::Global> memberNumbers;
+  std::vector<dsl::Symmetric> arrived; ///< rounds of a tensor's transfer
   dsl::Index rank = 0, ranks = 1;
   dsl::Symmetric ended; ///< by launch: blocks that are done, or ranks
   std::vector<dsl::Scalar> scalars;

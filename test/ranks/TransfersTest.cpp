@@ -225,3 +225,29 @@ TEST_CASE("positions that a transfer brings are read after the wait for it", "[r
   auto all = runOnRanks(body, arguments, {.lateTransfers = isLate});
   CHECK(numbersOf(all[0].tensors[2])[70] == (ranks > 1 ? 192 : 128));
 }
+
+TEST_CASE("a position that a transfer brings is read by a launch that begins after it",
+          "[ranks][transfers]") {
+  const bool isLate = GENERATE(false, true);
+  auto body = [](Scope &k) {
+    Index rank = k.rank(), ranks = k.ranks();
+    Symmetric P = k.symmetric("P", i32, {1}, {.use = TensorUse::input});
+    Global X = k.input("X", f32, {4}), Y = k.output("Y", f32, {1}), place = k.workspace("place", i32, {1});
+    k.transfer("fetch", 1, [&](const dsl::Transfer &transfer, const Index &) {
+      transfer.copy({P.of((rank + 1) % ranks), {0}}, {place, {0}}, {1});
+    });
+    k.launch("read", [&] {
+      Fragment x = k.fragment(f32, {1});
+      copy(X.tile({place.read({0})}, {1}), x);
+      copy(x, Y.tile({0}, {1}));
+    });
+  };
+  const int64_t ranks = ranksUpTo(3);
+  std::vector<evaluator::Arguments> arguments;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    arguments.push_back(
+        {{tensorOf(i32, {1}, {double(rank)}), tensorOf(f32, {4}, {10, 11, 12, 13}), unwritten(f32, {1})},
+         {}});
+  auto all = runOnRanks(body, arguments, {.lateTransfers = isLate});
+  CHECK(numbersOf(all[0].tensors[2])[0] == (ranks > 1 ? 11 : 10));
+}
