@@ -11,7 +11,8 @@ using namespace tlc;
 using kernels::Programs;
 using kernels::Schema;
 
-Result<void> softmax::normalize(Programs &programs, Stream stream, const TensorView &x, const TensorView &y) {
+Result<void> softmax::normalize(Programs &programs, Stream stream, const TensorView &x, const TensorView &y,
+                                RowLengths lengths) {
   constexpr std::string_view callName = "softmax::normalize";
   Schema schema(callName);
   schema.add("x", x.element, Access::input, {"rows", "columns"}, x);
@@ -29,10 +30,14 @@ Result<void> softmax::normalize(Programs &programs, Stream stream, const TensorV
   int64_t alignment = maxSharedVectorBytes;
   while (!isAligned(x, alignment) || !isAligned(y, alignment))
     alignment /= 2;
+  std::optional<bool> isForLength; // where rows are unaligned
+  if (lengths == RowLengths::any)
+    isForLength = false;
   kernels::SoftmaxConfig config = kernels::chooseSoftmaxConfig({.rows = schema.extent("rows"),
                                                                 .columns = schema.extent("columns"),
                                                                 .dtype = x.element,
-                                                                .alignment = alignment},
+                                                                .alignment = alignment,
+                                                                .isForLength = isForLength},
                                                                **target);
   return programs.launch(kernels::callProgram(callName, config, [config] { return softmaxProgram(config); }),
                          schema, {}, stream);

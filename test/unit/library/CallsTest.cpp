@@ -204,10 +204,12 @@ TEST_CASE_METHOD(Fixture, "a softmax takes rows of any alignment", "[calls]") {
         CAPTURE(toString(element), columns, padding, first);
         Slice x = input(element, {9, columns + first}, padding).part(1, first, columns),
               y = output(element, {9, columns});
-        finish(softmax::normalize(programs, {}, x.view(), y.view()), y);
-        compare(
-            y, referenceSoftmax(columns, x.values(), all(y)),
-            {.limit = element == ElementType::f32 ? 1e-4 : 2 * roundingError(element), .floor = 1.0 / 64});
+        for (softmax::RowLengths lengths : {softmax::RowLengths::any, softmax::RowLengths::one}) {
+          finish(softmax::normalize(programs, {}, x.view(), y.view(), lengths), y);
+          compare(
+              y, referenceSoftmax(columns, x.values(), all(y)),
+              {.limit = element == ElementType::f32 ? 1e-4 : 2 * roundingError(element), .floor = 1.0 / 64});
+        }
       }
 }
 
