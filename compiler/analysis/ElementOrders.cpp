@@ -33,7 +33,7 @@ AllocSharedOp bufferOf(Value view) {
   return nullptr;
 }
 
-/// Whether a view begins or ends within pieces of an accumulator, or is of columns, which are panels.
+/// Whether a view begins or ends within pieces of an accumulator, or is of columns.
 static bool partsPieces(Operation *view) {
   auto rows = dyn_cast<RowsOp>(view);
   if (rows && rows.getSource().getType().getTransposed())

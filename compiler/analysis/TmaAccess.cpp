@@ -24,10 +24,15 @@ SharedLayout tile::preferredLayout(SharedType type) {
 
 /// The columns of a tile that the view shows; null if it shows all.
 static RowsOp columnsOf(TypedValue<SharedType> view) {
-  if (auto transposed = view.getDefiningOp<TransposeOp>())
-    view = transposed.getSource();
-  auto rows = view.getDefiningOp<RowsOp>();
-  return rows && rows.getSource().getType().getTransposed() ? rows : RowsOp();
+  while (Operation *op = view.getDefiningOp()) {
+    auto rows = dyn_cast<RowsOp>(op);
+    if (rows && rows.getSource().getType().getTransposed())
+      return rows;
+    if (!isa<RowsOp, TransposeOp>(op))
+      break;
+    view = cast<TypedValue<SharedType>>(op->getOperand(0));
+  }
+  return {};
 }
 
 SharedLayout tile::preferredLayout(TypedValue<SharedType> tile) {

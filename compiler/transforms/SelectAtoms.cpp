@@ -59,9 +59,9 @@ struct Product {
   }
 };
 
-/// Why wgmma cannot read this operand, of which each warpgroup has `part` along the other axis; empty if it
-/// can. `kAxis` is in the view's axes.
-std::string wgmmaOperandProblem(Value operand, int kAxis, int64_t part,
+/// Why wgmma cannot read this operand, of which each warpgroup has all, or `part` along the other axis; empty
+/// if it can. `kAxis` is in the view's axes.
+std::string wgmmaOperandProblem(Value operand, int kAxis, std::optional<int64_t> part,
                                 int64_t depthBytes = matrixDepthBytes) {
   auto shared = dyn_cast<TypedValue<SharedType>>(operand);
   if (!shared)
@@ -70,9 +70,9 @@ std::string wgmmaOperandProblem(Value operand, int kAxis, int64_t part,
   Result<WgmmaOperand> described = wgmmaOperand(preferredLayout(shared), axis, depthBytes);
   if (!described)
     return described.error().message;
-  if (described->hasPartsOf(part))
+  if (!part || described->hasPartsOf(*part))
     return "";
-  return llvm::formatv("a warpgroup's {0} columns end within a panel of {1}", part,
+  return llvm::formatv("a warpgroup's {0} columns end within a panel of {1}", *part,
                        described->layout.panelExtent())
       .str();
 }
@@ -103,8 +103,10 @@ std::string wgmmaProblem(const Product &product, const Target &target, int64_t w
     return llvm::formatv("{0}x{1} does not divide among {2} warpgroups", m, n, warpgroups).str();
   if (std::string problem = wgmmaOperandProblem(a, 1, atom->m); !problem.empty())
     return problem;
-  if (std::string problem = wgmmaOperandProblem(b, 0, grid.alongN > 1 ? n / grid.alongN : 0,
-                                                int64_t(atom->k) * bitsOf(right) / 8);
+  std::optional<int64_t> part;
+  if (grid.alongN > 1)
+    part = n / grid.alongN;
+  if (std::string problem = wgmmaOperandProblem(b, 0, part, int64_t(atom->k) * bitsOf(right) / 8);
       !problem.empty())
     return problem;
   return registerProblem(op, policy, warps, block, target);

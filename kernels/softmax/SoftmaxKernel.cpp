@@ -4,9 +4,11 @@
 #include "kernels/KernelList.h"
 #include "kernels/reference/Reference.h"
 #include "kernels/softmax/Describe.h"
+#include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <iterator>
 
 namespace tlc::kernels {
@@ -45,6 +47,19 @@ public:
   SoftmaxKernel()
       : Kernel("softmax", "Y = softmax of X[rows,columns] along rows; a row of -inf alone gives zeros",
                allParameters()) {}
+
+  std::string conflict(const Parameters &values) const override {
+    constexpr int64_t mostColumns = 32768, mostPieces = 64; // of a tile
+    const int64_t columns = std::min(values.size("columns"), mostColumns),
+                  least = tlc::ceilDiv(columns, mostPieces);
+    const std::optional<int64_t> piece = values.integer("piece");
+    return piece && *piece < least
+               ? fmt::format(
+                     "expected a piece of at least {} columns because a program of {} has at most {} pieces, "
+                     "but got piece = {}",
+                     least, columns, mostPieces, *piece)
+               : "";
+  }
 
   dsl::Program build(const Parameters &values, const Target &target,
                      const dsl::TraceOptions &options) const override {

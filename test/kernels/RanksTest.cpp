@@ -257,6 +257,9 @@ TEST_CASE("keys that ranks pass on are waited for, and stay until they are read"
             {{"order", "zigzag"}, {"form", "explicit"}, {"causal", "right"}, {"sink", "yes"}}, {"3"});
   checkRing("attention_fwd_sharded",
             {{"order", "contiguous"}, {"form", "plain"}, {"causal", "right"}, {"lse", "2"}}, {"4"});
+  checkRing("attention_fwd_sharded", {{"order", "contiguous"}, {"form", "plain"}, {"window", "40"}}, {"3"});
+  // Rows that are padded.
+  checkRing("attention_fwd_sharded", {{"order", "zigzag"}, {"form", "explicit"}, {"d", "72"}}, {"2"});
   checkRing("attention_bwd_sharded",
             {{"order", "zigzag"}, {"form", "explicit"}, {"d", "64"}, {"causal", "right"}}, {"3"});
   checkRing("attention_bwd_sharded", {{"order", "contiguous"}, {"form", "plain"}, {"window", "30"}}, {"2"});

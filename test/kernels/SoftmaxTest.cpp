@@ -47,4 +47,9 @@ TEST_CASE("tiles of rows of any length may be taken in pieces", "[kernels][softm
   Compiled compiled(softmax(), {{"columns", "4096"}, {"warps", "1"}, {"piece", "256"}});
   for (const char *columns : {"1000", "1025", "2500", "4096"})
     compiled.check({{"rows", "5"}, {"columns", columns}});
+  for (const char *cluster : {"1", "2"}) { // pieces that do not divide what a block would have
+    Compiled uneven(softmax(), {{"columns", "4096"}, {"warps", "1"}, {"piece", "384"}, {"cluster", cluster}});
+    for (const char *columns : {"1000", "1200", "2500"})
+      uneven.check({{"rows", "4"}, {"columns", columns}});
+  }
 }

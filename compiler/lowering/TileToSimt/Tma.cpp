@@ -67,7 +67,7 @@ std::optional<SliceBoxes> boxesFor(KernelLowering &k, Operation *op, const Slice
                   " elements along the last axis, but that is not known of its origin");
   const Coordinates extents = tile.layoutCoordinates(tile.shape);
   const int64_t columns = extents[size_t(tile.layout.contiguousAxis())], panel = tile.layout.panelExtent();
-  if (tile.layout.panels() > 1 && columns % panel != 0)
+  if (tile.layout.swizzle() != Swizzle::none && columns % panel != 0)
     return reject("expected whole panels of " + Twine(panel) + " columns, which the TMA fills, but got " +
                   Twine(columns) + "; copy whole ones: beyond the tensor's columns they get zeros");
   // Of some rows the boxes are those of a tile that has no more, but they lie where the rows do.

@@ -159,7 +159,7 @@ std::string conflictOfSchedule(const Parameters &values, const BackwardConfig &p
                        name, others, name, values.choice(name));
   };
   if (options.dq && isUnordered(*options.dq))
-    return conflict("dq", "own_launch, ordered");
+    return conflict("dq", problem.problem.passesKeys() ? "ordered" : "own_launch, ordered");
   if (options.dkv && isUnordered(*options.dkv))
     return conflict("dkv", "loop, split");
   return {};

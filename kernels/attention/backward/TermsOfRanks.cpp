@@ -27,7 +27,8 @@ void TermsOfRanks::forEachBox(const Sequence &sequence, const Index &head, const
                               const ColumnRange &columns,
                               const std::function<void(const Slice &)> &body) const {
   const bool isPacked = shards->sequences.isPacked();
-  Index first = sequence.firstKey + row, end = sequence.firstKey + min(row + count, sequence.keys);
+  Index first = sequence.firstKey + row,
+        end = min(sequence.firstKey + min(row + count, sequence.keys), shards->allRows());
   shards->forEachPart(first, end, [&](const ShardedKeys::Part &part) {
     Index matrix = matrixOf(shards->rank, part.ofRank, isPacked ? Index(0) : sequence.batch);
     Slice box = terms.of(part.owner)

@@ -58,13 +58,14 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig
       stages);
   visit.tuned(
       [&]() -> Parameter {
-        return {.name = "q_stages",
-                .description =
-                    "tiles of queries in shared memory; 1: nothing of the next one runs under this "
-                    "one's end",
-                .kind = Kind::integer,
-                .least = 1,
-                .most = 8};
+        return {
+            .name = "q_stages",
+            .description =
+                "tiles of queries in shared memory, in the plain form at most 2; 1: nothing of the next one "
+                "runs under this one's end",
+            .kind = Kind::integer,
+            .least = 1,
+            .most = 8};
       },
       queryStages);
   visit.hidden(order);

@@ -185,7 +185,8 @@ private:
   enum class Edge : uint8_t { unmasked, masked };
 
   static Shared firstColumns(const Shared &tile, int64_t count) {
-    return tile.shape().back() == count ? tile : tile.columns(0, count);
+    const Shape shape = tile.shape(); // none: the tile is too large, which has been said
+    return shape.empty() || shape.back() == count ? tile : tile.columns(0, count);
   }
 
   void compute(size_t part) {

@@ -48,7 +48,7 @@ void ForwardArguments::beginStep(int64_t step) {
 Index ForwardArguments::tilesOfStep(const Index &tiles) const {
   if (inputs.step == 0 || inputs.isLastStep())
     return tiles;
-  Sequence all = {.batch = 0, .head = 0, .queries = sq, .keys = sk};
+  const Sequence all = inputs.sequences.sequenceOf({Index(0), Index(0), Index(0)});
   VisitedTiles seen(mask.keysSeen(all, {0, sq - 1}), sk, config.bk);
   return where(seen.count > 0, tiles, Index(0));
 }

@@ -40,12 +40,6 @@ inline int64_t multipliedRow(const AttentionProblem &problem, int64_t elements, 
 inline int64_t multipliedDepth(const AttentionProblem &problem) {
   return multipliedRow(problem, problem.d, productDepth);
 }
-/// All where O is not stored from the tile of Q: after the columns of a tile of its own nothing would be.
-inline int64_t multipliedValues(const AttentionProblem &problem) {
-  return paddedDepth(problem) == paddedValues(problem) ? multipliedRow(problem, problem.dv, wgmmaColumnStep)
-                                                       : paddedValues(problem);
-}
-
 /// Neighbouring columns of a tensor's rows.
 struct ColumnRange {
   int64_t first, count;
@@ -61,5 +55,14 @@ inline std::vector<ColumnRange> columnParts(int64_t dv) {
   return {{0, half}, {half, dv - half}};
 }
 inline bool isSplit(int64_t dv) { return columnParts(dv).size() > 1; }
+
+/// Of the columns of V, those that products take: all where O is not stored from the tile of Q, because after
+/// the columns of a tile of its own, and of sums of steps in memory, nothing would be.
+inline int64_t multipliedValues(const AttentionProblem &problem) {
+  const int64_t padded = paddedValues(problem);
+  const bool leavesTileOfQueries =
+      paddedDepth(problem) == padded && !isSplit(padded) && !problem.passesKeys();
+  return leavesTileOfQueries ? multipliedRow(problem, problem.dv, wgmmaColumnStep) : padded;
+}
 
 } // namespace tlc::kernels

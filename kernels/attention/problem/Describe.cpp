@@ -43,6 +43,9 @@ std::string conflictOf(const AttentionProblem &problem) {
     return fmt::format("expected sequences of 16-bit elements, of one length or packed, without the "
                        "block-causal mask, because ranks share them, but got {}",
                        other);
+  if (problem.passesKeys() && problem.lengths == Lengths::packed)
+    return "expected exchange = gather or heads with packed sequences because in a ring all ranks have as "
+           "many rows of each sequence, but got exchange = ring";
   return {};
 }
 

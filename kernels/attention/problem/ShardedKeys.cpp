@@ -30,6 +30,7 @@ ShardedKeys::Rows ShardedKeys::declare(std::string_view name, int64_t columns) c
           k.workspace(gathered, problem.dtype, shape(rowsOfRank * ranks), {.alignment = 16}), columns};
 }
 
+Index ShardedKeys::allRows() const { return rowsOfRank * ranks; }
 Index ShardedKeys::partLength() const { return rowsOfRank / parts; }
 
 ShardedKeys::Part ShardedKeys::partAt(const Index &owner, const Index &ofRank) const {
@@ -91,7 +92,7 @@ void ShardedKeys::transfer(std::string_view name) const {
 }
 
 void ShardedKeys::await(const Index &row, int64_t count, const std::optional<Index> &before) const {
-  forEachPart(row, min(row + count, rowsOfRank * ranks), [&](const Part &part) {
+  forEachPart(row, min(row + count, allRows()), [&](const Part &part) {
     auto wait = [&] { waitFor(arrived->of(rank), {part.owner}, 1); };
     if (before)
       k.when(part.first + partLength() <= *before || *before + count <= part.first, wait);

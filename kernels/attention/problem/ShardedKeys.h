@@ -41,6 +41,7 @@ public:
   /// Does `body` for each part that has some of the rows from `row` to before `end` of all keys.
   void forEachPart(const dsl::Index &row, const dsl::Index &end,
                    const std::function<void(const Part &)> &body) const;
+  dsl::Index allRows() const; ///< that ranks have room for, together
   dsl::Index partLength() const;
 
   const Sequences &sequences;

@@ -100,9 +100,6 @@ std::string conflictOfShards(const AttentionProblem &problem, const Parameters &
     return heads;
   if (std::string options = conflictOf(problem); !options.empty())
     return options;
-  if (problem.passesKeys() && problem.lengths == Lengths::packed)
-    return "expected exchange = gather or heads with packed sequences because in a ring all ranks have as "
-           "many rows of each sequence, but got exchange = ring";
   if (std::string lengths = conflictOfPacked(values, {"b"}); !lengths.empty())
     return lengths;
   if (std::string room = conflictOfRoom(values, e); !room.empty())
@@ -115,9 +112,9 @@ std::string conflictOfShards(const AttentionProblem &problem, const Parameters &
     return "expected gather = launch with exchange = heads because no keys are gathered, but got gather = "
            "copy_engine";
   if (problem.passesKeys() && problem.gather == KeyGather::copyEngine)
-    return "expected gather = launch with exchange = ring because no keys are gathered, copy engines always "
-           "pass "
-           "them on, but got gather = copy_engine";
+    return "expected gather = launch with exchange = ring because no keys are gathered, and copy engines "
+           "pass them "
+           "on, but got gather = copy_engine";
   if (problem.exchangesHeads() && e.hkv < ranks)
     return fmt::format(
         "expected exchange = gather, or at least as many heads of K and V as ranks because each "
