@@ -3,6 +3,7 @@
 
 import torch
 import torch.distributed as dist
+import torch.distributed._symmetric_memory  # which has the operations
 
 # m, n, k of the product that is split over ranks, as in rank_cases.py.
 FUSED_SHAPES = [(8192, 8192, 8192), (16384, 7168, 4096)]

@@ -96,13 +96,14 @@ void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys,
   c.bk = std::clamp<int64_t>(tileBytes / bytesOf(c.problem.dtype, longest) / productDepth * productDepth,
                              least, 128);
 
-  // Parts that fill the rounds of all blocks, at a cost of some keys for each of them.
+  // Parts that fill the multiprocessors, at a cost of some keys for each of them. Blocks that share one share
+  // what it gets from memory, too.
   constexpr int64_t keysOfPart = 128, mostSplits = 256;
-  int64_t blocks = target.multiprocessors * c.residents, lowest = 0;
+  int64_t lowest = 0;
   int64_t sequences = std::max<int64_t>(batches * kvHeads, 1);
   int64_t tiles = std::max<int64_t>(ceilDiv(keys, c.bk), 1);
   for (int64_t splits = 1; splits <= std::min(tiles, mostSplits); ++splits) {
-    int64_t rounds = ceilDiv(sequences * rowTiles(c) * splits, blocks);
+    int64_t rounds = ceilDiv(sequences * rowTiles(c) * splits, int64_t(target.multiprocessors));
     int64_t cost = rounds * (ceilDiv(tiles, splits) * c.bk + keysOfPart);
     if (splits > 1 && cost >= lowest)
       continue;
