@@ -49,13 +49,14 @@ public:
                allParameters()) {}
 
   std::string conflict(const Parameters &values) const override {
-    constexpr int64_t mostColumns = 32768, mostPieces = 64; // of a tile
-    const int64_t columns = std::min(values.size("columns"), mostColumns),
+    constexpr int64_t mostWarps = 32, columnsOfWarp = 1024, mostPieces = 256;
+    const int64_t warps = values.integer("warps").value_or(mostWarps),
+                  columns = std::min(values.size("columns"), warps * columnsOfWarp),
                   least = tlc::ceilDiv(columns, mostPieces);
     const std::optional<int64_t> piece = values.integer("piece");
     return piece && *piece < least
                ? fmt::format(
-                     "expected a piece of at least {} columns because a program of {} has at most {} pieces, "
+                     "expected a piece of at least {} columns because a tile of {} has at most {} pieces, "
                      "but got piece = {}",
                      least, columns, mostPieces, *piece)
                : "";

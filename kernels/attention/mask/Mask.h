@@ -133,8 +133,8 @@ using MaskMaker = std::function<Mask(const MaskScope &)>;
 
 /// The masks that have names.
 Mask maskOf(const MaskConfig &config);
-/// The same for the queries of one rank, whose keys are those of whole sequences in order, or, of sequences of
-/// one length, those of the rank `owner`. Not block-causal.
+/// The same for the queries of one rank, whose keys are those of whole sequences in order, or, of sequences
+/// of one length, those of the rank `owner`. Not block-causal.
 Mask shardedMaskOf(const MaskConfig &config, const RankRows &queries,
                    const std::optional<dsl::Index> &owner = {});
 /// The one or the other.
