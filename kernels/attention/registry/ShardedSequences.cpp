@@ -70,6 +70,10 @@ std::string conflictOfRoom(const Parameters &values, const AttentionExtents &e) 
           "expected {} of at least {} because the {} {} of all packed sequences are divided among {} "
           "ranks, but got {}",
           name, least, sumOf(lengths), what, values.constant("ranks"), rows);
+    if (const int64_t most = maxExtent / values.constant("ranks"); rows > most)
+      return fmt::format(
+          "expected {} of at most {} because masks count the {} of all {} ranks in 32 bits, but got {}", name,
+          most, what, values.constant("ranks"), rows);
   }
   return {};
 }
