@@ -15,6 +15,8 @@
 #include "dialects/tile/Tile.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassInstrumentation.h"
 #include "runtime/artifact/Verify.h"
 #include "runtime/target/Target.h"
 

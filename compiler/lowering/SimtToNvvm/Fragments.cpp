@@ -7,6 +7,8 @@
 #include "dialects/program/Elements.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace mlir;
 using namespace tlc::simt;
 
