@@ -116,15 +116,16 @@ void store128(Warp &warp, Slot slot, unsigned lane, Word128 value) {
   std::memcpy(warp.at(slot) + (lane + warpSize) * 8, &words[1], 8);
 }
 
-/// exch, or cas with `operand` as what to compare with; returns the old value.
+/// exch, or cas with `operand` as what to compare with; returns the old value. By __sync, since GCC makes
+/// calls of libatomic of __atomic on 16 bytes.
 Word128 exchange128(std::byte *at, AtomicOp op, Word128 operand, Word128 swap) {
   Word128 *word = reinterpret_cast<Word128 *>(at);
+  if (op == AtomicOp::compareSwap)
+    return __sync_val_compare_and_swap(word, operand, swap);
   Word128 old = operand;
-  if (op == AtomicOp::compareSwap) {
-    __atomic_compare_exchange_n(word, &old, swap, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-    return old;
-  }
-  while (!__atomic_compare_exchange_n(word, &old, operand, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+  for (Word128 expected = ~old; old != expected;) {
+    expected = old;
+    old = __sync_val_compare_and_swap(word, expected, operand);
   }
   return old;
 }
