@@ -27,7 +27,8 @@ endif()
 # what the header includes and not on the folder it was built in; the header
 # itself records absolute paths and is therefore compiled without ccache.
 set(TLC_PCH_SOURCE ${PROJECT_SOURCE_DIR}/tools/cmake/pch.h)
-set(TLC_PCH ${PROJECT_BINARY_DIR}/CMakeFiles/tlc_mlir_pch.dir/cmake_pch.hxx.pch)
+# The suffix is that of the language enabled last: .gch where C is GCC's and a project around this one has had C++ before.
+set(TLC_PCH ${PROJECT_BINARY_DIR}/CMakeFiles/tlc_mlir_pch.dir/cmake_pch.hxx${CMAKE_PCH_EXTENSION})
 add_library(tlc_mlir_pch STATIC ${PROJECT_SOURCE_DIR}/tools/cmake/pch.cpp)
 target_link_libraries(tlc_mlir_pch PUBLIC tlc_llvm)
 target_compile_options(tlc_mlir_pch PRIVATE -Wall -Wextra)
