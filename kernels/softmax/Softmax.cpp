@@ -227,6 +227,12 @@ SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &t
   return config;
 }
 
+PiecesOfTile piecesOfTile(int64_t columns, std::optional<int64_t> warps) {
+  constexpr int64_t most = 256;
+  const int64_t ofTile = std::min(columns, warps.value_or(mostWarps) * ofWarp);
+  return {.columns = ofTile, .most = most, .least = tlc::ceilDiv(ofTile, most)};
+}
+
 void fitTile(SoftmaxConfig &config, int64_t columns) {
   if (config.length)
     return fitPieces(config);

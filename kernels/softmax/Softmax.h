@@ -34,6 +34,15 @@ struct SoftmaxProblem {
 /// A good configuration for a problem.
 SoftmaxConfig chooseSoftmaxConfig(const SoftmaxProblem &problem, const Target &target);
 
+/// How small pieces of a tile may be: a program of more of them takes long to compile.
+struct PiecesOfTile {
+  int64_t columns; ///< of the tile, at most
+  int64_t most;    ///< pieces
+  int64_t least;   ///< columns of one
+};
+/// Of rows of so many columns, where blocks have so many warps, or any number of them.
+PiecesOfTile piecesOfTile(int64_t columns, std::optional<int64_t> warps);
+
 /// Sets the tile by the other members: all of a short row, otherwise as many columns as registers hold. A
 /// piece of 0 columns is set, too.
 void fitTile(SoftmaxConfig &config, int64_t columns);

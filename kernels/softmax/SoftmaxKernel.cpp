@@ -4,7 +4,6 @@
 #include "kernels/KernelList.h"
 #include "kernels/reference/Reference.h"
 #include "kernels/softmax/Describe.h"
-#include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
@@ -49,16 +48,13 @@ public:
                allParameters()) {}
 
   std::string conflict(const Parameters &values) const override {
-    constexpr int64_t mostWarps = 32, columnsOfWarp = 1024, mostPieces = 256;
-    const int64_t warps = values.integer("warps").value_or(mostWarps),
-                  columns = std::min(values.size("columns"), warps * columnsOfWarp),
-                  least = tlc::ceilDiv(columns, mostPieces);
+    const PiecesOfTile all = piecesOfTile(values.size("columns"), values.integer("warps"));
     const std::optional<int64_t> piece = values.integer("piece");
-    return piece && *piece < least
+    return piece && *piece < all.least
                ? fmt::format(
                      "expected a piece of at least {} columns because a tile of {} has at most {} pieces, "
                      "but got piece = {}",
-                     least, columns, mostPieces, *piece)
+                     all.least, all.columns, all.most, *piece)
                : "";
   }
 
