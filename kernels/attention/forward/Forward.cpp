@@ -201,8 +201,8 @@ static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents
   } else if (longest > 128) {
     config.bk = longest <= 192 && !isPlain ? 96 : 64;
   }
-  constexpr int64_t longestInTurn =
-      96; // of what is multiplied: the softmax takes about as long as the products
+  // Of rows of so many multiplied elements the softmax takes about as long as the products.
+  constexpr int64_t longestInTurn = 96;
   if (!isPlain && !config.problem.hasBytes() &&
       std::max(multipliedDepth(config.problem), multipliedValues(config.problem)) <= longestInTurn)
     config.order = ProductOrder::inTurn;
