@@ -16,7 +16,8 @@ namespace {
 
 /// What a block fetches at once, and how many of these are on their way.
 constexpr int64_t pieceRows = 32, pieceColumns = 128, pieceSlots = 4;
-constexpr int64_t mostParts = 16;
+/// Of a rank's rows, for a transfer, and bytes of one at least.
+constexpr int64_t mostParts = 16, leastPartBytes = 4 << 20;
 
 /// Of a rank's A, from there on.
 struct Piece {
@@ -30,12 +31,12 @@ struct Operands {
   Index m, n, depth, rank, ranks;
   Symmetric A; ///< of each rank
   std::optional<AlignedFactor> B;
-  Global C;         ///< C with an axis for the ranks
-  Global gathered;  ///< A of all other ranks
-  Global taken;     ///< tiles that blocks of this rank compute
-  Global dealt;     ///< pieces that they fetch
-  Global arrived;   ///< of each rank's rows of tiles: pieces
-  Symmetric copied; ///< of each rank's parts: 1 when it is here
+  Global C;                    ///< C with an axis for the ranks
+  Global gathered;             ///< A of all other ranks
+  std::optional<Global> taken; ///< roles: tiles that blocks of this rank compute
+  Global dealt;                ///< pieces that they fetch
+  Global arrived;              ///< of each rank's rows of tiles: pieces
+  Symmetric copied;            ///< of each rank's parts: 1 when it is here
 
   Index rows() const { return ceilDiv(m, c.bm); }
   Index columns() const { return ceilDiv(n, c.bn); }
@@ -47,9 +48,12 @@ struct Operands {
   int64_t ownRanks() const { return c.copiesRows ? 0 : 1; }
   Index piecesOfRank() const { return rows() * pieces(); }
   Index fetchedPieces() const { return (ranks - ownRanks()) * piecesOfRank(); }
-  /// A transfer copies the rows of so many tiles at a time: a rank's rows in 16 parts at most, so that the
-  /// first tiles do not wait for long, and what a copy costs by itself is little.
-  Index tilesOfPart() const { return max(ceilDiv(rows(), mostParts), 1); }
+  /// A transfer copies the rows of so many tiles at a time: parts are small, so that the first tiles do not
+  /// wait for long, but what a copy costs by itself is little beside them.
+  Index tilesOfPart() const {
+    int64_t rowElements = leastPartBytes / (c.bm * int64_t(sizeInBytes(c.dtype)));
+    return max(max(ceilDiv(rows(), mostParts), ceilDiv(rowElements, max(depth, 1))), 1);
+  }
   Index partsOfRank() const { return ceilDiv(rows(), tilesOfPart()); }
   /// Whether a rank's rows are read from where they are.
   Predicate areInPlace(const Index &owner) const { return c.copiesRows ? Predicate(false) : owner == rank; }
@@ -131,7 +135,7 @@ void multiply(Scope &k, const Operands &p) {
   bool hasRoles = c.gather == RowGather::roles;
   // Blocks that find no tile fetch all the same.
   Index work = hasRoles ? max(p.tiles(), p.fetchedPieces()) : p.tiles();
-  [[maybe_unused]] auto [block] = k.grid(max(min(work, k.multiprocessors()), 1));
+  auto [block] = k.grid(max(min(work, k.multiprocessors()), 1));
   Index ofRank = p.rows() * p.columns();
   std::optional<Fetch> fetch;
   std::vector<TilePipeline::Role> others;
@@ -140,7 +144,7 @@ void multiply(Scope &k, const Operands &p) {
     others = {{"fetch", 1, [&] { fetch->load(); }}, {"keep", 1, [&] { fetch->store(); }}};
   }
   TilePipeline(
-      k, c, p.taken,
+      k, c, block, p.taken,
       {.tiles = p.tiles(),
        .steps = ceilDiv(p.depth, c.bk),
        .tileAt = [&](const Index &number) -> RankTile {
@@ -202,8 +206,8 @@ Program allGatherGemmProgram(const RankGemmConfig &c, const TraceOptions &option
     p.gathered = k.workspace("gathered", c.dtype, {p.ranks, p.m, p.depth}, {.alignment = unit});
     SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
     RankEnd end(k);
-    p.taken = k.workspace("taken", i32, {1}, {Initial::zero});
     if (c.gather == RowGather::roles) {
+      p.taken = k.workspace("taken", i32, {1}, {Initial::zero});
       p.dealt = k.workspace("dealt", i32, {1}, {Initial::zero});
       p.arrived = k.workspace("arrived", i32, {p.ranks * p.rows()}, {Initial::zero});
     } else {

@@ -171,11 +171,11 @@ void Send::load(const RankTile &tile, const Index &n) {
 void multiply(Scope &k, Operands &p) {
   const RankGemmConfig &c = p.c;
   Index tiles = p.ranks * p.tilesOfRank();
-  [[maybe_unused]] auto [block] = k.grid(max(min(tiles, k.multiprocessors()), 1));
+  auto [block] = k.grid(max(min(tiles, k.multiprocessors()), 1));
   p.blocks = k.blocks();
   Send sender(k, p);
   TilePipeline(
-      k, c, p.taken,
+      k, c, block, p.taken,
       {.tiles = tiles,
        .steps = ceilDiv(p.depth, c.bk),
        .tileAt = [&](const Index &number) { return p.tileAt(number); },

@@ -37,12 +37,12 @@ BlockBudget gemmReduceBudget(const RankGemmConfig &config, const Target &target)
 void fitStages(RankGemmConfig &config, const BlockBudget &rest);
 
 /// C[owner] = A(owner) Bᵀ for all ranks: A, m x k, is each rank's own and read by all; B, n x k, and C, ranks
-/// x m x n, belong to one rank. A rank begins with its own rows, which it reads where they are. Two roles
-/// of every block fetch the others' rows meanwhile, in the order in which they are needed, into a workspace
-/// of ranks x m x k. Pieces of rows are dealt to the blocks that have started, and nobody waits for a piece
-/// that has not been dealt, so that no number of blocks needs to run at once. With `RowGather::copyEngine` a
-/// transfer beside the launch fetches them instead, some tiles' rows in a round. A last launch ends when all
-/// ranks have fetched: then A may change.
+/// x m x n, belong to one rank. A rank begins with its own rows, which it reads where they are. A transfer
+/// beside the launch fetches the others' rows meanwhile, some tiles' in a round, in the order in which they
+/// are needed, into a workspace of ranks x m x k. With `RowGather::roles` two roles of every block fetch
+/// them. Pieces of rows and tiles are then dealt to the blocks that have started, and nobody waits for a
+/// piece that has not been dealt, so that no number of blocks needs to run at once. A last launch ends when
+/// all ranks have fetched: then A may change.
 dsl::Program allGatherGemmProgram(const RankGemmConfig &config, const dsl::TraceOptions &options = {});
 
 /// The sum over ranks of A[owner] Bᵀ, for each owner on that rank: A is ranks x m x k, B n x k, C m x n. A

@@ -89,13 +89,15 @@ void copyFactors(Scope &k, const RankGemmConfig &config, std::string_view name,
   });
 }
 
-TilePipeline::TilePipeline(Scope &k, const RankGemmConfig &config, Global taken, Parts given)
-    : k(k), c(config), taken(std::move(taken)), parts(std::move(given)) {
+TilePipeline::TilePipeline(Scope &k, const RankGemmConfig &config, const Index &block,
+                           std::optional<Global> taken, Parts given)
+    : k(k), c(config), block(block), taken(std::move(taken)), parts(std::move(given)) {
   int64_t warpgroups = warpgroupsOf(c);
   a = k.shared("a", c.dtype, {c.bm, c.bk}, {.slots = c.stages});
   b = k.shared("b", c.dtype, {c.bn, c.bk}, {.slots = c.stages});
   steps = k.ring("ab", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
-  tiles.emplace(k, takenTileSlots, warpgroups + (parts.startSending ? 1 : 0));
+  if (this->taken)
+    tiles.emplace(k, takenTileSlots, warpgroups + (parts.startSending ? 1 : 0));
   if (parts.startSending) {
     sent = k.shared("sent", c.out, {c.bm, c.bn}, {.slots = 1});
     sentRing = k.ring("sent", {.slots = 1, .producers = warpgroups, .consumers = 1});
@@ -113,7 +115,7 @@ TilePipeline::TilePipeline(Scope &k, const RankGemmConfig &config, Global taken,
   });
 }
 
-TakenTiles::Body TilePipeline::ofTile(const std::function<void(const RankTile &)> &body) const {
+TakenTiles::Body TilePipeline::ofTile(const Body &body) const {
   return [this, body](const Index &number) {
     if (!parts.isTile) {
       body(parts.tileAt(number));
@@ -123,64 +125,80 @@ TakenTiles::Body TilePipeline::ofTile(const std::function<void(const RankTile &)
   };
 }
 
+void TilePipeline::takeTiles(const Body &body) const {
+  if (!taken)
+    return dealtTiles(body);
+  auto next = [&](const Shared &number, const Index &) { number.write({0}, dsl::take(*taken, {0})); };
+  // One that finds none is the last of a block's.
+  tiles->take(parts.tiles + 1, parts.tiles, next, ofTile(body));
+}
+
+void TilePipeline::followTiles(const Body &body) const {
+  if (!taken)
+    return dealtTiles(body);
+  tiles->follow(parts.tiles + 1, parts.tiles, ofTile(body));
+}
+
+void TilePipeline::dealtTiles(const Body &body) const {
+  k.loop({block, parts.tiles, k.blocks()}, ofTile(body));
+}
+
 void TilePipeline::load() const {
   Cursor at = steps.cursor();
-  auto next = [&](const Shared &number, const Index &) { number.write({0}, dsl::take(taken, {0})); };
-  // One that finds none is the last of a block's.
-  tiles->take(parts.tiles + 1, parts.tiles, next, ofTile([&](const RankTile &tile) {
-                if (parts.prepare)
-                  parts.prepare(tile);
-                k.loop(parts.steps, [&](Index s) {
-                  steps.acquire(at);
-                  steps.expect(at, a.slotBytes() + b.slotBytes());
-                  parts.copyA(tile, s, a.slot(at), steps.full(at));
-                  copy(parts.tileOfB(tile, s), b.slot(at), steps.full(at));
-                  at.advance();
-                });
-              }));
+  takeTiles([&](const RankTile &tile) {
+    if (parts.prepare)
+      parts.prepare(tile);
+    k.loop(parts.steps, [&](Index s) {
+      steps.acquire(at);
+      steps.expect(at, a.slotBytes() + b.slotBytes());
+      parts.copyA(tile, s, a.slot(at), steps.full(at));
+      copy(parts.tileOfB(tile, s), b.slot(at), steps.full(at));
+      at.advance();
+    });
+  });
 }
 
 void TilePipeline::multiply() const {
   Cursor at = steps.cursor(), done = steps.cursor(), of = parts.startSending ? sentRing.cursor() : Cursor();
   int64_t inFlight = c.stages > 1 ? 1 : 0; // a single slot is refilled only when its product is over
-  tiles->follow(parts.tiles + 1, parts.tiles, ofTile([&](const RankTile &tile) {
-                  Fragment sums = k.fragment(f32, {c.bm, c.bn}).named("sums");
-                  k.loop(parts.steps, [&](Index s) {
-                    steps.wait(at);
-                    gemmAsync(a.slot(at), b.slot(at).t(), sums);
-                    at.advance();
-                    gemmWait(sums, inFlight); // the product before this one
-                    k.when(s >= inFlight, [&] {
-                      steps.release(done);
-                      done.advance();
-                    });
-                  });
-                  gemmWait(sums);
-                  if (inFlight > 0)
-                    k.when(parts.steps > 0, [&] {
-                      steps.release(done);
-                      done.advance();
-                    });
-                  if (!parts.startSending) {
-                    parts.store(sums, tile);
-                    return;
-                  }
-                  sentRing.acquire(of);
-                  copy(sums.to(c.out), sent.slot(of));
-                  sentRing.publish(of);
-                  of.advance();
-                }));
+  followTiles([&](const RankTile &tile) {
+    Fragment sums = k.fragment(f32, {c.bm, c.bn}).named("sums");
+    k.loop(parts.steps, [&](Index s) {
+      steps.wait(at);
+      gemmAsync(a.slot(at), b.slot(at).t(), sums);
+      at.advance();
+      gemmWait(sums, inFlight); // the product before this one
+      k.when(s >= inFlight, [&] {
+        steps.release(done);
+        done.advance();
+      });
+    });
+    gemmWait(sums);
+    if (inFlight > 0)
+      k.when(parts.steps > 0, [&] {
+        steps.release(done);
+        done.advance();
+      });
+    if (!parts.startSending) {
+      parts.store(sums, tile);
+      return;
+    }
+    sentRing.acquire(of);
+    copy(sums.to(c.out), sent.slot(of));
+    sentRing.publish(of);
+    of.advance();
+  });
 }
 
 void TilePipeline::send() const {
   Cursor of = sentRing.cursor();
   SendTile sendTile = parts.startSending();
-  tiles->follow(parts.tiles + 1, parts.tiles, ofTile([&](const RankTile &tile) {
-                  sentRing.wait(of);
-                  sendTile(sent.slot(of), tile);
-                  sentRing.release(of);
-                  of.advance();
-                }));
+  followTiles([&](const RankTile &tile) {
+    sentRing.wait(of);
+    sendTile(sent.slot(of), tile);
+    sentRing.release(of);
+    of.advance();
+  });
 }
 
 } // namespace tlc::kernels

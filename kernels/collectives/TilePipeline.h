@@ -21,7 +21,7 @@ struct RankTile {
 };
 
 /// Blocks take tiles by number, in ascending order, so that what one waits for has been taken by blocks that
-/// run.
+/// run. Tiles that wait for no other block can be dealt before, which costs less.
 class TilePipeline {
 public:
   struct Role {
@@ -52,19 +52,27 @@ public:
     std::vector<Role> others = {};
   };
 
-  /// Outside of roles; `taken` is a count that begins as zero. Ends the launch's body.
-  TilePipeline(dsl::Scope &k, const RankGemmConfig &config, dsl::Global taken, Parts parts);
+  /// Outside of roles. `taken` is a count that begins as zero; without one, block `block` of the grid has
+  /// that tile and each that comes a whole number of grids later. Ends the launch's body.
+  TilePipeline(dsl::Scope &k, const RankGemmConfig &config, const dsl::Index &block,
+               std::optional<dsl::Global> taken, Parts parts);
 
 private:
+  using Body = std::function<void(const RankTile &)>;
+  /// By the role that takes tiles, and by those that follow it.
+  void takeTiles(const Body &body) const;
+  void followTiles(const Body &body) const;
+  void dealtTiles(const Body &body) const;
   /// What a role does with the number of a tile.
-  TakenTiles::Body ofTile(const std::function<void(const RankTile &)> &body) const;
+  TakenTiles::Body ofTile(const Body &body) const;
   void load() const;
   void multiply() const;
   void send() const;
 
   dsl::Scope &k;
   const RankGemmConfig &c;
-  dsl::Global taken;
+  dsl::Index block;
+  std::optional<dsl::Global> taken;
   Parts parts;
   dsl::Shared a, b, sent;
   dsl::Ring steps, sentRing;
@@ -92,7 +100,7 @@ private:
 /// Warpgroups that multiply.
 int64_t warpgroupsOf(const RankGemmConfig &config);
 
-/// What the roles take of shared memory beside the steps' factors.
+/// What the roles take of shared memory beside the steps' factors, with tiles that are taken.
 BlockBudget rankGemmBudget(const Target &target);
 
 /// A launch before the others that copies factors, if they are copied.
