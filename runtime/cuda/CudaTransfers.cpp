@@ -34,10 +34,11 @@ namespace {
 /// The transfers of one launch of a program.
 class TransferQueue {
 public:
-  TransferQueue(TransferStreams &streams, CUstream stream)
-      : streams(streams), cuda(streams.context()), stream(stream) {}
+  TransferQueue(TransferStreams &streams, CUstream stream, bool isCaptured)
+      : streams(streams), cuda(streams.context()), stream(stream), isCaptured(isCaptured) {}
 
-  /// After all that is on the stream; beside what comes later if launches run beside it.
+  /// After all that is on the stream; beside what comes later if launches run beside it and the stream is not
+  /// captured.
   Result<void> enqueue(const PlannedTransfer &transfer);
   /// What comes later on the stream begins after all transfers.
   Result<void> join();
@@ -54,6 +55,7 @@ private:
   TransferStreams &streams;
   const CudaContext &cuda;
   CUstream stream;
+  const bool isCaptured;
   CUstream side = nullptr; ///< with transfers under way, or null
   size_t until = 0;        ///< the first launch that they come before
 };
@@ -141,7 +143,8 @@ Result<void> TransferQueue::enqueue(const PlannedTransfer &transfer) {
     if (!isOrdered(round))
       if (Result<void> done = enqueueBeside(round, transfer, isForked); !done)
         return done;
-  return {};
+  // Branches of a graph need not run at the same time: a launch that began first could wait for ever.
+  return isCaptured ? join() : Result<void>();
 }
 
 Result<void> TransferQueue::enqueueBeside(const PlannedRound &round, const PlannedTransfer &transfer,
@@ -192,7 +195,14 @@ Result<void> enqueueAll(TransferQueue &queue, const LaunchPlan &plan,
 Result<void>
 tlc::enqueueWithTransfers(TransferStreams &streams, const LaunchPlan &plan, CUstream stream,
                           const std::function<Result<void>(size_t number, bool isNext)> &launch) {
-  TransferQueue queue(streams, stream);
+  bool isCaptured = false;
+  if (!plan.transfers.empty()) {
+    Result<bool> captured = streams.context().isCaptured(stream);
+    if (!captured)
+      return captured.error();
+    isCaptured = *captured;
+  }
+  TransferQueue queue(streams, stream, isCaptured);
   Result<void> enqueued = enqueueAll(queue, plan, launch);
   if (!enqueued)
     (void)queue.join(); // who synchronizes the stream may free what copies under way use

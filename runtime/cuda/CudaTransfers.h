@@ -32,7 +32,8 @@ private:
 };
 
 /// Enqueues transfers and launches in their order. `launch` enqueues number `number` of the plan's launches
-/// on the stream; `isNext`: directly after the launch before it. The context is current.
+/// on the stream; `isNext`: directly after the launch before it. Where the stream is captured, transfers end
+/// before the launches that come later. The context is current.
 Result<void> enqueueWithTransfers(TransferStreams &streams, const LaunchPlan &plan, CUstream stream,
                                   const std::function<Result<void>(size_t number, bool isNext)> &launch);
 

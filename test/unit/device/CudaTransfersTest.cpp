@@ -22,12 +22,14 @@ std::string_view nameOf(CUstream stream) {
 }
 template <class Handle> Handle newHandle() { return reinterpret_cast<Handle>(++nextHandle); }
 
-CUresult copyIs = CUDA_SUCCESS, setIs = CUDA_SUCCESS;
+CUresult copyIs = CUDA_SUCCESS, setIs = CUDA_SUCCESS, captureIs = CUDA_SUCCESS;
+bool isCaptured = false;
 
 std::shared_ptr<const CudaContext> notingContext() {
   steps.clear();
   nextHandle = 1;
-  copyIs = setIs = CUDA_SUCCESS;
+  copyIs = setIs = captureIs = CUDA_SUCCESS;
+  isCaptured = false;
   Driver driver;
   driver.cuDevicePrimaryCtxRelease = [](CUdevice) { return CUDA_SUCCESS; };
   driver.cuCtxGetCurrent = [](CUcontext *context) {
@@ -50,6 +52,10 @@ std::shared_ptr<const CudaContext> notingContext() {
     return CUDA_SUCCESS;
   };
   driver.cuThreadExchangeStreamCaptureMode = [](CUstreamCaptureMode *) { return CUDA_SUCCESS; };
+  driver.cuStreamIsCapturing = [](CUstream, CUstreamCaptureStatus *status) {
+    *status = isCaptured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return captureIs;
+  };
   driver.cuStreamDestroy = [](CUstream) { return CUDA_SUCCESS; };
   driver.cuEventCreate = [](CUevent *event, unsigned) {
     *event = newHandle<CUevent>();
@@ -132,6 +138,31 @@ TEST_CASE("transfers are enqueued before the launches that wait for them, on ano
   steps.clear(); // the stream is there now
   CHECK(enqueue(streams, plan) == "");
   CHECK(steps.size() == expected.size() - 1);
+}
+
+TEST_CASE("transfers end before the launches that wait for them where the stream is captured",
+          "[device][transfers]") {
+  TransferStreams streams(notingContext());
+  isCaptured = true;
+  LaunchPlan plan;
+  plan.launches.resize(3);
+  plan.transfers = {{&gather, 0, 2, {round(false, 1)}}, {&gather, 1, 3, {round(false, 2)}}};
+  CHECK(enqueue(streams, plan) == "");
+  CHECK(steps == Steps{"create side", "record main", "side waits", "side copies 16", "side sets 0x100 to 1",
+                       "record side", "main waits", "launch 0 after a transfer", "record main", "side waits",
+                       "side copies 16", "side sets 0x100 to 2", "record side", "main waits",
+                       "launch 1 after a transfer", "launch 2"});
+}
+
+TEST_CASE("transfers on a stream of which the driver does not tell whether it is captured are refused",
+          "[device][transfers]") {
+  TransferStreams streams(notingContext());
+  captureIs = CUDA_ERROR_INVALID_VALUE;
+  LaunchPlan plan;
+  plan.transfers = {{&gather, 0, 0, {round(true, 0)}}};
+  CHECK_THAT(enqueue(streams, plan),
+             Catch::Matchers::StartsWith("cannot tell whether the stream is captured"));
+  CHECK(steps.empty());
 }
 
 TEST_CASE("transfers inside of a device that nothing runs beside are on the stream of the launches",
