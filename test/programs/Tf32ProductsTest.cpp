@@ -2,6 +2,7 @@
 /// \file
 /// Products of f32, which is read as tf32, by every instruction: wgmma, mma.sync, tcgen05.mma, single
 /// multiply-adds. Of factors that tf32 has, sums of small ones are exact, bit for bit.
+#include "test/programs/PipelinedProduct.h"
 #include "test/programs/ProgramRun.h"
 
 #include <catch2/catch.hpp>
@@ -42,24 +43,7 @@ void check(const Artifact &artifact, int64_t m, int64_t n, int64_t depth, bool i
 
 /// C += A Bᵀ by tiles of bm x bn.
 Program pipelined(int64_t bm, int64_t bn, int64_t bk, const std::vector<Requirement> &required) {
-  return Program::trace("pipelined", [&](Scope &k) {
-    for (Requirement what : required)
-      k.require(what);
-    Index m = k.dim("m"), n = k.dim("n"), depth = k.dim("k");
-    Global A = k.input("A", f32, {m, depth}), B = k.input("B", f32, {n, depth});
-    Global C = k.inout("C", f32, {m, n});
-    k.persistent({ceilDiv(m, bm), ceilDiv(n, bn)}, {}, [&](Index i, Index j) {
-      Shared a = k.shared("a", f32, {bm, bk}), b = k.shared("b", f32, {bn, bk});
-      Fragment acc = k.fragment(f32, {bm, bn});
-      copy(C.tile({i * bm, j * bn}, {bm, bn}), acc);
-      k.pipelined(ceilDiv(depth, bk), {.stages = 2}, [&](Index s) {
-        copy(A.tile({i * bm, s * bk}, {bm, bk}), a);
-        copy(B.tile({j * bn, s * bk}, {bn, bk}), b);
-        gemm(a, b.t(), acc);
-      });
-      copy(acc, C.tile({i * bm, j * bn}, {bm, bn}));
-    });
-  });
+  return pipelinedProduct({f32, f32}, f32, bm, bn, bk, required);
 }
 
 /// C = A Bᵀ of one tile in each block, where every element of A is x and of B 1.
