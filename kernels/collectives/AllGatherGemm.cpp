@@ -17,7 +17,7 @@ namespace {
 /// What a block fetches at once, and how many of these are on their way.
 constexpr int64_t pieceRows = 32, pieceColumns = 128, pieceSlots = 4;
 /// Of a rank's rows, for a transfer, and bytes of one at least.
-constexpr int64_t mostParts = 16, leastPartBytes = 4 << 20;
+constexpr int64_t mostParts = 4, leastPartBytes = 8 << 20;
 
 /// Of a rank's A, from there on.
 struct Piece {

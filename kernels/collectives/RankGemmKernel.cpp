@@ -166,7 +166,7 @@ private:
   static Parameter gathers() {
     return {.name = "gather",
             .description = "what fetches the rows of other ranks: roles of each block, or copy engines; "
-                           "auto: these, where a rank has 32 MB of rows",
+                           "auto: these, where a rank has 1 MB of rows",
             .kind = Parameter::Kind::choice,
             .fallback = "auto",
             .choices = {"auto", "roles", "copy_engine"}};
@@ -175,7 +175,7 @@ private:
     std::string_view choice = values.choice("gather");
     if (choice != "auto")
       return choice == "roles" ? RowGather::roles : RowGather::copyEngine;
-    constexpr int64_t crossoverBytes = 32 << 20; // docs/performance/several-gpus.md
+    constexpr int64_t crossoverBytes = 1 << 20; // docs/performance/several-gpus.md
     int64_t rowBytes = values.size("k") * int64_t(sizeInBytes(values.element("dtype")));
     return values.size("m") >= ceilDiv(crossoverBytes, std::max<int64_t>(rowBytes, 1)) ? RowGather::copyEngine
                                                                                        : RowGather::roles;
