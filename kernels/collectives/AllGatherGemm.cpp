@@ -182,9 +182,10 @@ void multiply(Scope &k, const Operands &p) {
 } // namespace
 
 BlockBudget allGatherGemmBudget(const RankGemmConfig &c, const Target &target) {
-  BlockBudget block = rankGemmBudget(target);
+  const bool hasRoles = c.gather == RowGather::roles;
+  BlockBudget block = hasRoles ? rankGemmBudget(target) : BlockBudget(target);
   block.addBuffer({stagingPerWarpgroup}, warpgroupsOf(c));
-  if (c.gather == RowGather::copyEngine)
+  if (!hasRoles)
     return block;
   block.addBuffer(SharedBytes::tile(pieceRows, pieceColumns * int64_t(sizeInBytes(c.dtype))), pieceSlots);
   block.addRing(pieceSlots);

@@ -238,6 +238,11 @@ TEST_CASE("rows that copy engines fetch are waited for, however late they come",
           checkTransfers(kernel, merged(merged(merged(fetched, tilesOf(kernel)), options),
                                         merged(size, {{"ranks", ranks}})));
     }
+  // Rows of 64 KB, so that a transfer has a part for each row of tiles.
+  checkTransfers(
+      **findKernel("all_gather_gemm"),
+      merged(fetched,
+             {{"ranks", "2"}, {"m", "300"}, {"n", "8"}, {"k", "32776"}, {"bm", "128"}, {"bn", "8"}}));
 }
 
 namespace {
