@@ -2,6 +2,7 @@
 #include "runtime/cuda/CudaPeers.h"
 
 #include "runtime/cuda/CudaContext.h"
+#include "runtime/device/FlagKernel.h"
 
 #include <cstring>
 #include <fmt/format.h>
@@ -26,6 +27,8 @@ public:
       cuda->driver.cuStreamDestroy(own);
     if (words)
       cuda->driver.cuMemFreeHost(words);
+    if (module)
+      cuda->driver.cuModuleUnload(module);
   }
 
   Result<void> create() {
@@ -36,18 +39,49 @@ public:
     if (status != CUDA_SUCCESS)
       return cuda->error(
           status, fmt::format("cannot make a stream and memory for flags of ranks on GPU {}", cuda->ordinal));
+    status = cuda->driver.cuModuleLoadDataEx(&module, flagKernelText, 0, nullptr, nullptr);
+    if (status == CUDA_SUCCESS)
+      status = cuda->driver.cuModuleGetFunction(&kernel, module, flagKernelName);
+    // A driver that loads lazily does it here, not at a launch, when streams may wait for each other.
+    int registers = 0;
+    if (status == CUDA_SUCCESS)
+      status = cuda->driver.cuFuncGetAttribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel);
+    if (status != CUDA_SUCCESS)
+      return cuda->error(status, fmt::format("cannot load the kernel of flags on GPU {}", cuda->ordinal));
     return {};
   }
 
   int ordinal() const override { return cuda->ordinal; }
 
   Result<void> enqueue(std::span<const FlagOperation> operations, Stream stream) override {
-    return enqueue(operations, static_cast<CUstream>(stream.handle));
+    CurrentContext scope(*cuda);
+    for (FlagBatch &batch : batchesOf(operations)) {
+      CUlaunchConfig config = {};
+      config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+      config.blockDimX = FlagBatch::capacity;
+      config.blockDimY = config.blockDimZ = 1;
+      config.hStream = static_cast<CUstream>(stream.handle);
+      void *parameter = &batch;
+      if (CUresult status = cuda->driver.cuLaunchKernelEx(&config, kernel, &parameter, nullptr);
+          status != CUDA_SUCCESS)
+        return cuda->error(status,
+                           fmt::format("cannot launch operations on flags of ranks on GPU {}", cuda->ordinal),
+                           ErrorKind::execution);
+    }
+    return {};
   }
 
-  Result<void> run(std::span<const FlagOperation> operations) override {
-    if (Result<void> enqueued = enqueue(operations, own); !enqueued)
-      return enqueued;
+  Result<void> write(uint32_t value, std::span<uint32_t *const> places) override {
+    CurrentContext scope(*cuda);
+    std::memcpy(words, &value, sizeof(value));
+    for (uint32_t *place : places)
+      if (CUresult status = cuda->driver.cuMemcpyHtoDAsync(asDevicePointer(place), words, sizeof(value), own);
+          status != CUDA_SUCCESS)
+        return cuda->error(status,
+                           fmt::format("cannot write flags of ranks from GPU {}, which has to reach the "
+                                       "memory of all of them",
+                                       cuda->ordinal),
+                           ErrorKind::execution);
     return finish();
   }
 
@@ -60,7 +94,8 @@ public:
   Result<std::vector<uint32_t>> read(const uint32_t *address, size_t count) override {
     assert(count * sizeof(uint32_t) <= RankGroup::flagBytes);
     CurrentContext scope(*cuda);
-    // Neither the stream that waits nor its kernels keep a copy by another stream into pinned memory.
+    // Neither the stream that waits nor its kernels keep a copy by another stream between GPU and pinned
+    // memory.
     if (CUresult status =
             cuda->driver.cuMemcpyDtoHAsync(words, asDevicePointer(address), count * sizeof(uint32_t), own);
         status != CUDA_SUCCESS)
@@ -75,40 +110,6 @@ public:
   void abandon() override { isAbandoned = true; }
 
 private:
-  Result<void> enqueue(std::span<const FlagOperation> operations, CUstream stream) {
-    std::vector<CUstreamBatchMemOpParams> all;
-    for (const FlagOperation &operation : operations) {
-      CUstreamBatchMemOpParams &one = all.emplace_back();
-      std::memset(&one, 0, sizeof(one));
-      if (operation.kind == FlagOperation::Kind::write) {
-        one.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
-        one.writeValue.address = asDevicePointer(operation.address);
-        one.writeValue.value = operation.value;
-        one.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT; // after a fence
-      } else {
-        one.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
-        one.waitValue.address = asDevicePointer(operation.address);
-        one.waitValue.value = operation.value;
-        one.waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
-      }
-    }
-    CurrentContext scope(*cuda);
-    CUresult status = cuda->driver.cuStreamBatchMemOp(stream, unsigned(all.size()), all.data(), 0);
-    if (status == CUDA_ERROR_NOT_SUPPORTED)
-      return cuda->error(status,
-                         fmt::format("expected streams of GPU {} to have memory operations, by which "
-                                     "ranks in processes of their own wait for each other; ranks of one "
-                                     "process need none",
-                                     cuda->ordinal));
-    if (status != CUDA_SUCCESS)
-      return cuda->error(status,
-                         fmt::format("cannot enqueue operations on flags of ranks on GPU {}, which has "
-                                     "to reach the memory of all of them",
-                                     cuda->ordinal),
-                         ErrorKind::execution);
-    return {};
-  }
-
   Result<bool> isDone(CUstream stream) {
     CurrentContext scope(*cuda);
     CUresult status = cuda->driver.cuStreamQuery(stream);
@@ -137,7 +138,9 @@ private:
 
   std::shared_ptr<const CudaContext> cuda;
   CUstream own = nullptr;
-  void *words = nullptr; ///< of the host, for `read`
+  void *words = nullptr; ///< pinned, of the host, for `read` and `write`
+  CUmodule module = nullptr;
+  CUfunction kernel = nullptr;
   bool isAbandoned = false;
 };
 

@@ -76,13 +76,11 @@ Result<std::unique_ptr<RankGroup>> RankGroup::create(int64_t rank, int64_t ranks
   std::unique_ptr<RankGroup> group(new RankGroup(rank, ranks, std::move(memory), std::move(flags)));
   // They are zeros already. A GPU that cannot write them is found here, not by a launch for which others
   // wait.
-  std::vector<FlagOperation> clears;
+  std::vector<uint32_t *> places = {group->launchedPlace(), group->cameToPlace()};
   for (Meeting meeting : {Meeting::toClear, Meeting::toLaunch})
     for (int64_t to = 0; to < ranks; ++to)
-      clears.push_back({FlagOperation::Kind::write, group->placeOf(to, meeting, rank), 0});
-  for (uint32_t *place : {group->launchedPlace(), group->cameToPlace()})
-    clears.push_back({FlagOperation::Kind::write, place, 0});
-  if (Result<void> cleared = group->flags->run(clears); !cleared)
+      places.push_back(group->placeOf(to, meeting, rank));
+  if (Result<void> cleared = group->flags->write(0, places); !cleared)
     return ofRank(size_t(rank), cleared.error());
   return group;
 }
@@ -288,7 +286,7 @@ Result<void> RankGroup::synchronize(Stream stream, std::optional<std::chrono::du
       isSecondHalf = true;
       begin = now;
       // What cannot be written cannot be read either, which is told then.
-      (void)flags->run(std::array{FlagOperation{FlagOperation::Kind::write, cameToPlace(), 0}});
+      (void)flags->write(0, std::array{cameToPlace()});
     }
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }

@@ -34,11 +34,13 @@ public:
 
   /// Of the GPU, as `DeviceProperties` has it.
   virtual int ordinal() const = 0;
-  /// Enqueues the operations in this order. What the stream did before a write is visible where it is seen.
-  /// Can be captured in a CUDA graph.
+  /// Enqueues the operations in this order; those in a row that are of one kind and at different addresses
+  /// may be done in any order. What the stream did before a write is visible where it is seen. Can be
+  /// captured in a CUDA graph.
   virtual Result<void> enqueue(std::span<const FlagOperation> operations, Stream stream) = 0;
-  /// Does so on a stream of its own, and returns when they are done.
-  virtual Result<void> run(std::span<const FlagOperation> operations) = 0;
+  /// Writes one number to all these places, and returns when that is done; streams and kernels that wait do
+  /// not keep it.
+  virtual Result<void> write(uint32_t value, std::span<uint32_t *const> places) = 0;
   /// Whether the stream is captured: then what is enqueued becomes part of a graph.
   virtual Result<bool> isCaptured(Stream stream) = 0;
   /// Whether the stream, which is not captured, has done all that is enqueued.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// A libcuda.so.1 without a GPU, for ranks that are processes: the memory of its GPUs is the host's, a stream
-/// is a thread, and every kernel is one of `passOn` (RankRing.h). What ranks do to reach and to meet each
-/// other runs as it does on GPUs.
+/// is a thread, and every kernel is one of `passOn` (RankRing.h) or that of flags. What ranks do to reach and
+/// to meet each other runs as it does on GPUs.
+#include "runtime/device/FlagKernel.h"
 #include "test/ranks/RingShape.h"
 
 #include <algorithm>
@@ -442,19 +443,41 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
   return CUDA_SUCCESS;
 }
 
-/// Whether the kernel passes the tile on.
+/// What a kernel does.
 struct CUfunc_st {
-  bool passes;
+  enum class Kind { passes, takes, flags };
+  Kind kind;
 };
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule, const char *name) {
-  static CUfunc_st passing{true}, taking{false};
-  *function = std::string_view(name).starts_with("take") ? &taking : &passing;
+  static CUfunc_st passing{CUfunc_st::Kind::passes}, taking{CUfunc_st::Kind::takes},
+      flags{CUfunc_st::Kind::flags};
+  const std::string_view asked = name;
+  *function = asked == tlc::flagKernelName ? &flags : asked.starts_with("take") ? &taking : &passing;
   return CUDA_SUCCESS;
 }
 
+/// Its steps one after the other, and the operations of a step one after the other.
+static void performFlags(const tlc::FlagBatch &batch) {
+  for (uint32_t i = 0; i < batch.count; ++i) {
+    const tlc::FlagBatch::Operation &given = batch.operations[i];
+    std::atomic_ref<uint32_t> word(*given.address);
+    if (given.waits)
+      poll([&] { return word.load() == given.value; });
+    else
+      word.store(given.value);
+  }
+}
+
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **) {
-  streamOf(config->hStream).push([given = PassParameters(parameters, function->passes)] { given.run(); });
+  if (function->kind == CUfunc_st::Kind::flags) {
+    streamOf(config->hStream).push([batch = *static_cast<const tlc::FlagBatch *>(parameters[0])] {
+      performFlags(batch);
+    });
+    return CUDA_SUCCESS;
+  }
+  const bool passes = function->kind == CUfunc_st::Kind::passes;
+  streamOf(config->hStream).push([given = PassParameters(parameters, passes)] { given.run(); });
   return CUDA_SUCCESS;
 }
 
@@ -482,16 +505,10 @@ CUresult cuStreamQuery(CUstream stream) {
 CUresult cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpParams *operations, unsigned) {
   for (unsigned i = 0; i < count; ++i) {
     const CUstreamBatchMemOpParams &given = operations[i];
-    if (given.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32)
-      streamOf(stream).push(
-          [to = wordAt(given.writeValue.address), value = given.writeValue.value] { to.store(value); });
-    else if (given.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 &&
-             given.waitValue.flags == CU_STREAM_WAIT_VALUE_EQ)
-      streamOf(stream).push([of = wordAt(given.waitValue.address), value = given.waitValue.value] {
-        poll([&] { return of.load() == value; });
-      });
-    else
+    if (given.operation != CU_STREAM_MEM_OP_WRITE_VALUE_32)
       return CUDA_ERROR_INVALID_VALUE;
+    streamOf(stream).push(
+        [to = wordAt(given.writeValue.address), value = given.writeValue.value] { to.store(value); });
   }
   return CUDA_SUCCESS;
 }

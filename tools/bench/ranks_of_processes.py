@@ -16,7 +16,8 @@ are taken as they are, and `nccl` is PyTorch's usual memory, whose handles NCCL 
     apart           products and sums by NCCL's collectives, as for ranks that do not reach each other's memory; of `nccl`
     disagrees       the last rank has a tensor of another shape; all must say so
     times           launches one after the other, timed; what ranks do to begin together is part of it
-    peers           products in turns with PyTorch's fused ones on symmetric memory, timed in the same way
+    peers           products in turns with PyTorch's fused ones on symmetric memory and with a rank's GEMM alone, timed in
+                    the same way
 
 Prints a line of JSON for each result, and a last one. Exit status 1 if anything is wrong. NVLink multicast is off.
 """
@@ -237,7 +238,8 @@ class Worker:
             program, tensors = self.compile(kernel, parameters, [(shape, DTYPES[DTYPE]) for shape in shapes])
             for tensor in tensors:
                 tensor.normal_()
-            contestants = {"ours": self.group.bind(program, *tensors), "torch_fused": make(*tensors[:2])}
+            contestants = {"ours": self.group.bind(program, *tensors), "torch_fused": make(*tensors[:2]),
+                           "gemm_alone": self.gemm_of_same_size(parameters, tensors[1])}
             contestants["ours"]()
             theirs = contestants["torch_fused"]()
             self.group.synchronize()
@@ -252,6 +254,13 @@ class Worker:
                 self.say(kernel=kernel, **parameters, largest_error=error, correct=error <= 1.0,
                          **{f"{name}_us": round(statistics.median(us), 2) for name, us in rounds.items()},
                          ratio=round(statistics.median(map(operator.truediv, rounds["torch_fused"], rounds["ours"])), 4))
+
+    def gemm_of_same_size(self, parameters, b):
+        """The product that a rank computes, without what it gathers or reduces."""
+        m, n, k = self.ranks * parameters["m"], parameters["n"], parameters["k"]
+        program = self.library.compile("gemm", m=m, n=n, k=k, dtype=parameters["dtype"], out=parameters["out"])
+        a = torch.randn(m, k, dtype=b.dtype, device=b.device)
+        return program.bind(a, b, torch.empty(m, n, dtype=b.dtype, device=b.device))
 
     def expect(self, parts, body):
         """Ends the process, with whether one of these is part of what is said of the launches. What frees programs and memory

@@ -50,8 +50,8 @@ TEST_CASE("a stream waits for a flag, which can be read meanwhile", "[cuda][proc
   auto *words = static_cast<uint32_t *>(expectValue(device->allocate(64)));
   const std::unique_ptr<StreamFlags> flags = expectValue(createCudaFlags(0));
   CHECK(flags->ordinal() == 0);
-  expectSuccess(
-      flags->run(std::array{FlagOperation{Kind::write, words, 1}, FlagOperation{Kind::write, words + 1, 2}}));
+  expectSuccess(flags->write(1, std::array{words}));
+  expectSuccess(flags->write(2, std::array{words + 1, words + 2}));
   expectSuccess(
       flags->enqueue(std::array{FlagOperation{Kind::write, words, 3}, FlagOperation{Kind::wait, words + 1, 4},
                                 FlagOperation{Kind::write, words + 1, 5}},
@@ -59,7 +59,7 @@ TEST_CASE("a stream waits for a flag, which can be read meanwhile", "[cuda][proc
   while (expectValue(flags->read(words, 2)) != std::vector<uint32_t>{3, 2})
     ;
   CHECK_FALSE(expectValue(flags->isDone({stream})));
-  expectSuccess(flags->run(std::array{FlagOperation{Kind::write, words + 1, 4}}));
+  expectSuccess(flags->write(4, std::array{words + 1}));
   expectSuccess(device->synchronize({stream}));
   CHECK(expectValue(flags->isDone({stream})));
   CHECK(expectValue(flags->read(words, 2)) == std::vector<uint32_t>{3, 5});

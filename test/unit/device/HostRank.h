@@ -77,9 +77,9 @@ public:
       stream.push([this, operation] { perform(operation); });
     return {};
   }
-  Result<void> run(std::span<const FlagOperation> operations) override {
-    for (const FlagOperation &operation : operations)
-      perform(operation);
+  Result<void> write(uint32_t value, std::span<uint32_t *const> places) override {
+    for (uint32_t *place : places)
+      std::atomic_ref(*place).store(value);
     return {};
   }
   Result<bool> isCaptured(Stream) override { return false; }

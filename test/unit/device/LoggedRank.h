@@ -54,7 +54,7 @@ public:
     log.steps.emplace_back("meet");
     return {};
   }
-  Result<void> run(std::span<const FlagOperation>) override {
+  Result<void> write(uint32_t, std::span<uint32_t *const>) override {
     log.words.back() = log.isMoving ? 1 : 0;
     return {};
   }
