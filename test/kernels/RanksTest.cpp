@@ -238,11 +238,27 @@ TEST_CASE("rows that copy engines fetch are waited for, however late they come",
           checkTransfers(kernel, merged(merged(merged(fetched, tilesOf(kernel)), options),
                                         merged(size, {{"ranks", ranks}})));
     }
-  // Rows of 64 KB, so that a transfer has a part for each row of tiles.
+  // Rows of 64 KB, so that a transfer has parts of two rows of tiles, two and one.
   checkTransfers(
       **findKernel("all_gather_gemm"),
-      merged(fetched,
-             {{"ranks", "2"}, {"m", "300"}, {"n", "8"}, {"k", "32776"}, {"bm", "128"}, {"bn", "8"}}));
+      merged(fetched, {{"ranks", "2"}, {"m", "260"}, {"n", "8"}, {"k", "32776"}, {"bm", "64"}, {"bn", "8"}}));
+}
+
+TEST_CASE("copy engines fetch rows of which a rank has at least 1 MB", "[kernels][ranks]") {
+  auto transfers = [](const char *m, const char *k, const char *gather) {
+    Request request =
+        expectValue(Request::parse(**findKernel("all_gather_gemm"),
+                                   {{"m", m}, {"n", "8"}, {"k", k}, {"gather", gather}, {"ranks", "2"}}));
+    return compileOnce(request, {})->variants.front().transfers.size();
+  };
+  CHECK(transfers("512", "1024", "auto") == 1);
+  CHECK(transfers("511", "1024", "auto") == 0);
+  CHECK(transfers("1", "524288", "auto") == 1);
+  CHECK(transfers("1", "524287", "auto") == 0);
+  CHECK(transfers("0", "2147483647", "auto") == 0);
+  CHECK(transfers("2147483647", "2147483647", "auto") == 1);
+  CHECK(transfers("512", "1024", "roles") == 0);
+  CHECK(transfers("511", "1024", "copy_engine") == 1);
 }
 
 namespace {
