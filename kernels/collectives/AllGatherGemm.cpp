@@ -16,7 +16,7 @@ namespace {
 
 /// What a block fetches at once, and how many of these are on their way.
 constexpr int64_t pieceRows = 32, pieceColumns = 128, pieceSlots = 4;
-/// Of a rank's rows, for a transfer, and bytes of one at least.
+/// Parts in which a transfer fetches a rank's rows, at most, and the bytes of a part, at least.
 constexpr int64_t mostParts = 4, leastPartBytes = 8 << 20;
 
 /// Of a rank's A, from there on.
@@ -51,8 +51,8 @@ struct Operands {
   /// A transfer copies the rows of so many tiles at a time: parts are small, so that the first tiles do not
   /// wait for long, but what a copy costs by itself is little beside them.
   Index tilesOfPart() const {
-    int64_t rowElements = leastPartBytes / (c.bm * int64_t(sizeInBytes(c.dtype)));
-    return max(max(ceilDiv(rows(), mostParts), ceilDiv(rowElements, max(depth, 1))), 1);
+    int64_t leastColumns = leastPartBytes / (c.bm * int64_t(sizeInBytes(c.dtype))); // of a tile's rows
+    return max(max(ceilDiv(rows(), mostParts), ceilDiv(leastColumns, max(depth, 1))), 1);
   }
   Index partsOfRank() const { return ceilDiv(rows(), tilesOfPart()); }
   /// Whether a rank's rows are read from where they are.

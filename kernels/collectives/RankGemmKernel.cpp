@@ -166,7 +166,7 @@ private:
   static Parameter gathers() {
     return {.name = "gather",
             .description = "what fetches the rows of other ranks: roles of each block, or copy engines; "
-                           "auto: these, where a rank has 1 MB of rows",
+                           "auto: copy engines, where a rank has at least 1 MB of rows",
             .kind = Parameter::Kind::choice,
             .fallback = "auto",
             .choices = {"auto", "roles", "copy_engine"}};
