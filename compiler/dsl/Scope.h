@@ -149,10 +149,10 @@ public:
   /// A program of several launches consists of these alone, in stream order.
   void launch(std::string_view name, const Body &body, Loc loc = Loc::current());
   /// Copies by the device's copy engines, between launches. It begins when the launches before it have ended.
-  /// Launches after it begin when it has ended, but for those that directly follow it and wait for the count
-  /// that it sets (`waitFor`): they run beside it. The body says what one of the `rounds` does. It takes the
-  /// number of the round, from 0, and holds nothing but calls of the `Transfer`. The host computes all
-  /// numbers in it.
+  /// Launches after it begin when it has ended, but for those that directly follow it, up to the last one
+  /// that waits for the count that it sets (`waitFor`): they run beside it, if each of them waits for that
+  /// count or uses none of its tensors. The body says what one of the `rounds` does. It takes the number of
+  /// the round, from 0, and holds nothing but calls of the `Transfer`. The host computes all numbers in it.
   void transfer(std::string_view name, const Index &rounds, const TransferBody &body,
                 Loc loc = Loc::current());
   /// The number of blocks, one if it is left out; gives this block's position.

@@ -178,11 +178,28 @@ void Trace::addTransfers() {
     };
     return kernel.walk(isFor).wasInterrupted();
   };
+  auto uses = [&](tile::KernelOp kernel, const TracedTransfer &transfer) {
+    auto isOne = [&](BlockArgument argument) {
+      std::optional<int64_t> number = tensorNumber(argument, kernel);
+      auto has = [&](program::PlaceAttr place) { return place.getTensor() == number; };
+      return !argument.use_empty() && isa<program::TensorAttr>(arguments[argument.getArgNumber()]) &&
+             llvm::any_of(transfer.copies, [&](program::TransferCopyAttr copy) {
+               return has(copy.getFrom()) || has(copy.getTo());
+             });
+    };
+    return llvm::any_of(kernel.getBody().front().getArguments(), isOne);
+  };
   SmallVector<Attribute> attributes;
   for (const TracedTransfer &transfer : transfers) {
     int64_t until = transfer.after;
-    while (transfer.sets && until < int64_t(launches.size()) && waits(launches[size_t(until)], transfer))
-      ++until;
+    if (transfer.sets)
+      for (int64_t next = until; next < int64_t(launches.size()); ++next) {
+        const bool isWaiting = waits(launches[size_t(next)], transfer);
+        if (!isWaiting && uses(launches[size_t(next)], transfer))
+          break;
+        if (isWaiting)
+          until = next + 1;
+      }
     attributes.push_back(program::TransferAttr::get(builder.getContext(), transfer.name, transfer.copies,
                                                     transfer.after, until, transfer.rounds, transfer.sets,
                                                     transfer.value));

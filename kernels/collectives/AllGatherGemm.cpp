@@ -16,7 +16,7 @@ namespace {
 
 /// What a block fetches at once, and how many of these are on their way.
 constexpr int64_t pieceRows = 32, pieceColumns = 128, pieceSlots = 4;
-/// Parts in which a transfer fetches a rank's rows, at most, and the bytes of a part, at least.
+/// Parts in which a transfer copies a rank's rows, at most, and the bytes of a part, at least.
 constexpr int64_t mostParts = 4, leastPartBytes = 8 << 20;
 
 /// Of a rank's A, from there on.
@@ -32,7 +32,8 @@ struct Operands {
   Symmetric A; ///< of each rank
   std::optional<AlignedFactor> B;
   Global C;                    ///< C with an axis for the ranks
-  Global gathered;             ///< A of all other ranks
+  Global gathered;             ///< roles: A of all other ranks
+  Symmetric received;          ///< copy engines: the same, of each rank
   std::optional<Global> taken; ///< roles: tiles that blocks of this rank compute
   Global dealt;                ///< pieces that they fetch
   Global arrived;              ///< of each rank's rows of tiles: pieces
@@ -55,6 +56,8 @@ struct Operands {
     return max(max(ceilDiv(rows(), mostParts), ceilDiv(leastColumns, max(depth, 1))), 1);
   }
   Index partsOfRank() const { return ceilDiv(rows(), tilesOfPart()); }
+  /// A of other ranks, on this one.
+  Global fetched() const { return c.carrier == Carrier::roles ? gathered : received.of(rank); }
   /// Whether a rank's rows are read from where they are.
   Predicate areInPlace(const Index &owner) const { return c.copiesRows ? Predicate(false) : owner == rank; }
   /// The rank whose rows come next after those of `before` others.
@@ -118,21 +121,23 @@ void Fetch::store() const {
   });
 }
 
-/// Fetches other ranks' rows by copy engines, in the order in which they are needed.
+/// Copies this rank's rows to the others by its copy engines, in the order in which they need them. To write
+/// to another GPU is faster than to read from it. Without columns nobody would wait for the rows.
 void copyRows(Scope &k, const Operands &p) {
   Index parts = p.partsOfRank(), rowsOfPart = p.tilesOfPart() * p.c.bm;
-  k.transfer("all_gather_gemm_rows", (p.ranks - p.ownRanks()) * parts, [&](const Transfer &t, Index round) {
-    Index owner = p.ownerAfter(p.ownRanks() + round / max(parts, 1)), part = round % max(parts, 1);
-    Index first = part * rowsOfPart;
-    t.copy({p.A.of(owner), {first, 0}}, {p.gathered, {owner, first, 0}},
-           {min(rowsOfPart, p.m - first), p.depth});
-    t.set(p.copied.of(p.rank), {owner * parts + part});
-  });
+  k.transfer("all_gather_gemm_rows", (p.ranks - p.ownRanks()) * parts * min(p.columns(), 1),
+             [&](const Transfer &t, Index round) {
+               Index before = p.ownRanks() + round / max(parts, 1), part = round % max(parts, 1);
+               Index to = (p.rank + p.ranks - before) % p.ranks, first = part * rowsOfPart;
+               t.copy({p.A.of(p.rank), {first, 0}}, {p.received.of(to), {p.rank, first, 0}},
+                      {min(rowsOfPart, p.m - first), p.depth});
+               t.set(p.copied.of(to), {p.rank * parts + part});
+             });
 }
 
 void multiply(Scope &k, const Operands &p) {
   const RankGemmConfig &c = p.c;
-  bool hasRoles = c.gather == RowGather::roles;
+  bool hasRoles = c.carrier == Carrier::roles;
   // Blocks that find no tile fetch all the same.
   Index work = hasRoles ? max(p.tiles(), p.fetchedPieces()) : p.tiles();
   auto [block] = k.grid(max(min(work, k.multiprocessors()), 1));
@@ -166,27 +171,27 @@ void multiply(Scope &k, const Operands &p) {
                  p.areInPlace(tile.owner),
                  [&] { copy(p.A.of(p.rank).tile({tile.i * c.bm, s * c.bk}, {c.bm, c.bk}), to, full); },
                  [&] {
-                   copy(p.gathered.tile({tile.owner, tile.i * c.bm, s * c.bk}, {1, c.bm, c.bk}), to, full);
+                   copy(p.fetched().tile({tile.owner, tile.i * c.bm, s * c.bk}, {1, c.bm, c.bk}), to, full);
                  });
            },
        .tileOfB = [&](const RankTile &tile,
                       const Index &s) { return p.B->tensor().tile({tile.j * c.bn, s * c.bk}, {c.bn, c.bk}); },
-       .store =
-           [&](Fragment &sums, const RankTile &tile) {
-             copy(sums.to(c.out), p.C.tile({tile.owner, tile.i * c.bm, tile.j * c.bn}, {1, c.bm, c.bn})
-                                      .disjoint("a block has a tile once"));
-           },
+       .startStoring = [&]() -> TilePipeline::StoreTile {
+         return [&](Fragment &sums, const RankTile &tile) {
+           copy(sums.to(c.out), p.C.tile({tile.owner, tile.i * c.bm, tile.j * c.bn}, {1, c.bm, c.bn})
+                                    .disjoint("a block has a tile once"));
+         };
+       },
        .others = others});
 }
 
 } // namespace
 
 BlockBudget allGatherGemmBudget(const RankGemmConfig &c, const Target &target) {
-  const bool hasRoles = c.gather == RowGather::roles;
-  BlockBudget block = hasRoles ? rankGemmBudget(target) : BlockBudget(target);
+  if (c.carrier == Carrier::copyEngine)
+    return dealtGemmBudget(c, target);
+  BlockBudget block = rankGemmBudget(target);
   block.addBuffer({stagingPerWarpgroup}, warpgroupsOf(c));
-  if (!hasRoles)
-    return block;
   block.addBuffer(SharedBytes::tile(pieceRows, pieceColumns * int64_t(sizeInBytes(c.dtype))), pieceSlots);
   block.addRing(pieceSlots);
   addTakenTiles(block, pieceSlots);
@@ -204,19 +209,22 @@ Program allGatherGemmProgram(const RankGemmConfig &c, const TraceOptions &option
                       {.use = TensorUse::input, .alignment = c.copiesRows ? 1 : unit});
     p.B.emplace(k, "B", c.dtype, std::vector<Index>{p.n, p.depth}, c.copiesRows);
     p.C = k.output("C", c.out, {p.ranks, p.m, p.n});
-    p.gathered = k.workspace("gathered", c.dtype, {p.ranks, p.m, p.depth}, {.alignment = unit});
-    SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
-    RankEnd end(k);
-    if (c.gather == RowGather::roles) {
-      p.taken = k.workspace("taken", i32, {1}, {Initial::zero});
-      p.dealt = k.workspace("dealt", i32, {1}, {Initial::zero});
-      p.arrived = k.workspace("arrived", i32, {p.ranks * p.rows()}, {Initial::zero});
-    } else {
-      p.copied = k.symmetric("copied", i32, {p.ranks * p.partsOfRank()}, counts);
-    }
-    copyFactors(k, c, "all_gather_gemm", std::array<const AlignedFactor *, 1>{&*p.B});
-    if (c.gather == RowGather::copyEngine)
+    const std::vector<Index> ofAll = {p.ranks, p.m, p.depth};
+    if (c.carrier == Carrier::copyEngine) {
+      p.received = k.symmetric("gathered", c.dtype, ofAll, {.use = TensorUse::workspace, .alignment = unit});
+      p.copied = k.symmetric("copied", i32, {p.ranks * p.partsOfRank()},
+                             {.use = TensorUse::workspace, .initial = Initial::zero});
+      copyFactors(k, c, "all_gather_gemm", std::array<const AlignedFactor *, 1>{&*p.B});
       copyRows(k, p);
+      k.launch("all_gather_gemm", [&] { multiply(k, p); });
+      return;
+    }
+    p.gathered = k.workspace("gathered", c.dtype, ofAll, {.alignment = unit});
+    RankEnd end(k);
+    p.taken = k.workspace("taken", i32, {1}, {Initial::zero});
+    p.dealt = k.workspace("dealt", i32, {1}, {Initial::zero});
+    p.arrived = k.workspace("arrived", i32, {p.ranks * p.rows()}, {Initial::zero});
+    copyFactors(k, c, "all_gather_gemm", std::array<const AlignedFactor *, 1>{&*p.B});
     k.launch("all_gather_gemm", [&] { multiply(k, p); });
     k.launch("all_gather_gemm_end", [&] { end.meet(); });
   });

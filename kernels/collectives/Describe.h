@@ -55,7 +55,8 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, MoeExchangeCo
 }
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, RankGemmConfig> &config) {
-  auto &[dtype, out, bm, bn, bk, stages, group, multipleOfColumns, copiesRows, gather] = config;
+  auto &[dtype, out, bm, bn, bk, stages, group, multipleOfColumns, copiesRows, carrier, parts, piecesOfPart,
+         multiprocessors] = config;
   visit.option([&] { return describedChoice("dtype", "type of A and B", {"f16", "bf16"}); }, dtype);
   visit.option(
       [&] {
@@ -70,7 +71,10 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, RankGemmConfi
               group);
   visit.hidden(multipleOfColumns);
   visit.hidden(copiesRows);
-  visit.hidden(gather); // of one of them
+  visit.hidden(carrier); // a kernel's own parameter
+  visit.hidden(parts);
+  visit.hidden(piecesOfPart);
+  visit.hidden(multiprocessors);
 }
 
 } // namespace tlc::kernels

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The programs of the product with a reduce-scatter, and with an all-reduce.
+#include "kernels/collectives/CopiedReduceScatter.h"
 #include "kernels/collectives/TilePipeline.h"
 #include "runtime/target/Hardware.h"
 
@@ -224,6 +225,8 @@ Program trace(std::string_view name, Reduction reduction, const RankGemmConfig &
 } // namespace
 
 BlockBudget gemmReduceBudget(const RankGemmConfig &c, const Target &target) {
+  if (c.carrier == Carrier::copyEngine)
+    return copiedReduceScatterBudget(c, target);
   BlockBudget block = rankGemmBudget(target);
   int64_t rowBytes = c.bn * int64_t(sizeInBytes(c.out));
   block.addBuffer(SharedBytes::tile(c.bm, rowBytes));
@@ -234,6 +237,8 @@ BlockBudget gemmReduceBudget(const RankGemmConfig &c, const Target &target) {
 }
 
 Program gemmReduceScatterProgram(const RankGemmConfig &config, const TraceOptions &options) {
+  if (config.carrier == Carrier::copyEngine)
+    return copiedReduceScatterProgram(config, options);
   return trace("gemm_reduce_scatter", Reduction::scatter, config, options);
 }
 

@@ -9,10 +9,10 @@
 
 namespace tlc::kernels {
 
-/// How a rank gets the rows of A that the others have.
-enum class RowGather : uint8_t {
-  roles,      ///< two roles of each block load and store them
-  copyEngine, ///< copy engines copy them, while tiles whose rows are here are computed
+/// What moves rows or terms from one rank to another.
+enum class Carrier : uint8_t {
+  roles,      ///< roles of each block load and store them
+  copyEngine, ///< copy engines, while tiles that need none of them are computed
 };
 
 struct RankGemmConfig {
@@ -26,7 +26,11 @@ struct RankGemmConfig {
   int64_t multipleOfColumns = 1;
   /// Whether rows of A and B do not begin at multiples of 16 bytes, so that the TMA loads copies of them.
   bool copiesRows = false;
-  RowGather gather = RowGather::roles; ///< of `allGatherGemmProgram`
+  Carrier carrier = Carrier::roles; ///< not of `gemmAllReduceProgram`, which has roles
+  // Of `gemmReduceScatterProgram` with copy engines.
+  int64_t parts = 2;             ///< launches that compute terms
+  int64_t piecesOfPart = 2;      ///< that a transfer moves, one after the other
+  int64_t multiprocessors = 132; ///< of which these take whole rounds of tiles
 };
 
 /// What programs take of a block's shared memory beside the steps' factors.
@@ -36,13 +40,17 @@ BlockBudget gemmReduceBudget(const RankGemmConfig &config, const Target &target)
 /// As many stages as shared memory holds beside the rest.
 void fitStages(RankGemmConfig &config, const BlockBudget &rest);
 
-/// C[owner] = A(owner) Bᵀ for all ranks: A, m x k, is each rank's own and read by all; B, n x k, and C, ranks
-/// x m x n, belong to one rank. A rank begins with its own rows, which it reads where they are. A transfer
-/// beside the launch fetches the others' rows meanwhile, some tiles' in a round, in the order in which they
-/// are needed, into a workspace of ranks x m x k. With `RowGather::roles` two roles of every block fetch
-/// them. Pieces of rows and tiles are then dealt to the blocks that have started, and nobody waits for a
-/// piece that has not been dealt, so that no number of blocks needs to run at once. A last launch ends when
-/// all ranks have fetched: then A may change.
+/// C[owner] = A(owner) Bᵀ for all ranks: A, m x k, is each rank's own and goes to all; B, n x k, and C, ranks
+/// x m x n, belong to one rank. A rank begins with its own rows, which it reads where they are, unless they
+/// are copied because they do not begin at multiples of 16 bytes.
+///
+/// With `Carrier::copyEngine` a transfer beside the launch copies a rank's rows to the others, those of some
+/// tiles in a round, in the order in which they need them, into a symmetric workspace of ranks x m x k.
+///
+/// With `Carrier::roles` two roles of every block fetch the others' rows into such a workspace of the rank.
+/// Pieces of rows and tiles are dealt to the blocks that have started, and nobody waits for a piece that has
+/// not been dealt, so that no number of blocks needs to run at once. A last launch ends when all ranks have
+/// fetched: then A may change.
 dsl::Program allGatherGemmProgram(const RankGemmConfig &config, const dsl::TraceOptions &options = {});
 
 /// The sum over ranks of A[owner] Bᵀ, for each owner on that rank: A is ranks x m x k, B n x k, C m x n. A
@@ -50,6 +58,10 @@ dsl::Program allGatherGemmProgram(const RankGemmConfig &config, const dsl::Trace
 /// room for each rank. Its own tiles come among them, a few rounds later than the others' terms of them; it
 /// rounds them, too, and adds the terms in the order of the ranks. Tiles are dealt to the blocks that have
 /// started, and wait for tiles with lower numbers alone, so that no number of blocks needs to run at once.
+///
+/// With `Carrier::copyEngine` launches compute the others' tiles, and a transfer after each one moves them,
+/// under the products of the next. The last launch computes its own tiles, in the order in which the others'
+/// terms of them come, and adds these to the sums in f32, in the order of the ranks.
 dsl::Program gemmReduceScatterProgram(const RankGemmConfig &config, const dsl::TraceOptions &options = {});
 
 /// The sum over ranks of A Bᵀ, on all ranks: A is m x k, B n x k, C m x n. Ranks own every `ranks`-th tile of

@@ -58,7 +58,10 @@ public:
             ? values.size("k") * int64_t(sizeInBytes(config.dtype)) % int64_t(TmaFacts().globalAlignment) != 0
             : copies == "yes";
     config.multipleOfColumns = multipleOfColumns(values);
-    config.gather = gather(values);
+    config.carrier = carrier(values, config, target);
+    config.parts = ranks(values) > 2 ? 4 : 2; // docs/performance/several-gpus.md
+    config.piecesOfPart = ranks(values) > 2 ? 1 : 2;
+    config.multiprocessors = target.multiprocessors;
     fit(config, values, target);
     return program(config, options);
   }
@@ -121,7 +124,10 @@ protected:
   virtual std::vector<int64_t> shapeOfC(const Extents &extents) const = 0;
   /// What n is known to be a multiple of.
   virtual int64_t multipleOfColumns(const Parameters &) const { return 1; }
-  virtual RowGather gather(const Parameters &) const { return RowGather::roles; }
+  /// Where it has been read but for what follows from it.
+  virtual Carrier carrier(const Parameters &, const RankGemmConfig &, const Target &) const {
+    return Carrier::roles;
+  }
   virtual BlockBudget budget(const RankGemmConfig &config, const Target &target) const = 0;
 };
 
@@ -166,19 +172,20 @@ private:
   static Parameter gathers() {
     return {.name = "gather",
             .description = "what fetches the rows of other ranks: roles of each block, or copy engines; "
-                           "auto: copy engines, where a rank has at least 1 MB of rows",
+                           "auto: copy engines, where a rank has at least 1 MB of rows for each other one",
             .kind = Parameter::Kind::choice,
             .fallback = "auto",
             .choices = {"auto", "roles", "copy_engine"}};
   }
-  RowGather gather(const Parameters &values) const override {
+  Carrier carrier(const Parameters &values, const RankGemmConfig &config, const Target &) const override {
     std::string_view choice = values.choice("gather");
     if (choice != "auto")
-      return choice == "roles" ? RowGather::roles : RowGather::copyEngine;
+      return choice == "roles" ? Carrier::roles : Carrier::copyEngine;
     constexpr int64_t crossoverBytes = 1 << 20; // docs/performance/several-gpus.md
-    int64_t rowBytes = values.size("k") * int64_t(sizeInBytes(values.element("dtype")));
-    return values.size("m") >= ceilDiv(crossoverBytes, std::max<int64_t>(rowBytes, 1)) ? RowGather::copyEngine
-                                                                                       : RowGather::roles;
+    int64_t least = crossoverBytes * std::max<int64_t>(ranks(values) - 1, 1),
+            rowBytes = values.size("k") * int64_t(sizeInBytes(config.dtype));
+    return values.size("m") >= ceilDiv(least, std::max<int64_t>(rowBytes, 1)) ? Carrier::copyEngine
+                                                                              : Carrier::roles;
   }
   BlockBudget budget(const RankGemmConfig &config, const Target &target) const override {
     return allGatherGemmBudget(config, target);
@@ -195,8 +202,12 @@ private:
 /// Sums over ranks of A Bᵀ.
 class GemmSumKernel : public RankGemmKernel {
 public:
-  GemmSumKernel(std::string_view name, std::string_view summary, std::string rowsOfA)
-      : RankGemmKernel(name, summary, std::move(rowsOfA), std::array{alignedC()}) {}
+  GemmSumKernel(std::string_view name, std::string_view summary, std::string rowsOfA,
+                std::vector<Parameter> more = {})
+      : RankGemmKernel(name, summary, std::move(rowsOfA), [&] {
+          more.insert(more.begin(), alignedC());
+          return more;
+        }()) {}
 
   Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const final {
     return [=, this, extents = extentsOf(values)](size_t output, std::span<const int64_t> elements) {
@@ -239,7 +250,7 @@ class GemmReduceScatterKernel final : public GemmSumKernel {
 public:
   GemmReduceScatterKernel()
       : GemmSumKernel("gemm_reduce_scatter", "C = the sum over ranks of A[rank] B^T, for each rank on it",
-                      "rows of C on each rank") {}
+                      "rows of C on each rank", {scatters()}) {}
 
   double flops(const Parameters &values) const override {
     auto [m, n, k, ranks] = extentsOf(values);
@@ -253,6 +264,28 @@ public:
   }
 
 private:
+  static Parameter scatters() {
+    return {.name = "scatter",
+            .description =
+                "what moves terms to other ranks: roles of each block, or copy engines; auto: copy "
+                "engines, where each multiprocessor has a tile of each rank, and for more than two "
+                "ranks k is at least 2048",
+            .kind = Parameter::Kind::choice,
+            .fallback = "auto",
+            .choices = {"auto", "roles", "copy_engine"}};
+  }
+  Carrier carrier(const Parameters &values, const RankGemmConfig &config,
+                  const Target &target) const override {
+    std::string_view choice = values.choice("scatter");
+    if (choice != "auto")
+      return choice == "roles" ? Carrier::roles : Carrier::copyEngine;
+    constexpr int64_t leastDepth = 2048; // docs/performance/several-gpus.md
+    const bool hidesTerms = ranks(values) <= 2 || values.size("k") >= leastDepth;
+    const bool fillsRounds =
+        ceilDiv(values.size("m"), config.bm) >=
+        ceilDiv(target.multiprocessors, std::max<int64_t>(ceilDiv(values.size("n"), config.bn), 1));
+    return hidesTerms && fillsRounds ? Carrier::copyEngine : Carrier::roles;
+  }
   dsl::Program program(const RankGemmConfig &config, const dsl::TraceOptions &options) const override {
     return gemmReduceScatterProgram(config, options);
   }

@@ -3,6 +3,7 @@
 /// The roles of GEMMs of several ranks.
 #include "kernels/collectives/TilePipeline.h"
 
+#include "kernels/gemm/Gemm.h"
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
@@ -23,6 +24,12 @@ int64_t warpgroupsOf(const RankGemmConfig &c) { return std::max<int64_t>(1, c.bm
 BlockBudget rankGemmBudget(const Target &target) {
   BlockBudget block(target);
   addTakenTiles(block, takenTileSlots);
+  return block;
+}
+
+BlockBudget dealtGemmBudget(const RankGemmConfig &c, const Target &target) {
+  BlockBudget block(target);
+  block.addBuffer({stagingPerWarpgroup}, warpgroupsOf(c));
   return block;
 }
 
@@ -145,6 +152,7 @@ void TilePipeline::dealtTiles(const Body &body) const {
 
 void TilePipeline::load() const {
   Cursor at = steps.cursor();
+  EachTile loadMore = parts.startLoading ? parts.startLoading() : EachTile();
   takeTiles([&](const RankTile &tile) {
     if (parts.prepare)
       parts.prepare(tile);
@@ -155,11 +163,14 @@ void TilePipeline::load() const {
       copy(parts.tileOfB(tile, s), b.slot(at), steps.full(at));
       at.advance();
     });
+    if (loadMore)
+      loadMore(tile);
   });
 }
 
 void TilePipeline::multiply() const {
   Cursor at = steps.cursor(), done = steps.cursor(), of = parts.startSending ? sentRing.cursor() : Cursor();
+  StoreTile store = parts.startSending ? StoreTile() : parts.startStoring();
   int64_t inFlight = c.stages > 1 ? 1 : 0; // a single slot is refilled only when its product is over
   followTiles([&](const RankTile &tile) {
     Fragment sums = k.fragment(f32, {c.bm, c.bn}).named("sums");
@@ -179,8 +190,8 @@ void TilePipeline::multiply() const {
         steps.release(done);
         done.advance();
       });
-    if (!parts.startSending) {
-      parts.store(sums, tile);
+    if (store) {
+      store(sums, tile);
       return;
     }
     sentRing.acquire(of);

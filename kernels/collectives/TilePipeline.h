@@ -18,6 +18,7 @@ namespace tlc::kernels {
 /// A tile of C: of which rank, and which of that rank's rows and columns of tiles.
 struct RankTile {
   dsl::Index owner, i, j;
+  dsl::Index number = {}; ///< where it is stored by number, else nothing
 };
 
 /// Blocks take tiles by number, in ascending order, so that what one waits for has been taken by blocks that
@@ -29,6 +30,8 @@ public:
     int64_t warps;
     std::function<void()> body;
   };
+  using EachTile = std::function<void(const RankTile &)>;
+  using StoreTile = std::function<void(dsl::Fragment &sums, const RankTile &)>;
   /// With sums in the type of C, bm x bn, which it may change.
   using SendTile = std::function<void(const dsl::Shared &sums, const RankTile &)>;
   struct Parts {
@@ -43,10 +46,12 @@ public:
                        const dsl::FullBarrier &full)>
         copyA;
     std::function<dsl::Slice(const RankTile &, const dsl::Index &step)> tileOfB; ///< bn x bk
-    /// Executed by the role that multiplies; null if tiles are sent.
-    std::function<void(dsl::Fragment &sums, const RankTile &)> store = {};
-    /// Executed by a role of two warps, when it begins: gives what it does with each tile, under the products
-    /// of the next one; or null.
+    // Each of these is executed by a role when it begins, and gives what the role does with each tile.
+    /// The role that loads, after the last step of the tile; or null.
+    std::function<EachTile()> startLoading = {};
+    /// The role that multiplies; null if tiles are sent.
+    std::function<StoreTile()> startStoring = {};
+    /// A role of two warps, under the products of the next tile; or null.
     std::function<SendTile()> startSending = {};
     /// Roles beside these, of two warps together, or none.
     std::vector<Role> others = {};
@@ -102,6 +107,8 @@ int64_t warpgroupsOf(const RankGemmConfig &config);
 
 /// What the roles take of shared memory beside the steps' factors, with tiles that are taken.
 BlockBudget rankGemmBudget(const Target &target);
+/// The same with tiles that are dealt beforehand and stored by the role that multiplies.
+BlockBudget dealtGemmBudget(const RankGemmConfig &config, const Target &target);
 
 /// A launch before the others that copies factors, if they are copied.
 void copyFactors(dsl::Scope &k, const RankGemmConfig &config, std::string_view name,

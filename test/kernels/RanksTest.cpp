@@ -244,13 +244,59 @@ TEST_CASE("rows that copy engines fetch are waited for, however late they come",
       merged(fetched, {{"ranks", "2"}, {"m", "260"}, {"n", "8"}, {"k", "32776"}, {"bm", "64"}, {"bn", "8"}}));
 }
 
-TEST_CASE("copy engines fetch rows of which a rank has at least 1 MB", "[kernels][ranks]") {
-  auto transfers = [](const char *m, const char *k, const char *gather) {
-    Request request =
-        expectValue(Request::parse(**findKernel("all_gather_gemm"),
-                                   {{"m", m}, {"n", "8"}, {"k", k}, {"gather", gather}, {"ranks", "2"}}));
-    return compileOnce(request, {})->variants.front().transfers.size();
+TEST_CASE("terms that copy engines move are waited for, however late they come", "[kernels][ranks]") {
+  const Kernel &kernel = **findKernel("gemm_reduce_scatter");
+  const Definitions moved = {{"scatter", "copy_engine"}};
+  for (const char *copiesRows : {"no", "yes"})
+    for (const Definitions &size : smallSizes(kernel))
+      for (const char *ranks : {"1", "2", "3"})
+        checkTransfers(kernel, merged(merged(merged(moved, tilesOf(kernel)), size),
+                                      {{"ranks", ranks}, {"copy_rows", copiesRows}}));
+  // 270 tiles of each rank: two pieces with some of the second part, three parts; the blocks have several.
+  for (const char *ranks : {"2", "3"})
+    for (const char *out : {"bf16", "f32"})
+      checkTransfers(kernel, merged(moved, {{"ranks", ranks},
+                                            {"m", "900"},
+                                            {"n", "140"},
+                                            {"k", "24"},
+                                            {"bm", "64"},
+                                            {"bn", "8"},
+                                            {"out", out}}));
+}
+
+namespace {
+size_t transfersOf(std::string_view kernel, const Definitions &definitions) {
+  Request request = expectValue(Request::parse(**findKernel(kernel), definitions));
+  return compileOnce(request, {})->variants.front().transfers.size();
+}
+} // namespace
+
+TEST_CASE("copy engines move terms where tiles fill the multiprocessors and transfers hide",
+          "[kernels][ranks]") {
+  auto transfers = [](const char *ranks, const char *m, const char *n, const char *k,
+                      const char *scatter = "auto") {
+    return transfersOf("gemm_reduce_scatter",
+                       {{"ranks", ranks}, {"m", m}, {"n", n}, {"k", k}, {"scatter", scatter}});
   };
+  CHECK(transfers("2", "1536", "2816", "64") == 2); // 12 x 11 tiles
+  CHECK(transfers("2", "1408", "3072", "64") == 2); // 11 x 12
+  CHECK(transfers("2", "1408", "2816", "64") == 0);
+  CHECK(transfers("4", "1536", "2816", "2048") == 4);
+  CHECK(transfers("4", "1536", "2816", "2047") == 0);
+  CHECK(transfers("2", "0", "2816", "64") == 0);
+  CHECK(transfers("2", "1536", "0", "64") == 0);
+  CHECK(transfers("2", "2147483647", "2147483647", "2147483647") == 2);
+  CHECK(transfers("2", "1536", "2816", "64", "roles") == 0);
+  CHECK(transfers("2", "64", "8", "64", "copy_engine") == 2);
+}
+
+TEST_CASE("copy engines move rows of which a rank has at least 1 MB for each other", "[kernels][ranks]") {
+  auto transfers = [](const char *m, const char *k, const char *gather, const char *ranks = "2") {
+    return transfersOf("all_gather_gemm",
+                       {{"m", m}, {"n", "8"}, {"k", k}, {"gather", gather}, {"ranks", ranks}});
+  };
+  CHECK(transfers("1536", "1024", "auto", "4") == 1);
+  CHECK(transfers("1535", "1024", "auto", "4") == 0);
   CHECK(transfers("512", "1024", "auto") == 1);
   CHECK(transfers("511", "1024", "auto") == 0);
   CHECK(transfers("1", "524288", "auto") == 1);

@@ -235,6 +235,43 @@ TEST_CASE("launches run beside a transfer if they wait for what it sets", "[rank
   CHECK_THAT(textOf({.sets = false}), Contains("after = 0, until = 0, rounds"));
 }
 
+TEST_CASE("launches without a transfer's tensors run beside it if a later one waits", "[ranks][transfers]") {
+  enum class Between { other, source, destination };
+  auto textOf = [](Between between, bool waits) {
+    return dsl::Program::trace(
+               "test",
+               [&](Scope &k) {
+                 Index n = k.dim("n"), rank = k.rank();
+                 Symmetric X = k.symmetric("X", f32, {n}, {.use = TensorUse::input});
+                 Global Y = k.output("Y", f32, {n}), Z = k.output("Z", f32, {n});
+                 Symmetric here =
+                     k.symmetric("here", i32, {1}, {.use = TensorUse::workspace, .initial = Initial::zero});
+                 k.transfer("move", 1, [&](const dsl::Transfer &t, const Index &) {
+                   t.copy({X.of(rank), {0}}, {Y, {0}}, {n});
+                   t.set(here.of(rank), {0});
+                 });
+                 k.launch("between", [&] {
+                   auto [block] = k.grid(ceilDiv(n, 128));
+                   Fragment x = k.fragment(f32, {128});
+                   if (between == Between::source)
+                     copy(X.of(rank).tile({block * 128}, {128}), x);
+                   fill(x, 1);
+                   copy(x, (between == Between::destination ? Y : Z).tile({block * 128}, {128}));
+                 });
+                 k.launch("last", [&] {
+                   [[maybe_unused]] auto [block] = k.grid(1);
+                   if (waits)
+                     waitFor(here.of(rank), {0}, 1);
+                 });
+               })
+        .text();
+  };
+  CHECK_THAT(textOf(Between::other, true), Contains("after = 0, until = 2, rounds"));
+  CHECK_THAT(textOf(Between::other, false), Contains("after = 0, until = 0, rounds"));
+  CHECK_THAT(textOf(Between::source, true), Contains("after = 0, until = 0, rounds"));
+  CHECK_THAT(textOf(Between::destination, true), Contains("after = 0, until = 0, rounds"));
+}
+
 TEST_CASE("ranks launch programs with the same transfers", "[ranks][transfers]") {
   auto gathering = [](int64_t elements) {
     return compiledProgram([=](Scope &k) {
