@@ -59,6 +59,8 @@ public:
             : copies == "yes";
     config.multipleOfColumns = multipleOfColumns(values);
     config.carrier = carrier(values, config, target);
+    if (!values.integer("bm") && !values.integer("bn"))
+      narrow(config, values, target);
     config.parts = ranks(values) > 2 ? 4 : 2; // docs/performance/several-gpus.md
     config.piecesOfPart = ranks(values) > 2 ? 1 : 2;
     config.multiprocessors = target.multiprocessors;
@@ -90,6 +92,17 @@ public:
   Definitions emulatorSizes() const final { return {{"m", "256"}, {"n", "256"}, {"k", "128"}}; }
 
 private:
+  /// Smaller tiles where there are not more than multiprocessors: half the rows and columns take less time by
+  /// themselves, which is more than what the product loses by them (docs/performance/several-gpus.md).
+  void narrow(RankGemmConfig &config, const Parameters &values, const Target &target) const {
+    constexpr int64_t columns = 128;
+    const int64_t acrossRanks = products(values) * ceilDiv(values.size("m"), config.bm);
+    if (acrossRanks > target.multiprocessors / std::max<int64_t>(ceilDiv(values.size("n"), config.bn), 1))
+      return;
+    config.bm = wgmmaRows;
+    config.bn = std::min(config.bn, columns);
+  }
+
   /// Takes as many stages as there is room for, and a tile for which there is room for those that are given,
   /// or for enough.
   void fit(RankGemmConfig &config, const Parameters &values, const Target &target) const {
@@ -122,6 +135,8 @@ protected:
   virtual dsl::Program program(const RankGemmConfig &config, const dsl::TraceOptions &options) const = 0;
   virtual std::vector<int64_t> shapeOfA(const Extents &extents) const = 0;
   virtual std::vector<int64_t> shapeOfC(const Extents &extents) const = 0;
+  /// Products of m x n that a rank computes.
+  virtual int64_t products(const Parameters &values) const { return ranks(values); }
   /// What n is known to be a multiple of.
   virtual int64_t multipleOfColumns(const Parameters &) const { return 1; }
   /// Where it has been read but for what follows from it.
@@ -311,6 +326,7 @@ public:
   }
 
 private:
+  int64_t products(const Parameters &) const override { return 1; }
   dsl::Program program(const RankGemmConfig &config, const dsl::TraceOptions &options) const override {
     return gemmAllReduceProgram(config, options);
   }

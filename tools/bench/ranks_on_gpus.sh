@@ -37,10 +37,12 @@ for ((ranks = 1; ranks <= most; ++ranks)); do
   done
   for size in "0 5 8" "5 0 8" "1 1 8" "67 65 72" "1000 1544 2048" "4096 4096 4096"; do
     read -r m n k <<<"$size"
-    for kernel in all_gather_gemm gemm_reduce_scatter gemm_all_reduce; do
+    for way in "all_gather_gemm gather=roles" "all_gather_gemm gather=copy_engine" "gemm_reduce_scatter scatter=roles" \
+      "gemm_reduce_scatter scatter=copy_engine" "gemm_all_reduce group=16"; do
+      read -r kernel choice <<<"$way"
       for dtype in f16 bf16; do
-        check "$bin/tlc" run "$kernel" --device cuda --ranks "$ranks" -D m="$m" -D n="$n" -D k="$k" -D dtype="$dtype" -D out="$dtype" \
-          --seed 1 --verify
+        check "$bin/tlc" run "$kernel" --device cuda --ranks "$ranks" -D "$choice" -D m="$m" -D n="$n" -D k="$k" -D dtype="$dtype" \
+          -D out="$dtype" --seed 1 --verify
       done
     done
   done

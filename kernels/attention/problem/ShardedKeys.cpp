@@ -26,8 +26,13 @@ ShardedKeys::Rows ShardedKeys::declare(std::string_view name, int64_t columns) c
   auto shape = [&](const Index &rows) {
     return sequences.withoutBatch<Index>({batches, rows, kvHeads, columns});
   };
-  return {k.symmetric(name, problem.dtype, shape(rowsOfRank), {.use = TensorUse::input}),
-          k.workspace(gathered, problem.dtype, shape(rowsOfRank * ranks), {.alignment = 16}), columns};
+  Symmetric own = k.symmetric(name, problem.dtype, shape(rowsOfRank), {.use = TensorUse::input});
+  std::vector<Index> ofRanks = shape(rowsOfRank * ranks);
+  if (problem.gather != KeyGather::copyEngine)
+    return {own, {}, k.workspace(gathered, problem.dtype, ofRanks, {.alignment = 16}), columns};
+  Symmetric ofAll =
+      k.symmetric(gathered, problem.dtype, ofRanks, {.use = TensorUse::workspace, .alignment = 16});
+  return {own, ofAll, ofAll.of(rank), columns};
 }
 
 Index ShardedKeys::allRows() const { return rowsOfRank * ranks; }
@@ -73,21 +78,21 @@ void ShardedKeys::gather() const {
   });
 }
 
-void ShardedKeys::transferRows(const dsl::Transfer &transfer, const Rows &rows, const Index &owner,
+void ShardedKeys::transferRows(const dsl::Transfer &transfer, const Rows &rows, const Index &to,
                                int64_t part) const {
-  Index length = partLength(), place = part == 0 ? owner : 2 * ranks - 1 - owner;
+  Index length = partLength(), place = part == 0 ? rank : 2 * ranks - 1 - rank;
   auto origin = [&](const Index &row) { return sequences.withoutBatch<Index>({0, row, 0, 0}); };
-  transfer.copy({rows.own.of(owner), origin(part * length)}, {rows.gathered, origin(place * length)},
+  transfer.copy({rows.own.of(rank), origin(part * length)}, {rows.ofAll.of(to), origin(place * length)},
                 sequences.withoutBatch<Index>({batches, length, kvHeads, rows.columns}));
 }
 
 void ShardedKeys::transfer(std::string_view name) const {
   k.transfer(name, ranks, [&](const dsl::Transfer &transfer, const Index &number) {
-    Index owner = (rank + number) % ranks;
+    Index to = (rank + ranks - number) % ranks; // which needs this rank's part after `number` others
     for (int64_t part = 0; part < parts; ++part)
       for (const Rows *rows : {&K, &V})
-        transferRows(transfer, *rows, owner, part);
-    transfer.set(arrived->of(rank), {owner});
+        transferRows(transfer, *rows, to, part);
+    transfer.set(arrived->of(to), {rank});
   });
 }
 

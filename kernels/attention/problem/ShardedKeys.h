@@ -11,8 +11,9 @@
 
 namespace tlc::kernels {
 
-/// Every rank copies the parts of all ranks to where they are in the whole sequence: by loads of their memory
-/// in a launch, or by copy engines beside the launch that reads them.
+/// The parts of all ranks go to where they are in the whole sequence: by loads of their memory in a launch of
+/// every rank, or by each rank's copy engines, which write its part to all, beside the launch that reads
+/// them.
 class ShardedKeys {
 public:
   /// Declares K and V as symmetric inputs of b x sk x hkv x d (dv), of packed sequences without b, and
@@ -50,12 +51,14 @@ public:
 
 private:
   struct Rows {
-    dsl::Symmetric own; ///< of each rank
-    dsl::Global gathered;
+    dsl::Symmetric own;   ///< of each rank
+    dsl::Symmetric ofAll; ///< copy engines: what each rank has gathered
+    dsl::Global gathered; ///< by this one
     int64_t columns;
   };
   Rows declare(std::string_view name, int64_t columns) const;
-  void transferRows(const dsl::Transfer &transfer, const Rows &rows, const dsl::Index &owner,
+  /// To a rank, from this one.
+  void transferRows(const dsl::Transfer &transfer, const Rows &rows, const dsl::Index &to,
                     int64_t part) const;
   /// Rows of a part, from its row `first` on.
   void copyRows(const Rows &rows, const dsl::Index &batch, const dsl::Index &head, const Part &part,
