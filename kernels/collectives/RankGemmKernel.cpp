@@ -92,15 +92,23 @@ public:
   Definitions emulatorSizes() const final { return {{"m", "256"}, {"n", "256"}, {"k", "128"}}; }
 
 private:
-  /// Smaller tiles where there are not more than multiprocessors: half the rows and columns take less time by
-  /// themselves, which is more than what the product loses by them (docs/performance/several-gpus.md).
+  /// Tiles of half the rows and columns, where that is faster (docs/performance/several-gpus.md): they take
+  /// longer together, but less time each, which counts where multiprocessors have one or none.
   void narrow(RankGemmConfig &config, const Parameters &values, const Target &target) const {
-    constexpr int64_t columns = 128;
-    const int64_t acrossRanks = products(values) * ceilDiv(values.size("m"), config.bm);
-    if (acrossRanks > target.multiprocessors / std::max<int64_t>(ceilDiv(values.size("n"), config.bn), 1))
-      return;
-    config.bm = wgmmaRows;
-    config.bn = std::min(config.bn, columns);
+    constexpr int64_t columns = 128, shallow = 4096; // k
+    RankGemmConfig narrow = config;
+    narrow.bm = wgmmaRows;
+    narrow.bn = std::min(config.bn, columns);
+    narrow.carrier = carrier(values, narrow, target);
+    const int64_t tiles = tilesOf(config, values), most = target.multiprocessors;
+    const bool fillHalf = 2 * tiles <= most, fillOne = tiles <= most && values.size("k") <= shallow;
+    if (tilesOf(narrow, values) <= most ||
+        (narrow.carrier == Carrier::copyEngine && (fillHalf || fillOne || waitsForOthers(values))))
+      config = narrow;
+  }
+  /// Of all products of a rank.
+  int64_t tilesOf(const RankGemmConfig &config, const Parameters &values) const {
+    return products(values) * ceilDiv(values.size("m"), config.bm) * ceilDiv(values.size("n"), config.bn);
   }
 
   /// Takes as many stages as there is room for, and a tile for which there is room for those that are given,
@@ -135,6 +143,8 @@ protected:
   virtual dsl::Program program(const RankGemmConfig &config, const dsl::TraceOptions &options) const = 0;
   virtual std::vector<int64_t> shapeOfA(const Extents &extents) const = 0;
   virtual std::vector<int64_t> shapeOfC(const Extents &extents) const = 0;
+  /// Whether transfers take longer than products by far, so that what counts is the last tile after them.
+  virtual bool waitsForOthers(const Parameters &) const { return false; }
   /// Products of m x n that a rank computes.
   virtual int64_t products(const Parameters &values) const { return ranks(values); }
   /// What n is known to be a multiple of.
@@ -201,6 +211,10 @@ private:
             rowBytes = values.size("k") * int64_t(sizeInBytes(config.dtype));
     return values.size("m") >= ceilDiv(least, std::max<int64_t>(rowBytes, 1)) ? Carrier::copyEngine
                                                                               : Carrier::roles;
+  }
+  bool waitsForOthers(const Parameters &values) const override {
+    constexpr int64_t columns = 512; // docs/performance/several-gpus.md
+    return values.size("n") <= columns;
   }
   BlockBudget budget(const RankGemmConfig &config, const Target &target) const override {
     return allGatherGemmBudget(config, target);

@@ -3,6 +3,7 @@
 /// Kernels of several ranks are right on any number of them, at sizes that they do not divide, and always the
 /// same.
 #include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/target/Hardware.h"
 #include "test/Expect.h"
 #include "test/kernels/CompileOnce.h"
 #include "test/kernels/KernelRuns.h"
@@ -288,6 +289,31 @@ TEST_CASE("copy engines move terms where tiles fill the multiprocessors and tran
   CHECK(transfers("2", "2147483647", "2147483647", "2147483647") == 2);
   CHECK(transfers("2", "1536", "2816", "64", "roles") == 0);
   CHECK(transfers("2", "64", "8", "64", "copy_engine") == 2);
+}
+
+TEST_CASE("tiles of several ranks are smaller where multiprocessors have one or none", "[kernels][ranks]") {
+  auto isSmall = [](std::string_view kernel, const char *m, const char *n, const char *k,
+                    const Definitions &more = {}) {
+    Request request = expectValue(
+        Request::parse(**findKernel(kernel), merged({{"ranks", "2"}, {"m", m}, {"n", n}, {"k", k}}, more)));
+    std::shared_ptr<const Artifact> artifact = compileOnce(request, {});
+    for (const Launch &launch : artifact->variants.front().launches)
+      if (launch.entry == kernel)
+        return launch.threads == 2 * threadsPerWarpgroup; // a warpgroup multiplies
+    FAIL("it has no launch of its name");
+    return false;
+  };
+  CHECK(isSmall("gemm_all_reduce", "704", "1536", "64")); // 11 x 12 small ones
+  CHECK_FALSE(isSmall("gemm_all_reduce", "768", "1536", "64"));
+  CHECK(isSmall("gemm_reduce_scatter", "704", "768", "64", {{"scatter", "roles"}}));
+  CHECK_FALSE(isSmall("gemm_reduce_scatter", "768", "768", "64", {{"scatter", "roles"}}));
+  CHECK(isSmall("gemm_reduce_scatter", "1408", "768", "8192")); // 2 x 11 x 3 large ones
+  CHECK_FALSE(isSmall("gemm_reduce_scatter", "1536", "768", "8192"));
+  CHECK(isSmall("gemm_reduce_scatter", "1536", "768", "4096"));
+  CHECK_FALSE(isSmall("gemm_reduce_scatter", "1536", "1536", "4096"));
+  CHECK(isSmall("all_gather_gemm", "65536", "512", "8192"));
+  CHECK_FALSE(isSmall("all_gather_gemm", "65536", "513", "8192"));
+  CHECK_FALSE(isSmall("all_gather_gemm", "64", "64", "64", {{"bm", "128"}, {"bn", "64"}}));
 }
 
 TEST_CASE("copy engines move rows of which a rank has at least 1 MB for each other", "[kernels][ranks]") {
