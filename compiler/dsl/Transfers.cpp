@@ -183,9 +183,9 @@ void Trace::addTransfers() {
       std::optional<int64_t> number = tensorNumber(argument, kernel);
       auto has = [&](program::PlaceAttr place) { return place.getTensor() == number; };
       return !argument.use_empty() && isa<program::TensorAttr>(arguments[argument.getArgNumber()]) &&
-             llvm::any_of(transfer.copies, [&](program::TransferCopyAttr copy) {
-               return has(copy.getFrom()) || has(copy.getTo());
-             });
+             (has(transfer.sets) || llvm::any_of(transfer.copies, [&](program::TransferCopyAttr copy) {
+                return has(copy.getFrom()) || has(copy.getTo());
+              }));
     };
     return llvm::any_of(kernel.getBody().front().getArguments(), isOne);
   };

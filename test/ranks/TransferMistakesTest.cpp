@@ -236,7 +236,7 @@ TEST_CASE("launches run beside a transfer if they wait for what it sets", "[rank
 }
 
 TEST_CASE("launches without a transfer's tensors run beside it if a later one waits", "[ranks][transfers]") {
-  enum class Between { other, source, destination };
+  enum class Between { other, source, destination, count };
   auto textOf = [](Between between, bool waits) {
     return dsl::Program::trace(
                "test",
@@ -256,6 +256,8 @@ TEST_CASE("launches without a transfer's tensors run beside it if a later one wa
                    if (between == Between::source)
                      copy(X.of(rank).tile({block * 128}, {128}), x);
                    fill(x, 1);
+                   if (between == Between::count)
+                     announce(here.of(rank), {0});
                    copy(x, (between == Between::destination ? Y : Z).tile({block * 128}, {128}));
                  });
                  k.launch("last", [&] {
@@ -270,6 +272,7 @@ TEST_CASE("launches without a transfer's tensors run beside it if a later one wa
   CHECK_THAT(textOf(Between::other, false), Contains("after = 0, until = 0, rounds"));
   CHECK_THAT(textOf(Between::source, true), Contains("after = 0, until = 0, rounds"));
   CHECK_THAT(textOf(Between::destination, true), Contains("after = 0, until = 0, rounds"));
+  CHECK_THAT(textOf(Between::count, true), Contains("after = 0, until = 0, rounds"));
 }
 
 TEST_CASE("ranks launch programs with the same transfers", "[ranks][transfers]") {
