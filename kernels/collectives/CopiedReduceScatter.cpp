@@ -14,9 +14,6 @@ using namespace dsl;
 namespace {
 
 constexpr std::string_view kernelName = "gemm_reduce_scatter";
-/// A round of a transfer moves a piece of a rank's tiles: at least so many, of 8 MB where they are 128 x 256
-/// in bf16, so that what a copy costs by itself is little beside its bytes.
-constexpr int64_t leastTiles = 128;
 
 struct Operands {
   explicit Operands(const RankGemmConfig &config) : c(config) {}
@@ -26,7 +23,7 @@ struct Operands {
   std::optional<AlignedFactor> A, B;
   Global C;
   std::vector<Global> computed; ///< by each part: its tiles of all others, one rank's after the other's
-  Symmetric terms;              ///< of this rank's tiles, from each rank
+  Symmetric terms;              ///< of this rank's tiles, from each other one
   Symmetric arrived;            ///< of each rank's pieces: 1 when it is here
 
   Index rows() const { return ceilDiv(m, c.bm); }
@@ -36,14 +33,17 @@ struct Operands {
   Index others() const { return ranks - 1; }
   /// The rank that comes after `before` others.
   Index ownerAfter(const Index &before) const { return (rank + 1 + before) % ranks; }
+  /// Where its terms are, of which this rank is the owner.
+  Index placeOf(const Index &from) const { return (from + ranks - rank - 1) % ranks; }
 
   /// Of a rank's tiles: those of a part follow each other.
   int64_t pieces() const { return c.parts * c.piecesOfPart; }
-  /// Of each piece but the last, which has the rest. Where there are enough tiles, those of a part are as
-  /// many as multiprocessors have in whole rounds.
+  /// Of each piece but the last, which has the rest. Those of a part are as many as multiprocessors have in
+  /// whole rounds, if there are enough. A piece has at least one for each multiprocessor, 8 MB where they are
+  /// 128 x 256 in bf16, so that what a copy costs by itself is little beside its bytes.
   Index tilesOfPiece() const {
     Index ofOthers = ceilDiv(others() * tiles(), c.parts * c.multiprocessors) * c.multiprocessors;
-    return max(ofOthers / max(others() * c.piecesOfPart, 1), leastTiles);
+    return max(ofOthers / max(others() * c.piecesOfPart, 1), c.multiprocessors);
   }
   /// The first tile of a part; parts may have none.
   Index firstOf(int64_t part) const { return min(part * c.piecesOfPart * tilesOfPiece(), tiles()); }
@@ -70,7 +70,7 @@ void multiply(Scope &k, const Operands &p, const Index &tiles,
               const std::function<TilePipeline::StoreTile()> &startStoring,
               const std::function<TilePipeline::EachTile()> &startLoading = {}) {
   const RankGemmConfig &c = p.c;
-  auto [block] = k.grid(max(min(tiles, k.multiprocessors()), 1));
+  auto [block] = k.grid(min(tiles, k.multiprocessors()));
   TilePipeline(
       k, c, block, {},
       {.tiles = tiles,
@@ -115,7 +115,7 @@ void moveTerms(Scope &k, const Operands &p, int64_t part) {
                Index owner = p.ownerAfter(before), rest = ofOwner - inPart,
                      isLast = (piece + 1) / c.piecesOfPart; // 1 or 0
                t.copy({p.computed[size_t(part)], {before * ofOwner + inPart, 0, 0}},
-                      {p.terms.of(owner), {p.rank, first + inPart, 0, 0}},
+                      {p.terms.of(owner), {others - 1 - before, first + inPart, 0, 0}},
                       {min(rest, ofPiece + isLast * ofOwner), c.bm, c.bn});
                t.set(p.arrived.of(owner), {p.countOf(p.rank, part * c.piecesOfPart + piece)});
              });
@@ -156,8 +156,8 @@ void Terms::load(const RankTile &of) {
     waitFor(p.arrived.of(p.rank), {p.countOf(from, p.pieceOf(of))}, 1);
     ring.acquire(*loaded);
     ring.expect(*loaded, tile.slotBytes());
-    copy(p.terms.of(p.rank).tile({from, of.number, 0, 0}, {1, 1, p.c.bm, p.c.bn}), tile.slot(*loaded),
-         ring.full(*loaded));
+    copy(p.terms.of(p.rank).tile({p.placeOf(from), of.number, 0, 0}, {1, 1, p.c.bm, p.c.bn}),
+         tile.slot(*loaded), ring.full(*loaded));
     loaded->advance();
   });
   k.when(p.others() == 0, [&] {
@@ -215,7 +215,7 @@ Program copiedReduceScatterProgram(const RankGemmConfig &c, const TraceOptions &
     for (int64_t part = 0; part < c.parts; ++part)
       p.computed.push_back(k.workspace(fmt::format("computed{}", part), c.out,
                                        {p.others() * p.tilesOf(part), c.bm, c.bn}, {.alignment = unit}));
-    p.terms = k.symmetric("terms", c.out, {p.ranks, p.tiles(), c.bm, c.bn},
+    p.terms = k.symmetric("terms", c.out, {p.others(), p.tiles(), c.bm, c.bn},
                           {.use = TensorUse::workspace, .alignment = unit});
     p.arrived = k.symmetric("arrived", i32, {p.ranks * p.pieces()},
                             {.use = TensorUse::workspace, .initial = Initial::zero});

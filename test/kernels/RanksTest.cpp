@@ -2,6 +2,7 @@
 /// \file
 /// Kernels of several ranks are right on any number of them, at sizes that they do not divide, and always the
 /// same.
+#include "runtime/device/LaunchPlan.h"
 #include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/target/Hardware.h"
 #include "test/Expect.h"
@@ -314,6 +315,40 @@ TEST_CASE("tiles of several ranks are smaller where multiprocessors have one or 
   CHECK(isSmall("all_gather_gemm", "65536", "512", "8192"));
   CHECK_FALSE(isSmall("all_gather_gemm", "65536", "513", "8192"));
   CHECK_FALSE(isSmall("all_gather_gemm", "64", "64", "64", {{"bm", "128"}, {"bn", "64"}}));
+}
+
+TEST_CASE("launches compute terms in whole rounds of the multiprocessors", "[kernels][ranks]") {
+  // The tiles that each launch computes.
+  auto tilesOfParts = [](int64_t ranks, int64_t rows, int64_t columns) {
+    const std::vector<std::vector<int64_t>> shapes = {
+        {ranks, rows * 128, 8}, {columns * 256, 8}, {rows * 128, columns * 256}};
+    Request request =
+        expectValue(Request::parse(**findKernel("gemm_reduce_scatter"), {{"ranks", std::to_string(ranks)},
+                                                                         {"m", std::to_string(shapes[2][0])},
+                                                                         {"n", std::to_string(shapes[2][1])},
+                                                                         {"k", "8"},
+                                                                         {"scatter", "copy_engine"}}));
+    std::shared_ptr<const Artifact> artifact = compileOnce(request, {});
+    std::vector<TensorView> tensors;
+    for (const std::vector<int64_t> &shape : shapes)
+      tensors.push_back({nullptr, ElementType::bf16, shape, std::vector<int64_t>(shape.size(), 1)});
+    std::vector<int64_t> tiles;
+    for (const WorkspaceRequest &request : expectValue(workspaceRequests(
+             *artifact, expectValue(bindDimensions(*artifact, tensors, 0, ranks)), DeviceProperties())))
+      if (request.name.starts_with("computed"))
+        tiles.push_back(request.shape[0]);
+      else if (request.name == "terms")
+        CHECK(request.shape[0] == ranks - 1);
+    return tiles;
+  };
+  using Tiles = std::vector<int64_t>;
+  CHECK(tilesOfParts(2, 12, 22) == Tiles{264, 0});
+  CHECK(tilesOfParts(2, 5, 53) == Tiles{264, 1});
+  CHECK(tilesOfParts(2, 32, 32) == Tiles{528, 496});
+  CHECK(tilesOfParts(3, 12, 11) == Tiles{264, 0, 0, 0});
+  CHECK(tilesOfParts(4, 12, 11) == Tiles{396, 0, 0, 0});
+  CHECK(tilesOfParts(4, 32, 32) == Tiles{792, 792, 792, 696});
+  CHECK(tilesOfParts(1, 32, 32) == Tiles{0, 0});
 }
 
 TEST_CASE("copy engines move rows of which a rank has at least 1 MB for each other", "[kernels][ranks]") {
