@@ -214,7 +214,7 @@ private:
   }
   bool waitsForOthers(const Parameters &values) const override {
     constexpr int64_t columns = 512; // docs/performance/several-gpus.md
-    return values.size("n") <= columns;
+    return ranks(values) > 1 && values.size("n") <= columns;
   }
   BlockBudget budget(const RankGemmConfig &config, const Target &target) const override {
     return allGatherGemmBudget(config, target);

@@ -314,6 +314,7 @@ TEST_CASE("tiles of several ranks are smaller where multiprocessors have one or 
   CHECK_FALSE(isSmall("gemm_reduce_scatter", "1536", "1536", "4096"));
   CHECK(isSmall("all_gather_gemm", "65536", "512", "8192"));
   CHECK_FALSE(isSmall("all_gather_gemm", "65536", "513", "8192"));
+  CHECK_FALSE(isSmall("all_gather_gemm", "65536", "512", "8192", {{"ranks", "1"}}));
   CHECK_FALSE(isSmall("all_gather_gemm", "64", "64", "64", {{"bm", "128"}, {"bn", "64"}}));
 }
 

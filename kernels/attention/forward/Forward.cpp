@@ -300,7 +300,8 @@ Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, c
       k.launch(name + "_end", [&] { end->meet(); });
     }
     if (keysRead)
-      k.launch(name + "_end", [&] { // afterwards no rank reads this rank's K and V
+      // Afterwards no rank reads this rank's K and V, or writes what this one gathers.
+      k.launch(name + "_end", [&] {
         [[maybe_unused]] auto [block] = k.grid(1);
         if (hasTransfer) // which has ended
           keysRead->tellLast();
