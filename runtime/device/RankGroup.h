@@ -91,7 +91,8 @@ public:
   /// tensors differ wait for ever: `synchronize` says so. The host does not wait, unless the driver's queue
   /// is full. Can be captured in a CUDA graph. After an error in the middle of a launch the group refuses all
   /// calls; if the stream is captured, the graph has a part of the launch and is not to be run, and the group
-  /// goes on. The device lives as long as the program.
+  /// goes on. The device lives as long as the program, and the group until the stream and graphs are done
+  /// with its launches.
   Result<void> launch(Device &device, const std::shared_ptr<const LoadedProgram> &program,
                       LaunchArguments arguments, Stream stream = {});
 
