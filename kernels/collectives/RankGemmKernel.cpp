@@ -196,7 +196,7 @@ public:
 private:
   static Parameter gathers() {
     return {.name = "gather",
-            .description = "what fetches the rows of other ranks: roles of each block, or copy engines; "
+            .description = "what moves rows to other ranks: roles of each block, or copy engines; "
                            "auto: copy engines, where a rank has at least 1 MB of rows for each other one",
             .kind = Parameter::Kind::choice,
             .fallback = "auto",
