@@ -85,6 +85,7 @@ public:
 
   Result<void> launch(Programs &programs, Communicator &communicator, Workspace workspace,
                       Stream stream) const;
+  bool isFaster(int64_t ranks) const;
 
 private:
   Call(RankKernel kernel) : kernel(kernel), schema(toString(kernel)) {}
@@ -180,6 +181,27 @@ Result<void> Call::launch(Programs &programs, Communicator &communicator, Worksp
   return {};
 }
 
+bool Call::isFaster(int64_t ranks) const {
+  if (ranks == 1)
+    return false;
+  if (!isProduct())
+    return true;
+  // Microseconds, of 2 and 4 H200.
+  constexpr double flopsEach = 700e6, bytesEach = 240e3, ofProduct = 4, ofCollective = 10;
+  const bool gathers = kernel == RankKernel::allGatherGemm, isSum = kernel == RankKernel::gemmAllReduce;
+  const auto others = double(ranks - 1);
+  const TensorView &rows = gathers ? between : a;
+  const double flops = 2.0 * double(rows.shape[0]) * double(rows.shape[1]) * double(b.shape[0]),
+               moved = others * double(bytesOf(gathers ? first : last)),
+               received = isSum ? 2 * moved / double(ranks) : moved;
+  const double product = ofProduct + flops / flopsEach, collective = ofCollective + received / bytesEach;
+  // The kernel of ranks hides the shorter one, and costs so much more: meetings, zeros, tiles that wait.
+  const double cost = gathers ? 10 + 15 * (others - 1)
+                      : isSum ? 50 + 5 * (others - 1)
+                              : 30 + 10 * (others - 1);
+  return std::min(product, collective) < cost;
+}
+
 } // namespace
 
 std::string_view collectives::toString(RankKernel kernel) { return kernelNames[size_t(kernel)]; }
@@ -201,4 +223,10 @@ Result<void> collectives::launch(Programs &programs, Communicator &communicator,
                                  std::span<const TensorView> tensors, Workspace workspace, Stream stream) {
   Result<Call> call = Call::make(communicator, kernel, tensors);
   return call ? call->launch(programs, communicator, workspace, stream) : call.error();
+}
+
+Result<bool> collectives::isFaster(const Communicator &communicator, RankKernel kernel,
+                                   std::span<const TensorView> tensors) {
+  Result<Call> call = Call::make(communicator, kernel, tensors);
+  return call ? Result<bool>(call->isFaster(communicator.ranks())) : call.error();
 }

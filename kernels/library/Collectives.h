@@ -33,4 +33,11 @@ Result<size_t> workspaceSize(Programs &programs, const Communicator &communicato
 Result<void> launch(Programs &programs, Communicator &communicator, RankKernel kernel,
                     std::span<const TensorView> tensors, Workspace workspace, Stream stream);
 
+/// Whether `launch` is likely to take less time than the kernel of ranks, for ranks that reach each other's
+/// memory and can take either: where the product or the collective is so short that there is little to hide.
+/// An estimate from the shapes alone, the same on all ranks, by what GPUs of sm_90 on NVLink take
+/// (docs/performance/several-gpus.md, Small products).
+Result<bool> isFaster(const Communicator &communicator, RankKernel kernel,
+                      std::span<const TensorView> tensors);
+
 } // namespace tlc::collectives

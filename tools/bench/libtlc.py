@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 # The functions called here are the same in all of them.
-INTERFACE_VERSIONS = (2, 3, 4, 5, 6)
+INTERFACE_VERSIONS = (2, 3, 4, 5, 6, 7)
 GROUP_FLAG_BYTES = 128
 NCCL_ID_BYTES = 128
 ELEMENTS = {
@@ -159,6 +159,9 @@ class Library:
             library.tlc_communicator_release.argtypes = [ctypes.c_void_p]
             library.tlc_communicator_release.restype = None
             library.tlc_group_share.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+        if library.tlc_version() >= 7:
+            library.tlc_communicator_is_faster.argtypes = [ctypes.c_void_p, ctypes.c_char_p, tensors, ctypes.c_int,
+                                                           ctypes.POINTER(ctypes.c_int)]
         self.library = library
         if library.tlc_version() not in INTERFACE_VERSIONS:
             raise Error(f"expected version {' or '.join(map(str, INTERFACE_VERSIONS))} of the interface, but {path} has "
@@ -389,6 +392,13 @@ class Communicator:
 
         launch.holds = (self, tensors, memory)
         return launch
+
+    def is_faster(self, kernel, *tensors):
+        """Whether `bind` is likely to take less time than the kernel of ranks, where ranks can take either."""
+        arguments, faster = (_Tensor * len(tensors))(*map(_describe, tensors)), ctypes.c_int()
+        self.library.check(self.library.library.tlc_communicator_is_faster(self.handle, kernel.encode(), arguments, len(tensors),
+                                                                           ctypes.byref(faster)))
+        return bool(faster.value)
 
     def synchronize(self):
         """Waits for the current stream, as long as for ranks at most; after that NCCL ends what it does there."""

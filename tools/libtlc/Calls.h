@@ -78,6 +78,8 @@ Result<void> workspace(tlc_communicator *communicator, const char *kernel, const
                        int tensorCount, size_t *bytes);
 Result<void> launch(tlc_communicator *communicator, const char *kernel, const tlc_tensor *tensors,
                     int tensorCount, void *workspace, size_t bytes, void *stream);
+Result<void> isFaster(tlc_communicator *communicator, const char *kernel, const tlc_tensor *tensors,
+                      int tensorCount, int *faster);
 Result<void> synchronize(tlc_communicator *communicator, void *stream);
 Result<void> share(tlc_group *group, void *address, size_t bytes);
 Result<void> unshare(tlc_group *group, void *address);

@@ -155,6 +155,22 @@ Result<void> calls::launch(tlc_communicator *communicator, const char *kernel, c
   return done ? done : ofRank(static_cast<size_t>(communicator->communicator->rank()), done.error());
 }
 
+Result<void> calls::isFaster(tlc_communicator *communicator, const char *kernel, const tlc_tensor *tensors,
+                             int tensorCount, int *faster) {
+  if (!communicator)
+    return noCommunicator();
+  if (!faster)
+    return invalid("expected room for the answer, but got a null pointer");
+  Result<Work> work = Work::make(kernel, tensors, tensorCount);
+  if (!work)
+    return work.error();
+  Result<bool> is = collectives::isFaster(*communicator->communicator, work->kernel, work->tensors);
+  if (!is)
+    return ofRank(static_cast<size_t>(communicator->communicator->rank()), is.error());
+  *faster = *is ? 1 : 0;
+  return {};
+}
+
 Result<void> calls::synchronize(tlc_communicator *communicator, void *stream) {
   return communicator ? communicator->communicator->synchronize({stream}) : noCommunicator();
 }

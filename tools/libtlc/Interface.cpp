@@ -174,6 +174,11 @@ int tlc_communicator_launch(tlc_communicator *communicator, const char *kernel, 
       [&] { return calls::launch(communicator, kernel, tensors, tensor_count, workspace, bytes, stream); });
 }
 
+int tlc_communicator_is_faster(tlc_communicator *communicator, const char *kernel, const tlc_tensor *tensors,
+                               int tensor_count, int *faster) {
+  return run([&] { return calls::isFaster(communicator, kernel, tensors, tensor_count, faster); });
+}
+
 int tlc_communicator_synchronize(tlc_communicator *communicator, void *stream) {
   return run([&] { return calls::synchronize(communicator, stream); });
 }

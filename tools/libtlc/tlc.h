@@ -36,7 +36,7 @@ extern "C" {
 
 /// Version of this interface. Grows by one when something is added; what is
 /// here keeps its meaning.
-#define TLC_INTERFACE_VERSION 6
+#define TLC_INTERFACE_VERSION 7
 
 /// What a call came to.
 typedef enum tlc_status {
@@ -277,6 +277,12 @@ TLC_API int tlc_communicator_workspace(tlc_communicator *communicator, const cha
 TLC_API int tlc_communicator_launch(tlc_communicator *communicator, const char *kernel,
                                     const tlc_tensor *tensors, int tensor_count, void *workspace,
                                     size_t bytes, void *stream);
+
+/// Sets `faster` to 1 if that is likely to take less time than the kernel of ranks, where ranks reach each
+/// other's memory and can take either, else to 0: an estimate from shapes and types, the same on all ranks. A
+/// tlc_status. Since version 7.
+TLC_API int tlc_communicator_is_faster(tlc_communicator *communicator, const char *kernel,
+                                       const tlc_tensor *tensors, int tensor_count, int *faster);
 
 /// Waits until the stream, which is not captured, is done, so long at most as the communicator waits for
 /// ranks. After that NCCL ends what it does there, and the communicator refuses all calls. A tlc_status.

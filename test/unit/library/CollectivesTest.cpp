@@ -318,3 +318,45 @@ TEST_CASE("rows of ranks that lie apart, and a workspace that is too small", "[c
   const std::vector<TensorView> rowViews = {row, b.view, rows};
   expectValue(workspaceSize(programs, two, RankKernel::allGatherGemm, rowViews));
 }
+
+TEST_CASE("a product and a collective are faster where there is little to hide", "[collectives]") {
+  const std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = 1});
+  // m, n and k of all ranks, as docs/performance/several-gpus.md has them.
+  auto isFasterOf = [&](size_t ranks, RankKernel kernel, int64_t m, int64_t n, int64_t k) {
+    Meeting meeting(ranks);
+    ThreadCommunicator communicator(meeting, 0, *device);
+    const auto r = int64_t(ranks);
+    auto view = [](const std::vector<int64_t> &shape) {
+      return contiguousView(nullptr, ElementType::bf16, shape);
+    };
+    std::vector<TensorView> views;
+    if (kernel == RankKernel::allGatherGemm)
+      views = {view({m / r, k}), view({n / r, k}), view({r, m / r, n / r})};
+    else if (kernel == RankKernel::gemmReduceScatter)
+      views = {view({r, m / r, k / r}), view({n, k / r}), view({m / r, n})};
+    else
+      views = {view({m, k / r}), view({n, k / r}), view({m, n})};
+    return expectValue(isFaster(communicator, kernel, views));
+  };
+  using enum RankKernel;
+  CHECK(isFasterOf(2, allGatherGemm, 1024, 1024, 1024));
+  CHECK_FALSE(isFasterOf(2, allGatherGemm, 2048, 2048, 2048));
+  CHECK_FALSE(isFasterOf(2, allGatherGemm, 512, 8192, 8192));
+  CHECK(isFasterOf(4, allGatherGemm, 512, 8192, 8192));
+  CHECK_FALSE(isFasterOf(4, allGatherGemm, 8192, 8192, 8192));
+  CHECK(isFasterOf(2, gemmReduceScatter, 2048, 2048, 2048));
+  CHECK_FALSE(isFasterOf(2, gemmReduceScatter, 4096, 4096, 4096));
+  CHECK(isFasterOf(4, gemmReduceScatter, 512, 8192, 8192));
+  CHECK_FALSE(isFasterOf(4, gemmReduceScatter, 8192, 8192, 8192));
+  CHECK(isFasterOf(2, gemmAllReduce, 512, 8192, 8192));
+  CHECK_FALSE(isFasterOf(2, gemmAllReduce, 4096, 4096, 4096));
+  CHECK(isFasterOf(4, gemmAllReduce, 512, 8192, 8192));
+  CHECK_FALSE(isFasterOf(4, gemmAllReduce, 8192, 8192, 8192));
+  CHECK_FALSE(isFasterOf(1, gemmAllReduce, 64, 64, 64)); // nothing to sum
+  Meeting meeting(2);
+  ThreadCommunicator two(meeting, 0, *device);
+  const std::vector<TensorView> sums = {contiguousView(nullptr, ElementType::f32, {1 << 28}),
+                                        contiguousView(nullptr, ElementType::f32, {1 << 28})};
+  CHECK(expectValue(isFaster(two, allReduce, sums)));
+  CHECK(isFaster(two, allGatherGemm, sums).error().message == "all_gather_gemm expects 3 tensors, but got 2");
+}

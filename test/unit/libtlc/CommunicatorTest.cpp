@@ -54,6 +54,10 @@ std::string runRank(int rank, const void *id) {
   say(tlc_communicator_synchronize(communicator, nullptr));
   for (int i = 0; i < 3; ++i)
     said += std::to_string(int(numbers[64 + i])) + "\n";
+  int faster = 0;
+  say(tlc_communicator_is_faster(communicator, "all_reduce", tensors, 2, &faster));
+  said += std::to_string(faster) + "\n";
+  say(tlc_communicator_is_faster(communicator, "all_reduce", tensors, 2, nullptr));
   say(tlc_communicator_launch(communicator, "gemm", tensors, 2, nullptr, bytes, nullptr));
   say(tlc_communicator_workspace(communicator, "all_reduce", tensors, 2, nullptr));
   say(tlc_group_unshare(group, memory));
@@ -75,13 +79,12 @@ TEST_CASE("threads that NCCL connects share memory", "[.host-driver]") {
   CHECK_THAT(said[0],
              Catch::StartsWith("0\n0\n1 rank 0: expected memory that the group does not have yet, but the "
                                "4096 bytes at 0x"));
-  CHECK_THAT(
-      said[0],
-      Catch::Contains(
-          "\n0\n0\n0\n0\n0\n1\n21\n41\n1 expected a kernel of ranks among all_reduce, all_gather_gemm, "
-          "gemm_reduce_scatter, gemm_all_reduce, but got 'gemm'\n"
-          "1 expected room for a size, but got a null pointer\n"
-          "1 rank 0: expected the address of memory that is shared, but got 0x"));
+  CHECK_THAT(said[0], Catch::Contains("\n0\n0\n0\n0\n0\n1\n21\n41\n0\n1\n"
+                                      "1 expected room for the answer, but got a null pointer\n"
+                                      "1 expected a kernel of ranks among all_reduce, all_gather_gemm, "
+                                      "gemm_reduce_scatter, gemm_all_reduce, but got 'gemm'\n"
+                                      "1 expected room for a size, but got a null pointer\n"
+                                      "1 rank 0: expected the address of memory that is shared, but got 0x"));
   CHECK(said[0] == said[1]);
 }
 

@@ -149,6 +149,9 @@ TEST_CASE("communicators that are not there, and an NCCL that is not, are errors
         "expected a communicator, but got a null pointer");
   CHECK(errorOf(tlc_communicator_launch(nullptr, "all_reduce", nullptr, 0, nullptr, 0, nullptr)) ==
         "expected a communicator, but got a null pointer");
+  int faster = 0;
+  CHECK(errorOf(tlc_communicator_is_faster(nullptr, "all_reduce", nullptr, 0, &faster)) ==
+        "expected a communicator, but got a null pointer");
   CHECK(errorOf(tlc_communicator_synchronize(nullptr, nullptr)) ==
         "expected a communicator, but got a null pointer");
   CHECK(errorOf(tlc_group_share(nullptr, id, 1)) == "expected a group, but got a null pointer");
@@ -173,7 +176,7 @@ TEST_CASE("options of a compilation that are none are errors, not crashes", "[li
              Catch::StartsWith("expected a target among ") && Catch::EndsWith(", but got 'sm_1'"));
   options.size = 8;
   CHECK(errorOf(&options) ==
-        "expected options of 24 bytes, as version 6 of the interface has them, but got 8");
+        "expected options of 24 bytes, as version 7 of the interface has them, but got 8");
 }
 
 TEST_CASE("memory of the host has no handle, and without a GPU a group says what is missing", "[libtlc]") {
