@@ -29,6 +29,11 @@ using emulator::TensorElement;
 /// As of cudaMalloc.
 constexpr size_t allocationAlignment = 256;
 
+/// Where no memory of the host is, and windows of other spaces are not.
+uint64_t multicastAddress(uint64_t number) {
+  return emulator::windowBase(emulator::Window::multicast) + (number << 40);
+}
+
 template <class... A> Error invalid(fmt::format_string<A...> format, A &&...arguments) {
   return {ErrorKind::invalidArgument, formatMessage(format, std::forward<A>(arguments)...)};
 }
@@ -247,6 +252,40 @@ Result<Arguments::Value> Arguments::pointer(const PointerSpec &spec, std::string
   return value;
 }
 
+Result<Arguments::Value> Arguments::multicast(const MulticastSpec &spec, std::string_view text) const {
+  const Array &first = find(spec.arrays.front());
+  for (const std::string &name : spec.arrays)
+    if (const Array &array = find(name); array.bytes != first.bytes)
+      return invalid("expected arrays of as many bytes in '{}', but '{}' has {} and '{}' has {}", text,
+                     first.name, first.bytes, name, array.bytes);
+  const uint64_t address = multicastAddress(spec.number);
+  Value value;
+  value.bytes.resize(sizeof(address));
+  std::memcpy(value.bytes.data(), &address, sizeof(address));
+  value.alignment = sizeof(address);
+  return value;
+}
+
+std::vector<emulator::MulticastRange> Arguments::multicastRanges() const {
+  std::vector<emulator::MulticastRange> ranges;
+  auto add = [&](const ValueSpec &spec) {
+    const auto *given = std::get_if<MulticastSpec>(&spec.value);
+    if (!given)
+      return;
+    emulator::MulticastRange &range = ranges.emplace_back();
+    range.address = multicastAddress(given->number);
+    range.bytes = find(given->arrays.front()).bytes;
+    for (const std::string &name : given->arrays)
+      range.members.push_back(find(name).address());
+  };
+  for (const ValueSpec &spec : specs) {
+    add(spec);
+    if (const auto *structure = std::get_if<StructSpec>(&spec.value))
+      std::ranges::for_each(structure->fields, add);
+  }
+  return ranges;
+}
+
 Result<Arguments::Value> Arguments::tensorMap(const TensorMapSpec &spec, std::string_view text) const {
   const Array &array = find(spec.array);
   const std::vector<int64_t> &shape = spec.shape.empty() ? array.shape : spec.shape;
@@ -295,6 +334,8 @@ Result<Arguments::Value> Arguments::valueOf(const ValueSpec &spec) const {
     return pointer(*target, spec.text);
   if (const auto *map = std::get_if<TensorMapSpec>(&spec.value))
     return tensorMap(*map, spec.text);
+  if (const auto *all = std::get_if<MulticastSpec>(&spec.value))
+    return multicast(*all, spec.text);
   if (const auto *bytes = std::get_if<BytesSpec>(&spec.value))
     return Value{bytes->bytes, 1};
   Value value;

@@ -40,6 +40,7 @@ public:
 
   const std::vector<Array> &arrays() const { return all; }
   std::vector<emulator::MemoryRange> ranges() const;
+  std::vector<emulator::MulticastRange> multicastRanges() const;
   /// The same by their names.
   std::vector<emulator::NamedTensor> tensors() const;
   /// Writes the arrays that are to be written to files.
@@ -52,6 +53,7 @@ private:
   };
   Result<Value> valueOf(const ValueSpec &spec) const;
   Result<Value> pointer(const PointerSpec &spec, std::string_view text) const;
+  Result<Value> multicast(const MulticastSpec &spec, std::string_view text) const;
   Result<Value> tensorMap(const TensorMapSpec &spec, std::string_view text) const;
   const Array &find(std::string_view name) const;
 

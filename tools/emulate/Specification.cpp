@@ -21,7 +21,7 @@ using emulator::sizeInBytes;
 
 constexpr std::string_view forms =
     "in:FILE, random:TYPE:SHAPE, zero:TYPE:SHAPE, out:TYPE:SHAPE, @NAME, TYPE:NUMBER, bytes:HEX, "
-    "struct:FIELD,FIELD or tensormap:NAME:box=SHAPE";
+    "struct:FIELD,FIELD, tensormap:NAME:box=SHAPE or multicast:NAME:NAME";
 
 template <class... A> Error invalid(fmt::format_string<A...> format, A &&...arguments) {
   return {ErrorKind::invalidArgument, formatMessage(format, std::forward<A>(arguments)...)};
@@ -261,6 +261,8 @@ private:
       done = structure(result, body, depth);
     else if (kind == "tensormap")
       done = tensorMap(result, body);
+    else if (kind == "multicast")
+      done = multicast(result, body);
     else
       done = invalid("expected an argument of the form {}, but got '{}'", forms, text);
     if (!done)
@@ -307,6 +309,18 @@ private:
         return done;
     if (spec.box.empty())
       return invalid("expected tensormap:NAME:box=SHAPE, but '{}' has no box", result.text);
+    result.value = std::move(spec);
+    return {};
+  }
+
+  Result<void> multicast(ValueSpec &result, std::string_view body) {
+    MulticastSpec spec;
+    spec.number = multicasts++;
+    for (std::string_view name : split(body, ':')) {
+      if (std::ranges::find(spec.arrays, name) != spec.arrays.end())
+        return invalid("expected each array once in '{}', but got '{}' twice", result.text, name);
+      spec.arrays.emplace_back(name);
+    }
     result.value = std::move(spec);
     return {};
   }
@@ -372,6 +386,10 @@ private:
       return checkName(pointer->array, spec.text);
     if (const auto *map = std::get_if<TensorMapSpec>(&spec.value))
       return checkName(map->array, spec.text);
+    if (const auto *multicast = std::get_if<MulticastSpec>(&spec.value))
+      for (const std::string &name : multicast->arrays)
+        if (auto done = checkName(name, spec.text); !done)
+          return done;
     if (const auto *structure = std::get_if<StructSpec>(&spec.value))
       for (const ValueSpec &field : structure->fields)
         if (auto done = checkNames(field); !done)
@@ -380,6 +398,7 @@ private:
   }
 
   LaunchSpec launch;
+  uint64_t multicasts = 0;
 };
 
 } // namespace

@@ -72,6 +72,12 @@ struct TensorMapSpec {
   emulator::OutOfBoundsFill fill = emulator::OutOfBoundsFill::zero;
 };
 
+/// The address by which multimem instructions reach the same place in all of these arrays.
+struct MulticastSpec {
+  std::vector<std::string> arrays;
+  uint64_t number = 0; ///< among those of the launch
+};
+
 struct ValueSpec;
 
 /// Fields one after the other, each aligned to its size.
@@ -81,7 +87,7 @@ struct StructSpec {
 
 struct ValueSpec {
   std::string text; ///< as written
-  std::variant<PointerSpec, NumberSpec, BytesSpec, TensorMapSpec, StructSpec> value;
+  std::variant<PointerSpec, NumberSpec, BytesSpec, TensorMapSpec, MulticastSpec, StructSpec> value;
 };
 
 struct LaunchSpec {

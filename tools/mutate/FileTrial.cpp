@@ -52,7 +52,8 @@ Result<FileTrial::Done> FileTrial::execute(std::string_view ptx, std::optional<u
   machine.findings = &findings;
   machine.scheduleSeed = schedule;
   Result<emulator::LaunchStatistics> statistics =
-      runGrid(**program, configuration, emulator::MemoryMap(std::move(ranges)), machine);
+      runGrid(**program, configuration, emulator::MemoryMap(std::move(ranges), arguments->multicastRanges()),
+              machine);
   Done done{std::move(findings), std::move(statistics), {}};
   for (const emulate::Array &array : arguments->arrays())
     done.memory.insert(done.memory.end(), array.memory.get(), array.memory.get() + array.bytes);

@@ -276,8 +276,8 @@ ExitCode EmulateCommand::execute() const {
     machine.hostThreads = std::max(1u, std::thread::hardware_concurrency());
     machine.scheduleSeed = scheduleSeed;
     const auto begin = std::chrono::steady_clock::now();
-    Result<tlc::emulator::LaunchStatistics> outcome =
-        runGrid(**program, launch, tlc::emulator::MemoryMap(std::move(ranges)), machine);
+    Result<tlc::emulator::LaunchStatistics> outcome = runGrid(
+        **program, launch, tlc::emulator::MemoryMap(std::move(ranges), made->multicastRanges()), machine);
     const double milliseconds =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     if (outcome && first)

@@ -223,6 +223,40 @@ TEST_CASE("tensor maps describe arrays") {
   CHECK(map->element == emulator::TensorElement::s32);
 }
 
+TEST_CASE("an address of several arrays is that of no memory") {
+  const std::vector<std::string> arrays = {"x=zero:f32:8", "y=zero:f32:2x4"};
+  auto made = make({"multicast:x:y", "struct:multicast:y:x,i32:5"}, arrays);
+  REQUIRE(made);
+  const std::vector<emulator::MulticastRange> ranges = made->multicastRanges();
+  REQUIRE(ranges.size() == 2);
+  const Filled filled = fill(*made, ".param .u64 a, .param .align 8 .b8 b[16]");
+  CHECK(filled.error == "");
+  const uint64_t x = made->arrays()[0].address(), y = made->arrays()[1].address();
+  CHECK(ranges[0].members == std::vector{x, y});
+  CHECK(ranges[1].members == std::vector{y, x});
+  for (const emulator::MulticastRange &range : ranges) {
+    CHECK(range.bytes == 32);
+    for (const emulator::MemoryRange &memory : made->ranges())
+      CHECK(
+          (range.address + range.bytes <= memory.address || memory.address + memory.bytes <= range.address));
+  }
+  CHECK(filled.at<uint64_t>(0) == ranges[0].address);
+  CHECK(filled.at<uint64_t>(8) == ranges[1].address);
+  CHECK(ranges[0].address + ranges[0].bytes <= ranges[1].address);
+}
+
+TEST_CASE("addresses of several arrays that cannot be are refused") {
+  const std::vector<std::string> arrays = {"x=zero:f32:8", "y=zero:f32:9"};
+  CHECK(failure({"multicast:x:y"}, ".param .u64 a", arrays) ==
+        "expected arrays of as many bytes in 'multicast:x:y', but 'x' has 32 and 'y' has 36");
+  CHECK(parseLaunch(arrays, {"multicast:x:x"}).error().message ==
+        "expected each array once in 'multicast:x:x', but got 'x' twice");
+  CHECK(parseLaunch(arrays, {"multicast:x:z"}).error().message ==
+        "expected the name of an array (x, y) in 'multicast:x:z', but got 'z'; --array NAME=... names one");
+  CHECK(parseLaunch(arrays, {"multicast:"}).error().message ==
+        "expected the name of an array (x, y) in 'multicast:', but got ''; --array NAME=... names one");
+}
+
 TEST_CASE("tensor maps that cannot be are refused") {
   const auto message = [](std::string options, std::string_view parameter = ".param .align 64 .b8 map[128]") {
     return failure({"tensormap:x:" + options}, parameter, {"x=zero:f16:64x128"});

@@ -29,7 +29,7 @@ uint64_t number(std::string text) {
 }
 
 const std::string forms = "in:FILE, random:TYPE:SHAPE, zero:TYPE:SHAPE, out:TYPE:SHAPE, @NAME, TYPE:NUMBER, "
-                          "bytes:HEX, struct:FIELD,FIELD or tensormap:NAME:box=SHAPE";
+                          "bytes:HEX, struct:FIELD,FIELD, tensormap:NAME:box=SHAPE or multicast:NAME:NAME";
 
 } // namespace
 

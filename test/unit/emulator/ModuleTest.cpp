@@ -113,8 +113,6 @@ TEST_CASE("what is left out on purpose is said to be when the module is loaded")
   const auto refusal = [](std::string body, std::string target) {
     return failure({.body = std::move(body), .target = std::move(target)});
   };
-  CHECK(refusal("multimem.ld_reduce.relaxed.sys.global.add.u32 %r2, [%d1];", "sm_90a") ==
-        "PTX line 13: 'multimem.ld_reduce.relaxed.sys.global.add.u32' is not emulated");
   CHECK(refusal("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%d1, {%r5}];", "sm_80") ==
         "PTX line 13: 'tex.1d.v4.f32.s32' is not emulated");
   CHECK(refusal("istypep.texref %p1, %d1;", "sm_90a") == "PTX line 13: 'istypep.texref' is not emulated");

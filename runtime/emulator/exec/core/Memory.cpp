@@ -50,6 +50,11 @@ std::byte *touchGlobal(Warp &warp, const Instruction &instruction, const Touch &
       return refuse(warp, instruction, access, "out-of-bounds",
                     access.address == 0 ? "a null pointer"
                                         : fmt::format("offset {} of a null pointer", access.address));
+    if (memory.findMulticast(access.address))
+      return refuse(warp, instruction, access, "illegal",
+                    fmt::format("global address {:#x}, multicast memory, which multimem instructions alone "
+                                "access",
+                                access.address));
     if (!range || !holds(*range)) {
       std::string near = "outside of all allocations";
       if (const MemoryRange *next = memory.nearest(access.address)) {
@@ -152,7 +157,8 @@ std::byte *touchParameter(Warp &warp, const Instruction &instruction, Touch acce
 
 } // namespace
 
-MemoryMap::MemoryMap(std::vector<MemoryRange> all) : ranges(std::move(all)) {
+MemoryMap::MemoryMap(std::vector<MemoryRange> all, std::vector<MulticastRange> multicast)
+    : ranges(std::move(all)), multicast(std::move(multicast)) {
   std::sort(ranges.begin(), ranges.end(),
             [](const MemoryRange &a, const MemoryRange &b) { return a.address < b.address; });
 }
@@ -160,7 +166,15 @@ MemoryMap::MemoryMap(std::vector<MemoryRange> all) : ranges(std::move(all)) {
 MemoryMap MemoryMap::with(const MemoryRange &range) const {
   std::vector<MemoryRange> all = ranges;
   all.push_back(range);
-  return MemoryMap(std::move(all));
+  return MemoryMap(std::move(all), multicast);
+}
+
+const MulticastRange *MemoryMap::findMulticast(uint64_t address) const {
+  auto holds = [&](const MulticastRange &range) {
+    return address >= range.address && address - range.address < range.bytes;
+  };
+  const auto found = std::ranges::find_if(multicast, holds);
+  return found == multicast.end() ? nullptr : &*found;
 }
 
 const MemoryRange *MemoryMap::find(uint64_t address) const {
@@ -212,7 +226,8 @@ std::byte *touch(Warp &warp, const Instruction &instruction, const Touch &access
   case Window::parameter:
     return touchParameter(warp, instruction, inner);
   case Window::global:
-  case Window::code: // nothing lies there
+  case Window::multicast: // of multimem instructions alone
+  case Window::code:      // nothing lies there
     break;
   }
   return touchGlobal(warp, instruction, access);

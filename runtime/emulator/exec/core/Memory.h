@@ -19,16 +19,19 @@ struct Warp;
 /// The global memory that a launch may touch, sorted by address.
 class MemoryMap {
 public:
-  explicit MemoryMap(std::vector<MemoryRange> ranges);
+  explicit MemoryMap(std::vector<MemoryRange> ranges, std::vector<MulticastRange> multicast = {});
   /// The same and one range more.
   MemoryMap with(const MemoryRange &range) const;
   /// The range that holds the address, or nothing.
   const MemoryRange *find(uint64_t address) const;
   /// The closest range below or above, for messages; null when there is none.
   const MemoryRange *nearest(uint64_t address) const;
+  /// The multicast memory that holds the address, or nothing.
+  const MulticastRange *findMulticast(uint64_t address) const;
 
 private:
   std::vector<MemoryRange> ranges;
+  std::vector<MulticastRange> multicast;
 };
 
 enum class AccessKind : uint8_t {

@@ -102,7 +102,7 @@ inline constexpr uint32_t localBase = 16;
 inline constexpr uint64_t functionParameterFlag = uint64_t(1) << 31;
 
 /// Windows of the generic address space, in the top byte; global memory has 0.
-enum class Window : uint8_t { global = 0, shared = 2, local = 3, parameter = 4, code = 5 };
+enum class Window : uint8_t { global = 0, multicast = 1, shared = 2, local = 3, parameter = 4, code = 5 };
 inline constexpr unsigned windowShift = 56;
 inline constexpr uint64_t windowBase(Window window) { return uint64_t(window) << windowShift; }
 
@@ -157,6 +157,13 @@ struct MemoryRange {
   int device = 0;                  ///< whose it is
   bool reachable = true;           ///< by the kernels of the launch
   WrittenBytes *written = nullptr; ///< null: all of it counts as written
+};
+
+/// The same place in the memory of several devices, by one address, for multimem instructions alone.
+struct MulticastRange {
+  uint64_t address = 0; ///< where no other memory is
+  uint64_t bytes = 0;
+  std::vector<uint64_t> members = {}; ///< where it begins on each device
 };
 
 /// A loaded module: its kernels and the storage of its .global and .const

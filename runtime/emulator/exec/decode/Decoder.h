@@ -204,6 +204,7 @@ std::span<const DecodeEntry> moveInstructions();
 std::span<const DecodeEntry> convertInstructions();
 std::span<const DecodeEntry> memoryInstructions();
 std::span<const DecodeEntry> atomicInstructions();
+std::span<const DecodeEntry> multimemInstructions();
 std::span<const DecodeEntry> controlInstructions();
 std::span<const DecodeEntry> videoInstructions();
 std::span<const DecodeEntry> warpInstructions();
