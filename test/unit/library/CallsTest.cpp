@@ -85,8 +85,8 @@ TEST_CASE_METHOD(Fixture, "a product is a call", "[calls]") {
       multiply(programs, {}, tensors, memory).error().message ==
       "argument 'b' axis 1: expected extent 600 because dimension 'k' is 600 in argument 'a' axis 1, but got "
       "599; expected a[m, k] of bf16, b[n, k] of bf16, c[m, n] of f32");
-  tensors = {a.view(), b.view(), c.view()};
-  tensors.a.element = tensors.b.element = ElementType::f64;
+  Slice wideA = input(ElementType::f64, {5, 600}), wideB = input(ElementType::f64, {40, 600});
+  tensors = {wideA.view(), wideB.view(), c.view()};
   CHECK(multiply(programs, {}, tensors, memory).error().message ==
         "expected parameter 'dtype' of kernel 'gemm::multiply' to be f16 | bf16 | f32 | e4m3 | e5m2 | i8, "
         "but got "
