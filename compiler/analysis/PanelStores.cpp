@@ -45,8 +45,9 @@ std::optional<PanelStore> tile::panelStoreOf(StoreOp store) {
   auto slice = store.getDestination().getDefiningOp<SliceOp>();
   auto value = cast<RankedTensorType>(store.getValue().getType());
   int64_t warpgroups = warpgroupsAt(store);
-  if (!slice || warpgroups == 0 || slice.getTensorOrder() != program::TensorOrder::natural ||
-      value.getRank() != 2 || value.getElementType().getIntOrFloatBitWidth() != storedBits ||
+  if (!slice || slice.getOfAll() || warpgroups == 0 ||
+      slice.getTensorOrder() != program::TensorOrder::natural || value.getRank() != 2 ||
+      value.getElementType().getIntOrFloatBitWidth() != storedBits ||
       value.getDimSize(0) % (panelRows * warpgroups) != 0 || !hasRowsAlongLastAxis(slice, value.getShape()))
     return std::nullopt;
   std::optional<int64_t> columns = panelColumnsOf(value.getDimSize(1));

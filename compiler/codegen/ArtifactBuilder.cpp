@@ -126,6 +126,7 @@ Launch describeLaunch(LLVM::LLVMFuncOp function, EntryAttr attribute) {
     parameter.kind = parameterKindOf(attribute.getKind());
     bool isOfTensor = attribute.getKind() == ParameterKind::tensorPointer ||
                       attribute.getKind() == ParameterKind::tensorPointers ||
+                      attribute.getKind() == ParameterKind::multicastPointer ||
                       attribute.getKind() == ParameterKind::tensorStride;
     parameter.index = isOfTensor ? schema.tensorIndex(attribute.getIndex()) : attribute.getIndex();
     parameter.axis = attribute.getAxis();
@@ -199,7 +200,7 @@ LogicalResult verifyEntry(LLVM::LLVMFuncOp function, EntryAttr launch) {
     if (!parameter)
       return report() << "expected 'parameters' to be made of #program.parameter";
     auto maps = int64_t(launch.getTensorMaps().size());
-    int64_t counts[] = {tensors, tensors, dimensions, scalars, maps, tensors, maps}; // by kind
+    int64_t counts[] = {tensors, tensors, dimensions, scalars, maps, tensors, maps, tensors}; // by kind
     if (parameter.getIndex() >= counts[size_t(parameter.getKind())] ||
         (parameter.getKind() == ParameterKind::tensorStride &&
          parameter.getAxis() >= ranks[parameter.getIndex()]))

@@ -30,6 +30,10 @@ Global Symmetric::of(const Index &rank, Loc loc) const {
   return Global(reference, rank);
 }
 
+Global Symmetric::ofAll() const {
+  return traceOf(reference) ? Global(reference, Global::Owners::all) : Global();
+}
+
 namespace {
 /// The extents of a member, open axes as values beside; false, silently or with an error, if one is wrong.
 bool addExtents(Trace &trace, const std::string &what, const std::vector<Index> &extents,

@@ -73,9 +73,9 @@ Slice Global::tile(const std::vector<Index> &origin, const Shape &extents, Loc l
     return trace->poison<Slice>();
   auto type =
       tile::SliceType::get(trace->builder.getContext(), extents, tile::elementTypeOf(tensor.getType()));
-  Value slice = trace->create<tile::SliceOp>(loc, type, tensor, rank, positions->origin, Value(), Value(),
-                                             IntegerAttr(), positions->gatheredAxis, StringAttr(),
-                                             StringAttr(), program::EvictionAttr());
+  Value slice = trace->create<tile::SliceOp>(
+      loc, type, tensor, rank, owners == Owners::all, positions->origin, Value(), Value(), IntegerAttr(),
+      positions->gatheredAxis, StringAttr(), StringAttr(), program::EvictionAttr());
   return sliceOf(*trace, slice, *positions);
 }
 
@@ -118,7 +118,7 @@ struct SliceFacts {
 
   /// The same box with these facts.
   Value create(Trace &trace, tile::SliceOp made, Loc loc) const {
-    return trace.create<tile::SliceOp>(loc, made.getType(), made.getTensor(), made.getRank(),
+    return trace.create<tile::SliceOp>(loc, made.getType(), made.getTensor(), made.getRank(), made.getOfAll(),
                                        made.getOrigin(), limit, fill, limitedAxis, made.getGatheredAxisAttr(),
                                        unchecked, disjoint, eviction);
   }

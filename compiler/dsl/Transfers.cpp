@@ -61,6 +61,11 @@ program::PlaceAttr Trace::placeOf(Value slice, Loc loc) {
                    excerpt(tile::nameOf(made.getTensor())) + "' is none");
     return {};
   }
+  if (made.getOfAll()) {
+    error(loc, "expected the tensor of one rank because a copy engine reaches no other, but got '" +
+                   excerpt(tile::nameOf(made.getTensor())) + "' on all ranks; take it with .of(rank)");
+    return {};
+  }
   program::HostExprAttr rank = hostExpression(made.getRank(), "a rank", loc);
   if (made.getRank() && !rank)
     return {};

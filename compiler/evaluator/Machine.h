@@ -110,6 +110,8 @@ struct Slice {
   const std::vector<int64_t> *ofTensor = nullptr; ///< its extents: elements from there on are outside
   const std::vector<int64_t> *steps = nullptr;    ///< of a member (`Member`)
   const Windows *windows = nullptr;               ///< that the box is of, or null
+  const std::vector<GlobalTensor *> *ofRanks =
+      nullptr; ///< of all, which an access reaches; null: of `tensor`
   Extents origin, extents;
   int16_t limitedAxis = -1, gatheredAxis = -1;
   bool isUnchecked = false;
@@ -208,7 +210,9 @@ struct Evaluation {
   /// Of members and shared tiles that are sliced, and the steps of members.
   std::set<std::vector<int64_t>> extentsOfSliced = {};
   std::map<std::pair<mlir::Operation *, GlobalTensor *>, Windows> windows = {}; ///< by operation
-  std::vector<std::vector<Datum>> arguments = {};                               ///< by rank, of every kernel
+  std::map<unsigned, std::vector<GlobalTensor *>> tensorsOfRanks =
+      {};                                         ///< symmetric ones, by number of the argument
+  std::vector<std::vector<Datum>> arguments = {}; ///< by rank, of every kernel
   llvm::DenseSet<mlir::Operation *> ambiguous = {};
   bool counts = false; ///< whether blocks of this launch order by counts what they do
   std::optional<Error> error = {};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Elements of slices, shared tiles and their views, copies, atomic operations.
-#include "compiler/evaluator/Machine.h"
-#include "compiler/evaluator/TensorElements.h"
+#include "compiler/evaluator/SliceElements.h"
 #include "dialects/tile/Fetch.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
@@ -79,99 +78,13 @@ int64_t placeIn(const View &view, ArrayRef<int64_t> position) {
 }
 
 //===----------------------------------------------------------------------===//
-// Slices
-//===----------------------------------------------------------------------===//
-
-/// The number in the tensor of the element at that position of its windows; nothing if that tap is beyond it.
-std::optional<int64_t> elementOfWindow(const Slice &slice, ArrayRef<int64_t> position) {
-  const TensorWindow &window = slice.windows->window;
-  const std::vector<int64_t> &extents = slice.tensor->extents;
-  Extents at(position.begin(), position.end());
-  for (size_t axis = window.taps.size(); axis-- > 0;) {
-    int64_t count = window.count(axis, extents[axis + 1]);
-    at[axis + 1] = at[0] % count * window.strides[axis] + position[axis + 1] * window.dilations[axis] -
-                   window.before[axis];
-    at[0] /= count;
-    if (at[axis + 1] < 0 || at[axis + 1] >= extents[axis + 1])
-      return std::nullopt;
-  }
-  int64_t element = 0;
-  for (auto [along, extent] : llvm::zip(at, extents))
-    element = element * extent + along;
-  return element;
-}
-
-/// The number in the tensor of the slice's element of that number; nothing if it is outside, though the
-/// program may have said that none is.
-std::optional<int64_t> elementOf(const Slice &slice, int64_t number, bool &breaksPromise) {
-  Extents position = positionOf(number, slice.extents);
-  if (slice.gatheredAxis >= 0)
-    position[slice.gatheredAxis] = slice.indices->elements[number].integer;
-  int64_t element = slice.view ? slice.view->offset : 0;
-  bool isInTensor = true;
-  if (slice.limitedAxis >= 0 &&
-      (slice.origin[slice.limitedAxis] < 0 ||
-       slice.origin[slice.limitedAxis] + position[slice.limitedAxis] >= slice.limit))
-    return std::nullopt;
-  for (auto [axis, origin] : llvm::enumerate(slice.origin)) {
-    int64_t &at = position[axis];
-    at += origin;
-    isInTensor &= at >= 0 && at < (*slice.ofTensor)[axis];
-    element = slice.view
-                  ? element + at * slice.view->strides[axis]
-                  : element * slice.tensor->extents[axis] + at * (slice.steps ? (*slice.steps)[axis] : 1);
-  }
-  if (slice.windows && slice.origin.front() < 0)
-    isInTensor = false;
-  breaksPromise |= !isInTensor && slice.isUnchecked;
-  if (!isInTensor)
-    return std::nullopt;
-  return slice.windows ? elementOfWindow(slice, position) : std::optional(element);
-}
-
-Step failUnchecked(Task &task, Operation *op, const Slice &slice) {
-  return task.fail(op, "expected a box inside '" + slice.tensor->name + "' because it is unchecked, but at " +
-                           positionText(slice.origin) + " of " + tile::toText(slice.extents) +
-                           " elements lie outside of " + tile::toText(*slice.ofTensor));
-}
-
-//===----------------------------------------------------------------------===//
-// Elements of slices and views
-//===----------------------------------------------------------------------===//
-
-/// Does `step` with each of the elements that lie in the tensor.
-Step forEachInside(Task &task, Operation *op, const Slice &slice, ArrayRef<Element> elements,
-                   ElementStep step) {
-  bool breaksPromise = false;
-  for (auto [number, element] : llvm::enumerate(elements)) {
-    auto at = elementOf(slice, static_cast<int64_t>(number), breaksPromise);
-    if (breaksPromise)
-      return failUnchecked(task, op, slice);
-    if (at && step(task, op, *slice.tensor, *at, element) == Step::failed)
-      return Step::failed;
-  }
-  return Step::done;
-}
-
-std::optional<std::vector<Element>> readSlice(Task &task, Operation *op, const Slice &slice) {
-  std::vector<Element> elements(countOf(slice.extents), slice.fill);
-  bool breaksPromise = false;
-  for (auto [number, element] : llvm::enumerate(elements)) {
-    auto at = elementOf(slice, static_cast<int64_t>(number), breaksPromise);
-    if (breaksPromise)
-      failUnchecked(task, op, slice);
-    if (breaksPromise || (at && readElement(task, op, *slice.tensor, *at, element) == Step::failed))
-      return std::nullopt;
-  }
-  return elements;
-}
-
-//===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
 
 Step evaluateLoad(Task &task, tile::LoadOp op) {
-  auto elements = readTile(task, op, op.getSource());
+  auto elements = op.getKind()
+                      ? readAllRanks(task, op, std::get<Slice>(task.get(op.getSource())), *op.getKind())
+                      : readTile(task, op, op.getSource());
   if (!elements)
     return Step::failed;
   task.set(op.getValue(), Fragment{extentsOf(op.getValue()), std::move(*elements)});
@@ -401,7 +314,10 @@ Step evaluateAnnounce(Task &task, tile::AnnounceOp op) {
   auto count = countAt(task, op, op.getCount());
   if (!count)
     return Step::failed;
-  return count->number ? countUp(task, op, *count, task.number(op.getBy())) : Step::done;
+  for (GlobalTensor *tensor : tensorsOf(std::get<Slice>(task.get(op.getCount()))))
+    if (count->number && countUp(task, op, {tensor, count->number}, task.number(op.getBy())) == Step::failed)
+      return Step::failed;
+  return Step::done;
 }
 
 Step evaluateWaitFor(Task &task, tile::WaitForOp op) {

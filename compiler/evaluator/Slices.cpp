@@ -31,6 +31,16 @@ GlobalTensor *tensorOf(Task &task, tile::SliceOp op) {
   return std::get<GlobalTensor *>(evaluation.arguments[*rank][number]);
 }
 
+/// Those of all ranks of a symmetric argument.
+const std::vector<GlobalTensor *> &tensorsOfRanks(Evaluation &evaluation, Value argument) {
+  unsigned number = cast<BlockArgument>(argument).getArgNumber();
+  auto [entry, isNew] = evaluation.tensorsOfRanks.try_emplace(number);
+  if (isNew)
+    for (const std::vector<Datum> &ofRank : evaluation.arguments)
+      entry->second.push_back(std::get<GlobalTensor *>(ofRank[number]));
+  return entry->second;
+}
+
 /// Positions as numbers; nothing, with an error, where one is open.
 std::optional<Extents> numbersOf(Task &task, Operation *op, ValueRange values, StringRef what) {
   Extents numbers;
@@ -164,6 +174,8 @@ Step evaluateSlice(Task &task, tile::SliceOp op) {
     if (!slice.tensor)
       return Step::failed;
     slice.ofTensor = &slice.tensor->extents;
+    if (op.getOfAll())
+      slice.ofRanks = &tensorsOfRanks(task.block.evaluation, op.getTensor());
   }
   return evaluateBox(task, op, std::move(slice));
 }

@@ -26,6 +26,9 @@ public:
     kernel.walk([&](LoadOp load) { addAccess(load.getAddress(), load.getValue().getType()); });
     kernel.walk([&](StoreOp store) { addAccess(store.getAddress(), store.getValue().getType()); });
     kernel.walk([&](AtomicOp op) { addAccess(op.getAddress(), op.getValue().getType()); });
+    kernel.walk([&](MulticastLoadOp op) { addAccess(op.getAddress(), op.getValue().getType()); });
+    kernel.walk([&](MulticastStoreOp op) { addAccess(op.getAddress(), op.getValue().getType()); });
+    kernel.walk([&](MulticastAtomicOp op) { addAccess(op.getAddress(), op.getValue().getType()); });
     kernel.walk([&](CopyAsyncOp copy) { addTensorOf(copy.getSource()); });
   }
 

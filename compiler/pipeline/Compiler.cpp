@@ -12,12 +12,14 @@
 #include "compiler/pipeline/Register.h"
 #include "dialects/support/TextLimits.h"
 #include "dialects/tile/Counts.h"
+#include "dialects/tile/Names.h"
 #include "dialects/tile/Tile.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "runtime/artifact/Verify.h"
+#include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
 
 #include "llvm/IR/LLVMContext.h"
@@ -89,6 +91,28 @@ void setAlignment(ModuleOp module, Alignment alignment) {
 /// Gives every wait for a count a limit.
 void setWaitLimit(ModuleOp module, std::chrono::nanoseconds limit) {
   module.walk([&](tile::WaitForOp wait) { wait.setLimit(limit.count()); });
+}
+
+/// Whether the program may access all ranks' tensors at once, if it does.
+LogicalResult checkMulticast(ModuleOp module, bool isAllowed) {
+  const Target &target = *program::findTarget(module);
+  if (isAllowed && target.multimem)
+    return success();
+  WalkResult walked = module.walk([&](tile::SliceOp slice) {
+    if (!slice.getOfAll())
+      return WalkResult::advance();
+    InFlightDiagnostic diagnostic = slice.emitError()
+                                    << "expected no access of '" << excerpt(tile::nameOf(slice.getTensor()))
+                                    << "' on all ranks at once because ";
+    if (isAllowed)
+      diagnostic << StringRef(target.name) << " has no multimem";
+    else
+      diagnostic << "NVLink multicast is off; switch it on with --multicast (CompileOptions::multicast)";
+    diagnostic << (isAllowed ? "; " : ", or ") << "access one rank's tensor after the other";
+    tile::noteDeclaration(diagnostic, slice.getTensor());
+    return WalkResult::interrupt();
+  });
+  return failure(walked.wasInterrupted());
 }
 
 /// Hands the facts that the program declares to the launcher, which checks them.
@@ -257,7 +281,7 @@ private:
              << " ns, or 0 for none, but got " << options.waitLimit.count();
     if (options.waitLimit.count() != 0 && options.startFrom <= lastOptionalPhase)
       setWaitLimit(*module, options.waitLimit);
-    return success();
+    return checkMulticast(*module, options.multicast);
   }
 
   void inspect(PassManager &passes) const {

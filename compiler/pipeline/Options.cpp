@@ -30,6 +30,8 @@ std::string tlc::fingerprint(const CompileOptions &options) {
     text += options.optimizations.*each.member ? '+' : '-';
   if (options.waitLimit.count() != 0)
     text += " waits " + std::to_string(options.waitLimit.count());
+  if (options.multicast)
+    text += " multicast";
   return text;
 }
 

@@ -59,6 +59,9 @@ struct CompileOptions {
   Optimizations optimizations;
   /// How long a wait for a count may last before it gives up, which is reported; zero: for ever.
   std::chrono::nanoseconds waitLimit{0};
+  /// Whether a program may access all ranks' tensors at once, by NVLink multicast, which takes memory that
+  /// the driver joins for it.
+  bool multicast = false;
 
   // What does not.
   Phase startFrom = Phase::input; ///< the phase that the given module is in, `nvvm` at most

@@ -45,7 +45,7 @@ std::optional<TileLoop> match(scf::ForOp loop) {
   if (!found.store || found.store.getAtom() != CopyAtom::tma)
     return std::nullopt;
   found.slice = found.store.getDestination().getDefiningOp<SliceOp>();
-  if (!found.slice || found.slice.getFill() || found.slice.getRank())
+  if (!found.slice || found.slice.getFill() || found.slice.isSymmetric())
     return std::nullopt; // other ranks wait for what a symmetric tensor gets
   // What is still to be stored nothing else may read or write.
   bool isAlone = found.slice.getDisjoint() || found.slice.getTensor().hasOneUse();

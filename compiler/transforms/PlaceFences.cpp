@@ -66,7 +66,7 @@ llvm::SmallDenseSet<unsigned, 4> symmetricTensorsElsewhere(KernelOp kernel) {
   for (auto other : kernel->getParentOfType<ModuleOp>().getOps<KernelOp>())
     for (BlockArgument tensor : other.getBody().getArguments())
       for (Operation *user : tensor.getUsers())
-        if (auto slice = dyn_cast<SliceOp>(user); slice && slice.getRank() && other != kernel)
+        if (auto slice = dyn_cast<SliceOp>(user); slice && slice.isSymmetric() && other != kernel)
           found.insert(tensor.getArgNumber());
   return found;
 }

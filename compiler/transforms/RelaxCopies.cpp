@@ -19,7 +19,7 @@ struct RelaxCopies : impl::RelaxCopiesBase<RelaxCopies> {
     KernelOp kernel = getOperation();
     auto isMet = [&](Operation *op) {
       return llvm::any_of(tensorAccessesOf(op), [&](const TensorAccess &access) {
-        return bool(SliceOp(access.slice).getRank()) || isMetLater(access, kernel);
+        return SliceOp(access.slice).isSymmetric() || isMetLater(access, kernel);
       });
     };
     kernel.walk([&](CopyOp copy) { copy.setUntilRead(copy.storesByEngine() && !isMet(copy)); });

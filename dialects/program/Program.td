@@ -75,7 +75,8 @@ class Program_DefaultedEnum<EnumInfo info, string value> : EnumParameter<info> {
 def Program_ParameterKindEnum : Program_Enum<"ParameterKind", "where the value of a lowered kernel's parameter comes from", [
   I32EnumCase<"tensorPointer", 0, "tensor_pointer">, I32EnumCase<"tensorStride", 1, "tensor_stride">,
   I32EnumCase<"dimension", 2>, I32EnumCase<"scalar", 3>, I32EnumCase<"tensorMap", 4, "tensor_map">,
-  I32EnumCase<"tensorPointers", 5, "tensor_pointers">, I32EnumCase<"tensorMaps", 6, "tensor_maps">]>;
+  I32EnumCase<"tensorPointers", 5, "tensor_pointers">, I32EnumCase<"tensorMaps", 6, "tensor_maps">,
+  I32EnumCase<"multicastPointer", 7, "multicast_pointer">]>;
 
 def Program_DimensionSourceEnum : Program_Enum<"DimensionSource", "where the launcher gets a dimension from", [
   I32EnumCase<"shapes", 0>, I32EnumCase<"rank", 1>, I32EnumCase<"ranks", 2>]>;

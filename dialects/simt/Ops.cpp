@@ -115,6 +115,7 @@ LogicalResult verifyLaunch(KernelOp kernel) {
 Type parameterType(program::ParameterAttr parameter, const Schema &schema, MLIRContext *context) {
   switch (parameter.getKind()) {
   case ParameterKind::tensorPointer:
+  case ParameterKind::multicastPointer:
     return LLVM::LLVMPointerType::get(context, 1);
   case ParameterKind::tensorStride:
     return IntegerType::get(context, 64);
@@ -143,6 +144,7 @@ LogicalResult verifyParameter(KernelOp kernel, unsigned index, const Schema &sch
   switch (kind) {
   case ParameterKind::tensorPointer:
   case ParameterKind::tensorPointers:
+  case ParameterKind::multicastPointer:
   case ParameterKind::tensorStride:
     count = schema.tensors.size();
     break;
@@ -250,15 +252,47 @@ LogicalResult TmaLoadOp::verify() { // tma_load_c1
                        << offsets << " offsets and " << axes << " coordinates";
 }
 
-LogicalResult AtomicOp::verify() {
+namespace {
+/// atomic_c2, multicast_load_c1, multicast_atomic_c1: `ofFloats` are the kinds of the value's type if it is a
+/// float.
+LogicalResult verifyKind(Operation *op, arith::AtomicRMWKind kind, Value value,
+                         ArrayRef<arith::AtomicRMWKind> ofFloats) {
   constexpr arith::AtomicRMWKind ofIntegers[] = {arith::AtomicRMWKind::addi, arith::AtomicRMWKind::mins,
                                                  arith::AtomicRMWKind::minu, arith::AtomicRMWKind::maxs,
                                                  arith::AtomicRMWKind::maxu, arith::AtomicRMWKind::andi,
                                                  arith::AtomicRMWKind::ori,  arith::AtomicRMWKind::xori};
-  bool isFloat = isa<FloatType>(getElementTypeOrSelf(getValue()));
-  if (isFloat ? getKind() != arith::AtomicRMWKind::addf : !llvm::is_contained(ofIntegers, getKind())) // c2
-    return emitOpError() << "expected a kind that the machine has for " << getElementTypeOrSelf(getValue())
-                         << ", but got " << arith::stringifyAtomicRMWKind(getKind());
+  Type type = getElementTypeOrSelf(value);
+  if (llvm::is_contained(isa<FloatType>(type) ? ofFloats : ArrayRef(ofIntegers), kind))
+    return success();
+  return op->emitOpError() << "expected a kind that the machine has for " << type << ", but got "
+                           << arith::stringifyAtomicRMWKind(kind);
+}
+} // namespace
+
+LogicalResult MulticastLoadOp::verify() { // multicast_load_c1
+  constexpr arith::AtomicRMWKind ofHalves[] = {arith::AtomicRMWKind::addf, arith::AtomicRMWKind::minnumf,
+                                               arith::AtomicRMWKind::maxnumf};
+  bool isHalf = getElementTypeOrSelf(getValue()).getIntOrFloatBitWidth() == 16;
+  return verifyKind(*this, getKind(), getValue(), ArrayRef(ofHalves).take_front(isHalf ? 3 : 1));
+}
+
+LogicalResult MulticastStoreOp::verify() { // multicast_store_c1
+  auto vector = dyn_cast<VectorType>(getValue().getType());
+  int64_t bits = (vector ? vector.getNumElements() : 1) *
+                 int64_t(getElementTypeOrSelf(getValue()).getIntOrFloatBitWidth());
+  if (bits == 32 || bits == 64 || bits == 128)
+    return success();
+  return emitOpError() << "expected 4, 8 or 16 bytes because multimem.st stores no others, but got "
+                       << getValue().getType();
+}
+
+LogicalResult MulticastAtomicOp::verify() { // multicast_atomic_c1
+  return verifyKind(*this, getKind(), getValue(), arith::AtomicRMWKind::addf);
+}
+
+LogicalResult AtomicOp::verify() {
+  if (failed(verifyKind(*this, getKind(), getValue(), arith::AtomicRMWKind::addf))) // c2
+    return failure();
   if (isInSharedMemory() && (getSystem() || isa<VectorType>(getValue().getType()))) // c3
     return emitOpError() << "expected one number at the scope of the block in shared memory, but got "
                          << getValue().getType() << (getSystem() ? " at that of the system" : "");

@@ -3,6 +3,7 @@
 #ifndef TLC_DIALECTS_SIMT_OPSMEMORY_TD
 #define TLC_DIALECTS_SIMT_OPSMEMORY_TD
 
+include "dialects/program/Interfaces.td"
 include "dialects/program/Program.td"
 include "dialects/simt/Dialect.td"
 
@@ -65,6 +66,55 @@ def Simt_AtomicOp : Simt_EffectOp<"atomic"> {
     }
   }];
   let hasVerifier = 1;
+}
+
+def Simt_MulticastLoadOp : Simt_EffectOp<"multicast_load", [Program_Needs<"multimem">]> {
+  let summary = "multimem.ld_reduce.weak: what a number, or each of consecutive ones, of all ranks' memory are together";
+  let description = [{
+    The address is one that NVLink multicast gives to the memory of all ranks, and aligned to the whole value's size. Sums of f16 and bf16 are in f32,
+    and rounded once (`.acc::f32`). Where the predicate is false nothing is read, and the result is 0. Source: PTX ISA, multimem.
+
+    Constraints
+    - multicast_load_c1: the kind is `addf` of floats, `maxnumf` or `minnumf` of those of 16 bits; of integers as `simt.atomic`'s.
+  }];
+  let arguments = (ins AtomicRMWKindAttr:$kind, Simt_GlobalPtr:$address, Optional<I1>:$predicate);
+  let results = (outs AnyTypeOf<[F32, F64, I32, I64, VectorOfLengthAndType<[2, 4, 8], [F16, BF16]>,
+    VectorOfLengthAndType<[2, 4], [F32]>]>:$value);
+  let assemblyFormat = "$kind $address (`if` $predicate^)? attr-dict `:` qualified(type($address)) `->` type($value)";
+  let hasVerifier = 1;
+}
+
+def Simt_MulticastStoreOp : Simt_EffectOp<"multicast_store", [Program_Needs<"multimem">]> {
+  let summary = "multimem.st.weak: stores a number or consecutive ones to all ranks' memory where the predicate is true";
+  let description = [{
+    The address is as that of `simt.multicast_load`.
+
+    Constraints
+    - multicast_store_c1: the value has 4, 8 or 16 bytes.
+  }];
+  let arguments = (ins Simt_Value:$value, Simt_GlobalPtr:$address, Optional<I1>:$predicate);
+  let assemblyFormat = "$value `,` $address (`if` $predicate^)? attr-dict `:` type($value) `,` qualified(type($address))";
+  let hasVerifier = 1;
+}
+
+def Simt_MulticastAtomicOp : Simt_EffectOp<"multicast_atomic", [Program_Needs<"multimem">]> {
+  let summary = "multimem.red.sys of a number or of consecutive ones with those of all ranks' memory";
+  let description = [{
+    Relaxed, or with `release`. The address is as that of `simt.multicast_load`.
+
+    Constraints
+    - multicast_atomic_c1: as atomic_c2.
+  }];
+  let arguments = (ins AtomicRMWKindAttr:$kind, AnyTypeOf<[F32, F64, I32, I64, VectorOfLengthAndType<[2, 4], [F32]>]>:$value, Simt_GlobalPtr:$address,
+    UnitAttr:$release);
+  let assemblyFormat = "$kind $value `,` $address (`release` $release^)? attr-dict `:` type($value) `,` qualified(type($address))";
+  let hasVerifier = 1;
+}
+
+def Simt_AliasFenceOp : Simt_EffectOp<"alias_fence", [Program_Needs<"multimem">]> {
+  let summary = "fence.proxy.alias: orders accesses by multicast addresses with those of the same memory by others";
+  let description = "Of this thread, and of those that it knows of (PTX ISA, membar and fence; memory consistency model, proxies).";
+  let assemblyFormat = "attr-dict";
 }
 
 def Simt_ReportOp : Simt_EffectOp<"report", [AttrSizedOperandSegments]> {

@@ -21,7 +21,7 @@ def Tile_AnnounceOp : Tile_CountOp<"announce"> {
     They meet, and one of them adds `by`, with release (red.release.gpu or .sys; PTX ISA, memory consistency model).
     A block that learns of it by `tile.wait_for` or `tile.take` sees what these threads have written, and what others
     had handed to them by then; what it writes itself, they no longer read. That includes accesses by the TMA. An
-    element outside the tensor counts nothing.
+    element outside the tensor counts nothing. A slice `of_all` counts on each rank (multimem.red.release.sys).
 
     Constraints
     - announce_c1: the slice is of one element of i32.

@@ -2,6 +2,7 @@
 /// \file
 /// Buffers, views and slices: checks, folders and facts.
 #include "dialects/tile/CopyChecks.h"
+#include "dialects/tile/Counts.h"
 #include "dialects/tile/Fetch.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
@@ -213,6 +214,41 @@ LogicalResult verifyOfWindows(SliceOp slice, StringRef name) {
 }
 } // namespace
 
+namespace {
+/// slice_c9
+LogicalResult verifyOfAll(SliceOp slice, StringRef name) {
+  auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
+    noteDeclaration(diagnostic, slice.getTensor());
+    return diagnostic;
+  };
+  Type element = slice.getType().getElementType();
+  if (int64_t bits = element.getIntOrFloatBitWidth(); bits != 16 && bits != 32 && bits != 64)
+    return report(slice.emitOpError()
+                  << "expected elements of 16, 32 or 64 bits because multimem accesses no "
+                     "others, but "
+                  << name << " has " << element);
+  if (slice.getEviction())
+    return report(slice.emitOpError()
+                  << "expected no hint for L2 because multimem takes none, but the slice of " << name
+                  << " on all ranks has one");
+  for (Operation *user : slice->getUsers()) {
+    auto store = dyn_cast<StoreOp>(user);
+    if (isa<LoadOp, AtomicOp, AnnounceOp>(user) || (store && !store.getStaging()))
+      continue;
+    return report(user->emitOpError()
+                  << "expected a copy from or to a fragment, an atomic operation without an old value, or "
+                     "announce because "
+                     "multimem has no others, but this is another access of "
+                  << name << " on all ranks; access it by way of a fragment, or one rank's by .of(rank)");
+  }
+  return success();
+}
+} // namespace
+
+std::optional<Unit> SliceOp::getNeededUnit() {
+  return getOfAll() ? std::optional(Unit::multimem) : std::nullopt;
+}
+
 LogicalResult WindowsOp::verify() {
   GlobalType source = getSource().getType(), tensor = getTensor().getType();
   std::string name = describe(getSource(), "the tensor");
@@ -302,11 +338,15 @@ LogicalResult SliceOp::verify() {
   program::TensorAttr attr = argumentOf(getTensor());
   if (attr && attr.getMembers())
     return report(emitOpError() << "expected a member of " << name << ", which holds addresses");
-  if (attr && attr.getSymmetric() && !getRank()) // slice_c7
+  if (attr && attr.getSymmetric() && !isSymmetric()) // slice_c7
     return report(emitOpError() << "expected a rank because each has a tensor " << name << " of its own");
-  if (getRank() && !(attr && attr.getSymmetric()))
+  if (isSymmetric() && !(attr && attr.getSymmetric()))
     return report(emitOpError() << "expected no rank because " << name
                                 << " is this rank's alone; declare it symmetric");
+  if (getRank() && getOfAll())
+    return report(emitOpError() << "expected a rank of " << name << " or all of them, but got both");
+  if (getOfAll() && failed(verifyOfAll(*this, name)))
+    return failure();
   return windows ? verifyOfWindows(*this, name) : verifyGatheredAxis(*this, name);
 }
 

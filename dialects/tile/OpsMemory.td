@@ -130,7 +130,7 @@ def Tile_WindowsOp : Tile_Op<"windows", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
+def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments, DeclareOpInterfaceMethods<Program_UnitOpInterface>]> {
   let summary = "A guarded box of a global tensor";
   let description = [{
     `origin` is the box's first element, per axis, in elements; it may lie outside the tensor. Elements outside
@@ -144,7 +144,9 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
 
     `evict` says when L2 gives up what the accesses through the slice touch. No result depends on it.
 
-    Of a symmetric tensor every rank has its own: `of` says whose it is. A rank that there is not has no tensor.
+    Of a symmetric tensor every rank has its own: `of` says whose it is. A rank that there is not has no tensor. `of_all` is
+    the box of all ranks' tensors at once, by NVLink multicast (PTX ISA, multimem): a store writes it on all ranks, an atomic operation combines
+    with each rank's elements, and a load gives what the elements of all ranks are together.
 
     Along a `gathered` axis the positions are the origin plus what `tile.gather` or `tile.scatter` says for each element.
 
@@ -155,16 +157,19 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     - slice_c4: `limit` and `limited_axis` come together, and the axis is one of the tensor's.
     - slice_c5: a gathered axis is one of the tensor's, which has its natural order and elements of whole bytes.
     - slice_c6: a slice with a gathered axis is used by `tile.gather` and `tile.scatter` only.
-    - slice_c7: `of` a rank if the tensor is symmetric, and only then.
+    - slice_c7: `of` a rank or `of_all` if the tensor is symmetric, and only then; not both.
     - slice_c8: a slice of `tile.windows` has no gathered axis, and copies and loads read it.
+    - slice_c9: a slice `of_all` is used by `tile.load` with a kind, by `tile.store` without staging, by `tile.atomic` and by `tile.announce`
+      only, its elements have 16, 32 or 64 bits, and it has no `evict`.
 
         %t = tile.slice %A[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %u = tile.slice %A[%i, %j] limit %end along 0 : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %v = tile.slice %A[%c0, %j] gathered 0 : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %x = tile.slice %A[%i, %j] evict first : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %w = tile.slice %A of %rank[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+        %y = tile.slice %A of_all[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
   }];
-  let arguments = (ins Tile_GlobalType:$tensor, Optional<Index>:$rank, Variadic<Index>:$origin, Optional<Index>:$limit, Optional<AnyType>:$fill,
+  let arguments = (ins Tile_GlobalType:$tensor, Optional<Index>:$rank, UnitAttr:$of_all, Variadic<Index>:$origin, Optional<Index>:$limit, Optional<AnyType>:$fill,
     OptionalAttr<I64Attr>:$limited_axis, OptionalAttr<I64Attr>:$gathered_axis, OptionalAttr<StrAttr>:$unchecked,
     OptionalAttr<StrAttr>:$disjoint, OptionalAttr<Program_EvictionAttr>:$eviction);
   let results = (outs Tile_SliceType:$slice);
@@ -173,8 +178,10 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments]> {
     ::tlc::program::TensorAttr getTensorFacts();
     /// The order in which it keeps its elements.
     ::tlc::program::TensorOrder getTensorOrder() { return getTensorFacts().getOrder(); }
+    /// Whether it is of a tensor of which every rank has its own.
+    bool isSymmetric() { return getRank() || getOfAll(); }
   }];
-  let assemblyFormat = "$tensor (`of` $rank^)? `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`gathered` $gathered_axis^)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? (`evict` `` $eviction^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
+  let assemblyFormat = "$tensor (`of` $rank^)? (`of_all` $of_all^)? `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`gathered` $gathered_axis^)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? (`evict` `` $eviction^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
   let hasVerifier = 1;
 }
 
@@ -262,15 +269,23 @@ def Tile_CopyReduceOp : Tile_Op<"copy_reduce", [Tile_AccessesForOne, Program_Nee
 def Tile_LoadOp : Tile_Op<"load", [Tile_Accesses, Tile_StatesLayouts]> {
   let summary = "Reads a slice, or a tile in shared or tensor memory, into a fragment";
   let description = [{
-    Of tensor memory each warp of a warpgroup reads the lanes that it can reach, a quarter of them.
+    Of tensor memory each warp of a warpgroup reads the lanes that it can reach, a quarter of them. Of a slice `of_all` the elements of all
+    ranks are combined as `kind` says: sums of f16 and bf16 are rounded once, and their order is not fixed (multimem.ld_reduce).
 
     Constraints
     - load_c1: source and result have the same extents, once extents of 1 are dropped, and the same element type.
     - load_c2: of tensor memory, source and result have the same axes.
+    - load_c3: a kind if the source is a slice `of_all`, and only then.
+    - load_c4: with a kind, the element type is i32, u32 or i64, of `add` also f32, f64, f16 or bf16, of `min` and `max` also f16 or bf16: multimem combines no others.
+
+        %sum = tile.load combine add %slice : !tile.slice<64xbf16> -> tensor<64xbf16>
   }];
-  let arguments = (ins Arg<Tile_Memory, "what is read", [MemRead]>:$source);
+  let arguments = (ins Arg<Tile_Memory, "what is read", [MemRead]>:$source, OptionalAttr<Tile_CombineKind>:$kind);
   let results = (outs Tile_AnyFragment:$value);
-  let assemblyFormat = "$source attr-dict `:` qualified(type($source)) `->` type($value)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$value, "::mlir::Value":$source), [{
+    build($_builder, $_state, value, source, CombineKindAttr());
+  }]>];
+  let assemblyFormat = "(`combine` `` $kind^)? $source attr-dict `:` qualified(type($source)) `->` type($value)";
   let hasVerifier = 1;
 }
 
@@ -363,7 +378,8 @@ def Tile_StoreIndexOp : Tile_Op<"store_index", [Tile_AccessesForOne]> {
 def Tile_AtomicOp : Tile_Op<"atomic", [Tile_Accesses, Tile_FragmentOpInterface]> {
   let summary = "Combines a fragment or a number with a slice, element by element, atomically";
   let description = [{
-    Relaxed, at device scope, at system scope of a symmetric tensor, at block scope of a shared tile. A replicated fragment counts once. Order is not fixed: sums may differ in the last bits.
+    Relaxed, at device scope, at system scope of a symmetric tensor, at block scope of a shared tile. Of a slice `of_all` it combines with each rank's
+    elements, one rank after the other (multimem.red). A replicated fragment counts once. Order is not fixed: sums may differ in the last bits.
 
     Constraints
     - atomic_c1: as load_c1; a scalar needs a slice of one element.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The program of the all-reduce: reduce-scatter and all-gather by loads of other ranks' memory.
+/// The program of the all-reduce: reduce-scatter and all-gather by loads of other ranks' memory, or both at
+/// once by NVLink multicast.
 #include "kernels/collectives/AllReduce.h"
 
 #include "kernels/ranks/RankEnd.h"
@@ -47,9 +48,44 @@ void gatherAllTiles(Scope &k, const Operands &p) {
     copy(sum, p.Y.tile({tile * p.config.tile}, p.shape()));
   });
 }
+
+struct MulticastOperands {
+  AllReduceConfig config;
+  Index rank, ranks, n;
+  Symmetric X, Y;
+};
+
+void reduceAtOnce(Scope &k, const MulticastOperands &p) {
+  int64_t tile = p.config.tile;
+  Index tiles = ceilDiv(p.n, tile), own = ceilDiv(max(tiles - p.rank, 0), p.ranks);
+  auto [block] = k.grid(max(min(ceilDiv(tiles, p.ranks), k.multiprocessors() * p.config.blocks), 1));
+  k.loop({block, own, k.blocks()}, [&](Index i) {
+    Index first = (p.rank + i * p.ranks) * tile;
+    Fragment sum = k.fragment(p.config.dtype, {tile});
+    loadSum(p.X.ofAll().tile({first}, {tile}), sum);
+    copy(sum, p.Y.ofAll().tile({first}, {tile}).disjoint("a tile is one block's"));
+  });
+}
+
+Program multicastProgram(const AllReduceConfig &c, const TraceOptions &options) {
+  constexpr int64_t alignment = 16;
+  return Program::trace("all_reduce", options, [&](Scope &k) {
+    MulticastOperands p;
+    p.config = c;
+    p.n = k.dim("n", {.multipleOf = alignment * 8 / int64_t(bitsOf(c.dtype))});
+    p.rank = k.rank(), p.ranks = k.ranks();
+    p.X = k.symmetric("X", c.dtype, {p.n}, {.use = TensorUse::input, .alignment = alignment});
+    p.Y = k.symmetric("Y", c.dtype, {p.n}, {.use = TensorUse::output, .alignment = alignment});
+    RankEnd end(k);
+    k.launch("all_reduce_multicast", [&] { reduceAtOnce(k, p); });
+    k.launch("all_reduce_end", [&] { end.meet(); });
+  });
+}
 } // namespace
 
 Program allReduceProgram(const AllReduceConfig &c, const TraceOptions &options) {
+  if (c.exchange == Exchange::multicast)
+    return multicastProgram(c, options);
   return Program::trace("all_reduce", options, [&](Scope &k) {
     Operands p;
     p.config = c;

@@ -11,8 +11,15 @@
 namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, AllReduceConfig> &config) {
-  auto &[dtype, tile, blocks] = config;
+  auto &[dtype, exchange, tile, blocks] = config;
   visit.option([] { return describedChoice("dtype", "type of X and Y", {"f32", "f16", "bf16"}); }, dtype);
+  visit.option(
+      [] {
+        return describedChoice("exchange",
+                               "loads of other ranks' memory, or NVLink multicast, which needs --multicast",
+                               {"loads", "multicast"});
+      },
+      exchange);
   visit.option(
       []() -> Parameter {
         return {.name = "tile",

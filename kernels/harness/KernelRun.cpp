@@ -55,16 +55,14 @@ Result<KernelRun> KernelRun::create(std::vector<Device *> devices, std::shared_p
   }
   const Artifact &own = run.program().artifact();
   DeviceArguments::connect(run.deviceArguments, own);
-  Result<LaunchPlan> plan = planLaunch(own, run.arguments().launchArguments(), devices.front()->properties());
-  if (!plan)
-    return plan.error();
-  if (alignment == Alignment::aligned && plan->variantIndex != 0)
+  const size_t variant = chooseVariant(own, run.arguments().launchArguments().tensors);
+  run.variantName = own.variants[variant].name;
+  if (alignment == Alignment::aligned && variant != 0)
     return Error{
         ErrorKind::invalidArgument,
         fmt::format("expected tensors aligned to 16 bytes because the aligned variant of '{}' was asked for, "
                     "but for these the launcher takes the {} one",
-                    own.name, plan->variant->name)};
-  run.variantName = plan->variant->name;
+                    own.name, run.variantName)};
   return run;
 }
 

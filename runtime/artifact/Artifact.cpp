@@ -92,6 +92,7 @@ std::optional<int64_t> HostExpr::evaluate(const std::vector<int64_t> &dimensions
 unsigned tlc::parameterBytes(const Artifact &artifact, const KernelParameter &parameter) {
   switch (parameter.kind) {
   case KernelParameter::Kind::tensorPointer:
+  case KernelParameter::Kind::multicastPointer:
   case KernelParameter::Kind::tensorStride:
     return 8;
   case KernelParameter::Kind::dimension:

@@ -140,9 +140,12 @@ struct TensorMapRecipe {
 /// - `scalar`: the scalar `index`, in its own width
 /// - `tensorMap`, .b8[128], 64-byte aligned: map `index` of the launch
 /// - `tensorPointers`, .b8[8 maxRanks], 8-byte aligned: base addresses of symmetric tensor `index`, by rank
+/// - `multicastPointer`, .u64: the address by which multimem instructions reach symmetric tensor `index` on
+/// all ranks
 /// - `tensorMaps`, .b8[128 maxRanks], 64-byte aligned: map `index` of the launch for each rank's tensor
 #define TLC_PARAMETER_KINDS(X)                                                                               \
-  X(tensorPointer) X(tensorStride) X(dimension) X(scalar) X(tensorMap) X(tensorPointers) X(tensorMaps)
+  X(tensorPointer)                                                                                           \
+  X(tensorStride) X(dimension) X(scalar) X(tensorMap) X(tensorPointers) X(tensorMaps) X(multicastPointer)
 
 /// One kernel parameter, in the order of the PTX entry's parameter list.
 struct KernelParameter {

@@ -412,9 +412,9 @@ private:
                 parameter.axis, artifact.tensors[parameter.index].name, rank);
       }
       if (std::optional<int64_t> tensor = tensorOf(launch, parameter))
-        require(artifact.tensors[size_t(*tensor)].symmetric == hasTable(parameter.kind),
+        require(artifact.tensors[size_t(*tensor)].symmetric == isOfRanks(parameter.kind),
                 "parameter {} of '{}' is {} of '{}', which is {}symmetric", i, launch.entry,
-                hasTable(parameter.kind) ? "a table" : "one address", artifact.tensors[size_t(*tensor)].name,
+                describe(parameter.kind), artifact.tensors[size_t(*tensor)].name,
                 artifact.tensors[size_t(*tensor)].symmetric ? "" : "not ");
       size_t alignment = parameterAlignment(artifact, parameter);
       bytes = alignTo(bytes, alignment) + parameterBytes(artifact, parameter);
@@ -423,8 +423,14 @@ private:
             launch.entry, bytes, target->name, target->maxParameterBytes);
   }
 
-  static bool hasTable(KernelParameter::Kind kind) {
-    return kind == KernelParameter::Kind::tensorPointers || kind == KernelParameter::Kind::tensorMaps;
+  static bool isOfRanks(KernelParameter::Kind kind) {
+    return kind == KernelParameter::Kind::tensorPointers || kind == KernelParameter::Kind::tensorMaps ||
+           kind == KernelParameter::Kind::multicastPointer;
+  }
+  static std::string_view describe(KernelParameter::Kind kind) {
+    if (kind == KernelParameter::Kind::multicastPointer)
+      return "a multicast address";
+    return isOfRanks(kind) ? "a table" : "one address";
   }
 
   /// The tensor whose address, or addresses, the parameter has.
@@ -432,6 +438,7 @@ private:
     switch (parameter.kind) {
     case KernelParameter::Kind::tensorPointer:
     case KernelParameter::Kind::tensorPointers:
+    case KernelParameter::Kind::multicastPointer:
       return parameter.index;
     case KernelParameter::Kind::tensorMap:
     case KernelParameter::Kind::tensorMaps:
@@ -445,6 +452,7 @@ private:
     switch (kind) {
     case KernelParameter::Kind::tensorPointer:
     case KernelParameter::Kind::tensorPointers:
+    case KernelParameter::Kind::multicastPointer:
     case KernelParameter::Kind::tensorStride:
       return artifact.tensors.size();
     case KernelParameter::Kind::dimension:

@@ -26,6 +26,9 @@ struct TensorView {
   std::vector<int64_t> strides = {};
   /// Of a symmetric tensor: its address on each rank, as this device reaches it. `data` is this rank's.
   std::vector<void *> ofRanks = {};
+  /// Of a symmetric tensor: the address by which NVLink multicast reaches it on all ranks; null: there is
+  /// none. Only kernels that use it need it. Emulated devices have one of their own, whatever is given.
+  void *ofAll = nullptr;
 };
 
 /// A scalar argument, in the bits of its element type (low bytes first).

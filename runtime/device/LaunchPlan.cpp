@@ -111,23 +111,28 @@ Result<void> checkRanks(const Artifact &artifact, const LaunchArguments &argumen
   return {};
 }
 
-/// Whether the base address, of a symmetric tensor on each rank, and the outer strides are multiples.
+/// Whether the base address, of a symmetric tensor on each rank and by multicast, and the outer strides are
+/// multiples.
 bool isAlignedEverywhere(const TensorView &tensor, int64_t bytes) {
-  if (!isAligned(tensor, bytes))
-    return false;
-  return std::ranges::all_of(tensor.ofRanks, [&](void *address) {
+  auto isMultiple = [&](void *address) {
     return isEmpty(tensor) || reinterpret_cast<uintptr_t>(address) % uintptr_t(bytes) == 0;
-  });
+  };
+  return isAligned(tensor, bytes) && isMultiple(tensor.ofAll) &&
+         std::ranges::all_of(tensor.ofRanks, isMultiple);
 }
 
-size_t chooseVariant(const Artifact &artifact, const std::vector<TensorView> &tensors) {
-  auto holds = [&](const AlignmentCondition &condition) {
-    return isAlignedEverywhere(tensors[condition.tensor], condition.bytes);
-  };
-  size_t index = 0;
-  while (!std::ranges::all_of(artifact.variants[index].conditions, holds))
-    ++index;
-  return index;
+Result<void> checkMulticast(const TensorArgument &argument, const TensorView &tensor) {
+  const auto address = reinterpret_cast<uintptr_t>(tensor.ofAll);
+  if (isEmpty(tensor) || (address && address % uintptr_t(argument.alignment) == 0))
+    return {};
+  if (!address)
+    return mistake(
+        "argument '{}': expected a multicast address of it because the program accesses it on all ranks "
+        "at once, but got none; emulated devices have one, of GPUs the caller gives it "
+        "(TensorView::ofAll)",
+        argument.name);
+  return mistake("argument '{}': expected a multicast address that is a multiple of {}, but got {:#x}",
+                 argument.name, argument.alignment, address);
 }
 
 /// What is known while the launches of the chosen variant are laid out.
@@ -236,6 +241,13 @@ struct Planner {
     case KernelParameter::Kind::tensorPointer:
       store(reinterpret_cast<uintptr_t>(arguments.tensors[parameter.index].data));
       break;
+    case KernelParameter::Kind::multicastPointer: {
+      const TensorView &tensor = arguments.tensors[parameter.index];
+      if (auto valid = checkMulticast(artifact.tensors[parameter.index], tensor); !valid)
+        return valid;
+      store(reinterpret_cast<uintptr_t>(tensor.ofAll));
+      break;
+    }
     case KernelParameter::Kind::tensorStride:
       store(effectiveStride(arguments.tensors[parameter.index], parameter.axis));
       break;
@@ -285,6 +297,16 @@ struct Planner {
 };
 
 } // namespace
+
+size_t tlc::chooseVariant(const Artifact &artifact, const std::vector<TensorView> &tensors) {
+  auto holds = [&](const AlignmentCondition &condition) {
+    return isAlignedEverywhere(tensors[condition.tensor], condition.bytes);
+  };
+  size_t index = 0;
+  while (!std::ranges::all_of(artifact.variants[index].conditions, holds))
+    ++index;
+  return index;
+}
 
 Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArguments &arguments,
                                    const DeviceProperties &device) {

@@ -116,6 +116,10 @@ struct LaunchPlan {
   std::vector<PlannedTransfer> transfers = {}; ///< in order
 };
 
+/// The variant that is launched with these tensors, an index into `Artifact::variants`: the first one whose
+/// conditions they meet.
+size_t chooseVariant(const Artifact &artifact, const std::vector<TensorView> &tensors);
+
 /// Checks the arguments against the schema and lays out the launches. The
 /// artifact has passed `verify`. Errors name the argument, the axis, the value and the limit.
 Result<LaunchPlan> planLaunch(const Artifact &artifact, const LaunchArguments &arguments,

@@ -168,7 +168,9 @@ public:
   }
 
   Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &loaded,
-                                                  const LaunchArguments &arguments) override {
+                                                  const LaunchArguments &given) override {
+    LaunchArguments arguments = given;
+    emulator::giveMulticastAddresses(arguments);
     Result<LaunchPlan> plan = planChecked(loaded, arguments);
     if (!plan)
       return plan.error();
@@ -186,8 +188,10 @@ public:
         return invalid(fmt::format("'{}' makes {} launch{}, so there is no launch {}; they count from 0",
                                    program->artifact().name, count, count == 1 ? "" : "es", request->launch));
     }
-    return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(
-        *this, *program, std::move(*plan), emulator::namedTensors(program->artifact(), arguments)));
+    return std::unique_ptr<PreparedLaunch>(
+        std::make_unique<Prepared>(*this, *program, std::move(*plan),
+                                   LaunchMemory{emulator::namedTensors(program->artifact(), arguments),
+                                                emulator::multicastRanges(arguments)}));
   }
 
   Result<void> synchronize(Stream) override { return finish(); }
@@ -245,27 +249,32 @@ public:
   }
 
 private:
+  /// What the arguments of a launch say of memory.
+  struct LaunchMemory {
+    std::vector<emulator::NamedTensor> tensors;
+    std::vector<emulator::MulticastRange> multicast;
+  };
+
   struct Prepared final : PreparedLaunch {
-    Prepared(EmulatorDevice &device, const EmulatedProgram &program, LaunchPlan plan,
-             std::vector<emulator::NamedTensor> tensors)
-        : device(device), program(program), plan(std::move(plan)), tensors(std::move(tensors)) {}
+    Prepared(EmulatorDevice &device, const EmulatedProgram &program, LaunchPlan plan, LaunchMemory memory)
+        : device(device), program(program), plan(std::move(plan)), memory(std::move(memory)) {}
     Result<void> enqueue(Stream) override { return device.enqueue(std::move(*this)); }
     EmulatorDevice &device;
     const EmulatedProgram &program;
     LaunchPlan plan;
-    std::vector<emulator::NamedTensor> tensors;
+    LaunchMemory memory;
   };
 
   Result<void> enqueue(Prepared launch) {
     emulator::LaunchOrder order = machines->order.issue(ordinal());
     order.owner = launch.program.shared_from_this();
     if (!queue) {
-      Result<void> done = run(launch.program, launch.plan, std::move(launch.tensors), order);
+      Result<void> done = run(launch.program, launch.plan, std::move(launch.memory), order);
       machines->order.wait(ordinal());
       return done;
     }
     queue->push([this, order, shared = std::make_shared<const Prepared>(std::move(launch))] {
-      return run(shared->program, shared->plan, shared->tensors, order);
+      return run(shared->program, shared->plan, shared->memory, order);
     });
     return {};
   }
@@ -329,14 +338,14 @@ private:
     return {};
   }
 
-  Result<void> run(const EmulatedProgram &program, const LaunchPlan &plan,
-                   std::vector<emulator::NamedTensor> tensors, emulator::LaunchOrder order) {
+  Result<void> run(const EmulatedProgram &program, const LaunchPlan &plan, LaunchMemory launched,
+                   emulator::LaunchOrder order) {
     const bool hasReports = !program.artifact().variants[plan.variantIndex].reports.empty();
     std::unique_lock<std::mutex> reporting(program.reporting, std::defer_lock);
     if (hasReports)
       reporting.lock();
     machines->order.begin(ordinal(), order);
-    Result<void> done = runLaunches(program, plan, std::move(tensors), order);
+    Result<void> done = runLaunches(program, plan, std::move(launched), order);
     machines->order.end(ordinal(), order);
     if (!hasReports)
       return done;
@@ -355,8 +364,9 @@ private:
     return reports;
   }
 
-  Result<void> runLaunches(const EmulatedProgram &program, const LaunchPlan &plan,
-                           std::vector<emulator::NamedTensor> tensors, emulator::LaunchOrder &order) {
+  Result<void> runLaunches(const EmulatedProgram &program, const LaunchPlan &plan, LaunchMemory launched,
+                           emulator::LaunchOrder &order) {
+    std::vector<emulator::NamedTensor> &tensors = launched.tensors;
     EmulatedMemory::View view = [&] {
       const std::lock_guard lock(mutex);
       return machines->memory.viewOf(ordinal(), peers);
@@ -364,7 +374,7 @@ private:
     const emulator::Program &code = *program.programs[plan.variantIndex];
     for (const emulator::MemoryRange &range : code.ranges)
       view.ranges.push_back({range.address, range.bytes, ordinal()});
-    const emulator::MemoryMap memory(std::move(view.ranges));
+    const emulator::MemoryMap memory(std::move(view.ranges), std::move(launched.multicast));
     emulator::nameMembers(tensors, program.artifact(), memory);
     for (const ZeroFill &fill : plan.zeroFills)
       for (size_t row = 0; row < fill.rows; ++row) {

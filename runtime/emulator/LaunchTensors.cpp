@@ -54,4 +54,24 @@ void nameMembers(std::vector<NamedTensor> &tensors, const Artifact &artifact, co
   std::ranges::move(members, std::back_inserter(tensors));
 }
 
+void giveMulticastAddresses(LaunchArguments &arguments) {
+  for (size_t i = 0; i < arguments.tensors.size(); ++i)
+    if (TensorView &tensor = arguments.tensors[i]; !tensor.ofRanks.empty())
+      tensor.ofAll = reinterpret_cast<void *>(multicastAddress(i));
+}
+
+std::vector<MulticastRange> multicastRanges(const LaunchArguments &arguments) {
+  std::vector<MulticastRange> ranges;
+  for (const TensorView &tensor : arguments.tensors) {
+    if (!tensor.ofAll || isEmpty(tensor))
+      continue;
+    MulticastRange &range = ranges.emplace_back();
+    range.address = reinterpret_cast<uint64_t>(tensor.ofAll);
+    range.bytes = uint64_t(spanBytes(tensor).value_or(0));
+    for (const void *address : tensor.ofRanks)
+      range.members.push_back(reinterpret_cast<uint64_t>(address));
+  }
+  return ranges;
+}
+
 } // namespace tlc::emulator

@@ -19,4 +19,9 @@ std::vector<NamedTensor> namedTensors(const Artifact &artifact, const LaunchArgu
 /// member reaches to the next one, or to the end of its allocation.
 void nameMembers(std::vector<NamedTensor> &tensors, const Artifact &artifact, const MemoryMap &memory);
 
+/// Symmetric tensors by the addresses with which multimem instructions reach them on all ranks.
+void giveMulticastAddresses(LaunchArguments &arguments);
+/// The memory at these addresses.
+std::vector<MulticastRange> multicastRanges(const LaunchArguments &arguments);
+
 } // namespace tlc::emulator

@@ -96,6 +96,7 @@ struct Target {
   bool cpAsync = false;
   bool mbarrier = false; ///< with transaction counts
   bool stmatrix = false;
+  bool multimem = false;    ///< memory of several devices by one address
   bool float8 = false;      ///< converts floats of 8 bits
   bool float4 = false;      ///< converts floats of 4 bits
   bool launchOrder = false; ///< griddepcontrol: a launch may begin while the one before it drains

@@ -19,6 +19,8 @@ const char *describe(Unit unit) {
     return "mbarriers that count bytes";
   case Unit::mmaSync:
     return "mma.sync";
+  case Unit::multimem:
+    return "multimem";
   case Unit::setmaxnreg:
     return "setmaxnreg";
   case Unit::stmatrix:
@@ -47,6 +49,8 @@ bool hasUnit(const Target &target, Unit unit) {
     return target.mbarrier;
   case Unit::mmaSync:
     return target.mmaSync;
+  case Unit::multimem:
+    return target.multimem;
   case Unit::setmaxnreg:
     return target.setmaxnreg.available;
   case Unit::stmatrix:

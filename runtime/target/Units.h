@@ -14,6 +14,7 @@ enum class Unit : uint8_t {
   float8,
   mbarrier,
   mmaSync,
+  multimem,
   setmaxnreg,
   stmatrix,
   tcgen05,

@@ -141,6 +141,7 @@ public:
       CompileOptions compileOptions;
       compileOptions.optimizations = subset;
       compileOptions.target = tree.target;
+      compileOptions.multicast = true;
       std::clock_t begin = std::clock(); // of this process: others that run do not count
       std::optional<std::string> decided = decisions(*input.module, compileOptions);
       if (decided && !compiled.insert(std::move(*decided)).second)

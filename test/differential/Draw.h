@@ -145,7 +145,8 @@ namespace tlc::differential {
   X(namedBarrier, 6)                                                                                         \
   X(handshake, 25)                                                                                           \
   X(ranks, 10)                                                                                               \
-  X(transfer, 40)
+  X(transfer, 40)                                                                                            \
+  X(allRanks, 40)
 
 enum class Feature : uint8_t {
 #define TLC_FEATURE(name, weight) name,

@@ -195,10 +195,12 @@ std::string windowText(const TensorWindow &window) {
 } // namespace
 
 std::string ExpressionText::slice(const Box &box) const {
-  std::string result =
-      fmt::format("{}{}.tile({{{}}}, {{{}}})", box.tensor < 0 ? view(box.tile) : tensor(box.tensor),
-                  box.window ? windowText(*box.window) : "", list(box.origin),
-                  fmt::join(tree.extentsOf(box.extents), ", "));
+  std::string result = fmt::format("{}{}.tile({{{}}}, {{{}}})",
+                                   box.tensor < 0      ? view(box.tile)
+                                   : tree.isOfAll(box) ? "s" + tensor(box.tensor) + ".ofAll()"
+                                                       : tensor(box.tensor),
+                                   box.window ? windowText(*box.window) : "", list(box.origin),
+                                   fmt::join(tree.extentsOf(box.extents), ", "));
   if (box.limit)
     result += fmt::format(".limited({}, {})", box.limit->axis, index(box.limit->end));
   if (box.fill)

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <set>
 #include <span>
 
 using namespace tlc;
@@ -54,6 +53,7 @@ DrawnProgram Generator::run() {
   }
   drawTarget();
   drawRanks();
+  drawAllRanks();
   return {std::move(tree), draw.features()};
 }
 
@@ -70,44 +70,6 @@ void Generator::drawTarget() {
                                Feature::interleaved, Feature::handshake, Feature::atomicTile};
   if (std::ranges::none_of(newer, [&](Feature feature) { return draw.has(feature); }) && draw.chance(25))
     tree.target = allTargets().front().name;
-}
-
-namespace {
-/// Tensors that the TMA adds to, which it does in the memory of one device alone.
-void addTensorsOfTiles(const Body &body, std::set<int> &found) {
-  for (const Statement &statement : body) {
-    if (statement.kind == Statement::Kind::atomicTile)
-      found.insert(statement.to.box.tensor);
-    for (const Body &inner : statement.bodies)
-      addTensorsOfTiles(inner, found);
-  }
-}
-} // namespace
-
-/// Some of the tensors become symmetric, and each rank works on those of another one.
-void Generator::drawRanks() {
-  if (!draw.wants(Feature::ranks) && !draw.isForced(Feature::transfer))
-    return;
-  draw.note(Feature::ranks);
-  tree.ranks = draw.between(2, 4);
-  std::set<int> added;
-  for (const LaunchTree &launch : tree.launches)
-    addTensorsOfTiles(launch.body, added);
-  for (int number = 0; number < int(tree.tensors.size()); ++number) {
-    TensorInfo &tensor = tree.tensors[size_t(number)];
-    bool canBe = tensor.workspace.order == dsl::TensorOrder::natural && !added.contains(number) &&
-                 tensor.lastStride == dsl::LastStride::one && !tensor.table && !tensor.hasWindows;
-    if (canBe && draw.chance(60))
-      tensor.shift = draw.between(0, 3);
-    if (canBe && tensor.access == Access::input && !isPacked(tensor.element) &&
-        draw.wants(Feature::transfer)) {
-      draw.note(Feature::transfer);
-      // Waits of a block whose warps have roles would be the roles'.
-      tensor.transfer = {.shift = draw.between(0, 3),
-                         .rounds = draw.between(1, 3),
-                         .counted = tree.roles.empty() && draw.chance(60)};
-    }
-  }
 }
 
 void Generator::drawOptions() {

@@ -75,6 +75,7 @@ private:
   void drawOptions();
   void drawTarget();
   void drawRanks();
+  void drawAllRanks();
   void drawTables(); // DrawTables.cpp
   LaunchTree newLaunch();
   void launch();

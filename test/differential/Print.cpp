@@ -234,7 +234,7 @@ private:
     body(launch.body);
     bool announces = several && tree.ranks > 1 && tree.announcesItsEnd(launch);
     if (announces)
-      line("k.loop(ranks, [&](Index other) {{ announce(ended.of(other), {{{}}}); }});", number);
+      announceEnd(number);
     for (bool opened : {persistent, isNamed}) {
       if (!opened)
         continue;
@@ -245,12 +245,19 @@ private:
       printMeeting(launch, number, announces ? extents : std::vector<std::string>());
   }
 
+  void announceEnd(size_t number) {
+    if (tree.announcesToAll)
+      line("announce(ended.ofAll(), {{{}}});", number);
+    else
+      line("k.loop(ranks, [&](Index other) {{ announce(ended.of(other), {{{}}}); }});", number);
+  }
+
   /// The launch that waits until this one is done on all ranks: for its blocks, or for one of each rank.
   void printMeeting(const LaunchTree &launch, size_t number, const std::vector<std::string> &extents) {
     line("k.launch(\"after_{}\", [&] {{", launch.name);
     ++depth;
     if (!tree.announcesItsEnd(launch))
-      line("k.loop(ranks, [&](Index other) {{ announce(ended.of(other), {{{}}}); }});", number);
+      announceEnd(number);
     std::string count = "ranks";
     for (const std::string &extent : extents)
       count += fmt::format(" * ({})", extent);
@@ -307,7 +314,9 @@ private:
     case Kind::update:
       return line("{} {}= {};", variable(s), nameOf(s.function), value(s.values[0]));
     case Kind::copy:
-      return line("copy({}, {});", place(s.from), place(s.to));
+      return line("{}({}, {});",
+                  s.from.kind == Place::Kind::slice && tree.isOfAll(s.from.box) ? "loadMax" : "copy",
+                  place(s.from), place(s.to));
     case Kind::store:
       return line("copy({}, {});", value(s.values[0]), place(s.to));
     case Kind::fill:

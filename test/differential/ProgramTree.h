@@ -191,6 +191,7 @@ struct Box {
   bool unchecked = false;
   dsl::Eviction eviction = dsl::Eviction::normal;
   std::optional<TensorWindow> window = {}; ///< the box is of what it sees of the tensor
+  bool ofAll = false;                      ///< where there are several ranks, of the tensors of all
 };
 
 struct Place {
@@ -421,6 +422,9 @@ struct ProgramTree {
   int64_t ranks = 1;                            ///< devices that it is launched on
   bool isExact = true;                          ///< made so that nothing is rounded
 
+  bool announcesToAll = false; ///< at once, not one after the other
+  /// Whether the box is of all ranks' tensors, not of one's.
+  bool isOfAll(const Box &box) const { return box.ofAll && ranks > 1 && tensors[size_t(box.tensor)].shift; }
   /// Whether blocks of the launch tell all ranks at their end that they are done; else the next launch does.
   bool announcesItsEnd(const LaunchTree &launch) const;
 

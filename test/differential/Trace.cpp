@@ -37,7 +37,7 @@ void Tracer::run() {
       chooseRanks(number);
       launch(each);
       if (tree.ranks > 1 && launches > 1 && tree.announcesItsEnd(each))
-        k.loop(ranks, [&](Index other) { announce(ended.of(other), {number}); });
+        announceEnd(number);
     });
     if (tree.ranks > 1 && number + 1 < launches)
       k.launch("after_" + each.name, [&] { meetRanks(number); });
@@ -100,8 +100,15 @@ void Tracer::meetRanks(int64_t launch) {
     for (const IndexNode &extent : before.extents)
       count = count * index(extent);
   else
-    k.loop(ranks, [&](Index other) { announce(ended.of(other), {launch}); });
+    announceEnd(launch);
   waitFor(ended.of(rank), {launch}, count);
+}
+
+void Tracer::announceEnd(int64_t launch) {
+  if (tree.announcesToAll)
+    announce(ended.ofAll(), {launch});
+  else
+    k.loop(ranks, [&](Index other) { announce(ended.of(other), {launch}); });
 }
 
 std::vector<Index> Tracer::extentsOf(const TensorInfo &tensor) {
@@ -220,7 +227,7 @@ dsl::Slice Tracer::slice(const Box &box) {
   const std::vector<Index> origin = indices(box.origin);
   const dsl::Shape extents = tree.extentsOf(box.extents);
   auto ofTensor = [&] {
-    dsl::Global around = tensor(box.tensor);
+    dsl::Global around = tree.isOfAll(box) ? symmetric[size_t(box.tensor)].ofAll() : tensor(box.tensor);
     if (box.window)
       around = around.windows({.taps = box.window->taps,
                                .strides = box.window->strides,
@@ -272,6 +279,8 @@ void Tracer::copyBetween(const Place &from, const Place &to) {
       copy(slice(from.box), slice(to.box));
     else if (to.kind == Kind::shared)
       copy(slice(from.box), view(to.view));
+    else if (tree.isOfAll(from.box))
+      loadMax(slice(from.box), variable(to.variable));
     else
       copy(slice(from.box), variable(to.variable));
   } else if (from.kind == Kind::shared && from.view.blocks != 0) {

@@ -34,6 +34,7 @@ private:
   void chooseRanks(int64_t launch);
   void launch(const LaunchTree &launch);
   void meetRanks(int64_t launch);
+  void announceEnd(int64_t launch);
   dsl::Slice slice(const Box &box);
   dsl::Shared view(const View &view);
   dsl::ClusterTile ofBlock(const View &view);

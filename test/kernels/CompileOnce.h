@@ -11,7 +11,8 @@
 namespace tlc::kernels::test {
 
 /// The program of a request. Other sizes and other parameters often give an equal one, which a process then
-/// compiles once; `Library` compiles it for each of them. Fails the test if it does not compile.
+/// compiles once; `Library` compiles it for each of them. NVLink multicast is allowed. Fails the test if it
+/// does not compile.
 std::shared_ptr<const Artifact> compileOnce(const Request &request, const CompileOptions &options = {});
 
 } // namespace tlc::kernels::test

@@ -78,12 +78,15 @@ Definitions merged(Definitions into, const Definitions &more) {
   return into;
 }
 
-/// The largest sizes, on three ranks, each of which has a head where they exchange heads.
+/// The largest sizes, on three ranks, each of which has a head where they exchange heads. Rows that multicast
+/// reaches are whole units of 16 bytes.
 Definitions largestOf(const Kernel &kernel, const Definitions &choices) {
   Definitions sizes = merged(smallSizes(kernel).back(), {{"ranks", "3"}});
   auto exchange = choices.find("exchange");
   if (exchange != choices.end() && exchange->second == "heads")
     sizes = merged(sizes, {{"h", "6"}, {"hkv", "3"}});
+  if (exchange != choices.end() && exchange->second == "multicast")
+    sizes["n"] = "2320";
   return sizes;
 }
 
@@ -166,6 +169,16 @@ TEST_CASE("ranks that exchange heads are right with any number of heads, masks a
         compiled.check(merged(sizes, {{"h", "4"}, {"hkv", "4"}, {"ranks", "4"}}));
         compiled.check({{"b", "1"}, {"sq", "2"}, {"sk", "140"}, {"h", "3"}, {"hkv", "3"}, {"ranks", "2"}});
       }
+}
+
+TEST_CASE("an all-reduce by multicast is right on any number of ranks", "[kernels][ranks]") {
+  for (const char *dtype : {"f32", "f16", "bf16"}) {
+    Compiled compiled(**findKernel("all_reduce"),
+                      {{"exchange", "multicast"}, {"tile", "128"}, {"dtype", dtype}});
+    for (const char *ranks : {"1", "2", "3", "4", "8"})
+      for (const char *n : {"0", "8", "136", "2320"})
+        compiled.check({{"n", n}, {"ranks", ranks}});
+  }
 }
 
 TEST_CASE("each choice of kernels of ranks is right", "[kernels][ranks]") {

@@ -29,11 +29,6 @@ using emulator::TensorElement;
 /// As of cudaMalloc.
 constexpr size_t allocationAlignment = 256;
 
-/// Where no memory of the host is, and windows of other spaces are not.
-uint64_t multicastAddress(uint64_t number) {
-  return emulator::windowBase(emulator::Window::multicast) + (number << 40);
-}
-
 template <class... A> Error invalid(fmt::format_string<A...> format, A &&...arguments) {
   return {ErrorKind::invalidArgument, formatMessage(format, std::forward<A>(arguments)...)};
 }
@@ -258,7 +253,7 @@ Result<Arguments::Value> Arguments::multicast(const MulticastSpec &spec, std::st
     if (const Array &array = find(name); array.bytes != first.bytes)
       return invalid("expected arrays of as many bytes in '{}', but '{}' has {} and '{}' has {}", text,
                      first.name, first.bytes, name, array.bytes);
-  const uint64_t address = multicastAddress(spec.number);
+  const uint64_t address = emulator::multicastAddress(spec.number);
   Value value;
   value.bytes.resize(sizeof(address));
   std::memcpy(value.bytes.data(), &address, sizeof(address));
@@ -273,7 +268,7 @@ std::vector<emulator::MulticastRange> Arguments::multicastRanges() const {
     if (!given)
       return;
     emulator::MulticastRange &range = ranges.emplace_back();
-    range.address = multicastAddress(given->number);
+    range.address = emulator::multicastAddress(given->number);
     range.bytes = find(given->arrays.front()).bytes;
     for (const std::string &name : given->arrays)
       range.members.push_back(find(name).address());

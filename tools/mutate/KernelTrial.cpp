@@ -131,6 +131,7 @@ Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, 
   compileOptions.target = options.target;
   compileOptions.optimizations = of.optimizations;
   compileOptions.waitLimit = options.waitLimit;
+  compileOptions.multicast = options.multicast;
   Result<Request> first = of.problem(of.sizes.front());
   if (!first)
     return first.error();

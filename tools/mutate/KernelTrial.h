@@ -32,6 +32,7 @@ Result<std::vector<Case>> parseCases(std::string_view text);
 struct TrialOptions {
   std::string target = CompileOptions().target;
   std::chrono::nanoseconds waitLimit = CompileOptions().waitLimit;
+  bool multicast = CompileOptions().multicast;
   uint64_t seed = 0; ///< of the inputs
   /// Orders of warps and completions that each problem is run in; the first one is the emulator's usual one.
   unsigned schedules = 1;

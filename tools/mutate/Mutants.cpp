@@ -128,7 +128,7 @@ void Generator::visit(const Statement &next) {
     visitFence();
   else if (name == "cp" && text.has("async"))
     visitCopyGroup();
-  else if (name == "ld" || name == "st" || name == "atom" || name == "red")
+  else if (name == "ld" || name == "st" || name == "atom" || name == "red" || name == "multimem")
     visitStrongAccess();
   else if (name == "griddepcontrol" && text.has("wait"))
     found(), remove();

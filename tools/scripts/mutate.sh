@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 mutate() {
-  build/bin/tlc mutate --cases "$1" --equivalent tools/mutate/equivalent.txt "${@:2}"
+  build/bin/tlc mutate --cases "$1" --equivalent tools/mutate/equivalent.txt --multicast "${@:2}"
 }
 status=0
 mutate tools/mutate/cases.txt --each-disabled "$@" || status=$?

@@ -66,6 +66,8 @@ CompileFlags::CompileFlags(cl::SubCommand &command)
                cl::desc(disableHelp())),
       boundedWaits("bounded-waits", cl::sub(command), cl::value_desc("seconds"),
                    cl::desc("A wait for a count that lasts longer ends, and is reported")),
+      multicast("multicast", cl::sub(command),
+                cl::desc("Let the program access all ranks' tensors at once, by NVLink multicast")),
       dumpDirectory("dump-dir", cl::sub(command), cl::value_desc("folder"),
                     cl::desc("Write the program of every phase into this folder")),
       printAfterPasses("print-ir-after-all", cl::sub(command),
@@ -98,6 +100,7 @@ Result<CompileOptions> CompileFlags::options() const {
       return limit.error();
     options.waitLimit = *limit;
   }
+  options.multicast = multicast;
   options.dumpDirectory = dumpDirectory;
   options.inspection = {printAfterPasses, timePasses, crashReproducer};
   return options;

@@ -76,6 +76,7 @@ private:
   llvm::cl::opt<std::string> variant;
   llvm::cl::list<std::string> disabled;
   llvm::cl::opt<double> boundedWaits;
+  llvm::cl::opt<bool> multicast;
   llvm::cl::opt<std::string> dumpDirectory;
   llvm::cl::opt<bool> printAfterPasses;
   llvm::cl::opt<bool> timePasses;

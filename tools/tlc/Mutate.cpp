@@ -96,6 +96,7 @@ ExitCode MutateCommand::execute() const {
   kernels::Library library;
   mutate::TrialOptions trialOptions{.target = options->target,
                                     .waitLimit = options->waitLimit,
+                                    .multicast = options->multicast,
                                     .seed = seed.getNumOccurrences() ? seed : std::random_device()(),
                                     .schedules = schedules};
   if (!json)

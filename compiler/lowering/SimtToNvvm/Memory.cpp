@@ -208,6 +208,10 @@ AtomicName nameOf(arith::AtomicRMWKind kind) {
     return {"add", "f"};
   case arith::AtomicRMWKind::addi:
     return {"add", "u"};
+  case arith::AtomicRMWKind::minnumf:
+    return {"min", "f"};
+  case arith::AtomicRMWKind::maxnumf:
+    return {"max", "f"};
   case arith::AtomicRMWKind::mins:
     return {"min", "s"};
   case arith::AtomicRMWKind::minu:
@@ -253,6 +257,126 @@ struct LowerAtomic : OpConversionPattern<AtomicOp> {
   }
 };
 
+/// The part of a multimem instruction after its operation: 16-bit floats come in pairs.
+struct MulticastType {
+  explicit MulticastType(Type value, StringRef integer) {
+    auto vector = dyn_cast<VectorType>(value);
+    Type element = getElementTypeOrSelf(value);
+    unsigned elementBits = element.getIntOrFloatBitWidth();
+    registers = unsigned(vector ? vector.getNumElements() * elementBits / std::max(elementBits, 32u) : 1);
+    constraint = elementBits == 64 ? 'l' : 'r';
+    std::string name = elementBits == 16
+                           ? (element.isBF16() ? "bf16x2" : "f16x2")
+                           : (isa<FloatType>(element) ? "f" : integer.str()) + std::to_string(elementBits);
+    suffix = (registers == 1 ? "." : llvm::formatv(".v{0}.", registers).str()) + name;
+    storage = IntegerType::get(value.getContext(), elementBits == 64 ? 64 : 32);
+  }
+  std::string suffix;
+  unsigned registers;
+  char constraint; ///< of each
+  Type storage;    ///< of each
+};
+
+SmallVector<Value> toStorage(OpBuilder &builder, Location loc, Value value, const MulticastType &type) {
+  if (type.constraint == 'l')
+    return {LLVM::BitcastOp::create(builder, loc, type.storage, value)};
+  return toWords(builder, loc, value);
+}
+
+struct LowerMulticastLoad : OpConversionPattern<MulticastLoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(MulticastLoadOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type value = op.getValue().getType();
+    AtomicName name = nameOf(op.getKind());
+    MulticastType type(value, name.type);
+    Value predicate = adaptor.getPredicate();
+    bool isHalfSum = getElementTypeOrSelf(value).getIntOrFloatBitWidth() == 16 && name.operation == "add";
+    std::string text, constraints;
+    for (unsigned i = 0; i != type.registers; ++i) {
+      if (predicate)
+        text += llvm::formatv("mov.b{0} ${1}, 0;\n\t", type.storage.getIntOrFloatBitWidth(), i);
+      constraints += llvm::formatv(predicate ? "=&{0}," : "={0},", type.constraint);
+    }
+    constraints += "l,";
+    SmallVector<Value> operands = {adaptor.getAddress()};
+    if (predicate) {
+      text += llvm::formatv("@${0} ", type.registers + 1);
+      constraints += "b,";
+      operands.push_back(predicate);
+    }
+    text += llvm::formatv("multimem.ld_reduce.weak.global.{0}{1}{2} {3}, [${4}];", name.operation,
+                          isHalfSum ? ".acc::f32" : "", type.suffix, registerList(0, type.registers),
+                          type.registers);
+    SmallVector<Type> types(type.registers, type.storage);
+    SmallVector<Value> loaded =
+        inlineAssembly(rewriter, loc, text, constraints + "~{memory}", types, operands);
+    rewriter.replaceOp(op, type.constraint == 'l'
+                               ? Value(LLVM::BitcastOp::create(rewriter, loc, value, loaded.front()))
+                               : fromWords(rewriter, loc, value, loaded));
+    return success();
+  }
+};
+
+struct LowerMulticastStore : OpConversionPattern<MulticastStoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(MulticastStoreOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    // Vectors are of floats only, and bits are bits.
+    SmallVector<Value> words = toWords(rewriter, loc, adaptor.getValue());
+    auto count = unsigned(words.size());
+    Value predicate = adaptor.getPredicate();
+    unsigned first = predicate ? 2 : 1;
+    std::string text = llvm::formatv("{0}multimem.st.weak.global{1} [$0], {2};", predicate ? "@$1 " : "",
+                                     count == 1 ? ".b32" : llvm::formatv(".v{0}.f32", count).str(),
+                                     registerList(first, count));
+    std::string constraints = predicate ? "l,b" : "l";
+    SmallVector<Value> operands = {adaptor.getAddress()};
+    if (predicate)
+      operands.push_back(predicate);
+    for (Value word : words) {
+      constraints += ",r";
+      operands.push_back(word);
+    }
+    inlineAssembly(rewriter, loc, text, constraints + ",~{memory}", {}, operands);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerMulticastAtomic : OpConversionPattern<MulticastAtomicOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(MulticastAtomicOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    AtomicName name = nameOf(op.getKind());
+    MulticastType type(op.getValue().getType(), name.type);
+    SmallVector<Value> operands = toStorage(rewriter, loc, adaptor.getValue(), type);
+    operands.insert(operands.begin(), adaptor.getAddress());
+    std::string text = llvm::formatv("multimem.red.{0}.sys.global.{1}{2} [$0], {3};",
+                                     op.getRelease() ? "release" : "relaxed", name.operation, type.suffix,
+                                     registerList(1, type.registers));
+    std::string constraints = "l";
+    for (unsigned i = 0; i != type.registers; ++i)
+      constraints += {',', type.constraint};
+    inlineAssembly(rewriter, loc, text, constraints + ",~{memory}", {}, operands);
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct LowerAliasFence : OpConversionPattern<AliasFenceOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(AliasFenceOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    inlineAssembly(rewriter, op.getLoc(), "fence.proxy.alias;", "~{memory}", {}, {});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct LowerShuffleXor : OpConversionPattern<ShuffleXorOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(ShuffleXorOp op, OpAdaptor adaptor,
@@ -283,6 +407,7 @@ struct LowerVoteAny : OpConversionPattern<VoteAnyOp> {
 } // namespace
 
 void tlc::simt::populateMemoryPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerCachePolicy, LowerLoad, LowerStore, LowerAtomic, LowerShuffleXor, LowerVoteAny>(
-      converter, patterns.getContext());
+  patterns.add<LowerCachePolicy, LowerLoad, LowerStore, LowerAtomic, LowerMulticastLoad, LowerMulticastStore,
+               LowerMulticastAtomic, LowerAliasFence, LowerShuffleXor, LowerVoteAny>(converter,
+                                                                                     patterns.getContext());
 }

@@ -84,7 +84,7 @@ Value fetchElements(KernelLowering &k, tile::AtomicFetchOp op, const FragmentLay
   Slice slice = k.slice(op.getDestination());
   slice.indices = indices;
   GlobalAccess access(k, slice, layout, shape, GlobalUse::combine);
-  return fetchElements(k, op, access, layout, slice.fill, slice.rank ? "" : "device");
+  return fetchElements(k, op, access, layout, slice.fill, slice.isSymmetric() ? "" : "device");
 }
 
 LogicalResult lowerOp(KernelLowering &k, tile::AtomicFetchOp op) {

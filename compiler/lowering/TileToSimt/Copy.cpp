@@ -4,6 +4,7 @@
 #include "compiler/analysis/Divisibility.h"
 #include "compiler/analysis/Remarks.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
+#include "compiler/lowering/TileToSimt/Multicast.h"
 #include "compiler/lowering/TileToSimt/PackedElements.h"
 #include "compiler/lowering/TileToSimt/SharedSlices.h"
 #include "compiler/lowering/TileToSimt/TensorMemory.h"
@@ -135,7 +136,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op) {
   remarkHint(op);
   Slice slice;
   slice.tensor = &k.tensor(op.getTensor());
-  slice.pointer = slice.tensor->pointer;
+  slice.pointer = op.getOfAll() ? k.multicastPointer(*slice.tensor) : slice.tensor->pointer;
   if (op.getRank()) {
     slice.rank = k.value(op.getRank());
     Type pointer = LLVM::LLVMPointerType::get(k.b.getContext(), 1);
@@ -440,6 +441,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::LoadOp op) {
   RankedTensorType type = op.getValue().getType();
   if (isPacked(type.getElementType()))
     return loadPacked(k, op);
+  if (op.getKind())
+    return loadOfAllRanks(k, op);
   if (isa<tile::SliceType>(op.getSource().getType())) {
     remarkOnOrder(k, op, op.getSource(), type, GlobalUse::load);
     k.set(op.getValue(),
@@ -463,6 +466,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
   RankedTensorType type = op.getValue().getType();
   if (op.getStaging())
     return storeThroughPanels(k, op);
+  if (isOfAllRanks(op.getDestination()))
+    return storeToAllRanks(k, op);
   if (isPacked(type.getElementType()))
     return storePacked(k, op);
   if (isa<tile::SliceType>(op.getDestination().getType())) {
@@ -482,6 +487,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::AtomicOp op) {
+  if (isOfAllRanks(op.getDestination()))
+    return combineOnAllRanks(k, op);
   Value value = k.value(op.getValue());
   if (auto type = dyn_cast<RankedTensorType>(op.getValue().getType())) {
     remarkOnOrder(k, op, op.getDestination(), type, GlobalUse::combine);

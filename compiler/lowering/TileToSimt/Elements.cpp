@@ -2,6 +2,7 @@
 /// \file
 /// Single elements of tiles and tensors, and counts in tensors, by which blocks order what they do.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
+#include "compiler/lowering/TileToSimt/Multicast.h"
 #include "dialects/tile/Counts.h"
 #include "dialects/tile/Reports.h"
 #include "runtime/artifact/Reports.h"
@@ -57,7 +58,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreIndexOp op) {
 }
 
 /// Counts in symmetric tensors are other devices', too.
-static bool hasSystemScope(KernelLowering &k, Value count) { return bool(k.slice(count).rank); }
+static bool hasSystemScope(KernelLowering &k, Value count) { return k.slice(count).isSymmetric(); }
 
 /// One thread does `act` with the count's address if the count is in the tensor, else `otherwise`.
 static void withCount(KernelLowering &k, Value count, function_ref<void(Value)> act,
@@ -88,6 +89,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AnnounceOp op) {
   if (failed(k.syncTeam()))
     return failure();
   auto announce = [&](Value address) {
+    if (k.slice(op.getCount()).isOfAll())
+      return countOnAllRanks(k, k.value(op.getBy()), address);
     countUp(k,
             hasSystemScope(k, op.getCount()) ? "red.release.sys.global.add.u32 [$0], $1;"
                                              : "red.release.gpu.global.add.u32 [$0], $1;",

@@ -130,7 +130,7 @@ struct CombinedPiece {
 /// Emits it for each of them, by the threads that own what they hold (null: all do).
 void combinePieces(Emitter &b, Value owner, llvm::ArrayRef<CombinedPiece> pieces,
                    llvm::function_ref<void(const CombinedPiece &)> emit);
-/// Of simt.atomic. An order depends on whether the elements have a sign.
+/// Of simt.atomic and simt.multicast_load. An order depends on whether the elements have a sign.
 mlir::arith::AtomicRMWKind atomicKindOf(tile::CombineKind kind, Type element);
 
 /// One side of a guarded transfer between registers and global memory.
@@ -159,6 +159,8 @@ public:
   Value insideTile(llvm::ArrayRef<int64_t> constant) {
     return b.both(inside.at(constant), gatheredInside(constant));
   }
+  /// With a kind, it loads what the elements of all ranks are together.
+  void combineRanks(std::optional<mlir::arith::AtomicRMWKind> kind) { ofRanks = kind; }
   /// Loads a vector of so many elements; what is outside, or not for the threads that may load, is the
   /// slice's fill value.
   Value load(llvm::ArrayRef<int64_t> constant, int64_t elements, Value mayLoad = {});
@@ -204,7 +206,8 @@ private:
 
   Emitter &b;
   const Slice &slice;
-  Value policy; ///< or null
+  Value policy;                                      ///< or null
+  std::optional<mlir::arith::AtomicRMWKind> ofRanks; ///< how elements of all ranks are combined
   FragmentLayout layout;
   llvm::SmallVector<Value> ends; ///< the slice's; what is written may reach to the end of a piece
   llvm::SmallVector<int> axes;   ///< the tile's axis of each of the slice's
@@ -222,8 +225,10 @@ private:
   std::map<std::pair<int, int64_t>, Value> guards;
 };
 
+/// With a kind, what the elements of all ranks are together.
 Value loadGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
-                 llvm::ArrayRef<int64_t> shape);
+                 llvm::ArrayRef<int64_t> shape,
+                 std::optional<mlir::arith::AtomicRMWKind> ofRanks = std::nullopt);
 void storeGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
                  llvm::ArrayRef<int64_t> shape, Value value);
 /// Combines the slice's elements with the fragment's, atomically.

@@ -2,6 +2,7 @@
 /// \file
 /// Fragments to and from global memory: guarded, in vectors where alignment is known.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
+#include "compiler/lowering/TileToSimt/Multicast.h"
 #include "compiler/lowering/TileToSimt/Windows.h"
 #include "dialects/tile/Fetch.h"
 #include "runtime/support/Math.h"
@@ -67,6 +68,8 @@ GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const Fragment
     widest = 1;
   if (use == GlobalUse::combine)
     widest = std::min<int64_t>(widest, tensor.element.isF32() ? k.target.maxAddedFloats : 1);
+  if (slice.isOfAll())
+    widest = std::min(widest, mostOfAllRanks(tensor.element, use));
   if (tensor.argument.getOrder() == program::TensorOrder::accumulator)
     choosePieceVectors(tileShape, widest, use);
   else if (inner >= 0 && (gathered < 0 || sharePositions(slice.op, inner)))
@@ -219,7 +222,8 @@ Value GlobalAccess::load(ArrayRef<int64_t> constant, int64_t elements, Value may
   Type element = slice.tensor->element;
   Type type = elements == 1 ? element : Type(b.vectorOf(elements, element));
   Value inside = b.both(mayLoad, predicate(constant));
-  Value loaded = simt::LoadOp::create(b, type, address(constant), inside, policy);
+  Value loaded = ofRanks ? Value(simt::MulticastLoadOp::create(b, type, *ofRanks, address(constant), inside))
+                         : Value(simt::LoadOp::create(b, type, address(constant), inside, policy));
   return filledOutside(b, loaded, inside, slice.fill);
 }
 
@@ -291,9 +295,10 @@ void lowering::combinePieces(Emitter &b, Value owner, ArrayRef<CombinedPiece> pi
 // waits for them where it needs them.
 
 Value lowering::loadGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
-                           ArrayRef<int64_t> shape) {
+                           ArrayRef<int64_t> shape, std::optional<arith::AtomicRMWKind> ofRanks) {
   Emitter &b = k.b;
   GlobalAccess access(k, slice, layout, shape, GlobalUse::load);
+  access.combineRanks(ofRanks);
   const int64_t width = access.vectorWidth();
   const RegisterGroups groups = access.groups(width);
   SmallVector<Value> registers(size_t(layout.registersPerThread()));
@@ -304,6 +309,7 @@ Value lowering::loadGlobal(KernelLowering &k, const Slice &slice, const Fragment
   auto path = [&](Path path) {
     return [&, path](OpBuilder &, Location) {
       GlobalAccess access(k, slice, layout, shape, GlobalUse::load);
+      access.combineRanks(ofRanks);
       SmallVector<Value> pieces;
       for (const RegisterGroup &group : groups.groups) {
         if (path == Path::vectors) {
@@ -352,7 +358,10 @@ void lowering::storeGlobal(KernelLowering &k, const Slice &slice, const Fragment
   writeGlobal(k,
               {slice, layout, shape, GlobalUse::store,
                [&](Value piece, Value address, Value predicate) {
-                 simt::StoreOp::create(k.b, piece, address, predicate, k.policyOf(slice));
+                 if (slice.isOfAll())
+                   simt::MulticastStoreOp::create(k.b, piece, address, predicate);
+                 else
+                   simt::StoreOp::create(k.b, piece, address, predicate, k.policyOf(slice));
                }},
               value);
 }
@@ -363,9 +372,13 @@ arith::AtomicRMWKind lowering::atomicKindOf(tile::CombineKind kind, Type element
   case tile::CombineKind::add:
     return isFloat ? arith::AtomicRMWKind::addf : arith::AtomicRMWKind::addi;
   case tile::CombineKind::min:
-    return isUnsigned ? arith::AtomicRMWKind::minu : arith::AtomicRMWKind::mins;
+    return isFloat      ? arith::AtomicRMWKind::minnumf
+           : isUnsigned ? arith::AtomicRMWKind::minu
+                        : arith::AtomicRMWKind::mins;
   case tile::CombineKind::max:
-    return isUnsigned ? arith::AtomicRMWKind::maxu : arith::AtomicRMWKind::maxs;
+    return isFloat      ? arith::AtomicRMWKind::maxnumf
+           : isUnsigned ? arith::AtomicRMWKind::maxu
+                        : arith::AtomicRMWKind::maxs;
   case tile::CombineKind::bitAnd:
     return arith::AtomicRMWKind::andi;
   case tile::CombineKind::bitOr:
@@ -383,7 +396,10 @@ void lowering::combineGlobal(KernelLowering &k, tile::CombineKind kind, const Sl
   writeGlobal(k,
               {slice, layout, shape, GlobalUse::combine,
                [&](Value piece, Value address, Value) {
-                 simt::AtomicOp::create(k.b, atomic, piece, address, /*system=*/bool(slice.rank));
+                 if (slice.isOfAll())
+                   simt::MulticastAtomicOp::create(k.b, atomic, piece, address, /*release=*/false);
+                 else
+                   simt::AtomicOp::create(k.b, atomic, piece, address, /*system=*/slice.isSymmetric());
                }},
               value);
 }

@@ -98,6 +98,20 @@ Value KernelLowering::addParameter(Type type, program::ParameterKind kind, int64
   return kernel.getBody().addArgument(type, source.getLoc());
 }
 
+Value KernelLowering::findParameter(program::ParameterKind kind, int64_t index) {
+  auto known = llvm::find(parameters, program::ParameterAttr::get(b.getContext(), kind, index, 0));
+  return known == parameters.end()
+             ? Value()
+             : Value(kernel.getBody().getArgument(unsigned(known - parameters.begin())));
+}
+
+Value KernelLowering::multicastPointer(const GlobalTensor &tensor) {
+  constexpr auto kind = program::ParameterKind::multicastPointer;
+  if (Value known = findParameter(kind, tensor.number))
+    return known;
+  return addParameter(LLVM::LLVMPointerType::get(b.getContext(), 1), kind, tensor.number);
+}
+
 void KernelLowering::addArguments() {
   int64_t dimensions = 0, scalars = 0;
   SmallVector<int64_t> multiples; // by argument
@@ -174,8 +188,7 @@ Value KernelLowering::tensorMap(const Slice &slice, ArrayRef<int64_t> box, Swizz
     maps.push_back(recipe);
     map = addParameter(LLVM::LLVMPointerType::get(b.getContext()), kind, index);
   } else {
-    auto parameter = program::ParameterAttr::get(b.getContext(), kind, index, 0);
-    map = kernel.getBody().getArgument(unsigned(llvm::find(parameters, parameter) - parameters.begin()));
+    map = findParameter(kind, index);
   }
   return slice.rank ? entryOfRank(map, slice, tensorMapBytes) : map;
 }

@@ -88,8 +88,8 @@ struct GlobalTensor {
 
 struct Slice {
   const GlobalTensor *tensor = nullptr;
-  Value pointer;                   ///< to the tensor, of a symmetric one to the rank's
-  Value rank;                      ///< i32: whose tensor it is, or null
+  Value pointer; ///< to the tensor, of a symmetric one to the rank's, or to all by multicast
+  Value rank;    ///< i32: whose tensor it is, or null
   llvm::SmallVector<Value> origin; ///< i32; along a limited axis, and of windows, from 0 to the extent
   llvm::SmallVector<Value> ends;   ///< i32: elements from there on are outside; the extents, or the limit
   Shape shape;
@@ -98,6 +98,9 @@ struct Slice {
   Value indices;        ///< i32, by register: what is added to the origin along the gathered axis
   tile::SliceOp op;
 
+  /// Whether every rank has such a tensor: others access it, too.
+  bool isSymmetric() const { return tile::SliceOp(op).isSymmetric(); }
+  bool isOfAll() const { return tile::SliceOp(op).getOfAll(); }
   bool isGuarded(int axis) const;
   /// The axis along which positions are `indices`, or -1.
   int gatheredAxis() const;
@@ -193,6 +196,8 @@ public:
   void setGrid(llvm::ArrayRef<Attribute> extents) { grid.assign(extents.begin(), extents.end()); }
   /// The address of a tensor map, a parameter or one of those of all ranks; equal recipes share one.
   Value tensorMap(const Slice &slice, llvm::ArrayRef<int64_t> box, Swizzle swizzle, int64_t before = 0);
+  /// The address by which multimem instructions reach the tensor on all ranks, a parameter.
+  Value multicastPointer(const GlobalTensor &tensor);
   /// An mbarrier that is initialised at entry.
   void initBarrier(int64_t offset, int64_t count);
   Value sharedAt(int64_t offset) { return b.offset(sharedBase, offset); }
@@ -223,6 +228,8 @@ private:
   /// Where the entry of the slice's rank is in a parameter that has one for each.
   Value entryOfRank(Value table, const Slice &slice, int64_t bytes);
   Value addParameter(Type type, program::ParameterKind kind, int64_t index, int64_t axis = 0);
+  /// The one that there is, or null.
+  Value findParameter(program::ParameterKind kind, int64_t index);
   void emitPrologue();
   LogicalResult finish();
 

@@ -51,7 +51,8 @@ private:
 /// What is known of another cluster, in its entries.
 struct ForeignClocks {
   Clock seen;
-  Clock fenced; ///< for the asynchronous engines' view of global memory
+  Clock fenced;  ///< for the asynchronous engines' view of global memory
+  Clock aliased; ///< for the view by other addresses
 };
 /// Shared, as whole blocks know the same, and mostly there is none.
 struct Foreign {
@@ -69,6 +70,7 @@ struct Foreign {
     for (const auto &[cluster, clocks] : other.clusters) {
       clusters[cluster].seen.join(clocks.seen);
       clusters[cluster].fenced.join(clocks.fenced);
+      clusters[cluster].aliased.join(clocks.aliased);
     }
     for (size_t device = 0; device < other.over.size(); ++device)
       end(device, other.over[device]);
@@ -95,7 +97,7 @@ struct MapFences {
 /// What comes before a point of a program.
 struct Knowledge {
   Clock seen;                            ///< all of it in the own cluster
-  std::array<Clock, 2> fenced;           ///< of that, what a proxy fence of the space follows on the way here
+  std::array<Clock, 3> fenced;           ///< of that, what a proxy fence of the space follows on the way here
   std::shared_ptr<const MapFences> maps; ///< mostly there are none
   std::shared_ptr<const Foreign> foreign; ///< of other clusters
   std::shared_ptr<const Foreign> narrow;  ///< what would be known of them if scopes were wide enough
@@ -119,11 +121,11 @@ struct Knowledge {
   /// A proxy fence.
   void fence(FencedSpace space) {
     fencedIn(space).join(seen);
-    if (!foreign || foreign->clusters.empty() || space != FencedSpace::global)
+    if (!foreign || foreign->clusters.empty() || space == FencedSpace::shared)
       return;
     auto all = std::make_shared<Foreign>(*foreign);
     for (auto &[cluster, clocks] : all->clusters)
-      clocks.fenced = clocks.seen;
+      (space == FencedSpace::global ? clocks.fenced : clocks.aliased) = clocks.seen;
     foreign = std::move(all);
   }
   /// Proxy fences of tensor maps.

@@ -46,11 +46,12 @@ void FlagOrder::publish(uint64_t address, Reach reach, Knowledge known) {
   auto all = known.foreign ? std::make_shared<Foreign>(*known.foreign) : std::make_shared<Foreign>();
   ForeignClocks &own = all->clusters[launch.numberOf(cluster)];
   // Other clusters take the lanes of a warp as one.
-  const Clock &fenced = known.fencedIn(FencedSpace::global);
-  for (Clock *clock : {&known.seen, &known.fencedIn(FencedSpace::global)})
+  Clock &fenced = known.fencedIn(FencedSpace::global), &aliased = known.fencedIn(FencedSpace::aliases);
+  for (Clock *clock : {&known.seen, &fenced, &aliased})
     clocks.raiseWarps(*clock);
   own.seen.join(known.seen);
   own.fenced.join(fenced);
+  own.aliased.join(aliased);
   launch.shadow().release(address, {cluster.grid->device, reach, all});
 }
 
@@ -67,6 +68,7 @@ void FlagOrder::takeReadsOf(WarpClock &warpClock) {
         Knowledge known;
         known.seen = own->second.seen;
         known.fencedIn(FencedSpace::global) = own->second.fenced;
+        known.fencedIn(FencedSpace::aliases) = own->second.aliased;
         clocks.acquire(warpClock, 1u << read.lane, ordering, known);
       }
       const Reach needed = part.device == cluster.grid->device ? Reach::device : Reach::system;

@@ -53,6 +53,8 @@ Wrong judge(const Record &before, const Record &now, const Point &point) {
     return Wrong::unfenced;
   if (now.proxy == Proxy::tensorMap && !isRead(before) && !point.isMapFenced(before))
     return Wrong::unfenced;
+  if ((now.proxy == Proxy::multicast) != (before.proxy == Proxy::multicast) && !point.isAliasFenced(before))
+    return Wrong::unfenced;
   return Wrong::nothing;
 }
 
@@ -237,7 +239,8 @@ void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
   // What races with this one must race with the one that it replaces.
   const auto replaces = [&](Record &old) {
     if (point.comesAfter(old)) {
-      if (old.strength < read.strength || (old.proxy == Proxy::generic && read.proxy != Proxy::generic))
+      const bool needsFence = old.proxy == Proxy::generic || old.proxy == Proxy::multicast;
+      if (old.strength < read.strength || (needsFence && read.proxy != old.proxy))
         return false;
       old = read;
       return true;

@@ -49,10 +49,10 @@ struct Record {
   uint16_t warp = 0;    ///< in the cluster
   uint8_t lane = severalLanes;
   AccessKind kind : 3 = AccessKind::read;
-  Proxy proxy : 2 = Proxy::generic;
   Strength strength : 2 = Strength::weak; ///< of the threads that its reach, and theirs, includes
   bool collective : 1 = false;            ///< by a warp as a whole, as ldmatrix and stmatrix
   Reach reach : 2 = Reach::cluster;
+  Proxy proxy : 3 = Proxy::generic;
   /// On a line: each lane from `lane` on has 1 << laneShift bytes of it.
   uint8_t laneShift = oneLane;
   uint16_t device = 0;
@@ -123,6 +123,12 @@ struct Point {
     if (before.cluster != cluster)
       return isForeign(known.foreign.get(), before, &ForeignClocks::fenced);
     return isIn(known.fencedIn(space), before) || isPublished(before);
+  }
+  /// Whether accesses by another address of the memory do.
+  bool isAliasFenced(const Record &before) const {
+    if (before.cluster != cluster)
+      return isForeign(known.foreign.get(), before, &ForeignClocks::aliased);
+    return isIn(known.fencedIn(FencedSpace::aliases), before);
   }
   /// Whether the proxy of tensor maps does. Of other clusters the order alone is looked at.
   bool isMapFenced(const Record &before) const {

@@ -294,6 +294,41 @@ simt.kernel @vector_in_shared() attributes {launch = #program.launch<warps = 1, 
 
 // -----
 
+// multicast_load_c1
+simt.kernel @maximum_of_floats(%x: !llvm.ptr<1> {program.parameter = #program.parameter<multicast_pointer, 0>})
+    attributes {launch = #program.launch<warps = 1>, schema = [#program.tensor<"X", inout, dims[-1], symmetric = true>],
+      schema_types = [tensor<64xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  // expected-error @below {{expected a kind that the machine has for 'f32', but got maxnumf}}
+  %f = simt.multicast_load maxnumf %x : !llvm.ptr<1> -> f32
+  simt.return
+}
+
+// -----
+
+// multicast_store_c1
+simt.kernel @store_of_a_half(%x: !llvm.ptr<1> {program.parameter = #program.parameter<multicast_pointer, 0>})
+    attributes {launch = #program.launch<warps = 1>, schema = [#program.tensor<"X", inout, dims[-1], symmetric = true>],
+      schema_types = [tensor<64xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %h = arith.constant 1.0 : bf16
+  // expected-error @below {{expected 4, 8 or 16 bytes because multimem.st stores no others, but got 'bf16'}}
+  simt.multicast_store %h, %x : bf16, !llvm.ptr<1>
+  simt.return
+}
+
+// -----
+
+// multicast_atomic_c1
+simt.kernel @largest_of_floats(%x: !llvm.ptr<1> {program.parameter = #program.parameter<multicast_pointer, 0>})
+    attributes {launch = #program.launch<warps = 1>, schema = [#program.tensor<"X", inout, dims[-1], symmetric = true>],
+      schema_types = [tensor<64xf32>], grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %f = arith.constant 1.0 : f32
+  // expected-error @below {{expected a kind that the machine has for 'f32', but got maxnumf}}
+  simt.multicast_atomic maxnumf %f, %x : f32, !llvm.ptr<1>
+  simt.return
+}
+
+// -----
+
 module attributes {program.target = #program.target<"sm_80">} {
 // atomic_c1
 simt.kernel @wide_addition(%x: !llvm.ptr<1> {program.parameter = #program.parameter<tensor_pointer, 0>})

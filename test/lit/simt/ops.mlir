@@ -206,6 +206,16 @@ simt.kernel @memory(%g: !llvm.ptr<1> {program.parameter = #program.parameter<ten
   simt.atomic xori %bits, %g system : i32, !llvm.ptr<1>
   // CHECK: simt.atomic addi %{{.*}}, %{{.*}} : i32, !llvm.ptr<3>
   simt.atomic addi %bits, %s : i32, !llvm.ptr<3>
+  // CHECK: simt.multicast_load addf %{{.*}} : !llvm.ptr<1> -> vector<4xf32>
+  %all = simt.multicast_load addf %g : !llvm.ptr<1> -> vector<4xf32>
+  // CHECK: simt.multicast_load maxnumf %{{.*}} if %{{.*}} : !llvm.ptr<1> -> vector<2xbf16>
+  %halves = simt.multicast_load maxnumf %g if %yes : !llvm.ptr<1> -> vector<2xbf16>
+  // CHECK: simt.multicast_store %{{.*}}, %{{.*}} if %{{.*}} : vector<2xbf16>, !llvm.ptr<1>
+  simt.multicast_store %halves, %g if %yes : vector<2xbf16>, !llvm.ptr<1>
+  // CHECK: simt.multicast_atomic addi %{{.*}}, %{{.*}} release : i32, !llvm.ptr<1>
+  simt.multicast_atomic addi %bits, %g release : i32, !llvm.ptr<1>
+  // CHECK: simt.alias_fence
+  simt.alias_fence
   // CHECK: simt.end_waits
   simt.end_waits
   // CHECK: simt.waits_end

@@ -71,6 +71,19 @@ TEST_CASE("inconsistent variants are named", "[artifact][verify]") {
         "artifact 'gemm': variant 'aligned' has no PTX");
 }
 
+TEST_CASE("addresses of ranks are those of symmetric tensors", "[artifact][verify]") {
+  auto failureWith = [](KernelParameter::Kind kind) {
+    return failureOfLaunch([kind](Launch &launch) { launch.parameters[4].kind = kind; });
+  };
+  CHECK(
+      failureWith(KernelParameter::Kind::multicastPointer) ==
+      "artifact 'gemm': parameter 4 of 'gemm_aligned' is a multicast address of 'C', which is not symmetric");
+  CHECK(failureWith(KernelParameter::Kind::tensorPointers) ==
+        "artifact 'gemm': parameter 4 of 'gemm_aligned' is a table of 'C', which is not symmetric");
+  CHECK(failureAfter([](Artifact &a) { a.tensors[2].symmetric = true; }) ==
+        "artifact 'gemm': parameter 4 of 'gemm_aligned' is one address of 'C', which is symmetric");
+}
+
 TEST_CASE("reports that contradict themselves are named", "[artifact][verify][reports]") {
   auto failureWith = [](ReportSite site) {
     return failureAfter([&](Artifact &a) { a.variants[0].reports = {std::move(site)}; });

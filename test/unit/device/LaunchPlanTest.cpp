@@ -286,3 +286,45 @@ TEST_CASE("a scalar occupies its own width", "[device][plan]") {
   CHECK(read<uint8_t>(plan.launches[0], 1) == 0xab);
   CHECK(read<uint32_t>(plan.launches[0], 4) == 64);
 }
+
+TEST_CASE("a multicast address is the caller's, of a tensor of all ranks", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  artifact.tensors[2].symmetric = true;
+  artifact.tensors[2].alignment = 16;
+  artifact.variants[1].launches[0].parameters = {
+      {.kind = KernelParameter::Kind::multicastPointer, .index = 2}};
+  artifact.variants.erase(artifact.variants.begin());
+  LaunchArguments arguments = sampleArguments();
+  TensorView &tensor = arguments.tensors[2];
+  tensor.ofRanks = {tensor.data};
+  auto failure = [&] {
+    Result<LaunchPlan> plan = planLaunch(artifact, arguments, sampleDevice());
+    return plan ? "" : plan.error().message;
+  };
+  CHECK(failure() ==
+        "argument 'C': expected a multicast address of it because the program accesses it on all ranks at "
+        "once, but got none; emulated devices have one, of GPUs the caller gives it (TensorView::ofAll)");
+  tensor.ofAll = address(0x50000008);
+  CHECK(failure() ==
+        "argument 'C': expected a multicast address that is a multiple of 16, but got 0x50000008");
+  tensor.ofAll = address(0x50000010);
+  CHECK(read<uint64_t>(planOf(artifact, arguments).launches[0], 0) == 0x50000010);
+}
+
+TEST_CASE("a variant for aligned tensors needs an aligned multicast address, too", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  for (size_t i : {0, 1})
+    artifact.tensors[i].symmetric = true;
+  for (Variant &variant : artifact.variants)
+    for (Launch &launch : variant.launches)
+      std::erase_if(launch.parameters, [](const KernelParameter &parameter) {
+        return parameter.kind != KernelParameter::Kind::dimension;
+      });
+  LaunchArguments arguments = sampleArguments();
+  for (size_t i : {0, 1})
+    arguments.tensors[i].ofRanks = {arguments.tensors[i].data};
+  arguments.tensors[0].ofAll = address(0x50000010);
+  CHECK(planOf(artifact, arguments).variantIndex == 0);
+  arguments.tensors[0].ofAll = address(0x50000008);
+  CHECK(planOf(artifact, arguments).variantIndex == 1);
+}

@@ -24,16 +24,17 @@ constexpr size_t words = 64;
 struct Devices {
   explicit Devices(size_t count) : members(count, std::vector<uint32_t>(words)), out(words, 0xDDDDDDDD) {}
 
-  /// Runs a body of one warp with %all, the address of all arrays, %out, %t, the thread, and registers %r0-9,
-  /// %d0-9, %h0-9.
+  /// Runs a body of one warp with %all, the address of all arrays, %own, that of the first one, %out, %t, the
+  /// thread, and registers %r0-9, %d0-9, %h0-9.
   Result<void> run(std::string_view body, uint64_t bytes = words * 4, RaceCheck check = RaceCheck::on) {
     Result<std::shared_ptr<const Program>> program = loadProgram(fmt::format(R"(.version 8.7
 .target sm_90a
 .address_size 64
-.visible .entry k(.param .u64 all, .param .u64 out) {{
-  .reg .b32 %r<10>; .reg .b64 %d<10>; .reg .b16 %h<10>; .reg .b64 %all, %out, %mine, %here; .reg .b32 %t;
+.visible .entry k(.param .u64 all, .param .u64 out, .param .u64 own) {{
+  .reg .b32 %r<10>; .reg .b64 %d<10>; .reg .b16 %h<10>; .reg .b64 %all, %out, %mine, %here, %own; .reg .b32 %t;
   ld.param.u64 %all, [all];
   ld.param.u64 %out, [out];
+  ld.param.u64 %own, [own];
   mov.u32 %t, %tid.x;
   mad.wide.u32 %mine, %t, 4, %out;
   mad.wide.u32 %here, %t, 4, %all;
@@ -51,7 +52,7 @@ struct Devices {
       all.members.push_back(ranges.back().address);
     }
     ranges.push_back({reinterpret_cast<uint64_t>(out.data()), out.size() * 4});
-    const std::array<uint64_t, 2> parameters = {all.address, ranges.back().address};
+    const std::array<uint64_t, 3> parameters = {all.address, ranges.back().address, all.members.front()};
     const MemoryMap memory(std::move(ranges), {all});
     LaunchConfiguration launch;
     launch.entry = "k";
@@ -151,6 +152,23 @@ TEST_CASE("the checkers see each device's access", "[multimem]") {
   CHECK_THAT(race, Contains("race between the write of offset 0") && Contains("missing: a barrier"));
 }
 
+TEST_CASE("accesses by both addresses of memory need a fence between them", "[multimem]") {
+  const std::string_view own = "  st.global.b32 [%own], %t;\n", read = "  ld.global.b32 %r1, [%own];\n",
+                         all = "  multimem.st.weak.global.b32 [%all], %t;\n",
+                         sum = "  multimem.ld_reduce.weak.global.add.u32 %r0, [%all];\n";
+  const std::pair<std::string_view, std::string_view> pairs[] = {{own, sum}, {own, all}, {all, read},
+                                                                 {all, own}, {sum, own}, {read, all}};
+  for (auto [first, second] : pairs) {
+    INFO(first << second);
+    Devices devices(2);
+    devices.threads = 1;
+    CHECK_THAT(errorOf(devices, std::string(first) + std::string(second)),
+               Contains("missing: fence.proxy.alias between them") &&
+                   Contains("because one of them has a multicast address"));
+    CHECK(errorOf(devices, std::string(first) + "  fence.proxy.alias;\n" + std::string(second)) == "");
+  }
+}
+
 TEST_CASE("an address of several devices is that of multimem instructions alone", "[multimem]") {
   Devices devices(2);
   const std::string_view only = "multicast memory, which multimem instructions alone access";
@@ -181,5 +199,9 @@ TEST_CASE("forms of multimem that PTX does not have", "[multimem]") {
              Contains("moves 2 elements, but got 1 registers"));
   CHECK_THAT(
       errorOf(devices, "  multimem.st.weak.global.v8.f32 [%all], {%r0, %r0, %r0, %r0, %r0, %r0, %r0, %r0};"),
-      Contains("accesses more than 16 bytes"));
+      Contains("accesses 32 bytes, but multimem 4 to 16"));
+  CHECK_THAT(errorOf(devices, "  multimem.ld_reduce.weak.global.add.acc::f32.bf16 %h0, [%all];"),
+             Contains("accesses 2 bytes, but multimem 4 to 16"));
+  CHECK_THAT(errorOf(devices, "  multimem.red.relaxed.sys.global.add.s64 [%all], %d0;"),
+             Contains("has no form for type .s64"));
 }

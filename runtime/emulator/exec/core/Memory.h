@@ -47,6 +47,7 @@ enum class Proxy : uint8_t {
   async,     ///< by the asynchronous units
   tensorMap, ///< their reads of tensor maps
   readOnly,  ///< ld.global.nc
+  multicast, ///< by threads, through an address of several devices' memory
 };
 /// Threads may make all but weak accesses at the same time, and volatile ones after a fence.
 enum class AccessOrdering : uint8_t { weak, volatileRelaxed, relaxed, acquire, release, acquireRelease };

@@ -27,9 +27,11 @@ enum class NamedArrival : uint8_t { waits, leaves };
 /// Whether a wait for copies ends when they are complete, or when they have read their sources.
 enum class CopyWait : uint8_t { complete, read };
 
-/// Spaces that proxy fences are for.
-enum class FencedSpace : uint8_t { shared, global };
-inline constexpr FencedSpace fencedSpaces[] = {FencedSpace::shared, FencedSpace::global};
+/// What proxy fences are for: the asynchronous proxy's view of shared and of global memory, and that of
+/// global memory by other addresses.
+enum class FencedSpace : uint8_t { shared, global, aliases };
+inline constexpr FencedSpace fencedSpaces[] = {FencedSpace::shared, FencedSpace::global,
+                                               FencedSpace::aliases};
 
 /// What accesses tensor memory: a warp's loads and stores, and what its
 /// threads issue to a pipe.

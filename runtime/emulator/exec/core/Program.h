@@ -105,6 +105,10 @@ inline constexpr uint64_t functionParameterFlag = uint64_t(1) << 31;
 enum class Window : uint8_t { global = 0, multicast = 1, shared = 2, local = 3, parameter = 4, code = 5 };
 inline constexpr unsigned windowShift = 56;
 inline constexpr uint64_t windowBase(Window window) { return uint64_t(window) << windowShift; }
+/// Of a `MulticastRange`, by its number in a launch: no memory of the host is there.
+inline constexpr uint64_t multicastAddress(uint64_t number) {
+  return windowBase(Window::multicast) + (number << 40);
+}
 
 /// Instructions that a jump backwards repeats, both included.
 struct Loop {

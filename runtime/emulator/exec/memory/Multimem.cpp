@@ -40,7 +40,7 @@ std::vector<std::byte *> touchAll(Warp &warp, const Instruction &instruction, Ac
   std::vector<std::byte *> all;
   for (uint64_t member : range->members) {
     std::byte *host = touch(warp, instruction,
-                            {Space::global, kind, Proxy::generic, lane, member + (address - range->address),
+                            {Space::global, kind, Proxy::multicast, lane, member + (address - range->address),
                              how.bytes(), how.bytes(), how.order.ordering, how.order.scope});
     if (!host)
       return {};
@@ -131,7 +131,7 @@ template <AccessKind kind> Step changeAll(Warp &warp, uint32_t active, const Ins
 /// Those of atom and red that a sum over devices has, and f32 and f64 by addition alone.
 bool hasReduction(AtomicOp op, Type type) {
   return op != AtomicOp::inc && op != AtomicOp::dec && op != AtomicOp::exchange &&
-         op != AtomicOp::compareSwap && hasAtomic(op, type);
+         op != AtomicOp::compareSwap && hasAtomic(op, type) && (op != AtomicOp::add || type != Type::s64);
 }
 
 enum class Form : uint8_t { loadReduce, store, reduce };
@@ -167,8 +167,8 @@ void decodeMultimem(Decoder &d) {
   if (how.roundsOnce && sizeInBytes(how.type) > 4)
     return d.fail("'{}' has no form for type .{}", d.at().fullName(), toString(how.type));
   how.roundsOnce &= how.op == AtomicOp::add && how.type != Type::f32;
-  if (how.bytes() > 16)
-    return d.fail("'{}' accesses more than 16 bytes", d.at().fullName());
+  if (how.bytes() < 4 || how.bytes() > 16)
+    return d.fail("'{}' accesses {} bytes, but multimem 4 to 16", d.at().fullName(), how.bytes());
   d.accesses(Space::global, unsigned(how.bytes()));
   const bool loads = *form == Form::loadReduce;
   d.expectOperands(2);

@@ -17,6 +17,7 @@ enum class FenceKind : uint8_t {
   async,     ///< proxy fences of all spaces, or of one
   asyncShared,
   asyncGlobal,
+  aliases,
   releaseMaps,
   acquireMap, ///< slots: address
   other,
@@ -32,7 +33,8 @@ Step fence(Warp &warp, uint32_t active, const Instruction &instruction) {
   Observer *observer = clusterOf(warp).observer.get();
   if (!observer)
     return Step::next;
-  constexpr FencedSpace shared[] = {FencedSpace::shared}, global[] = {FencedSpace::global};
+  constexpr FencedSpace both[] = {FencedSpace::shared, FencedSpace::global}, shared[] = {FencedSpace::shared},
+                        global[] = {FencedSpace::global}, aliases[] = {FencedSpace::aliases};
   const Fence fence = instruction.payloadAs<Fence>();
   switch (fence.kind) {
   case FenceKind::memory:
@@ -42,13 +44,16 @@ Step fence(Warp &warp, uint32_t active, const Instruction &instruction) {
     observer->publishMbarriers(warp, active);
     break;
   case FenceKind::async:
-    observer->proxyFence(warp, active, fencedSpaces);
+    observer->proxyFence(warp, active, both);
     break;
   case FenceKind::asyncShared:
     observer->proxyFence(warp, active, shared);
     break;
   case FenceKind::asyncGlobal:
     observer->proxyFence(warp, active, global);
+    break;
+  case FenceKind::aliases:
+    observer->proxyFence(warp, active, aliases);
     break;
   case FenceKind::releaseMaps:
     observer->releaseMaps(warp, active);
@@ -76,6 +81,8 @@ FenceKind takeFence(Decoder &d) {
     return FenceKind::memory;
   if (d.take("tensormap::generic"))
     return d.take("acquire") ? FenceKind::acquireMap : FenceKind::releaseMaps;
+  if (d.take("alias"))
+    return FenceKind::aliases;
   if (!d.take("async"))
     return FenceKind::other;
   if (d.take("global"))
@@ -91,7 +98,7 @@ void decodeFence(Decoder &d) {
                                              {"gl", Scope::gpu},
                                              {"sys", Scope::sys}}))
     use.scope = *scope;
-  d.ignore({"sc", "acq_rel", "acquire", "release", "alias", "async::generic", "sync_restrict::shared::cta",
+  d.ignore({"sc", "acq_rel", "acquire", "release", "async::generic", "sync_restrict::shared::cta",
             "sync_restrict::shared::cluster"});
   if (use.kind != FenceKind::acquireMap) {
     d.emitWith(fence, {}, use);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Fragments to and from all ranks' memory at once.
+#include "compiler/lowering/TileToSimt/Multicast.h"
+
+#include "dialects/tile/Names.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::lowering;
+
+namespace {
+
+/// multimem accesses 4 bytes at least.
+constexpr int64_t leastBits = 32;
+
+/// An element that is alone in its vector, or in what is left of it at the tensor's edge, must have them.
+LogicalResult checkPairs(KernelLowering &k, Operation *op, Value memory, const FragmentLayout &layout,
+                         ArrayRef<int64_t> shape, GlobalUse use) {
+  const Slice &slice = k.slice(memory);
+  if (slice.tensor->element.getIntOrFloatBitWidth() >= leastBits)
+    return success();
+  GlobalAccess access(k, slice, layout, shape, use);
+  if (access.vectorWidth() > 1 && !access.mayStraddle())
+    return success();
+  InFlightDiagnostic diagnostic =
+      op->emitError()
+      << "expected pairs of elements of '" << tile::nameOf(memory)
+      << "' because multimem accesses 4 bytes at least, but "
+      << (access.vectorWidth() > 1
+              ? "the tensor may end inside of a pair; give its last extent a multiple, as in "
+                "k.dim(\"n\", {.multipleOf = 8})"
+              : "they are not known to be adjacent and aligned; declare the tensor with .alignment = 16, "
+                "and use boxes whose last position and extent are even");
+  tile::noteDeclaration(diagnostic, memory);
+  return diagnostic;
+}
+
+void betweenFences(KernelLowering &k, function_ref<void()> access) {
+  simt::AliasFenceOp::create(k.b);
+  access();
+  simt::AliasFenceOp::create(k.b);
+}
+
+} // namespace
+
+bool lowering::isOfAllRanks(Value memory) {
+  auto slice = memory.getDefiningOp<tile::SliceOp>();
+  return slice && slice.getOfAll();
+}
+
+int64_t lowering::mostOfAllRanks(Type element, GlobalUse use) {
+  constexpr int64_t bytes = 16;
+  int64_t fit = bytes * 8 / element.getIntOrFloatBitWidth();
+  bool areWords = element.getIntOrFloatBitWidth() <= leastBits;
+  if (use == GlobalUse::store) // of any bits
+    return areWords ? fit : 1;
+  return areWords && isa<FloatType>(element) ? fit : 1;
+}
+
+LogicalResult lowering::loadOfAllRanks(KernelLowering &k, tile::LoadOp op) {
+  RankedTensorType type = op.getValue().getType();
+  const FragmentLayout &layout = k.layoutOf(type);
+  if (failed(checkPairs(k, op, op.getSource(), layout, type.getShape(), GlobalUse::load)))
+    return failure();
+  betweenFences(k, [&] {
+    k.set(op.getValue(), loadGlobal(k, k.slice(op.getSource()), layout, type.getShape(),
+                                    atomicKindOf(*op.getKind(), type.getElementType())));
+  });
+  return success();
+}
+
+LogicalResult lowering::storeToAllRanks(KernelLowering &k, tile::StoreOp op) {
+  RankedTensorType type = op.getValue().getType();
+  const FragmentLayout &layout = k.layoutOf(type);
+  if (failed(checkPairs(k, op, op.getDestination(), layout, type.getShape(), GlobalUse::store)))
+    return failure();
+  betweenFences(k, [&] {
+    storeGlobal(k, k.slice(op.getDestination()), layout, type.getShape(), k.value(op.getValue()));
+  });
+  return success();
+}
+
+LogicalResult lowering::combineOnAllRanks(KernelLowering &k, tile::AtomicOp op) {
+  const Slice &slice = k.slice(op.getDestination());
+  Value value = k.value(op.getValue());
+  betweenFences(k, [&] {
+    if (auto type = dyn_cast<RankedTensorType>(op.getValue().getType()))
+      combineGlobal(k, op.getKind(), slice, k.layoutOf(type), type.getShape(), value);
+    else
+      combineGlobal(k, op.getKind(), slice, FragmentLayout::replicated({}, k.team.warps), {},
+                    k.b.splat(value, 1));
+  });
+  return success();
+}
+
+void lowering::countOnAllRanks(KernelLowering &k, Value by, Value address) {
+  simt::MulticastAtomicOp::create(k.b, arith::AtomicRMWKind::addi, by, address, /*release=*/true);
+  simt::AliasFenceOp::create(k.b);
+}
