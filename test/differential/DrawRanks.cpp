@@ -40,7 +40,8 @@ void forEachLoad(Body &body, const std::function<void(Box &)> &visit) {
 
 /// Some of the tensors become symmetric, and each rank works on those of another one.
 void Generator::drawRanks() {
-  if (!draw.wants(Feature::ranks) && !draw.isForced(Feature::transfer))
+  const bool wantsAll = draw.isForced(Feature::allRanks);
+  if (!draw.wants(Feature::ranks) && !draw.isForced(Feature::transfer) && !wantsAll)
     return;
   draw.note(Feature::ranks);
   tree.ranks = draw.between(2, 4);
@@ -51,9 +52,9 @@ void Generator::drawRanks() {
     TensorInfo &tensor = tree.tensors[size_t(number)];
     bool canBe = tensor.workspace.order == dsl::TensorOrder::natural && !added.contains(number) &&
                  tensor.lastStride == dsl::LastStride::one && !tensor.table && !tensor.hasWindows;
-    if (canBe && draw.chance(60))
+    if (canBe && draw.chance(wantsAll ? 95 : 60))
       tensor.shift = draw.between(0, 3);
-    if (canBe && tensor.access == Access::input && !isPacked(tensor.element) &&
+    if (canBe && tensor.access == Access::input && !isPacked(tensor.element) && !wantsAll &&
         draw.wants(Feature::transfer)) {
       draw.note(Feature::transfer);
       // Waits of a block whose warps have roles would be the roles'.
@@ -64,19 +65,28 @@ void Generator::drawRanks() {
   }
 }
 
-/// Some loads become the largest of what all ranks have, and ranks announce to all at once.
+/// How elements of all ranks become one: numbers stay within their range, or nearly so.
+std::optional<Function> Generator::drawOfAll(const Box &box) {
+  const TensorInfo &tensor = tree.tensors[size_t(box.tensor)];
+  const int64_t bits = bitsOf(tensor.element);
+  const bool canBe = tensor.shift && !tensor.transfer && tensor.access == Access::input && !box.window &&
+                     box.eviction == dsl::Eviction::normal &&
+                     std::ranges::none_of(box.origin, mentionsElements);
+  // Of 16 bits there must be pairs.
+  const bool isHalf = tensor.element == ElementType::f16 || tensor.element == ElementType::bf16;
+  if (!canBe || (isHalf ? tensor.alignment < 16 || !draw.chance(30) : bits < 32) || !draw.chance(70))
+    return std::nullopt;
+  if (isFloat(tensor.element) && !isHalf)
+    return Function::add;
+  return draw.chance(50) ? Function::min : Function::max;
+}
+
+/// Some loads are of what all ranks have, and ranks announce to all at once.
 void Generator::drawAllRanks() {
   if (tree.ranks == 1 || !findTarget(tree.target)->multimem || !draw.wants(Feature::allRanks))
     return;
   draw.note(Feature::allRanks);
   tree.announcesToAll = draw.chance(50);
   for (LaunchTree &launch : tree.launches)
-    forEachLoad(launch.body, [&](Box &box) {
-      const TensorInfo &tensor = tree.tensors[size_t(box.tensor)];
-      const bool canBe = tensor.shift && !tensor.transfer && tensor.access == Access::input &&
-                         isInteger(tensor.element) && bitsOf(tensor.element) >= 32 && !box.window &&
-                         box.eviction == dsl::Eviction::normal &&
-                         std::ranges::none_of(box.origin, mentionsElements);
-      box.ofAll = canBe && draw.chance(60);
-    });
+    forEachLoad(launch.body, [&](Box &box) { box.ofAll = drawOfAll(box); });
 }

@@ -76,6 +76,7 @@ private:
   void drawTarget();
   void drawRanks();
   void drawAllRanks();
+  std::optional<Function> drawOfAll(const Box &box);
   void drawTables(); // DrawTables.cpp
   LaunchTree newLaunch();
   void launch();

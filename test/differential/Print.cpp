@@ -245,6 +245,14 @@ private:
       printMeeting(launch, number, announces ? extents : std::vector<std::string>());
   }
 
+  std::string_view copyNameOf(const Statement &copy) const {
+    if (copy.from.kind != Place::Kind::slice || !tree.isOfAll(copy.from.box))
+      return "copy";
+    return copy.from.box.ofAll == Function::add   ? "loadSum"
+           : copy.from.box.ofAll == Function::min ? "loadMin"
+                                                  : "loadMax";
+  }
+
   void announceEnd(size_t number) {
     if (tree.announcesToAll)
       line("announce(ended.ofAll(), {{{}}});", number);
@@ -314,9 +322,7 @@ private:
     case Kind::update:
       return line("{} {}= {};", variable(s), nameOf(s.function), value(s.values[0]));
     case Kind::copy:
-      return line("{}({}, {});",
-                  s.from.kind == Place::Kind::slice && tree.isOfAll(s.from.box) ? "loadMax" : "copy",
-                  place(s.from), place(s.to));
+      return line("{}({}, {});", copyNameOf(s), place(s.from), place(s.to));
     case Kind::store:
       return line("copy({}, {});", value(s.values[0]), place(s.to));
     case Kind::fill:

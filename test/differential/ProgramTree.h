@@ -191,7 +191,8 @@ struct Box {
   bool unchecked = false;
   dsl::Eviction eviction = dsl::Eviction::normal;
   std::optional<TensorWindow> window = {}; ///< the box is of what it sees of the tensor
-  bool ofAll = false;                      ///< where there are several ranks, of the tensors of all
+  /// Where there are several ranks: what the elements of all are together, instead of those of one.
+  std::optional<Function> ofAll = {};
 };
 
 struct Place {

@@ -272,6 +272,15 @@ dsl::TensorMemory Tracer::inTensorMemory(const View &view) {
   return view.cursor >= 0 ? tile.slot(cursors[view.cursor]) : tile;
 }
 
+void Tracer::loadOfAll(Function how, const dsl::Slice &from, Fragment &to) {
+  if (how == Function::add)
+    loadSum(from, to);
+  else if (how == Function::min)
+    loadMin(from, to);
+  else
+    loadMax(from, to);
+}
+
 void Tracer::copyBetween(const Place &from, const Place &to) {
   using Kind = Place::Kind;
   if (from.kind == Kind::slice) {
@@ -280,7 +289,7 @@ void Tracer::copyBetween(const Place &from, const Place &to) {
     else if (to.kind == Kind::shared)
       copy(slice(from.box), view(to.view));
     else if (tree.isOfAll(from.box))
-      loadMax(slice(from.box), variable(to.variable));
+      loadOfAll(*from.box.ofAll, slice(from.box), variable(to.variable));
     else
       copy(slice(from.box), variable(to.variable));
   } else if (from.kind == Kind::shared && from.view.blocks != 0) {

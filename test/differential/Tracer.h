@@ -39,6 +39,7 @@ private:
   dsl::Shared view(const View &view);
   dsl::ClusterTile ofBlock(const View &view);
   dsl::TensorMemory inTensorMemory(const View &view);
+  void loadOfAll(Function how, const dsl::Slice &from, dsl::Fragment &to);
   void copyBetween(const Place &from, const Place &to);
   void store(const dsl::FragmentValue &value, const Place &to);
 
