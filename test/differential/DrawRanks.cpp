@@ -65,7 +65,7 @@ void Generator::drawRanks() {
   }
 }
 
-/// How elements of all ranks become one: numbers stay within their range, or nearly so.
+/// How elements of all ranks become one. Sums leave the range that checks of the program know.
 std::optional<Function> Generator::drawOfAll(const Box &box) {
   const TensorInfo &tensor = tree.tensors[size_t(box.tensor)];
   const int64_t bits = bitsOf(tensor.element);
@@ -77,7 +77,7 @@ std::optional<Function> Generator::drawOfAll(const Box &box) {
   if (!canBe || (isHalf ? tensor.alignment < 16 || !draw.chance(30) : bits < 32) || !draw.chance(70))
     return std::nullopt;
   if (isFloat(tensor.element) && !isHalf)
-    return Function::add;
+    return draw.has(Feature::report) ? std::nullopt : std::optional(Function::add);
   return draw.chance(50) ? Function::min : Function::max;
 }
 
