@@ -48,6 +48,18 @@ TEST_CASE("loads extend to wider registers, stores truncate") {
                 {b32(0x1234)}) == 0x34FE0134);
 }
 
+TEST_CASE("addresses of 32 bits wrap around") {
+  const auto out = output({.body = R"(
+    .shared .align 4 .b32 word;
+    mov.b32 %r1, word; sub.u32 %r1, %r1, 65536;
+    st.shared.b32 [%r1+65536], 7;
+    ld.shared.b32 %r2, [word];
+    st.global.b32 [%out], %r2;
+  )",
+                           .threads = 1});
+  CHECK(out[0] == 7);
+}
+
 TEST_CASE("vector accesses in every space and with every qualifier") {
   const auto out = output({.body = R"(
     .shared .align 16 .b8 buffer[64];

@@ -257,7 +257,7 @@ LaneAddresses64 laneAddresses(const Warp &warp, const Instruction &, Slot base, 
     if (base.bytes == 4) {
       uint32_t value;
       std::memcpy(&value, from + 4 * l, 4);
-      result.lane[l] = value + uint64_t(offset);
+      result.lane[l] = uint32_t(value + uint64_t(offset)); // LLVM forms addresses that wrap around
     } else {
       uint64_t value;
       std::memcpy(&value, from + 8 * l, 8);
