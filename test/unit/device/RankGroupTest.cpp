@@ -108,7 +108,7 @@ TEST_CASE("ranks meet before they clear their counts and before they use those o
   };
   std::array<Rank, ranks> memories = {};
   SymmetricMemory flags{{}, sizeof(Rank::flags)}, memory{{}, sizeof(Rank::memory)};
-  std::array<std::array<uint32_t, 64>, ranks> counts = {};
+  alignas(256) std::array<std::array<uint32_t, 64>, ranks> counts = {};
   for (size_t rank = 0; rank < ranks; ++rank) {
     flags.ofRanks.push_back(memories[rank].flags.data());
     memory.ofRanks.push_back(memories[rank].memory.data());
