@@ -50,25 +50,32 @@ public:
     return unpackProgram(name(), traced.program);
   }
 
+  int64_t ranks(const Parameters &values) const override {
+    return description->hasRanks ? values.constant("ranks") : 1;
+  }
+
   std::vector<TensorSpec> tensors(const Parameters &values) const override {
-    return trace(values, {}).tensors;
+    std::vector<TensorSpec> all;
+    for (const std::vector<TensorSpec> &ofRank : trace(values, {}).ofRanks)
+      all.insert(all.end(), ofRank.begin(), ofRank.end());
+    return all;
   }
 
   Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const override {
     return [=, this](size_t output, std::span<const int64_t> elements) -> Result<std::vector<double>> {
-      const TensorSpec spec = outputOf(values, output);
+      const auto [spec, rank] = outputOf(values, output);
       if (!description->references.contains(spec.name))
         return Error{
             ErrorKind::invalidArgument,
             fmt::format("expected a reference of '{0}' in kernel '{1}' because there is nothing else to "
                         "compare with, but got none; call .reference(\"{0}\", ...)",
                         spec.name, name())};
-      return numbers(values, tensors(values), spec, inputs, true, elements);
+      return numbers(values, trace(values, {}).ofRanks, spec, rank, inputs, true, elements);
     };
   }
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {
-    const TensorSpec spec = outputOf(values, output);
+    const TensorSpec spec = outputOf(values, output).first;
     if (auto found = description->tolerances.find(spec.name); found != description->tolerances.end())
       return found->second;
     // Approximate functions and sums of some hundred terms, in f32.
@@ -85,7 +92,7 @@ private:
   /// What the source has said of the program for some values.
   struct Traced {
     std::string program; ///< `unpackProgram`
-    std::vector<TensorSpec> tensors = {};
+    std::vector<std::vector<TensorSpec>> ofRanks = {};
     double operations = 0;
   };
 
@@ -112,26 +119,29 @@ private:
     if (!program.ok())
       return traced;
     const dsl::ProgramModule module = dsl::ProgramModule::take(std::move(program));
-    Result<std::vector<TensorSpec>> tensors = tensorsOf(
-        *module.module,
-        [&](llvm::StringRef dimension) { return sizeOf(values, std::string_view(dimension)); },
-        [&](llvm::StringRef table, int64_t axes) { return membersOf(values, table.str(), axes); });
-    if (!tensors)
-      return mistake(tensors.error().message);
     if (auto scalars = scalarsOf(*module.module); !scalars.empty())
       return mistake(
           fmt::format("expected the program of a file's kernel to have no scalar arguments because nothing "
                       "gives them a value, but it has '{}'; make it a parameter: .number(\"{}\", ...)",
                       scalars.front().first, scalars.front().first));
-    if (std::string wrong = complete(values, *tensors); !wrong.empty())
-      return mistake(wrong);
-    for (const auto &[table, members] : entry.extentsOfMembers) {
-      TensorSpec &spec = *std::ranges::find(*tensors, table, &TensorSpec::name);
-      if (std::string wrong = mistakeOf(members, spec); !wrong.empty())
+    const int64_t count = ranks(values);
+    for (int64_t rank = 0; rank < count; ++rank) {
+      Result<std::vector<TensorSpec>> tensors = tensorsOf(
+          *module.module, {rank, count},
+          [&](llvm::StringRef dimension) { return sizeOf(values, std::string_view(dimension)); },
+          [&](llvm::StringRef table, int64_t axes) { return membersOf(values, table.str(), axes); });
+      if (!tensors)
+        return mistake(tensors.error().message);
+      if (std::string wrong = complete(values, {rank, count}, *tensors); !wrong.empty())
         return mistake(wrong);
-      spec.isPadding = paddingOf(members, spec.shape);
+      for (const auto &[table, members] : entry.extentsOfMembers) {
+        TensorSpec &spec = *std::ranges::find(*tensors, table, &TensorSpec::name);
+        if (std::string wrong = mistakeOf(members, spec); !wrong.empty())
+          return mistake(wrong);
+        spec.isPadding = paddingOf(members, spec.shape);
+      }
+      traced.ofRanks.push_back(std::move(*tensors));
     }
-    traced.tensors = std::move(*tensors);
     return traced;
   }
 
@@ -203,7 +213,7 @@ private:
   }
 
   /// Adds contents to the tensors; gives what is wrong.
-  std::string complete(const Parameters &values, std::vector<TensorSpec> &tensors) const {
+  std::string complete(const Parameters &values, RankOf of, std::vector<TensorSpec> &tensors) const {
     const auto find = [&](const std::string &name) {
       return std::ranges::find(tensors, name, &TensorSpec::name);
     };
@@ -237,37 +247,48 @@ private:
       std::tie(find(name)->low, find(name)->high) = range;
     for (size_t i = 0; i != tensors.size(); ++i)
       if (description->contents.contains(tensors[i].name))
-        tensors[i].derived = [this, values, before = std::vector(tensors.begin(), tensors.begin() + long(i)),
-                              spec = tensors[i]](std::span<const std::vector<double>> contents) {
-          int64_t count = 1;
-          for (int64_t extent : spec.shape)
-            count *= extent;
-          std::vector<int64_t> all(static_cast<size_t>(count));
-          std::iota(all.begin(), all.end(), 0);
-          std::vector<std::vector<double>> inputs;
-          for (size_t i = 0; i != before.size(); ++i)
-            if (before[i].access != Access::output)
-              inputs.push_back(contents[i]);
-          return numbers(values, before, spec, inputs, false, all);
-        };
+        tensors[i].derived =
+            [this, values, of, before = std::vector(tensors.begin(), tensors.begin() + long(i)),
+             all = tensors.size(), spec = tensors[i]](std::span<const std::vector<double>> contents) {
+              int64_t count = 1;
+              for (int64_t extent : spec.shape)
+                count *= extent;
+              std::vector<int64_t> elements(static_cast<size_t>(count));
+              std::iota(elements.begin(), elements.end(), 0);
+              // Of this rank, and of no other one.
+              std::vector<std::vector<TensorSpec>> known(size_t(of.ranks));
+              known[size_t(of.rank)] = before;
+              std::vector<std::vector<double>> inputs;
+              for (size_t i = 0; i != before.size(); ++i)
+                if (before[i].access != Access::output)
+                  inputs.push_back(contents[size_t(of.rank) * all + i]);
+              return numbers(values, known, spec, of.rank, inputs, false, elements);
+            };
     return {};
   }
 
-  TensorSpec outputOf(const Parameters &values, size_t output) const {
-    for (const TensorSpec &spec : tensors(values))
-      if (spec.access != Access::input && output-- == 0)
-        return spec;
+  /// And whose it is.
+  std::pair<TensorSpec, int64_t> outputOf(const Parameters &values, size_t output) const {
+    int64_t rank = 0;
+    for (const std::vector<TensorSpec> &ofRank : trace(values, {}).ofRanks) {
+      for (const TensorSpec &spec : ofRank)
+        if (spec.access != Access::input && output-- == 0)
+          return {spec, rank};
+      ++rank;
+    }
     return {};
   }
 
-  /// `inputs` are the contents of those of `tensors` that are read.
-  Result<std::vector<double>> numbers(const Parameters &values, std::span<const TensorSpec> tensors,
-                                      const TensorSpec &of, std::span<const std::vector<double>> inputs,
+  /// `inputs` are the contents of those tensors of all ranks that are read.
+  Result<std::vector<double>> numbers(const Parameters &values,
+                                      std::span<const std::vector<TensorSpec>> ofRanks, const TensorSpec &of,
+                                      int64_t whose, std::span<const std::vector<double>> inputs,
                                       bool isOutput, std::span<const int64_t> elements) const {
-    NumbersQuestion question{of.name, isOutput, of.shape, {}, elements};
-    for (const TensorSpec &tensor : tensors)
-      if (tensor.access != Access::output)
-        question.inputs.push_back({tensor.name, tensor.shape, inputs[question.inputs.size()]});
+    NumbersQuestion question{of.name, isOutput, of.shape, {}, elements, whose, int64_t(ofRanks.size())};
+    for (int64_t rank = 0; rank != question.ranks; ++rank)
+      for (const TensorSpec &tensor : ofRanks[size_t(rank)])
+        if (tensor.access != Access::output)
+          question.inputs.push_back({tensor.name, tensor.shape, inputs[question.inputs.size()], rank});
     // The same numbers are asked for again and again where changed programs are compared, by several threads.
     Hash128 key = keyOf(values, question);
     std::lock_guard lock(mutex);
@@ -294,7 +315,7 @@ private:
     Packer text;
     for (const auto &[name, value] : values.values())
       text.add(name).add(value);
-    text.add(question.tensor).add(question.isOutput);
+    text.add(question.tensor).add(question.isOutput).add(question.rank);
     const std::string bytes = text.take();
     Hash128 hash;
     hash.update(std::as_bytes(std::span(bytes)));

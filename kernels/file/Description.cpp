@@ -83,6 +83,7 @@ void add(Packer &packer, const KernelDescription &kernel) {
     for (const std::string &size : sizes)
       packer.add(size);
   }
+  packer.add(kernel.hasRanks);
 }
 
 KernelDescription descriptionOf(Unpacker &unpacker) {
@@ -112,6 +113,7 @@ KernelDescription descriptionOf(Unpacker &unpacker) {
     for (size_t more = unpacker.get<size_t>(); more > 0; --more)
       sizes.push_back(unpacker.text());
   }
+  kernel.hasRanks = unpacker.get<bool>();
   return kernel;
 }
 

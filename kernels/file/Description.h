@@ -24,6 +24,7 @@ struct KernelDescription {
   std::set<std::string> contents = {}, references = {}; ///< tensors that have functions
   std::map<std::string, Tolerance> tolerances = {};
   std::map<std::string, std::vector<std::string>> tables = {}; ///< of addresses: the members' sizes
+  bool hasRanks = false; ///< the parameter `ranks` says on how many devices the program runs
 };
 
 std::string pack(const std::vector<KernelDescription> &kernels);

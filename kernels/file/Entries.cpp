@@ -116,7 +116,7 @@ Result<std::vector<KernelDescription>> kernels::describeEntries(const KernelFile
       return wrong(fmt::format("{}: {}", textOf(kernel->where), mistake));
     descriptions.push_back({kernel->name, kernel->summary, textOf(kernel->where), kernel->parameters,
                             kernel->emulatorSizes, kernel->suite, kernel->ranges, namesOf(kernel->inputs),
-                            namesOf(kernel->outputs), kernel->tolerances, kernel->tables});
+                            namesOf(kernel->outputs), kernel->tolerances, kernel->tables, kernel->hasRanks});
   }
   return descriptions;
 }
@@ -145,9 +145,11 @@ Result<std::string> kernels::traceEntry(KernelEntry &kernel, Guard guard, const 
 Result<std::string> kernels::numbersOfEntry(KernelEntry &kernel, Guard guard, const ParameterTexts &texts,
                                             const NumbersQuestion &question) {
   const Values values(texts);
-  HostInputs inputs{values, {}};
+  HostInputs inputs{.values = values, .tensors = {}, .rank = question.rank, .ranks = question.ranks};
+  inputs.ofRanks.resize(size_t(question.ranks));
   for (const NamedNumbers &input : question.inputs)
-    inputs.tensors.try_emplace(input.name, input.name, input.shape, input.numbers);
+    inputs.ofRanks[size_t(input.rank)].try_emplace(input.name, input.name, input.shape, input.numbers);
+  inputs.tensors = inputs.ofRanks[size_t(question.rank)];
   const HostFunction &function =
       (question.isOutput ? kernel.outputs : kernel.inputs).find(question.tensor)->second;
   std::string bytes(question.elements.size() * sizeof(double), '\0');

@@ -30,6 +30,7 @@ struct NamedNumbers {
   std::string name;
   std::vector<int64_t> shape;
   std::span<const double> numbers;
+  int64_t rank = 0; ///< whose
 };
 
 /// Some numbers of a tensor: what an output should hold, or what an input holds.
@@ -39,6 +40,7 @@ struct NumbersQuestion {
   std::vector<int64_t> shape;
   std::vector<NamedNumbers> inputs;
   std::span<const int64_t> elements; ///< row-major
+  int64_t rank = 0, ranks = 1;       ///< whose tensor it is
 
   std::string what() const {
     return std::string("the ") + (isOutput ? "reference" : "contents") + " of '" + tensor + "'";

@@ -40,7 +40,7 @@ template <class Visit> void forEachArgument(mlir::ModuleOp program, Visit visit)
 } // namespace
 
 tlc::Result<std::vector<TensorSpec>>
-kernels::tensorsOf(mlir::ModuleOp program, function_ref<tlc::Result<int64_t>(StringRef)> valueOf,
+kernels::tensorsOf(mlir::ModuleOp program, RankOf rank, function_ref<tlc::Result<int64_t>(StringRef)> valueOf,
                    function_ref<tlc::Result<std::vector<int64_t>>(StringRef, int64_t)> membersOf) {
   std::vector<int64_t> dimensions, plain; // by argument, and one after the other
   std::vector<TensorSpec> specs;
@@ -80,7 +80,7 @@ kernels::tensorsOf(mlir::ModuleOp program, function_ref<tlc::Result<int64_t>(Str
                  : tlc::Error{.message = placeOfComputed(dimension.getName().str()) + ": " +
                                          extent.error().message});
     } else if (dimension && dimension.getSource() != program::DimensionSource::shapes) {
-      set(dimension.getSource() == program::DimensionSource::ranks); // rank 0 of 1
+      set(dimension.getSource() == program::DimensionSource::ranks ? rank.ranks : rank.rank);
     } else if (dimension) {
       set(valueOf(program::nameOf(attribute)));
     }

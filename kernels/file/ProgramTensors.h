@@ -11,11 +11,16 @@
 
 namespace tlc::kernels {
 
-/// In the order of the arguments, without workspaces. `valueOf` gives the value of a dimension by name, or
-/// why there is none; an error passes it on. Integers are among 0 to 7, as they may be positions. `membersOf`
-/// gives the extents of the members of a table of addresses.
+/// Which of how many devices that run the program together.
+struct RankOf {
+  int64_t rank = 0, ranks = 1;
+};
+
+/// Those of a rank, in the order of the arguments, without workspaces. `valueOf` gives the value of a
+/// dimension by name, or why there is none; an error passes it on. Integers are among 0 to 7, as they may be
+/// positions. `membersOf` gives the extents of the members of a table of addresses.
 Result<std::vector<TensorSpec>>
-tensorsOf(mlir::ModuleOp program, llvm::function_ref<Result<int64_t>(llvm::StringRef)> valueOf,
+tensorsOf(mlir::ModuleOp program, RankOf rank, llvm::function_ref<Result<int64_t>(llvm::StringRef)> valueOf,
           llvm::function_ref<Result<std::vector<int64_t>>(llvm::StringRef, int64_t axes)> membersOf);
 
 /// The names and types of the program's scalar arguments.

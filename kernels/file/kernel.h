@@ -139,11 +139,26 @@ private:
 
 /// What functions on the host compute from.
 struct HostInputs {
-  const Values &values;
-  /// What is read: inputs and inouts, as they were before the launch, by name.
-  std::map<std::string, HostArray, std::less<>> tensors;
+  using Tensors = std::map<std::string, HostArray, std::less<>>;
 
-  const HostArray &tensor(std::string_view name) const {
+  const Values &values;
+  /// What is read: inputs and inouts, as they were before the launch, by name. Of several ranks, those of the
+  /// rank whose numbers are asked for.
+  Tensors tensors;
+  int64_t rank = 0, ranks = 1;
+  std::vector<Tensors> ofRanks = {}; ///< of several ranks: by rank
+
+  const HostArray &tensor(std::string_view name) const { return find(tensors, name); }
+  /// That of a rank.
+  const HostArray &tensor(std::string_view name, int64_t of) const {
+    if (of < 0 || of >= int64_t(ofRanks.size()))
+      throw std::out_of_range("expected a rank from 0 to " + std::to_string(int64_t(ofRanks.size()) - 1) +
+                              " of '" + std::string(name) + "', but got " + std::to_string(of));
+    return find(ofRanks[size_t(of)], name);
+  }
+
+private:
+  static const HostArray &find(const Tensors &tensors, std::string_view name) {
     if (auto found = tensors.find(name); found != tensors.end())
       return found->second;
     std::string known;
@@ -279,6 +294,15 @@ public:
     return choice(std::move(name), std::move(names), std::move(help));
   }
 
+  /// The program runs on several devices at once, its ranks, as many as `--ranks` or the parameter `ranks`
+  /// says, from 1 to `mostRanks`. Each has the tensors that the program declares. A reference, and contents,
+  /// are asked for rank by rank: `in.rank` is the rank, `in.tensor(name, rank)` the tensor of another one.
+  KernelEntry &ranks(int64_t fallback = 2) {
+    hasRanks = true;
+    return constant("ranks", fallback,
+                    {.least = 1, .most = mostRanks, .help = "devices that run it together"});
+  }
+
   /// A function of the scope, or of the scope and the values.
   template <class F> KernelEntry &program(F function) {
     if constexpr (std::is_invocable_v<F &, dsl::Scope &, const Values &>)
@@ -336,9 +360,12 @@ public:
     return *this;
   }
 
+  static constexpr int64_t mostRanks = 8;
+
   // What was said.
   std::string name, summary;
   dsl::Loc where;
+  bool hasRanks = false;
   std::vector<kernels::Parameter> parameters = {};
   Definitions emulatorSizes = {};
   std::vector<Definitions> suite = {};

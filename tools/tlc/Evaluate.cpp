@@ -346,7 +346,7 @@ Result<Problem> problemOfFile(const std::string &file, const kernels::Definition
     return value;
   };
   auto tensors = kernels::tensorsOf(
-      *problem.program.module,
+      *problem.program.module, {},
       [&](StringRef name) -> Result<int64_t> {
         Result<double> value = valueOf(name);
         return value ? Result<int64_t>(static_cast<int64_t>(*value)) : value.error();
