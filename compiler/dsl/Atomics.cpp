@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Atomic operations, and loads that combine what all ranks have. Extents and types are checked by the
+/// Atomic operations. Extents and types are checked by the
 /// operations' own verifiers.
 #include "compiler/dsl/Operands.h"
 #include "compiler/dsl/Slices.h"
@@ -124,33 +124,7 @@ void fetch(std::optional<tile::CombineKind> kind, StringRef call, const Operand 
     trace->create<tile::WriteOp>(loc, was, variable);
 }
 
-void loadOfAll(tile::CombineKind kind, StringRef call, const Slice &from, Fragment &to, Loc loc) {
-  Trace *trace = traceOf(from.ref(), to.ref());
-  if (!trace)
-    return;
-  Value source = trace->use(from.ref(), ("the source of " + call).str(), loc);
-  Value variable = trace->use(to.ref(), ("the destination of " + call).str(), loc);
-  if (!source || !variable)
-    return;
-  Type type = cast<tile::VariableType>(variable.getType()).getValueType();
-  auto attr = tile::CombineKindAttr::get(trace->builder.getContext(), kind);
-  if (Value value = trace->create<tile::LoadOp>(loc, type, source, attr))
-    trace->create<tile::WriteOp>(loc, value, variable);
-}
-
 } // namespace
-
-#define TLC_LOAD(name, kind)                                                                                 \
-  void name(const Slice &from, Fragment &to, Loc loc) {                                                      \
-    loadOfAll(tile::CombineKind::kind, #name, from, to, loc);                                                \
-  }
-TLC_LOAD(loadSum, add)
-TLC_LOAD(loadMin, min)
-TLC_LOAD(loadMax, max)
-TLC_LOAD(loadAnd, bitAnd)
-TLC_LOAD(loadOr, bitOr)
-TLC_LOAD(loadXor, bitXor)
-#undef TLC_LOAD
 
 #define TLC_ATOMIC(name, kind)                                                                               \
   void name(const FragmentValue &value, const Slice &to, Loc loc) {                                          \

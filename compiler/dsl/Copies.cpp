@@ -38,16 +38,19 @@ void transfer(const Handle &from, const Handle &to, Loc loc) {
     trace->create<tile::CopyOp>(loc, source, destination, tile::CopyAtomAttr());
 }
 
-void load(const Handle &from, Fragment &to, Loc loc) {
+/// With a kind, of all ranks' elements combined.
+void load(const Handle &from, Fragment &to, Loc loc, StringRef call = "copy",
+          std::optional<tile::CombineKind> kind = std::nullopt) {
   Trace *trace = traceOf(from.ref(), to.ref());
   if (!trace)
     return;
-  Value source = trace->use(from.ref(), "the source of copy", loc);
-  Value variable = trace->use(to.ref(), "the destination of copy", loc);
+  Value source = trace->use(from.ref(), ("the source of " + call).str(), loc);
+  Value variable = trace->use(to.ref(), ("the destination of " + call).str(), loc);
   if (!source || !variable)
     return;
   Type type = cast<tile::VariableType>(variable.getType()).getValueType();
-  if (Value value = trace->create<tile::LoadOp>(loc, type, source))
+  auto attr = kind ? tile::CombineKindAttr::get(trace->builder.getContext(), *kind) : tile::CombineKindAttr();
+  if (Value value = trace->create<tile::LoadOp>(loc, type, source, attr))
     trace->create<tile::WriteOp>(loc, value, variable);
 }
 
@@ -82,6 +85,16 @@ void copy(const FragmentValue &from, const Shared &to, Loc loc) { store(from, to
 void copy(const FragmentValue &from, Fragment &to, Loc loc) { to = Fragment(from, loc); }
 void copy(const TensorMemory &from, Fragment &to, Loc loc) { load(from, to, loc); }
 void copy(const FragmentValue &from, const TensorMemory &to, Loc loc) { store(from, to, loc); }
+
+#define TLC_LOAD(name, kind)                                                                                 \
+  void name(const Slice &from, Fragment &to, Loc loc) { load(from, to, loc, #name, tile::CombineKind::kind); }
+TLC_LOAD(loadSum, add)
+TLC_LOAD(loadMin, min)
+TLC_LOAD(loadMax, max)
+TLC_LOAD(loadAnd, bitAnd)
+TLC_LOAD(loadOr, bitOr)
+TLC_LOAD(loadXor, bitXor)
+#undef TLC_LOAD
 
 void copy(const Slice &from, const Shared &to, Loc loc) {
   Trace *trace = traceOf(from.ref(), to.ref());

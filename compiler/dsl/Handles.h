@@ -395,11 +395,11 @@ public:
   /// The tensor of that rank, from 0 to `Scope::ranks()` - 1: the same for all threads.
   Global of(const Index &rank, Loc loc = Loc::current()) const;
   /// The tensors of all ranks at once, by NVLink multicast: a copy from a fragment writes a box of it on all
-  /// ranks, atomic operations and `announce` change each rank's elements, and `loadSum` and its like give
-  /// what the elements of all ranks are together. Nothing else accesses it. Elements have 16, 32 or 64 bits;
-  /// those of 16 are accessed in pairs, so that the tensor has an alignment of 4 bytes at least and its last
-  /// extent is known to be even. Programs with it need `CompileOptions::multicast`, and on GPUs memory that
-  /// the driver joins (`TensorView::ofAll`).
+  /// ranks, atomic operations and `announce` change each rank's elements, and `loadSum` and its like load all
+  /// ranks' elements, combined. Nothing else accesses it. Elements have 16, 32 or 64 bits. Those of 16 are
+  /// accessed in pairs, so that the tensor has an alignment of 4 bytes at least, and its last extent is known
+  /// to be even. Programs with it need `CompileOptions::multicast`, and on GPUs memory that the driver joins
+  /// (`TensorView::ofAll`).
   Global ofAll() const;
 };
 

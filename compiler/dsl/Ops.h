@@ -203,10 +203,10 @@ void fill(const Shared &to, const Scalar &value, Loc loc = Loc::current());
 void fill(const Slice &to, const Scalar &value, Loc loc = Loc::current());
 void fill(Fragment &to, const Scalar &value, Loc loc = Loc::current());
 
-/// `to` becomes what the elements of all ranks are together, element by element: sums, smallest or largest
-/// ones, or and, or, exclusive or of them. `from` is of `Symmetric::ofAll`. Elements are of i32, u32 or i64,
-/// for sums also of f32, f64, f16 or bf16, for minima and maxima also of f16 or bf16. Sums of f16 and bf16
-/// are rounded once; the order is not fixed. Elements outside the tensor become the slice's fill.
+/// `to` becomes all ranks' elements, combined: their sums, the smallest or largest ones, or and, or,
+/// exclusive or of them. `from` is of `Symmetric::ofAll`. Elements are of i32, u32 or i64, for sums also of
+/// f32, f64, f16 or bf16, for minima and maxima also of f16 or bf16. Sums of f16 and bf16 are rounded once;
+/// the order is not fixed. Elements outside the tensor become the slice's fill.
 void loadSum(const Slice &from, Fragment &to, Loc loc = Loc::current());
 void loadMin(const Slice &from, Fragment &to, Loc loc = Loc::current());
 void loadMax(const Slice &from, Fragment &to, Loc loc = Loc::current());

@@ -110,8 +110,8 @@ struct Slice {
   const std::vector<int64_t> *ofTensor = nullptr; ///< its extents: elements from there on are outside
   const std::vector<int64_t> *steps = nullptr;    ///< of a member (`Member`)
   const Windows *windows = nullptr;               ///< that the box is of, or null
-  const std::vector<GlobalTensor *> *ofRanks =
-      nullptr; ///< of all, which an access reaches; null: of `tensor`
+  /// The tensors of all ranks, if an access reaches them; null: `tensor` alone.
+  const std::vector<GlobalTensor *> *ofRanks = nullptr;
   Extents origin, extents;
   int16_t limitedAxis = -1, gatheredAxis = -1;
   bool isUnchecked = false;

@@ -20,7 +20,7 @@ Step failUnchecked(Task &task, mlir::Operation *op, const Slice &slice);
 Step forEachInside(Task &task, mlir::Operation *op, const Slice &slice, llvm::ArrayRef<Element> elements,
                    ElementStep step);
 std::optional<std::vector<Element>> readSlice(Task &task, mlir::Operation *op, const Slice &slice);
-/// What the elements of all ranks are together.
+/// All ranks' elements, combined.
 std::optional<std::vector<Element>> readAllRanks(Task &task, mlir::Operation *op, const Slice &slice,
                                                  tile::CombineKind kind);
 

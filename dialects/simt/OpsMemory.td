@@ -69,7 +69,7 @@ def Simt_AtomicOp : Simt_EffectOp<"atomic"> {
 }
 
 def Simt_MulticastLoadOp : Simt_EffectOp<"multicast_load", [Program_Needs<"multimem">]> {
-  let summary = "multimem.ld_reduce.weak: what a number, or each of consecutive ones, of all ranks' memory are together";
+  let summary = "multimem.ld_reduce.weak: combines a number, or consecutive ones, of all ranks' memory";
   let description = [{
     The address is one that NVLink multicast gives to the memory of all ranks, and aligned to the whole value's size. Sums of f16 and bf16 are in f32,
     and rounded once (`.acc::f32`). Where the predicate is false nothing is read, and the result is 0. Source: PTX ISA, multimem.

@@ -154,6 +154,25 @@ LogicalResult verifyFragmentOfTensorMemory(Operation *op, Value memory, Value fr
 } // namespace
 
 namespace {
+/// What users call to load all ranks' elements so.
+StringRef callOf(CombineKind kind) {
+  switch (kind) {
+  case CombineKind::add:
+    return "loadSum";
+  case CombineKind::min:
+    return "loadMin";
+  case CombineKind::max:
+    return "loadMax";
+  case CombineKind::bitAnd:
+    return "loadAnd";
+  case CombineKind::bitOr:
+    return "loadOr";
+  case CombineKind::bitXor:
+    break;
+  }
+  return "loadXor";
+}
+
 /// load_c3, load_c4
 LogicalResult verifyCombinedRanks(LoadOp load) {
   auto slice = load.getSource().getDefiningOp<SliceOp>();
@@ -169,8 +188,12 @@ LogicalResult verifyCombinedRanks(LoadOp load) {
         << "expected a kind because the elements of all ranks become one, but " << name
         << " on all ranks is only copied; use loadSum, loadMin, loadMax, loadAnd, loadOr or loadXor");
   if (!isOfAll && load.getKind())
-    return report(load.emitOpError() << "expected a slice of all ranks' tensors to combine them, but " << name
-                                     << " is one; take it with .ofAll()");
+    return report(
+        load.emitError() << callOf(*load.getKind())
+                         << ": expected a slice of all ranks' tensors to combine them, but this one is of "
+                         << name << " alone; "
+                         << (slice && slice.isSymmetric() ? "take it with .ofAll()"
+                                                          : "declare it symmetric"));
   if (!load.getKind())
     return success();
   Type element = slice.getType().getElementType();
@@ -179,12 +202,12 @@ LogicalResult verifyCombinedRanks(LoadOp load) {
   if (element.isInteger(32) || element.isSignlessInteger(64) || (isHalf && !isOfBits) ||
       (isSum && (element.isF32() || element.isF64())))
     return success();
-  return report(load.emitOpError() << "expected "
-                                   << (isSum      ? "f16, bf16, f32, f64, i32, u32 or i64"
-                                       : isOfBits ? "i32, u32 or i64"
-                                                  : "f16, bf16, i32, u32 or i64")
-                                   << " because multimem combines no others so, but " << name << " has "
-                                   << element);
+  return report(load.emitError() << callOf(*load.getKind()) << ": expected "
+                                 << (isSum      ? "f16, bf16, f32, f64, i32, u32 or i64"
+                                     : isOfBits ? "i32, u32 or i64"
+                                                : "f16, bf16, i32, u32 or i64")
+                                 << " because multimem combines no others so, but " << name << " has "
+                                 << element << "; load one rank's after the other and combine the fragments");
 }
 } // namespace
 

@@ -341,8 +341,8 @@ LogicalResult SliceOp::verify() {
   if (attr && attr.getSymmetric() && !isSymmetric()) // slice_c7
     return report(emitOpError() << "expected a rank because each has a tensor " << name << " of its own");
   if (isSymmetric() && !(attr && attr.getSymmetric()))
-    return report(emitOpError() << "expected no rank because " << name
-                                << " is this rank's alone; declare it symmetric");
+    return report(emitOpError() << "expected " << (getRank() ? "no rank" : "a slice of one tensor")
+                                << " because " << name << " is this rank's alone; declare it symmetric");
   if (getRank() && getOfAll())
     return report(emitOpError() << "expected a rank of " << name << " or all of them, but got both");
   if (getOfAll() && failed(verifyOfAll(*this, name)))

@@ -146,7 +146,7 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments, DeclareOpIn
 
     Of a symmetric tensor every rank has its own: `of` says whose it is. A rank that there is not has no tensor. `of_all` is
     the box of all ranks' tensors at once, by NVLink multicast (PTX ISA, multimem): a store writes it on all ranks, an atomic operation combines
-    with each rank's elements, and a load gives what the elements of all ranks are together.
+    with each rank's elements, and a load gives all ranks' elements, combined.
 
     Along a `gathered` axis the positions are the origin plus what `tile.gather` or `tile.scatter` says for each element.
 

@@ -25,10 +25,10 @@ struct AllReduceConfig {
 /// reads this one's memory any more. Blocks wait for earlier launches, and the first ones for nothing: no
 /// number of blocks needs to run at once. The result is deterministic.
 ///
-/// With multicast one launch loads the sums of this rank's tiles and stores them to all ranks, in a second
-/// one ranks wait for each other. A rank's link moves (ranks + 1) / ranks of n elements each way, by loads 2
-/// (ranks - 1) / ranks of them. The order of a sum is the hardware's. Rows of X and Y are multiples of 16
-/// bytes.
+/// With multicast, one launch loads the sums of this rank's tiles and stores them to all ranks; in a second
+/// one the ranks wait for each other. A rank's link carries (ranks + 1) / ranks times n elements each way,
+/// with loads 2 (ranks - 1) / ranks times n. The order of a sum is the hardware's. X and Y have a multiple of
+/// 16 bytes.
 dsl::Program allReduceProgram(const AllReduceConfig &config, const dsl::TraceOptions &options = {});
 
 } // namespace tlc::kernels

@@ -49,6 +49,7 @@ constexpr std::string_view userReasons[] = {
     "because each warp decides by itself",
     "because nothing else combines tiles",
     "that divide each other's, so that elements stay in their threads",
+    "because multimem accesses 4 bytes at least",
 };
 
 /// What only a mistake of the compiler's own makes it say.

@@ -191,7 +191,7 @@ struct Box {
   bool unchecked = false;
   dsl::Eviction eviction = dsl::Eviction::normal;
   std::optional<TensorWindow> window = {}; ///< the box is of what it sees of the tensor
-  /// Where there are several ranks: what the elements of all are together, instead of those of one.
+  /// Where there are several ranks: how the elements of all are combined, instead of taking those of one.
   std::optional<Function> ofAll = {};
 };
 

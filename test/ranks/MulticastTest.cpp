@@ -35,27 +35,42 @@ evaluator::Tensor numbered(ElementType type, int64_t rank, int64_t count) {
   return tensor;
 }
 
+using Load = void (*)(const Slice &, Fragment &, Loc);
+
 struct Sums {
   ElementType dtype = bf16;
-  bool fence = true; ///< ranks wait for each other
+  Load load = loadSum;
+  bool waits = true; ///< until all ranks have stored theirs
 };
 
-/// Y = the sum of all ranks' X, each of which is stored as `dtype` first.
+/// Y = the sum, or what else `load` gives, of all ranks' X, each of which is stored as `dtype` first.
 void sumOfRanks(Scope &k, const Sums &sums) {
-  Index n = k.dim("n", {.multipleOf = 8}), rank = k.rank(), blocks = ceilDiv(n, 256);
+  Index n = k.dim("n", {.multipleOf = 8}), rank = k.rank(), ranks = k.ranks(), blocks = ceilDiv(n, 256);
   Global X = k.input("X", f32, {n}), Y = k.output("Y", f32, {n});
   Symmetric mine = k.symmetric("mine", sums.dtype, {n}, {.use = TensorUse::workspace, .alignment = 16});
-  Symmetric ready =
-      k.symmetric("ready", i32, {blocks}, {.use = TensorUse::workspace, .initial = Initial::zero});
-  auto [block] = k.grid(blocks);
-  Fragment x = k.fragment(f32, {256}), sum = k.fragment(sums.dtype, {256});
-  copy(X.tile({block * 256}, {256}), x);
-  copy(x.to(sums.dtype), mine.of(rank).tile({block * 256}, {256}));
-  announce(ready.ofAll(), {block});
-  if (sums.fence)
-    waitFor(ready.of(rank), {block}, k.ranks());
-  loadSum(mine.ofAll().tile({block * 256}, {256}), sum);
-  copy(sum.to(f32), Y.tile({block * 256}, {256}));
+  SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
+  Symmetric stored = k.symmetric("stored", i32, {blocks}, counts),
+            ended = k.symmetric("ended", i32, {1}, counts);
+  k.launch("store", [&] {
+    auto [block] = k.grid(blocks);
+    Fragment x = k.fragment(f32, {256});
+    copy(X.tile({block * 256}, {256}), x);
+    copy(x.to(sums.dtype), mine.of(rank).tile({block * 256}, {256}));
+    announce(stored.ofAll(), {block});
+  });
+  k.launch("sum", [&] {
+    auto [block] = k.grid(blocks);
+    Fragment sum = k.fragment(sums.dtype, {256});
+    if (sums.waits)
+      waitFor(stored.of(rank), {block}, ranks);
+    sums.load(mine.ofAll().tile({block * 256}, {256}), sum, Loc::current());
+    copy(sum.to(f32), Y.tile({block * 256}, {256}));
+  });
+  k.launch("end", [&] { // no rank loads this rank's memory any more
+    [[maybe_unused]] auto [block] = k.grid(1);
+    announce(ended.ofAll(), {0});
+    waitFor(ended.of(rank), {0}, ranks);
+  });
 }
 
 } // namespace
@@ -74,8 +89,21 @@ TEST_CASE("one load gives the sum of all ranks", "[ranks][multicast]") {
   }
 }
 
+TEST_CASE("one load gives the least or the most of all ranks", "[ranks][multicast]") {
+  ElementType dtype = GENERATE(bf16, f16, u32, i64);
+  const int64_t ranks = 3;
+  for (Load load : {Load(loadMin), Load(loadMax)}) {
+    auto all = runOnRanks(
+        [&](Scope &k) { sumOfRanks(k, {.dtype = dtype, .load = load}); },
+        argumentsOf(
+            ranks, [](int64_t rank) { return std::vector{numbered(f32, rank, 600), unwritten(f32, {600})}; }),
+        withMulticast());
+    CHECK(numbersOf(all[2].tensors[1])[7] == double(load == loadMin ? 7 : 7 * ranks));
+  }
+}
+
 TEST_CASE("without an order the sum of all ranks is a race", "[ranks][multicast]") {
-  auto body = [](Scope &k) { sumOfRanks(k, {.fence = false}); };
+  auto body = [](Scope &k) { sumOfRanks(k, {.waits = false}); };
   auto make = [](int64_t rank) { return std::vector{numbered(f32, rank, 600), unwritten(f32, {600})}; };
   auto ranks = argumentsOf(3, make);
   CHECK_THAT(evaluated(body, ranks), Contains("mine.of("));
@@ -100,30 +128,31 @@ TEST_CASE("a sum of all ranks needs the fence of its other address", "[ranks][mu
 }
 
 TEST_CASE("integers of all ranks become one in six ways", "[ranks][multicast]") {
-  constexpr int64_t count = 200, ways = 6;
+  constexpr int64_t count = 200, wholeTiles = 256, ways = 6;
   auto body = [](Scope &k) {
     Index n = k.dim("n"), rank = k.rank();
     Symmetric X = k.symmetric("X", i32, {n}, {.use = TensorUse::input});
-    Global Y = k.output("Y", i32, {ways, n});
+    Global Y = k.output("Y", i32, {ways, wholeTiles});
     auto [block] = k.grid(ceilDiv(n, 128));
     Fragment x = k.fragment(i32, {128});
     Slice from = X.ofAll().tile({block * 128}, {128}).fill(-1);
-    constexpr void (*loads[])(const Slice &, Fragment &, Loc) = {loadSum, loadMin, loadMax,
-                                                                 loadAnd, loadOr,  loadXor};
+    constexpr Load loads[] = {loadSum, loadMin, loadMax, loadAnd, loadOr, loadXor};
     for (int64_t way = 0; way < ways; ++way) {
       loads[way](from, x, Loc::current());
       copy(x, Y.tile({way, block * 128}, {1, 128}));
     }
   };
   const int64_t ranks = 3;
-  auto all =
-      runOnRanks(body,
-                 argumentsOf(ranks,
-                             [](int64_t rank) {
-                               return std::vector{numbered(i32, rank, count), unwritten(i32, {ways, count})};
-                             }),
-                 withMulticast());
-  auto value = [&](int64_t way, int64_t i) { return numbersOf(all[1].tensors[1])[size_t(way * count + i)]; };
+  auto all = runOnRanks(body,
+                        argumentsOf(ranks,
+                                    [](int64_t rank) {
+                                      return std::vector{numbered(i32, rank, count),
+                                                         unwritten(i32, {ways, wholeTiles})};
+                                    }),
+                        withMulticast());
+  auto value = [&](int64_t way, int64_t i) {
+    return numbersOf(all[1].tensors[1])[size_t(way * wholeTiles + i)];
+  };
   for (int64_t i : {0, 1, 6, 50}) {
     CHECK(value(0, i) == double(6 * i));
     CHECK(value(1, i) == double(i));
@@ -132,6 +161,8 @@ TEST_CASE("integers of all ranks become one in six ways", "[ranks][multicast]") 
     CHECK(value(4, i) == double(i | (2 * i) | (3 * i)));
     CHECK(value(5, i) == double(i ^ (2 * i) ^ (3 * i)));
   }
+  for (int64_t way = 0; way < ways; ++way)
+    CHECK(value(way, count) == -1); // outside: the slice's fill
 }
 
 TEST_CASE("a store reaches all ranks, also at the tensor's edge", "[ranks][multicast]") {

@@ -151,6 +151,8 @@ Result<void> CompileFlags::checkFile(const std::string &source, Phase startFrom,
         return decided("--disable " + name, phaseOf(each.member));
   if (boundedWaits.getNumOccurrences() && startFrom >= Phase::simt)
     return decided("--bounded-waits", Phase::simt);
+  if (multicast && startFrom >= Phase::simt)
+    return decided("--multicast", Phase::simt);
   return {};
 }
 

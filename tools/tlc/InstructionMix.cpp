@@ -96,7 +96,8 @@ InstructionKind driver::kindOf(StringRef opcode) {
     return kindOfTensorMemory(opcode);
   return StringSwitch<std::function<Kind()>>(name)
       .Case("mma", [] { return Kind::product; })
-      .Cases({"ld", "ldu", "st", "atom", "red", "ldmatrix", "stmatrix"}, [&] { return kindOfMemory(opcode); })
+      .Cases({"ld", "ldu", "st", "atom", "red", "multimem", "ldmatrix", "stmatrix"},
+             [&] { return kindOfMemory(opcode); })
       .Cases({"bar", "barrier", "mbarrier", "fence", "membar", "griddepcontrol", "setmaxnreg", "nanosleep"},
              [] { return Kind::sync; })
       .Cases({"shfl", "vote", "match", "redux", "activemask", "elect", "movmatrix"},

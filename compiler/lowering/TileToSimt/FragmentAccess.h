@@ -159,8 +159,8 @@ public:
   Value insideTile(llvm::ArrayRef<int64_t> constant) {
     return b.both(inside.at(constant), gatheredInside(constant));
   }
-  /// With a kind, it loads what the elements of all ranks are together.
-  void combineRanks(std::optional<mlir::arith::AtomicRMWKind> kind) { ofRanks = kind; }
+  /// With a kind, it loads all ranks' elements, combined.
+  void reduceOverRanks(std::optional<mlir::arith::AtomicRMWKind> kind) { rankReduction = kind; }
   /// Loads a vector of so many elements; what is outside, or not for the threads that may load, is the
   /// slice's fill value.
   Value load(llvm::ArrayRef<int64_t> constant, int64_t elements, Value mayLoad = {});
@@ -206,8 +206,8 @@ private:
 
   Emitter &b;
   const Slice &slice;
-  Value policy;                                      ///< or null
-  std::optional<mlir::arith::AtomicRMWKind> ofRanks; ///< how elements of all ranks are combined
+  Value policy;                                            ///< or null
+  std::optional<mlir::arith::AtomicRMWKind> rankReduction; ///< how elements of all ranks are combined
   FragmentLayout layout;
   llvm::SmallVector<Value> ends; ///< the slice's; what is written may reach to the end of a piece
   llvm::SmallVector<int> axes;   ///< the tile's axis of each of the slice's
@@ -225,10 +225,10 @@ private:
   std::map<std::pair<int, int64_t>, Value> guards;
 };
 
-/// With a kind, what the elements of all ranks are together.
+/// With a kind, all ranks' elements, combined.
 Value loadGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
                  llvm::ArrayRef<int64_t> shape,
-                 std::optional<mlir::arith::AtomicRMWKind> ofRanks = std::nullopt);
+                 std::optional<mlir::arith::AtomicRMWKind> rankReduction = std::nullopt);
 void storeGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
                  llvm::ArrayRef<int64_t> shape, Value value);
 /// Combines the slice's elements with the fragment's, atomically.

@@ -69,7 +69,7 @@ GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const Fragment
   if (use == GlobalUse::combine)
     widest = std::min<int64_t>(widest, tensor.element.isF32() ? k.target.maxAddedFloats : 1);
   if (slice.isOfAll())
-    widest = std::min(widest, mostOfAllRanks(tensor.element, use));
+    widest = std::min(widest, widestMulticastVector(tensor.element, use));
   if (tensor.argument.getOrder() == program::TensorOrder::accumulator)
     choosePieceVectors(tileShape, widest, use);
   else if (inner >= 0 && (gathered < 0 || sharePositions(slice.op, inner)))
@@ -222,8 +222,9 @@ Value GlobalAccess::load(ArrayRef<int64_t> constant, int64_t elements, Value may
   Type element = slice.tensor->element;
   Type type = elements == 1 ? element : Type(b.vectorOf(elements, element));
   Value inside = b.both(mayLoad, predicate(constant));
-  Value loaded = ofRanks ? Value(simt::MulticastLoadOp::create(b, type, *ofRanks, address(constant), inside))
-                         : Value(simt::LoadOp::create(b, type, address(constant), inside, policy));
+  Value loaded =
+      rankReduction ? Value(simt::MulticastLoadOp::create(b, type, *rankReduction, address(constant), inside))
+                    : Value(simt::LoadOp::create(b, type, address(constant), inside, policy));
   return filledOutside(b, loaded, inside, slice.fill);
 }
 
@@ -295,10 +296,10 @@ void lowering::combinePieces(Emitter &b, Value owner, ArrayRef<CombinedPiece> pi
 // waits for them where it needs them.
 
 Value lowering::loadGlobal(KernelLowering &k, const Slice &slice, const FragmentLayout &layout,
-                           ArrayRef<int64_t> shape, std::optional<arith::AtomicRMWKind> ofRanks) {
+                           ArrayRef<int64_t> shape, std::optional<arith::AtomicRMWKind> rankReduction) {
   Emitter &b = k.b;
   GlobalAccess access(k, slice, layout, shape, GlobalUse::load);
-  access.combineRanks(ofRanks);
+  access.reduceOverRanks(rankReduction);
   const int64_t width = access.vectorWidth();
   const RegisterGroups groups = access.groups(width);
   SmallVector<Value> registers(size_t(layout.registersPerThread()));
@@ -309,7 +310,7 @@ Value lowering::loadGlobal(KernelLowering &k, const Slice &slice, const Fragment
   auto path = [&](Path path) {
     return [&, path](OpBuilder &, Location) {
       GlobalAccess access(k, slice, layout, shape, GlobalUse::load);
-      access.combineRanks(ofRanks);
+      access.reduceOverRanks(rankReduction);
       SmallVector<Value> pieces;
       for (const RegisterGroup &group : groups.groups) {
         if (path == Path::vectors) {

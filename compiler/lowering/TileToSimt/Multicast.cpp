@@ -23,15 +23,19 @@ LogicalResult checkPairs(KernelLowering &k, Operation *op, Value memory, const F
   GlobalAccess access(k, slice, layout, shape, use);
   if (access.vectorWidth() > 1 && !access.mayStraddle())
     return success();
-  InFlightDiagnostic diagnostic =
-      op->emitError()
-      << "expected pairs of elements of '" << tile::nameOf(memory)
-      << "' because multimem accesses 4 bytes at least, but "
-      << (access.vectorWidth() > 1
-              ? "the tensor may end inside of a pair; give its last extent a multiple, as in "
-                "k.dim(\"n\", {.multipleOf = 8})"
-              : "they are not known to be adjacent and aligned; declare the tensor with .alignment = 16, "
-                "and use boxes whose last position and extent are even");
+  InFlightDiagnostic diagnostic = op->emitError() << "expected pairs of elements of '" << tile::nameOf(memory)
+                                                  << "' because multimem accesses 4 bytes at least, but ";
+  if (slice.tensor->argument.getStrided())
+    diagnostic << "the tensor may have any stride; declare it with LastStride::one";
+  else if (access.vectorWidth() == 1)
+    diagnostic
+        << "they are not known to be adjacent and aligned; declare the tensor with .alignment = 16, and use "
+           "boxes whose last position and extent are even";
+  else if (slice.limitedAxis + 1 == int(slice.shape.size()))
+    diagnostic << "the limit of the slice may be inside of a pair; give it a multiple of 2";
+  else
+    diagnostic << "the tensor may end inside of a pair; give its last extent a multiple, as in "
+                  "k.dim(\"n\", {.multipleOf = 8})";
   tile::noteDeclaration(diagnostic, memory);
   return diagnostic;
 }
@@ -49,7 +53,7 @@ bool lowering::isOfAllRanks(Value memory) {
   return slice && slice.getOfAll();
 }
 
-int64_t lowering::mostOfAllRanks(Type element, GlobalUse use) {
+int64_t lowering::widestMulticastVector(Type element, GlobalUse use) {
   constexpr int64_t bytes = 16;
   int64_t fit = bytes * 8 / element.getIntOrFloatBitWidth();
   bool areWords = element.getIntOrFloatBitWidth() <= leastBits;

@@ -12,7 +12,7 @@ namespace tlc::lowering {
 /// Whether the memory is a slice of all ranks' tensors.
 bool isOfAllRanks(Value memory);
 /// The most elements side by side that one instruction accesses so.
-int64_t mostOfAllRanks(Type element, GlobalUse use);
+int64_t widestMulticastVector(Type element, GlobalUse use);
 
 // Each fails with a diagnostic where an element of 16 bits would be accessed alone.
 LogicalResult loadOfAllRanks(KernelLowering &k, tile::LoadOp op);

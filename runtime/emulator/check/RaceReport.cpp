@@ -241,13 +241,14 @@ std::string RaceReport::missingFence(const Record &before, const Record &now) co
            "of the map before its use";
   if (before.kind == AccessKind::initialise)
     return "fence.mbarrier_init after it, by the same thread";
-  if ((now.proxy == Proxy::multicast) != (before.proxy == Proxy::multicast))
-    return fmt::format(
-        "fence.proxy.alias between them, by a thread that is ordered after that {}, because one of "
-        "them has a multicast address",
-        nameOf(before.kind));
-  return fmt::format("fence.proxy.async{} between them, by a thread that is ordered after that {}",
-                     now.cluster != 0 ? " (or .global)" : "", nameOf(before.kind));
+  const bool haveAliases = (now.proxy == Proxy::multicast) != (before.proxy == Proxy::multicast);
+  const bool isForEngines = now.proxy == Proxy::async;
+  std::string fences = haveAliases ? "fence.proxy.alias" : "";
+  if (isForEngines)
+    fences += fmt::format("{}fence.proxy.async{}", haveAliases ? " and " : "",
+                          now.cluster != 0 ? " (or .global)" : "");
+  return fmt::format("{} between them, by a thread that is ordered after that {}{}", fences,
+                     nameOf(before.kind), haveAliases ? ", because one of them has a multicast address" : "");
 }
 
 void RaceReport::report(Warp &warp, const Instruction &instruction, const Record &now,

@@ -49,7 +49,8 @@ Wrong judge(const Record &before, const Record &now, const Point &point) {
     return Wrong::unordered;
   // Without a proxy fence the asynchronous engines neither see generic writes nor wait for generic reads: on
   // an H200 a copy overwrote what loads before a barrier had yet to read.
-  if (now.proxy == Proxy::async && before.proxy == Proxy::generic && !point.isFenced(before))
+  const bool isByThreads = before.proxy == Proxy::generic || before.proxy == Proxy::multicast;
+  if (now.proxy == Proxy::async && isByThreads && !point.isFenced(before))
     return Wrong::unfenced;
   if (now.proxy == Proxy::tensorMap && !isRead(before) && !point.isMapFenced(before))
     return Wrong::unfenced;

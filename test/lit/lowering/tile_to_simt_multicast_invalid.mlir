@@ -27,3 +27,33 @@ tile.kernel @half(%n: index {program.argument = #program.dimension<"n">},
   tile.return
 }
 }
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @limited(%n: index {program.argument = #program.dimension<"n">},
+    // expected-note @below {{'X' is declared here}}
+    %X: !tile.global<1024xf16> {program.argument = #program.tensor<"X", inout, dims[-1], alignment = 16, symmetric = true>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %v = arith.constant dense<1.0> : tensor<256xf16, #tile.layout<"reg(2@0:1) lane(32@0:2) warp(4@0:64)">>
+  %x = tile.slice %X of_all[%c0] limit %n along 0 : !tile.global<1024xf16> -> !tile.slice<256xf16>
+  // expected-error @below {{expected pairs of elements of 'X' because multimem accesses 4 bytes at least, but the limit of the slice may be inside of a pair; give it a multiple of 2}}
+  tile.store %v, %x : tensor<256xf16, #tile.layout<"reg(2@0:1) lane(32@0:2) warp(4@0:64)">>, !tile.slice<256xf16>
+  tile.return
+}
+}
+
+// -----
+
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @strided(%n: index {program.argument = #program.dimension<"n">},
+    // expected-note @below {{'X' is declared here}}
+    %X: !tile.global<1024xf16> {program.argument = #program.tensor<"X", inout, dims[-1], alignment = 16, symmetric = true, strided = true>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %v = arith.constant dense<1.0> : tensor<256xf16, #tile.layout<"reg(2@0:1) lane(32@0:2) warp(4@0:64)">>
+  %x = tile.slice %X of_all[%c0] : !tile.global<1024xf16> -> !tile.slice<256xf16>
+  // expected-error @below {{expected pairs of elements of 'X' because multimem accesses 4 bytes at least, but the tensor may have any stride; declare it with LastStride::one}}
+  tile.store %v, %x : tensor<256xf16, #tile.layout<"reg(2@0:1) lane(32@0:2) warp(4@0:64)">>, !tile.slice<256xf16>
+  tile.return
+}
+}

@@ -53,7 +53,7 @@ tile.kernel @all_of_one(
     // expected-note @below {{'X' is declared here}}
     %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1], symmetric = false>}) {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{expected no rank because 'X' is this rank's alone; declare it symmetric}}
+  // expected-error @below {{expected a slice of one tensor because 'X' is this rank's alone; declare it symmetric}}
   %x = tile.slice %X of_all[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<32x32xf32>
   tile.return
 }
@@ -114,7 +114,19 @@ tile.kernel @sum_of_one(
     %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1], symmetric = true>}) {
   %c0 = arith.constant 0 : index
   %x = tile.slice %X of %c0[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<32x32xf32>
-  // expected-error @below {{expected a slice of all ranks' tensors to combine them, but 'X' is one; take it with .ofAll()}}
+  // expected-error @below {{expected a slice of all ranks' tensors to combine them, but this one is of 'X' alone; take it with .ofAll()}}
+  %v = tile.load combine add %x : !tile.slice<32x32xf32> -> tensor<32x32xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @sum_of_an_ordinary_one(
+    // expected-note @below {{'X' is declared here}}
+    %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) {
+  %c0 = arith.constant 0 : index
+  %x = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<32x32xf32>
+  // expected-error @below {{expected a slice of all ranks' tensors to combine them, but this one is of 'X' alone; declare it symmetric}}
   %v = tile.load combine add %x : !tile.slice<32x32xf32> -> tensor<32x32xf32>
   tile.return
 }
@@ -127,7 +139,7 @@ tile.kernel @max_of_floats(
     %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1], symmetric = true>}) {
   %c0 = arith.constant 0 : index
   %x = tile.slice %X of_all[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<32x32xf32>
-  // expected-error @below {{expected f16, bf16, i32, u32 or i64 because multimem combines no others so, but 'X' has 'f32'}}
+  // expected-error @below {{expected f16, bf16, i32, u32 or i64 because multimem combines no others so, but 'X' has 'f32'; load one rank's after the other and combine the fragments}}
   %v = tile.load combine max %x : !tile.slice<32x32xf32> -> tensor<32x32xf32>
   tile.return
 }
@@ -139,7 +151,7 @@ tile.kernel @bits_of_floats(
     %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1], symmetric = true>}) {
   %c0 = arith.constant 0 : index
   %x = tile.slice %X of_all[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<32x32xbf16>
-  // expected-error @below {{expected i32, u32 or i64 because multimem combines no others so, but 'X' has 'bf16'}}
+  // expected-error @below {{expected i32, u32 or i64 because multimem combines no others so, but 'X' has 'bf16'; load one rank's after the other and combine the fragments}}
   %v = tile.load combine bit_xor %x : !tile.slice<32x32xbf16> -> tensor<32x32xbf16>
   tile.return
 }

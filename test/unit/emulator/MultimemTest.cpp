@@ -31,7 +31,7 @@ struct Devices {
 .target sm_90a
 .address_size 64
 .visible .entry k(.param .u64 all, .param .u64 out, .param .u64 own) {{
-  .reg .b32 %r<10>; .reg .b64 %d<10>; .reg .b16 %h<10>; .reg .b64 %all, %out, %mine, %here, %own; .reg .b32 %t;
+  .reg .b32 %r<10>; .reg .b64 %d<10>; .reg .b16 %h<10>; .reg .b64 %all, %out, %mine, %here, %own; .reg .b32 %t; .reg .pred %p0;
   ld.param.u64 %all, [all];
   ld.param.u64 %out, [out];
   ld.param.u64 %own, [own];
@@ -167,6 +167,31 @@ TEST_CASE("accesses by both addresses of memory need a fence between them", "[mu
                    Contains("because one of them has a multicast address"));
     CHECK(errorOf(devices, std::string(first) + "  fence.proxy.alias;\n" + std::string(second)) == "");
   }
+}
+
+TEST_CASE("asynchronous copies come after multimem by a fence of each proxy", "[multimem]") {
+  auto copied = [](std::string_view fences) {
+    return fmt::format(R"(  .shared .align 16 .b8 tile[16];
+  .shared .b64 bar;
+  mbarrier.init.shared.b64 [bar], 1;
+  fence.mbarrier_init.release.cluster;
+  multimem.st.weak.global.b32 [%all], %t;
+{}
+  mbarrier.arrive.expect_tx.shared.b64 %d0, [bar], 16;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%own], 16, [bar];
+waits:
+  mbarrier.try_wait.shared.b64 %p0, [bar], %d0;
+  @!%p0 bra waits;)",
+                       fences);
+  };
+  auto failure = [&](std::string_view fences) {
+    Devices devices(2);
+    devices.threads = 1;
+    return errorOf(devices, copied(fences));
+  };
+  CHECK_THAT(failure("  fence.proxy.alias;"), Contains("fence.proxy.async"));
+  CHECK_THAT(failure("  fence.proxy.async;"), Contains("fence.proxy.alias and fence.proxy.async"));
+  CHECK(failure("  fence.proxy.alias;\n  fence.proxy.async;") == "");
 }
 
 TEST_CASE("an address of several devices is that of multimem instructions alone", "[multimem]") {

@@ -62,6 +62,7 @@ Launch launch() {
 TEST_CASE("opcodes have kinds", "[mix]") {
   CHECK(kindOf("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16") == Kind::product);
   CHECK(kindOf("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") == Kind::product);
+  CHECK(kindOf("multimem.ld_reduce.weak.global.add.acc::f32.v4.bf16x2") == Kind::global);
   CHECK(kindOf("tcgen05.mma.cta_group::1.kind::f16") == Kind::product);
   CHECK(kindOf("wgmma.commit_group.sync.aligned") == Kind::sync);
   CHECK(kindOf("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes") ==

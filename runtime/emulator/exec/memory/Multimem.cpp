@@ -128,7 +128,7 @@ template <AccessKind kind> Step changeAll(Warp &warp, uint32_t active, const Ins
   return Step::next;
 }
 
-/// Those of atom and red that a sum over devices has, and f32 and f64 by addition alone.
+/// Those of atom and red that a sum over devices has, but no sums of s64.
 bool hasReduction(AtomicOp op, Type type) {
   return op != AtomicOp::inc && op != AtomicOp::dec && op != AtomicOp::exchange &&
          op != AtomicOp::compareSwap && hasAtomic(op, type) && (op != AtomicOp::add || type != Type::s64);
