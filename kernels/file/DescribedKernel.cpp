@@ -124,6 +124,10 @@ private:
           fmt::format("expected the program of a file's kernel to have no scalar arguments because nothing "
                       "gives them a value, but it has '{}'; make it a parameter: .number(\"{}\", ...)",
                       scalars.front().first, scalars.front().first));
+    if (!description->hasRanks && isOfRanks(*module.module))
+      return mistake("expected a kernel of several ranks because its program has symmetric tensors or asks "
+                     "for its rank; "
+                     "call .ranks()");
     const int64_t count = ranks(values);
     for (int64_t rank = 0; rank < count; ++rank) {
       Result<std::vector<TensorSpec>> tensors = tensorsOf(
@@ -155,6 +159,11 @@ private:
     for (const Parameter &parameter : parameters())
       if (parameter.name == dimension && parameter.isDimension())
         return values.size(dimension);
+    if (description->hasRanks && dimension == "ranks")
+      return Error{
+          ErrorKind::invalidArgument,
+          "expected a size for each dimension of the program, but 'ranks' is the number of devices; use "
+          "k.ranks()"};
     return Error{
         ErrorKind::invalidArgument,
         fmt::format("expected a size for each dimension of the program, but there is none for '{0}'; call "

@@ -42,6 +42,11 @@ std::string mistakeOf(const KernelEntry &kernel) {
     if (parameter.name.empty() || !names.insert(parameter.name).second)
       return fmt::format("expected each parameter of kernel '{}' to have a name of its own, but got '{}'{}",
                          kernel.name, parameter.name, parameter.name.empty() ? "" : " twice");
+    if (parameter.name == "ranks" && !kernel.hasRanks)
+      return fmt::format("expected parameter 'ranks' of kernel '{}' to be that of .ranks() because it says "
+                         "how many devices run "
+                         "the program, but it is declared otherwise",
+                         kernel.name);
     if (parameter.multipleOf < 1 || parameter.least > parameter.most)
       return fmt::format(
           "expected limits of parameter '{}' of kernel '{}' that a number meets, but got {} to {} "

@@ -43,7 +43,8 @@ struct NumbersQuestion {
   int64_t rank = 0, ranks = 1;       ///< whose tensor it is
 
   std::string what() const {
-    return std::string("the ") + (isOutput ? "reference" : "contents") + " of '" + tensor + "'";
+    return std::string("the ") + (isOutput ? "reference" : "contents") + " of '" + tensor + "'" +
+           (ranks > 1 ? " on rank " + std::to_string(rank) : "");
   }
 };
 

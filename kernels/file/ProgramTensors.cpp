@@ -90,6 +90,17 @@ kernels::tensorsOf(mlir::ModuleOp program, RankOf rank, function_ref<tlc::Result
   return specs;
 }
 
+bool kernels::isOfRanks(mlir::ModuleOp program) {
+  bool found = false;
+  forEachArgument(program, [&](mlir::Value, mlir::Attribute attribute) {
+    auto tensor = dyn_cast<program::TensorAttr>(attribute);
+    auto dimension = dyn_cast<program::DimensionAttr>(attribute);
+    found |= (tensor && tensor.getSymmetric()) || (dimension && !dimension.getComputed() &&
+                                                   dimension.getSource() != program::DimensionSource::shapes);
+  });
+  return found;
+}
+
 std::vector<std::pair<std::string, ElementType>> kernels::scalarsOf(mlir::ModuleOp program) {
   std::vector<std::pair<std::string, ElementType>> scalars;
   forEachArgument(program, [&](mlir::Value argument, mlir::Attribute attribute) {

@@ -23,6 +23,9 @@ Result<std::vector<TensorSpec>>
 tensorsOf(mlir::ModuleOp program, RankOf rank, llvm::function_ref<Result<int64_t>(llvm::StringRef)> valueOf,
           llvm::function_ref<Result<std::vector<int64_t>>(llvm::StringRef, int64_t axes)> membersOf);
 
+/// Whether the program says what one of several devices does: it asks for its rank, or has symmetric tensors.
+bool isOfRanks(mlir::ModuleOp program);
+
 /// The names and types of the program's scalar arguments.
 std::vector<std::pair<std::string, ElementType>> scalarsOf(mlir::ModuleOp program);
 

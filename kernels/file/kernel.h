@@ -154,6 +154,10 @@ struct HostInputs {
     if (of < 0 || of >= int64_t(ofRanks.size()))
       throw std::out_of_range("expected a rank from 0 to " + std::to_string(int64_t(ofRanks.size()) - 1) +
                               " of '" + std::string(name) + "', but got " + std::to_string(of));
+    if (of != rank && ofRanks[size_t(of)].empty() && !tensors.empty())
+      throw std::invalid_argument("expected a tensor of rank " + std::to_string(rank) +
+                                  " because contents see those of their own rank, but got '" +
+                                  std::string(name) + "' of rank " + std::to_string(of));
     return find(ofRanks[size_t(of)], name);
   }
 

@@ -28,9 +28,11 @@ Result<KernelRun> KernelRun::create(std::vector<Device *> devices, std::shared_p
                                     std::optional<Alignment> alignment) {
   const int64_t ranks = problem->ranks();
   if (int64_t(devices.size()) != ranks)
-    return Error{ErrorKind::invalidArgument,
-                 fmt::format("expected {} devices because '{}' runs on so many ranks, but got {}", ranks,
-                             artifact->name, devices.size())};
+    return Error{
+        ErrorKind::invalidArgument,
+        fmt::format(
+            "expected {} devices because '{}' runs on so many ranks, but got {}; -D ranks=1 runs it on one",
+            ranks, artifact->name, devices.size())};
   if (alignment == Alignment::aligned && artifact->variants.size() == 1)
     return Error{
         ErrorKind::invalidArgument,

@@ -24,13 +24,13 @@ Result<std::shared_ptr<const Problem>> Problem::create(const Request &request,
 Result<Verdict> Problem::compare(std::span<const HostTensor> outputs) const {
   Verdict verdict;
   size_t output = 0;
-  for (const TensorSpec &spec : tensors.specs) {
-    if (spec.access == Access::input)
+  for (size_t i = 0; i < tensors.specs.size() && verdict.correct(); ++i) {
+    if (tensors.specs[i].access == Access::input)
       continue;
-    if (Result<void> done = compare(spec, output, outputs[output], verdict); !done)
+    if (Result<void> done = compare(tensors.specs[i], output, outputs[output], verdict); !done)
       return done.error();
-    if (!verdict.correct())
-      break;
+    if (const auto count = size_t(ranks()); !verdict.correct() && count > 1)
+      verdict.complaint += fmt::format(" on rank {}", i / (tensors.specs.size() / count));
     ++output;
   }
   return verdict;

@@ -39,6 +39,16 @@ void own(Scope &k) {
   copy(x * 2, Y.tile({row, block * 32}, {1, 32}));
 }
 
+void sum(Scope &k) {
+  Index n = k.dim("n");
+  Global X = k.input("X", f32, {n}), Z = k.input("Z", f32, {n}), Y = k.output("Y", f32, {n});
+  auto [block] = k.grid(ceilDiv(n, 32));
+  Fragment x = k.fragment(f32, {32}), z = k.fragment(f32, {32});
+  copy(X.tile({block * 32}, {32}), x);
+  copy(Z.tile({block * 32}, {32}), z);
+  copy(x + z, Y.tile({block * 32}, {32}));
+}
+
 } // namespace
 
 void registerKernels(KernelFile &file) {
@@ -64,4 +74,19 @@ void registerKernels(KernelFile &file) {
       .reference("Y", [](const HostInputs &in) {
         return [&in](int64_t row, int64_t i) { return in.tensor("X", in.ranks)(row, i); };
       });
+  file.kernel("wrong", "a reference that is wrong on rank 1")
+      .ranks(3)
+      .size("n", 50)
+      .program(own)
+      .reference("Y", [](const HostInputs &in) {
+        return [&in](int64_t row, int64_t i) { return 2 * in.tensor("X")(row, i) + (in.rank == 1); };
+      });
+  file.kernel("asks_others", "contents from another rank")
+      .ranks(2)
+      .size("n", 50)
+      .program(sum)
+      .contents("Z", [](const HostInputs &in) {
+        return [&in](int64_t i) { return in.tensor("X", 1 - in.rank)(i); };
+      });
+  file.kernel("alone", "asks for its rank, but is of one").size("n", 50).program(own);
 }

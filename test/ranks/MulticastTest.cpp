@@ -35,6 +35,35 @@ evaluator::Tensor numbered(ElementType type, int64_t rank, int64_t count) {
   return tensor;
 }
 
+/// Y = the sum of all ranks' X.
+void sumOfAll(Scope &k) {
+  Index n = k.dim("n", {.multipleOf = 8}), rank = k.rank(), ranks = k.ranks(), blocks = ceilDiv(n, 256);
+  Symmetric X = k.symmetric("X", bf16, {n}, {.use = TensorUse::workspace, .alignment = 16});
+  Global given = k.input("given", f32, {n}), Y = k.output("Y", f32, {n});
+  SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
+  Symmetric stored = k.symmetric("stored", i32, {blocks}, counts),
+            ended = k.symmetric("ended", i32, {1}, counts);
+  k.launch("store", [&] {
+    auto [block] = k.grid(blocks);
+    Fragment x = k.fragment(f32, {256});
+    copy(given.tile({block * 256}, {256}), x);
+    copy(x.to(bf16), X.of(rank).tile({block * 256}, {256}));
+    announce(stored.ofAll(), {block});
+  });
+  k.launch("sum", [&] {
+    auto [block] = k.grid(blocks);
+    Fragment sum = k.fragment(bf16, {256});
+    waitFor(stored.of(rank), {block}, ranks);
+    loadSum(X.ofAll().tile({block * 256}, {256}), sum);
+    copy(sum.to(f32), Y.tile({block * 256}, {256}));
+  });
+  k.launch("end", [&] { // no rank loads this rank's memory any more
+    [[maybe_unused]] auto [block] = k.grid(1);
+    announce(ended.ofAll(), {0});
+    waitFor(ended.of(rank), {0}, ranks);
+  });
+}
+
 using Load = void (*)(const Slice &, Fragment &, Loc);
 
 struct Sums {
@@ -44,13 +73,12 @@ struct Sums {
 };
 
 /// Y = the sum, or what else `load` gives, of all ranks' X, each of which is stored as `dtype` first.
-void sumOfRanks(Scope &k, const Sums &sums) {
+void combined(Scope &k, const Sums &sums) {
   Index n = k.dim("n", {.multipleOf = 8}), rank = k.rank(), ranks = k.ranks(), blocks = ceilDiv(n, 256);
   Global X = k.input("X", f32, {n}), Y = k.output("Y", f32, {n});
   Symmetric mine = k.symmetric("mine", sums.dtype, {n}, {.use = TensorUse::workspace, .alignment = 16});
-  SymmetricOptions counts = {.use = TensorUse::workspace, .initial = Initial::zero};
-  Symmetric stored = k.symmetric("stored", i32, {blocks}, counts),
-            ended = k.symmetric("ended", i32, {1}, counts);
+  Symmetric stored =
+      k.symmetric("stored", i32, {blocks}, {.use = TensorUse::workspace, .initial = Initial::zero});
   k.launch("store", [&] {
     auto [block] = k.grid(blocks);
     Fragment x = k.fragment(f32, {256});
@@ -58,18 +86,13 @@ void sumOfRanks(Scope &k, const Sums &sums) {
     copy(x.to(sums.dtype), mine.of(rank).tile({block * 256}, {256}));
     announce(stored.ofAll(), {block});
   });
-  k.launch("sum", [&] {
+  k.launch("combine", [&] {
     auto [block] = k.grid(blocks);
-    Fragment sum = k.fragment(sums.dtype, {256});
+    Fragment all = k.fragment(sums.dtype, {256});
     if (sums.waits)
       waitFor(stored.of(rank), {block}, ranks);
-    sums.load(mine.ofAll().tile({block * 256}, {256}), sum, Loc::current());
-    copy(sum.to(f32), Y.tile({block * 256}, {256}));
-  });
-  k.launch("end", [&] { // no rank loads this rank's memory any more
-    [[maybe_unused]] auto [block] = k.grid(1);
-    announce(ended.ofAll(), {0});
-    waitFor(ended.of(rank), {0}, ranks);
+    sums.load(mine.ofAll().tile({block * 256}, {256}), all, Loc::current());
+    copy(all.to(f32), Y.tile({block * 256}, {256}));
   });
 }
 
@@ -80,7 +103,7 @@ TEST_CASE("one load gives the sum of all ranks", "[ranks][multicast]") {
   for (int64_t ranks : rankCounts()) {
     INFO(ranks << " ranks");
     auto all = runOnRanks(
-        [&](Scope &k) { sumOfRanks(k, {.dtype = dtype}); },
+        [&](Scope &k) { combined(k, {.dtype = dtype}); },
         argumentsOf(
             ranks, [](int64_t rank) { return std::vector{numbered(f32, rank, 600), unwritten(f32, {600})}; }),
         withMulticast());
@@ -89,12 +112,23 @@ TEST_CASE("one load gives the sum of all ranks", "[ranks][multicast]") {
   }
 }
 
+TEST_CASE("a program sums up on all ranks at once", "[ranks][multicast]") {
+  for (int64_t ranks : rankCounts()) {
+    auto all = runOnRanks(
+        sumOfAll,
+        argumentsOf(
+            ranks, [](int64_t rank) { return std::vector{numbered(f32, rank, 600), unwritten(f32, {600})}; }),
+        withMulticast());
+    CHECK(numbersOf(all[0].tensors[1])[5] == double(5 * ranks * (ranks + 1) / 2));
+  }
+}
+
 TEST_CASE("one load gives the least or the most of all ranks", "[ranks][multicast]") {
   ElementType dtype = GENERATE(bf16, f16, u32, i64);
   const int64_t ranks = 3;
   for (Load load : {Load(loadMin), Load(loadMax)}) {
     auto all = runOnRanks(
-        [&](Scope &k) { sumOfRanks(k, {.dtype = dtype, .load = load}); },
+        [&](Scope &k) { combined(k, {.dtype = dtype, .load = load}); },
         argumentsOf(
             ranks, [](int64_t rank) { return std::vector{numbered(f32, rank, 600), unwritten(f32, {600})}; }),
         withMulticast());
@@ -103,7 +137,7 @@ TEST_CASE("one load gives the least or the most of all ranks", "[ranks][multicas
 }
 
 TEST_CASE("without an order the sum of all ranks is a race", "[ranks][multicast]") {
-  auto body = [](Scope &k) { sumOfRanks(k, {.waits = false}); };
+  auto body = [](Scope &k) { combined(k, {.waits = false}); };
   auto make = [](int64_t rank) { return std::vector{numbered(f32, rank, 600), unwritten(f32, {600})}; };
   auto ranks = argumentsOf(3, make);
   CHECK_THAT(evaluated(body, ranks), Contains("mine.of("));
@@ -113,8 +147,7 @@ TEST_CASE("without an order the sum of all ranks is a race", "[ranks][multicast]
 }
 
 TEST_CASE("a sum of all ranks needs the fence of its other address", "[ranks][multicast]") {
-  Artifact artifact =
-      compiledProgram([](Scope &k) { sumOfRanks(k, {.dtype = f32}); }, withMulticast().compile);
+  Artifact artifact = compiledProgram([](Scope &k) { combined(k, {.dtype = f32}); }, withMulticast().compile);
   constexpr std::string_view fence = "fence.proxy.alias;";
   for (Variant &variant : artifact.variants) {
     REQUIRE(variant.ptx.find(fence) != std::string::npos);

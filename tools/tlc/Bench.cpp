@@ -180,6 +180,8 @@ ExitCode BenchCommand::execute() const {
       return failUsage(formatv("expected --{0} from {1} to 10000, but got {2}", count->ArgStr,
                                count == &warmups ? 0 : 1, count->getValue())
                            .str());
+  if (ranks.getNumOccurrences() && definitions->contains("ranks"))
+    return failUsage("expected --ranks or -D ranks, but got both");
   if (ranks.getNumOccurrences())
     (*definitions)["ranks"] = std::to_string(ranks);
   RoundOptions roundOptions{rounds, warmups, launches};

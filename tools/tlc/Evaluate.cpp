@@ -14,6 +14,7 @@
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -53,10 +54,17 @@ Result<std::vector<std::string>> filesFor(StringRef flag, ArrayRef<kernels::Tens
   for (StringRef text : given) {
     auto [name, file] = text.split('=');
     const auto *found = find_if(specs, [&](const kernels::TensorSpec &spec) { return spec.name == name; });
-    if (file.empty() || found == specs.end())
-      return invalid("expected --" + flag + " NAME=FILE.npy with one of " +
-                     joinNames(map_to_vector(specs, [](const auto &spec) { return StringRef(spec.name); })) +
+    if (file.empty() || found == specs.end()) {
+      llvm::SetVector<StringRef> names; // each once, though every rank has it
+      for (const kernels::TensorSpec &spec : specs)
+        names.insert(spec.name);
+      return invalid("expected --" + flag + " NAME=FILE.npy with one of " + joinNames(names.getArrayRef()) +
                      ", but got '" + text + "'");
+    }
+    if (count_if(specs, [&](const kernels::TensorSpec &spec) { return spec.name == name; }) > 1)
+      return invalid("expected no --" + flag + " of '" + name +
+                     "' because each rank has a tensor of that name, but got '" + text +
+                     "'; -D ranks=1 leaves one");
     files[found - specs.begin()] = file.str();
   }
   return files;
@@ -124,6 +132,11 @@ Exactness exactnessOf(const evaluator::Tensor &tensor) {
   return exactness;
 }
 
+/// Of several ranks, whose tensor number `i` of `count` is.
+std::string onRank(size_t i, size_t count, size_t ranks) {
+  return ranks == 1 ? "" : (" on rank " + Twine(i / (count / ranks))).str();
+}
+
 void print(StringRef name, const evaluator::Tensor &tensor) {
   const auto [exact, largest] = exactnessOf(tensor);
   outs() << name << ": " << toString(tensor.type) << ' ' << kernels::shapeText(tensor.extents)
@@ -153,11 +166,12 @@ struct Evaluation {
   ArrayRef<kernels::TensorSpec> specs;
   ArrayRef<evaluator::Tensor> tensors;
   const std::optional<Comparison> &comparison;
+  size_t ranks = 1;
 
   template <class F> void forEachOutput(F &&f) const {
-    for (const auto &[spec, tensor] : zip(specs, tensors))
+    for (auto [i, spec, tensor] : enumerate(specs, tensors))
       if (spec.access != Access::input)
-        f(StringRef(spec.name), tensor);
+        f(StringRef(spec.name + onRank(i, specs.size(), ranks)), tensor);
   }
 };
 
@@ -226,9 +240,11 @@ Result<Comparison> compare(const kernels::Request &request, const evaluator::Arg
   const kernels::Reference reference = request.kernel->reference(request.values, inputs);
   Comparison comparison;
   size_t output = 0;
-  for (auto [spec, tensor] : zip(specs, evaluated.tensors)) {
+  const auto ranks = size_t(request.kernel->ranks(request.values));
+  for (auto [i, spec, tensor] : enumerate(specs, evaluated.tensors)) {
     if (spec.access == Access::input)
       continue;
+    const bool wasRight = comparison.complaint.empty();
     std::vector<int64_t> numbers(tensor.elements.size());
     std::iota(numbers.begin(), numbers.end(), 0);
     Result<std::vector<double>> expected = reference(output, numbers);
@@ -250,6 +266,8 @@ Result<Comparison> compare(const kernels::Request &request, const evaluator::Arg
                                          .str()
                                    : formatv("element {0} of '{1}' is not written", number, spec.name).str();
     }
+    if (wasRight && !comparison.complaint.empty())
+      comparison.complaint += onRank(i, specs.size(), ranks);
   }
   return comparison;
 }
@@ -303,7 +321,7 @@ Result<evaluator::Report> evaluateRanks(const Problem &problem, std::vector<eval
   for (auto [i, tensor] : enumerate(tensors)) {
     tensor = std::move(ranks[i / count].tensors[i % count]);
     if (problem.specs[i].isTable)
-      tensor = joined(std::move(tensor), problem.specs[i]);
+      tensor = joined(tensor, problem.specs[i]);
   }
   return report;
 }
@@ -459,8 +477,8 @@ ExitCode EvaluateCommand::execute() const {
     else
       incomparable = compared.error();
   }
-  const Evaluation evaluation{problem->title,    used,      *report, printed, problem->specs,
-                              arguments.tensors, comparison};
+  const Evaluation evaluation{problem->title,    used,       *report,       printed, problem->specs,
+                              arguments.tensors, comparison, problem->ranks};
   json ? printJson(evaluation) : printText(evaluation);
   for (auto [file, tensor] : zip(*outputs, arguments.tensors))
     if (Result<void> saved = file.empty() ? Result<void>() : save(file, tensor); !saved)
