@@ -19,14 +19,6 @@ RankOptions withMulticast() {
   return options;
 }
 
-std::vector<evaluator::Arguments>
-argumentsOf(int64_t ranks, const std::function<std::vector<evaluator::Tensor>(int64_t)> &make) {
-  std::vector<evaluator::Arguments> all;
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    all.push_back({make(rank), {}});
-  return all;
-}
-
 /// Numbers of rank r: i * (r + 1).
 evaluator::Tensor numbered(ElementType type, int64_t rank, int64_t count) {
   evaluator::Tensor tensor = filled(type, {count}, 0);

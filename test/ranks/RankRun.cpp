@@ -97,6 +97,14 @@ struct RankMemory {
 
 } // namespace
 
+std::vector<evaluator::Arguments>
+test::argumentsOf(int64_t ranks, const std::function<std::vector<evaluator::Tensor>(int64_t)> &make) {
+  std::vector<evaluator::Arguments> all;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    all.push_back({make(rank), {}});
+  return all;
+}
+
 std::vector<int64_t> test::rankCounts() {
   std::vector<int64_t> counts = {1, 2, 3, 4, 8};
   std::erase_if(counts, [](int64_t count) { return count > mostRanks(); });

@@ -26,6 +26,9 @@ evaluator::Tensor filled(ElementType type, std::vector<int64_t> extents, double 
 /// One that nobody has written; on a device it is poisoned.
 evaluator::Tensor unwritten(ElementType type, std::vector<int64_t> extents);
 std::vector<double> numbersOf(const evaluator::Tensor &tensor);
+/// The tensors that `make` gives each rank.
+std::vector<evaluator::Arguments>
+argumentsOf(int64_t ranks, const std::function<std::vector<evaluator::Tensor>(int64_t)> &make);
 
 struct RankOptions {
   int multiprocessors = 3;

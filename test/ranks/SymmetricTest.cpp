@@ -22,15 +22,6 @@ evaluator::Tensor numbered(int64_t rank, std::vector<int64_t> extents) {
   return tensor;
 }
 
-/// For each number of ranks, the tensors that `make` gives a rank.
-std::vector<evaluator::Arguments>
-argumentsOf(int64_t ranks, const std::function<std::vector<evaluator::Tensor>(int64_t)> &make) {
-  std::vector<evaluator::Arguments> all;
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    all.push_back({make(rank), {}});
-  return all;
-}
-
 /// Whether a launch gets the tensor maps of all ranks.
 bool hasMapsOfRanks(const Artifact &artifact) {
   return std::ranges::any_of(artifact.variants.front().launches, [](const Launch &launch) {
