@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Atomic operations. Extents and types are checked by the
-/// operations' own verifiers.
+/// Atomic operations. Extents and types are checked by the operations' own verifiers.
 #include "compiler/dsl/Operands.h"
 #include "compiler/dsl/Slices.h"
 #include "dialects/tile/Fetch.h"

@@ -210,8 +210,8 @@ struct Evaluation {
   /// Of members and shared tiles that are sliced, and the steps of members.
   std::set<std::vector<int64_t>> extentsOfSliced = {};
   std::map<std::pair<mlir::Operation *, GlobalTensor *>, Windows> windows = {}; ///< by operation
-  std::map<unsigned, std::vector<GlobalTensor *>> tensorsOfRanks =
-      {};                                         ///< symmetric ones, by number of the argument
+  /// Symmetric ones, by number of the argument.
+  std::map<unsigned, std::vector<GlobalTensor *>> tensorsOfRanks = {};
   std::vector<std::vector<Datum>> arguments = {}; ///< by rank, of every kernel
   llvm::DenseSet<mlir::Operation *> ambiguous = {};
   bool counts = false; ///< whether blocks of this launch order by counts what they do

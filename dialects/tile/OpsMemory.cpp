@@ -237,8 +237,7 @@ LogicalResult verifyOfAll(SliceOp slice, StringRef name) {
       continue;
     return report(user->emitOpError()
                   << "expected a copy from or to a fragment, an atomic operation without an old value, or "
-                     "announce because "
-                     "multimem has no others, but this is another access of "
+                     "announce because multimem has no others, but this is another access of "
                   << name << " on all ranks; access it by way of a fragment, or one rank's by .of(rank)");
   }
   return success();

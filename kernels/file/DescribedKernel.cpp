@@ -126,8 +126,7 @@ private:
                       scalars.front().first, scalars.front().first));
     if (!description->hasRanks && isOfRanks(*module.module))
       return mistake("expected a kernel of several ranks because its program has symmetric tensors or asks "
-                     "for its rank; "
-                     "call .ranks()");
+                     "for its rank; call .ranks()");
     const int64_t count = ranks(values);
     for (int64_t rank = 0; rank < count; ++rank) {
       Result<std::vector<TensorSpec>> tensors = tensorsOf(

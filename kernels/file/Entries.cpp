@@ -44,8 +44,7 @@ std::string mistakeOf(const KernelEntry &kernel) {
                          kernel.name, parameter.name, parameter.name.empty() ? "" : " twice");
     if (parameter.name == "ranks" && !kernel.hasRanks)
       return fmt::format("expected parameter 'ranks' of kernel '{}' to be that of .ranks() because it says "
-                         "how many devices run "
-                         "the program, but it is declared otherwise",
+                         "how many devices run the program, but it is declared otherwise",
                          kernel.name);
     if (parameter.multipleOf < 1 || parameter.least > parameter.most)
       return fmt::format(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Loads, stores, reductions to memory and shuffles. What has no predicate is LLVM's own load and store; with
-/// one it is a predicated instruction, so that a thread's accesses stay one straight line and their width is
-/// certain.
+/// Loads, stores, reductions to memory, those on all ranks (multimem), and shuffles. What has no predicate is
+/// LLVM's own load and store; with one it is a predicated instruction, so that a thread's accesses stay one
+/// straight line and their width is certain.
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
 
 #include "llvm/Support/FormatVariadic.h"

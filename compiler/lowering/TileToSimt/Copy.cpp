@@ -487,17 +487,22 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::AtomicOp op) {
-  if (isOfAllRanks(op.getDestination()))
-    return combineOnAllRanks(k, op);
   Value value = k.value(op.getValue());
-  if (auto type = dyn_cast<RankedTensorType>(op.getValue().getType())) {
-    remarkOnOrder(k, op, op.getDestination(), type, GlobalUse::combine);
-    combineSlice(k, op.getKind(), op.getDestination(), /*indices=*/Value(), k.layoutOf(type), type.getShape(),
-                 value);
-  } else {
-    combineSlice(k, op.getKind(), op.getDestination(), /*indices=*/Value(),
-                 FragmentLayout::replicated({}, k.team.warps), {}, k.b.splat(value, 1));
+  auto combine = [&] {
+    if (auto type = dyn_cast<RankedTensorType>(op.getValue().getType()))
+      combineSlice(k, op.getKind(), op.getDestination(), /*indices=*/Value(), k.layoutOf(type),
+                   type.getShape(), value);
+    else
+      combineSlice(k, op.getKind(), op.getDestination(), /*indices=*/Value(),
+                   FragmentLayout::replicated({}, k.team.warps), {}, k.b.splat(value, 1));
+  };
+  if (isOfAllRanks(op.getDestination())) {
+    betweenAliasFences(k, combine);
+    return success();
   }
+  if (auto type = dyn_cast<RankedTensorType>(op.getValue().getType()))
+    remarkOnOrder(k, op, op.getDestination(), type, GlobalUse::combine);
+  combine();
   return success();
 }
 

@@ -40,12 +40,6 @@ LogicalResult checkPairs(KernelLowering &k, Operation *op, Value memory, const F
   return diagnostic;
 }
 
-void betweenFences(KernelLowering &k, function_ref<void()> access) {
-  simt::AliasFenceOp::create(k.b);
-  access();
-  simt::AliasFenceOp::create(k.b);
-}
-
 } // namespace
 
 bool lowering::isOfAllRanks(Value memory) {
@@ -62,12 +56,18 @@ int64_t lowering::widestMulticastVector(Type element, GlobalUse use) {
   return areWords && isa<FloatType>(element) ? fit : 1;
 }
 
+void lowering::betweenAliasFences(KernelLowering &k, function_ref<void()> accesses) {
+  simt::AliasFenceOp::create(k.b);
+  accesses();
+  simt::AliasFenceOp::create(k.b);
+}
+
 LogicalResult lowering::loadOfAllRanks(KernelLowering &k, tile::LoadOp op) {
   RankedTensorType type = op.getValue().getType();
   const FragmentLayout &layout = k.layoutOf(type);
   if (failed(checkPairs(k, op, op.getSource(), layout, type.getShape(), GlobalUse::load)))
     return failure();
-  betweenFences(k, [&] {
+  betweenAliasFences(k, [&] {
     k.set(op.getValue(), loadGlobal(k, k.slice(op.getSource()), layout, type.getShape(),
                                     atomicKindOf(*op.getKind(), type.getElementType())));
   });
@@ -79,21 +79,8 @@ LogicalResult lowering::storeToAllRanks(KernelLowering &k, tile::StoreOp op) {
   const FragmentLayout &layout = k.layoutOf(type);
   if (failed(checkPairs(k, op, op.getDestination(), layout, type.getShape(), GlobalUse::store)))
     return failure();
-  betweenFences(k, [&] {
+  betweenAliasFences(k, [&] {
     storeGlobal(k, k.slice(op.getDestination()), layout, type.getShape(), k.value(op.getValue()));
-  });
-  return success();
-}
-
-LogicalResult lowering::combineOnAllRanks(KernelLowering &k, tile::AtomicOp op) {
-  const Slice &slice = k.slice(op.getDestination());
-  Value value = k.value(op.getValue());
-  betweenFences(k, [&] {
-    if (auto type = dyn_cast<RankedTensorType>(op.getValue().getType()))
-      combineGlobal(k, op.getKind(), slice, k.layoutOf(type), type.getShape(), value);
-    else
-      combineGlobal(k, op.getKind(), slice, FragmentLayout::replicated({}, k.team.warps), {},
-                    k.b.splat(value, 1));
   });
   return success();
 }

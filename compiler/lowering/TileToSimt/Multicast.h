@@ -14,10 +14,12 @@ bool isOfAllRanks(Value memory);
 /// The most elements side by side that one instruction accesses so.
 int64_t widestMulticastVector(Type element, GlobalUse use);
 
+/// Accesses that are of all ranks, which other accesses of this thread stay before and after.
+void betweenAliasFences(KernelLowering &k, llvm::function_ref<void()> accesses);
+
 // Each fails with a diagnostic where an element of 16 bits would be accessed alone.
 LogicalResult loadOfAllRanks(KernelLowering &k, tile::LoadOp op);
 LogicalResult storeToAllRanks(KernelLowering &k, tile::StoreOp op);
-LogicalResult combineOnAllRanks(KernelLowering &k, tile::AtomicOp op);
 /// Adds to the count of each rank, once what the executing thread knows of is complete.
 void countOnAllRanks(KernelLowering &k, Value by, Value address);
 
