@@ -9,8 +9,8 @@
 namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &config) {
-  auto &[dtype, dtypeOfB, out, layout, scales, bias, activation, residual, isBatched, form, bm, bn, bk,
-         stages, group, split, sum, cluster, clusterAxis, residents, policy, swapped, storeRole, rowsOfA,
+  auto &[dtype, dtypeOfB, out, layout, scales, bias, activation, residual, isBatched, bm, bn, bk, stages,
+          group, split, sum, cluster, clusterAxis, residents, policy, swapped, storeRole, rowsOfA,
          rowsOfB, rowsOfC, alignmentOfA, alignmentOfB] = config;
   visit.option(
       [&] {
@@ -50,28 +50,22 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
       },
       residual);
   visit.hidden(isBatched);
-  visit.option(
-      [&] {
-        return describedChoice("form", "who makes the roles: the compiler or the program",
-                               {"plain", "explicit"});
-      },
-      form);
   visit.tuned([&] { return describedInteger("bm", "rows of a tile of C", 8, 256, 8); }, bm);
   visit.tuned([&] { return describedInteger("bn", "columns of a tile of C", 8, 256, 8); }, bn);
   visit.tuned([&] { return describedInteger("bk", "step along k", 16, 256, 16); }, bk);
   visit.tuned([&] { return describedInteger("stages", "steps whose copies are in flight", 1, 8); }, stages);
   visit.tuned(
       [&] {
-        return describedInteger("split", "parts of k that different blocks compute (plain form)", 1, 64);
+        return describedInteger("split", "parts of k that different blocks compute", 1, 64);
       },
       split);
   visit.tuned([&] { return describedInteger("group", "rows of tiles that are walked together", 1, 1024); },
               group);
   visit.tuned(
-      [&] { return describedInteger("cluster", "blocks that share what they load (plain form)", 1, 8); },
+      [&] { return describedInteger("cluster", "blocks that share what they load", 1, 8); },
       cluster);
   visit.tuned(
-      [&] { return describedInteger("residents", "blocks that share a multiprocessor (plain form)", 1, 8); },
+      [&] { return describedInteger("residents", "blocks that share a multiprocessor", 1, 8); },
       residents);
   visit.hidden(sum);         // the registry's may be left open
   visit.hidden(clusterAxis); // as sum

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The program of the GEMM: plain, with sums of parts by a launch or a cluster, and with roles by hand.
+/// The program of the GEMM: one pipelined loop, with sums of parts by a launch or a cluster.
 #include "kernels/gemm/Gemm.h"
 
 #include "kernels/gemm/Epilogue.h"
@@ -71,14 +71,14 @@ struct TilePosition {
 
 /// The arguments, and the tiles of them that a step needs.
 struct Operands {
-  Operands(Scope &k, const GemmConfig &config, TensorFacts facts = {})
+  Operands(Scope &k, const GemmConfig &config)
       : k(k), config(config), m(k.dim("m")), n(k.dim("n", {.multipleOf = multipleOfColumns(config)})),
         depth(k.dim("k")), batch(config.isBatched ? std::optional(k.dim("batch")) : std::nullopt),
         A(factor("A", config.dtype, m, config.bm, config.aRunsAlongK(), config.rowsOfA,
-                 factsOf(config.rowsOfA, config.alignmentOfA, facts))),
+                 factsOf(config.rowsOfA, config.alignmentOfA))),
         B(factor("B", config.elementOfB(), n, config.bn, config.bRunsAlongK(), config.rowsOfB,
-                 factsOf(config.rowsOfB, config.alignmentOfB, facts))),
-        epilogue(k, config, batch, m, n, factsOf(config.rowsOfC, bytesOf(config.out, 1), {})) {}
+                 factsOf(config.rowsOfB, config.alignmentOfB))),
+        epilogue(k, config, batch, m, n, factsOf(config.rowsOfC, bytesOf(config.out, 1))) {}
 
   Slice tileOfA(const TilePosition &at, Index step, Loc loc = Loc::current()) const {
     return config.aRunsAlongK() ? A.tile(at.image, at.i, step, loc) : A.tile(at.image, step, at.i, loc);
@@ -136,8 +136,8 @@ private:
                       : Factor(k, name, batch, depth, count, {config.bk, tile}, element, alignment, facts);
   }
   /// Rows that are known to be unaligned do not keep the others from the variant for aligned ones.
-  static TensorFacts factsOf(GemmRows rows, int64_t alignment, TensorFacts others) {
-    return rows == GemmRows::any ? others : TensorFacts{.alignment = alignment};
+  static TensorFacts factsOf(GemmRows rows, int64_t alignment) {
+    return rows == GemmRows::any ? TensorFacts{} : TensorFacts{.alignment = alignment};
   }
 };
 
@@ -249,72 +249,6 @@ void clusterGemm(Scope &k, const Operands &p) {
   });
 }
 
-/// Tiles in groups of rows, down before across, as the persistent loop walks them.
-std::array<Index, 2> tilePosition(const Operands &p, Index tile) {
-  Index inGroup = tile % (p.config.group * p.columns());
-  Index firstRow = tile / (p.config.group * p.columns()) * p.config.group;
-  Index rows = min(p.rows() - firstRow, p.config.group);
-  return {firstRow + inGroup % rows, inGroup / rows};
-}
-
-void explicitGemm(Scope &k, const GemmConfig &c) {
-  Operands p(k, c, {.alignment = 16}); // the load role issues TMA copies only
-  int64_t warpgroups = std::max<int64_t>(1, c.bm / wgmmaRows);
-  Index tiles = p.rows() * p.columns();
-  auto [block] = k.grid(min(tiles, k.multiprocessors()));
-  Index steps = p.steps(), blocks = k.blocks();
-
-  Shared a = k.shared("a", c.dtype, p.A.shape(), {.slots = c.stages});
-  Shared b = k.shared("b", c.dtype, p.B.shape(), {.slots = c.stages});
-  Ring ring = k.ring("ab", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
-  RoleOptions load{.warps = 4}, math{.warps = warpsPerWarpgroup * warpgroups};
-  if (warpgroups == 1) { // which the compiler gives no more than it has
-    load.registers = 40;
-    math.registers = 232;
-  }
-  k.roles([&] {
-    k.role("load", load, [&] {
-      Cursor at = ring.cursor();
-      k.loop({block, tiles, blocks}, [&](Index tile) {
-        auto [i, j] = tilePosition(p, tile);
-        k.loop(steps, [&](Index s) {
-          ring.acquire(at);
-          ring.expect(at, a.slotBytes() + b.slotBytes());
-          copy(p.tileOfA({0, i, j}, s), a.slot(at), ring.full(at));
-          copy(p.tileOfB({0, i, j}, s), b.slot(at), ring.full(at));
-          at.advance();
-        });
-      });
-    });
-    k.role("math", math, [&] {
-      Cursor at = ring.cursor(), done = ring.cursor();
-      // A single slot is refilled only when its product is over.
-      int64_t inFlight = c.stages > 1 ? 1 : 0;
-      k.loop({block, tiles, blocks}, [&](Index tile) {
-        auto [i, j] = tilePosition(p, tile);
-        Fragment acc = k.fragment(f32, {c.bm, c.bn}).named("acc");
-        k.loop(steps, [&](Index s) {
-          ring.wait(at);
-          gemmAsync(p.left(a.slot(at)), p.right(b.slot(at)), acc);
-          at.advance();
-          gemmWait(acc, inFlight); // the product before this one
-          k.when(s >= inFlight, [&] {
-            ring.release(done);
-            done.advance();
-          });
-        });
-        gemmWait(acc);
-        k.when(inFlight > 0 && steps > 0, [&] {
-          ring.release(done);
-          done.advance();
-        });
-        copy(acc.to(c.out),
-             p.epilogue.tileOfC(0, i * c.bm, j * c.bn, {c.bm, c.bn}).disjoint("a block has a tile once"));
-      });
-    });
-  });
-}
-
 } // namespace
 
 std::string gemmConflict(const GemmConfig &problem) {
@@ -333,28 +267,11 @@ std::string gemmConflict(const GemmConfig &problem) {
     return fmt::format("expected out=i32 with dtype=i8 and sums as they are, but got dtype={}{}",
                        text(problem.dtype),
                        problem.hasEpilogue() ? " and scales, bias, activation or residual" : "");
-  if (problem.form == GemmForm::plain)
-    return {};
-  if (sizeInBytes(problem.dtype) != 2)
-    return fmt::format("expected dtype=f16 or bf16 with form=explicit, but got dtype={}",
-                       text(problem.dtype));
-  const char *others = problem.isBatched        ? "a batch"
-                       : problem.hasEpilogue()  ? "scales, bias, activation or residual"
-                       : problem.split > 1      ? "split sums"
-                       : problem.cluster > 1    ? "clusters"
-                       : problem.residents > 1  ? "several blocks on a multiprocessor"
-                       : problem.storeRole      ? "a role that stores"
-                       : problem.swapped        ? "swapped factors"
-                       : problem.hasOtherRows() ? "tensors with unaligned rows"
-                                                : nullptr;
-  return others ? fmt::format("expected form=plain with {} because the explicit form has none", others)
-                : std::string();
+  return {};
 }
 
 Program gemmProgram(const GemmConfig &config, const TraceOptions &options) {
   return Program::trace("gemm", options, [&](Scope &k) {
-    if (config.form == GemmForm::explicitRoles)
-      return explicitGemm(k, config);
     Operands p(k, config);
     if (config.split > 1 && config.sum == GemmSum::launch)
       return splitGemm(k, p);

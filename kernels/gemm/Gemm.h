@@ -17,11 +17,6 @@
 
 namespace tlc::kernels {
 
-enum class GemmForm : uint8_t {
-  plain,         ///< one pipelined loop; the compiler makes roles and rings of it
-  explicitRoles, ///< roles, rings and asynchronous products written by hand
-};
-
 /// What is known of a tensor's rows, and what is done about it.
 enum class GemmRows : uint8_t {
   any,       ///< nothing: the program has a variant for rows aligned to 16 bytes, and one for others
@@ -68,7 +63,6 @@ struct GemmConfig {
   GemmActivation activation = GemmActivation::none;
   GemmResidual residual = GemmResidual::none;
   bool isBatched = false;
-  GemmForm form = GemmForm::plain;
   int64_t bm = 128, bn = 256, bk = 64; ///< the tile of C that a block computes, and its step along k
   int64_t stages = 4;                  ///< steps whose copies are in flight
   int64_t group = 16;                  ///< rows of tiles that are walked together
@@ -79,10 +73,10 @@ struct GemmConfig {
   int64_t residents = 1;                                 ///< blocks that share a multiprocessor
   dsl::WarpPolicy policy = dsl::WarpPolicy::fullRow;     ///< how warps share a product
   /// Whether products have B on the left: columns of C are their rows, of which the matrix units take 64, and
-  /// rows of C their columns, of which they take any multiple of 8 (plain form).
+  /// rows of C their columns, of which they take any multiple of 8.
   bool swapped = false;
-  bool storeRole = false; ///< a role of its own stores tiles of C (plain form)
-  GemmRows rowsOfA = GemmRows::any, rowsOfB = GemmRows::any; ///< other than `any` in the plain form
+  bool storeRole = false; ///< a role of its own stores tiles of C
+  GemmRows rowsOfA = GemmRows::any, rowsOfB = GemmRows::any;
   GemmRows rowsOfC = GemmRows::any;                          ///< not `repacked`
   /// Bytes that rows which are not `any` begin at multiples of: with 4 and 8 copies are asynchronous.
   int64_t alignmentOfA = 2, alignmentOfB = 2;
@@ -96,10 +90,6 @@ struct GemmConfig {
   int64_t productColumns() const { return swapped ? bm : bn; }
   /// In which products are summed.
   ElementType sumType() const { return dtype == ElementType::i8 ? ElementType::i32 : ElementType::f32; }
-  /// Whether there is something to do about rows of a tensor.
-  bool hasOtherRows() const {
-    return rowsOfA != GemmRows::any || rowsOfB != GemmRows::any || rowsOfC != GemmRows::any;
-  }
   bool hasEpilogue() const {
     return scales != GemmScales::none || bias != GemmBias::none || activation != GemmActivation::none ||
            residual != GemmResidual::none;
@@ -112,7 +102,7 @@ struct GemmAlignment {
   int64_t a = ofTma, b = ofTma, c = ofTma;
 };
 
-/// What is wrong with the types, the layout, the epilogue and the form; empty if nothing is.
+/// What is wrong with the types, the layout and the epilogue; empty if nothing is.
 std::string gemmConflict(const GemmConfig &problem);
 
 /// The program of a configuration without a `gemmConflict`. `split` > 1 with `GemmSum::launch` adds a launch,
@@ -151,7 +141,7 @@ void forEachGemmCandidate(const GemmExtents &extents, const GemmConfig &problem,
                           GemmAlignment alignment, LeftFactor left, const GemmCandidate &visit);
 
 /// A good configuration for a problem of that size on the reference device of `target`: `problem`, whose
-/// types, layout, epilogue and form stay, with another tile and all that follows from it.
+/// types, layout and epilogue stay, with another tile and all that follows from it.
 GemmConfig chooseGemmConfig(const GemmExtents &extents, const GemmConfig &problem, const Target &target,
                             GemmAlignment alignment = {}, LeftFactor left = LeftFactor::any);
 

@@ -38,7 +38,7 @@ std::vector<Parameter> allParameters() {
                  .choices = {"auto", "e4m3", "e5m2"}});
   all.push_back({.name = "sum",
                  .description = "what sums parts of k: a second launch, or the blocks that computed them, a "
-                                "cluster, through each other's shared memory (plain form)",
+                                "cluster, through each other's shared memory",
                  .kind = Kind::choice,
                  .fallback = "auto",
                  .choices = {"auto", "launch", "cluster"}});
@@ -50,12 +50,12 @@ std::vector<Parameter> allParameters() {
   all.push_back({.name = "swap",
                  .description =
                      "whether products have B on the left, so that a tile of C has any multiple of 8 "
-                     "rows, and 64 or 128 columns (plain form)",
+                     "rows, and 64 or 128 columns",
                  .kind = Kind::choice,
                  .fallback = "auto",
                  .choices = {"auto", "no", "yes"}});
   all.push_back({.name = "store_role",
-                 .description = "whether a role of its own stores tiles of C (plain form)",
+                 .description = "whether a role of its own stores tiles of C",
                  .kind = Kind::choice,
                  .fallback = "auto",
                  .choices = {"auto", "no", "yes"}});
@@ -63,7 +63,7 @@ std::vector<Parameter> allParameters() {
                  .description =
                      "tensors whose rows are known not to be multiples of 16 bytes, but of elements; "
                      "auto: multiples of 2, 4 or 8 as contiguous tensors of the given sizes have them, which "
-                     "the program then asks of the tensors it gets (plain form)",
+                     "the program then asks of the tensors it gets",
                  .kind = Kind::choice,
                  .fallback = "auto",
                  .choices = {"auto", "none", "a", "b", "c", "ab", "ac", "bc", "abc"}});
@@ -118,8 +118,6 @@ GemmExtents extentsOf(const Parameters &values) {
 
 /// `auto`: those of contiguous tensors.
 GemmAlignment alignmentOf(const Parameters &values) {
-  if (values.choice("form") == "explicit") // which relies on A and B
-    return {};
   GemmConfig problem = problemOf(values);
   std::string_view given = values.choice("unaligned");
   auto isNamed = [&](char tensor) { return given != "none" && given.find(tensor) != std::string_view::npos; };
@@ -209,7 +207,7 @@ public:
     if (values.choice("store_role") == "yes") // `auto`: no, until it is measured
       config.storeRole = true;
     // A longer step belongs to the tile that it was chosen with.
-    if (!isGiven("bk") && (isGiven("bm", "bn", "stages") || config.form == GemmForm::explicitRoles))
+    if (!isGiven("bk") && isGiven("bm", "bn", "stages"))
       config.bk = gemmStep(config.dtype);
     bool fitsCluster = !isGiven("split", "bm", "cluster") && !config.storeRole;
     if (values.choice("sum") == "cluster")
@@ -304,12 +302,6 @@ public:
     bool isShared = values.integer("cluster").value_or(1) > 1;
     if (problem.isBatched && isShared && values.choice("share") != "a")
       return "expected cluster = 1 with batch, or share=a, because blocks of two images share no tiles of B";
-    for (const char *name : {"batch", "scales", "bias", "activation", "residual", "split", "sum", "cluster",
-                             "share", "swap", "store_role", "unaligned", "repack"})
-      if (values.choice("form") == "explicit" && !values.isDefault(name))
-        return fmt::format("expected {} with form=plain because the explicit form has none, but got it with "
-                           "form=explicit",
-                           name);
     if (std::string text = gemmConflict(problem); !text.empty())
       return text;
     if (int64_t multiple = multipleOfColumns({.out = values.element("out"), .storeRole = true});

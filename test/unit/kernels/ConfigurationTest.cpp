@@ -74,25 +74,6 @@ TEST_CASE("a GEMM has the stages that fit beside the panels of its result", "[ke
   CHECK(stages(256, 256, 256) == 1);
 }
 
-TEST_CASE("a GEMM with roles by hand says what it does not have", "[kernels]") {
-  auto conflictOf = [](GemmConfig config) {
-    config.form = GemmForm::explicitRoles;
-    return gemmConflict(config);
-  };
-  auto missing = [](const char *what) {
-    return std::string("expected form=plain with ") + what + " because the explicit form has none";
-  };
-  CHECK(conflictOf({}).empty());
-  CHECK(conflictOf({.dtype = ElementType::e4m3}) ==
-        "expected dtype=f16 or bf16 with form=explicit, but got dtype=e4m3");
-  CHECK(conflictOf({.isBatched = true}) == missing("a batch"));
-  CHECK(conflictOf({.bias = GemmBias::column}) == missing("scales, bias, activation or residual"));
-  CHECK(conflictOf({.split = 2}) == missing("split sums"));
-  CHECK(conflictOf({.cluster = 2}) == missing("clusters"));
-  CHECK(conflictOf({.storeRole = true}) == missing("a role that stores"));
-  CHECK(conflictOf({.rowsOfB = GemmRows::repacked}) == missing("tensors with unaligned rows"));
-}
-
 TEST_CASE("sequences that ranks share are of attention forward and backward", "[kernels]") {
   auto refused = [](const std::string &what) {
     return "expected sequences of 16-bit elements, of one length or packed, without the block-causal "

@@ -95,8 +95,6 @@ TEST_CASE("values that do not fit each other are refused", "[kernels][unit]") {
         "kernel 'gemm': expected cluster = 1 with batch, or share=a, because blocks of two images share no "
         "tiles "
         "of B");
-  CHECK(errorOf(gemm, {{"dtype", "i8"}, {"form", "explicit"}}) ==
-        "kernel 'gemm': expected dtype=f16 or bf16 with form=explicit, but got dtype=i8");
   const Kernel &attention = **findKernel("attention_fwd");
   CHECK(
       errorOf(attention, {{"h", "3"}, {"hkv", "2"}}) ==
@@ -468,7 +466,6 @@ TEST_CASE("columns of C fill the matrix units where rows are few", "[kernels][un
   CHECK(!swaps(16, 4096, 4096, {.isBatched = true}));
   CHECK(!chooseGemmConfig({16, 4096, 4096}, {}, *findTarget("sm_80")).swapped);
   CHECK(!chooseGemmConfig({16, 4096, 4096}, {}, target, {}, LeftFactor::a).swapped);
-  CHECK(!swaps(16, 4096, 4096, {.form = GemmForm::explicitRoles}));
   CHECK(!swaps(16, 4096, 4096, {.storeRole = true}));
 }
 
@@ -628,14 +625,6 @@ TEST_CASE("a split GEMM is two launches with a workspace", "[kernels][unit]") {
   CHECK(contains(text, "tile.kernel @gemm_combine("));
   CHECK(contains(text, "!tile.global<4x?x?xf32> {program.argument = #program.tensor<\"partial\", workspace, "
                        "dims[-1, 0, 1], alignment = 16>}"));
-}
-
-TEST_CASE("the explicit GEMM has roles and a ring", "[kernels][unit]") {
-  std::string text = textOf(kernelOf("gemm"), {{"form", "explicit"}});
-  CHECK(contains(text, "tile.role \"load\" warps(4) {"));
-  CHECK(contains(text, "tile.role \"math\" warps(8) {"));
-  CHECK(contains(text, "tile.alloc_ring \"ab\" producers(1) consumers(2) : !tile.ring<4>"));
-  CHECK(contains(text, "tile.gemm_async"));
 }
 
 TEST_CASE("a dimension can be fixed", "[kernels][unit]") {
