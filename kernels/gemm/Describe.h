@@ -10,8 +10,8 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &config) {
   auto &[dtype, dtypeOfB, out, layout, scales, bias, activation, residual, isBatched, bm, bn, bk, stages,
-          group, split, sum, cluster, clusterAxis, residents, policy, swapped, storeRole, rowsOfA,
-         rowsOfB, rowsOfC, alignmentOfA, alignmentOfB] = config;
+         group, split, sum, cluster, clusterAxis, residents, policy, swapped, storeRole, rowsOfA, rowsOfB,
+         rowsOfC, alignmentOfA, alignmentOfB] = config;
   visit.option(
       [&] {
         return describedChoice("dtype", "type of A, and of B unless dtype_b is given",
@@ -54,19 +54,13 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
   visit.tuned([&] { return describedInteger("bn", "columns of a tile of C", 8, 256, 8); }, bn);
   visit.tuned([&] { return describedInteger("bk", "step along k", 16, 256, 16); }, bk);
   visit.tuned([&] { return describedInteger("stages", "steps whose copies are in flight", 1, 8); }, stages);
-  visit.tuned(
-      [&] {
-        return describedInteger("split", "parts of k that different blocks compute", 1, 64);
-      },
-      split);
+  visit.tuned([&] { return describedInteger("split", "parts of k that different blocks compute", 1, 64); },
+              split);
   visit.tuned([&] { return describedInteger("group", "rows of tiles that are walked together", 1, 1024); },
               group);
-  visit.tuned(
-      [&] { return describedInteger("cluster", "blocks that share what they load", 1, 8); },
-      cluster);
-  visit.tuned(
-      [&] { return describedInteger("residents", "blocks that share a multiprocessor", 1, 8); },
-      residents);
+  visit.tuned([&] { return describedInteger("cluster", "blocks that share what they load", 1, 8); }, cluster);
+  visit.tuned([&] { return describedInteger("residents", "blocks that share a multiprocessor", 1, 8); },
+              residents);
   visit.hidden(sum);         // the registry's may be left open
   visit.hidden(clusterAxis); // as sum
   visit.hidden(policy);

@@ -77,7 +77,7 @@ struct GemmConfig {
   bool swapped = false;
   bool storeRole = false; ///< a role of its own stores tiles of C
   GemmRows rowsOfA = GemmRows::any, rowsOfB = GemmRows::any;
-  GemmRows rowsOfC = GemmRows::any;                          ///< not `repacked`
+  GemmRows rowsOfC = GemmRows::any; ///< not `repacked`
   /// Bytes that rows which are not `any` begin at multiples of: with 4 and 8 copies are asynchronous.
   int64_t alignmentOfA = 2, alignmentOfB = 2;
 

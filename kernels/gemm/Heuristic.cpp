@@ -68,8 +68,7 @@ public:
       if (!isUnaligned(base.alignmentOfA))
         for (int64_t bm : {128, 192, 64})
           considerFitting(bm);
-      if (left == LeftFactor::any && base.rowsOfC == GemmRows::any &&
-          !base.isBatched && !base.storeRole)
+      if (left == LeftFactor::any && base.rowsOfC == GemmRows::any && !base.isBatched && !base.storeRole)
         considerSwapped();
     }
   }

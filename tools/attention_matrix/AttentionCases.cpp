@@ -94,11 +94,11 @@ std::vector<Option> backwardOptions(const Option &rows, const Option &masks) {
   return {
       {{{"form", "explicit"}}, {{"form", "plain"}}, {{"form", "plain"}, {"overlap", "scheduled"}}},
       {{{"dq", "atomic"}}, {{"dq", "own_launch"}}, {{"dq", "ordered"}}, {{"dq", "tma"}}},
-      {{{"dkv", "loop"}}, {{"dkv", "split"}}, {{"dkv", "atomic"}}, {{"dkv", "tma"}}},
+      {{{"dkv", "loop"}}, {{"dkv", "split"}}, {{"dkv", "atomic"}}},
       {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
       {{{"gradients", "same"}}, {{"gradients", "f32"}}},
       {{{"do_stride", "one"}}, {{"do_stride", "any"}}},
-      {{}, {{"dealing", "taken"}}, {{"groups", "loads"}}, {{"unseen", "own_launch"}}},
+      {{}, {{"dealing", "taken"}}, {{"unseen", "own_launch"}}},
       rows,
       masks,
       {{}, {{"scale", "0.7"}}, {{"scale", "1000"}}},

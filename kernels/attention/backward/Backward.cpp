@@ -56,7 +56,6 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     logSums = k.shared("lse", f32, {1, c.bq});
     deltas = k.shared("delta", f32, {1, c.bq});
   }
-  BackwardArguments::Staging staging = p.keySumStaging();
   Shared querySums;
   if (p.addsByTma())
     querySums = k.shared("dq", f32, {c.bq, d});
@@ -182,9 +181,9 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
       p.passRest(sequence, tile.row, visited);
   });
   for (size_t i = 0; i < columns.size(); ++i)
-    p.store(p.ofKeys, tile, keySum[i], columns[i], staging.ofKeys);
+    p.store(p.ofKeys, tile, keySum[i], columns[i]);
   for (size_t i = 0; i < valueColumns.size(); ++i)
-    p.store(p.ofValues, tile, valueSum[i], valueColumns[i], staging.ofValues);
+    p.store(p.ofValues, tile, valueSum[i], valueColumns[i]);
 }
 
 /// dQ of a tile of queries.

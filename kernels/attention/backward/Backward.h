@@ -39,7 +39,6 @@ enum class KeySum : uint8_t {
   loop,   ///< a block walks over these heads
   split,  ///< blocks, each with one of them, have slices of a workspace, which a launch sums up
   atomic, ///< such blocks add to a workspace in f32, in no fixed order
-  tma,    ///< the same, but the TMA adds tiles that such blocks leave in shared memory
 };
 
 /// Who writes the zeros of dK and dV that belong to keys which no query sees.
@@ -65,7 +64,6 @@ struct BackwardConfig {
   int64_t bq = 64, bk = 128; ///< queries and keys of the tile of scores that a block computes at once; in a
                              ///< launch over queries the other way round
   int64_t stages = 2;        ///< tiles of queries that are in shared memory
-  HeadGroups groups = HeadGroups::sums;
   TileDealing dealing = TileDealing::fixed; ///< of tiles of keys, in the explicit form
   UnseenKeys unseen = UnseenKeys::loop;     ///< `ownLaunch`: without a `conflictOfUnseenKeys`
   AttentionForm form = AttentionForm::explicitRoles;
@@ -133,9 +131,9 @@ struct ScheduleOptions {
   std::optional<UnseenKeys> unseen = {};
   std::optional<ProductOverlap> overlap = {};
 };
-/// Whether blocks add in no fixed order.
+/// True if blocks add in no fixed order.
 bool isUnordered(QuerySum dq);
-bool isUnordered(KeySum dkv);
+inline bool isUnordered(KeySum dkv) { return dkv == KeySum::atomic; }
 
 /// Numbers of rows and heads that choices depend on; packed sequences count as one.
 struct BackwardExtents {

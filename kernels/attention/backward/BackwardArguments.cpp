@@ -115,15 +115,13 @@ TileScheduler::Space BackwardArguments::tileSpace(Axis axis) const {
   bool isForGroup = config.dkv == KeySum::loop;
   const Index &heads = isForGroup ? inputs.kvHeads : inputs.heads;
   int64_t added = addsQuerySums(config.dq) ? bytesOf(f32, problem.d) : 0;
-  Index rowBytes = loaded;
-  if (config.groups == HeadGroups::sums)
-    rowBytes = isForGroup ? (loaded + added) * group() : Index(loaded + added);
+  Index rowBytes = isForGroup ? (loaded + added) * group() : Index(loaded + added);
   return {.axis = axis,
           .rowsOfTile = config.bk,
           .order = mask.order,
           .heads = heads,
           .kvHeads = heads,
-          .groups = config.groups,
+          .groups = HeadGroups::sums,
           .cachedRowBytes = rowBytes,
           .dealing = takesTiles() ? TileDealing::taken : TileDealing::fixed,
           .descends = isOrdered()};
@@ -319,16 +317,8 @@ FragmentValue BackwardArguments::finished(const GradientSum &gradient, const Fra
   return (gradient.scale == 1 ? sum : sum * gradient.scale).to(config.gradientType());
 }
 
-BackwardArguments::Staging BackwardArguments::keySumStaging() const {
-  if (config.dkv != KeySum::tma)
-    return {};
-  int64_t d = paddedRow(config.problem.d), dv = paddedRow(config.problem.dv);
-  Shared ofKeys = k.shared("dk", f32, {config.bk, d});
-  return {ofKeys, d == dv && !hasNarrowTiles(config) ? ofKeys : k.shared("dv", f32, {config.bk, dv})};
-}
-
 void BackwardArguments::store(const GradientSum &gradient, const GradientTile &tile, const Fragment &sum,
-                              const ColumnRange &columns, const Shared &staging) const {
+                              const ColumnRange &columns) const {
   KeySum way = gradient.axis == Axis::keys ? config.dkv : KeySum::loop;
   auto sharesOf = [&](const Index &head) {
     return shares(gradient, tile.sequence, head, tile.row, config.bk, columns);
@@ -341,9 +331,6 @@ void BackwardArguments::store(const GradientSum &gradient, const GradientTile &t
     return copy(sum, sharesOf(tile.sequence.head).disjoint(whyDisjoint));
   case KeySum::atomic:
     return atomicAdd(sum, sharesOf(tile.kvHead));
-  case KeySum::tma:
-    copy(sum, staging);
-    return atomicAdd(staging, sharesOf(tile.kvHead));
   }
 }
 

@@ -110,14 +110,9 @@ public:
 
   /// A sum as elements of its gradient.
   dsl::FragmentValue finished(const GradientSum &gradient, const dsl::FragmentValue &sum) const;
-  /// Tiles of shared memory from which the TMA adds gradients of keys and of values; none if it does not.
-  struct Staging {
-    dsl::Shared ofKeys, ofValues;
-  };
-  Staging keySumStaging() const;
-  /// What a block has summed up for columns of a tile leaves its registers, if need be through a tile.
+  /// What a block has summed up for columns of a tile leaves its registers.
   void store(const GradientSum &gradient, const GradientTile &tile, const dsl::Fragment &sum,
-             const ColumnRange &columns, const dsl::Shared &staging = {}) const;
+             const ColumnRange &columns) const;
 
   /// Of the queries of a tile, as a row or a column of the tile of scores: what is subtracted from exponents,
   /// so that weights of queries that see nothing and of those that do not exist are 0; and the sums of O dO.

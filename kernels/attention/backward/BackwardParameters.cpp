@@ -39,9 +39,9 @@ Parameter keySumParameter() {
       "dkv",
       "how dK and dV are summed up over the heads of Q that share them: a block walks over these "
       "heads, or has one of them, and a slice of a workspace, which are summed up after, or adds "
-      "to a workspace atomically, itself or by the TMA; auto: loop; where tiles of keys are few, or L2 "
+      "to a workspace atomically; auto: loop; where tiles of keys are few, or L2 "
       "does not hold the rows of all these heads, atomic, or split where every run must have the same bits",
-      {"loop", "split", "atomic", "tma"});
+      {"loop", "split", "atomic"});
 }
 Parameter dealingParameter() {
   return openChoice(

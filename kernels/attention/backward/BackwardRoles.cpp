@@ -40,7 +40,6 @@ BackwardRoles::BackwardRoles(Scope &k, const BackwardConfig &c, const BackwardAr
     querySumRing =
         k.ring("dq", {.slots = querySumTile.slots, .producers = warpgroups.adding, .consumers = 1});
   }
-  staging = p.keySumStaging();
   if (p.takesTiles()) {
     // All roles but the one that takes them.
     int64_t users = 1 + (hasStore() ? 1 : 0) + (p.addsByTma() ? 1 : 0) + warpgroups.computing;

@@ -70,7 +70,6 @@ protected:
   dsl::Shared exponents, deltas, tileNumbers;
   dsl::Shared products;  ///< gradients of scores
   dsl::Shared querySums; ///< tiles of dQ that the TMA adds
-  BackwardArguments::Staging staging;
   dsl::Ring kvRing, sumRing, qRing, doRing, numberRing, productRing, turnRing, addedRing, querySumRing;
   static constexpr int64_t rowUsers = 2; ///< warpgroups that have dK and dV
 

@@ -11,8 +11,8 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfig> &config) {
   using Kind = Parameter::Kind;
-  auto &[problem, gradients, strideOfOutputGradient, dq, dkv, bq, bk, stages, groups, dealing, unseen, form,
-         overlap, slots] = config;
+  auto &[problem, gradients, strideOfOutputGradient, dq, dkv, bq, bk, stages, dealing, unseen, form, overlap,
+         slots] = config;
   describe(visit, problem);
   visit.hidden(form); // the registry's may be left open
   visit.option(
@@ -50,15 +50,6 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfi
                 .most = 8};
       },
       stages);
-  visit.option(
-      [&] {
-        return choiceParameter(
-            "groups",
-            "heads of a causal mask that are computed together: those of which L2 holds what is "
-            "loaded, or also the sums of dQ, in groups among which work is even",
-            {"loads", "sums"});
-      },
-      groups);
   visit.hidden(dealing); // as form
   visit.hidden(unseen);
   visit.hidden(overlap);

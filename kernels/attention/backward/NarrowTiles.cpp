@@ -102,7 +102,7 @@ private:
       p.forEachHead(tile, [&](const Sequence &sequence) {
         visit(sums, {tile, sequence, p.queriesSeeing(tile, sequence)});
       });
-      finish(sums, p.ofValues, tile, vs, staging.ofValues);
+      finish(sums, p.ofValues, tile, vs);
     });
   }
 
@@ -179,7 +179,7 @@ private:
           useGradients(sums, false);
         });
       });
-      finish(sums, p.ofKeys, tile, ks, staging.ofKeys);
+      finish(sums, p.ofKeys, tile, ks);
     });
   }
 
@@ -234,8 +234,7 @@ private:
   }
 
   /// dV or dK leaves, through the memory of V or K once all roles have read them.
-  void finish(Sums &sums, const GradientSum &gradient, const GradientTile &tile, const Shared &rows,
-              const Shared &staging) const {
+  void finish(Sums &sums, const GradientSum &gradient, const GradientTile &tile, const Shared &rows) const {
     const RowSum &sum = sums.ofRows;
     if (hasStore()) {
       haveRead.sync();
@@ -245,7 +244,7 @@ private:
     } else {
       kvRing.release(sums.kv);
       for (size_t i = 0; i < sum.parts.size(); ++i)
-        p.store(gradient, tile, sum.parts[i], sum.columns[i], staging);
+        p.store(gradient, tile, sum.parts[i], sum.columns[i]);
     }
     sums.kv.advance();
   }

@@ -12,7 +12,6 @@
 namespace tlc::kernels {
 
 bool isUnordered(QuerySum dq) { return dq == QuerySum::atomic || dq == QuerySum::tma; }
-bool isUnordered(KeySum dkv) { return dkv == KeySum::atomic || dkv == KeySum::tma; }
 
 /// The share of the pairs of a query and a key that a mask which is only causal shows.
 static double shareSeen(CausalAlignment causal, const BackwardExtents &e) {

@@ -31,7 +31,7 @@ bool fits(const BackwardConfig &c, const Target &target) {
     block.addRing(1);
   }
   // With tiles of sums every byte counts. The other choices are those that have been measured.
-  bool addsByTma = c.dq == QuerySum::tma || c.dkv == KeySum::tma;
+  bool addsByTma = c.dq == QuerySum::tma;
   int64_t alignment = addsByTma ? int64_t(TmaFacts().sharedAlignment) : swizzleAlignment;
   block.addBuffer({.bytes = c.bq * int64_t(sizeof(float)), .alignment = alignment}, 2 * c.stages);
   if (addsByTma)
@@ -48,15 +48,12 @@ bool fits(const BackwardConfig &c, const Target &target) {
     for (int64_t slots : {2, 2})
       block.addRing(slots);
   }
-  if (c.dq == QuerySum::tma) {
+  if (addsByTma) {
     auto [columns, slots] = hasNarrowTiles(c) ? std::pair(narrowQuerySumColumns, narrowQuerySumSlots)
                                               : std::pair(d, querySumSlots);
     block.addBuffer(SharedBytes::tile(c.bq, columns * int64_t(sizeof(float))), slots);
     block.addRing(slots);
   }
-  if (c.dkv == KeySum::tma)
-    for (int64_t row : d == dv && !hasNarrowTiles(c) ? std::vector{d} : std::vector{d, dv})
-      block.addBuffer(SharedBytes::tile(c.bk, row * int64_t(sizeof(float))));
   return block.fits();
 }
 } // namespace
@@ -112,10 +109,8 @@ static std::string conflictOfSteps(const BackwardConfig &config) {
     return "expected dq = atomic, ordered, tma or auto with exchange = ring because dQ is summed up over its "
            "steps, but got own_launch";
   if (isUnordered(config.dkv))
-    return fmt::format(
-        "expected dkv = loop, split or auto with exchange = ring because each of its steps sums "
-        "up the gradients of other keys, but got {}",
-        config.dkv == KeySum::tma ? "tma" : "atomic");
+    return "expected dkv = loop, split or auto with exchange = ring because each of its steps sums up the "
+           "gradients of other keys, but got atomic";
   return {};
 }
 
@@ -123,21 +118,14 @@ std::string conflictOfSums(const BackwardConfig &config) {
   if (config.problem.passesKeys())
     if (std::string conflict = conflictOfSteps(config); !conflict.empty())
       return conflict;
-  bool ofQueries = config.dq == QuerySum::tma, ofKeys = config.dkv == KeySum::tma;
   constexpr int64_t longest = 128;
   auto [d, dv] = std::pair(config.problem.d, config.problem.dv);
-  if (ofQueries && ofKeys && paddedRow(d) > paddedRow(dv) && std::max(d, dv) <= longest)
-    return fmt::format(
-        "expected only one of dq and dkv = tma with d = {} and dv = {} because a block has no shared "
-        "memory for tiles of three sums in f32",
-        d, dv);
-  bool hasRoomForQueries = isExplicit(config) && hasNarrowTiles(config); // for some of their columns
-  bool hasLongSums = ofKeys || (ofQueries && !hasRoomForQueries);
-  if (!hasLongSums || std::max(d, dv) <= longest)
+  bool hasRoom = isExplicit(config) && hasNarrowTiles(config); // for 64 columns at a time
+  if (config.dq != QuerySum::tma || hasRoom || std::max(d, dv) <= longest)
     return {};
-  return fmt::format("expected d and dv of at most {} with {} = tma because a block has no shared memory for "
+  return fmt::format("expected d and dv of at most {} with dq = tma because a block has no shared memory for "
                      "tiles of sums in f32 beside tiles of longer rows, but got {} and {}",
-                     longest, ofKeys ? "dkv" : "dq", d, dv);
+                     longest, d, dv);
 }
 
 void chooseTiles(BackwardConfig &config) {

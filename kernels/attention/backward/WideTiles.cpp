@@ -214,8 +214,8 @@ private:
         sumRing.publish(sums.kv);
       } else {
         kvRing.release(sums.kv);
-        p.store(p.ofValues, tile, sums.ofValues, {0, dv}, staging.ofValues);
-        p.store(p.ofKeys, tile, sums.ofKeys, {0, d}, staging.ofKeys);
+        p.store(p.ofValues, tile, sums.ofValues, {0, dv});
+        p.store(p.ofKeys, tile, sums.ofKeys, {0, d});
       }
       sums.kv.advance();
     });
