@@ -115,6 +115,9 @@ int64_t multipleOfColumns(const GemmConfig &config);
 /// Bytes of shared memory through which a warpgroup's part of a tile leaves, by panels.
 inline constexpr int64_t stagingPerWarpgroup = 2 * panelRows * maxSwizzleBytes;
 
+/// Rows of the tallest tile whose warpgroups have 64 each. Of taller ones two warpgroups have half each.
+inline constexpr int64_t tallestOfOneWarpgroup = 192;
+
 /// Stages that long steps, and sums by a cluster, must leave room for, else copies are late: with two of them
 /// sums by a cluster took 1.3 to 2.5 times as long as by a launch.
 inline constexpr int64_t leastStages = 4;

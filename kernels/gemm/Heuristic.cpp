@@ -30,7 +30,10 @@ int64_t chooseStages(const GemmConfig &c, const Target &target) {
   } else if (target.tma.available && c.storeRole) {
     block.addBuffer(SharedBytes::tile(c.bm, c.bn * int64_t(sizeInBytes(c.out))));
   } else if (target.tma.available) {
-    block.addBuffer({stagingPerWarpgroup}, c.bm / wgmmaRows);
+    // Two warpgroups have the tallest tiles, which leave by one panel of each.
+    bool isTallest = c.bm > tallestOfOneWarpgroup;
+    block.addBuffer({isTallest ? stagingPerWarpgroup / 2 : stagingPerWarpgroup},
+                    isTallest ? 2 : c.bm / wgmmaRows);
   }
   SharedBytes a =
       c.aRunsAlongK() ? SharedBytes::tile(c.bm, c.bk * bytes) : SharedBytes::tile(c.bk, c.bm * bytes);
@@ -59,14 +62,14 @@ public:
       : base(base), extents(extents), target(target), left(left), visit(visit) {}
 
   void run() {
-    for (int64_t bm : {128, 192, 64})
+    for (int64_t bm : {int64_t(128), tallestOfOneWarpgroup, leastRows, tallest})
       for (int64_t bn = 256; bn >= leastColumns; bn -= columnStep)
         if (isWorthwhile(bm, bn))
           considerTile(bm, bn);
     if (target.wgmma && sizeInBytes(base.dtype) <= 2 &&
         !isUnaligned(base.alignmentOfB)) { // others were not measured
       if (!isUnaligned(base.alignmentOfA))
-        for (int64_t bm : {128, 192, 64})
+        for (int64_t bm : {int64_t(128), tallestOfOneWarpgroup, leastRows, tallest})
           considerFitting(bm);
       if (left == LeftFactor::any && base.rowsOfC == GemmRows::any && !base.isBatched && !base.storeRole)
         considerSwapped();
@@ -79,14 +82,27 @@ private:
   static constexpr int64_t usualStep = 32;    ///< of columns beyond
   static constexpr int64_t fittingStep = 8;
 
-  /// Columns for whose sums the warpgroups of a block have registers.
-  static int64_t widestOf(int64_t bm) { return bm <= 128 ? 256 : 192; }
+  static constexpr int64_t tallest = 256;
+
+  /// Columns for whose sums the warpgroups of a block have registers: 0 if they have none for such rows. With
+  /// another type, with an epilogue and with copies by threads the tallest tiles spill.
+  int64_t widestOf(int64_t bm) const {
+    constexpr int64_t widest = 256, ofThree = 192, ofTallest = 176;
+    if (bm < tallestOfOneWarpgroup)
+      return widest;
+    if (bm == tallestOfOneWarpgroup)
+      return ofThree;
+    bool isMeasured = sizeInBytes(base.dtype) == 2 && sizeInBytes(base.out) == 2 && !base.hasEpilogue() &&
+                      !isUnaligned(base.alignmentOfA) && !isUnaligned(base.alignmentOfB) &&
+                      base.rowsOfC == GemmRows::any;
+    return isMeasured ? ofTallest : 0;
+  }
 
   bool isWorthwhile(int64_t bm, int64_t bn) const {
-    constexpr int64_t rowsOfThree = 192;
+    constexpr int64_t mostMeasured = 128; // rows
     if (bn > widestOf(bm))
       return false;
-    if (!target.wgmma && (bm == rowsOfThree || bn < usualColumns || !std::has_single_bit(uint64_t(bn))))
+    if (!target.wgmma && (bm > mostMeasured || bn < usualColumns || !std::has_single_bit(uint64_t(bn))))
       return false; // which were not measured
     if (bn < usualColumns ? bn < extents.n : bn % (base.bRunsAlongK() ? usualStep : stepAcross(false)) != 0)
       return false;
@@ -100,26 +116,31 @@ private:
     return runsAlongK ? fittingStep : int64_t(maxSwizzleBytes / sizeInBytes(base.dtype));
   }
 
-  /// Tiles as wide as lets all of them, or all of their parts, be computed at once or in two turns.
+  /// Tiles as wide as lets all of them, all of their parts, or all of their pairs be computed in whole waves.
   void considerFitting(int64_t bm) {
-    constexpr int64_t mostTurns = 2, mostParts = 3;
+    constexpr int64_t mostWaves = 8, mostWavesOfParts = 2, mostParts = 3;
     if (bm > leastRows && 2 * extents.m <= bm)
       return;
     int64_t rowTiles = extents.batch * ceilDiv(extents.m, bm);
-    for (int64_t turns = 1; turns <= mostTurns; ++turns)
-      for (int64_t parts = 1; parts <= mostParts; ++parts) {
-        int64_t columnTiles = turns * target.multiprocessors / std::max<int64_t>(rowTiles * parts, 1);
-        GemmConfig c = base;
-        c.bm = bm;
-        c.bn = columnTiles > 0 ? alignTo(ceilDiv(extents.n, columnTiles), stepAcross(c.bRunsAlongK())) : 0;
-        c.split = parts;
-        if (c.bn < (extents.m > leastRows ? usualColumns : usualStep) || c.bn > widestOf(bm) ||
-            parts > mostPartsOf(c))
-          continue;
-        consider(c);
-        if (parts == 1)
-          considerClusters(c);
+    for (int64_t waves = 1; waves <= mostWaves; ++waves)
+      for (int64_t parts = 1; parts <= (waves > mostWavesOfParts ? 1 : mostParts); ++parts) {
+        considerFitting(bm, waves * target.multiprocessors / std::max<int64_t>(rowTiles * parts, 1), parts);
+        if (parts == 1) // pairs, of which the last of a column may lack a block
+          considerFitting(
+              bm, waves * (target.multiprocessors / 2) / std::max<int64_t>(ceilDiv(rowTiles, 2), 1), parts);
       }
+  }
+  void considerFitting(int64_t bm, int64_t columnTiles, int64_t parts) {
+    GemmConfig c = base;
+    c.bm = bm;
+    c.bn = columnTiles > 0 ? alignTo(ceilDiv(extents.n, columnTiles), stepAcross(c.bRunsAlongK())) : 0;
+    c.split = parts;
+    if (c.bn < (extents.m > leastRows ? usualColumns : usualStep) || c.bn > widestOf(bm) ||
+        parts > mostPartsOf(c))
+      return;
+    consider(c);
+    if (parts == 1)
+      considerClusters(c);
   }
 
   /// Rows of C in a tile with B on the left: where A's memory runs along them, whole panels, or all of a

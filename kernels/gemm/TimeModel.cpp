@@ -116,7 +116,9 @@ private:
                           c.bn * panelElementBytes % (maxSwizzleBytes / 2) == 0;
     if (c.rowsOfC == GemmRows::unaligned)
       return tiles * stored / (hasWholePanels ? by.unalignedBytes : by.unalignedStores);
-    return hasWholePanels ? stored / (by.storeShare * timing.storeBytesPerCycle)
+    // The tallest tiles leave through one panel of each warpgroup, which the product waits for.
+    double storedAlone = c.bm > tallestOfOneWarpgroup ? tiles : 1;
+    return hasWholePanels ? storedAlone * stored / (by.storeShare * timing.storeBytesPerCycle)
                           : tiles * stored / (by.threadStores * timing.storeBytesPerCycle);
   }
 

@@ -13,34 +13,34 @@ namespace tlc::kernels {
 struct GemmTimeConstants {
   // Of a multiprocessor.
   double loadShare = 1;         ///< of the rate of its port to L2 that copies reach
-  double sharedWrites = 0.7732; ///< of what copies write to shared memory, in its way of what products read
+  double sharedWrites = 0.7333; ///< of what copies write to shared memory, in its way of what products read
   double stepCycles = 1;        ///< of a step along k, beside the unit that takes longest
-  double tileCycles = 456;      ///< from a tile's first copy to its last product, and its end
-  double storeShare = 0.9804;   ///< of the rate of its port to L2 at which the TMA stores a tile
-  double threadStores = 0.2113; ///< at which threads do, where its columns end within a panel
+  double tileCycles = 2161;     ///< from a tile's first copy to its last product, and its end
+  double storeShare = 0.3863;   ///< of the rate of its port to L2 at which the TMA stores a tile
+  double threadStores = 0.1358; ///< at which threads do, where its columns end within a panel
   /// Bytes a cycle that threads copy, two at once; as many times more at once take as long. And that they
   /// store to unaligned rows of C by panels.
   double unalignedBytes = 5.2;
   double unalignedStores = 1.4;    ///< that they store there where columns end within a panel
-  double clusterLoss = 0.01129;    ///< of a block's time, spent in waiting for its cluster
-  double clusterSumCycles = 573.9; ///< of a tile whose parts a cluster sums: its meetings
-  double clusterSumShare = 0.1049; ///< of shared memory's rate at which its blocks read each other's sums
+  double clusterLoss = 0.02084;    ///< of a block's time, spent in waiting for its cluster
+  double clusterSumCycles = 1255;  ///< of a tile whose parts a cluster sums: its meetings
+  double clusterSumShare = 0.2256; ///< of shared memory's rate at which its blocks read each other's sums
 
   // Of L2.
-  double l2Share = 0.5671;     ///< of the ports' rates together that it serves
-  double sharedLines = 0.665;  ///< requests left where rows begin at lines: neighbours ask for the same ones
-  double dividedSectors = 2.2; ///< sectors for each one asked for where rows do not begin at sectors
-  double multicast = 1.169;    ///< requests for each one of a block whose answer goes to a whole cluster
+  double l2Share = 1;          ///< of the ports' rates together that it serves
+  double sharedLines = 0.4444; ///< requests left where rows begin at lines: neighbours ask for the same ones
+  double dividedSectors = 1.839; ///< sectors for each one asked for where rows do not begin at sectors
+  double multicast = 1.1;        ///< requests for each one of a block whose answer goes to a whole cluster
 
   // Of memory.
-  double memoryShare = 1;       ///< of its rate that operands and the result reach
-  double zeroRows = 0.3352;     ///< by so much times the zeros for each row of operands memory takes longer
-  double idleLoss = 0.08677;    ///< by so much times the share of idle multiprocessors memory takes longer
-  double partialShare = 1.07;   ///< where partial sums go there in one burst
+  double memoryShare = 0.9804;  ///< of its rate that operands and the result reach
+  double zeroRows = 1.084;      ///< by so much times the zeros for each row of operands memory takes longer
+  double idleLoss = 0.5007;     ///< by so much times the share of idle multiprocessors memory takes longer
+  double partialShare = 1.652;  ///< where partial sums go there in one burst
   double repackingShare = 0.62; ///< where operands are copied element by element
 
-  double overlapLoss = 0.06477; ///< of all parts but the longest, whose time is not hidden by it
-  double launchCycles = 1449;   ///< of each launch
+  double overlapLoss = 0.2233; ///< of all parts but the longest, whose time is not hidden by it
+  double launchCycles = 2690;  ///< of each launch
 };
 
 /// In clock cycles. `blocks`, `l2` and `memory` go on at the same time, `combine` and `repacking` by

@@ -6,7 +6,7 @@ import math
 import torch
 
 from measure import Case, DTYPES, ROUNDING, compare, programs
-from shapes import GemmShape, drawn, model_gemms, random_gemms
+from shapes import GemmShape, drawn, model_gemms, random_gemms, uniform_gemms
 
 GEMM_SHAPES = [
     (8192, 8192, 8192),
@@ -116,6 +116,8 @@ def gemm_case(library, options, m, n, k, name=""):
 def gemm_shapes(options):
     if options.random:
         return random_gemms(options.random, options.seed)
+    if options.uniform:
+        return uniform_gemms(options.uniform, options.seed)
     if options.models is not None:
         return drawn(model_gemms(), options)
     return [GemmShape(*shape) for shape in options.shape or GEMM_SHAPES]

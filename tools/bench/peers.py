@@ -28,6 +28,7 @@ are all of PyTorch's that take the shape, and a line says which did not. --graph
 GEMM's operands rotating through more than L2 holds:
 
     peers.py gemm --random 60 --seed 1 --graphs --launches 10
+    peers.py gemm --uniform 60 --seed 1 --graphs --launches 10
     peers.py attention_bwd --models --graphs --peer flash3.py
 
 Lines whose launches all take less than 2 us are printed, but are not part of the mean.
@@ -127,6 +128,7 @@ def main():
     parser.add_argument("--library", default=find_library(), help="libtlc.so (default: beside this script or of a build)")
     parser.add_argument("--shape", type=parse_shape, action="append", help="instead of the suite's: m,n,k, or b,s,h,hkv of attention; may repeat")
     parser.add_argument("--random", type=int, metavar="count", help="as many shapes drawn by --seed, see shapes.py")
+    parser.add_argument("--uniform", type=int, metavar="count", help="of gemm: shapes drawn uniformly by --seed, see shapes.py")
     parser.add_argument("--models", type=int, nargs="?", const=0, metavar="count",
                         help="shapes of models, see shapes.py: all, or as many drawn by --seed")
     parser.add_argument("--graphs", action="store_true", help="launch each batch as one CUDA graph")
@@ -160,13 +162,13 @@ def main():
             parser.error(f"expected --shape {extents}, but got {','.join(map(str, shape))}")
     if options.peer and options.suite not in ("attention_fwd", "attention_bwd"):
         parser.error(f"expected --peer with attention_fwd or attention_bwd, but got {options.suite}")
-    if sum(bool(given) for given in (options.shape, options.random, options.models is not None)) > 1:
-        parser.error("expected only one of --shape, --random and --models")
-    for given, name, suites in (options.random, "--random", DRAWN_SUITES), (options.models, "--models", SUITES_OF_MODELS):
+    if sum(bool(given) for given in (options.shape, options.random, options.uniform, options.models is not None)) > 1:
+        parser.error("expected only one of --shape, --random, --uniform and --models")
+    for given, name, suites in (options.random, "--random", DRAWN_SUITES), (options.uniform, "--uniform", ("gemm",)), (options.models, "--models", SUITES_OF_MODELS):
         if given is not None and options.suite not in suites:
             parser.error(f"expected {name} with one of {', '.join(suites)}, but got {options.suite}")
-    if options.random is not None and options.random < 1 or options.models is not None and options.models < 0:
-        parser.error("expected --random and --models with a count of at least 1")
+    if any(count is not None and count < 1 for count in (options.random, options.uniform)) or options.models is not None and options.models < 0:
+        parser.error("expected --random, --uniform and --models with a count of at least 1")
     if options.sq and (options.suite != "attention_fwd" or options.sq < 1):
         parser.error("expected --sq of at least 1 with attention_fwd")
     if options.library is None:

@@ -87,6 +87,12 @@ def random_gemms(count, seed):
     return shapes
 
 
+def uniform_gemms(count, seed):
+    """m, n and k are multiples of 8 from 8 to 8192, all of them equally likely: most shapes are large and ragged."""
+    draw = random.Random(seed)
+    return [GemmShape(*(8 * draw.randint(1, 1024) for _ in range(3))) for _ in range(count)]
+
+
 def model_gemms():
     return [GemmShape(tokens, n, k, f"{model} {matrix}") for model, matrices in MATRICES.items()
             for matrix, (n, k) in matrices.items() for tokens in TOKENS]

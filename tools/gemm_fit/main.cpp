@@ -53,7 +53,7 @@ constexpr Constant constants[] = {
     {"clusterSumShare", &GemmTimeConstants::clusterSumShare, 0.02, 1},
     {"l2Share", &GemmTimeConstants::l2Share, 0.2, 1},
     {"sharedLines", &GemmTimeConstants::sharedLines, 0.3, 1},
-    {"dividedSectors", &GemmTimeConstants::dividedSectors, 1, 2},
+    {"dividedSectors", &GemmTimeConstants::dividedSectors, 1, 3},
     {"multicast", &GemmTimeConstants::multicast, 1.1, 2},
     {"memoryShare", &GemmTimeConstants::memoryShare, 0.6, 1},
     {"zeroRows", &GemmTimeConstants::zeroRows, 0.01, 5},

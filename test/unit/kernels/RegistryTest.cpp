@@ -56,7 +56,7 @@ TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]
   const Kernel &gemm = kernelOf("gemm");
   CHECK(errorOf(gemm, {{"q", "1"}}) ==
         "expected a parameter of kernel 'gemm' (m, n, k, batch, dtype, out, layout, scales, "
-        "bias, activation, residual, form, bm, bn, bk, stages, split, group, cluster, residents, dtype_b, "
+        "bias, activation, residual, bm, bn, bk, stages, split, group, cluster, residents, dtype_b, "
         "sum, share, "
         "swap, store_role, unaligned, repack), but got 'q'");
   CHECK(errorOf(gemm, {{"m", "-1"}}) ==
@@ -487,7 +487,6 @@ TEST_CASE("options that swapped factors do not have leave A on the left", "[kern
     CAPTURE(m);
     for (const Definitions &options :
          std::initializer_list<Definitions>{{{"swap", "no"}},
-                                            {{"form", "explicit"}},
                                             {{"store_role", "yes"}},
                                             {{"cluster", "1"}},
                                             {{"cluster", "2"}, {"share", "a"}},
@@ -571,10 +570,6 @@ TEST_CASE("a GEMM knows from its sizes which rows contiguous tensors have", "[ke
   CHECK(has({{"n", "4095"}}, "\"C\", output, dims[0, 1], alignment = 2"));
   // A single row is as aligned as its address.
   CHECK(!has({{"m", "1"}, {"k", "4095"}, {"layout", "nn"}}, "alignment = 2"));
-  for (const char *name : {"unaligned", "repack"})
-    CHECK(errorOf(kernelOf("gemm"),
-                  {{"form", "explicit"}, {name, "no" + std::string(name[0] == 'u' ? "ne" : "")}})
-              .find("with form=plain because the explicit form has none") != std::string::npos);
 }
 
 TEST_CASE("configurations are chosen for the target", "[kernels][unit]") {
