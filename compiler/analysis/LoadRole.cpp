@@ -54,6 +54,10 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(KernelOp kernel, const Target
     else if (auto copy = dyn_cast<CopyOp>(op))
       loads |= isLoad(copy);
   });
+  if (!pipelined && products.empty())
+    return Obstacle{kernel,
+                    "the kernel has neither a pipelined loop nor a product, and a role loads ahead only of "
+                    "products by wgmma in pipelined loops"};
   if (!pipelined)
     return Obstacle{kernel,
                     "no loop of the kernel is pipelined, and a role loads ahead only in pipelined loops"};

@@ -18,6 +18,9 @@ enum class RemarkId : uint8_t {
   hintWithoutEffect,
   layoutConversion,
   notWarpSpecialised,
+  paddedTile,
+  registerSpills,
+  replicatedElements,
   scatteredElements,
   sequentialProducts,
   storeWithoutRole,
@@ -25,10 +28,11 @@ enum class RemarkId : uint8_t {
   withoutTurns,
 };
 /// By `RemarkId`.
-inline constexpr std::array<llvm::StringLiteral, 12> remarkIds = {
-    "copy-not-ahead",      "copy-without-tma",   "fewer-stages",         "gemm-without-wgmma",
-    "hint-without-effect", "layout-conversion",  "not-warp-specialised", "scattered-elements",
-    "sequential-products", "store-without-role", "store-without-tma",    "without-turns"};
+inline constexpr std::array<llvm::StringLiteral, 15> remarkIds = {
+    "copy-not-ahead",      "copy-without-tma",    "fewer-stages",         "gemm-without-wgmma",
+    "hint-without-effect", "layout-conversion",   "not-warp-specialised", "padded-tile",
+    "register-spills",     "replicated-elements", "scattered-elements",   "sequential-products",
+    "store-without-role",  "store-without-tma",   "without-turns"};
 
 constexpr llvm::StringRef toString(RemarkId id) { return remarkIds[static_cast<size_t>(id)]; }
 

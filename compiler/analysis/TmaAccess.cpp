@@ -44,9 +44,11 @@ std::string tile::partProblem(TypedValue<SharedType> tile) {
   RowsOp columns = columnsOf(tile);
   if (!columns)
     return "";
-  int64_t panel = preferredLayout(tile).panelExtent(), count = columns.getView().getType().getShape()[0];
-  return count % panel == 0 ? ""
-                            : llvm::formatv("the {0} columns end within a panel of {1}", count, panel).str();
+  SharedLayout layout = preferredLayout(tile);
+  int64_t panel = layout.panelExtent(), count = columns.getView().getType().getShape()[0];
+  return layout.swizzle() == Swizzle::none || count % panel == 0
+             ? ""
+             : llvm::formatv("the {0} columns end within a panel of {1}", count, panel).str();
 }
 
 std::string tile::windowProblem(SliceOp slice, const Target &target) {

@@ -145,8 +145,8 @@ void Scope::require(Requirement requirement, Loc loc) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-Shared Scope::shared(std::string_view name, ElementType element, const Shape &shape, SharedOptions options,
-                     Loc loc) {
+Shared Scope::shared(std::string_view name, ElementType element, const TileExtents &shape,
+                     SharedOptions options, Loc loc) {
   std::string what = "shared tile '" + excerpt(name) + "'";
   if (options.slots < 0) {
     trace->error(loc, "expected " + what + " to have at least 0 slots, but got " + Twine(options.slots));
@@ -174,7 +174,7 @@ Shared Scope::shared(std::string_view name, ElementType element, const Shape &sh
   return buffer;
 }
 
-TensorMemory Scope::tensorMemory(std::string_view name, ElementType element, const Shape &shape,
+TensorMemory Scope::tensorMemory(std::string_view name, ElementType element, const TileExtents &shape,
                                  SharedOptions options, Loc loc) {
   std::string what = "'" + excerpt(name) + "' in tensor memory";
   if (options.slots < 0) {
@@ -195,7 +195,7 @@ TensorMemory Scope::tensorMemory(std::string_view name, ElementType element, con
       trace->create<tile::AllocTensorMemoryOp>(loc, type, trace->builder.getStringAttr(name), IntegerAttr()));
 }
 
-Fragment Scope::fragment(ElementType element, const Shape &shape, const Scalar &initial, Loc loc) {
+Fragment Scope::fragment(ElementType element, const TileExtents &shape, const Scalar &initial, Loc loc) {
   auto poison = [&] { return Fragment(trace->poison<Handle>().ref(), loc); };
   if (!trace->checkExtents("a fragment", shape, loc))
     return poison();

@@ -63,60 +63,60 @@ Predicate comparison(Comparison kind, const Operand &a, const Operand &b, Loc lo
 }
 
 namespace detail {
-FragmentValue operator+(At<Operand> a, At<Operand> b) {
+FragmentValue operator+(At<ElementOperand> a, At<ElementOperand> b) {
   return binary(Arithmetic::add, a.value, b.value, a.loc);
 }
-FragmentValue operator-(At<Operand> a, At<Operand> b) {
+FragmentValue operator-(At<ElementOperand> a, At<ElementOperand> b) {
   return binary(Arithmetic::subtract, a.value, b.value, a.loc);
 }
-FragmentValue operator*(At<Operand> a, At<Operand> b) {
+FragmentValue operator*(At<ElementOperand> a, At<ElementOperand> b) {
   return binary(Arithmetic::multiply, a.value, b.value, a.loc);
 }
-FragmentValue operator/(At<Operand> a, At<Operand> b) {
+FragmentValue operator/(At<ElementOperand> a, At<ElementOperand> b) {
   return binary(Arithmetic::divide, a.value, b.value, a.loc);
 }
-FragmentValue operator-(At<Operand> a) { return negate(a.value, a.loc); }
-FragmentValue operator%(At<Operand> a, At<Operand> b) {
+FragmentValue operator-(At<ElementOperand> a) { return negate(a.value, a.loc); }
+FragmentValue operator%(At<ElementOperand> a, At<ElementOperand> b) {
   return binary(Arithmetic::remainder, a.value, b.value, a.loc);
 }
-FragmentValue operator&(At<Operand> a, At<Operand> b) {
+FragmentValue operator&(At<ElementOperand> a, At<ElementOperand> b) {
   return binary(Arithmetic::bitAnd, a.value, b.value, a.loc);
 }
-FragmentValue operator|(At<Operand> a, At<Operand> b) {
+FragmentValue operator|(At<ElementOperand> a, At<ElementOperand> b) {
   return binary(Arithmetic::bitOr, a.value, b.value, a.loc);
 }
-FragmentValue operator^(At<Operand> a, At<Operand> b) {
+FragmentValue operator^(At<ElementOperand> a, At<ElementOperand> b) {
   return binary(Arithmetic::bitXor, a.value, b.value, a.loc);
 }
-FragmentValue operator~(At<Operand> a) { return complement(a.value, a.loc); }
-FragmentValue operator<<(At<Operand> a, At<Operand> b) {
+FragmentValue operator~(At<ElementOperand> a) { return complement(a.value, a.loc); }
+FragmentValue operator<<(At<ElementOperand> a, At<ElementOperand> b) {
   return binary(Arithmetic::shiftLeft, a.value, b.value, a.loc);
 }
-FragmentValue operator>>(At<Operand> a, At<Operand> b) {
+FragmentValue operator>>(At<ElementOperand> a, At<ElementOperand> b) {
   return binary(Arithmetic::shiftRight, a.value, b.value, a.loc);
 }
-Predicate operator<(At<Operand> a, At<Operand> b) {
+Predicate operator<(At<ElementOperand> a, At<ElementOperand> b) {
   return comparison(Comparison::less, a.value, b.value, a.loc);
 }
-Predicate operator<=(At<Operand> a, At<Operand> b) {
+Predicate operator<=(At<ElementOperand> a, At<ElementOperand> b) {
   return comparison(Comparison::lessOrEqual, a.value, b.value, a.loc);
 }
-Predicate operator>(At<Operand> a, At<Operand> b) {
+Predicate operator>(At<ElementOperand> a, At<ElementOperand> b) {
   return comparison(Comparison::less, b.value, a.value, a.loc);
 }
-Predicate operator>=(At<Operand> a, At<Operand> b) {
+Predicate operator>=(At<ElementOperand> a, At<ElementOperand> b) {
   return comparison(Comparison::lessOrEqual, b.value, a.value, a.loc);
 }
-Predicate operator==(At<Operand> a, At<Operand> b) {
+Predicate operator==(At<ElementOperand> a, At<ElementOperand> b) {
   return comparison(Comparison::equal, a.value, b.value, a.loc);
 }
-Predicate operator!=(At<Operand> a, At<Operand> b) {
+Predicate operator!=(At<ElementOperand> a, At<ElementOperand> b) {
   return comparison(Comparison::different, a.value, b.value, a.loc);
 }
 } // namespace detail
 
 #define TLC_ASSIGNMENT(symbol, kind)                                                                         \
-  Fragment &Fragment::operator symbol(At<Operand> other) {                                                   \
+  Fragment &Fragment::operator symbol(At<ElementOperand> other) {                                            \
     store(binary(Arithmetic::kind, *this, other.value, other.loc), other.loc);                               \
     return *this;                                                                                            \
   }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "compiler/dsl/At.h"
+#include "compiler/dsl/TileExtents.h"
 #include "runtime/support/ElementType.h"
 #include "runtime/support/Enum.h"
 
@@ -26,9 +27,9 @@ namespace tlc::dsl::inline v1 {
 class ClusterTile;
 class ReshapedTile;
 class Cursor;
+class ElementOperand;
 class Fragment;
 class FragmentValue;
-class Operand;
 class Predicate;
 class Ring;
 class Scalar;
@@ -50,11 +51,6 @@ struct Conversion {
   bool saturate = false;
 };
 
-/// Extents of a tile, outermost first.
-using Shape = std::vector<int64_t>;
-
-template <class T>
-concept Integer = std::integral<T> && !std::same_as<T, bool>;
 template <class T>
 concept Number = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
 
@@ -90,29 +86,27 @@ struct Ref {
   const void *value = nullptr;
 };
 
-template <class> inline constexpr bool never = false;
-
 /// Operators of fragments, found by argument-dependent lookup for both kinds.
 struct FragmentOperators {
-  friend FragmentValue operator+(At<Operand> a, At<Operand> b);
-  friend FragmentValue operator-(At<Operand> a, At<Operand> b);
-  friend FragmentValue operator*(At<Operand> a, At<Operand> b);
-  friend FragmentValue operator/(At<Operand> a, At<Operand> b);
-  friend FragmentValue operator-(At<Operand> a);
+  friend FragmentValue operator+(At<ElementOperand> a, At<ElementOperand> b);
+  friend FragmentValue operator-(At<ElementOperand> a, At<ElementOperand> b);
+  friend FragmentValue operator*(At<ElementOperand> a, At<ElementOperand> b);
+  friend FragmentValue operator/(At<ElementOperand> a, At<ElementOperand> b);
+  friend FragmentValue operator-(At<ElementOperand> a);
   // Of integers.
-  friend FragmentValue operator%(At<Operand> a, At<Operand> b);
-  friend FragmentValue operator&(At<Operand> a, At<Operand> b);
-  friend FragmentValue operator|(At<Operand> a, At<Operand> b);
-  friend FragmentValue operator^(At<Operand> a, At<Operand> b);
-  friend FragmentValue operator~(At<Operand> a);
-  friend FragmentValue operator<<(At<Operand> a, At<Operand> b);
-  friend FragmentValue operator>>(At<Operand> a, At<Operand> b);
-  friend Predicate operator<(At<Operand> a, At<Operand> b);
-  friend Predicate operator<=(At<Operand> a, At<Operand> b);
-  friend Predicate operator>(At<Operand> a, At<Operand> b);
-  friend Predicate operator>=(At<Operand> a, At<Operand> b);
-  friend Predicate operator==(At<Operand> a, At<Operand> b);
-  friend Predicate operator!=(At<Operand> a, At<Operand> b);
+  friend FragmentValue operator%(At<ElementOperand> a, At<ElementOperand> b);
+  friend FragmentValue operator&(At<ElementOperand> a, At<ElementOperand> b);
+  friend FragmentValue operator|(At<ElementOperand> a, At<ElementOperand> b);
+  friend FragmentValue operator^(At<ElementOperand> a, At<ElementOperand> b);
+  friend FragmentValue operator~(At<ElementOperand> a);
+  friend FragmentValue operator<<(At<ElementOperand> a, At<ElementOperand> b);
+  friend FragmentValue operator>>(At<ElementOperand> a, At<ElementOperand> b);
+  friend Predicate operator<(At<ElementOperand> a, At<ElementOperand> b);
+  friend Predicate operator<=(At<ElementOperand> a, At<ElementOperand> b);
+  friend Predicate operator>(At<ElementOperand> a, At<ElementOperand> b);
+  friend Predicate operator>=(At<ElementOperand> a, At<ElementOperand> b);
+  friend Predicate operator==(At<ElementOperand> a, At<ElementOperand> b);
+  friend Predicate operator!=(At<ElementOperand> a, At<ElementOperand> b);
 };
 } // namespace detail
 
@@ -281,16 +275,16 @@ public:
   /// Assignment stores. By value, so that the copy captures where it stands.
   Fragment &operator=(Fragment value);
   Fragment &operator=(At<Scalar> number);
-  Fragment &operator+=(At<Operand> other);
-  Fragment &operator-=(At<Operand> other);
-  Fragment &operator*=(At<Operand> other);
-  Fragment &operator/=(At<Operand> other);
-  Fragment &operator%=(At<Operand> other);
-  Fragment &operator&=(At<Operand> other);
-  Fragment &operator|=(At<Operand> other);
-  Fragment &operator^=(At<Operand> other);
-  Fragment &operator<<=(At<Operand> other);
-  Fragment &operator>>=(At<Operand> other);
+  Fragment &operator+=(At<ElementOperand> other);
+  Fragment &operator-=(At<ElementOperand> other);
+  Fragment &operator*=(At<ElementOperand> other);
+  Fragment &operator/=(At<ElementOperand> other);
+  Fragment &operator%=(At<ElementOperand> other);
+  Fragment &operator&=(At<ElementOperand> other);
+  Fragment &operator|=(At<ElementOperand> other);
+  Fragment &operator^=(At<ElementOperand> other);
+  Fragment &operator<<=(At<ElementOperand> other);
+  Fragment &operator>>=(At<ElementOperand> other);
 
   /// Gives the variable a name for dumps and messages.
   Fragment &&named(std::string_view name) &&;
@@ -324,6 +318,20 @@ public:
 private:
   detail::Ref reference;
   std::optional<Constant> known;
+};
+
+/// What an operator of fragments takes.
+class ElementOperand : public Operand {
+public:
+  template <class T>
+    requires std::convertible_to<const T &, Operand>
+  ElementOperand(const T &value) : Operand(value) {}
+  template <std::same_as<Index> T> ElementOperand(const T &) : Operand(0) {
+    static_assert(
+        detail::never<T>,
+        "a position is no element of a fragment: convert it to a number, index.to(f32), or compute with "
+        "each element's own position, k.positions({m, n}, axis)");
+  }
 };
 
 /// When L2 gives up the data that a copy from or to a tensor brings there: as any other, before other data
@@ -369,7 +377,7 @@ public:
 
   /// The box at `origin`, one position and one extent per axis of the tensor. Along one axis the position may
   /// be one per element of a fragment: that of the element itself.
-  Slice tile(const std::vector<Index> &origin, const Shape &extents, Loc loc = Loc::current()) const;
+  Slice tile(const std::vector<Index> &origin, const TileExtents &extents, Loc loc = Loc::current()) const;
   /// The element at that position of a tensor of i32, for all threads; 0 outside the tensor.
   Index read(const std::vector<Index> &position, Loc loc = Loc::current()) const;
   /// What a window that moves over the tensor sees, to be read: of images, height, width and channels it is
@@ -431,10 +439,10 @@ public:
   /// The box at `origin`, one position and one extent per axis of the tile, a slot or a view. Along one axis
   /// the position may be one per element of a fragment: that of the element itself. Threads access it by
   /// ordinary loads, stores and atomic operations, through fragments.
-  Slice tile(const std::vector<Index> &origin, const Shape &extents, Loc loc = Loc::current()) const;
+  Slice tile(const std::vector<Index> &origin, const TileExtents &extents, Loc loc = Loc::current()) const;
   /// The elements of the tile, a slot or a view in row-major order with other extents, for copies from and to
   /// fragments.
-  ReshapedTile reshape(const Shape &extents, Loc loc = Loc::current()) const;
+  ReshapedTile reshape(const TileExtents &extents, Loc loc = Loc::current()) const;
   /// The slot a cursor stands at.
   Shared slot(const Cursor &cursor, Loc loc = Loc::current()) const;
   /// The same tile of a block of the cluster, from 0 to the number of its blocks less 1 and the same for all

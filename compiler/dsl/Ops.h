@@ -88,7 +88,7 @@ FragmentValue copySign(const Operand &magnitude, const Operand &sign, Loc loc = 
 /// of u32 is {128, 32} of bf16, of each pair the lower half first.
 FragmentValue bitcast(const FragmentValue &x, ElementType element, Loc loc = Loc::current());
 /// The elements of `x` in row-major order with other extents, also of another number of axes.
-FragmentValue reshape(const FragmentValue &x, const Shape &extents, Loc loc = Loc::current());
+FragmentValue reshape(const FragmentValue &x, const TileExtents &extents, Loc loc = Loc::current());
 /// The number from `low` to `high` that is nearest to `x`; NaN if one of the three is.
 FragmentValue clamp(const FragmentValue &x, const Operand &low, const Operand &high,
                     Loc loc = Loc::current());

@@ -80,7 +80,7 @@ void scaledProduct(const Left &a, const Shared &b, const FragmentValue &scale, F
   FragmentValue part(sum, loc);
   if (areIntegers)
     part = part.to(f32, loc);
-  acc += At<Operand>(binary(Arithmetic::multiply, part, scale, loc), loc);
+  acc += At<ElementOperand>(binary(Arithmetic::multiply, part, scale, loc), loc);
 }
 } // namespace
 

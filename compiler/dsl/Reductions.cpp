@@ -180,7 +180,7 @@ FragmentValue firstOf(Reduction kind, StringRef name, const FragmentValue &x, in
 }
 } // namespace
 
-FragmentValue Scope::positions(const Shape &shape, int64_t axis, Loc loc) {
+FragmentValue Scope::positions(const TileExtents &shape, int64_t axis, Loc loc) {
   if (!trace->checkExtents("positions", shape, loc) || !trace->checkFragment(shape, trace->typeOf(i32), loc))
     return trace->poison<FragmentValue>();
   auto rank = int64_t(shape.size());

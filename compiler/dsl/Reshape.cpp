@@ -77,7 +77,7 @@ Value sameWidth(Trace &trace, Value value, ElementType from, ElementType to, Loc
 
 } // namespace
 
-FragmentValue reshape(const FragmentValue &x, const Shape &extents, Loc loc) {
+FragmentValue reshape(const FragmentValue &x, const TileExtents &extents, Loc loc) {
   Trace *trace = traceOf(x.ref());
   if (!trace)
     return {};
@@ -110,7 +110,7 @@ FragmentValue bitcast(const FragmentValue &x, ElementType element, Loc loc) {
 // Shared tiles
 //===----------------------------------------------------------------------===//
 
-ReshapedTile Shared::reshape(const Shape &extents, Loc loc) const {
+ReshapedTile Shared::reshape(const TileExtents &extents, Loc loc) const {
   Trace *trace = traceOf(reference);
   if (!trace)
     return {};

@@ -195,15 +195,15 @@ public:
   void require(Requirement requirement, Loc loc = Loc::current());
 
   // Tiles.
-  Shared shared(std::string_view name, ElementType element, const Shape &shape, SharedOptions options = {},
-                Loc loc = Loc::current());
+  Shared shared(std::string_view name, ElementType element, const TileExtents &shape,
+                SharedOptions options = {}, Loc loc = Loc::current());
   /// A tile of 128 rows in tensor memory, where the target has it; what it holds first is undefined.
-  TensorMemory tensorMemory(std::string_view name, ElementType element, const Shape &shape,
+  TensorMemory tensorMemory(std::string_view name, ElementType element, const TileExtents &shape,
                             SharedOptions options = {}, Loc loc = Loc::current());
-  Fragment fragment(ElementType element, const Shape &shape, const Scalar &initial = 0,
+  Fragment fragment(ElementType element, const TileExtents &shape, const Scalar &initial = 0,
                     Loc loc = Loc::current());
   /// Each element's own position along an axis, as i32. Negative axes count from the last.
-  FragmentValue positions(const Shape &shape, int64_t axis, Loc loc = Loc::current());
+  FragmentValue positions(const TileExtents &shape, int64_t axis, Loc loc = Loc::current());
 
   /// A function in CUDA C++ for fragments: `source` defines `name`, with helpers and constants beside it if
   /// need be. It computes: printf, memory that a block shares and calls that are not inlined are refused.

@@ -53,7 +53,7 @@ Slice sliceOf(Trace &trace, Value slice, const Positions &positions) {
 }
 } // namespace
 
-Slice Global::tile(const std::vector<Index> &origin, const Shape &extents, Loc loc) const {
+Slice Global::tile(const std::vector<Index> &origin, const TileExtents &extents, Loc loc) const {
   Trace *trace = traceOf(reference);
   if (!trace)
     return {};
@@ -79,7 +79,7 @@ Slice Global::tile(const std::vector<Index> &origin, const Shape &extents, Loc l
   return sliceOf(*trace, slice, *positions);
 }
 
-Slice Shared::tile(const std::vector<Index> &origin, const Shape &extents, Loc loc) const {
+Slice Shared::tile(const std::vector<Index> &origin, const TileExtents &extents, Loc loc) const {
   Trace *trace = traceOf(reference);
   if (!trace)
     return {};

@@ -68,6 +68,7 @@ void toLaidOut(PassManager &passes, const Optimizations &) {
   kernels.addPass(tile::createInferLayouts());
   kernels.addPass(tile::createFoldRelayouts());
   kernels.addPass(tile::createMaterializeRelayouts()); // after folding: scratch memory only for what is left
+  kernels.addPass(tile::createReportLayouts());        // last: of layouts as they will be
 }
 
 void toPlanned(PassManager &passes, const Optimizations &) {

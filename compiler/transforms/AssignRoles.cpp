@@ -163,14 +163,14 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
       auto copy = cast<CopyOp>(obstacle.culprit);
       if (copy.getAtom() == CopyAtom::tma)
         if (RequireOp require = findRequirement(kernel, Requirement::tma)) {
-          InFlightDiagnostic diag = copy.emitError("copy uses ordinary loads, not the TMA: ")
+          InFlightDiagnostic diag = copy.emitError("threads make this copy, not the TMA: ")
                                     << obstacle.reason;
           diag.attachNote(require.getLoc()) << "required here";
           return diag;
         }
       if (copy.getAtom() == CopyAtom::tma)
         emitRemark(copy, RemarkId::copyWithoutTma)
-            << "copy uses ordinary loads, not the TMA: " << obstacle.reason;
+            << "threads make this copy, not the TMA: " << obstacle.reason;
       else if (copy->getParentOp()->hasAttr(TileDialect::pipelineAttrName))
         emitRemark(copy, RemarkId::copyNotAhead)
             << "copy does not run ahead of its loop: " << obstacle.reason;
@@ -205,7 +205,7 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
       }
     });
     if (RequireOp require = findRequirement(kernel, Requirement::tma); require && lost) {
-      InFlightDiagnostic diag = lost.emitError("copy uses ordinary loads, not the TMA: kernel '")
+      InFlightDiagnostic diag = lost.emitError("threads make this copy, not the TMA: kernel '")
                                 << kernel.getName() << "' is not warp-specialised: "
                                 << (obstacle.culprit == lost ? obstacle.reason : obstacle.reasonWithPlace());
       diag.attachNote(require.getLoc()) << "required here";

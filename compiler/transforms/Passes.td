@@ -282,7 +282,8 @@ def PlanSharedMemory : Pass<"tile-plan-shared-memory", "::tlc::tile::KernelOp"> 
   let description = [{
     Requires: every shared type has a layout.
     Ensures:  every buffer, ring and barrier in shared memory has an offset, aligned as it asks;
-              nothing overlaps; the total fits the target.
+              nothing overlaps but scratch memory of one role, whose threads meet before each use; the total
+              fits the target.
 
         %q = tile.alloc_shared "q"      : !tile.shared<128x64xf16, #L>
         ==>
@@ -380,6 +381,16 @@ def RemoveTurns : Pass<"tile-remove-turns", "::tlc::tile::KernelOp"> {
     Ensures:  no `tile.take_turn` stands with its `tile.pass_turn` around a barrier of all the role's threads, be it that
               of a conversion or reduction through shared memory: the turn's warpgroup would wait there for the others,
               and they for their turns. A turn that goes is a remark.
+  }];
+}
+
+def ReportLayouts : Pass<"tile-report-layouts", "::tlc::tile::KernelOp"> {
+  let summary = "Remark on layouts that take much more than elements need";
+  let description = [{
+    Requires: every fragment and shared type has its layout.
+    Ensures:  nothing is changed. A remark names each fragment of which a thread has more than twice the registers of an
+              even distribution, unless it is a row or column of a larger one; each shared tile that is mostly padding; and
+              the place of a role where live fragments exceed a thread's registers, with the largest of them.
   }];
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Afterwards every shared buffer, ring and barrier has a byte offset, the kernel says how
-/// many bytes they take, and all of them fit the target.
+/// many bytes they take, and all of them fit the target. Scratch memory of one role shares its bytes.
 
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/SharedLayout.h"
 #include "dialects/program/Program.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/BlockBudget.h"
+
+#include "llvm/ADT/MapVector.h"
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_PLANSHAREDMEMORY
@@ -17,14 +19,67 @@ using namespace mlir;
 
 namespace {
 
+/// Objects that share their bytes, a largest one first.
 struct Placement {
-  AllocationOpInterface op;
-  size_t position = 0; ///< in program order
-  int64_t bytes = 0;
+  SmallVector<AllocationOpInterface, 1> ops;
+  size_t position = 0; ///< of the first, in program order
+  int64_t bytes = 0, alignment = 1;
+
+  void add(AllocationOpInterface op) {
+    BlockBudget own{Target()};
+    op.takePlace(own);
+    ops.insert(own.sharedUsed() >= bytes ? ops.begin() : ops.end(), op);
+    bytes = std::max(bytes, own.sharedUsed());
+    alignment = std::max(alignment, op.getAlignment());
+  }
 };
 
-/// Why a buffer takes more than its elements, where the author could choose otherwise.
-std::string roundingOf(AllocationOpInterface op) {
+/// An operation whose scratch memory the object is, or null.
+ScratchOpInterface userOfScratch(AllocationOpInterface op) {
+  for (Operation *user : op->getUsers())
+    if (auto scratch = dyn_cast<ScratchOpInterface>(user);
+        scratch && scratch.getScratch() == op->getResult(0))
+      return scratch;
+  return {};
+}
+
+/// Every object by itself, but for scratch memory: before an operation uses it, all threads of its role meet,
+/// and so are done with what they used before.
+SmallVector<Placement> placementsIn(KernelOp kernel) {
+  SmallVector<Placement> placements;
+  llvm::SmallMapVector<Operation *, Placement, 2> scratch; // by role, null for the block
+  size_t position = 0;
+  kernel.walk([&](AllocationOpInterface op) {
+    if (op.getMemorySpace() != MemorySpace::shared)
+      return;
+    ScratchOpInterface user = userOfScratch(op);
+    Placement &placement = user ? scratch[user->getParentOfType<RoleOp>()] : placements.emplace_back();
+    if (placement.ops.empty())
+      placement.position = position;
+    placement.add(op);
+    ++position;
+  });
+  for (auto &[role, placement] : scratch)
+    placements.push_back(std::move(placement));
+  // Widest alignment first leaves no holes; program order among equals.
+  llvm::sort(placements, [](const Placement &a, const Placement &b) {
+    return std::make_pair(-a.alignment, a.position) < std::make_pair(-b.alignment, b.position);
+  });
+  return placements;
+}
+
+/// Why a buffer takes as much, where the author could choose otherwise.
+std::string reasonOf(const Placement &placement) {
+  AllocationOpInterface op = placement.ops.front();
+  if (ScratchOpInterface user = userOfScratch(op)) {
+    size_t more = placement.ops.size() - 1;
+    std::string others = more == 0   ? ""
+                         : more == 1 ? " and of another operation"
+                                     : (" and of " + Twine(more) + " other operations").str();
+    return (", through which warps exchange elements of " + user.getScratchWords().noun + others +
+            ": smaller fragments or fewer warps take less")
+        .str();
+  }
   auto buffer = dyn_cast<AllocSharedOp>(op.getOperation());
   if (!buffer)
     return "";
@@ -35,6 +90,11 @@ std::string roundingOf(AllocationOpInterface op) {
           Twine(alignTo(layout.rows(), swizzleRows)) + ": a swizzle repeats after " + Twine(swizzleRows) +
           " rows")
       .str();
+}
+
+bool isTile(const Placement &placement) {
+  AllocationOpInterface op = placement.ops.front();
+  return isa<AllocSharedOp>(op.getOperation()) && !userOfScratch(op);
 }
 
 struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
@@ -49,23 +109,14 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
     });
     if (checked.wasInterrupted())
       return signalPassFailure();
-    SmallVector<Placement> placements;
-    kernel.walk([&](AllocationOpInterface op) {
-      if (op.getMemorySpace() == MemorySpace::shared)
-        placements.push_back({op, placements.size()});
-    });
-    // Widest alignment first leaves no holes; program order among equals.
-    llvm::sort(placements, [](Placement a, Placement b) {
-      return std::make_pair(-a.op.getAlignment(), a.position) <
-             std::make_pair(-b.op.getAlignment(), b.position);
-    });
+    SmallVector<Placement> placements = placementsIn(kernel);
     const Target *target = program::findTarget(kernel);
     int64_t residents = kernel.getResidents();
     BlockBudget block(target ? *target : Target(), residents);
     for (Placement &placement : placements) {
-      int64_t offset = placement.op.takePlace(block);
-      placement.op.setPlace(offset);
-      placement.bytes = block.sharedUsed() - offset;
+      int64_t offset = block.addBuffer({placement.bytes, placement.alignment});
+      for (AllocationOpInterface op : placement.ops)
+        op.setPlace(offset);
     }
     if (target && !block.fits()) {
       InFlightDiagnostic diag = kernel.emitError("kernel '")
@@ -75,8 +126,13 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
       if (residents > 1)
         diag << " if " << residents << " share a multiprocessor";
       for (Placement &placement : placements)
-        diag.attachNote(placement.op->getLoc()) << "'" << placement.op.getName() << "' takes "
-                                                << placement.bytes << " bytes" << roundingOf(placement.op);
+        diag.attachNote(placement.ops.front()->getLoc())
+            << "'" << placement.ops.front().getName() << "' takes " << placement.bytes << " bytes"
+            << reasonOf(placement);
+      if (llvm::count_if(placements, isTile) > 1)
+        diag.attachNote(kernel.getLoc())
+            << "tiles keep their bytes until the kernel ends, though their uses may "
+               "not overlap; where they do not, fill one tile several times";
       return signalPassFailure();
     }
     kernel.setSharedBytes(block.sharedUsed());

@@ -359,16 +359,19 @@ private:
     gemm.getAMutable().assign(buffer);
   }
 
+  /// What is wrong with the copy and what with the kernel, so that both can be fixed at once.
   std::string whyNoTma(SliceOp slice, TypedValue<SharedType> shared) {
     if (!useTma)
       return "the TMA is switched off";
-    if (std::string problem = loadProblem(slice, shared.getType(), target); !problem.empty())
-      return problem;
-    if (std::string problem = partProblem(shared); !problem.empty())
-      return problem;
+    SmallVector<std::string> problems = {loadProblem(slice, shared.getType(), target)};
+    if (problems.front().empty())
+      problems.front() = partProblem(shared);
     if (roles)
-      return "a role loads through the TMA with an asynchronous copy and a ring";
-    return obstacle ? obstacle->reasonWithPlace() : "";
+      problems.push_back("a role loads through the TMA with an asynchronous copy and a ring");
+    else if (obstacle)
+      problems.push_back(obstacle->reasonWithPlace());
+    llvm::erase_if(problems, [](const std::string &problem) { return problem.empty(); });
+    return llvm::join(problems, "; also, ");
   }
 
   LogicalResult selectCopies() {
@@ -385,7 +388,7 @@ private:
       if (problem.empty())
         copy.setAtom(CopyAtom::tma);
       else if (failed(missed(copy, Requirement::tma, target.tma.available, RemarkId::copyWithoutTma,
-                             "copy uses ordinary loads, not the TMA: " + problem)))
+                             "threads make this copy, not the TMA: " + problem)))
         return failure();
     }
     return success();

@@ -32,11 +32,13 @@ int64_t phaseWavefronts(std::span<const std::optional<int64_t>> addresses, int64
   return *std::max_element(load.begin(), load.end());
 }
 
+/// Placements of at most twice the bytes that the elements take, plain rows first.
 std::vector<SharedLayout> stagingCandidates(const Shape &shape, int elementBits) {
   std::vector<SharedLayout> candidates;
   int rank = int(shape.size());
   auto add = [&](const RowPlacement &rows) {
-    if (Result<SharedLayout> layout = SharedLayout::create(shape, elementBits, rows))
+    Result<SharedLayout> layout = SharedLayout::create(shape, elementBits, rows);
+    if (layout && (candidates.empty() || layout->totalBytes() <= 2 * candidates.front().totalBytes()))
       candidates.push_back(*layout);
   };
   for (int axis = rank - 1; axis >= std::max(0, rank - 2); --axis) {

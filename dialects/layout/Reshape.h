@@ -26,14 +26,18 @@ struct RowMajorTile {
   int elementBits = 32;
 };
 
-/// Where a layout of `from` puts its bits, as a layout of `to`, which has as many bits. Nothing where a digit
-/// of the layout is parts of two of a tile's axes that its extent does not divide into, where the layout has
-/// padding along another axis than the outermost, or where registers are no whole elements of `to`. If there
-/// is one, the way back gives the layout again.
+/// Where a layout of `from` puts its bits, as a layout of `to`, which has as many bits. Axes that hold the
+/// same elements in both are groups by themselves, so that axes of extent 1 change nothing:
+///
+///     {2, 3, 500} is {2, 3, 1, 500}, group by group, and {6, 500} by the groups {2, 3} and {500}
+///
+/// Nothing where a digit of the layout is parts of two of a tile's axes that its extent does not divide into,
+/// where the layout has padding along another axis than a group's outermost, or where registers are no whole
+/// elements of `to`. If there is one, the way back gives the layout again.
 std::optional<FragmentLayout> reshaped(const FragmentLayout &layout, const RowMajorTile &from,
                                        const RowMajorTile &to);
 
-/// A layout of `from` that can be reshaped to `to`; there always is one.
+/// A layout of `from` that can be reshaped to `to`, the default one if possible; there always is one.
 FragmentLayout reshapableLayout(const RowMajorTile &from, const RowMajorTile &to, int64_t numWarps);
 
 } // namespace tlc

@@ -275,8 +275,23 @@ SharedLayout SharedLayout::swizzled(Shape shape, int elementBits, int contiguous
                        {contiguousAxis, swizzleSpan(swizzle) * 8 / elementBits, swizzle});
 }
 
+namespace {
+/// Whether a swizzle, which repeats after 8 rows, would leave room unused: for fewer rows that fit boxes of
+/// the TMA as they are.
+bool isBestPlain(const Shape &shape, int elementBits, int contiguousAxis) {
+  constexpr TmaFacts tma;
+  size_t rank = shape.size(), rowAxis = size_t(contiguousAxis) + 1 == rank ? rank - 2 : rank - 1;
+  int64_t extent = shape[size_t(contiguousAxis)];
+  return rank >= 2 && shape[rowAxis] < swizzleRows &&
+         (extent <= int64_t(tma.maxBoxExtent) ||
+          isMultipleOf(extent * elementBits, int64_t(tma.sharedAlignment) * 8));
+}
+} // namespace
+
 SharedLayout SharedLayout::preferred(Shape shape, int elementBits, int contiguousAxis) {
   int64_t bits = shape[size_t(contiguousAxis)] * elementBits;
+  if (isBestPlain(shape, elementBits, contiguousAxis))
+    return plain(std::move(shape), elementBits, contiguousAxis);
   for (Swizzle swizzle : {Swizzle::bytes128, Swizzle::bytes64, Swizzle::bytes32})
     if (shape.size() >= 2 && isMultipleOf(bits, swizzleSpan(swizzle) * 8))
       return swizzled(std::move(shape), elementBits, contiguousAxis, swizzle);

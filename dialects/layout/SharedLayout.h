@@ -121,7 +121,8 @@ public:
   /// Panels as wide as the span of `swizzle` (16-byte core matrices for `none`).
   static SharedLayout swizzled(Shape shape, int elementBits, int contiguousAxis, Swizzle swizzle);
   /// The widest swizzle whose panels the contiguous extent fills: what TMA and wgmma
-  /// like best. Plain where rows are not a multiple of 16 bytes.
+  /// like best. Plain where rows are not a multiple of 16 bytes, and for fewer than 8 rows, which a swizzle
+  /// would pad to 8, if the TMA can address them.
   static SharedLayout preferred(Shape shape, int elementBits, int contiguousAxis);
 
   /// The same with elements of a row in another order.

@@ -154,16 +154,13 @@ Result<TmaBoxes> tlc::tmaBoxes(const SharedLayout &layout) {
         "a narrower swizzle",
         layout.panelExtent(), layout.contiguousAxis(), layout.shape()[size_t(layout.contiguousAxis())]));
 
-  // A panel is cut further where a box is limited: along rows always, along the
-  // contiguous axis only if there is one row, as rows would not lie back to back.
-  int64_t granule = std::max<int64_t>(1, tma.innerBoxGranularity * 8 / layout.elementBits());
+  // A panel is cut further where a box is limited: along rows always; along the contiguous axis, in parts
+  // that begin where the TMA may write, each row by itself, as parts of rows are not adjacent.
   int64_t rowGranule = layout.swizzle() == Swizzle::none ? 1 : swizzleRows;
-  if (inner > maxBoxExtent && layout.rows() != 1)
-    return invalid(
-        fmt::format("expected at most {} elements per row because a TMA box has no more, but got {}; "
-                    "use panels of a swizzle",
-                    maxBoxExtent, inner));
-  int64_t rows = largestPart(layout.rows(), rowGranule);
+  bool cutsRows = inner > maxBoxExtent || inner * layout.elementBits() < layout.rowPitch() * 8;
+  int64_t granule = std::max<int64_t>(1, (cutsRows ? tma.sharedAlignment : tma.innerBoxGranularity) * 8 /
+                                             layout.elementBits());
+  int64_t rows = cutsRows ? 1 : largestPart(layout.rows(), rowGranule);
   inner = largestPart(inner, granule);
   if (rows == 0 || inner == 0)
     return invalid(fmt::format("expected extents that boxes of at most {} elements divide, but got {}",
@@ -177,6 +174,15 @@ Result<TmaBoxes> tlc::tmaBoxes(const SharedLayout &layout) {
   if (layout.rowAxis())
     boxes.box[size_t(*layout.rowAxis())] = rows;
   boxes.bytesPerPiece = inner * rows * layout.elementBits() / 8;
+  // Adjacent planes that begin where the TMA may not write are boxes together.
+  bool isAdjacent = boxes.bytesPerPiece == layout.panels() * layout.panelPitch() && layout.panels() == 1;
+  for (int axis = layout.rank() - 3;
+       axis >= 0 && isAdjacent && !isMultipleOf(boxes.bytesPerPiece, tma.sharedAlignment); --axis) {
+    int64_t &extent = boxes.box[size_t(axis)];
+    extent = largestPart(layout.shape()[size_t(axis)], 1);
+    boxes.bytesPerPiece *= extent;
+    isAdjacent = extent == layout.shape()[size_t(axis)];
+  }
 
   Coordinates origin(layout.shape().size(), 0);
   for (;;) {

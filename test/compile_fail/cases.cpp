@@ -89,8 +89,64 @@ void program(Scope &k) {
 #endif
 
 #if CASE == add_kinds
-  // expected: invalid operands to binary expression ('Fragment' and 'Index') | no match for 'operator+'
+  // expected: a position is no element of a fragment: convert it to a number, index.to(f32), or compute
   x = x + m;
+#endif
+
+#if CASE == add_a_fragment_to_an_index
+  // expected: a position is no element of a fragment: convert it to a number
+  x = m * (x + y);
+#endif
+
+#if CASE == compare_with_an_index
+  // expected: or compute with each element's own position, k.positions({m, n}, axis)
+  x = where(k.positions({16, 8}, 0) < m, x, y);
+#endif
+
+#if CASE == assign_sum_with_an_index
+  // expected: a position is no element of a fragment: convert it to a number
+  x += m;
+#endif
+
+#if CASE == numbers_of_an_index
+  // expected: none
+  x = x + m.to(f32);
+  x = where(k.positions({16, 8}, 0) < m.to(i32), x, y);
+#endif
+
+#if CASE == fragment_of_an_index
+  // expected: extents of tiles are compile-time constants, but this value is known on the device only
+  k.fragment(f32, {16, n});
+#endif
+
+#if CASE == shared_tile_of_an_index
+  // expected: take a C++ integer, such as a constant of the kernel; elements beyond a tensor's end are masked
+  k.shared("b", f32, {n, 16});
+#endif
+
+#if CASE == slice_of_an_index
+  // expected: extents of tiles are compile-time constants, but this value is known on the device only
+  copy(A.tile({0, 0}, {16, n}), a);
+#endif
+
+#if CASE == reshape_to_an_index
+  // expected: extents of tiles are compile-time constants, but this value is known on the device only
+  x = reshape(x, {m, 8});
+#endif
+
+#if CASE == positions_of_an_index
+  // expected: extents of tiles are compile-time constants, but this value is known on the device only
+  k.positions({m, 8}, 0);
+#endif
+
+#if CASE == extents_of_integers
+  // expected: none
+  int rows = 16;
+  const unsigned long columns = 8;
+  std::vector<int64_t> shape = {rows, 8};
+  Fragment z = k.fragment(f32, {rows, columns}), w = k.fragment(f32, shape);
+  copy(A.tile({m, 0}, shape), a);
+  x = reshape(z + w, {128});
 #endif
 
 #if CASE == gemm_on_global

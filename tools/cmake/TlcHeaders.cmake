@@ -12,6 +12,7 @@ set(TLC_HEADERS
   compiler/dsl/Program.h
   compiler/dsl/Reports.h
   compiler/dsl/Scope.h
+  compiler/dsl/TileExtents.h
   compiler/dsl/Transfer.h
   compiler/dsl/Window.h
   compiler/dsl/dsl.h

@@ -3,6 +3,7 @@
 /// The subcommand `inspect`.
 #include "tools/tlc/Inspect.h"
 
+#include "compiler/analysis/Remarks.h"
 #include "compiler/codegen/Ptxas.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Occupancy.h"
@@ -252,6 +253,19 @@ Expected<std::optional<MachineCode>> assembled(const Variant &variant, const Tar
   return std::optional(std::move(*code));
 }
 
+/// What ptxas spills is a remark as the compiler's are, without a place.
+void addSpills(std::vector<Remark> &remarks, const std::optional<MachineCode> &machine) {
+  if (!machine)
+    return;
+  for (const KernelResources &kernel : machine->kernels)
+    if (kernel.spillStoreBytes + kernel.spillLoadBytes != 0)
+      remarks.push_back(
+          {tile::toString(tile::RemarkId::registerSpills).str(), "",
+           fmt::format("'{}' needs more than {} registers of a thread: ptxas spills {} bytes and loads {}; "
+                       "smaller tiles or more warps take less",
+                       kernel.entry, kernel.registers, kernel.spillStoreBytes, kernel.spillLoadBytes)});
+}
+
 } // namespace
 
 InspectCommand::InspectCommand()
@@ -279,6 +293,7 @@ ExitCode InspectCommand::execute() const {
   Expected<std::optional<MachineCode>> machine = assembled(variant, target);
   if (!machine)
     return fail(toString(machine.takeError()));
+  addSpills(artifact->remarks, *machine);
   const std::vector<LaunchReport> reports = reportsOf(variant, target, *machine);
   if (json) {
     json::OStream os(outs());

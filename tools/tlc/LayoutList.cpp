@@ -48,7 +48,9 @@ std::string textOf(Type element) {
 
 int bitsOf(Type element) {
   std::optional<ElementType> type = toElementType(element);
-  return type ? int(factsOf(*type).bits) : int(element.getIntOrFloatBitWidth());
+  if (type)
+    return int(factsOf(*type).bits);
+  return element.isIndex() ? registerBits : int(element.getIntOrFloatBitWidth()); // positions are of 32 bits
 }
 
 class Collector {

@@ -521,7 +521,7 @@ tile.kernel @require_tma(%k: index {program.argument = #program.dimension<"k">},
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-error @below {{copy uses ordinary loads, not the TMA: kernel 'require_tma' is not warp-specialised: 'a' is never read}}
+    // expected-error @below {{threads make this copy, not the TMA: kernel 'require_tma' is not warp-specialised: 'a' is never read}}
     tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return

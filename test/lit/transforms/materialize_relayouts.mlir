@@ -14,7 +14,7 @@
 // CHECK-DAG: #[[SUMS:.*]] = #tile.shared_layout<"4x4 32b axis 1 panel 4 swizzle none pad 0">
 
 // Data moves between warps: through memory of the tile's shape, allocated at the kernel's top wherever the
-// conversion is. Two conversions do not share it.
+// conversion is. Each conversion has a buffer; `tile-plan-shared-memory` gives them the same bytes.
 // CHECK-LABEL: tile.kernel @between_warps(
 // CHECK-DAG:     %[[FIRST:.*]] = tile.alloc_shared "relayout.0" : !tile.shared<4x64xf32, #[[F32]]>
 // CHECK-DAG:     %[[SECOND:.*]] = tile.alloc_shared "relayout.1" : !tile.shared<4x64xf32, #[[F32]]>

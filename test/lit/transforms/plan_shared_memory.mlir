@@ -111,6 +111,66 @@ tile.kernel @rounded() {
 
 // -----
 
+// Scratch memory of one role has the same bytes, as its threads meet before each use; that of another role, or of
+// the block, has others.
+#rows = #tile.layout<"reg() lane(32@1:1) warp(4@0:1)">
+#row = #tile.layout<"reg() lane(32@1:1) warp(4@*)">
+#four = #tile.shared_layout<"4x32 32b axis 1 panel 32 swizzle none pad 0">
+// CHECK-LABEL: tile.kernel @scratch(
+// CHECK-SAME:    shared_bytes = 1536
+// CHECK:         tile.alloc_shared "own" at [[OWN:[0-9]+]] :
+// CHECK:         tile.alloc_shared "first" at [[FIRST:[0-9]+]] :
+// CHECK:         tile.alloc_shared "second" at [[FIRST]] :
+// CHECK:         tile.alloc_shared "other" at
+// CHECK-NOT:     at [[FIRST]] :
+tile.kernel @scratch() attributes {launch = #program.launch<warps = 8>} {
+  %own = tile.alloc_shared "own" : !tile.shared<4x32xf32, #four>
+  %first = tile.alloc_shared "first" : !tile.shared<4x32xf32, #four>
+  %second = tile.alloc_shared "second" : !tile.shared<4x32xf32, #four>
+  %other = tile.alloc_shared "other" : !tile.shared<4x32xf32, #four>
+  %zero = arith.constant 0.0 : f32
+  tile.roles {
+    tile.role "a" warps(4) {
+      %x = tile.splat %zero : f32 -> tensor<4x32xf32, #rows>
+      %y = tile.reduce sum %x axis(0) scratch %first : !tile.shared<4x32xf32, #four> : tensor<4x32xf32, #rows> -> tensor<1x32xf32, #row>
+      %z = tile.reduce max %x axis(0) scratch %second : !tile.shared<4x32xf32, #four> : tensor<4x32xf32, #rows> -> tensor<1x32xf32, #row>
+    }
+    tile.role "b" warps(4) {
+      %x = tile.splat %zero : f32 -> tensor<4x32xf32, #rows>
+      %y = tile.reduce sum %x axis(0) scratch %other : !tile.shared<4x32xf32, #four> : tensor<4x32xf32, #rows> -> tensor<1x32xf32, #row>
+    }
+  }
+  tile.return
+}
+
+// -----
+
+// What is too large names the exchanges that share it, and that tiles do not share.
+#rows = #tile.layout<"reg(8@0:4, 256@1:32) lane(32@1:1) warp(4@0:1)">
+#row = #tile.layout<"reg(256@1:32) lane(32@1:1) warp(4@*)">
+#four = #tile.shared_layout<"4x8192 32b axis 1 panel 8192 swizzle none pad 0">
+#memory = #tile.shared_layout<"1x16384 32b axis 1 panel 16384 swizzle none pad 0">
+module attributes {program.target = #program.target<"sm_90a">} {
+// expected-error @below {{kernel 'too_large' needs 262144 bytes of shared memory, but sm_90a has 232448 per block}}
+// expected-note @below {{tiles keep their bytes until the kernel ends, though their uses may not overlap; where they do not, fill one tile several times}}
+tile.kernel @too_large() attributes {launch = #program.launch<warps = 4>} {
+  // expected-note @below {{'a' takes 65536 bytes}}
+  %a = tile.alloc_shared "a" : !tile.shared<1x16384xf32, #memory>
+  // expected-note @below {{'b' takes 65536 bytes}}
+  %b = tile.alloc_shared "b" : !tile.shared<1x16384xf32, #memory>
+  %second = tile.alloc_shared "reduce.1" : !tile.shared<4x8192xf32, #four>
+  // expected-note @below {{'reduce.0' takes 131072 bytes, through which warps exchange elements of a reduction and of another operation: smaller fragments or fewer warps take less}}
+  %first = tile.alloc_shared "reduce.0" : !tile.shared<4x8192xf32, #four>
+  %zero = arith.constant 0.0 : f32
+  %x = tile.splat %zero : f32 -> tensor<32x8192xf32, #rows>
+  %y = tile.reduce sum %x axis(0) scratch %first : !tile.shared<4x8192xf32, #four> : tensor<32x8192xf32, #rows> -> tensor<1x8192xf32, #row>
+  %z = tile.reduce max %x axis(0) scratch %second : !tile.shared<4x8192xf32, #four> : tensor<32x8192xf32, #rows> -> tensor<1x8192xf32, #row>
+  tile.return
+}
+}
+
+// -----
+
 tile.kernel @no_layout() {
   // expected-error @below {{expected a layout of 'a'; run 'tile-infer-layouts' before 'tile-plan-shared-memory'}}
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>

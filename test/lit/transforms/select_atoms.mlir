@@ -21,7 +21,7 @@
 
 // Without wgmma the kernel is not specialised, so that no copy goes through the TMA either.
 // NO-WGMMA-REMARK: remark: [gemm-without-wgmma] product uses mma.sync, not wgmma: wgmma is switched off
-// NO-WGMMA-REMARK: remark: [copy-without-tma] copy uses ordinary loads, not the TMA: the product of 'a' and 'b' uses mma.sync, and a role loads ahead only of wgmma ({{.*}}best.mlir:{{[0-9]+}}:12)
+// NO-WGMMA-REMARK: remark: [copy-without-tma] threads make this copy, not the TMA: the product of 'a' and 'b' uses mma.sync, and a role loads ahead only of wgmma ({{.*}}best.mlir:{{[0-9]+}}:12)
 // NO-WGMMA-LABEL: tile.kernel @gemm(
 // NO-WGMMA-SAME:    warps = 8
 // NO-WGMMA-NOT:   C.staging
@@ -29,7 +29,7 @@
 // NO-WGMMA:       tile.gemm {{.*}} atom mma_sync
 // NO-WGMMA:       tile.store {{.*}} atom simt
 
-// NO-TMA-REMARK: remark: [copy-without-tma] copy uses ordinary loads, not the TMA: the TMA is switched off
+// NO-TMA-REMARK: remark: [copy-without-tma] threads make this copy, not the TMA: the TMA is switched off
 // NO-TMA-LABEL: tile.kernel @gemm(
 // NO-TMA-NOT:   C.staging
 // NO-TMA-COUNT-2: tile.copy {{.*}} atom simt
@@ -353,7 +353,7 @@ tile.kernel @blackwell(%B: !tile.global<64x64xbf16> {program.argument = #program
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-  // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: no loop of the kernel is pipelined, and a role loads ahead only in pipelined loops}}
+  // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: no loop of the kernel is pipelined, and a role loads ahead only in pipelined loops}}
   tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   // CHECK: tile.gemm {{.*}} atom mma_sync
   %0 = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
@@ -374,7 +374,7 @@ tile.kernel @blackwell_loop(%B: !tile.global<64x64xbf16> {program.argument = #pr
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark-re @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the product of 'b' and 'b' uses mma.sync because sm_100a has no wgmma, and a role loads ahead only of wgmma ({{.*}}missed.mlir:{{[0-9]+}}:12)}}
+    // expected-remark-re @below {{[copy-without-tma] threads make this copy, not the TMA: the product of 'b' and 'b' uses mma.sync because sm_100a has no wgmma, and a role loads ahead only of wgmma ({{.*}}missed.mlir:{{[0-9]+}}:12)}}
     tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %b, %b, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
@@ -395,7 +395,7 @@ tile.kernel @no_product(%B: !tile.global<64x64xbf16> {program.argument = #progra
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   scf.for %i = %c0 to %c1 step %c1 {
     %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark-re @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the kernel has no product, and a role loads ahead only of products by wgmma ({{.*}}missed.mlir:{{[0-9]+}}:3)}}
+    // expected-remark-re @below {{[copy-without-tma] threads make this copy, not the TMA: the kernel has no product, and a role loads ahead only of products by wgmma ({{.*}}missed.mlir:{{[0-9]+}}:3)}}
     tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %b : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -534,31 +534,31 @@ tile.kernel @copies(
     %0 = tile.slice %Good[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
     tile.copy %0, %good : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %1 = tile.slice %Loose[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: 'Loose' is not known to be aligned to 16 bytes}}
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: 'Loose' is not known to be aligned to 16 bytes}}
     tile.copy %1, %loose : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %2 = tile.slice %Good[%c0, %c0] fill %h1 : bf16 : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the TMA fills with zeros only}}
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: the TMA fills with zeros only}}
     tile.copy %2, %ones : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %3 = tile.slice %Deep[%c0, %c0, %c0, %c0, %c0, %c0] : !tile.global<1x1x1x1x64x64xbf16> -> !tile.slice<1x1x1x1x64x64xbf16>
-    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: 'Deep' has more than 5 axes}}
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: 'Deep' has more than 5 axes}}
     tile.copy %3, %deep : !tile.slice<1x1x1x1x64x64xbf16>, !tile.shared<64x64xbf16>
     %4 = tile.slice %Turned[%c0, %c0, %c0] : !tile.global<64x64x1xbf16> -> !tile.slice<64x64x1xbf16>
-    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the tile's rows do not run along the last axis of 'Turned'}}
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: the tile's rows do not run along the last axis of 'Turned'}}
     tile.copy %4, %turned : !tile.slice<64x64x1xbf16>, !tile.shared<64x64xbf16>
     %5 = tile.slice %Good[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x4xbf16>
-    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: expected rows of a multiple of 16 bytes because TMA moves no less, but got 4 elements of 16 bits}}
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: expected rows of a multiple of 16 bytes because TMA moves no less, but got 4 elements of 16 bits}}
     tile.copy %5, %narrow : !tile.slice<64x4xbf16>, !tile.shared<64x4xbf16>
     %6 = tile.slice %Good[%c0, %i] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the slice of 'Good' is not known to begin at a multiple of 8 elements along its last axis}}
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: the slice of 'Good' is not known to begin at a multiple of 8 elements along its last axis}}
     tile.copy %6, %shifted : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %7 = tile.slice %Good[%c0, %c0] limit %i along 1 : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the limit is along the last axis of 'Good', whose elements are adjacent}}
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: the limit is along the last axis of 'Good', whose elements are adjacent}}
     tile.copy %7, %columns : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %8 = tile.slice %Five[%c0, %c0, %c0, %c0, %c0] limit %i along 3 : !tile.global<1x1x1x64x64xbf16> -> !tile.slice<1x1x1x64x64xbf16>
-    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: 'Five' has 5 axes, and a limit takes one more of the TMA's 5}}
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: 'Five' has 5 axes, and a limit takes one more of the TMA's 5}}
     tile.copy %8, %five : !tile.slice<1x1x1x64x64xbf16>, !tile.shared<64x64xbf16>
     %9 = tile.slice %Apart[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: the last stride of 'Apart' may be any}}
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: the last stride of 'Apart' may be any}}
     tile.copy %9, %apart : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     // CHECK: tile.gemm {{.*}} atom wgmma
     %new = tile.gemm %good, %good, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
@@ -604,7 +604,7 @@ tile.kernel @explicit(%B: !tile.global<64x64xbf16> {program.argument = #program.
     tile.role "load" warps(1) {
       %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
       // CHECK: tile.copy {{.*}} atom simt
-      // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: a role loads through the TMA with an asynchronous copy and a ring}}
+      // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: a role loads through the TMA with an asynchronous copy and a ring}}
       tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     }
   }
@@ -716,7 +716,7 @@ tile.kernel @require_tma(%B: !tile.global<64x64xbf16> {program.argument = #progr
     // expected-note @below {{required here}}
     tile.require tma
     %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-error @below {{copy uses ordinary loads, not the TMA: sm_80 has no TMA}}
+    // expected-error @below {{threads make this copy, not the TMA: sm_80 has no TMA}}
     tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   }
   tile.return

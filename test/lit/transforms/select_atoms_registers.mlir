@@ -32,7 +32,7 @@ tile.kernel @load_role(%n: index {program.argument = #program.dimension<"n">},
   %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
   %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
     %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{copy uses ordinary loads, not the TMA: beside a role that loads an instruction for 64 columns takes 58 registers}}
+    // expected-remark @below {{threads make this copy, not the TMA: beside a role that loads an instruction for 64 columns takes 58 registers}}
     tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     // expected-remark @below {{is not warp-specialised: beside a role that loads an instruction for 64 columns takes 58 registers of a thread, which has 56 in blocks of 384 threads with k.residents(3)}}
     %next = tile.gemm %a, %b, %acc : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>

@@ -642,7 +642,7 @@ tile.kernel @stays(%k: index {program.argument = #program.dimension<"k">},
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %sa = tile.slice %A[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{[copy-without-tma] copy uses ordinary loads, not the TMA: 'a' is used outside the loop that fills it}}
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: 'a' is used outside the loop that fills it}}
     tile.copy %sa, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>

@@ -76,6 +76,12 @@ TEST_CASE("staging between an accumulator and coalesced rows has no conflicts", 
   SharedLayout staging = stagingLayout(writer, reader, {64, 64}, 16);
   REQUIRE(bankCost(writer, staging).conflicts() == 0);
   REQUIRE(bankCost(reader, staging).conflicts() == 0);
+  // Few rows are not padded to the 8 of a swizzle.
+  for (int64_t rows : {1, 2, 3}) {
+    FragmentLayout few = blockedLayout({rows, 512}, 16, 4, 0);
+    CHECK(stagingLayout(few, blockedLayout({rows, 512}, 16, 4, 1), {rows, 512}, 16).totalBytes() <=
+          2 * rows * 512 * 2);
+  }
   REQUIRE(stagingLayout(blockedLayout({100}, 32, 1, 0), blockedLayout({100}, 32, 1, 0, 4), {100}, 32) ==
           SharedLayout::plain({100}, 32, 0));
 }

@@ -118,6 +118,34 @@ TEST_CASE("powers of two are spread over all threads", "[layout][unit]") {
   CHECK(printLayout(layout) == "reg(8@1:1, 4@0:16) lane(8@1:8, 4@0:1) warp(4@0:4)");
 }
 
+TEST_CASE("axes of extent 1 and of the same elements change no place", "[layout][unit]") {
+  std::mt19937 random(Catch::rngSeed());
+  for (const Shape &shape : {Shape{2, 3, 500}, Shape{2, 3, 250}, Shape{7, 33}, Shape{5}, Shape{1, 1000}}) {
+    for (int i = 0; i < 10; ++i) {
+      Shape wider = shape, joined = shape;
+      for (int64_t axes = 1 + int64_t(random() % 2); axes > 0; --axes)
+        wider.insert(wider.begin() + int64_t(random() % (wider.size() + 1)), 1);
+      if (joined.size() > 2)
+        joined = {shape[0] * shape[1], shape[2]};
+      int64_t warps = 1 << random() % 4;
+      for (const Shape &to : {wider, joined}) {
+        INFO(printShape(shape) << " to " << printShape(to) << " in " << warps << " warps");
+        FragmentLayout layout = reshapableLayout({shape, 32}, {to, 32}, warps);
+        if (to == wider)
+          CHECK(layout == defaultLayout(shape, 32, warps));
+        CHECK(layout.registersPerThread() <= 2 * defaultLayout(shape, 32, warps).registersPerThread());
+        std::optional<FragmentLayout> result = reshaped(layout, {shape, 32}, {to, 32});
+        REQUIRE(result);
+        requireSameBits(layout, {shape, 32}, *result, {to, 32});
+        CHECK(reshaped(*result, {to, 32}, {shape, 32}) == layout);
+      }
+    }
+  }
+  // Padding of an axis of its own is no element of another one.
+  FragmentLayout rows = FragmentLayout::get(2, {}, {{8, 0, 1}, {4, 1, 1}}, {});
+  CHECK_FALSE(reshaped(rows, {{1, 4}, 32}, {{4}, 32}));
+}
+
 TEST_CASE("words of pairs follow from the left factor of wgmma", "[layout][unit]") {
   FragmentLayout factor = wgmmaOperandA(128, 32, 16, {2, 1});
   std::optional<FragmentLayout> words = reshaped(factor, {{128, 32}, 16}, {{128, 16}, 32});

@@ -3,7 +3,10 @@
 /// Shared-memory placements: injective, in bounds, the tutorial's numbers, messages.
 #include "dialects/layout/SharedLayout.h"
 
+#include "dialects/layout/SharedOperands.h"
 #include "test/unit/layout/LayoutLaws.h"
+
+#include <numeric>
 
 using namespace tlc;
 using namespace tlc::test;
@@ -95,6 +98,16 @@ TEST_CASE("the preferred placement takes the widest full swizzle", "[layout][sha
   REQUIRE(SharedLayout::preferred({64, 128}, 8, 1).panelExtent() == 128);
   REQUIRE(SharedLayout::preferred({128, 64}, 16, 0).contiguousAxis() == 0);
   REQUIRE(SharedLayout::preferred({128}, 32, 0).swizzle() == Swizzle::none);
+  // Of fewer rows than a swizzle has, nothing is padding unless only panels suit the TMA.
+  for (int64_t rows = 1; rows < 8; ++rows)
+    for (Shape shape : {Shape{rows, 4096}, Shape{rows, 96}, Shape{32, rows, 128}, Shape{1, 2, rows, 8}}) {
+      int64_t elements = std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+      SharedLayout layout = SharedLayout::preferred(shape, 32, int(shape.size()) - 1);
+      INFO(printSharedLayout(layout));
+      CHECK(layout.totalBytes() == elements * 4);
+      CHECK(tmaBoxes(layout));
+    }
+  CHECK(SharedLayout::preferred({2, 1040}, 32, 1).swizzle() == Swizzle::bytes64);
 }
 
 TEST_CASE("some rows of a tile keep its layout, but not one row whose panels lie apart",

@@ -127,7 +127,10 @@ TEST_CASE("TMA boxes tile the buffer", "[layout][shared][tma][unit]") {
        {SharedLayout::preferred({128, 256}, 16, 1), SharedLayout::preferred({512, 64}, 16, 1),
         SharedLayout::preferred({64, 176}, 16, 1), SharedLayout::preferred({128, 64}, 16, 0),
         SharedLayout::plain({64, 8}, 16, 1), SharedLayout::plain({1024}, 32, 0),
-        SharedLayout::swizzled({2, 40, 128}, 8, 2, Swizzle::bytes64), SharedLayout::plain({100}, 32, 0)}) {
+        SharedLayout::swizzled({2, 40, 128}, 8, 2, Swizzle::bytes64), SharedLayout::plain({100}, 32, 0),
+        SharedLayout::plain({4, 512}, 16, 1), *SharedLayout::plain({4, 512}, 16, 1).withShape({4, 64}),
+        SharedLayout::plain({1, 1088}, 32, 1), SharedLayout::plain({3, 5, 8}, 16, 2),
+        SharedLayout::plain({2, 3, 1, 8}, 32, 3)}) {
     INFO(printSharedLayout(layout));
     Result<TmaBoxes> boxes = tmaBoxes(layout);
     REQUIRE(boxes);
@@ -143,6 +146,11 @@ TEST_CASE("TMA boxes tile the buffer", "[layout][shared][tma][unit]") {
           at[axis] += piece.origin[axis];
         size_t inner = size_t(layout.contiguousAxis());
         int64_t row = layout.rowAxis() ? inBox[size_t(*layout.rowAxis())] : 0;
+        int64_t plane = 0;
+        for (size_t axis = 0; axis + 2 < at.size(); ++axis)
+          plane = plane * boxes->box[axis] + inBox[axis];
+        if (layout.rowAxis())
+          row += plane * boxes->box[size_t(*layout.rowAxis())];
         int64_t place = piece.byteOffset + row * boxes->box[inner] * bytes + inBox[inner] * bytes;
         same &= applySwizzle(boxes->swizzle, place) == layout.byteOffset(at);
         ++covered;
@@ -171,13 +179,12 @@ TEST_CASE("what TMA cannot address is refused with the reason", "[layout][shared
   REQUIRE_THAT(message(interleaved), Contains("expected elements in order because TMA moves whole rows"));
   REQUIRE_THAT(message(SharedLayout::plain({64, 9}, 16, 1)),
                Contains("multiple of 16 bytes") && Contains("9 elements of 16 bits"));
-  REQUIRE_THAT(message(SharedLayout::plain({64, 512}, 16, 1)),
-               Contains("at most 256 elements per row") && Contains("got 512"));
+  REQUIRE_THAT(message(SharedLayout::plain({64, 264}, 16, 1)), Contains("divide, but got 64x264"));
   REQUIRE_THAT(message(SharedLayout::swizzled({64, 96}, 16, 1, Swizzle::bytes128)),
                Contains("full panels of 64") && Contains("extent of 96"));
   REQUIRE_THAT(message(SharedLayout::swizzled({257, 64}, 16, 1, Swizzle::bytes128)),
                Contains("divide, but got 257x64"));
-  REQUIRE_THAT(message(SharedLayout::plain({3, 5, 8}, 16, 2)),
-               Contains("multiples of 128 bytes") && Contains("at byte 80"));
+  REQUIRE_THAT(message(SharedLayout::plain({300, 5, 8}, 16, 2)),
+               Contains("multiples of 128 bytes") && Contains("at byte 12000"));
   REQUIRE_THAT(message(SharedLayout::plain({1, 1, 1, 1, 8, 8}, 16, 5)), Contains("at most 5 axes"));
 }
