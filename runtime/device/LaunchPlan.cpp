@@ -142,6 +142,7 @@ struct Planner {
   const Target &target;
   const std::vector<int64_t> &dimensions;
   int64_t multiprocessors;
+  std::span<const TensorView> inKernels;
 
   /// Evaluates the grid; nothing to launch if an extent is 0.
   Result<void> planGrid(const Launch &launch, std::array<uint32_t, 3> &grid) const {
@@ -239,7 +240,7 @@ struct Planner {
     auto store = [&](uint64_t value) { std::memcpy(&planned.parameters[offset], &value, bytes); };
     switch (parameter.kind) {
     case KernelParameter::Kind::tensorPointer:
-      store(reinterpret_cast<uintptr_t>(arguments.tensors[parameter.index].data));
+      store(reinterpret_cast<uintptr_t>(inKernels[size_t(parameter.index)].data));
       break;
     case KernelParameter::Kind::multicastPointer: {
       const TensorView &tensor = arguments.tensors[parameter.index];
@@ -258,7 +259,7 @@ struct Planner {
       store(arguments.scalars[parameter.index].bits);
       break;
     case KernelParameter::Kind::tensorPointers: {
-      const std::vector<void *> &addresses = arguments.tensors[parameter.index].ofRanks;
+      const std::vector<void *> &addresses = inKernels[size_t(parameter.index)].ofRanks;
       std::memcpy(&planned.parameters[offset], static_cast<const void *>(addresses.data()),
                   addresses.size() * sizeof(void *));
       break;
@@ -266,8 +267,7 @@ struct Planner {
     case KernelParameter::Kind::tensorMap:
     case KernelParameter::Kind::tensorMaps: {
       const TensorMapRecipe &recipe = launch.tensorMaps[parameter.index];
-      const TensorView &tensor = arguments.tensors[recipe.tensor];
-      const std::span<void *const> addresses = addressesOf(tensor);
+      const std::span<void *const> addresses = addressesOf(inKernels[size_t(recipe.tensor)]);
       for (size_t rank = 0; rank < addresses.size(); ++rank) {
         Result<TensorMapValues> values = planTensorMap(recipe, addresses[rank]);
         if (!values)
@@ -309,7 +309,7 @@ size_t tlc::chooseVariant(const Artifact &artifact, const std::vector<TensorView
 }
 
 Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArguments &arguments,
-                                   const DeviceProperties &device) {
+                                   const DeviceProperties &device, std::span<const TensorView> inKernels) {
   Result<std::vector<int64_t>> dimensions =
       bindDimensions(artifact, arguments.tensors, arguments.rank, arguments.ranks);
   if (!dimensions)
@@ -353,7 +353,12 @@ Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArgumen
   }
   const Target *target = findTarget(artifact.target);
   assert(target && "the artifact was not verified");
-  Planner planner = {artifact, arguments, *target, *dimensions, device.multiprocessors};
+  Planner planner = {artifact,
+                     arguments,
+                     *target,
+                     *dimensions,
+                     device.multiprocessors,
+                     inKernels.empty() ? std::span(arguments.tensors) : inKernels};
   plan.launches.reserve(plan.variant->launches.size());
   for (size_t i = 0; i < plan.variant->launches.size(); ++i) {
     if (Result<void> valid = planner.planLaunch(plan.variant->launches[i], i, plan.launches); !valid)

@@ -122,8 +122,9 @@ size_t chooseVariant(const Artifact &artifact, const std::vector<TensorView> &te
 
 /// Checks the arguments against the schema and lays out the launches. The
 /// artifact has passed `verify`. Errors name the argument, the axis, the value and the limit.
+/// `inKernels` has the tensors by the addresses that kernels get, where those are others; empty: their own.
 Result<LaunchPlan> planLaunch(const Artifact &artifact, const LaunchArguments &arguments,
-                              const DeviceProperties &device);
+                              const DeviceProperties &device, std::span<const TensorView> inKernels = {});
 
 /// Values of `artifact.dimensions`, from the shapes of the inputs and outputs;
 /// checks their number, types, axes, agreement and the facts. `tensors` may lack the workspaces. `rank` is

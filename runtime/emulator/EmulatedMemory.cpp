@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/EmulatedMemory.h"
 
+#include "runtime/support/Math.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace tlc {
 
@@ -13,22 +17,50 @@ constexpr size_t allocationAlignment = 256;
 
 Error invalid(std::string message) { return Error{ErrorKind::invalidArgument, std::move(message)}; }
 
+/// Address space without memory before and after an allocation, so that an address that is computed from it
+/// beyond its end is not in another one; the more allocations there are, the less.
+constexpr std::pair<size_t, size_t> guards[] = {
+    {256, size_t(1) << 36}, {4096, size_t(1) << 32}, {65536, size_t(1) << 20}};
+
+/// Memory between guards, or null; aligned as allocations of GPUs are, and to no more.
+std::shared_ptr<void> allocateApart(size_t bytes, size_t allocations) {
+  const size_t page = size_t(sysconf(_SC_PAGESIZE));
+  const size_t used = alignTo(std::max(bytes, size_t(1)) + allocationAlignment, page);
+  for (const auto &[most, guard] : guards) {
+    if (allocations >= most)
+      continue;
+    const size_t whole = used + 2 * guard;
+    void *begin = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (begin == MAP_FAILED)
+      continue;
+    std::byte *memory = static_cast<std::byte *>(begin) + guard;
+    if (mprotect(memory, used, PROT_READ | PROT_WRITE) != 0) {
+      munmap(begin, whole);
+      continue;
+    }
+    return {memory + allocationAlignment, [begin, whole](void *) { munmap(begin, whole); }};
+  }
+  return {std::aligned_alloc(allocationAlignment, alignTo(std::max(bytes, size_t(1)), allocationAlignment)),
+          std::free};
+}
+
 } // namespace
 
 Result<void *> EmulatedMemory::allocate(int device, size_t bytes, RaceCheck check) {
   if (bytes > SIZE_MAX / 2)
     return invalid(fmt::format("cannot allocate {} bytes", bytes));
-  const size_t rounded = std::max(bytes, size_t(1)) + allocationAlignment - 1;
-  void *address =
-      std::aligned_alloc(allocationAlignment, rounded / allocationAlignment * allocationAlignment);
+  std::shared_ptr<void> memory = allocateApart(bytes, [&] {
+    const std::lock_guard lock(mutex);
+    return allocations.size();
+  }());
+  void *address = memory.get();
   const auto noMemory = [&] {
     return Error{ErrorKind::environment, fmt::format("the host has no {} bytes of memory left", bytes)};
   };
   if (!address)
     return noMemory();
-  std::shared_ptr<void> memory(address, std::free);
   std::shared_ptr<emulator::WrittenBytes> written;
-  if (check == RaceCheck::on) {
+  if (check != RaceCheck::off) {
     written = emulator::WrittenBytes::create(bytes);
     if (!written)
       return noMemory();

@@ -56,6 +56,12 @@ Result<void> placeTensorMap(const PlannedTensorMap &planned, std::vector<std::by
   return {};
 }
 
+/// Of a launch that they do not make fail; the text of an error has the others.
+void printWarnings(const Findings &findings) {
+  if (findings.count(FindingLevel::error) == 0)
+    fmt::print(stderr, "{}\n", findings.text());
+}
+
 std::optional<size_t> bytesOfReportBuffer(const emulator::Program &program) {
   const auto found = program.storage.find(reportBufferName);
   return found == program.storage.end() ? std::nullopt : std::optional(found->second.variable->bytes);
@@ -90,7 +96,10 @@ public:
     machine.devices = this->machines->order.size();
     machine.progress = &this->machines->progress;
     machine.print = options.print;
+    machine.failsBy = emulator::failsBy(raceCheck);
     onFindings = std::move(options.onFindings);
+    if (!onFindings && raceCheck == RaceCheck::on)
+      onFindings = printWarnings;
     request = options.trace;
     const std::string_view name = machine.target->name;
     deviceProperties = {fmt::format("emulator ({})", name), std::string(name), machine.multiprocessors,
@@ -188,10 +197,10 @@ public:
         return invalid(fmt::format("'{}' makes {} launch{}, so there is no launch {}; they count from 0",
                                    program->artifact().name, count, count == 1 ? "" : "es", request->launch));
     }
-    return std::unique_ptr<PreparedLaunch>(
-        std::make_unique<Prepared>(*this, *program, std::move(*plan),
-                                   LaunchMemory{emulator::namedTensors(program->artifact(), arguments),
-                                                emulator::multicastRanges(arguments)}));
+    return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(
+        *this, *program, std::move(*plan),
+        LaunchMemory{arguments, emulator::namedTensors(program->artifact(), arguments),
+                     emulator::multicastRanges(arguments)}));
   }
 
   Result<void> synchronize(Stream) override { return finish(); }
@@ -251,6 +260,7 @@ public:
 private:
   /// What the arguments of a launch say of memory.
   struct LaunchMemory {
+    LaunchArguments arguments;
     std::vector<emulator::NamedTensor> tensors;
     std::vector<emulator::MulticastRange> multicast;
   };
@@ -312,7 +322,8 @@ private:
   Result<LaunchPlan> planChecked(const LoadedProgram &loaded, const LaunchArguments &arguments) const {
     if (!dynamic_cast<const EmulatedProgram *>(&loaded))
       return invalid("the program was loaded by another kind of device");
-    Result<LaunchPlan> plan = planLaunch(loaded.artifact(), arguments, deviceProperties);
+    Result<LaunchPlan> plan =
+        planLaunch(loaded.artifact(), arguments, deviceProperties, emulator::tensorsInKernels(arguments));
     if (!plan)
       return plan;
     for (size_t i = 0; i < arguments.tensors.size(); ++i)
@@ -374,7 +385,9 @@ private:
     const emulator::Program &code = *program.programs[plan.variantIndex];
     for (const emulator::MemoryRange &range : code.ranges)
       view.ranges.push_back({range.address, range.bytes, ordinal()});
-    const emulator::MemoryMap memory(std::move(view.ranges), std::move(launched.multicast));
+    const emulator::MemoryMap allocations(std::move(view.ranges), std::move(launched.multicast));
+    const emulator::TensorRanges ofTensors(program.artifact(), launched.arguments, tensors, allocations);
+    const emulator::MemoryMap memory = allocations.with(ofTensors.all());
     emulator::nameMembers(tensors, program.artifact(), memory);
     for (const ZeroFill &fill : plan.zeroFills)
       for (size_t row = 0; row < fill.rows; ++row) {

@@ -7,12 +7,28 @@
 #include "runtime/emulator/exec/core/Memory.h"
 #include "runtime/emulator/report/NamedTensor.h"
 
+#include <deque>
+#include <span>
 #include <vector>
 
 namespace tlc::emulator {
 
-/// Those that have elements; symmetric ones as the language calls them, X.of(2).
+/// The tensors of a launch; symmetric ones as the language calls them, X.of(2).
 std::vector<NamedTensor> namedTensors(const Artifact &artifact, const LaunchArguments &arguments);
+
+/// The same by the addresses that kernels get (`tensorAddress`).
+std::vector<TensorView> tensorsInKernels(const LaunchArguments &arguments);
+/// What is at these addresses: of inputs and outputs their elements, of workspaces whole rows.
+class TensorRanges {
+public:
+  TensorRanges(const Artifact &artifact, const LaunchArguments &arguments,
+               std::span<const NamedTensor> tensors, const MemoryMap &memory);
+  std::span<const MemoryRange> all() const { return ranges; }
+
+private:
+  std::deque<ElementRuns> runs; ///< that `ranges` point to
+  std::vector<MemoryRange> ranges;
+};
 
 /// Adds the tensors whose addresses an input holds, as the language calls them: X.of(2). To the artifact a
 /// table of addresses is an input like others, and what it holds tells. Only the program knows the extents: a

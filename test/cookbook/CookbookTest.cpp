@@ -218,6 +218,7 @@ void check(const Kernel &kernel, const Definitions &given, Rows rows = Rows::adj
   INFO("row padding " << placement.rowPadding << ", offset " << placement.offset);
   EmulatorOptions options;
   options.multiprocessors = 3; // few, so that a persistent block has several tiles
+  options.raceCheck = RaceCheck::strict;
   std::unique_ptr<Device> device = createEmulatorDevice(options);
   ProblemOptions problem;
   problem.placement = placement;

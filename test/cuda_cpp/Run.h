@@ -57,7 +57,7 @@ struct CudaKernel {
   std::vector<Bytes> arrays = {};
   std::vector<int32_t> integers = {};
   std::vector<Box> boxes = {};
-  RaceCheck raceCheck = RaceCheck::on;
+  RaceCheck raceCheck = RaceCheck::strict;
   std::string *printed = nullptr; ///< gets what the kernel prints on the emulator
 };
 

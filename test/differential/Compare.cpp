@@ -284,6 +284,7 @@ private:
                                   .multiprocessors = tree.multiprocessors,
                                   .hostThreads = 1,
                                   .maximumSteps = uint64_t(1) << 22,
+                                  .raceCheck = RaceCheck::strict,
                                   .print = [](std::string_view) {}};
       if (isSeeded)
         emulator.scheduleSeed = tree.seed;

@@ -45,10 +45,11 @@ Result<void> Run::execute(dsl::Program traced, const Values &dimensions, std::ve
                           const Indices &indices, const CompileOptions &options, const Tables &tables) {
   Artifact artifact = expectValue(compile(std::move(traced), options));
 
-  std::unique_ptr<Device> device = createEmulatorDevice(
-      {.target = findTarget(artifact.target), .multiprocessors = 3, .print = [this](std::string_view text) {
-         printed += text;
-       }});
+  std::unique_ptr<Device> device =
+      createEmulatorDevice({.target = findTarget(artifact.target),
+                            .multiprocessors = 3,
+                            .raceCheck = RaceCheck::strict,
+                            .print = [this](std::string_view text) { printed += text; }});
   program = expectValue(device->load(artifact));
   kernels::Random random(uint64_t(GENERATE(take(1, Catch::Generators::random(0, 1 << 30)))));
   std::vector<int64_t> values;

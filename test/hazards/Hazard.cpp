@@ -31,7 +31,8 @@ Findings Subject::run(const std::string &module) const {
   Artifact changed = artifact;
   changed.variants.front().ptx = module;
   Findings found;
-  EmulatorOptions options{.multiprocessors = multiprocessors, .maximumSteps = maximumSteps};
+  EmulatorOptions options{
+      .multiprocessors = multiprocessors, .maximumSteps = maximumSteps, .raceCheck = RaceCheck::strict};
   options.onFindings = [&](const Findings &findings) { found = findings; };
   std::unique_ptr<Device> device = createEmulatorDevice(options);
   std::vector<kernels::TensorSpec> specs;

@@ -21,6 +21,7 @@ namespace {
 std::vector<std::unique_ptr<Device>> createDevices(uint64_t seed, int64_t ranks) {
   EmulatorOptions options;
   options.multiprocessors = 3;
+  options.raceCheck = RaceCheck::strict;
   if (seed % 2 == 0) // every other time in another order than that of the hardware's usual progress
     options.scheduleSeed = seed;
   return createEmulatorDevices(unsigned(ranks), options);

@@ -7,6 +7,8 @@
 
 std::unique_ptr<tlc::Device> tlc::test::openDevice(const std::string &target, int multiprocessors,
                                                    std::function<void(std::string_view)> print) {
-  return createEmulatorDevice(
-      {.target = findTarget(target), .multiprocessors = multiprocessors, .print = std::move(print)});
+  return createEmulatorDevice({.target = findTarget(target),
+                               .multiprocessors = multiprocessors,
+                               .raceCheck = RaceCheck::strict,
+                               .print = std::move(print)});
 }

@@ -8,6 +8,7 @@
 std::vector<std::unique_ptr<tlc::Device>> tlc::test::openRanks(size_t count, const RankOptions &options) {
   return createEmulatorDevices(
       unsigned(count), {.multiprocessors = options.multiprocessors,
+                        .raceCheck = RaceCheck::strict,
                         .scheduleSeed = options.scheduleSeed,
                         .transfers = options.lateTransfers ? TransferTime::late : TransferTime::early});
 }

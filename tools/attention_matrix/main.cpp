@@ -196,7 +196,7 @@ private:
       problem.referenceOperations = 1e12; // every element
     std::unique_ptr<Device> emulator;
     if (!gpu) {
-      EmulatorOptions emulatorOptions{.multiprocessors = 3};
+      EmulatorOptions emulatorOptions{.multiprocessors = 3, .raceCheck = RaceCheck::strict};
       if (problem.seed % 2 == 0)
         emulatorOptions.scheduleSeed = problem.seed;
       emulator = createEmulatorDevice(emulatorOptions);

@@ -203,6 +203,7 @@ Result<Arguments> Arguments::create(const LaunchSpec &launch, uint64_t seed) {
   for (const ArraySpec &spec : launch.arrays) {
     Array array;
     array.name = spec.name;
+    array.number = result.all.size();
     array.writeTo = spec.writeTo;
     array.isOutput = spec.source == Source::poison;
     Result<void> done;
@@ -406,7 +407,8 @@ std::optional<std::string> findDifference(const Arguments &first, const Argument
 std::vector<emulator::MemoryRange> Arguments::ranges() const {
   std::vector<emulator::MemoryRange> ranges;
   for (const Array &array : all)
-    ranges.push_back({array.address(), array.bytes});
+    ranges.push_back(
+        {.address = array.address(), .bytes = array.bytes, .toMemory = array.inMemory() - array.address()});
   return ranges;
 }
 
@@ -416,7 +418,12 @@ std::vector<emulator::NamedTensor> Arguments::tensors() const {
     std::vector<int64_t> strides(array.shape.size(), 1);
     for (size_t axis = strides.size(); axis-- > 1;)
       strides[axis - 1] = strides[axis] * array.shape[axis];
-    tensors.push_back({array.name, array.address(), emulator::sizeInBytes(array.type), array.shape, strides});
+    tensors.push_back({.name = array.name,
+                       .address = array.inMemory(),
+                       .elementBytes = emulator::sizeInBytes(array.type),
+                       .shape = array.shape,
+                       .strides = strides,
+                       .toKernels = array.address()});
   }
   return tensors;
 }

@@ -24,7 +24,11 @@ struct Array {
   std::unique_ptr<std::byte, FreeDeleter> memory;
   size_t bytes = 0;
 
-  uint64_t address() const { return reinterpret_cast<uint64_t>(memory.get()); }
+  uint64_t number = 0; ///< among the arrays
+
+  uint64_t inMemory() const { return reinterpret_cast<uint64_t>(memory.get()); }
+  /// As kernels get it.
+  uint64_t address() const { return emulator::tensorAddress(number, inMemory()); }
   size_t count() const { return bytes / emulator::sizeInBytes(type); }
   /// Element `i` as a person reads it.
   std::string elementText(size_t i) const;

@@ -49,6 +49,7 @@ Result<FileTrial::Done> FileTrial::execute(std::string_view ptx, std::optional<u
   emulator::Machine machine = launch.machine;
   machine.hostThreads = 1;
   machine.maximumSteps = maximumSteps;
+  machine.failsBy = FindingLevel::warning;
   machine.findings = &findings;
   machine.scheduleSeed = schedule;
   Result<emulator::LaunchStatistics> statistics =

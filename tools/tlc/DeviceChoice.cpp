@@ -21,6 +21,7 @@ EmulatorFlags::EmulatorFlags(cl::SubCommand &command)
                       cl::desc("Multiprocessors that the emulator stands for")),
       raceCheck("race-check", cl::sub(command), cl::value_desc("on|off"), cl::init("on"),
                 cl::desc("Whether the emulator reports races in memory")),
+      strict("strict", cl::sub(command), cl::desc("Fail also by warnings of the emulator's race checker")),
       maximumSteps("max-steps", cl::sub(command), cl::value_desc("count"), cl::init(defaultMaximumSteps),
                    cl::desc("Instructions of one warp before the emulator takes its loop for endless; of all "
                             "warps of a launch 64 times that")) {}
@@ -31,6 +32,8 @@ Result<EmulatorOptions> EmulatorFlags::options() const {
   };
   if (raceCheck != "on" && raceCheck != "off")
     return invalid("expected --race-check to be one of on, off, but got '" + excerpt(raceCheck) + "'");
+  if (strict && raceCheck == "off")
+    return invalid("expected --race-check=on because of --strict, but got off");
   if (multiprocessors < 1 || multiprocessors > 1024)
     return invalid("expected --multiprocessors from 1 to 1024, but got " + std::to_string(multiprocessors));
   if (maximumSteps == 0)
@@ -38,7 +41,7 @@ Result<EmulatorOptions> EmulatorFlags::options() const {
   EmulatorOptions options;
   options.multiprocessors = multiprocessors;
   options.maximumSteps = maximumSteps;
-  options.raceCheck = raceCheck == "on" ? RaceCheck::on : RaceCheck::off;
+  options.raceCheck = strict ? RaceCheck::strict : raceCheck == "on" ? RaceCheck::on : RaceCheck::off;
   return options;
 }
 

@@ -48,6 +48,7 @@ public:
 private:
   llvm::cl::opt<int> multiprocessors;
   llvm::cl::opt<std::string> raceCheck;
+  llvm::cl::opt<bool> strict;
   llvm::cl::opt<uint64_t> maximumSteps;
 };
 

@@ -20,6 +20,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -28,9 +29,6 @@ using namespace tlc;
 using namespace tlc::driver;
 
 namespace {
-
-/// Elements that are printed of an array.
-constexpr size_t shownElements = 8;
 
 using Extents = std::array<uint32_t, 3>;
 
@@ -80,6 +78,14 @@ Result<const Target *> chooseTarget(StringRef asked, StringRef ofModule) {
   return invalid(("the file is for " + ofModule + ", but the emulator stands for " + joinNames(names)).str());
 }
 
+/// "all", or a number of elements.
+Result<size_t> parseShown(StringRef text) {
+  size_t count = std::numeric_limits<size_t>::max();
+  if (text != "all" && text.getAsInteger(10, count))
+    return invalid("expected --print to be all or a number of elements, but got '" + excerpt(text) + "'");
+  return count;
+}
+
 /// What there is to tell about a launch.
 struct Report {
   const emulator::Kernel &kernel;
@@ -91,6 +97,7 @@ struct Report {
   const Result<tlc::emulator::LaunchStatistics> &outcome;
   const Findings &findings;
   std::optional<uint64_t> scheduleSeed;
+  size_t shownElements; ///< of an array
 };
 
 std::string text(const Extents &extents) {
@@ -109,9 +116,9 @@ void printText(const Report &report) {
     if (!array.writeTo.empty())
       outs() << " to " << array.writeTo;
     outs() << ':';
-    for (size_t i = 0; i < std::min(array.count(), shownElements); ++i)
+    for (size_t i = 0; i < std::min(array.count(), report.shownElements); ++i)
       outs() << ' ' << array.elementText(i);
-    outs() << (array.count() > shownElements ? " ...\n" : "\n");
+    outs() << (array.count() > report.shownElements ? " ...\n" : "\n");
   }
 }
 
@@ -174,6 +181,8 @@ EmulateCommand::EmulateCommand()
              cl::desc("An array that arguments refer to")),
       seed("seed", cl::sub(command), cl::value_desc("number"),
            cl::desc("Seed of random arrays instead of a fresh one")),
+      shown("print", cl::sub(command), cl::value_desc("all|count"), cl::init("8"),
+            cl::desc("Elements to print of each output")),
       json("json", cl::sub(command), cl::desc("Report as one JSON object")),
       mutate("mutate", cl::sub(command),
              cl::desc("Take each synchronisation of the file away, in turn, and see whether that is found")),
@@ -222,12 +231,16 @@ ExitCode EmulateCommand::execute() const {
   auto seeds = schedule.seeds();
   if (!seeds)
     return failWith(seeds.error());
+  auto shown = parseShown(this->shown);
+  if (!shown)
+    return failWith(shown.error());
   const uint64_t usedSeed = seed.getNumOccurrences() ? seed : std::random_device()();
   tlc::emulator::Machine machine;
   machine.target = *device;
   machine.multiprocessors = options->multiprocessors;
   machine.maximumSteps = options->maximumSteps;
   machine.makeObserver = emulator::observeRaces(options->raceCheck);
+  machine.failsBy = emulator::failsBy(options->raceCheck);
   machine.onProgress = [](const tlc::emulator::LaunchProgress &progress) {
     errs() << formatv("tlc: {0} of {1} blocks are done after {2:f0} s, {3} instructions of warps\n",
                       progress.blocksDone, progress.blocks, progress.seconds, progress.warpInstructions);
@@ -255,6 +268,7 @@ ExitCode EmulateCommand::execute() const {
   }
 
   std::optional<emulate::Arguments> first;
+  Findings all;
   for (const std::optional<uint64_t> &scheduleSeed : *seeds) {
     const std::string how = scheduleSeed ? formatv(" (--schedule seed={0})", *scheduleSeed).str() : "";
     if (first) // variables of the module have the values of the launch before
@@ -283,9 +297,10 @@ ExitCode EmulateCommand::execute() const {
     if (outcome && first)
       if (auto difference = emulate::findDifference(*first, *made))
         outcome = tlc::Error{ErrorKind::execution, *difference};
+    all.add(findings);
     const bool isLast = scheduleSeed == seeds->back();
-    const Report report{code,         **device, launch,   *made,       usedSeed,
-                        milliseconds, outcome,  findings, scheduleSeed};
+    const Report report{code,         **device, launch,   *made,        usedSeed,
+                        milliseconds, outcome,  findings, scheduleSeed, *shown};
     if (json && (isLast || !outcome))
       printJson(report);
     if (!outcome) {
@@ -298,6 +313,7 @@ ExitCode EmulateCommand::execute() const {
     if (!first)
       first = std::move(*made);
   }
+  printWarnings(all);
   if (!json && seeds->size() > 1)
     outs() << formatv("the same in {0} orders of warps and completions\n", seeds->size());
   if (auto saved = first->save(); !saved)

@@ -28,6 +28,7 @@ private:
   llvm::cl::list<std::string> arguments;
   llvm::cl::list<std::string> arrays;
   llvm::cl::opt<uint64_t> seed;
+  llvm::cl::opt<std::string> shown;
   llvm::cl::opt<bool> json;
   llvm::cl::opt<bool> mutate;
   SurveyFlags survey;

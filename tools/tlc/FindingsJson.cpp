@@ -68,10 +68,13 @@ void writeWaiting(json::OStream &os, const WaitingWarp &waiting) {
 } // namespace
 
 void tlc::driver::writeFindings(json::OStream &os, const Findings &findings) {
+  os.attribute("errors", int64_t(findings.count(FindingLevel::error)));
+  os.attribute("warnings", int64_t(findings.count(FindingLevel::warning)));
   os.attributeArray("findings", [&] {
     for (const Finding &finding : findings.all())
       os.object([&] {
         os.attribute("kind", llvm::StringRef(toString(finding.kind)));
+        os.attribute("level", llvm::StringRef(toString(finding.level)));
         os.attribute("kernel", finding.kernel);
         os.attribute("message", finding.message);
         writeSite(os, "site", finding.site);

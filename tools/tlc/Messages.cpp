@@ -4,6 +4,7 @@
 #include "tools/tlc/Messages.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -129,6 +130,20 @@ ExitCode tlc::driver::failUsage(StringRef message) {
 
 ExitCode tlc::driver::failBy(const tlc::Error &error) {
   return error.kind == ErrorKind::invalidArgument ? failUsage(error.message) : fail(error.message);
+}
+
+void tlc::driver::printWarnings(const Findings &findings) {
+  Findings warnings;
+  for (const Finding &finding : findings.all())
+    if (finding.level == FindingLevel::warning)
+      warnings.add(finding);
+  if (warnings.empty())
+    return;
+  errs() << warnings.text() << "\ntlc: ";
+  printSeverity("warning");
+  const size_t count = warnings.count(FindingLevel::warning);
+  errs() << formatv(": the checker has {0} warning{1} and no errors; --strict makes them errors\n", count,
+                    count == 1 ? "" : "s");
 }
 
 bool tlc::driver::showsColours(raw_ostream &os) {

@@ -6,6 +6,7 @@
 
 #include "compiler/pipeline/Diagnostics.h"
 #include "kernels/library/Library.h"
+#include "runtime/emulator/report/Finding.h"
 #include "runtime/support/Result.h"
 #include "tools/tlc/ExitCode.h"
 
@@ -35,6 +36,9 @@ ExitCode fail(llvm::StringRef message);
 ExitCode failUsage(llvm::StringRef message);
 /// As a wrong use where the error is one.
 ExitCode failBy(const Error &error);
+
+/// Prints the warnings among what the emulator found.
+void printWarnings(const Findings &findings);
 
 /// Whether a stream ends on a terminal with colours, and NO_COLOR is not set (no-color.org).
 bool showsColours(llvm::raw_ostream &os);

@@ -235,6 +235,7 @@ ExitCode RunCommand::execute() const {
       Report report{choice->request, *run, chosen->device(), inputSeed, verdict, run->seconds() * 1e3,
                     findings,        {},   scheduleSeed};
       json ? printJson(report) : printText(report);
+      printWarnings(findings);
       return fail("wrong result: " + verdict->complaint + how);
     }
   }
@@ -249,6 +250,7 @@ ExitCode RunCommand::execute() const {
   }
   Report report{choice->request, *run, chosen->device(), inputSeed, verdict, milliseconds, findings};
   json ? printJson(report) : printText(report);
+  printWarnings(findings);
   if (!json && seeds->front())
     outs() << formatv("the same in {0} order{1} of warps and completions\n", seeds->size(),
                       seeds->size() == 1 ? "" : "s");

@@ -62,13 +62,8 @@ Record AccessCheck::recordOf(WarpClock &warpClock, const Instruction &instructio
   record.lane = access.lane == noLane || access.collective ? severalLanes : uint8_t(access.lane);
   record.kind = access.kind;
   record.proxy = access.proxy;
-  if (access.ordering == AccessOrdering::volatileRelaxed)
-    record.strength = access.kind == AccessKind::read ||
-                              warpClock.laneSetOf(access.lane).releasedTo(Reach::cluster).isEmpty()
-                          ? Strength::bare
-                          : Strength::strong;
-  else if (access.ordering != AccessOrdering::weak || access.kind == AccessKind::atomic ||
-           access.kind == AccessKind::mbarrier)
+  if (access.ordering != AccessOrdering::weak || access.kind == AccessKind::atomic ||
+      access.kind == AccessKind::mbarrier)
     record.strength = Strength::strong;
   record.collective = access.collective;
   record.reach = reachOf(access.scope);
@@ -135,19 +130,20 @@ void AccessCheck::checkWritten(Warp &warp, const Instruction &instruction, Recor
   const MemoryRange &range = cluster.lastRange; // as the caller has just looked it up
   if (!range.written)
     return;
-  const uint64_t offset = access.address - range.address;
+  const uint64_t offset = range.offsetOf(access.address);
   if (access.kind != AccessKind::write)
     if (const std::optional<uint64_t> at = range.written->firstUnwritten(offset, access.bytes)) {
       if (access.laneBytes != 0 && record.lane < severalLanes)
         record.lane += uint8_t((*at - offset) / access.laneBytes);
       reports.report(warp, instruction, record, {Wrong::unwritten, Record(), 0},
-                     reports.placeOfGlobal(range.address + *at));
+                     reports.placeOfGlobal(range.memoryAt(*at)));
     }
   if (access.kind != AccessKind::read)
     range.written->mark(offset, access.bytes);
 }
 
-void AccessCheck::accessGlobal(Warp &warp, const Instruction &instruction, const Touch &access) {
+void AccessCheck::accessGlobal(Warp &warp, const Instruction &instruction, Touch access) {
+  access.address += cluster.lastRange.toMemory; // one place by all addresses
   const AsyncOrder *running = operations.running;
   WarpClock &warpClock = clocks.clockOf(warp);
   Record record = recordOf(warpClock, instruction, access);
@@ -166,7 +162,7 @@ void AccessCheck::accessGlobal(Warp &warp, const Instruction &instruction, const
       continue;
     }
     const MemoryRange &range = cluster.lastRange; // as the caller has just looked it up
-    conflict.first = range.written && range.written->firstUnwritten(conflict.address - range.address, 1);
+    conflict.first = range.written && range.written->firstUnwritten(range.offsetOf(conflict.address), 1);
     reports.report(warp, instruction, record, conflict, reports.placeOfGlobal(conflict.address));
   }
   if (clocks.isEarly(point.known))

@@ -17,7 +17,7 @@ public:
   void access(Warp &warp, const Instruction &instruction, const Touch &access, Block &block,
               uint32_t address);
   /// Of global memory.
-  void accessGlobal(Warp &warp, const Instruction &instruction, const Touch &access);
+  void accessGlobal(Warp &warp, const Instruction &instruction, Touch access);
   /// Calls `act` for each run of lanes that continue each other and know the same.
   void forRuns(const Warp &warp, uint32_t lanes, const Touch &each, const LaneAddresses64 &addresses,
                const std::function<void(const Touch &)> &act);

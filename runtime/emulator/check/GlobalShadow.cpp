@@ -60,11 +60,8 @@ void GlobalShadow::forget(uint64_t address, uint64_t bytes) {
       shard.pages.erase(page);
     else if (const auto found = shard.pages.find(page); found != shard.pages.end())
       found->second.forget(uint32_t(at % pageBytes), uint32_t(at % pageBytes + (next - at)));
+    shard.flags.erase(shard.flags.lower_bound(at), shard.flags.lower_bound(next));
     at = next;
-  }
-  for (Shard &shard : shards) {
-    const std::lock_guard lock(shard.mutex);
-    std::erase_if(shard.flags, [&](const auto &flag) { return flag.first >= address && flag.first < end; });
   }
 }
 

@@ -59,7 +59,7 @@ private:
   struct Shard {
     std::mutex mutex;
     std::unordered_map<uint64_t, Shadow> pages;
-    std::unordered_map<uint64_t, std::vector<Released>> flags;
+    std::map<uint64_t, std::vector<Released>> flags;
   };
   Shard &shardOf(uint64_t page) { return shards[page * 0x9E3779B97F4A7C15ull >> 58]; }
 

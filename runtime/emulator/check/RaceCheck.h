@@ -7,8 +7,10 @@
 
 namespace tlc {
 
-/// `on` makes a launch fail at the first two accesses to shared memory that
-/// nothing orders, even where their order happened to be the wanted one.
-enum class RaceCheck : uint8_t { off, on };
+enum class RaceCheck : uint8_t {
+  off,
+  on,     ///< a launch fails by findings that are errors, even where the order happened to be the wanted one
+  strict, ///< also by warnings (`FindingLevel`)
+};
 
 } // namespace tlc

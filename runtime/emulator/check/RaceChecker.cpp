@@ -50,7 +50,8 @@ void RaceChecker::publishMbarriers(const Warp &warp, uint32_t lanes) { clocks.pu
 void RaceChecker::releaseMaps(const Warp &warp, uint32_t lanes) { clocks.releaseMaps(warp, lanes); }
 
 void RaceChecker::acquireMap(const Warp &warp, uint32_t lanes, uint64_t address) {
-  clocks.acquireMap(warp, lanes, address);
+  const MemoryRange *range = cluster.grid->memory->find(address);
+  clocks.acquireMap(warp, lanes, address + (range ? range->toMemory : 0));
 }
 
 void RaceChecker::waitGrid(const Warp &warp, uint32_t lanes) { clocks.waitGrid(warp, lanes); }

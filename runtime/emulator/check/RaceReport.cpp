@@ -10,8 +10,12 @@ namespace tlc::emulator {
 
 namespace {
 
-bool areBare(const Record &before, const Record &now) {
-  return before.strength == Strength::bare && now.strength == Strength::bare;
+/// The text of PTX lets an asynchronous write overtake reads by threads that a barrier orders before it.
+FindingLevel levelOf(const Conflict &conflict, const Record &now) {
+  const bool isReadByThreads = conflict.wrong == Wrong::unfenced &&
+                               conflict.before.kind == AccessKind::read &&
+                               conflict.before.proxy == Proxy::generic;
+  return isReadByThreads && now.proxy == Proxy::async ? FindingLevel::warning : FindingLevel::error;
 }
 
 std::string_view nameOf(AccessKind kind) {
@@ -62,6 +66,8 @@ FindingSite RaceReport::siteOfRecord(const Record &record) const {
 
 std::string RaceReport::placeOfGlobal(uint64_t address) const {
   const MemoryRange *range = cluster.grid->memory->find(address);
+  if (range && range->toMemory != 0)
+    range = cluster.grid->memory->find(address += range->toMemory);
   const std::string device =
       cluster.grid->isAlone || !range ? "" : fmt::format(" of device {}", range->device);
   if (const auto element = describeElement(cluster.grid->tensors, address))
@@ -88,7 +94,7 @@ std::string RaceReport::missingBetweenClusters(const Record &before, const Recor
   const bool devices = before.device != now.device;
   const std::string scope = devices ? "scope .sys" : "scope .gpu, or wider,",
                     why = devices ? "; .gpu does not reach another device" : "";
-  if (before.strength != Strength::weak && now.strength != Strength::weak && !areBare(before, now))
+  if (before.strength != Strength::weak && now.strength != Strength::weak)
     return scope + " of both" + why;
   const Knowledge &known = operations.running ? operations.running->knownOf(now.lane)
                                               : clocks.warps()[now.warp].laneSetOf(now.lane).known;
@@ -275,6 +281,7 @@ void RaceReport::report(Warp &warp, const Instruction &instruction, const Record
     finding.kind = FindingKind::earlyExit;
     break;
   }
+  finding.level = levelOf(conflict, now);
   if (first && before.warp == now.warp && before.cluster == now.cluster)
     finding.reach = FindingReach::insideWarp;
   if (first && before.device != now.device)
@@ -284,7 +291,8 @@ void RaceReport::report(Warp &warp, const Instruction &instruction, const Record
                             (before.cluster == 0 || launch.includes(before.cluster));
   if (isFirstWrite)
     cluster.findings.replaceUnwritten(first->line, place);
-  if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0, finding.reach))
+  if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0, finding.reach,
+                               finding.level))
     return;
   finding.memory = place;
   finding.site = siteOfRecord(now);
@@ -315,8 +323,6 @@ void RaceReport::report(Warp &warp, const Instruction &instruction, const Record
         : conflict.wrong == Wrong::ended && clocks.ownerOf(before.entry).kind == ClockOwner::Kind::laneCopies
             ? missingWait(before)
             : missing(before, now);
-    if (areBare(before, now))
-      finding.missing += ", or a fence before the write if it is a flag; volatile alone orders nothing";
   }
   record(warp, instruction, fmt::format("{}; missing: {}", text, finding.missing), finding);
 }

@@ -20,8 +20,7 @@ bool isRead(const Record &record) {
 
 /// Whether threads may make both at the same time.
 bool mayMeet(const Record &before, const Record &now) {
-  if (before.strength == Strength::weak || now.strength == Strength::weak ||
-      (before.strength == Strength::bare && now.strength == Strength::bare))
+  if (before.strength == Strength::weak || now.strength == Strength::weak)
     return false;
   const Reach reach = std::min(before.reach, now.reach);
   return before.cluster == now.cluster ||
@@ -47,6 +46,8 @@ Wrong judge(const Record &before, const Record &now, const Point &point) {
     return Wrong::readOnly;
   if (!point.comesAfter(before))
     return Wrong::unordered;
+  if (now.proxy == Proxy::tensor && !point.isFenced(before))
+    return Wrong::unfenced;
   // Without a proxy fence the asynchronous engines neither see generic writes nor wait for generic reads: on
   // an H200 a copy overwrote what loads before a barrier had yet to read.
   const bool isByThreads = before.proxy == Proxy::generic || before.proxy == Proxy::multicast;
@@ -226,12 +227,16 @@ void Shadow::replaceWrite(Cell &cell, const Record &write) {
 }
 
 Conflict Shadow::checkReads(const Cell &cell, const Record &access, const Point &point) const {
-  if (const Wrong wrong = judge(cell.read, access, point); wrong != Wrong::nothing)
-    return {wrong, cell.read};
-  for (uint32_t node = cell.moreReads; node != 0; node = nodes[node].next)
+  Conflict conflict = {judge(cell.read, access, point), cell.read};
+  // A read that lacks only a fence must not hide one that lacks the order.
+  for (uint32_t node = cell.moreReads; node != 0; node = nodes[node].next) {
+    if (conflict.wrong != Wrong::nothing && conflict.wrong != Wrong::unfenced)
+      break;
     if (const Wrong wrong = judge(nodes[node].record, access, point); wrong != Wrong::nothing)
-      return {wrong, nodes[node].record};
-  return Conflict();
+      if (conflict.wrong == Wrong::nothing || wrong != Wrong::unfenced)
+        conflict = {wrong, nodes[node].record};
+  }
+  return conflict;
 }
 
 void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
@@ -239,7 +244,7 @@ void Shadow::addRead(Cell &cell, const Record &read, const Point &point) {
   // Those of a warp's lanes at the same time become one of these lanes.
   // What races with this one must race with the one that it replaces.
   const auto replaces = [&](Record &old) {
-    if (point.comesAfter(old)) {
+    if (point.comesAfter(old) && (read.proxy != Proxy::tensor || point.isFenced(old))) {
       const bool needsFence = old.proxy == Proxy::generic || old.proxy == Proxy::multicast;
       if (old.strength < read.strength || (needsFence && read.proxy != old.proxy))
         return false;

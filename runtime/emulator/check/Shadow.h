@@ -33,11 +33,7 @@ inline Reach reachOf(Scope scope) {
 }
 
 /// Which accesses threads may make at the same time.
-enum class Strength : uint8_t {
-  weak,
-  bare, ///< volatile; a write: without a fence before it. Not at the same time as another one.
-  strong,
-};
+enum class Strength : uint8_t { weak, strong };
 
 /// An access as the shadow remembers it.
 struct Record {
@@ -49,7 +45,7 @@ struct Record {
   uint16_t warp = 0;    ///< in the cluster
   uint8_t lane = severalLanes;
   AccessKind kind : 3 = AccessKind::read;
-  Strength strength : 2 = Strength::weak; ///< of the threads that its reach, and theirs, includes
+  Strength strength : 1 = Strength::weak; ///< of the threads that its reach, and theirs, includes
   bool collective : 1 = false;            ///< by a warp as a whole, as ldmatrix and stmatrix
   Reach reach : 2 = Reach::cluster;
   Proxy proxy : 3 = Proxy::generic;

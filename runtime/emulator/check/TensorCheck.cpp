@@ -53,8 +53,10 @@ void TensorCheck::access(Warp &warp, const Instruction &instruction, TensorEngin
   record.number = ++stream.issued;
   record.pc = uint32_t(&instruction - warp.code);
   record.warp = uint16_t(clocks.indexOf(warp));
+  record.proxy = Proxy::tensor;
   Knowledge known;
-  known.seen = orderOf(warp, engine, Fences::needed);
+  known.seen = orderOf(warp, engine, Fences::assumed);
+  known.fencedIn(FencedSpace::shared) = orderOf(warp, engine, Fences::needed);
   const Point point{.known = known, .entries = clocks.parts(), .warp = record.warp};
   for (const TensorTouch &touch : touches) {
     record.kind = touch.kind;
@@ -64,7 +66,7 @@ void TensorCheck::access(Warp &warp, const Instruction &instruction, TensorEngin
       shadowOf(*touch.block).access(first, first + touch.columns, record, 0, point, conflicts);
     }
     for (const Conflict &conflict : conflicts)
-      report(warp, instruction, engine, record, conflict, *touch.block);
+      report(warp, instruction, record, conflict, *touch.block);
   }
 }
 
@@ -153,14 +155,15 @@ void TensorCheck::free(Warp &warp, const Instruction &instruction, uint32_t colu
     shadowOf(*warp.block).access(first, first + count, record, 0, point, conflicts);
   }
   for (const Conflict &conflict : conflicts)
-    report(warp, instruction, TensorEngine::load, record, conflict, *warp.block);
+    report(warp, instruction, record, conflict, *warp.block);
 }
 
-std::string TensorCheck::missing(const Warp &warp, TensorEngine engine, const Record &before,
-                                 const Record &now) {
-  if (orderOf(warp, engine, Fences::assumed).at(before.entry) >= before.number)
-    return fmt::format("tcgen05.fence::before_thread_sync in {}, or tcgen05.fence::after_thread_sync in {}",
-                       reports.nameOfWarp(before.warp), reports.nameOfWarp(now.warp));
+std::string TensorCheck::missingFence(const Record &before, const Record &now) const {
+  return fmt::format("tcgen05.fence::before_thread_sync in {}, or tcgen05.fence::after_thread_sync in {}",
+                     reports.nameOfWarp(before.warp), reports.nameOfWarp(now.warp));
+}
+
+std::string TensorCheck::missing(const Record &before, const Record &now) const {
   std::string wait;
   switch (clocks.ownerOf(before.entry).kind) {
   case ClockOwner::Kind::tensorLoads:
@@ -182,7 +185,7 @@ std::string TensorCheck::missing(const Warp &warp, TensorEngine engine, const Re
                      reports.nameOfWarp(before.warp), reports.nameOfWarp(now.warp));
 }
 
-void TensorCheck::report(Warp &warp, const Instruction &instruction, TensorEngine engine, const Record &now,
+void TensorCheck::report(Warp &warp, const Instruction &instruction, const Record &now,
                          const Conflict &conflict, const Block &block) {
   const Record &before = conflict.before;
   const bool unwritten = conflict.wrong == Wrong::unwritten;
@@ -194,9 +197,14 @@ void TensorCheck::report(Warp &warp, const Instruction &instruction, TensorEngin
                                conflict.address % tensorColumns, lane, lane + cellLanes - 1);
   if (cluster.blocks.size() > 1)
     finding.memory += fmt::format(" of block rank {}", block.rank);
-  if (conflict.first && first)
+  const bool isFirstWrite = conflict.first && first && conflict.wrong == Wrong::unordered;
+  // All practice leaves the fences out where hardware orders the operations.
+  if (conflict.wrong == Wrong::unfenced)
+    finding.level = FindingLevel::warning;
+  if (isFirstWrite)
     cluster.findings.replaceUnwritten(first->line, finding.memory);
-  if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0))
+  if (cluster.findings.repeats(finding.kind, instruction.line, first ? first->line : 0, finding.reach,
+                               finding.level))
     return;
   finding.site.what = nameOf(now.kind);
   if (unwritten) {
@@ -209,10 +217,9 @@ void TensorCheck::report(Warp &warp, const Instruction &instruction, TensorEngin
   finding.before = siteOf(*clocks.warps()[before.warp].warp, *first);
   finding.before->what = nameOf(before.kind);
   // A read that saw nothing should have come after the write.
-  const bool fromPipe = clocks.ownerOf(before.entry).kind == ClockOwner::Kind::tensorPipe;
-  finding.missing = conflict.first ? missing(*clocks.warps()[before.warp].warp,
-                                             fromPipe ? TensorEngine::pipe : TensorEngine::load, now, before)
-                                   : missing(warp, engine, before, now);
+  finding.missing = conflict.wrong == Wrong::unfenced ? missingFence(before, now)
+                    : isFirstWrite                    ? missing(now, before)
+                                                      : missing(before, now);
   record(warp, instruction,
          fmt::format("race between the {} of {} and the {} by '{}' at PTX line {} ({}, {}); missing: {}",
                      finding.site.what, finding.memory, finding.before->what, first->name, first->line,

@@ -50,9 +50,10 @@ private:
   /// What an access comes after; `assumed`: if all fences were there.
   Clock orderOf(const Warp &warp, TensorEngine engine, Fences fences);
   Shadow &shadowOf(const Block &block);
-  void report(Warp &warp, const Instruction &instruction, TensorEngine engine, const Record &now,
-              const Conflict &conflict, const Block &block);
-  std::string missing(const Warp &warp, TensorEngine engine, const Record &before, const Record &now);
+  void report(Warp &warp, const Instruction &instruction, const Record &now, const Conflict &conflict,
+              const Block &block);
+  std::string missing(const Record &before, const Record &now) const;
+  std::string missingFence(const Record &before, const Record &now) const;
 
   Cluster &cluster;
   ThreadClocks &clocks;

@@ -200,10 +200,8 @@ Result<void> Parser::alias() {
 const Function *findFunction(const Module &module, std::string_view name) {
   if (auto alias = module.aliases.find(name); alias != module.aliases.end())
     name = alias->second;
-  for (const Function &function : module.functions)
-    if (function.name == name)
-      return &function;
-  return nullptr;
+  const auto found = module.functionOfName.find(name);
+  return found == module.functionOfName.end() ? nullptr : &module.functions[found->second];
 }
 
 Result<void> Parser::functionDeclaration(bool isEntry) {
@@ -234,15 +232,16 @@ Result<void> Parser::functionDeclaration(bool isEntry) {
     take();
   }
   // A definition may follow its declaration.
-  for (Function &other : module.functions)
-    if (other.name == function.name) {
-      if (other.hasBody && function.hasBody)
-        return failure(formatMessage("'{}' is defined twice", function.name));
-      if (!other.hasBody)
-        other = std::move(function);
-      return {};
-    }
-  module.functions.push_back(std::move(function));
+  const auto [known, isNew] = module.functionOfName.try_emplace(function.name, module.functions.size());
+  if (isNew) {
+    module.functions.push_back(std::move(function));
+    return {};
+  }
+  Function &other = module.functions[known->second];
+  if (other.hasBody && function.hasBody)
+    return failure(formatMessage("'{}' is defined twice", function.name));
+  if (!other.hasBody)
+    other = std::move(function);
   return {};
 }
 

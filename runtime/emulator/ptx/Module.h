@@ -135,8 +135,9 @@ struct Module {
   std::string target;
   std::vector<Variable> variables; ///< of module scope
   std::vector<Function> functions;
-  std::map<std::string, std::string, std::less<>> aliases; ///< to the function meant
-  std::vector<SourceLocation> locations;                   ///< [0] is "none"
+  std::map<std::string, size_t, std::less<>> functionOfName; ///< index
+  std::map<std::string, std::string, std::less<>> aliases;   ///< to the function meant
+  std::vector<SourceLocation> locations;                     ///< [0] is "none"
 };
 
 /// The function of that name or alias, or null.

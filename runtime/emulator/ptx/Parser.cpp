@@ -13,7 +13,7 @@ namespace tlc::emulator {
 
 namespace {
 
-constexpr uint32_t maximumRegisters = 1u << 20;
+constexpr uint32_t maximumRegisters = 1u << 17;
 constexpr uint64_t maximumRegistersOfModule = uint64_t(1) << 22;
 /// Braces inside braces; every name is looked up through all of them.
 constexpr int maximumScopeDepth = 256;

@@ -46,6 +46,8 @@ std::string_view toString(FindingKind kind) {
   return "finding";
 }
 
+std::string_view toString(FindingLevel level) { return level == FindingLevel::error ? "error" : "warning"; }
+
 std::string FindingSite::location() const {
   if (line == 0)
     return fmt::format("PTX line {}", ptxLine);
@@ -67,18 +69,20 @@ std::string FindingSite::place() const {
 }
 
 Findings::Key Findings::keyOf(const Finding &finding) {
-  return {finding.kind, finding.site.ptxLine, finding.before ? finding.before->ptxLine : 0, finding.reach};
+  return {finding.kind, finding.site.ptxLine, finding.before ? finding.before->ptxLine : 0, finding.reach,
+          finding.level};
 }
 
-bool Findings::repeats(FindingKind kind, unsigned ptxLine, unsigned beforePtxLine, FindingReach reach) {
+bool Findings::repeats(FindingKind kind, unsigned ptxLine, unsigned beforePtxLine, FindingReach reach,
+                       FindingLevel level) {
   if (isUnwritten(kind, reach) && raced.contains(ptxLine))
     return true;
-  if (auto found = known.find({kind, ptxLine, beforePtxLine, reach}); found != known.end()) {
+  if (auto found = known.find({kind, ptxLine, beforePtxLine, reach, level}); found != known.end()) {
     ++list[found->second].count;
     return true;
   }
-  // What ends the run is kept in any case.
-  const bool full = list.size() >= limit && !isFatal(kind);
+  // What ends the run is kept in any case, and warnings leave room for errors.
+  const bool full = list.size() >= limit && count(level) >= limit && !isFatal(kind);
   dropped += full;
   return full;
 }
@@ -122,18 +126,27 @@ void Findings::forgetUnwritten(unsigned ptxLine) {
     known.emplace(keyOf(list[i]), i);
 }
 
+size_t Findings::count(FindingLevel level) const {
+  return size_t(std::ranges::count(list, level, &Finding::level));
+}
+
 std::string Findings::text() const {
   // First why the run has ended.
   std::vector<const Finding *> order;
-  for (const bool fatal : {true, false})
-    for (const Finding &finding : list)
-      if (isFatal(finding.kind) == fatal)
-        order.push_back(&finding);
+  for (const Finding &finding : list)
+    order.push_back(&finding);
+  std::ranges::stable_sort(
+      order, {}, [](const Finding *finding) { return std::pair(finding->level, !isFatal(finding->kind)); });
   std::string text;
   for (size_t i = 0; i < std::min(shown, order.size()); ++i)
     text += (i == 0 ? "" : "\n") + order[i]->message;
-  if (order.size() > shown)
-    text += fmt::format("\nand {} more findings", order.size() - shown);
+  for (const FindingLevel level : {FindingLevel::error, FindingLevel::warning}) {
+    size_t more = 0;
+    for (size_t i = shown; i < order.size(); ++i)
+      more += order[i]->level == level;
+    if (more != 0)
+      text += fmt::format("\nand {} more {}{}", more, toString(level), more == 1 ? "" : "s");
+  }
   if (dropped != 0)
     text += fmt::format("\nand others beyond the limit of {}", limit);
   return text;

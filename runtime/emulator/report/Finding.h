@@ -28,6 +28,11 @@ enum class FindingKind : uint8_t {
 /// "proxy race".
 std::string_view toString(FindingKind kind);
 
+/// An error is what PTX calls a race or leaves undefined, or what an H200 does wrongly. A warning is what
+/// only the text of PTX does not order, and published kernels rely on.
+enum class FindingLevel : uint8_t { error, warning };
+std::string_view toString(FindingLevel level);
+
 /// Where a program does something: an instruction as a warp runs it.
 struct FindingSite {
   std::string what = {};        ///< "asynchronous write"
@@ -71,6 +76,7 @@ enum class FindingReach : uint8_t { betweenWarps, insideWarp, betweenDevices };
 
 struct Finding {
   FindingKind kind = FindingKind::fault;
+  FindingLevel level = FindingLevel::error;
   std::string kernel = {};
   std::string message = {};               ///< all of it, for people
   FindingSite site = {};                  ///< what was found wrong
@@ -82,13 +88,13 @@ struct Finding {
   uint64_t count = 1;                    ///< how often it was met
 };
 
-/// Findings that differ in kind, reach or instructions, up to a limit.
+/// Findings that differ in kind, level, reach or instructions, up to a limit.
 class Findings {
 public:
-  static constexpr size_t limit = 100;
+  static constexpr size_t limit = 100; ///< of each level
   /// True, and counted, if there is one already or no room for more.
   bool repeats(FindingKind kind, unsigned ptxLine, unsigned beforePtxLine = 0,
-               FindingReach reach = FindingReach::betweenWarps);
+               FindingReach reach = FindingReach::betweenWarps, FindingLevel level = FindingLevel::error);
   void add(Finding finding);
   void add(const Findings &others);
   /// Reads of a place before its first write, or by that instruction, are a race with the write, which is a
@@ -97,11 +103,12 @@ public:
 
   const std::vector<Finding> &all() const { return list; }
   bool empty() const { return list.empty(); }
-  /// The first ones in full, and how many there are beyond; several lines.
+  size_t count(FindingLevel level) const;
+  /// The first ones in full, errors before warnings, and the number of the others; several lines.
   std::string text() const;
 
 private:
-  using Key = std::tuple<FindingKind, unsigned, unsigned, FindingReach>;
+  using Key = std::tuple<FindingKind, unsigned, unsigned, FindingReach, FindingLevel>;
   static Key keyOf(const Finding &finding);
   void forgetUnwritten(unsigned ptxLine);
   std::vector<Finding> list;

@@ -186,7 +186,7 @@ void Recorder::operation(const AsyncOperation &operation, const Block &block, Tr
                  .issued = issued};
   std::string tensor = "global memory";
   const MemoryRange *range = cluster.grid->memory->find(work.globalAddress);
-  const NamedTensor *nearest = nullptr; // tensors may share an allocation
+  const NamedTensor *nearest = tensorOf(tensors, work.globalAddress); // tensors may share an allocation
   for (const NamedTensor &memory : tensors)
     if (range && memory.address >= range->address && memory.address <= work.globalAddress &&
         (!nearest || memory.address > nearest->address))

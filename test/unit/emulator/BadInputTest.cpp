@@ -84,20 +84,18 @@ TEST_CASE("numbers that are too large are refused where they stand") {
         "PTX line 4: malformed or too large integer constant");
   CHECK(bodyError("mov.f64 %r, 1e999;") == "PTX line 4: malformed floating-point constant");
   CHECK(bodyError(".reg .b32 %r<4000000000>;") ==
-        "PTX line 4: too many registers; the limit is 1048576 of a function and 4194304 of a module");
+        "PTX line 4: too many registers; the limit is 131072 of a function and 4194304 of a module");
   CHECK(bodyError(".reg .b32 %r<18446744073709551615>; .reg .b32 %q<2>;") ==
-        "PTX line 4: too many registers; the limit is 1048576 of a function and 4194304 of a module");
+        "PTX line 4: too many registers; the limit is 131072 of a function and 4194304 of a module");
   std::string functions;
-  for (int i = 0; i < 5; ++i)
-    functions += ".func f" + std::to_string(i) + "() { .reg .b32 %r<1000000>; ret; }\n";
+  for (int i = 0; i < 33; ++i)
+    functions += ".func f" + std::to_string(i) + "() { .reg .b32 %r<130000>; ret; }\n";
   CHECK(loadError(functions) ==
-        "PTX line 8: too many registers; the limit is 1048576 of a function and 4194304 of a module");
-  CHECK(bodyError(".reg .b128 %q<1000000>;") == "");
-  CHECK_THAT(
-      loadError(".func f() { .reg .b128 %q<1000000>; ret; } .func g() { .reg .b128 %q<1000000>; ret; }\n"
-                ".func h() { .reg .b128 %q<1000000>; ret; }\n"
-                ".entry k() { call.uni f; call.uni g; call.uni h; ret; }"),
-      Contains("'k' has too many registers"));
+        "PTX line 36: too many registers; the limit is 131072 of a function and 4194304 of a module");
+  CHECK(bodyError(".reg .b128 %q<120000>;") == "");
+  CHECK(loadError(".func f() { .reg .b128 %q<70000>; ret; } .func g() { .reg .b128 %q<70000>; ret; }\n"
+                  ".entry k() { call.uni f; call.uni g; ret; }") ==
+        "PTX line 5: 'k' and what it calls have too many registers; the limit is 2097152 bytes of a thread");
   CHECK(loadError(".entry k() .maxntid 65536, 1, 1 { ret; }") ==
         "PTX line 4: .maxntid has too many or too large values");
   CHECK(loadError(".entry k() .reqntid 1, 1, 1, 1 { ret; }") ==
@@ -218,11 +216,11 @@ TEST_CASE("launches beyond the limits are refused") {
 
 TEST_CASE("a cluster that needs more than half of the host's memory is refused") {
   const uint64_t host = uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
-  if (host / 2 >> 20 >= 250000) {
+  if (host / 2 >> 20 >= 30000) {
     WARN("no kernel may have so many registers that this host is too small");
     return;
   }
-  auto program = loadProgram(head + ".entry deep() { .reg .b128 %q<1000000>; ret; }");
+  auto program = loadProgram(head + ".entry deep() { .reg .b128 %q<120000>; ret; }");
   REQUIRE(program);
   Machine machine;
   machine.target = tlc::findTarget("sm_90a");
@@ -232,6 +230,6 @@ TEST_CASE("a cluster that needs more than half of the host's memory is refused")
   REQUIRE(!done);
   CHECK_THAT(
       done.error().message,
-      StartsWith("a cluster of 'deep' needs 250000 MiB for its registers, local and shared memory, more than "
+      StartsWith("a cluster of 'deep' needs 30000 MiB for its registers, local and shared memory, more than "
                  "half of the host's "));
 }

@@ -32,6 +32,25 @@ const std::string callFibonacci = R"(
 
 } // namespace
 
+TEST_CASE("the heap joins what is freed, and gives what fits best") {
+  tlc::emulator::Heap heap;
+  const uint64_t a = heap.allocate(100), b = heap.allocate(32), c = heap.allocate(200), d = heap.allocate(16);
+  CHECK(a % 16 == 0);
+  CHECK(b == a + 112);
+  CHECK(heap.sizeOf(c) == 208);
+  CHECK(heap.free(c));
+  CHECK_FALSE(heap.free(c));
+  CHECK(heap.free(a));
+  CHECK(heap.allocate(112) == a);
+  CHECK(heap.free(a));
+  CHECK(heap.free(b));
+  CHECK(heap.allocate(352) == a); // a, b and c are one gap again
+  CHECK(heap.free(d));
+  CHECK(heap.free(a));
+  CHECK(heap.allocate(tlc::emulator::Heap::bytes) == a);
+  CHECK(heap.allocate(1) == 0);
+}
+
 TEST_CASE("a function calls itself, to another depth in each lane") {
   const auto out = output(
       {.body = "and.b32 %r1, %t, 7;" + callFibonacci + "st.global.b32 [%mine], %r2;", .header = fibonacci});
@@ -164,6 +183,28 @@ TEST_CASE("alloca takes memory of the function's call") {
   CHECK(out[31] == 99);
   CHECK(std::vector<uint32_t>(out.begin() + 32, out.begin() + 36) == std::vector<uint32_t>{0, 32, 0, 1});
   CHECK_THAT(failure({.body = "alloca.u64 %d1, 20000;"}), Contains("20000 bytes are wanted"));
+}
+
+TEST_CASE("what a launch prints has a limit") {
+  std::string text = ".global .align 1 .b8 format[256] = {";
+  for (int i = 0; i < 255; ++i)
+    text += "120, ";
+  std::string printed;
+  CHECK(run({.body = R"(
+    mov.u32 %r1, 0; mov.u64 %d1, format; mov.u64 %d2, 0;
+    $more: { .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %d1; st.param.b64 [a], %d2;
+      call (r), vprintf, (f, a); }
+    add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 5000; @%p1 bra $more;
+  )",
+             .header = ".extern .func (.param .b32 r) vprintf(.param .b64 format, .param .b64 arguments);\n" +
+                       text + "0};\n",
+             .threads = 1,
+             .printed = &printed})
+            .status);
+  constexpr size_t limit = 1 << 20;
+  CHECK(printed.size() < limit + 100);
+  CHECK(printed.substr(0, limit / 256 * 255).find_first_not_of('x') == std::string::npos);
+  CHECK(printed.ends_with("x\n'k' has printed 1 MiB, as much as the emulator shows of a launch\n"));
 }
 
 TEST_CASE("vprintf prints, an assertion stops") {

@@ -4,6 +4,7 @@
 #include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/target/Target.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <numeric>
@@ -120,6 +121,60 @@ TEST_CASE("memory of others is refused") {
   REQUIRE_FALSE(tooLong);
   CHECK(tooLong.error().kind == ErrorKind::execution);
   CHECK_THAT(tooLong.error().message, Contains("out-of-bounds read of 4 bytes"));
+}
+
+TEST_CASE("an access is judged by the tensor that it was computed from") {
+  auto device = createEmulatorDevice({.hostThreads = 1});
+  const std::string none = "";
+  const auto run = [&](const std::string &body, const LaunchArguments &given) {
+    Artifact artifact = doubler(body);
+    artifact.tensors[1].strided = true;
+    auto program = device->load(std::move(artifact));
+    REQUIRE(program);
+    Result<void> done = device->launch(**program, given);
+    return done ? none : done.error().message;
+  };
+  const std::string beyond = "ld.global.f32 %f1, [%d3+256];", before = "ld.global.f32 %f1, [%d3+-256];",
+                    written = "st.global.f32 [%d4+256], %f1;";
+  // Both are in one allocation, next to each other, and all of it is written.
+  std::vector<float> zeros(256);
+  auto arena = device->allocate(1024);
+  REQUIRE(arena);
+  REQUIRE(device->copyToDevice(*arena, zeros.data(), 1024));
+  auto *first = static_cast<std::byte *>(*arena), *second = first + 256, *third = second + 256;
+  CHECK(run("", arguments(second, third, 64)) == "");
+  CHECK_THAT(run(beyond, arguments(second, third, 64)),
+             Contains("out-of-bounds read of 4 bytes by lane 0 at element [64] of tensor 'x' of shape [64]"));
+  CHECK_THAT(
+      run(before, arguments(second, third, 64)),
+      Contains("out-of-bounds read of 4 bytes by lane 0 at element [-64] of tensor 'x' of shape [64]"));
+  CHECK_THAT(
+      run(written, arguments(third, second, 64)),
+      Contains("out-of-bounds write of 4 bytes by lane 0 at element [64] of tensor 'y' of shape [64]"));
+  // The same memory by two names.
+  CHECK(run("", arguments(second, second, 64)) == "");
+  // Gaps between elements are the caller's.
+  LaunchArguments spaced = arguments(first, third, 32);
+  spaced.tensors[1].strides[0] = 2;
+  CHECK_THAT(run("", spaced),
+             Contains("write of 4 bytes by lane 1 at the gap 1 elements after element [0] of "
+                      "tensor 'y' of shape [32]"));
+}
+
+TEST_CASE("allocations are far from each other") {
+  auto device = createEmulatorDevice();
+  std::vector<void *> all;
+  for (int i = 0; i < 300; ++i) {
+    auto memory = device->allocate(100);
+    REQUIRE(memory);
+    all.push_back(*memory);
+  }
+  std::ranges::sort(all);
+  for (size_t i = 1; i < all.size(); ++i)
+    CHECK(reinterpret_cast<uintptr_t>(all[i]) - reinterpret_cast<uintptr_t>(all[i - 1]) >= uintptr_t(1)
+                                                                                               << 32);
+  for (void *memory : all)
+    REQUIRE(device->free(memory));
 }
 
 TEST_CASE("what a kernel or an artifact does wrong is an error of the right kind") {

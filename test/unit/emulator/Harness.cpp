@@ -71,6 +71,7 @@ Outcome run(const KernelText &kernel) {
   machine.multiprocessors = kernel.multiprocessors;
   machine.maximumSteps = kernel.maximumSteps;
   machine.makeObserver = observeRaces(kernel.raceCheck);
+  machine.failsBy = failsBy(kernel.raceCheck);
   machine.makeSchedule = kernel.makeSchedule;
   machine.scheduleSeed = kernel.scheduleSeed;
   if (kernel.printed)
@@ -96,7 +97,7 @@ std::string failure(const KernelText &kernel) {
 }
 
 std::string check(KernelText kernel) {
-  kernel.raceCheck = RaceCheck::on;
+  kernel.raceCheck = RaceCheck::strict;
   kernel.in.resize(std::max<size_t>(kernel.in.size(), 1024));
   return failure(kernel);
 }

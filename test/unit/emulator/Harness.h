@@ -72,7 +72,7 @@ Outcome run(const KernelText &kernel);
 std::vector<uint32_t> output(const KernelText &kernel);
 /// The message of a kernel that must fail; empty when it does not.
 std::string failure(const KernelText &kernel);
-/// What is said with the checker on; empty when nothing.
+/// What the checker finds, warnings too; empty when nothing.
 std::string check(KernelText kernel);
 /// The text of the module, for tests of the parser.
 std::string moduleText(const KernelText &kernel);

@@ -62,6 +62,53 @@ TEST_CASE("memory of any elements has no positions") {
   CHECK(describeMissed(members, 4096, 4224, 4230).value_or("") == "where tensor 'X.of(1)' has ended");
 }
 
+TEST_CASE("an address tells the tensor that it was computed from") {
+  std::vector<NamedTensor> tensors = {{"X", 0x1000100, 4, {40, 128}, {128, 1}},
+                                      {"one", 0x1000100, 2, {1, 8}, {8, 1}},
+                                      {"padded", 0x1000100, 4, {4, 100}, {128, 1}},
+                                      {"nibbles", 0x1000100, 1, {4, 8}, {8, 1}, 2}};
+  for (size_t i = 0; i < tensors.size(); ++i)
+    tensors[i].toKernels = tensorAddress(i, tensors[i].address);
+  const auto outside = [&](size_t tensor, int64_t bytes) {
+    const uint64_t address = tensors[tensor].toKernels + uint64_t(bytes);
+    REQUIRE(tensorOf(tensors, address) == &tensors[tensor]);
+    return describeOutside(tensors[tensor], address);
+  };
+  CHECK(tensors[0].toKernels % (1 << 20) == 0x100);
+  CHECK(outside(0, 50 * 512 + 8) == "element [50, 2] of tensor 'X' of shape [40, 128]");
+  CHECK(outside(0, -4) == "element [-1, 127] of tensor 'X' of shape [40, 128]");
+  CHECK(outside(0, int64_t(3) << 35) == "element [201326592, 0] of tensor 'X' of shape [40, 128]");
+  CHECK(outside(1, 33) == "element [2, 0] of tensor 'one' of shape [1, 8]");
+  CHECK(outside(2, 512 + 440) == "element [1, 110] of tensor 'padded' of shape [4, 100]");
+  CHECK(outside(3, 17) == "element [4, 2] of tensor 'nibbles' of shape [4, 8]");
+  CHECK(tensorOf(tensors, 0x1000100) == nullptr);
+}
+
+TEST_CASE("gaps between elements are none of the tensor's") {
+  const auto padded = ElementRuns::of({"X", 0, 4, {4, 100}, {128, 1}});
+  REQUIRE(padded);
+  CHECK(padded->bytesFrom(0) == 400);
+  CHECK(padded->bytesFrom(512 + 396) == 4);
+  CHECK(padded->bytesFrom(512 + 400) == 0);
+  CHECK(padded->bytesFrom(3 * 512) == 400);
+  CHECK(padded->bytesFrom(4 * 512) == 0);
+  const auto strided = ElementRuns::of({"X", 0, 2, {8}, {3}});
+  REQUIRE(strided);
+  CHECK(strided->bytesFrom(6) == 2);
+  CHECK(strided->bytesFrom(8) == 0);
+  const auto inner = ElementRuns::of({"X", 0, 4, {3, 2, 8}, {32, 8, 1}}); // rows of 16 elements
+  REQUIRE(inner);
+  CHECK(inner->bytesFrom(128) == 64);
+  CHECK(inner->bytesFrom(128 + 64) == 0);
+  const auto swapped = ElementRuns::of({"X", 0, 4, {100, 4}, {1, 128}});
+  REQUIRE(swapped);
+  CHECK(swapped->bytesFrom(512) == 400);
+  CHECK_FALSE(ElementRuns::of({"X", 0, 4, {4, 128}, {128, 1}}));
+  CHECK_FALSE(ElementRuns::of({"X", 0, 4, {4, 128}, {0, 1}}));
+  CHECK_FALSE(ElementRuns::of({"X", 0, 4, {3, 2}, {2, 3}})); // interleaved
+  CHECK_FALSE(ElementRuns::of({"X", 0, 1, {4, 8}, {8, 1}, 2}));
+}
+
 TEST_CASE("accesses out of bounds name the tensor") {
   const auto messageOf = [](std::string body) {
     KernelText kernel = {.body = std::move(body), .threads = 1, .outWords = 255};

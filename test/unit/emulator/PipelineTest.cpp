@@ -148,7 +148,8 @@ Result<void> runGemm(Problem &problem, std::string_view text, unsigned hostThrea
   Machine machine;
   machine.target = findTarget("sm_90a");
   machine.hostThreads = hostThreads;
-  machine.makeObserver = observeRaces(RaceCheck::on);
+  machine.makeObserver = observeRaces(RaceCheck::strict);
+  machine.failsBy = FindingLevel::warning;
   if (auto done = runGrid(**program, launch, memory, machine); !done)
     return done.error();
   return {};

@@ -56,7 +56,8 @@ Result<void> launch(std::string_view text, const std::vector<MemoryRange> &range
   configuration.parameters = parameters;
   Machine machine;
   machine.target = findTarget("sm_100a");
-  machine.makeObserver = observeRaces(RaceCheck::on);
+  machine.makeObserver = observeRaces(RaceCheck::strict);
+  machine.failsBy = FindingLevel::warning;
   machine.makeSchedule = makeSchedule;
   const auto done = runGrid(**program, configuration, MemoryMap(ranges), machine);
   return done ? Result<void>() : done.error();

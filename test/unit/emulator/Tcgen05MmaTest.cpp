@@ -69,7 +69,7 @@ KernelText kernel(std::string body) {
           .target = "sm_100a",
           .threads = 128,
           .outWords = 128 * 128,
-          .raceCheck = RaceCheck::on};
+          .raceCheck = RaceCheck::strict};
 }
 
 std::vector<uint32_t> shown(std::string_view issue, unsigned count, std::string prepare = "") {

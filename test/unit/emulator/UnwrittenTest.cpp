@@ -22,7 +22,7 @@ namespace {
 
 /// What is found where the host wrote the first `written` words of `out`.
 Findings check(const std::string &body, size_t written, uint32_t threads = 32) {
-  return run({.body = body, .threads = threads, .writtenWords = written, .raceCheck = RaceCheck::on})
+  return run({.body = body, .threads = threads, .writtenWords = written, .raceCheck = RaceCheck::strict})
       .findings;
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("so it is between blocks") {
 )",
                                .blocks = 2,
                                .writtenWords = 0,
-                               .raceCheck = RaceCheck::on,
+                               .raceCheck = RaceCheck::strict,
                                .scheduleSeed = 0});
   INFO(outcome.findings.text());
   REQUIRE(outcome.findings.all().size() == 1);

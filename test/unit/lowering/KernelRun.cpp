@@ -129,7 +129,8 @@ const Artifact &compiled(const std::string &module, const CompileOptions &option
 
 void test::runKernels(const std::string &module, std::vector<HostTensor *> tensors,
                       const CompileOptions &options) {
-  std::unique_ptr<Device> device = createEmulatorDevice({.multiprocessors = 3});
+  std::unique_ptr<Device> device =
+      createEmulatorDevice({.multiprocessors = 3, .raceCheck = RaceCheck::strict});
   std::shared_ptr<const LoadedProgram> program = expectValue(device->load(compiled(module, options)));
   std::vector<std::unique_ptr<DeviceTensor>> buffers;
   LaunchArguments arguments;

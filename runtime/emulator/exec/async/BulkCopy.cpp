@@ -111,6 +111,13 @@ bool reachesMap(Warp &warp, const Instruction &instruction, const EmulatedTensor
   return false;
 }
 
+/// The map of the memory itself, whose rows these are.
+EmulatedTensorMap inMemory(const Warp &warp, EmulatedTensorMap map, const std::vector<ByteRange> &rows) {
+  const MemoryRange *range = rows.empty() ? nullptr : gridOf(warp).memory->find(rows.front().address);
+  map.globalAddress += range ? range->toMemory : 0;
+  return map;
+}
+
 bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, const Request &request) {
   const BoxCoordinates coordinates = request.coordinates;
   std::vector<ByteRange> ranges;
@@ -126,9 +133,10 @@ bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, con
     if (bulk.reduction)
       if (auto known = checkReduction(reductions[size_t(*bulk.reduction)], request.map.element); !known)
         return failWith(warp, instruction, known.error());
-    auto done = bulk.reduction ? reduceBox(request.map, reductions[size_t(*bulk.reduction)], coordinates,
+    const EmulatedTensorMap map = inMemory(warp, request.map, ranges);
+    auto done = bulk.reduction ? reduceBox(map, reductions[size_t(*bulk.reduction)], coordinates,
                                            from.block->shared(), from.address)
-                               : storeBox(request.map, coordinates, from.block->shared(), from.address);
+                               : storeBox(map, coordinates, from.block->shared(), from.address);
     return done ? true : failWith(warp, instruction, done.error());
   }
   barrierFor(warp, instruction, bulk, request,
@@ -136,11 +144,12 @@ bool runTensor(Warp &warp, const Instruction &instruction, const Bulk &bulk, con
   if (!touchRanges(warp, instruction, ranges, AccessKind::read) ||
       (ranges.empty() && !reachesMap(warp, instruction, request.map)))
     return false;
+  const EmulatedTensorMap map = inMemory(warp, request.map, ranges);
   for (const SharedPlace &to : destinations(warp, bulk, request)) {
     const SharedPlace barrier = barrierFor(warp, instruction, bulk, request, to);
     if (!touchBox(warp, instruction, request.map, clusterAddress(to), AccessKind::write))
       return false;
-    if (auto done = loadBox(request.map, coordinates, to.block->shared(), to.address); !done)
+    if (auto done = loadBox(map, coordinates, to.block->shared(), to.address); !done)
       return failWith(warp, instruction, done.error());
     if (!arrive(warp, instruction, barrier, boxBytes(request.map)))
       return false;

@@ -4,6 +4,7 @@
 #include "runtime/support/Math.h"
 
 #include <cstdlib>
+#include <iterator>
 
 namespace tlc::emulator {
 
@@ -15,21 +16,30 @@ constexpr uint64_t alignment = 16;
 
 void Heap::Release::operator()(std::byte *pointer) const { std::free(pointer); }
 
-Heap::Heap() : memory(static_cast<std::byte *>(std::calloc(1, bytes))) {}
+Heap::Heap() : memory(static_cast<std::byte *>(std::calloc(1, bytes))) { addGap(0, bytes); }
+
+void Heap::addGap(uint64_t offset, uint64_t size) {
+  gaps[offset] = size;
+  gapsBySize.insert({size, offset});
+}
+
+void Heap::removeGap(std::map<uint64_t, uint64_t>::iterator gap) {
+  gapsBySize.erase({gap->second, gap->first});
+  gaps.erase(gap);
+}
 
 uint64_t Heap::allocate(uint64_t size) {
   if (size == 0 || size > bytes || !memory)
     return 0;
   size = alignTo(size, alignment);
   const std::lock_guard lock(mutex);
-  uint64_t offset = 0; // the first gap that is wide enough
-  for (const auto &[next, length] : taken) {
-    if (next - offset >= size)
-      break;
-    offset = next + length;
-  }
-  if (bytes - offset < size)
+  const auto found = gapsBySize.lower_bound({size, 0});
+  if (found == gapsBySize.end())
     return 0;
+  const auto [width, offset] = *found;
+  removeGap(gaps.find(offset));
+  if (width > size)
+    addGap(offset + size, width - size);
   taken[offset] = size;
   return address() + offset;
 }
@@ -42,7 +52,25 @@ uint64_t Heap::sizeOf(uint64_t pointer) {
 
 bool Heap::free(uint64_t pointer) {
   const std::lock_guard lock(mutex);
-  return pointer == 0 || taken.erase(pointer - address()) == 1;
+  if (pointer == 0)
+    return true;
+  const auto found = taken.find(pointer - address());
+  if (found == taken.end())
+    return false;
+  uint64_t offset = found->first, size = found->second;
+  taken.erase(found);
+  auto after = gaps.lower_bound(offset);
+  if (after != gaps.begin())
+    if (const auto before = std::prev(after); before->first + before->second == offset) {
+      offset = before->first, size += before->second;
+      removeGap(before);
+    }
+  if (after != gaps.end() && after->first == offset + size) {
+    size += after->second;
+    removeGap(after);
+  }
+  addGap(offset, size);
+  return true;
 }
 
 } // namespace tlc::emulator

@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <utility>
 
 namespace tlc::emulator {
 
@@ -32,7 +34,11 @@ private:
   };
   std::unique_ptr<std::byte, Release> memory;
   std::mutex mutex;
-  std::map<uint64_t, uint64_t> taken; ///< offset to size
+  void addGap(uint64_t offset, uint64_t size);
+  void removeGap(std::map<uint64_t, uint64_t>::iterator gap);
+
+  std::map<uint64_t, uint64_t> taken, gaps;           ///< offset to size
+  std::set<std::pair<uint64_t, uint64_t>> gapsBySize; ///< size and offset
 };
 
 } // namespace tlc::emulator

@@ -44,17 +44,13 @@ Extent extentOf(uint32_t active, uint64_t bytes, LaneAddresses64 addresses) {
 
 std::byte *findGlobal(Warp &warp, const Extent &extent) {
   MemoryRange &last = clusterOf(warp).lastRange;
-  const auto holds = [&](const MemoryRange &range) {
-    return extent.first >= range.address && extent.first - range.address <= range.bytes &&
-           range.bytes - (extent.first - range.address) >= extent.bytes;
-  };
-  if (!holds(last)) {
+  if (!last.holds(extent.first, extent.bytes)) {
     const MemoryRange *range = gridOf(warp).memory->find(extent.first);
-    if (!range || !range->reachable || !holds(*range))
+    if (!range || !range->reachable || !range->holds(extent.first, extent.bytes))
       return nullptr;
     last = *range;
   }
-  return reinterpret_cast<std::byte *>(extent.first);
+  return last.at(extent.first);
 }
 
 /// The memory of `extent.first`, or null where the lanes have to be looked at one by one.

@@ -36,16 +36,24 @@ std::byte *refuse(Warp &warp, const Instruction &instruction, const Touch &acces
   return nullptr;
 }
 
+/// The first byte of an access that is none of the tensor's elements.
+uint64_t firstOutside(const MemoryRange *range, const Touch &access) {
+  if (!range)
+    return access.address;
+  const uint64_t offset = access.address - range->address;
+  return access.address + (range->runs ? range->runs->bytesFrom(offset) : range->bytes - offset);
+}
+
 std::byte *touchGlobal(Warp &warp, const Instruction &instruction, const Touch &access) {
   MemoryRange &last = clusterOf(warp).lastRange;
-  // Written so that it holds for address + bytes beyond 2^64 too.
-  auto holds = [&](const MemoryRange &range) {
-    return access.address >= range.address && access.address - range.address <= range.bytes &&
-           range.bytes - (access.address - range.address) >= access.bytes;
-  };
-  if (!holds(last)) {
+  if (!last.holds(access.address, access.bytes)) {
     const MemoryMap &memory = *gridOf(warp).memory;
+    const std::span<const NamedTensor> tensors = gridOf(warp).tensors;
     const MemoryRange *range = memory.find(access.address);
+    if (const NamedTensor *tensor = tensorOf(tensors, access.address);
+        tensor && (!range || !range->holds(access.address, access.bytes)))
+      return refuse(warp, instruction, access, "out-of-bounds",
+                    describeOutside(*tensor, firstOutside(range, access)));
     if (access.address < nullBytes)
       return refuse(warp, instruction, access, "out-of-bounds",
                     access.address == 0 ? "a null pointer"
@@ -55,7 +63,7 @@ std::byte *touchGlobal(Warp &warp, const Instruction &instruction, const Touch &
                     fmt::format("global address {:#x}, multicast memory, which multimem instructions alone "
                                 "access",
                                 access.address));
-    if (!range || !holds(*range)) {
+    if (!range || !range->holds(access.address, access.bytes)) {
       std::string near = "outside of all allocations";
       if (const MemoryRange *next = memory.nearest(access.address)) {
         near = fmt::format("{} of the allocation of {} bytes at {:#x}",
@@ -63,7 +71,6 @@ std::byte *touchGlobal(Warp &warp, const Instruction &instruction, const Touch &
                                ? fmt::format("{} bytes before the start", next->address - access.address)
                                : fmt::format("offset {}", access.address - next->address),
                            next->bytes, next->address);
-        const std::span<const NamedTensor> tensors = gridOf(warp).tensors;
         if (const auto element = describeElement(tensors, access.address))
           near += ", from " + *element + " on";
         else if (const auto missed =
@@ -87,7 +94,7 @@ std::byte *touchGlobal(Warp &warp, const Instruction &instruction, const Touch &
                               access.alignment));
   if (Observer *observer = clusterOf(warp).observer.get(); observer && access.space != Space::constant)
     observer->accessGlobal(warp, instruction, access);
-  return reinterpret_cast<std::byte *>(access.address);
+  return last.at(access.address);
 }
 
 std::byte *touchShared(Warp &warp, const Instruction &instruction, const Touch &access) {
@@ -163,9 +170,9 @@ MemoryMap::MemoryMap(std::vector<MemoryRange> all, std::vector<MulticastRange> m
             [](const MemoryRange &a, const MemoryRange &b) { return a.address < b.address; });
 }
 
-MemoryMap MemoryMap::with(const MemoryRange &range) const {
+MemoryMap MemoryMap::with(std::span<const MemoryRange> more) const {
   std::vector<MemoryRange> all = ranges;
-  all.push_back(range);
+  all.insert(all.end(), more.begin(), more.end());
   return MemoryMap(std::move(all), multicast);
 }
 

@@ -20,8 +20,8 @@ struct Warp;
 class MemoryMap {
 public:
   explicit MemoryMap(std::vector<MemoryRange> ranges, std::vector<MulticastRange> multicast = {});
-  /// The same and one range more.
-  MemoryMap with(const MemoryRange &range) const;
+  /// The same and more ranges.
+  MemoryMap with(std::span<const MemoryRange> more) const;
   /// The range that holds the address, or nothing.
   const MemoryRange *find(uint64_t address) const;
   /// The closest range below or above, for messages; null when there is none.
@@ -48,9 +48,10 @@ enum class Proxy : uint8_t {
   tensorMap, ///< their reads of tensor maps
   readOnly,  ///< ld.global.nc
   multicast, ///< by threads, through an address of several devices' memory
+  tensor,    ///< tcgen05, to tensor memory
 };
-/// Threads may make all but weak accesses at the same time, and volatile ones after a fence.
-enum class AccessOrdering : uint8_t { weak, volatileRelaxed, relaxed, acquire, release, acquireRelease };
+/// Threads may make all but weak accesses at the same time.
+enum class AccessOrdering : uint8_t { weak, relaxed, acquire, release, acquireRelease };
 /// The threads that an access or a fence orders with.
 enum class Scope : uint8_t { cta, cluster, gpu, sys };
 

@@ -7,6 +7,7 @@
 
 #include "runtime/emulator/exec/core/Heap.h"
 #include "runtime/emulator/ptx/Module.h"
+#include "runtime/emulator/report/NamedTensor.h"
 #include "runtime/support/FreeDeleter.h"
 #include "runtime/support/Result.h"
 
@@ -158,9 +159,21 @@ class WrittenBytes;
 struct MemoryRange {
   uint64_t address = 0;
   uint64_t bytes = 0;
-  int device = 0;                  ///< whose it is
-  bool reachable = true;           ///< by the kernels of the launch
-  WrittenBytes *written = nullptr; ///< null: all of it counts as written
+  int device = 0;                    ///< whose it is
+  bool reachable = true;             ///< by the kernels of the launch
+  WrittenBytes *written = nullptr;   ///< null: all of it counts as written
+  uint64_t toMemory = 0;             ///< added to an address of a tensor (`tensorAddress`) gives the memory's
+  uint64_t inWritten = 0;            ///< where the range begins in `written`
+  const ElementRuns *runs = nullptr; ///< what may be accessed of it; null: all
+
+  /// Where memory of the range is in `written`, and the reverse.
+  uint64_t offsetOf(uint64_t memory) const { return memory - toMemory - address + inWritten; }
+  uint64_t memoryAt(uint64_t offset) const { return offset - inWritten + address + toMemory; }
+  bool holds(uint64_t first, uint64_t count) const {
+    const uint64_t offset = first - address; // count beyond 2^64 too
+    return offset <= bytes && bytes - offset >= count && (!runs || runs->bytesFrom(offset) >= count);
+  }
+  std::byte *at(uint64_t place) const { return reinterpret_cast<std::byte *>(place + toMemory); }
 };
 
 /// The same place in the memory of several devices, by one address, for multimem instructions alone.

@@ -421,7 +421,8 @@ void record(Warp &warp, const Instruction &instruction, const std::string &what,
   finding.site = std::move(site);
   finding.kernel = gridOf(warp).kernel->name;
   finding.message =
-      fmt::format("{}: {} ('{}' at PTX line {} of '{}', {})", finding.site.location(), what, instruction.name,
+      fmt::format("{}: {}{} ('{}' at PTX line {} of '{}', {})", finding.site.location(),
+                  finding.level == FindingLevel::warning ? "warning: " : "", what, instruction.name,
                   instruction.line, readableName(finding.kernel), finding.site.place());
   clusterOf(warp).findings.add(std::move(finding));
 }

@@ -20,7 +20,7 @@ constexpr uint64_t alignUp(uint64_t value, uint64_t alignment) {
 constexpr uint64_t maximumParameterBytes = 32764;
 constexpr uint64_t maximumLocalBytes = 512 * 1024;
 constexpr uint64_t maximumSharedBytes = 1024 * 1024;
-constexpr uint64_t maximumRegisterBytes = uint64_t(1) << 30;
+constexpr uint64_t maximumRegisterBytes = uint64_t(1) << 26; ///< of a warp
 
 void collectNames(const Operand &operand, std::set<std::string_view> &names) {
   if (operand.kind == Operand::Kind::symbol)
@@ -71,7 +71,9 @@ Slot KernelLayout::newRegister(unsigned bytes, Frame *frame) {
 
 Result<void> KernelLayout::checkRegisters() const {
   if (kernel.registerBytes > maximumRegisterBytes)
-    return layoutError(formatMessage("'{}' has too many registers", kernel.name));
+    return layoutError(formatMessage("PTX line {}: '{}' and what it calls have too many registers; the limit "
+                                     "is {} bytes of a thread",
+                                     kernel.function->line, kernel.name, maximumRegisterBytes / 32));
   return {};
 }
 

@@ -153,11 +153,12 @@ std::string describePoll(const Warp &warp) {
   if (range && range->device != grid.device)
     text += fmt::format(", memory of device {}", range->device);
   text += ", and no running warp writes there";
-  const std::optional<std::string> element = describeElement(grid.tensors, poll.address);
+  const std::optional<std::string> element =
+      describeElement(grid.tensors, poll.address + (range ? range->toMemory : 0));
   if (!element || !range || !poll.instruction->name.ends_with("32"))
     return text;
   int32_t seen = 0;
-  std::memcpy(&seen, reinterpret_cast<const void *>(poll.address), sizeof seen);
+  std::memcpy(&seen, range->at(poll.address), sizeof seen);
   return text + fmt::format(": {} is {}", *element, seen);
 }
 

@@ -75,6 +75,9 @@ Result<std::array<uint32_t, 3>> chooseCluster(const Function &function, const La
   return cluster;
 }
 
+/// What a launch prints; CUDA's buffer has this size unless told otherwise.
+constexpr uint64_t maximumPrintedBytes = 1 << 20;
+
 /// Registers of a thread that ptxas gives an entry with setmaxnreg; 0 when it
 /// would ignore the instruction.
 uint32_t registersAtLaunch(const Function &function, const Target &target) {
@@ -327,8 +330,16 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   grid.tensors = launch.tensors;
   grid.maximumSteps = machine.maximumSteps;
   std::mutex printing;
+  uint64_t printed = 0;
   grid.print = [&](std::string_view text) {
     const std::lock_guard lock(printing);
+    if (printed > maximumPrintedBytes)
+      return;
+    printed += text.size();
+    std::string note;
+    if (printed > maximumPrintedBytes)
+      text = note = fmt::format("\n'{}' has printed {} MiB, as much as the emulator shows of a launch\n",
+                                readableName(kernel.name), maximumPrintedBytes >> 20);
     if (machine.print)
       machine.print(text);
     else
@@ -367,7 +378,8 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
     if (auto ok = checkCooperative(grid, machine.multiprocessors, room); !ok)
       return ok.error();
     grid.workspace = reinterpret_cast<uint64_t>(workspace.data());
-    withWorkspace = memory.with({grid.workspace, sizeof(workspace), machine.device});
+    const MemoryRange range = {grid.workspace, sizeof(workspace), machine.device};
+    withWorkspace = memory.with({&range, 1});
     grid.memory = &*withWorkspace;
   }
   const unsigned threads = unsigned(std::clamp<uint64_t>(machine.scheduleSeed ? 1 : machine.hostThreads, 1,
@@ -395,10 +407,11 @@ Result<LaunchStatistics> runGrid(const Program &program, const LaunchConfigurati
   Findings findings;
   for (const auto &[index, ofCluster] : byCluster.of)
     findings.add(ofCluster);
-  if (findings.empty())
-    return LaunchStatistics{grid.warpInstructions, grid.threadInstructions};
   if (machine.findings)
     machine.findings->add(findings);
+  if (findings.count(FindingLevel::error) == 0 &&
+      (machine.failsBy == FindingLevel::error || findings.empty()))
+    return LaunchStatistics{grid.warpInstructions, grid.threadInstructions};
   return Error{ErrorKind::execution, findings.text()};
 }
 

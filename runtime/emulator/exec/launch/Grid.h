@@ -50,10 +50,11 @@ struct Machine {
   const Target *target = nullptr;
   int multiprocessors = 132; ///< bounds how many blocks run at the same time
   unsigned hostThreads = 1;
-  uint64_t maximumSteps = uint64_t(1) << 32; ///< instructions of one warp
-  MakeLaunchObserver makeObserver;           ///< of each launch; empty: none
-  Findings *findings = nullptr;              ///< if set, findings are added here, too
-  MakeSchedule makeSchedule;                 ///< of each cluster; empty: round robin
+  uint64_t maximumSteps = uint64_t(1) << 32;  ///< instructions of one warp
+  MakeLaunchObserver makeObserver;            ///< of each launch; empty: none
+  Findings *findings = nullptr;               ///< if set, findings are added here, too
+  FindingLevel failsBy = FindingLevel::error; ///< the least level of a finding that makes a launch fail
+  MakeSchedule makeSchedule;                  ///< of each cluster; empty: round robin
   /// Another order of all that happens, the same for the same seed, on one host thread.
   std::optional<uint64_t> scheduleSeed = {};
   int device = 0;               ///< its ordinal

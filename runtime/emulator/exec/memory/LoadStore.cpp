@@ -427,8 +427,8 @@ constexpr DecodeEntry entries[] = {
 
 MemoryOrder takeOrdering(Decoder &d) {
   MemoryOrder order;
-  if (d.take("volatile"))
-    order = {AccessOrdering::volatileRelaxed, Scope::sys};
+  if (d.take("volatile")) // PTX ISA, "ld": as relaxed.sys
+    order = {AccessOrdering::relaxed, Scope::sys};
   d.ignore({"weak", "mmio"});
   if (auto ordering = d.takeOneOf<AccessOrdering>({{"relaxed", AccessOrdering::relaxed},
                                                    {"acquire", AccessOrdering::acquire},
