@@ -146,11 +146,8 @@ bool fits(PositionRange range) {
   return range.min >= PositionRange::least && range.max <= PositionRange::largest;
 }
 
-/// What a number that is counted to can be at most: it has 32 bits, however it was computed.
-int64_t most(PositionRange extent) { return extent.isProven() ? extent.max : PositionRange::largest; }
-
 /// Of numbers below each extent.
-PositionRange below(PositionRange extent) { return between(0, std::max<int64_t>(most(extent) - 1, 0)); }
+PositionRange below(PositionRange extent) { return between(0, std::max<int64_t>(extent.most() - 1, 0)); }
 } // namespace
 
 PositionRange PositionRanges::of(Value position) {
@@ -168,6 +165,16 @@ PositionRange PositionRanges::of(Value position) {
   if (answers.try_emplace(position, range).second)
     order.push_back(position);
   return range;
+}
+
+std::optional<int64_t> PositionRanges::reachOf(scf::ForOp loop, int64_t steps) {
+  PositionRange step = of(loop.getStep());
+  return step.isProven() && step.min >= 1 ? std::optional(product(steps, step.max)) : std::nullopt;
+}
+
+bool PositionRanges::fitsAfter(scf::ForOp loop, int64_t steps) {
+  std::optional<int64_t> reach = reachOf(loop, steps);
+  return reach && of(loop.getUpperBound()).most() - 1 + *reach <= PositionRange::largest;
 }
 
 PositionRange PositionRanges::decide(Value value) {
@@ -198,7 +205,7 @@ PositionRange PositionRanges::ofArgument(BlockArgument argument) {
     return ofCarried(argument, loop.getTiedLoopInit(argument)->get(),
                      loop.getTiedLoopYieldedValue(argument)->get());
   PositionRange lower = of(loop.getLowerBound()), upper = of(loop.getUpperBound()), step = of(loop.getStep());
-  int64_t last = std::max(most(upper) - 1, lower.min);
+  int64_t last = std::max(upper.most() - 1, lower.min);
   if (lower.min == lower.max && step.min == step.max && step.min > 0)
     last = lower.min + (last - lower.min) / step.min * step.min;
   return {lower.min, last, lower.condition};
@@ -236,8 +243,10 @@ PositionRange PositionRanges::ofResult(OpResult result) {
   }
   if (auto grid = dyn_cast<GridOp>(op))
     return below(of(grid.getExtents()[number]));
-  if (isa<BlocksOp, BlockRankOp, MultiprocessorsOp>(op))
-    return between(0, PositionRange::largest);
+  if (isa<BlocksOp>(op)) // whole clusters
+    return between(int64_t(op->getParentOfType<KernelOp>().getCluster()), PositionRange::largest);
+  if (isa<BlockRankOp, MultiprocessorsOp>(op))
+    return between(isa<MultiprocessorsOp>(op), PositionRange::largest);
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     PositionRange yes = of(select.getTrueValue()), no = of(select.getFalseValue());
     return either(yes, no);

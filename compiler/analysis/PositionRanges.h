@@ -3,12 +3,13 @@
 /// Between which numbers a position lies, whatever the arguments are: proofs about boxes ask for it.
 #pragma once
 
-#include "mlir/IR/Value.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace tlc::tile {
 
@@ -28,12 +29,19 @@ struct PositionRange {
 
   bool isNonNegative() const { return min >= 0; }
   bool isProven() const { return condition == RangeCondition::none; }
+  /// What a number of 32 bits can be at most, however it was computed.
+  int64_t most() const { return isProven() ? max : largest; }
 };
 
 /// The ranges of a kernel's positions, by the operations that make them; they stand for one state of the IR.
 class PositionRanges {
 public:
   PositionRange of(mlir::Value position);
+  /// Whether `steps` steps after each position of the loop is a number of 32 bits, too, so that comparing it
+  /// with the loop's end tells whether it is a position.
+  bool fitsAfter(mlir::scf::ForOp loop, int64_t steps);
+  /// How far `steps` steps of the loop go at most; nothing if a step may be below 1.
+  std::optional<int64_t> reachOf(mlir::scf::ForOp loop, int64_t steps);
 
 private:
   PositionRange decide(mlir::Value value);

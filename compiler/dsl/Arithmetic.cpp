@@ -3,6 +3,8 @@
 /// Arithmetic on positions and numbers, and the choice of its operation.
 #include "compiler/dsl/Arithmetic.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -70,6 +72,20 @@ bool checkComputable(Trace &trace, Value value, StringRef operation, Loc loc) {
   return false;
 }
 
+bool checkRightOperand(Trace &trace, Arithmetic kind, int64_t number, ElementType element, Loc loc) {
+  bool divides = kind == Arithmetic::divide || kind == Arithmetic::remainder || kind == Arithmetic::ceilDiv;
+  bool shifts = kind == Arithmetic::shiftLeft || kind == Arithmetic::shiftRight;
+  int64_t bits = bitsOf(element);
+  if (divides && number == 0)
+    trace.error(loc, "expected a divisor other than 0 for " + nameOf(kind) + ", but got 0");
+  else if (shifts && (number < 0 || number >= bits))
+    trace.error(loc, "expected " + nameOf(kind) + " by 0 to " + Twine(bits - 1) + " bits because " +
+                         toString(element) + " has " + Twine(bits) + ", but got " + Twine(number));
+  else
+    return true;
+  return false;
+}
+
 namespace {
 /// `Signed` of integers that have a sign, else `Unsigned`.
 template <class Signed, class Unsigned> Value make(Trace &trace, Sign sign, Value a, Value b, Loc loc) {
@@ -92,7 +108,7 @@ Value arithmetic(Trace &trace, Arithmetic kind, Value a, Value b, Loc loc, Sign 
   case Arithmetic::remainder:
     return make<arith::RemSIOp, arith::RemUIOp>(trace, sign, a, b, loc);
   case Arithmetic::ceilDiv:
-    return trace.create<arith::CeilDivUIOp>(loc, a, b);
+    return trace.create<arith::CeilDivSIOp>(loc, a, b);
   case Arithmetic::min:
     return isFloat ? trace.create<arith::MinNumFOp>(loc, a, b)
                    : make<arith::MinSIOp, arith::MinUIOp>(trace, sign, a, b, loc);
@@ -173,7 +189,7 @@ std::optional<int64_t> evaluate(Arithmetic kind, int64_t a, int64_t b) {
   case Arithmetic::remainder:
     return b == 0 ? std::nullopt : std::optional(b == -1 ? 0 : a % b);
   case Arithmetic::ceilDiv:
-    return a < 0 || b <= 0 ? std::nullopt : std::optional(a / b + (a % b != 0));
+    return b == 0 || b == -1 ? evaluate(Arithmetic::divide, a, b) : llvm::divideCeilSigned(a, b);
   case Arithmetic::min:
     return std::min(a, b);
   case Arithmetic::max:
@@ -232,11 +248,8 @@ Index binary(Arithmetic kind, const Index &a, const Index &b, Loc loc) {
   }
   if (!trace)
     return {};
-  if ((kind == Arithmetic::divide || kind == Arithmetic::remainder || kind == Arithmetic::ceilDiv) &&
-      b.constant() == 0) {
-    trace->error(loc, "expected a divisor other than 0 for " + nameOf(kind));
+  if (b.constant() && !checkRightOperand(*trace, kind, *b.constant(), ElementType::i32, loc))
     return trace->poison<Index>();
-  }
   std::string what = ("an operand of " + nameOf(kind)).str();
   Value x = trace->use(a, what, loc), y = trace->use(b, what, loc);
   if (!x || !y || !unify(*trace, x, y, nameOf(kind), loc))
@@ -371,6 +384,10 @@ Scalar binary(Arithmetic kind, const Scalar &a, const Scalar &b, Loc loc) {
     return {};
   auto operands = unify(*trace, a, b, nameOf(kind), loc);
   if (!operands)
+    return trace->poison<Scalar>();
+  std::optional<int64_t> right = b.constant() ? b.constant()->toInteger(64, true) : std::nullopt;
+  ElementType element = *toElementType(operands->first.getType());
+  if (right && isInteger(element) && !checkRightOperand(*trace, kind, *right, element, loc))
     return trace->poison<Scalar>();
   return trace->make<Scalar>(arithmetic(*trace, kind, operands->first, operands->second, loc));
 }

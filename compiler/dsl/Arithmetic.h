@@ -44,6 +44,8 @@ constexpr bool isOfFloats(Arithmetic kind) {
 }
 /// Whether the language has arithmetic on the value's numbers; if not, an error.
 bool checkComputable(Trace &trace, mlir::Value value, llvm::StringRef operation, Loc loc);
+/// Whether integers of an element type can be divided, or shifted, by a number; if not, an error.
+bool checkRightOperand(Trace &trace, Arithmetic kind, int64_t number, ElementType element, Loc loc);
 /// Whether integers have a sign. Those without one are computed with as bits of `signedType`.
 enum class Sign : uint8_t { has, hasNot };
 /// Both of one type, which has the operation.

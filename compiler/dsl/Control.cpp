@@ -214,16 +214,8 @@ scf::ForOp makeLoop(Trace &trace, const Range &range, ValueRange initial, Loc lo
   Value to = trace.useUniform(range.to, "the end of a loop", loc);
   Value step = trace.useUniform(range.step, "the step of a loop", loc);
   if (range.step.constant() && *range.step.constant() < 1) {
-    trace.error(loc, "expected a step of at least 1, but got " + Twine(*range.step.constant()));
-    step = {};
-  }
-  constexpr int64_t largest = std::numeric_limits<int32_t>::max();
-  if (std::optional<int64_t> end = range.to.constant(), by = range.step.constant();
-      step && end && by && *end > largest - *by + 1) {
-    trace.error(loc,
-                "expected a loop that ends at most at " + Twine(largest - *by + 1) +
-                    " because positions, the one after the last step included, are below 2^31, but got " +
-                    Twine(*end) + " in steps of " + Twine(*by));
+    trace.error(loc, "expected a step of at least 1, but got " + Twine(*range.step.constant()) +
+                         "; to count down, loop over {0, n} and use n - 1 - i");
     step = {};
   }
   return from && to && step ? trace.create<scf::ForOp>(loc, from, to, step, initial) : scf::ForOp();

@@ -16,7 +16,8 @@ FragmentValue binary(Arithmetic kind, const Operand &a, const Operand &b, Loc lo
   Operands operands(*trace, nameOf(kind), loc);
   operands.add(a);
   operands.add(b);
-  if (!operands.unify() || !operands.checkHas(kind))
+  if (!operands.unify() || !operands.checkHas(kind) ||
+      (b.constant() && !operands.checkRight(kind, *b.constant())))
     return trace->poison<FragmentValue>();
   return operands.result(arithmetic(*trace, kind, operands[0], operands[1], loc, operands.sign()));
 }

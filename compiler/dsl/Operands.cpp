@@ -99,6 +99,11 @@ bool Operands::checkHas(Arithmetic kind) {
   return !isOfFloats(kind) || checkFloat();
 }
 
+bool Operands::checkRight(Arithmetic kind, const Constant &number) {
+  std::optional<int64_t> integer = number.toInteger(64, true);
+  return isFloat() || !integer || checkRightOperand(trace, kind, *integer, *toElementType(element), loc);
+}
+
 bool Operands::checkFloat() { return isFloat() || fail("floating point", ElementType::f32); }
 
 bool Operands::fail(StringRef expected, ElementType cure) {

@@ -31,7 +31,9 @@ public:
 
   /// Whether the element type has the operation; if not, an error.
   bool checkHas(Arithmetic kind);
-  /// The same of an operation of floating point.
+  /// Whether it has the operation with this number on the right; if not, an error.
+  bool checkRight(Arithmetic kind, const Constant &number);
+  /// As `checkHas`, of an operation of floating point.
   bool checkFloat();
 
 private:

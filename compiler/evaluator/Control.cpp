@@ -88,13 +88,13 @@ Step evaluateFor(Task &task, scf::ForOp op) {
   auto step = task.certain(op, op.getStep(), "the step of a loop");
   if (!from || !to || !step)
     return Step::failed;
-  if (*step < 1)
-    return task.fail(op, "expected a step of at least 1, but got " + Twine(*step));
   if (*from >= *to) {
     for (auto [result, initial] : llvm::zip(op.getResults(), op.getInitArgs()))
       task.set(result, Datum(task.get(initial)));
     return Step::done;
   }
+  if (*step < 1)
+    return task.fail(op, "expected a step of at least 1, but got " + Twine(*step));
   task.enter(op, op.getRegion());
   Frame &frame = task.frames.back();
   frame.at = *from;

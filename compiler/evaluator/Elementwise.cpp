@@ -8,6 +8,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace tlc::evaluator {
@@ -125,6 +127,9 @@ std::optional<int64_t> remainderUnsigned(const Kind &kind, int64_t a, int64_t b)
 std::optional<int64_t> quotientRoundedUp(const Kind &, int64_t a, int64_t b) {
   return a >= 0 && b > 0 ? std::optional(a / b + (a % b != 0)) : std::nullopt;
 }
+std::optional<int64_t> quotientRoundedUpSigned(const Kind &kind, int64_t a, int64_t b) {
+  return divides(kind, a, b) ? std::optional(llvm::divideCeilSigned(a, b)) : std::nullopt;
+}
 std::optional<int64_t> least(const Kind &, int64_t a, int64_t b) { return std::min(a, b); }
 std::optional<int64_t> most(const Kind &, int64_t a, int64_t b) { return std::max(a, b); }
 std::optional<int64_t> leastUnsigned(const Kind &kind, int64_t a, int64_t b) {
@@ -165,7 +170,7 @@ void addIntegerRules(Rules &rules) {
   add<arith::DivUIOp>(rules, integers<quotientUnsigned>);
   add<arith::RemUIOp>(rules, integers<remainderUnsigned>);
   add<arith::CeilDivUIOp>(rules, integers<quotientRoundedUp>);
-  add<arith::CeilDivSIOp>(rules, integers<quotientRoundedUp>);
+  add<arith::CeilDivSIOp>(rules, integers<quotientRoundedUpSigned>);
   add<arith::MinSIOp>(rules, integers<least>);
   add<arith::MaxSIOp>(rules, integers<most>);
   add<arith::MinUIOp>(rules, integers<leastUnsigned>);

@@ -25,6 +25,7 @@ void toInput(PassManager &passes, const Optimizations &) { simplify(passes); }
 void toPromoted(PassManager &passes, const Optimizations &on) {
   passes.addPass(tile::createCompileCuda());
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
+  kernels.addPass(tile::createCheckSteps()); // before: it adds reports
   if (!on.reports)
     kernels.addPass(tile::createRemoveReports());
   kernels.addPass(tile::createExpandTileLoops()); // first: the loop it makes carries variables like any other

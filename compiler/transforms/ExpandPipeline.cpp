@@ -6,6 +6,7 @@
 /// iteration's stage 0 and the last one's stage 1 stand before and after, under a test
 /// that there is an iteration. Warpgroups of a role start the products of both stages in turn.
 
+#include "compiler/analysis/PositionRanges.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/RunAhead.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -261,6 +262,18 @@ private:
     return mapping.lookupOrDefault(yielded);
   }
 
+  /// Or the loop's end, if there is one position.
+  Value secondPosition() {
+    Location loc = loop.getLoc();
+    Value first = loop.getLowerBound(), end = loop.getUpperBound();
+    Value second = builder.createOrFold<arith::AddIOp>(loc, first, loop.getStep());
+    if (PositionRanges().fitsAfter(loop, 1))
+      return second;
+    Value distance = builder.createOrFold<arith::SubIOp>(loc, end, first);
+    Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, loop.getStep(), distance);
+    return arith::SelectOp::create(builder, loc, exists, second, end);
+  }
+
   SmallVector<Value> writeRounds() {
     Location loc = loop.getLoc();
     unsigned carried = loop.getNumRegionIterArgs();
@@ -277,7 +290,7 @@ private:
     for (Value value : crossing)
       inits.push_back(first.lookupOrDefault(value));
 
-    Value second = builder.createOrFold<arith::AddIOp>(loc, loop.getLowerBound(), loop.getStep());
+    Value second = secondPosition();
     auto rounds = scf::ForOp::create(builder, loc, second, loop.getUpperBound(), loop.getStep(), inits);
     rounds.getBody()->clear();
     {

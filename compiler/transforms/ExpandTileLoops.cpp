@@ -5,6 +5,7 @@
 /// some may run for tiles that do not exist; their stores are guarded.
 
 #include "compiler/analysis/Divisibility.h"
+#include "compiler/analysis/PositionRanges.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
 #include "dialects/tile/Cluster.h"
@@ -35,6 +36,7 @@ public:
   Value rem(Value a, Value b) { return arith::RemUIOp::create(builder, loc, a, b); }
   Value min(Value a, Value b) { return arith::MinUIOp::create(builder, loc, a, b); }
   Value max(Value a, Value b) { return arith::MaxUIOp::create(builder, loc, a, b); }
+  Value clampToZero(Value a) { return arith::MaxSIOp::create(builder, loc, a, constant(0)); }
 
 private:
   OpBuilder &builder;
@@ -48,7 +50,10 @@ struct TileSpace {
 };
 
 TileSpace tileSpace(PersistentOp op, int64_t cluster, IndexBuilder &index) {
-  SmallVector<Value> extents(op.getExtents());
+  PositionRanges ranges;
+  SmallVector<Value> extents;
+  for (Value extent : op.getExtents()) // there are no tiles if one is below 0
+    extents.push_back(ranges.of(extent).isNonNegative() ? extent : index.clampToZero(extent));
   if (cluster > 1)
     extents[op.getClusterAxis()] = index.ceilDiv(extents[op.getClusterAxis()], index.constant(cluster));
   TileSpace space;
@@ -109,11 +114,11 @@ bool reachEnd(Value count, int64_t pitch, SliceOp slice, size_t axis) {
     return known && *known * pitch >= extent;
   }
   Value dimension = kernel.getBody().getArgument(unsigned(number));
-  auto quotient = count.getDefiningOp<arith::CeilDivUIOp>();
-  if (!quotient)
+  Operation *quotient = count.getDefiningOp();
+  if (!isa_and_present<arith::CeilDivUIOp, arith::CeilDivSIOp>(quotient))
     return count == dimension && pitch >= 1;
-  std::optional<int64_t> divisor = getConstantIntValue(quotient.getRhs());
-  return quotient.getLhs() == dimension && divisor && *divisor >= 1 && *divisor <= pitch;
+  std::optional<int64_t> divisor = getConstantIntValue(quotient->getOperand(1));
+  return quotient->getOperand(0) == dimension && divisor && *divisor >= 1 && *divisor <= pitch;
 }
 
 /// The memory or variable that an operation writes, or null.

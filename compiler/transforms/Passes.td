@@ -63,6 +63,21 @@ def CheckPackedSlices : Pass<"tile-check-packed-slices", "::tlc::tile::KernelOp"
   }];
 }
 
+def CheckSteps : Pass<"tile-check-steps", "::tlc::tile::KernelOp"> {
+  let summary = "Let loops whose step may be below 1 report that and end";
+  let description = [{
+    Requires: nothing.
+    Ensures:  a loop whose step is not known to be at least 1 has no iterations if the step is less. Where the step was not
+              computed from numbers that are, a `tile.report` says so if the loop's range is not empty.
+
+        scf.for %i = %from to %to step %s { ... }
+        ==>
+        tile.report unless %forward_or_empty : i1, "expected a step of at least 1, but got {}", %number : i32
+        %end = arith.select %forward, %to, %from : index
+        scf.for %i = %from to %end step %s { ... }
+  }];
+}
+
 def CompileCuda : Pass<"tile-compile-cuda", "::mlir::ModuleOp"> {
   let summary = "Compile functions in CUDA C++ to text for inline assembly";
   let description = [{

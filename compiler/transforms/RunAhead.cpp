@@ -5,6 +5,7 @@
 
 #include "compiler/transforms/RunAhead.h"
 
+#include "compiler/analysis/PositionRanges.h"
 #include "dialects/tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -246,9 +247,47 @@ private:
     return count;
   }
 
-  Value exists(Value induction) {
-    auto below = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-    return arith::CmpIOp::create(builder, loop.getLoc(), below, induction, loop.getUpperBound());
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
+    return arith::CmpIOp::create(builder, loop.getLoc(), predicate, a, b);
+  }
+
+  /// The positions from `first` to `count` steps after it, and for each whether the loop has it.
+  struct Iterations {
+    SmallVector<Value> positions, exist;
+  };
+
+  /// `range` is that of `first`; null conditions always hold. A position that the loop does not have may need
+  /// more than 32 bits. It is compared without a sign if that has room for it, else by its distance from the
+  /// end.
+  Iterations iterationsFrom(Value first, PositionRange range, Value firstExists, int64_t count) {
+    Iterations iterations{{first}, {firstExists}};
+    Value end = loop.getUpperBound();
+    bool isBelowEnd = !firstExists;
+    PositionRange ofEnd = ranges.of(end);
+    for (int64_t number = 1; number <= count; ++number) {
+      Value position = stepsAfter(first, number), before = iterations.positions.back(), exists;
+      std::optional<int64_t> reach = ranges.reachOf(loop, number);
+      bool isFromZero = range.isProven() && range.isNonNegative() &&
+                        (isBelowEnd || (ofEnd.isProven() && ofEnd.isNonNegative()));
+      if (reach && range.most() + *reach <= PositionRange::largest) {
+        exists = compare(arith::CmpIPredicate::slt, position, end);
+      } else if (reach && isFromZero && *reach <= PositionRange::largest) {
+        exists = compare(arith::CmpIPredicate::ult, position, end);
+      } else {
+        Value distance = builder.createOrFold<arith::SubIOp>(loop.getLoc(), end, before);
+        exists = compare(arith::CmpIPredicate::ult, loop.getStep(), distance);
+        if (Value earlier = iterations.exist.back())
+          exists = arith::AndIOp::create(builder, loop.getLoc(), earlier, exists);
+      }
+      iterations.positions.push_back(position);
+      iterations.exist.push_back(exists);
+    }
+    return iterations;
+  }
+
+  /// The last of the first `count` values first.
+  static SmallVector<Value> reversed(ArrayRef<Value> values, int64_t count) {
+    return SmallVector<Value>(llvm::reverse(values.take_front(size_t(count))));
   }
 
   Value stepsAfter(Value induction, int64_t count) {
@@ -265,13 +304,11 @@ private:
     llvm::append_range(state.carried, loop.getInitArgs());
     for (auto [value, distance] : travelling)
       state.fromBefore[value].resize(size_t(distance));
-    SmallVector<Value> iterations, exist;
-    for (int64_t number = 0; number < last; ++number) {
-      iterations.push_back(stepsAfter(loop.getLowerBound(), number));
-      exist.push_back(exists(iterations.back()));
-      writeRound(number + 1, SmallVector<Value>(llvm::reverse(iterations)),
-                 SmallVector<Value>(llvm::reverse(exist)), state);
-    }
+    Value first = loop.getLowerBound();
+    Iterations iterations = iterationsFrom(
+        first, ranges.of(first), compare(arith::CmpIPredicate::slt, first, loop.getUpperBound()), last - 1);
+    for (int64_t number = 1; number <= last; ++number)
+      writeRound(number, reversed(iterations.positions, number), reversed(iterations.exist, number), state);
   }
 
   void writeLoop() {
@@ -284,12 +321,10 @@ private:
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToEnd(rounds.getBody());
       state.assign(rounds.getRegionIterArgs());
-      SmallVector<Value> iterations, exist;
-      for (int64_t stage = 0; stage <= last; ++stage) {
-        iterations.push_back(stepsAfter(rounds.getInductionVar(), last - stage));
-        exist.push_back(stage == last ? Value() : exists(iterations.back()));
-      }
-      writeRound(last + 1, iterations, exist, state);
+      PositionRange range = ranges.of(loop.getInductionVar());
+      Iterations iterations = iterationsFrom(rounds.getInductionVar(), range, Value(), last);
+      writeRound(last + 1, reversed(iterations.positions, last + 1), reversed(iterations.exist, last + 1),
+                 state);
       scf::YieldOp::create(builder, loop.getLoc(), state.flat());
     }
     loop.replaceAllUsesWith(rounds.getResults().take_front(loop.getNumResults()));
@@ -298,6 +333,7 @@ private:
 
   scf::ForOp loop;
   OpBuilder builder;
+  PositionRanges ranges;
   int64_t last = 0;               ///< stage
   SmallVector<Operation *> round; ///< all operations, in order
   llvm::DenseMap<Operation *, size_t> places;

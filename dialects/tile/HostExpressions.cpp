@@ -21,8 +21,8 @@ std::optional<HostExpr::Op> hostOperation(Operation *op) {
       .Case<arith::SubIOp>([](auto) { return Op::subtract; })
       .Case<arith::MulIOp>([](auto) { return Op::multiply; })
       .Case<arith::CeilDivUIOp, arith::CeilDivSIOp>([](auto) { return Op::ceilDiv; })
-      // Extents are not negative, so that rounding down and towards zero are one.
-      .Case<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp>([](auto) { return Op::floorDiv; })
+      // The compiler makes those without a sign of numbers that are not negative.
+      .Case<arith::DivUIOp, arith::DivSIOp>([](auto) { return Op::floorDiv; })
       .Case<arith::RemUIOp, arith::RemSIOp>([](auto) { return Op::remainder; })
       .Case<arith::MinUIOp, arith::MinSIOp>([](auto) { return Op::min; })
       .Case<arith::MaxUIOp, arith::MaxSIOp>([](auto) { return Op::max; })

@@ -16,11 +16,15 @@ bool isPosition(int64_t value) {
   return value >= std::numeric_limits<int32_t>::min() && value <= std::numeric_limits<int32_t>::max();
 }
 
+/// Whether rounding towards 0 rounded down.
+bool isQuotientTooSmall(int64_t remainder, int64_t divisor) {
+  return remainder != 0 && (remainder < 0) == (divisor < 0);
+}
+
 std::optional<int64_t> apply(HostExpr::Op op, int64_t lhs, int64_t rhs) {
   if (!isPosition(lhs) || !isPosition(rhs))
     return std::nullopt;
-  // Quotients of numbers below 0 depend on how they are rounded, and on whether the device sees a sign.
-  bool isQuotient = lhs >= 0 && rhs > 0;
+  bool divides = rhs != 0;
   switch (op) {
   case HostExpr::Op::constant:
   case HostExpr::Op::dimension:
@@ -33,11 +37,11 @@ std::optional<int64_t> apply(HostExpr::Op op, int64_t lhs, int64_t rhs) {
   case HostExpr::Op::multiply:
     return lhs * rhs;
   case HostExpr::Op::floorDiv:
-    return isQuotient ? std::optional(lhs / rhs) : std::nullopt;
+    return divides ? std::optional(lhs / rhs) : std::nullopt;
   case HostExpr::Op::ceilDiv:
-    return isQuotient ? std::optional(lhs / rhs + (lhs % rhs != 0)) : std::nullopt;
+    return divides ? std::optional(lhs / rhs + isQuotientTooSmall(lhs % rhs, rhs)) : std::nullopt;
   case HostExpr::Op::remainder:
-    return isQuotient ? std::optional(lhs % rhs) : std::nullopt;
+    return divides ? std::optional(lhs % rhs) : std::nullopt;
   case HostExpr::Op::min:
     return std::min(lhs, rhs);
   case HostExpr::Op::max:

@@ -103,8 +103,8 @@ Result<int64_t> tlc::evaluateExtent(const HostExpr &extent, const std::vector<in
   std::optional<int64_t> value = extent.evaluate(dimensions, multiprocessors);
   if (!value)
     return Error{.message =
-                     "expected sizes from which the extent can be computed, but on the way is a number of "
-                     "more than 32 bits, or a quotient by 0 or of a number below 0"};
+                     "expected sizes from which the extent can be computed, but an intermediate number has "
+                     "more than 32 bits, or a divisor is 0"};
   if (*value < 0 || *value > maxExtent)
     return Error{
         .message = fmt::format("these sizes need an extent of {}, but expected 0 to {}", *value, maxExtent)};

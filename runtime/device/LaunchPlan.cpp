@@ -144,16 +144,17 @@ struct Planner {
   int64_t multiprocessors;
   std::span<const TensorView> inKernels;
 
-  /// Evaluates the grid; nothing to launch if an extent is 0.
+  /// Evaluates the grid; nothing to launch if an extent is 0 or negative.
   Result<void> planGrid(const Launch &launch, std::array<uint32_t, 3> &grid) const {
     constexpr std::array axes = {'x', 'y', 'z'};
     const std::array limits = {target.maxGridX, target.maxGridYZ, target.maxGridYZ};
     for (size_t axis = 0; axis < 3; ++axis) {
       std::optional<int64_t> extent = launch.grid[axis].evaluate(dimensions, multiprocessors);
-      if (!extent || *extent < 0 || *extent > int64_t(limits[axis]))
+      if (!extent || *extent > int64_t(limits[axis]))
         return mistake("'{}' needs {} blocks in {} for {}, but expected 0 to {}", launch.entry,
                        extent ? fmt::to_string(*extent) : "too many", axes[axis], describeDimensions(),
                        limits[axis]);
+      extent = std::max<int64_t>(*extent, 0);
       if (*extent % launch.cluster[axis] != 0)
         return mistake("'{}' needs {} blocks in {} for {}, but expected a multiple of its clusters' {}",
                        launch.entry, *extent, axes[axis], describeDimensions(), launch.cluster[axis]);

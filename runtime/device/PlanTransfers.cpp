@@ -44,10 +44,9 @@ private:
   Result<int64_t> evaluate(const HostExpr &expr, std::string_view what, std::string_view tensor) const {
     std::optional<int64_t> value = expr.evaluate(dimensions, multiprocessors);
     if (!value)
-      return mistake(
-          "expected {} of '{}' to be computed from numbers of 32 bits, and quotients and remainders "
-          "from those that are not negative, but it is not",
-          what, tensor);
+      return mistake("expected {} of '{}' to be computed from numbers of 32 bits and divisors other than 0, "
+                     "but it is not",
+                     what, tensor);
     if (*value < 0 || *value > std::numeric_limits<int32_t>::max())
       return mistake("expected {} of '{}' from 0 to {}, but got {}", what, tensor,
                      std::numeric_limits<int32_t>::max(), *value);

@@ -84,6 +84,9 @@ namespace tlc::differential {
   X(emptyLoop, 6)                                                                                            \
   X(firstRounds, 20)                                                                                         \
   X(steppedLoop, 16)                                                                                         \
+  X(readStep, 12)                                                                                            \
+  X(farLoop, 10)                                                                                             \
+  X(negativeQuotient, 12)                                                                                    \
   X(manyStages, 35)                                                                                          \
   X(when, 9)                                                                                                 \
   X(otherwise, 40)                                                                                           \

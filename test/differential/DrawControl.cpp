@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 
 using namespace tlc;
 using namespace tlc::differential;
@@ -98,15 +99,55 @@ bool isAlikeForAll(const IndexNode &node) {
 }
 } // namespace
 
+void Generator::drawStep(const IndexNode &from, IndexNode &to, IndexNode &step) {
+  std::optional<IndexNode> read = drawIndexRead(draw.between(1, 3));
+  if (!read)
+    return;
+  draw.note(Feature::readStep);
+  if (draw.chance(50)) {
+    step = IndexNode::apply(IndexKind::add, std::move(*read), IndexNode::constant(1));
+    return;
+  }
+  IndexNode any = IndexNode::apply(IndexKind::min, *read, IndexNode::constant(1));
+  to = IndexNode::apply(IndexKind::subtract, std::move(to), from);
+  to = IndexNode::apply(IndexKind::add, IndexNode::apply(IndexKind::multiply, std::move(to), std::move(any)),
+                        from);
+  step = std::move(*read);
+}
+
+IndexNode Generator::drawFar(const IndexNode &from, const IndexNode &to) {
+  draw.note(Feature::farLoop);
+  constexpr int64_t mostRead = 3;
+  IndexRange first = rangeOf(from), end = rangeOf(to);
+  int64_t offset = draw.between(0, 2);
+  std::optional<IndexNode> read = draw.chance(40) ? drawIndexRead(mostRead) : std::nullopt;
+  IndexNode far = IndexNode::constant(
+      draw.chance(70) ? std::numeric_limits<int32_t>::max() - std::max(first.high, end.high) - offset -
+                            (read ? mostRead : 0)
+                      : std::numeric_limits<int32_t>::min() - std::min(first.low, end.low) + offset);
+  return read ? IndexNode::apply(IndexKind::add, std::move(far), std::move(*read)) : far;
+}
+
 bool Generator::loop(Body &body, bool isPipelined) {
   IndexNode from = IndexNode::constant(0), to = drawCount(5), step = IndexNode::constant(1);
+  if (!tree.dimensions.empty() && draw.wants(Feature::negativeQuotient)) {
+    IndexNode dimension = IndexNode::of(IndexKind::dimension, int(draw.below(tree.dimensions.size())));
+    if (IndexNode count = drawQuotient(std::move(dimension)); rangeOf(count).high <= 5)
+      to = std::move(count);
+  }
   if (draw.wants(Feature::steppedLoop)) {
     draw.note(Feature::steppedLoop);
     from = drawBound();
     step = IndexNode::constant(draw.chance(50) ? 1 : draw.between(2, 3));
     to = IndexNode::apply(IndexKind::add, std::move(to), from);
   }
-  int64_t first = rangeOf(from).low, last = rangeOf(to).high - 1, by = step.number;
+  if (draw.wants(Feature::readStep))
+    drawStep(from, to, step);
+  std::optional<IndexNode> far;
+  if (draw.wants(Feature::farLoop))
+    far = drawFar(from, to);
+  int64_t first = rangeOf(from).low, last = rangeOf(to).high - 1,
+          by = std::max<int64_t>(rangeOf(step).low, 1);
   int64_t count = std::max<int64_t>(0, (last - first) / by + 1);
   if (last < first)
     count = 0;
@@ -150,7 +191,8 @@ bool Generator::loop(Body &body, bool isPipelined) {
     draw.note(Feature::leanLoop);
   if (env.loops > 0)
     draw.note(Feature::nestedLoop);
-  bool isCounted = from.kind == IndexKind::constant && from.number == 0 && by == 1 && !endsEarly;
+  bool isCounted = from.kind == IndexKind::constant && from.number == 0 && step.kind == IndexKind::constant &&
+                   by == 1 && !endsEarly;
   bool hasBarrier = isCounted && env.warps != 0 && countsRounds() && draw.wants(Feature::barrier);
   int barrier = hasBarrier ? newBarrier(body, BarrierInfo::Kind::threads, 32 * env.warps) : -1;
   loop.bodies.push_back(inside([&](Body &statements) {
@@ -159,7 +201,7 @@ bool Generator::loop(Body &body, bool isPipelined) {
     env.filledBefore = env.written;
     ++env.loops;
     env.inBranch |= endsEarly;
-    env.isAlike &= isAlikeForAll(from) && isAlikeForAll(to);
+    env.isAlike &= isAlikeForAll(from) && isAlikeForAll(to) && isAlikeForAll(step);
     if (isLean) {
       drawLeanBody(statements);
     } else {
@@ -184,6 +226,11 @@ bool Generator::loop(Body &body, bool isPipelined) {
                      .isFixed = true});
   }
   loop.index = {std::move(from), std::move(to), std::move(step)};
+  if (far) {
+    for (size_t bound : {0, 1})
+      loop.index[bound] = IndexNode::apply(IndexKind::add, std::move(loop.index[bound]), *far);
+    loop.index.push_back(std::move(*far));
+  }
   body.push_back(std::move(loop));
   return true;
 }

@@ -186,6 +186,8 @@ Drawn Generator::drawPartner(const Sizes &shape, ElementType element, int depth)
     }
   }
   if (std::optional<IndexNode> at; draw.chance(6) && (at = drawPosition())) {
+    if (draw.wants(Feature::negativeQuotient))
+      at = drawQuotient(std::move(*at));
     IndexRange range = rangeOf(*at);
     double magnitude = double(std::max(std::abs(range.low), std::abs(range.high)));
     if (fits(element, {magnitude, 0, true})) {
@@ -370,7 +372,9 @@ std::optional<Drawn> Generator::drawWherePlace(const Sizes &shape, ElementType e
       IndexNode begin = drawOrigin(extent, {});
       test.a = IndexNode::apply(IndexKind::add, std::move(begin), std::move(test.a));
     }
-    if (draw.chance(20))
+    if (draw.wants(Feature::negativeQuotient))
+      test.a = drawQuotient(std::move(test.a));
+    else if (draw.chance(20))
       test.a =
           IndexNode::apply(IndexKind::remainder, std::move(test.a), IndexNode::constant(draw.between(2, 5)));
     test.b = IndexNode::constant(draw.between(0, std::max<int64_t>(1, extent)));

@@ -46,14 +46,16 @@ IndexRange Generator::rangeOf(const IndexNode &node) const {
     IndexRange a = operand(0), b = operand(1);
     return hull({a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high});
   }
-  case IndexKind::divide:
-    return {operand(0).low / operand(1).low, operand(0).high / operand(1).low};
+  case IndexKind::divide: {
+    IndexRange a = operand(0), b = operand(1);
+    return hull({a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high});
+  }
   case IndexKind::remainder:
     return {operand(0).low < 0 ? 1 - operand(1).high : 0, operand(1).high - 1};
   case IndexKind::ceilDiv: {
-    IndexRange a = operand(0);
-    int64_t by = operand(1).low;
-    return {(a.low + by - 1) / by, (a.high + by - 1) / by};
+    IndexRange a = operand(0), b = operand(1);
+    auto up = [](int64_t x, int64_t by) { return x / by + (x % by > 0); };
+    return hull({up(a.low, b.low), up(a.low, b.high), up(a.high, b.low), up(a.high, b.high)});
   }
   case IndexKind::min:
     return {std::min(operand(0).low, operand(1).low), std::min(operand(0).high, operand(1).high)};
@@ -119,6 +121,19 @@ std::optional<IndexNode> Generator::drawPosition() {
   return env.axes.empty() ? std::nullopt : std::optional(positionOf(draw.oneOf(env.axes)));
 }
 
+IndexNode Generator::drawQuotient(IndexNode of) {
+  draw.note(Feature::negativeQuotient);
+  if (int64_t by = draw.between(0, 130); by > 0)
+    of = IndexNode::apply(IndexKind::subtract, std::move(of), IndexNode::constant(by));
+  IndexNode divisor =
+      IndexNode::constant(draw.chance(50) ? int64_t(1) << draw.between(0, 6) : draw.between(1, 65));
+  if (draw.wants(Feature::indexRead))
+    if (std::optional<IndexNode> read = drawIndexRead(3))
+      divisor = IndexNode::apply(IndexKind::add, std::move(divisor), std::move(*read));
+  return IndexNode::apply(draw.oneOf({IndexKind::divide, IndexKind::remainder, IndexKind::ceilDiv}),
+                          std::move(of), std::move(divisor));
+}
+
 IndexNode Generator::drawOrigin(int64_t extent, const std::vector<Axis> &preferred) {
   const std::vector<Axis> &axes = preferred.empty() ? env.axes : preferred;
   IndexNode origin = IndexNode::constant(0);
@@ -134,6 +149,9 @@ IndexNode Generator::drawOrigin(int64_t extent, const std::vector<Axis> &preferr
     int64_t by = draw.chance(40) ? 8 * draw.between(-2, 2) : draw.between(-5, 9);
     origin = by < 0 ? IndexNode::apply(IndexKind::subtract, origin, IndexNode::constant(-by))
                     : IndexNode::apply(IndexKind::add, origin, IndexNode::constant(by));
+  } else if (std::optional<IndexNode> position;
+             draw.wants(Feature::negativeQuotient) && (position = drawPosition())) {
+    origin = IndexNode::apply(IndexKind::add, origin, drawQuotient(std::move(*position)));
   }
   return origin;
 }
@@ -171,7 +189,9 @@ PositionTest Generator::drawTest() {
     test.a = *position;
   else if (!tree.dimensions.empty())
     test.a = IndexNode::of(IndexKind::dimension, int(draw.below(tree.dimensions.size())));
-  if (draw.chance(25))
+  if (draw.wants(Feature::negativeQuotient))
+    test.a = drawQuotient(std::move(test.a));
+  else if (draw.chance(25))
     test.a = IndexNode::apply(IndexKind::remainder, test.a, IndexNode::constant(draw.between(2, 3)));
   test.b = IndexNode::constant(draw.between(0, 3));
   if (draw.wants(Feature::indexRead)) {

@@ -103,6 +103,8 @@ private:
 
   // DrawPlaces.cpp: boxes, positions, views.
   IndexRange rangeOf(const IndexNode &node) const;
+  /// A quotient or remainder of a difference that is often negative.
+  IndexNode drawQuotient(IndexNode of);
   IndexNode drawOrigin(int64_t extent, const std::vector<Axis> &preferred);
   IndexNode drawCount(int64_t most);
   PositionTest drawTest();
@@ -214,6 +216,10 @@ private:
 
   // DrawControl.cpp
   bool loop(Body &body, bool isPipelined);
+  /// Lets the step be read from memory; where it is 0 the range is empty.
+  void drawStep(const IndexNode &from, IndexNode &to, IndexNode &step);
+  /// What moves the counter of a loop near an end of what positions can be.
+  IndexNode drawFar(const IndexNode &from, const IndexNode &to);
   bool when(Body &body);
   bool whenAny(Body &body);
   void drawLeanBody(Body &body);

@@ -289,6 +289,25 @@ private:
     --depth;
   }
 
+  std::string range(const Statement &loop) const {
+    return fmt::format("{}, {}, {}", index(loop.index[0]), index(loop.index[1]), index(loop.index[2]));
+  }
+
+  /// A loop far from 0 has a counter besides its position.
+  std::string counter(const Statement &loop) const {
+    return tree.positions[size_t(loop.id)].name + (loop.index.size() > 3 ? "_far" : "");
+  }
+
+  void bodyOfLoop(const Statement &loop) {
+    if (loop.index.size() > 3) {
+      ++depth;
+      line("Index {} = {} - ({});", tree.positions[size_t(loop.id)].name, counter(loop),
+           index(loop.index[3]));
+      --depth;
+    }
+    bodyOf(loop);
+  }
+
   std::string extents(const Sizes &shape) const {
     return fmt::format("{{{}}}", fmt::join(tree.extentsOf(shape), ", "));
   }
@@ -363,15 +382,13 @@ private:
                   index(s.index[0]));
     case Kind::loop:
     case Kind::pipelined:
-      line("k.{}({{{}}}{}, [&](Index {}) {{", s.kind == Kind::loop ? "loop" : "pipelined", list(s.index),
-           s.kind == Kind::loop ? "" : fmt::format(", {{.stages = {}}}", s.number),
-           tree.positions[size_t(s.id)].name);
-      bodyOf(s);
+      line("k.{}({{{}}}{}, [&](Index {}) {{", s.kind == Kind::loop ? "loop" : "pipelined", range(s),
+           s.kind == Kind::loop ? "" : fmt::format(", {{.stages = {}}}", s.number), counter(s));
+      bodyOfLoop(s);
       return line("}});");
     case Kind::loopWhile:
-      line("k.loopWhile({{{}}}, [&](Index {}) -> Predicate {{", list(s.index),
-           tree.positions[size_t(s.id)].name);
-      bodyOf(s);
+      line("k.loopWhile({{{}}}, [&](Index {}) -> Predicate {{", range(s), counter(s));
+      bodyOfLoop(s);
       ++depth;
       line("return {};", holds(s.tests));
       --depth;

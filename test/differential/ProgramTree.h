@@ -238,13 +238,13 @@ struct Statement {
     exchange,     ///< `to` becomes values[0], where it is values[1] if there is one; `id` as of `fetch`
     addInTurn,    ///< values[0] to `to`, one after the other by the counts in `from`
     writeIndex,   ///< index[0] to the element of shared tile `id` at the rest of `index`
-    loop,         ///< position `id` from index[0] to index[1] by index[2]
-    loopWhile,    ///< the same while `tests` hold at the end of its body
-    pipelined,    ///< with `number` stages
-    when,         ///< tests, bodies
-    whenAny,      ///< values[0] compared with values[1]
-    print,        ///< values[0] or index[0]
-    check,        ///< that values[0] compares so with values[1]; or `tests`, showing index[0]
+    loop, ///< from index[0] to index[1] by index[2]; position `id` is the counter, less index[3] if given
+    loopWhile, ///< the same while `tests` hold at the end of its body
+    pipelined, ///< with `number` stages
+    when,      ///< tests, bodies
+    whenAny,   ///< values[0] compared with values[1]
+    print,     ///< values[0] or index[0]
+    check,     ///< that values[0] compares so with values[1]; or `tests`, showing index[0]
     inTurn,
     roles,
     role, ///< `id`

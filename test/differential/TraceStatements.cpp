@@ -109,7 +109,7 @@ void Tracer::addInTurn(const Statement &s) {
 void Tracer::loop(const Statement &s) {
   dsl::Range range(index(s.index[0]), index(s.index[1]), index(s.index[2]));
   auto inside = [&](Index at) {
-    positions[s.id] = at;
+    positions[s.id] = s.index.size() > 3 ? at - index(s.index[3]) : at;
     body(s.bodies[0]);
   };
   auto insideWhile = [&](Index at) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Loops, branches, roles.
+#include "compiler/analysis/PositionRanges.h"
 #include "compiler/lowering/TileToSimt/Lowering.h"
 #include "dialects/layout/StockLayouts.h"
 #include "mlir/IR/Matchers.h"
@@ -39,6 +40,40 @@ LogicalResult lowerBody(KernelLowering &k, Block &block) {
 } // namespace
 
 namespace {
+/// The counter of a loop on the device. The number after the last position may need more than 32 bits.
+struct Counter {
+  Value first, end, step;
+  bool isUnsigned = false;
+  Value origin = {}, pitch = {}; ///< of positions, where iterations are counted
+
+  Value position(Emitter &b, Value counter) const {
+    return origin ? b.add(origin, b.mul(counter, pitch)) : counter;
+  }
+};
+
+Counter counterOf(KernelLowering &k, scf::ForOp op) {
+  Counter counter{k.value(op.getLowerBound()), k.value(op.getUpperBound()), k.value(op.getStep()),
+                  op.getUnsignedCmp()};
+  tile::PositionRanges ranges;
+  if (counter.isUnsigned || !op.getInductionVar().getType().isIndex() || ranges.fitsAfter(op, 1))
+    return counter;
+  // From 0 on, the number after the last position needs 32 bits without a sign.
+  Emitter &b = k.b;
+  tile::PositionRange lower = ranges.of(op.getLowerBound()), upper = ranges.of(op.getUpperBound());
+  if (lower.isNonNegative() && lower.condition != tile::RangeCondition::nothingNeedsMoreBits) {
+    counter.isUnsigned = true;
+    if (!upper.isNonNegative() || !upper.isProven())
+      counter.end = b.larger(counter.end, 0);
+    return counter;
+  }
+  Value one = b.i32(1), zero = b.i32(0);
+  Value runs = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, counter.first, counter.end);
+  Value beforeLast = b.sub(b.sub(counter.end, counter.first), one);
+  Value divisor = ranges.reachOf(op, 1) ? counter.step : b.larger(counter.step, 1);
+  Value count = b.add(arith::DivUIOp::create(b, beforeLast, divisor), one);
+  return {zero, b.select(runs, count, zero), one, /*isUnsigned=*/true, counter.first, counter.step};
+}
+
 /// The carried truth value without which what is left of the loop changes nothing; null if it has none. All
 /// that has effects is a branch on it, whose other side has none and leaves what is carried as it is. Threads
 /// meet in the loop as often as they go round. Of products in flight only loops with a count are known to
@@ -69,25 +104,25 @@ BlockArgument permissionOf(scf::ForOp op) {
 
 /// A loop that ends with its permission.
 LogicalResult lowerEarlyEnd(KernelLowering &k, scf::ForOp op, BlockArgument permission) {
-  SmallVector<Value> inits = {k.value(op.getLowerBound())};
+  Counter counter = counterOf(k, op);
+  SmallVector<Value> inits = {counter.first};
   k.flatten(op.getInitArgs(), inits);
-  Value end = k.value(op.getUpperBound()), step = k.value(op.getStep());
   LogicalResult body = success();
   auto enter = [&](ValueRange carried) {
-    k.set(op.getInductionVar(), carried.front());
+    k.set(op.getInductionVar(), counter.position(k.b, carried.front()));
     k.unflatten(op.getRegionIterArgs(), carried.drop_front());
   };
   auto test = [&](OpBuilder &, Location, ValueRange carried) {
     enter(carried);
-    auto below = op.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-    Value isInRange = arith::CmpIOp::create(k.b, below, carried.front(), end);
+    auto below = counter.isUnsigned ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+    Value isInRange = arith::CmpIOp::create(k.b, below, carried.front(), counter.end);
     scf::ConditionOp::create(k.b, k.b.both(isInRange, k.value(permission)), carried);
   };
   auto round = [&](OpBuilder &, Location, ValueRange carried) {
     enter(carried);
     k.set(permission, k.b.constant(k.b.getBoolAttr(true)));
     body = k.lowerBlock(*op.getBody());
-    SmallVector<Value> next = {arith::AddIOp::create(k.b, carried.front(), step)};
+    SmallVector<Value> next = {arith::AddIOp::create(k.b, carried.front(), counter.step)};
     if (succeeded(body))
       k.flatten(op.getYieldedValues(), next);
     scf::YieldOp::create(k.b, next);
@@ -103,17 +138,17 @@ static LogicalResult lowerOp(KernelLowering &k, scf::ForOp op) {
     return failure();
   if (BlockArgument permission = permissionOf(op))
     return lowerEarlyEnd(k, op, permission);
+  Counter counter = counterOf(k, op);
   SmallVector<Value> inits;
   k.flatten(op.getInitArgs(), inits);
   LogicalResult body = success();
-  auto loop =
-      scf::ForOp::create(k.b, k.value(op.getLowerBound()), k.value(op.getUpperBound()), k.value(op.getStep()),
-                         inits, [&](OpBuilder &, Location, Value induction, ValueRange carried) {
-                           k.set(op.getInductionVar(), induction);
-                           k.unflatten(op.getRegionIterArgs(), carried);
-                           body = lowerBody(k, *op.getBody());
-                         });
-  loop.setUnsignedCmp(op.getUnsignedCmp());
+  auto loop = scf::ForOp::create(k.b, counter.first, counter.end, counter.step, inits,
+                                 [&](OpBuilder &, Location, Value induction, ValueRange carried) {
+                                   k.set(op.getInductionVar(), counter.position(k.b, induction));
+                                   k.unflatten(op.getRegionIterArgs(), carried);
+                                   body = lowerBody(k, *op.getBody());
+                                 });
+  loop.setUnsignedCmp(counter.isUnsigned);
   k.unflatten(op.getResults(), loop.getResults());
   return body;
 }

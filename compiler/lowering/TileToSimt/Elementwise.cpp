@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Operations that work on each element by itself: on vectors what they were on tensors.
+#include "compiler/analysis/PositionRanges.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "runtime/support/Math.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -61,8 +64,27 @@ Value castIndex(KernelLowering &k, Operation &op, bool isSigned) {
                   : arith::ExtUIOp::create(k.b, to, value).getResult();
 }
 
-/// Divisions that the machine rounds towards zero, rounded down (or, of the negated
-/// dividend and negated again, up).
+/// A quotient that the machine rounds towards zero, rounded up.
+Value ceilDivide(Emitter &b, Value lhs, Value rhs) {
+  Type type = lhs.getType();
+  auto compare = [&](arith::CmpIPredicate predicate, Value value) {
+    return arith::CmpIOp::create(b, predicate, value, b.integer(type, 0)).getResult();
+  };
+  auto add = [&](Value quotient, Value isTooSmall) {
+    return b.add(quotient, arith::ExtUIOp::create(b, type, isTooSmall));
+  };
+  std::optional<int64_t> divisor = Emitter::known(rhs);
+  if (divisor && *divisor > 0 && isPowerOf2(*divisor))
+    return add(arith::ShRSIOp::create(b, lhs, b.integer(type, log2Floor(*divisor))),
+               compare(arith::CmpIPredicate::ne, b.bitAnd(lhs, *divisor - 1)));
+  Value quotient = arith::DivSIOp::create(b, lhs, rhs), rest = arith::RemSIOp::create(b, lhs, rhs);
+  if (divisor && *divisor > 0)
+    return add(quotient, compare(arith::CmpIPredicate::sgt, rest));
+  Value alike = compare(arith::CmpIPredicate::sge, arith::XOrIOp::create(b, rest, rhs));
+  return add(quotient, b.both(compare(arith::CmpIPredicate::ne, rest), alike));
+}
+
+/// One rounded down.
 Value floorDivide(Emitter &b, Value lhs, Value rhs) {
   Value quotient = arith::DivSIOp::create(b, lhs, rhs), rest = arith::RemSIOp::create(b, lhs, rhs);
   Value zero = b.integer(lhs.getType(), 0);
@@ -74,18 +96,39 @@ Value floorDivide(Emitter &b, Value lhs, Value rhs) {
   return b.select(down, arith::SubIOp::create(b, quotient, b.integer(lhs.getType(), 1)), quotient);
 }
 
+/// Whether a position is at least `least`, if no divisor on the way to it is 0.
+bool isAtLeast(int64_t least, Value position) {
+  tile::PositionRange range = tile::PositionRanges().of(position);
+  return range.min >= least && range.condition != tile::RangeCondition::nothingNeedsMoreBits;
+}
+
+/// A divisor, or 1 instead of 0: the language gives a quotient by 0 some number, but LLVM concludes that the
+/// code does not run.
+Value divisorOf(KernelLowering &k, Value source) {
+  Emitter &b = k.b;
+  Value divisor = k.value(source);
+  if (matchPattern(source, m_NonZero()) || isAtLeast(1, source))
+    return divisor;
+  if (isAtLeast(0, source))
+    return b.larger(divisor, 1);
+  Type type = divisor.getType();
+  Value isZero = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, divisor, b.integer(type, 0));
+  return b.select(isZero, b.integer(type, 1), divisor);
+}
+
 Value expandDivision(KernelLowering &k, Operation &op) {
   Emitter &b = k.b;
-  Value lhs = k.value(op.getOperand(0)), rhs = k.value(op.getOperand(1));
+  Value lhs = k.value(op.getOperand(0)), rhs = divisorOf(k, op.getOperand(1));
   Type type = lhs.getType();
   if (isa<arith::FloorDivSIOp>(op))
     return floorDivide(b, lhs, rhs);
-  Value zero = b.integer(type, 0);
-  if (isa<arith::CeilDivSIOp>(op))
-    return arith::SubIOp::create(b, zero, floorDivide(b, arith::SubIOp::create(b, zero, lhs), rhs));
+  bool isIndex = getElementTypeOrSelf(op.getOperand(0).getType()).isIndex();
+  if (isa<arith::CeilDivSIOp>(op) &&
+      !(isIndex && isAtLeast(0, op.getOperand(0)) && isAtLeast(0, op.getOperand(1))))
+    return ceilDivide(b, lhs, rhs);
   // An index and its divisor are below 2^31, so that their sum fits unsigned.
-  Value one = b.integer(type, 1);
-  if (getElementTypeOrSelf(op.getOperand(0).getType()).isIndex()) {
+  Value zero = b.integer(type, 0), one = b.integer(type, 1);
+  if (isIndex) {
     if (std::optional<int64_t> divisor = Emitter::known(rhs); divisor && *divisor > 0)
       return b.divide(b.add(lhs, *divisor - 1), *divisor);
     Value sum = arith::AddIOp::create(b, lhs, arith::SubIOp::create(b, rhs, one));
@@ -127,6 +170,10 @@ static LogicalResult lowerElementwise(KernelLowering &k, Operation &op) {
   IRMapping mapping;
   for (Value operand : op.getOperands())
     mapping.map(operand, k.value(operand));
+  // Positions without a sign are the compiler's own, and their divisors not 0.
+  bool isPosition = getElementTypeOrSelf(op.getResult(0).getType()).isIndex();
+  if (isa<arith::DivSIOp, arith::RemSIOp>(op) || (isa<arith::DivUIOp, arith::RemUIOp>(op) && !isPosition))
+    mapping.map(op.getOperand(1), divisorOf(k, op.getOperand(1)));
   Operation *copy = k.b.insert(op.clone(mapping));
   copy->getResult(0).setType(k.typeOf(op.getResult(0).getType()));
   k.set(op.getResult(0), copy->getResult(0));

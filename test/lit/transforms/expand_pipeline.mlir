@@ -652,3 +652,87 @@ tile.kernel @slice_of_both(%n: index {program.argument = #program.dimension<"n">
   }
   tile.return
 }
+
+// -----
+
+// Beyond the end of a loop a position may need more than 32 bits: its distance from the end is compared.
+// CHECK-LABEL: tile.kernel @ahead_far(
+// CHECK:         %[[FIRST:.*]] = arith.cmpi slt, %[[FROM:.*]], %[[TO:.*]] : index
+// CHECK:         %[[DISTANCE:.*]] = arith.subi %[[TO]], %[[FROM]] : index
+// CHECK:         %[[MORE:.*]] = arith.cmpi ult, %c3, %[[DISTANCE]] : index
+// CHECK:         %[[SECOND:.*]] = arith.andi %[[FIRST]], %[[MORE]] : i1
+// CHECK:         scf.if %[[FIRST]] {
+// CHECK:         scf.if %[[SECOND]] {
+// CHECK:         scf.for %[[I:.*]] = %[[FROM]] to %[[TO]] step %c3
+// CHECK:           %[[ONE:.*]] = arith.subi %[[TO]], %[[I]] : index
+// CHECK:           %[[NEXT:.*]] = arith.cmpi ult, %c3, %[[ONE]] : index
+// CHECK:           %[[TWO:.*]] = arith.subi %[[TO]], %{{.*}} : index
+// CHECK:           %[[AFTER:.*]] = arith.cmpi ult, %c3, %[[TWO]] : index
+// CHECK:           %[[BOTH:.*]] = arith.andi %[[NEXT]], %[[AFTER]] : i1
+// CHECK:           scf.if %[[BOTH]] {
+tile.kernel @ahead_far(%A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 16>},
+    %C: !tile.global<64x64xbf16> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %t = tile.alloc_shared "t" : !tile.shared<2xi32>
+  %start = tile.load_index %t[%c0] : !tile.shared<2xi32>
+  %stop = tile.load_index %t[%c1] : !tile.shared<2xi32>
+  %a = tile.alloc_shared "a" : !tile.shared<1x64xbf16>
+  scf.for %i = %start to %stop step %c3 {
+    %from = tile.slice %A[%i, %c0] {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.global<64x64xbf16> -> !tile.slice<1x64xbf16>
+    tile.copy %from, %a atom cp_async {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.slice<1x64xbf16>, !tile.shared<1x64xbf16>
+    tile.commit_copies {tile.stage = #tile.stage<stage = 0, order = 1>}
+    %to = tile.slice %C[%i, %c0] {tile.stage = #tile.stage<stage = 2, order = 2>} : !tile.global<64x64xbf16> -> !tile.slice<1x64xbf16>
+    tile.copy %a, %to atom simt {tile.stage = #tile.stage<stage = 2, order = 2>} : !tile.shared<1x64xbf16>, !tile.slice<1x64xbf16>
+  }
+  tile.return
+}
+
+// -----
+
+// From 0 on a number without a sign has room for it.
+// CHECK-LABEL: tile.kernel @ahead_from_zero(
+// CHECK:         arith.cmpi slt, %c0, %n : index
+// CHECK:         arith.cmpi slt, %c64{{.*}}, %n : index
+// CHECK:         scf.for
+// CHECK:           arith.cmpi ult, %{{.*}}, %n : index
+tile.kernel @ahead_from_zero(%n: index {program.argument = #program.dimension<"n">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<1x64xbf16>
+  scf.for %i = %c0 to %n step %c64 {
+    %from = tile.slice %A[%i, %c0] {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+    tile.copy %from, %a atom cp_async {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.slice<1x64xbf16>, !tile.shared<1x64xbf16>
+    tile.commit_copies {tile.stage = #tile.stage<stage = 0, order = 1>}
+    %to = tile.slice %C[%i, %c0] {tile.stage = #tile.stage<stage = 2, order = 2>} : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+    tile.copy %a, %to atom simt {tile.stage = #tile.stage<stage = 2, order = 2>} : !tile.shared<1x64xbf16>, !tile.slice<1x64xbf16>
+  }
+  tile.return
+}
+
+// -----
+
+// The rounds after the first begin at the end if the second position may need more than 32 bits.
+// CHECK-LABEL: tile.kernel @second_far(
+// CHECK:         arith.cmpi slt, %m, %n : index
+// CHECK:         scf.if
+// CHECK:           %[[NEXT:.*]] = arith.addi %m, %c7 : index
+// CHECK:           %[[DISTANCE:.*]] = arith.subi %n, %m : index
+// CHECK:           %[[EXISTS:.*]] = arith.cmpi ult, %c7, %[[DISTANCE]] : index
+// CHECK:           %[[SECOND:.*]] = arith.select %[[EXISTS]], %[[NEXT]], %n : index
+// CHECK:           scf.for %{{.*}} = %[[SECOND]] to %n step %c7
+tile.kernel @second_far(%m: index {program.argument = #program.dimension<"m">}, %n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
+  %c7 = arith.constant 7 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %end = scf.for %i = %m to %n step %c7 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %started = tile.gemm_async %a, %a, %acc atom wgmma {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    %done = tile.gemm_wait %started pending(0) {tile.stage = #tile.stage<stage = 1, order = 1>} : tensor<64x64xf32>
+    scf.yield %done : tensor<64x64xf32>
+  }
+  tile.return
+}

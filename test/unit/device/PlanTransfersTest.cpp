@@ -165,8 +165,10 @@ TEST_CASE("values of counts are numbers of 32 bits", "[device][transfers]") {
   CHECK(refusal(HostExpr::Op::multiply, 65536, 65536) ==
         "transfer 'some' round 0: expected the value of 'count' from 0 to 2147483647, but got 4294967296");
   CHECK(refusal(HostExpr::Op::remainder, -1, 3) ==
-        "transfer 'some' round 0: expected the value of 'count' to be computed from numbers of 32 bits, and "
-        "quotients and remainders from those that are not negative, but it is not");
+        "transfer 'some' round 0: expected the value of 'count' from 0 to 2147483647, but got -1");
+  CHECK(refusal(HostExpr::Op::remainder, 1, 0) ==
+        "transfer 'some' round 0: expected the value of 'count' to be computed from numbers of 32 bits and "
+        "divisors other than 0, but it is not");
 }
 
 TEST_CASE("rounds that copy inside of the rank are made in stream order", "[device][transfers]") {

@@ -291,7 +291,9 @@ TEST_CASE("what a ring expects of a tile that no target holds is silent", "[dsl]
 
 TEST_CASE("loops and branches are checked", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.loop({0, 8, 0}, [](Index) {}); }) ==
-        "expected a step of at least 1, but got 0");
+        "expected a step of at least 1, but got 0; to count down, loop over {0, n} and use n - 1 - i");
+  CHECK(errorOf([](Scope &k) { k.loop({k.dim("n") - 1, -1, -1}, [](Index) {}); }) ==
+        "expected a step of at least 1, but got -1; to count down, loop over {0, n} and use n - 1 - i");
   CHECK(errorOf([](Scope &k) { k.pipelined(8, {.stages = 0}, [](Index) {}); }) ==
         "expected from 1 to 2147483647 stages, but got 0");
   CHECK(errorOf([](Scope &k) { k.pipelined(8, {.stages = int64_t(1) << 32}, [](Index) {}); }) ==

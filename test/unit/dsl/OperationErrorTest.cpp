@@ -4,6 +4,8 @@
 #include "compiler/dsl/Counts.h"
 #include "test/unit/dsl/Errors.h"
 
+#include <cmath>
+
 using namespace tlc;
 using namespace tlc::dsl;
 
@@ -44,7 +46,40 @@ TEST_CASE("arithmetic wants common extents and one element type", "[dsl][errors]
               "and 'b' f64; "
               "convert one with .to(...)");
   CHECK(errorOf([](Scope &k) { k.loop(k.dim("m") / 0, [](Index) {}); }) ==
-        "expected a divisor other than 0 for /");
+        "expected a divisor other than 0 for /, but got 0");
+  for (auto divide : {+[](Scope &k, Index n) { k.loop(n % 0, [](Index) {}); },
+                      +[](Scope &k, Index n) { k.loop(ceilDiv(n, 0), [](Index) {}); },
+                      +[](Scope &k, Index) {
+                        Fragment x = k.fragment(u8, {16, 8});
+                        x = x / 0;
+                      },
+                      +[](Scope &k, Index) {
+                        Fragment x = k.fragment(i32, {16, 8});
+                        x %= 0;
+                      },
+                      +[](Scope &k, Index) { (void)(k.scalar("a", i32) / 0); }})
+    CHECK_THAT(errorOf([&](Scope &k) { divide(k, k.dim("m")); }),
+               Catch::Matches("expected a divisor other than 0 for (/|%|ceilDiv), but got 0"));
+  for (int64_t by : {int64_t(32), int64_t(-1), int64_t(1) << 40})
+    CHECK(errorOf([&](Scope &k) {
+            Fragment z = k.fragment(i32, {16, 8});
+            z = z << by;
+          }) == "expected << by 0 to 31 bits because i32 has 32, but got " + std::to_string(by));
+  CHECK(errorOf([](Scope &k) {
+          Fragment z = k.fragment(u8, {16, 8});
+          z >>= 8;
+        }) == "expected >> by 0 to 7 bits because u8 has 8, but got 8");
+}
+
+TEST_CASE("numbers of C++ are divided as positions of the device are", "[dsl]") {
+  for (int64_t a = -130; a <= 130; ++a)
+    for (int64_t b = -65; b <= 65; ++b) {
+      INFO(a << " and " << b);
+      CHECK((Index(a) / Index(b)).constant() == (b == 0 ? std::nullopt : std::optional(a / b)));
+      CHECK((Index(a) % Index(b)).constant() == (b == 0 ? std::nullopt : std::optional(a % b)));
+      auto up = [&] { return int64_t(std::ceil(double(a) / double(b))); };
+      CHECK(ceilDiv(Index(a), Index(b)).constant() == (b == 0 ? std::nullopt : std::optional(up())));
+    }
 }
 
 TEST_CASE("functions want floating point", "[dsl][errors]") {
@@ -493,11 +528,7 @@ TEST_CASE("a loop goes on by one condition for all threads", "[dsl][errors]") {
         }) == "expected the condition of k.loopWhile to be one truth value, but got one per element (16 of "
               "truth values); copy them to shared memory and compare one that read() gives");
   CHECK(errorOf([](Scope &k) { k.loopWhile({0, 4, 0}, [&](Index i) -> Predicate { return i < 2; }); }) ==
-        "expected a step of at least 1, but got 0");
-  CHECK(errorOf([](Scope &k) { k.loop({0, 2147483647, 2}, [&](Index) {}); }) ==
-        "expected a loop that ends at most at 2147483646 because positions, the one after the last step "
-        "included, "
-        "are below 2^31, but got 2147483647 in steps of 2");
+        "expected a step of at least 1, but got 0; to count down, loop over {0, n} and use n - 1 - i");
 }
 
 TEST_CASE("products want matrices of fitting extents and types", "[dsl][errors]") {

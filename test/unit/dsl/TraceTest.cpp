@@ -34,7 +34,7 @@ TEST_CASE("a plain GEMM is a pipelined loop in a persistent loop", "[dsl][unit]"
               "%A: !tile.global<?x?xbf16> {program.argument = #program.tensor<\"A\", input, dims[0, 2]>}",
               "#program.tensor<\"B\", input, dims[1, 2]>",
               "#program.tensor<\"C\", output, dims[0, 1]>",
-              "%0 = arith.ceildivui %m, %c128",
+              "%0 = arith.ceildivsi %m, %c128",
               "tile.persistent (%arg0, %arg1) in (%0, %1) group(16)",
               "%acc = tile.variable",
               "scf.for %arg2 = %c0 to",
@@ -110,9 +110,9 @@ TEST_CASE("launches have the arguments of the program and what was computed befo
     });
   });
   std::string_view workspace = "#program.tensor<\"sums\", workspace, dims[-1, 0], zero_fill = true>";
-  checkOrder(text, {"tile.kernel @first(", workspace, "arith.ceildivui %m", "tile.grid", "arith.remsi",
+  checkOrder(text, {"tile.kernel @first(", workspace, "arith.ceildivsi %m", "tile.grid", "arith.remsi",
                     "tile.atomic add", "tile.kernel @second(", workspace,
-                    "attributes {launch = #program.launch<warps = 8>}", "arith.ceildivui %m", "tile.grid",
+                    "attributes {launch = #program.launch<warps = 8>}", "arith.ceildivsi %m", "tile.grid",
                     "tile.load", "tile.store"});
   CHECK(text.find("@test") == std::string::npos);
 }

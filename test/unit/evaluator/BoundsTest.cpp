@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// What the compiled program computes on the emulator lies within the bounds.
-#include "kernels/harness/ElementBits.h"
-#include "kernels/library/Compile.h"
-#include "runtime/device/LaunchPlan.h"
-#include "runtime/emulator/EmulatorDevice.h"
-#include "test/unit/evaluator/Evaluated.h"
+#include "test/unit/evaluator/Emulated.h"
 
 #include <random>
 
@@ -14,38 +10,6 @@ using namespace tlc::evaluator;
 using namespace tlc::dsl;
 
 namespace {
-
-/// The last tensor after the compiled program; the numbers go in and out as bytes of device memory, which is
-/// ours.
-Tensor compiled(const Arguments &arguments, const std::function<void(Scope &)> &body) {
-  Result<Artifact> artifact = compile(Program::trace("test", body));
-  INFO((artifact ? "" : artifact.error().message));
-  REQUIRE(artifact);
-  std::unique_ptr<Device> device = createEmulatorDevice();
-  auto program = device->load(std::move(*artifact));
-  REQUIRE(program);
-  LaunchArguments launch;
-  std::vector<std::byte> bytes;
-  for (const Tensor &tensor : arguments.tensors) {
-    bytes.assign(tensor.elements.size() * sizeInBytes(tensor.type), std::byte(0xff));
-    for (size_t i = 0; i < tensor.elements.size(); ++i)
-      if (tensor.elements[i].defined)
-        kernels::storeElement(tensor.type, &bytes[i * sizeInBytes(tensor.type)], values(tensor)[i]);
-    Result<void *> memory = device->allocate(bytes.size());
-    REQUIRE(memory);
-    REQUIRE(device->copyToDevice(*memory, bytes.data(), bytes.size()));
-    launch.tensors.push_back(contiguousView(*memory, tensor.type, tensor.extents));
-  }
-  Result<void> launched = device->launch(**program, launch);
-  INFO((launched ? "" : launched.error().message));
-  REQUIRE(launched);
-  REQUIRE(device->copyToHost(bytes.data(), launch.tensors.back().data, bytes.size()));
-  Tensor result = arguments.tensors.back();
-  for (size_t i = 0; i < result.elements.size(); ++i)
-    result.elements[i] =
-        elementOf(result.type, kernels::loadElement(result.type, &bytes[i * sizeInBytes(result.type)]));
-  return result;
-}
 
 void checkBounds(const Arguments &arguments, const std::function<void(Scope &)> &body) {
   Tensor expected = run(arguments, body), actual = compiled(arguments, body);
