@@ -2,9 +2,10 @@
 /// \file
 /// Attention in which each tile of 128 queries sees some tiles of 128 keys, which a list names.
 ///
-/// Q, K, V and O are [heads, tokens, 64], bf16. Count is [heads, tiles], i32: how many tiles of keys a tile
-/// of queries sees; List is [heads, tiles, most], i32: which, in any order. Keys beyond the end do not count.
-/// A tile of queries with an empty list gives zeros.
+/// Q, K, V and O are [heads, tokens, 64], bf16. Count is [heads, ceil(tokens / 128)], i32: how many tiles of
+/// keys a tile of queries sees; List is [heads, ceil(tokens / 128), most], i32: which, in any order. Tiles
+/// before the first key and keys after the last one do not count. A tile of queries with an empty list gives
+/// zeros.
 ///
 /// The loop over keys has as many rounds as Count says, and the position of a tile is read from List, so that
 /// nothing is loaded that is not seen; the TMA takes positions from registers. Otherwise this is flash
@@ -23,28 +24,29 @@ constexpr int64_t d = 64, bm = 128, bn = 128;
 
 void blockSparseAttention(Scope &k) {
   constexpr double scale = std::numbers::log2e / 8; // 1 / sqrt(d), for exp2
-  Index heads = k.dim("heads"), tokens = k.dim("tokens"), tiles = k.dim("tiles"), most = k.dim("most");
+  Index heads = k.dim("heads"), tokens = k.dim("tokens"), most = k.dim("most"), tiles = ceilDiv(tokens, bm);
   Global Q = k.input("Q", bf16, {heads, tokens, d}), K = k.input("K", bf16, {heads, tokens, d});
   Global V = k.input("V", bf16, {heads, tokens, d}), O = k.output("O", bf16, {heads, tokens, d});
   Global Count = k.input("Count", i32, {heads, tiles}), List = k.input("List", i32, {heads, tiles, most});
-  auto [block, head] = k.grid(ceilDiv(tokens, bm), heads);
-  auto tile = [&, head = head](const Global &tensor, const Index &i) {
+  auto [block] = k.grid(tiles * heads);
+  Index own = block % tiles, head = block / tiles;
+  auto tile = [&](const Global &tensor, const Index &i) {
     return tensor.tile({head, i * bm, 0}, {1, bm, d});
   };
   Shared q = k.shared("q", bf16, {bm, d}), keys = k.shared("k", bf16, {bn, d}),
          values = k.shared("v", bf16, {bn, d});
-  copy(tile(Q, block), q);
+  copy(tile(Q, own), q);
   Fragment o = k.fragment(f32, {bm, d}).named("o");
   Fragment maximum = k.fragment(f32, {bm, 1}, -inf), sum = k.fragment(f32, {bm, 1});
-  Index count = Count.read({head, block});
-  k.pipelined(count, {.stages = 2}, [&, block = block, head = head](Index i) {
-    Index j = List.read({head, block, i});
+  Index count = Count.read({head, own});
+  k.pipelined(count, {.stages = 2}, [&](Index i) {
+    Index j = List.read({head, own, i});
     copy(tile(K, j), keys);
     copy(tile(V, j), values);
     Fragment s = k.fragment(f32, {bm, bn}).named("s");
     gemm(q, keys.t(), s);
-    k.when((j + 1) * bn > tokens,
-           [&] { s = where([&](Index, Index key) { return j * bn + key < tokens; }, s, -inf); });
+    k.when(j < 0 || (j + 1) * bn > tokens,
+           [&] { s = where([&](Index, Index key) { return j >= 0 && j * bn + key < tokens; }, s, -inf); });
     Fragment next = max(maximum, rowMax(s));
     FragmentValue base = finiteOrZero(next), p = exp2((s - base) * scale);
     FragmentValue rescale = exp2((maximum - base) * scale);
@@ -53,7 +55,7 @@ void blockSparseAttention(Scope &k) {
     maximum = next;
     gemm(p.to(bf16), values, o);
   });
-  copy((o * divideOrZero(1, sum)).to(bf16), tile(O, block));
+  copy(where(sum == 0, 0, o * (1 / sum)).to(bf16), tile(O, own));
 }
 
 } // namespace
@@ -65,7 +67,6 @@ void registerKernels(KernelFile &file) {
               "attention of tiles of 128 queries to the tiles of 128 keys that a list names")
       .size("heads", 8, {.onEmulator = 2})
       .size("tokens", 2048, {.onEmulator = 400})
-      .size("tiles", 16, {.least = 1, .onEmulator = 4, .help = "ceil(tokens / 128)"})
       .size("most", 8, {.least = 1, .onEmulator = 3, .help = "the longest list"})
       .program(blockSparseAttention)
       .contents("Count",
@@ -76,7 +77,7 @@ void registerKernels(KernelFile &file) {
                 })
       .contents("List",
                 [=](const HostInputs &in) {
-                  return [=, tiles = in.values["tiles"]](int64_t, int64_t tile, int64_t i) {
+                  return [=, tiles = in.tensor("Count").shape()[1]](int64_t, int64_t tile, int64_t i) {
                     return double(keyTile(tile, i, tiles));
                   };
                 })
@@ -111,5 +112,5 @@ void registerKernels(KernelFile &file) {
       .flops([](const Values &v) {
         return 4.0 * double(v["heads"]) * double(v["tokens"]) * double(v["most"]) * bn * d;
       })
-      .bench({{"heads", "32"}, {"tokens", "8192"}, {"tiles", "64"}, {"most", "16"}});
+      .bench({{"heads", "32"}, {"tokens", "8192"}, {"most", "16"}});
 }

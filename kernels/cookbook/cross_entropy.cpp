@@ -55,10 +55,11 @@ void backward(Scope &k) {
   copy(Labels.tile({i * rows}, {rows}), label);
   copy(L.tile({i * rows}, {rows}), l);
   copy(dLoss.tile({i * rows}, {rows}), dloss);
-  FragmentValue factor = where(label >= 0, where(label < words.to(i32), dloss, 0), 0);
   FragmentValue column = k.positions({1, width}, 1) + (j * width).to(i32);
   FragmentValue p = exp(x.to(f32) - l);
-  copy((where(column == label, p - 1, p) * factor).to(bf16), dX.tile({i * rows, j * width}, {rows, width}));
+  FragmentValue dx = where(column == label, p - 1, p) * dloss;
+  copy(where(label >= 0 && label < words.to(i32), dx, 0).to(bf16), // 0 times a p of NaN is none
+       dX.tile({i * rows, j * width}, {rows, width}));
 }
 
 double logSum(const HostArray &X, int64_t row) {

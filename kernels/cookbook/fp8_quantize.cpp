@@ -6,7 +6,8 @@
 ///
 /// X is [m, k], bf16; Q is [m, k], e4m3; Scale is [m, k / 128], f32. k is a multiple of 128, and the program
 /// sees X and Q as [m groups, 128], which is the same memory: each row of that has one scale. A group of
-/// zeros has the scale 0.
+/// zeros has the scale 0. An infinity gives the scale infinity, and NaN where it is; a NaN does not change
+/// its group's scale unless all are NaN.
 ///
 /// A tile is 64 groups. 16 threads have a group, with 8 neighbours each, one load of 16 bytes; a thread has
 /// elements of 8 groups. So the largest element of a group is found within a warp.
@@ -30,14 +31,17 @@ void quantize(Scope &k) {
   Fragment x = k.fragment(bf16, {rows, group});
   copy(X.tile({block * rows, 0}, {rows, group}), x);
   FragmentValue largest = rowMax(abs(x.to(f32)));
-  copy((x.to(f32) * divideOrZero(448, largest)).to(e4m3), Q.tile({block * rows, 0}, {rows, group}));
+  FragmentValue one = k.fragment(f32, {rows, 1}, 1);
+  FragmentValue unit = where(largest < 0x1p-100, 0x1p100, one); // 448 / largest may be beyond f32
+  copy((x.to(f32) * unit * divideOrZero(448, largest * unit)).to(e4m3),
+       Q.tile({block * rows, 0}, {rows, group}));
   copy(largest * (1.0 / 448), Scale.tile({block * rows}, {rows}));
 }
 
 double largestOf(const HostArray &X, int64_t row) {
-  double largest = 0;
+  double largest = NAN; // which fmax passes over
   for (int64_t j = 0; j < group; ++j)
-    largest = std::max(largest, std::abs(X(row, j)));
+    largest = std::fmax(largest, std::abs(X(row, j)));
   return largest;
 }
 

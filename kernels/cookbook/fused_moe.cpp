@@ -6,7 +6,8 @@
 ///     y = sum over the experts e of w[e] (silu(x Gate[e]^T) (x Up[e]^T)) Down[e]^T
 ///
 /// X and Y are [tokens, d], GateUp is [experts, 2, f, d], Down is [experts, 1, d, f], bf16; Logits is
-/// [tokens, experts], f32, with at most 256 experts; of equal logits the first one counts.
+/// [tokens, experts], f32, with at most 256 experts; of equal logits the first one counts. NaN counts as
+/// infinity, and Y is NaN for such tokens and for those without a finite logit.
 ///
 /// There are six launches, and the host reads nothing between them. Products want the rows of one expert one
 /// after the other, so that their tiles come through the TMA:
@@ -35,6 +36,7 @@ namespace {
 constexpr int64_t most = 256;                  ///< experts at most; those that are not there are never taken
 constexpr int64_t group = 32, columns = 256;   ///< tokens and columns of a tile of rows
 constexpr int64_t bm = 128, bn = 128, bk = 64; ///< of products
+constexpr double taken = NAN;                  ///< in place of a logit; `argMax` passes over it
 
 /// C = f(A B^T, ...) for the rows of each expert, with `count` products of `width` columns for each tile of
 /// C: B is the tile that `weights` gives for an expert, a column of tiles, the product and a step along k.
@@ -127,30 +129,31 @@ void fusedMoe(Scope &k, const Values &v) {
   k.launch("fused_moe_route", [&] {
     auto [i] = k.grid(groups);
     FragmentValue expert = k.positions({1, most}, 1), slot = k.positions({1, count}, 1);
-    Fragment x = k.fragment(f32, {group, most}), taken = k.fragment(i32, {group, most});
+    Fragment x = k.fragment(f32, {group, most}), counted = k.fragment(i32, {group, most});
     Fragment weight = k.fragment(f32, {group, count}), number = k.fragment(i32, {group, count});
-    copy(Logits.tile({i * group, 0}, {group, most}).fill(-inf), x);
+    copy(Logits.tile({i * group, 0}, {group, most}), x);
+    x = where(expert < experts.to(i32), where(x == x, x, inf), taken);
     Fragment first = rowMax(x);
     Predicate isThere = k.positions({group, 1}, 0) + (i * group).to(i32) < tokens.to(i32);
     for (int64_t n = 0; n < count; ++n) {
       Fragment at = argMax(x), power = exp(rowMax(x) - first);
       weight = where(slot == n, power, weight);
       number = where(slot == n, at, number);
-      taken = where(expert == at && isThere, 1, taken);
-      x = where(expert == at, -inf, x);
+      counted = where(expert == at && isThere, 1, counted);
+      x = where(expert == at, taken, x);
     }
     copy(weight / rowSum(weight), weights.tile({i * group, 0}, {group, count}));
     copy(number, chosen.tile({i * group, 0}, {group, count}));
-    copy(reduce(Reduction::sum, taken, 0), before.tile({i, 0}, {1, most}));
+    copy(reduce(Reduction::sum, counted, 0), before.tile({i, 0}, {1, most}));
   });
 
   k.launch("fused_moe_plan", [&] { // one block
     Fragment all = k.fragment(i32, {1, most});
     k.loop(ceilDiv(groups, group), [&](Index j) {
-      Fragment taken = k.fragment(i32, {group, most});
-      copy(before.tile({j * group, 0}, {group, most}), taken);
-      copy(cumulative(Reduction::sum, taken, 0) - taken + all, before.tile({j * group, 0}, {group, most}));
-      all += reduce(Reduction::sum, taken, 0);
+      Fragment count = k.fragment(i32, {group, most});
+      copy(before.tile({j * group, 0}, {group, most}), count);
+      copy(cumulative(Reduction::sum, count, 0) - count + all, before.tile({j * group, 0}, {group, most}));
+      all += reduce(Reduction::sum, count, 0);
     });
     FragmentValue end = cumulative(Reduction::sum, all, 1);
     FragmentValue tilesEnd = cumulative(Reduction::sum, (all + (bm - 1)) / bm, 1);
@@ -169,17 +172,17 @@ void fusedMoe(Scope &k, const Values &v) {
   k.launch("fused_moe_arrange", [&] {
     auto [i] = k.grid(groups);
     FragmentValue expert = k.positions({1, most}, 1);
-    Fragment taken = k.fragment(i32, {group, most}), earlier = k.fragment(i32, {1, most}),
+    Fragment counted = k.fragment(i32, {group, most}), earlier = k.fragment(i32, {1, most}),
              start = k.fragment(i32, {1, most});
     std::vector<Fragment> numbers;
     for (int64_t n = 0; n < count; ++n) {
       numbers.push_back(k.fragment(i32, {group, 1}));
       copy(chosen.tile({i * group, n}, {group, 1}).fill(-1), numbers.back());
-      taken = where(expert == numbers.back(), 1, taken);
+      counted = where(expert == numbers.back(), 1, counted);
     }
     copy(before.tile({i, 0}, {1, most}), earlier);
     copy(ends.tile({-1}, {most}), start); // an expert's rows begin at the end of the one before
-    FragmentValue place = cumulative(Reduction::sum, taken, 0) - 1 + earlier + start;
+    FragmentValue place = cumulative(Reduction::sum, counted, 0) - 1 + earlier + start;
     std::vector<FragmentValue> to;
     for (int64_t n = 0; n < count; ++n) { // a token that is not there has no place
       to.push_back(where(numbers[size_t(n)] < 0, -1, rowSum(where(expert == numbers[size_t(n)], place, 0))));
@@ -211,7 +214,9 @@ void fusedMoe(Scope &k, const Values &v) {
   });
 
   k.launch("fused_moe_combine", [&] {
-    auto [j, i] = k.grid(ceilDiv(d, columns), groups);
+    Index across = ceilDiv(d, columns);
+    auto [block] = k.grid(across * groups);
+    Index i = block / across, j = block % across;
     Fragment y = k.fragment(f32, {group, columns}), x = k.fragment(bf16, {group, columns});
     Fragment place = k.fragment(i32, {group, 1}), weight = k.fragment(f32, {group, 1});
     for (int64_t n = 0; n < count; ++n) {
@@ -232,11 +237,14 @@ std::vector<double> mixed(const HostInputs &in, int64_t token) {
   std::vector<int64_t> order(static_cast<size_t>(in.values["experts"]));
   for (size_t e = 0; e < order.size(); ++e)
     order[e] = int64_t(e);
-  std::ranges::sort(order, {}, [&](int64_t e) { return std::pair(-Logits(token, e), e); });
+  std::ranges::sort(order, {}, [&](int64_t e) {
+    return std::pair(std::isnan(Logits(token, e)) ? -INFINITY : -Logits(token, e), e);
+  });
   order.resize(size_t(in.values["count"]));
+  auto power = [&](int64_t e) { return std::exp(Logits(token, e) - Logits(token, order[0])); };
   double sum = 0;
   for (int64_t e : order)
-    sum += std::exp(Logits(token, e));
+    sum += power(e);
   std::vector<double> y(static_cast<size_t>(d));
   for (int64_t e : order)
     for (int64_t l = 0; l < f; ++l) {
@@ -245,7 +253,7 @@ std::vector<double> mixed(const HostInputs &in, int64_t token) {
         gate += X(token, j) * GateUp(e, 0, l, j);
         up += X(token, j) * GateUp(e, 1, l, j);
       }
-      const double hidden = std::exp(Logits(token, e)) / sum * gate / (1 + std::exp(-gate)) * up;
+      const double hidden = power(e) / sum * gate / (1 + std::exp(-gate)) * up;
       for (int64_t j = 0; j < d; ++j)
         y[size_t(j)] += hidden * Down(e, 0, j, l);
     }

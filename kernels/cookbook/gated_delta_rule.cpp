@@ -8,8 +8,9 @@
 ///     o[t] = q[t] S[t] / sqrt(128)
 ///
 /// Q, K, V and O are [heads, tokens, 128], bf16; keys have at most the length 1. G is [heads, tokens], f32,
-/// the logarithms of the decays a, finite and at most 0; Beta is [heads, tokens], f32, from 0 to 1. Last is
-/// [heads, 128, 128], f32, the state after the last token. Heads of all batches are one axis.
+/// the logarithms of the decays a, at most 0, where -infinity forgets the state; Beta is [heads, tokens],
+/// f32, from 0 to 1. Last is [heads, 128, 128], f32, the state after the last token. Heads of all batches are
+/// one axis.
 ///
 /// Within a chunk of 64 tokens that begins with the state S, g[t] is the product of the decays up to t, and
 ///
@@ -41,13 +42,16 @@ namespace {
 constexpr int64_t d = 128, chunk = 64, part = 64; ///< columns of the state in a block
 /// Blocks of the first launch on a multiprocessor: while one waits for a product, the other multiplies.
 constexpr int64_t residents = 2;
+/// Logarithm of the strongest decay: its exponential is 0 in f32, and differences of sums of up to 64 of them
+/// are exact enough, which those of larger ones, and of infinities, are not.
+constexpr double strongest = -128;
 
 /// The sums of G within chunk `i` up to each token, down the rows or across the columns; tokens beyond the
 /// end add 0.
 FragmentValue decays(Scope &k, const Global &G, const Index &head, const Index &i, int64_t axis) {
   Fragment g = k.fragment(f32, axis == 0 ? Shape{chunk, 1} : Shape{1, chunk});
   copy(G.tile({head, i * chunk}, {1, chunk}), g);
-  return cumulative(Reduction::sum, g, axis);
+  return cumulative(Reduction::sum, maxOrNaN(g, strongest), axis);
 }
 
 void gatedDeltaRule(Scope &k) {
@@ -104,8 +108,9 @@ void gatedDeltaRule(Scope &k) {
   });
   k.launch("gated_delta_rule_states", [&] {
     k.warps(4);
-    auto [column, head] = k.grid(d / part, heads);
-    auto tile = [&, head = head](const Global &tensor, const Index &i, const Index &first, int64_t columns) {
+    auto [block] = k.grid(d / part * heads);
+    Index column = block % (d / part), head = block / (d / part);
+    auto tile = [&](const Global &tensor, const Index &i, const Index &first, int64_t columns) {
       return tensor.tile({head, i * chunk, first}, {1, chunk, columns});
     };
     Shared q = k.shared("q", bf16, {chunk, d}), keys = k.shared("k", bf16, {chunk, d});
@@ -113,7 +118,7 @@ void gatedDeltaRule(Scope &k) {
     Shared before = k.shared("before", bf16, {d, part}), news = k.shared("news", bf16, {chunk, part}),
            decayed = k.shared("decayed", bf16, {chunk, part});
     Fragment state = k.fragment(f32, {d, part}).named("state");
-    k.pipelined(chunks, {.stages = 2}, [&, head = head, column = column](Index i) {
+    k.pipelined(chunks, {.stages = 2}, [&](Index i) {
       copy(tile(W, i, 0, d), w);
       copy(tile(U, i, column * part, part), values);
       copy(tile(Q, i, 0, d), q);

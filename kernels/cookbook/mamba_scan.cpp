@@ -7,7 +7,8 @@
 ///     H[t] = exp(a[t]) H[t-1] + B[t]^T X[t]          Y[t] = C[t] H[t]
 ///
 /// X and Y are [heads, tokens, 64], B and C are [heads, tokens, 64], bf16; A is [heads, tokens], f32: the
-/// logarithms of the decays, at most 0. (A step width that multiplies B and A is applied before.)
+/// logarithms of the decays, at most 0. -infinity resets the state, as at the beginning of a document. (A
+/// step width that multiplies B and A is applied before.)
 ///
 /// With L[t], the sum of a within the chunk up to t, a chunk of 64 tokens gives
 ///
@@ -27,6 +28,9 @@ using namespace tlc::dsl;
 namespace {
 
 constexpr int64_t d = 64, chunk = 64;
+/// Logarithm of the strongest decay: its exponential is 0 in f32, and differences of sums of up to 64 of them
+/// are exact enough, which those of larger ones, and of infinities, are not.
+constexpr double strongest = -128;
 
 void mambaScan(Scope &k) {
   Index heads = k.dim("heads"), tokens = k.dim("tokens");
@@ -49,9 +53,10 @@ void mambaScan(Scope &k) {
     Fragment down = k.fragment(f32, {chunk, 1}), across = k.fragment(f32, {1, chunk});
     copy(A.tile({head, i * chunk}, {1, chunk}), across);
     copy(A.tile({head, i * chunk}, {1, chunk}), down);
-    down = cumulative(Reduction::sum, down, 0);
+    across = maxOrNaN(across, strongest);
     FragmentValue last = rowSum(across);
     across = cumulative(Reduction::sum, across, 1);
+    down = cumulative(Reduction::sum, maxOrNaN(down, strongest), 0);
     copy(state.to(bf16), before);
     Fragment s = k.fragment(f32, {chunk, chunk}).named("s"), y = k.fragment(f32, {chunk, d}).named("y");
     gemm(c, b.t(), s);

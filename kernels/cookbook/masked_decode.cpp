@@ -4,7 +4,8 @@
 ///
 /// Q and O are [batches, kvheads, group, 128], K and V are [batches, keys, kvheads, 128], bf16: `group` heads
 /// of a query share a head of keys. Mask is [batches, kvheads, keys], u8. A query that sees no key gives
-/// zeros.
+/// zeros, whatever K and V hold. Elsewhere a masked key has the weight 0, and 0 times a number of V that is
+/// not finite is NaN, as in a product with a masked matrix.
 ///
 /// A few sequences do not fill a device, so that the keys of each are divided among `splits` blocks (flash
 /// decoding). The first launch leaves what each block has found, divided by the sum of its weights, and the
@@ -42,7 +43,9 @@ void maskedDecode(Scope &k, const Values &v) {
   Global sums = k.workspace("sums", f32, {batches, kvHeads, group, splits});
   k.launch("masked_decode_parts", [&] {
     k.residents(2); // while one waits for a product, another computes
-    auto [pair, split, batch] = k.grid(kvHeads * ceilDiv(group, heads), splits, batches);
+    Index pairs = kvHeads * ceilDiv(group, heads);
+    auto [block] = k.grid(pairs * splits * batches);
+    Index pair = block % pairs, split = block / pairs % splits, batch = block / pairs / splits;
     Index head = pair % kvHeads, first = pair / kvHeads * heads;
     Shared q = k.shared("q", bf16, {heads, d}), keyTile = k.shared("k", bf16, {bn, d});
     Shared valueTile = k.shared("v", bf16, {bn, d}), weights = k.shared("weights", bf16, {bn, heads});
@@ -50,28 +53,27 @@ void maskedDecode(Scope &k, const Values &v) {
     Fragment o = k.fragment(f32, {d, heads}).named("o"), nextMask = k.fragment(u8, {bn, 1});
     Fragment maximum = k.fragment(f32, {1, heads}, -inf), sum = k.fragment(f32, {1, heads});
     Index tiles = ceilDiv(keys, bn), ofSplit = ceilDiv(tiles, splits);
-    auto maskOf = [&, batch = batch](const Index &i) { return Mask.tile({batch, head, i * bn}, {1, 1, bn}); };
+    auto maskOf = [&](const Index &i) { return Mask.tile({batch, head, i * bn}, {1, 1, bn}); };
     copy(maskOf(split * ofSplit), nextMask);
-    k.pipelined({split * ofSplit, min((split + 1) * ofSplit, tiles)}, {.stages = 2},
-                [&, batch = batch](Index i) {
-                  copy(K.tile({batch, i * bn, head, 0}, {1, bn, 1, d}), keyTile);
-                  copy(V.tile({batch, i * bn, head, 0}, {1, bn, 1, d}), valueTile);
-                  Fragment s = k.fragment(f32, {bn, heads}).named("s"), mask = nextMask;
-                  copy(maskOf(i + 1), nextMask);
-                  gemm(keyTile, q.t(), s);
-                  s = where(mask != 0, s, -inf);
-                  Fragment next = max(maximum, reduce(Reduction::max, s, 0));
-                  FragmentValue base = finiteOrZero(next), p = exp2((s - base) * scale);
-                  FragmentValue rescale = exp2((maximum - base) * scale);
-                  sum = sum * rescale + reduce(Reduction::sum, p, 0);
-                  o = o * rescale;
-                  maximum = next;
-                  copy(p.to(bf16), weights);
-                  gemm(valueTile.t(), weights, o);
-                });
+    k.pipelined({split * ofSplit, min((split + 1) * ofSplit, tiles)}, {.stages = 2}, [&](Index i) {
+      copy(K.tile({batch, i * bn, head, 0}, {1, bn, 1, d}), keyTile);
+      copy(V.tile({batch, i * bn, head, 0}, {1, bn, 1, d}), valueTile);
+      Fragment s = k.fragment(f32, {bn, heads}).named("s"), mask = nextMask;
+      copy(maskOf(i + 1), nextMask);
+      gemm(keyTile, q.t(), s);
+      s = where(mask != 0, s, -inf);
+      Fragment next = max(maximum, reduce(Reduction::max, s, 0));
+      FragmentValue base = finiteOrZero(next), p = exp2((s - base) * scale);
+      FragmentValue rescale = exp2((maximum - base) * scale);
+      sum = sum * rescale + reduce(Reduction::sum, p, 0);
+      o = o * rescale;
+      maximum = next;
+      copy(p.to(bf16), weights);
+      gemm(valueTile.t(), weights, o);
+    });
     // Heads become rows by way of shared memory.
     Shared result = k.shared("result", f32, {d, heads}), logarithms = k.shared("logarithms", f32, {1, heads});
-    copy(o * divideOrZero(1, sum), result);
+    copy(where(sum == 0, 0, o * (1 / sum)), result);
     copy(log2(sum) + finiteOrZero(maximum) * scale, logarithms);
     Fragment ofHeads = k.fragment(f32, {heads, d}), logarithmOfHeads = k.fragment(f32, {heads, 1});
     copy(result.t(), ofHeads);
@@ -81,7 +83,9 @@ void maskedDecode(Scope &k, const Values &v) {
   });
   k.launch("masked_decode_combine", [&] {
     constexpr int64_t rows = 8;
-    auto [first, head, batch] = k.grid(ceilDiv(group, rows), kvHeads, batches);
+    Index ofGroup = ceilDiv(group, rows);
+    auto [block] = k.grid(ofGroup * kvHeads * batches);
+    Index first = block % ofGroup, head = block / ofGroup % kvHeads, batch = block / ofGroup / kvHeads;
     Fragment sum = k.fragment(f32, {rows, splits}), o = k.fragment(f32, {rows, d});
     copy(sums.tile({batch, head, first * rows, 0}, {1, 1, rows, splits}).fill(-inf), sum);
     FragmentValue share = exp2(sum - finiteOrZero(rowMax(sum))), number = k.positions({1, splits}, 1);
@@ -90,8 +94,8 @@ void maskedDecode(Scope &k, const Values &v) {
       copy(parts.tile({batch, head, split, first * rows, 0}, {1, 1, 1, rows, d}), part);
       o += part * rowSum(where(number == split, share, 0));
     }
-    copy((o * divideOrZero(1, rowSum(share))).to(bf16),
-         O.tile({batch, head, first * rows, 0}, {1, 1, rows, d}));
+    FragmentValue all = rowSum(share);
+    copy(where(all == 0, 0, o * (1 / all)).to(bf16), O.tile({batch, head, first * rows, 0}, {1, 1, rows, d}));
   });
 }
 

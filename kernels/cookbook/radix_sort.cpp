@@ -14,6 +14,7 @@
 /// of 64, so that one scan says where each key goes. Keys of one digit then lie side by side and go to
 /// adjacent places of the row.
 #include <algorithm>
+#include <compare>
 #include <tlc/kernel.h>
 
 using namespace tlc;
@@ -62,19 +63,21 @@ void radixSort(Scope &k) {
     auto digitOf = [&](const Fragment &pair) { return (pair >> (32 + shift)).to(i32) & (digits - 1); };
     k.launch("radix_sort_count_" + std::to_string(pass), [&] {
       k.warps(8);
-      auto [part, row] = k.grid(parts, rows);
+      auto [block] = k.grid(parts * rows);
+      Index part = block % parts, row = block / parts;
       Shared count = k.shared("count", i32, {digits});
       fill(count, 0);
-      FragmentValue digit = where([&, part = part](Index, Index at) { return part * width + at < n; },
-                                  digitOf(load(row, part)), -1);
+      FragmentValue digit =
+          where([&](Index, Index at) { return part * width + at < n; }, digitOf(load(row, part)), -1);
       atomicAdd(k.fragment(i32, {1, width}, 1), count.tile({digit.toIndex()}, {width}));
       copy(count, counts.tile({row, part, 0}, {1, 1, digits}));
     });
     k.launch("radix_sort_start_" + std::to_string(pass), [&] {
       constexpr int64_t some = 32, together = 64; // digits of a block, parts at a time
-      auto [group, row] = k.grid(digits / some, rows);
+      auto [block] = k.grid(digits / some * rows);
+      Index group = block % (digits / some), row = block / (digits / some);
       Fragment sum = k.fragment(i32, {1, some});
-      k.loop(ceilDiv(parts, together), [&, group = group, row = row](Index j) {
+      k.loop(ceilDiv(parts, together), [&](Index j) {
         Fragment count = k.fragment(i32, {together, some});
         copy(counts.tile({row, j * together, group * some}, {1, together, some}), count);
         copy(cumulative(Reduction::sum, count, 0) - count + sum,
@@ -86,7 +89,8 @@ void radixSort(Scope &k) {
     k.launch("radix_sort_move_" + std::to_string(pass), [&] {
       k.warps(8);
       k.residents(2); // while some wait, others store
-      auto [part, row] = k.grid(parts, rows);
+      auto [block] = k.grid(parts * rows);
+      Index part = block % parts, row = block / parts;
       Shared keys = k.shared("keys", i64, {width}), moves = k.shared("moves", i32, {digits});
       Fragment pair = load(row, part);
       for (int64_t low = shift; low < shift + bits; low += 2) {
@@ -102,9 +106,9 @@ void radixSort(Scope &k) {
       copy(starts.tile({row, part, 0}, {1, 1, digits}), ofOthers);
       copy(cumulative(Reduction::sum, all - own, 1) - (all - own) + ofOthers, moves);
       copy(moves.tile({digitOf(pair).toIndex()}, {width}), move);
-      Index place = where([&, part = part](Index, Index at) { return part * width + at < n; },
-                          k.positions({1, width}, 1) + move, -1)
-                        .toIndex();
+      Index place =
+          where([&](Index, Index at) { return part * width + at < n; }, k.positions({1, width}, 1) + move, -1)
+              .toIndex();
       if (isLast) {
         FragmentValue key = (pair >> 32).to(u32);
         FragmentValue x = bitcast(key ^ ((~key.to(i32) >> 31).to(u32) | 0x80000000u), f32);
@@ -122,7 +126,10 @@ std::vector<int64_t> sorted(const HostArray &X, int64_t row) {
   std::vector<int64_t> columns(static_cast<size_t>(X.shape()[1]));
   for (size_t j = 0; j < columns.size(); ++j)
     columns[j] = int64_t(j);
-  std::ranges::sort(columns, {}, [&](int64_t j) { return std::pair(X(row, j), j); });
+  std::ranges::sort(columns, [&](int64_t a, int64_t b) {
+    const auto order = std::strong_order(X(row, a), X(row, b));
+    return order == 0 ? a < b : order < 0;
+  });
   return columns;
 }
 

@@ -25,14 +25,16 @@ void rotary(Scope &k, const Values &v) {
   Global X = k.input("X", bf16, {tokens, heads, d}), Position = k.input("Position", i32, {tokens});
   Global Cos = k.input("Cos", f32, {positions, half}), Sin = k.input("Sin", f32, {positions, half});
   Global Y = k.output("Y", bf16, {tokens, heads, d});
-  auto [block, head] = k.grid(ceilDiv(tokens, rows), heads);
-  auto part = [&, block = block, head = head](const Global &tensor, int64_t first) {
-    return tensor.tile({block * rows, head, first}, {rows, 1, half});
+  Index tiles = ceilDiv(tokens, rows);
+  auto [block] = k.grid(tiles * heads);
+  Index row = block % tiles * rows, head = block / tiles;
+  auto part = [&](const Global &tensor, int64_t first) {
+    return tensor.tile({row, head, first}, {rows, 1, half});
   };
   Fragment position = k.fragment(i32, {rows, 1});
   Fragment cosine = k.fragment(f32, {rows, half}), sine = k.fragment(f32, {rows, half});
   Fragment x = k.fragment(bf16, {rows, half}), other = k.fragment(bf16, {rows, half});
-  copy(Position.tile({block * rows}, {rows}), position);
+  copy(Position.tile({row}, {rows}), position);
   copy(Cos.tile({position.toIndex(), 0}, {rows, half}), cosine);
   copy(Sin.tile({position.toIndex(), 0}, {rows, half}), sine);
   if (v.text("direction") == "backward")

@@ -31,14 +31,14 @@ void selectedAttention(Scope &k) {
   Global K = k.input("K", bf16, {keys, kvHeads, d}), V = k.input("V", bf16, {keys, kvHeads, d});
   Global List = k.input("List", i32, {queries, kvHeads, blocks});
   k.residents(2); // while one computes a softmax, the other multiplies
-  auto [head, query] = k.grid(kvHeads, queries);
-  Index position = query + (keys - queries);
+  auto [block] = k.grid(kvHeads * queries);
+  Index head = block % kvHeads, query = block / kvHeads, position = query + (keys - queries);
   Shared q = k.shared("q", bf16, {bm, d}), keyTile = k.shared("k", bf16, {bn, d}),
          valueTile = k.shared("v", bf16, {bn, d});
   copy(Q.tile({query, head, 0, 0}, {1, 1, bm, d}), q);
   Fragment o = k.fragment(f32, {bm, d}).named("o");
   Fragment maximum = k.fragment(f32, {bm, 1}, -inf), sum = k.fragment(f32, {bm, 1});
-  k.pipelined(blocks, {.stages = 2}, [&, head = head, query = query](Index i) {
+  k.pipelined(blocks, {.stages = 2}, [&](Index i) {
     Index first = List.read({query, head, i}) * bn;
     copy(K.tile({first, head, 0}, {bn, 1, d}), keyTile);
     copy(V.tile({first, head, 0}, {bn, 1, d}), valueTile);
@@ -55,7 +55,7 @@ void selectedAttention(Scope &k) {
     maximum = next;
     gemm(p.to(bf16), valueTile, o);
   });
-  copy((o * divideOrZero(1, sum)).to(bf16), O.tile({query, head, 0, 0}, {1, 1, bm, d}));
+  copy(where(sum == 0, 0, o * (1 / sum)).to(bf16), O.tile({query, head, 0, 0}, {1, 1, bm, d}));
 }
 
 /// O of one query and head.

@@ -36,8 +36,9 @@ void sparseMla(Scope &k) {
   Global Indices = k.input("Indices", i32, {batches, queries, top});
   Global O = k.output("O", bf16, {batches, queries, heads, latent});
   Global LSE = k.output("LSE", f32, {batches, queries, heads});
-  auto [pair, batch] = k.grid(queries * headTiles, batches);
-  Index query = pair / headTiles, head = pair % headTiles * bm, steps = ceilDiv(top, bn);
+  auto [block] = k.grid(headTiles * queries * batches);
+  Index head = block % headTiles * bm, query = block / headTiles % queries;
+  Index batch = block / headTiles / queries, steps = ceilDiv(top, bn);
 
   Shared q = k.shared("q", bf16, {bm, latent}, {.slots = 1}),
          qRope = k.shared("q_rope", bf16, {bm, rope}, {.slots = 1});
@@ -46,7 +47,7 @@ void sparseMla(Scope &k) {
   Shared named = k.shared("named", i32, {bn}, {.slots = 2}), weights = k.shared("weights", bf16, {bm, bn});
   Ring qRing = k.ring("q", {.slots = 1, .producers = 1, .consumers = 2});
   Ring ring = k.ring("c", {.slots = 2, .producers = 1, .consumers = 2});
-  k.roles([&, batch = batch] {
+  k.roles([&] {
     k.role("gather", {.warps = 4, .registers = 104}, [&] {
       Cursor once = qRing.cursor(), at = ring.cursor();
       Scalar position = (query + (keys - queries)).to(i32);
@@ -100,7 +101,7 @@ void sparseMla(Scope &k) {
         ring.release(at);
         at.advance();
       });
-      copy((o * divideOrZero(1, sum)).to(bf16), O.tile({batch, query, head, 0}, {1, 1, bm, latent}));
+      copy(where(sum == 0, 0, o * (1 / sum)).to(bf16), O.tile({batch, query, head, 0}, {1, 1, bm, latent}));
       copy(log2(sum) + finiteOrZero(maximum) * scale, LSE.tile({batch, query, head}, {1, 1, bm}));
     });
   });

@@ -64,7 +64,8 @@ void w4a16(Scope &k, const Values &v) {
   Global ordered = k.workspace("ordered", bf16, {groups, tokenTiles, places * bm, pairs}, {.alignment = 16});
   Global parts = k.workspace("parts", f32, {splits, n, m});
   k.launch("w4a16_gemm_order", [&] {
-    auto [s, i] = k.grid(groups, tokenTiles);
+    auto [block] = k.grid(groups * tokenTiles);
+    Index s = block % groups, i = block / groups;
     for (int64_t place = 0; place < places; ++place) { // columns place, place + 4, place + 8, ...
       Fragment a = k.fragment(bf16, {bm, pairs});
       Index column = (k.positions({1, pairs}, 1) * places + place).toIndex();
@@ -74,13 +75,15 @@ void w4a16(Scope &k, const Values &v) {
   });
   k.launch("w4a16_gemm_parts", [&] {
     k.residents(bm > 64 ? 1 : 2);
-    auto [j, i, split] = k.grid(ceilDiv(n, bn), tokenTiles, splits);
+    Index across = ceilDiv(n, bn);
+    auto [block] = k.grid(across * tokenTiles * splits);
+    Index j = block % across, i = block / across % tokenTiles, split = block / across / tokenTiles;
     constexpr int64_t stages = 3;
     Index each = ceilDiv(groups, splits), from = split * each, to = min(from + each, groups);
     Shared a = k.shared("a", bf16, {places * bm, pairs}, {.slots = stages}),
            q = k.shared("q", u32, {bn, words}, {.slots = stages});
     Ring ring = k.ring("aq", {.slots = stages, .producers = 1, .consumers = 2});
-    k.roles([&, j = j, i = i, split = split] {
+    k.roles([&] {
       k.role("load", {.warps = 4}, [&] {
         Cursor at = ring.cursor();
         k.loop({from, to}, [&](Index s) {
@@ -121,7 +124,9 @@ void w4a16(Scope &k, const Values &v) {
   });
   k.launch("w4a16_gemm_sum", [&] {
     constexpr int64_t rows = 64, columns = 32; // of the sum: rows of weights by tokens
-    auto [j, i] = k.grid(ceilDiv(n, rows), ceilDiv(m, columns));
+    Index across = ceilDiv(n, rows);
+    auto [block] = k.grid(across * ceilDiv(m, columns));
+    Index j = block % across, i = block / across;
     Fragment sum = k.fragment(f32, {rows, columns}), part = k.fragment(f32, {rows, columns});
     for (int64_t split = 0; split < splits; ++split) { // all loads under way at once
       copy(parts.tile({split, j * rows, i * columns}, {1, rows, columns}), part);

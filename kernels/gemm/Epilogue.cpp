@@ -33,7 +33,7 @@ FragmentValue activated(GemmActivation activation, const FragmentValue &x) {
   case GemmActivation::none:
     return x;
   case GemmActivation::relu:
-    return max(x, 0);
+    return maxOrNaN(x, 0);
   case GemmActivation::gelu:
     return x * 0.5 * (1 + erf(x * (1 / std::numbers::sqrt2)));
   case GemmActivation::silu:

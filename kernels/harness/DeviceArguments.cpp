@@ -27,7 +27,7 @@ bool isDerived(const TensorSpec &spec, DerivedInputs derived) {
   return spec.derived && (derived == DerivedInputs::computed || isInteger(spec.element));
 }
 
-Result<void> fillComputed(std::span<const TensorSpec> specs, DerivedInputs derived,
+Result<void> fillComputed(std::span<const TensorSpec> specs, DerivedInputs derived, const InputChange &change,
                           std::vector<HostTensor> &tensors) {
   std::vector<std::vector<double>> contents;
   for (size_t i = 0; i != specs.size(); ++i) {
@@ -40,6 +40,8 @@ Result<void> fillComputed(std::span<const TensorSpec> specs, DerivedInputs deriv
     if (!computed)
       return computed.error();
     tensors[i].fill(*computed);
+    if (change)
+      change(tensors[i]);
     if (specs[i].isPadding)
       tensors[i].poisonWhere(specs[i].isPadding);
     contents[i] = tensors[i].values();
@@ -50,7 +52,7 @@ Result<void> fillComputed(std::span<const TensorSpec> specs, DerivedInputs deriv
 
 Result<InitialTensors> InitialTensors::create(std::vector<TensorSpec> specs, Placement placement,
                                               Random &random, DerivedInputs derived,
-                                              const LastStrides &lastStrides) {
+                                              const LastStrides &lastStrides, const InputChange &change) {
   const auto placementOf = [&](const TensorSpec &spec) {
     Placement own = spec.isTable ? Placement() : placement;
     if (auto found = lastStrides.find(spec.name); found != lastStrides.end())
@@ -75,11 +77,13 @@ Result<InitialTensors> InitialTensors::create(std::vector<TensorSpec> specs, Pla
       created->fill(spec.contents);
     else if (isRead)
       created->fillRandom(random, spec.low, spec.high);
+    if (isRead && change)
+      change(*created);
     if (spec.isPadding && spec.access != Access::output) // an output's padding keeps the poison, too
       created->poisonWhere(spec.isPadding);
     initial.tensors.push_back(std::move(*created));
   }
-  if (Result<void> filled = fillComputed(specs, derived, initial.tensors); !filled)
+  if (Result<void> filled = fillComputed(specs, derived, change, initial.tensors); !filled)
     return filled.error();
   initial.specs = std::move(specs);
   return initial;

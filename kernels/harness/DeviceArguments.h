@@ -19,6 +19,9 @@ enum class DerivedInputs : uint8_t {
   random, ///< floats as others are: results mean nothing then, but integers, positions perhaps, are right
 };
 
+/// Changes an input that has its contents, before others are derived from it.
+using InputChange = std::function<void(HostTensor &)>;
+
 /// Memory of a device, freed with the object.
 class DeviceMemory {
 public:
@@ -42,7 +45,7 @@ struct InitialTensors {
   /// among `lastStrides` and members of tables, of which the program states alignment and strides itself.
   static Result<InitialTensors> create(std::vector<TensorSpec> specs, Placement placement, Random &random,
                                        DerivedInputs derived = DerivedInputs::computed,
-                                       const LastStrides &lastStrides = {});
+                                       const LastStrides &lastStrides = {}, const InputChange &change = {});
 
   std::vector<TensorSpec> specs; ///< in the order of the artifact's tensors
   std::vector<HostTensor> tensors;

@@ -22,6 +22,7 @@ struct ProblemOptions {
   uint64_t seed = 0;                ///< of the inputs, and of the choice of elements that are compared
   double referenceOperations = 5e8; ///< what comparing may cost; a sample of the elements if all cost more
   DerivedInputs derived = DerivedInputs::computed;
+  InputChange change = {};
 };
 
 /// What comparing came to.

@@ -151,9 +151,12 @@ struct Planner {
     for (size_t axis = 0; axis < 3; ++axis) {
       std::optional<int64_t> extent = launch.grid[axis].evaluate(dimensions, multiprocessors);
       if (!extent || *extent > int64_t(limits[axis]))
-        return mistake("'{}' needs {} blocks in {} for {}, but expected 0 to {}", launch.entry,
+        return mistake("'{}' needs {} blocks in {} for {}, but expected 0 to {}{}", launch.entry,
                        extent ? fmt::to_string(*extent) : "too many", axes[axis], describeDimensions(),
-                       limits[axis]);
+                       limits[axis],
+                       axis == 0 ? "; pass smaller extents"
+                                 : "; pass smaller extents, or make this axis of k.grid a factor of x, which "
+                                   "has no such limit");
       extent = std::max<int64_t>(*extent, 0);
       if (*extent % launch.cluster[axis] != 0)
         return mistake("'{}' needs {} blocks in {} for {}, but expected a multiple of its clusters' {}",

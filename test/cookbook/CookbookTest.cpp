@@ -4,9 +4,7 @@
 /// reference in double precision: at the emulator's sizes, and at odd ones.
 #include "kernels/cookbook/Cookbook.h"
 
-#include "kernels/harness/KernelRun.h"
-#include "runtime/emulator/EmulatorDevice.h"
-#include "test/kernels/CompileOnce.h"
+#include "test/cookbook/CookbookRun.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -15,6 +13,7 @@
 
 using namespace tlc;
 using namespace tlc::kernels;
+using namespace tlc::kernels::test;
 
 namespace {
 
@@ -89,8 +88,9 @@ w4a16_gemm m=33 n=129 groups=2 splits=3 tokens=16
 w4a16_gemm m=130 n=70 groups=5 splits=2 tokens=128
 mxfp4_gemm m=1 n=1 groups=1
 mxfp4_gemm m=33 n=129 groups=2
-fp8_block_gemm m=1 n=1 groups=1 panels=1
-fp8_block_gemm m=129 n=70 groups=5 panels=1
+fp8_block_gemm m=1 n=1 groups=1
+fp8_block_gemm m=129 n=70 groups=5
+fp8_block_gemm m=7 n=1000 groups=1
 w8a8_gemm m=1 n=1 k=1
 w8a8_gemm m=129 n=70 k=65
 w8a8_gemm m=129 n=257 k=400
@@ -132,8 +132,9 @@ mamba_scan heads=1 tokens=1
 mamba_scan heads=3 tokens=130
 gated_delta_rule heads=1 tokens=1
 gated_delta_rule heads=3 tokens=130
-block_sparse_attention heads=1 tokens=1 tiles=1 most=1
-block_sparse_attention heads=1 tokens=513 tiles=5 most=4
+block_sparse_attention heads=1 tokens=1 most=1
+block_sparse_attention heads=1 tokens=513 most=4
+block_sparse_attention heads=1 tokens=1000 most=9
 sparse_mla batches=1 queries=1 heads=1 keys=1 top=1
 sparse_mla batches=2 queries=2 heads=129 keys=70 top=65
 sparse_mla queries=7 heads=3 keys=5 top=70
@@ -173,68 +174,6 @@ sparse_mla top=0
 stream_k_gemm k=0
 )";
 
-struct CookbookProblem {
-  std::string kernel;
-  Definitions values = {};
-};
-
-std::vector<CookbookProblem> allProblems() {
-  std::vector<CookbookProblem> parsed;
-  std::istringstream lines(problems);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    CookbookProblem problem;
-    if (!(words >> problem.kernel))
-      continue;
-    for (std::string word; words >> word;)
-      problem.values[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
-    parsed.push_back(std::move(problem));
-  }
-  return parsed;
-}
-
-/// Whether rows of tensors are adjacent in memory, or begin anywhere that the program allows.
-enum class Rows : uint8_t { adjacent, apart };
-
-Placement placementOf(Rows rows, const Artifact &artifact) {
-  if (rows == Rows::adjacent)
-    return {};
-  bool isAligned = std::ranges::any_of(artifact.tensors, [](const TensorArgument &tensor) {
-    return tensor.access != Access::workspace && tensor.alignment > 4;
-  });
-  return isAligned ? Placement{.rowPadding = 16, .offset = 16} : Placement{.rowPadding = 2, .offset = 2};
-}
-
-void check(const Kernel &kernel, const Definitions &given, Rows rows = Rows::adjacent) {
-  std::string text(kernel.name());
-  for (const auto &[name, value] : given)
-    text += " " + name + "=" + value;
-  INFO(text);
-  Result<Request> request = Request::parse(kernel, given, {}, DefaultSizes::emulator);
-  INFO((request ? "" : request.error().message));
-  REQUIRE(request);
-  std::shared_ptr<const Artifact> artifact = kernels::test::compileOnce(*request);
-  Placement placement = placementOf(rows, *artifact);
-  INFO("row padding " << placement.rowPadding << ", offset " << placement.offset);
-  EmulatorOptions options;
-  options.multiprocessors = 3; // few, so that a persistent block has several tiles
-  options.raceCheck = RaceCheck::strict;
-  std::unique_ptr<Device> device = createEmulatorDevice(options);
-  ProblemOptions problem;
-  problem.placement = placement;
-  problem.seed = Catch::rngSeed();
-  problem.referenceOperations = 1e12; // every element
-  Result<KernelRun> run = KernelRun::create(*device, *request, artifact, problem);
-  INFO((run ? "" : run.error().message));
-  REQUIRE(run);
-  INFO("variant " << run->variant());
-  Result<Verdict> verdict = run->verify();
-  INFO((verdict ? verdict->complaint : verdict.error().message));
-  REQUIRE(verdict);
-  CHECK(verdict->correct());
-  CHECK(verdict->compared == verdict->elements);
-}
-
 } // namespace
 
 TEST_CASE("the cookbook's kernels are right at the emulator's sizes", "[cookbook]") {
@@ -247,7 +186,7 @@ TEST_CASE("the cookbook's kernels are right at the emulator's sizes", "[cookbook
 TEST_CASE("the cookbook's kernels are right at odd sizes", "[cookbook]") {
   for (const Kernel *kernel : cookbookKernels()) {
     size_t count = 0;
-    for (const CookbookProblem &problem : allProblems())
+    for (const CookbookProblem &problem : parseProblems(problems))
       if (problem.kernel == kernel->name()) {
         check(*kernel, problem.values);
         ++count;
@@ -258,7 +197,7 @@ TEST_CASE("the cookbook's kernels are right at odd sizes", "[cookbook]") {
 }
 
 TEST_CASE("problems are of kernels of the cookbook", "[cookbook]") {
-  for (const CookbookProblem &problem : allProblems()) {
+  for (const CookbookProblem &problem : parseProblems(problems)) {
     INFO(problem.kernel);
     CHECK(std::ranges::count(cookbookKernels(), problem.kernel, &Kernel::name) == 1);
   }

@@ -67,3 +67,32 @@ TEST_CASE("norms of rows without elements are launched", "[cookbook]") {
     CHECK(std::isnan(r.at({i})));
   }
 }
+
+TEST_CASE("masked_decode gives zeros where no key is seen, whatever V holds", "[cookbook]") {
+  constexpr int64_t batches = 2, kvHeads = 2, group = 3, keys = 130, d = 128;
+  auto of = [](ElementType element, std::vector<int64_t> shape, double value) {
+    return Memory::filled(element, std::move(shape), value);
+  };
+  // Head 0 of sequence 0 sees nothing, head 1 its last key alone; sequence 1 sees all.
+  Memory q = of(ElementType::bf16, {batches, kvHeads, group, d}, 1),
+         k = of(ElementType::bf16, {batches, keys, kvHeads, d}, 1),
+         v = of(ElementType::bf16, {batches, keys, kvHeads, d}, notANumber),
+         mask = of(ElementType::u8, {batches, kvHeads, keys}, 1),
+         o = of(ElementType::bf16, {batches, kvHeads, group, d}, -1);
+  for (int64_t key = 0; key < keys; ++key) {
+    mask.at({0, 0, key}) = 0;
+    mask.at({0, 1, key}) = key == keys - 1;
+  }
+  // Its tile has no other keys that exist but one; blocks of the other tiles see none.
+  for (int64_t key = 128; key < keys; ++key)
+    for (int64_t i = 0; i < d; ++i)
+      v.at({0, key, 1, i}) = 2;
+  run(*compiledKernel("masked_decode"), {&q, &o, &k, &v, &mask});
+  for (int64_t g = 0; g < group; ++g)
+    for (int64_t i = 0; i < d; ++i) {
+      CAPTURE(g, i);
+      REQUIRE(o.at({0, 0, g, i}) == 0);
+      REQUIRE(o.at({0, 1, g, i}) == 2);
+      REQUIRE(std::isnan(o.at({1, 0, g, i})));
+    }
+}

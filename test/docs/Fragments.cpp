@@ -94,7 +94,8 @@ Program quantizeGroups() {
 // [groups]
 
 // [largest]
-/// The `count` largest elements of each row of at most 256, and where they are.
+/// The `count` largest elements of each row of at most 256, and where they are. NaN marks those that are
+/// taken.
 Program largest(int64_t count) {
   return Program::trace("largest", [&](Scope &k) {
     Index rows = k.dim("rows"), columns = k.dim("columns");
@@ -102,12 +103,12 @@ Program largest(int64_t count) {
     Global Values = k.output("Values", f32, {rows, count}), At = k.output("At", i32, {rows, count});
     auto [block] = k.grid(ceilDiv(rows, 4));
     Fragment x = k.fragment(f32, {4, 256});
-    copy(X.tile({block * 4, 0}, {4, 256}).fill(-inf), x);
+    copy(X.tile({block * 4, 0}, {4, 256}).fill(NAN), x);
     for (int64_t i = 0; i < count; ++i) {
       FragmentValue at = argMax(x); // 4 x 1
       copy(rowMax(x), Values.tile({block * 4, i}, {4, 1}));
       copy(at, At.tile({block * 4, i}, {4, 1}));
-      x = where(k.positions({4, 256}, 1) == at, -inf, x);
+      x = where(k.positions({4, 256}, 1) == at, NAN, x);
     }
   });
 }

@@ -151,8 +151,9 @@ def mxfp4_gemm(make, m, n, groups, columns):
                    {"torch.mm on bf16": lambda: torch.mm(a, wide.t(), out=other)})
 
 
-def fp8_block_gemm(make, m, n, groups, panels):
+def fp8_block_gemm(make, m, n, groups):
     k = groups * GROUP
+    panels = -(-n // GROUP)
     a = make.normal(m, groups, GROUP, dtype=torch.float8_e4m3fn)
     b = make.normal(n, groups, GROUP, dtype=torch.float8_e4m3fn)
     scale_a, scale_b, c = make.uniform(0.5, 2, m, groups), make.uniform(0.5, 2, panels, groups), make.empty(m, n)

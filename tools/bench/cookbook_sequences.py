@@ -111,8 +111,9 @@ def gated_delta_rule(make, heads, tokens):
                    {"PyTorch by chunks": lambda: _gated_delta_rule(q, k, v, g, beta)})
 
 
-def block_sparse_attention(make, heads, tokens, tiles, most):
+def block_sparse_attention(make, heads, tokens, most):
     q, k, v, o = (make.normal(heads, tokens, 64) for _ in range(4))
+    tiles = tokens // 128
     counts = make.integers(1, most + 1, heads, tiles)
     order = torch.rand(heads, tiles, tiles, device=q.device).argsort(-1).int()
     listed = order[..., :most].contiguous()

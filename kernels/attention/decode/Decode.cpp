@@ -372,7 +372,7 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, 
   if (isWhole(c))
     return p.writeRows({part.batch, 0, part.kvHead, row, columns.first},
                        {o, softmax.sum, softmax.exponentOf(softmax.base)});
-  copy(o * divideOrZero(1, softmax.sum),
+  copy(scaledRows(o, softmax.sum, 1 / softmax.sum),
        p.partial.tile({part.batch, part.kvHead, row, part.number, columns.first},
                       {1, 1, c.rows, 1, columns.count}));
   if (columns.first != 0)

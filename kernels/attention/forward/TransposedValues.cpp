@@ -39,7 +39,9 @@ void TransposedValues::write() const {
   // Packed sequences get as many blocks as if all had the same length.
   Index blocksOfHead =
       ceilDiv(p.sk, isPacked() ? keysOfTile * max(p.inputs.sequences.count, 1) : Index(keysOfTile));
-  auto [number, head, batch] = k.grid(blocksOfHead, p.inputs.kvHeads, p.inputs.sequences.count);
+  auto [block] = k.grid(blocksOfHead * p.inputs.kvHeads * p.inputs.sequences.count);
+  Index number = block % blocksOfHead, head = block / blocksOfHead % p.inputs.kvHeads,
+        batch = block / blocksOfHead / p.inputs.kvHeads;
   Sequence sequence;
   sequence.batch = batch;
   sequence.keys = p.inputs.sequences.rowsOf(Axis::keys, batch);
@@ -49,7 +51,7 @@ void TransposedValues::write() const {
     if (isUniform())
       return body(own);
     // Rows that see nothing read a tile of keys, even if there are none.
-    k.loop({own, max(sequence.keys, 1), k.blocks() * keysOfTile}, body);
+    k.loop({own, max(sequence.keys, 1), blocksOfHead * keysOfTile}, body);
   };
   Shared rows = k.shared("v", c.problem.dtype, {keysOfTile, c.problem.dv}, {.slots = 1});
   Shared exchanged = k.shared("vt", c.problem.dtype, {c.problem.dv, keysOfTile});

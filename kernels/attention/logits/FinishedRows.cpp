@@ -10,24 +10,25 @@ namespace tlc::kernels {
 using namespace dsl;
 using std::numbers::ln2, std::numbers::log2e;
 
+FragmentValue scaledRows(const FragmentValue &o, const FragmentValue &sum, const Operand &factor) {
+  return where(sum == 0, 0, o * factor);
+}
+
 WeightedRows joined(const WeightedRows &a, const WeightedRows &b) {
   FragmentValue base = finiteOrZero(max(a.base, b.base));
   FragmentValue keepA = exp2(a.base - base), keepB = exp2(b.base - base);
-  return {a.o * keepA + b.o * keepB, a.sum * keepA + b.sum * keepB, base};
+  return {scaledRows(a.o, a.sum, keepA) + scaledRows(b.o, b.sum, keepB), a.sum * keepA + b.sum * keepB, base};
 }
 
 FinishedRows finishRows(const WeightedRows &rows, const std::optional<Fragment> &sink, LogBase logBase,
                         const std::function<Operand()> &factor) {
   double ofLog = logBase == LogBase::e ? ln2 : 1;
   // A division for each row, not for each element.
-  auto divided = [&](const FragmentValue &o, const FragmentValue &by) {
-    return o * divideOrZero(factor(), by);
-  };
   if (!sink)
-    return {divided(rows.o, rows.sum), (log2(rows.sum) + rows.base) * ofLog};
+    return {scaledRows(rows.o, rows.sum, factor() / rows.sum), (log2(rows.sum) + rows.base) * ofLog};
   FragmentValue score = *sink * log2e, top = max(rows.base, score), from = finiteOrZero(top);
   FragmentValue keep = exp2(rows.base - from), total = rows.sum * keep + exp2(score - from);
-  return {divided(rows.o * keep, total), (log2(total) + from) * ofLog};
+  return {scaledRows(rows.o, rows.sum, keep * (factor() / total)), (log2(total) + from) * ofLog};
 }
 
 FinishedRows FinishedRows::limited(const Index &first, const Index &end) const {

@@ -25,6 +25,10 @@ struct WeightedRows {
   dsl::FragmentValue o, sum, base;
 };
 
+/// O times a factor of each row. 0 where the sum of weights is 0: there O is NaN if a row of V is not finite.
+dsl::FragmentValue scaledRows(const dsl::FragmentValue &o, const dsl::FragmentValue &sum,
+                              const dsl::Operand &factor);
+
 /// Rows that have met the keys of both.
 WeightedRows joined(const WeightedRows &a, const WeightedRows &b);
 
