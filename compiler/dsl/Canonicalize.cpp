@@ -3,6 +3,7 @@
 /// Afterwards equal programs are equal text, whichever compiler built the DSL.
 #include "compiler/dsl/Canonicalize.h"
 
+#include "dialects/tile/Canonicalizer.h"
 #include "dialects/tile/Tile.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/PassManager.h"
@@ -81,7 +82,7 @@ void orderPureOperations(ModuleOp module) {
 LogicalResult canonicalize(ModuleOp module) {
   orderPureOperations(module);
   PassManager passes(module->getContext());
-  passes.addPass(createCanonicalizerPass());
+  passes.addPass(tile::createCanonicalizer());
   passes.addPass(createCSEPass());
   return passes.run(module);
 }

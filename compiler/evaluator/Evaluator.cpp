@@ -30,7 +30,7 @@ Attribute argumentAttr(tile::KernelOp kernel, unsigned number) {
 /// Gives the arguments of every kernel, which are those of the first, their values.
 class Binder {
 public:
-  Binder(Evaluation &evaluation, tile::KernelOp kernel, const Arguments &given, int64_t rank)
+  Binder(Evaluation &evaluation, tile::KernelOp kernel, Arguments &given, int64_t rank)
       : evaluation(evaluation), arguments(evaluation.arguments[rank]), kernel(kernel), given(given),
         rank(rank) {}
 
@@ -99,7 +99,7 @@ private:
     auto attr = dyn_cast<program::TensorAttr>(argumentAttr(kernel, number));
     if (!attr || attr.getAccess() == program::Access::workspace)
       return {};
-    const Tensor &tensor = given.tensors[nextTensor++];
+    Tensor &tensor = given.tensors[nextTensor++];
     ArrayRef<int64_t> expected = tile::extentsOf(type);
     if (!(kindOf(tensor.type) == kindOf(tile::elementTypeOf(type))) ||
         expected.size() != tensor.extents.size() ||
@@ -111,7 +111,7 @@ private:
       if (Result<void> agrees = checkExtent(attr, static_cast<unsigned>(axis), expected[axis], extent);
           !agrees)
         return agrees;
-    add(number, attr, tensor.extents, tensor.elements);
+    add(number, attr, tensor.extents, std::move(tensor.elements));
     givenMembers[number] = tensor.members;
     return {};
   }
@@ -137,7 +137,7 @@ private:
   Result<void> bindMembers(unsigned number, program::TensorAttr attr) {
     auto *table = std::get<GlobalTensor *>(arguments[number]);
     const Kind kind = kindOf(attr.getMembers().getElement());
-    ArrayRef<Tensor> members = givenMembers[number];
+    MutableArrayRef<Tensor> members = givenMembers[number];
     if (members.size() != table->elements.size())
       return invalid("expected a tensor for each of the " + Twine(table->elements.size()) +
                      " addresses of '" + table->name + "', but got " + Twine(members.size()));
@@ -155,13 +155,12 @@ private:
       tensor.name = table->name + ".of(" + std::to_string(at) + ")";
       tensor.kind = kind;
       tensor.extents = member.extents;
-      tensor.elements = member.elements;
+      tensor.elements = std::move(member.elements);
       tensor.strides = member.strides.empty() ? contiguous(member.extents) : member.strides;
       if (!areStrides(tensor))
         return invalid("expected strides of member " + Twine(at) + " of '" + table->name +
                        "' that keep elements apart, the last one 1, but got " + tile::toText(tensor.strides) +
                        " for the extents " + tile::toText(tensor.extents));
-      tensor.accesses.resize(tensor.elements.size());
       table->members.back() = &tensor;
     }
     return {};
@@ -213,7 +212,6 @@ private:
     tensor.name = attr.getName().str();
     if (attr.getSymmetric() && evaluation.ranks() > 1)
       tensor.name += ".of(" + std::to_string(rank) + ")";
-    tensor.accesses.resize(elements.size());
     tensor.kind = kindOf(tile::elementTypeOf(kernel.getBody().getArgument(number).getType()));
     tensor.extents = extents;
     tensor.elements = std::move(elements);
@@ -223,10 +221,10 @@ private:
   Evaluation &evaluation;
   std::vector<Datum> &arguments;
   tile::KernelOp kernel;
-  const Arguments &given;
+  Arguments &given;
   int64_t rank;
   size_t nextTensor = 0, nextScalar = 0;
-  llvm::DenseMap<unsigned, ArrayRef<Tensor>> givenMembers; ///< by number of the argument
+  llvm::DenseMap<unsigned, MutableArrayRef<Tensor>> givenMembers; ///< by number of the argument
 };
 
 //===----------------------------------------------------------------------===//
@@ -356,7 +354,7 @@ private:
   /// follows from what blocks know.
   void forgetAccesses(tile::KernelOp kernel) {
     for (GlobalTensor &tensor : evaluation.tensors) {
-      tensor.accesses.assign(tensor.elements.size(), {});
+      tensor.accesses.clear();
       tensor.sums.clear();
       tensor.counts.clear();
       tensor.several.clear();

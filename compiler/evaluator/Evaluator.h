@@ -63,10 +63,10 @@ struct Report {
   std::vector<std::string> prints, failures;
 };
 
-/// Runs all launches of a module in phase `input` and updates the tensors. An error is located: a mistake of
-/// the program (it reads what nobody has written, blocks write different numbers to one element, roles wait
-/// for each other), a branch, position or limit that follows from an inexact number, or an operation without
-/// a rule.
+/// Runs all launches of a module in phase `input` and updates the tensors; an error leaves them unspecified.
+/// An error is located: a mistake of the program (it reads what nobody has written, blocks write different
+/// numbers to one element, roles wait for each other), a branch, position or limit that follows from an
+/// inexact number, or an operation without a rule.
 Result<Report> evaluate(mlir::ModuleOp module, Arguments &arguments, const Options &options = {});
 
 /// The same on several ranks at once, each with arguments of its own: symmetric tensors have one shape on

@@ -48,9 +48,44 @@ struct Touch {
   int64_t block = nobody, announced = 0;
 };
 enum class AccessKind : uint8_t { read, write, add, min, max, bitAnd, bitOr, bitXor, fetch };
-struct Access {
-  std::array<Touch, 9> last = {}; ///< by kind
-  Touch &operator[](AccessKind kind) { return last[size_t(kind)]; }
+/// Accesses that change what an element is, whatever that is.
+inline constexpr AccessKind combiningKinds[] = {AccessKind::add,    AccessKind::min,   AccessKind::max,
+                                                AccessKind::bitAnd, AccessKind::bitOr, AccessKind::bitXor,
+                                                AccessKind::fetch};
+
+/// The last access of each kind to each element. Memory is taken when the first one is noted, and for
+/// combining kinds when the first one of these is: most tensors have none.
+class LastAccesses {
+public:
+  Touch of(int64_t element, AccessKind kind) const {
+    const auto [table, column] = locate(kind);
+    const auto &rows = table == 0 ? plain : combining;
+    return rows.empty() ? Touch() : rows[element * widths[table] + column];
+  }
+  void note(int64_t element, AccessKind kind, const Touch &touch, size_t elements) {
+    const auto [table, column] = locate(kind);
+    auto &rows = table == 0 ? plain : combining;
+    if (rows.empty())
+      rows.resize(elements * widths[table]);
+    rows[element * widths[table] + column] = touch;
+  }
+  bool hasCombining() const { return !combining.empty(); }
+  void forgetCombining(int64_t element) {
+    if (hasCombining())
+      std::fill_n(combining.begin() + element * widths[1], widths[1], Touch());
+  }
+  void clear() {
+    plain.clear();
+    combining.clear();
+  }
+
+private:
+  static constexpr int64_t widths[] = {2, std::size(combiningKinds)}; ///< read and write; the rest
+  static std::pair<size_t, int64_t> locate(AccessKind kind) {
+    const auto number = int64_t(kind);
+    return number < widths[0] ? std::pair(size_t(0), number) : std::pair(size_t(1), number - widths[0]);
+  }
+  std::vector<Touch> plain, combining;
 };
 /// By number of a block, how many of its announcements are known, and with them what it did before. With a
 /// launch it has all that its blocks did.
@@ -67,7 +102,7 @@ struct GlobalTensor {
   Kind kind;
   std::vector<int64_t> extents;
   std::vector<Element> elements;
-  std::vector<Access> accesses;
+  LastAccesses accesses;
   llvm::DenseMap<int64_t, Sum> sums; ///< of this launch's atomic additions, what was there before included
   llvm::DenseMap<int64_t, Known> counts; ///< what those knew who counted there in this launch
   /// In launches that count: those blocks, where several have touched an element, by its number and kind.
@@ -91,8 +126,7 @@ struct Windows {
   std::vector<int64_t> extents = {};
 };
 
-/// Of a block: its elements are kept as those of a tensor are, so that slices of both are alike. Accesses
-/// are noted once there are slices of it.
+/// Of a block: its elements are kept as those of a tensor are, so that slices of both are alike.
 struct Buffer : GlobalTensor {
   tile::AllocationOpInterface declaration;
 };

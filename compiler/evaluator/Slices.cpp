@@ -184,7 +184,6 @@ Step evaluateSliceShared(Task &task, tile::SliceSharedOp op) {
   Slice slice;
   slice.view = std::make_shared<const View>(std::get<View>(task.get(op.getTile())));
   Buffer &buffer = *slice.view->buffer;
-  buffer.accesses.resize(buffer.elements.size());
   slice.tensor = &buffer;
   const Extents &extents = slice.view->extents;
   slice.ofTensor = &*task.block.evaluation.extentsOfSliced.emplace(extents.begin(), extents.end()).first;

@@ -34,7 +34,7 @@ bool isUnordered(const Task &task, const Touch &touch) {
 
 /// The same of what was done last to an element.
 bool isUnordered(const Task &task, GlobalTensor &tensor, int64_t number, AccessKind kind) {
-  const Touch &last = tensor.accesses[number][kind];
+  const Touch last = tensor.accesses.of(number, kind);
   if (last.block != Touch::several || !task.block.evaluation.counts)
     return isUnordered(task, last);
   return llvm::any_of(tensor.several[{number, int64_t(kind)}],
@@ -42,24 +42,27 @@ bool isUnordered(const Task &task, GlobalTensor &tensor, int64_t number, AccessK
 }
 
 void note(const Task &task, GlobalTensor &tensor, int64_t number, AccessKind kind) {
-  Touch &last = tensor.accesses[number][kind], own = {task.block.number, task.block.announced};
-  if (!isUnordered(task, tensor, number, kind)) {
-    last = own;
+  const Touch last = tensor.accesses.of(number, kind), own = {task.block.number, task.block.announced};
+  const bool isAlone = !isUnordered(task, tensor, number, kind);
+  tensor.accesses.note(number, kind, isAlone ? own : Touch{.block = Touch::several}, tensor.elements.size());
+  if (isAlone)
     return;
-  }
   if (task.block.evaluation.counts) {
     SmallVector<Touch> &all = tensor.several[{number, int64_t(kind)}];
     if (last.block != Touch::several)
       all = {last};
     all.push_back(own);
   }
-  last = {.block = Touch::several};
 }
 
-/// Accesses that change what is there.
-constexpr AccessKind combiningKinds[] = {AccessKind::add,    AccessKind::min,   AccessKind::max,
-                                         AccessKind::bitAnd, AccessKind::bitOr, AccessKind::bitXor,
-                                         AccessKind::fetch};
+/// A kind by which another block changes the element without an order.
+std::optional<AccessKind> findCombining(const Task &task, GlobalTensor &tensor, int64_t number) {
+  if (tensor.accesses.hasCombining())
+    for (AccessKind kind : combiningKinds)
+      if (isUnordered(task, tensor, number, kind))
+        return kind;
+  return std::nullopt;
+}
 
 /// What is done to an element: "block 0 adds to it", "it is added to".
 struct AccessWords {
@@ -79,14 +82,14 @@ constexpr AccessWords accessWords[] = {{AccessKind::read, "reads", "read"},
 
 /// What several blocks may do to an element in any order, if all of them do that.
 Step beginCombining(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, AccessKind own) {
-  Access &access = tensor.accesses[number];
   const AccessWords &words = accessWords[size_t(own)];
   if (!tensor.elements[number].defined)
     return task.fail(op, "element " + placeText(tensor, number) + " is " + words.isDone +
                              ", but has never been written");
   for (const AccessWords &other : accessWords)
     if (other.kind != own && isUnordered(task, tensor, number, other.kind))
-      return failRace(task, op, tensor, number, words.does, access[other.kind], other.isDone);
+      return failRace(task, op, tensor, number, words.does, tensor.accesses.of(number, other.kind),
+                      other.isDone);
   note(task, tensor, number, own);
   return Step::done;
 }
@@ -126,14 +129,12 @@ Step combineBits(Task &task, Operation *op, GlobalTensor &tensor, int64_t number
 } // namespace
 
 Step readElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, Element &into) {
-  Access &access = tensor.accesses[number];
-  auto mayChange = [&](AccessKind kind) { return isUnordered(task, tensor, number, kind); };
-  for (AccessKind kind : combiningKinds)
-    if (mayChange(kind))
-      return failRace(task, op, tensor, number, "reads", access[kind], "written");
+  if (std::optional<AccessKind> kind = findCombining(task, tensor, number))
+    return failRace(task, op, tensor, number, "reads", tensor.accesses.of(number, *kind), "written");
   // What several blocks have written is the same.
-  if (mayChange(AccessKind::write) && access[AccessKind::write].block != Touch::several)
-    return failRace(task, op, tensor, number, "reads", access[AccessKind::write], "written");
+  if (const Touch written = tensor.accesses.of(number, AccessKind::write);
+      written.block != Touch::several && isUnordered(task, tensor, number, AccessKind::write))
+    return failRace(task, op, tensor, number, "reads", written, "written");
   into = tensor.elements[number];
   if (!into.defined)
     return task.fail(op, "element " + placeText(tensor, number) + " is read, but has never been written");
@@ -142,19 +143,19 @@ Step readElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number
 }
 
 Step writeElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t number, const Element &element) {
-  Access &access = tensor.accesses[number];
+  const auto failAfter = [&](AccessKind kind, StringRef does, StringRef otherDoes) {
+    return failRace(task, op, tensor, number, does, tensor.accesses.of(number, kind), otherDoes);
+  };
   Element &known = tensor.elements[number];
   bool changes = !known.defined || !isSame(tensor.kind, known, element);
   if (isUnordered(task, tensor, number, AccessKind::write) && changes)
-    return failRace(task, op, tensor, number, "writes", access[AccessKind::write], "given another number");
-  for (AccessKind kind : combiningKinds)
-    if (isUnordered(task, tensor, number, kind))
-      return failRace(task, op, tensor, number, "writes", access[kind], "given another number");
+    return failAfter(AccessKind::write, "writes", "given another number");
+  if (std::optional<AccessKind> kind = findCombining(task, tensor, number))
+    return failAfter(*kind, "writes", "given another number");
   if (isUnordered(task, tensor, number, AccessKind::read) && changes)
-    return failRace(task, op, tensor, number, "changes", access[AccessKind::read], "read");
+    return failAfter(AccessKind::read, "changes", "read");
   note(task, tensor, number, AccessKind::write);
-  for (AccessKind kind : combiningKinds)
-    access[kind] = {};
+  tensor.accesses.forgetCombining(number);
   tensor.sums.erase(number);
   known = element;
   return Step::done;
@@ -190,7 +191,7 @@ Step fetchElement(Task &task, Operation *op, GlobalTensor &tensor, int64_t numbe
                              ", but has never been written");
   for (const AccessWords &other : accessWords)
     if (isUnordered(task, tensor, number, other.kind))
-      return failRace(task, op, tensor, number, words.does, tensor.accesses[number][other.kind],
+      return failRace(task, op, tensor, number, words.does, tensor.accesses.of(number, other.kind),
                       other.isDone);
   note(task, tensor, number, AccessKind::fetch);
   return Step::done;

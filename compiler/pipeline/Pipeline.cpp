@@ -6,6 +6,7 @@
 #include "compiler/lowering/Passes.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
+#include "dialects/tile/Canonicalizer.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -15,7 +16,7 @@ using namespace tlc;
 namespace {
 
 void simplify(OpPassManager &passes) {
-  passes.addPass(createCanonicalizerPass());
+  passes.addPass(tile::createCanonicalizer());
   passes.addPass(createCSEPass());
 }
 
@@ -94,7 +95,7 @@ void toSimt(PassManager &passes, const Optimizations &) {
   // as a thread loads vectors, take quadratic time.
   GreedyRewriteConfig fromUses;
   fromUses.setUseTopDownTraversal(false);
-  passes.addPass(createCanonicalizerPass(fromUses));
+  passes.addPass(tile::createCanonicalizer(fromUses));
   passes.addPass(createCSEPass());
   passes.addNestedPass<simt::KernelOp>(createPruneAlignment());
 }

@@ -16,8 +16,9 @@ struct TextProblem {
   std::string message;
 };
 
-/// The first place in the text of a module that is nested too deeply, has an expression of too many terms, or
-/// names one of too many results.
+/// The first place in the text of a module with brackets nested too deeply, through aliases too, an
+/// expression of too many terms, a number of too many digits, a result of too high a number, or a resource of
+/// no alignment.
 std::optional<TextProblem> findExcess(std::string_view text);
 
 } // namespace tlc

@@ -52,20 +52,18 @@ Result<void> fillComputed(std::span<const TensorSpec> specs, DerivedInputs deriv
 
 Result<InitialTensors> InitialTensors::create(std::vector<TensorSpec> specs, Placement placement,
                                               Random &random, DerivedInputs derived,
-                                              const LastStrides &lastStrides, const InputChange &change) {
+                                              const LastStrides &lastStrides, MemoryNeed need,
+                                              const InputChange &change) {
   const auto placementOf = [&](const TensorSpec &spec) {
     Placement own = spec.isTable ? Placement() : placement;
     if (auto found = lastStrides.find(spec.name); found != lastStrides.end())
       own.lastStride = found->second;
     return own;
   };
-  int64_t all = 0; // before any is filled: that takes time where they are large
-  for (const TensorSpec &spec : specs) {
-    Result<int64_t> bytes = HostTensor::bytesOf(spec.name, spec.element, spec.shape, placementOf(spec), all);
-    if (!bytes)
-      return bytes.error();
-    all += *bytes;
-  }
+  MemoryCheck memory(need); // before any is filled: that takes time where they are large
+  for (const TensorSpec &spec : specs)
+    if (Result<void> fits = memory.add(spec.name, spec.element, spec.shape, placementOf(spec)); !fits)
+      return fits.error();
   InitialTensors initial;
   for (const TensorSpec &spec : specs) {
     Result<HostTensor> created = HostTensor::create(spec.name, spec.element, spec.shape, placementOf(spec));

@@ -43,9 +43,11 @@ private:
 struct InitialTensors {
   /// New inputs, whose contents suit them, poison everywhere else. All lie as `placement` says, but those
   /// among `lastStrides` and members of tables, of which the program states alignment and strides itself.
+  /// An error if they do not fit into memory with all that `need` says.
   static Result<InitialTensors> create(std::vector<TensorSpec> specs, Placement placement, Random &random,
                                        DerivedInputs derived = DerivedInputs::computed,
-                                       const LastStrides &lastStrides = {}, const InputChange &change = {});
+                                       const LastStrides &lastStrides = {}, MemoryNeed need = needOfRun,
+                                       const InputChange &change = {});
 
   std::vector<TensorSpec> specs; ///< in the order of the artifact's tensors
   std::vector<HostTensor> tensors;

@@ -23,8 +23,9 @@ constexpr std::byte poisonByte{0xFF};
 /// Elements after the last one that nobody may write.
 constexpr int64_t guardElements = 64;
 
-int64_t physicalMemoryBytes() {
-  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+/// Of this machine's memory, what tensors may take: the rest is for the system, code and the checker.
+int64_t usableMemoryBytes() {
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) / 4 * 3 * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
 }
 
 } // namespace
@@ -66,17 +67,23 @@ std::optional<Layout> layOut(ElementType element, std::span<const int64_t> shape
 }
 } // namespace
 
-Result<int64_t> HostTensor::bytesOf(std::string_view name, ElementType element,
-                                    std::span<const int64_t> shape, Placement placement, int64_t others) {
+Result<void> MemoryCheck::add(std::string_view name, ElementType element, std::span<const int64_t> shape,
+                              Placement placement) {
+  const int64_t memory = usableMemoryBytes();
+  ofElement = std::max(ofElement, static_cast<double>(need.ofByte) * bitsOf(element) / 8 +
+                                      static_cast<double>(need.ofElement));
   std::optional<Layout> layout = layOut(element, shape, placement);
-  int64_t all = 0;
-  if (layout && !__builtin_add_overflow(layout->bytes, others, &all) && all <= physicalMemoryBytes() / 2)
-    return layout->bytes;
+  int64_t ofBytes = 0, ofElements = 0;
+  if (layout && !__builtin_mul_overflow(layout->bytes, need.ofByte, &ofBytes) &&
+      !__builtin_mul_overflow(layout->count, need.ofElement, &ofElements) &&
+      !__builtin_add_overflow(needed, ofBytes, &needed) &&
+      !__builtin_add_overflow(needed, ofElements, &needed) && needed <= memory)
+    return {};
   return Error{ErrorKind::environment,
-               fmt::format("expected tensors that fit into this machine's memory ({} MiB), but '{}' has the "
-                           "shape {} of {}{}",
-                           physicalMemoryBytes() >> 20, name, shapeText(shape), toString(element),
-                           others == 0 ? "" : fmt::format(" and the others take {} MiB", others >> 20))};
+               fmt::format("expected tensors that fit into this machine's memory ({} MiB for them), but '{}' "
+                           "has the shape {} of {}; choose sizes with at most {:.0f} elements in all",
+                           memory >> 20, name, shapeText(shape), toString(element),
+                           std::floor(static_cast<double>(memory) / ofElement))};
 }
 
 Result<HostTensor> HostTensor::create(std::string name, ElementType element, std::vector<int64_t> shape,
@@ -86,8 +93,8 @@ Result<HostTensor> HostTensor::create(std::string name, ElementType element, std
                  fmt::format("expected an offset that is a multiple of {} because '{}' has that many {} in a "
                              "byte, but got {}",
                              elementsPerUnit(element), name, toString(element), placement.offset)};
-  if (Result<int64_t> bytes = bytesOf(name, element, shape, placement); !bytes)
-    return bytes.error();
+  if (Result<void> fits = MemoryCheck({}).add(name, element, shape, placement); !fits)
+    return fits.error();
   Layout layout = *layOut(element, shape, placement);
   HostTensor tensor;
   tensor.tensorName = std::move(name);

@@ -32,17 +32,35 @@ using LastStrides = std::map<std::string, int64_t>;
 
 using Random = std::mt19937_64;
 
+/// Bytes of this machine's memory that a command takes for a tensor, all copies of it included.
+struct MemoryNeed {
+  int64_t ofByte = 1;    ///< for each byte of the tensor
+  int64_t ofElement = 0; ///< for each element
+};
+/// Of a launch that is compared with a reference: the bytes before it, on an emulated device and after it,
+/// and doubles for the reference.
+inline constexpr MemoryNeed needOfRun = {.ofByte = 3, .ofElement = 8};
+
+/// Whether tensors fit into this machine's memory, before any is made.
+class MemoryCheck {
+public:
+  explicit MemoryCheck(MemoryNeed need) : need(need) {}
+  /// One more tensor. An error if it does not fit beside those before it.
+  Result<void> add(std::string_view name, ElementType element, std::span<const int64_t> shape,
+                   Placement placement = {});
+
+private:
+  MemoryNeed need;
+  int64_t needed = 0;        ///< bytes
+  double ofElement = 0x1p-3; ///< bytes, the most among the tensors
+};
+
 class HostTensor {
 public:
   /// Poisoned: every byte is 0xFF, which is NaN in each floating-point type that has it.
   /// An error if it does not fit into this machine's memory.
   static Result<HostTensor> create(std::string name, ElementType element, std::vector<int64_t> shape,
                                    Placement placement = {});
-
-  /// Bytes that such a tensor takes, room included. An error if they do not fit into this machine's memory
-  /// beside `others` that are taken.
-  static Result<int64_t> bytesOf(std::string_view name, ElementType element, std::span<const int64_t> shape,
-                                 Placement placement = {}, int64_t others = 0);
 
   const std::string &name() const { return tensorName; }
   ElementType element() const { return type; }

@@ -14,7 +14,7 @@ Result<std::shared_ptr<const Problem>> Problem::create(const Request &request,
   std::shared_ptr<Problem> problem(new Problem(request, options));
   Result<InitialTensors> initial =
       InitialTensors::create(request.kernel->tensors(request.values), options.placement, problem->random,
-                             options.derived, options.lastStrides, options.change);
+                             options.derived, options.lastStrides, needOfRun, options.change);
   if (!initial)
     return initial.error();
   problem->tensors = std::move(*initial);

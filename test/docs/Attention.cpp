@@ -66,8 +66,8 @@ const attention::ForwardOptions blockDiffusion{.mask = {.blockCausal = 32},
 // [attention-packed]
 
 // [attention-documents]
-/// Causal, within documents, which lie one after the other in each sequence. `begins` has, for each position,
-/// that of its document's first token.
+/// Causal attention within the documents of a sequence. `begins` has the first position of each token's
+/// document.
 kernels::Mask withinDocuments(const kernels::MaskScope &scope) {
   using namespace kernels;
   dsl::Global begins = scope.k.input("begins", dsl::i32, {scope.batches, scope.queries});

@@ -38,6 +38,10 @@ config.substitutions.append((r"%drivers\b", os.path.join(config.tlc_binary_dir, 
 if config.tlc_cuda_headers:
     config.available_features.add("cuda-headers")
 
+# Their shadow memory needs all addresses: no limit of memory works with them.
+if "-fsanitize" in config.tlc_cxx_flags:
+    config.available_features.add("sanitizers")
+
 # `REQUIRES: ptxas`, `cuda-toolkit`, `gpu`.
 have = features.detect()
 config.available_features.update(have)

@@ -177,9 +177,9 @@ TEST_CASE(testOfRank, "[.][process]") {
   const RankProcess process = RankProcess::current();
   const auto &[mode, exchange] = process;
   const std::unique_ptr<Device> device = expectValue(createCudaDevice(process.gpu()));
-  std::shared_ptr<Communicator> communicator =
-      connect(process, *findNccl(),
-              mode == "never comes" || mode == "leaves" || mode == "busy" ? limit : std::chrono::seconds(60));
+  std::shared_ptr<Communicator> communicator = connect(
+      process, *findNccl(),
+      mode == "never comes" || mode == "leaves" || mode == "busy" ? limit : std::chrono::seconds(600));
   if (mode == "leaves") {
     if (process.isLast()) {
       (void)exchange.of("end", "");

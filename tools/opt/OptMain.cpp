@@ -18,8 +18,11 @@ static bool isWithinLimits(const llvm::MemoryBuffer &input) {
     return true;
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(input.getMemBufferRef()), llvm::SMLoc());
-  sources.PrintMessage(llvm::SMLoc::getFromPointer(input.getBufferStart() + problem->offset),
-                       llvm::SourceMgr::DK_Error, problem->message);
+  // Without the line, which may be the whole text.
+  auto [line, column] =
+      sources.getLineAndColumn(llvm::SMLoc::getFromPointer(input.getBufferStart() + problem->offset));
+  llvm::errs() << input.getBufferIdentifier() << ':' << line << ':' << column
+               << ": error: " << problem->message << '\n';
   return false;
 }
 

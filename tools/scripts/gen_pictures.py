@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the pictures of layouts in docs/generated with `tlc layout`.
+"""Writes the pictures of layouts and of a timeline in docs/generated with `tlc layout` and `tlc trace`.
 
     gen_pictures.py --tlc <tlc> [--check]
 
@@ -16,15 +16,16 @@ import tempfile
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 GEMM = "gemm -D m=256 -D n=256 -D k=256 -D bm=128 -D bn=256 -D bk=64 -D stages=4"
 PICTURES = {
-    "docs/generated/swizzled_tile.svg": f"{GEMM} a --rows 0:8",
-    "docs/generated/wgmma_accumulator.svg": f"{GEMM} acc --rows 0:32 --columns 0:8",
+    "docs/generated/swizzled_tile.svg": f"layout {GEMM} a --rows 0:8 --svg",
+    "docs/generated/wgmma_accumulator.svg": f"layout {GEMM} acc --rows 0:32 --columns 0:8 --svg",
+    "docs/generated/attention_timeline.svg": "trace attention_fwd -D b=1 -D h=32 -D hkv=32 -D sq=384 -D sk=512 -D d=128 -D causal=none -o",
 }
 
 
 def draw(tlc, arguments):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "picture.svg")
-        subprocess.run([tlc, "layout", *arguments.split(), "--svg", path], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([tlc, *arguments.split(), path], check=True, stdout=subprocess.DEVNULL)
         with open(path, encoding="utf-8") as file:
             return file.read()
 

@@ -9,7 +9,8 @@ That file has the lines of tools/bench/peers.py, without the ratios of single ro
     {"family": "GEMM of models", "group": "gemm", "command": "gemm --models 40 --seed 7001 ...", "device": "H200", "commit": "..."}
 
 With "against" ratios are those of one peer, otherwise of the fastest one. With "of" a family has the lines of another one.
-A group's families share a picture: ratios of a peer's time to ours, over the work.
+A group's families share a picture: ratios of a peer's time to ours, over the work. docs/performance/speed.svg has the
+mean, the lowest and the highest ratio of each family.
 """
 
 import json
@@ -100,7 +101,34 @@ def picture(group):
     return "\n".join([*parts, "</svg>", ""])
 
 
+def summary():
+    """A line from the lowest to the highest ratio of each family, and a dot for the mean; the axis is logarithmic."""
+    left, top, width, row, lowest, highest = 250, 30, 420, 22, 0.5, 8
+    shown = [(head, [ratio for line, ratio in lines if slowest_side(line, ratio) >= LEAST_US]) for head, lines in families()]
+    bottom = top + row * len(shown)
+
+    def x_of(ratio):
+        return left + width * math.log(min(max(ratio, lowest), highest) / lowest) / math.log(highest / lowest)
+
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 60}" height="{bottom + 36}" '
+             'font-family="sans-serif" font-size="12">', '<rect width="100%" height="100%" fill="white"/>',
+             f'<text x="{left}" y="14">time of the fastest peer over ours: right of 1 ours is faster</text>']
+    for ratio in (0.5, 1, 2, 4, 8):
+        x = x_of(ratio)
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top - 6}" y2="{bottom}" stroke="{"black" if ratio == 1 else "lightgray"}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{ratio}</text>')
+    for number, (head, ratios) in enumerate(shown):
+        y, mean = top + row * number + 8, statistics.geometric_mean(ratios)
+        parts.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end">{head["family"]}</text>')
+        parts.append(f'<line x1="{x_of(min(ratios)):.1f}" x2="{x_of(max(ratios)):.1f}" y1="{y}" y2="{y}" stroke="steelblue" '
+                     'stroke-width="5" stroke-opacity="0.4"/>')
+        parts.append(f'<circle cx="{x_of(mean):.1f}" cy="{y}" r="5" fill="steelblue"/>')
+        parts.append(f'<text x="{left + width + 8}" y="{y + 4}">{mean:.2f}</text>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
 if __name__ == "__main__":
     groups = list(dict.fromkeys(head["group"] for head, _ in families()))
     made = {f"docs/performance/random-{group}.svg": picture(group) for group in groups}
+    made["docs/performance/speed.svg"] = summary()
     sys.exit(write(__doc__, {**made, PAGE: with_tables(PAGE, {"random": figures})}))

@@ -29,12 +29,21 @@
 
 #include <optional>
 #include <tuple>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace tlc::driver;
 
-/// What LLVM calls where it cannot go on: where memory ends, or where assembly in a file of the last phases
-/// names operands that do not exist.
+/// LLVM and `new` call this when memory ends. Nothing is allocated from here on.
+static void failOfMemory(void *, const char *, bool) {
+  constexpr StringLiteral message =
+      "tlc: error: out of memory: choose smaller sizes (-D), or end other processes\n";
+  [[maybe_unused]] auto written = write(STDERR_FILENO, message.data(), message.size());
+  _exit(int(ExitCode::failure));
+}
+
+/// LLVM calls this where it cannot continue: where assembly in a file of the last phases names operands that
+/// do not exist.
 static void failInLlvm(void *, const char *reason, bool) {
   fail((StringRef("LLVM cannot compile this: ") + reason).str());
   sys::Process::Exit(int(ExitCode::failure), /*NoCleanup=*/true);
@@ -53,7 +62,7 @@ int tlc_main(int argc, char **argv) {
   (void)sys::Process::FixupStandardFileDescriptors();
   InitLLVM init(argc, argv);
   ScopedFatalErrorHandler handler(failInLlvm);
-  install_bad_alloc_error_handler(failInLlvm);
+  install_bad_alloc_error_handler(failOfMemory); // of `new`, too: InitLLVM says so
   cl::OptionCategory none("none");
   cl::HideUnrelatedOptions(none); // LLVM's own, which configure nothing here
   cl::SetVersionPrinter(

@@ -83,6 +83,22 @@ evaluator::Tensor tensorOf(const kernels::TensorSpec &spec, const kernels::HostT
   return tensor;
 }
 
+/// Of an element: `evaluator::Element`, two of `evaluator::Touch`, and doubles before and after.
+constexpr kernels::MemoryNeed needOfEvaluation = {.ofByte = 1,
+                                                  .ofElement = sizeof(evaluator::Element) + 32 + 16};
+
+/// The tensors before the program runs: random, where a file says nothing.
+Result<std::vector<evaluator::Tensor>> draw(ArrayRef<kernels::TensorSpec> specs, kernels::Random &random) {
+  auto drawn = kernels::InitialTensors::create(specs, {}, random, kernels::DerivedInputs::computed, {},
+                                               needOfEvaluation);
+  if (!drawn)
+    return drawn.error();
+  std::vector<evaluator::Tensor> tensors;
+  for (auto [spec, host] : zip(specs, drawn->tensors))
+    tensors.push_back(tensorOf(spec, host));
+  return tensors;
+}
+
 std::optional<ElementType> typeOf(NpyType type) {
   for (const ElementFacts &facts : elementTable)
     if (facts.numpy == type.kind && facts.bits == 8 * type.bytes)
@@ -229,14 +245,10 @@ void printJson(const Evaluation &evaluation) {
   outs() << '\n';
 }
 
-/// All outputs with the kernel's reference. `initial` is what the tensors held before.
-Result<Comparison> compare(const kernels::Request &request, const evaluator::Arguments &initial,
+/// All outputs with the kernel's reference. `inputs` is what the tensors that it reads held before.
+Result<Comparison> compare(const kernels::Request &request, const std::vector<std::vector<double>> &inputs,
                            const evaluator::Arguments &evaluated) {
   std::vector<kernels::TensorSpec> specs = request.kernel->tensors(request.values);
-  std::vector<std::vector<double>> inputs;
-  for (auto [spec, tensor] : zip(specs, initial.tensors))
-    if (spec.access != Access::output)
-      inputs.push_back(valuesOf(tensor));
   const kernels::Reference reference = request.kernel->reference(request.values, inputs);
   Comparison comparison;
   size_t output = 0;
@@ -454,12 +466,14 @@ ExitCode EvaluateCommand::execute() const {
     spec.contents = *contents;
     spec.derived = {};
   }
-  auto drawn = kernels::InitialTensors::create(problem->specs, {}, random);
+  Result<std::vector<evaluator::Tensor>> drawn = draw(problem->specs, random);
   if (!drawn)
     return failBy(drawn.error());
-  for (auto [spec, host] : zip(problem->specs, drawn->tensors))
-    arguments.tensors.push_back(tensorOf(spec, host));
-  const evaluator::Arguments initial = arguments;
+  arguments.tensors = std::move(*drawn);
+  std::vector<std::vector<double>> initial; // what the reference reads
+  for (auto [spec, tensor] : zip(problem->specs, arguments.tensors))
+    if (verify && spec.access != Access::output)
+      initial.push_back(valuesOf(tensor));
   const Heartbeat heartbeat([&] { return "evaluating " + source; });
   auto report = evaluateRanks(*problem, arguments.tensors,
                               {.multiprocessors = multiprocessors, .maximumSteps = maximumSteps});

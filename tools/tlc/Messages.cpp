@@ -47,7 +47,8 @@ std::optional<Place> parsePlace(StringRef location) {
   return place;
 }
 
-/// The line and, below it, a caret. Nothing if the file cannot be read or is shorter.
+/// The line, or the part around the column if it is long, and below it a caret. Nothing if the file cannot be
+/// read or is shorter.
 void printSource(StringRef location) {
   std::optional<Place> place = parsePlace(location);
   if (!place || place->line == 0)
@@ -61,6 +62,13 @@ void printSource(StringRef location) {
   StringRef text = rest.split('\n').first.rtrim("\r");
   if (text.empty())
     return;
+  constexpr size_t widest = 240;
+  if (text.size() > widest) {
+    const size_t begin =
+        std::min<size_t>(place->column, text.size()) - std::min<size_t>(place->column, widest / 2);
+    text = text.substr(begin, widest);
+    place->column -= unsigned(begin);
+  }
   errs() << "  " << text << '\n';
   if (place->column == 0 || place->column > text.size() + 1)
     return;

@@ -13,6 +13,20 @@
 
 using namespace tlc;
 
+// [multiply]
+/// C = A Bᵀ. The first call compiles a program for these types and layouts; later calls launch it.
+Result<void> multiply(kernels::Programs &programs, const gemm::GemmTensors &tensors) {
+  Result<size_t> size = gemm::workspaceSize(programs, tensors);
+  Result<void *> workspace = size ? programs.device().allocate(*size) : size.error();
+  Result<void> done =
+      workspace ? gemm::multiply(programs, {}, tensors, {*workspace, *size}) : workspace.error();
+  if (done)
+    done = programs.device().synchronize({});
+  Result<void> freed = workspace ? programs.device().free(*workspace) : Result<void>();
+  return done ? freed : done;
+}
+// [multiply]
+
 int main() {
   constexpr int64_t m = 20, n = 24, depth = 40;
   std::vector<uint16_t> a(m * depth), b(n * depth); // bf16
@@ -43,13 +57,7 @@ int main() {
     const gemm::GemmTensors tensors = {.a = {memory[0], ElementType::bf16, {m, depth}, {depth, 1}},
                                        .b = {memory[1], ElementType::bf16, {n, depth}, {depth, 1}},
                                        .c = {memory[2], ElementType::f32, {m, n}, {n, 1}}};
-    Result<size_t> size = gemm::workspaceSize(programs, tensors);
-    if (!size)
-      return size.error();
-    Result<void *> workspace = device->allocate(*size);
-    if (!workspace)
-      return workspace.error();
-    if (Result<void> done = gemm::multiply(programs, {}, tensors, {*workspace, *size}); !done)
+    if (Result<void> done = multiply(programs, tensors); !done)
       return done;
     return device->copyToHost(c.data(), memory[2], bytes[2]);
   };

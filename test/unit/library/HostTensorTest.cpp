@@ -104,21 +104,37 @@ TEST_CASE("a tensor without elements is fine", "[library][tensor]") {
   CHECK(tensor.values().empty());
   CHECK_FALSE(tensor.findUnwritten());
   CHECK_FALSE(tensor.findStrayWrite());
-  Result<int64_t> bytes = HostTensor::bytesOf("A", ElementType::bf16, std::vector<int64_t>{2147483647, 0});
-  REQUIRE(bytes);
-  CHECK(*bytes < 1024);
+  CHECK(MemoryCheck({}).add("A", ElementType::bf16, std::vector<int64_t>{2147483647, 0}));
 }
 
 TEST_CASE("tensors that are larger than memory together are an error", "[library][tensor]") {
-  Result<int64_t> one = HostTensor::bytesOf("A", ElementType::bf16, std::vector<int64_t>{1 << 20, 8});
-  REQUIRE(one);
-  CHECK(*one >= 16 << 20);
-  Result<int64_t> many =
-      HostTensor::bytesOf("B", ElementType::bf16, std::vector<int64_t>{1 << 20, 8}, {}, int64_t(1) << 60);
-  REQUIRE_FALSE(many);
-  CHECK_THAT(many.error().message,
-             Catch::Contains("but 'B' has the shape [1048576, 8] of bf16 and the others "
-                             "take 1099511627776 MiB"));
+  const std::vector<int64_t> shape = {1 << 20, 8};
+  MemoryCheck memory({.ofByte = 1, .ofElement = int64_t(1) << 25}); // 256 TiB each
+  Result<void> one = memory.add("A", ElementType::bf16, shape);
+  REQUIRE_FALSE(one);
+  CHECK_THAT(one.error().message,
+             Catch::Contains("but 'A' has the shape [1048576, 8] of bf16; choose sizes with at most "));
+  MemoryCheck few({.ofByte = 1 << 10, .ofElement = 0}); // 16 GiB each
+  Result<void> last;
+  for (int tensor = 0; tensor != 1 << 20 && last; ++tensor)
+    last = few.add("B", ElementType::bf16, shape);
+  REQUIRE_FALSE(last);
+  CHECK(last.error().kind == ErrorKind::environment);
+}
+
+TEST_CASE("the elements that fit into memory follow from what each needs", "[library][tensor]") {
+  const std::vector<int64_t> tooMany = {int64_t(1) << 50};
+  const auto most = [&](ElementType element, MemoryNeed need) {
+    Result<void> checked = MemoryCheck(need).add("A", element, tooMany);
+    REQUIRE_FALSE(checked);
+    const std::string text = checked.error().message;
+    const size_t begin = text.find("at most ") + 8;
+    return std::stoll(text.substr(begin));
+  };
+  const int64_t elements = most(ElementType::f32, {.ofByte = 1, .ofElement = 0});
+  CHECK(most(ElementType::bf16, {.ofByte = 1, .ofElement = 0}) == 2 * elements);
+  CHECK(most(ElementType::f32, {.ofByte = 2, .ofElement = 8}) == elements / 4);
+  CHECK(MemoryCheck({}).add("A", ElementType::i8, std::vector<int64_t>{elements}));
 }
 
 TEST_CASE("a tensor that is larger than memory is an error", "[library][tensor]") {

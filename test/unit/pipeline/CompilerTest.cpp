@@ -216,3 +216,27 @@ TEST_CASE("the fingerprint tells apart what decides the result, and nothing else
     for (size_t j = 0; j != i; ++j)
       CHECK(all[i] != all[j]);
 }
+
+TEST_CASE("operations that replace many keep a few of their locations", "[pipeline]") {
+  std::string text = "tile.kernel @k(%n: index {program.argument = #program.dimension<\"n\">}) {\n"
+                     "%x0 = arith.addi %n, %n : index\n";
+  constexpr int count = 100;
+  for (int i = 0; i < count; ++i)
+    text += "%c" + std::to_string(i) + " = arith.constant " + std::to_string(7 * i + 1) + " : index\n%x" +
+            std::to_string(i + 1) + " = arith.addi %x" + std::to_string(i) + ", %c" + std::to_string(i) +
+            " : index\n";
+  text += "%p = tile.grid %x" + std::to_string(count) + " : index\ntile.return\n}\n";
+  Compilation compilation(text);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      compilation.compiler.lower(*compilation.module, Phase::input, Alignment::general);
+  compilation.showDiagnostics();
+  REQUIRE(module);
+  size_t additions = 0, mostParts = 0;
+  module->walk([&](mlir::Operation *op) {
+    additions += op->getName().getStringRef() == "arith.addi";
+    if (auto fused = mlir::dyn_cast<mlir::FusedLoc>(op->getLoc()))
+      mostParts = std::max(mostParts, fused.getLocations().size());
+  });
+  CHECK(additions == 2); // n + n, and the sum of the constants
+  CHECK(mostParts <= 8);
+}

@@ -11,7 +11,7 @@ using std::chrono::seconds;
 
 namespace {
 std::string complaintOf(const std::function<std::string()> &body) {
-  Result<std::string> answer = answerOfChild(seconds(20), body);
+  Result<std::string> answer = answerOfChild(seconds(600), body);
   return answer ? "" : answer.error().message;
 }
 } // namespace
@@ -19,14 +19,14 @@ std::string complaintOf(const std::function<std::string()> &body) {
 TEST_CASE("a child answers with any bytes, and leaves this process as it is") {
   int here = 1;
   const std::string large(size_t(3) << 20, '\0');
-  Result<std::string> answer = answerOfChild(seconds(20), [&] {
+  Result<std::string> answer = answerOfChild(seconds(600), [&] {
     here = 2;
     return large + "end";
   });
   REQUIRE(answer);
   CHECK(*answer == large + "end");
   CHECK(here == 1);
-  CHECK(*answerOfChild(seconds(20), [] { return std::string(); }) == "");
+  CHECK(*answerOfChild(seconds(600), [] { return std::string(); }) == "");
 }
 
 TEST_CASE("how a child ended that has not answered") {

@@ -23,12 +23,24 @@ store = f'''%zero = arith.constant 0.0 : f32
 %s = {slice_of}
 tile.store %v, %s : tensor<64xf32>, !tile.slice<64xf32>
 '''
+use = f"module attributes {{x.a = #a{count - 1}}} {{}}"
 print({
     "chain": lambda: head + chain() + f"%p = tile.grid %x{count} : index\n" + store + tail,
     "position": lambda: head + chain() + f"%g = tile.grid %n : index\n%p = arith.addi %x{count}, %g : index\n" + store + tail,
+    "constants": lambda: head + "".join(
+        f"%k{i} = arith.constant {i * 7919 + 1} : index\n%x{i + 1} = arith.addi %x{i}, %k{i} : index\n"
+        for i in range(count)) + f"%p = tile.grid %x{count} : index\n" + store + tail,
     "ifs": lambda: head + "scf.if %c {\n" * count + "}\n" * count + tail,
     "brackets": lambda: "module attributes {a = " + "[" * count + "]" * count + "} {}",
     "terms": lambda: "#m = affine_map<(d0) -> (d0" + " + d0" * (count - 1) + ")>\nmodule {}",
     "modules": lambda: "module {\n" * count + "}\n" * count,
+    "aliases": lambda: "#a0 = [1]\n" + "".join(f"#a{i} =\n [#a{i - 1}]\n" for i in range(1, count)) + use,
+    "types": lambda: "!a0 = i32\n" + "".join(f"!a{i} = tuple<!a{i - 1}>\n" for i in range(1, count)) + "module {}",
+    "doubled": lambda: "#a0 = [1]\n" + "".join(f"#a{i} = [#a{i - 1}, #a{i - 1}]\n" for i in range(1, count)) + use,
+    "uses": lambda: "#a0 = [1]\nmodule attributes {x.a = [" + "#a0, " * count + "#a0]} {}",
+    "float": lambda: f"module attributes {{x.a = 1.{'1' * (count - 2)} : f32}} {{}}",
+    "integer": lambda: f"module attributes {{x.a = {'1' * count} : i64}} {{}}",
+    "resource": lambda: f"""module {{}}
+{{-# dialect_resources: {{ builtin: {{ blob: "0x{count.to_bytes(4, 'little').hex()}00112233" }} }} #-}}""",
     "result": lambda: head + f"%y = arith.addi %n#{count}, %n : index\n" + tail,
 }[kind]())
