@@ -4,6 +4,7 @@
 #include "kernels/Parameters.h"
 
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/NearestName.h"
 
 #include <algorithm>
 #include <cassert>
@@ -84,8 +85,8 @@ Result<Parameters> Parameters::parse(std::string_view kernel, std::span<const Pa
     std::vector<std::string> names;
     for (const Parameter &parameter : parameters)
       names.push_back(parameter.name);
-    return Error{.message = fmt::format("expected a parameter of kernel '{}' ({}), but got '{}'", kernel,
-                                        fmt::join(names, ", "), excerpt(name))};
+    return Error{.message = fmt::format("expected a parameter of kernel '{}' ({}), but got '{}'{}", kernel,
+                                        fmt::join(names, ", "), excerpt(name), nearestText(name, names))};
   }
   Parameters result;
   for (const Parameter &parameter : parameters) {

@@ -36,7 +36,11 @@ std::optional<Positions> positionsOf(Trace &trace, StringRef name, const std::ve
       if (positions.perElement) {
         trace.error(loc, "expected one position per element along one axis of '" + excerpt(name) +
                              "', but got them along axes " + Twine(positions.gatheredAxis.getInt()) +
-                             " and " + Twine(axis));
+                             " and " + Twine(axis) + "; declare '" + excerpt(name) +
+                             "' with one axis in place of these two, and one position along it: that along "
+                             "axis " +
+                             Twine(positions.gatheredAxis.getInt()) + " * the extent of axis " + Twine(axis) +
+                             " + that along axis " + Twine(axis));
         return std::nullopt;
       }
       positions.gatheredAxis = trace.builder.getI64IntegerAttr(int64_t(axis));

@@ -210,16 +210,13 @@ Step evaluateConstant(Task &task, arith::ConstantOp op) {
 
 Step evaluateCompareFloats(Task &task, arith::CmpFOp op) {
   bool isItself = op.getLhs() == op.getRhs();
-  bool isAmbiguous = false;
-  Step step = evaluateEach(task, op, [&](Operands x) {
+  return evaluateEach(task, op, [&](Operands x) {
     bool holds = arith::applyCmpPredicate(op.getPredicate(), APFloat(x[0]->value), APFloat(x[1]->value));
     bool certain = isItself ? !isUnspecified(*x[0]) : !isOpen(*x[0], *x[1]);
-    isAmbiguous |= !certain;
+    if (!certain)
+      task.block.evaluation.noteAmbiguity(op, *x[0], *x[1]);
     return truthOf(holds, certain);
   });
-  if (isAmbiguous)
-    task.block.evaluation.noteAmbiguity(op);
-  return step;
 }
 
 Step evaluateCompareIntegers(Task &task, arith::CmpIOp op) {

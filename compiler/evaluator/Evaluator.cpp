@@ -76,10 +76,11 @@ private:
       if (!dimension.getComputed())
         continue;
       std::optional<int64_t> value = dimension.getComputed().getExpr().evaluate(values, 0);
-      if (!value || *value < 0 || *value > maxExtent || (known && known->integer != *value))
-        return invalid("expected sizes that give " + dimension.getName() +
-                       " (tensor and axis) an extent from 0 to " + Twine(maxExtent) +
-                       ", and tensors of that shape");
+      if (!value || *value < 0 || *value > maxExtent || (known && known->integer != *value)) {
+        const auto [tensor, axis] = dimension.getName().rsplit('.');
+        return invalid("expected sizes that give '" + tensor + "' along axis " + axis +
+                       " an extent from 0 to " + Twine(maxExtent) + ", and tensors of that shape");
+      }
       values.back() = *value;
       setDimension(i, *value);
     }

@@ -5,6 +5,9 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
 using namespace mlir;
 
 namespace tlc::evaluator {
@@ -23,6 +26,15 @@ std::string placeOf(Operation *op) {
           ": ")
       .str();
 }
+
+/// "0.5 (bound 1e-08)"
+std::string textOf(const Element &element) {
+  if (isUnspecified(element))
+    return "a number that the language leaves open";
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.9g (bound %.2g)", element.value, element.bound);
+  return text;
+}
 } // namespace
 
 std::string Evaluation::nameOf(int64_t block, bool withNumber) const {
@@ -36,12 +48,13 @@ Step Evaluation::fail(Operation *op, const Twine &message) {
   return Step::failed;
 }
 
-void Evaluation::noteAmbiguity(Operation *op) {
+void Evaluation::noteAmbiguity(Operation *op, const Element &a, const Element &b) {
   if (!ambiguous.insert(op).second)
     return;
-  std::string text = placeOf(op) + "compares numbers that lie within each other's bounds";
-  if (!llvm::is_contained(report.ambiguities, text)) // copies of an operation have one place
-    report.ambiguities.push_back(text);
+  const std::string text = placeOf(op) + "note: compares numbers that lie within each other's bounds: ";
+  const auto isOfSamePlace = [&](StringRef other) { return other.starts_with(text); };
+  if (llvm::none_of(report.ambiguities, isOfSamePlace)) // copies of an operation have one place
+    report.ambiguities.push_back(text + textOf(a) + " and " + textOf(b));
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,8 +86,13 @@ const Datum &Task::get(Value value) const {
 std::optional<int64_t> Task::certain(Operation *op, const Element &element, StringRef what) {
   if (isExact(element))
     return element.integer;
-  fail(op, what + " depends on a number that is not certain: on one that the language leaves open, such as a "
-                  "quotient by 0, or on a comparison of inexact numbers");
+  std::string comparisons;
+  for (const std::string &ambiguity : block.evaluation.report.ambiguities)
+    comparisons += "\n" + ambiguity;
+  fail(op, what +
+               " depends on a number that is not certain: on one that the language leaves open, such as a "
+               "quotient by 0, or on a comparison of inexact numbers" +
+               comparisons);
   return std::nullopt;
 }
 

@@ -258,7 +258,8 @@ struct Evaluation {
 
   /// An error at the operation's place; the first one counts.
   Step fail(mlir::Operation *op, const llvm::Twine &message);
-  void noteAmbiguity(mlir::Operation *op);
+  /// Of a comparison of two numbers that lie within each other's bounds.
+  void noteAmbiguity(mlir::Operation *op, const Element &a, const Element &b);
 };
 
 struct BlockState {

@@ -28,20 +28,6 @@ tlc::Diagnostic::Severity severityOf(DiagnosticSeverity severity) {
   llvm_unreachable("all severities are handled");
 }
 
-StringRef nameOf(tlc::Diagnostic::Severity severity) {
-  switch (severity) {
-  case tlc::Diagnostic::Severity::error:
-    return "error";
-  case tlc::Diagnostic::Severity::warning:
-    return "warning";
-  case tlc::Diagnostic::Severity::remark:
-    return "remark";
-  case tlc::Diagnostic::Severity::note:
-    return "note";
-  }
-  llvm_unreachable("all severities are handled");
-}
-
 std::string textOf(Location location) {
   FileLineColLoc source = tile::findSourceLocation(location);
   if (!source)
@@ -69,9 +55,24 @@ tlc::Diagnostic convert(mlir::Diagnostic &diagnostic) {
 
 } // namespace
 
+std::string_view tlc::toString(Diagnostic::Severity severity) {
+  switch (severity) {
+  case tlc::Diagnostic::Severity::error:
+    return "error";
+  case tlc::Diagnostic::Severity::warning:
+    return "warning";
+  case tlc::Diagnostic::Severity::remark:
+    return "remark";
+  case tlc::Diagnostic::Severity::note:
+    return "note";
+  }
+  llvm_unreachable("all severities are handled");
+}
+
 std::string tlc::toString(const Diagnostic &diagnostic) {
   std::string text = diagnostic.location.empty() ? "" : diagnostic.location + ": ";
-  text += (nameOf(diagnostic.severity) + ": " + diagnostic.message + timesText(diagnostic.count)).str();
+  text +=
+      std::string(toString(diagnostic.severity)) + ": " + diagnostic.message + timesText(diagnostic.count);
   for (const Diagnostic &note : diagnostic.notes)
     text += '\n' + toString(note);
   return text;

@@ -7,6 +7,7 @@
 #include "runtime/artifact/Artifact.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tlc {
@@ -21,6 +22,8 @@ struct Diagnostic {
       1; ///< how often this place gave it, with other numbers or the same; the first stands for all
 };
 
+/// "error"
+std::string_view toString(Diagnostic::Severity severity);
 /// "flash_forward.cpp:41:11: error: ...", notes on lines of their own.
 std::string toString(const Diagnostic &diagnostic);
 

@@ -482,6 +482,8 @@ def VerifyPhase : Pass<"tile-verify-phase", "::mlir::ModuleOp"> {
   let description = [{
     Changes nothing. The table of promises is in VerifyPhase.cpp; a violation is a bug of the compiler (or of a .mlir
     file that claims to be further than it is) and is reported with the operation and the phase.
+    In `promoted` roles by hand fill and release slots of rings in an order that can be right
+    (compiler/analysis/RingProtocol.h).
     From `pipelined` to `planned` nothing changes what a product in flight uses (compiler/analysis/ProductsInFlight.h):
     in roles by hand that is the author's mistake.
   }];

@@ -9,6 +9,7 @@
 #include "kernels/file/Transport.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/support/Hash.h"
+#include "runtime/support/NearestName.h"
 
 #include <algorithm>
 #include <charconv>
@@ -112,35 +113,51 @@ private:
   Traced traceAnew(const Parameters &values, const dsl::TraceOptions &options) const {
     Result<std::string> answer = source.trace(number, values.values(), options);
     if (!answer)
-      return mistake(answer.error().message);
+      return mistake(registration(), answer.error().message);
     EntryTrace entry = unpackTrace(*answer);
     Traced traced{std::move(entry.program), {}, entry.operations};
     dsl::Program program = unpackProgram(name(), traced.program);
     if (!program.ok())
       return traced;
     const dsl::ProgramModule module = dsl::ProgramModule::take(std::move(program));
+    const auto positionOfArgument = [&](llvm::StringRef name) {
+      return positionOf(*module.module, name).value_or(registration());
+    };
     if (auto scalars = scalarsOf(*module.module); !scalars.empty())
       return mistake(
+          positionOfArgument(scalars.front().first),
           fmt::format("expected the program of a file's kernel to have no scalar arguments because nothing "
                       "gives them a value, but it has '{}'; make it a parameter: .number(\"{}\", ...)",
                       scalars.front().first, scalars.front().first));
     if (!description->hasRanks && isOfRanks(*module.module))
-      return mistake("expected a kernel of several ranks because its program has symmetric tensors or asks "
+      return mistake(registration(),
+                     "expected a kernel of several ranks because its program has symmetric tensors or asks "
                      "for its rank; call .ranks()");
     const int64_t count = ranks(values);
+    std::optional<dsl::Position> wrongArgument; // the first
     for (int64_t rank = 0; rank < count; ++rank) {
       Result<std::vector<TensorSpec>> tensors = tensorsOf(
           *module.module, {rank, count},
-          [&](llvm::StringRef dimension) { return sizeOf(values, std::string_view(dimension)); },
-          [&](llvm::StringRef table, int64_t axes) { return membersOf(values, table.str(), axes); });
+          [&](llvm::StringRef dimension) {
+            Result<int64_t> size = sizeOf(values, std::string_view(dimension));
+            if (!size && !wrongArgument)
+              wrongArgument = positionOfArgument(dimension);
+            return size;
+          },
+          [&](llvm::StringRef table, int64_t axes) {
+            Result<std::vector<int64_t>> extents = membersOf(values, table.str(), axes);
+            if (!extents && !wrongArgument)
+              wrongArgument = positionOfArgument(table);
+            return extents;
+          });
       if (!tensors)
-        return mistake(tensors.error().message);
-      if (std::string wrong = complete(values, {rank, count}, *tensors); !wrong.empty())
-        return mistake(wrong);
+        return mistake(wrongArgument.value_or(registration()), tensors.error().message);
+      if (std::optional<WrongCall> wrong = complete(values, {rank, count}, *tensors))
+        return mistake(positionOfCall(wrong->call, wrong->name), wrong->message);
       for (const auto &[table, members] : entry.extentsOfMembers) {
         TensorSpec &spec = *std::ranges::find(*tensors, table, &TensorSpec::name);
         if (std::string wrong = mistakeOf(members, spec); !wrong.empty())
-          return mistake(wrong);
+          return mistake(positionOfCall("members", table), wrong);
         spec.isPadding = paddingOf(members, spec.shape);
       }
       traced.ofRanks.push_back(std::move(*tensors));
@@ -148,10 +165,18 @@ private:
     return traced;
   }
 
-  /// A mistake at the place of the registration.
-  Traced mistake(const std::string &message) const {
-    return {packMistakes(
-        {{parsePosition(description->position), fmt::format("kernel '{}': {}", name(), message)}})};
+  /// What is wrong with a call of the kernel's description.
+  struct WrongCall {
+    std::string call, name, message;
+  };
+
+  Traced mistake(dsl::Position where, const std::string &message) const {
+    return {packMistakes({{std::move(where), fmt::format("kernel '{}': {}", name(), message)}})};
+  }
+  dsl::Position registration() const { return parsePosition(description->position); }
+  dsl::Position positionOfCall(const std::string &call, const std::string &of) const {
+    auto found = description->positions.find({call, of});
+    return found == description->positions.end() ? registration() : parsePosition(found->second);
   }
 
   Result<int64_t> sizeOf(const Parameters &values, std::string_view dimension) const {
@@ -220,36 +245,40 @@ private:
     };
   }
 
-  /// Adds contents to the tensors; gives what is wrong.
-  std::string complete(const Parameters &values, RankOf of, std::vector<TensorSpec> &tensors) const {
+  /// Adds contents to the tensors; returns what is wrong.
+  std::optional<WrongCall> complete(const Parameters &values, RankOf of,
+                                    std::vector<TensorSpec> &tensors) const {
     const auto find = [&](const std::string &name) {
       return std::ranges::find(tensors, name, &TensorSpec::name);
     };
-    const auto check = [&](std::string_view call, const std::string &name, bool isOutput) -> std::string {
+    std::optional<WrongCall> wrong;
+    const auto check = [&](const char *call, const std::string &name, bool isOutput) {
       auto found = find(name);
       if (found != tensors.end() &&
           (isOutput ? found->access != Access::input : found->access != Access::output))
-        return {};
+        return;
       std::vector<std::string> known;
       for (const TensorSpec &tensor : tensors)
         if (isOutput ? tensor.access != Access::input : tensor.access != Access::output)
           known.push_back(tensor.name);
-      return fmt::format("expected .{} of one of {}, but got '{}'", call, fmt::join(known, ", "),
-                         excerpt(name));
+      if (!wrong)
+        wrong = {call, name,
+                 fmt::format("expected .{} of one of {}, but got '{}'{}", call, fmt::join(known, ", "),
+                             excerpt(name), nearestText(name, known))};
     };
-    std::string wrong;
     for (const std::string &name : description->references)
-      wrong = wrong.empty() ? check("reference", name, true) : wrong;
+      check("reference", name, true);
     for (const auto &[name, tolerance] : description->tolerances)
-      wrong = wrong.empty() ? check("tolerance", name, true) : wrong;
+      check("tolerance", name, true);
     for (const std::string &name : description->contents)
-      wrong = wrong.empty() ? check("contents", name, false) : wrong;
+      check("contents", name, false);
     for (const auto &[name, range] : description->ranges)
-      wrong = wrong.empty() ? check("random", name, false) : wrong;
+      check("random", name, false);
     for (const auto &[name, sizes] : description->tables)
-      if (auto found = find(name); wrong.empty() && (found == tensors.end() || !found->isTable))
-        wrong = fmt::format("expected .members of a table of addresses, but got '{}'", excerpt(name));
-    if (!wrong.empty())
+      if (auto found = find(name); !wrong && (found == tensors.end() || !found->isTable))
+        wrong = {"members", name,
+                 fmt::format("expected .members of a table of addresses, but got '{}'", excerpt(name))};
+    if (wrong)
       return wrong;
     for (const auto &[name, range] : description->ranges)
       std::tie(find(name)->low, find(name)->high) = range;
@@ -272,7 +301,7 @@ private:
                   inputs.push_back(contents[size_t(of.rank) * all + i]);
               return numbers(values, known, spec, of.rank, inputs, false, elements);
             };
-    return {};
+    return std::nullopt;
   }
 
   /// And whose it is.

@@ -83,7 +83,9 @@ void add(Packer &packer, const KernelDescription &kernel) {
     for (const std::string &size : sizes)
       packer.add(size);
   }
-  packer.add(kernel.hasRanks);
+  packer.add(kernel.hasRanks).add(kernel.positions.size());
+  for (const auto &[call, position] : kernel.positions)
+    packer.add(call.first).add(call.second).add(position);
 }
 
 KernelDescription descriptionOf(Unpacker &unpacker) {
@@ -114,6 +116,10 @@ KernelDescription descriptionOf(Unpacker &unpacker) {
       sizes.push_back(unpacker.text());
   }
   kernel.hasRanks = unpacker.get<bool>();
+  for (size_t left = unpacker.get<size_t>(); left > 0; --left) {
+    std::string call = unpacker.text(), name = unpacker.text();
+    kernel.positions[{std::move(call), std::move(name)}] = unpacker.text();
+  }
   return kernel;
 }
 

@@ -25,6 +25,8 @@ struct KernelDescription {
   std::map<std::string, Tolerance> tolerances = {};
   std::map<std::string, std::vector<std::string>> tables = {}; ///< of addresses: the members' sizes
   bool hasRanks = false; ///< the parameter `ranks` says on how many devices the program runs
+  /// Of its calls, by name and what they describe: file:line:column.
+  std::map<std::pair<std::string, std::string>, std::string> positions = {};
 };
 
 std::string pack(const std::vector<KernelDescription> &kernels);

@@ -26,62 +26,90 @@ std::string textOf(dsl::Loc place) {
   return fmt::format("{}:{}:{}", place.file_name(), place.line(), place.column());
 }
 
+/// What a function of the file has thrown, with the line if it is known.
+std::string textOf(std::string_view what, const Thrown &thrown) {
+  return fmt::format("{} has thrown: {}{}", what, thrown.message,
+                     thrown.where ? fmt::format(" ({})", textOf(*thrown.where)) : "");
+}
+
 constexpr int64_t maxExtent = std::numeric_limits<int32_t>::max(); ///< of a tensor
 
-/// The first mistake in what a kernel says of itself; empty if there is none.
-std::string mistakeOf(const KernelEntry &kernel) {
+/// A mistake in what a kernel says of itself, and the line that says it.
+struct Mistake {
+  dsl::Loc where;
+  std::string message;
+};
+
+/// The first one, if any.
+std::optional<Mistake> mistakeOf(const KernelEntry &kernel) {
+  const auto at = [&](const char *call, const std::string &name, std::string message) {
+    auto found = kernel.places.find({call, name});
+    return Mistake{found == kernel.places.end() ? kernel.where : found->second, std::move(message)};
+  };
   if (kernel.name.empty())
-    return "expected a name for each kernel, but got none";
+    return Mistake{kernel.where, "expected a name for each kernel, but got none"};
   if (!kernel.body)
-    return fmt::format(
-        "expected kernel '{}' to have a program because nothing else says what it does, but got "
-        "none; call .program(...)",
-        kernel.name);
+    return Mistake{kernel.where,
+                   fmt::format("expected kernel '{}' to have a program because nothing else says what it "
+                               "does, but got none; call .program(...)",
+                               kernel.name)};
   std::set<std::string> names;
   for (const Parameter &parameter : kernel.parameters) {
     if (parameter.name.empty() || !names.insert(parameter.name).second)
-      return fmt::format("expected each parameter of kernel '{}' to have a name of its own, but got '{}'{}",
-                         kernel.name, parameter.name, parameter.name.empty() ? "" : " twice");
+      return at(
+          "parameter", parameter.name,
+          fmt::format("expected each parameter of kernel '{}' to have a name of its own, but got '{}'{}",
+                      kernel.name, parameter.name, parameter.name.empty() ? "" : " twice"));
     if (parameter.name == "ranks" && !kernel.hasRanks)
-      return fmt::format("expected parameter 'ranks' of kernel '{}' to be that of .ranks() because it says "
-                         "how many devices run the program, but it is declared otherwise",
-                         kernel.name);
+      return at(
+          "parameter", parameter.name,
+          fmt::format("expected parameter 'ranks' of kernel '{}' to be that of .ranks() because it says "
+                      "how many devices run the program, but it is declared otherwise",
+                      kernel.name));
     if (parameter.multipleOf < 1 || parameter.least > parameter.most)
-      return fmt::format(
-          "expected limits of parameter '{}' of kernel '{}' that a number meets, but got {} to {} "
-          "in steps of {}",
-          parameter.name, kernel.name, parameter.least, parameter.most, parameter.multipleOf);
+      return at("parameter", parameter.name,
+                fmt::format("expected limits of parameter '{}' of kernel '{}' that a number meets, but got "
+                            "{} to {} in steps of {}",
+                            parameter.name, kernel.name, parameter.least, parameter.most,
+                            parameter.multipleOf));
     if (parameter.kind == Parameter::Kind::size && (parameter.least < 0 || parameter.most > maxExtent))
-      return fmt::format(
-          "expected limits of size '{}' of kernel '{}' from 0 to {} because it is an extent, but "
-          "got {} to {}",
-          parameter.name, kernel.name, maxExtent, parameter.least, parameter.most);
+      return at(
+          "parameter", parameter.name,
+          fmt::format("expected limits of size '{}' of kernel '{}' from 0 to {} because it is an extent, "
+                      "but got {} to {}",
+                      parameter.name, kernel.name, maxExtent, parameter.least, parameter.most));
     if (Result<void> valid = parameter.check(kernel.name, parameter.fallback); !valid)
-      return valid.error().message;
+      return at("parameter", parameter.name, valid.error().message);
   }
   std::vector<Definitions> given = kernel.suite;
   given.push_back(kernel.emulatorSizes);
-  for (const Definitions &definitions : given)
-    for (const auto &[name, value] : definitions) {
+  for (size_t number = 0; number != given.size(); ++number)
+    for (const auto &[name, value] : given[number]) {
+      const auto inSuite = [&](std::string message) {
+        return at("bench", std::to_string(number), std::move(message));
+      };
       auto parameter = std::ranges::find(kernel.parameters, name, &Parameter::name);
       if (parameter == kernel.parameters.end())
-        return fmt::format("expected .bench of kernel '{}' to set parameters of it ({}), but got '{}'",
-                           kernel.name, fmt::join(names, ", "), excerpt(name));
+        return inSuite(
+            fmt::format("expected .bench of kernel '{}' to set parameters of it ({}), but got '{}'{}",
+                        kernel.name, fmt::join(names, ", "), excerpt(name), nearestText(name, names)));
       if (Result<void> valid = parameter->check(kernel.name, value); !valid)
-        return valid.error().message;
+        return inSuite(valid.error().message);
     }
   for (const auto &[tensor, range] : kernel.ranges)
     if (!std::isfinite(range.first) || !std::isfinite(range.second) || range.first >= range.second)
-      return fmt::format("expected a range of random numbers for '{}' of kernel '{}' that ends above its "
-                         "beginning, but got [{}, {})",
-                         tensor, kernel.name, range.first, range.second);
+      return at("random", tensor,
+                fmt::format("expected a range of random numbers for '{}' of kernel '{}' that ends above its "
+                            "beginning, but got [{}, {})",
+                            tensor, kernel.name, range.first, range.second));
   for (const auto &[tensor, tolerance] : kernel.tolerances)
     if (!(tolerance.limit >= 0) || !(tolerance.floor >= 0))
-      return fmt::format(
-          "expected a tolerance for '{}' of kernel '{}' of numbers from 0 on, but got limit {} and "
-          "floor {}",
-          tensor, kernel.name, tolerance.limit, tolerance.floor);
-  return {};
+      return at(
+          "tolerance", tensor,
+          fmt::format("expected a tolerance for '{}' of kernel '{}' of numbers from 0 on, but got limit "
+                      "{} and floor {}",
+                      tensor, kernel.name, tolerance.limit, tolerance.floor));
+  return std::nullopt;
 }
 
 template <class Function> std::set<std::string> namesOf(const std::map<std::string, Function> &functions) {
@@ -94,10 +122,10 @@ template <class Function> std::set<std::string> namesOf(const std::map<std::stri
 } // namespace
 
 Result<void> kernels::guarded(Guard guard, std::string_view what, const std::function<void()> &body) {
-  std::string thrown;
+  Thrown thrown;
   if (guard(body, thrown))
     return {};
-  return wrong(fmt::format("{} has thrown: {}", what, thrown));
+  return wrong(textOf(what, thrown));
 }
 
 Result<std::vector<KernelDescription>> kernels::describeEntries(const KernelFile &file,
@@ -109,18 +137,22 @@ Result<std::vector<KernelDescription>> kernels::describeEntries(const KernelFile
   std::map<std::string, dsl::Loc> places;
   std::vector<KernelDescription> descriptions;
   for (const std::unique_ptr<KernelEntry> &kernel : file.entries) {
-    std::string mistake = mistakeOf(*kernel);
+    std::optional<Mistake> mistake = mistakeOf(*kernel);
     auto [other, isNew] = places.try_emplace(kernel->name, kernel->where);
-    if (mistake.empty() && !isNew)
-      mistake =
-          fmt::format("expected each kernel to have a name of its own, but '{}' is registered twice, first "
-                      "at {}",
-                      kernel->name, textOf(other->second));
-    if (!mistake.empty())
-      return wrong(fmt::format("{}: {}", textOf(kernel->where), mistake));
+    if (!mistake && !isNew)
+      mistake = {kernel->where,
+                 fmt::format("expected each kernel to have a name of its own, but '{}' is registered twice, "
+                             "first at {}",
+                             kernel->name, textOf(other->second))};
+    if (mistake)
+      return wrong(fmt::format("{}: {}", textOf(mistake->where), mistake->message));
+    std::map<std::pair<std::string, std::string>, std::string> positions;
+    for (const auto &[call, where] : kernel->places)
+      positions[call] = textOf(where);
     descriptions.push_back({kernel->name, kernel->summary, textOf(kernel->where), kernel->parameters,
                             kernel->emulatorSizes, kernel->suite, kernel->ranges, namesOf(kernel->inputs),
-                            namesOf(kernel->outputs), kernel->tolerances, kernel->tables, kernel->hasRanks});
+                            namesOf(kernel->outputs), kernel->tolerances, kernel->tables, kernel->hasRanks,
+                            std::move(positions)});
   }
   return descriptions;
 }
@@ -130,19 +162,28 @@ Result<std::string> kernels::traceEntry(KernelEntry &kernel, Guard guard, const 
   const Values values(texts);
   double operations = 0;
   std::string program;
-  Result<void> done = guarded(guard, "tracing it", [&] {
+  std::map<std::string, MemberExtents> extents;
+  std::optional<dsl::Diagnostic> mistake;
+  const auto call = [&](const std::string &what, const std::function<void()> &body) {
+    Thrown thrown;
+    if (mistake || guard(body, thrown))
+      return;
+    const dsl::Loc where = thrown.where.value_or(kernel.where);
+    mistake = {
+        {where.file_name(), where.line(), where.column()},
+        fmt::format("kernel '{}': {}", kernel.name, thrown.where ? thrown.message : textOf(what, thrown))};
+  };
+  call("tracing it", [&] {
     program = packProgram(dsl::Program::trace(
         kernel.name, options, [&](dsl::Scope &k) { kernel.body(k, values); }, kernel.where));
   });
-  if (done && kernel.operations)
-    done = guarded(guard, "its function of operations", [&] { operations = kernel.operations(values); });
-  std::map<std::string, MemberExtents> extents;
+  if (kernel.operations)
+    call("its function of operations", [&] { operations = kernel.operations(values); });
   for (const auto &[table, function] : kernel.extentsOfMembers)
-    if (done)
-      done = guarded(guard, fmt::format("its function of the extents of '{}'", table),
-                     [&] { extents[table] = function(values); });
-  if (!done)
-    return done.error();
+    call(fmt::format("its function of the extents of '{}'", table),
+         [&] { extents[table] = function(values); });
+  if (mistake)
+    program = packMistakes({*mistake});
   return packTrace({operations, std::move(program), std::move(extents)});
 }
 

@@ -19,6 +19,7 @@
 namespace tlc::inline v1 {
 class KernelFile;
 class KernelEntry;
+struct Thrown;
 } // namespace tlc::inline v1
 
 namespace tlc::kernels {
@@ -49,7 +50,7 @@ struct NumbersQuestion {
 };
 
 /// Runs the body where its exceptions are caught (`KernelFileInterface::guard`).
-using Guard = bool (*)(const std::function<void()> &body, std::string &thrown);
+using Guard = bool (*)(const std::function<void()> &body, Thrown &thrown);
 /// What `body` throws is what is wrong.
 Result<void> guarded(Guard guard, std::string_view what, const std::function<void()> &body);
 

@@ -296,11 +296,20 @@ Result<SharedObject> kernels::compileFile(const std::string &source, const HostC
   if (temporary.path.empty())
     return environment(noTemporaryFolder);
   const std::string object = (temporary.path / "kernels.so").string(),
-                    rule = (temporary.path / "rule").string();
+                    rule = (temporary.path / "rule").string(),
+                    printed = (temporary.path / "printed").string();
   command.insert(command.end(), {"-MD", "-MF", rule, "-o", object, source});
   llvm::SmallVector<llvm::StringRef> words(command.begin(), command.end());
   std::string failure;
-  int status = llvm::sys::ExecuteAndWait(*compiler, words, std::nullopt, {}, 0, 0, &failure);
+  const std::optional<llvm::StringRef> redirects[] = {std::nullopt, llvm::StringRef(printed),
+                                                      llvm::StringRef(printed)};
+  const int status = llvm::sys::ExecuteAndWait(
+      *compiler, words, std::nullopt,
+      options.output ? llvm::ArrayRef(redirects) : llvm::ArrayRef<std::optional<llvm::StringRef>>(), 0, 0,
+      &failure);
+  if (options.output)
+    if (Result<std::string> output = readFile(printed))
+      *options.output = std::move(*output);
   if (status != 0)
     return Error{ErrorKind::invalidArgument,
                  formatMessage("'{}' does not compile: {} {}", source, *compiler,

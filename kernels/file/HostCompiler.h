@@ -17,6 +17,7 @@ struct HostCompilerOptions {
   /// enough.
   std::string compiler = {};
   std::vector<std::string> flags = {}; ///< after ours
+  std::string *output = nullptr;       ///< what the compiler prints; null: it goes to standard error
 };
 
 /// A file that is compiled. Its code may be loaded from the descriptor, whatever happens to the cache.
@@ -26,7 +27,7 @@ struct SharedObject {
   std::optional<std::string> remark = {}; ///< why it is not kept
 };
 
-/// What the compiler says goes to standard error. The cache is a folder of the user's,
+/// The cache is a folder of the user's,
 /// $XDG_CACHE_HOME/tlc/files or
 /// ~/.cache/tlc/files; an entry holds as long as the file, what it includes, the compiler, its flags and this
 /// build of tlc are the same. It is code that is going to run: a folder that others may read or write is not

@@ -101,6 +101,16 @@ bool kernels::isOfRanks(mlir::ModuleOp program) {
   return found;
 }
 
+std::optional<dsl::Position> kernels::positionOf(mlir::ModuleOp program, StringRef name) {
+  std::optional<dsl::Position> position;
+  forEachArgument(program, [&](mlir::Value argument, mlir::Attribute attribute) {
+    auto place = argument.getLoc()->findInstanceOf<mlir::FileLineColLoc>();
+    if (place && program::nameOf(attribute) == name)
+      position = {place.getFilename().str(), place.getLine(), place.getColumn()};
+  });
+  return position;
+}
+
 std::vector<std::pair<std::string, ElementType>> kernels::scalarsOf(mlir::ModuleOp program) {
   std::vector<std::pair<std::string, ElementType>> scalars;
   forEachArgument(program, [&](mlir::Value argument, mlir::Attribute attribute) {

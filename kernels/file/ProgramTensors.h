@@ -3,6 +3,7 @@
 /// The tensors that a traced program declares.
 #pragma once
 
+#include "compiler/dsl/Diagnostic.h"
 #include "kernels/Registry.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -25,6 +26,9 @@ tensorsOf(mlir::ModuleOp program, RankOf rank, llvm::function_ref<Result<int64_t
 
 /// Whether the program says what one of several devices does: it asks for its rank, or has symmetric tensors.
 bool isOfRanks(mlir::ModuleOp program);
+
+/// The line that declares the dimension, scalar or tensor of that name; nothing if none does.
+std::optional<dsl::Position> positionOf(mlir::ModuleOp program, llvm::StringRef name);
 
 /// The names and types of the program's scalar arguments.
 std::vector<std::pair<std::string, ElementType>> scalarsOf(mlir::ModuleOp program);

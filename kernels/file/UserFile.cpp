@@ -8,6 +8,7 @@
 #include "kernels/file/FileProcess.h"
 #include "runtime/support/ChildProcess.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/NearestName.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -77,14 +78,18 @@ Result<const Kernel *> UserFile::find(std::string_view name) const {
   if (name.empty() && listed.size() == 1)
     return listed.front();
   std::vector<std::string> names;
+  std::vector<std::string_view> ofKernels;
   for (const Kernel *kernel : listed) {
     if (kernel->name() == name)
       return kernel;
     names.push_back(fmt::format("{}:{}", source, kernel->name()));
+    ofKernels.push_back(kernel->name());
   }
   return Error{ErrorKind::invalidArgument,
                fmt::format("expected one of the kernels {}, but got {}", fmt::join(names, ", "),
-                           name.empty() ? "none of them" : fmt::format("'{}'", excerpt(name)))};
+                           name.empty()
+                               ? "none of them"
+                               : fmt::format("'{}'{}", excerpt(name), nearestText(name, ofKernels)))};
 }
 
 std::optional<FileKernelName> FileKernelName::parse(std::string_view text) {

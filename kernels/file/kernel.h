@@ -27,6 +27,7 @@
 #include "compiler/dsl/dsl.h"
 #include "kernels/Parameter.h"
 #include "kernels/Tolerance.h"
+#include "runtime/support/NearestName.h"
 
 #ifndef __GLIBCXX__
 #error "tlc needs the C++ library of GCC (libstdc++)"
@@ -55,46 +56,57 @@ struct Limits {
   std::string help = {};
 };
 
+/// A wrong use of what follows, at a line of the file.
+class WrongUse : public std::invalid_argument {
+public:
+  WrongUse(const std::string &message, dsl::Loc where) : std::invalid_argument(message), where(where) {}
+  dsl::Loc where;
+};
+
 /// The values of a kernel's parameters.
 class Values {
 public:
   using Texts = std::vector<std::pair<std::string, std::string>>;
+  using Name = dsl::At<std::string_view>;
   explicit Values(Texts texts) : texts(std::move(texts)) {}
 
   /// Of a size or a constant.
-  int64_t operator[](std::string_view name) const { return parsed<int64_t>(name, "an integer"); }
-  double number(std::string_view name) const { return parsed<double>(name, "a number"); }
+  int64_t operator[](Name name) const { return parsed<int64_t>(name, "an integer"); }
+  double number(Name name) const { return parsed<double>(name, "a number"); }
   /// Of a choice among names of element types.
-  ElementType type(std::string_view name) const {
+  ElementType type(Name name) const {
     if (std::optional<ElementType> element = parseElementType(text(name)))
       return *element;
-    throw std::invalid_argument("expected the name of an element type, but parameter '" + std::string(name) +
-                                "' is '" + text(name) + "'");
+    throw WrongUse("expected the name of an element type, but parameter '" + std::string(name.value) +
+                       "' is '" + text(name) + "'",
+                   name.loc);
   }
-  const std::string &text(std::string_view name) const {
+  const std::string &text(Name name) const {
     std::string known;
+    std::vector<std::string_view> names;
     for (const auto &[key, value] : texts) {
-      if (key == name)
+      if (key == name.value)
         return value;
       known += (known.empty() ? "" : ", ") + key;
+      names.push_back(key);
     }
-    throw std::invalid_argument("expected a parameter of the kernel (" +
-                                (known.empty() ? "it has none" : known) + "), but got '" + std::string(name) +
-                                "'");
+    throw WrongUse("expected a parameter of the kernel (" + (known.empty() ? "it has none" : known) +
+                       "), but got '" + std::string(name.value) + "'" + nearestText(name.value, names),
+                   name.loc);
   }
 
 private:
-  template <class T> T parsed(std::string_view name, const char *what) const {
+  template <class T> T parsed(const Name &name, const char *what) const {
     const std::string &whole = text(name);
     T value{};
     auto [end, error] = std::from_chars(whole.data(), whole.data() + whole.size(), value);
     if (error == std::errc() && end == whole.data() + whole.size())
       return value;
-    throw std::invalid_argument(
-        "expected parameter '" + std::string(name) + "' to be " + what +
-        " because it is read as one, but it is '" + whole +
-        "'; v[name] reads integers, v.number(name) numbers, v.type(name) element types, "
-        "v.text(name) any");
+    throw WrongUse("expected parameter '" + std::string(name.value) + "' to be " + what +
+                       " because it is read as one, but it is '" + whole +
+                       "'; v[name] reads integers, v.number(name) numbers, v.type(name) element types, "
+                       "v.text(name) any",
+                   name.loc);
   }
 
   Texts texts;
@@ -148,29 +160,34 @@ struct HostInputs {
   int64_t rank = 0, ranks = 1;
   std::vector<Tensors> ofRanks = {}; ///< of several ranks: by rank
 
-  const HostArray &tensor(std::string_view name) const { return find(tensors, name); }
+  const HostArray &tensor(Values::Name name) const { return find(tensors, name); }
   /// That of a rank.
-  const HostArray &tensor(std::string_view name, int64_t of) const {
+  const HostArray &tensor(Values::Name name, int64_t of) const {
     if (of < 0 || of >= int64_t(ofRanks.size()))
-      throw std::out_of_range("expected a rank from 0 to " + std::to_string(int64_t(ofRanks.size()) - 1) +
-                              " of '" + std::string(name) + "', but got " + std::to_string(of));
+      throw WrongUse("expected a rank from 0 to " + std::to_string(int64_t(ofRanks.size()) - 1) + " of '" +
+                         std::string(name.value) + "', but got " + std::to_string(of),
+                     name.loc);
     if (of != rank && ofRanks[size_t(of)].empty() && !tensors.empty())
-      throw std::invalid_argument("expected a tensor of rank " + std::to_string(rank) +
-                                  " because contents see those of their own rank, but got '" +
-                                  std::string(name) + "' of rank " + std::to_string(of));
+      throw WrongUse("expected a tensor of rank " + std::to_string(rank) +
+                         " because contents see those of their own rank, but got '" +
+                         std::string(name.value) + "' of rank " + std::to_string(of),
+                     name.loc);
     return find(ofRanks[size_t(of)], name);
   }
 
 private:
-  static const HostArray &find(const Tensors &tensors, std::string_view name) {
-    if (auto found = tensors.find(name); found != tensors.end())
+  static const HostArray &find(const Tensors &tensors, const Values::Name &name) {
+    if (auto found = tensors.find(name.value); found != tensors.end())
       return found->second;
     std::string known;
-    for (const auto &[each, array] : tensors)
+    std::vector<std::string_view> names;
+    for (const auto &[each, array] : tensors) {
       known += (known.empty() ? "" : ", ") + each;
-    throw std::invalid_argument("expected a tensor that has contents here (" +
-                                (known.empty() ? "there is none" : known) + "), but got '" +
-                                std::string(name) + "'");
+      names.push_back(each);
+    }
+    throw WrongUse("expected a tensor that has contents here (" + (known.empty() ? "none has" : known) +
+                       "), but got '" + std::string(name.value) + "'" + nearestText(name.value, names),
+                   name.loc);
   }
 };
 
@@ -260,38 +277,40 @@ template <class F> HostElement hostElement(F function) {
 /// One kernel, described by calls one after the other.
 class KernelEntry {
 public:
+  using Name = dsl::At<std::string>;
+
   KernelEntry(std::string name, std::string summary, dsl::Loc where)
       : name(std::move(name)), summary(std::move(summary)), where(where) {}
 
   /// What `-D name=value` sets. A size has the name of a dimension of the program, which runs for any value;
   /// for each value of the others there is a program.
-  KernelEntry &size(std::string name, int64_t fallback, const Limits &limits = {}) {
+  KernelEntry &size(Name name, int64_t fallback, const Limits &limits = {}) {
     return integer(kernels::Parameter::Kind::size, std::move(name), fallback, limits);
   }
-  KernelEntry &constant(std::string name, int64_t fallback, const Limits &limits = {}) {
+  KernelEntry &constant(Name name, int64_t fallback, const Limits &limits = {}) {
     return integer(kernels::Parameter::Kind::constant, std::move(name), fallback, limits);
   }
-  KernelEntry &number(std::string name, double fallback, const Limits &limits = {}) {
+  KernelEntry &number(Name name, double fallback, const Limits &limits = {}) {
     char digits[32];
     for (int count = 6; count <= 17; ++count)
       if (std::snprintf(digits, sizeof(digits), "%.*g", count, fallback);
           std::strtod(digits, nullptr) == fallback)
         break;
-    parameters.push_back({std::move(name), limits.help, kernels::Parameter::Kind::number, digits,
+    parameters.push_back({noted("parameter", name), limits.help, kernels::Parameter::Kind::number, digits,
                           limits.least.value_or(-largest), limits.most.value_or(largest)});
     parameters.back().mayBeAuto = false;
     return *this;
   }
   /// The first one is the default.
-  KernelEntry &choice(std::string name, std::vector<std::string> choices, std::string help = {}) {
-    kernels::Parameter parameter{std::move(name), std::move(help), kernels::Parameter::Kind::choice,
+  KernelEntry &choice(Name name, std::vector<std::string> choices, std::string help = {}) {
+    kernels::Parameter parameter{noted("parameter", name), std::move(help), kernels::Parameter::Kind::choice,
                                  choices.empty() ? "" : choices.front()};
     parameter.choices = std::move(choices);
     parameters.push_back(std::move(parameter));
     return *this;
   }
   /// A choice of element types.
-  KernelEntry &type(std::string name, std::initializer_list<ElementType> types, std::string help = {}) {
+  KernelEntry &type(Name name, std::initializer_list<ElementType> types, std::string help = {}) {
     std::vector<std::string> names;
     for (ElementType each : types)
       names.emplace_back(toString(each));
@@ -301,9 +320,9 @@ public:
   /// The program runs on several devices at once, its ranks, as many as `--ranks` or the parameter `ranks`
   /// says, from 1 to `mostRanks`. Each has the tensors that the program declares. A reference, and contents,
   /// are asked for rank by rank: `in.rank` is the rank, `in.tensor(name, rank)` the tensor of another one.
-  KernelEntry &ranks(int64_t fallback = 2) {
+  KernelEntry &ranks(int64_t fallback = 2, dsl::Loc where = dsl::Loc::current()) {
     hasRanks = true;
-    return constant("ranks", fallback,
+    return constant(Name("ranks", where), fallback,
                     {.least = 1, .most = mostRanks, .help = "devices that run it together"});
   }
 
@@ -318,39 +337,38 @@ public:
 
   /// Inputs are uniform in [-1, 1), those of integers among 0 to 7, unless a call says otherwise: here in
   /// [low, high).
-  KernelEntry &random(const std::string &tensor, double low, double high) {
-    ranges[tensor] = {low, high};
+  KernelEntry &random(const Name &tensor, double low, double high) {
+    ranges[noted("random", tensor)] = {low, high};
     return *this;
   }
   /// What an input holds, from the tensors before it: `function(const HostInputs &)` gives a function from a
   /// position, one int64_t per axis, to the number there.
-  template <class F> KernelEntry &contents(const std::string &tensor, F function) {
-    inputs[tensor] = hostFunction(std::move(function));
+  template <class F> KernelEntry &contents(const Name &tensor, F function) {
+    inputs[noted("contents", tensor)] = hostFunction(std::move(function));
     return *this;
   }
   /// What an output should hold, of the same form; `--verify` compares with it.
-  template <class F> KernelEntry &reference(const std::string &tensor, F function) {
-    outputs[tensor] = hostFunction(std::move(function));
+  template <class F> KernelEntry &reference(const Name &tensor, F function) {
+    outputs[noted("reference", tensor)] = hostFunction(std::move(function));
     return *this;
   }
   /// Largest |actual - expected| / max(|expected|, floor); if it is not said, 0 for integers, and for floats
   /// twice the rounding error and 1e-4, with the floor 1.
-  KernelEntry &tolerance(const std::string &tensor, Tolerance limit) {
-    tolerances[tensor] = limit;
+  KernelEntry &tolerance(const Name &tensor, Tolerance limit) {
+    tolerances[noted("tolerance", tensor)] = limit;
     return *this;
   }
   /// The extents of each tensor whose address the program's table holds, which are contiguous: names of
   /// sizes. `contents`, `reference` and `in.tensor` take them for one tensor, whose first axis counts them.
-  KernelEntry &members(const std::string &table, std::vector<std::string> sizes) {
-    tables[table] = std::move(sizes);
+  KernelEntry &members(const Name &table, std::vector<std::string> sizes) {
+    tables[noted("members", table)] = std::move(sizes);
     return *this;
   }
   /// The same of tensors of their own extents, which `function(const Values &)` gives as MemberExtents: the
   /// first elements along each axis of memory of these sizes. The others are NaN, or all bits of an integer,
   /// and are not to be written.
-  template <class F>
-  KernelEntry &members(const std::string &table, std::vector<std::string> sizes, F function) {
-    extentsOfMembers[table] = std::move(function);
+  template <class F> KernelEntry &members(const Name &table, std::vector<std::string> sizes, F function) {
+    extentsOfMembers[table.value] = std::move(function);
     return members(table, std::move(sizes));
   }
   /// Floating-point operations, `function(const Values &)`.
@@ -359,7 +377,8 @@ public:
     return *this;
   }
   /// One more problem for `tlc bench --suite`.
-  KernelEntry &bench(Definitions values) {
+  KernelEntry &bench(Definitions values, dsl::Loc where = dsl::Loc::current()) {
+    places[{"bench", std::to_string(suite.size())}] = where;
     suite.push_back(std::move(values));
     return *this;
   }
@@ -380,15 +399,21 @@ public:
   std::map<std::string, std::vector<std::string>> tables = {};
   std::map<std::string, std::function<MemberExtents(const Values &)>> extentsOfMembers = {};
   std::function<double(const Values &)> operations = {};
+  /// Of the calls above, by name and what they describe: a parameter, a tensor.
+  std::map<std::pair<std::string, std::string>, dsl::Loc> places = {};
 
 private:
   static constexpr int64_t largest = 0x7fffffff;
 
-  KernelEntry &integer(kernels::Parameter::Kind kind, std::string name, int64_t fallback,
+  std::string noted(const char *call, const Name &name) {
+    places.insert_or_assign({call, name.value}, name.loc);
+    return name.value;
+  }
+  KernelEntry &integer(kernels::Parameter::Kind kind, const Name &name, int64_t fallback,
                        const Limits &limits) {
     if (limits.onEmulator)
-      emulatorSizes[name] = std::to_string(*limits.onEmulator);
-    parameters.push_back({std::move(name), limits.help, kind, std::to_string(fallback),
+      emulatorSizes[name.value] = std::to_string(*limits.onEmulator);
+    parameters.push_back({noted("parameter", name), limits.help, kind, std::to_string(fallback),
                           limits.least.value_or(0), limits.most.value_or(largest), limits.multipleOf});
     return *this;
   }
@@ -409,13 +434,19 @@ public:
   std::vector<std::unique_ptr<KernelEntry>> entries = {};
 };
 
+/// What a function of the file has thrown.
+struct Thrown {
+  std::string message = {};
+  std::optional<dsl::Loc> where = {}; ///< of a wrong use
+};
+
 /// What libtlc finds in the shared object. The first two members stay what they are in all versions.
 struct KernelFileInterface {
   uint32_t version;
   uint32_t layout; ///< sizes of what both sides share, as the file's compiler sees them
   void (*registerKernels)(KernelFile &);
   /// Runs the body; what it throws is caught where it was compiled, and becomes the text.
-  bool (*guard)(const std::function<void()> &body, std::string &thrown);
+  bool (*guard)(const std::function<void()> &body, Thrown &thrown);
 };
 
 namespace detail {
@@ -433,6 +464,7 @@ inline constexpr uint32_t sharedLayout = layoutOf({sizeof(KernelFile),
                                                    sizeof(HostInputs),
                                                    sizeof(HostArray),
                                                    sizeof(Tolerance),
+                                                   sizeof(Thrown),
                                                    sizeof(dsl::Loc),
                                                    sizeof(dsl::Scope),
                                                    sizeof(dsl::Index),
@@ -457,14 +489,16 @@ inline constexpr uint32_t sharedLayout = layoutOf({sizeof(KernelFile),
                                                    sizeof(dsl::ProductOptions),
                                                    allElementTypes.size()});
 
-inline bool guard(const std::function<void()> &body, std::string &thrown) {
+inline bool guard(const std::function<void()> &body, Thrown &thrown) {
   try {
     body();
     return true;
+  } catch (const WrongUse &error) {
+    thrown = {error.what(), error.where};
   } catch (const std::exception &error) {
-    thrown = error.what();
+    thrown = {error.what()};
   } catch (...) {
-    thrown = "something that is no std::exception";
+    thrown = {"something that is no std::exception"};
   }
   return false;
 }

@@ -34,6 +34,15 @@ std::string kernels::shapeText(std::span<const int64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
+std::string kernels::indexText(std::span<const int64_t> shape, int64_t number) {
+  std::vector<int64_t> index(shape.size());
+  for (size_t axis = shape.size(); axis-- != 0;) {
+    index[axis] = number % shape[axis];
+    number /= shape[axis];
+  }
+  return shapeText(index);
+}
+
 namespace {
 /// Where elements lie, first to last.
 struct Layout {
@@ -167,14 +176,7 @@ std::vector<double> HostTensor::values() const {
   return result;
 }
 
-std::string HostTensor::indexText(int64_t number) const {
-  std::vector<int64_t> index(extents.size());
-  for (size_t axis = extents.size(); axis-- != 0;) {
-    index[axis] = number % extents[axis];
-    number /= extents[axis];
-  }
-  return shapeText(index);
-}
+std::string HostTensor::indexText(int64_t number) const { return kernels::indexText(extents, number); }
 
 int64_t HostTensor::positionOf(int64_t number) const {
   int64_t position = first;
@@ -204,7 +206,9 @@ std::optional<std::string> HostTensor::findUnwritten(const Padding &isPadding) c
   std::vector<int64_t> found = findPoison(1, isPadding);
   if (found.empty() || !std::isnan(at(found.front())))
     return std::nullopt;
-  return fmt::format("element {} of '{}' was never written", indexText(found.front()), tensorName);
+  const size_t all = findPoison(size_t(count), isPadding).size();
+  return fmt::format("element {} of '{}' was never written ({} of {} elements)", indexText(found.front()),
+                     tensorName, all, count);
 }
 
 std::optional<std::string> HostTensor::findStrayWrite(const Padding &isPadding) const {

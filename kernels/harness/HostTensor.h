@@ -120,5 +120,7 @@ private:
 
 /// "[4096, 64]"
 std::string shapeText(std::span<const int64_t> shape);
+/// "[3, 17]" for the element of that number in row-major order.
+std::string indexText(std::span<const int64_t> shape, int64_t number);
 
 } // namespace tlc::kernels

@@ -24,64 +24,62 @@ Result<std::shared_ptr<const Problem>> Problem::create(const Request &request,
 Result<Verdict> Problem::compare(std::span<const HostTensor> outputs) const {
   Verdict verdict;
   size_t output = 0;
-  for (size_t i = 0; i < tensors.specs.size() && verdict.correct(); ++i) {
+  for (size_t i = 0; i < tensors.specs.size(); ++i) {
     if (tensors.specs[i].access == Access::input)
       continue;
-    if (Result<void> done = compare(tensors.specs[i], output, outputs[output], verdict); !done)
-      return done.error();
-    if (const auto count = size_t(ranks()); !verdict.correct() && count > 1)
-      verdict.complaint += fmt::format(" on rank {}", i / (tensors.specs.size() / count));
+    verdict.outputs.update(outputs[output].bytes());
+    Result<OutputVerdict> compared = compare(tensors.specs[i], output, outputs[output]);
+    if (!compared)
+      return compared.error();
+    if (const auto count = size_t(ranks()); !compared->correct() && count > 1)
+      compared->complaint += fmt::format(" on rank {}", i / (tensors.specs.size() / count));
+    verdict.add(std::move(*compared));
     ++output;
   }
   return verdict;
 }
 
-Result<void> Problem::compare(const TensorSpec &spec, size_t output, const HostTensor &actual,
-                              Verdict &verdict) const {
-  verdict.outputs.update(actual.bytes());
+Result<OutputVerdict> Problem::compare(const TensorSpec &spec, size_t output,
+                                       const HostTensor &actual) const {
+  const Tolerance tolerance = request.kernel->tolerance(request.values, output);
+  OutputVerdict verdict = {.name = spec.name, .limit = tolerance.limit, .elements = actual.elementCount()};
   if (auto stray = actual.findStrayWrite(spec.isPadding)) {
     verdict.complaint = *stray;
-    return {};
+    return verdict;
   }
   if (auto unwritten = actual.findUnwritten(spec.isPadding)) {
     verdict.complaint = *unwritten;
-    return {};
+    return verdict;
   }
-  const Tolerance tolerance = request.kernel->tolerance(request.values, output);
-  verdict.limit = std::max(verdict.limit, tolerance.limit);
-  auto check = [&](std::span<const int64_t> elements, std::span<const double> expected) {
-    verdict.compared += static_cast<int64_t>(elements.size());
-    for (size_t i = 0; i != elements.size(); ++i) {
-      const double value = actual.at(elements[i]), error = errorOf(value, expected[i], tolerance);
-      if (error <= verdict.largestError && error <= tolerance.limit)
-        continue;
-      verdict.largestError = std::max(verdict.largestError, error);
-      if (!(error <= tolerance.limit))
-        verdict.complaint = fmt::format(
-            "element {} of '{}' is {}, but {} was expected: the error {:.3g} is above the limit {:.3g}",
-            actual.indexText(elements[i]), actual.name(), value, expected[i], error, tolerance.limit);
-    }
-  };
   std::unique_lock lock(mutex);
   Result<const Expected *> always = expected(spec, output, actual);
   lock.unlock(); // what is known stays where it is
   if (!always)
     return always.error();
-  verdict.elements += (*always)->count;
+  verdict.elements = (*always)->count;
+  Comparison comparison(tolerance);
+  const auto check = [&](std::span<const int64_t> elements, std::span<const double> expected) {
+    for (size_t i = 0; i != elements.size(); ++i)
+      comparison.check(elements[i], actual.at(elements[i]), expected[i]);
+  };
   check((*always)->elements, (*always)->values);
   // Among integers the poison is a number like others: what was not written differs from what is expected.
   constexpr size_t mostSuspects = 64;
   std::vector<int64_t> suspects = actual.findPoison(mostSuspects, spec.isPadding);
   std::erase_if(suspects,
                 [&](int64_t suspect) { return std::ranges::binary_search((*always)->elements, suspect); });
-  if (suspects.empty())
-    return {};
-  lock.lock();
-  Result<std::vector<double>> values = expectedOf(output, suspects);
-  if (!values)
-    return values.error();
-  check(suspects, *values);
-  return {};
+  if (!suspects.empty()) {
+    lock.lock();
+    Result<std::vector<double>> values = expectedOf(output, suspects);
+    if (!values)
+      return values.error();
+    check(suspects, *values);
+  }
+  verdict.largestError = comparison.largestError();
+  verdict.compared = comparison.compared();
+  verdict.complaint =
+      comparison.complaint(spec.name, [&](int64_t element) { return actual.indexText(element); });
+  return verdict;
 }
 
 Result<const Problem::Expected *> Problem::expected(const TensorSpec &spec, size_t output,

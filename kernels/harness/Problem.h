@@ -5,8 +5,8 @@
 #pragma once
 
 #include "kernels/harness/DeviceArguments.h"
+#include "kernels/harness/Verdict.h"
 #include "kernels/library/Library.h"
-#include "runtime/support/Hash.h"
 
 #include <map>
 #include <memory>
@@ -25,18 +25,6 @@ struct ProblemOptions {
   InputChange change = {};
 };
 
-/// What comparing came to.
-struct Verdict {
-  double largestError = 0; ///< in the sense of `Tolerance`
-  double limit = 0;
-  int64_t compared = 0, elements = 0;
-  Hash128 outputs =
-      {}; ///< of all bytes of the outputs: equal for runs of the same seed that agree bit for bit
-  std::string complaint = {}; ///< what is wrong, with place and values; empty if the result is right
-
-  bool correct() const { return complaint.empty(); }
-};
-
 /// A request with one seed. The reference is computed when it is needed first, and kept. Safe to use from
 /// several threads.
 class Problem {
@@ -47,8 +35,7 @@ public:
   int64_t ranks() const { return request.kernel->ranks(request.values); }
   /// The tensors before a launch, of all ranks.
   const InitialTensors &initial() const { return tensors; }
-  /// Compares the outputs, given as a launch left them and in their order, with the reference, until one is
-  /// wrong.
+  /// Compares the outputs, given as a launch left them and in their order, with the reference.
   Result<Verdict> compare(std::span<const HostTensor> outputs) const;
 
 private:
@@ -61,8 +48,7 @@ private:
     std::vector<int64_t> elements; ///< row-major numbers, ascending
     std::vector<double> values;
   };
-  Result<void> compare(const TensorSpec &spec, size_t output, const HostTensor &actual,
-                       Verdict &verdict) const;
+  Result<OutputVerdict> compare(const TensorSpec &spec, size_t output, const HostTensor &actual) const;
   std::vector<int64_t> elementsToCompare(const HostTensor &tensor) const;
   /// The caller of these two holds the mutex.
   Result<std::vector<double>> expectedOf(size_t output, std::span<const int64_t> elements) const;

@@ -168,8 +168,12 @@ struct Planner {
 
   std::string describeDimensions() const {
     std::string text;
-    for (size_t i = 0; i < dimensions.size(); ++i)
-      text += fmt::format("{}{} = {}", i ? ", " : "", artifact.dimensions[i].name, dimensions[i]);
+    for (size_t i = 0; i < dimensions.size(); ++i) {
+      const Dimension &dimension = artifact.dimensions[i];
+      text +=
+          fmt::format("{}{} = {}", i ? ", " : "",
+                      dimension.computed ? placeOfComputed(dimension.name) : dimension.name, dimensions[i]);
+    }
     return text.empty() ? "these arguments" : text;
   }
 

@@ -34,9 +34,11 @@ void registerKernels(KernelFile &file) {
     for (;;)
       pause();
   });
-  add(file, "misspelt").program([](Scope &, const Values &v) { (void)v["tyle"]; });
+  add(file, "misspelt").constant("tile", 64).program([](Scope &, const Values &v) {
+    (void)v["tiel"]; // of a tile
+  });
   add(file, "truncated").number("cap", 0.5, {.help = "of X"}).program([](Scope &, const Values &v) {
-    (void)v["cap"];
+    (void)v["cap"]; // as an integer
   });
   // Ends its pipe, and goes on.
   add(file, "closes").program([](Scope &) {
@@ -53,14 +55,18 @@ void registerKernels(KernelFile &file) {
     copy(x, Y.tile({0}, {128})); // f32 is no f16
   });
   add(file, "no_size").program([](Scope &k) {
-    Index n = k.dim("length");
+    Index n = k.dim("length"); // has no size
     Global X = k.input("X", f32, {n});
   });
   add(file, "scalar").program([](Scope &k) {
     copyOnce(k);
-    (void)k.scalar("factor", f32);
+    (void)k.scalar("factor", f32); // has no value
   });
-  add(file, "unknown_output").reference("Z", [](const HostInputs &) { return [](int64_t) { return 0.0; }; });
+  const auto zeros = [](const HostInputs &) { return [](int64_t) { return 0.0; }; };
+  add(file, "unknown_output")
+      .tolerance("Y", {.limit = 1})
+      .reference("Y", zeros)
+      .reference("YY", zeros); // is no output
   add(file, "no_reference");
   add(file, "reference_aborts").reference("Y", [](const HostInputs &) -> HostElement { std::abort(); });
   add(file, "reference_outside").reference("Y", [](const HostInputs &in) {
@@ -73,7 +79,25 @@ void registerKernels(KernelFile &file) {
     return [](int64_t) -> double { std::exit(7); };
   });
   add(file, "flops_throw").flops([](const Values &) -> double { throw std::runtime_error("not counted"); });
-  add(file, "wrong").reference("Y", [](const HostInputs &in) {
-    return [X = in.tensor("X")](int64_t i) { return X(i) + 1; };
+  add(file, "reference_tensor").reference("Y", [](const HostInputs &in) {
+    return [X = in.tensor("Z")](int64_t i) { return X(i); };
   });
+  add(file, "wrong").tolerance("Y", {.limit = 1e-4, .floor = 1000}).reference("Y", [](const HostInputs &in) {
+    return [X = in.tensor("X")](int64_t i) { return X(i) + (i == 5 ? 1 : i == 70 ? 2 : 0); };
+  });
+  // Errors and limits of different sizes: each output has its own.
+  const auto same = [](const HostInputs &in) { return [X = in.tensor("X")](int64_t i) { return X(i); }; };
+  add(file, "two_outputs")
+      .program([](Scope &k) {
+        Index n = k.dim("n");
+        Global X = k.input("X", f32, {n}), Y = k.output("Y", f32, {n}), Z = k.output("Z", f32, {n});
+        Fragment x = k.fragment(f32, {128});
+        copy(X.tile({0}, {128}), x);
+        copy(x + 0.5, Y.tile({0}, {128}));
+        copy(x, Z.tile({0}, {128}));
+      })
+      .reference("Y", same)
+      .reference("Z", same)
+      .tolerance("Y", {.limit = 0.625, .floor = 1})
+      .tolerance("Z", {.limit = 1e6, .floor = 1});
 }

@@ -22,6 +22,7 @@ set(TLC_HEADERS
   runtime/support/ElementType.h
   runtime/support/ElementTypes.def
   runtime/support/Enum.h
+  runtime/support/NearestName.h
   # launching: <tlc/runtime/device/Device.h>, both devices, artifacts
   runtime/artifact/Artifact.h
   runtime/artifact/Serialize.h

@@ -12,6 +12,7 @@
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Rounds.h"
 #include "tools/tlc/Time.h"
+#include "tools/tlc/Verdicts.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -92,11 +93,7 @@ void printJson(const Line &line) {
         os.attribute(name, number);
     }
     os.attribute("variant", line.run.variant());
-    os.attribute("largest_error", std::min(line.verdict.largestError, std::numeric_limits<double>::max()));
-    os.attribute("limit", line.verdict.limit);
-    os.attribute("correct", line.verdict.correct());
-    if (!line.verdict.correct())
-      os.attribute("complaint", line.verdict.complaint);
+    writeVerdict(os, line.verdict);
     os.attribute("ours_us", seconds * 1e6);
     os.attribute("ours_tflops", line.flops() / seconds * 1e-12);
     os.attribute("ours_gbytes_per_second", line.bytes() / seconds * 1e-9);
@@ -189,9 +186,11 @@ ExitCode BenchCommand::execute() const {
   if (!cublas.empty() && !sys::fs::exists(cublas))
     return fail("cannot open '" + excerpt(cublas) + "' (--cublas): no such file");
 
-  Result<const kernels::Kernel *> found = flags.kernelFlags().find(kernel);
+  const Format format = json ? Format::json : Format::text;
+  std::vector<Diagnostic> ofFile;
+  Result<const kernels::Kernel *> found = flags.kernelFlags().find(kernel, json ? &ofFile : nullptr);
   if (!found)
-    return failBy(found.error());
+    return failBy(found.error(), ofFile, format);
   // All cases are checked before anything runs.
   std::vector<kernels::Definitions> cases = {*definitions};
   if (suite) {
@@ -236,7 +235,7 @@ ExitCode BenchCommand::execute() const {
     kernels::CompileLog log;
     Result<std::shared_ptr<const Artifact>> artifact = library.compile(request, *options, log);
     if (!artifact)
-      return failCompile(artifact.error(), log.diagnostics);
+      return failCompile(artifact.error(), log.diagnostics, format);
     print(log.diagnostics, Remarks::hide);
     if (flags.wantsRemarks())
       printRemarks(**artifact);

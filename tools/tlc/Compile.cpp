@@ -95,7 +95,7 @@ ExitCode CompileCommand::execute() const {
   }
   if (json && output == "-")
     return failUsage("expected -o with --json because both would go to standard output");
-  std::variant<SourceProgram, ExitCode> opened = programs.open();
+  std::variant<SourceProgram, ExitCode> opened = programs.open(json ? Format::json : Format::text);
   if (const ExitCode *code = std::get_if<ExitCode>(&opened))
     return *code;
   SourceProgram &program = *std::get_if<SourceProgram>(&opened);
@@ -106,10 +106,8 @@ ExitCode CompileCommand::execute() const {
   Compiler compiler(program.options);
   mlir::FailureOr<std::string> text = compiler.emit(*program.input.module, *phase, program.alignment);
   programs.report(compiler, json ? Remarks::hide : programs.remarks());
-  if (mlir::failed(text)) {
-    program.explainFailure();
-    return ExitCode::failure;
-  }
+  if (mlir::failed(text))
+    return programs.fail(program, compiler, json ? Format::json : Format::text);
   const Target *named = program::findTarget(*program.input.module);
   const Target &target = named ? *named : *findTarget(program.options.target);
   if (emit == cubin) {

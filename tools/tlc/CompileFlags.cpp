@@ -157,7 +157,8 @@ Result<void> CompileFlags::checkFile(const std::string &source, Phase startFrom,
 }
 
 Result<KernelChoice> CompileFlags::choice(const std::string &kernel, kernels::DefaultSizes sizes,
-                                          const kernels::Definitions &more) const {
+                                          const kernels::Definitions &more,
+                                          std::vector<Diagnostic> *diagnostics) const {
   Result<CompileOptions> all = options();
   if (!all)
     return all.error();
@@ -171,7 +172,7 @@ Result<KernelChoice> CompileFlags::choice(const std::string &kernel, kernels::De
     if (!parsed->try_emplace(name, value).second)
       return tlc::Error{ErrorKind::invalidArgument,
                         "expected --" + name + " or -D " + name + "=value, but got both"};
-  Result<const kernels::Kernel *> found = kernelNames.find(kernel);
+  Result<const kernels::Kernel *> found = kernelNames.find(kernel, diagnostics);
   if (!found)
     return found.error();
   Result<kernels::Request> request = kernels::Request::parse(**found, *parsed, fixedDimensions(), sizes);

@@ -61,7 +61,8 @@ public:
   /// their own say.
   Result<KernelChoice> choice(const std::string &kernel,
                               kernels::DefaultSizes sizes = kernels::DefaultSizes::usual,
-                              const kernels::Definitions &more = {}) const;
+                              const kernels::Definitions &more = {},
+                              std::vector<Diagnostic> *diagnostics = nullptr) const;
 
   bool wantsTime() const { return time; }
   bool wantsRemarks() const { return remarks; }

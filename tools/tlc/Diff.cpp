@@ -173,7 +173,7 @@ ExitCode DiffCommand::execute() const {
                            .message);
     wanted.push_back(*phase);
   }
-  std::variant<SourceProgram, ExitCode> opened = programs.open();
+  std::variant<SourceProgram, ExitCode> opened = programs.open(json ? Format::json : Format::text);
   if (const ExitCode *code = std::get_if<ExitCode>(&opened))
     return *code;
   SourceProgram &program = *std::get_if<SourceProgram>(&opened);

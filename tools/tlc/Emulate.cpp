@@ -3,6 +3,7 @@
 /// The subcommand `emulate`.
 #include "tools/tlc/Emulate.h"
 
+#include "kernels/file/UserFile.h"
 #include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/exec/launch/Grid.h"
 #include "runtime/support/Excerpt.h"
@@ -191,6 +192,9 @@ EmulateCommand::EmulateCommand()
 ExitCode EmulateCommand::execute() const {
   if (source.empty())
     return failUsage("expected a .ptx file, but got none; 'tlc emulate --help' shows how");
+  if (kernels::FileKernelName::parse(source))
+    return failUsage("expected a .ptx file, but got the file of kernels '" + excerpt(source) +
+                     "'; 'tlc run' runs its kernels");
   const auto failWith = [](const tlc::Error &error) {
     return error.kind == ErrorKind::invalidArgument ? failUsage(error.message) : fail(error.message);
   };

@@ -8,11 +8,13 @@
 #include "kernels/file/ProgramTensors.h"
 #include "kernels/harness/DeviceArguments.h"
 #include "kernels/harness/ElementBits.h"
+#include "kernels/harness/Verdict.h"
 #include "runtime/device/DeliverReports.h"
 #include "runtime/support/Npy.h"
 #include "tools/tlc/Heartbeat.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
+#include "tools/tlc/Verdicts.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/Format.h"
@@ -163,16 +165,6 @@ void print(StringRef name, const evaluator::Tensor &tensor) {
   outs() << (tensor.elements.size() > shownElements ? " ...\n" : "\n");
 }
 
-//===----------------------------------------------------------------------===//
-// Comparing
-//===----------------------------------------------------------------------===//
-
-struct Comparison {
-  double largestError = 0, limit = 0;
-  size_t compared = 0;
-  std::string complaint = {};
-};
-
 /// What the command prints.
 struct Evaluation {
   StringRef title;
@@ -181,7 +173,7 @@ struct Evaluation {
   ArrayRef<std::string> printed; ///< by the program
   ArrayRef<kernels::TensorSpec> specs;
   ArrayRef<evaluator::Tensor> tensors;
-  const std::optional<Comparison> &comparison;
+  const std::optional<kernels::Verdict> &verdict;
   size_t ranks = 1;
 
   template <class F> void forEachOutput(F &&f) const {
@@ -199,10 +191,8 @@ void printText(const Evaluation &evaluation) {
   for (const std::string &line : evaluation.printed)
     outs() << line;
   evaluation.forEachOutput([](StringRef name, const evaluator::Tensor &tensor) { ::print(name, tensor); });
-  if (const std::optional<Comparison> &comparison = evaluation.comparison)
-    outs() << formatv("largest error {0:e2}, limit {1:e2}, {2} elements compared: {3}\n",
-                      comparison->largestError, comparison->limit, comparison->compared,
-                      comparison->complaint.empty() ? "ok" : "WRONG");
+  if (const std::optional<kernels::Verdict> &verdict = evaluation.verdict)
+    printVerdict(outs(), *verdict);
 }
 
 void printJson(const Evaluation &evaluation) {
@@ -234,54 +224,52 @@ void printJson(const Evaluation &evaluation) {
         });
       });
     });
-    if (const std::optional<Comparison> &comparison = evaluation.comparison)
-      os.attributeObject("comparison", [&] {
-        os.attribute("largest_error", comparison->largestError);
-        os.attribute("limit", comparison->limit);
-        os.attribute("compared", uint64_t(comparison->compared));
-        os.attribute("ok", comparison->complaint.empty());
-      });
+    if (const std::optional<kernels::Verdict> &verdict = evaluation.verdict)
+      os.attributeObject("comparison", [&] { writeVerdict(os, *verdict); });
   });
   outs() << '\n';
 }
 
 /// All outputs with the kernel's reference. `inputs` is what the tensors that it reads held before.
-Result<Comparison> compare(const kernels::Request &request, const std::vector<std::vector<double>> &inputs,
-                           const evaluator::Arguments &evaluated) {
+Result<kernels::Verdict> compare(const kernels::Request &request,
+                                 const std::vector<std::vector<double>> &inputs,
+                                 const evaluator::Arguments &evaluated) {
   std::vector<kernels::TensorSpec> specs = request.kernel->tensors(request.values);
   const kernels::Reference reference = request.kernel->reference(request.values, inputs);
-  Comparison comparison;
+  kernels::Verdict verdict;
   size_t output = 0;
   const auto ranks = size_t(request.kernel->ranks(request.values));
   for (auto [i, spec, tensor] : enumerate(specs, evaluated.tensors)) {
     if (spec.access == Access::input)
       continue;
-    const bool wasRight = comparison.complaint.empty();
     std::vector<int64_t> numbers(tensor.elements.size());
     std::iota(numbers.begin(), numbers.end(), 0);
     Result<std::vector<double>> expected = reference(output, numbers);
     if (!expected)
       return expected.error();
-    kernels::Tolerance tolerance = request.kernel->tolerance(request.values, output++);
-    comparison.limit = std::max(comparison.limit, tolerance.limit);
+    const kernels::Tolerance tolerance = request.kernel->tolerance(request.values, output++);
+    kernels::Comparison comparison(tolerance);
+    kernels::OutputVerdict found = {.name = spec.name, .limit = tolerance.limit};
+    const auto textOf = [&](int64_t number) { return kernels::indexText(tensor.extents, number); };
     for (auto [number, element] : enumerate(tensor.elements)) {
-      if (!element.defined && spec.isPadding && spec.isPadding(int64_t(number)))
+      if (element.defined)
+        comparison.check(int64_t(number), valueOf(spec.element, element), (*expected)[number]);
+      else if (spec.isPadding && spec.isPadding(int64_t(number)))
         continue;
-      ++comparison.compared;
-      double value = valueOf(spec.element, element),
-             error = kernels::errorOf(value, (*expected)[number], tolerance);
-      comparison.largestError = std::max(comparison.largestError, error);
-      if (comparison.complaint.empty() && (!element.defined || !(error <= tolerance.limit)))
-        comparison.complaint = element.defined
-                                   ? formatv("element {0} of '{1}' is {2}, but {3} was expected", number,
-                                             spec.name, value, (*expected)[number])
-                                         .str()
-                                   : formatv("element {0} of '{1}' is not written", number, spec.name).str();
+      else if (found.complaint.empty())
+        found.complaint =
+            formatv("element {0} of '{1}' is not written", textOf(int64_t(number)), spec.name).str();
+      ++found.elements;
     }
-    if (wasRight && !comparison.complaint.empty())
-      comparison.complaint += onRank(i, specs.size(), ranks);
+    found.largestError = comparison.largestError();
+    found.compared = comparison.compared();
+    if (found.complaint.empty())
+      found.complaint = comparison.complaint(spec.name, textOf);
+    if (!found.correct())
+      found.complaint += onRank(i, specs.size(), ranks);
+    verdict.add(std::move(found));
   }
-  return comparison;
+  return verdict;
 }
 
 //===----------------------------------------------------------------------===//
@@ -482,17 +470,17 @@ ExitCode EvaluateCommand::execute() const {
   std::vector<std::string> printed;
   const Result<void> checked = deliver({.prints = report->prints, .failures = report->failures},
                                        [&](std::string_view line) { printed.emplace_back(line); });
-  std::optional<Comparison> comparison;
+  std::optional<kernels::Verdict> verdict;
   std::optional<tlc::Error> incomparable;
   if (verify && checked) {
-    Result<Comparison> compared = compare(*request, initial, arguments);
+    Result<kernels::Verdict> compared = compare(*request, initial, arguments);
     if (compared)
-      comparison = std::move(*compared);
+      verdict = std::move(*compared);
     else
       incomparable = compared.error();
   }
-  const Evaluation evaluation{problem->title,    used,       *report,       printed, problem->specs,
-                              arguments.tensors, comparison, problem->ranks};
+  const Evaluation evaluation{problem->title,    used,    *report,       printed, problem->specs,
+                              arguments.tensors, verdict, problem->ranks};
   json ? printJson(evaluation) : printText(evaluation);
   for (auto [file, tensor] : zip(*outputs, arguments.tensors))
     if (Result<void> saved = file.empty() ? Result<void>() : save(file, tensor); !saved)
@@ -501,6 +489,5 @@ ExitCode EvaluateCommand::execute() const {
     return fail(checked.error().message);
   if (incomparable)
     return failBy(*incomparable);
-  return !comparison || comparison->complaint.empty() ? ExitCode::success
-                                                      : fail("wrong result: " + comparison->complaint);
+  return !verdict || verdict->correct() ? ExitCode::success : fail("wrong result: " + verdict->complaint);
 }

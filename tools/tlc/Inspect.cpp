@@ -275,7 +275,7 @@ InspectCommand::InspectCommand()
       json("json", cl::sub(command), cl::desc("One JSON object")) {}
 
 ExitCode InspectCommand::execute() const {
-  std::variant<SourceProgram, ExitCode> opened = programs.open();
+  std::variant<SourceProgram, ExitCode> opened = programs.open(json ? Format::json : Format::text);
   if (const ExitCode *code = std::get_if<ExitCode>(&opened))
     return *code;
   SourceProgram &program = *std::get_if<SourceProgram>(&opened);
@@ -283,10 +283,8 @@ ExitCode InspectCommand::execute() const {
   Compiler compiler(program.options);
   mlir::FailureOr<Artifact> artifact = compiler.compile(*program.input.module, program.source);
   programs.report(compiler);
-  if (mlir::failed(artifact)) {
-    program.explainFailure();
-    return ExitCode::failure;
-  }
+  if (mlir::failed(artifact))
+    return programs.fail(program, compiler, json ? Format::json : Format::text);
   const Variant &variant =
       program.alignment == Alignment::aligned ? artifact->variants.front() : artifact->variants.back();
   const Target &target = *findTarget(artifact->target);

@@ -4,8 +4,11 @@
 #include "tools/tlc/KernelFlags.h"
 
 #include "kernels/cookbook/Cookbook.h"
+#include "runtime/support/Excerpt.h"
+#include "tools/tlc/FailureJson.h"
 #include "tools/tlc/Messages.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -20,15 +23,22 @@ KernelFlags::KernelFlags(cl::SubCommand &command)
       seconds("file-seconds", cl::sub(command), cl::value_desc("seconds"), cl::init(60),
               cl::desc("What a call of a function in the file may take")) {}
 
-Result<const kernels::UserFile *> KernelFlags::open(const std::string &path) const {
+Result<const kernels::UserFile *> KernelFlags::open(const std::string &path,
+                                                    std::vector<Diagnostic> *diagnostics) const {
   if (auto found = files.find(path); found != files.end())
     return found->second.get();
   if (seconds < 1)
     return tlc::Error{ErrorKind::invalidArgument, "expected --file-seconds from 1 on, but got 0"};
   kernels::UserFileOptions options;
-  options.compiler = {compiler, {compilerFlags.begin(), compilerFlags.end()}};
+  std::string printed;
+  options.compiler = {
+      compiler, {compilerFlags.begin(), compilerFlags.end()}, diagnostics ? &printed : nullptr};
   options.limit = std::chrono::seconds(seconds);
   Result<std::unique_ptr<kernels::UserFile>> file = kernels::UserFile::open(path, options);
+  if (diagnostics) {
+    errs() << printed;
+    append_range(*diagnostics, parseCompilerOutput(printed));
+  }
   if (!file)
     return file.error();
   if ((*file)->remark())
@@ -36,11 +46,17 @@ Result<const kernels::UserFile *> KernelFlags::open(const std::string &path) con
   return (files[path] = std::move(*file)).get();
 }
 
-Result<const kernels::Kernel *> KernelFlags::find(const std::string &name) const {
+Result<const kernels::Kernel *> KernelFlags::find(const std::string &name,
+                                                  std::vector<Diagnostic> *diagnostics) const {
   auto inFile = kernels::FileKernelName::parse(name);
+  if (!inFile && StringRef(name).find_first_of("./") != StringRef::npos)
+    return tlc::Error{ErrorKind::invalidArgument,
+                      "expected the name of a kernel, or a file of kernels that ends in .cpp, .cc or .cxx, "
+                      "but got '" +
+                          excerpt(name) + "'"};
   if (!inFile)
     return kernels::findShippedKernel(name);
-  Result<const kernels::UserFile *> file = open(inFile->file);
+  Result<const kernels::UserFile *> file = open(inFile->file, diagnostics);
   return file ? (*file)->find(inFile->kernel) : file.error();
 }
 

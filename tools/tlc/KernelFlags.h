@@ -4,6 +4,7 @@
 /// user's.
 #pragma once
 
+#include "compiler/pipeline/Diagnostics.h"
 #include "kernels/file/UserFile.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -21,12 +22,15 @@ public:
 
   /// A name of the registry or of the cookbook, `file.cpp`, or `file.cpp:name` where the file has several.
   /// Compiles a file the first time that it is named; the kernel lives as long as this.
-  Result<const kernels::Kernel *> find(const std::string &name) const;
+  /// `diagnostics`, if not null, gets those of the C++ compiler.
+  Result<const kernels::Kernel *> find(const std::string &name,
+                                       std::vector<Diagnostic> *diagnostics = nullptr) const;
   /// All kernels of the file, or the one that is named.
   Result<std::vector<const kernels::Kernel *>> findAll(const std::string &name) const;
 
 private:
-  Result<const kernels::UserFile *> open(const std::string &path) const;
+  Result<const kernels::UserFile *> open(const std::string &path,
+                                         std::vector<Diagnostic> *diagnostics = nullptr) const;
 
   llvm::cl::opt<std::string> compiler;
   llvm::cl::list<std::string> compilerFlags;

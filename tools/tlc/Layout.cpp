@@ -173,7 +173,7 @@ ExitCode LayoutCommand::execute() const {
   if (svg.getNumOccurrences())
     if (Result<void> writable = checkOutput(svg); !writable)
       return fail(writable.error().message);
-  std::variant<SourceProgram, ExitCode> opened = programs.open();
+  std::variant<SourceProgram, ExitCode> opened = programs.open(json ? Format::json : Format::text);
   if (const ExitCode *code = std::get_if<ExitCode>(&opened))
     return *code;
   SourceProgram &program = *std::get_if<SourceProgram>(&opened);
@@ -187,10 +187,8 @@ ExitCode LayoutCommand::execute() const {
   mlir::OwningOpRef<mlir::ModuleOp> module =
       compiler.lower(*program.input.module, shownPhase, program.alignment);
   programs.report(compiler);
-  if (!module) {
-    program.explainFailure();
-    return ExitCode::failure;
-  }
+  if (!module)
+    return programs.fail(program, compiler, json ? Format::json : Format::text);
   const std::vector<PlacedTile> tiles = listTiles(*module, names);
   if (name.empty()) {
     if (!json) {

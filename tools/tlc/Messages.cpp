@@ -3,6 +3,9 @@
 /// Text on standard error.
 #include "tools/tlc/Messages.h"
 
+#include "tools/tlc/FailureJson.h"
+#include "tools/tlc/SourcePlace.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -30,27 +33,10 @@ void printSeverity(StringRef name) {
     errs().resetColor();
 }
 
-struct Place {
-  StringRef file;
-  unsigned line = 0;
-  unsigned column = 0;
-};
-
-/// Takes "file:12:3" apart.
-std::optional<Place> parsePlace(StringRef location) {
-  Place place;
-  auto [rest, column] = location.rsplit(':');
-  auto [file, line] = rest.rsplit(':');
-  place.file = file;
-  if (file.empty() || line.getAsInteger(10, place.line) || column.getAsInteger(10, place.column))
-    return std::nullopt;
-  return place;
-}
-
 /// The line, or the part around the column if it is long, and below it a caret. Nothing if the file cannot be
 /// read or is shorter.
 void printSource(StringRef location) {
-  std::optional<Place> place = parsePlace(location);
+  std::optional<SourcePlace> place = parsePlace(location);
   if (!place || place->line == 0)
     return;
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(place->file, /*IsText=*/true);
@@ -117,7 +103,9 @@ void tlc::driver::printEmulatorSizes(const kernels::Request &request) {
   errs() << '\n';
 }
 
-ExitCode tlc::driver::failCompile(const tlc::Error &error, ArrayRef<Diagnostic> diagnostics) {
+ExitCode tlc::driver::failCompile(const tlc::Error &error, ArrayRef<Diagnostic> diagnostics, Format format) {
+  if (format == Format::json)
+    printFailureJson(error, diagnostics);
   if (diagnostics.empty())
     return fail(error.message);
   print(diagnostics, Remarks::hide);
@@ -136,7 +124,9 @@ ExitCode tlc::driver::failUsage(StringRef message) {
   return ExitCode::usage;
 }
 
-ExitCode tlc::driver::failBy(const tlc::Error &error) {
+ExitCode tlc::driver::failBy(const tlc::Error &error, ArrayRef<Diagnostic> ofFile, Format format) {
+  if (format == Format::json)
+    printFailureJson(error, ofFile);
   return error.kind == ErrorKind::invalidArgument ? failUsage(error.message) : fail(error.message);
 }
 

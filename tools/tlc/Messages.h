@@ -18,6 +18,9 @@ namespace tlc::driver {
 
 enum class Remarks { hide, show };
 
+/// Of what a command reports on standard output. Why it failed is text on standard error in both.
+enum class Format { text, json };
+
 /// Prints each diagnostic with its source line and a caret, where the file can be read.
 void print(llvm::ArrayRef<Diagnostic> diagnostics, Remarks remarks);
 
@@ -27,15 +30,14 @@ void printRemarks(const Artifact &artifact);
 /// Says which sizes are the emulator's instead of the usual defaults, where some are.
 void printEmulatorSizes(const kernels::Request &request);
 
-/// Prints what a compilation said, or the error alone if it said nothing; gives back how to end because of
-/// it.
-ExitCode failCompile(const Error &error, llvm::ArrayRef<Diagnostic> diagnostics);
+/// Prints what a compilation said, or the error alone if it said nothing. Returns the exit code.
+ExitCode failCompile(const Error &error, llvm::ArrayRef<Diagnostic> diagnostics, Format format);
 
 /// Prints `tlc: error: message`, and gives back how to end because of it.
 ExitCode fail(llvm::StringRef message);
 ExitCode failUsage(llvm::StringRef message);
-/// As a wrong use where the error is one.
-ExitCode failBy(const Error &error);
+/// As a wrong use where the error is one. `ofFile` is what the C++ compiler printed about a file of kernels.
+ExitCode failBy(const Error &error, llvm::ArrayRef<Diagnostic> ofFile = {}, Format format = Format::text);
 
 /// Prints the warnings among what the emulator found.
 void printWarnings(const Findings &findings);

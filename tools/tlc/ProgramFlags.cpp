@@ -7,6 +7,7 @@
 #include "kernels/library/Library.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
+#include "tools/tlc/FailureJson.h"
 #include "tools/tlc/Time.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -38,7 +39,15 @@ void ProgramFlags::report(const Compiler &compiler, Remarks remarks) const {
     printTimes(compiler.times());
 }
 
-std::variant<SourceProgram, ExitCode> ProgramFlags::open() const {
+ExitCode ProgramFlags::fail(const SourceProgram &program, const Compiler &compiler, Format format) const {
+  program.explainFailure();
+  if (format == Format::json)
+    printFailureJson({ErrorKind::invalidArgument, "'" + excerpt(program.source) + "' does not compile"},
+                     compiler.diagnostics());
+  return ExitCode::failure;
+}
+
+std::variant<SourceProgram, ExitCode> ProgramFlags::open(Format format) const {
   if (source.empty())
     return failUsage("expected a kernel, a .cpp or an .mlir file, but got none; 'tlc " + commandName.str() +
                      " --help' shows how");
@@ -58,13 +67,13 @@ std::variant<SourceProgram, ExitCode> ProgramFlags::open() const {
                                                 [](std::string_view name) { return StringRef(name); }))
                          .message);
   SourceProgram program{source, std::move(*options), alignment->value_or(Alignment::aligned), {}, false};
-  return isFile(source)
-             ? readFile(std::move(program), *first, !definitions->empty() || !flags.fixedDimensions().empty())
-             : traceKernel(std::move(program), *first, *definitions);
+  return isFile(source) ? readFile(std::move(program), *first,
+                                   !definitions->empty() || !flags.fixedDimensions().empty(), format)
+                        : traceKernel(std::move(program), *first, *definitions, format);
 }
 
 std::variant<SourceProgram, ExitCode> ProgramFlags::readFile(SourceProgram program, Phase first,
-                                                             bool hasParameters) const {
+                                                             bool hasParameters, Format format) const {
   if (hasParameters)
     return failUsage("expected no parameters because '" + excerpt(source) +
                      "' is a file, but got -D or --static");
@@ -77,9 +86,9 @@ std::variant<SourceProgram, ExitCode> ProgramFlags::readFile(SourceProgram progr
       reader.parse((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier(), program.input.context.get());
   print(reader.diagnostics(), remarks());
   if (!program.input.module)
-    return ExitCode::failure;
+    return fail(program, reader, format);
   if (program.input.module->getBody()->empty())
-    return fail("expected a kernel in '" + excerpt(source) + "', but it has none");
+    return driver::fail("expected a kernel in '" + excerpt(source) + "', but it has none");
   std::optional<Phase> own = declaredPhase(*program.input.module);
   const bool isGiven = startFrom.getNumOccurrences() != 0;
   if (own && isGiven && first != *own)
@@ -95,11 +104,14 @@ std::variant<SourceProgram, ExitCode> ProgramFlags::readFile(SourceProgram progr
   return program;
 }
 
-std::variant<SourceProgram, ExitCode>
-ProgramFlags::traceKernel(SourceProgram program, Phase first, const kernels::Definitions &definitions) const {
-  Result<const kernels::Kernel *> kernel = flags.kernelFlags().find(source);
+std::variant<SourceProgram, ExitCode> ProgramFlags::traceKernel(SourceProgram program, Phase first,
+                                                                const kernels::Definitions &definitions,
+                                                                Format format) const {
+  std::vector<Diagnostic> ofFile;
+  Result<const kernels::Kernel *> kernel =
+      flags.kernelFlags().find(source, format == Format::json ? &ofFile : nullptr);
   if (!kernel)
-    return failBy(kernel.error());
+    return failBy(kernel.error(), ofFile, format);
   Result<kernels::Request> request = kernels::Request::parse(**kernel, definitions, flags.fixedDimensions());
   if (!request)
     return failUsage(request.error().message);
@@ -110,7 +122,7 @@ ProgramFlags::traceKernel(SourceProgram program, Phase first, const kernels::Def
   kernels::CompileLog log;
   Result<dsl::ProgramModule> traced = kernels::trace(*request, *findTarget(program.options.target), log);
   if (!traced)
-    return failCompile(traced.error(), log.diagnostics);
+    return failCompile(traced.error(), log.diagnostics, format);
   print(log.diagnostics, remarks());
   program.input = std::move(*traced);
   return program;

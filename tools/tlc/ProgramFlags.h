@@ -32,18 +32,21 @@ public:
   /// Registers the argument and the flags with `command`.
   explicit ProgramFlags(llvm::cl::SubCommand &command);
 
-  /// Traces a kernel, or reads a file. Prints what is wrong, and then gives back how to end.
-  std::variant<SourceProgram, ExitCode> open() const;
+  /// Traces a kernel, or reads a file. Prints what is wrong, and then returns the exit code.
+  std::variant<SourceProgram, ExitCode> open(Format format) const;
   /// Prints what compiling the program said, as the flags ask for.
   void report(const Compiler &compiler) const { report(compiler, remarks()); }
   void report(const Compiler &compiler, Remarks remarks) const;
+  /// The end of a command whose program does not compile, after `report`.
+  ExitCode fail(const SourceProgram &program, const Compiler &compiler, Format format) const;
   Remarks remarks() const { return flags.wantsRemarks() ? Remarks::show : Remarks::hide; }
 
 private:
-  std::variant<SourceProgram, ExitCode> readFile(SourceProgram program, Phase first,
-                                                 bool hasParameters) const;
+  std::variant<SourceProgram, ExitCode> readFile(SourceProgram program, Phase first, bool hasParameters,
+                                                 Format format) const;
   std::variant<SourceProgram, ExitCode> traceKernel(SourceProgram program, Phase first,
-                                                    const kernels::Definitions &definitions) const;
+                                                    const kernels::Definitions &definitions,
+                                                    Format format) const;
 
   llvm::StringRef commandName;
   llvm::cl::opt<std::string> source;

@@ -12,6 +12,7 @@
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Rounds.h"
 #include "tools/tlc/Time.h"
+#include "tools/tlc/Verdicts.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -48,9 +49,7 @@ void printText(const Report &report) {
          << report.device.properties().name << ", " << report.run.variant() << " variant, seed "
          << report.seed << formatv(": {0:f3} ms\n", report.milliseconds);
   if (const auto &verdict = report.verdict)
-    outs() << formatv("largest error {0:e2}, limit {1:e2}, {2} of {3} elements compared: {4}\n",
-                      verdict->largestError, verdict->limit, verdict->compared, verdict->elements,
-                      verdict->correct() ? "ok" : "WRONG");
+    printVerdict(outs(), *verdict);
 }
 
 void printJson(const Report &report) {
@@ -72,15 +71,8 @@ void printJson(const Report &report) {
     else
       os.attribute("error", report.error);
     if (const auto &verdict = report.verdict) {
-      // JSON has no infinity.
-      os.attribute("largest_error", std::min(verdict->largestError, std::numeric_limits<double>::max()));
-      os.attribute("limit", verdict->limit);
-      os.attribute("compared", verdict->compared);
-      os.attribute("elements", verdict->elements);
       os.attribute("outputs", formatv("{0:x-16}{1:x-16}", verdict->outputs.high, verdict->outputs.low).str());
-      os.attribute("correct", verdict->correct());
-      if (!verdict->correct())
-        os.attribute("complaint", verdict->complaint);
+      writeVerdict(os, *verdict);
     }
     writeFindings(os, report.findings);
   });
@@ -141,15 +133,45 @@ Result<kernels::LastStrides> RunCommand::lastStridesFor(const Artifact &program)
   return strides;
 }
 
+Result<void> RunCommand::checkPlacement(const Artifact &program, const kernels::Request &request) const {
+  for (const TensorArgument &tensor : program.tensors) {
+    if (tensor.access == Access::workspace || tensor.alignment == 1)
+      continue;
+    const int64_t step = elementsOf(tensor.element, tensor.alignment);
+    for (const cl::opt<int64_t> *room : {&rowPadding, &offset}) {
+      if (step <= 1 || *room % step == 0)
+        continue;
+      const kernels::Kernel &kernel = *request.kernel;
+      const auto form = find_if(kernel.parameters(), [](const kernels::Parameter &each) {
+        return each.name == "form" && is_contained(each.choices, "plain");
+      });
+      const bool hasPlain = form != kernel.parameters().end() && request.values.choice("form") != "plain";
+      return tlc::Error{
+          ErrorKind::invalidArgument,
+          formatv("expected --{0} of a multiple of {1} elements because the program declares an "
+                  "alignment of {2} bytes for '{3}', but got {4}; {5}",
+                  room->ArgStr, step, tensor.alignment, tensor.name, room->getValue(),
+                  hasPlain ? "-D form=plain makes a program for any alignment"
+                           : "a program for any alignment declares none")
+              .str()};
+    }
+  }
+  return {};
+}
+
 ExitCode RunCommand::execute() const {
   if (kernel.empty())
     return failUsage("expected a kernel, but got none; 'tlc run --help' shows how");
   kernels::Definitions ranksAsked;
   if (ranks.getNumOccurrences())
     ranksAsked["ranks"] = std::to_string(ranks);
-  Result<KernelChoice> choice = flags.choice(kernel, kernels::DefaultSizes::usual, ranksAsked);
+  const Format format = json ? Format::json : Format::text;
+  std::vector<Diagnostic> ofFile;
+  // Sizes that -D gives need only fit the defaults of the device that runs the kernel.
+  Result<KernelChoice> choice =
+      flags.choice(kernel, kernels::DefaultSizes::emulator, ranksAsked, json ? &ofFile : nullptr);
   if (!choice)
-    return failBy(choice.error());
+    return failBy(choice.error(), ofFile, format);
   for (const cl::opt<int64_t> *room : {&rowPadding, &offset})
     if (*room < 0 || *room > mostRoom)
       return failUsage(
@@ -167,10 +189,10 @@ ExitCode RunCommand::execute() const {
                                                              : fail(chosen.error().message);
   if (seeds->front() && chosen->kind != DeviceKind::emulator)
     return failUsage("expected --device emulator because of --schedule");
-  if (chosen->kind == DeviceKind::emulator) {
-    choice = flags.choice(kernel, kernels::DefaultSizes::emulator, ranksAsked);
+  if (chosen->kind == DeviceKind::emulator)
     printEmulatorSizes(choice->request);
-  }
+  else if (choice = flags.choice(kernel, kernels::DefaultSizes::usual, ranksAsked); !choice)
+    return failBy(choice.error(), ofFile, format);
   if (!flags.namesTarget())
     choice->options.target = chosen->device().properties().target;
   const Heartbeat heartbeat(
@@ -180,7 +202,7 @@ ExitCode RunCommand::execute() const {
   kernels::Library library = cache.library();
   Result<std::shared_ptr<const Artifact>> artifact = library.compile(choice->request, choice->options, log);
   if (!artifact)
-    return failCompile(artifact.error(), log.diagnostics);
+    return failCompile(artifact.error(), log.diagnostics, format);
   print(log.diagnostics, Remarks::hide);
   if (flags.wantsRemarks())
     printRemarks(**artifact);
@@ -191,6 +213,8 @@ ExitCode RunCommand::execute() const {
   Result<kernels::LastStrides> strides = lastStridesFor(**artifact);
   if (!strides)
     return failUsage(strides.error().message);
+  if (Result<void> fits = checkPlacement(**artifact, choice->request); !fits)
+    return failUsage(fits.error().message);
   auto problem = kernels::Problem::create(
       choice->request,
       {.placement = {rowPadding, offset}, .lastStrides = std::move(*strides), .seed = inputSeed});

@@ -20,6 +20,8 @@ public:
 private:
   /// Those of --last-stride, each of a tensor of the program that takes any.
   Result<kernels::LastStrides> lastStridesFor(const Artifact &program) const;
+  /// An error if room between rows or before tensors breaks the alignment that the program declares.
+  Result<void> checkPlacement(const Artifact &program, const kernels::Request &request) const;
 
   llvm::cl::SubCommand command;
   llvm::cl::opt<std::string> kernel;

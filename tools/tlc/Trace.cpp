@@ -103,9 +103,12 @@ TraceCommand::TraceCommand()
 ExitCode TraceCommand::execute() const {
   if (kernel.empty())
     return failUsage("expected a kernel, but got none; 'tlc trace --help' shows how");
-  Result<KernelChoice> choice = flags.choice(kernel);
+  const Format format = json ? Format::json : Format::text;
+  std::vector<Diagnostic> ofFile;
+  Result<KernelChoice> choice =
+      flags.choice(kernel, kernels::DefaultSizes::usual, {}, json ? &ofFile : nullptr);
   if (!choice)
-    return failBy(choice.error());
+    return failBy(choice.error(), ofFile, format);
   for (const std::string &output : outputs)
     if (!StringRef(output).ends_with(".json") && !StringRef(output).ends_with(".svg"))
       return failUsage("expected -o to name a file that ends in .json or .svg, but got '" + excerpt(output) +
@@ -135,7 +138,7 @@ ExitCode TraceCommand::execute() const {
   Result<std::shared_ptr<const Artifact>> artifact =
       kernels::Library().compile(choice->request, choice->options, log);
   if (!artifact)
-    return failCompile(artifact.error(), log.diagnostics);
+    return failCompile(artifact.error(), log.diagnostics, format);
   print(log.diagnostics, Remarks::hide);
   if (flags.wantsRemarks())
     printRemarks(**artifact);

@@ -34,6 +34,14 @@ std::string_view nameOf(AccessKind kind) {
   return "access";
 }
 
+constexpr std::string_view distinctPositions =
+    "no barrier helps; make the positions distinct, or use an atomic access (atomicAdd)";
+
+bool areOfOneLine(const FindingSite &first, const FindingSite &second) {
+  return first.line != 0 && first.file == second.file && first.line == second.line &&
+         first.column == second.column;
+}
+
 } // namespace
 
 const Instruction &RaceReport::instructionOf(const Record &record) const {
@@ -240,6 +248,13 @@ std::string RaceReport::missing(const Record &before, const Record &now) const {
   return text;
 }
 
+bool RaceReport::areOfOneStore(const Record &before, const Record &now, const Finding &finding) const {
+  return before.kind == AccessKind::write && now.kind == AccessKind::write && before.entry == before.warp &&
+         now.entry == now.warp && finding.before->role == finding.site.role &&
+         finding.before->repeat == finding.site.repeat &&
+         (&instructionOf(before) == &instructionOf(now) || areOfOneLine(*finding.before, finding.site));
+}
+
 std::string RaceReport::missingFence(const Record &before, const Record &now) const {
   if (now.proxy == Proxy::tensorMap)
     return "fence.proxy.tensormap::generic.release after that write, then "
@@ -317,7 +332,9 @@ void RaceReport::report(Warp &warp, const Instruction &instruction, const Record
                          place, finding.before->what, by);
     }
     finding.missing =
-        conflict.wrong == Wrong::unfenced   ? missingFence(before, now)
+        conflict.wrong == Wrong::unfenced ? missingFence(before, now)
+        : areOfOneStore(before, now, finding)
+            ? fmt::format("different addresses for two writes of one store: {}", distinctPositions)
         : conflict.wrong == Wrong::readOnly ? "ld.global without .nc, because this launch writes the memory"
         : isFirstWrite                      ? missingOrder(now, before)
         : conflict.wrong == Wrong::ended && clocks.ownerOf(before.entry).kind == ClockOwner::Kind::laneCopies
@@ -342,7 +359,9 @@ void RaceReport::reportOverlap(Warp &warp, const Instruction &instruction, unsig
   }
   finding.site.what = "write";
   record(warp, instruction,
-         fmt::format("lanes {} and {} write different values to {}", first, second, finding.memory), finding);
+         fmt::format("lanes {} and {} write different values to {}; {}", first, second, finding.memory,
+                     distinctPositions),
+         finding);
 }
 
 } // namespace tlc::emulator

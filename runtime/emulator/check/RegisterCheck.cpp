@@ -292,7 +292,9 @@ void RegisterCheck::reportUnwritten(Warp &warp, const Instruction &instruction, 
                                                                    : "a register";
   finding.site.what = "use";
   finding.site.lane = unsigned(std::countr_zero(lanes));
-  finding.missing = "a write of it, or of a value that it was computed from, before this instruction";
+  finding.missing =
+      "a write of it, or of a value that it was computed from, before this instruction; what the "
+      "language leaves open, such as a quotient by 0, is no write";
   record(warp, instruction,
          fmt::format("use of {}, which nothing has written; missing: {}", finding.memory, finding.missing),
          finding);

@@ -198,11 +198,14 @@ TEST_CASE("workspaces and grids that these sizes make too large are refused", "[
   CHECK(failureOf(artifact, sampleArguments()) ==
         "'gemm_aligned' needs 70000 blocks in y for M = 200, N = 64, K = 128, but expected 0 to 65535; pass "
         "smaller extents, or make this axis of k.grid a factor of x, which has no such limit");
-  artifact.variants[0].launches[0].grid[0] = HostExpr::constant(-1);
-  CHECK(
-      failureOf(artifact, sampleArguments()) ==
-      "'gemm_aligned' needs -1 blocks in x for M = 200, N = 64, K = 128, but expected 0 to 2147483647; pass "
-      "smaller extents");
+  artifact.variants[0].launches[0].grid[0] = HostExpr::constant(int64_t(1) << 32);
+  CHECK(failureOf(artifact, sampleArguments()) ==
+        "'gemm_aligned' needs 4294967296 blocks in x for M = 200, N = 64, K = 128, but expected 0 to "
+        "2147483647; pass smaller extents");
+  artifact.dimensions.push_back({.name = "C.1", .computed = HostExpr::constant(64)});
+  CHECK(failureOf(artifact, sampleArguments()) ==
+        "'gemm_aligned' needs 4294967296 blocks in x for M = 200, N = 64, K = 128, 'C' axis 1 = 64, but "
+        "expected 0 to 2147483647; pass smaller extents");
   artifact = sampleArtifact();
   artifact.variants[0].launches[0].cluster = {4, 1, 1};
   CHECK(failureOf(artifact, sampleArguments()) ==

@@ -209,7 +209,10 @@ TEST_CASE("positions of elements are along one axis, and fit the elements", "[ds
   };
   CHECK(error([](Scope &, const Global &X, const Fragment &at) {
           X.tile({at.toIndex(), at.toIndex()}, {16, 64});
-        }) == "expected one position per element along one axis of 'X', but got them along axes 0 and 1");
+        }) ==
+        "expected one position per element along one axis of 'X', but got them along axes 0 and 1; "
+        "declare 'X' with one axis in place of these two, and one position along it: that along axis 0 * "
+        "the extent of axis 1 + that along axis 1");
   CHECK(error([](Scope &k, const Global &X, const Fragment &at) {
           Fragment x = k.fragment(f32, {8, 64});
           copy(X.tile({at.toIndex(), 0}, {8, 64}), x);

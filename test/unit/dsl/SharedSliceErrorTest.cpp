@@ -22,7 +22,10 @@ TEST_CASE("a slice of a shared tile has the tile's axes", "[dsl][errors]") {
           Shared a = k.shared("a", i32, {64, 64});
           Fragment at = k.fragment(i32, {8, 8});
           fill(a.tile({at.toIndex(), at.toIndex()}, {8, 8}), 0);
-        }) == "expected one position per element along one axis of 'a', but got them along axes 0 and 1");
+        }) ==
+        "expected one position per element along one axis of 'a', but got them along axes 0 and 1; "
+        "declare 'a' with one axis in place of these two, and one position along it: that along axis 0 * "
+        "the extent of axis 1 + that along axis 1");
   CHECK(errorOf([](Scope &k) {
           Shared a = k.shared("a", f32, {64});
           fill(a.tile({0}, {8}).limited(1, 3), 0);

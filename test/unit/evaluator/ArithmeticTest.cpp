@@ -234,8 +234,9 @@ TEST_CASE("a comparison within the bounds is reported, and its choice covers bot
   REQUIRE(report);
   REQUIRE(report->ambiguities.size() == 1);
   CHECK(report->ambiguities[0].find("ArithmeticTest.cpp:") != std::string::npos);
-  CHECK(report->ambiguities[0].find("compares numbers that lie within each other's bounds") !=
-        std::string::npos);
+  CHECK(report->ambiguities[0].find(
+            ": note: compares numbers that lie within each other's bounds: ") != std::string::npos);
+  CHECK(report->ambiguities[0].ends_with(") and 2 (bound 0)"));
   const std::vector<Element> &y = arguments.tensors[1].elements;
   CHECK(y[0].bound == 1);
   CHECK(y[1].value == 3);

@@ -162,6 +162,20 @@ TEST_CASE("a comparison of inexact numbers may not decide a branch", "[evaluator
           Scalar a = k.scalar("a", f32), third = 1 / a;
           k.when(third * a >= 1, [&] { copy(k.fragment(f32, {1}), Y.tile({0}, {1})); });
         }).starts_with("a branch depends on a number that is not certain"));
+  Arguments positions{{given(f32, {1}, {0.75}), given(f32, {2}, {1, 2}), unwritten(f32, {1})}, {}};
+  const std::string message = errorOf(positions, [](Scope &k) {
+    Global X = k.input("X", f32, {1}), T = k.input("T", f32, {2}), Y = k.output("Y", f32, {1});
+    Fragment x = k.fragment(f32, {1}), y = k.fragment(f32, {1});
+    copy(X.tile({0}, {1}), x);
+    FragmentValue at = where(x / 3 * 3 <= x, k.fragment(i32, {1}, 1), 0);
+    copy(T.tile({at.toIndex()}, {1}), y);
+    copy(y, Y.tile({0}, {1}));
+  });
+  CHECK(message.starts_with("a position in 'T' depends on a number that is not certain"));
+  CHECK(message.find("ControlTest.cpp:") != std::string::npos);
+  CHECK(message.find(": note: compares numbers that lie within each other's bounds: ") !=
+        std::string::npos);
+  CHECK(message.ends_with(") and 0.75 (bound 0)"));
 }
 
 TEST_CASE("a program that does not end is stopped", "[evaluator][unit]") {

@@ -49,7 +49,7 @@ TEST_CASE("an unknown kernel is answered with the known ones", "[kernels][unit]"
                                   "attention_fwd_fp8, attention_bwd, attention_decode, all_reduce, "
                                   "all_gather_gemm, gemm_reduce_scatter, gemm_all_reduce, "
                                   "moe_dispatch, moe_combine, attention_fwd_sharded, attention_bwd_sharded, "
-                                  "but got 'gem'");
+                                  "but got 'gem'; the nearest name is 'gemm'");
 }
 
 TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]") {
@@ -100,6 +100,12 @@ TEST_CASE("values that do not fit each other are refused", "[kernels][unit]") {
       errorOf(attention, {{"h", "3"}, {"hkv", "2"}}) ==
       "kernel 'attention_fwd': expected h to be a multiple of hkv because as many heads of Q share each head "
       "of K and V, but got h = 3 and hkv = 2");
+  CHECK(
+      errorOf(attention, {{"h", "3"}}) ==
+      "kernel 'attention_fwd': expected h to be a multiple of hkv because as many heads of Q share each head "
+      "of K and V, but got h = 3 and hkv = 16; hkv = 16 is the default: -D hkv=... changes it");
+  CHECK(errorOf(attention, {{"haed", "3"}}).ends_with("but got 'haed'"));
+  CHECK(errorOf(attention, {{"cuasal", "left"}}).ends_with("but got 'cuasal'; the nearest name is 'causal'"));
   CHECK(
       errorOf(attention, {{"d", "576"}, {"dv", "512"}, {"bq", "128"}, {"form", "explicit"}}) ==
       "kernel 'attention_fwd': expected form = plain or auto because the columns of dv = 512 take two roles "

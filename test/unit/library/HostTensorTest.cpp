@@ -66,7 +66,7 @@ TEST_CASE("an element that was not written is found", "[library][tensor]") {
     for (int64_t column = 0; column != 4; ++column)
       if (row != 2 || column != 1)
         storeElement(ElementType::f32, &tensor.bytes()[(row * 5 + column) * 4], 1.0);
-  CHECK(tensor.findUnwritten().value() == "element [2, 1] of 'C' was never written");
+  CHECK(tensor.findUnwritten().value() == "element [2, 1] of 'C' was never written (1 of 12 elements)");
 }
 
 TEST_CASE("where the poison is a number, it may have been written", "[library][tensor]") {

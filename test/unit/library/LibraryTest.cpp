@@ -50,7 +50,7 @@ TEST_CASE("a request names what does not exist and what does", "[library]") {
         "expected one of the kernels gemm, softmax, attention_fwd, attention_fwd_fp8, "
         "attention_bwd, attention_decode, all_reduce, all_gather_gemm, "
         "gemm_reduce_scatter, gemm_all_reduce, moe_dispatch, moe_combine, attention_fwd_sharded, "
-        "attention_bwd_sharded, but got 'gem'");
+        "attention_bwd_sharded, but got 'gem'; the nearest name is 'gemm'");
   CHECK_THAT(errorOf("gemm", {{"q", "3"}}),
              Catch::StartsWith("expected a parameter of kernel 'gemm' (m, n, k, batch, dtype") &&
                  Catch::EndsWith("but got 'q'"));

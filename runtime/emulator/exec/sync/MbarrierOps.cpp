@@ -104,9 +104,13 @@ Step changeMbarrier(Warp &warp, uint32_t active, const Instruction &instruction)
       barrier.bytes += int32_t(bytes[l]);
     }
     if (arrivals > barrier.pending)
-      return fault(warp, instruction,
-                   fmt::format("{} arrivals at {}, but only {} of {} are pending", arrivals, name(),
-                               barrier.pending, barrier.expected));
+      return fault(
+          warp, instruction,
+          fmt::format(
+              "{} arrivals at {}, but only {} of {} are pending; missing: a wait for that phase before it "
+              "(of a ring: acquire before a slot is filled, wait before it is released), or "
+              "a count of as many arrivals",
+              arrivals, name(), barrier.pending, barrier.expected));
     barrier.pending -= arrivals;
     if (drop)
       barrier.expected -= std::min(barrier.expected, arrivals);
