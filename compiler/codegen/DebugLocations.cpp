@@ -6,12 +6,25 @@
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/Dwarf.h"
 
 using namespace mlir;
 using namespace tlc;
 
 namespace {
+
+/// The name between the quotation marks of PTX's `.file`, which has no escapes: percent signs and hexadecimal
+/// digits for a quotation mark, a backslash and control characters.
+std::string nameInPtx(StringRef file) {
+  std::string name;
+  for (const char c : file)
+    if (c == '"' || c == '\\' || (llvm::isASCII(c) && !llvm::isPrint(c)))
+      name += "%" + llvm::toHex(StringRef(&c, 1));
+    else
+      name += c;
+  return name;
+}
 
 /// The scope of one function, and one for each further file whose lines were traced into it.
 class FunctionScopes {
@@ -44,7 +57,7 @@ public:
 
 private:
   LLVM::DIFileAttr fileOf(FileLineColLoc location) {
-    return LLVM::DIFileAttr::get(context, location.getFilename().getValue(), /*directory=*/"");
+    return LLVM::DIFileAttr::get(context, nameInPtx(location.getFilename()), /*directory=*/"");
   }
 
   MLIRContext *context;

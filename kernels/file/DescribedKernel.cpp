@@ -114,8 +114,11 @@ private:
     Result<std::string> answer = source.trace(number, values.values(), options);
     if (!answer)
       return mistake(registration(), answer.error().message);
-    EntryTrace entry = unpackTrace(*answer);
-    Traced traced{std::move(entry.program), {}, entry.operations};
+    std::optional<EntryTrace> entry = unpackTrace(*answer);
+    if (!entry)
+      return mistake(registration(),
+                     "expected an answer from the process that traces it, but got other bytes");
+    Traced traced{std::move(entry->program), {}, entry->operations};
     dsl::Program program = unpackProgram(name(), traced.program);
     if (!program.ok())
       return traced;
@@ -154,7 +157,7 @@ private:
         return mistake(wrongArgument.value_or(registration()), tensors.error().message);
       if (std::optional<WrongCall> wrong = complete(values, {rank, count}, *tensors))
         return mistake(positionOfCall(wrong->call, wrong->name), wrong->message);
-      for (const auto &[table, members] : entry.extentsOfMembers) {
+      for (const auto &[table, members] : entry->extentsOfMembers) {
         TensorSpec &spec = *std::ranges::find(*tensors, table, &TensorSpec::name);
         if (std::string wrong = mistakeOf(members, spec); !wrong.empty())
           return mistake(positionOfCall("members", table), wrong);

@@ -24,7 +24,7 @@ void add(Packer &packer, const std::set<std::string> &names) {
 
 Definitions definitionsOf(Unpacker &unpacker) {
   Definitions definitions;
-  for (size_t left = unpacker.get<size_t>(); left > 0; --left) {
+  for (size_t left = unpacker.count(); left > 0; --left) {
     std::string name = unpacker.text();
     definitions[std::move(name)] = unpacker.text();
   }
@@ -33,7 +33,7 @@ Definitions definitionsOf(Unpacker &unpacker) {
 
 std::set<std::string> namesOf(Unpacker &unpacker) {
   std::set<std::string> names;
-  for (size_t left = unpacker.get<size_t>(); left > 0; --left)
+  for (size_t left = unpacker.count(); left > 0; --left)
     names.insert(unpacker.text());
   return names;
 }
@@ -50,13 +50,13 @@ Parameter parameterOf(Unpacker &unpacker) {
   Parameter parameter;
   parameter.name = unpacker.text();
   parameter.description = unpacker.text();
-  parameter.kind = unpacker.get<Parameter::Kind>();
+  parameter.kind = unpacker.get(Parameter::Kind::choice);
   parameter.fallback = unpacker.text();
   parameter.least = unpacker.get<int64_t>();
   parameter.most = unpacker.get<int64_t>();
   parameter.multipleOf = unpacker.get<int64_t>();
   parameter.mayBeAuto = unpacker.get<bool>();
-  for (size_t left = unpacker.get<size_t>(); left > 0; --left)
+  for (size_t left = unpacker.count(); left > 0; --left)
     parameter.choices.push_back(unpacker.text());
   return parameter;
 }
@@ -93,26 +93,26 @@ KernelDescription descriptionOf(Unpacker &unpacker) {
   kernel.name = unpacker.text();
   kernel.summary = unpacker.text();
   kernel.position = unpacker.text();
-  for (size_t left = unpacker.get<size_t>(); left > 0; --left)
+  for (size_t left = unpacker.count(); left > 0; --left)
     kernel.parameters.push_back(parameterOf(unpacker));
   kernel.emulatorSizes = definitionsOf(unpacker);
-  for (size_t left = unpacker.get<size_t>(); left > 0; --left)
+  for (size_t left = unpacker.count(); left > 0; --left)
     kernel.suite.push_back(definitionsOf(unpacker));
-  for (size_t left = unpacker.get<size_t>(); left > 0; --left) {
+  for (size_t left = unpacker.count(); left > 0; --left) {
     auto &[low, high] = kernel.ranges[unpacker.text()];
     low = unpacker.get<double>();
     high = unpacker.get<double>();
   }
   kernel.contents = namesOf(unpacker);
   kernel.references = namesOf(unpacker);
-  for (size_t left = unpacker.get<size_t>(); left > 0; --left) {
+  for (size_t left = unpacker.count(); left > 0; --left) {
     Tolerance &tolerance = kernel.tolerances[unpacker.text()];
     tolerance.limit = unpacker.get<double>();
     tolerance.floor = unpacker.get<double>();
   }
-  for (size_t left = unpacker.get<size_t>(); left > 0; --left) {
+  for (size_t left = unpacker.count(); left > 0; --left) {
     std::vector<std::string> &sizes = kernel.tables[unpacker.text()];
-    for (size_t more = unpacker.get<size_t>(); more > 0; --more)
+    for (size_t more = unpacker.count(); more > 0; --more)
       sizes.push_back(unpacker.text());
   }
   kernel.hasRanks = unpacker.get<bool>();
@@ -133,10 +133,10 @@ std::string kernels::pack(const std::vector<KernelDescription> &kernels) {
   return packer.take();
 }
 
-std::vector<KernelDescription> kernels::unpackDescriptions(std::string_view bytes) {
+std::optional<std::vector<KernelDescription>> kernels::unpackDescriptions(std::string_view bytes) {
   Unpacker unpacker(bytes);
   std::vector<KernelDescription> kernels;
-  for (size_t left = unpacker.get<size_t>(); left > 0; --left)
+  for (size_t left = unpacker.count(); left > 0; --left)
     kernels.push_back(descriptionOf(unpacker));
-  return kernels;
+  return unpacker.isWhole() && !kernels.empty() ? std::optional(std::move(kernels)) : std::nullopt;
 }

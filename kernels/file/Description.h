@@ -7,6 +7,7 @@
 #include "kernels/Tolerance.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@ struct KernelDescription {
 };
 
 std::string pack(const std::vector<KernelDescription> &kernels);
-std::vector<KernelDescription> unpackDescriptions(std::string_view bytes);
+/// At least one; nothing if `pack` did not write the bytes.
+std::optional<std::vector<KernelDescription>> unpackDescriptions(std::string_view bytes);
 
 } // namespace tlc::kernels

@@ -8,6 +8,7 @@
 #include "kernels/file/Transport.h"
 #include "kernels/file/kernel.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/Printable.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +29,8 @@ std::string textOf(dsl::Loc place) {
 
 /// What a function of the file has thrown, with the line if it is known.
 std::string textOf(std::string_view what, const Thrown &thrown) {
-  return fmt::format("{} has thrown: {}{}", what, thrown.message,
+  constexpr size_t most = 2000; // characters
+  return fmt::format("{} has thrown: {}{}", what, printable(thrown.message, most),
                      thrown.where ? fmt::format(" ({})", textOf(*thrown.where)) : "");
 }
 

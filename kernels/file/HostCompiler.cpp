@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Finds and calls the compiler; looks after the entries of the cache.
+/// Compiles, and looks after the entries of the store.
 #include "kernels/file/HostCompiler.h"
 
+#include "kernels/file/CompiledFiles.h"
+#include "kernels/file/CompilerCall.h"
 #include "kernels/library/call/BuildId.h"
 #include "runtime/cache/Key.h"
 #include "runtime/support/Excerpt.h"
 
 #include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Program.h"
 
-#include <charconv>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,208 +29,130 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Larger ones are none of ours.
+/// Of an object. Larger ones are none of ours.
 constexpr size_t mostBytes = size_t(256) << 20;
 
 Error environment(std::string message) { return {ErrorKind::environment, std::move(message)}; }
 
-Result<std::string> readFile(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return Error{ErrorKind::invalidArgument,
-                 formatMessage("cannot read '{}': {}", path, buffer.getError().message())};
-  return (*buffer)->getBuffer().str();
-}
-
-std::string hashOf(std::string_view bytes) { return KeyBuilder().add(bytes).finish().toHex(); }
-
-/// Which one it is: another one in its place has another size or time.
-std::string identityOf(const std::string &compiler) {
-  llvm::SmallString<128> real;
-  if (llvm::sys::fs::real_path(compiler, real))
-    real = compiler;
+/// The compiler opens the file by its name: a pipe would keep it waiting, a device might have no end.
+Result<void> checkSource(const std::string &source) {
+  const auto unreadable = [&](std::string_view why) {
+    return Error{ErrorKind::invalidArgument, formatMessage("cannot read '{}': {}", source, why)};
+  };
+  const Descriptor file(::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status = {};
-  ::stat(real.c_str(), &status);
-  return fmt::format("{} {} {}", real.str().str(), status.st_size, status.st_mtim.tv_sec);
+  if (!file || ::fstat(file.get(), &status) != 0)
+    return unreadable(std::strerror(errno));
+  if (S_ISDIR(status.st_mode))
+    return unreadable(std::strerror(EISDIR));
+  if (!S_ISREG(status.st_mode))
+    return unreadable("it is no regular file");
+  return {};
 }
 
-/// A folder of this process, removed at the end.
-struct TemporaryFolder {
-  fs::path path;
-  TemporaryFolder() {
-    std::error_code error;
-    fs::path parent = fs::temp_directory_path(error);
-    std::string name = ((error ? fs::path("/tmp") : parent) / "tlc-XXXXXX").string();
-    if (::mkdtemp(name.data()))
-      path = name;
+/// An object in memory, to be loaded from there.
+Result<SharedObject> objectOf(std::string_view bytes, std::optional<std::string> remark) {
+  Descriptor file(::memfd_create("tlc-kernels", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  for (std::string_view left = bytes; !left.empty();) {
+    const ssize_t written = ::write(file.get(), left.data(), left.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return environment(
+          fmt::format("cannot keep {} bytes of code in memory: {}", bytes.size(), std::strerror(errno)));
+    left.remove_prefix(size_t(written));
   }
-  TemporaryFolder(const TemporaryFolder &) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path.empty())
-      fs::remove_all(path, ignored);
+  // Its own code must not change it.
+  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
+  return SharedObject{std::move(file), KeyBuilder().add(bytes).finish().toHex(), std::move(remark)};
+}
+
+/// The store of objects; an error says why there is none.
+Result<EntryStore> openStore() {
+  const std::optional<fs::path> path = compiledFilesFolder();
+  if (!path)
+    return environment(
+        "what the file is compiled to is not kept because neither XDG_CACHE_HOME nor HOME is set");
+  const auto unused = [](const Error &error) {
+    return environment(error.message + "; the file is compiled in a temporary folder, each time");
+  };
+  if (Result<void> made = createFolder(*path); !made)
+    return unused(made.error());
+  Result<Descriptor> folder = openFolder(*path);
+  if (!folder)
+    return unused(folder.error());
+  struct stat status = {};
+  if (!*folder || ::fstat(folder->get(), &status) != 0)
+    return unused(environment(formatMessage("cannot open the cache directory '{}'", path->native())));
+  if (status.st_mode & (S_IRWXG | S_IRWXO))
+    return unused(environment(
+        formatMessage("the cache directory '{}' is not used because it is open to others (mode {:o}); "
+                      "'chmod 700' closes it",
+                      path->native(), status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO))));
+  EntryStore store(*path);
+  store.removeAbandoned();
+  return store;
+}
+
+/// One file, its compiler and its flags.
+struct Compilation {
+  std::string source;
+  HostCompiler compiler;
+  CommandLine flags;
+  std::string *output = nullptr; ///< what the compiler prints; null: it goes to standard error
+  /// Why what is compiled is not kept, as the end of a sentence; empty if it is.
+  std::string obstacle = {};
+
+  /// The key for the files as they are now; nothing where there is an obstacle.
+  Result<std::optional<Key>> key() {
+    Result<std::optional<std::string>> text = preprocess(compiler, flags, source);
+    if (!text)
+      return text.error();
+    if (!*text)
+      obstacle = formatMessage("{} does not preprocess it", compiler.path);
+    else if (const std::string_view reader = readerIn(**text); !reader.empty())
+      obstacle = fmt::format("its '{}' reads files, whose changes tlc does not notice", reader);
+    if (!obstacle.empty())
+      return std::optional<Key>();
+    KeyBuilder key;
+    key.add(identityOf(compiler)).add(buildId()).add(source).add(**text);
+    for (const std::string &flag : flags)
+      key.add(flag);
+    // Where the compiler finds libraries and other programs, and what it adds to its flags.
+    for (const char *variable : {"PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_RUN_PATH",
+                                 "CCC_OVERRIDE_OPTIONS"}) {
+      const char *value = std::getenv(variable);
+      key.add(value ? value : "");
+    }
+    return std::optional(key.finish());
+  }
+
+  /// The object of the files as they are now.
+  Result<std::string> compile(const TemporaryFolder &temporaries) const {
+    const std::string object = (temporaries.path() / "kernels.so").native();
+    CommandLine command = {compiler.path, "-shared"};
+    command.insert(command.end(), flags.begin(), flags.end());
+    command.insert(command.end(), {"-o", object, source});
+    const auto onKill = [&] { temporaries.remove(); };
+    if (Result<void> done = runCompiler(command, temporaries.path(), onKill, output); !done)
+      return Error{done.error().kind,
+                   formatMessage("'{}' does not compile: {}", source, done.error().message)};
+    const Descriptor file(::open(object.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    if (!file)
+      return environment(
+          formatMessage("expected '{}' to write a shared object, but it wrote none", compiler.path));
+    Result<std::vector<std::byte>> bytes = readEntry(file, object, mostBytes);
+    if (!bytes)
+      return bytes.error();
+    return std::string(reinterpret_cast<const char *>(bytes->data()), bytes->size());
   }
 };
 
-constexpr const char *noTemporaryFolder =
-    "cannot make a temporary folder, neither where TMPDIR says nor in /tmp, for what a compiler writes";
-
-/// What keeps it from compiling the header; empty if nothing does.
-std::string whyUnsuitable(const std::string &compiler) {
-  const TemporaryFolder folder;
-  if (folder.path.empty())
-    return noTemporaryFolder;
-  const std::string output = (folder.path / "macros").string();
-  const std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), llvm::StringRef(output),
-                                                      llvm::StringRef()};
-  constexpr unsigned seconds = 10;
-  llvm::sys::ExecuteAndWait(compiler, {compiler, "-dM", "-E", "-x", "c++", "/dev/null"}, std::nullopt,
-                            redirects, seconds);
-  Result<std::string> macros = readFile(output);
-  const auto valueOf = [&](std::string_view name) {
-    const std::string line = fmt::format("#define {} ", name);
-    const size_t at = macros ? macros->find(line) : std::string::npos;
-    int value = -1;
-    if (at != std::string::npos)
-      std::from_chars(macros->data() + at + line.size(), macros->data() + macros->size(), value);
-    return value;
-  };
-  constexpr int leastClang = 16, leastGcc = 12; // as in kernel.h
-  const int clang = valueOf("__clang_major__"), gcc = valueOf("__GNUC__");
-  if (clang >= leastClang || (clang < 0 && gcc >= leastGcc))
-    return {};
-  return fmt::format("expected GCC {} or clang {}, or a later version, but '{}' is {}", leastGcc, leastClang,
-                     excerpt(compiler),
-                     clang >= 0 ? fmt::format("clang {}", clang)
-                     : gcc >= 0 ? fmt::format("GCC {}", gcc)
-                                : "neither");
-}
-
-Result<std::string> findCompiler(const std::string &named) {
-  const char *variable = std::getenv("CXX");
-  if (!named.empty() || (variable && *variable)) {
-    const std::string wanted = named.empty() ? variable : named;
-    llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(wanted);
-    if (!found)
-      return environment(formatMessage("cannot find the C++ compiler '{}' that {} names", wanted,
-                                       named.empty() ? "the variable CXX" : "--cxx"));
-    if (std::string why = whyUnsuitable(*found); !why.empty())
-      return environment(why);
-    return *found;
-  }
-  std::string unsuitable;
-  for (const char *name : {"clang++", "clang++-22", "g++", "c++"})
-    if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(name)) {
-      std::string why = whyUnsuitable(*found);
-      if (why.empty())
-        return *found;
-      unsuitable += "; " + why;
-    }
-  return environment(
-      "expected a C++ compiler on PATH because it compiles files of kernels, but found no suitable one "
-      "among clang++, clang++-22, g++ and c++" +
-      unsuitable + "; install one (Debian: apt-get install g++) or name one with --cxx");
-}
-
-/// The files that a makefile's rule depends on.
-std::vector<std::string> dependenciesIn(std::string_view rule) {
-  std::vector<std::string> files;
-  std::string file;
-  const size_t colon = rule.find(": ");
-  for (size_t i = colon == rule.npos ? rule.size() : colon + 1; i <= rule.size(); ++i) {
-    const char next = i + 1 < rule.size() ? rule[i + 1] : '\n';
-    if (i == rule.size() || rule[i] == ' ' || rule[i] == '\n') {
-      if (!file.empty())
-        files.push_back(std::exchange(file, {}));
-    } else if (rule[i] == '\\' && (next == ' ' || next == '#')) {
-      file += rule[++i];
-    } else if (rule[i] == '$' && next == '$') {
-      file += rule[++i];
-    } else if (rule[i] != '\\' || next != '\n') {
-      file += rule[i];
-    }
-  }
-  return files;
-}
-
-/// After the object, where loaders do not look: its hash, a line with the hash of each file that it depends
-/// on, the length of all this and a mark.
-constexpr std::string_view mark = "tlc file 2\n";
-
-std::string manifestOf(std::string_view object,
-                       const std::vector<std::pair<std::string, std::string>> &hashes) {
-  std::string manifest = hashOf(object) + "\n";
-  for (const auto &[file, hash] : hashes)
-    manifest += fmt::format("{} {}\n", hash, file);
-  return manifest + fmt::format("{:016x}", manifest.size()) + std::string(mark);
-}
-
-/// Whether an entry is whole, and still is what would be compiled.
-bool isCurrent(std::string_view entry) {
-  constexpr size_t digits = 16;
-  if (!entry.ends_with(mark) || entry.size() < mark.size() + digits)
-    return false;
-  entry.remove_suffix(mark.size());
-  size_t size = std::strtoull(std::string(entry.substr(entry.size() - digits)).c_str(), nullptr, 16);
-  entry.remove_suffix(digits);
-  if (size > entry.size())
-    return false;
-  std::string_view lines = entry.substr(entry.size() - size);
-  const std::string object = hashOf(entry.substr(0, entry.size() - size)) + "\n";
-  if (!lines.starts_with(object))
-    return false; // damaged
-  for (lines.remove_prefix(object.size()); !lines.empty();) {
-    const size_t end = lines.find('\n'), space = lines.find(' ');
-    if (end == lines.npos || space > end)
-      return false;
-    Result<std::string> contents = readFile(std::string(lines.substr(space + 1, end - space - 1)));
-    if (!contents || hashOf(*contents) != lines.substr(0, space))
-      return false;
-    lines.remove_prefix(end + 1);
-  }
-  return true;
-}
-
-std::optional<fs::path> cacheFolder() {
-  const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
-  if (cache && *cache == '/')
-    return fs::path(cache) / "tlc/files";
-  if (home && *home == '/')
-    return fs::path(home) / ".cache/tlc/files";
+std::optional<std::string> findEntry(const EntryStore &store, const Key &key) {
+  if (Result<std::optional<EntryStore::Bytes>> content = store.load(key); content && *content)
+    if (Result<CompiledFile> file = deserializeCompiledFile(**content))
+      return std::move(file->object);
   return std::nullopt;
-}
-
-/// The folder of entries; an error says why there is none.
-Result<Descriptor> openCache(const fs::path &path) {
-  if (Result<void> made = createFolder(path); !made)
-    return made.error();
-  Result<Descriptor> folder = openFolder(path);
-  if (!folder)
-    return folder.error();
-  struct stat status = {};
-  if (!*folder || ::fstat(folder->get(), &status) != 0)
-    return environment(formatMessage("cannot open the cache directory '{}'", path.native()));
-  if (status.st_mode & (S_IRWXG | S_IRWXO))
-    return environment(
-        formatMessage("the cache directory '{}' is not used because it is open to others (mode {:o}); "
-                      "'chmod 700' closes it",
-                      path.native(), status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO)));
-  return folder;
-}
-
-/// An entry that is what would be compiled; nothing otherwise.
-std::optional<SharedObject> findEntry(const Descriptor &folder, const std::string &name,
-                                      const fs::path &path) {
-  Result<Descriptor> file = openEntry(folder, name, path);
-  if (!file || !*file)
-    return std::nullopt;
-  Result<std::vector<std::byte>> bytes = readEntry(*file, path, mostBytes);
-  if (!bytes)
-    return std::nullopt;
-  const std::string_view text(reinterpret_cast<const char *>(bytes->data()), bytes->size());
-  if (!isCurrent(text))
-    return std::nullopt;
-  return SharedObject{std::move(*file), hashOf(text), {}};
 }
 
 } // namespace
@@ -252,87 +175,64 @@ Result<std::string> kernels::headerFolder() {
                     (own.parent_path().parent_path() / "include").native()));
 }
 
-Result<SharedObject> kernels::compileFile(const std::string &source, const HostCompilerOptions &options) {
-  Result<std::string> text = readFile(source);
-  if (!text)
-    return text.error();
-  Result<std::string> compiler = findCompiler(options.compiler);
+Result<SharedObject> kernels::compileFile(const std::string &path, const HostCompilerOptions &options) {
+  if (Result<void> valid = checkSource(path); !valid)
+    return valid.error();
+  Result<HostCompiler> compiler = findCompiler(options.compiler);
   if (!compiler)
     return compiler.error();
   Result<std::string> headers = headerFolder();
   if (!headers)
     return headers.error();
-  std::vector<std::string> command = {*compiler,  "-std=c++20",          "-O0",      "-fPIC",
-                                      "-shared",  "-fvisibility=hidden", "-isystem", *headers,
-                                      "-isystem", *headers + "/tlc"};
-  command.insert(command.end(), options.flags.begin(), options.flags.end());
+  CommandLine flags = {"-std=c++20", "-O0",    "-fPIC",    "-fvisibility=hidden",
+                       "-isystem",   *headers, "-isystem", *headers + "/tlc"};
+  flags.insert(flags.end(), options.flags.begin(), options.flags.end());
+  // Or compilers take it for a flag, or for a file of flags.
+  const bool looksLikeFlag = path.starts_with('-') || path.starts_with('@');
+  Compilation compilation{(looksLikeFlag ? "./" : "") + path, *compiler, std::move(flags), options.output};
+  if (std::optional<std::string> flag = flagThatReads(options.flags))
+    compilation.obstacle =
+        formatMessage("the flag '{}' may name files, whose changes tlc does not notice", *flag);
 
-  std::error_code ignored;
-  KeyBuilder key;
-  key.add(fs::absolute(source, ignored).native()).add(identityOf(*compiler)).add(buildId());
-  for (const std::string &word : command)
-    key.add(word);
-  // Where the compiler looks for headers, libraries and its own programs.
-  for (const char *variable :
-       {"CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"}) {
-    const char *value = std::getenv(variable);
-    key.add(value ? value : "");
+  const Result<EntryStore> store = openStore();
+  std::optional<Key> key;
+  if (store && compilation.obstacle.empty()) {
+    Result<std::optional<Key>> current = compilation.key();
+    if (!current)
+      return current.error();
+    key = *current;
+    if (key)
+      if (std::optional<std::string> object = findEntry(*store, *key))
+        return objectOf(*object, {});
   }
-  const std::string name = key.finish().toHex() + ".so";
-  std::optional<std::string> remark;
-  Descriptor folder;
-  std::optional<fs::path> cache = cacheFolder();
-  if (!cache) {
-    remark = "what the file is compiled to is not kept because neither XDG_CACHE_HOME nor HOME is set";
-  } else if (Result<Descriptor> opened = openCache(*cache); !opened) {
-    remark = opened.error().message + "; the file is compiled in a temporary folder, each time";
-  } else {
-    folder = std::move(*opened);
-    if (std::optional<SharedObject> entry = findEntry(folder, name, *cache / name))
-      return std::move(*entry);
+  Result<TemporaryFolder> temporaries =
+      store ? store->makeTemporaryFolder(key.value_or(KeyBuilder().add(path).finish())) : store.error();
+  if (!temporaries)
+    temporaries = TemporaryFolder::make(systemTemporaries(), "tlc-");
+  if (!temporaries)
+    return temporaries.error();
+  const auto notKept = [&] {
+    return store ? "what the file is compiled to is not kept because " + compilation.obstacle
+                 : store.error().message;
+  };
+  constexpr int attempts = 3;
+  for (int attempt = 1;; ++attempt) {
+    Result<std::string> object = compilation.compile(*temporaries);
+    if (!object)
+      return object.error();
+    if (!key)
+      return objectOf(*object, notKept());
+    Result<std::optional<Key>> after = compilation.key();
+    if (!after)
+      return after.error();
+    if (*after == key) {
+      Result<void> stored = store->store(*key, serialize({path, *object}));
+      return objectOf(*object, stored ? std::nullopt : std::optional(stored.error().message));
+    }
+    if (attempt == attempts && compilation.obstacle.empty())
+      compilation.obstacle = "it, or a file that it includes, changes while it is compiled";
+    if (!compilation.obstacle.empty())
+      return objectOf(*object, notKept());
+    key = *after;
   }
-
-  TemporaryFolder temporary;
-  if (temporary.path.empty())
-    return environment(noTemporaryFolder);
-  const std::string object = (temporary.path / "kernels.so").string(),
-                    rule = (temporary.path / "rule").string(),
-                    printed = (temporary.path / "printed").string();
-  command.insert(command.end(), {"-MD", "-MF", rule, "-o", object, source});
-  llvm::SmallVector<llvm::StringRef> words(command.begin(), command.end());
-  std::string failure;
-  const std::optional<llvm::StringRef> redirects[] = {std::nullopt, llvm::StringRef(printed),
-                                                      llvm::StringRef(printed)};
-  const int status = llvm::sys::ExecuteAndWait(
-      *compiler, words, std::nullopt,
-      options.output ? llvm::ArrayRef(redirects) : llvm::ArrayRef<std::optional<llvm::StringRef>>(), 0, 0,
-      &failure);
-  if (options.output)
-    if (Result<std::string> output = readFile(printed))
-      *options.output = std::move(*output);
-  if (status != 0)
-    return Error{ErrorKind::invalidArgument,
-                 formatMessage("'{}' does not compile: {} {}", source, *compiler,
-                               failure.empty() ? fmt::format("ended with status {}", status) : failure)};
-  Result<std::string> bytes = readFile(object), dependencies = readFile(rule);
-  if (!bytes || !dependencies)
-    return environment(formatMessage("expected '{}' to write a shared object, but it wrote none", *compiler));
-
-  // The text before it was compiled: who edits it meanwhile gets it compiled again.
-  std::vector<std::pair<std::string, std::string>> hashes = {{fs::absolute(source, ignored), hashOf(*text)}};
-  for (const std::string &file : dependenciesIn(*dependencies))
-    if (Result<std::string> contents = readFile(file); contents && file != source)
-      hashes.emplace_back(fs::absolute(file, ignored), hashOf(*contents));
-  *bytes += manifestOf(*bytes, hashes);
-  if (folder) {
-    const fs::path path = *cache / name;
-    if (Result<void> written = writeEntry(folder, name, path, std::as_bytes(std::span(*bytes))); !written)
-      remark = written.error().message;
-    else if (Result<Descriptor> file = openEntry(folder, name, path); file && *file)
-      return SharedObject{std::move(*file), hashOf(*bytes), {}};
-  }
-  Descriptor file(::open(object.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file)
-    return environment("cannot open what the file is compiled to");
-  return SharedObject{std::move(file), hashOf(*bytes), std::move(remark)};
 }

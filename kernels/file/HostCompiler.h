@@ -20,18 +20,17 @@ struct HostCompilerOptions {
   std::string *output = nullptr;       ///< what the compiler prints; null: it goes to standard error
 };
 
-/// A file that is compiled. Its code may be loaded from the descriptor, whatever happens to the cache.
+/// A file that is compiled. Its code may be loaded from the descriptor, which is memory of this process.
 struct SharedObject {
   Descriptor file;
   std::string code;                       ///< a name for its contents
   std::optional<std::string> remark = {}; ///< why it is not kept
 };
 
-/// The cache is a folder of the user's,
-/// $XDG_CACHE_HOME/tlc/files or
-/// ~/.cache/tlc/files; an entry holds as long as the file, what it includes, the compiler, its flags and this
-/// build of tlc are the same. It is code that is going to run: a folder that others may read or write is not
-/// used, and the file is compiled each time.
+/// What the compiler says goes to `output` or to standard error. The store (CompiledFiles.h) keeps an object
+/// by all that it depends on: the preprocessed text, the compiler, its flags and variables and this build of
+/// tlc. What changes while it is compiled is compiled again. An entry is code that is going to run: a folder
+/// that others may read or write is not used, and the file is compiled each time.
 Result<SharedObject> compileFile(const std::string &source, const HostCompilerOptions &options);
 
 /// The folder of the headers, beside libtlc: `include`, with `tlc/kernel.h` in it.

@@ -43,7 +43,7 @@ dsl::Diagnostic diagnosticOf(Unpacker &unpacker) {
   diagnostic.position = positionOf(unpacker);
   diagnostic.message = unpacker.text();
   diagnostic.count = unpacker.get<unsigned>();
-  for (size_t left = unpacker.get<size_t>(); left > 0; --left) {
+  for (size_t left = unpacker.count(); left > 0; --left) {
     dsl::Note note{positionOf(unpacker), {}};
     note.message = unpacker.text();
     diagnostic.notes.push_back(std::move(note));
@@ -85,27 +85,27 @@ std::string kernels::packTrace(const EntryTrace &trace) {
   return packer.take();
 }
 
-EntryTrace kernels::unpackTrace(std::string_view bytes) {
+std::optional<EntryTrace> kernels::unpackTrace(std::string_view bytes) {
   Unpacker unpacker(bytes);
   EntryTrace trace;
   trace.operations = unpacker.get<double>();
   trace.program = unpacker.text();
-  for (size_t left = unpacker.get<size_t>(); left > 0; --left) {
+  for (size_t left = unpacker.count(); left > 0; --left) {
     std::vector<std::vector<int64_t>> &members = trace.extentsOfMembers[unpacker.text()];
-    members.resize(unpacker.get<size_t>());
+    members.resize(unpacker.count());
     for (std::vector<int64_t> &extents : members) {
-      extents.resize(unpacker.get<size_t>());
+      extents.resize(unpacker.count());
       for (int64_t &extent : extents)
         extent = unpacker.get<int64_t>();
     }
   }
-  return trace;
+  return unpacker.isWhole() ? std::optional(std::move(trace)) : std::nullopt;
 }
 
 dsl::Program kernels::unpackProgram(std::string_view name, std::string_view bytes) {
   Unpacker unpacker(bytes);
   std::vector<dsl::Diagnostic> mistakes;
-  for (size_t left = unpacker.get<size_t>(); left > 0; --left)
+  for (size_t left = unpacker.count(); left > 0; --left)
     mistakes.push_back(diagnosticOf(unpacker));
   if (!mistakes.empty())
     return dsl::ProgramModule::mistaken(name, std::move(mistakes));
@@ -113,7 +113,14 @@ dsl::Program kernels::unpackProgram(std::string_view name, std::string_view byte
   module.context = std::make_shared<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
   module.context->loadDialect<tile::TileDialect, program::ProgramDialect>();
   const std::string bytecode = unpacker.text();
-  module.module = mlir::parseSourceString<mlir::ModuleOp>(bytecode, module.context.get());
-  assert(module.module && "the other process has verified it");
+  {
+    const mlir::ScopedDiagnosticHandler silence(module.context.get(),
+                                                [](mlir::Diagnostic &) { return mlir::success(); });
+    if (unpacker.isWhole())
+      module.module = mlir::parseSourceString<mlir::ModuleOp>(bytecode, module.context.get());
+  }
+  if (!module.module)
+    return dsl::ProgramModule::mistaken(
+        name, {{{}, "expected a program from the process that traces it, but got other bytes"}});
   return dsl::ProgramModule::give(name, std::move(module));
 }

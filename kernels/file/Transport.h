@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ namespace tlc::kernels {
 std::string packProgram(dsl::Program program);
 /// What `unpackProgram` makes a program of these mistakes from.
 std::string packMistakes(const std::vector<dsl::Diagnostic> &mistakes);
+/// A program with an error where neither wrote the bytes.
 dsl::Program unpackProgram(std::string_view name, std::string_view bytes);
 
 /// What an entry answers for some values of its parameters.
@@ -27,6 +29,7 @@ struct EntryTrace {
   std::map<std::string, std::vector<std::vector<int64_t>>> extentsOfMembers = {};
 };
 std::string packTrace(const EntryTrace &trace);
-EntryTrace unpackTrace(std::string_view bytes);
+/// Nothing if `packTrace` did not write the bytes.
+std::optional<EntryTrace> unpackTrace(std::string_view bytes);
 
 } // namespace tlc::kernels

@@ -24,14 +24,18 @@ public:
   std::string code() const override { return file.object.code; }
   Result<std::string> trace(size_t kernel, const ParameterTexts &values,
                             const dsl::TraceOptions &options) const override {
-    return file.ask("tracing it", [&] { return traceKernel(objectFile(), kernel, values, options); });
+    return file.ask("tracing it", mostAnswerBytes,
+                    [&] { return traceKernel(objectFile(), kernel, values, options); });
   }
   Result<std::string> numbers(size_t kernel, const ParameterTexts &values,
                               const NumbersQuestion &question) const override {
-    return file.ask(question.what(), [&] { return numbersOfKernel(objectFile(), kernel, values, question); });
+    return file.ask(question.what(), question.elements.size() * sizeof(double) + mostErrorBytes,
+                    [&] { return numbersOfKernel(objectFile(), kernel, values, question); });
   }
 
 private:
+  static constexpr size_t mostErrorBytes = size_t(1) << 20; ///< of an answer that says what is wrong
+
   ObjectFile objectFile() const { return {file.object.file.get(), file.path()}; }
 
   const UserFile &file;
@@ -41,14 +45,18 @@ UserFile::UserFile(std::string source, SharedObject object, std::chrono::seconds
     : source(std::move(source)), object(std::move(object)), limit(limit),
       functions(std::make_unique<Source>(*this)) {}
 
-Result<std::string> UserFile::ask(std::string_view what,
+Result<std::string> UserFile::ask(std::string_view what, size_t most,
                                   const std::function<Result<std::string>()> &body) const {
   constexpr char answered = '+', refused = '-';
-  Result<std::string> answer = answerOfChild(limit, [&] {
-    ::dup2(STDERR_FILENO, STDOUT_FILENO); // where what the file prints does not mix with what is asked for
-    Result<std::string> own = body();
-    return own ? answered + *own : refused + own.error().message;
-  });
+  Result<std::string> answer = answerOfChild(
+      limit,
+      [&] {
+        ::dup2(STDERR_FILENO,
+               STDOUT_FILENO); // where what the file prints does not mix with what is asked for
+        Result<std::string> own = body();
+        return own ? answered + *own : refused + own.error().message;
+      },
+      most);
   if (!answer)
     return Error{answer.error().kind, fmt::format("{} {}", what, answer.error().message)};
   std::string text = answer->substr(1);
@@ -62,11 +70,16 @@ Result<std::unique_ptr<UserFile>> UserFile::open(const std::string &path, const 
   if (!object)
     return object.error();
   std::unique_ptr<UserFile> file(new UserFile(path, std::move(*object), options.limit));
-  Result<std::string> answer = file->ask(excerpt(path) + ": registering its kernels",
+  constexpr size_t mostBytes = size_t(64) << 20;
+  Result<std::string> answer = file->ask(excerpt(path) + ": registering its kernels", mostBytes,
                                          [&] { return describeKernels({file->object.file.get(), path}); });
   if (!answer)
     return answer.error();
-  file->owned = kernelsOf(*file->functions, unpackDescriptions(*answer));
+  std::optional<std::vector<KernelDescription>> descriptions = unpackDescriptions(*answer);
+  if (!descriptions)
+    return Error{ErrorKind::execution,
+                 formatMessage("{}: expected descriptions of its kernels, but got other bytes", path)};
+  file->owned = kernelsOf(*file->functions, std::move(*descriptions));
   for (const auto &kernel : file->owned)
     file->listed.push_back(kernel.get());
   return file;

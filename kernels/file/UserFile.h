@@ -38,8 +38,9 @@ private:
   class Source;
   UserFile(std::string source, SharedObject object, std::chrono::seconds limit);
 
-  /// Of a process that loads the file.
-  Result<std::string> ask(std::string_view what, const std::function<Result<std::string>()> &body) const;
+  /// The answer, of at most `most` bytes, of a process that loads the file.
+  Result<std::string> ask(std::string_view what, size_t most,
+                          const std::function<Result<std::string>()> &body) const;
 
   std::string source;
   SharedObject object;

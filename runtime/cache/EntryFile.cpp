@@ -7,10 +7,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,17 +52,30 @@ bool writeAll(int file, std::span<const std::byte> bytes) {
   return true;
 }
 
-/// A new file beside `name`. Names of processes of other machines may be taken.
-Descriptor createTemporary(const Descriptor &folder, const std::string &name, std::string &temporary) {
+/// Where files cannot be locked: after this time no process writes a file any more.
+constexpr int64_t abandonedAfter = 600;
+
+/// Locks a file that was just created. False if another process took it for abandoned, and removed it.
+bool lockNew(const Descriptor &file, const std::filesystem::path &path) {
+  struct stat own = {}, named = {};
+  return (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+         ::fstat(file.get(), &own) == 0 && ::lstat(path.c_str(), &named) == 0 && own.st_ino == named.st_ino;
+}
+
+constexpr int attempts = 100; ///< at a name that no other process has
+
+/// A new file whose name begins with `name`. Names of processes of other machines may be taken.
+Descriptor createTemporary(const Descriptor &folder, const std::string &name,
+                           const std::filesystem::path &path, std::string &temporary) {
   static std::atomic<unsigned> count = 0;
-  constexpr int attempts = 100;
-  int file = -1;
-  for (int i = 0; i != attempts && (i == 0 || errno == EEXIST) && file < 0; ++i) {
+  for (int i = 0; i != attempts; ++i) {
     temporary = fmt::format("{}.{}.{}", name, ::getpid(), count++);
-    file = ::openat(folder.get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                    S_IRUSR | S_IWUSR);
+    Descriptor file(::openat(folder.get(), temporary.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    if ((file && lockNew(file, path.parent_path() / temporary)) || (!file && errno != EEXIST))
+      return file;
   }
-  return Descriptor(file);
+  return {};
 }
 
 /// What an open file is, if nobody but this user can have written it.
@@ -155,14 +170,56 @@ Result<std::vector<std::byte>> tlc::readEntry(const Descriptor &file, const std:
 Result<void> tlc::writeEntry(const Descriptor &folder, const std::string &name,
                              const std::filesystem::path &path, std::span<const std::byte> bytes) {
   std::string temporary;
-  Descriptor file = createTemporary(folder, name, temporary);
+  Descriptor file = createTemporary(folder, name, path, temporary);
   if (!file)
     return fileError("create", path, errno);
   FileSizeSignal blocked;
+  struct stat status = {};
+  if (::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode))
+    removeEntry(path);
   if (writeAll(file.get(), bytes) && ::fsync(file.get()) == 0 &&
       ::renameat(folder.get(), temporary.c_str(), folder.get(), name.c_str()) == 0)
     return {};
   const int code = errno;
   ::unlinkat(folder.get(), temporary.c_str(), 0);
   return fileError("write", path, code);
+}
+
+bool tlc::removeEntry(const std::filesystem::path &path) {
+  std::error_code error;
+  const auto removed = std::filesystem::remove_all(path, error);
+  return !error && removed > 0;
+}
+
+bool tlc::removeIfAbandoned(const Descriptor &folder, const std::string &name,
+                            const std::filesystem::path &path) {
+  struct stat status = {};
+  if (::fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    return false;
+  const bool isLockable = S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);
+  Descriptor file(!isLockable
+                      ? -1
+                      : ::openat(folder.get(), name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  if (isLockable && file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 &&
+      (errno == EWOULDBLOCK || ::time(nullptr) - status.st_mtim.tv_sec <= abandonedAfter))
+    return false;
+  return removeEntry(path);
+}
+
+Result<TemporaryFolder> TemporaryFolder::make(const std::filesystem::path &parent,
+                                              const std::string &prefix) {
+  for (int i = 0; i != attempts; ++i) {
+    std::string name = (parent / (prefix + "XXXXXX")).native();
+    if (!::mkdtemp(name.data()))
+      return fileError("create a temporary folder in", parent, errno);
+    Descriptor lock(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (lock && lockNew(lock, name))
+      return TemporaryFolder(name, std::move(lock));
+  }
+  return fileError("create a temporary folder in", parent, EEXIST);
+}
+
+void TemporaryFolder::remove() const {
+  if (!own.empty())
+    removeEntry(own);
 }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tlc {
@@ -51,9 +52,41 @@ Result<Descriptor> openEntry(const Descriptor &folder, const std::string &name,
 Result<std::vector<std::byte>> readEntry(const Descriptor &file, const std::filesystem::path &path,
                                          size_t most);
 
-/// Writes `name` in the folder: beside it, synchronised, renamed. What is interrupted leaves a file whose
-/// name begins with `name` and a dot.
+/// Writes `name` in the folder: to a temporary file, synchronised, renamed; replaces a folder of that name.
+/// An interrupted process leaves a file whose name begins with `name` and a dot.
 Result<void> writeEntry(const Descriptor &folder, const std::string &name, const std::filesystem::path &path,
                         std::span<const std::byte> bytes);
+
+/// Removes an entry, or the folder that has its name. True if it existed.
+bool removeEntry(const std::filesystem::path &path);
+
+/// Removes a temporary file or folder that no process locks. True if it is removed.
+bool removeIfAbandoned(const Descriptor &folder, const std::string &name, const std::filesystem::path &path);
+
+/// A folder for temporary files, locked by this process, and removed with the object.
+class TemporaryFolder {
+public:
+  /// Its name is `prefix` with further characters.
+  static Result<TemporaryFolder> make(const std::filesystem::path &parent, const std::string &prefix);
+  TemporaryFolder(TemporaryFolder &&other) noexcept
+      : own(std::exchange(other.own, {})), lock(std::move(other.lock)) {}
+  TemporaryFolder &operator=(TemporaryFolder &&other) noexcept {
+    std::swap(own, other.own);
+    std::swap(lock, other.lock);
+    return *this;
+  }
+  ~TemporaryFolder() { remove(); }
+
+  const std::filesystem::path &path() const { return own; }
+  /// What the destructor does, for another process to do it.
+  void remove() const;
+
+private:
+  TemporaryFolder(std::filesystem::path path, Descriptor lock)
+      : own(std::move(path)), lock(std::move(lock)) {}
+
+  std::filesystem::path own;
+  Descriptor lock;
+};
 
 } // namespace tlc

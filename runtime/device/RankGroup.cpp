@@ -14,6 +14,7 @@
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <thread>
 
 using namespace tlc;
@@ -104,6 +105,12 @@ Result<void> RankGroup::checkMemory(const SymmetricMemory &given) const {
     return invalid("expected at least 1 byte of memory, but got 0");
   if (Result<void> valid = checkAddresses(ranks, given); !valid)
     return valid;
+  for (size_t of = 0; of < given.ofRanks.size(); ++of)
+    if (const auto address = reinterpret_cast<uintptr_t>(given.ofRanks[of]);
+        given.bytes > std::numeric_limits<uintptr_t>::max() - address)
+      return invalid(fmt::format("rank {}: expected memory that ends in the address space, but got {} bytes "
+                                 "at {}",
+                                 of, given.bytes, fmt::ptr(given.ofRanks[of])));
   const auto begin = reinterpret_cast<uintptr_t>(given.ofRanks[size_t(rank)]);
   for (const auto &[number, known] : memories) {
     const auto first = reinterpret_cast<uintptr_t>(known.ofRanks[size_t(rank)]);

@@ -235,6 +235,17 @@ Result<void> tlc::checkMemory(const TensorArgument &argument, const TensorView &
   return {};
 }
 
+Result<void> tlc::checkWrittenApart(const Artifact &artifact, std::span<const TensorView> tensors,
+                                    std::string_view writer) {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    for (size_t other = 0; other < tensors.size() && artifact.tensors[i].access != Access::input; ++other)
+      if (other != i && mayOverlap(tensors[i], tensors[other]))
+        return mistake("argument '{}': expected memory of its own because {} writes it, but it overlaps "
+                       "argument '{}'",
+                       artifact.tensors[i].name, writer, artifact.tensors[other].name);
+  return {};
+}
+
 int64_t tlc::appendZeroFills(const TensorView &tensor, std::vector<ZeroFill> &fills) {
   if (isEmpty(tensor))
     return 0;

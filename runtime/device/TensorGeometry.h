@@ -6,6 +6,9 @@
 #include "runtime/device/Device.h"
 #include "runtime/device/LaunchPlan.h"
 
+#include <span>
+#include <string_view>
+
 namespace tlc {
 
 /// Some extent is 0, so no memory is accessed.
@@ -36,6 +39,11 @@ bool mayOverlap(const TensorView &one, const TensorView &other);
 Result<void> checkStrides(const TensorArgument &argument, const TensorView &tensor);
 /// The same, and the address: there, aligned as the schema says, with room after it.
 Result<void> checkMemory(const TensorArgument &argument, const TensorView &tensor);
+
+/// An error if a tensor that is written has bytes in common with another one. `writer` writes it. The tensors
+/// are the first ones of the artifact, and passed `checkMemory`.
+Result<void> checkWrittenApart(const Artifact &artifact, std::span<const TensorView> tensors,
+                               std::string_view writer);
 
 /// The most fills that one tensor may take.
 inline constexpr int64_t maxZeroFills = 1024;

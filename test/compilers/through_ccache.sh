@@ -11,13 +11,12 @@ case " $* " in
 *" -c "*) exec ccache "$real" "$@" ;;
 *) exec "$real" "$@" ;;
 esac
-compile=(-c -MT object) link=() # the object's name is a part of what ccache compares
+compile=(-c) link=()
 while [ $# -gt 0 ]; do
   case $1 in
   -shared) link+=("$1") ;;
   -o) output=$2 && shift ;;
-  -MF) compile+=("$1" "$2") && shift ;;
-  -MD | *.cpp) compile+=("$1") ;;
+  *.cpp) compile+=("$1") ;;
   *) compile+=("$1") link+=("$1") ;;
   esac
   shift

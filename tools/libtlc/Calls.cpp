@@ -10,6 +10,7 @@
 #include "runtime/cuda/CudaPeers.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/LaunchRanks.h"
+#include "runtime/device/TensorGeometry.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
@@ -82,6 +83,12 @@ Result<LaunchArguments> argumentsOf(const tlc_program *program, const tlc_tensor
   Result<std::vector<WorkspaceRequest>> requests = workspacesOf(*program, arguments.tensors, place);
   if (!requests)
     return requests.error();
+  const Artifact &artifact = program->loaded->artifact();
+  for (size_t i = 0; i != arguments.tensors.size(); ++i)
+    if (Result<void> valid = checkMemory(artifact.tensors[i], arguments.tensors[i]); !valid)
+      return valid.error();
+  if (Result<void> apart = checkWrittenApart(artifact, arguments.tensors, artifact.name); !apart)
+    return apart.error();
   if (requests->size() != static_cast<size_t>(workspaceCount))
     return invalid(fmt::format("expected {} workspaces for '{}', but got {}; {} tells their sizes",
                                requests->size(), program->loaded->artifact().name, workspaceCount,

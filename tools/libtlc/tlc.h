@@ -133,7 +133,8 @@ TLC_API int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors,
 /// the default stream). Tensors and scalars stand in the order in which the
 /// kernel declares them, inputs and outputs alike; workspaces[i] is device
 /// memory of at least the bytes that `tlc_workspace` gave, 256-byte aligned, apart
-/// from the tensors and from each other, with any content (what must be cleared, the launch clears). Neither
+/// from the tensors and from each other, with any content (what must be cleared, the launch clears). A tensor
+/// that the kernel writes shares no memory with another one. Neither
 /// allocates nor synchronises; can be captured in a CUDA graph. A tlc_status.
 TLC_API int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
                        const tlc_scalar *scalars, int scalar_count, void *const *workspaces,

@@ -3,6 +3,8 @@
 /// The subcommand `cache`.
 #include "tools/tlc/Cache.h"
 
+#include "kernels/file/CompiledFiles.h"
+#include "runtime/artifact/Serialize.h"
 #include "runtime/support/Excerpt.h"
 #include "tools/tlc/Messages.h"
 
@@ -29,41 +31,72 @@ uint64_t sumOf(ArrayRef<CacheEntry> entries) {
   return bytes;
 }
 
+/// An entry in words.
+struct Description {
+  std::string program = {}, target = {}; ///< of a compiled kernel
+  std::string file = {};                 ///< of a compiled file: its source
+
+  std::string text() const {
+    return file.empty() ? program + " for " + target : "compiled from '" + file + "'";
+  }
+};
+
+tlc::Result<Description> describe(std::span<const std::byte> content) {
+  if (kernels::isCompiledFile(content)) {
+    Result<kernels::CompiledFile> file = kernels::deserializeCompiledFile(content);
+    return file ? Result<Description>({.file = file->source}) : file.error();
+  }
+  Result<Artifact> artifact = deserialize(content);
+  return artifact ? Result<Description>({.program = artifact->name, .target = artifact->target})
+                  : artifact.error();
+}
+
+tlc::Result<Description> describe(const EntryStore &store, const CacheEntry &entry) {
+  Result<EntryStore::Bytes> content = store.read(entry.key);
+  return content ? describe(*content) : content.error();
+}
+
 } // namespace
 
 CacheCommand::CacheCommand()
-    : command("cache", "List, check or clean a folder of compiled kernels"),
+    : command("cache", "List, check or clean a folder of compiled kernels, or without --cache-dir the "
+                       "compiled files of kernels"),
       action(cl::sub(command), cl::Positional, cl::value_desc("action"), cl::desc("<list | verify | prune>")),
       json("json", cl::sub(command), cl::desc("Report as one JSON object")), flags(command) {}
 
 ExitCode CacheCommand::execute() const {
-  ExitCode (CacheCommand::*chosen)(const DiskCache &) const = action == "list"     ? &CacheCommand::list
-                                                              : action == "verify" ? &CacheCommand::verify
-                                                              : action == "prune"  ? &CacheCommand::prune
-                                                                                   : nullptr;
+  ExitCode (CacheCommand::*chosen)(const EntryStore &) const = action == "list"     ? &CacheCommand::list
+                                                               : action == "verify" ? &CacheCommand::verify
+                                                               : action == "prune"  ? &CacheCommand::prune
+                                                                                    : nullptr;
   if (!chosen)
     return failUsage("expected list, verify or prune, but got '" + excerpt(action) + "'");
-  if (!flags.namesFolder())
-    return failUsage("expected --cache-dir because no folder is usual, but got none");
-  return (this->*chosen)(DiskCache(flags.folder(), flags.capacity()));
+  if (flags.namesFolder())
+    return (this->*chosen)(EntryStore(flags.folder(), flags.capacity()));
+  const std::optional<std::filesystem::path> files = kernels::compiledFilesFolder();
+  if (!files)
+    return failUsage(
+        "expected --cache-dir because neither XDG_CACHE_HOME nor HOME names a folder of compiled "
+        "files, but got none");
+  return (this->*chosen)(EntryStore(*files, flags.capacity()));
 }
 
-ExitCode CacheCommand::list(const DiskCache &cache) const {
-  Result<std::vector<CacheEntry>> entries = cache.entries();
+ExitCode CacheCommand::list(const EntryStore &store) const {
+  Result<std::vector<CacheEntry>> entries = store.entries();
   if (!entries)
     return fail(entries.error().message);
   if (!json) {
     for (const CacheEntry &entry : *entries) {
-      Result<Artifact> artifact = cache.read(entry.key);
+      Result<Description> described = describe(store, entry);
       outs() << entry.key.toHex() << formatv(" {0,9} bytes, ", entry.bytes) << toText(entry.lastUse) << ", "
-             << (artifact ? artifact->name + " for " + artifact->target : "unreadable") << '\n';
+             << (described ? described->text() : "unreadable") << '\n';
     }
     outs() << entries->size() << " entries, " << sumOf(*entries) << " bytes of " << flags.capacity() << '\n';
     return ExitCode::success;
   }
   json::OStream os(outs());
   os.object([&] {
-    os.attribute("folder", flags.folder());
+    os.attribute("folder", store.folder().native());
     os.attribute("capacity", flags.capacity());
     os.attribute("bytes", sumOf(*entries));
     os.attributeArray("entries", [&] {
@@ -72,11 +105,13 @@ ExitCode CacheCommand::list(const DiskCache &cache) const {
           os.attribute("key", entry.key.toHex());
           os.attribute("bytes", entry.bytes);
           os.attribute("last_use", toText(entry.lastUse));
-          Result<Artifact> artifact = cache.read(entry.key);
-          if (!artifact)
-            return os.attribute("error", artifact.error().message);
-          os.attribute("program", artifact->name);
-          os.attribute("target", artifact->target);
+          Result<Description> described = describe(store, entry);
+          if (!described)
+            return os.attribute("error", described.error().message);
+          if (!described->file.empty())
+            return os.attribute("file", described->file);
+          os.attribute("program", described->program);
+          os.attribute("target", described->target);
         });
     });
   });
@@ -84,18 +119,18 @@ ExitCode CacheCommand::list(const DiskCache &cache) const {
   return ExitCode::success;
 }
 
-ExitCode CacheCommand::verify(const DiskCache &cache) const {
-  Result<std::vector<CacheEntry>> entries = cache.entries();
+ExitCode CacheCommand::verify(const EntryStore &store) const {
+  Result<std::vector<CacheEntry>> entries = store.entries();
   if (!entries)
     return fail(entries.error().message);
   std::vector<std::pair<std::string, std::string>> unreadable; // keys and reasons
   for (const CacheEntry &entry : *entries)
-    if (Result<Artifact> artifact = cache.read(entry.key); !artifact)
-      unreadable.emplace_back(entry.key.toHex(), artifact.error().message);
+    if (Result<Description> described = describe(store, entry); !described)
+      unreadable.emplace_back(entry.key.toHex(), described.error().message);
   if (json) {
     json::OStream os(outs());
     os.object([&] {
-      os.attribute("folder", flags.folder());
+      os.attribute("folder", store.folder().native());
       os.attribute("entries", uint64_t(entries->size()));
       os.attributeArray("unreadable", [&] {
         for (const auto &[key, reason] : unreadable)
@@ -114,14 +149,17 @@ ExitCode CacheCommand::verify(const DiskCache &cache) const {
   return unreadable.empty() ? ExitCode::success : ExitCode::failure;
 }
 
-ExitCode CacheCommand::prune(const DiskCache &cache) const {
-  Result<DiskCache::Pruned> pruned = cache.prune();
+ExitCode CacheCommand::prune(const EntryStore &store) const {
+  Result<EntryStore::Pruned> pruned = store.prune([](std::span<const std::byte> content) {
+    Result<Description> described = describe(content);
+    return described ? Result<void>() : described.error();
+  });
   if (!pruned)
     return fail(pruned.error().message);
   if (json) {
     json::OStream os(outs());
     os.object([&] {
-      os.attribute("folder", flags.folder());
+      os.attribute("folder", store.folder().native());
       os.attribute("removed_entries", pruned->entries);
       os.attribute("removed_bytes", pruned->bytes);
       os.attribute("removed_temporaries", pruned->temporaries);

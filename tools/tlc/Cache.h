@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// `tlc cache list|verify|prune`: what a folder of compiled kernels holds.
+/// `tlc cache list|verify|prune`: the entries of a folder of compiled kernels or compiled files.
 #pragma once
 
-#include "runtime/cache/DiskCache.h"
+#include "runtime/cache/EntryStore.h"
 #include "tools/tlc/CacheFlags.h"
 #include "tools/tlc/ExitCode.h"
 
@@ -16,9 +16,9 @@ public:
   ExitCode execute() const;
 
 private:
-  ExitCode list(const DiskCache &cache) const;
-  ExitCode verify(const DiskCache &cache) const;
-  ExitCode prune(const DiskCache &cache) const;
+  ExitCode list(const EntryStore &store) const;
+  ExitCode verify(const EntryStore &store) const;
+  ExitCode prune(const EntryStore &store) const;
 
   llvm::cl::SubCommand command;
   llvm::cl::opt<std::string> action;

@@ -20,6 +20,7 @@
 #include "tools/tlc/Run.h"
 #include "tools/tlc/Trace.h"
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -27,6 +28,7 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <csignal>
 #include <optional>
 #include <tuple>
 #include <unistd.h>
@@ -57,10 +59,32 @@ static ExitCode finish(ExitCode code) {
   return error ? fail("cannot write standard output: " + error.message()) : code;
 }
 
+/// A parent may have blocked signals, or ignored SIGCHLD, without which no end of a child is seen.
+static void resetSignals() {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  std::signal(SIGCHLD, SIG_DFL);
+}
+
+/// Signals that end a process and that the parent ignores, as nohup does. LLVM's handlers would end it.
+static SmallVector<int> ignoredSignals() {
+  SmallVector<int> ignored;
+  for (int number : {SIGHUP, SIGINT, SIGTERM})
+    if (struct sigaction action = {};
+        sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
+      ignored.push_back(number);
+  return ignored;
+}
+
 int tlc_main(int argc, char **argv) {
   // What is opened must not take the place of a standard stream that is closed.
   (void)sys::Process::FixupStandardFileDescriptors();
+  const SmallVector<int> ignored = ignoredSignals();
   InitLLVM init(argc, argv);
+  resetSignals();
+  for (int number : ignored)
+    std::signal(number, SIG_IGN);
   ScopedFatalErrorHandler handler(failInLlvm);
   install_bad_alloc_error_handler(failOfMemory); // of `new`, too: InitLLVM says so
   cl::OptionCategory none("none");

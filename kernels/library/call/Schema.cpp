@@ -47,15 +47,7 @@ Result<void> Schema::checkMemory() const {
   return {};
 }
 
-Result<void> Schema::checkApart() const {
-  for (size_t i = 0; i < tensors.size(); ++i)
-    for (size_t other = 0; other < tensors.size() && artifact.tensors[i].access != Access::input; ++other)
-      if (other != i && mayOverlap(tensors[i], tensors[other]))
-        return mistake("argument '{}': expected memory of its own because {} writes it, but it overlaps "
-                       "argument '{}'",
-                       artifact.tensors[i].name, call(), artifact.tensors[other].name);
-  return {};
-}
+Result<void> Schema::checkApart() const { return checkWrittenApart(artifact, tensors, call()); }
 
 std::string Schema::unaligned(std::initializer_list<std::string_view> arguments, int64_t bytes) const {
   for (size_t i = 0; i < tensors.size(); ++i)

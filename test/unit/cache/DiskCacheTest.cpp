@@ -8,7 +8,9 @@
 #include "test/unit/artifact/SampleArtifact.h"
 
 #include <catch2/catch.hpp>
+#include <fcntl.h>
 #include <fstream>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -267,23 +269,79 @@ TEST_CASE("what interrupted writers left is removed, what others write is not", 
   DiskCache cache(directory.path);
   REQUIRE(cache.store(key, test::sampleArtifact()));
   const std::string left = cache.pathOf(key).native() + ".123.0",
-                    fresh = cache.pathOf(key).native() + ".123.1";
-  for (const std::string &path : {left, fresh})
+                    inUse = cache.pathOf(key).native() + ".123.1",
+                    folder = cache.pathOf(key).native() + ".abcdef";
+  for (const std::string &path : {left, inUse})
     std::ofstream(path) << "half an entry";
+  fs::create_directories(folder + "/inner");
   std::ofstream(directory.path / "notes.txt") << "not ours";
-  for (const fs::path &path : {fs::path(left), directory.path / "notes.txt"})
-    makeOlder(path, std::chrono::hours(1));
+  const Descriptor lock(::open(inUse.c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(::flock(lock.get(), LOCK_EX | LOCK_NB) == 0);
   SECTION("by the next entry") { REQUIRE(cache.store(other, test::sampleArtifact())); }
   SECTION("by pruning") {
     Result<DiskCache::Pruned> pruned = cache.prune();
     REQUIRE(pruned);
-    CHECK(pruned->temporaries == 1);
+    CHECK(pruned->temporaries == 2);
     CHECK(pruned->entries == 0);
   }
+  SECTION("alone") { EntryStore(directory.path).removeAbandoned(); }
   CHECK_FALSE(fs::exists(left));
-  CHECK(fs::exists(fresh));
+  CHECK_FALSE(fs::exists(folder));
+  CHECK(fs::exists(inUse));
   CHECK(fs::exists(directory.path / "notes.txt"));
   CHECK(isHit(cache, key));
+}
+
+TEST_CASE("a folder for temporary files is kept while its owner lives", "[cache][disk]") {
+  TemporaryDirectory directory;
+  EntryStore store(directory.path / "entries");
+  fs::path path;
+  {
+    Result<TemporaryFolder> folder = store.makeTemporaryFolder(key);
+    REQUIRE(folder);
+    path = folder->path();
+    std::ofstream(path / "object") << "half an object";
+    store.removeAbandoned();
+    CHECK(fs::exists(path / "object"));
+    CHECK(modeOf(path) == 0700);
+  }
+  CHECK_FALSE(fs::exists(path));
+  CHECK(TemporaryFolder::make(directory.path / "missing", "x").error().message ==
+        "cannot create a temporary folder in '" + (directory.path / "missing").native() +
+            "': No such file or directory");
+}
+
+TEST_CASE("a folder with the name of an entry is a miss, replaced and pruned", "[cache][disk]") {
+  TemporaryDirectory directory;
+  DiskCache cache(directory.path);
+  fs::create_directories(cache.pathOf(key) / "inner");
+  CHECK_FALSE(isHit(cache, key));
+  SECTION("replaced") {
+    REQUIRE(cache.store(key, test::sampleArtifact()));
+    CHECK(isHit(cache, key));
+  }
+  SECTION("pruned") {
+    Result<DiskCache::Pruned> pruned = cache.prune();
+    REQUIRE(pruned);
+    CHECK(pruned->entries == 1);
+    CHECK_FALSE(fs::exists(cache.pathOf(key)));
+  }
+}
+
+TEST_CASE("bytes are kept by key, whatever they are", "[cache][disk]") {
+  TemporaryDirectory directory;
+  const EntryStore store(directory.path);
+  const EntryStore::Bytes bytes(1000, std::byte(7));
+  REQUIRE(store.store(key, bytes));
+  REQUIRE(store.store(other, {}));
+  CHECK(*store.read(key) == bytes);
+  CHECK(**store.load(other) == EntryStore::Bytes());
+  fs::copy_file(store.pathOf(key), store.pathOf(other), fs::copy_options::overwrite_existing);
+  CHECK_FALSE(store.load(other)->has_value());
+  Result<EntryStore::Pruned> pruned =
+      store.prune([](std::span<const std::byte>) { return Result<void>(Error{.message = "unwanted"}); });
+  REQUIRE(pruned);
+  CHECK(pruned->entries == 2);
 }
 
 TEST_CASE("pruning removes what cannot be read", "[cache][disk]") {

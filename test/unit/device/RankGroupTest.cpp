@@ -6,6 +6,7 @@
 #include "test/unit/device/LoggedRank.h"
 
 #include <array>
+#include <limits>
 #include <random>
 
 using namespace tlc;
@@ -294,6 +295,13 @@ TEST_CASE("memory is added once and removed by its address", "[device][ranks]") 
   CHECK(rank.group->add(memory(0x1FFFF, 16)).error().message ==
         "expected memory that the group does not have yet, but the 16 bytes at 0x101ffff overlap the 65536 "
         "bytes at 0x1010000; remove those first");
+  CHECK(rank.group->add(memory(0x30000, std::numeric_limits<size_t>::max())).error().message ==
+        "rank 0: expected memory that ends in the address space, but got 18446744073709551615 bytes at "
+        "0x1030000");
+  CHECK(
+      rank.group->add(memory(0x30000, std::numeric_limits<size_t>::max() - 0x2030000 + 1)).error().message ==
+      "rank 1: expected memory that ends in the address space, but got 18446744073675800576 bytes at "
+      "0x2030000");
   CHECK(rank.group->add({{rank.at(0)}, 16}).error().message ==
         "expected addresses on 2 ranks, but got those on 1");
   expectSuccess(rank.group->add(memory(0x20000, 16)));

@@ -95,3 +95,23 @@ TEST_CASE("tensors overlap if they share bytes, whatever their strides", "[devic
     REQUIRE(mayOverlap(other, one) == haveCommon);
   }
 }
+
+TEST_CASE("what is written is apart from all else", "[device]") {
+  Artifact artifact;
+  artifact.tensors = {{.name = "A", .access = Access::input},
+                      {.name = "B", .access = Access::input},
+                      {.name = "C", .access = Access::output},
+                      {.name = "D", .access = Access::inout}};
+  const auto matrix = [](int64_t address) { return view(address, f32, {4, 8}, {8, 1}); };
+  const auto complaint = [&](std::vector<TensorView> tensors) {
+    Result<void> apart = checkWrittenApart(artifact, tensors, "'gemm'");
+    return apart ? "" : apart.error().message;
+  };
+  CHECK(complaint({matrix(0x1000), matrix(0x1000), matrix(0x2000), matrix(0x3000)}) == "");
+  CHECK(complaint({matrix(0x1000), matrix(0x2000), matrix(0x1000)}) ==
+        "argument 'C': expected memory of its own because 'gemm' writes it, but it overlaps argument 'A'");
+  CHECK(complaint({matrix(0x1000), matrix(0x2000), matrix(0x3000), matrix(0x3004)}) ==
+        "argument 'C': expected memory of its own because 'gemm' writes it, but it overlaps argument 'D'");
+  CHECK(complaint({matrix(0x1000), matrix(0x2000), matrix(0x3000), matrix(0x207c)}) ==
+        "argument 'D': expected memory of its own because 'gemm' writes it, but it overlaps argument 'B'");
+}

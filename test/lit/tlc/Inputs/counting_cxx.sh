@@ -1,5 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A compiler that writes a line to the file $CALLS when it compiles.
-if [ "$1" != -dM ]; then echo called >>"$CALLS"; fi
+case " $* " in *" -E "*) ;; *) echo called >>"$CALLS" ;; esac
 exec g++ "$@"

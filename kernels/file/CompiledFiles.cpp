@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/file/CompiledFiles.h"
+
+#include "runtime/cache/Key.h"
+
+#include <cstdlib>
+
+using namespace tlc;
+using namespace tlc::kernels;
+
+namespace {
+
+constexpr std::string_view mark = "tlc compiled file 3\n";
+
+std::string hashOf(std::string_view bytes) { return KeyBuilder().add(bytes).finish().toHex(); }
+
+std::string_view textOf(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
+}
+
+} // namespace
+
+std::optional<std::filesystem::path> kernels::compiledFilesFolder() {
+  const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
+  if (cache && *cache == '/')
+    return std::filesystem::path(cache) / "tlc/files";
+  if (home && *home == '/')
+    return std::filesystem::path(home) / ".cache/tlc/files";
+  return std::nullopt;
+}
+
+std::vector<std::byte> kernels::serialize(const CompiledFile &file) {
+  const std::string rest = file.source + '\0' + file.object, text = std::string(mark) + hashOf(rest) + rest;
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+Result<CompiledFile> kernels::deserializeCompiledFile(std::span<const std::byte> bytes) {
+  std::string_view rest = textOf(bytes);
+  const size_t digits = hashOf("").size();
+  if (!rest.starts_with(mark) || rest.size() < mark.size() + digits)
+    return Error{ErrorKind::environment, "it is no compiled file of this version"};
+  rest.remove_prefix(mark.size());
+  const std::string_view hash = rest.substr(0, digits);
+  rest.remove_prefix(digits);
+  const size_t end = rest.find('\0');
+  if (hash != hashOf(rest) || end == rest.npos)
+    return Error{ErrorKind::environment, "it is a compiled file that is damaged"};
+  return CompiledFile{std::string(rest.substr(0, end)), std::string(rest.substr(end + 1))};
+}
+
+bool kernels::isCompiledFile(std::span<const std::byte> bytes) { return textOf(bytes).starts_with(mark); }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The store of what files of kernels are compiled to.
+#pragma once
+
+#include "runtime/cache/EntryStore.h"
+#include "runtime/support/Result.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tlc::kernels {
+
+/// $XDG_CACHE_HOME/tlc/files or ~/.cache/tlc/files; nothing if neither variable names a folder.
+std::optional<std::filesystem::path> compiledFilesFolder();
+
+/// A shared object and the file that it was compiled from.
+struct CompiledFile {
+  std::string source, object;
+};
+
+/// The content of an entry, which has a hash of it.
+std::vector<std::byte> serialize(const CompiledFile &file);
+/// The error says what is wrong with the bytes.
+Result<CompiledFile> deserializeCompiledFile(std::span<const std::byte> bytes);
+/// True for the content of an entry of this kind, damaged or not.
+bool isCompiledFile(std::span<const std::byte> bytes);
+
+} // namespace tlc::kernels
