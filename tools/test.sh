@@ -27,6 +27,7 @@ if [ "$form" = long ]; then
   echo "seed $seed"
   build/bin/fuzz_test --rng-seed "$seed"
   build/bin/tlc-differential --seeds "$seed:2000" --jobs "$(nproc)"
+  tools/scripts/ptxas_programs.py build/bin/tlc-differential --seeds "$seed:500" --jobs "$(nproc)" || [ $? = 77 ]
   build/bin/kernels_test "[.long]"
   build/bin/tile_to_simt_test "[.long]" --rng-seed "$seed"
   build/bin/kernel_runs_test "[.long]" --rng-seed "$seed"

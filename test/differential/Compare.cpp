@@ -3,6 +3,7 @@
 /// Compiles, runs, evaluates, compares.
 #include "test/differential/Compare.h"
 
+#include "compiler/codegen/PtxForms.h"
 #include "compiler/dsl/Module.h"
 #include "compiler/evaluator/Evaluator.h"
 #include "compiler/pipeline/Compiler.h"
@@ -23,6 +24,7 @@
 #include <cmath>
 #include <ctime>
 #include <fmt/format.h>
+#include <fstream>
 
 using namespace tlc;
 using namespace tlc::differential;
@@ -117,9 +119,10 @@ public:
   Comparer(const ProgramTree &tree, const CompareOptions &options) : tree(tree), options(options) {}
 
   Outcome run() {
-    if (options.onGpu && tree.ranks > 1)
+    const bool onGpu = options.device == RunOn::gpu;
+    if (onGpu && tree.ranks > 1)
       return failure(Verdict::discarded, "it runs on several ranks");
-    if (options.onGpu && gpu() && !tree.tensorMemory.empty() && (*gpu())->properties().target != tree.target)
+    if (onGpu && gpu() && !tree.tensorMemory.empty() && (*gpu())->properties().target != tree.target)
       return failure(Verdict::discarded, "the GPU has no tensor memory");
     dsl::Program program = trace(tree);
     if (!program.ok())
@@ -134,8 +137,9 @@ public:
       if (op != input.module->getOperation())
         outcome.operations.insert(op->getName().getStringRef().str());
     });
-    if (Outcome evaluated = evaluate(*input.module); evaluated.verdict != Verdict::right)
-      return evaluated;
+    if (options.device != RunOn::nothing)
+      if (Outcome evaluated = evaluate(*input.module); evaluated.verdict != Verdict::right)
+        return evaluated;
     std::set<std::string> compiled;
     for (const Optimizations &subset : subsets(tree, options.allSubsets)) {
       what = switchedOff(subset);
@@ -155,6 +159,8 @@ public:
       if (seconds > slowSeconds)
         return failure(Verdict::slow, fmt::format("{}: compiling takes {:.1f} s", what, seconds));
       noteBranches(*artifact);
+      if (Outcome written = writePtx(*artifact, compiled.size()); written.verdict != Verdict::right)
+        return written;
       if (Outcome launched = launch(*artifact); launched.verdict != Verdict::right)
         return launched;
     }
@@ -250,6 +256,19 @@ private:
     }
   }
 
+  /// `number` tells apart what is compiled with different optimisations.
+  Outcome writePtx(const Artifact &artifact, size_t number) const {
+    if (options.ptxFolder.empty())
+      return {};
+    for (const Variant &variant : artifact.variants) {
+      const std::string path =
+          fmt::format("{}/{}.{}.{}.ptx", options.ptxFolder, tree.seed, number, variant.name);
+      if (!(std::ofstream(path) << variant.ptx))
+        return failure(Verdict::launch, fmt::format("cannot write '{}'", path));
+    }
+    return {};
+  }
+
   static std::string withoutNames(std::string_view message) {
     std::string text;
     bool isQuoted = false;
@@ -269,12 +288,18 @@ private:
   }
 
   int multiprocessors() const {
-    return options.onGpu && gpu() ? (*gpu())->properties().multiprocessors : tree.multiprocessors;
+    return options.device == RunOn::gpu && gpu() ? (*gpu())->properties().multiprocessors
+                                                 : tree.multiprocessors;
   }
 
   /// Under two schedules, or on the GPU.
   Outcome launch(const Artifact &artifact) {
-    if (options.onGpu) {
+    if (options.device == RunOn::nothing) {
+      for (const Variant &variant : artifact.variants)
+        outcome.forms.merge(formsOf(variant.ptx));
+      return {};
+    }
+    if (options.device == RunOn::gpu) {
       const Result<std::unique_ptr<Device>> &device = gpu();
       return device ? launchOn({&*device, 1}, artifact, what)
                     : failure(Verdict::launch, device.error().message);
@@ -340,6 +365,8 @@ private:
     Outcome checked = check(tensors);
     if (checked.verdict != Verdict::right)
       checked.message = fmt::format("{}: {}", where, checked.message);
+    else
+      outcome.forms.merge(formsOf(artifact.variants[chooseVariant(artifact, arguments.front().tensors)].ptx));
     return checked;
   }
 

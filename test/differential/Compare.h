@@ -38,11 +38,19 @@ struct Outcome {
   std::string message = {}; ///< what is wrong, and in which of the runs
   bool isExact = false;     ///< every element was compared bit for bit
   std::set<std::string> operations = {}, remarks = {};
+  std::set<std::string> forms = {}; ///< of the instructions of what ran; see compiler/codegen/PtxForms.h
+};
+
+enum class RunOn : uint8_t {
+  emulator,
+  gpu,
+  nothing, ///< programs are compiled, and not evaluated
 };
 
 struct CompareOptions {
-  bool onGpu = false;
-  bool allSubsets = false; ///< of optimisations, instead of one
+  RunOn device = RunOn::emulator;
+  bool allSubsets = false;    ///< of optimisations, instead of one
+  std::string ptxFolder = {}; ///< where the PTX of each variant is written; empty: nowhere
 };
 
 Outcome compare(const ProgramTree &tree, const CompareOptions &options);

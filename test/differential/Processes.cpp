@@ -66,8 +66,9 @@ std::set<std::string> split(std::string_view text) {
 /// A record is its length in 8 bytes and its fields, each ended by 0.
 void send(int file, const Outcome &outcome) {
   std::string record;
-  for (const std::string &field : {std::string(nameOf(outcome.verdict)), fmt::to_string(outcome.isExact),
-                                   joined(outcome.operations), joined(outcome.remarks), outcome.message})
+  for (const std::string &field :
+       {std::string(nameOf(outcome.verdict)), fmt::to_string(outcome.isExact), joined(outcome.operations),
+        joined(outcome.remarks), joined(outcome.forms), outcome.message})
     (record += field) += '\0';
   uint64_t length = record.size();
   std::string header(sizeof(length), '\0');
@@ -87,6 +88,7 @@ Outcome parse(std::string_view record) {
   outcome.isExact = field() == "true";
   outcome.operations = split(field());
   outcome.remarks = split(field());
+  outcome.forms = split(field());
   outcome.message = field();
   return outcome;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// tlc-differential: programs drawn at random, compiled, run and compared with what they mean.
+#include "compiler/codegen/PtxForms.h"
 #include "test/differential/Coverage.h"
 #include "test/differential/Generate.h"
 #include "test/differential/Print.h"
@@ -23,11 +24,13 @@ constexpr std::string_view help =
 
   --seeds <from>[:<count>]   which programs (default: 0:1000)
   --jobs <number>            processes (default: 1)
-  --device <emulator|cuda>   where they run (default: emulator, its checker on)
+  --device <name>            where they run: emulator (default, its checker on), cuda, or none: compiles only
   --feature <name>           has this wherever it can; --feature list names them
   --print <seed>             prints the program and its module, and runs nothing
   --reduce <seed>            makes a program that fails as small as it stays failing
   --reductions <number>      failures that are made small in a run, one of each kind (default: 5)
+  --forms <file>             adds the forms of the instructions of programs that ran right, with the device
+  --ptx <folder>             writes the PTX of each variant there, as <seed>.<number>.<variant>.ptx
   --coverage                 what was drawn: operations, remarks, pairs of features
   --time-limit <seconds>     begins no more programs after that
 
@@ -36,10 +39,15 @@ Exit status: 0 nothing found, 1 a program failed, 2 an error.
 
 struct Settings {
   uint64_t first = 0, count = 1000, jobs = 1, reductions = 5, timeLimit = 1'000'000'000;
-  bool onGpu = false, coverage = false;
+  bool coverage = false;
+  RunOn device = RunOn::emulator;
+  std::string forms = {}, ptx = {}; ///< paths; empty: none
   std::optional<Feature> feature = {};
   std::optional<uint64_t> print = {}, reduce = {};
 };
+
+/// By `RunOn`.
+constexpr std::array<std::string_view, 3> deviceNames = {"emulator", "cuda", "none"};
 
 bool parse(std::string_view text, uint64_t &number) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -56,8 +64,13 @@ bool readValue(std::string_view name, std::string_view value, Settings &settings
   if (name == "--jobs")
     return parse(value, settings.jobs) && settings.jobs >= 1 && settings.jobs <= 1024;
   if (name == "--device") {
-    settings.onGpu = value == "cuda";
-    return settings.onGpu || value == "emulator";
+    auto found = std::ranges::find(deviceNames, value);
+    settings.device = RunOn(found - deviceNames.begin());
+    return found != deviceNames.end();
+  }
+  if (name == "--forms" || name == "--ptx") {
+    (name == "--forms" ? settings.forms : settings.ptx) = value;
+    return !value.empty();
   }
   if (name == "--feature") {
     settings.feature = parseFeature(value);
@@ -112,7 +125,7 @@ public:
       take(seed, outcome, seconds);
     };
     ProcessOptions options = {.jobs = int(settings.jobs), .totalSeconds = double(settings.timeLimit)};
-    if (settings.onGpu)
+    if (settings.device == RunOn::gpu)
       options.memoryBytes.reset();
     uint64_t done = runInProcesses(settings.first, settings.count, options, work, report);
     uint64_t failures = 0;
@@ -128,6 +141,12 @@ public:
     }
     if (settings.coverage)
       coverage.print();
+    if (!settings.forms.empty())
+      if (llvm::Error error =
+              recordForms(settings.forms, std::string(deviceNames[size_t(settings.device)]), forms)) {
+        fmt::print(stderr, "tlc-differential: error: {}\n", llvm::toString(std::move(error)));
+        return 2;
+      }
     fmt::print("\n{} programs, seeds {} to {}, {} process{}, {:.0f} s of them all\n", done, settings.first,
                settings.first + settings.count - 1, settings.jobs, settings.jobs == 1 ? "" : "es", seconds);
     for (size_t verdict = 0; verdict < verdicts.size(); ++verdict)
@@ -141,6 +160,7 @@ public:
   void printReduced(uint64_t seed) {
     DrawnProgram drawn = generate(seed, settings.feature);
     CompareOptions options = optionsOf(seed);
+    options.ptxFolder.clear();
     Reduced reduced = reduce(drawn.tree, options);
     fmt::print("\nseed {}: {}\n{}\n{}\nagain: tlc-differential --reduce {}{}\n", seed,
                reduced.outcome.message, print(reduced.tree), moduleText(reduced.tree), seed,
@@ -150,7 +170,7 @@ public:
 
 private:
   CompareOptions optionsOf(uint64_t seed) const {
-    return {.onGpu = settings.onGpu, .allSubsets = seed % 50 == 0};
+    return {.device = settings.device, .allSubsets = seed % 50 == 0, .ptxFolder = settings.ptx};
   }
 
   Outcome compareSeed(uint64_t seed) const {
@@ -163,6 +183,8 @@ private:
     seconds += took;
     if (settings.coverage)
       coverage.add(generate(seed, settings.feature).features, outcome);
+    if (outcome.verdict == Verdict::right)
+      forms.insert(outcome.forms.begin(), outcome.forms.end());
     if (!isFailure(outcome.verdict))
       return;
     std::vector<uint64_t> &seeds = kinds[kindOf(outcome)];
@@ -178,6 +200,7 @@ private:
   uint64_t exact = 0;
   double seconds = 0;
   std::map<std::string, std::vector<uint64_t>> kinds;
+  std::set<std::string> forms;
   Coverage coverage;
 };
 

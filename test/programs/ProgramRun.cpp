@@ -8,6 +8,7 @@
 #include "kernels/library/Compile.h"
 #include "runtime/device/LaunchPlan.h"
 #include "test/Expect.h"
+#include "test/programs/FormsRecord.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -118,6 +119,7 @@ Result<void> test::tryRun(const Artifact &artifact, const std::vector<Memory *> 
   if (Result<void> done = device->launch(*program, arguments); !done)
     return done;
   places.copyBack();
+  noteForms(*device, artifact.variants[chooseVariant(artifact, arguments.tensors)].ptx);
   return {};
 }
 

@@ -3,6 +3,7 @@
 /// The subcommand `run`.
 #include "tools/tlc/Run.h"
 
+#include "compiler/codegen/PtxForms.h"
 #include "kernels/harness/KernelRun.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/support/Excerpt.h"
@@ -98,6 +99,10 @@ RunCommand::RunCommand()
                            "repeated")),
       ranks("ranks", cl::sub(command), cl::value_desc("count"),
             cl::desc("Devices that run the kernel together, each with tensors of its own")),
+      forms(
+          "forms", cl::sub(command), cl::value_desc("file"),
+          cl::desc("Add the forms of the kernel's PTX instructions to a file, if the result is right; needs "
+                   "--verify")),
       cache(command), deviceFlags(command), flags(command) {}
 
 namespace {
@@ -162,6 +167,8 @@ Result<void> RunCommand::checkPlacement(const Artifact &program, const kernels::
 ExitCode RunCommand::execute() const {
   if (kernel.empty())
     return failUsage("expected a kernel, but got none; 'tlc run --help' shows how");
+  if (!forms.empty() && !verify)
+    return failUsage("expected --verify because of --forms, which records what ran right");
   kernels::Definitions ranksAsked;
   if (ranks.getNumOccurrences())
     ranksAsked["ranks"] = std::to_string(ranks);
@@ -262,6 +269,13 @@ ExitCode RunCommand::execute() const {
       printWarnings(findings);
       return fail("wrong result: " + verdict->complaint + how);
     }
+  }
+  if (!forms.empty()) {
+    const auto variant =
+        find_if((*artifact)->variants, [&](const Variant &each) { return each.name == run->variant(); });
+    if (llvm::Error error =
+            recordForms(forms, chosen->kind == DeviceKind::cuda ? "cuda" : "emulator", formsOf(variant->ptx)))
+      return fail(llvm::toString(std::move(error)));
   }
   double milliseconds = run->seconds() * 1e3;
   // The first launch is not representative.

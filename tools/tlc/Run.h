@@ -32,6 +32,7 @@ private:
   llvm::cl::opt<int64_t> offset;
   llvm::cl::list<std::string> lastStrides;
   llvm::cl::opt<int64_t> ranks;
+  llvm::cl::opt<std::string> forms;
   CacheFlags cache;
   DeviceFlags deviceFlags;
   CompileFlags flags;

@@ -89,18 +89,24 @@ static Value inUnits(Emitter &b, Value position, const Slice &slice, int axis) {
 
 /// Says of each access through the slice that gets no policy for L2 that the
 /// slice's hint does nothing there.
-static void remarkHint(tile::SliceOp slice) {
+static void remarkHint(KernelLowering &k, tile::SliceOp slice) {
   if (!slice.getEviction())
     return;
   for (Operation *user : slice->getUsers()) {
     auto scatter = dyn_cast<tile::ScatterOp>(user);
-    bool isAtomic = isa<tile::AtomicOp, tile::AtomicFetchOp>(user) || (scatter && scatter.getKind());
-    bool isCount = isa<tile::AnnounceOp, tile::TakeOp, tile::WaitForOp>(user);
-    if (isAtomic || isCount)
+    auto copy = dyn_cast<tile::CopyOp>(user);
+    StringRef reason;
+    if (isa<tile::AtomicOp, tile::AtomicFetchOp>(user) || (scatter && scatter.getKind()))
+      reason = "an atomic operation has no policy for L2";
+    else if (isa<tile::AnnounceOp, tile::TakeOp, tile::WaitForOp>(user))
+      reason = "a count has no policy for L2";
+    else if (copy && copy.getAtom() == tile::CopyAtom::cp_async)
+      reason = k.target.tma.available ? "a copy by cp.async gets no policy for L2; one by the TMA does"
+                                      : "a copy by cp.async gets no policy for L2";
+    if (!reason.empty())
       tile::emitRemark(user, tile::RemarkId::hintWithoutEffect)
           << "hint 'evict " << stringifyEviction(*slice.getEviction()) << "' of the slice of '"
-          << tile::nameOf(slice.getTensor()) << "' has no effect because "
-          << (isCount ? "a count" : "an atomic operation") << " has no policy for L2";
+          << tile::nameOf(slice.getTensor()) << "' has no effect because " << reason;
   }
 }
 
@@ -133,7 +139,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::MemberOp op) {
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op) {
-  remarkHint(op);
+  remarkHint(k, op);
   Slice slice;
   slice.tensor = &k.tensor(op.getTensor());
   slice.pointer = op.getOfAll() ? k.multicastPointer(*slice.tensor) : slice.tensor->pointer;
@@ -226,7 +232,9 @@ public:
   }
 
 private:
-  /// By cp.async, which reads a part of a vector where the tensor ends within it.
+  /// By cp.async, which reads a part of a vector where the tensor ends within it. It has no policy:
+  /// ptxas 13.0 splits an address in shared memory into a register and a uniform one, and its instruction,
+  /// which has room for one uniform register, then names neither this nor that of the policy.
   void start(int64_t width) {
     Emitter &b = k.b;
     FragmentLayout layout = copyLayout(k, tile.shape, tile.elementBytes(), axis, width);
@@ -237,7 +245,7 @@ private:
       Value from = global.address(group.start), to = addresses.at(group.start);
       Value read = global.bytesInside(group.start, width);
       auto copy = [&] {
-        simt::CopyAsyncOp::create(b, from, to, width * tile.elementBytes(), read, k.policyOf(slice));
+        simt::CopyAsyncOp::create(b, from, to, width * tile.elementBytes(), read, /*policy=*/Value());
       };
       if (Value inTile = b.both(owner, global.insideTile(group.start)))
         b.when(inTile, copy);
