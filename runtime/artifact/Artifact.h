@@ -21,23 +21,17 @@
 
 namespace tlc {
 
+/// The first three are leaves.
+#define TLC_HOST_OPS(X)                                                                                      \
+  X(constant)                                                                                                \
+  X(dimension)                                                                                               \
+  X(multiprocessors) X(add) X(subtract) X(multiply) X(ceilDiv) X(floorDiv) X(remainder) X(min) X(max)
+
 /// An integer expression that the host evaluates at launch: over the program's
 /// dimensions and the device's number of multiprocessors. A tree in postfix
 /// form; `operand` is the constant or the dimension's index, else unused.
 struct HostExpr {
-  enum class Op : uint8_t {
-    constant,
-    dimension,
-    multiprocessors, // leaves
-    add,
-    subtract,
-    multiply,
-    ceilDiv,
-    floorDiv,
-    remainder,
-    min,
-    max,
-  };
+  TLC_ENUM(Op, TLC_HOST_OPS)
   struct Step {
     Op op;
     int64_t operand = 0;

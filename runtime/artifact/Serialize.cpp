@@ -74,15 +74,9 @@ void fields(auto &archive, Of<Artifact> auto &artifact) {
           artifact.variants, artifact.remarks, artifact.nvrtc);
 }
 
-/// The last enumerator, so that reading refuses what lies beyond.
-constexpr HostExpr::Op last(HostExpr::Op) { return HostExpr::Op::max; }
-constexpr ElementType last(ElementType) { return allElementTypes.back(); }
-constexpr Access last(Access) { return Access::workspace; }
-constexpr DimensionSource last(DimensionSource) { return DimensionSource::ranks; }
-constexpr Swizzle last(Swizzle) { return Swizzle::bytes128; }
-constexpr KernelParameter::Kind last(KernelParameter::Kind) { return KernelParameter::Kind::tensorMaps; }
-constexpr SharedObject::Kind last(SharedObject::Kind) { return SharedObject::Kind::barrier; }
-constexpr ReportSite::Kind last(ReportSite::Kind) { return ReportSite::Kind::check; }
+/// Reading refuses what is beyond.
+template <class Enum> constexpr Enum lastOf = Enum::last;
+template <> constexpr ElementType lastOf<ElementType> = allElementTypes.back();
 
 class Writer {
 public:
@@ -167,7 +161,7 @@ private:
   void read(T &value) {
     uint8_t raw = 0;
     read(raw);
-    if (raw > uint8_t(last(T())))
+    if (raw > uint8_t(lastOf<T>))
       return fail("value of an enumeration is out of range");
     value = T(raw);
   }

@@ -6,7 +6,7 @@
 ///     TLC_ENUM(Colour, TLC_COLOURS)
 ///     TLC_ENUM_NAMES(Colour, TLC_COLOURS)
 ///
-/// is `enum class Colour { red, green }` and `toString(Colour)`. TableGen has enums of its own:
+/// is `enum class Colour { red, green, last = green }` and `toString(Colour)`. TableGen has enums of its own:
 /// `TLC_ENUM_CONVERSION` converts one with the same values, and does not compile where one is missing on
 /// either side.
 #pragma once
@@ -16,12 +16,14 @@
 #include <string_view>
 
 #define TLC_ENUM_VALUE(name) name,
+#define TLC_ENUM_ONE(name) +1
 #define TLC_ENUM_NAME(name) #name,
 #define TLC_ENUM_CASE(name)                                                                                  \
   case From::name:                                                                                           \
     return To::name;
 
-#define TLC_ENUM(Name, LIST) enum class Name : uint8_t { LIST(TLC_ENUM_VALUE) };
+#define TLC_ENUM(Name, LIST)                                                                                 \
+  enum class Name : uint8_t { LIST(TLC_ENUM_VALUE) last = 0 LIST(TLC_ENUM_ONE) - 1 };
 
 #define TLC_ENUM_NAMES(Name, LIST)                                                                           \
   constexpr std::string_view toString(Name value) {                                                          \

@@ -94,13 +94,56 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   CHECK(read->nvrtc == "13.0");
 }
 
-TEST_CASE("tensors of every element type survive serialization", "[artifact][serialize]") {
-  for (ElementType type : allElementTypes) {
-    Artifact sample = test::sampleArtifact();
-    sample.tensors[2].element = type;
-    Result<Artifact> read = deserialize(serialize(sample));
-    REQUIRE(read);
-    CHECK(read->tensors[2].element == type);
+TEST_CASE("every enumerator survives serialization", "[artifact][serialize]") {
+  Artifact sample = test::sampleArtifact();
+  auto each = [&]<class Enum>(Enum last, auto set) {
+    for (unsigned number = 0; number <= unsigned(last); ++number) {
+      CAPTURE(number);
+      set(Enum(number));
+      std::vector<std::byte> bytes = serialize(sample);
+      Result<Artifact> read = deserialize(bytes);
+      INFO((read ? "" : read.error().message));
+      CHECK((read && serialize(*read) == bytes));
+    }
+  };
+  Launch &aligned = sample.variants[0].launches[0], &general = sample.variants[1].launches[0];
+  SECTION("element types") {
+    each(allElementTypes.back(), [&](ElementType type) { sample.tensors[2].element = type; });
+  }
+  SECTION("accesses") {
+    sample = {.name = "none", .target = "sm_90a", .tensors = {{.name = "A"}}, .variants = {{.name = "all"}}};
+    each(Access::last, [&](Access access) { sample.tensors[0].access = access; });
+  }
+  SECTION("sources of dimensions") {
+    each(DimensionSource::last, [&](DimensionSource source) { sample.dimensions[0].source = source; });
+  }
+  SECTION("swizzles") {
+    aligned.tensorMaps[0].box = {64, 8};
+    each(Swizzle::last, [&](Swizzle swizzle) { aligned.tensorMaps[0].swizzle = swizzle; });
+  }
+  SECTION("operations of the host") {
+    using Op = HostExpr::Op;
+    const HostExpr one = HostExpr::constant(1);
+    each(Op::last, [&](Op op) {
+      general.grid[0] = op <= Op::multiprocessors ? HostExpr{{{op}}} : HostExpr::apply(op, one, one);
+    });
+  }
+  SECTION("parameters") {
+    using Kind = KernelParameter::Kind;
+    aligned.parameters.clear();
+    general.tensorMaps = {{.tensor = 0, .box = {8, 64}}};
+    each(Kind::last, [&](Kind kind) {
+      sample.tensors[0].symmetric =
+          kind == Kind::tensorPointers || kind == Kind::tensorMaps || kind == Kind::multicastPointer;
+      general.parameters = {{.kind = kind, .index = 0}};
+    });
+  }
+  SECTION("shared objects") {
+    each(SharedObject::Kind::last, [&](SharedObject::Kind kind) { aligned.names.shared[0].kind = kind; });
+  }
+  SECTION("reports") {
+    sample.variants[1].reports = {{.text = "here", .place = "gemm.cpp:7:3"}};
+    each(ReportSite::Kind::last, [&](ReportSite::Kind kind) { sample.variants[1].reports[0].kind = kind; });
   }
 }
 
