@@ -9,8 +9,12 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
-using namespace llvm;
 using namespace tlc;
+using llvm::isDigit;
+using llvm::isSpace;
+using llvm::raw_fd_ostream;
+using llvm::StringRef;
+namespace sys = llvm::sys;
 
 namespace {
 
@@ -42,7 +46,7 @@ std::string kindsOf(StringRef operands) {
 
 } // namespace
 
-std::set<std::string> tlc::formsOf(StringRef ptx) {
+std::set<std::string> tlc::formsOf(std::string_view ptx) {
   std::set<std::string> forms;
   for (const PtxFunction &function : readPtx(ptx).functions)
     for (const PtxInstruction &instruction : function.instructions) {
@@ -52,10 +56,11 @@ std::set<std::string> tlc::formsOf(StringRef ptx) {
   return forms;
 }
 
-Error tlc::recordForms(StringRef path, StringRef device, const std::set<std::string> &forms) {
+Result<void> tlc::recordForms(const std::string &path, std::string_view device,
+                              const std::set<std::string> &forms) {
   std::string lines;
   for (const std::string &form : forms)
-    lines += (device + "\t" + form + "\n").str();
+    lines += std::string(device) + "\t" + form + "\n";
   std::error_code error;
   raw_fd_ostream file(path, error, sys::fs::OF_Append);
   if (!error) {
@@ -64,6 +69,7 @@ Error tlc::recordForms(StringRef path, StringRef device, const std::set<std::str
     error = file.error();
     file.clear_error();
   }
-  return error ? createStringError(error, "cannot write '" + path + "': " + error.message())
-               : Error::success();
+  if (error)
+    return Error{ErrorKind::environment, "cannot write '" + path + "': " + error.message()};
+  return {};
 }

@@ -166,7 +166,7 @@ private:
 };
 
 /// A position, an extent or a count, known while tracing or on the device only.
-/// `/` and `%` truncate towards zero, as in C++; `ceilDiv` is for counts >= 0.
+/// `/` and `%` truncate towards zero, as in C++; `ceilDiv` rounds up.
 class Index : public Handle {
 public:
   Index() = default;

@@ -132,9 +132,11 @@ Step evaluateCopyAsync(Task &task, tile::CopyAsyncOp op) {
 std::optional<Slice> gatheredSlice(Task &task, Operation *op, Value slice, Value indices) {
   Slice gathered = std::get<Slice>(task.get(slice));
   gathered.indices = std::get<FragmentRef>(task.get(indices));
-  if (llvm::all_of(gathered.indices->elements, [](const Element &index) { return isExact(index); }))
+  const auto open =
+      llvm::find_if(gathered.indices->elements, [](const Element &index) { return !isExact(index); });
+  if (open == gathered.indices->elements.end())
     return gathered;
-  task.fail(op, "a position in '" + gathered.tensor->name + "' is not specified");
+  task.certain(op, *open, "a position in '" + gathered.tensor->name + "'");
   return std::nullopt;
 }
 

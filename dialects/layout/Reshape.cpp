@@ -55,7 +55,13 @@ struct GroupedAxes {
 int groupAxes(GroupedAxes &a, GroupedAxes &b) {
   size_t i = 0, j = 0;
   int group = 0;
-  for (; i < a.shape.size() || j < b.shape.size(); ++group) {
+  auto isLeft = [&] { return i < a.shape.size() || j < b.shape.size(); };
+  // The parts of elements belong to the last group, also where there is one part.
+  auto hasOnlyOnes = [](const Shape &shape, size_t from) {
+    return std::all_of(shape.begin() + std::ptrdiff_t(from), shape.end(),
+                       [](int64_t extent) { return extent == 1; });
+  };
+  for (; isLeft(); ++group) {
     int64_t ofA = 1, ofB = 1;
     do {
       bool takesA = j == b.shape.size() || (i < a.shape.size() && ofA <= ofB);
@@ -63,7 +69,7 @@ int groupAxes(GroupedAxes &a, GroupedAxes &b) {
       size_t axis = takesA ? i++ : j++;
       axes.groups[axis] = group;
       (takesA ? ofA : ofB) *= axes.shape[axis];
-    } while (ofA != ofB || (ofA == 1 && (i < a.shape.size() || j < b.shape.size())));
+    } while (ofA != ofB || (isLeft() && (ofA == 1 || (hasOnlyOnes(a.shape, i) && hasOnlyOnes(b.shape, j)))));
   }
   return group;
 }

@@ -59,7 +59,8 @@ class Search {
 public:
   Search(const GemmConfig &base, const GemmExtents &extents, const Target &target, LeftFactor left,
          const GemmCandidate &visit)
-      : base(base), extents(extents), target(target), left(left), visit(visit) {}
+      : base(base), extents(extents), target(target), left(left), visit(visit),
+        constants(timeConstantsOf(base)) {}
 
   void run() {
     for (int64_t bm : {int64_t(128), tallestOfOneWarpgroup, leastRows, tallest})
@@ -92,10 +93,7 @@ private:
       return widest;
     if (bm == tallestOfOneWarpgroup)
       return ofThree;
-    bool isMeasured = sizeInBytes(base.dtype) == 2 && sizeInBytes(base.out) == 2 && !base.hasEpilogue() &&
-                      !isUnaligned(base.alignmentOfA) && !isUnaligned(base.alignmentOfB) &&
-                      base.rowsOfC == GemmRows::any;
-    return isMeasured ? ofTallest : 0;
+    return isAligned16Bit(base) && sizeInBytes(base.out) == 2 && !base.hasEpilogue() ? ofTallest : 0;
   }
 
   bool isWorthwhile(int64_t bm, int64_t bn) const {
@@ -118,7 +116,8 @@ private:
 
   /// Tiles as wide as lets all of them, all of their parts, or all of their pairs be computed in whole waves.
   void considerFitting(int64_t bm) {
-    constexpr int64_t mostWaves = 8, mostWavesOfParts = 2, mostParts = 3;
+    constexpr int64_t mostWavesOfParts = 2, mostParts = 3;
+    const int64_t mostWaves = isAligned16Bit(base) ? 8 : 2; // others were not measured
     if (bm > leastRows && 2 * extents.m <= bm)
       return;
     int64_t rowTiles = extents.batch * ceilDiv(extents.m, bm);
@@ -205,7 +204,7 @@ private:
 
   GemmTime consider(const GemmConfig &c) {
     constexpr double repackingGain = 1.4; // that repacking must have: the model flatters it by as much
-    GemmTime time = gemmTime(c, extents, target);
+    GemmTime time = gemmTime(c, extents, target, constants);
     bool isRepacked =
         !c.swapped && (c.rowsOfA == GemmRows::repacked || c.rowsOfB == GemmRows::repacked); // few rows else
     visit(c, time.sum * (isRepacked ? repackingGain : 1));
@@ -271,6 +270,7 @@ private:
   const Target &target;
   LeftFactor left;
   const GemmCandidate &visit;
+  const GemmTimeConstants constants;
 };
 
 } // namespace

@@ -182,6 +182,36 @@ private:
 
 } // namespace
 
+bool isAligned16Bit(const GemmConfig &problem) {
+  constexpr int64_t aligned = GemmAlignment::ofTma;
+  return sizeInBytes(problem.dtype) == 2 && problem.alignmentOfA >= aligned &&
+         problem.alignmentOfB >= aligned && problem.rowsOfC == GemmRows::any;
+}
+
+GemmTimeConstants timeConstantsOf(const GemmConfig &problem) {
+  if (isAligned16Bit(problem))
+    return {};
+  return {
+      .sharedWrites = 0.7732,
+      .tileCycles = 456,
+      .storeShare = 0.9804,
+      .threadStores = 0.2113,
+      .clusterLoss = 0.01129,
+      .clusterSumCycles = 573.9,
+      .clusterSumShare = 0.1049,
+      .l2Share = 0.5671,
+      .sharedLines = 0.665,
+      .dividedSectors = 2.2,
+      .multicast = 1.169,
+      .memoryShare = 1,
+      .zeroRows = 0.3352,
+      .idleLoss = 0.08677,
+      .partialShare = 1.07,
+      .overlapLoss = 0.06477,
+      .launchCycles = 1449,
+  };
+}
+
 GemmTime gemmTime(const GemmConfig &config, const GemmExtents &extents, const Target &target,
                   const GemmTimeConstants &constants) {
   return Model(config, extents, target, constants).time();

@@ -43,6 +43,13 @@ struct GemmTimeConstants {
   double launchCycles = 2690;  ///< of each launch
 };
 
+/// True for 16-bit factors whose rows, and those of the result, the TMA copies.
+bool isAligned16Bit(const GemmConfig &problem);
+
+/// What the model is fitted to for that problem: 16-bit factors and aligned rows on an H200, or, with other
+/// types and rows, both cards and all shapes of an earlier fit.
+GemmTimeConstants timeConstantsOf(const GemmConfig &problem);
+
 /// In clock cycles. `blocks`, `l2` and `memory` go on at the same time, `combine` and `repacking` by
 /// themselves.
 struct GemmTime {

@@ -21,7 +21,7 @@
 
 namespace tlc {
 
-/// The first three are leaves.
+/// The first three are leaves. `floorDiv` and `remainder` are the device's `/` and `%`, which truncate.
 #define TLC_HOST_OPS(X)                                                                                      \
   X(constant)                                                                                                \
   X(dimension)                                                                                               \
@@ -48,7 +48,7 @@ struct HostExpr {
   static HostExpr apply(Op op, const HostExpr &lhs, const HostExpr &rhs);
 
   /// Value for the given dimensions, as a kernel computes it, too; nothing where a number on the way has more
-  /// than 32 bits, for quotients by 0 and of numbers below 0, and for a malformed expression.
+  /// than 32 bits, for quotients by 0, and for a malformed expression.
   std::optional<int64_t> evaluate(const std::vector<int64_t> &dimensions, int64_t multiprocessors) const;
   bool operator==(const HostExpr &) const = default;
 };

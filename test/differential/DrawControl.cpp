@@ -119,12 +119,13 @@ IndexNode Generator::drawFar(const IndexNode &from, const IndexNode &to) {
   draw.note(Feature::farLoop);
   constexpr int64_t mostRead = 3;
   IndexRange first = rangeOf(from), end = rangeOf(to);
+  int64_t highest = std::max({int64_t(0), first.high, end.high}),
+          lowest = std::min({int64_t(0), first.low, end.low}); // 0: what is added is a position, too
   int64_t offset = draw.between(0, 2);
   std::optional<IndexNode> read = draw.chance(40) ? drawIndexRead(mostRead) : std::nullopt;
   IndexNode far = IndexNode::constant(
-      draw.chance(70) ? std::numeric_limits<int32_t>::max() - std::max(first.high, end.high) - offset -
-                            (read ? mostRead : 0)
-                      : std::numeric_limits<int32_t>::min() - std::min(first.low, end.low) + offset);
+      draw.chance(70) ? std::numeric_limits<int32_t>::max() - highest - offset - (read ? mostRead : 0)
+                      : std::numeric_limits<int32_t>::min() - lowest + offset);
   return read ? IndexNode::apply(IndexKind::add, std::move(far), std::move(*read)) : far;
 }
 

@@ -142,9 +142,10 @@ public:
     if (settings.coverage)
       coverage.print();
     if (!settings.forms.empty())
-      if (llvm::Error error =
-              recordForms(settings.forms, std::string(deviceNames[size_t(settings.device)]), forms)) {
-        fmt::print(stderr, "tlc-differential: error: {}\n", llvm::toString(std::move(error)));
+      if (Result<void> recorded =
+              recordForms(settings.forms, std::string(deviceNames[size_t(settings.device)]), forms);
+          !recorded) {
+        fmt::print(stderr, "tlc-differential: error: {}\n", recorded.error().message);
         return 2;
       }
     fmt::print("\n{} programs, seeds {} to {}, {} process{}, {:.0f} s of them all\n", done, settings.first,

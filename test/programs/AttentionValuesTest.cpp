@@ -104,7 +104,7 @@ TEST_CASE("rows without keys are 0 whatever V holds, with masks of the caller's"
 }
 
 TEST_CASE("decoded rows without keys are 0 whatever V holds", "[programs][attention]") {
-  constexpr int64_t queries = 5, keys = 140;
+  static constexpr int64_t queries = 5, keys = 140;
   auto [length, window, splits] = GENERATE(table<int64_t, int64_t, int64_t>(
       {{keys, 10, 1}, {keys, 66, 3}, {3, 1, 1}, {3, 70, 3}, {0, 10, 1}, {0, 10, 3}}));
   CAPTURE(length, window, splits);

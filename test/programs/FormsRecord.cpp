@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/PtxForms.h"
 
+#define CATCH_CONFIG_EXTERNAL_INTERFACES // of listeners
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <map>
@@ -34,8 +35,8 @@ struct Recorder : Catch::TestEventListenerBase {
   void testRunEnded(const Catch::TestRunStats &) override {
     if (const char *path = std::getenv("TLC_FORMS"))
       for (const auto &[device, forms] : passed)
-        if (llvm::Error error = recordForms(path, device, forms))
-          Catch::cerr() << llvm::toString(std::move(error)) << '\n';
+        if (Result<void> recorded = recordForms(path, device, forms); !recorded)
+          Catch::cerr() << recorded.error().message << '\n';
   }
 
   Forms passed;

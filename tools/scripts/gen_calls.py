@@ -26,6 +26,7 @@ SECTIONS = {
     "copy": "Copies",
     "fill": "Copies",
     "gemmAsync": RINGS,
+    "k.check": "Prints and checks",
     "k.launch": "Several launches",
     "k.ranks": "Several ranks",
     "max": "Elementwise arithmetic",

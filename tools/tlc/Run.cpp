@@ -273,9 +273,10 @@ ExitCode RunCommand::execute() const {
   if (!forms.empty()) {
     const auto variant =
         find_if((*artifact)->variants, [&](const Variant &each) { return each.name == run->variant(); });
-    if (llvm::Error error =
-            recordForms(forms, chosen->kind == DeviceKind::cuda ? "cuda" : "emulator", formsOf(variant->ptx)))
-      return fail(llvm::toString(std::move(error)));
+    if (Result<void> recorded =
+            recordForms(forms, chosen->kind == DeviceKind::cuda ? "cuda" : "emulator", formsOf(variant->ptx));
+        !recorded)
+      return fail(recorded.error().message);
   }
   double milliseconds = run->seconds() * 1e3;
   // The first launch is not representative.

@@ -55,7 +55,11 @@ Counter counterOf(KernelLowering &k, scf::ForOp op) {
   Counter counter{k.value(op.getLowerBound()), k.value(op.getUpperBound()), k.value(op.getStep()),
                   op.getUnsignedCmp()};
   tile::PositionRanges ranges;
-  if (counter.isUnsigned || !op.getInductionVar().getType().isIndex() || ranges.fitsAfter(op, 1))
+  // Folding subtracts constant bounds in 32 bits.
+  std::optional<int64_t> low = getConstantIntValue(op.getLowerBound()),
+                         high = getConstantIntValue(op.getUpperBound());
+  bool isFar = low && high && *high - *low > tile::PositionRange::largest;
+  if (counter.isUnsigned || !op.getInductionVar().getType().isIndex() || (ranges.fitsAfter(op, 1) && !isFar))
     return counter;
   // From 0 on, the number after the last position needs 32 bits without a sign.
   Emitter &b = k.b;

@@ -36,8 +36,8 @@ private:
   std::string missingOrder(const Record &first, const Record &second) const;
   std::string missing(const Record &before, const Record &now) const;
   std::string missingBetweenClusters(const Record &before, const Record &now) const;
-  /// True if both are ordinary writes of one store, of the same iteration: of a scatter to equal positions, or
-  /// of tiles that overlap.
+  /// True if both are ordinary writes of one store, of the same iteration: of a scatter to equal positions,
+  /// or of tiles that overlap.
   bool areOfOneStore(const Record &before, const Record &now, const Finding &finding) const;
   std::string missingFence(const Record &before, const Record &now) const;
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <tuple>
 
 namespace tlc {
 
@@ -135,8 +136,9 @@ std::string Findings::text() const {
   std::vector<const Finding *> order;
   for (const Finding &finding : list)
     order.push_back(&finding);
-  std::ranges::stable_sort(
-      order, {}, [](const Finding *finding) { return std::pair(finding->level, !isFatal(finding->kind)); });
+  std::ranges::sort(order, {}, [](const Finding *finding) {
+    return std::tuple(finding->level, !isFatal(finding->kind), finding);
+  });
   std::string text;
   for (size_t i = 0; i < std::min(shown, order.size()); ++i)
     text += (i == 0 ? "" : "\n") + order[i]->message;

@@ -50,8 +50,9 @@ std::optional<std::vector<int64_t>> positionOf(const NamedTensor &tensor, uint64
 /// where it reaches over the axes inside of it.
 std::vector<size_t> axesInwards(const NamedTensor &tensor) {
   std::vector<size_t> axes(tensor.shape.size()), used;
-  std::iota(axes.rbegin(), axes.rend(), size_t(0));
-  std::ranges::stable_sort(axes, {}, [&](size_t axis) { return tensor.strides[axis]; });
+  std::iota(axes.begin(), axes.end(), size_t(0));
+  std::ranges::sort(axes, {},
+                    [&](size_t axis) { return std::pair(tensor.strides[axis], axes.size() - axis); });
   int64_t reach = 1;
   for (const size_t axis : axes) {
     if (tensor.strides[axis] <= 0 || (tensor.shape[axis] == 1 && tensor.strides[axis] < reach))

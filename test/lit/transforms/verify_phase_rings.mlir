@@ -1,5 +1,5 @@
 // What roles that are written out do with rings: each slot is filled after it has been acquired, and the cursor advances.
-// RUN: tile-opt %s --split-input-file --verify-diagnostics --tile-verify-phase=phase=promoted
+// RUN: %tile-opt %s --split-input-file --verify-diagnostics --tile-verify-phase=phase=promoted
 
 // The consumer stays at the first slot.
 tile.kernel @not_advanced(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 8>} {

@@ -183,7 +183,7 @@ TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
   SECTION("another version") {
     bytes[8] = std::byte(99);
     CHECK(failureOf(bytes) ==
-          "expected version 12 of the artifact format, but got version 99; compile the program again");
+          "expected version 13 of the artifact format, but got version 99; compile the program again");
   }
   SECTION("a truncated file") {
     bytes.resize(bytes.size() - 10);

@@ -186,10 +186,9 @@ TEST_CASE("workspaces and grids that these sizes make too large are refused", "[
   Artifact artifact = sampleArtifact();
   const HostExpr large = HostExpr::constant(int64_t(1) << 40);
   artifact.tensors[3].workspaceShape[1] = HostExpr::apply(HostExpr::Op::multiply, large, large);
-  CHECK(
-      failureOf(artifact, sampleArguments()) ==
-      "workspace 'partial' axis 1: expected sizes from which the extent can be computed, but on the way is a "
-      "32 bits, or a divisor is 0");
+  CHECK(failureOf(artifact, sampleArguments()) ==
+        "workspace 'partial' axis 1: expected sizes from which the extent can be computed, but an "
+        "intermediate number has more than 32 bits, or a divisor is 0");
   artifact.tensors[3].workspaceShape[1] = large;
   CHECK(failureOf(artifact, sampleArguments()) == "workspace 'partial' axis 1: these sizes need an extent of "
                                                   "1099511627776, but expected 0 to 2147483647");

@@ -42,7 +42,7 @@ TEST_CASE("a run collects all findings and still computes") {
     CHECK(finding.kind == FindingKind::race);
     CHECK(finding.kernel == "k");
     CHECK(finding.memory == fmt::format("shared offset {}", 4 * i));
-    CHECK_THAT(finding.missing, Contains("warp 1 waits for warp 0"));
+    CHECK_THAT(finding.missing, Contains("different addresses for two writes of one store"));
     REQUIRE(finding.before);
     for (const FindingSite *site : {&finding.site, &*finding.before}) {
       CHECK(site->what == "write");

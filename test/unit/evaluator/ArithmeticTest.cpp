@@ -80,7 +80,7 @@ TEST_CASE("bits of integers, with a sign and without", "[evaluator][unit]") {
         })) == std::vector<double>{1, -7});
   CHECK(exactValues(map(u32, u32, {0, 1}, [](const Fragment &x) { return -x; })) ==
         std::vector<double>{0, 4294967295});
-  Tensor open = map(i32, i32, {1, 2}, [](const Fragment &x) { return x << 32; });
+  Tensor open = map(i32, i32, {1, 2}, [](const Fragment &x) { return x << (x + 31); });
   CHECK(std::isinf(open.elements[0].bound));
 }
 
@@ -234,9 +234,9 @@ TEST_CASE("a comparison within the bounds is reported, and its choice covers bot
   REQUIRE(report);
   REQUIRE(report->ambiguities.size() == 1);
   CHECK(report->ambiguities[0].find("ArithmeticTest.cpp:") != std::string::npos);
-  CHECK(report->ambiguities[0].find(
-            ": note: compares numbers that lie within each other's bounds: ") != std::string::npos);
-  CHECK(report->ambiguities[0].ends_with(") and 2 (bound 0)"));
+  CHECK(report->ambiguities[0].find(": note: compares numbers that lie within each other's bounds: ") !=
+        std::string::npos);
+  CHECK_THAT(report->ambiguities[0], Catch::Contains(": 2 (bound 0) and 1.99999988 (bound 1.1e-06)"));
   const std::vector<Element> &y = arguments.tensors[1].elements;
   CHECK(y[0].bound == 1);
   CHECK(y[1].value == 3);

@@ -113,6 +113,17 @@ TEST_CASE("there is a layout for every reshape", "[layout][unit]") {
     }
 }
 
+TEST_CASE("the parts of elements belong to the last axes that both tiles cut", "[layout][unit]") {
+  const RowMajorTile narrow{{24, 128}, 16}, wide{{24, 64}, 32};
+  for (auto [from, to] : {std::pair(narrow, wide), std::pair(wide, narrow)})
+    for (int64_t warps : {1, 4, 8}) {
+      FragmentLayout layout = reshapableLayout(from, to, warps);
+      std::optional<FragmentLayout> result = reshaped(layout, from, to);
+      REQUIRE(result);
+      requireSameBits(layout, from, *result, to);
+    }
+}
+
 TEST_CASE("powers of two are spread over all threads", "[layout][unit]") {
   FragmentLayout layout = reshapableLayout({{64, 64}, 16}, {{16, 256}, 16}, 4);
   CHECK(printLayout(layout) == "reg(8@1:1, 4@0:16) lane(8@1:8, 4@0:1) warp(4@0:4)");

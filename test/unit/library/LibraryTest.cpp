@@ -32,14 +32,14 @@ std::string errorOf(std::string_view kernel, const Definitions &definitions,
 const Definitions small = {{"m", "64"}, {"n", "64"}, {"k", "64"}};
 
 /// A folder that is gone with the object.
-class TemporaryFolder {
+class CacheFolder {
 public:
-  TemporaryFolder() {
+  CacheFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "tlc-library-XXXXXX").string();
     REQUIRE(mkdtemp(pattern.data()));
     path = pattern;
   }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+  ~CacheFolder() { std::filesystem::remove_all(path); }
   std::filesystem::path path;
 };
 
@@ -104,7 +104,7 @@ TEST_CASE("the same request is compiled once", "[library]") {
 
 TEST_CASE("a program in the folder of the cache is not compiled again", "[library]") {
   REQUIRE_FALSE(buildId().empty());
-  TemporaryFolder folder;
+  CacheFolder folder;
   CompileLog first, second;
   auto one = Library(folder.path).compile(request(small), {}, first);
   REQUIRE(one);
@@ -117,7 +117,7 @@ TEST_CASE("a program in the folder of the cache is not compiled again", "[librar
 }
 
 TEST_CASE("a folder that cannot hold the cache gives a warning, not a failure", "[library]") {
-  TemporaryFolder folder;
+  CacheFolder folder;
   std::ofstream(folder.path / "file") << "in the way";
   CompileLog log;
   auto artifact = Library(folder.path / "file").compile(request(small), {}, log);

@@ -38,7 +38,7 @@ TEST_CASE("compiling says what does not exist", "[libtlc]") {
         "attention_fwd_fp8, attention_bwd, attention_decode, all_reduce, "
         "all_gather_gemm, gemm_reduce_scatter, gemm_all_reduce, "
         "moe_dispatch, moe_combine, attention_fwd_sharded, attention_bwd_sharded, but got "
-        "'gem'; 'tlc list' shows those of the cookbook, too");
+        "'gem'; the nearest name is 'gemm'; 'tlc list' shows those of the cookbook, too");
   CHECK(errorOfCompile("gemm", "layout", "rc") ==
         "expected parameter 'layout' of kernel 'gemm' to be tn | nn | tt | nt, but got 'rc'");
   CHECK_THAT(errorOfCompile("gemm", "rows", "64"), Catch::EndsWith("but got 'rows'"));
