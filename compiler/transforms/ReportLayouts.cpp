@@ -27,7 +27,7 @@ using namespace mlir;
 
 namespace {
 
-/// Layouts that take at most so many times what elements need, or no more than this, have no remark.
+/// Layouts that take at most `mostTimes` what elements need, or at most the few below, have no remark.
 constexpr int64_t mostTimes = 2, fewRegisters = 20, fewBytes = 1024;
 constexpr size_t mostNamed = 4;
 

@@ -167,7 +167,7 @@ public:
     else
       take(reg, extent);
   }
-  /// What is left of a group of so many elements, of which the last digit may be padding.
+  /// The rest of a group of `count` elements; its last digit may be padding.
   void finish(int64_t count) {
     auto open = [&] { return std::max<int64_t>(1, ceilDiv(count, taken)); };
     lanesLeft /= take(lane, std::min(lanesLeft, nextPowerOf2(open())));

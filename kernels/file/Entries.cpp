@@ -36,7 +36,7 @@ std::string textOf(std::string_view what, const Thrown &thrown) {
 
 constexpr int64_t maxExtent = std::numeric_limits<int32_t>::max(); ///< of a tensor
 
-/// A mistake in what a kernel says of itself, and the line that says it.
+/// An error in the description of a kernel, and its line.
 struct Mistake {
   dsl::Loc where;
   std::string message;

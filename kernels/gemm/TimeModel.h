@@ -23,7 +23,7 @@ struct GemmTimeConstants {
   double unalignedBytes = 5.2;
   double unalignedStores = 1.4;    ///< that they store there where columns end within a panel
   double clusterLoss = 0.02084;    ///< of a block's time, spent in waiting for its cluster
-  double clusterSumCycles = 1255;  ///< of a tile whose parts a cluster sums: its meetings
+  double clusterSumCycles = 1255;  ///< of a tile whose parts a cluster sums: its barriers
   double clusterSumShare = 0.2256; ///< of shared memory's rate at which its blocks read each other's sums
 
   // Of L2.
