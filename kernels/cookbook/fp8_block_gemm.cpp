@@ -73,7 +73,7 @@ void registerKernels(KernelFile &file) {
                      return sum;
                    };
                  })
-      .tolerance("C", {.limit = 0.02, .floor = 1})
+      .tolerance("C", {.limit = 0.02, .floor = 4}) // the tensor cores keep 13 bits of a sum
       .flops([](const Values &v) {
         return 2.0 * double(v["m"]) * double(v["n"]) * double(v["groups"]) * double(group);
       })

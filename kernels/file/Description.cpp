@@ -116,7 +116,7 @@ KernelDescription descriptionOf(Unpacker &unpacker) {
       sizes.push_back(unpacker.text());
   }
   kernel.hasRanks = unpacker.get<bool>();
-  for (size_t left = unpacker.get<size_t>(); left > 0; --left) {
+  for (size_t left = unpacker.count(); left > 0; --left) {
     std::string call = unpacker.text(), name = unpacker.text();
     kernel.positions[{std::move(call), std::move(name)}] = unpacker.text();
   }

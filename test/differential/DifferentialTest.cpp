@@ -107,18 +107,22 @@ TEST_CASE("blocks that fill each other's slots go round as often") {
 }
 
 TEST_CASE("a tile that is written between the factors has the numbers of the second") {
-  // A change of what is drawn needs another seed: one that fails with the left factor's numbers of before.
-  ProgramTree tree = generate(2592, Feature::report).tree;
-  bool isSquare = false, isChecked = false;
-  for (const LaunchTree &launch : tree.launches)
-    forEach(launch.body, [&](const Statement &statement) {
-      isSquare |= statement.kind == Kind::gemm && statement.values.empty() &&
-                  statement.from.view.shared == statement.to.view.shared;
-      isChecked |= isSquare && statement.kind == Kind::check;
-    });
-  REQUIRE(isSquare);
-  REQUIRE(isChecked);
-  Outcome outcome = compare(tree, {}); // a check of the sum holds
-  INFO(outcome.message);
-  CHECK(outcome.verdict == Verdict::right);
+  int found = 0;
+  for (uint64_t seed = 2592; found < 3 && seed < 12592; ++seed) {
+    ProgramTree tree = generate(seed, Feature::report).tree;
+    bool isSquare = false, isChecked = false;
+    for (const LaunchTree &launch : tree.launches)
+      forEach(launch.body, [&](const Statement &statement) {
+        isSquare |= statement.kind == Kind::gemm && statement.values.empty() &&
+                    statement.from.view.shared == statement.to.view.shared;
+        isChecked |= isSquare && statement.kind == Kind::check;
+      });
+    if (!isChecked)
+      continue;
+    ++found;
+    Outcome outcome = compare(tree, {}); // a check of the sum holds
+    INFO("seed " << seed << ": " << outcome.message);
+    CHECK(outcome.verdict == Verdict::right);
+  }
+  CHECK(found == 3);
 }

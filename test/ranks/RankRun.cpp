@@ -166,8 +166,12 @@ std::string test::launch(const Artifact &artifact, std::vector<evaluator::Argume
 
 std::string test::evaluated(const Body &body, std::vector<evaluator::Arguments> &ranks) {
   dsl::ProgramModule program = traced(body);
-  auto report = evaluator::evaluate(*program.module, llvm::MutableArrayRef(ranks));
-  return report ? "" : report.error().message;
+  std::vector<evaluator::Arguments> results = ranks; // which an error leaves unspecified
+  auto report = evaluator::evaluate(*program.module, llvm::MutableArrayRef(results));
+  if (!report)
+    return report.error().message;
+  ranks = std::move(results);
+  return "";
 }
 
 std::vector<evaluator::Arguments> test::runOnRanks(const Body &body, std::vector<evaluator::Arguments> ranks,

@@ -42,6 +42,8 @@ set(TLC_HEADERS
   kernels/library/Compile.h
   kernels/library/call/ArtifactCache.h
   runtime/cache/DiskCache.h
+  runtime/cache/EntryFile.h
+  runtime/cache/EntryStore.h
   runtime/cache/Key.h
   runtime/cache/MemoryCache.h
   runtime/support/Hash.h
