@@ -213,13 +213,14 @@ struct Planner {
     return true;
   }
 
-  /// Where there are no positions no bounding box is valid, and one pixel stands for it.
+  /// Where there are no positions no bounding box is valid, and one pixel stands for it: that of the first taps
+  /// which programs then compute, since the TMA stops a kernel for others.
   static void addWindow(TensorMapValues &values, const TensorWindow &window, bool empty) {
     TensorMapValues::Im2col &im2col = values.im2col.emplace();
     for (size_t axis = 0; axis < window.taps.size(); ++axis) {
       im2col.stride[axis] = empty ? 1 : window.strides[axis];
-      im2col.lower[axis] = empty ? 0 : window.lowerCorner(axis);
-      im2col.upper[axis] = empty ? 0 : window.upperCorner(axis);
+      im2col.lower[axis] = window.lowerCorner(axis);
+      im2col.upper[axis] = empty ? window.lowerCorner(axis) : window.upperCorner(axis);
     }
   }
 

@@ -186,7 +186,7 @@ Result<void> checkFirstTap(const EmulatedTensorMap &map, BoxCoordinates coordina
   for (unsigned i = 1; i + 1 < map.rank; ++i) {
     const int64_t lower = map.im2col->lower[i - 1],
                   last = int64_t(map.dims[i]) + map.im2col->upper[i - 1] - 1;
-    if (!map.isEmpty && (coordinates[i] < lower || coordinates[i] > last))
+    if (coordinates[i] < lower || coordinates[i] > last)
       return Error{
           ErrorKind::execution,
           fmt::format("tensor copy: the first tap must be in the bounding box, which is from {} to {} "

@@ -118,11 +118,12 @@ TEST_CASE("tensor maps of windows have the bounding box of their first taps", "[
   CHECK(map.box == Axes{128, 1, 64});
   const TensorMapValues::Im2col expected = {.lower = {-4}, .upper = {-9}, .stride = {2}};
   CHECK(map.im2col == expected);
-  // Too short for the window, which spans 11: no bounding box, and no address.
+  // Too short for the window, which spans 11: no address, and a bounding box of the first tap that programs
+  // compute there, beside which the TMA stops them.
   const TensorMapValues none = mapOf(5);
   CHECK(none.address == nullptr);
   CHECK(none.shape == Axes{1, 1, 1});
-  const TensorMapValues::Im2col one = {.lower = {0}, .upper = {0}, .stride = {1}};
+  const TensorMapValues::Im2col one = {.lower = {-4}, .upper = {-4}, .stride = {1}};
   CHECK(none.im2col == one);
   CHECK(mapOf(6).address == address(0x10000000));
 }

@@ -166,6 +166,9 @@ TEST_CASE("the first tap is in the bounding box, and offsets have few bits") {
   CHECK(messageAt({0, 0, 4, 0, 0, 0}) ==
         "tensor copy: the first tap must be in the bounding box, which is from -1 to 3 along dimension 2 "
         "(innermost is 0), but is at 4");
+  EmulatedTensorMap empty = example();
+  empty.isEmpty = true;
+  CHECK_FALSE(checkCoordinates(empty, std::array<int32_t, 6>{0, -2, 0, 0, 0, 0}, BoxUse::load));
   CHECK(messageAt({0, 0, 0, 0, 0, 256}) == "tensor copy: the offset of dimension 2 (innermost is 0) must be "
                                            "0 to 255 of a tensor of rank 4, but is "
                                            "256");
