@@ -16,9 +16,15 @@ struct BlockSize {
   int64_t warps = 0, residents = 1;
 };
 
+/// Which registers a thread of a role has that sets none.
+enum class RoleRegistersPhase {
+  open,    ///< those that it may still get from other roles
+  assigned ///< those of the launch
+};
+
 /// Why threads have too few registers for the `tile.gemm` or `tile.gemm_async` as wgmma of so many warps;
 /// empty if they have enough.
 std::string registerProblem(mlir::Operation *product, tlc::WarpPolicy policy, int64_t warps, BlockSize block,
-                            const Target &target);
+                            const Target &target, RoleRegistersPhase phase = RoleRegistersPhase::open);
 
 } // namespace tlc::tile

@@ -78,22 +78,32 @@ int64_t registersToIssue(int64_t computingWarps, RolesOp roles) {
   return computingWarps > 2 * warpsPerWarpgroup ? 32 : products > 1 ? 24 : 40;
 }
 
-/// Whether products still have the registers they need, in roles that got fewer than at the launch.
-LogicalResult checkProducts(Warpgroups &group, BlockSize block, const Target &target) {
-  for (RoleOp role : group.roles) {
-    WalkResult walked = role.walk([&](ProductOpInterface product) {
-      if (product.getAtom() != MatrixAtom::wgmma)
-        return WalkResult::advance();
-      std::string problem =
-          registerProblem(product, policyOf(product.getPolicy()), int64_t(role.getWarps()), block, target);
-      if (problem.empty())
-        return WalkResult::advance();
-      product->emitError("expected registers for this product because other roles set theirs, but ")
-          << problem;
-      return WalkResult::interrupt();
-    });
-    if (walked.wasInterrupted())
-      return failure();
+/// The first product by wgmma of the role for whose threads something is a problem, and what; empty if all
+/// have the registers that they take.
+std::pair<Operation *, std::string> findProblem(RoleOp role, BlockSize block, const Target &target) {
+  std::pair<Operation *, std::string> found;
+  role.walk([&](ProductOpInterface product) {
+    if (product.getAtom() != MatrixAtom::wgmma)
+      return WalkResult::advance();
+    found = {product, registerProblem(product, policyOf(product.getPolicy()), int64_t(role.getWarps()), block,
+                                      target, RoleRegistersPhase::assigned)};
+    return found.second.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return found;
+}
+
+/// Whether products take more registers than their roles have.
+bool lackRegisters(RolesOp roles, BlockSize block, const Target &target) {
+  return llvm::any_of(roles.getBody().getOps<RoleOp>(),
+                      [&](RoleOp role) { return !findProblem(role, block, target).second.empty(); });
+}
+
+LogicalResult checkProducts(RolesOp roles, BlockSize block, const Target &target, bool someAreGiven) {
+  for (RoleOp role : roles.getBody().getOps<RoleOp>()) {
+    auto [product, problem] = findProblem(role, block, target);
+    if (!problem.empty())
+      return product->emitError("expected registers for this product")
+             << (someAreGiven ? " because other roles set theirs" : "") << ", but " << problem;
   }
   return success();
 }
@@ -103,9 +113,10 @@ struct Shares {
   int64_t toIssue = 0, toCompute = 0;
 };
 
-/// Nothing where there is nothing to move.
-std::optional<Shares> sharesOf(ArrayRef<Warpgroups> groups, RolesOp roles, const BlockBudget &block,
-                               const Target &target) {
+/// The best ones first; none where there is nothing to move.
+SmallVector<Shares, 2> sharesOf(ArrayRef<Warpgroups> groups, RolesOp roles, BlockSize block,
+                                const Target &target) {
+  BlockBudget budget(target, block.residents);
   SmallVector<RoleRegisters> given;
   int64_t warps = 0, computing = 0, issuingLeftOut = 0, computingLeftOut = 0;
   int64_t toCopy = 0;
@@ -119,39 +130,42 @@ std::optional<Shares> sharesOf(ArrayRef<Warpgroups> groups, RolesOp roles, const
       (group.computes ? computingLeftOut : issuingLeftOut) += group.warps;
   }
   if (!target.setmaxnreg.available || !groups.back().areWhole())
-    return std::nullopt;
-  int64_t atLaunch = block.registersAtLaunch(warps), least = target.setmaxnreg.min;
+    return {};
+  int64_t atLaunch = budget.registersAtLaunch(warps), least = target.setmaxnreg.min;
   int64_t wanted = std::min(std::max(registersToIssue(computing, roles), toCopy), atLaunch);
   // Nobody gives any up, or all threads have at the launch what they can use.
-  bool isMoved = issuingLeftOut > 0 && wanted < atLaunch && computing >= 2 * warpsPerWarpgroup;
+  bool isMoved = issuingLeftOut > 0 && wanted < atLaunch &&
+                 (computing >= 2 * warpsPerWarpgroup || lackRegisters(roles, block, target));
   if (given.empty() && !isMoved)
-    return std::nullopt;
+    return {};
   if (computingLeftOut == 0)
-    return Shares{std::min(wanted, block.registersBeside(given, warps).value_or(wanted)), 0};
+    return {{std::min(wanted, budget.registersBeside(given, warps).value_or(wanted)), 0}};
+  SmallVector<Shares, 2> all; // none in a block of so many threads that there are none to move
   for (int64_t toIssue : {wanted, least}) {
     SmallVector<RoleRegisters> set = given;
     set.push_back({issuingLeftOut, toIssue});
-    if (std::optional<int64_t> toCompute = block.registersBeside(set, warps))
-      return Shares{toIssue, *toCompute};
+    if (std::optional<int64_t> toCompute = budget.registersBeside(set, warps))
+      all.push_back({toIssue, *toCompute});
   }
-  return std::nullopt; // a block of so many threads that there are none to move
+  return all;
 }
 
 LogicalResult assign(KernelOp kernel, RolesOp roles, const Target &target) {
   SmallVector<Warpgroups> groups = warpgroupsOf(roles);
   BlockSize block = {int64_t(kernel.getWarps()), int64_t(kernel.getResidents())};
-  std::optional<Shares> shares = sharesOf(groups, roles, BlockBudget(target, block.residents), target);
-  if (!shares)
-    return success();
   Builder builder(kernel.getContext());
-  for (Warpgroups &group : groups) {
-    int64_t chosen = group.computes ? shares->toCompute : shares->toIssue;
-    for (RoleOp role : group.roles)
-      role.setRegistersAttr(builder.getI64IntegerAttr(group.registers.value_or(chosen)));
-    if (!group.registers && failed(checkProducts(group, block, target)))
-      return failure();
+  for (const Shares &shares : sharesOf(groups, roles, block, target)) {
+    for (Warpgroups &group : groups) {
+      int64_t chosen = group.computes ? shares.toCompute : shares.toIssue;
+      for (RoleOp role : group.roles)
+        role.setRegistersAttr(builder.getI64IntegerAttr(group.registers.value_or(chosen)));
+    }
+    if (!lackRegisters(roles, block, target))
+      break;
   }
-  return success();
+  bool someAreGiven =
+      llvm::any_of(groups, [](const Warpgroups &group) { return group.registers.has_value(); });
+  return checkProducts(roles, block, target, someAreGiven);
 }
 
 struct AssignRegisters : impl::AssignRegistersBase<AssignRegisters> {

@@ -12,8 +12,9 @@ def AssignRegisters : Pass<"tile-assign-registers", "::tlc::tile::KernelOp"> {
     Ensures:  on targets that move registers, in a kernel of whole warpgroups, all roles set `registers` or none does. What
               the author gives stays. Of what is left, warpgroups that hold no tile in registers, but issue or make copies,
               get what that takes; those that compute share the rest, by `BlockBudget`. No role sets registers if nobody
-              can give any up, or if a single warpgroup computes and none was given: it has as many as it can use.
-    Registers that are given and leave a product of another role too few are an error.
+              can give any up, or if a single warpgroup computes and none was given, but where a product takes more: it has
+              as many as it can use.
+    A product that takes more registers than its role has is an error.
 
         tile.role "load" warps(4) { ... }
         tile.role "math" warps(8) { ... gemm ... }

@@ -185,11 +185,11 @@ constexpr std::array atoms = {
 
 } // namespace
 
-unsigned MmaAtom::registersFor(unsigned columns, bool aInRegisters) const {
+unsigned MmaAtom::registersFor(unsigned columns, unsigned partsOfA) const {
   auto registersOf = [&](unsigned elements, ElementType type) {
     return unsigned(bytesOf(type, elements / threads)) / unsigned(registerBytes);
   };
-  return registersOf(m * columns, accumulator) + (aInRegisters ? registersOf(m * k, a) : 0) + otherRegisters;
+  return registersOf(m * columns, accumulator) + partsOfA * registersOf(m * k, a) + otherRegisters;
 }
 
 std::span<const MmaAtom> tlc::allMmaAtoms() { return atoms; }

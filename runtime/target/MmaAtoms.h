@@ -53,9 +53,14 @@ struct MmaAtom {
   unsigned otherRegisters = 0; ///< of a thread, that ptxas wants for the instruction besides its operands'
   int minSm = 0;
 
-  /// Registers that a thread must have when its kernel starts, or ptxas refuses it (C7602): those that
-  /// setmaxnreg adds do not count.
-  unsigned registersFor(unsigned n, bool aInRegisters) const;
+  /// Registers that a thread must have for an instruction with `partsOfA` parts of A in registers: its own,
+  /// and those of the instructions that are in flight with it. ptxas refuses a kernel
+  /// - that has fewer than one instruction takes when it starts (C7602): those that setmaxnreg adds do not
+  ///   count,
+  /// - often, if threads never have what all instructions of a product take (C7600). With more it refused
+  /// none
+  ///   of a thousand random programs but some of which several accumulators begin with one constant.
+  unsigned registersFor(unsigned n, unsigned partsOfA) const;
   bool allowsN(unsigned n) const { return n >= nMin && n <= nMax && (n - nMin) % nStep == 0; }
 };
 

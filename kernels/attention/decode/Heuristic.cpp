@@ -45,7 +45,7 @@ static bool hasRegisters(DecodeConfig c, int64_t residents, int64_t bk, const Ta
   }
   int64_t available = BlockBudget(target, residents).registersAtLaunch(warps);
   const MmaAtom *atom = findMmaAtom(target, MmaKind::wgmma, c.problem.dtype, c.problem.dtype, f32);
-  return !atom || std::max(atom->registersFor(unsigned(columns), /*aInRegisters=*/true),
+  return !atom || std::max(atom->registersFor(unsigned(columns), /*partsOfA=*/1),
                            atom->registersFor(unsigned(bk), holdsQueries(c))) <= available;
 }
 

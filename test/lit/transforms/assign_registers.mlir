@@ -391,6 +391,31 @@ tile.kernel @blackwell() attributes {launch = #program.launch<warps = 12>} {
 }
 }
 
+// -----
+
+// A left factor in registers is in flight as a whole: beside 32 sums and what ptxas wants, 64 take 122 registers. The
+// warpgroup that copies gives up what it can do without, though only one computes. 40 would leave 120.
+// CHECK-LABEL: tile.kernel @left_factor
+// CHECK: tile.role "load" warps(4) registers(24) {
+// CHECK: tile.role "math" warps(4) registers(136) {
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @left_factor(%y: f32 {program.argument = #program.scalar<"y">}) attributes {launch = #program.launch<warps = 8, residents = 3>} {
+  %x = tile.alloc_shared "x" : !tile.shared<64x128xf32>
+  tile.roles {
+    tile.role "load" warps(4) {
+    }
+    tile.role "math" warps(4) {
+      %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+      %a = tile.splat %y : f32 -> tensor<64x128xf32>
+      %b = tile.transpose %x : !tile.shared<64x128xf32> -> !tile.shared<128x64xf32, transposed>
+      %p0 = tile.gemm_async %a, %b, %zero atom wgmma : tensor<64x128xf32>, !tile.shared<128x64xf32, transposed>, tensor<64x64xf32>
+      %s0 = tile.gemm_wait %p0 pending(0) : tensor<64x64xf32>
+    }
+  }
+  tile.return
+}
+}
+
 //--- errors.mlir
 
 // What is given must leave a product its registers.
@@ -411,6 +436,29 @@ tile.kernel @starved() attributes {launch = #program.launch<warps = 16>} {
       %zero = arith.constant dense<0.0> : tensor<64x64xf32>
       // expected-error @below {{expected registers for this product because other roles set theirs, but an instruction for 64 columns takes 58 registers of a thread, which has 40 by .registers of role 'math'; give it 64 or more}}
       %p0 = tile.gemm_async %a, %x, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+      %s0 = tile.gemm_wait %p0 pending(0) : tensor<64x64xf32>
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
+// Nobody can give any up.
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @all_compute(%y: f32 {program.argument = #program.scalar<"y">}) attributes {launch = #program.launch<warps = 8, residents = 3>} {
+  %x = tile.alloc_shared "x" : !tile.shared<64x128xf32>
+  tile.roles {
+    tile.role "other" warps(4) {
+      %t = tile.load %x : !tile.shared<64x128xf32> -> tensor<64x128xf32>
+    }
+    tile.role "math" warps(4) {
+      %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+      %a = tile.splat %y : f32 -> tensor<64x128xf32>
+      %b = tile.transpose %x : !tile.shared<64x128xf32> -> !tile.shared<128x64xf32, transposed>
+      // expected-error @below {{expected registers for this product, but sums of 64 columns and a left factor in registers take 122 registers of a thread at once, which has 80 in blocks of 256 threads with k.residents(3); give role 'math' .registers of 128 or more, or copy the factor to a shared tile}}
+      %p0 = tile.gemm_async %a, %b, %zero atom wgmma : tensor<64x128xf32>, !tile.shared<128x64xf32, transposed>, tensor<64x64xf32>
       %s0 = tile.gemm_wait %p0 pending(0) : tensor<64x64xf32>
     }
   }

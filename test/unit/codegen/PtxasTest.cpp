@@ -3,6 +3,7 @@
 /// The machine compiler as a subprocess: what it reports, and what it refuses.
 #include "compiler/codegen/Ptxas.h"
 
+#include "runtime/support/Math.h"
 #include "runtime/target/MmaAtoms.h"
 
 #include <catch2/catch.hpp>
@@ -86,7 +87,8 @@ TEST_CASE("ptxas wants as many registers as the table says", "[codegen]") {
   const MmaAtom &atom =
       *findMmaAtom(target, isSparse ? MmaKind::sparseWgmma : MmaKind::wgmma, a, b, accumulator);
   for (unsigned columns : {16u, 48u, 256u})
-    for (bool aInRegisters : {false, true}) {
+    for (unsigned partsOfA : {0u, 1u}) {
+      bool aInRegisters = partsOfA != 0;
       if (isSparse && aInRegisters)
         continue;
       std::string sums, transposes = !mayTranspose ? "" : aInRegisters ? ", 0" : ", 0, 0";
@@ -103,6 +105,65 @@ TEST_CASE("ptxas wants as many registers as the table says", "[codegen]") {
       REQUIRE_FALSE(bool(code));
       CHECK_THAT(
           llvm::toString(code.takeError()),
-          Catch::Contains(fmt::format("register target of {} or", atom.registersFor(columns, aInRegisters))));
+          Catch::Contains(fmt::format("register target of {} or", atom.registersFor(columns, partsOfA))));
     }
+}
+
+namespace {
+std::string namesOf(std::string_view name, unsigned first, unsigned count) {
+  std::string names;
+  for (unsigned i = first; i < first + count; ++i)
+    names += fmt::format("{}{}{}", i == first ? "" : ", ", name, i);
+  return names;
+}
+
+/// A product whose left factor is in registers, in so many instructions, and another one.
+std::string twoProducts(unsigned limit, unsigned columns, unsigned instructions) {
+  unsigned sums = columns / 2, words = 4 * instructions;
+  std::string body, wait = "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
+  for (unsigned i = 0; i < words; ++i)
+    body += fmt::format("ld.global.b32 %a{}, [%p + {}];\n", i, 4 * i);
+  for (unsigned i = 0; i < sums; ++i)
+    body += fmt::format("mov.b32 %s{}, 0;\nmov.b32 %t{}, 0;\n", i, i);
+  body += "wgmma.fence.sync.aligned;\n";
+  for (unsigned i = 0; i < instructions; ++i)
+    body += fmt::format("wgmma.mma_async.sync.aligned.m64n{}k8.f32.tf32.tf32 {{{}}}, {{{}}}, %d, 1, 1, 1;\n",
+                        columns, namesOf("%s", 0, sums), namesOf("%a", 4 * i, 4));
+  body += wait +
+          fmt::format("wgmma.fence.sync.aligned;\nwgmma.mma_async.sync.aligned.m64n{}k16.f32.bf16.bf16 "
+                      "{{{}}}, %d, %d, 1, 1, 1, 0, 0;\n",
+                      columns, namesOf("%t", 0, sums)) +
+          wait;
+  for (unsigned i = 0; i < sums; ++i)
+    body += fmt::format("st.global.b32 [%p + {}], %s{};\nst.global.b32 [%p + {}], %t{};\n", 4 * i, i,
+                        4 * (sums + i), i);
+  return fmt::format(".version 8.7\n.target sm_90a\n.address_size 64\n"
+                     ".visible .entry two(.param .u64 p)\n.maxntid 128\n.maxnreg {}\n{{\n"
+                     ".reg .b32 %s<{}>, %t<{}>, %a<{}>; .reg .b64 %p, %d;\n"
+                     "ld.param.u64 %p, [p];\nmov.b64 %d, 0;\n{}ret;\n}}\n",
+                     limit, sums, sums, words, body);
+}
+} // namespace
+
+TEST_CASE("ptxas takes products with the registers that all instructions of one take", "[codegen]") {
+  std::optional<std::string> ptxas = ptxasOrSkip();
+  if (!ptxas)
+    return;
+  const Target &target = *findTarget("sm_90a");
+  const MmaAtom &atom =
+      *findMmaAtom(target, MmaKind::wgmma, ElementType::f32, ElementType::f32, ElementType::f32);
+  for (unsigned columns : {64u, 96u, 128u})
+    for (unsigned instructions : {1u, 2u, 4u, 8u, 16u}) {
+      INFO(columns << " columns, " << instructions << " instructions");
+      auto registers =
+          unsigned(alignTo(atom.registersFor(columns, instructions), target.registerGranularity));
+      llvm::Expected<MachineCode> code =
+          assemble(*ptxas, twoProducts(registers, columns, instructions), target);
+      CHECK((code ? "" : llvm::toString(code.takeError())) == "");
+    }
+  // One instruction has what it takes, eight have not.
+  auto few = unsigned(alignTo(atom.registersFor(128, 1), target.registerGranularity));
+  llvm::Expected<MachineCode> refused = assemble(*ptxas, twoProducts(few, 128, 8), target);
+  REQUIRE_FALSE(bool(refused));
+  CHECK_THAT(llvm::toString(refused.takeError()), Catch::Contains("(C7600) Register allocation failed"));
 }

@@ -39,8 +39,9 @@ TEST_CASE("wgmma is preferred on sm_90a, with mma.sync next", "[target][mma]") {
   CHECK(contains(atoms[0]->aPlaces, OperandPlaces::registers));
   CHECK_FALSE(contains(atoms[0]->bPlaces, OperandPlaces::registers));
   CHECK(atoms[0]->bMajors == OperandMajors::kOrMn);
-  CHECK(atoms[0]->registersFor(128, /*aInRegisters=*/false) == 90);
-  CHECK(atoms[0]->registersFor(128, /*aInRegisters=*/true) == 94);
+  CHECK(atoms[0]->registersFor(128, /*partsOfA=*/0) == 90);
+  CHECK(atoms[0]->registersFor(128, /*partsOfA=*/1) == 94);
+  CHECK(atoms[0]->registersFor(128, /*partsOfA=*/8) == 122);
   CHECK(atoms[1]->kind == MmaKind::mmaSync);
   CHECK(atoms[1]->k == 16);
   CHECK(atoms[2]->k == 8);
