@@ -202,7 +202,8 @@ bool Generator::loop(Body &body, bool isPipelined) {
     env.filledBefore = env.written;
     ++env.loops;
     env.inBranch |= endsEarly;
-    env.isAlike &= isAlikeForAll(from) && isAlikeForAll(to) && isAlikeForAll(step);
+    env.isAlike &=
+        isAlikeForAll(from) && isAlikeForAll(to) && isAlikeForAll(step) && (!far || isAlikeForAll(*far));
     if (isLean) {
       drawLeanBody(statements);
     } else {
