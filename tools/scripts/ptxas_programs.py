@@ -26,6 +26,8 @@ from features import find_ptxas
 SKIPPED = 77
 # What ptxas says of a program that is slow, not wrong.
 ADVICE = re.compile(r"Potential Performance Loss|^ptxas info")
+# An nvdisasm older than ptxas.
+UNKNOWN_TARGET = "Cannot decode architecture"
 ODD_DESCRIPTOR = re.compile(r"[^;]*\bdesc\[UR\d*[13579]\][^;]*")
 
 
@@ -49,11 +51,16 @@ def problems_of(path, ptxas, nvdisasm):
     problems = [line for line in lines if line.strip() and not ADVICE.search(line)]
     if nvdisasm:
         shown = run(nvdisasm, "-c", cubin)
-        if shown.returncode != 0:
+        if shown.returncode != 0 and UNKNOWN_TARGET not in shown.stderr:
             problems.append(f"nvdisasm: {shown.stderr.strip()}")
-        problems += [" ".join(odd.split()) for odd in ODD_DESCRIPTOR.findall(shown.stdout)]
+        problems += odd_descriptors(shown.stdout)
     os.remove(cubin)
     return problems
+
+
+def odd_descriptors(code):
+    """Instructions of disassembled code that a GPU does not execute."""
+    return [" ".join(odd.split()) for odd in ODD_DESCRIPTOR.findall(code)]
 
 
 def main():
