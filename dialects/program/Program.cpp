@@ -226,7 +226,7 @@ namespace {
 constexpr std::pair<StringLiteral, HostExpr::Op> operators[] = {
     {"add", HostExpr::Op::add},           {"sub", HostExpr::Op::subtract},
     {"mul", HostExpr::Op::multiply},      {"ceildiv", HostExpr::Op::ceilDiv},
-    {"floordiv", HostExpr::Op::floorDiv}, {"rem", HostExpr::Op::remainder},
+    {"div", HostExpr::Op::divide},         {"rem", HostExpr::Op::remainder},
     {"min", HostExpr::Op::min},           {"max", HostExpr::Op::max}};
 
 std::optional<HostExpr::Step> parseStep(StringRef token) {
@@ -255,7 +255,7 @@ LogicalResult HostExprAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     std::optional<HostExpr::Step> step = parseStep(token);
     if (!step)
       return emitError()
-             << "expected an integer, d0 d1 ..., sms, add, sub, mul, ceildiv, floordiv, rem, min or "
+             << "expected an integer, d0 d1 ..., sms, add, sub, mul, ceildiv, div, rem, min or "
              << "max in '" << text << "', but got '" << token << "'";
     if (!isLeaf(step->op) && depth < 2)
       return emitError() << "expected two operands before '" << token << "' in '" << text << "', but got "

@@ -100,7 +100,7 @@ def Program_HostExprAttr : Program_Attr<"HostExpr", "host_expr"> {
   let summary = "An integer the host computes at launch, in postfix text";
   let description = [{
     Tokens: integers, `d0 d1 ...` (dimensions in order of the schema), `sms` (the device's multiprocessors), and the
-    operators `add sub mul ceildiv floordiv rem min max`, each of two operands.
+    operators `add sub mul ceildiv div rem min max`, each of two operands.
 
         #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">
   }];

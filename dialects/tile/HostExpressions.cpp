@@ -22,7 +22,7 @@ std::optional<HostExpr::Op> hostOperation(Operation *op) {
       .Case<arith::MulIOp>([](auto) { return Op::multiply; })
       .Case<arith::CeilDivUIOp, arith::CeilDivSIOp>([](auto) { return Op::ceilDiv; })
       // The compiler makes those without a sign of numbers that are not negative.
-      .Case<arith::DivUIOp, arith::DivSIOp>([](auto) { return Op::floorDiv; })
+      .Case<arith::DivUIOp, arith::DivSIOp>([](auto) { return Op::divide; })
       .Case<arith::RemUIOp, arith::RemSIOp>([](auto) { return Op::remainder; })
       .Case<arith::MinUIOp, arith::MinSIOp>([](auto) { return Op::min; })
       .Case<arith::MaxUIOp, arith::MaxSIOp>([](auto) { return Op::max; })

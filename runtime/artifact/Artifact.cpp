@@ -36,7 +36,7 @@ std::optional<int64_t> apply(HostExpr::Op op, int64_t lhs, int64_t rhs) {
     return lhs - rhs;
   case HostExpr::Op::multiply:
     return lhs * rhs;
-  case HostExpr::Op::floorDiv:
+  case HostExpr::Op::divide:
     return divides ? std::optional(lhs / rhs) : std::nullopt;
   case HostExpr::Op::ceilDiv:
     return divides ? std::optional(lhs / rhs + isQuotientTooSmall(lhs % rhs, rhs)) : std::nullopt;

@@ -21,11 +21,11 @@
 
 namespace tlc {
 
-/// The first three are leaves. `floorDiv` and `remainder` are the device's `/` and `%`, which truncate.
+/// The first three are leaves. `divide` and `remainder` are the device's `/` and `%`, which truncate.
 #define TLC_HOST_OPS(X)                                                                                      \
   X(constant)                                                                                                \
   X(dimension)                                                                                               \
-  X(multiprocessors) X(add) X(subtract) X(multiply) X(ceilDiv) X(floorDiv) X(remainder) X(min) X(max)
+  X(multiprocessors) X(add) X(subtract) X(multiply) X(ceilDiv) X(divide) X(remainder) X(min) X(max)
 
 /// An integer expression that the host evaluates at launch: over the program's
 /// dimensions and the device's number of multiprocessors. A tree in postfix

@@ -4,7 +4,7 @@
 // CHECK: module attributes {
 // CHECK-SAME: program.target = #program.target<"sm_90a">
 // CHECK-SAME: t.a = #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">
-// CHECK-SAME: t.b = #program.host_expr<"d2 -1 add 3 floordiv d0 rem d1 max 4 sub">
+// CHECK-SAME: t.b = #program.host_expr<"d2 -1 add 3 div d0 rem d1 max 4 sub">
 // CHECK-SAME: t.c = #program.dimension<"m">
 // CHECK-SAME: t.d = #program.dimension<"m", multiple_of = 8>
 // CHECK-SAME: t.e = #program.dimension<"m", fixed = 0>
@@ -34,7 +34,7 @@
 // CHECK-SAME: t.q2 = #program.transfer<"copy", copies = [<from = <0, [<"0">, <"1">]>, to = <1, [<"0">, <"2">]>, extents = [<"d0">, <"3">]>], after = 1, until = 1, rounds = <"1">>
 module attributes {
   t.a = #program.host_expr<"d0 128 ceildiv d1 256 ceildiv mul sms min">,
-  t.b = #program.host_expr<"d2 -1 add 3 floordiv d0 rem d1 max 4 sub">,
+  t.b = #program.host_expr<"d2 -1 add 3 div d0 rem d1 max 4 sub">,
   t.c = #program.dimension<"m">,
   t.d = #program.dimension<"m", multiple_of = 8>,
   t.e = #program.dimension<"m", multiple_of = 1, fixed = 0>,

@@ -35,8 +35,8 @@ tile.kernel @result(%m: index {program.result = 1}) { tile.return }
 
 // -----
 
-// expected-error @below {{expected an integer, d0 d1 ..., sms, add, sub, mul, ceildiv, floordiv, rem, min or max in 'd0 2 div', but got 'div'}}
-module attributes {a = #program.host_expr<"d0 2 div">} {}
+// expected-error @below {{expected an integer, d0 d1 ..., sms, add, sub, mul, ceildiv, div, rem, min or max in 'd0 2 mod', but got 'mod'}}
+module attributes {a = #program.host_expr<"d0 2 mod">} {}
 
 // -----
 

@@ -100,7 +100,7 @@ Artifact scaleArtifact() {
 /// Copies x to the front of y, whose extents are whole boxes of 8 x 32, by TMA.
 Artifact boxArtifact() {
   auto boxes = [](int64_t dimension, int64_t size) {
-    return HostExpr::apply(HostExpr::Op::floorDiv, HostExpr::dimension(dimension), HostExpr::constant(size));
+    return HostExpr::apply(HostExpr::Op::divide, HostExpr::dimension(dimension), HostExpr::constant(size));
   };
   return {.name = "box",
           .target = "sm_90a",
@@ -127,7 +127,7 @@ Artifact limitedArtifact() {
   auto limited = [](int64_t tensor, int64_t before) -> TensorMapRecipe {
     return {.tensor = tensor, .box = {8, 32}, .limitedAxis = 0, .before = before};
   };
-  auto blocks = HostExpr::apply(HostExpr::Op::floorDiv, HostExpr::dimension(1), HostExpr::constant(8));
+  auto blocks = HostExpr::apply(HostExpr::Op::divide, HostExpr::dimension(1), HostExpr::constant(8));
   return {.name = "limited",
           .target = "sm_90a",
           .dimensions = {{.name = "M"}, {.name = "P", .multipleOf = 8}, {.name = "F"}, {.name = "L"}},

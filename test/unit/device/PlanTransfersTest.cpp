@@ -184,7 +184,7 @@ TEST_CASE("rounds that copy inside of the rank are made in stream order", "[devi
                  // 1, 0, 1, 0 and 0, 1, 1, 0
       ofOther = HostExpr::apply(HostExpr::Op::subtract, one, isOdd),
                  ofThis = HostExpr::apply(HostExpr::Op::remainder,
-                                          HostExpr::apply(HostExpr::Op::floorDiv,
+                                          HostExpr::apply(HostExpr::Op::divide,
                                                           HostExpr::apply(HostExpr::Op::add, round, one),
                                                           HostExpr::constant(2)),
                                           HostExpr::constant(2));
