@@ -83,15 +83,14 @@ def Simt_BulkWaitOp : Simt_EffectOp<"bulk_wait", [Program_Needs<"tma">]> {
   let assemblyFormat = "$pending (`read` $read^)? attr-dict";
 }
 
-def Simt_CopyAsyncOp : Simt_EffectOp<"copy_async", [Program_Needs<"cpAsync">, AttrSizedOperandSegments]> {
+def Simt_CopyAsyncOp : Simt_EffectOp<"copy_async", [Program_Needs<"cpAsync">]> {
   let summary = "cp.async: this thread starts to copy consecutive bytes from global to shared memory";
   let description = [{
     Both addresses are multiples of `bytes`: 4, 8 or 16. With `read` only so many of them are read, from 0 to all, and the
     others are written as zeros.
   }];
-  let arguments = (ins Simt_GlobalPtr:$source, Simt_SharedPtr:$destination, I64Attr:$bytes, Optional<I32>:$read,
-    Optional<I64>:$policy);
-  let assemblyFormat = "$source `to` $destination `bytes` `(` $bytes `)` (`read` $read^)? (`policy` $policy^)? attr-dict";
+  let arguments = (ins Simt_GlobalPtr:$source, Simt_SharedPtr:$destination, I64Attr:$bytes, Optional<I32>:$read);
+  let assemblyFormat = "$source `to` $destination `bytes` `(` $bytes `)` (`read` $read^)? attr-dict";
 }
 
 def Simt_CommitCopiesOp : Simt_EffectOp<"commit_copies", [Program_Needs<"cpAsync">]> {

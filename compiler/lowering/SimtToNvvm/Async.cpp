@@ -156,33 +156,11 @@ struct LowerCopyAsync : OpConversionPattern<CopyAsyncOp> {
   LogicalResult matchAndRewrite(CopyAsyncOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     auto bytes = int32_t(op.getBytes());
-    if (adaptor.getPolicy())
-      return withPolicy(op, adaptor, rewriter);
     // What threads copy they read once: not by way of L1, where that is possible.
     auto cache =
         bytes == tlc::cpAsyncBytesPastL1 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
     rewriter.replaceOpWithNewOp<NVVM::CpAsyncOp>(op, adaptor.getDestination(), adaptor.getSource(), bytes,
                                                  cache, adaptor.getRead());
-    return success();
-  }
-
-private:
-  /// NVVM has none.
-  static LogicalResult withPolicy(CopyAsyncOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) {
-    bool isPastL1 = op.getBytes() == tlc::cpAsyncBytesPastL1;
-    SmallVector<Value> operands = {adaptor.getDestination(), adaptor.getSource()};
-    std::string text = llvm::formatv("cp.async.{0}.shared.global.L2::cache_hint [$0], [$1], {1}, ",
-                                     isPastL1 ? "cg" : "ca", op.getBytes());
-    std::string constraints = "r,l,";
-    if (adaptor.getRead()) {
-      operands.push_back(adaptor.getRead());
-      text += "$2, ";
-      constraints += "r,";
-    }
-    text += llvm::formatv("${0};", operands.size());
-    operands.push_back(adaptor.getPolicy());
-    inlineAssembly(rewriter, op.getLoc(), text, constraints + "l,~{memory}", {}, operands);
-    rewriter.eraseOp(op);
     return success();
   }
 };

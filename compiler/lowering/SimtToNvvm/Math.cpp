@@ -123,10 +123,8 @@ struct LowerDivision : OpConversionPattern<arith::DivFOp> {
     if (op.getType().isF64())
       return failure();
     Location loc = op.getLoc();
-    StringRef intrinsic =
-        allowsApproximation(op.getFastmath()) ? "llvm.nvvm.div.approx.ftz.f" : "llvm.nvvm.div.full";
     Value quotient =
-        callF32(rewriter, loc, intrinsic,
+        callF32(rewriter, loc, "llvm.nvvm.div.full",
                 {widen(rewriter, loc, adaptor.getLhs()), widen(rewriter, loc, adaptor.getRhs())});
     rewriter.replaceOp(op, narrowTo(rewriter, loc, op.getType(), quotient));
     return success();

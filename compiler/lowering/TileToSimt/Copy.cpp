@@ -244,9 +244,7 @@ private:
     for (const RegisterGroup &group : groupRegisters(layout, axis, width).groups) {
       Value from = global.address(group.start), to = addresses.at(group.start);
       Value read = global.bytesInside(group.start, width);
-      auto copy = [&] {
-        simt::CopyAsyncOp::create(b, from, to, width * tile.elementBytes(), read, /*policy=*/Value());
-      };
+      auto copy = [&] { simt::CopyAsyncOp::create(b, from, to, width * tile.elementBytes(), read); };
       if (Value inTile = b.both(owner, global.insideTile(group.start)))
         b.when(inTile, copy);
       else

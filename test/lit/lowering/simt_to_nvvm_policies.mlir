@@ -32,11 +32,6 @@ simt.kernel @policies(%x: !llvm.ptr<1> {program.parameter = #program.parameter<t
   // CHECK: llvm.inline_asm has_side_effects "@$1 st.global.L2::cache_hint.b8 [$0], $2, $3;", "l,b,h,l,~{memory}" %[[X]], %[[IN]], {{.*}}, %[[LAST]]
   simt.store %byte, %x if %in policy %last : i8, !llvm.ptr<1>
 
-  // CHECK: llvm.inline_asm has_side_effects "cp.async.cg.shared.global.L2::cache_hint [$0], [$1], 16, $2;", "r,l,l,~{memory}" %{{.*}}, %[[X]], %[[FIRST]]
-  simt.copy_async %x to %shared bytes(16) policy %first
-  // CHECK: llvm.inline_asm has_side_effects "cp.async.ca.shared.global.L2::cache_hint [$0], [$1], 4, $2, $3;", "r,l,r,l,~{memory}" %{{.*}}, %[[X]], %[[N]], %[[LAST]]
-  simt.copy_async %x to %shared bytes(4) read %n policy %last
-
   // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} l2_cache_hint = %[[FIRST]]
   simt.tma_load %map[%n, %n] to %shared on %shared policy %first
   // CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[MAP]], {{.*}} l2_cache_hint = %[[LAST]]

@@ -249,10 +249,6 @@ simt.kernel @policies(%g: !llvm.ptr<1> {program.parameter = #program.parameter<t
   simt.store %0, %g policy %first : vector<4xf32>, !llvm.ptr<1>
   // CHECK: simt.store %{{.*}}, %{{.*}} if %{{.*}} policy %[[LAST]] : f32, !llvm.ptr<1>
   simt.store %1, %g if %yes policy %last : f32, !llvm.ptr<1>
-  // CHECK: simt.copy_async %{{.*}} to %{{.*}} bytes(16) policy %[[FIRST]]
-  simt.copy_async %g to %s bytes(16) policy %first
-  // CHECK: simt.copy_async %{{.*}} to %{{.*}} bytes(4) read %{{.*}} policy %[[LAST]]
-  simt.copy_async %g to %s bytes(4) read %at policy %last
   // CHECK: simt.tma_load %{{.*}}[%{{.*}}] to %{{.*}} on %{{.*}} policy %[[FIRST]]
   simt.tma_load %map[%at, %at] to %s on %s policy %first
   // CHECK: simt.tma_load %{{.*}}[%{{.*}}] to %{{.*}} on %{{.*}} multicast %{{.*}} policy %[[FIRST]]
