@@ -60,7 +60,7 @@ OPERATIONS = {
 }
 INTRINSICS = {
     "": r"cvt\.rn\.f16x2\.e\dm\dx2",  # the name goes on with a type
-    "barrier.cta.arrive.aligned.count": r"bar(rier\.cta)?\.arrive", "cos.approx.ftz.f": r"cos\.approx", "div.approx.ftz.f": r"div\.approx",
+    "barrier.cta.arrive.aligned.count": r"bar(rier\.cta)?\.arrive", "cos.approx.ftz.f": r"cos\.approx",
     "div.full": r"div\.full", "ex2.approx.ftz.f32": r"ex2\.approx", "ff.to.": r"cvt\.rn\.satfinite\.e\dm\dx2", "ff2bf16x2.rn": r"cvt\.rn\.bf16x2",
     "ff2f16x2.rn": r"cvt\.rn\.f16x2", "lg2.approx.ftz.f": r"lg2\.approx", "mma.": r"mma\.sync",
     "prefetch.tensormap": r"prefetch\.tensormap", "prmt": r"prmt", "rcp.approx.ftz.f": r"rcp\.approx",
