@@ -194,8 +194,8 @@ void reportRegisters(Operation *team, int64_t limit) {
   size_t others = peak.fragments.size() - largest.size();
   std::string more = others ? llvm::formatv(" and {0} more", others).str() : "";
   emitRemark(peak.op, RemarkId::registerSpills)
-      << "fragments take " << peak.registers << " registers of each thread here, which has " << limit
-      << ", so that some are spilled to memory: " << llvm::join(largest, ", ") << more
+      << "fragments take about " << peak.registers << " registers of each thread here, which has " << limit
+      << ", so that some may spill to memory: " << llvm::join(largest, ", ") << more
       << "; smaller tiles, more warps or fragments that end earlier take less";
 }
 
