@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What a program means: an interpreter of phase `input` that follows the
-/// operations' documentation, element by element, and knows neither layouts nor
-/// threads. Every number says how far the compiled program's may lie from it.
-/// docs/evaluator.md tells the rules.
+/// The evaluator: an interpreter of phase `input` that computes each operation
+/// as its documentation says, element by element, without layouts or threads.
+/// Each number has a bound on its distance from the compiled program's.
+/// docs/evaluator.md has the rules.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -33,7 +33,7 @@ struct Tensor {
   std::vector<int64_t> extents;
   /// Row-major, outermost axis first. Where elements lie in memory is no part of the meaning, but of members.
   std::vector<Element> elements;
-  /// Of a table of addresses, whose elements mean nothing: the tensors there. One without extents is missing.
+  /// The tensors at the addresses of a table, whose elements mean nothing. One without extents is missing.
   std::vector<Tensor> members = {};
   /// Of a member, in elements, the last one 1; left out: it is contiguous.
   std::vector<int64_t> strides = {};
@@ -41,7 +41,7 @@ struct Tensor {
 
 struct Arguments {
   /// Inputs, outputs and inouts in the order of the program's arguments; the evaluator makes the workspaces.
-  /// What is undefined may not be read; outputs are, most often.
+  /// Undefined elements may not be read; those of outputs usually are undefined.
   std::vector<Tensor> tensors;
   /// Numbers in the order of the program's arguments.
   std::vector<Element> scalars;
@@ -52,21 +52,24 @@ struct Options {
   uint64_t maximumSteps = 10'000'000; ///< operations of a program; one on a fragment counts once
 };
 
-/// What else there is to say about a program that was evaluated.
+/// Results of an evaluation besides the tensors.
 struct Report {
   uint64_t steps = 0;
-  /// Comparisons of numbers that lie within each other's bounds: the compiled program may decide otherwise.
-  /// Each place once, as "file:line:column: ...". The bounds of what was chosen by them cover both outcomes.
+  /// Comparisons whose operands lie within each other's bounds, so that the compiled program may get the
+  /// other result. Each place once, as "file:line:column: ...". Bounds of values selected by them cover both
+  /// results.
   std::vector<std::string> ambiguities;
-  /// What it prints, and the checks that fail: of blocks one after the other, as the launcher's texts are,
-  /// without threads. A check whose condition is ambiguous is no failure.
+  /// Texts of `print`, and of checks that fail, block after block, as the launcher words them but without
+  /// threads. A check whose condition is ambiguous is no failure.
   std::vector<std::string> prints, failures;
 };
 
 /// Runs all launches of a module in phase `input` and updates the tensors; an error leaves them unspecified.
-/// An error is located: a mistake of the program (it reads what nobody has written, blocks write different
-/// numbers to one element, roles wait for each other), a branch, position or limit that follows from an
-/// inexact number, or an operation without a rule.
+/// An error has the location of
+/// - an undefined operation of the program: it reads an element that has never been written, blocks write
+///   different numbers to one element, or roles wait for each other,
+/// - a branch, position or limit that follows from an inexact number,
+/// - an operation without a rule.
 Result<Report> evaluate(mlir::ModuleOp module, Arguments &arguments, const Options &options = {});
 
 /// The same on several ranks at once, each with arguments of its own: symmetric tensors have one shape on
