@@ -56,6 +56,8 @@ LogicalResult verifyAdvanced(Operation *op) {
       << describe(synchronisationOf(op).ring, "the ring") << " to be advanced in the loop because '" << call
       << "' is called in each iteration, but it is at the same slot in all of them; call advance() on it at "
          "the end of the loop's body";
+  if (auto made = first.getDefiningOp<CursorOp>())
+    diagnostic.attachNote(made.getLoc()) << "the cursor is declared here";
   diagnostic.attachNote(loop.getLoc()) << "the loop is here";
   return diagnostic;
 }

@@ -17,6 +17,7 @@ tile.kernel @not_advanced(%n: index {program.argument = #program.dimension<"n">}
       }
     }
     tile.role "math" warps(4) {
+      // expected-note @below {{the cursor is declared here}}
       %at = tile.cursor : !tile.cursor<3>
       // expected-note @below {{the loop is here}}
       scf.for %i = %c0 to %n step %c1 {
