@@ -9,6 +9,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -16,7 +17,7 @@ using namespace tlc;
 
 namespace {
 
-/// A file of the temporary folder that is gone with the object.
+/// A file of the temporary folder that is gone with the object, or if a signal ends the process.
 class TemporaryFile {
 public:
   static Expected<TemporaryFile> create(StringRef suffix) {
@@ -27,8 +28,10 @@ public:
   }
   TemporaryFile(TemporaryFile &&other) : path(std::exchange(other.path, {})) {}
   ~TemporaryFile() {
-    if (!path.empty())
-      (void)sys::fs::remove(path);
+    if (path.empty())
+      return;
+    (void)sys::fs::remove(path);
+    sys::DontRemoveFileOnSignal(path);
   }
 
   StringRef name() const { return path; }
@@ -56,7 +59,7 @@ public:
   }
 
 private:
-  explicit TemporaryFile(StringRef path) : path(path) {}
+  explicit TemporaryFile(StringRef path) : path(path) { (void)sys::RemoveFileOnSignal(path); }
   std::string path;
 };
 

@@ -7,7 +7,12 @@
 #include "runtime/target/MmaAtoms.h"
 
 #include <catch2/catch.hpp>
+#include <csignal>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace tlc;
 
@@ -66,6 +71,40 @@ TEST_CASE("a path that is no program is an error", "[codegen]") {
   llvm::Expected<MachineCode> code = assemble("/nonexistent/ptxas", "", *findTarget("sm_90a"));
   REQUIRE_FALSE(bool(code));
   CHECK_THAT(llvm::toString(code.takeError()), Catch::StartsWith("cannot run '/nonexistent/ptxas': "));
+}
+
+TEST_CASE("a signal that ends the process while ptxas runs leaves no temporary files", "[codegen]") {
+  namespace fs = std::filesystem;
+  std::string folder = (fs::temp_directory_path() / "tlc-ptxas-XXXXXX").string();
+  REQUIRE(::mkdtemp(folder.data()));
+  const fs::path temporaries = fs::path(folder) / "temporaries", ptxas = fs::path(folder) / "ptxas",
+                 started = fs::path(folder) / "started";
+  fs::create_directory(temporaries);
+  std::ofstream(ptxas) << "#!/bin/sh\ntouch " << started.string() << "\nexec sleep 600\n";
+  fs::permissions(ptxas, fs::perms::owner_all);
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+    INFO("signal " << number);
+    fs::remove(started);
+    pid_t process = ::fork();
+    if (process == 0) {
+      ::setpgid(0, 0);
+      for (int ending : {SIGINT, SIGTERM, SIGHUP})
+        std::signal(ending, SIG_DFL); // a test run in the background ignores some
+      ::setenv("TMPDIR", temporaries.c_str(), 1);
+      llvm::consumeError(assemble(ptxas.string(), "", *findTarget("sm_90a")).takeError());
+      ::_exit(0);
+    }
+    while (!fs::exists(started) && ::waitpid(process, nullptr, WNOHANG) == 0)
+      ::usleep(10'000);
+    REQUIRE(fs::exists(started));
+    CHECK_FALSE(fs::is_empty(temporaries));
+    ::kill(-process, number); // as a terminal does: ptxas, too
+    int status = 0;
+    REQUIRE(::waitpid(process, &status, 0) == process);
+    CHECK((WIFSIGNALED(status) && WTERMSIG(status) == number));
+    CHECK(fs::is_empty(temporaries));
+  }
+  fs::remove_all(folder);
 }
 
 TEST_CASE("ptxas wants as many registers as the table says", "[codegen]") {
