@@ -275,7 +275,10 @@ FailureOr<Artifact> tlc::describeProgram(ModuleOp module, StringRef name) {
   Schema schema(kernels->front().second);
   for (unsigned number = 0; number != schema.size(); ++number) {
     if (auto attribute = dyn_cast<DimensionAttr>(schema.entry(number))) {
-      Dimension dimension{attribute.getName().str(), attribute.getMultipleOf(), std::nullopt};
+      Dimension dimension{.name = attribute.getName().str(),
+                          .multipleOf = attribute.getMultipleOf(),
+                          .least = attribute.getLeast(),
+                          .most = attribute.getMost()};
       if (attribute.getFixed() >= 0)
         dimension.fixed = attribute.getFixed();
       if (attribute.getComputed())

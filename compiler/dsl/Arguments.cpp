@@ -118,6 +118,12 @@ Index Scope::dim(std::string_view name, DimensionFacts facts, Loc loc) {
                           Twine(facts.multipleOf));
     return trace->poison<Index>();
   }
+  int64_t most = facts.most.value_or(maxExtent);
+  if (facts.least < 0 || facts.least > most || most > maxExtent) {
+    trace->error(loc, "expected limits of dimension '" + excerpt(text) + "' from 0 to " + Twine(maxExtent) +
+                          ", but got least " + Twine(facts.least) + " and most " + Twine(most));
+    return trace->poison<Index>();
+  }
   std::optional<int64_t> fixed = trace->fixedValue(text);
   if (fixed && (*fixed < 1 || *fixed > maxExtent)) {
     trace->error(loc, "expected the fixed value of dimension '" + excerpt(text) + "' to be from 1 to " +
@@ -130,9 +136,16 @@ Index Scope::dim(std::string_view name, DimensionFacts facts, Loc loc) {
                           Twine(*fixed));
     return trace->poison<Index>();
   }
+  if (fixed && (*fixed < facts.least || *fixed > most)) {
+    trace->error(loc, "expected the fixed value of dimension '" + excerpt(text) + "' to be from " +
+                          Twine(facts.least) + " to " + Twine(most) +
+                          " because the program relies on it, but got " + Twine(*fixed));
+    return trace->poison<Index>();
+  }
   Builder &builder = trace->builder;
-  auto attr = program::DimensionAttr::get(builder.getContext(), text, facts.multipleOf, fixed.value_or(-1),
-                                          program::HostExprAttr(), program::DimensionSource::shapes);
+  auto attr = program::DimensionAttr::get(builder.getContext(), text, facts.multipleOf, facts.least, most,
+                                          fixed.value_or(-1), program::HostExprAttr(),
+                                          program::DimensionSource::shapes);
   BlockArgument argument = trace->addArgument(text, builder.getIndexType(), attr, loc);
   if (argument && fixed)
     return *fixed;
@@ -158,8 +171,8 @@ Index ofLaunch(Trace &trace, StringRef call, program::DimensionSource source, Lo
                          ", but got " + Twine(*fixed));
     return trace.poison<Index>();
   }
-  auto attr = program::DimensionAttr::get(trace.builder.getContext(), call, /*multiple_of=*/1,
-                                          fixed.value_or(-1), program::HostExprAttr(), source);
+  auto attr = program::DimensionAttr::get(trace.builder.getContext(), call, /*multiple_of=*/1, /*least=*/0,
+                                          maxExtent, fixed.value_or(-1), program::HostExprAttr(), source);
   BlockArgument argument = trace.addClaimedArgument(call, trace.builder.getIndexType(), attr, loc);
   return argument && fixed ? Index(*fixed) : trace.make<Index>(argument);
 }
@@ -241,7 +254,8 @@ BlockArgument extentArgument(Trace &trace, StringRef tensor, size_t axis, Value 
     return known;
   std::string name = (tensor + "." + Twine(axis)).str();
   return trace.addClaimedArgument(name, trace.builder.getIndexType(),
-                                  program::DimensionAttr::get(context, name, divisorOf(trace, expr), -1, attr,
+                                  program::DimensionAttr::get(context, name, divisorOf(trace, expr), 0,
+                                                              maxExtent, -1, attr,
                                                               program::DimensionSource::shapes),
                                   loc);
 }

@@ -17,6 +17,8 @@ namespace tlc::dsl::inline v1 {
 /// What is promised about a dimension; checked at launch.
 struct DimensionFacts {
   int64_t multipleOf = 1;
+  int64_t least = 0;
+  std::optional<int64_t> most = {};
 };
 
 /// The stride of a tensor's last axis: 1, or any that the tensor has, 0 included for an input. Elements with

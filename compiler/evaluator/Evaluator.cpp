@@ -191,6 +191,10 @@ private:
       if (known->integer % dimension.getMultipleOf() != 0)
         return invalid("expected dimension '" + dimension.getName() + "' to be a multiple of " +
                        Twine(dimension.getMultipleOf()) + ", but it is " + Twine(known->integer));
+      if (known->integer < dimension.getLeast() || known->integer > dimension.getMost())
+        return invalid("expected dimension '" + dimension.getName() + "' to be from " +
+                       Twine(dimension.getLeast()) + " to " + Twine(dimension.getMost()) + ", but it is " +
+                       Twine(known->integer));
       return {};
     }
     auto attr = dyn_cast<program::TensorAttr>(argument);

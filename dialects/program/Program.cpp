@@ -224,10 +224,9 @@ LogicalResult program::verifyLaunch(Operation *kernel, LaunchAttr launch) {
 
 namespace {
 constexpr std::pair<StringLiteral, HostExpr::Op> operators[] = {
-    {"add", HostExpr::Op::add},           {"sub", HostExpr::Op::subtract},
-    {"mul", HostExpr::Op::multiply},      {"ceildiv", HostExpr::Op::ceilDiv},
-    {"div", HostExpr::Op::divide},         {"rem", HostExpr::Op::remainder},
-    {"min", HostExpr::Op::min},           {"max", HostExpr::Op::max}};
+    {"add", HostExpr::Op::add},         {"sub", HostExpr::Op::subtract}, {"mul", HostExpr::Op::multiply},
+    {"ceildiv", HostExpr::Op::ceilDiv}, {"div", HostExpr::Op::divide},   {"rem", HostExpr::Op::remainder},
+    {"min", HostExpr::Op::min},         {"max", HostExpr::Op::max}};
 
 std::optional<HostExpr::Step> parseStep(StringRef token) {
   if (token == "sms")
@@ -254,9 +253,8 @@ LogicalResult HostExprAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   for (StringRef token : tokens) {
     std::optional<HostExpr::Step> step = parseStep(token);
     if (!step)
-      return emitError()
-             << "expected an integer, d0 d1 ..., sms, add, sub, mul, ceildiv, div, rem, min or "
-             << "max in '" << text << "', but got '" << token << "'";
+      return emitError() << "expected an integer, d0 d1 ..., sms, add, sub, mul, ceildiv, div, rem, min or "
+                         << "max in '" << text << "', but got '" << token << "'";
     if (!isLeaf(step->op) && depth < 2)
       return emitError() << "expected two operands before '" << token << "' in '" << text << "', but got "
                          << depth;
@@ -305,21 +303,27 @@ HostExprAttr HostExprAttr::get(MLIRContext *context, const HostExpr &expr) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult DimensionAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
-                                    int64_t multipleOf, int64_t fixed, HostExprAttr computed,
-                                    DimensionSource source) {
+                                    int64_t multipleOf, int64_t least, int64_t most, int64_t fixed,
+                                    HostExprAttr computed, DimensionSource source) {
   if (multipleOf < 1)
     return emitError() << "expected 'multiple_of' of dimension '" << name << "' to be at least 1, but got "
                        << multipleOf;
+  if (least < 0 || least > most || most > maxExtent)
+    return emitError() << "expected limits from 0 to " << maxExtent << " of dimension '" << name
+                       << "', but got 'least' " << least << " and 'most' " << most;
   if (fixed < -1)
     return emitError() << "expected 'fixed' of dimension '" << name
                        << "' to be an extent, or -1 for one that is not known, but got " << fixed;
+  if (fixed != -1 && (fixed < least || fixed > most))
+    return emitError() << "expected the fixed extent of dimension '" << name << "' to be from " << least
+                       << " to " << most << " because 'least' and 'most' say so, but got " << fixed;
   if (fixed != -1 && fixed % multipleOf != 0)
     return emitError() << "expected the fixed extent of dimension '" << name << "' to be a multiple of "
                        << multipleOf << " because 'multiple_of' says so, but got " << fixed;
   if (fixed != -1 && computed)
     return emitError() << "expected dimension '" << name << "' to be 'fixed' or 'computed', but got both";
-  if (source != DimensionSource::shapes &&
-      (multipleOf != 1 || (fixed != -1 && source != DimensionSource::ranks) || computed))
+  if (source != DimensionSource::shapes && (multipleOf != 1 || least != 0 || most != maxExtent ||
+                                            (fixed != -1 && source != DimensionSource::ranks) || computed))
     return emitError() << "expected nothing but the source of dimension '" << name
                        << "' because the launch says what it is";
   if (source == DimensionSource::ranks && fixed != -1 && (fixed < 1 || fixed > maxRanks))

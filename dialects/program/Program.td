@@ -116,21 +116,23 @@ def Program_HostExprAttr : Program_Attr<"HostExpr", "host_expr"> {
 def Program_DimensionAttr : Program_Attr<"Dimension", "dimension"> {
   let summary = "An argument that is a runtime extent";
   let description = [{
-    `multiple_of` is a fact that the launcher checks. A `fixed` dimension was specialised: its value is known. A
+    `multiple_of`, `least` and `most` are facts that the launcher checks. A `fixed` dimension was specialised: its value is known. A
     `computed` one is an expression of dimensions before it, which the launcher evaluates; `multiple_of` follows from it.
     The `source` of a dimension that no shape has is the launch itself: the number of the executing `rank`, or how many
     `ranks` there are.
 
-        #program.dimension<"m", multiple_of = 8>
+        #program.dimension<"m", multiple_of = 8, most = 256>
         #program.dimension<"k.ranks", source = ranks>
         #program.dimension<"partial.0", computed = #program.host_expr<"d0 64 ceildiv">>
   }];
   let parameters = (ins StringRefParameter<"user's name">:$name,
     DefaultValuedParameter<"int64_t", "1">:$multiple_of,
+    DefaultValuedParameter<"int64_t", "0">:$least,
+    DefaultValuedParameter<"int64_t", "::tlc::maxExtent">:$most,
     DefaultValuedParameter<"int64_t", "-1", "known value, or -1">:$fixed,
     OptionalParameter<"HostExprAttr">:$computed,
     Program_DefaultedEnum<Program_DimensionSourceEnum, "::tlc::program::DimensionSource::shapes">:$source);
-  let assemblyFormat = "`<` $name (`,` struct($multiple_of, $fixed, $computed, $source)^)? `>`";
+  let assemblyFormat = "`<` $name (`,` struct($multiple_of, $least, $most, $fixed, $computed, $source)^)? `>`";
   let genVerifyDecl = 1;
 }
 

@@ -107,7 +107,8 @@ void products(Scope &k, const Global &A, const Global &C, const Global &plan, co
 
 void fusedMoe(Scope &k, const Values &v) {
   const int64_t count = v["count"];
-  Index tokens = k.dim("tokens"), d = k.dim("d"), f = k.dim("f"), experts = k.dim("experts");
+  Index tokens = k.dim("tokens"), d = k.dim("d"), f = k.dim("f"),
+        experts = k.dim("experts", {.least = 8, .most = most});
   Index rows = tokens * count, groups = ceilDiv(tokens, group), tiles = ceilDiv(rows, bm) + experts;
   Global X = k.input("X", bf16, {tokens, d}, {.alignment = 16}),
          Logits = k.input("Logits", f32, {tokens, experts});

@@ -25,7 +25,7 @@ constexpr int64_t most = 1024; ///< groups
 
 void groupedGemm(Scope &k) {
   constexpr int64_t bm = 128, bn = 256, bk = 64, stages = 4;
-  Index rows = k.dim("rows"), groups = k.dim("groups"), n = k.dim("n"), depth = k.dim("k");
+  Index rows = k.dim("rows"), groups = k.dim("groups", {.most = most}), n = k.dim("n"), depth = k.dim("k");
   Global A = k.input("A", bf16, {rows, depth}, {.alignment = 16}),
          B = k.input("B", bf16, {groups, n, depth}, {.alignment = 16});
   Global Ends = k.input("Ends", i32, {groups}), C = k.output("C", bf16, {rows, n});

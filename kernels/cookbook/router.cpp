@@ -21,11 +21,13 @@ using namespace tlc::dsl;
 
 namespace {
 
+constexpr int64_t width = 256; ///< of a tile: the most experts
+
 void router(Scope &k, const Values &v) {
-  constexpr int64_t rows = 16, width = 256;
+  constexpr int64_t rows = 16;
   constexpr double taken = NAN;
   const int64_t count = v["count"];
-  Index tokens = k.dim("tokens"), experts = k.dim("experts");
+  Index tokens = k.dim("tokens"), experts = k.dim("experts", {.least = 8, .most = width});
   Global X = k.input("X", f32, {tokens, experts});
   Global Weights = k.output("Weights", f32, {tokens, count}),
          Experts = k.output("Experts", i32, {tokens, count});
@@ -67,7 +69,7 @@ std::vector<std::vector<int64_t>> largest(const HostInputs &in) {
 void registerKernels(KernelFile &file) {
   file.kernel("router", "for each token the largest logits of experts: their softmax, and which they are")
       .size("tokens", 16384, {.onEmulator = 37})
-      .size("experts", 256, {.least = 8, .most = 256, .onEmulator = 200})
+      .size("experts", 256, {.least = 8, .most = width, .onEmulator = 200})
       .constant("count", 8, {.least = 1, .most = 8, .help = "experts of a token"})
       .program(router)
       .random("X", -4, 4)

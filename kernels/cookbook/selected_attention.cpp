@@ -24,7 +24,8 @@ constexpr int64_t d = 128, bm = 64, bn = 64; ///< bn keys are a block
 
 void selectedAttention(Scope &k) {
   const double scale = std::numbers::log2e / std::sqrt(double(d)); // for exp2
-  Index queries = k.dim("queries"), keys = k.dim("keys"), kvHeads = k.dim("kvheads"), group = k.dim("group");
+  Index queries = k.dim("queries"), keys = k.dim("keys"), kvHeads = k.dim("kvheads"),
+        group = k.dim("group", {.most = bm});
   Index blocks = k.dim("blocks");
   Global Q = k.input("Q", bf16, {queries, kvHeads, group, d}),
          O = k.output("O", bf16, {queries, kvHeads, group, d});

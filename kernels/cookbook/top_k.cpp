@@ -24,7 +24,8 @@ constexpr double taken = NAN;
 
 void topK(Scope &k, const Values &v) {
   const int64_t count = v["count"], candidates = parts * count;
-  Index rows = k.dim("rows"), n = k.dim("n"), used = ceilDiv(n, width); // parts that there are
+  Index rows = k.dim("rows"), n = k.dim("n", {.least = 64, .most = parts * width}),
+        used = ceilDiv(n, width); // parts that there are
   Global X = k.input("X", f32, {rows, n});
   Global Largest = k.output("Largest", f32, {rows, count}), At = k.output("At", i32, {rows, count});
   Global found = k.workspace("found", f32, {rows, candidates}),

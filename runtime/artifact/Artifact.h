@@ -64,7 +64,9 @@ TLC_ENUM(DimensionSource, TLC_DIMENSION_SOURCES)
 /// all of them must agree.
 struct Dimension {
   std::string name;
-  int64_t multipleOf = 1;            ///< fact the program relies on; checked at launch
+  int64_t multipleOf = 1; ///< fact the program relies on; checked at launch
+  int64_t least = 0;      ///< and so are these limits
+  int64_t most = maxExtent;
   std::optional<int64_t> fixed = {}; ///< value the program was specialised for
   /// What it is of the dimensions before it, without multiprocessors; tensors that have it as an extent are
   /// checked.

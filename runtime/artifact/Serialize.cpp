@@ -26,7 +26,8 @@ concept Of = std::same_as<std::remove_const_t<Field>, T>;
 void fields(auto &archive, Of<HostExpr::Step> auto &step) { archive(step.op, step.operand); }
 void fields(auto &archive, Of<HostExpr> auto &expr) { archive(expr.steps); }
 void fields(auto &archive, Of<Dimension> auto &dimension) {
-  archive(dimension.name, dimension.multipleOf, dimension.fixed, dimension.computed, dimension.source);
+  archive(dimension.name, dimension.multipleOf, dimension.least, dimension.most, dimension.fixed,
+          dimension.computed, dimension.source);
 }
 void fields(auto &archive, Of<Extent> auto &extent) { archive(extent.dimension, extent.constant); }
 void fields(auto &archive, Of<TensorArgument> auto &tensor) {

@@ -72,17 +72,20 @@ private:
               "the name '{}' of dimension {} is empty or taken", dimension.name, i);
       require(dimension.multipleOf >= 1, "dimension '{}' is said to be a multiple of {}", dimension.name,
               dimension.multipleOf);
+      require(dimension.least >= 0 && dimension.least <= dimension.most && dimension.most <= maxExtent,
+              "dimension '{}' is said to be from {} to {}, but expected limits from 0 to {}", dimension.name,
+              dimension.least, dimension.most, maxExtent);
       if (failure)
         return;
       if (dimension.source != DimensionSource::shapes)
         require((!dimension.fixed || dimension.source == DimensionSource::ranks) && !dimension.computed &&
-                    dimension.multipleOf == 1,
+                    dimension.multipleOf == 1 && dimension.least == 0 && dimension.most == maxExtent,
                 "dimension '{}' is said to be something, but the launch says what it is", dimension.name);
       if (dimension.fixed)
-        require(*dimension.fixed >= 0 && *dimension.fixed <= maxExtent &&
+        require(*dimension.fixed >= dimension.least && *dimension.fixed <= dimension.most &&
                     *dimension.fixed % dimension.multipleOf == 0,
-                "dimension '{}' is fixed to {}, but expected a multiple of {} from 0 to {}", dimension.name,
-                *dimension.fixed, dimension.multipleOf, maxExtent);
+                "dimension '{}' is fixed to {}, but expected a multiple of {} from {} to {}", dimension.name,
+                *dimension.fixed, dimension.multipleOf, dimension.least, dimension.most);
       if (dimension.computed) {
         require(!dimension.fixed && wellFormed(*dimension.computed) && dependsOnlyOnThoseBefore(i),
                 "the expression of dimension '{}' is malformed", dimension.name);

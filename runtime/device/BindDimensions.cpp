@@ -33,6 +33,15 @@ std::string originOf(const Artifact &artifact, int64_t dimension) {
   return "the program";
 }
 
+/// "an extent of at most 256"
+std::string limitsOf(const Dimension &dimension) {
+  if (dimension.most == maxExtent)
+    return fmt::format("an extent of at least {}", dimension.least);
+  if (dimension.least == 0)
+    return fmt::format("an extent of at most {}", dimension.most);
+  return fmt::format("an extent from {} to {}", dimension.least, dimension.most);
+}
+
 Result<void> bindExtent(const Artifact &artifact, const TensorArgument &argument, size_t axis, int64_t actual,
                         std::vector<int64_t> &values) {
   auto fail = [&](std::string text) -> Result<void> {
@@ -60,6 +69,9 @@ Result<void> bindExtent(const Artifact &artifact, const TensorArgument &argument
     return fail(fmt::format("expected a multiple of {} because the program relies on it for dimension '{}', "
                             "but got {}",
                             dimension.multipleOf, dimension.name, actual));
+  if (actual < dimension.least || actual > dimension.most)
+    return fail(fmt::format("expected {} because the program relies on it for dimension '{}', but got {}",
+                            limitsOf(dimension), dimension.name, actual));
   value = actual;
   return {};
 }

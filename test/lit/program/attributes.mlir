@@ -7,6 +7,7 @@
 // CHECK-SAME: t.b = #program.host_expr<"d2 -1 add 3 div d0 rem d1 max 4 sub">
 // CHECK-SAME: t.c = #program.dimension<"m">
 // CHECK-SAME: t.d = #program.dimension<"m", multiple_of = 8>
+// CHECK-SAME: t.d2 = #program.dimension<"m", least = 8, most = 256>
 // CHECK-SAME: t.e = #program.dimension<"m", fixed = 0>
 // CHECK-SAME: t.e2 = #program.dimension<"k.ranks", source = ranks>
 // CHECK-SAME: t.e3 = #program.dimension<"k.ranks", fixed = 3, source = ranks>
@@ -37,6 +38,7 @@ module attributes {
   t.b = #program.host_expr<"d2 -1 add 3 div d0 rem d1 max 4 sub">,
   t.c = #program.dimension<"m">,
   t.d = #program.dimension<"m", multiple_of = 8>,
+  t.d2 = #program.dimension<"m", most = 256, least = 8>,
   t.e = #program.dimension<"m", multiple_of = 1, fixed = 0>,
   t.e2 = #program.dimension<"k.ranks", source = ranks>,
   t.e3 = #program.dimension<"k.ranks", fixed = 3, source = ranks>,

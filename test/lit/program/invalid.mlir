@@ -70,6 +70,16 @@ module attributes {a = #program.dimension<"m", fixed = -2>} {}
 
 // -----
 
+// expected-error @below {{expected limits from 0 to 2147483647 of dimension 'm', but got 'least' 9 and 'most' 8}}
+module attributes {a = #program.dimension<"m", least = 9, most = 8>} {}
+
+// -----
+
+// expected-error @below {{expected the fixed extent of dimension 'm' to be from 0 to 8 because 'least' and 'most' say so, but got 12}}
+module attributes {a = #program.dimension<"m", most = 8, fixed = 12>} {}
+
+// -----
+
 // expected-error @below {{expected the fixed extent of dimension 'm' to be a multiple of 8 because 'multiple_of' says so, but got 12}}
 module attributes {a = #program.dimension<"m", multiple_of = 8, fixed = 12>} {}
 

@@ -52,6 +52,8 @@ TEST_CASE("transfers survive serialization", "[artifact][serialize]") {
 TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   Artifact sample = test::sampleArtifact();
   sample.dimensions[0].fixed = 4096;
+  sample.dimensions[1].least = 16;
+  sample.dimensions[1].most = 256;
   sample.tensors[2].strided = true;
   const TensorWindow window = {{3}, {2}, {4}, {1}, {0}};
   sample.tensors[0].shape.insert(sample.tensors[0].shape.begin(), {.constant = 1});
@@ -71,6 +73,8 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   CHECK(names.shared[1].kind == SharedObject::Kind::ring);
   CHECK(read->dimensions[1].fixed == std::nullopt);
   CHECK(read->dimensions[1].multipleOf == 8);
+  CHECK(read->dimensions[1].least == 16);
+  CHECK(read->dimensions[1].most == 256);
   CHECK(read->tensors[3].access == Access::workspace);
   CHECK(read->tensors[2].strided);
   CHECK_FALSE(read->tensors[1].strided);
@@ -183,7 +187,7 @@ TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
   SECTION("another version") {
     bytes[8] = std::byte(99);
     CHECK(failureOf(bytes) ==
-          "expected version 13 of the artifact format, but got version 99; compile the program again");
+          "expected version 14 of the artifact format, but got version 99; compile the program again");
   }
   SECTION("a truncated file") {
     bytes.resize(bytes.size() - 10);

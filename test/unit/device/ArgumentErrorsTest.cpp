@@ -73,6 +73,22 @@ TEST_CASE("facts that the program relies on are checked", "[device][errors]") {
         "argument 'B' axis 0: expected a multiple of 8 because the program relies on it for dimension 'N', "
         "but got 60");
   Artifact artifact = sampleArtifact();
+  artifact.dimensions[0].most = 199;
+  CHECK(
+      failureOf(artifact, sampleArguments(200, 64)) ==
+      "argument 'A' axis 0: expected an extent of at most 199 because the program relies on it for dimension "
+      "'M', but got 200");
+  artifact.dimensions[0].least = 8;
+  CHECK(
+      failureOf(artifact, sampleArguments(200, 64)) ==
+      "argument 'A' axis 0: expected an extent from 8 to 199 because the program relies on it for dimension "
+      "'M', but got 200");
+  artifact.dimensions[0].most = maxExtent;
+  CHECK(
+      failureOf(artifact, sampleArguments(7, 64)) ==
+      "argument 'A' axis 0: expected an extent of at least 8 because the program relies on it for dimension "
+      "'M', but got 7");
+  artifact = sampleArtifact();
   artifact.dimensions[2].fixed = 4096;
   CHECK(failureOf(artifact, sampleArguments()) ==
         "argument 'A' axis 1: expected extent 4096 because the program is specialised for 'K' = 4096, but "

@@ -97,6 +97,11 @@ TEST_CASE("names are checked", "[dsl][errors]") {
 TEST_CASE("dimensions are checked", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.dim("m", {.multipleOf = 0}); }) ==
         "expected dimension 'm' to be a multiple of at least 1, but got 0");
+  CHECK(errorOf([](Scope &k) { k.dim("m", {.least = 9, .most = 8}); }) ==
+        "expected limits of dimension 'm' from 0 to 2147483647, but got least 9 and most 8");
+  CHECK(errorOf([](Scope &k) { k.dim("m", {.least = 8, .most = 256}); }, {.fixedDimensions = {{"m", 257}}}) ==
+        "expected the fixed value of dimension 'm' to be from 8 to 256 because the program relies on it, but "
+        "got 257");
   auto declare = [](Scope &k) { k.dim("m", {.multipleOf = 64}); };
   CHECK(errorOf(declare, {.fixedDimensions = {{"m", 0}}}) ==
         "expected the fixed value of dimension 'm' to be from 1 to 2147483647, but got 0");

@@ -197,7 +197,7 @@ TEST_CASE("a program that does not end is stopped", "[evaluator][unit]") {
 
 TEST_CASE("arguments that do not fit the program are refused", "[evaluator][unit]") {
   auto body = [](Scope &k) {
-    Index n = k.dim("n", {.multipleOf = 2});
+    Index n = k.dim("n", {.multipleOf = 2, .most = 6});
     Global X = k.input("X", f32, {n}), Y = k.output("Y", f32, {n});
     copy(X.tile({0}, {4}), Y.tile({0}, {4}));
   };
@@ -211,6 +211,8 @@ TEST_CASE("arguments that do not fit the program are refused", "[evaluator][unit
         "expected 'Y' to have 4 elements along axis 0, but it has 2");
   CHECK(complaint({{unwritten(f32, {3}), unwritten(f32, {3})}, {}}) ==
         "expected dimension 'n' to be a multiple of 2, but it is 3");
+  CHECK(complaint({{unwritten(f32, {8}), unwritten(f32, {8})}, {}}) ==
+        "expected dimension 'n' to be from 0 to 6, but it is 8");
   CHECK(complaint({{unwritten(f16, {4}), unwritten(f32, {4})}, {}}) ==
         "expected tensor 'X' to have the program's element type and number of axes, and an element for each "
         "position");
