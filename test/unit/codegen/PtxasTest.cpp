@@ -6,6 +6,8 @@
 #include "runtime/support/Math.h"
 #include "runtime/target/MmaAtoms.h"
 
+#include "llvm/Support/Signals.h"
+
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
@@ -88,8 +90,9 @@ TEST_CASE("a signal that ends the process while ptxas runs leaves no temporary f
     pid_t process = ::fork();
     if (process == 0) {
       ::setpgid(0, 0);
+      llvm::sys::unregisterHandlers(); // which others have replaced by theirs
       for (int ending : {SIGINT, SIGTERM, SIGHUP})
-        std::signal(ending, SIG_DFL); // a test run in the background ignores some
+        std::signal(ending, SIG_DFL);
       ::setenv("TMPDIR", temporaries.c_str(), 1);
       llvm::consumeError(assemble(ptxas.string(), "", *findTarget("sm_90a")).takeError());
       ::_exit(0);
