@@ -62,6 +62,8 @@ bool lockNew(const Descriptor &file, const std::filesystem::path &path) {
          ::fstat(file.get(), &own) == 0 && ::lstat(path.c_str(), &named) == 0 && own.st_ino == named.st_ino;
 }
 
+constexpr uid_t rootUser = 0;
+
 constexpr int attempts = 100; ///< at a name that no other process has
 
 /// A new file whose name begins with `name`. Names of processes of other machines may be taken.
@@ -78,7 +80,7 @@ Descriptor createTemporary(const Descriptor &folder, const std::string &name,
   return {};
 }
 
-/// What an open file is, if nobody but this user can have written it.
+/// What an open file is, if nobody but this user or root can have written it.
 Result<struct stat> checkOwner(const Descriptor &file, std::string_view what,
                                const std::filesystem::path &path) {
   struct stat status = {};
@@ -88,7 +90,7 @@ Result<struct stat> checkOwner(const Descriptor &file, std::string_view what,
     return Error{ErrorKind::environment,
                  formatMessage("the {} '{}' is not used because {}", what, path.native(), why)};
   };
-  if (status.st_uid != ::geteuid())
+  if (status.st_uid != ::geteuid() && status.st_uid != rootUser)
     return untrusted(fmt::format("it belongs to user {}, not to user {}", status.st_uid, ::geteuid()));
   if (status.st_mode & (S_IWGRP | S_IWOTH))
     return untrusted(fmt::format("others may write it (mode {:o}); 'chmod go-w' forbids them",
@@ -130,6 +132,18 @@ Result<Descriptor> tlc::openFolder(const std::filesystem::path &path) {
   if (Result<struct stat> status = checkOwner(folder, "cache directory", path); !status)
     return status.error();
   return folder;
+}
+
+Result<void> tlc::checkOwn(const Descriptor &folder, const std::filesystem::path &path) {
+  struct stat status = {};
+  if (::fstat(folder.get(), &status) != 0)
+    return fileError("examine", path, errno);
+  if (status.st_uid == ::geteuid())
+    return {};
+  return Error{ErrorKind::environment,
+               formatMessage("the cache directory '{}' is only read because it belongs to user {}, not to "
+                             "user {}",
+                             path.native(), status.st_uid, ::geteuid())};
 }
 
 Result<Descriptor> tlc::openEntry(const Descriptor &folder, const std::string &name,

@@ -40,9 +40,12 @@ Error fileError(std::string_view action, const std::filesystem::path &path, int 
 /// Makes the folder, and those above it that are missing, for this user alone.
 Result<void> createFolder(const std::filesystem::path &path);
 
-/// The folder; none if it does not exist. An error if it belongs to another user or others may write it:
-/// they could choose what runs here.
+/// The folder; none if it does not exist. An error if it belongs to another user than this one and root, or
+/// others may write it: they could choose what runs here.
 Result<Descriptor> openFolder(const std::filesystem::path &path);
+
+/// An error if the folder is root's, not this user's: then it is only read.
+Result<void> checkOwn(const Descriptor &folder, const std::filesystem::path &path);
 
 /// The file of that name in the folder; none if there is no ordinary file. An error as for folders.
 Result<Descriptor> openEntry(const Descriptor &folder, const std::string &name,

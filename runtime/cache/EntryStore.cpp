@@ -111,6 +111,9 @@ Result<Descriptor> EntryStore::makeFolder() const {
   Result<Descriptor> folder = openFolder(directory);
   if (folder && !*folder)
     return fileError("open the cache directory", directory, ENOTDIR);
+  if (folder)
+    if (Result<void> own = checkOwn(*folder, directory); !own)
+      return own.error();
   return folder;
 }
 
@@ -136,6 +139,13 @@ Result<std::optional<EntryStore::Bytes>> EntryStore::load(const Key &key) const 
 }
 
 Result<void> EntryStore::store(const Key &key, std::span<const std::byte> content) const {
+  if (Result<void> added = add(key, content); !added)
+    return added;
+  Result<Pruned> pruned = makeRoom();
+  return pruned ? Result<void>() : pruned.error();
+}
+
+Result<void> EntryStore::add(const Key &key, std::span<const std::byte> content) const {
   Result<Descriptor> folder = makeFolder();
   if (!folder)
     return folder.error();
@@ -147,13 +157,17 @@ Result<void> EntryStore::store(const Key &key, std::span<const std::byte> conten
     return Error{ErrorKind::environment,
                  fmt::format("expected at most {} bytes for an entry of the cache, but got {}", mostBytes,
                              bytes.size())};
-  if (Result<void> written = writeEntry(*folder, nameOf(key), pathOf(key), bytes); !written)
-    return written;
+  return writeEntry(*folder, nameOf(key), pathOf(key), bytes);
+}
+
+Result<EntryStore::Pruned> EntryStore::makeRoom() const {
+  Result<Descriptor> folder = existingFolder(directory);
+  if (!folder)
+    return folder.error();
   Result<Contents> contents = contentsOf(*folder, directory);
   if (!contents)
     return contents.error();
-  makeRoom(*folder, directory, *contents, capacity);
-  return {};
+  return ::makeRoom(*folder, directory, *contents, capacity);
 }
 
 Result<std::vector<CacheEntry>> EntryStore::entries() const {
@@ -185,6 +199,8 @@ Result<EntryStore::Pruned> EntryStore::prune(const Check &check) const {
   Result<Descriptor> folder = existingFolder(directory);
   if (!folder)
     return folder.error();
+  if (Result<void> own = checkOwn(*folder, directory); !own)
+    return own.error();
   Result<Contents> contents = contentsOf(*folder, directory);
   if (!contents)
     return contents.error();
@@ -197,7 +213,7 @@ Result<EntryStore::Pruned> EntryStore::prune(const Check &check) const {
     unreadable.bytes += entry.bytes;
     return true;
   });
-  Pruned pruned = makeRoom(*folder, directory, *contents, capacity);
+  Pruned pruned = ::makeRoom(*folder, directory, *contents, capacity);
   pruned.entries += unreadable.entries;
   pruned.bytes += unreadable.bytes;
   return pruned;

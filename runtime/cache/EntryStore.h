@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Bytes kept by key in a directory, one file per entry, shared by any number of
-/// processes of one user. An entry appears whole (written to a temporary file, synchronised,
-/// renamed) and holds its key. Whatever cannot be read back (of another key or
-/// version, no ordinary file, absent) is a miss. The least recently used
-/// entries make room for new ones. A process locks its temporary files and
-/// folders; those that no process locks are removed.
+/// processes of one user; a directory of root's is read by all users. An entry appears
+/// whole (written to a temporary file, synchronised, renamed) and holds its key.
+/// Whatever cannot be read back (of another key or version, no ordinary file, absent)
+/// is a miss. The least recently used entries make room for new ones. A process locks
+/// its temporary files and folders; those that no process locks are removed.
 #pragma once
 
 #include "runtime/cache/EntryFile.h"
@@ -41,9 +41,13 @@ public:
       : directory(std::move(directory)), capacity(capacity) {}
 
   /// The entry, which now is the one used last; nothing if it is a miss. An error if the directory cannot be
-  /// read, or it or the entry is not this user's alone: whoever writes there chooses what runs here.
+  /// read, or others than this user and root may have written it or the entry: whoever writes there chooses
+  /// what runs here.
   Result<std::optional<Bytes>> load(const Key &key) const;
+  /// An error if the directory is not this user's own: root's is only read.
   Result<void> store(const Key &key, std::span<const std::byte> content) const;
+  /// What `store` does, without room for the entry, which `makeRoom` makes for several.
+  Result<void> add(const Key &key, std::span<const std::byte> content) const;
 
   /// All entries, the least recently used first.
   Result<std::vector<CacheEntry>> entries() const;
@@ -57,6 +61,9 @@ public:
   /// Removes entries that cannot be read or fail the check, what interrupted processes left, and the least
   /// recently used entries beyond the capacity.
   Result<Pruned> prune(const Check &check) const;
+
+  /// Removes what interrupted processes left, and the least recently used entries beyond the capacity.
+  Result<Pruned> makeRoom() const;
 
   /// A folder for what a process writes while it makes an entry.
   Result<TemporaryFolder> makeTemporaryFolder(const Key &key) const;

@@ -5,7 +5,9 @@
 #include "runtime/cache/DiskCache.h"
 
 #include "runtime/artifact/Serialize.h"
+#include "runtime/cache/CacheOptions.h"
 #include "test/unit/artifact/SampleArtifact.h"
+#include "test/unit/cache/TemporaryDirectory.h"
 
 #include <catch2/catch.hpp>
 #include <fcntl.h>
@@ -20,20 +22,10 @@
 using namespace tlc;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
+using tlc::test::TemporaryDirectory;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A directory of the test's own, removed afterwards.
-struct TemporaryDirectory {
-  fs::path path;
-  TemporaryDirectory() {
-    std::string pattern = fs::temp_directory_path() / "tlc-cache-XXXXXX";
-    REQUIRE(::mkdtemp(pattern.data()));
-    path = pattern;
-  }
-  ~TemporaryDirectory() { fs::remove_all(path); }
-};
 
 const Key key = KeyBuilder().add("gemm").finish();
 const Key other = KeyBuilder().add("other").finish();
@@ -188,6 +180,82 @@ TEST_CASE("what belongs to another user is not used", "[cache][disk]") {
     REQUIRE(::chown(cache.pathOf(key).c_str(), nobody, nobody) == 0);
     CHECK_THAT(errorOfLoad(cache), StartsWith("the cache entry '") && Contains("belongs to user 65534"));
   }
+}
+
+TEST_CASE("what root has made for others is read by them, and by them only read", "[cache][disk]") {
+  if (::geteuid() != 0)
+    return; // only root can become another user
+  constexpr uid_t nobody = 65534;
+  TemporaryDirectory directory;
+  fs::permissions(directory.path, fs::perms(0755));
+  const fs::path folder = directory.path / "cache";
+  DiskCache cache(folder);
+  REQUIRE(cache.store(key, test::sampleArtifact()));
+  fs::permissions(folder, fs::perms(0755));
+  fs::permissions(cache.pathOf(key), fs::perms(0644));
+  const std::string reason = "the cache directory '" + folder.native() +
+                             "' is only read because it belongs to user 0, not to user 65534";
+  // What another user finds and is told, as a number.
+  const auto asNobody = [&](bool isHitExpected, bool isTold) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      const bool isOther = ::setresuid(nobody, nobody, nobody) == 0;
+      const Result<std::optional<Artifact>> loaded = cache.load(key);
+      const Result<void> stored = cache.store(other, test::sampleArtifact());
+      const Result<DiskCache::Pruned> pruned = cache.prune();
+      const bool isHit = loaded && loaded->has_value();
+      const bool isRight =
+          isHit == isHitExpected && !stored && !pruned &&
+          (!isTold || (stored.error().message == reason && pruned.error().message == reason));
+      ::_exit(isOther && isRight ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  };
+  CHECK(asNobody(true, true));
+  CHECK(filesIn(folder) == 1);
+  SECTION("not what others than root may write") {
+    fs::permissions(cache.pathOf(key), fs::perms(0666));
+    CHECK(asNobody(false, true));
+    fs::permissions(cache.pathOf(key), fs::perms(0644));
+    fs::permissions(folder, fs::perms(0777));
+    CHECK(asNobody(false, false));
+  }
+  SECTION("not what a third user has put there") {
+    REQUIRE(::chown(cache.pathOf(key).c_str(), 1234, 1234) == 0);
+    CHECK(asNobody(false, true));
+  }
+  SECTION("a folder that is for root alone is an error") {
+    fs::permissions(folder, fs::perms(0700));
+    CHECK(asNobody(false, false));
+  }
+}
+
+TEST_CASE("the usual folder is the one that the environment names, if it is absolute", "[cache][disk]") {
+  const auto folderFor = [](const char *cache, const char *home) {
+    const auto set = [](const char *name, const char *value) {
+      value ? ::setenv(name, value, 1) : ::unsetenv(name);
+    };
+    const char *before[] = {::getenv("XDG_CACHE_HOME"), ::getenv("HOME")};
+    const std::optional<std::string> saved[] = {
+        before[0] ? std::optional<std::string>(before[0]) : std::nullopt,
+        before[1] ? std::optional<std::string>(before[1]) : std::nullopt};
+    set("XDG_CACHE_HOME", cache);
+    set("HOME", home);
+    const std::optional<fs::path> folder = CacheOptions().folder;
+    set("XDG_CACHE_HOME", saved[0] ? saved[0]->c_str() : nullptr);
+    set("HOME", saved[1] ? saved[1]->c_str() : nullptr);
+    return folder;
+  };
+  CHECK(folderFor("/a", "/b") == "/a/tlc");
+  CHECK(folderFor("a", "/b") == "/b/.cache/tlc");
+  CHECK(folderFor("", "/b") == "/b/.cache/tlc");
+  CHECK(folderFor(nullptr, "/b") == "/b/.cache/tlc");
+  CHECK_FALSE(folderFor(nullptr, "b"));
+  CHECK_FALSE(folderFor(nullptr, nullptr));
+  CHECK_FALSE(CacheOptions::inMemory().folder);
 }
 
 TEST_CASE("concurrent writers leave a whole entry and nothing else", "[cache][disk]") {

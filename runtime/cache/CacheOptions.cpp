@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cache/CacheOptions.h"
+
+#include <cstdlib>
+
+using namespace tlc;
+
+std::optional<std::filesystem::path> tlc::defaultCacheFolder() {
+  // Of a program with more rights than who starts it, nobody else chooses the folder.
+  const char *cache = ::secure_getenv("XDG_CACHE_HOME"), *home = ::secure_getenv("HOME");
+  if (cache && *cache == '/')
+    return std::filesystem::path(cache) / "tlc";
+  if (home && *home == '/')
+    return std::filesystem::path(home) / ".cache/tlc";
+  return std::nullopt;
+}
