@@ -57,6 +57,8 @@ public:
   std::string_view name() const { return itsName; }
   /// Of a kernel that is no part of tlc: a name for its code, for the keys of compiled programs.
   virtual std::string code() const { return {}; }
+  /// The file of the user's that has it; empty where it is part of tlc.
+  virtual std::string file() const { return {}; }
   std::string_view summary() const { return itsSummary; }
   std::span<const Parameter> parameters() const { return declared; }
   /// `defaults` come before those of the parameters.

@@ -41,5 +41,5 @@ Result<std::chrono::nanoseconds> tlc::waitLimitOf(double seconds, std::string_vi
     return Error{ErrorKind::invalidArgument,
                  fmt::format("expected {} from {} to {} seconds, but got {}", name,
                              Seconds(leastWaitLimit).count(), Seconds(mostWaitLimit).count(), seconds)};
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Seconds(seconds));
+  return std::chrono::round<std::chrono::nanoseconds>(Seconds(seconds));
 }

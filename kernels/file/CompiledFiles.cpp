@@ -3,8 +3,6 @@
 
 #include "runtime/cache/Key.h"
 
-#include <cstdlib>
-
 using namespace tlc;
 using namespace tlc::kernels;
 
@@ -19,15 +17,6 @@ std::string_view textOf(std::span<const std::byte> bytes) {
 }
 
 } // namespace
-
-std::optional<std::filesystem::path> kernels::compiledFilesFolder() {
-  const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
-  if (cache && *cache == '/')
-    return std::filesystem::path(cache) / "tlc/files";
-  if (home && *home == '/')
-    return std::filesystem::path(home) / ".cache/tlc/files";
-  return std::nullopt;
-}
 
 std::vector<std::byte> kernels::serialize(const CompiledFile &file) {
   const std::string rest = file.source + '\0' + file.object, text = std::string(mark) + hashOf(rest) + rest;

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The store of what files of kernels are compiled to.
+/// What files of kernels are compiled to, as entries of the cache.
 #pragma once
 
-#include "runtime/cache/EntryStore.h"
 #include "runtime/support/Result.h"
 
 #include <cstddef>
-#include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tlc::kernels {
-
-/// $XDG_CACHE_HOME/tlc/files or ~/.cache/tlc/files; nothing if neither variable names a folder.
-std::optional<std::filesystem::path> compiledFilesFolder();
 
 /// A shared object and the file that it was compiled from.
 struct CompiledFile {

@@ -44,6 +44,7 @@ public:
         number(number), description(std::move(description)) {}
 
   std::string code() const override { return source.code(); }
+  std::string file() const override { return source.file(); }
 
   dsl::Program build(const Parameters &values, const Target &,
                      const dsl::TraceOptions &options) const override {

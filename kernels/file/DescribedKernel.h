@@ -16,6 +16,8 @@ public:
   virtual ~KernelSource() = default;
   /// A name for the code, for the keys of compiled programs; empty for what is part of tlc.
   virtual std::string code() const { return {}; }
+  /// The file that it is from; empty for what is part of tlc.
+  virtual std::string file() const { return {}; }
   virtual Result<std::string> trace(size_t kernel, const ParameterTexts &values,
                                     const dsl::TraceOptions &options) const = 0; ///< `traceEntry`
   virtual Result<std::string> numbers(size_t kernel, const ParameterTexts &values,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Compiles, and looks after the entries of the store.
+/// Compiles, and looks after the entries of the cache.
 #include "kernels/file/HostCompiler.h"
 
 #include "kernels/file/CompiledFiles.h"
@@ -13,6 +13,7 @@
 #include "llvm/Support/FileSystem.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -65,33 +66,6 @@ Result<SharedObject> objectOf(std::string_view bytes, std::optional<std::string>
   // Its own code must not change it.
   ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
   return SharedObject{std::move(file), KeyBuilder().add(bytes).finish().toHex(), std::move(remark)};
-}
-
-/// The store of objects; an error says why there is none.
-Result<EntryStore> openStore() {
-  const std::optional<fs::path> path = compiledFilesFolder();
-  if (!path)
-    return environment(
-        "what the file is compiled to is not kept because neither XDG_CACHE_HOME nor HOME is set");
-  const auto unused = [](const Error &error) {
-    return environment(error.message + "; the file is compiled in a temporary folder, each time");
-  };
-  if (Result<void> made = createFolder(*path); !made)
-    return unused(made.error());
-  Result<Descriptor> folder = openFolder(*path);
-  if (!folder)
-    return unused(folder.error());
-  struct stat status = {};
-  if (!*folder || ::fstat(folder->get(), &status) != 0)
-    return unused(environment(formatMessage("cannot open the cache directory '{}'", path->native())));
-  if (status.st_mode & (S_IRWXG | S_IRWXO))
-    return unused(environment(
-        formatMessage("the cache directory '{}' is not used because it is open to others (mode {:o}); "
-                      "'chmod 700' closes it",
-                      path->native(), status.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO))));
-  EntryStore store(*path);
-  store.removeAbandoned();
-  return store;
 }
 
 /// One file, its compiler and its flags.
@@ -194,7 +168,14 @@ Result<SharedObject> kernels::compileFile(const std::string &path, const HostCom
     compilation.obstacle =
         formatMessage("the flag '{}' may name files, whose changes tlc does not notice", *flag);
 
-  const Result<EntryStore> store = openStore();
+  std::optional<EntryStore> store;
+  if (options.cache.folder)
+    store.emplace(*options.cache.folder, options.cache.bytes);
+  const auto tell = [&, begin = std::chrono::steady_clock::now()](CacheEvent::Kind kind) {
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
+    if (options.cache.onEvent)
+      options.cache.onEvent({kind, path, "", time.count()});
+  };
   std::optional<Key> key;
   if (store && compilation.obstacle.empty()) {
     Result<std::optional<Key>> current = compilation.key();
@@ -202,31 +183,51 @@ Result<SharedObject> kernels::compileFile(const std::string &path, const HostCom
       return current.error();
     key = *current;
     if (key)
-      if (std::optional<std::string> object = findEntry(*store, *key))
+      if (std::optional<std::string> object = findEntry(*store, *key)) {
+        tell(CacheEvent::Kind::foundOnDisk);
         return objectOf(*object, {});
+      }
   }
-  Result<TemporaryFolder> temporaries =
-      store ? store->makeTemporaryFolder(key.value_or(KeyBuilder().add(path).finish())) : store.error();
+  if (options.cache.policy == CachePolicy::hitsOnly)
+    return environment(formatMessage("expected what '{}' is compiled to in the cache, which is used for hits "
+                                     "only, but it has none{}; 'tlc "
+                                     "prewarm' makes it from a line that begins with the file's name",
+                                     path,
+                                     compilation.obstacle.empty() ? "" : " because " + compilation.obstacle));
+  std::optional<std::string> unused; // why the folder is
+  Result<TemporaryFolder> temporaries = Error{};
+  if (store) {
+    store->removeAbandoned();
+    temporaries = store->makeTemporaryFolder(key.value_or(KeyBuilder().add(path).finish()));
+    if (!temporaries)
+      unused = temporaries.error().message;
+  }
   if (!temporaries)
     temporaries = TemporaryFolder::make(systemTemporaries(), "tlc-");
   if (!temporaries)
     return temporaries.error();
-  const auto notKept = [&] {
-    return store ? "what the file is compiled to is not kept because " + compilation.obstacle
-                 : store.error().message;
+  const auto notKept = [&]() -> std::optional<std::string> {
+    if (unused)
+      return *unused + "; the file is compiled in a temporary folder, each time";
+    if (!store)
+      return std::nullopt; // nobody asked for it
+    return "what the file is compiled to is not kept because " + compilation.obstacle;
   };
   constexpr int attempts = 3;
   for (int attempt = 1;; ++attempt) {
     Result<std::string> object = compilation.compile(*temporaries);
     if (!object)
       return object.error();
-    if (!key)
+    if (!key || unused) {
+      tell(CacheEvent::Kind::compiled);
       return objectOf(*object, notKept());
+    }
     Result<std::optional<Key>> after = compilation.key();
     if (!after)
       return after.error();
     if (*after == key) {
       Result<void> stored = store->store(*key, serialize({path, *object}));
+      tell(CacheEvent::Kind::compiled);
       return objectOf(*object, stored ? std::nullopt : std::optional(stored.error().message));
     }
     if (attempt == attempts && compilation.obstacle.empty())

@@ -19,26 +19,27 @@ using namespace tlc::kernels;
 /// Each question is one to a process of its own.
 class UserFile::Source final : public KernelSource {
 public:
-  explicit Source(const UserFile &file) : file(file) {}
+  explicit Source(const UserFile &file) : itsFile(file) {}
 
-  std::string code() const override { return file.object.code; }
+  std::string code() const override { return itsFile.object.code; }
+  std::string file() const override { return itsFile.path(); }
   Result<std::string> trace(size_t kernel, const ParameterTexts &values,
                             const dsl::TraceOptions &options) const override {
-    return file.ask("tracing it", mostAnswerBytes,
-                    [&] { return traceKernel(objectFile(), kernel, values, options); });
+    return itsFile.ask("tracing it", mostAnswerBytes,
+                       [&] { return traceKernel(objectFile(), kernel, values, options); });
   }
   Result<std::string> numbers(size_t kernel, const ParameterTexts &values,
                               const NumbersQuestion &question) const override {
-    return file.ask(question.what(), question.elements.size() * sizeof(double) + mostErrorBytes,
-                    [&] { return numbersOfKernel(objectFile(), kernel, values, question); });
+    return itsFile.ask(question.what(), question.elements.size() * sizeof(double) + mostErrorBytes,
+                       [&] { return numbersOfKernel(objectFile(), kernel, values, question); });
   }
 
 private:
   static constexpr size_t mostErrorBytes = size_t(1) << 20; ///< of an answer that says what is wrong
 
-  ObjectFile objectFile() const { return {file.object.file.get(), file.path()}; }
+  ObjectFile objectFile() const { return {itsFile.object.file.get(), itsFile.path()}; }
 
-  const UserFile &file;
+  const UserFile &itsFile;
 };
 
 UserFile::UserFile(std::string source, SharedObject object, std::chrono::seconds limit)

@@ -18,10 +18,11 @@
 namespace tlc {
 
 /// Compiles a traced program to an artifact, which either device loads. An error
-/// has the text of all diagnostics; the artifact has the remarks.
+/// has the text of all diagnostics; the artifact has the remarks. The usual folder keeps it (CacheOptions).
 Result<Artifact> compile(dsl::Program program, const CompileOptions &options = {});
-/// The same through the cache: an equal program with equal options is not compiled again, and gives the same
-/// object. Programs are equal if their canonical modules are, source locations included.
+/// The same through a cache of the caller's, which says where it keeps programs, if at all: an equal program
+/// with equal options is not compiled again, and gives the same object. Programs are equal if their canonical
+/// modules are, source locations included.
 Result<std::shared_ptr<const Artifact>> compile(dsl::Program program, const CompileOptions &options,
                                                 kernels::ArtifactCache &cache);
 

@@ -3,6 +3,7 @@
 /// Tracing, compiling and caching of registered kernels.
 #include "kernels/library/Library.h"
 
+#include "kernels/library/Prewarm.h"
 #include "runtime/support/Excerpt.h"
 
 #include <algorithm>
@@ -12,17 +13,6 @@ using namespace tlc;
 using namespace tlc::kernels;
 
 namespace {
-
-/// Everything that decides the result but the compiler itself. Cheap: no program is traced for it.
-KeyBuilder keyOf(const Request &request, const CompileOptions &options) {
-  KeyBuilder key;
-  key.add(request.kernel->name()).add(request.kernel->code()).add(fingerprint(options));
-  for (const auto &[name, value] : request.values.values())
-    key.add(name).add(value);
-  for (const std::string &dimension : request.fixedDimensions)
-    key.add(dimension);
-  return key;
-}
 
 std::string textOf(const dsl::Position &position) {
   return fmt::format("{}:{}:{}", position.file, position.line, position.column);
@@ -110,15 +100,36 @@ Result<dsl::ProgramModule> kernels::trace(const Request &request, const Target &
   return module;
 }
 
+KeyBuilder Library::keyOf(const Request &request, const CompileOptions &options) {
+  KeyBuilder key;
+  key.add(request.kernel->name()).add(request.kernel->code()).add(fingerprint(options));
+  for (const auto &[name, value] : request.values.values())
+    key.add(name).add(value);
+  for (const std::string &dimension : request.fixedDimensions)
+    key.add(dimension);
+  return key;
+}
+
 Result<std::shared_ptr<const Artifact>> Library::compile(const Request &request,
                                                          const CompileOptions &options, CompileLog &log) {
   if (options.showsPasses())
     return compileAnew(request, options, log);
-  return artifacts.getOrCompile(
-      keyOf(request, options), [&] { return compileAnew(request, options, log); },
-      [&](const Error &error) {
-        log.diagnostics.push_back({Diagnostic::Severity::warning, "", error.message, {}});
-      });
+  const CacheObserver observer = {.onWarning =
+                                      [&](const Error &error) {
+                                        log.diagnostics.push_back(
+                                            {Diagnostic::Severity::warning, "", error.message, {}});
+                                      },
+                                  .onEvent =
+                                      [&](const CacheEvent &event) {
+                                        if (event.kind != CacheEvent::Kind::compiled)
+                                          log.foundAfter = event.milliseconds;
+                                      }};
+  const CacheRequest asked = {
+      .key = keyOf(request, options),
+      .program = request.kernel->name(),
+      .target = options.target,
+      .remedy = [&] { return "'tlc prewarm' makes it from the line '" + lineOf(request, options) + "'"; }};
+  return artifacts.getOrCompile(asked, [&] { return compileAnew(request, options, log); }, observer);
 }
 
 Result<std::shared_ptr<const Artifact>> Library::compileAnew(const Request &request,

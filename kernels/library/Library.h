@@ -10,8 +10,8 @@
 #include "runtime/artifact/Artifact.h"
 #include "runtime/support/Result.h"
 
-#include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,28 +43,30 @@ struct Request {
                                DefaultSizes sizes = DefaultSizes::usual);
 };
 
-/// What compiling had to say and how long it took. Empty if the answer came from a cache.
+/// What compiling had to say and how long it took.
 struct CompileLog {
   std::vector<Diagnostic> diagnostics;
   std::vector<PhaseTime> times;
+  std::optional<double> foundAfter; ///< milliseconds, if a cache had the answer; then there are no times
 };
 
 /// The program for `target` in phase `input`. An error if it does not trace; the log has the diagnostics,
 /// remarks of the kernel among them.
 Result<dsl::ProgramModule> trace(const Request &request, const Target &target, CompileLog &log);
 
-/// Compiled programs, kept in memory and, if asked, on disk. Safe to use from several threads.
+/// Compiled programs, kept in memory and on disk. Safe to use from several threads.
 class Library {
 public:
-  Library() = default;
-  /// Programs are kept in `cacheDirectory`, too, `cacheBytes` of them at most.
-  explicit Library(std::filesystem::path cacheDirectory, uint64_t cacheBytes = DiskCache::defaultCapacity)
-      : artifacts(std::move(cacheDirectory), cacheBytes) {}
+  explicit Library(CacheOptions options = {}) : artifacts(std::move(options)) {}
 
   /// The same request with the same options gives the same object, at once, as long as that is kept. Options
   /// that ask for dumps always compile.
   Result<std::shared_ptr<const Artifact>> compile(const Request &request, const CompileOptions &options,
                                                   CompileLog &log);
+
+  /// What decides a program but this build of the compiler.
+  static KeyBuilder keyOf(const Request &request, const CompileOptions &options);
+  ArtifactCache &cache() { return artifacts; }
 
 private:
   Result<std::shared_ptr<const Artifact>> compileAnew(const Request &request, const CompileOptions &options,

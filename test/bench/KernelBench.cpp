@@ -20,7 +20,7 @@ void run(benchmark::State &state, std::string_view kernel, const Definitions &de
   Result<Request> request = Request::parse(kernel, definitions);
   if (!request)
     return state.SkipWithError(request.error().message.c_str());
-  Library library;
+  Library library(CacheOptions::inMemory());
   CompileLog log;
   Result<std::shared_ptr<const Artifact>> artifact = library.compile(*request, {}, log);
   if (!artifact)

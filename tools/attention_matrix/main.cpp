@@ -183,7 +183,8 @@ private:
     if (!artifact) {
       ++programs;
       CompileLog log;
-      Result<std::shared_ptr<const Artifact>> compiled = Library().compile(request, CompileOptions(), log);
+      Result<std::shared_ptr<const Artifact>> compiled =
+          Library(CacheOptions::inMemory()).compile(request, CompileOptions(), log);
       if (!compiled)
         return compiled.error().message;
       artifact = *compiled;

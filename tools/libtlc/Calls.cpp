@@ -6,6 +6,7 @@
 #include "compiler/pipeline/WaitLimit.h"
 #include "kernels/cookbook/Cookbook.h"
 #include "kernels/library/Library.h"
+#include "runtime/cache/SharedValues.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaPeers.h"
 #include "runtime/device/LaunchPlan.h"
@@ -28,12 +29,6 @@ using namespace tlc;
 namespace {
 
 Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
-
-/// Compiled programs of this process.
-kernels::Library &library() {
-  static kernels::Library library;
-  return library;
-}
 
 // The numbers of both are one.
 #define TLC_ELEMENT_TYPE(name, C, ...) static_assert(TLC_##C == int(ElementType::name));
@@ -130,15 +125,10 @@ Result<CompileOptions> optionsOf(const tlc_compile_options *given) {
       return limit.error();
     options.waitLimit = *limit;
   }
-  if (!given->target)
-    return options;
-  if (!findTarget(given->target)) {
-    std::string known;
-    for (const Target &row : allTargets())
-      known += (known.empty() ? "" : ", ") + std::string(row.name);
-    return invalid(fmt::format("expected a target among {}, but got '{}'", known, excerpt(given->target)));
-  }
-  options.target = given->target;
+  Result<std::string> target = calls::targetOf(given->target);
+  if (!target)
+    return target.error();
+  options.target = *target;
   return options;
 }
 
@@ -157,6 +147,17 @@ Result<kernels::Definitions> definitionsOf(const char *const *names, const char 
 }
 
 } // namespace
+
+Result<std::string> calls::targetOf(const char *name) {
+  if (!name)
+    return CompileOptions().target;
+  if (findTarget(name))
+    return std::string(name);
+  std::string known;
+  for (const Target &row : allTargets())
+    known += (known.empty() ? "" : ", ") + std::string(row.name);
+  return invalid(fmt::format("expected a target among {}, but got '{}'", known, excerpt(name)));
+}
 
 Result<std::vector<TensorView>> calls::viewsOf(const tlc_tensor *tensors, int count) {
   constexpr int32_t mostAxes = 8;
@@ -216,14 +217,24 @@ Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const ch
 
   if (!given->target)
     options->target = (*device)->properties().target;
+  const std::shared_ptr<kernels::Library> library = calls::library();
   kernels::CompileLog log;
-  Result<std::shared_ptr<const Artifact>> artifact = library().compile(*request, *options, log);
+  Result<std::shared_ptr<const Artifact>> artifact = library->compile(*request, *options, log);
   if (!artifact)
     return artifact.error();
-  Result<std::shared_ptr<const LoadedProgram>> loaded = (*device)->load(**artifact);
+  KeyBuilder key = kernels::Library::keyOf(*request, *options);
+  key.add(*ordinal);
+  static SharedValues<Loaded> shared;
+  Result<std::shared_ptr<Loaded>> loaded =
+      shared.getOrMake(key.finish(), [&]() -> Result<std::shared_ptr<Loaded>> {
+        Result<std::shared_ptr<const LoadedProgram>> program = library->cache().load(**device, **artifact);
+        if (!program)
+          return program.error();
+        return std::make_shared<Loaded>(std::move(*device), std::move(*program));
+      });
   if (!loaded)
     return loaded.error();
-  return std::make_unique<tlc_program>(std::move(*device), std::move(*loaded));
+  return std::make_unique<tlc_program>(*loaded);
 }
 
 Result<int> calls::workspace(const tlc_program *program, int rank, int ranks, const tlc_tensor *tensors,

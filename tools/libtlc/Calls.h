@@ -14,16 +14,38 @@
 #include <memory>
 #include <vector>
 
+namespace tlc::kernels {
+class Library;
+} // namespace tlc::kernels
+
+namespace tlc::calls {
+
+/// What programs of equal requests share.
+struct Loaded {
+  std::unique_ptr<Device> device; // outlives what is loaded on it
+  std::shared_ptr<const LoadedProgram> program;
+};
+
+/// The cache of this process.
+std::shared_ptr<kernels::Library> library();
+
+} // namespace tlc::calls
+
 struct tlc_program {
-  std::unique_ptr<tlc::Device> device; // outlives what is loaded on it
+  explicit tlc_program(const std::shared_ptr<tlc::calls::Loaded> &shared)
+      : device(shared, shared->device.get()), loaded(shared, shared->program.get()) {}
+
+  std::shared_ptr<tlc::Device> device;
   std::shared_ptr<const tlc::LoadedProgram> loaded;
 };
 
 struct tlc_communicator {
   tlc_communicator(std::shared_ptr<tlc::Communicator> communicator, std::unique_ptr<tlc::Device> onDevice,
-                   tlc::kernels::ArtifactCache &artifacts)
-      : device(std::move(onDevice)), programs(*device, artifacts), communicator(std::move(communicator)) {}
+                   std::shared_ptr<tlc::kernels::Library> itsLibrary, tlc::kernels::ArtifactCache &artifacts)
+      : library(std::move(itsLibrary)), device(std::move(onDevice)), programs(*device, artifacts),
+        communicator(std::move(communicator)) {}
 
+  std::shared_ptr<tlc::kernels::Library> library; ///< whose cache has the programs
   std::unique_ptr<tlc::Device> device;
   tlc::kernels::Programs programs; ///< of kernels of ranks that do not reach each other's memory
   /// Ends first: to unload programs the driver waits for streams, which may wait for ranks until then.
@@ -40,6 +62,8 @@ namespace tlc::calls {
 
 /// Of tensors that are there.
 Result<std::vector<TensorView>> viewsOf(const tlc_tensor *tensors, int count);
+/// The name of a target, or the usual one where it is null.
+Result<std::string> targetOf(const char *name);
 inline Error noGroup() { return {ErrorKind::invalidArgument, "expected a group, but got a null pointer"}; }
 
 /// The number of a tlc_element.
@@ -48,6 +72,9 @@ Result<int> elementOfDlpack(int code, int bits);
 Result<std::unique_ptr<tlc_program>> compile(const char *kernel, const char *const *names,
                                              const char *const *values, int count,
                                              const tlc_compile_options *options);
+
+Result<void> setCache(const tlc_cache_options *options);
+Result<void> prewarm(const char *lines, const char *target);
 
 /// The number of workspaces.
 Result<int> workspace(const tlc_program *program, int rank, int ranks, const tlc_tensor *tensors,

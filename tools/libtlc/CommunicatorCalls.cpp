@@ -2,6 +2,7 @@
 /// \file
 /// The part of the C interface that is about ranks that NCCL connects.
 #include "kernels/library/Collectives.h"
+#include "kernels/library/Library.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/NcclCommunicator.h"
 #include "runtime/device/LaunchRanks.h"
@@ -17,12 +18,6 @@ using namespace tlc;
 namespace {
 
 Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
-
-/// Compiled products of this process.
-kernels::ArtifactCache &artifacts() {
-  static kernels::ArtifactCache artifacts;
-  return artifacts;
-}
 
 Error noCommunicator() { return invalid("expected a communicator, but got a null pointer"); }
 Error noId() {
@@ -92,7 +87,9 @@ Result<std::unique_ptr<tlc_communicator>> calls::createCommunicator(const char *
   Result<std::unique_ptr<Device>> device = createCudaDevice(*ordinal);
   if (!device)
     return ofRank(static_cast<size_t>(rank), device.error());
-  return std::make_unique<tlc_communicator>(std::move(*communicator), std::move(*device), artifacts());
+  const std::shared_ptr<kernels::Library> kept = calls::library();
+  return std::make_unique<tlc_communicator>(std::move(*communicator), std::move(*device), kept,
+                                            kept->cache());
 }
 
 Result<void> calls::checkPeers(tlc_communicator *communicator) {

@@ -70,6 +70,14 @@ tlc_program *tlc_compile_with(const char *kernel, const char *const *names, cons
   return object<tlc_program>([&] { return calls::compile(kernel, names, values, count, options); });
 }
 
+int tlc_set_cache(const tlc_cache_options *options) {
+  return run([&] { return calls::setCache(options); });
+}
+
+int tlc_prewarm(const char *lines, const char *target) {
+  return run([&] { return calls::prewarm(lines, target); });
+}
+
 int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors, int tensor_count, size_t *sizes,
                   int capacity) {
   return tlc_rank_workspace(program, 0, 1, tensors, tensor_count, sizes, capacity);

@@ -36,7 +36,7 @@ extern "C" {
 
 /// Version of this interface. Grows by one when something is added; what is
 /// here keeps its meaning.
-#define TLC_INTERFACE_VERSION 7
+#define TLC_INTERFACE_VERSION 8
 
 /// What a call came to.
 typedef enum tlc_status {
@@ -104,7 +104,8 @@ TLC_API const char *tlc_last_error(void);
 /// multiples of 16 bytes takes tensors aligned as contiguous ones of these sizes;
 /// with unaligned=abc it takes any. `target` is e.g.
 /// "sm_90a"; null means the current device's. Null on failure. Takes a fraction
-/// of a second; equal requests are answered from a cache of the last 256 programs.
+/// of a second, unless the cache (`tlc_set_cache`) has the program. Programs of equal requests on one device
+/// share what is loaded, until the last is released.
 TLC_API tlc_program *tlc_compile(const char *kernel, const char *const *names, const char *const *values,
                                  int count, const char *target);
 
@@ -121,6 +122,51 @@ typedef struct tlc_compile_options {
 /// `tlc_compile` with these options. Since version 6.
 TLC_API tlc_program *tlc_compile_with(const char *kernel, const char *const *names, const char *const *values,
                                       int count, const tlc_compile_options *options);
+
+/// What the cache has done. Since version 8, as what follows for the cache.
+typedef enum tlc_cache_event_kind {
+  TLC_CACHE_COMPILED = 0,
+  TLC_CACHE_FOUND_IN_MEMORY = 1,
+  TLC_CACHE_FOUND_ON_DISK = 2,
+  TLC_CACHE_LOADED = 3, ///< on a device
+} tlc_cache_event_kind;
+
+/// The texts are valid during the call that tells of it.
+typedef struct tlc_cache_event {
+  size_t size;  ///< sizeof(tlc_cache_event) of the library; later versions have more behind it
+  int32_t kind; ///< a tlc_cache_event_kind
+  const char *program, *target;
+  double milliseconds;
+} tlc_cache_event;
+
+typedef enum tlc_cache_use {
+  TLC_CACHE_USUAL = 0,     ///< in memory and in the folder
+  TLC_CACHE_MEMORY = 1,    ///< in memory only
+  TLC_CACHE_HITS_ONLY = 2, ///< nothing is compiled: a miss is an error that tells how to make the entry
+} tlc_cache_use;
+
+/// Where compiled programs are kept: the last 256 in memory, and in a folder, which must belong to this user
+/// or root and not be writable by others: whoever writes it chooses what runs here.
+typedef struct tlc_cache_options {
+  size_t size;        ///< sizeof(tlc_cache_options)
+  const char *folder; ///< null: $XDG_CACHE_HOME/tlc or ~/.cache/tlc, shared with `tlc`
+  uint64_t bytes;     ///< of the folder's entries together, at most; 0: 1 GiB
+  int32_t use;        ///< a tlc_cache_use
+  /// Told of each compilation, hit and load, by the thread that asks for the program; may be null. It may be
+  /// called by several threads at once, calls no function of this library and throws nothing.
+  void (*on_event)(const tlc_cache_event *event, void *user);
+  void *user; ///< for on_event
+} tlc_cache_options;
+
+/// The cache of all calls of this process from now on; without it the usual one. Programs stay as they are. A
+/// tlc_status.
+TLC_API int tlc_set_cache(const tlc_cache_options *options);
+
+/// Compiles the programs of a list that the cache lacks, on all cores. The text has lines like "gemm m=4096
+/// n=4096 k=4096 dtype=bf16 --target=sm_90a", as `tlc prewarm` takes them; lines without a target are for
+/// `target`, null being the current device's. Needs no GPU where all have one. If some fail, the others are
+/// there, and the error is that of the first. A tlc_status.
+TLC_API int tlc_prewarm(const char *lines, const char *target);
 
 /// How much workspace a launch on `tensors` needs: the number of workspaces, of
 /// which the first `capacity` have their bytes written to `sizes`; a size may
@@ -295,7 +341,8 @@ TLC_API void tlc_communicator_release(tlc_communicator *communicator);
 /// Its launches must have finished, unless an error has said that they have not. Null is allowed.
 TLC_API void tlc_group_release(tlc_group *group);
 
-/// Unloads the program; its launches must have finished. Null is allowed.
+/// Unloads the program, unless one of an equal request shares it; its launches must have finished. Null is
+/// allowed.
 TLC_API void tlc_release(tlc_program *program);
 
 #ifdef __cplusplus

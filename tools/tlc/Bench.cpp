@@ -158,7 +158,7 @@ BenchCommand::BenchCommand()
                cl::desc("Launches in a batch")),
       cublas("cublas", cl::sub(command), cl::value_desc("file"),
              cl::desc("libcublas to compare with instead of the one that is installed")),
-      cache(command), flags(command) {}
+      flags(command) {}
 
 ExitCode BenchCommand::execute() const {
   if (kernel.empty())
@@ -172,6 +172,9 @@ ExitCode BenchCommand::execute() const {
   Result<kernels::Definitions> definitions = flags.definitions();
   if (!definitions)
     return failUsage(definitions.error().message);
+  Result<CacheOptions> cache = flags.kernelFlags().cache();
+  if (!cache)
+    return failUsage(cache.error().message);
   for (const cl::opt<int> *count : {&rounds, &warmups, &launches})
     if (*count < (count == &warmups ? 0 : 1) || *count > 10000)
       return failUsage(formatv("expected --{0} from {1} to 10000, but got {2}", count->ArgStr,
@@ -225,7 +228,7 @@ ExitCode BenchCommand::execute() const {
   }
   printHeader(*gpus, peerState, roundOptions, json);
 
-  kernels::Library library = cache.library();
+  kernels::Library library(std::move(*cache));
   std::vector<double> ratios;
   bool correct = true;
   for (const kernels::Request &request : requests) {
@@ -240,7 +243,7 @@ ExitCode BenchCommand::execute() const {
     if (flags.wantsRemarks())
       printRemarks(**artifact);
     if (flags.wantsTime())
-      printTimes(log.times);
+      printTimes(log.times, log.foundAfter);
     Result<std::shared_ptr<const kernels::Problem>> problem =
         kernels::Problem::create(request, {.seed = std::random_device()()});
     if (!problem)

@@ -3,7 +3,6 @@
 /// `tlc bench`: times kernels on a GPU, in turns with cuBLAS where it has the same operation.
 #pragma once
 
-#include "tools/tlc/CacheFlags.h"
 #include "tools/tlc/CompileFlags.h"
 #include "tools/tlc/ExitCode.h"
 
@@ -26,7 +25,6 @@ private:
   llvm::cl::opt<int> warmups;
   llvm::cl::opt<int> launches;
   llvm::cl::opt<std::string> cublas;
-  CacheFlags cache;
   CompileFlags flags;
 };
 

@@ -59,26 +59,71 @@ tlc::Result<Description> describe(const EntryStore &store, const CacheEntry &ent
 } // namespace
 
 CacheCommand::CacheCommand()
-    : command("cache", "List, check or clean a folder of compiled kernels, or without --cache-dir the "
-                       "compiled files of kernels"),
-      action(cl::sub(command), cl::Positional, cl::value_desc("action"), cl::desc("<list | verify | prune>")),
+    : command("cache", "List, check, clean or copy what is kept of compiled kernels and files"),
+      action(cl::sub(command), cl::Positional, cl::value_desc("action"),
+             cl::desc("<list | verify | prune | export | import>")),
+      file(cl::sub(command), cl::Positional, cl::value_desc("file"), cl::desc("[file of export or import]")),
       json("json", cl::sub(command), cl::desc("Report as one JSON object")), flags(command) {}
 
 ExitCode CacheCommand::execute() const {
-  ExitCode (CacheCommand::*chosen)(const EntryStore &) const = action == "list"     ? &CacheCommand::list
-                                                               : action == "verify" ? &CacheCommand::verify
-                                                               : action == "prune"  ? &CacheCommand::prune
-                                                                                    : nullptr;
-  if (!chosen)
-    return failUsage("expected list, verify or prune, but got '" + excerpt(action) + "'");
-  if (flags.namesFolder())
-    return (this->*chosen)(EntryStore(flags.folder(), flags.capacity()));
-  const std::optional<std::filesystem::path> files = kernels::compiledFilesFolder();
-  if (!files)
-    return failUsage(
-        "expected --cache-dir because neither XDG_CACHE_HOME nor HOME names a folder of compiled "
-        "files, but got none");
-  return (this->*chosen)(EntryStore(*files, flags.capacity()));
+  struct Action {
+    StringRef name;
+    ExitCode (CacheCommand::*execute)(const EntryStore &) const;
+    bool takesFile = false;
+  };
+  const Action actions[] = {{"list", &CacheCommand::list},
+                            {"verify", &CacheCommand::verify},
+                            {"prune", &CacheCommand::prune},
+                            {"export", &CacheCommand::exportTo, true},
+                            {"import", &CacheCommand::importFrom, true}};
+  const auto *chosen = find_if(actions, [&](const Action &each) { return each.name == action; });
+  if (chosen == std::end(actions))
+    return failUsage("expected list, verify, prune, export or import, but got '" + excerpt(action) + "'");
+  if (chosen->takesFile && file.empty())
+    return failUsage("expected a file after '" + chosen->name.str() + "', but got none");
+  if (!chosen->takesFile && !file.empty())
+    return failUsage("expected nothing after '" + chosen->name.str() + "', but got '" + excerpt(file) + "'");
+  const Result<EntryStore> store = flags.store();
+  if (!store)
+    return failUsage(store.error().message);
+  return (this->*chosen->execute)(*store);
+}
+
+/// Whether an entry is one that is used.
+static Result<void> checkContent(std::span<const std::byte> content) {
+  Result<Description> described = describe(content);
+  return described ? Result<void>() : described.error();
+}
+
+ExitCode CacheCommand::exportTo(const EntryStore &store) const {
+  return report(store, "exported", exportEntries(store, file.getValue(), checkContent));
+}
+
+ExitCode CacheCommand::importFrom(const EntryStore &store) const {
+  return report(store, "imported", importEntries(store, file.getValue(), checkContent));
+}
+
+ExitCode CacheCommand::report(const EntryStore &store, StringRef did,
+                              const Result<Archived> &archived) const {
+  if (!archived)
+    return fail(archived.error().message);
+  if (json) {
+    json::OStream os(outs());
+    os.object([&] {
+      os.attribute("folder", store.folder().native());
+      os.attribute("file", json::fixUTF8(file));
+      os.attribute("entries", archived->entries);
+      os.attribute("bytes", archived->bytes);
+      os.attribute("unreadable", archived->unreadable);
+    });
+    outs() << '\n';
+    return ExitCode::success;
+  }
+  outs() << did << ' ' << archived->entries << " entries of " << archived->bytes << " bytes";
+  if (archived->unreadable)
+    outs() << ", without " << archived->unreadable << " unreadable ones";
+  outs() << '\n';
+  return ExitCode::success;
 }
 
 ExitCode CacheCommand::list(const EntryStore &store) const {
@@ -91,13 +136,14 @@ ExitCode CacheCommand::list(const EntryStore &store) const {
       outs() << entry.key.toHex() << formatv(" {0,9} bytes, ", entry.bytes) << toText(entry.lastUse) << ", "
              << (described ? described->text() : "unreadable") << '\n';
     }
-    outs() << entries->size() << " entries, " << sumOf(*entries) << " bytes of " << flags.capacity() << '\n';
+    outs() << entries->size() << " entries, " << sumOf(*entries) << " bytes of " << flags.options().bytes
+           << '\n';
     return ExitCode::success;
   }
   json::OStream os(outs());
   os.object([&] {
     os.attribute("folder", store.folder().native());
-    os.attribute("capacity", flags.capacity());
+    os.attribute("capacity", flags.options().bytes);
     os.attribute("bytes", sumOf(*entries));
     os.attributeArray("entries", [&] {
       for (const CacheEntry &entry : *entries)
@@ -150,10 +196,7 @@ ExitCode CacheCommand::verify(const EntryStore &store) const {
 }
 
 ExitCode CacheCommand::prune(const EntryStore &store) const {
-  Result<EntryStore::Pruned> pruned = store.prune([](std::span<const std::byte> content) {
-    Result<Description> described = describe(content);
-    return described ? Result<void>() : described.error();
-  });
+  Result<EntryStore::Pruned> pruned = store.prune(checkContent);
   if (!pruned)
     return fail(pruned.error().message);
   if (json) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// `tlc cache list|verify|prune`: the entries of a folder of compiled kernels or compiled files.
+/// `tlc cache list|verify|prune|export|import`: the entries of the cache.
 #pragma once
 
-#include "runtime/cache/EntryStore.h"
+#include "runtime/cache/Archive.h"
 #include "tools/tlc/CacheFlags.h"
 #include "tools/tlc/ExitCode.h"
 
@@ -19,11 +19,15 @@ private:
   ExitCode list(const EntryStore &store) const;
   ExitCode verify(const EntryStore &store) const;
   ExitCode prune(const EntryStore &store) const;
+  ExitCode exportTo(const EntryStore &store) const;
+  ExitCode importFrom(const EntryStore &store) const;
+  ExitCode report(const EntryStore &store, llvm::StringRef did, const Result<Archived> &archived) const;
 
   llvm::cl::SubCommand command;
   llvm::cl::opt<std::string> action;
+  llvm::cl::opt<std::string> file;
   llvm::cl::opt<bool> json;
-  CacheFlags flags;
+  CacheFolderFlags flags;
 };
 
 } // namespace tlc::driver

@@ -1,29 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The flags of subcommands that keep compiled kernels in a folder.
+/// The flags of subcommands that keep what they compile.
 #pragma once
 
-#include "kernels/library/Library.h"
+#include "runtime/cache/CacheOptions.h"
+#include "runtime/support/Result.h"
 
 #include "llvm/Support/CommandLine.h"
 
 namespace tlc::driver {
 
-class CacheFlags {
+/// Where the cache is.
+class CacheFolderFlags {
 public:
   /// Registers the flags with `command`.
-  explicit CacheFlags(llvm::cl::SubCommand &command);
+  explicit CacheFolderFlags(llvm::cl::SubCommand &command);
 
+  /// The folder that is named, or the usual one; none where no variable names that.
+  CacheOptions options() const;
+  /// The store; an error where there is no folder.
+  Result<EntryStore> store() const;
   bool namesFolder() const { return !directory.empty(); }
-  const std::string &folder() const { return directory.getValue(); }
-  /// Of all entries together.
-  uint64_t capacity() const { return uint64_t(mebibytes) << 20; }
-  /// Compiled kernels, kept in that folder if there is one.
-  kernels::Library library() const;
 
 private:
   llvm::cl::opt<std::string> directory;
   llvm::cl::opt<unsigned> mebibytes;
+};
+
+class CacheFlags {
+public:
+  explicit CacheFlags(llvm::cl::SubCommand &command);
+  /// An error names flags that exclude each other.
+  Result<CacheOptions> options() const;
+
+private:
+  CacheFolderFlags folder;
+  llvm::cl::opt<bool> without;
+  llvm::cl::opt<bool> hitsOnly;
 };
 
 } // namespace tlc::driver

@@ -165,6 +165,9 @@ Result<KernelChoice> CompileFlags::choice(const std::string &kernel, kernels::De
   Result<std::optional<Alignment>> wanted = alignment();
   if (!wanted)
     return wanted.error();
+  Result<CacheOptions> cache = kernelNames.cache();
+  if (!cache)
+    return cache.error();
   Result<kernels::Definitions> parsed = definitions();
   if (!parsed)
     return parsed.error();
@@ -178,5 +181,5 @@ Result<KernelChoice> CompileFlags::choice(const std::string &kernel, kernels::De
   Result<kernels::Request> request = kernels::Request::parse(**found, *parsed, fixedDimensions(), sizes);
   if (!request)
     return request.error();
-  return KernelChoice{std::move(*all), *wanted, std::move(*request)};
+  return KernelChoice{std::move(*all), *wanted, std::move(*request), std::move(*cache)};
 }

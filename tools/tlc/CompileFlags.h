@@ -29,6 +29,7 @@ struct KernelChoice {
   CompileOptions options;
   std::optional<Alignment> alignment;
   kernels::Request request;
+  CacheOptions cache;
 };
 
 /// The `-D name=value`s.

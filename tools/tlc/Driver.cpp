@@ -15,6 +15,7 @@
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Mutate.h"
 #include "tools/tlc/New.h"
+#include "tools/tlc/Prewarm.h"
 #include "tools/tlc/Reduce.h"
 #include "tools/tlc/Reproduce.h"
 #include "tools/tlc/Run.h"
@@ -93,8 +94,8 @@ int tlc_main(int argc, char **argv) {
       [](raw_ostream &os) { os << "tlc " << TLC_VERSION << ", LLVM " << LLVM_VERSION_STRING << '\n'; });
 
   std::tuple<ListCommand, CompileCommand, LayoutCommand, InspectCommand, DiffCommand, RunCommand,
-             BenchCommand, MutateCommand, NewCommand, CacheCommand, EmulateCommand, EvaluateCommand,
-             TraceCommand, ReproduceCommand, ReduceCommand>
+             BenchCommand, MutateCommand, NewCommand, CacheCommand, PrewarmCommand, EmulateCommand,
+             EvaluateCommand, TraceCommand, ReproduceCommand, ReduceCommand>
       commands;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",
                                    &errs()))

@@ -21,7 +21,8 @@ KernelFlags::KernelFlags(cl::SubCommand &command)
       compilerFlags("cxx-flag", cl::sub(command), cl::value_desc("flag"),
                     cl::desc("Flag for that compiler; may be repeated")),
       seconds("file-seconds", cl::sub(command), cl::value_desc("seconds"), cl::init(60),
-              cl::desc("What a call of a function in the file may take")) {}
+              cl::desc("What a call of a function in the file may take")),
+      cacheFlags(command) {}
 
 Result<const kernels::UserFile *> KernelFlags::open(const std::string &path,
                                                     std::vector<Diagnostic> *diagnostics) const {
@@ -29,10 +30,15 @@ Result<const kernels::UserFile *> KernelFlags::open(const std::string &path,
     return found->second.get();
   if (seconds < 1)
     return tlc::Error{ErrorKind::invalidArgument, "expected --file-seconds from 1 on, but got 0"};
+  Result<CacheOptions> cache = cacheFlags.options();
+  if (!cache)
+    return cache.error();
   kernels::UserFileOptions options;
   std::string printed;
-  options.compiler = {
-      compiler, {compilerFlags.begin(), compilerFlags.end()}, diagnostics ? &printed : nullptr};
+  options.compiler = {compiler,
+                      {compilerFlags.begin(), compilerFlags.end()},
+                      diagnostics ? &printed : nullptr,
+                      std::move(*cache)};
   options.limit = std::chrono::seconds(seconds);
   Result<std::unique_ptr<kernels::UserFile>> file = kernels::UserFile::open(path, options);
   if (diagnostics) {

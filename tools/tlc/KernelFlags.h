@@ -6,6 +6,7 @@
 
 #include "compiler/pipeline/Diagnostics.h"
 #include "kernels/file/UserFile.h"
+#include "tools/tlc/CacheFlags.h"
 
 #include "llvm/Support/CommandLine.h"
 
@@ -17,7 +18,7 @@ namespace tlc::driver {
 
 class KernelFlags {
 public:
-  /// Registers the flags of files with `command`.
+  /// Registers the flags of files and of the cache with `command`.
   explicit KernelFlags(llvm::cl::SubCommand &command);
 
   /// A name of the registry or of the cookbook, `file.cpp`, or `file.cpp:name` where the file has several.
@@ -27,6 +28,8 @@ public:
                                        std::vector<Diagnostic> *diagnostics = nullptr) const;
   /// All kernels of the file, or the one that is named.
   Result<std::vector<const kernels::Kernel *>> findAll(const std::string &name) const;
+  /// Of files and of programs.
+  Result<CacheOptions> cache() const { return cacheFlags.options(); }
 
 private:
   Result<const kernels::UserFile *> open(const std::string &path,
@@ -35,6 +38,7 @@ private:
   llvm::cl::opt<std::string> compiler;
   llvm::cl::list<std::string> compilerFlags;
   llvm::cl::opt<unsigned> seconds;
+  CacheFlags cacheFlags;
   mutable std::map<std::string, std::unique_ptr<kernels::UserFile>> files;
 };
 

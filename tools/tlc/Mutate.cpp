@@ -86,6 +86,9 @@ ExitCode MutateCommand::execute() const {
   Result<std::optional<Alignment>> alignment = flags.alignment();
   if (!alignment)
     return failUsage(alignment.error().message);
+  Result<CacheOptions> cache = flags.kernelFlags().cache();
+  if (!cache)
+    return failUsage(cache.error().message);
   Result<std::vector<mutate::Case>> cases = this->cases(*options);
   if (!cases)
     return failBy(cases.error());
@@ -93,7 +96,7 @@ ExitCode MutateCommand::execute() const {
   if (!equivalents)
     return failUsage(equivalents.error().message);
 
-  kernels::Library library;
+  kernels::Library library(std::move(*cache));
   mutate::TrialOptions trialOptions{.target = options->target,
                                     .waitLimit = options->waitLimit,
                                     .multicast = options->multicast,

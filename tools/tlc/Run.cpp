@@ -103,7 +103,7 @@ RunCommand::RunCommand()
           "forms", cl::sub(command), cl::value_desc("file"),
           cl::desc("Add the forms of the kernel's PTX instructions to a file, if the result is right; needs "
                    "--verify")),
-      cache(command), deviceFlags(command), flags(command) {}
+      deviceFlags(command), flags(command) {}
 
 namespace {
 constexpr int64_t mostRoom = 1 << 20;
@@ -206,7 +206,7 @@ ExitCode RunCommand::execute() const {
       [what = "running " + kernel + " on " + chosen->device().properties().name] { return what; });
 
   kernels::CompileLog log;
-  kernels::Library library = cache.library();
+  kernels::Library library(std::move(choice->cache));
   Result<std::shared_ptr<const Artifact>> artifact = library.compile(choice->request, choice->options, log);
   if (!artifact)
     return failCompile(artifact.error(), log.diagnostics, format);
@@ -214,7 +214,7 @@ ExitCode RunCommand::execute() const {
   if (flags.wantsRemarks())
     printRemarks(**artifact);
   if (flags.wantsTime())
-    printTimes(log.times);
+    printTimes(log.times, log.foundAfter);
 
   const uint64_t inputSeed = seed.getNumOccurrences() ? seed : std::random_device()();
   Result<kernels::LastStrides> strides = lastStridesFor(**artifact);

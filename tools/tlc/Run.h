@@ -4,7 +4,6 @@
 #pragma once
 
 #include "kernels/harness/HostTensor.h"
-#include "tools/tlc/CacheFlags.h"
 #include "tools/tlc/CompileFlags.h"
 #include "tools/tlc/DeviceChoice.h"
 #include "tools/tlc/ExitCode.h"
@@ -33,7 +32,6 @@ private:
   llvm::cl::list<std::string> lastStrides;
   llvm::cl::opt<int64_t> ranks;
   llvm::cl::opt<std::string> forms;
-  CacheFlags cache;
   DeviceFlags deviceFlags;
   CompileFlags flags;
 };

@@ -9,7 +9,7 @@
 
 using namespace llvm;
 
-void tlc::driver::printTimes(ArrayRef<PhaseTime> times) {
+void tlc::driver::printTimes(ArrayRef<PhaseTime> times, std::optional<double> foundAfter) {
   auto printRow = [](StringRef name, double milliseconds, double cpuMilliseconds) {
     errs() << formatv("{0,-12} {1,9:f2} {2,9:f2}\n", name, milliseconds, cpuMilliseconds);
   };
@@ -20,7 +20,10 @@ void tlc::driver::printTimes(ArrayRef<PhaseTime> times) {
     sum += time.milliseconds;
     cpuSum += time.cpuMilliseconds;
   }
-  printRow("all phases", sum, cpuSum);
+  if (foundAfter)
+    errs() << formatv("{0,-12} {1,9:f2}\n", "cache", *foundAfter);
+  else
+    printRow("all phases", sum, cpuSum);
   sys::TimePoint<> now;
   std::chrono::nanoseconds user, system;
   sys::Process::GetTimeUsage(now, user, system);

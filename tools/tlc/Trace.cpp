@@ -136,14 +136,14 @@ ExitCode TraceCommand::execute() const {
   const Heartbeat heartbeat([what = "tracing " + kernel] { return what; });
   kernels::CompileLog log;
   Result<std::shared_ptr<const Artifact>> artifact =
-      kernels::Library().compile(choice->request, choice->options, log);
+      kernels::Library(std::move(choice->cache)).compile(choice->request, choice->options, log);
   if (!artifact)
     return failCompile(artifact.error(), log.diagnostics, format);
   print(log.diagnostics, Remarks::hide);
   if (flags.wantsRemarks())
     printRemarks(**artifact);
   if (flags.wantsTime())
-    printTimes(log.times);
+    printTimes(log.times, log.foundAfter);
 
   Result<kernels::KernelRun> run =
       kernels::KernelRun::create(*device, choice->request, *artifact,

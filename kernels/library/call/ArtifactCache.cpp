@@ -5,9 +5,17 @@
 
 #include "kernels/library/call/BuildId.h"
 #include "runtime/nvrtc/Nvrtc.h"
+#include "runtime/support/Excerpt.h"
+
+#include <chrono>
 
 using namespace tlc;
 using namespace tlc::kernels;
+
+ArtifactCache::ArtifactCache(CacheOptions options) : given(std::move(options)) {
+  if (given.folder)
+    disk.emplace(*given.folder, given.bytes);
+}
 
 bool ArtifactCache::isNew(const std::string &warning) {
   std::lock_guard lock(mutex);
@@ -22,28 +30,65 @@ static bool isCurrent(const Artifact &artifact) {
   return !nvrtc || nvrtc->version() == artifact.nvrtc;
 }
 
-Result<ArtifactCache::Pointer>
-ArtifactCache::getOrCompile(const KeyBuilder &key, const std::function<Result<Pointer>()> &compile,
-                            const std::function<void(const Error &)> &onWarning) {
+static double millisecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Of a cache that only has hits.
+static Error missing(const CacheRequest &request) {
+  return {ErrorKind::environment,
+          formatMessage("expected the program '{}' for {} in the cache, which is used for hits only, but it "
+                        "has none; ",
+                        request.program, request.target) +
+              request.remedy()};
+}
+
+Result<ArtifactCache::Pointer> ArtifactCache::getOrCompile(const CacheRequest &request,
+                                                           const std::function<Result<Pointer>()> &compile,
+                                                           const CacheObserver &observer) {
   const auto warn = [&](const Error &error) {
-    if (onWarning && isNew(error.message))
-      onWarning(error);
+    if (observer.onWarning && isNew(error.message))
+      observer.onWarning(error);
   };
-  return memory.getOrCompute(key.finish(), [&]() -> Result<Pointer> {
+  const auto begin = std::chrono::steady_clock::now();
+  auto kind = CacheEvent::Kind::foundInMemory;
+  Result<Pointer> result = memory.getOrCompute(request.key.finish(), [&]() -> Result<Pointer> {
     // Entries outlive this build of the compiler; without a name for it nothing may be kept.
-    std::string build = disk ? buildId() : "";
-    if (build.empty())
-      return compile();
-    Key lasting = KeyBuilder(key).add(build).finish();
-    Result<std::optional<Artifact>> found = disk->load(lasting);
-    if (!found)
-      warn(found.error());
-    else if (*found && isCurrent(**found))
-      return std::make_shared<const Artifact>(std::move(**found));
+    const std::string build = disk ? buildId() : "";
+    const Key lasting = KeyBuilder(request.key).add(build).finish();
+    if (!build.empty()) {
+      Result<std::optional<Artifact>> found = disk->load(lasting);
+      if (!found)
+        warn(found.error());
+      else if (*found && isCurrent(**found)) {
+        kind = CacheEvent::Kind::foundOnDisk;
+        return std::make_shared<const Artifact>(std::move(**found));
+      }
+    }
+    if (given.policy == CachePolicy::hitsOnly)
+      return missing(request);
+    kind = CacheEvent::Kind::compiled;
     Result<Pointer> compiled = compile();
-    if (compiled)
+    if (compiled && !build.empty())
       if (Result<void> stored = disk->store(lasting, **compiled); !stored)
         warn(stored.error());
     return compiled;
   });
+  if (result && (given.onEvent || observer.onEvent)) {
+    const CacheEvent event{kind, request.program, request.target, millisecondsSince(begin)};
+    if (given.onEvent)
+      given.onEvent(event);
+    if (observer.onEvent)
+      observer.onEvent(event);
+  }
+  return result;
+}
+
+Result<std::shared_ptr<const LoadedProgram>> ArtifactCache::load(Device &device,
+                                                                 const Artifact &artifact) const {
+  const auto begin = std::chrono::steady_clock::now();
+  Result<std::shared_ptr<const LoadedProgram>> program = device.load(artifact);
+  if (program && given.onEvent)
+    given.onEvent({CacheEvent::Kind::loaded, artifact.name, artifact.target, millisecondsSince(begin)});
+  return program;
 }

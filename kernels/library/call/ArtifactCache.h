@@ -1,38 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Compiled programs, kept in memory and, if asked, in a folder.
+/// Compiled programs, kept in memory and in a folder.
 #pragma once
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/cache/CacheOptions.h"
 #include "runtime/cache/DiskCache.h"
 #include "runtime/cache/MemoryCache.h"
+#include "runtime/device/Device.h"
 #include "runtime/support/Result.h"
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace tlc::kernels {
+
+/// A program that is asked for.
+struct CacheRequest {
+  KeyBuilder key; ///< of everything that decides the result but this build of the compiler
+  std::string_view program, target;
+  /// How an entry is made, for the error of a cache that only has hits: the end of a sentence.
+  std::function<std::string()> remedy;
+};
+
+/// Who is told of one request, beside `CacheOptions::onEvent`.
+struct CacheObserver {
+  std::function<void(const Error &)> onWarning = {};
+  std::function<void(const CacheEvent &)> onEvent = {};
+};
 
 /// Safe to use from several threads.
 class ArtifactCache {
 public:
   using Pointer = std::shared_ptr<const Artifact>;
 
-  ArtifactCache() = default;
-  /// Programs are kept in `directory`, too, `bytes` of them at most.
-  explicit ArtifactCache(std::filesystem::path directory, uint64_t bytes = DiskCache::defaultCapacity)
-      : disk(std::in_place, std::move(directory), bytes) {}
+  ArtifactCache() : ArtifactCache(CacheOptions()) {}
+  explicit ArtifactCache(CacheOptions options);
 
-  /// The program of that key, which has everything that decides the result but this build of the compiler;
-  /// the same object for the same key as long as that is kept. `compile` makes it where there is none. A
+  /// The program; the same object for the same key as long as that is kept in memory. `compile` makes it
+  /// where there is none; of concurrent requests for one key one compiles, and the others wait for it. A
   /// folder that cannot be used costs time only: `onWarning` is told, once for each reason.
-  Result<Pointer> getOrCompile(const KeyBuilder &key, const std::function<Result<Pointer>()> &compile,
-                               const std::function<void(const Error &)> &onWarning = {});
+  Result<Pointer> getOrCompile(const CacheRequest &request, const std::function<Result<Pointer>()> &compile,
+                               const CacheObserver &observer = {});
+
+  /// Loads a program of this cache, which tells of it.
+  Result<std::shared_ptr<const LoadedProgram>> load(Device &device, const Artifact &artifact) const;
 
 private:
   /// In memory; an artifact takes about 150 KB.
@@ -40,6 +57,7 @@ private:
 
   bool isNew(const std::string &warning);
 
+  CacheOptions given;
   MemoryCache<Artifact> memory{mostPrograms};
   std::optional<DiskCache> disk;
   std::mutex mutex;

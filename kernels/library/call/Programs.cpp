@@ -3,7 +3,6 @@
 /// From a call's program and tensors to its launches.
 #include "kernels/library/call/Programs.h"
 
-#include "kernels/library/Compile.h"
 #include "kernels/library/call/Mistake.h"
 #include "kernels/library/call/TracedProgram.h"
 #include "runtime/device/LaunchPlan.h"
@@ -84,7 +83,7 @@ Result<std::shared_ptr<const LoadedProgram>> Programs::load(dsl::Program program
     Result<ArtifactCache::Pointer> artifact = compile(std::move(*traced), options, artifacts);
     if (!artifact)
       return artifact.error();
-    return onDevice.load(**artifact);
+    return artifacts.load(onDevice, **artifact);
   });
 }
 
@@ -93,17 +92,24 @@ Result<std::shared_ptr<const LoadedProgram>> Programs::load(const CallProgram &p
   KeyBuilder key = program.key;
   key.add(fingerprint(options));
   return loaded.getOrCompute(key.finish(), [&]() -> Result<std::shared_ptr<const LoadedProgram>> {
-    auto artifact = artifacts.getOrCompile(key, [&]() -> Result<ArtifactCache::Pointer> {
+    const CacheRequest request = {.key = key,
+                                  .program = program.call,
+                                  .target = options.target,
+                                  .remedy = [&] { return callRemedy(options.target); }};
+    auto artifact = artifacts.getOrCompile(request, [&]() -> Result<ArtifactCache::Pointer> {
       if (Result<void> valid = program.check(); !valid)
         return valid.error();
-      Result<Artifact> compiled = compile(program.trace(), options);
+      Result<TracedProgram> traced = TracedProgram::take(program.trace());
+      if (!traced)
+        return traced.error();
+      Result<Artifact> compiled = compile(std::move(*traced), options);
       if (!compiled)
         return compiled.error();
       return std::make_shared<const Artifact>(std::move(*compiled));
     });
     if (!artifact)
       return artifact.error();
-    return onDevice.load(**artifact);
+    return artifacts.load(onDevice, **artifact);
   });
 }
 

@@ -30,12 +30,13 @@ Result<void> checkWorkspace(const Workspace &workspace, size_t needed, std::stri
 
 /// What a call launches.
 struct CallProgram {
+  std::string_view call;               ///< its name, which lasts
   KeyBuilder key;                      ///< of all that decides the program but target and build
   std::function<Result<void>()> check; ///< of options; done before the program is traced the first time
   std::function<dsl::Program()> trace;
 };
 
-/// Of a configuration that describes itself.
+/// Of a configuration that describes itself. `call` is a text that lasts.
 template <class Config>
 CallProgram callProgram(std::string_view call, const Config &config,
                         const std::function<dsl::Program()> &trace) {
@@ -43,7 +44,8 @@ CallProgram callProgram(std::string_view call, const Config &config,
   key.add(call);
   for (int64_t number : numbersOf(config))
     key.add(number);
-  return {.key = std::move(key),
+  return {.call = call,
+          .key = std::move(key),
           .check = [call = std::string(call), config] { return checkOptions(call, config); },
           .trace = trace};
 }

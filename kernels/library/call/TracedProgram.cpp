@@ -7,6 +7,8 @@
 
 #include "llvm/Support/raw_ostream.h"
 
+#include <fmt/format.h>
+
 using namespace tlc;
 using namespace tlc::kernels;
 
@@ -28,6 +30,13 @@ KeyBuilder TracedProgram::key(const CompileOptions &options) const {
   return key;
 }
 
+std::string kernels::callRemedy(std::string_view target) {
+  return fmt::format(
+      "make the same call where the cache may compile, on a device of {}, an emulated one too, "
+      "and copy that by 'tlc cache export'",
+      target);
+}
+
 Result<Artifact> kernels::compile(TracedProgram program, const CompileOptions &options) {
   Compiler compiler(options);
   mlir::FailureOr<Artifact> artifact = compiler.compile(*program.module.module, program.name);
@@ -47,6 +56,12 @@ Result<ArtifactCache::Pointer> kernels::compile(TracedProgram program, const Com
       return artifact.error();
     return std::make_shared<const Artifact>(std::move(*artifact));
   };
-  // Who asks for dumps gets them.
-  return options.showsPasses() ? compileAnew() : cache.getOrCompile(program.key(options), compileAnew);
+  if (options.showsPasses()) // who asks for dumps gets them
+    return compileAnew();
+  const std::string name = program.name;
+  return cache.getOrCompile({.key = program.key(options),
+                             .program = name,
+                             .target = options.target,
+                             .remedy = [&] { return callRemedy(options.target); }},
+                            compileAnew);
 }

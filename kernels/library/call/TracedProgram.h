@@ -10,6 +10,7 @@
 #include "runtime/cache/Key.h"
 
 #include <string>
+#include <string_view>
 
 namespace tlc::kernels {
 
@@ -23,6 +24,9 @@ struct TracedProgram {
   /// options.
   KeyBuilder key(const CompileOptions &options) const;
 };
+
+/// How programs come into a cache that have no name (`CacheRequest::remedy`).
+std::string callRemedy(std::string_view target);
 
 /// An error holds everything that was diagnosed.
 Result<Artifact> compile(TracedProgram program, const CompileOptions &options);

@@ -8,7 +8,9 @@
 #include "kernels/library/Softmax.h"
 #include "kernels/reference/Decode.h"
 #include "kernels/reference/Reference.h"
+#include "kernels/softmax/Describe.h"
 #include "runtime/device/LaunchPlan.h"
+#include "test/unit/cache/TemporaryDirectory.h"
 #include "test/unit/library/AttentionCall.h"
 
 #include <array>
@@ -354,4 +356,47 @@ TEST_CASE_METHOD(Fixture, "a program of one's own is compiled once and kept", "[
       compile(dsl::Program::trace("wrong", [](dsl::Scope &k) { k.fragment(dsl::f32, {}); }), {}, artifacts);
   REQUIRE_FALSE(wrong);
   CHECK(wrong.error().kind == ErrorKind::invalidArgument);
+}
+
+TEST_CASE_METHOD(Fixture, "a call whose program is kept on disk traces nothing", "[calls]") {
+  TemporaryDirectory folder;
+  const SoftmaxConfig config = chooseSoftmaxConfig(
+      {.rows = 8, .columns = 64, .dtype = ElementType::bf16, .alignment = 16}, **programs.target());
+  int traced = 0;
+  const CallProgram program = callProgram("softmax::normalize", config, [&] {
+    ++traced;
+    return softmaxProgram(config);
+  });
+  std::vector<CacheEvent::Kind> events;
+  CacheOptions options = CacheOptions::in(folder.path);
+  options.onEvent = [&](const CacheEvent &event) { events.push_back(event.kind); };
+  options.policy = CachePolicy::hitsOnly;
+  {
+    ArtifactCache empty(options);
+    Result<std::shared_ptr<const LoadedProgram>> loaded = Programs(device, empty).load(program);
+    REQUIRE_FALSE(loaded);
+    CHECK(
+        loaded.error().message ==
+        "expected the program 'softmax::normalize' for sm_90a in the cache, which is used for hits only, but "
+        "it has none; make the same call where the cache may compile, on a device of sm_90a, an emulated one "
+        "too, and copy that by 'tlc cache export'");
+    CHECK(events.empty());
+  }
+  using enum CacheEvent::Kind;
+  options.policy = CachePolicy::compile;
+  {
+    ArtifactCache filled(options);
+    Programs own(device, filled), others(device, filled);
+    REQUIRE(own.load(program));
+    REQUIRE(own.load(program)); // is loaded, which asks no cache
+    REQUIRE(others.load(program));
+    CHECK(events == std::vector{compiled, loaded, foundInMemory, loaded});
+    CHECK(traced == 1);
+  }
+  options.policy = CachePolicy::hitsOnly;
+  events.clear();
+  ArtifactCache again(options); // as in another process
+  REQUIRE(Programs(device, again).load(program));
+  CHECK(events == std::vector{foundOnDisk, loaded});
+  CHECK(traced == 1);
 }

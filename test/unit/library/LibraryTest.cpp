@@ -3,15 +3,21 @@
 /// Requests, compilation and caches.
 #include "kernels/library/Library.h"
 
+#include "kernels/library/Prewarm.h"
 #include "kernels/library/call/BuildId.h"
+#include "test/unit/cache/TemporaryDirectory.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
-#include <filesystem>
 #include <fstream>
-#include <unistd.h>
+#include <mutex>
+#include <thread>
 
 using namespace tlc;
 using namespace tlc::kernels;
+using tlc::test::TemporaryDirectory;
 
 namespace {
 
@@ -30,18 +36,6 @@ std::string errorOf(std::string_view kernel, const Definitions &definitions,
 }
 
 const Definitions small = {{"m", "64"}, {"n", "64"}, {"k", "64"}};
-
-/// A folder that is gone with the object.
-class CacheFolder {
-public:
-  CacheFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tlc-library-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()));
-    path = pattern;
-  }
-  ~CacheFolder() { std::filesystem::remove_all(path); }
-  std::filesystem::path path;
-};
 
 } // namespace
 
@@ -72,7 +66,7 @@ TEST_CASE("what a target's form does not have is refused where the target is kno
   CompileLog log;
   Result<Request> parsed = Request::parse("attention_bwd", definitions);
   REQUIRE(parsed);
-  auto compiled = Library().compile(*parsed, options, log);
+  auto compiled = Library(CacheOptions::inMemory()).compile(*parsed, options, log);
   REQUIRE(!compiled);
   CHECK(compiled.error().kind == ErrorKind::invalidArgument);
   CHECK(compiled.error().message ==
@@ -81,7 +75,7 @@ TEST_CASE("what a target's form does not have is refused where the target is kno
 }
 
 TEST_CASE("the same request is compiled once", "[library]") {
-  Library library;
+  Library library(CacheOptions::inMemory());
   CompileLog first, second, other;
   auto one = library.compile(request(small), {}, first);
   auto two = library.compile(request(small), {}, second);
@@ -104,23 +98,25 @@ TEST_CASE("the same request is compiled once", "[library]") {
 
 TEST_CASE("a program in the folder of the cache is not compiled again", "[library]") {
   REQUIRE_FALSE(buildId().empty());
-  CacheFolder folder;
+  TemporaryDirectory folder;
   CompileLog first, second;
-  auto one = Library(folder.path).compile(request(small), {}, first);
+  auto one = Library(CacheOptions::in(folder.path)).compile(request(small), {}, first);
   REQUIRE(one);
   CHECK_FALSE(first.times.empty());
-  auto two = Library(folder.path).compile(request(small), {}, second);
+  CHECK_FALSE(first.foundAfter);
+  auto two = Library(CacheOptions::in(folder.path)).compile(request(small), {}, second);
   REQUIRE(two);
   CHECK(second.times.empty());
+  CHECK(second.foundAfter);
   REQUIRE((*one)->variants.size() == (*two)->variants.size());
   CHECK((*one)->variants[0].ptx == (*two)->variants[0].ptx);
 }
 
 TEST_CASE("a folder that cannot hold the cache gives a warning, not a failure", "[library]") {
-  CacheFolder folder;
+  TemporaryDirectory folder;
   std::ofstream(folder.path / "file") << "in the way";
   CompileLog log;
-  auto artifact = Library(folder.path / "file").compile(request(small), {}, log);
+  auto artifact = Library(CacheOptions::in(folder.path / "file")).compile(request(small), {}, log);
   CHECK(artifact);
   bool warned = false;
   for (const Diagnostic &diagnostic : log.diagnostics)
@@ -128,8 +124,148 @@ TEST_CASE("a folder that cannot hold the cache gives a warning, not a failure", 
   CHECK(warned);
 }
 
+namespace {
+
+/// A kernel of the registry that counts how often it is traced.
+class CountedKernel final : public Kernel {
+public:
+  explicit CountedKernel(const Kernel &kernel)
+      : Kernel(kernel.name(), kernel.summary(), {kernel.parameters().begin(), kernel.parameters().end()}),
+        kernel(kernel) {}
+
+  dsl::Program build(const Parameters &values, const Target &target,
+                     const dsl::TraceOptions &options) const override {
+    ++traced;
+    return kernel.build(values, target, options);
+  }
+  std::vector<TensorSpec> tensors(const Parameters &values) const override { return kernel.tensors(values); }
+  Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const override {
+    return kernel.reference(values, inputs);
+  }
+  Tolerance tolerance(const Parameters &values, size_t output) const override {
+    return kernel.tolerance(values, output);
+  }
+  double flops(const Parameters &values) const override { return kernel.flops(values); }
+  Definitions emulatorSizes() const override { return kernel.emulatorSizes(); }
+  std::vector<Definitions> suite() const override { return kernel.suite(); }
+
+  mutable std::atomic<int> traced = 0;
+
+private:
+  const Kernel &kernel;
+};
+
+} // namespace
+
+TEST_CASE("a hit by name traces nothing, and the caller is told of each compilation and hit", "[library]") {
+  TemporaryDirectory folder;
+  const CountedKernel kernel(**findKernel("softmax"));
+  const Result<Request> asked = Request::parse(kernel, {{"rows", "8"}, {"columns", "64"}});
+  REQUIRE(asked);
+  std::mutex mutex;
+  std::vector<CacheEvent::Kind> events;
+  CacheOptions options = CacheOptions::in(folder.path);
+  options.onEvent = [&](const CacheEvent &event) {
+    std::lock_guard lock(mutex);
+    CHECK(event.program == "softmax");
+    CHECK(event.target == "sm_90a");
+    CHECK(event.milliseconds >= 0);
+    events.push_back(event.kind);
+  };
+  {
+    Library library(options);
+    std::vector<std::thread> threads; // one of them compiles, and the others wait for it
+    std::array<std::shared_ptr<const Artifact>, 4> artifacts;
+    for (std::shared_ptr<const Artifact> &artifact : artifacts)
+      threads.emplace_back([&] {
+        CompileLog log;
+        if (auto compiled = library.compile(*asked, {}, log))
+          artifact = *compiled;
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    for (const std::shared_ptr<const Artifact> &artifact : artifacts)
+      CHECK((artifact && artifact == artifacts[0]));
+    CHECK(kernel.traced == 1);
+    using enum CacheEvent::Kind;
+    CHECK(std::ranges::count(events, compiled) == 1);
+    CHECK(std::ranges::count(events, foundInMemory) == 3);
+  }
+  events.clear();
+  CompileLog log;
+  REQUIRE(Library(options).compile(*asked, {}, log)); // as in another process
+  CHECK(kernel.traced == 1);
+  CHECK(events == std::vector{CacheEvent::Kind::foundOnDisk});
+}
+
+TEST_CASE("where only hits are wanted, a miss is an error with the line that makes the entry", "[library]") {
+  TemporaryDirectory folder;
+  CacheOptions hitsOnly = CacheOptions::in(folder.path);
+  hitsOnly.policy = CachePolicy::hitsOnly;
+  CompileOptions options;
+  options.target = "sm_100a";
+  options.optimizations.overlap = false;
+  options.waitLimit = std::chrono::nanoseconds(1'100'000);
+  const Request asked = request(small, {"m", "k"});
+  CompileLog log;
+  auto missing = Library(hitsOnly).compile(asked, options, log);
+  REQUIRE_FALSE(missing);
+  CHECK(missing.error().kind == ErrorKind::environment);
+  const std::string line =
+      "gemm m=64 n=64 k=64 --target=sm_100a --static=k,m --disable=overlap --bounded-waits=0.0011";
+  CHECK(missing.error().message ==
+        "expected the program 'gemm' for sm_100a in the cache, which is used for hits only, but it has none; "
+        "'tlc prewarm' makes it from the line '" +
+            line + "'");
+
+  Result<std::vector<ListedProgram>> list = parseList(
+      "# what is served\n\n" + line + " # at night\ngemm n=64 m=64 k=64\n",
+      [](const std::string &name) { return findKernel(name); }, "sm_90a");
+  REQUIRE(list);
+  REQUIRE(list->size() == 2);
+  CHECK(lineOf((*list)[0].request, (*list)[0].options) == line);
+  CHECK(lineOf((*list)[1].request, (*list)[1].options) == "gemm m=64 n=64 k=64 --target=sm_90a");
+  std::vector<std::pair<size_t, bool>> steps;
+  const auto onStep = [&](const PrewarmStep &step) {
+    CHECK(step.result);
+    CHECK(step.all == 2);
+    steps.emplace_back(step.done, step.isCompiled);
+  };
+  Library library(CacheOptions::in(folder.path));
+  CHECK(prewarm(library, *list, 2, onStep) == 0);
+  CHECK(prewarm(library, *list, 2, onStep) == 0);
+  CHECK(steps == std::vector<std::pair<size_t, bool>>{{1, true}, {2, true}, {1, false}, {2, false}});
+  CHECK(Library(hitsOnly).compile(asked, options, log));
+  CHECK(Library(hitsOnly).compile(request(small), {}, log));
+}
+
+TEST_CASE("a list of programs names the line with a mistake", "[library]") {
+  const auto errorOfList = [](std::string_view text) {
+    auto list = parseList(text, [](const std::string &name) { return findKernel(name); }, "sm_90a");
+    REQUIRE_FALSE(list);
+    CHECK(list.error().kind == ErrorKind::invalidArgument);
+    return list.error().message;
+  };
+  CHECK_THAT(errorOfList("gemm\n\ngem\n"), Catch::StartsWith("line 3: expected one of the kernels gemm, "));
+  CHECK(errorOfList("gemm m") == "line 1: expected name=value, but got 'm'");
+  CHECK(errorOfList("gemm =1") == "line 1: expected name=value, but got '=1'");
+  CHECK(errorOfList("gemm m=1 m=2") == "line 1: expected each parameter once, but 'm' is given twice");
+  CHECK_THAT(errorOfList("gemm m=x"), Catch::StartsWith("line 1: expected parameter 'm' of kernel 'gemm'"));
+  CHECK_THAT(errorOfList("gemm --target=sm_1"),
+             Catch::StartsWith("line 1: expected --target to be one of ") &&
+                 Catch::EndsWith("but got 'sm_1'"));
+  CHECK_THAT(errorOfList("gemm --disable=speed"),
+             Catch::StartsWith("line 1: expected --disable to be one of tma, wgmma, ") &&
+                 Catch::EndsWith("but got 'speed'"));
+  CHECK(errorOfList("gemm --bounded-waits=soon") ==
+        "line 1: expected --bounded-waits from 0.001 to 86400 seconds, but got 0");
+  CHECK(errorOfList("gemm --fast") == "line 1: expected --target, --static, --disable, --bounded-waits or "
+                                      "--multicast, but got '--fast'");
+  CHECK_THAT(errorOfList("gemm --static=q"), Catch::StartsWith("line 1: expected a dimension of kernel"));
+}
+
 TEST_CASE("a configuration that does not compile is an error at the kernel's line", "[library]") {
-  Library library;
+  Library library(CacheOptions::inMemory());
   CompileLog log;
   auto artifact = library.compile(request({{"m", "256"},
                                            {"n", "256"},

@@ -6,9 +6,11 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -176,7 +178,77 @@ TEST_CASE("options of a compilation that are none are errors, not crashes", "[li
              Catch::StartsWith("expected a target among ") && Catch::EndsWith(", but got 'sm_1'"));
   options.size = 8;
   CHECK(errorOf(&options) ==
-        "expected options of 24 bytes, as version 7 of the interface has them, but got 8");
+        "expected options of 24 bytes, as version 8 of the interface has them, but got 8");
+}
+
+TEST_CASE("a cache that cannot be, and lists with mistakes, are errors, not crashes", "[libtlc]") {
+  const auto errorOf = [](int status) {
+    CHECK(status == TLC_INVALID_ARGUMENT);
+    return std::string(tlc_last_error());
+  };
+  tlc_cache_options options = {sizeof(options), nullptr, 0, 3, nullptr, nullptr};
+  CHECK(errorOf(tlc_set_cache(nullptr)) == "expected options, but got a null pointer");
+  CHECK(errorOf(tlc_set_cache(&options)) == "expected a tlc_cache_use from 0 to 2, but got 3");
+  options.size = 8;
+  CHECK(errorOf(tlc_set_cache(&options)) ==
+        "expected options of 48 bytes, as version 8 of the interface has them, but got 8");
+  CHECK(errorOf(tlc_prewarm(nullptr, nullptr)) == "expected lines of programs, but got a null pointer");
+  CHECK_THAT(errorOf(tlc_prewarm("", "sm_1")), Catch::EndsWith(", but got 'sm_1'"));
+  CHECK(errorOf(tlc_prewarm("gemm\nsoftmax rows", "sm_90a")) ==
+        "line 2: expected name=value, but got 'rows'");
+}
+
+TEST_CASE("programs come into the cache without a GPU, and its owner is told", "[libtlc]") {
+  std::string pattern = std::filesystem::temp_directory_path() / "tlc-test-XXXXXX";
+  REQUIRE(mkdtemp(pattern.data()));
+  std::vector<std::string> events;
+  const auto onEvent = [](const tlc_cache_event *event, void *user) {
+    static_cast<std::vector<std::string> *>(user)->push_back(
+        std::to_string(event->kind) + " " + event->program + " " + event->target +
+        (event->size == sizeof(*event) && event->milliseconds >= 0 ? "" : " wrong"));
+  };
+  tlc_cache_options options = {sizeof(options), pattern.c_str(), 0, TLC_CACHE_HITS_ONLY, onEvent, &events};
+  const char *line = "softmax rows=8 columns=64 # one\n";
+  REQUIRE(tlc_set_cache(&options) == TLC_OK);
+  CHECK(tlc_prewarm(line, "sm_90a") == TLC_ENVIRONMENT);
+  CHECK_THAT(tlc_last_error(),
+             Catch::EndsWith("makes it from the line 'softmax rows=8 columns=64 --target=sm_90a'"));
+  options.use = TLC_CACHE_USUAL;
+  REQUIRE(tlc_set_cache(&options) == TLC_OK);
+  CHECK(tlc_prewarm(line, "sm_90a") == TLC_OK);
+  CHECK(tlc_prewarm(line, "sm_90a") == TLC_OK);
+  REQUIRE(tlc_set_cache(&options) == TLC_OK); // whose memory is empty
+  CHECK(tlc_prewarm(line, "sm_90a") == TLC_OK);
+  CHECK(events == std::vector<std::string>{"0 softmax sm_90a", "1 softmax sm_90a", "2 softmax sm_90a"});
+  options = {sizeof(options), nullptr, 0, TLC_CACHE_USUAL, nullptr, nullptr};
+  REQUIRE(tlc_set_cache(&options) == TLC_OK);
+  std::filesystem::remove_all(pattern);
+}
+
+TEST_CASE("equal requests share what is loaded until the last is released", "[.host-driver]") {
+  std::vector<int> events;
+  const auto onEvent = [](const tlc_cache_event *event, void *user) {
+    static_cast<std::vector<int> *>(user)->push_back(event->kind);
+  };
+  tlc_cache_options options = {sizeof(options), nullptr, 0, TLC_CACHE_MEMORY, onEvent, &events};
+  REQUIRE(tlc_set_cache(&options) == TLC_OK);
+  const char *names[] = {"rows", "columns"}, *values[] = {"8", "64"};
+  const auto compile = [&] {
+    tlc_program *program = tlc_compile("softmax", names, values, 2, "sm_90a");
+    INFO(tlc_last_error());
+    REQUIRE(program);
+    return program;
+  };
+  tlc_program *first = compile(), *second = compile();
+  CHECK(events == std::vector<int>{TLC_CACHE_COMPILED, TLC_CACHE_LOADED, TLC_CACHE_FOUND_IN_MEMORY});
+  tlc_release(first);
+  tlc_release(compile());
+  CHECK(events.back() == TLC_CACHE_FOUND_IN_MEMORY);
+  tlc_release(second);
+  tlc_release(compile());
+  CHECK(events.back() == TLC_CACHE_LOADED);
+  options = {sizeof(options), nullptr, 0, TLC_CACHE_USUAL, nullptr, nullptr};
+  REQUIRE(tlc_set_cache(&options) == TLC_OK);
 }
 
 TEST_CASE("memory of the host has no handle, and without a GPU a group says what is missing", "[libtlc]") {
