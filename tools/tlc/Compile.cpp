@@ -95,7 +95,8 @@ ExitCode CompileCommand::execute() const {
   }
   if (json && output == "-")
     return failUsage("expected -o with --json because both would go to standard output");
-  std::variant<SourceProgram, ExitCode> opened = programs.open(json ? Format::json : Format::text);
+  const auto wanted = *phase == Phase::ptx && !json ? ProgramFlags::Wanted::ptx : ProgramFlags::Wanted::input;
+  std::variant<SourceProgram, ExitCode> opened = programs.open(json ? Format::json : Format::text, wanted);
   if (const ExitCode *code = std::get_if<ExitCode>(&opened))
     return *code;
   SourceProgram &program = *std::get_if<SourceProgram>(&opened);
@@ -104,11 +105,17 @@ ExitCode CompileCommand::execute() const {
                      std::string(toString(program.options.startFrom)) + ", but it comes before");
   const Heartbeat heartbeat([&] { return "compiling " + program.source; });
   Compiler compiler(program.options);
-  mlir::FailureOr<std::string> text = compiler.emit(*program.input.module, *phase, program.alignment);
-  programs.report(compiler, json ? Remarks::hide : programs.remarks());
-  if (mlir::failed(text))
-    return programs.fail(program, compiler, json ? Format::json : Format::text);
-  const Target *named = program::findTarget(*program.input.module);
+  mlir::FailureOr<std::string> text;
+  const Target *named = nullptr;
+  if (const Variant *variant = program.variant()) {
+    text = variant->ptx;
+  } else {
+    text = compiler.emit(*program.input.module, *phase, program.alignment);
+    programs.report(compiler, json ? Remarks::hide : programs.remarks());
+    if (mlir::failed(text))
+      return programs.fail(program, compiler, json ? Format::json : Format::text);
+    named = program::findTarget(*program.input.module);
+  }
   const Target &target = named ? *named : *findTarget(program.options.target);
   if (emit == cubin) {
     if (const ExitCode code = assembleTo(output, *text, target, programs.remarks());

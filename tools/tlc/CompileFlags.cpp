@@ -106,6 +106,10 @@ Result<CompileOptions> CompileFlags::options() const {
   return options;
 }
 
+bool CompileFlags::showsPasses() const {
+  return !dumpDirectory.empty() || printAfterPasses || timePasses || !crashReproducer.empty();
+}
+
 Result<std::optional<Alignment>> CompileFlags::alignment() const {
   if (variant.getNumOccurrences() == 0)
     return std::optional<Alignment>();

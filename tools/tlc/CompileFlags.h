@@ -67,10 +67,14 @@ public:
 
   bool wantsTime() const { return time; }
   bool wantsRemarks() const { return remarks; }
+  /// Whether more is wanted of a compilation than its result.
+  bool showsCompiler() const { return time || remarks || showsPasses(); }
   bool namesTarget() const { return target.getNumOccurrences() != 0; }
   std::span<const std::string> fixedDimensions() const { return {fixed.begin(), fixed.end()}; }
 
 private:
+  bool showsPasses() const;
+
   ParameterFlags parameters;
   KernelFlags kernelNames;
   llvm::cl::list<std::string> fixed;

@@ -26,6 +26,15 @@ void SourceProgram::explainFailure() const {
            << "phase; name that phase with --start-from\n";
 }
 
+const Variant *SourceProgram::variant() const {
+  if (!artifact)
+    return nullptr;
+  if (alignment == Alignment::aligned)
+    return &artifact->variants.front();
+  // Where alignment makes no difference there is one, which is the aligned one.
+  return artifact->variants.size() > 1 ? &artifact->variants.back() : nullptr;
+}
+
 ProgramFlags::ProgramFlags(cl::SubCommand &command)
     : commandName(command.getName()), source(cl::sub(command), cl::Positional, cl::value_desc("kernel"),
                                              cl::desc("<kernel | file.cpp | file.mlir | ->")),
@@ -47,7 +56,7 @@ ExitCode ProgramFlags::fail(const SourceProgram &program, const Compiler &compil
   return ExitCode::failure;
 }
 
-std::variant<SourceProgram, ExitCode> ProgramFlags::open(Format format) const {
+std::variant<SourceProgram, ExitCode> ProgramFlags::open(Format format, Wanted wanted) const {
   if (source.empty())
     return failUsage("expected a kernel, a .cpp or an .mlir file, but got none; 'tlc " + commandName.str() +
                      " --help' shows how");
@@ -69,7 +78,7 @@ std::variant<SourceProgram, ExitCode> ProgramFlags::open(Format format) const {
   SourceProgram program{source, std::move(*options), alignment->value_or(Alignment::aligned), {}, false};
   return isFile(source) ? readFile(std::move(program), *first,
                                    !definitions->empty() || !flags.fixedDimensions().empty(), format)
-                        : traceKernel(std::move(program), *first, *definitions, format);
+                        : traceKernel(std::move(program), *first, *definitions, format, wanted);
 }
 
 std::variant<SourceProgram, ExitCode> ProgramFlags::readFile(SourceProgram program, Phase first,
@@ -106,7 +115,7 @@ std::variant<SourceProgram, ExitCode> ProgramFlags::readFile(SourceProgram progr
 
 std::variant<SourceProgram, ExitCode> ProgramFlags::traceKernel(SourceProgram program, Phase first,
                                                                 const kernels::Definitions &definitions,
-                                                                Format format) const {
+                                                                Format format, Wanted wanted) const {
   std::vector<Diagnostic> ofFile;
   Result<const kernels::Kernel *> kernel =
       flags.kernelFlags().find(source, format == Format::json ? &ofFile : nullptr);
@@ -120,6 +129,18 @@ std::variant<SourceProgram, ExitCode> ProgramFlags::traceKernel(SourceProgram pr
                      " because of --start-from, but '" + excerpt(source) +
                      "' is a kernel, which is traced to phase input");
   kernels::CompileLog log;
+  if (wanted == Wanted::ptx && !flags.showsCompiler()) {
+    Result<CacheOptions> cache = flags.kernelFlags().cache();
+    if (!cache)
+      return failUsage(cache.error().message);
+    auto artifact = kernels::Library(std::move(*cache)).compile(*request, program.options, log);
+    if (!artifact)
+      return failCompile(artifact.error(), log.diagnostics, format);
+    print(log.diagnostics, Remarks::hide);
+    program.artifact = std::move(*artifact);
+    if (program.variant())
+      return program;
+  }
   Result<dsl::ProgramModule> traced = kernels::trace(*request, *findTarget(program.options.target), log);
   if (!traced)
     return failCompile(traced.error(), log.diagnostics, format);

@@ -11,6 +11,7 @@
 
 #include "llvm/Support/CommandLine.h"
 
+#include <memory>
 #include <variant>
 
 namespace tlc::driver {
@@ -21,7 +22,11 @@ struct SourceProgram {
   CompileOptions options; ///< `startFrom` is the program's phase
   Alignment alignment = Alignment::aligned;
   dsl::ProgramModule input;
-  bool isGuessed = false; ///< that a file is in phase input
+  bool isGuessed = false;                        ///< that a file is in phase input
+  std::shared_ptr<const Artifact> artifact = {}; ///< of a kernel, from the cache; then `input` is empty
+
+  /// The artifact's variant that `alignment` asks for; null where it has none.
+  const Variant *variant() const;
 
   /// Says of a file that does not compile that it may be of a later phase than it was taken for.
   void explainFailure() const;
@@ -32,8 +37,13 @@ public:
   /// Registers the argument and the flags with `command`.
   explicit ProgramFlags(llvm::cl::SubCommand &command);
 
+  /// What a command does with a kernel.
+  enum class Wanted : uint8_t {
+    input, ///< it compiles it
+    ptx,   ///< it takes what is compiled, from the cache unless flags show the compiler at work
+  };
   /// Traces a kernel, or reads a file. Prints what is wrong, and then returns the exit code.
-  std::variant<SourceProgram, ExitCode> open(Format format) const;
+  std::variant<SourceProgram, ExitCode> open(Format format, Wanted wanted = Wanted::input) const;
   /// Prints what compiling the program said, as the flags ask for.
   void report(const Compiler &compiler) const { report(compiler, remarks()); }
   void report(const Compiler &compiler, Remarks remarks) const;
@@ -45,8 +55,8 @@ private:
   std::variant<SourceProgram, ExitCode> readFile(SourceProgram program, Phase first, bool hasParameters,
                                                  Format format) const;
   std::variant<SourceProgram, ExitCode> traceKernel(SourceProgram program, Phase first,
-                                                    const kernels::Definitions &definitions,
-                                                    Format format) const;
+                                                    const kernels::Definitions &definitions, Format format,
+                                                    Wanted wanted) const;
 
   llvm::StringRef commandName;
   llvm::cl::opt<std::string> source;

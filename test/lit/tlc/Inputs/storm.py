@@ -16,7 +16,7 @@ import sys
 import time
 
 folder, tlc = sys.argv[1], sys.argv[2]
-seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 3
+seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 2
 processes = int(sys.argv[4]) if len(sys.argv) > 4 else 3
 source = os.path.join(folder, "storm.cpp")
 cache = os.path.join(os.environ["XDG_CACHE_HOME"], "tlc")
