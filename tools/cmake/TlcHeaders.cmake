@@ -41,6 +41,7 @@ set(TLC_HEADERS
   compiler/pipeline/Phases.h
   kernels/library/Compile.h
   kernels/library/call/ArtifactCache.h
+  runtime/cache/CacheOptions.h
   runtime/cache/DiskCache.h
   runtime/cache/EntryFile.h
   runtime/cache/EntryStore.h
