@@ -189,11 +189,11 @@ Result<SharedObject> kernels::compileFile(const std::string &path, const HostCom
       }
   }
   if (options.cache.policy == CachePolicy::hitsOnly)
-    return environment(formatMessage("expected what '{}' is compiled to in the cache, which is used for hits "
-                                     "only, but it has none{}; 'tlc "
-                                     "prewarm' makes it from a line that begins with the file's name",
-                                     path,
-                                     compilation.obstacle.empty() ? "" : " because " + compilation.obstacle));
+    return environment(
+        formatMessage("expected what '{}' is compiled to in the cache, which is used for hits "
+                      "only, but it has none{}; 'tlc prewarm' makes it from a line that begins "
+                      "with the file's name",
+                      path, compilation.obstacle.empty() ? "" : " because " + compilation.obstacle));
   std::optional<std::string> unused; // why the folder is
   Result<TemporaryFolder> temporaries = Error{};
   if (store) {
@@ -218,16 +218,14 @@ Result<SharedObject> kernels::compileFile(const std::string &path, const HostCom
     Result<std::string> object = compilation.compile(*temporaries);
     if (!object)
       return object.error();
-    if (!key || unused) {
-      tell(CacheEvent::Kind::compiled);
+    tell(CacheEvent::Kind::compiled);
+    if (!key || unused)
       return objectOf(*object, notKept());
-    }
     Result<std::optional<Key>> after = compilation.key();
     if (!after)
       return after.error();
     if (*after == key) {
       Result<void> stored = store->store(*key, serialize({path, *object}));
-      tell(CacheEvent::Kind::compiled);
       return objectOf(*object, stored ? std::nullopt : std::optional(stored.error().message));
     }
     if (attempt == attempts && compilation.obstacle.empty())

@@ -106,10 +106,11 @@ void tlc::driver::printEmulatorSizes(const kernels::Request &request) {
 ExitCode tlc::driver::failCompile(const tlc::Error &error, ArrayRef<Diagnostic> diagnostics, Format format) {
   if (format == Format::json)
     printFailureJson(error, diagnostics);
-  if (diagnostics.empty())
-    return fail(error.message);
   print(diagnostics, Remarks::hide);
-  return ExitCode::failure;
+  const auto isError = [](const tlc::Diagnostic &each) {
+    return each.severity == tlc::Diagnostic::Severity::error;
+  };
+  return any_of(diagnostics, isError) ? ExitCode::failure : fail(error.message);
 }
 
 ExitCode tlc::driver::fail(StringRef message) {

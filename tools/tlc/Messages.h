@@ -30,7 +30,7 @@ void printRemarks(const Artifact &artifact);
 /// Says which sizes are the emulator's instead of the usual defaults, where some are.
 void printEmulatorSizes(const kernels::Request &request);
 
-/// Prints what a compilation said, or the error alone if it said nothing. Returns the exit code.
+/// Prints what a compilation said, and the error if that has none. Returns the exit code.
 ExitCode failCompile(const Error &error, llvm::ArrayRef<Diagnostic> diagnostics, Format format);
 
 /// Prints `tlc: error: message`, and gives back how to end because of it.

@@ -4,7 +4,7 @@ checks what is left: nothing is lost, wrong or hung.
 
     storm.py FOLDER TLC [SECONDS [PROCESSES]]
 
-SECONDS is how long programs are compiled at least; 300 with 64 processes is the long form. TMPDIR and XDG_CACHE_HOME name folders of
+SECONDS is how long it goes on at least; 300 with 64 processes is the long form. TMPDIR and XDG_CACHE_HOME name folders of
 this test."""
 import os
 import random
@@ -16,7 +16,7 @@ import sys
 import time
 
 folder, tlc = sys.argv[1], sys.argv[2]
-seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 2
+seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 6
 processes = int(sys.argv[4]) if len(sys.argv) > 4 else 3
 source = os.path.join(folder, "storm.cpp")
 cache = os.path.join(os.environ["XDG_CACHE_HOME"], "tlc")
@@ -73,7 +73,8 @@ def timeOf(command):
     return time.monotonic() - begun
 
 
-def stormOfFiles(rounds):
+def stormOfFiles(seconds):
+    end = time.monotonic() + seconds
     command = [tlc, "list", source, "--cxx", "g++"]
 
     def write(version):
@@ -85,7 +86,7 @@ def stormOfFiles(rounds):
     write(0)
     whole = timeOf(command)
     version = 0
-    for _ in range(rounds):
+    while version < 2 or time.monotonic() < end:
         version += 1
         write(version)
         killAll([command] * 2, whole)
@@ -177,12 +178,12 @@ def stormOfPrograms(seconds):
             sys.exit(f"left: {temporaries()}")
     # What starts together may compile more than once, waits for nobody and leaves one entry.
     shutil.rmtree(cache)
-    together = [subprocess.Popen(program(8), stdout=subprocess.DEVNULL) for _ in range(processes)]
+    together = [subprocess.Popen(program(8), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(processes)]
     if any(process.wait(longest) for process in together):
         sys.exit("a process that started with others failed")
     if len(entries()) != 1 or temporaries():
         sys.exit(f"expected one entry, but got {os.listdir(cache)}")
 
 
-stormOfFiles(2 if seconds < 60 else 20)
-stormOfPrograms(seconds)
+stormOfFiles(seconds / 3)
+stormOfPrograms(2 * seconds / 3)
