@@ -213,8 +213,8 @@ struct Planner {
     return true;
   }
 
-  /// Where there are no positions no bounding box is valid, and one pixel stands for it: that of the first taps
-  /// which programs then compute, since the TMA stops a kernel for others.
+  /// Where there are no positions no bounding box is valid, and one pixel stands for it: that of the first
+  /// taps which programs then compute, since the TMA stops a kernel for others.
   static void addWindow(TensorMapValues &values, const TensorWindow &window, bool empty) {
     TensorMapValues::Im2col &im2col = values.im2col.emplace();
     for (size_t axis = 0; axis < window.taps.size(); ++axis) {

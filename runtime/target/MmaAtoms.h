@@ -57,9 +57,8 @@ struct MmaAtom {
   /// and those of the instructions that are in flight with it. ptxas refuses a kernel
   /// - that has fewer than one instruction takes when it starts (C7602): those that setmaxnreg adds do not
   ///   count,
-  /// - often, if threads never have what all instructions of a product take (C7600). With more it refused
-  /// none
-  ///   of a thousand random programs but some of which several accumulators begin with one constant.
+  /// - often, if threads never have what all instructions of a product take (C7600); with that many it
+  ///   refused 3 of about a thousand random programs.
   unsigned registersFor(unsigned n, unsigned partsOfA) const;
   bool allowsN(unsigned n) const { return n >= nMin && n <= nMax && (n - nMin) % nStep == 0; }
 };

@@ -120,8 +120,8 @@ enum class BoxUse : uint8_t { load, store };
 
 /// What an H200 asks of coordinates, and stops the kernel for: the innermost one stands for
 /// whole units of 16 bytes; of a store or reduction none is negative. In im2col mode PTX wants the first tap
-/// in the bounding box, also where the tensor is empty, and an H200 stops for some that are not; and offsets within
-/// what the rank leaves.
+/// in the bounding box, also where the tensor is empty, and an H200 stops for some that are not; and offsets
+/// within what the rank leaves.
 Result<void> checkCoordinates(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse use);
 
 /// The global bytes of the part of the box that lies inside the tensor: what a
