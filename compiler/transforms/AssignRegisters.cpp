@@ -101,9 +101,13 @@ bool lackRegisters(RolesOp roles, BlockSize block, const Target &target) {
 LogicalResult checkProducts(RolesOp roles, BlockSize block, const Target &target, bool someAreGiven) {
   for (RoleOp role : roles.getBody().getOps<RoleOp>()) {
     auto [product, problem] = findProblem(role, block, target);
-    if (!problem.empty())
-      return product->emitError("expected registers for this product")
-             << (someAreGiven ? " because other roles set theirs" : "") << ", but " << problem;
+    if (problem.empty())
+      continue;
+    if (someAreGiven)
+      return product->emitError("expected registers for this product because other roles set theirs, but ")
+             << problem;
+    // ptxas compiles many such programs, with products that wait for each other.
+    product->emitWarning("expected registers for this product, but ") << problem;
   }
   return success();
 }
