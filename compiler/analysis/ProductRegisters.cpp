@@ -37,7 +37,7 @@ Need needOf(ProductOpInterface product, tlc::WarpPolicy policy, int64_t warps, c
     return {columns, 0, 0};
   auto factor = dyn_cast<RankedTensorType>(product.getA().getType());
   if (!factor) {
-    int64_t registers = atom->registersFor(unsigned(columns), /*aInRegisters=*/false);
+    int64_t registers = atom->registersFor(unsigned(columns), /*partsOfA=*/0);
     return {columns, registers, registers};
   }
   // Each instruction has its part of the left factor.

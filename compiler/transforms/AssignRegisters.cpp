@@ -4,6 +4,7 @@
 /// only issue copies do not need goes to the roles that compute.
 
 #include "compiler/analysis/ProductRegisters.h"
+#include "compiler/analysis/Remarks.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
 #include "runtime/target/BlockBudget.h"
@@ -78,8 +79,7 @@ int64_t registersToIssue(int64_t computingWarps, RolesOp roles) {
   return computingWarps > 2 * warpsPerWarpgroup ? 32 : products > 1 ? 24 : 40;
 }
 
-/// The first product by wgmma of the role for whose threads something is a problem, and what; empty if all
-/// have the registers that they take.
+/// The first wgmma product of the role that lacks registers, and the reason; null and empty if there is none.
 std::pair<Operation *, std::string> findProblem(RoleOp role, BlockSize block, const Target &target) {
   std::pair<Operation *, std::string> found;
   role.walk([&](ProductOpInterface product) {
@@ -106,8 +106,9 @@ LogicalResult checkProducts(RolesOp roles, BlockSize block, const Target &target
     if (someAreGiven)
       return product->emitError("expected registers for this product because other roles set theirs, but ")
              << problem;
-    // ptxas compiles many such programs, with products that wait for each other.
-    product->emitWarning("expected registers for this product, but ") << problem;
+    // ptxas compiles most such programs, and serialises the products.
+    emitRemark(product, RemarkId::sequentialProducts)
+        << "product may be serialised or refused by ptxas: " << problem;
   }
   return success();
 }
@@ -144,7 +145,7 @@ SmallVector<Shares, 2> sharesOf(ArrayRef<Warpgroups> groups, RolesOp roles, Bloc
     return {};
   if (computingLeftOut == 0)
     return {{std::min(wanted, budget.registersBeside(given, warps).value_or(wanted)), 0}};
-  SmallVector<Shares, 2> all; // none in a block of so many threads that there are none to move
+  SmallVector<Shares, 2> all; // empty if the block has no registers to move
   for (int64_t toIssue : {wanted, least}) {
     SmallVector<RoleRegisters> set = given;
     set.push_back({issuingLeftOut, toIssue});

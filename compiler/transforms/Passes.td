@@ -14,7 +14,7 @@ def AssignRegisters : Pass<"tile-assign-registers", "::tlc::tile::KernelOp"> {
               get what that takes; those that compute share the rest, by `BlockBudget`. No role sets registers if nobody
               can give any up, or if a single warpgroup computes and none was given, but where a product takes more: it has
               as many as it can use.
-    A product that takes more registers than its role has is an error where the author gives some, else a warning.
+    A product that takes more registers than its role has is an error where the author gives some, else a remark.
 
         tile.role "load" warps(4) { ... }
         tile.role "math" warps(8) { ... gemm ... }

@@ -210,7 +210,7 @@ Result<SharedObject> kernels::compileFile(const std::string &path, const HostCom
     if (unused)
       return *unused + "; the file is compiled in a temporary folder, each time";
     if (!store)
-      return std::nullopt; // nobody asked for it
+      return std::nullopt; // the cache is off
     return "what the file is compiled to is not kept because " + compilation.obstacle;
   };
   constexpr int attempts = 3;

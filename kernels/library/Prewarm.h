@@ -41,8 +41,8 @@ struct PrewarmStep {
   double milliseconds = 0;
 };
 
-/// Compiles those that the library's cache lacks, on so many threads (0: one per core). `onStep` is told of
-/// each, one call at a time. Returns how many failed; the others are there.
+/// Compiles the programs missing from the library's cache, on `threads` threads (0: one per core). Calls
+/// `onStep` for each program, one call at a time. Returns the number of failures.
 size_t prewarm(Library &library, std::span<const ListedProgram> programs, unsigned threads,
                const std::function<void(const PrewarmStep &)> &onStep);
 

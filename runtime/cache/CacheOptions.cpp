@@ -6,7 +6,7 @@
 using namespace tlc;
 
 std::optional<std::filesystem::path> tlc::defaultCacheFolder() {
-  // Of a program with more rights than who starts it, nobody else chooses the folder.
+  // The environment of a setuid program must not choose the folder.
   const char *cache = ::secure_getenv("XDG_CACHE_HOME"), *home = ::secure_getenv("HOME");
   if (cache && *cache == '/')
     return std::filesystem::path(cache) / "tlc";

@@ -80,7 +80,7 @@ Descriptor createTemporary(const Descriptor &folder, const std::string &name,
   return {};
 }
 
-/// What an open file is, if nobody but this user or root can have written it.
+/// Status of an open file; an error if users other than this one and root may have written it.
 Result<struct stat> checkOwner(const Descriptor &file, std::string_view what,
                                const std::filesystem::path &path) {
   struct stat status = {};

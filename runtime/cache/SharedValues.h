@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Values by key that live as long as somebody has them. Concurrent calls for one key make one value.
+/// Values by key, kept alive by their users only. Concurrent calls for one key make one value.
 #pragma once
 
 #include "runtime/cache/Key.h"
@@ -17,8 +17,8 @@ template <class Value> class SharedValues {
 public:
   using Pointer = std::shared_ptr<Value>;
 
-  /// The value of `key` that somebody has, else what `make() -> Result<Pointer>` gives. Other keys proceed
-  /// meanwhile. Failures are not kept.
+  /// The live value of `key`, else the result of `make() -> Result<Pointer>`. Calls for other keys do not
+  /// wait for it. Failures are not kept.
   template <class Make> Result<Pointer> getOrMake(const Key &key, Make &&make) {
     const std::shared_ptr<Entry> entry = entryOf(key);
     std::lock_guard lock(entry->mutex);
@@ -30,7 +30,7 @@ public:
     return made;
   }
 
-  /// Of values that somebody has, or makes.
+  /// Number of live values and of those being made.
   size_t size() {
     std::lock_guard lock(mutex);
     forgetUnused();
@@ -53,7 +53,7 @@ private:
     return found->second;
   }
 
-  /// Nobody waits for these, or will: who asks for one takes it under the lock.
+  /// Called under `mutex`, under which alone callers get an entry: one with a single owner has no caller.
   void forgetUnused() {
     std::erase_if(entries, [](const auto &item) {
       return item.second.use_count() == 1 && item.second->value.expired();
