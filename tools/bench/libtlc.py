@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 # The functions called here are the same in all of them.
-INTERFACE_VERSIONS = (2, 3, 4, 5, 6, 7)
+INTERFACE_VERSIONS = (2, 3, 4, 5, 6, 7, 8)
 GROUP_FLAG_BYTES = 128
 NCCL_ID_BYTES = 128
 ELEMENTS = {
