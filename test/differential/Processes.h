@@ -12,8 +12,8 @@ namespace tlc::differential {
 
 struct ProcessOptions {
   int jobs = 1;
-  double hangSeconds =
-      60; ///< of CPU time, for one program; one that waits for something has ten times as long
+  /// Of CPU time, for one program; one that waits for something has ten times as long.
+  double hangSeconds = 60;
   double totalSeconds = 1e9; ///< after which no more are begun
   /// Of data in one process, more than any program needs; nothing for no limit, as a GPU's driver reserves
   /// more than it uses.

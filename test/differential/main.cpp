@@ -125,8 +125,10 @@ public:
       take(seed, outcome, seconds);
     };
     ProcessOptions options = {.jobs = int(settings.jobs), .totalSeconds = double(settings.timeLimit)};
-    if (settings.device == RunOn::gpu)
+    if (settings.device == RunOn::gpu) {
       options.memoryBytes.reset();
+      options.hangSeconds = 300; // the driver's ptxas needs more than a minute for some
+    }
     uint64_t done = runInProcesses(settings.first, settings.count, options, work, report);
     uint64_t failures = 0;
     for (size_t verdict = 0; verdict < verdicts.size(); ++verdict)
