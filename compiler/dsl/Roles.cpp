@@ -62,9 +62,8 @@ Ring Scope::ring(std::string_view name, RingOptions options, Loc loc) {
     return trace->poison<Ring>();
   }
   auto type = tile::RingType::get(trace->builder.getContext(), options.slots);
-  return trace->make<Ring>(trace->create<tile::AllocRingOp>(
-      loc, type, trace->builder.getStringAttr(name), trace->builder.getI64IntegerAttr(options.producers),
-      trace->builder.getI64IntegerAttr(options.consumers), IntegerAttr()));
+  return trace->make<Ring>(
+      trace->create<tile::AllocRingOp>(loc, type, trace->builder.getStringAttr(name), IntegerAttr()));
 }
 
 Cursor Ring::cursor(Loc loc) const {

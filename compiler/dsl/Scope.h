@@ -87,10 +87,21 @@ struct SharedOptions {
   int64_t slots = 0; ///< 0: one tile, without slots
 };
 
+namespace detail {
+/// A number that programs said until the compiler counted it.
+struct CountedArrivals {
+  CountedArrivals() = default;
+  template <class T> CountedArrivals(T) {
+    static_assert(never<T>,
+                  "a ring takes no .producers and .consumers: the compiler counts the roles that fill "
+                  "and read it; leave them out");
+  }
+};
+} // namespace detail
+
 struct RingOptions {
   int64_t slots = 2;
-  int64_t producers = 1; ///< arrivals that make a slot full, besides the expected bytes
-  int64_t consumers = 1; ///< arrivals that make a slot empty: one per consuming warpgroup
+  detail::CountedArrivals producers = {}, consumers = {}; ///< removed
 };
 
 struct RoleOptions {

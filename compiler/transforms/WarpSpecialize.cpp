@@ -18,29 +18,14 @@ using namespace mlir;
 
 namespace {
 
-/// A role smaller than a warpgroup arrives as one.
-int64_t warpgroupsOf(PlannedRoleAttr role) {
-  return std::max<int64_t>(role.getWarps() / warpsPerWarpgroup, 1);
-}
-
-/// Arrivals that make a slot of the channel full: one for what the TMA brings, one of each thread that copies
-/// by cp.async, and one of each warpgroup for what its threads have stored.
-int64_t producersOf(const CopyGroup &channel, PlannedRoleAttr from) {
-  return (channel.has(CopyAtom::tma) ? 1 : 0) +
-         (channel.has(CopyAtom::cp_async) ? from.getWarps() * lanesPerWarp : 0) +
-         (channel.has(CopyAtom::simt) ? warpgroupsOf(from) : 0);
-}
-
 /// Gives the buffers of a channel their slots, and makes its ring.
-AllocRingOp createRing(const CopyGroup &channel, RolePlanAttr plan, int64_t cluster, OpBuilder &builder) {
+AllocRingOp createRing(const CopyGroup &channel, OpBuilder &builder) {
   ChannelAttr attr = channel.channel;
   Operation *first = channel.copies.front().op;
   for (GroupedCopy copy : channel.copies)
     giveSlots(copy.buffer, attr.getSlots());
-  int64_t consumers = warpgroupsOf(plan.findRole(attr.getTo())) * (channel.isMulticast() ? cluster : 1);
   return AllocRingOp::create(builder, first->getLoc(), RingType::get(builder.getContext(), attr.getSlots()),
-                             attr.getName(), producersOf(channel, plan.findRole(attr.getFrom())), consumers,
-                             IntegerAttr());
+                             attr.getName(), IntegerAttr());
 }
 
 /// What becomes the roles' program. Outside stay buffers, and scalars computed from arguments alone. Views
@@ -66,7 +51,7 @@ void specialize(KernelOp kernel, RolePlanAttr plan, const CopyGroups &channels) 
   OpBuilder builder = OpBuilder::atBlockBegin(&top);
   Rings rings;
   for (auto &channel : channels.groups)
-    rings[channel.get()] = createRing(*channel, plan, kernel.getCluster(), builder);
+    rings[channel.get()] = createRing(*channel, builder);
 
   builder.setInsertionPoint(top.getTerminator());
   Block &roles = RolesOp::create(builder, kernel.getLoc(), /*automatic=*/true).getBody().emplaceBlock();

@@ -32,18 +32,22 @@ def Tile_AllocRingOp : Tile_Op<"alloc_ring", [Tile_AccessesNothing, DeclareOpInt
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "The barriers of a ring, initialised at kernel entry";
   let description = [{
-    A slot is full after `producers` arrivals (of `tile.expect` and `tile.publish`) and the expected bytes, and empty again after
-    `consumers` arrivals (`tile.release`), where every warpgroup of a consuming role (every role, if it is
-    smaller) arrives once; in a cluster with multicast, those of all its blocks. `offset` is set by `tile-plan-shared-memory`.
+    A slot is full when all roles that fill it have arrived (`tile.expect`, `tile.publish`) and the expected bytes are there, and
+    empty again when all that read it have (`tile.release`). How often they arrive follows from these operations:
+    each role that has some fills, or reads, every slot once. `offset` is set by `tile-plan-shared-memory`.
 
     Constraints
-    - alloc_ring_c1: both counts are at least 1 and below 2^20 (the limit of an mbarrier's arrival count).
-    - alloc_ring_c2: `offset` is a multiple of 8, at least 0.
+    - alloc_ring_c1: `offset` is a multiple of 8, at least 0.
   }];
-  let arguments = (ins StrAttr:$name, I64Attr:$producers, I64Attr:$consumers, OptionalAttr<I64Attr>:$offset);
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<Tile_RingType, "the ring", [MemAlloc]>:$ring);
-  let assemblyFormat = "$name `producers` `(` $producers `)` `consumers` `(` $consumers `)` (`at` $offset^)? attr-dict `:` qualified(type($ring))";
+  let assemblyFormat = "$name (`at` $offset^)? attr-dict `:` qualified(type($ring))";
   let extraClassDeclaration = [{
+    /// Arrivals that make a slot full. Of a role that has both branches of a condition arrive, one counts; its
+    /// arrivals of different kinds, such as for the TMA's bytes and after other copies, add up.
+    int64_t getProducers();
+    /// Arrivals that make a slot empty; with multicast, those of all blocks of the cluster.
+    int64_t getConsumers();
     /// Whether blocks of a cluster fill the slots together.
     bool isFilledByMulticast();
   }];

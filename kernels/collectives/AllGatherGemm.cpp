@@ -77,8 +77,7 @@ public:
   /// Outside of roles.
   Fetch(Scope &k, const Operands &p)
       : p(p), pieces(k.shared("piece", p.c.dtype, {pieceRows, pieceColumns}, {.slots = pieceSlots})),
-        ring(k.ring("piece", {.slots = pieceSlots, .producers = 1, .consumers = 1})),
-        numbers(k, pieceSlots, 1), count(p.fetchedPieces()) {}
+        ring(k.ring("piece", {.slots = pieceSlots})), numbers(k, pieceSlots), count(p.fetchedPieces()) {}
 
   void load() const;
   void store() const;

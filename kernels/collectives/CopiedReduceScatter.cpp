@@ -128,7 +128,7 @@ public:
   /// Outside of roles.
   Terms(Scope &k, const Operands &p)
       : k(k), p(p), tile(k.shared("term", p.c.out, {p.c.bm, p.c.bn}, {.slots = 1})),
-        ring(k.ring("term", {.slots = 1, .producers = 1, .consumers = warpgroupsOf(p.c)})) {}
+        ring(k.ring("term", {.slots = 1})) {}
 
   TilePipeline::EachTile startLoading() {
     loaded.emplace(ring.cursor());

@@ -96,7 +96,7 @@ public:
   /// Outside of roles.
   Send(Scope &k, const Operands &p)
       : k(k), p(p), pieces(k.shared("term", p.c.out, {rowsAtOnce, p.c.bn}, {.slots = termSlots})),
-        ring(k.ring("term", {.slots = termSlots, .producers = 1, .consumers = 1})) {}
+        ring(k.ring("term", {.slots = termSlots})) {}
 
   /// By the role, before the first tile.
   TilePipeline::SendTile start() {

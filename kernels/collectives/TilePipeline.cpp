@@ -102,12 +102,12 @@ TilePipeline::TilePipeline(Scope &k, const RankGemmConfig &config, const Index &
   int64_t warpgroups = warpgroupsOf(c);
   a = k.shared("a", c.dtype, {c.bm, c.bk}, {.slots = c.stages});
   b = k.shared("b", c.dtype, {c.bn, c.bk}, {.slots = c.stages});
-  steps = k.ring("ab", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
+  steps = k.ring("ab", {.slots = c.stages});
   if (this->taken)
-    tiles.emplace(k, takenTileSlots, warpgroups + (parts.startSending ? 1 : 0));
+    tiles.emplace(k, takenTileSlots);
   if (parts.startSending) {
     sent = k.shared("sent", c.out, {c.bm, c.bn}, {.slots = 1});
-    sentRing = k.ring("sent", {.slots = 1, .producers = warpgroups, .consumers = 1});
+    sentRing = k.ring("sent", {.slots = 1});
   }
   // The roles that do not multiply fill a warpgroup.
   bool hasOther = !parts.others.empty() || parts.startSending;

@@ -58,7 +58,7 @@ void products(Scope &k, const Global &A, const Global &C, const Global &plan, co
   std::vector<Shared> b;
   for (int64_t i = 0; i < count; ++i)
     b.push_back(k.shared("b", bf16, {width, bk}, {.slots = stages}));
-  Ring ring = k.ring("ab", {.slots = stages, .producers = 1, .consumers = 2});
+  Ring ring = k.ring("ab", {.slots = stages});
   k.roles([&, block = block] {
     k.role("load", {.warps = 4}, [&] {
       Cursor at = ring.cursor();

@@ -61,7 +61,7 @@ void groupedGemm(Scope &k) {
     };
     Shared a = k.shared("a", bf16, {bm, bk}, {.slots = stages}),
            b = k.shared("b", bf16, {bn, bk}, {.slots = stages});
-    Ring ring = k.ring("ab", {.slots = stages, .producers = 1, .consumers = 2});
+    Ring ring = k.ring("ab", {.slots = stages});
     k.roles([&, block = block] {
       k.role("load", {.warps = 4}, [&] {
         Cursor at = ring.cursor();

@@ -45,8 +45,8 @@ void sparseMla(Scope &k) {
   Shared c = k.shared("c", bf16, {bn, latent}, {.slots = 2}),
          cRope = k.shared("c_rope", bf16, {bn, rope}, {.slots = 2});
   Shared named = k.shared("named", i32, {bn}, {.slots = 2}), weights = k.shared("weights", bf16, {bm, bn});
-  Ring qRing = k.ring("q", {.slots = 1, .producers = 1, .consumers = 2});
-  Ring ring = k.ring("c", {.slots = 2, .producers = 1, .consumers = 2});
+  Ring qRing = k.ring("q", {.slots = 1});
+  Ring ring = k.ring("c", {.slots = 2});
   k.roles([&] {
     k.role("gather", {.warps = 4, .registers = 104}, [&] {
       Cursor once = qRing.cursor(), at = ring.cursor();

@@ -82,7 +82,7 @@ void w4a16(Scope &k, const Values &v) {
     Index each = ceilDiv(groups, splits), from = split * each, to = min(from + each, groups);
     Shared a = k.shared("a", bf16, {places * bm, pairs}, {.slots = stages}),
            q = k.shared("q", u32, {bn, words}, {.slots = stages});
-    Ring ring = k.ring("aq", {.slots = stages, .producers = 1, .consumers = 2});
+    Ring ring = k.ring("aq", {.slots = stages});
     k.roles([&] {
       k.role("load", {.warps = 4}, [&] {
         Cursor at = ring.cursor();

@@ -7,9 +7,9 @@ namespace tlc::kernels {
 
 using namespace dsl;
 
-TakenTiles::TakenTiles(Scope &k, int64_t slots, int64_t readers)
+TakenTiles::TakenTiles(Scope &k, int64_t slots)
     : k(k), numbers(k.shared("taken_tile", i32, {1}, {.slots = slots})),
-      ring(k.ring("taken", {.slots = slots, .producers = 1, .consumers = readers})) {}
+      ring(k.ring("taken", {.slots = slots})) {}
 
 void TakenTiles::take(const Index &most, const Index &count,
                       const std::function<void(const Shared &number, const Index &n)> &write,

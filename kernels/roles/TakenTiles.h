@@ -15,9 +15,8 @@ class TakenTiles {
 public:
   using Body = std::function<void(const dsl::Index &number)>;
 
-  /// Outside of roles. The role that takes numbers may be ahead of the others by `slots`. There are so many
-  /// readers: the other roles, of which one of several warpgroups counts once for each.
-  TakenTiles(dsl::Scope &k, int64_t slots, int64_t readers);
+  /// Outside of roles. The role that takes numbers may be ahead of the others by `slots`.
+  TakenTiles(dsl::Scope &k, int64_t slots);
 
   /// Executed by the role that takes them: `write` stores the number of the block's n-th tile to element 0.
   /// The first one that is not below `count` ends the loop; there are at most `most`, that one included.

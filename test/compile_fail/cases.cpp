@@ -176,6 +176,11 @@ void program(Scope &k) {
   copy(a.reshape({128}), a);
 #endif
 
+#if CASE == count_producers
+  // expected: the compiler counts the roles that fill and read it; leave them out
+  Ring counted = k.ring("counted", {.slots = 2, .producers = 1});
+#endif
+
 #if CASE == copy_a_cursor
   // expected: deleted
   Cursor other = at;

@@ -26,8 +26,6 @@ void append(Body &body, Body more) {
   body.insert(body.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-int64_t warpgroups(int64_t warps) { return std::max<int64_t>(1, warps / 4); }
-
 } // namespace
 
 int Generator::newRole(std::string_view name, int64_t warps) {
@@ -42,9 +40,9 @@ int Generator::newCursor(Body &body, int ring) {
   return id;
 }
 
-int Generator::newRing(Body &body, int64_t slots, int64_t producers, int64_t consumers) {
+int Generator::newRing(Body &body, int64_t slots) {
   int id = int(tree.rings.size());
-  tree.rings.push_back({fmt::format("ring{}", id), slots, producers, consumers});
+  tree.rings.push_back({fmt::format("ring{}", id), slots});
   body.push_back(synchronization(Kind::declareRing, id));
   return id;
 }
@@ -256,11 +254,8 @@ bool Generator::roles(LaunchTree &launch) {
     consumers = 2;
   }
   std::vector<int64_t> consumerWarps;
-  int64_t arrivals = 0;
-  for (int number = 0; number < consumers; ++number) {
+  for (int number = 0; number < consumers; ++number)
     consumerWarps.push_back(isProduct && tree.valueOf(rows) == 128 ? 8 : 4);
-    arrivals += warpgroups(consumerWarps.back());
-  }
   draw.note(Feature::roles);
   // Declarations.
   std::vector<Box> boxes;
@@ -270,16 +265,14 @@ bool Generator::roles(LaunchTree &launch) {
     shapes.push_back({columns, depth});
   for (const Sizes &shape : shapes)
     tiles.push_back(newSlots(body, shape, element, slots, {}));
-  int64_t filling = isAsync ? 1 : warpgroups(loaderWarps);
-  int64_t emptying = (isChained ? warpgroups(4) : arrivals) * (isMulticast ? launch.cluster : 1);
-  int ring = newRing(body, slots, filling, emptying);
+  int ring = newRing(body, slots);
   int passedRing = ring;
   std::vector<int> passed = tiles;
   int64_t passedSlots = draw.between(1, 3);
   if (isChained) {
     draw.note(Feature::chainedRings);
     passed = {newSlots(body, shapes[0], element, passedSlots, {})};
-    passedRing = newRing(body, passedSlots, warpgroups(4), arrivals);
+    passedRing = newRing(body, passedSlots);
   }
   Statement roles = {.kind = Kind::roles};
   roles.bodies.emplace_back();
@@ -410,7 +403,7 @@ void Generator::interleaved() {
   LaunchTree reads = newLaunch();
   int64_t slots = draw.between(1, 3), warps = tree.valueOf(results) / 16;
   int slot = newSlots(reads.body, {rows, depth}, element, slots, holds);
-  int ring = newRing(reads.body, slots, 1, warpgroups(warps));
+  int ring = newRing(reads.body, slots);
   Body loads = role(newRole("load", 4), [&](Body &body) {
     int cursor = newCursor(body, ring);
     rounds(body, count, [&](Body &round, const Axis &axis) {

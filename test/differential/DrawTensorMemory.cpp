@@ -89,7 +89,7 @@ void Generator::multiplyInRoles(LaunchTree &launch, const ProductInTensorMemory 
   int left = newSlots(body, product.leftShape(), product.element, slots, {});
   int right = newSlots(body, product.rightShape(), product.element, slots, {});
   int sums = newTensorMemory(body, {product.rows, product.columns}, ElementType::f32, sumSlots);
-  int ring = newRing(body, slots, 1, 1), ringOfSums = newRing(body, sumSlots, 1, storing / warpsOfWarpgroup);
+  int ring = newRing(body, slots), ringOfSums = newRing(body, sumSlots);
 
   Body loads = role(newRole("load", loading), [&](Body &statements) {
     int cursor = newCursor(statements, ring);

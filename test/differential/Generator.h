@@ -243,7 +243,7 @@ private:
   bool roles(LaunchTree &launch);
   int newRole(std::string_view name, int64_t warps);
   int newCursor(Body &body, int ring);
-  int newRing(Body &body, int64_t slots, int64_t producers, int64_t consumers);
+  int newRing(Body &body, int64_t slots);
   int newSlots(Body &body, const Sizes &shape, ElementType element, int64_t slots, Domain domain);
   Body role(int id, const std::function<void(Body &)> &drawRole);
   /// A loop that every role has.

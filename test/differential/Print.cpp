@@ -460,8 +460,7 @@ private:
     using Kind = Statement::Kind;
     if (s.kind == Kind::declareRing) {
       const RingInfo &info = tree.rings[size_t(s.id)];
-      return line("Ring {0} = k.ring(\"{0}\", {{.slots = {1}, .producers = {2}, .consumers = {3}}});",
-                  info.name, info.slots, info.producers, info.consumers);
+      return line("Ring {0} = k.ring(\"{0}\", {{.slots = {1}}});", info.name, info.slots);
     }
     const CursorInfo &cursor = tree.cursors[size_t(s.id)];
     const std::string &ring = tree.rings[size_t(cursor.ring)].name, &at = cursor.name;

@@ -365,7 +365,7 @@ struct PositionInfo {
 
 struct RingInfo {
   std::string name;
-  int64_t slots = 2, producers = 1, consumers = 1;
+  int64_t slots = 2;
 };
 
 struct CursorInfo {

@@ -238,8 +238,7 @@ void Tracer::atRing(const Statement &s) {
   using Kind = Statement::Kind;
   if (s.kind == Kind::declareRing) {
     const RingInfo &info = tree.rings[size_t(s.id)];
-    rings[s.id] =
-        k.ring(info.name, {.slots = info.slots, .producers = info.producers, .consumers = info.consumers});
+    rings[s.id] = k.ring(info.name, {.slots = info.slots});
     return;
   }
   const dsl::Ring &ring = rings[tree.cursors[size_t(s.id)].ring];

@@ -122,7 +122,7 @@ Program deadlock() {
     Index n = k.dim("n");
     Global X = k.input("X", f32, {n, 64}, {.alignment = 16}), Y = k.output("Y", f32, {n, 64});
     Shared tile = k.shared("tile", f32, {32, 64}, {.slots = 2});
-    Ring ring = k.ring("tiles", {.slots = 2, .producers = 1, .consumers = 1});
+    Ring ring = k.ring("tiles", {.slots = 2});
     k.roles([&] {
       k.role("load", {.warps = 4}, [&] {
         Cursor at = ring.cursor();

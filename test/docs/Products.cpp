@@ -162,10 +162,10 @@ void sumGradientsByRoles(Scope &k, const GradientTensors &t) {
   Shared keys = k.shared("k", bf16, {128, 64}), values = k.shared("v", bf16, {128, 64});
   Shared q = k.shared("q", bf16, {64, 64}, {.slots = 3}), ofO = k.shared("do", bf16, {64, 64}, {.slots = 3});
   Shared ofScores = k.shared("ds", bf16, {128, 64}), parts = k.shared("dq", f32, {64, 64});
-  Ring kvRing = k.ring("kv", {.slots = 1, .producers = 1, .consumers = 2});
-  Ring qRing = k.ring("q", {.slots = 3, .producers = 1, .consumers = 2});
-  Ring scoreRing = k.ring("ds", {.slots = 1, .producers = 2, .consumers = 2});
-  Ring partRing = k.ring("dq", {.slots = 1, .producers = 2, .consumers = 1});
+  Ring kvRing = k.ring("kv", {.slots = 1});
+  Ring qRing = k.ring("q", {.slots = 3});
+  Ring scoreRing = k.ring("ds", {.slots = 1});
+  Ring partRing = k.ring("dq", {.slots = 1});
   k.roles([&] {
     k.role("load", {.warps = 3}, [&] {
       Cursor kv = kvRing.cursor(), at = qRing.cursor();
@@ -491,7 +491,7 @@ Program rolesByHand() {
     auto [i, j] = k.grid(ceilDiv(m, 64), ceilDiv(n, 64));
     Index steps = ceilDiv(depth, 64);
     Shared a = k.shared("a", bf16, {64, 64}, {.slots = 3}), b = k.shared("b", bf16, {64, 64}, {.slots = 3});
-    Ring ring = k.ring("ab", {.slots = 3, .producers = 1, .consumers = 1});
+    Ring ring = k.ring("ab", {.slots = 3});
     k.roles([&] {
       k.role("load", {.warps = 4}, [&] {
         Cursor at = ring.cursor();

@@ -23,7 +23,7 @@ Program gemmInTensorMemory() {
     Index steps = ceilDiv(depth, 64);
     Shared a = k.shared("a", bf16, {128, 64}, {.slots = 3}), b = k.shared("b", bf16, {64, 64}, {.slots = 3});
     TensorMemory acc = k.tensorMemory("acc", f32, {128, 64});
-    Ring ring = k.ring("ab", {.slots = 3, .producers = 1, .consumers = 1});
+    Ring ring = k.ring("ab", {.slots = 3});
     Barrier done = k.barrier("done", 1);
     k.roles([&] {
       k.role("store", {.warps = 4}, [&] {

@@ -27,7 +27,7 @@ constexpr uint64_t maximumSteps = 1 << 18;
 Subject::Subject(dsl::Program program, Values dimensions)
     : artifact(expectValue(compile(std::move(program)))), dimensions(std::move(dimensions)) {}
 
-Findings Subject::run(const std::string &module) const {
+Findings Subject::findingsOf(const std::string &module) const {
   Artifact changed = artifact;
   changed.variants.front().ptx = module;
   Findings found;
@@ -72,7 +72,7 @@ void Subject::checkMissed(std::string_view instruction, mutate::Change change, c
     if (!stands || mutant.change != change || !mutant.instruction.starts_with(instruction))
       continue;
     ++count;
-    const Findings found = run(mutant.applyTo(ptx()));
+    const Findings found = findingsOf(mutant.applyTo(ptx()));
     INFO(mutant.key() << " gives\n" << found.text());
     CHECK(names(found, kinds, expected));
   }

@@ -31,7 +31,9 @@ public:
   /// Fails the test unless a run as it is succeeds.
   void checkClean() const;
   /// What a run as it is finds.
-  Findings findings() const { return run(ptx()); }
+  Findings findings() const { return findingsOf(ptx()); }
+  /// What a run with another module in place of its own finds.
+  Findings findingsOf(const std::string &module) const;
   /// Fails the test unless each mutant with that change, of each instruction whose name begins so and that
   /// stands at one of the lines, is found at lines of `expected`; or if there is none.
   void checkMissed(std::string_view instruction, mutate::Change change, const Lines &at,
@@ -40,8 +42,6 @@ public:
   const std::string &ptx() const { return artifact.variants.front().ptx; }
 
 private:
-  Findings run(const std::string &module) const;
-
   Artifact artifact;
   Values dimensions;
 };

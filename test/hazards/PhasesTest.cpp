@@ -37,7 +37,7 @@ Program ringProgram(const RingProgram &options, RingLines &at) {
     Index rows = k.dim("rows"), tiles = 2;
     Global X = k.input("X", f32, {rows, 32}, {.alignment = 16}), Y = k.output("Y", f32, {64, 32});
     Shared tile = k.shared("tile", f32, {32, 32}, {.slots = options.slots});
-    Ring ring = k.ring("tiles", {.slots = options.slots, .producers = 1, .consumers = 1});
+    Ring ring = k.ring("tiles", {.slots = options.slots});
     // Runs the body for each tile with the role's cursor.
     const auto forTiles = [&](const std::function<void(Index, Cursor &)> &body) {
       if (options.cursorPerTile) {

@@ -48,7 +48,7 @@ Program inRoles() {
     Counts c(k);
     [[maybe_unused]] auto [block] = k.grid(blocks);
     Index number = take(c.started, {0});
-    Ring turns = k.ring("turns", {.slots = 1, .producers = 1, .consumers = 2});
+    Ring turns = k.ring("turns", {.slots = 1});
     k.roles([&] {
       k.role("turns", {.warps = 4}, [&] {
         Cursor at = turns.cursor();
@@ -78,8 +78,8 @@ Program byCopyEngine() {
     [[maybe_unused]] auto [block] = k.grid(blocks);
     Index number = take(c.started, {0});
     Shared tile = k.shared("tile", bf16, {rows, columns}, {.slots = 1});
-    Ring full = k.ring("full", {.slots = 1, .producers = 1, .consumers = 1});
-    Ring changed = k.ring("changed", {.slots = 1, .producers = 1, .consumers = 1});
+    Ring full = k.ring("full", {.slots = 1});
+    Ring changed = k.ring("changed", {.slots = 1});
     k.roles([&] {
       k.role("memory", {.warps = 1}, [&] {
         Cursor at = full.cursor(), out = changed.cursor();
@@ -110,7 +110,7 @@ Program mixed() {
     [[maybe_unused]] auto [block] = k.grid(blocks);
     Index number = take(c.started, {0});
     Shared tile = k.shared("tile", bf16, {rows, columns}, {.slots = 1});
-    Ring full = k.ring("full", {.slots = 1, .producers = 1, .consumers = 1});
+    Ring full = k.ring("full", {.slots = 1});
     k.roles([&] {
       k.role("load", {.warps = 4}, [&] {
         Cursor at = full.cursor();

@@ -163,7 +163,7 @@ TEST_CASE("roles that are no whole warpgroups store without panels", "[panel-sto
     k.grid(1);
     Shared a = k.shared("a", bf16, {128, 64}, {.slots = 1}), b = k.shared("b", bf16, {64, 64}, {.slots = 1});
     Shared out = k.shared("out", bf16, {128, 64});
-    Ring ring = k.ring("ab", {.slots = 1, .producers = 1, .consumers = 2});
+    Ring ring = k.ring("ab", {.slots = 1});
     Barrier done = k.barrier("done", 256);
     k.roles([&] {
       k.role("math", {.warps = 8}, [&] {
@@ -225,7 +225,7 @@ TEST_CASE("panels of threads take no barrier", "[panel-stores]") {
     Global C = k.output("C", bf16, {128, 64}, {.alignment = 2});
     k.grid(1);
     Shared a = k.shared("a", bf16, {128, 64}, {.slots = 1}), b = k.shared("b", bf16, {64, 64}, {.slots = 1});
-    Ring ring = k.ring("ab", {.slots = 1, .producers = 1, .consumers = 2});
+    Ring ring = k.ring("ab", {.slots = 1});
     std::vector<NamedBarrier> barriers;
     for (int i = 0; i < 14; ++i)
       barriers.push_back(k.namedBarrier(8));

@@ -129,7 +129,7 @@ TEST_CASE("what one role stores, another one loads through the TMA", "[store-ord
       Global Z = k.output("Z", bf16, {64, 64});
       Shared from = k.shared("from", bf16, {64, 64});
       Shared to = k.shared("to", bf16, {64, 64}, {.slots = 1});
-      Ring ring = k.ring("to", {.slots = 1, .producers = 1, .consumers = 1});
+      Ring ring = k.ring("to", {.slots = 1});
       Barrier stored = k.barrier("stored", 128);
       k.roles([&] {
         k.role("first", {.warps = 4}, [&] {

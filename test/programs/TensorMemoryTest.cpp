@@ -51,7 +51,7 @@ Program oneTile(const Case &c) {
     Shared a = k.shared("a", c.element, extents(bm, leftAcross), {.slots = c.stages});
     Shared b = k.shared("b", c.element, extents(c.bn, rightAcross), {.slots = c.stages});
     TensorMemory acc = k.tensorMemory("acc", f32, {bm, c.bn});
-    Ring ring = k.ring("ab", {.slots = c.stages, .producers = 1, .consumers = 1});
+    Ring ring = k.ring("ab", {.slots = c.stages});
     Barrier done = k.barrier("done", 1);
     k.roles([&] {
       k.role("store", {.warps = c.storeWarps}, [&] {
@@ -98,8 +98,8 @@ Program persistent() {
     Index rows = ceilDiv(m, bm), tiles = rows * ceilDiv(n, bn), steps = ceilDiv(depth, bk);
     Shared a = k.shared("a", f16, {bm, bk}, {.slots = 3}), b = k.shared("b", f16, {bn, bk}, {.slots = 3});
     TensorMemory accs = k.tensorMemory("accs", f32, {bm, bn}, {.slots = 2});
-    Ring ring = k.ring("ab", {.slots = 3, .producers = 1, .consumers = 1});
-    Ring sums = k.ring("sums", {.slots = 2, .producers = 1, .consumers = 1});
+    Ring ring = k.ring("ab", {.slots = 3});
+    Ring sums = k.ring("sums", {.slots = 2});
     auto forEachTile = [&](auto body) {
       k.loop({block, tiles, k.blocks()}, [&](Index t) { body(t % rows * bm, t / rows * bn); });
     };

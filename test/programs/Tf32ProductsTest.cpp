@@ -174,7 +174,7 @@ TEST_CASE("asynchronous products of f32 in roles by hand", "[tf32-products]") {
     auto [i, j] = k.grid(ceilDiv(m, tile), ceilDiv(n, tile));
     Shared a = k.shared("a", f32, {tile, step}, {.slots = 2}),
            b = k.shared("b", f32, {tile, step}, {.slots = 2});
-    Ring ring = k.ring("ab", {.slots = 2, .producers = 1, .consumers = 1});
+    Ring ring = k.ring("ab", {.slots = 2});
     Index steps = ceilDiv(depth, step);
     k.roles([&, i = i, j = j] {
       k.role("math", {.warps = 4}, [&] {

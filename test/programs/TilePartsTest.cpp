@@ -211,7 +211,7 @@ TEST_CASE("the TMA fills and stores parts of a slot", "[tile-parts]") {
     Global C = k.output("C", bf16, {m, 2 * panel}, {.alignment = 16});
     Shared tile = k.shared("tile", bf16, {16, 2 * panel}, {.slots = 2}),
            out = k.shared("out", bf16, {16, 2 * panel});
-    Ring ring = k.ring("ring", {.slots = 2, .producers = 1, .consumers = 1});
+    Ring ring = k.ring("ring", {.slots = 2});
     Index steps = ceilDiv(m, 16);
     k.roles([&] {
       k.role("use", {.warps = 4}, [&] {

@@ -67,7 +67,7 @@ Program byHand(const Form &form) {
     auto [i, j] = k.grid(ceilDiv(p.m, tile), ceilDiv(p.n, tile));
     Shared a = k.shared("a", bf16, shapeOf(form.transposedA, tile, step), {.slots = 2});
     Shared b = k.shared("b", bf16, shapeOf(form.transposedB, step, tile), {.slots = 2});
-    Ring ring = k.ring("ab", {.slots = 2, .producers = 1, .consumers = 2});
+    Ring ring = k.ring("ab", {.slots = 2});
     Index steps = ceilDiv(p.depth, step);
     k.roles([&] {
       k.role("load", {.warps = 4}, [&] {

@@ -76,7 +76,7 @@ void forTaps(Scope &k, Way way, int64_t taps, Shape extents, const std::function
     return;
   }
   Shared x = k.shared("x", bf16, extents, {.slots = 2});
-  Ring ring = k.ring("r", {.slots = 2, .producers = 1, .consumers = 1});
+  Ring ring = k.ring("r", {.slots = 2});
   k.roles([&] {
     k.role("load", {.warps = 4}, [&] {
       Cursor at = ring.cursor();
@@ -249,7 +249,7 @@ TEST_CASE("blocks of a cluster share what windows see", "[windows]") {
     k.cluster(2);
     auto [block] = k.grid(2);
     Shared x = k.shared("x", bf16, {64, 64}, {.slots = 1});
-    Ring ring = k.ring("r", {.slots = 1, .producers = 1, .consumers = 1});
+    Ring ring = k.ring("r", {.slots = 1});
     Global seen = X.windows(window);
     k.roles([&, block = block] {
       k.role("load", {.warps = 4}, [&] {

@@ -90,7 +90,7 @@ TEST_CASE("a role loads tiles of all ranks by the TMA", "[ranks]") {
     Global Y = k.output("Y", f32, {n, columns});
     auto [block] = k.grid(ceilDiv(n, 64));
     Shared tile = k.shared("tile", f32, {64, columns}, {.slots = 2});
-    Ring ring = k.ring("tiles", {.slots = 2, .producers = 1, .consumers = 1});
+    Ring ring = k.ring("tiles", {.slots = 2});
     k.roles([&] {
       k.role("load", {.warps = 4}, [&] {
         Cursor at = ring.cursor();

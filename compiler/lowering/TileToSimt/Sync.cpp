@@ -4,6 +4,7 @@
 ///
 /// A ring is its mbarriers: `full` of all slots, then `empty` of all slots.
 #include "compiler/lowering/TileToSimt/TensorMemory.h"
+#include "dialects/tile/RingArrivals.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -46,15 +47,16 @@ LogicalResult arriveOncePerGroup(KernelLowering &k, Operation *op, Value barrier
 
 static LogicalResult lowerOp(KernelLowering &k, tile::AllocRingOp op) {
   std::optional<int64_t> offset = plannedOffset(op);
-  if (!offset)
+  if (!offset || failed(tile::verifyArrivals(op)))
     return failure();
+  const int64_t producers = op.getProducers(), consumers = op.getConsumers();
   Ring ring;
   ring.base = k.sharedAt(*offset);
   ring.slots = op.getRing().getType().getSlots();
   ring.multicast = op.isFilledByMulticast();
   for (int64_t slot = 0; slot < ring.slots; ++slot) {
-    k.initBarrier(*offset + slot * mbarrierBytes, op.getProducers());
-    k.initBarrier(*offset + (ring.slots + slot) * mbarrierBytes, op.getConsumers());
+    k.initBarrier(*offset + slot * mbarrierBytes, producers);
+    k.initBarrier(*offset + (ring.slots + slot) * mbarrierBytes, consumers);
   }
   k.set(op.getRing(), ring);
   return success();

@@ -8,7 +8,7 @@ namespace tlc::kernels {
 using namespace dsl;
 
 BackwardRoles::BackwardRoles(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
-                             const TileScheduler &scheduler, Warpgroups warpgroups, QuerySumTile querySumTile)
+                             const TileScheduler &scheduler, QuerySumTile querySumTile)
     : k(k), c(c), p(p), block(p.numberOfBlock(scheduler)), d(paddedRow(c.problem.d)),
       dv(paddedRow(c.problem.dv)), hasQuerySums(addsQuerySums(c.dq)), scheduler(scheduler),
       querySumTile(querySumTile) {
@@ -22,33 +22,25 @@ BackwardRoles::BackwardRoles(Scope &k, const BackwardConfig &c, const BackwardAr
   tileNumbers = k.shared("tile", i32, {1}, {.slots = c.stages});
   if (hasQuerySums)
     products = k.shared("ds", dtype, {c.bk, c.bq}, {.slots = c.slots.products});
-  auto loaded = [&](const char *name, int64_t slots, int64_t consumers) {
-    return k.ring(name, {.slots = slots, .producers = 1, .consumers = consumers});
-  };
   // Who stores gradients of keys gives their tile back.
-  kvRing = loaded("kv", c.slots.keys, hasStore() ? 1 : warpgroups.computing);
+  kvRing = k.ring("kv", {.slots = c.slots.keys});
   if (hasStore())
-    sumRing = k.ring("sums", {.slots = c.slots.keys, .producers = rowUsers, .consumers = 1});
-  qRing = loaded("q", c.stages, rowUsers);
-  doRing = loaded("do", c.slots.outputs, rowUsers);
-  numberRing = loaded("numbers", c.stages, warpgroups.numbers);
+    sumRing = k.ring("sums", {.slots = c.slots.keys});
+  qRing = k.ring("q", {.slots = c.stages});
+  doRing = k.ring("do", {.slots = c.slots.outputs});
+  numberRing = k.ring("numbers", {.slots = c.stages});
   if (hasQuerySums)
-    productRing = k.ring(
-        "ds", {.slots = c.slots.products, .producers = warpgroups.adding, .consumers = warpgroups.adding});
+    productRing = k.ring("ds", {.slots = c.slots.products});
   if (p.addsByTma()) {
     querySums = k.shared("dq", f32, {c.bq, querySumTile.columns}, {.slots = querySumTile.slots});
-    querySumRing =
-        k.ring("dq", {.slots = querySumTile.slots, .producers = warpgroups.adding, .consumers = 1});
+    querySumRing = k.ring("dq", {.slots = querySumTile.slots});
   }
-  if (p.takesTiles()) {
-    // All roles but the one that takes them.
-    int64_t users = 1 + (hasStore() ? 1 : 0) + (p.addsByTma() ? 1 : 0) + warpgroups.computing;
-    taken.emplace(k, takenTileSlots, users);
-  }
+  if (p.takesTiles())
+    taken.emplace(k, takenTileSlots);
   if (p.isOrdered()) {
     constexpr int64_t slots = 2; // turns are awaited, and announced, beside the next step
-    turnRing = loaded("turns", slots, warpgroups.adding);
-    addedRing = k.ring("added", {.slots = slots, .producers = warpgroups.adding, .consumers = 1});
+    turnRing = k.ring("turns", {.slots = slots});
+    addedRing = k.ring("added", {.slots = slots});
   }
 }
 

@@ -15,18 +15,13 @@ namespace tlc::kernels {
 
 class BackwardRoles {
 protected:
-  /// Warpgroups that compute, those of them that add to dQ, and those that give numbers of queries back. Two
-  /// have dK and dV, and use Q and dO.
-  struct Warpgroups {
-    int64_t computing, adding, numbers;
-  };
   /// Tiles of dQ that the TMA adds, if it does: so many columns, in so many slots.
   struct QuerySumTile {
     int64_t columns, slots;
   };
 
   BackwardRoles(dsl::Scope &k, const BackwardConfig &c, const BackwardArguments &p,
-                const TileScheduler &scheduler, Warpgroups warpgroups, QuerySumTile querySumTile);
+                const TileScheduler &scheduler, QuerySumTile querySumTile);
 
   /// Declares the roles that move tiles; those that compute come after them.
   void declareMemoryRoles();

@@ -31,11 +31,9 @@ constexpr int64_t columnsTogether = 128;
 class NarrowTiles : BackwardRoles {
 public:
   NarrowTiles(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const TileScheduler &scheduler)
-      : BackwardRoles(k, c, p, scheduler,
-                      {.computing = rowUsers + (addsQuerySums(c.dq) ? 1 : 0), .adding = 1, .numbers = 1},
-                      {.columns = narrowQuerySumColumns, .slots = narrowQuerySumSlots}) {
+      : BackwardRoles(k, c, p, scheduler, {.columns = narrowQuerySumColumns, .slots = narrowQuerySumSlots}) {
     slopes = k.shared("p", c.problem.dtype, {c.bk, c.bq}, {.slots = 1});
-    slopeRing = k.ring("p", {.slots = 1, .producers = 1, .consumers = 1});
+    slopeRing = k.ring("p", {.slots = 1});
     if (hasStore())
       haveRead = k.namedBarrier((rowUsers + (hasQuerySums ? 1 : 0)) * warpsPerWarpgroup);
     k.roles([&] {

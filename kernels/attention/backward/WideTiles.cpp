@@ -29,8 +29,7 @@ namespace {
 class WideTiles : BackwardRoles {
 public:
   WideTiles(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const TileScheduler &scheduler)
-      : BackwardRoles(k, c, p, scheduler, {.computing = rowUsers, .adding = rowUsers, .numbers = rowUsers},
-                      {.columns = paddedRow(c.problem.d), .slots = querySumSlots}),
+      : BackwardRoles(k, c, p, scheduler, {.columns = paddedRow(c.problem.d), .slots = querySumSlots}),
         queryPolicy(c.bq < 2 * wgmmaRows ? WarpPolicy::fullColumn : WarpPolicy::fullRow) {
     k.roles([&] {
       declareMemoryRoles();

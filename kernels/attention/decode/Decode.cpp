@@ -208,9 +208,8 @@ private:
 /// The role that loads what a block needs for its parts, and the rings by which it hands it on.
 struct Loader {
   Loader(Scope &k, const Operands &p)
-      : p(p), c(p.config),
-        qRing(k.ring("q", {.slots = querySlots(c), .producers = 1, .consumers = warpgroups(c)})),
-        kRing(k.ring("k", {.slots = c.stages, .producers = 1, .consumers = warpgroups(c)})) {
+      : p(p), c(p.config), qRing(k.ring("q", {.slots = querySlots(c)})),
+        kRing(k.ring("k", {.slots = c.stages})) {
     for (const ColumnRange &columns : depthPartsOf(c)) {
       queries.push_back(k.shared("q", c.problem.dtype, {c.rows, columns.count}, {.slots = querySlots(c)}));
       keys.push_back(
@@ -218,7 +217,7 @@ struct Loader {
     }
     if (!areApart(c))
       return;
-    vRing = k.ring("v", {.slots = c.stages, .producers = 1, .consumers = warpgroups(c)});
+    vRing = k.ring("v", {.slots = c.stages});
     for (const ColumnRange &columns : partsOf(c))
       values.push_back(
           {&p.V, k.shared("v", c.problem.dtype, {c.bk, columns.count}, {.slots = c.stages}), columns.first});

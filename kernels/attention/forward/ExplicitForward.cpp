@@ -49,12 +49,12 @@ public:
     else if (out == OutputPath::ownTile)
       os = k.shared("o", c.problem.outputType(), {c.bq, paddedValues(c.problem)}, {.slots = c.queryStages});
     // Who stores a tile of O gives its Q back, and with that the slot of O.
-    qRing = k.ring("q", {.slots = c.queryStages, .producers = 1, .consumers = hasStore() ? 1 : warpgroups});
+    qRing = k.ring("q", {.slots = c.queryStages});
     if (hasStore())
-      oRing = k.ring("o", {.slots = c.queryStages, .producers = warpgroups, .consumers = 1});
-    nextRing = k.ring("next_tile", {.slots = tilesAhead, .producers = 1, .consumers = 1});
-    kRing = k.ring("k", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
-    vRing = k.ring("v", {.slots = c.stages, .producers = 1, .consumers = warpgroups});
+      oRing = k.ring("o", {.slots = c.queryStages});
+    nextRing = k.ring("next_tile", {.slots = tilesAhead});
+    kRing = k.ring("k", {.slots = c.stages});
+    vRing = k.ring("v", {.slots = c.stages});
     k.roles([&] {
       // The roles that do not compute fill a warpgroup, whose registers go to those that do.
       int64_t spare = warpgroups > 2 ? 32 : 24;

@@ -55,7 +55,7 @@ void TransposedValues::write() const {
   };
   Shared rows = k.shared("v", c.problem.dtype, {keysOfTile, c.problem.dv}, {.slots = 1});
   Shared exchanged = k.shared("vt", c.problem.dtype, {c.problem.dv, keysOfTile});
-  Ring ring = k.ring("v", {.slots = 1, .producers = 1, .consumers = 1});
+  Ring ring = k.ring("v", {.slots = 1});
   k.roles([&] {
     k.role("load", {.warps = 1}, [&] {
       Cursor tile = ring.cursor();

@@ -55,7 +55,7 @@ tile.kernel @cluster(
   %i, %j = tile.grid %rows, %columns : index, index
   %row = arith.muli %i, %c64 : index
   %column = arith.muli %j, %c64 : index
-  %ring = tile.alloc_ring "ab" producers(1) consumers(2) at 49152 : !tile.ring<3>
+  %ring = tile.alloc_ring "ab" at 49152 : !tile.ring<3>
   %a = tile.alloc_shared "a" at 0 : !tile.shared<3x64x64xbf16, #a>
   %b = tile.alloc_shared "b" at 24576 : !tile.shared<3x64x64xbf16, #b>
   tile.roles {

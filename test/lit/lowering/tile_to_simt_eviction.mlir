@@ -21,7 +21,7 @@ tile.kernel @roles(%n: index {program.argument = #program.dimension<"n">},
     attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 0 : !tile.ring<1>
   %p = tile.alloc_shared "p" at 1024 : !tile.shared<64x64xbf16, #p>
   %c = tile.cursor : !tile.cursor<1>
   tile.roles {

@@ -13,7 +13,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @by_one_thread(%A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 16>})
     attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
-  %ring = tile.alloc_ring "a" producers(1) consumers(1) at 16384 : !tile.ring<2>
+  %ring = tile.alloc_ring "a" at 16384 : !tile.ring<2>
   %a = tile.alloc_shared "a" at 0 : !tile.shared<2x64x64xbf16, #swizzled>
   %c = tile.cursor : !tile.cursor<2>
   tile.roles {

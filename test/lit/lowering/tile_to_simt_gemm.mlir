@@ -131,7 +131,7 @@ tile.kernel @gemm(
   %blocks = arith.minui %tiles, %sms : index
   %first = tile.grid %blocks : index
   %stride = tile.blocks
-  %ring = tile.alloc_ring "ab" producers(1) consumers(2) at 229376 : !tile.ring<4>
+  %ring = tile.alloc_ring "ab" at 229376 : !tile.ring<4>
   %a = tile.alloc_shared "a" at 0 : !tile.shared<4x128x64xbf16, #a>
   %b = tile.alloc_shared "b" at 65536 : !tile.shared<4x256x64xbf16, #b>
   %staging = tile.alloc_shared "C.staging" at 196608 : !tile.shared<2x2x64x64xbf16, #c>

@@ -191,7 +191,7 @@ tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   // expected-error @below {{expected an offset in shared memory, but got none; run 'tile-plan-shared-memory' before 'tile-to-simt'}}
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   tile.return
 }
 }
@@ -221,7 +221,7 @@ tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
 
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test() attributes {launch = #program.launch<warps = 8>} {
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<2>
+  %r = tile.alloc_ring "r" at 0 : !tile.ring<2>
   %c = tile.cursor : !tile.cursor<2>
   tile.roles {
     tile.role "fill" warps(2) {
@@ -279,7 +279,7 @@ tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
 
   %one = arith.constant 1.0 : bf16
@@ -298,7 +298,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
 
   %negative = arith.constant -0.0 : bf16
@@ -316,7 +316,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 module attributes {program.target = #program.target<"sm_80">} {
 tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
 
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #swizzled>
@@ -333,7 +333,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 2>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
 
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #swizzled>
@@ -350,7 +350,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 16384 : !tile.ring<1>
   %at = arith.constant 4 : index
   %c = tile.cursor : !tile.cursor<1>
 
@@ -367,7 +367,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
 
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle none pad 16">>
@@ -384,7 +384,7 @@ tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tens
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%X: !tile.global<64x72xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
 
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x128xbf16, #panels>
@@ -404,7 +404,7 @@ tile.kernel @test(%X: !tile.global<64x72xbf16> {program.argument = #program.tens
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%V: !tile.global<64x128xf8E4M3FN> {program.argument = #program.tensor<"V", workspace, dims[-1, -1], alignment = 16, order = interleaved>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
 
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x128xf8E4M3FN, #ordered>
@@ -420,7 +420,7 @@ tile.kernel @test(%V: !tile.global<64x128xf8E4M3FN> {program.argument = #program
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
 
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #tile.shared_layout<"64x64 16b axis 0 panel 64 swizzle 128 pad 0">>
@@ -438,7 +438,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%n: index {program.argument = #program.dimension<"n">},
     %X: !tile.global<1x1x1x64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1, -1, -1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
 
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #swizzled>
@@ -472,7 +472,7 @@ tile.kernel @test(%n: index {program.argument = #program.dimension<"n">},
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%X: !tile.global<1x1x1x1x64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1, -1, -1, -1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
 
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #swizzled>
@@ -488,7 +488,7 @@ tile.kernel @test(%X: !tile.global<1x1x1x1x64x64xbf16> {program.argument = #prog
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @test(%X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4, cluster = 2>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 16384 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 16384 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
 
   %p = tile.alloc_shared "p" at 0 : !tile.shared<8x64xbf16, #tile.shared_layout<"8x64 16b axis 1 panel 64 swizzle 128 pad 0">>
@@ -940,7 +940,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @unsettled(%n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x32xf8E4M3FN> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
-  %ring = tile.alloc_ring "a" producers(128) consumers(1) at 0 : !tile.ring<1>
+  %ring = tile.alloc_ring "a" at 0 : !tile.ring<1>
   %a = tile.alloc_shared "a" at 1024 : !tile.shared<1x16x32xf8E4M3FN, #tile>
   %c = tile.cursor : !tile.cursor<1>
   tile.roles {

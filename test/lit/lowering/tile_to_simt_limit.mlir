@@ -21,7 +21,7 @@ tile.kernel @boxes(%n: index {program.argument = #program.dimension<"n">}, %end:
     %Y: !tile.global<?x128xbf16> {program.argument = #program.tensor<"Y", output, dims[0, -1], alignment = 16>})
     attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 0 : !tile.ring<1>
   %p = tile.alloc_shared "p" at 1024 : !tile.shared<64x128xbf16, #p>
   %c = tile.cursor : !tile.cursor<1>
   tile.roles {

@@ -12,8 +12,8 @@ tile.kernel @positions(%n: index {program.argument = #program.dimension<"n">},
     attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<2>
-  %other = tile.alloc_ring "other" producers(1) consumers(1) at 64 : !tile.ring<3>
+  %r = tile.alloc_ring "r" at 0 : !tile.ring<2>
+  %other = tile.alloc_ring "other" at 64 : !tile.ring<3>
   %p = tile.alloc_shared "p" at 1024 : !tile.shared<2x64x64xbf16, #p>
   %t = tile.alloc_shared "t" at 32768 : !tile.shared<2x4xi32, #t>
   %c = tile.cursor : !tile.cursor<2>
@@ -75,8 +75,8 @@ tile.kernel @published(%n: index {program.argument = #program.dimension<"n">},
     attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %a = tile.alloc_ring "a" producers(1) consumers(1) at 0 : !tile.ring<2>
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 64 : !tile.ring<2>
+  %a = tile.alloc_ring "a" at 0 : !tile.ring<2>
+  %r = tile.alloc_ring "r" at 64 : !tile.ring<2>
   %p = tile.alloc_shared "p" at 1024 : !tile.shared<2x64x64xbf16, #p>
   %t = tile.alloc_shared "t" at 32768 : !tile.shared<2x4xi32, #t>
   %c = tile.cursor : !tile.cursor<2>
@@ -112,8 +112,8 @@ tile.kernel @published(%n: index {program.argument = #program.dimension<"n">},
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @published_by_two(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 12>} {
   %c1 = arith.constant 1 : index
-  %a = tile.alloc_ring "a" producers(2) consumers(1) at 0 : !tile.ring<2>
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 64 : !tile.ring<2>
+  %a = tile.alloc_ring "a" at 0 : !tile.ring<2>
+  %r = tile.alloc_ring "r" at 64 : !tile.ring<2>
   %t = tile.alloc_shared "t" at 32768 : !tile.shared<2x4xi32, #t>
   %c = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -149,7 +149,7 @@ tile.kernel @pages(%n: index {program.argument = #program.dimension<"n">},
     attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<2>
+  %r = tile.alloc_ring "r" at 0 : !tile.ring<2>
   %p = tile.alloc_shared "p" at 1024 : !tile.shared<2x64x128xbf16, #pages>
   %c = tile.cursor : !tile.cursor<2>
   tile.roles {

@@ -10,7 +10,7 @@ tile.kernel @copy_through(%n: index {program.argument = #program.dimension<"n">}
     %Y: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Y", output, dims[0, -1], alignment = 16>})
     attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<2>
+  %r = tile.alloc_ring "r" at 0 : !tile.ring<2>
   %p = tile.alloc_shared "p" at 1024 : !tile.shared<2x64x64xbf16, #p>
   %c = tile.cursor : !tile.cursor<2>
   // CHECK: %[[WARP:.*]] = simt.warp_index

@@ -147,7 +147,7 @@ module attributes {program.target = #program.target<"sm_100a">} {
 tile.kernel @multicast(%B: !tile.global<128x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>})
     attributes {launch = #program.launch<warps = 1, cluster = 2>} {
   %c0 = arith.constant 0 : index
-  %ring = tile.alloc_ring "ring" producers(1) consumers(2) at 16384 : !tile.ring<1>
+  %ring = tile.alloc_ring "ring" at 16384 : !tile.ring<1>
   %b = tile.alloc_shared "b" at 0 : !tile.shared<128x64xbf16, #b>
   %at = tile.cursor : !tile.cursor<1>
   %s = tile.slice %B[%c0, %c0] : !tile.global<128x64xbf16> -> !tile.slice<128x64xbf16>

@@ -27,7 +27,7 @@ tile.kernel @positions(%n: index {program.argument = #program.dimension<"n">}, %
   // CHECK: %[[BY:.*]] = arith.maxui %[[HEIGHT]], %c1_i32 : i32
   %w = tile.windows %X <taps [3, 3], strides [1, 2], dilations [1, 1], before [1, 1], after [1, 1]>
     : !tile.global<?x?x9x64xbf16> -> !tile.global<?x3x3x64xbf16>
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 0 : !tile.ring<1>
   %a = tile.alloc_shared "a" at 1024 : !tile.shared<64x64xbf16, #p>
   %c = tile.cursor : !tile.cursor<1>
   tile.roles {

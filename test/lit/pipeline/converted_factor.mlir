@@ -18,7 +18,7 @@ tile.kernel @converted(%A: !tile.global<100x90xf8E4M3FN> {program.argument = #pr
   %c3 = arith.constant 3 : index
   %zero = arith.constant 0.0 : f32
   %b = tile.alloc_shared "b" : !tile.shared<2x8x128xf8E4M3FN>
-  %ring = tile.alloc_ring "ring" producers(1) consumers(2) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   tile.roles {
     tile.role "load" warps(4) {
       %first = tile.cursor : !tile.cursor<2>

@@ -61,8 +61,8 @@ tile.kernel @gemm(
   %a = tile.alloc_shared "a" : !tile.shared<3x128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<3x128x64xbf16>
   %accs = tile.alloc_tensor_memory "accs" : !tile.tensor_memory<2x128x128xf32>
-  %ab = tile.alloc_ring "ab" producers(1) consumers(1) : !tile.ring<3>
-  %sums = tile.alloc_ring "sums" producers(1) consumers(1) : !tile.ring<2>
+  %ab = tile.alloc_ring "ab" : !tile.ring<3>
+  %sums = tile.alloc_ring "sums" : !tile.ring<2>
   %first = tile.cursor : !tile.cursor<3>
   %firstSum = tile.cursor : !tile.cursor<2>
   tile.roles {

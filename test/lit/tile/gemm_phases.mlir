@@ -95,8 +95,8 @@ tile.kernel @specialized(
   %a = tile.alloc_shared "a" at 1024 : !tile.shared<4x128x64xbf16, #tile.shared_layout<"128x64 16b axis 1 panel 64 swizzle 128 pad 0">>
   %b = tile.alloc_shared "b" at 66560 : !tile.shared<4x64x256xbf16, #tile.shared_layout<"64x256 16b axis 1 panel 64 swizzle 128 pad 0">>
   %c = tile.alloc_shared "c" at 197632 : !tile.shared<256x64xbf16>
-  // CHECK: %slots = tile.alloc_ring "slots" producers(1) consumers(2) at 0 : !tile.ring<4>
-  %ring = tile.alloc_ring "slots" producers(1) consumers(2) at 0 : !tile.ring<4>
+  // CHECK: %slots = tile.alloc_ring "slots" at 0 : !tile.ring<4>
+  %ring = tile.alloc_ring "slots" at 0 : !tile.ring<4>
   %first = tile.cursor : !tile.cursor<4>
   // CHECK: tile.roles {
   tile.roles {

@@ -258,7 +258,7 @@ tile.kernel @async_extents(
     %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", input, dims[0]>}) {
   // expected-note @below {{'a' is declared here}}
   %a = tile.alloc_shared "a" : !tile.shared<32xf32>
-  %ring = tile.alloc_ring "slots" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "slots" : !tile.ring<2>
   %at = tile.cursor : !tile.cursor<2>
   %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
   // expected-error @below {{expected 'A' and 'a' to have the same extents, those of 1 aside, but got 64 and 32}}
@@ -273,7 +273,7 @@ tile.kernel @multicast(
     %m: index {program.argument = #program.dimension<"m">},
     %A: !tile.global<?xf32> {program.argument = #program.tensor<"A", input, dims[0]>}) {
   %a = tile.alloc_shared "a" : !tile.shared<64xf32>
-  %ring = tile.alloc_ring "slots" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "slots" : !tile.ring<2>
   %at = tile.cursor : !tile.cursor<2>
   %t = tile.slice %A[%m] : !tile.global<?xf32> -> !tile.slice<64xf32>
   // expected-error @below {{expected a kernel with a cluster of at least 2 blocks because multicast shares a tile among them, but 'multicast' has 1}}

@@ -1,27 +1,9 @@
 // RUN: %tile-opt %s -split-input-file -verify-diagnostics
 
 // alloc_ring_c1
-tile.kernel @producers() {
-  // expected-error @below {{expected the producers of 'slots' to be from 1 to 1048575 because an mbarrier counts that far, but got 0}}
-  %ring = tile.alloc_ring "slots" producers(0) consumers(1) : !tile.ring<2>
-  tile.return
-}
-
-// -----
-
-// alloc_ring_c1
-tile.kernel @consumers() {
-  // expected-error @below {{expected the consumers of 'slots' to be from 1 to 1048575 because an mbarrier counts that far, but got 1048576}}
-  %ring = tile.alloc_ring "slots" producers(1) consumers(1048576) : !tile.ring<2>
-  tile.return
-}
-
-// -----
-
-// alloc_ring_c2
 tile.kernel @ring_offset() {
   // expected-error @below {{expected the offset of 'slots' to be a multiple of 8 bytes, at least 0, because mbarriers are aligned to that, but got 12}}
-  %ring = tile.alloc_ring "slots" producers(1) consumers(1) at 12 : !tile.ring<2>
+  %ring = tile.alloc_ring "slots" at 12 : !tile.ring<2>
   tile.return
 }
 
@@ -48,7 +30,7 @@ tile.kernel @barrier_offset() {
 // expect_c1
 tile.kernel @bytes() {
   // expected-note @below {{'slots' is declared here}}
-  %ring = tile.alloc_ring "slots" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "slots" : !tile.ring<2>
   %c = tile.cursor : !tile.cursor<2>
   // expected-error @below {{expected from 1 to 1048575 bytes per slot of 'slots' because an mbarrier counts that far, but got 1048576}}
   tile.expect %ring[%c] bytes(1048576) : !tile.ring<2>
@@ -59,7 +41,7 @@ tile.kernel @bytes() {
 
 // A cursor of one ring does not fit a ring of other depth.
 tile.kernel @cursor() {
-  %ring = tile.alloc_ring "slots" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "slots" : !tile.ring<2>
   // expected-note @below {{prior use here}}
   %c = tile.cursor : !tile.cursor<3>
   // expected-error @below {{use of value '%c' expects different type than prior uses: '!tile.cursor<2>' vs '!tile.cursor<3>'}}
@@ -70,7 +52,7 @@ tile.kernel @cursor() {
 // -----
 
 tile.kernel @cursor_generic() {
-  %ring = tile.alloc_ring "slots" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "slots" : !tile.ring<2>
   %c = tile.cursor : !tile.cursor<3>
   // expected-error @below {{cursor and ring have the same number of slots}}
   "tile.await"(%ring, %c) : (!tile.ring<2>, !tile.cursor<3>) -> ()
@@ -139,7 +121,7 @@ tile.kernel @negative_groups() {
 
 // publish_c2
 tile.kernel @only_stores() {
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %at = tile.cursor : !tile.cursor<2>
   // expected-error @below {{expected 'after_copies' because other arrivals tell of stores anyway, but got only 'with_stores'}}
   tile.publish %ring[%at] with_stores : !tile.ring<2>
@@ -150,7 +132,7 @@ tile.kernel @only_stores() {
 
 // publish_c1
 tile.kernel @after_both() {
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %at = tile.cursor : !tile.cursor<2>
   // expected-error @below {{expected one of 'after_products' and 'after_copies' because a tensor core does not arrive for the copies of threads, but got both}}
   tile.publish %ring[%at] after_products after_copies : !tile.ring<2>
@@ -161,7 +143,7 @@ tile.kernel @after_both() {
 
 // release_c1
 tile.kernel @after_two() {
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %at = tile.cursor : !tile.cursor<2>
   // expected-error @below {{expected one of 'after_products' and 'after_meeting' because no thread arrives where a tensor core does, but got both}}
   tile.release %ring[%at] after_products after_meeting : !tile.ring<2>
@@ -172,7 +154,7 @@ tile.kernel @after_two() {
 
 // publish_c3
 tile.kernel @uncounted() {
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %at = tile.cursor : !tile.cursor<2>
   // expected-error @below {{expected k.warps before it, or a role around it, because the warps that arrive are counted}}
   tile.publish %ring[%at] : !tile.ring<2>
@@ -183,7 +165,7 @@ tile.kernel @uncounted() {
 
 // release_c2
 tile.kernel @uncounted() {
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %at = tile.cursor : !tile.cursor<2>
   // expected-error @below {{expected k.warps before it, or a role around it, because the warps that arrive are counted}}
   tile.release %ring[%at] : !tile.ring<2>

@@ -61,7 +61,7 @@ tile.kernel @copies(
   tile.copy %a, %t atom tma until_read : !tile.shared<128x64xbf16>, !tile.slice<1x128x64xbf16>
   // CHECK: tile.copy %a, %b atom simt :
   tile.copy %a, %b atom simt : !tile.shared<128x64xbf16>, !tile.shared<128x64xbf16>
-  %ring = tile.alloc_ring "slots" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "slots" : !tile.ring<2>
   %at = tile.cursor : !tile.cursor<2>
   // CHECK: tile.copy_async %[[SLICE]], %a, %slots[%{{.*}}] : !tile.slice<1x128x64xbf16>, !tile.shared<128x64xbf16>, !tile.ring<2>
   tile.copy_async %t, %a, %ring[%at] : !tile.slice<1x128x64xbf16>, !tile.shared<128x64xbf16>, !tile.ring<2>

@@ -3,8 +3,8 @@
 
 // CHECK-LABEL: tile.kernel @rings()
 tile.kernel @rings() attributes {launch = #program.launch<warps = 8>} {
-  // CHECK: %slots = tile.alloc_ring "slots" producers(1) consumers(2) : !tile.ring<3>
-  %ring = tile.alloc_ring "slots" producers(1) consumers(2) : !tile.ring<3>
+  // CHECK: %slots = tile.alloc_ring "slots" : !tile.ring<3>
+  %ring = tile.alloc_ring "slots" : !tile.ring<3>
   // CHECK: %[[FIRST:.*]] = tile.cursor : !tile.cursor<3>
   %first = tile.cursor : !tile.cursor<3>
   // CHECK: %[[NEXT:.*]] = tile.advance %[[FIRST]] : !tile.cursor<3>
@@ -25,8 +25,8 @@ tile.kernel @rings() attributes {launch = #program.launch<warps = 8>} {
   tile.release %ring[%next] : !tile.ring<3>
   // CHECK: tile.release %slots[%[[NEXT]]] after_meeting : !tile.ring<3>
   tile.release %ring[%next] after_meeting : !tile.ring<3>
-  // CHECK: tile.alloc_ring "planned" producers(1) consumers(1) at 64 : !tile.ring<1>
-  %planned = tile.alloc_ring "planned" producers(1) consumers(1) at 64 : !tile.ring<1>
+  // CHECK: tile.alloc_ring "planned" at 64 : !tile.ring<1>
+  %planned = tile.alloc_ring "planned" at 64 : !tile.ring<1>
   tile.return
 }
 

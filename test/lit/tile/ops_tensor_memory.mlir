@@ -35,7 +35,7 @@ tile.kernel @tensor_memory() attributes {launch = #program.launch<warps = 4>} {
 // Arrivals that products bring about.
 // CHECK-LABEL: tile.kernel @after_products()
 tile.kernel @after_products() {
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %done = tile.alloc_barrier "done" count(1)
   %at = tile.cursor : !tile.cursor<2>
   // CHECK: tile.publish %ring[%{{.*}}] after_products : !tile.ring<2>

@@ -17,7 +17,7 @@
 // CHECK:         tile.store %{{.*}}, %C.tile atom simt {tile.channel = "C.tile", tile.role = "math"}
 // CHECK-NEXT:    tile.copy %C.tile, %{{.*}} atom tma {tile.role = "store"}
 // ROLES-LABEL: tile.kernel @stored(
-// ROLES-DAG:     %[[RING:.*]] = tile.alloc_ring "C.tile" producers(2) consumers(1) : !tile.ring<1>
+// ROLES-DAG:     %[[RING:.*]] = tile.alloc_ring "C.tile" : !tile.ring<1>
 // ROLES-DAG:     %[[TILE:.*]] = tile.alloc_shared "C.tile" : !tile.shared<1x128x128xbf16>
 // ROLES:         tile.role "load" warps(2) registers([[FEW:[0-9]+]]) {
 // ROLES-NOT:       C.tile

@@ -12,7 +12,7 @@ tile.kernel @copies(%n: index {program.argument = #program.dimension<"n">},
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %p = tile.alloc_shared "p" : !tile.shared<2x64x64xbf16>
-  %r = tile.alloc_ring "r" producers(1) consumers(2) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %c = tile.cursor : !tile.cursor<2>
   tile.roles {
     tile.role "load" warps(4) {
@@ -54,7 +54,7 @@ tile.kernel @all_threads(
     %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 20>} {
   %c0 = arith.constant 0 : index
   %p = tile.alloc_shared "p" : !tile.shared<2x64x64xbf16>
-  %r = tile.alloc_ring "r" producers(1) consumers(2) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %c = tile.cursor : !tile.cursor<2>
   %slot = tile.slot %p[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
   %s = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
@@ -91,7 +91,7 @@ tile.kernel @cluster(
     %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", input, dims[-1, -1]>})
     attributes {launch = #program.launch<warps = 4, cluster = 2>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(2) : !tile.ring<1>
+  %r = tile.alloc_ring "r" : !tile.ring<1>
   %p = tile.alloc_shared "p" : !tile.shared<64x64xbf16>
   %s = tile.slice %X[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
   %c = tile.cursor : !tile.cursor<1>
@@ -113,7 +113,7 @@ tile.kernel @sums(
     %X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 5>} {
   %c0 = arith.constant 0 : index
   %p = tile.alloc_shared "p" : !tile.shared<2x64x64xf32>
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %c = tile.cursor : !tile.cursor<2>
   %slot = tile.slot %p[%c] : !tile.shared<2x64x64xf32>, !tile.cursor<2> -> !tile.shared<64x64xf32>
   %s = tile.slice %X[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>

@@ -33,7 +33,7 @@ tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}, %O: !
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -100,7 +100,7 @@ tile.kernel @no_iteration(%n: index {program.argument = #program.dimension<"n">}
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -140,7 +140,7 @@ tile.kernel @one_iteration(%n: index {program.argument = #program.dimension<"n">
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -179,7 +179,7 @@ tile.kernel @wait_first(%n: index {program.argument = #program.dimension<"n">}) 
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -215,7 +215,7 @@ tile.kernel @two_chains(%n: index {program.argument = #program.dimension<"n">}) 
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -259,7 +259,7 @@ tile.kernel @consumed_late(%n: index {program.argument = #program.dimension<"n">
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -291,7 +291,7 @@ tile.kernel @nested(%n: index {program.argument = #program.dimension<"n">}) attr
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -433,7 +433,7 @@ tile.kernel @unscheduled(%n: index {program.argument = #program.dimension<"n">})
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -453,7 +453,7 @@ tile.kernel @missing_stage(%n: index {program.argument = #program.dimension<"n">
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -476,7 +476,7 @@ tile.kernel @third_stage(%n: index {program.argument = #program.dimension<"n">})
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -500,7 +500,7 @@ tile.kernel @too_early(%n: index {program.argument = #program.dimension<"n">}) a
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -630,7 +630,7 @@ tile.kernel @slice_of_both(%n: index {program.argument = #program.dimension<"n">
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {

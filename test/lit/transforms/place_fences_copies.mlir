@@ -21,7 +21,7 @@ tile.kernel @by_copies(%n: index {program.argument = #program.dimension<"n">},
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %ring = tile.alloc_ring "a" producers(128) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "a" : !tile.ring<2>
   %a = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -74,7 +74,7 @@ tile.kernel @by_stores(%n: index {program.argument = #program.dimension<"n">},
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %ring = tile.alloc_ring "a" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "a" : !tile.ring<2>
   %a = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -117,7 +117,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @read_by_threads(
     %A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 8>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
-  %ring = tile.alloc_ring "a" producers(128) consumers(1) : !tile.ring<1>
+  %ring = tile.alloc_ring "a" : !tile.ring<1>
   %a = tile.alloc_shared "a" : !tile.shared<1x64x64xbf16>
   %c = tile.cursor : !tile.cursor<1>
   tile.roles {

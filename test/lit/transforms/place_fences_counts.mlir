@@ -53,7 +53,7 @@ tile.kernel @by_engine(
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %h0 = arith.constant 0.0 : bf16
-  %ring = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<1>
+  %ring = tile.alloc_ring "r" : !tile.ring<1>
   %tile = tile.alloc_shared "tile" : !tile.shared<1x64x64xbf16, #natural>
   %staging = tile.alloc_shared "staging" : !tile.shared<2x64x64xbf16, #natural>
   %done = tile.slice %C[%c0] : !tile.global<2xi32> -> !tile.slice<1xi32>

@@ -268,7 +268,7 @@ tile.kernel @handed_on(%X: !tile.global<64x64xbf16> {program.argument = #program
   %y = tile.slice %Y[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
   %staging = tile.alloc_shared "X.staging" : !tile.shared<1x2x64x64xbf16>
   %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %first = tile.cursor : !tile.cursor<2>
   %bar = tile.alloc_barrier "bar" count(128)
   tile.roles {

@@ -8,7 +8,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         tile.await
 // CHECK-NEXT:    tile.release {{.*}} after_meeting
 tile.kernel @unread() attributes {launch = #program.launch<warps = 8>} {
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 0 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
   tile.roles {
     tile.role "math" warps(4) {
@@ -41,7 +41,7 @@ tile.kernel @of_previous_iteration(%A: !tile.global<64x64xbf16> {program.argumen
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 24576 : !tile.ring<3>
+  %r = tile.alloc_ring "r" at 24576 : !tile.ring<3>
   %buffer = tile.alloc_shared "r" at 0 : !tile.shared<3x64x64xbf16, #swizzled>
   %c = tile.cursor : !tile.cursor<3>
   tile.roles {
@@ -104,8 +104,8 @@ tile.kernel @met_already(%A: !tile.global<64xi32> {program.argument = #program.t
   %c4 = arith.constant 4 : index
   %f0 = arith.constant 0.0 : f32
   %h0 = arith.constant 0.0 : bf16
-  %ring = tile.alloc_ring "numbers" producers(1) consumers(1) at 16896 : !tile.ring<2>
-  %products = tile.alloc_ring "products" producers(1) consumers(1) at 16960 : !tile.ring<1>
+  %ring = tile.alloc_ring "numbers" at 16896 : !tile.ring<2>
+  %products = tile.alloc_ring "products" at 16960 : !tile.ring<1>
   %buffer = tile.alloc_shared "numbers" at 0 : !tile.shared<2x64xi32, #numbers>
   %tiles = tile.alloc_shared "products" at 1024 : !tile.shared<1x64x64xbf16, #swizzled>
   %c = tile.cursor : !tile.cursor<2>
@@ -161,7 +161,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @one_thread(%Y: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1], alignment = 16>})
     attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 8192 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 8192 : !tile.ring<1>
   %p = tile.alloc_shared "p" at 0 : !tile.shared<64x64xbf16, #swizzled>
   %c = tile.cursor : !tile.cursor<1>
   %y = tile.slice %Y[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
@@ -185,8 +185,8 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         tile.publish {{.*}} after_copies
 // CHECK-NEXT:    tile.release {{.*}} after_meeting
 tile.kernel @relay() attributes {launch = #program.launch<warps = 8>} {
-  %from = tile.alloc_ring "from" producers(1) consumers(1) at 0 : !tile.ring<2>
-  %to = tile.alloc_ring "to" producers(128) consumers(1) at 32 : !tile.ring<2>
+  %from = tile.alloc_ring "from" at 0 : !tile.ring<2>
+  %to = tile.alloc_ring "to" at 32 : !tile.ring<2>
   %c = tile.cursor : !tile.cursor<2>
   tile.roles {
     tile.role "relay" warps(4) {
@@ -217,7 +217,7 @@ tile.kernel @in_place() attributes {launch = #program.launch<warps = 8>} {
   %a = tile.alloc_shared "a" at 1024 : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" at 32768 : !tile.shared<64x64xbf16>
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
-  %ab = tile.alloc_ring "ab" producers(1) consumers(1) at 0 : !tile.ring<2>
+  %ab = tile.alloc_ring "ab" at 0 : !tile.ring<2>
   %c = tile.cursor : !tile.cursor<2>
   tile.roles {
     tile.role "math" warps(4) {

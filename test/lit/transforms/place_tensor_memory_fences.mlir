@@ -28,8 +28,8 @@ tile.kernel @roles(%n: index {program.argument = #program.dimension<"n">}) attri
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
-  %ab = tile.alloc_ring "ab" producers(1) consumers(1) : !tile.ring<1>
-  %sums = tile.alloc_ring "sums" producers(1) consumers(1) : !tile.ring<1>
+  %ab = tile.alloc_ring "ab" : !tile.ring<1>
+  %sums = tile.alloc_ring "sums" : !tile.ring<1>
   %at = tile.cursor : !tile.cursor<1>
   tile.roles {
     tile.role "store" warps(4) {

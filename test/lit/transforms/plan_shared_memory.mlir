@@ -7,14 +7,14 @@
 // The widest alignment first, so that no holes come between; in program order among equals. Barriers are last.
 // CHECK-LABEL: tile.kernel @order(
 // CHECK-SAME:    attributes {launch = #program.launch<shared_bytes = 16616>}
-// CHECK:         tile.alloc_ring "ring" {{.*}} at 16576 : !tile.ring<2>
+// CHECK:         tile.alloc_ring "ring" at 16576 : !tile.ring<2>
 // CHECK:         tile.alloc_shared "narrow" at 16384 :
 // CHECK:         tile.alloc_shared "a" at 0 :
 // CHECK:         tile.alloc_barrier "bar" count(1) at 16608
 // CHECK:         tile.alloc_shared "other" at 16512 :
 // CHECK:         tile.alloc_shared "b" at 8192 :
 tile.kernel @order() {
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %narrow = tile.alloc_shared "narrow" : !tile.shared<4x4xf32, #narrow>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16, #swizzled>
   %bar = tile.alloc_barrier "bar" count(1)
@@ -55,7 +55,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK:         tile.alloc_barrier "last" count(1) at 232440
 tile.kernel @full() {
   %a = tile.alloc_shared "a" : !tile.shared<1808x64xbf16, #panels>
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<63>
+  %ring = tile.alloc_ring "ring" : !tile.ring<63>
   %bar = tile.alloc_barrier "bar" count(1)
   %last = tile.alloc_barrier "last" count(1)
   tile.return
@@ -87,7 +87,7 @@ tile.kernel @too_large() {
   // expected-note @below {{'a' takes 231424 bytes}}
   %a = tile.alloc_shared "a" : !tile.shared<1808x64xbf16, #panels>
   // expected-note @below {{'ring' takes 1024 bytes}}
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<64>
+  %ring = tile.alloc_ring "ring" : !tile.ring<64>
   // expected-note @below {{'bar' takes 8 bytes}}
   %bar = tile.alloc_barrier "bar" count(1)
   tile.return

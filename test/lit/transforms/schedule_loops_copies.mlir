@@ -50,7 +50,7 @@ tile.kernel @by_ring(%n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %ring = tile.alloc_ring "a" producers(128) consumers(1) : !tile.ring<3>
+  %ring = tile.alloc_ring "a" : !tile.ring<3>
   %a = tile.alloc_shared "a" : !tile.shared<3x1x64xbf16>
   %first = tile.cursor : !tile.cursor<3>
   %end = scf.for %i = %c0 to %n step %c1 iter_args(%p = %first) -> (!tile.cursor<3>) {

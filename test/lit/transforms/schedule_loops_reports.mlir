@@ -13,7 +13,7 @@ tile.kernel @chain(%n: index {program.argument = #program.dimension<"n">}) attri
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xbf16>
   %r_first = tile.cursor : !tile.cursor<2>
   tile.roles {

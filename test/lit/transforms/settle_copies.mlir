@@ -11,7 +11,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @copies(%n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x32xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 8>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
-  %ring = tile.alloc_ring "a" producers(128) consumers(1) at 0 : !tile.ring<1>
+  %ring = tile.alloc_ring "a" at 0 : !tile.ring<1>
   %a = tile.alloc_shared "a" at 1024 : !tile.shared<1x16x32xbf16, #tile>
   %c = tile.cursor : !tile.cursor<1>
   tile.roles {
@@ -44,7 +44,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @stores(%n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x32xf8E4M3FN> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
-  %ring = tile.alloc_ring "a" producers(128) consumers(1) at 0 : !tile.ring<1>
+  %ring = tile.alloc_ring "a" at 0 : !tile.ring<1>
   %a = tile.alloc_shared "a" at 1024 : !tile.shared<1x16x32xf8E4M3FN, #tile>
   %c = tile.cursor : !tile.cursor<1>
   tile.roles {

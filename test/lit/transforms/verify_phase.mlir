@@ -190,7 +190,7 @@ tile.kernel @buffer() attributes {launch = #program.launch<warps = 4, shared_byt
 
 tile.kernel @ring() attributes {launch = #program.launch<warps = 4, shared_bytes = 65536>} {
   // expected-error @below {{phase 'planned' promises an offset of every buffer, ring and barrier, but here is 'tile.alloc_ring'}}
-  %r = tile.alloc_ring "r" producers(1) consumers(1) : !tile.ring<2>
+  %r = tile.alloc_ring "r" : !tile.ring<2>
   tile.return
 }
 
@@ -242,7 +242,7 @@ tile.kernel @store(%n: index {program.argument = #program.dimension<"n">},
 // -----
 
 tile.kernel @release() attributes {launch = #program.launch<warps = 4, shared_bytes = 65536>} {
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 0 : !tile.ring<1>
   %c = tile.cursor : !tile.cursor<1>
   tile.roles {
     tile.role "math" warps(4) {
@@ -273,7 +273,7 @@ tile.kernel @until_read(%X: !tile.global<64x64xbf16> {program.argument = #progra
 tile.kernel @memory() attributes {launch = #program.launch<warps = 4, shared_bytes = 16>} {
   %first = tile.alloc_barrier "first" count(1) at 8
   // expected-error @below {{phase 'planned' promises a kernel with shared memory for every buffer, ring and barrier, but here is 'tile.alloc_ring'}}
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 8 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 8 : !tile.ring<1>
   tile.return
 }
 

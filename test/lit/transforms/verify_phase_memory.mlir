@@ -271,7 +271,7 @@ tile.kernel @released() attributes {launch = #program.launch<warps = 4>} {
   %h0 = arith.constant 0.0 : bf16
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
     tile.role "math" warps(4) {
@@ -299,7 +299,7 @@ tile.kernel @released_automatic() attributes {launch = #program.launch<warps = 4
   %h0 = arith.constant 0.0 : bf16
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles automatic {
     tile.role "math" warps(4) {
@@ -329,7 +329,7 @@ tile.kernel @released_one_later(%n: index {program.argument = #program.dimension
   %h0 = arith.constant 0.0 : bf16
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
     tile.role "math" warps(4) {
@@ -362,7 +362,7 @@ tile.kernel @released_by_another_cursor(%n: index {program.argument = #program.d
   %h0 = arith.constant 0.0 : bf16
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
     tile.role "math" warps(4) {
@@ -397,7 +397,7 @@ tile.kernel @released_by_author(%n: index {program.argument = #program.dimension
   %h0 = arith.constant 0.0 : bf16
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
     tile.role "math" warps(4) {
@@ -436,7 +436,7 @@ tile.kernel @released_by_nobody_knows(%n: index {program.argument = #program.dim
   %h0 = arith.constant 0.0 : bf16
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles automatic {
     tile.role "math" warps(4) {
@@ -475,8 +475,8 @@ tile.kernel @another_ring() attributes {launch = #program.launch<warps = 4>} {
   %h0 = arith.constant 0.0 : bf16
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
-  %other = tile.alloc_ring "other" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
+  %other = tile.alloc_ring "other" : !tile.ring<2>
   %first = tile.cursor : !tile.cursor<2>
   tile.roles {
     tile.role "math" warps(4) {

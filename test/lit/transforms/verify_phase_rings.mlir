@@ -5,7 +5,7 @@
 tile.kernel @not_advanced(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %ring = tile.alloc_ring "ab" producers(1) consumers(1) : !tile.ring<3>
+  %ring = tile.alloc_ring "ab" : !tile.ring<3>
   tile.roles {
     tile.role "load" warps(4) {
       %first = tile.cursor : !tile.cursor<3>
@@ -36,7 +36,7 @@ tile.kernel @not_advanced(%n: index {program.argument = #program.dimension<"n">}
 tile.kernel @not_advanced_inside(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %ring = tile.alloc_ring "ab" producers(1) consumers(1) : !tile.ring<3>
+  %ring = tile.alloc_ring "ab" : !tile.ring<3>
   tile.roles {
     tile.role "load" warps(4) {
       %first = tile.cursor : !tile.cursor<3>
@@ -61,7 +61,7 @@ tile.kernel @not_advanced_inside(%n: index {program.argument = #program.dimensio
 tile.kernel @not_acquired(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %ring = tile.alloc_ring "ab" producers(1) consumers(1) : !tile.ring<3>
+  %ring = tile.alloc_ring "ab" : !tile.ring<3>
   tile.roles {
     tile.role "load" warps(4) {
       %first = tile.cursor : !tile.cursor<3>
@@ -93,7 +93,7 @@ tile.kernel @right(%n: index {program.argument = #program.dimension<"n">}) attri
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
-  %ring = tile.alloc_ring "ab" producers(1) consumers(1) : !tile.ring<3>
+  %ring = tile.alloc_ring "ab" : !tile.ring<3>
   tile.roles {
     tile.role "load" warps(4) {
       %first = tile.cursor : !tile.cursor<3>

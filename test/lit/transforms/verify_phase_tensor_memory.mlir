@@ -8,7 +8,7 @@ tile.kernel @right() attributes {launch = #program.launch<warps = 4>} {
   %a = tile.alloc_shared "a" : !tile.shared<2x128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %done = tile.alloc_barrier "done" count(1)
   %at = tile.cursor : !tile.cursor<2>
   tile.roles {
@@ -36,7 +36,7 @@ tile.kernel @released(%A: !tile.global<128x64xbf16> {program.argument = #program
   %a = tile.alloc_shared "a" : !tile.shared<2x128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %at = tile.cursor : !tile.cursor<2>
   tile.roles {
     tile.role "load" warps(4) {
@@ -87,7 +87,7 @@ tile.kernel @published() attributes {launch = #program.launch<warps = 4>} {
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %accs = tile.alloc_tensor_memory "accs" : !tile.tensor_memory<2x128x64xf32>
-  %ring = tile.alloc_ring "ring" producers(1) consumers(1) : !tile.ring<2>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
   %at = tile.cursor : !tile.cursor<2>
   tile.roles {
     tile.role "multiply" warps(4) {

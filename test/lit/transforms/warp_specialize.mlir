@@ -6,7 +6,7 @@
 // each of the two warpgroups that multiply.
 // CHECK-LABEL: tile.kernel @one_loop(
 // CHECK-SAME:    warps = 12
-// CHECK-DAG:   %[[RING:.*]] = tile.alloc_ring "a.b" producers(1) consumers(2) : !tile.ring<4>
+// CHECK-DAG:   %[[RING:.*]] = tile.alloc_ring "a.b" : !tile.ring<4>
 // CHECK-DAG:   %[[A:.*]] = tile.alloc_shared "a" : !tile.shared<4x128x64xbf16>
 // CHECK-DAG:   %[[B:.*]] = tile.alloc_shared "b" : !tile.shared<4x64x64xbf16>
 // CHECK:       tile.role "load" warps(4) registers(40) {
@@ -80,9 +80,9 @@ tile.kernel @one_loop(%k: index {program.argument = #program.dimension<"k">},
 // warpgroup multiplies, so that no registers need to move.
 // CHECK-LABEL: tile.kernel @attention(
 // CHECK-SAME:    warps = 8
-// CHECK-DAG:   %[[RQ:.*]] = tile.alloc_ring "q" producers(1) consumers(1) : !tile.ring<1>
-// CHECK-DAG:   %[[RK:.*]] = tile.alloc_ring "k" producers(1) consumers(1) : !tile.ring<2>
-// CHECK-DAG:   %[[RV:.*]] = tile.alloc_ring "v" producers(1) consumers(1) : !tile.ring<2>
+// CHECK-DAG:   %[[RQ:.*]] = tile.alloc_ring "q" : !tile.ring<1>
+// CHECK-DAG:   %[[RK:.*]] = tile.alloc_ring "k" : !tile.ring<2>
+// CHECK-DAG:   %[[RV:.*]] = tile.alloc_ring "v" : !tile.ring<2>
 // CHECK:       tile.role "load" warps(4) {
 // CHECK:         scf.for {{.*}} iter_args(%[[CQ:.*]] = %{{.*}}, %[[CK:.*]] = %{{.*}}, %[[CV:.*]] = %{{.*}}) -> (!tile.cursor<1>, !tile.cursor<2>, !tile.cursor<2>) {
 // CHECK:           tile.acquire %[[RQ]][%[[CQ]]]
@@ -142,7 +142,7 @@ tile.kernel @attention(%s: index {program.argument = #program.dimension<"s">},
 
 // Loops around each other can both be pipelined: what a tile needs once is loaded a tile ahead.
 // CHECK-LABEL: tile.kernel @tile_ahead(
-// CHECK:       %[[RQ:.*]] = tile.alloc_ring "q" producers(1) consumers(1) : !tile.ring<2>
+// CHECK:       %[[RQ:.*]] = tile.alloc_ring "q" : !tile.ring<2>
 // CHECK:       %[[Q:.*]] = tile.alloc_shared "q" : !tile.shared<2x64x64xbf16>
 // CHECK:       tile.role "load" warps(4) {
 // CHECK:         scf.for {{.*}} iter_args(%[[CQ:.*]] = %{{.*}}, %[[CK:.*]] = %{{.*}}) -> (!tile.cursor<2>, !tile.cursor<3>) {
@@ -191,7 +191,7 @@ tile.kernel @tile_ahead(%s: index {program.argument = #program.dimension<"s">},
 // Three warpgroups that multiply need the registers more.
 // CHECK-LABEL: tile.kernel @three_warpgroups(
 // CHECK-SAME:    warps = 16
-// CHECK:       tile.alloc_ring "b" producers(1) consumers(3)
+// CHECK:       tile.alloc_ring "b"
 // CHECK:       tile.role "load" warps(4) registers(32)
 // CHECK:       tile.role "math" warps(12) registers(160)
 module attributes {program.target = #program.target<"sm_90a">} {
@@ -220,7 +220,7 @@ tile.kernel @three_warpgroups(%k: index {program.argument = #program.dimension<"
 // released by all blocks' warpgroups. The other tile of the ring is each block's own, and so is a tile of 8 rows,
 // which do not divide among two blocks. All are read first by one operation, the inner loop.
 // CHECK-LABEL: tile.kernel @cluster(
-// CHECK:       tile.alloc_ring "a.b.c" producers(1) consumers(4) : !tile.ring<2>
+// CHECK:       tile.alloc_ring "a.b.c" : !tile.ring<2>
 // CHECK:       tile.role "load"
 // CHECK:         tile.expect {{.*}} bytes(25600)
 // CHECK:         %[[A:.*]] = tile.slot %a
@@ -275,7 +275,7 @@ tile.kernel @cluster(%m: index {program.argument = #program.dimension<"m">}, %k:
 // Blocks of a cluster that make different numbers of rounds cannot share a tile, wherever it lies: here rows
 // further down have longer loops.
 // CHECK-LABEL: tile.kernel @causal_cluster(
-// CHECK:       tile.alloc_ring "b" producers(1) consumers(2)
+// CHECK:       tile.alloc_ring "b"
 // CHECK-NOT:   multicast
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @causal_cluster(%m: index {program.argument = #program.dimension<"m">},
@@ -557,8 +557,8 @@ tile.kernel @explicit() attributes {launch = #program.launch<warps = 4>} {
 // and stores; after the TMA's copies of the slot, which are on their way meanwhile. A slot is full after the arrival that
 // announces what the TMA brings, those of 128 threads for what they have started, and one for what they have stored.
 // CHECK-LABEL: tile.kernel @mixed(
-// CHECK-DAG:   %[[RING:.*]] = tile.alloc_ring "even.b" producers(129) consumers(2) : !tile.ring<3>
-// CHECK-DAG:   %[[LAST:.*]] = tile.alloc_ring "odd.other" producers(2) consumers(2) : !tile.ring<3>
+// CHECK-DAG:   %[[RING:.*]] = tile.alloc_ring "even.b" : !tile.ring<3>
+// CHECK-DAG:   %[[LAST:.*]] = tile.alloc_ring "odd.other" : !tile.ring<3>
 // CHECK:       tile.role "load" warps(4) registers(72) {
 // CHECK:         scf.for {{.*}} iter_args(%[[C:.*]] = %{{.*}}, %[[D:.*]] = %{{.*}}) -> (!tile.cursor<3>, !tile.cursor<3>) {
 // CHECK:           tile.acquire %[[RING]][%[[C]]]
@@ -620,7 +620,7 @@ tile.kernel @mixed(%k: index {program.argument = #program.dimension<"k">},
 
 // A copy that cannot run ahead stays with those who compute, and so does one that reads shared memory.
 // CHECK-LABEL: tile.kernel @stays(
-// CHECK:       tile.alloc_ring "b" producers(1)
+// CHECK:       tile.alloc_ring "b"
 // CHECK:       tile.role "load"
 // CHECK-COUNT-1: tile.copy_async
 // CHECK-NOT:   tile.copy
@@ -690,7 +690,7 @@ tile.kernel @stays_by_threads(%k: index {program.argument = #program.dimension<"
 
 // Without the TMA, threads load everything.
 // CHECK-LABEL: tile.kernel @ordinary(
-// CHECK:       tile.alloc_ring "a" producers(128) consumers(1)
+// CHECK:       tile.alloc_ring "a"
 // CHECK:       tile.role "load" warps(4) {
 // CHECK-NOT:     tile.expect
 // CHECK:         tile.copy {{.*}} atom cp_async

@@ -481,10 +481,6 @@ TEST_CASE("rings and barriers are checked", "[dsl][errors]") {
         "expected ring 'ab' to have from 1 to 2147483647 slots, but got 0");
   CHECK(errorOf([](Scope &k) { k.ring("ab", {.slots = int64_t(1) << 40}); }) ==
         "expected ring 'ab' to have from 1 to 2147483647 slots, but got 1099511627776");
-  CHECK(errorOf([](Scope &k) { k.ring("ab", {.consumers = 0}); }) ==
-        "k.ring: expected the consumers of 'ab' to be from 1 to 1048575 because an mbarrier counts that "
-        "far, but "
-        "got 0");
   CHECK(errorOf([](Scope &k) {
           Ring two = k.ring("two", {.slots = 2}), three = k.ring("three", {.slots = 3});
           two.acquire(three.cursor());

@@ -141,7 +141,7 @@ TEST_CASE("the explicit form is roles, rings and cursors", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Global A = k.input("A", bf16, {k.dim("m"), 64}, {.alignment = 16});
     Shared a = k.shared("a", bf16, {64, 64}, {.slots = 3});
-    Ring ring = k.ring("a_ring", {.slots = 3, .producers = 1, .consumers = 2});
+    Ring ring = k.ring("a_ring", {.slots = 3});
     k.roles([&] {
       k.role("load", {.warps = 4, .registers = 24}, [&] {
         Cursor at = ring.cursor();
@@ -169,7 +169,7 @@ TEST_CASE("the explicit form is roles, rings and cursors", "[dsl][unit]") {
   checkOrder(text, {"alignment = 16",
                     "attributes {launch = #program.launch<warps = 16>}",
                     "tile.alloc_shared \"a\" : !tile.shared<3x64x64xbf16>",
-                    "tile.alloc_ring \"a_ring\" producers(1) consumers(2) : !tile.ring<3>",
+                    "tile.alloc_ring \"a_ring\" : !tile.ring<3>",
                     "tile.roles",
                     "tile.role \"load\" warps(4) registers(24)",
                     "tile.cursor",

@@ -15,7 +15,7 @@ void doubled(Scope &k, bool releases) {
   Index n = k.dim("n");
   Global X = k.input("X", f32, {n, 4}), Y = k.output("Y", f32, {n, 4});
   Shared tile = k.shared("tile", f32, {1, 4}, {.slots = 2});
-  Ring ring = k.ring("ring", {.slots = 2, .producers = 1, .consumers = 2});
+  Ring ring = k.ring("ring", {.slots = 2});
   k.roles([&] {
     k.role("load", {.warps = 1}, [&] {
       Cursor at = ring.cursor();
@@ -62,7 +62,7 @@ TEST_CASE("what is published with ordinary stores arrives, positions too", "[eva
     Index n = k.dim("n");
     Global Y = k.output("Y", i32, {n});
     Shared next = k.shared("next", i32, {1}, {.slots = 1});
-    Ring ring = k.ring("ring", {.slots = 1, .producers = 1, .consumers = 1});
+    Ring ring = k.ring("ring", {.slots = 1});
     k.roles([&] {
       k.role("take", {.warps = 4}, [&] { // first, so that it has to wait
         Cursor at = ring.cursor();
@@ -132,7 +132,7 @@ TEST_CASE("multicast fills the slot of every block with what each of them loads 
     k.grid(2);
     Index rank = k.blockRank();
     Shared tile = k.shared("tile", f32, {4, 2}, {.slots = 1});
-    Ring ring = k.ring("ring", {.slots = 1, .producers = 1, .consumers = 2}); // those of both blocks
+    Ring ring = k.ring("ring", {.slots = 1}); // those of both blocks
     k.roles([&] {
       k.role("load", {.warps = 1}, [&] {
         Cursor at = ring.cursor();
@@ -200,7 +200,7 @@ TEST_CASE("products add up in tensor memory, and arrive once", "[evaluator][unit
             Global C = k.output("C", f32, {128, 16});
             Shared a = k.shared("a", f16, {128, 2}), b = k.shared("b", f16, {16, 2});
             TensorMemory accs = k.tensorMemory("accs", f32, {128, 16}, {.slots = 2});
-            Ring sums = k.ring("sums", {.slots = 2, .producers = 1, .consumers = 1});
+            Ring sums = k.ring("sums", {.slots = 2});
             Barrier started = k.barrier("started", 1);
             k.roles([&] {
               k.role("store", {.warps = 4}, [&] {

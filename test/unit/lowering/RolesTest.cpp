@@ -143,7 +143,7 @@ tile.kernel @test(
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %c28 = arith.constant 28 : index
-  %r = tile.alloc_ring "r" producers(1) consumers(1) at 0 : !tile.ring<1>
+  %r = tile.alloc_ring "r" at 0 : !tile.ring<1>
   %p = tile.alloc_shared "p" at 1024 : $tile
   %q = tile.alloc_shared "q" at 128 : $row
   %c = tile.cursor : !tile.cursor<1>
@@ -202,7 +202,7 @@ tile.kernel @test(%m: index {program.argument = #program.dimension<"m">},
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c16 = arith.constant 16 : index
-  %ring = tile.alloc_ring "r" producers($groups) consumers($groups) at 0 : !tile.ring<3>
+  %ring = tile.alloc_ring "r" at 0 : !tile.ring<3>
   %p = tile.alloc_shared "p" at 1024 : $slots
   %tiles = arith.ceildivui %m, %c16 : index
   tile.roles {

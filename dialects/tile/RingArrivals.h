@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The arrivals that complete a phase of a ring's barriers.
+#pragma once
+
+#include "dialects/tile/Tile.h"
+
+namespace tlc::tile {
+
+enum class RingSide : uint8_t { producers, consumers };
+
+/// The arrivals of one block that complete a phase of a slot's `full` (producers) or `empty` (consumers)
+/// barrier, at least 1:
+/// - The roles of a `tile.roles` add up: each of them that arrives does so for every position.
+/// - What one role does at one position, which the same cursor means, adds up.
+/// - Of the branches of a condition the one with more arrivals counts, and of positions the one with most.
+int64_t arrivalsOf(AllocRingOp ring, RingSide side);
+
+/// An error if a role arrives more often for some positions than for others, which would never complete a
+/// phase of one of them, or if slots are awaited that nobody fills.
+mlir::LogicalResult verifyArrivals(AllocRingOp ring);
+
+} // namespace tlc::tile
