@@ -2,20 +2,14 @@
 #include "runtime/cuda/CudaDevice.h"
 
 #include "runtime/artifact/Verify.h"
-#include "runtime/cuda/CudaProgram.h"
+#include "runtime/cuda/CudaLaunch.h"
 #include "runtime/cuda/CudaTimer.h"
-#include "runtime/cuda/CudaTransfers.h"
-#include "runtime/cuda/MemoryCheck.h"
-#include "runtime/cuda/TensorMap.h"
 #include "runtime/device/DeliverReports.h"
-#include "runtime/support/Math.h"
 #include "runtime/target/Target.h"
 
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
-#include <mutex>
-#include <set>
 
 using namespace tlc;
 
@@ -42,21 +36,21 @@ class CudaDeviceImpl final : public Device {
 public:
   CudaDeviceImpl(std::shared_ptr<const CudaContext> context, DeviceProperties properties,
                  const Target &target, CudaDeviceOptions options)
-      : cuda(std::move(context)), description(std::move(properties)), target(target), memory(cuda),
-        transferStreams(cuda), options(std::move(options)) {}
+      : cuda(std::move(context)), description(std::move(properties)), target(target), launches(cuda),
+        options(std::move(options)) {}
   ~CudaDeviceImpl() override {
     CurrentContext scope(*cuda);
-    if (emptyTensors)
-      cuda->driver.cuMemFree(emptyTensors);
+    if (launches.emptyTensors)
+      cuda->driver.cuMemFree(launches.emptyTensors);
   }
 
   /// Provides the memory that tensor maps of empty tensors point to.
   Result<void> create() {
-    const std::array<std::byte, 2 * emptyTensorBytes> zeros = {};
+    const std::array<std::byte, 2 * LaunchResources::emptyTensorBytes> zeros = {};
     Result<void *> memory = allocate(zeros.size());
     if (!memory)
       return memory.error();
-    emptyTensors = asDevicePointer(*memory);
+    launches.emptyTensors = asDevicePointer(*memory);
     return copyToDevice(*memory, zeros.data(), zeros.size());
   }
 
@@ -70,6 +64,7 @@ public:
   Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override;
   Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &loaded,
                                                   const LaunchArguments &arguments) override;
+  Result<void> launch(const LoadedProgram &loaded, const LaunchArguments &arguments, Stream stream) override;
   Result<void> synchronize(Stream stream) override;
   Result<void> clear(void *address, size_t bytes, Stream stream) override;
   Result<std::unique_ptr<const Event>> record(Stream stream) override;
@@ -78,49 +73,16 @@ public:
   Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) override;
 
 private:
-  /// The maps of empty tensors have an element all the same. That of inputs is 0 for ever; others may be
-  /// stored to.
-  static constexpr size_t emptyTensorBytes = 128;
-  void *emptyTensor(Access access) const {
-    return reinterpret_cast<void *>(emptyTensors + (access == Access::input ? 0 : emptyTensorBytes));
-  }
-
-  struct Prepared final : PreparedLaunch {
-    Prepared(CudaDeviceImpl &device, const CudaProgram &program, LaunchPlan plan)
-        : device(device), program(program), plan(std::move(plan)) {}
-    Result<void> enqueue(Stream stream) override {
-      return device.enqueue(program, plan, static_cast<CUstream>(stream.handle));
-    }
-    CudaDeviceImpl &device;
-    const CudaProgram &program;
-    LaunchPlan plan;
-  };
-  Result<void> enqueue(const CudaProgram &program, LaunchPlan &plan, CUstream stream);
-  /// Remembers that a program that reports is launched, or captured.
-  Result<void> noteLaunch(const CudaProgram &program, CUstream stream);
-  /// What programs have reported since the last call. Waits for all streams, which may run them.
-  Result<void> takeReports(Reports &reports);
+  /// A program that is loaded here.
+  Result<const CudaProgram *> ownProgram(const LoadedProgram &loaded) const;
   /// Another GPU.
   Result<const CudaContext *> peerContext(const Device &device) const;
-  Result<void> enqueue(const ZeroFill &fill, CUstream stream) const;
-  /// `isNext`: directly after the launch before it.
-  Result<void> enqueue(const CudaProgram &program, size_t variant, PlannedLaunch &planned, bool isNext,
-                       CUstream stream);
 
   std::shared_ptr<const CudaContext> cuda;
   DeviceProperties description;
   const Target &target;
-  CUdeviceptr emptyTensors = 0; ///< one for inputs, one for others
-  TensorMapEncoder tensorMaps;
-  MemoryCheck memory;
-  TransferStreams transferStreams;
+  LaunchResources launches;
   CudaDeviceOptions options;
-  /// Programs that report. None is launched while they are read.
-  std::mutex reporting;
-  /// Since their reports were read, in the order of the first launches; kept until then.
-  std::vector<std::shared_ptr<const CudaProgram>> launched;
-  /// In graphs, which may run at any time.
-  std::set<std::weak_ptr<const CudaProgram>, std::owner_less<>> captured;
 };
 
 Result<void *> CudaDeviceImpl::allocate(size_t bytes) {
@@ -212,7 +174,7 @@ Result<void> CudaDeviceImpl::enablePeerAccess(Device &peer) {
   if (status != CUDA_SUCCESS && status != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
     return cuda->error(
         status, fmt::format("cannot let GPU {} access memory of GPU {}", cuda->ordinal, (*other)->ordinal));
-  memory.addPeer((*other)->ordinal);
+  launches.memory.addPeer((*other)->ordinal);
   return {};
 }
 
@@ -236,113 +198,28 @@ Result<void> CudaDeviceImpl::copyFromPeer(void *destination, Device &source, con
   return {};
 }
 
-Result<void> CudaDeviceImpl::enqueue(const ZeroFill &fill, CUstream stream) const {
-  const Driver &driver = cuda->driver;
-  const CUdeviceptr address = asDevicePointer(fill.address);
-  CUresult status = fill.rows == 1 ? driver.cuMemsetD8Async(address, 0, fill.rowBytes, stream)
-                                   : driver.cuMemsetD2D8Async(address, fill.pitchBytes, 0, fill.rowBytes,
-                                                              fill.rows, stream);
-  if (status != CUDA_SUCCESS)
-    return cuda->error(
-        status, fmt::format("cannot clear {} rows of {} bytes at {:#x}", fill.rows, fill.rowBytes, address),
-        ErrorKind::execution);
-  return {};
-}
-
-Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, size_t variant, PlannedLaunch &planned,
-                                     bool isNext, CUstream stream) {
-  const Launch &launch = *planned.launch;
-  for (const PlannedTensorMap &map : planned.tensorMaps) {
-    const TensorArgument &argument = program.artifact().tensors[map.tensor];
-    TensorMapValues values = map.values;
-    if (!values.address) {
-      values.address = emptyTensor(argument.access);
-      // What an earlier launch stored to it is not read.
-      if (argument.access != Access::input)
-        if (Result<void> cleared = enqueue(ZeroFill{values.address, emptyTensorBytes}, stream); !cleared)
-          return cleared;
-    }
-    if (CUresult status = tensorMaps.encode(cuda->driver, values, &planned.parameters[map.offset]);
-        status != CUDA_SUCCESS)
-      return cuda->error(status,
-                         fmt::format("argument '{}': the driver refuses its tensor map", argument.name));
-  }
-
-  std::array<CUlaunchAttribute, 2> attributes = {};
-  unsigned count = 0;
-  if (launch.cluster != std::array<unsigned, 3>{1, 1, 1}) {
-    attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    attributes[count++].value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
-  }
-  if (launch.ordered && isNext) {
-    attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    attributes[count++].value.programmaticStreamSerializationAllowed = 1;
-  }
-  CUlaunchConfig config = {};
-  config.gridDimX = planned.grid[0];
-  config.gridDimY = planned.grid[1];
-  config.gridDimZ = planned.grid[2];
-  config.blockDimX = launch.threads;
-  config.blockDimY = 1;
-  config.blockDimZ = 1;
-  config.sharedMemBytes = launch.sharedBytes;
-  config.hStream = stream;
-  config.attrs = attributes.data();
-  config.numAttrs = count;
-
-  // One address per parameter, not one buffer of all: the driver aligns parameters in a
-  // bank that does not begin at a multiple of 64, so tensor maps after others are at other places there.
-  std::vector<void *> parameters;
-  size_t offset = 0;
-  for (const KernelParameter &parameter : launch.parameters) {
-    const size_t alignment = parameterAlignment(program.artifact(), parameter);
-    offset = alignTo(offset, alignment);
-    parameters.push_back(&planned.parameters[offset]);
-    offset += parameterBytes(program.artifact(), parameter);
-  }
-  if (CUresult status = cuda->driver.cuLaunchKernelEx(&config, program.function(variant, planned.index),
-                                                      parameters.data(), nullptr);
-      status != CUDA_SUCCESS)
-    return cuda->error(status,
-                       fmt::format("cannot launch '{}' with {} x {} x {} blocks of {} threads", launch.entry,
-                                   planned.grid[0], planned.grid[1], planned.grid[2], launch.threads),
-                       ErrorKind::execution);
-  return {};
-}
-
-Result<std::unique_ptr<PreparedLaunch>> CudaDeviceImpl::prepare(const LoadedProgram &loaded,
-                                                                const LaunchArguments &arguments) {
+Result<const CudaProgram *> CudaDeviceImpl::ownProgram(const LoadedProgram &loaded) const {
   auto *program = dynamic_cast<const CudaProgram *>(&loaded);
   if (!program || program->context().context != cuda->context)
     return Error{.message = fmt::format("'{}' was loaded by another device than {}", loaded.artifact().name,
                                         description.name)};
-  const Artifact &artifact = program->artifact();
-  Result<LaunchPlan> plan = planLaunch(artifact, arguments, description);
-  if (!plan)
-    return plan.error();
-  CurrentContext scope(*cuda);
-  for (size_t i = 0; i < artifact.tensors.size(); ++i) {
-    if (Result<void> valid = memory.check(artifact.tensors[i], arguments.tensors[i]); !valid)
-      return valid.error();
-  }
-  return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(*this, *program, std::move(*plan)));
+  return program;
 }
 
-Result<void> CudaDeviceImpl::enqueue(const CudaProgram &program, LaunchPlan &plan, CUstream stream) {
-  CurrentContext scope(*cuda);
-  std::unique_lock<std::mutex> notRead(reporting, std::defer_lock);
-  if (program.hasReports()) {
-    notRead.lock();
-    if (Result<void> noted = noteLaunch(program, stream); !noted)
-      return noted;
-  }
-  for (const ZeroFill &fill : plan.zeroFills) {
-    if (Result<void> done = enqueue(fill, stream); !done)
-      return done;
-  }
-  return enqueueWithTransfers(transferStreams, plan, stream, [&](size_t number, bool isNext) {
-    return enqueue(program, plan.variantIndex, plan.launches[number], isNext, stream);
-  });
+Result<std::unique_ptr<PreparedLaunch>> CudaDeviceImpl::prepare(const LoadedProgram &loaded,
+                                                                const LaunchArguments &arguments) {
+  Result<const CudaProgram *> program = ownProgram(loaded);
+  if (!program)
+    return program.error();
+  return CudaLaunch::create(launches, **program, arguments, description);
+}
+
+Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArguments &arguments,
+                                    Stream stream) {
+  Result<const CudaProgram *> program = ownProgram(loaded);
+  if (!program)
+    return program.error();
+  return CudaLaunch::enqueueOnce(launches, **program, arguments, description, stream);
 }
 
 Result<void> CudaDeviceImpl::synchronize(Stream stream) {
@@ -351,7 +228,7 @@ Result<void> CudaDeviceImpl::synchronize(Stream stream) {
       status != CUDA_SUCCESS)
     return cuda->error(status, "work on the GPU failed", ErrorKind::execution);
   Reports reports;
-  Result<void> taken = takeReports(reports);
+  Result<void> taken = launches.reporting.take(reports);
   return deliver(reports, options.print, std::move(taken));
 }
 
@@ -359,7 +236,7 @@ Result<void> CudaDeviceImpl::clear(void *address, size_t bytes, Stream stream) {
   if (bytes == 0)
     return {};
   CurrentContext scope(*cuda);
-  return enqueue(ZeroFill{address, bytes}, static_cast<CUstream>(stream.handle));
+  return enqueueZeros(*cuda, {.address = address, .rowBytes = bytes}, static_cast<CUstream>(stream.handle));
 }
 
 Result<std::unique_ptr<const Event>> CudaDeviceImpl::record(Stream stream) {
@@ -385,34 +262,6 @@ Result<void> CudaDeviceImpl::wait(const Event &event, Stream stream) {
           cuda->driver.cuStreamWaitEvent(static_cast<CUstream>(stream.handle), recorded->event, 0);
       status != CUDA_SUCCESS)
     return cuda->error(status, "cannot wait for an event", ErrorKind::execution);
-  return {};
-}
-
-Result<void> CudaDeviceImpl::noteLaunch(const CudaProgram &program, CUstream stream) {
-  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-  if (CUresult status = cuda->driver.cuStreamIsCapturing(stream, &capture); status != CUDA_SUCCESS)
-    return cuda->error(status, "cannot tell whether the stream is captured", ErrorKind::execution);
-  if (capture != CU_STREAM_CAPTURE_STATUS_NONE)
-    captured.insert(program.weak_from_this());
-  else if (std::ranges::none_of(launched, [&](const auto &known) { return known.get() == &program; }))
-    launched.push_back(program.shared_from_this());
-  return {};
-}
-
-Result<void> CudaDeviceImpl::takeReports(Reports &reports) {
-  const std::lock_guard lock(reporting);
-  std::erase_if(captured, [](const auto &known) { return known.expired(); });
-  if (launched.empty() && captured.empty())
-    return {};
-  if (CUresult status = cuda->driver.cuCtxSynchronize(); status != CUDA_SUCCESS)
-    return cuda->error(status, "work on the GPU failed", ErrorKind::execution);
-  for (; !launched.empty(); launched.erase(launched.begin()))
-    if (Result<void> taken = launched.front()->takeReports(reports); !taken)
-      return taken;
-  for (const std::weak_ptr<const CudaProgram> &known : captured)
-    if (std::shared_ptr<const CudaProgram> program = known.lock())
-      if (Result<void> taken = program->takeReports(reports); !taken)
-        return taken;
   return {};
 }
 

@@ -74,12 +74,17 @@ public:
   virtual ~Event() = default;
 };
 
-/// A launch whose arguments have been checked. Device and program outlive it.
+/// A launch whose arguments are checked once, of one thread at a time. Device and program outlive it.
 class PreparedLaunch {
 public:
   virtual ~PreparedLaunch() = default;
-  /// Once.
+  /// As `Device::launch`, any number of times. Checks nothing, and allocates no memory of the host either
+  /// where the program neither reports nor has transfers (on a GPU).
   virtual Result<void> enqueue(Stream stream = {}) = 0;
+  /// From the next `enqueue` on the tensor, an index into `Artifact::tensors`, is at another address, with
+  /// the shape and strides as they are. Checks what depends on that, and encodes its tensor maps. An error,
+  /// also of a symmetric tensor, leaves the launch as it was.
+  virtual Result<void> setAddress(size_t tensor, void *address) = 0;
 };
 
 class Device {
@@ -98,7 +103,8 @@ public:
   /// Compiles the artifact's PTX for this device. Not on the launch path.
   virtual Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) = 0;
 
-  /// Checks the arguments against the schema and picks the variant. Enqueues nothing.
+  /// Checks the arguments against the schema and picks the variant. Enqueues nothing. A launch that is made
+  /// often is prepared once.
   virtual Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &program,
                                                           const LaunchArguments &arguments) = 0;
   /// Prepares the program's launches and enqueues them on `stream`. Never allocates memory of the device,
@@ -106,7 +112,8 @@ public:
   /// in a CUDA graph. An emulated device that stands alone runs it to completion and returns what it found;
   /// one of several returns that from the next copy or `synchronize`. Of an emulated device that includes
   /// what the program prints and the checks that fail.
-  Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments, Stream stream = {}) {
+  virtual Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments,
+                              Stream stream = {}) {
     Result<std::unique_ptr<PreparedLaunch>> prepared = prepare(program, arguments);
     return prepared ? (*prepared)->enqueue(stream) : prepared.error();
   }

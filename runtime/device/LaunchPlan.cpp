@@ -12,6 +12,7 @@
 #include <cassert>
 #include <cstring>
 #include <fmt/format.h>
+#include <utility>
 
 using namespace tlc;
 
@@ -19,6 +20,16 @@ namespace {
 
 template <class... Values> Error mistake(fmt::format_string<Values...> text, Values &&...values) {
   return {.message = formatMessage(text, std::forward<Values>(values)...)};
+}
+
+Result<void> checkWorkspaceAddress(const TensorArgument &argument, const TensorView &tensor) {
+  if (auto address = reinterpret_cast<uintptr_t>(tensor.data);
+      !isEmpty(tensor) && address % workspaceAlignment != 0)
+    return mistake(
+        "workspace '{}': expected an address that is a multiple of {}, as Device::allocate gives it, "
+        "but got {:#x}",
+        argument.name, workspaceAlignment, address);
+  return {};
 }
 
 Result<void> checkWorkspace(const TensorArgument &argument, const WorkspaceRequest &request,
@@ -35,13 +46,7 @@ Result<void> checkWorkspace(const TensorArgument &argument, const WorkspaceReque
     if (tensor.shape[axis] > 1 && tensor.strides[axis] != request.strides[axis] && !isEmpty(tensor))
       return mistake("workspace '{}': expected strides [{}], but got [{}]; WorkspaceRequest::view has them",
                      argument.name, fmt::join(request.strides, ", "), fmt::join(tensor.strides, ", "));
-  if (auto address = reinterpret_cast<uintptr_t>(tensor.data);
-      !isEmpty(tensor) && address % workspaceAlignment != 0)
-    return mistake(
-        "workspace '{}': expected an address that is a multiple of {}, as Device::allocate gives it, "
-        "but got {:#x}",
-        argument.name, workspaceAlignment, address);
-  return {};
+  return checkWorkspaceAddress(argument, tensor);
 }
 
 /// A workspace is written while everything else is in use. All arguments passed `checkMemory`.
@@ -250,6 +255,7 @@ struct Planner {
     switch (parameter.kind) {
     case KernelParameter::Kind::tensorPointer:
       store(reinterpret_cast<uintptr_t>(inKernels[size_t(parameter.index)].data));
+      planned.pointers.push_back({offset, size_t(parameter.index)});
       break;
     case KernelParameter::Kind::multicastPointer: {
       const TensorView &tensor = arguments.tensors[parameter.index];
@@ -295,6 +301,7 @@ struct Planner {
     if (std::ranges::find(planned.grid, 0u) != planned.grid.end())
       return {};
     planned.parameters.reserve(8 * launch.parameters.size() + 192 * launch.tensorMaps.size());
+    planned.pointers.reserve(launch.parameters.size());
     planned.tensorMaps.reserve(launch.tensorMaps.size());
     for (const KernelParameter &parameter : launch.parameters) {
       if (Result<void> valid = planParameter(launch, parameter, planned); !valid)
@@ -352,13 +359,17 @@ Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArgumen
     if (const WorkspaceRequest &request = (*requests)[i - firstWorkspace];
         request.zeroFill && !isEmpty(arguments.tensors[i]) &&
         !(artifact.tensors[i].symmetric && arguments.ranks > 1)) // other ranks may write it by now
-      plan.zeroFills.push_back({arguments.tensors[i].data, request.bytes});
+      plan.zeroFills.push_back(
+          {.address = arguments.tensors[i].data, .rowBytes = request.bytes, .tensor = i});
   for (size_t i = 0; i < firstWorkspace; ++i) {
+    const size_t before = plan.zeroFills.size();
     if (artifact.tensors[i].zeroFill && appendZeroFills(arguments.tensors[i], plan.zeroFills) > maxZeroFills)
       return mistake("argument '{}': its shape [{}] with strides [{}] takes more than {} separate fills to "
                      "clear; pass a tensor with fewer gaps",
                      artifact.tensors[i].name, fmt::join(arguments.tensors[i].shape, ", "),
                      fmt::join(arguments.tensors[i].strides, ", "), maxZeroFills);
+    for (ZeroFill &fill : std::span(plan.zeroFills).subspan(before))
+      fill.tensor = i;
   }
   const Target *target = findTarget(artifact.target);
   assert(target && "the artifact was not verified");
@@ -381,4 +392,77 @@ Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArgumen
   if (Result<void> apart = checkApart(artifact, arguments.tensors, firstWorkspace); !apart)
     return apart.error();
   return plan;
+}
+
+namespace {
+
+void *shifted(void *address, uintptr_t by) {
+  return reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(address) + by);
+}
+
+/// Moves the tensor by `by` bytes.
+void shiftAddresses(LaunchPlan &plan, size_t tensor, uintptr_t by) {
+  for (ZeroFill &fill : plan.zeroFills)
+    if (fill.tensor == tensor)
+      fill.address = shifted(fill.address, by);
+  for (PlannedLaunch &launch : plan.launches) {
+    for (const PlannedPointer &pointer : launch.pointers)
+      if (pointer.tensor == tensor) {
+        uintptr_t address = 0;
+        std::memcpy(&address, &launch.parameters[pointer.offset], sizeof(address));
+        address += by;
+        std::memcpy(&launch.parameters[pointer.offset], &address, sizeof(address));
+      }
+    for (PlannedTensorMap &map : launch.tensorMaps)
+      if (map.tensor == tensor && map.values.address)
+        map.values.address = shifted(map.values.address, by);
+  }
+}
+
+/// Checks all that depends on the address of the tensor, which has moved.
+Result<void> checkMoved(const Artifact &artifact, const std::vector<TensorView> &tensors, size_t tensor) {
+  const TensorArgument &argument = artifact.tensors[tensor];
+  if (Result<void> valid = checkMemory(argument, tensors[tensor]); !valid)
+    return valid;
+  if (argument.access == Access::workspace)
+    if (Result<void> valid = checkWorkspaceAddress(argument, tensors[tensor]); !valid)
+      return valid;
+  const auto firstWorkspace = std::ranges::find(artifact.tensors, Access::workspace, &TensorArgument::access);
+  return checkApart(artifact, tensors, size_t(firstWorkspace - artifact.tensors.begin()));
+}
+
+} // namespace
+
+Result<void> tlc::checkMovable(const Artifact &artifact, size_t tensor) {
+  if (tensor >= artifact.tensors.size())
+    return mistake("'{}' has {} tensors, so there is no tensor {}; they count from 0, workspaces last",
+                   artifact.name, artifact.tensors.size(), tensor);
+  if (artifact.tensors[tensor].symmetric)
+    return mistake("argument '{}': expected a tensor that other ranks do not reach, but it is symmetric; "
+                   "prepare the launch again",
+                   artifact.tensors[tensor].name);
+  return {};
+}
+
+Result<PlanChange> tlc::moveTensor(LaunchPlan &plan, const Artifact &artifact, LaunchArguments &arguments,
+                                   const DeviceProperties &device, size_t tensor, void *address) {
+  if (Result<void> movable = checkMovable(artifact, tensor); !movable)
+    return movable.error();
+  TensorView &moved = arguments.tensors[tensor];
+  void *const before = std::exchange(moved.data, address);
+  auto refuse = [&](const Error &error) {
+    moved.data = before;
+    return error;
+  };
+  if (chooseVariant(artifact, arguments.tensors) != plan.variantIndex || !plan.transfers.empty()) {
+    Result<LaunchPlan> other = planLaunch(artifact, arguments, device);
+    if (!other)
+      return refuse(other.error());
+    plan = std::move(*other);
+    return PlanChange::all;
+  }
+  if (Result<void> valid = checkMoved(artifact, arguments.tensors, tensor); !valid)
+    return refuse(valid.error());
+  shiftAddresses(plan, tensor, reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(before));
+  return PlanChange::addresses;
 }

@@ -26,6 +26,7 @@ struct ZeroFill {
   size_t rowBytes = 0;
   size_t rows = 1;
   size_t pitchBytes = 0; ///< at least `rowBytes` where there is more than one row
+  size_t tensor = 0;     ///< index into `Artifact::tensors`
 };
 
 /// An extent that is computed from dimensions; the error does not say whose it is.
@@ -68,11 +69,18 @@ struct PlannedTensorMap {
   TensorMapValues values = {};
 };
 
+/// The address of a tensor in the parameter space.
+struct PlannedPointer {
+  size_t offset = 0; ///< into `PlannedLaunch::parameters`
+  size_t tensor = 0; ///< index into `Artifact::tensors`
+};
+
 struct PlannedLaunch {
   const Launch *launch = nullptr;
   size_t index = 0; ///< of the launch in its variant
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::vector<std::byte> parameters = {}; ///< as the entry declares them, each naturally aligned
+  std::vector<PlannedPointer> pointers = {};
   std::vector<PlannedTensorMap> tensorMaps = {};
 };
 
@@ -125,6 +133,21 @@ size_t chooseVariant(const Artifact &artifact, const std::vector<TensorView> &te
 /// `inKernels` has the tensors by the addresses that kernels get, where those are others; empty: their own.
 Result<LaunchPlan> planLaunch(const Artifact &artifact, const LaunchArguments &arguments,
                               const DeviceProperties &device, std::span<const TensorView> inKernels = {});
+
+/// What another address of a tensor changes in a plan.
+enum class PlanChange : uint8_t {
+  addresses, ///< of the tensor, in the parameters, in the values of its tensor maps and in what is cleared
+  all        ///< another variant is launched, or transfers copy between other addresses
+};
+
+/// Succeeds if a tensor of a prepared launch may move: it exists, and is not symmetric, since other ranks
+/// know its address.
+Result<void> checkMovable(const Artifact &artifact, size_t tensor);
+/// Changes the plan and the arguments, which it was made of, to another address of the tensor. Checks what
+/// depends on the address as `planLaunch` does; on an error both are as before. Allocates nothing where
+/// addresses alone change.
+Result<PlanChange> moveTensor(LaunchPlan &plan, const Artifact &artifact, LaunchArguments &arguments,
+                              const DeviceProperties &device, size_t tensor, void *address);
 
 /// Values of `artifact.dimensions`, from the shapes of the inputs and outputs;
 /// checks their number, types, axes, agreement and the facts. `tensors` may lack the workspaces. `rank` is

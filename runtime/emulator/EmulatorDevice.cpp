@@ -177,30 +177,11 @@ public:
   }
 
   Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &loaded,
-                                                  const LaunchArguments &given) override {
-    LaunchArguments arguments = given;
-    emulator::giveMulticastAddresses(arguments);
-    Result<LaunchPlan> plan = planChecked(loaded, arguments);
-    if (!plan)
-      return plan.error();
-    const auto *program = static_cast<const EmulatedProgram *>(&loaded);
-    for (PlannedLaunch &planned : plan->launches)
-      for (const PlannedTensorMap &map : planned.tensorMaps)
-        if (auto placed = placeTensorMap(map, planned.parameters); !placed)
-          return placed.error();
-    if (request) {
-      const size_t count = plan->launches.size();
-      if (count == 0)
-        return invalid(fmt::format("'{}' makes no launches with these sizes, so there is nothing to trace",
-                                   program->artifact().name));
-      if (request->launch >= count)
-        return invalid(fmt::format("'{}' makes {} launch{}, so there is no launch {}; they count from 0",
-                                   program->artifact().name, count, count == 1 ? "" : "es", request->launch));
-    }
-    return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(
-        *this, *program, std::move(*plan),
-        LaunchMemory{arguments, emulator::namedTensors(program->artifact(), arguments),
-                     emulator::multicastRanges(arguments)}));
+                                                  const LaunchArguments &arguments) override {
+    Result<std::shared_ptr<const ReadyLaunch>> ready = makeReady(loaded, arguments);
+    if (!ready)
+      return ready.error();
+    return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(*this, std::move(*ready)));
   }
 
   Result<void> synchronize(Stream) override { return finish(); }
@@ -265,27 +246,68 @@ private:
     std::vector<emulator::MulticastRange> multicast;
   };
 
-  struct Prepared final : PreparedLaunch {
-    Prepared(EmulatorDevice &device, const EmulatedProgram &program, LaunchPlan plan, LaunchMemory memory)
-        : device(device), program(program), plan(std::move(plan)), memory(std::move(memory)) {}
-    Result<void> enqueue(Stream) override { return device.enqueue(std::move(*this)); }
-    EmulatorDevice &device;
+  /// A launch that is checked; queued ones keep theirs when an address changes.
+  struct ReadyLaunch {
     const EmulatedProgram &program;
     LaunchPlan plan;
     LaunchMemory memory;
   };
 
-  Result<void> enqueue(Prepared launch) {
+  struct Prepared final : PreparedLaunch {
+    Prepared(EmulatorDevice &device, std::shared_ptr<const ReadyLaunch> ready)
+        : device(device), ready(std::move(ready)) {}
+    Result<void> enqueue(Stream) override { return device.enqueue(ready); }
+    Result<void> setAddress(size_t tensor, void *address) override {
+      if (Result<void> movable = checkMovable(ready->program.artifact(), tensor); !movable)
+        return movable;
+      LaunchArguments moved = ready->memory.arguments;
+      moved.tensors[tensor].data = address;
+      Result<std::shared_ptr<const ReadyLaunch>> other = device.makeReady(ready->program, moved);
+      if (!other)
+        return other.error();
+      ready = std::move(*other);
+      return {};
+    }
+    EmulatorDevice &device;
+    std::shared_ptr<const ReadyLaunch> ready;
+  };
+
+  Result<std::shared_ptr<const ReadyLaunch>> makeReady(const LoadedProgram &loaded,
+                                                       LaunchArguments arguments) const {
+    emulator::giveMulticastAddresses(arguments);
+    Result<LaunchPlan> plan = planChecked(loaded, arguments);
+    if (!plan)
+      return plan.error();
+    const auto &program = static_cast<const EmulatedProgram &>(loaded);
+    for (PlannedLaunch &planned : plan->launches)
+      for (const PlannedTensorMap &map : planned.tensorMaps)
+        if (auto placed = placeTensorMap(map, planned.parameters); !placed)
+          return placed.error();
+    if (request) {
+      const size_t count = plan->launches.size();
+      if (count == 0)
+        return invalid(fmt::format("'{}' makes no launches with these sizes, so there is nothing to trace",
+                                   program.artifact().name));
+      if (request->launch >= count)
+        return invalid(fmt::format("'{}' makes {} launch{}, so there is no launch {}; they count from 0",
+                                   program.artifact().name, count, count == 1 ? "" : "es", request->launch));
+    }
+    std::vector<emulator::NamedTensor> tensors = emulator::namedTensors(program.artifact(), arguments);
+    std::vector<emulator::MulticastRange> multicast = emulator::multicastRanges(arguments);
+    return std::make_shared<const ReadyLaunch>(
+        program, std::move(*plan),
+        LaunchMemory{std::move(arguments), std::move(tensors), std::move(multicast)});
+  }
+
+  Result<void> enqueue(const std::shared_ptr<const ReadyLaunch> &launch) {
     emulator::LaunchOrder order = machines->order.issue(ordinal());
-    order.owner = launch.program.shared_from_this();
+    order.owner = launch->program.shared_from_this();
     if (!queue) {
-      Result<void> done = run(launch.program, launch.plan, std::move(launch.memory), order);
+      Result<void> done = run(*launch, order);
       machines->order.wait(ordinal());
       return done;
     }
-    queue->push([this, order, shared = std::make_shared<const Prepared>(std::move(launch))] {
-      return run(shared->program, shared->plan, shared->memory, order);
-    });
+    queue->push([this, order, launch] { return run(*launch, order); });
     return {};
   }
 
@@ -349,18 +371,19 @@ private:
     return {};
   }
 
-  Result<void> run(const EmulatedProgram &program, const LaunchPlan &plan, LaunchMemory launched,
-                   emulator::LaunchOrder order) {
-    const bool hasReports = !program.artifact().variants[plan.variantIndex].reports.empty();
+  Result<void> run(const ReadyLaunch &launch, emulator::LaunchOrder order) {
+    const EmulatedProgram &program = launch.program;
+    const size_t variant = launch.plan.variantIndex;
+    const bool hasReports = !program.artifact().variants[variant].reports.empty();
     std::unique_lock<std::mutex> reporting(program.reporting, std::defer_lock);
     if (hasReports)
       reporting.lock();
     machines->order.begin(ordinal(), order);
-    Result<void> done = runLaunches(program, plan, std::move(launched), order);
+    Result<void> done = runLaunches(launch, order);
     machines->order.end(ordinal(), order);
     if (!hasReports)
       return done;
-    const Reports reports = takeReports(program, plan.variantIndex);
+    const Reports reports = takeReports(program, variant);
     reporting.unlock();
     return deliver(reports, machine.print, std::move(done));
   }
@@ -375,9 +398,10 @@ private:
     return reports;
   }
 
-  Result<void> runLaunches(const EmulatedProgram &program, const LaunchPlan &plan, LaunchMemory launched,
-                           emulator::LaunchOrder &order) {
-    std::vector<emulator::NamedTensor> &tensors = launched.tensors;
+  Result<void> runLaunches(const ReadyLaunch &launch, emulator::LaunchOrder &order) {
+    const EmulatedProgram &program = launch.program;
+    const LaunchPlan &plan = launch.plan;
+    std::vector<emulator::NamedTensor> tensors = launch.memory.tensors;
     EmulatedMemory::View view = [&] {
       const std::lock_guard lock(mutex);
       return machines->memory.viewOf(ordinal(), peers);
@@ -385,8 +409,8 @@ private:
     const emulator::Program &code = *program.programs[plan.variantIndex];
     for (const emulator::MemoryRange &range : code.ranges)
       view.ranges.push_back({range.address, range.bytes, ordinal()});
-    const emulator::MemoryMap allocations(std::move(view.ranges), std::move(launched.multicast));
-    const emulator::TensorRanges ofTensors(program.artifact(), launched.arguments, tensors, allocations);
+    const emulator::MemoryMap allocations(std::move(view.ranges), launch.memory.multicast);
+    const emulator::TensorRanges ofTensors(program.artifact(), launch.memory.arguments, tensors, allocations);
     const emulator::MemoryMap memory = allocations.with(ofTensors.all());
     emulator::nameMembers(tensors, program.artifact(), memory);
     for (const ZeroFill &fill : plan.zeroFills)

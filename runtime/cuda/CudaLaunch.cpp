@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/CudaLaunch.h"
+
+#include "runtime/support/Math.h"
+
+#include <fmt/format.h>
+
+using namespace tlc;
+
+Result<void> tlc::enqueueZeros(const CudaContext &cuda, const ZeroFill &fill, CUstream stream) {
+  const auto address = reinterpret_cast<CUdeviceptr>(fill.address);
+  CUresult status = fill.rows == 1 ? cuda.driver.cuMemsetD8Async(address, 0, fill.rowBytes, stream)
+                                   : cuda.driver.cuMemsetD2D8Async(address, fill.pitchBytes, 0, fill.rowBytes,
+                                                                   fill.rows, stream);
+  if (status != CUDA_SUCCESS)
+    return cuda.error(
+        status, fmt::format("cannot clear {} rows of {} bytes at {:#x}", fill.rows, fill.rowBytes, address),
+        ErrorKind::execution);
+  return {};
+}
+
+Result<std::unique_ptr<PreparedLaunch>> CudaLaunch::create(LaunchResources &resources,
+                                                           const CudaProgram &program,
+                                                           const LaunchArguments &arguments,
+                                                           const DeviceProperties &device) {
+  std::unique_ptr<CudaLaunch> launch(new CudaLaunch(resources, program, device));
+  if (Result<void> made = launch->make(arguments); !made)
+    return made.error();
+  launch->arguments = arguments;
+  return std::unique_ptr<PreparedLaunch>(std::move(launch));
+}
+
+Result<void> CudaLaunch::enqueueOnce(LaunchResources &resources, const CudaProgram &program,
+                                     const LaunchArguments &arguments, const DeviceProperties &device,
+                                     Stream stream) {
+  CudaLaunch launch(resources, program, device);
+  if (Result<void> made = launch.make(arguments); !made)
+    return made;
+  return launch.enqueue(stream);
+}
+
+Result<void> CudaLaunch::make(const LaunchArguments &of) {
+  const Artifact &artifact = program.artifact();
+  Result<LaunchPlan> planned = planLaunch(artifact, of, device);
+  if (!planned)
+    return planned.error();
+  plan = std::move(*planned);
+  CurrentContext scope(*resources.cuda);
+  for (size_t i = 0; i < artifact.tensors.size(); ++i)
+    if (Result<void> valid = resources.memory.check(artifact.tensors[i], of.tensors[i]); !valid)
+      return valid;
+  return makeKernels();
+}
+
+Result<void> CudaLaunch::makeKernels() {
+  kernels.assign(plan.launches.size(), {});
+  for (size_t number = 0; number < kernels.size(); ++number) {
+    PlannedLaunch &planned = plan.launches[number];
+    for (const PlannedTensorMap &map : planned.tensorMaps) {
+      if (Result<void> encoded = encode(planned, map); !encoded)
+        return encoded;
+      kernels[number].storesToEmptyTensor |=
+          !map.values.address && program.artifact().tensors[map.tensor].access != Access::input;
+    }
+    makeKernel(kernels[number], planned);
+  }
+  return {};
+}
+
+void CudaLaunch::makeKernel(Kernel &kernel, PlannedLaunch &planned) const {
+  const Launch &launch = *planned.launch;
+  kernel.function = program.function(plan.variantIndex, planned.index);
+  CUlaunchConfig &config = kernel.config;
+  config.gridDimX = planned.grid[0];
+  config.gridDimY = planned.grid[1];
+  config.gridDimZ = planned.grid[2];
+  config.blockDimX = launch.threads;
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = launch.sharedBytes;
+  config.attrs = kernel.attributes.data();
+  if (launch.cluster != std::array<unsigned, 3>{1, 1, 1}) {
+    CUlaunchAttribute &attribute = kernel.attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim = {launch.cluster[0], launch.cluster[1], launch.cluster[2]};
+  }
+  if (launch.ordered) { // last: directly after another launch alone
+    CUlaunchAttribute &attribute = kernel.attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+  }
+
+  // One address per parameter, not one buffer of all: the driver aligns parameters in a
+  // bank that does not begin at a multiple of 64, so tensor maps after others are at other places there.
+  size_t offset = 0;
+  for (const KernelParameter &parameter : launch.parameters) {
+    offset = alignTo(offset, parameterAlignment(program.artifact(), parameter));
+    kernel.parameters.push_back(&planned.parameters[offset]);
+    offset += parameterBytes(program.artifact(), parameter);
+  }
+}
+
+Result<void> CudaLaunch::encode(PlannedLaunch &planned, const PlannedTensorMap &map) {
+  const TensorArgument &argument = program.artifact().tensors[map.tensor];
+  TensorMapValues values = map.values;
+  if (!values.address)
+    values.address = resources.emptyTensor(argument.access);
+  if (CUresult status =
+          resources.tensorMaps.encode(resources.cuda->driver, values, &planned.parameters[map.offset]);
+      status != CUDA_SUCCESS)
+    return resources.cuda->error(
+        status, fmt::format("argument '{}': the driver refuses its tensor map", argument.name));
+  return {};
+}
+
+Result<void> CudaLaunch::setAddress(size_t tensor, void *address) {
+  if (Result<void> movable = checkMovable(program.artifact(), tensor); !movable)
+    return movable;
+  void *const before = arguments.tensors[tensor].data;
+  auto moveTo = [&](void *there) -> Result<void> {
+    Result<PlanChange> change = moveTensor(plan, program.artifact(), arguments, device, tensor, there);
+    if (!change)
+      return change.error();
+    if (*change == PlanChange::all)
+      return makeKernels();
+    for (PlannedLaunch &planned : plan.launches)
+      for (const PlannedTensorMap &map : planned.tensorMaps)
+        if (map.tensor == tensor)
+          if (Result<void> encoded = encode(planned, map); !encoded)
+            return encoded;
+    return {};
+  };
+  CurrentContext scope(*resources.cuda);
+  Result<void> moved = moveTo(address);
+  if (moved)
+    moved = resources.memory.check(program.artifact().tensors[tensor], arguments.tensors[tensor]);
+  if (!moved && arguments.tensors[tensor].data != before)
+    if (Result<void> back = moveTo(before); !back)
+      return back;
+  return moved;
+}
+
+Result<void> CudaLaunch::enqueue(Stream stream) {
+  CurrentContext scope(*resources.cuda);
+  auto *const on = static_cast<CUstream>(stream.handle);
+  Result<std::unique_lock<std::mutex>> noted = resources.reporting.note(program, on);
+  if (!noted)
+    return noted.error();
+  for (const ZeroFill &fill : plan.zeroFills)
+    if (Result<void> done = enqueueZeros(*resources.cuda, fill, on); !done)
+      return done;
+  // Two pointers, for which std::function allocates nothing.
+  return enqueueWithTransfers(resources.transferStreams, plan, on,
+                              [this, on](size_t number, bool isNext) { return enqueue(number, isNext, on); });
+}
+
+Result<void> CudaLaunch::enqueue(size_t number, bool isNext, CUstream stream) {
+  Kernel &kernel = kernels[number];
+  const Launch &launch = *plan.launches[number].launch;
+  // What an earlier launch stored to it is not read.
+  if (kernel.storesToEmptyTensor)
+    if (Result<void> cleared = enqueueZeros(
+            *resources.cuda,
+            {.address = resources.emptyTensor(Access::output), .rowBytes = LaunchResources::emptyTensorBytes},
+            stream);
+        !cleared)
+      return cleared;
+  CUlaunchConfig config = kernel.config;
+  config.hStream = stream;
+  if (launch.ordered && !isNext)
+    --config.numAttrs;
+  if (CUresult status = resources.cuda->driver.cuLaunchKernelEx(&config, kernel.function,
+                                                                kernel.parameters.data(), nullptr);
+      status != CUDA_SUCCESS)
+    return resources.cuda->error(status,
+                                 fmt::format("cannot launch '{}' with {} x {} x {} blocks of {} threads",
+                                             launch.entry, config.gridDimX, config.gridDimY, config.gridDimZ,
+                                             launch.threads),
+                                 ErrorKind::execution);
+  return {};
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Prepared launches of a GPU.
+#pragma once
+
+#include "runtime/cuda/CudaProgram.h"
+#include "runtime/cuda/CudaTransfers.h"
+#include "runtime/cuda/MemoryCheck.h"
+#include "runtime/cuda/ReportingPrograms.h"
+#include "runtime/cuda/TensorMap.h"
+#include "runtime/device/LaunchPlan.h"
+
+#include <array>
+#include <memory>
+#include <vector>
+
+namespace tlc {
+
+/// What the launches of one GPU share.
+struct LaunchResources {
+  /// Of each half of `emptyTensors`.
+  static constexpr size_t emptyTensorBytes = 128;
+
+  explicit LaunchResources(const std::shared_ptr<const CudaContext> &context)
+      : cuda(context), memory(context), transferStreams(context), reporting(context) {}
+
+  /// The maps of empty tensors have an element all the same. That of inputs is 0 for ever; others may be
+  /// stored to.
+  void *emptyTensor(Access access) const {
+    return reinterpret_cast<void *>(emptyTensors + (access == Access::input ? 0 : emptyTensorBytes));
+  }
+
+  std::shared_ptr<const CudaContext> cuda;
+  CUdeviceptr emptyTensors = 0; ///< one for inputs, one for others
+  TensorMapEncoder tensorMaps;
+  MemoryCheck memory;
+  TransferStreams transferStreams;
+  ReportingPrograms reporting;
+};
+
+/// Enqueues zeros; the context is current.
+Result<void> enqueueZeros(const CudaContext &cuda, const ZeroFill &fill, CUstream stream);
+
+class CudaLaunch final : public PreparedLaunch {
+public:
+  /// The arguments fit `plan`, which was made of them. `program` belongs to the context of `resources`, both
+  /// of which outlive the launch.
+  static Result<std::unique_ptr<PreparedLaunch>> create(LaunchResources &resources,
+                                                        const CudaProgram &program,
+                                                        const LaunchArguments &arguments,
+                                                        const DeviceProperties &device);
+  /// The same for one launch, which is enqueued; keeps no arguments.
+  static Result<void> enqueueOnce(LaunchResources &resources, const CudaProgram &program,
+                                  const LaunchArguments &arguments, const DeviceProperties &device,
+                                  Stream stream);
+  CudaLaunch(const CudaLaunch &) = delete; // kernels point into it
+  Result<void> enqueue(Stream stream) override;
+  Result<void> setAddress(size_t tensor, void *address) override;
+
+private:
+  CudaLaunch(LaunchResources &resources, const CudaProgram &program, const DeviceProperties &device)
+      : resources(resources), program(program), device(device) {}
+
+  /// A planned launch as the driver takes it; points into the plan.
+  struct Kernel {
+    CUfunction function = nullptr;
+    CUlaunchConfig config = {};
+    std::array<CUlaunchAttribute, 2> attributes = {};
+    std::vector<void *> parameters = {};
+    bool storesToEmptyTensor = false;
+  };
+  Result<void> make(const LaunchArguments &of);
+  /// Encodes all tensor maps, and makes `kernels` of the plan.
+  Result<void> makeKernels();
+  void makeKernel(Kernel &kernel, PlannedLaunch &planned) const;
+  Result<void> encode(PlannedLaunch &planned, const PlannedTensorMap &map);
+  /// `isNext`: directly after the launch before it.
+  Result<void> enqueue(size_t number, bool isNext, CUstream stream);
+
+  LaunchResources &resources;
+  const CudaProgram &program;
+  const DeviceProperties &device;
+  LaunchArguments arguments; ///< that `setAddress` changes
+  LaunchPlan plan;
+  std::vector<Kernel> kernels; ///< one per planned launch
+};
+
+} // namespace tlc

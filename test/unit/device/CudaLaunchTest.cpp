@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Prepared launches, with a driver that only notes what it is asked for.
+#include "runtime/cuda/CudaLaunch.h"
+
+#include "test/unit/device/SampleArguments.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/format.h>
+#include <new>
+
+using namespace tlc;
+using namespace tlc::test;
+
+namespace {
+
+thread_local bool countsAllocations = false;
+thread_local size_t allocations = 0;
+
+/// Counts what this thread's code allocates while it exists.
+class AllocationCount {
+public:
+  AllocationCount() { allocations = 0, countsAllocations = true; }
+  AllocationCount(const AllocationCount &) = delete;
+  ~AllocationCount() { countsAllocations = false; }
+};
+
+void *allocate(std::size_t bytes) {
+  allocations += countsAllocations;
+  if (void *memory = std::malloc(std::max<std::size_t>(bytes, 1)))
+    return memory;
+  throw std::bad_alloc();
+}
+
+/// What the driver was asked for.
+struct Noted {
+  size_t launches = 0, encodedMaps = 0, clears = 0, pointerChecks = 0;
+  uint64_t output = 0;     ///< C of the last launch of the product
+  uint64_t mapAddress = 0; ///< of the first map in the last launch of that kernel
+  CUstream stream = nullptr;
+  unsigned attributes = 0; ///< of the last launch
+  CUdeviceptr hostMemory = 0;
+} noted;
+
+Driver notingDriver() {
+  Driver driver;
+  driver.cuDevicePrimaryCtxRelease = [](CUdevice) { return CUDA_SUCCESS; };
+  driver.cuCtxGetCurrent = [](CUcontext *context) {
+    *context = nullptr;
+    return CUDA_SUCCESS;
+  };
+  driver.cuCtxPushCurrent = [](CUcontext) { return CUDA_SUCCESS; };
+  driver.cuCtxPopCurrent = [](CUcontext *) { return CUDA_SUCCESS; };
+  driver.cuGetErrorName = [](CUresult, const char **name) {
+    *name = "CUDA_ERROR";
+    return CUDA_SUCCESS;
+  };
+  driver.cuGetErrorString = [](CUresult, const char **text) {
+    *text = "refused";
+    return CUDA_SUCCESS;
+  };
+  driver.cuDeviceGetAttribute = [](int *value, CUdevice_attribute, CUdevice) {
+    *value = 1 << 20;
+    return CUDA_SUCCESS;
+  };
+  driver.cuModuleLoadDataEx = [](CUmodule *, const void *, unsigned, CUjit_option *, void **) {
+    return CUDA_SUCCESS;
+  };
+  driver.cuModuleUnload = [](CUmodule) { return CUDA_SUCCESS; };
+  driver.cuModuleGetFunction = [](CUfunction *, CUmodule, const char *) { return CUDA_SUCCESS; };
+  driver.cuFuncGetAttribute = [](int *value, CUfunction_attribute attribute, CUfunction) {
+    *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
+    return CUDA_SUCCESS;
+  };
+  driver.cuFuncSetAttribute = [](CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; };
+  driver.cuPointerGetAttributes = [](unsigned, CUpointer_attribute *, void **values, CUdeviceptr address) {
+    ++noted.pointerChecks;
+    *static_cast<unsigned *>(values[0]) =
+        address == noted.hostMemory ? unsigned(CU_MEMORYTYPE_HOST) : unsigned(CU_MEMORYTYPE_DEVICE);
+    return CUDA_SUCCESS;
+  };
+  driver.cuMemsetD8Async = [](CUdeviceptr, unsigned char, size_t, CUstream) {
+    ++noted.clears;
+    return CUDA_SUCCESS;
+  };
+  driver.cuTensorMapEncodeTiled = [](CUtensorMap *map, CUtensorMapDataType, cuuint32_t, void *address,
+                                     const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
+                                     const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
+                                     CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+    ++noted.encodedMaps;
+    std::memcpy(map, &address, sizeof(address));
+    return CUDA_SUCCESS;
+  };
+  driver.cuLaunchKernelEx = [](const CUlaunchConfig *config, CUfunction, void **parameters, void **) {
+    ++noted.launches;
+    noted.stream = config->hStream;
+    noted.attributes = config->numAttrs;
+    if (config->blockDimX == 384) { // the product: depth, maps of A and B, alpha, C
+      std::memcpy(&noted.mapAddress, parameters[1], sizeof(uint64_t));
+      std::memcpy(&noted.output, parameters[4], sizeof(uint64_t));
+    }
+    return CUDA_SUCCESS;
+  };
+  return driver;
+}
+
+struct Fixture {
+  std::shared_ptr<const CudaContext> context =
+      std::make_shared<const CudaContext>(notingDriver(), 0, 1, 0, nullptr);
+  LaunchResources resources{context};
+  std::shared_ptr<const CudaProgram> program;
+  std::unique_ptr<PreparedLaunch> launch;
+
+  explicit Fixture(Artifact artifact = sampleArtifact()) {
+    noted = {};
+    Result<std::shared_ptr<const CudaProgram>> loaded = CudaProgram::load(context, std::move(artifact));
+    REQUIRE(loaded);
+    program = *loaded;
+    Result<std::unique_ptr<PreparedLaunch>> prepared =
+        CudaLaunch::create(resources, *program, sampleArguments(), sampleDevice());
+    REQUIRE(prepared);
+    launch = std::move(*prepared);
+  }
+};
+
+const Stream main = {reinterpret_cast<void *>(uintptr_t(0x1234))};
+
+} // namespace
+
+// GCC and clang let a program replace these in any file.
+void *operator new(std::size_t bytes) { return allocate(bytes); }
+void *operator new[](std::size_t bytes) { return allocate(bytes); }
+void operator delete(void *memory) noexcept { std::free(memory); }
+void operator delete[](void *memory) noexcept { std::free(memory); }
+void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void *memory, std::size_t) noexcept { std::free(memory); }
+
+TEST_CASE("a prepared launch is enqueued again without checks, maps or allocations", "[device][launch]") {
+  Fixture fixture;
+  CHECK(noted.encodedMaps == 2);
+  const size_t checks = noted.pointerChecks;
+  CHECK(checks == 4);
+  bool succeeded = true;
+  {
+    AllocationCount count;
+    for (int i = 0; i < 3; ++i)
+      succeeded = succeeded && bool(fixture.launch->enqueue(main));
+  }
+  CHECK(succeeded);
+  CHECK(allocations == 0);
+  CHECK(noted.launches == 6); // of two kernels
+  CHECK(noted.clears == 6);   // C and the workspace
+  CHECK(noted.encodedMaps == 2);
+  CHECK(noted.pointerChecks == checks);
+  CHECK(noted.stream == main.handle);
+  CHECK(noted.output == 0x30000000);
+}
+
+TEST_CASE("another address of a tensor encodes its maps alone, and allocates nothing", "[device][launch]") {
+  Fixture fixture;
+  const size_t checks = noted.pointerChecks;
+  bool succeeded = true;
+  {
+    AllocationCount count;
+    succeeded = bool(fixture.launch->setAddress(0, address(0x50000000))) &&
+                bool(fixture.launch->setAddress(2, address(0x60000000))) &&
+                bool(fixture.launch->enqueue(main));
+  }
+  CHECK(succeeded);
+  CHECK(allocations == 0);
+  CHECK(noted.encodedMaps == 3);
+  CHECK(noted.mapAddress == 0x50000000);
+  CHECK(noted.pointerChecks == checks + 2);
+  CHECK(noted.output == 0x60000000);
+}
+
+TEST_CASE("an address of the host is refused, and the launch is as it was", "[device][launch]") {
+  Fixture fixture;
+  noted.hostMemory = 0x70000000;
+  for (size_t tensor : {0, 2, 3}) {
+    CAPTURE(tensor);
+    Result<void> moved = fixture.launch->setAddress(tensor, address(0x70000000));
+    REQUIRE_FALSE(moved);
+    CHECK_THAT(moved.error().message, Catch::Matchers::Contains("expected memory of GPU 0, but 0x70000000 is "
+                                                                "an address of the host"));
+  }
+  CHECK(bool(fixture.launch->enqueue(main)));
+  CHECK(noted.mapAddress == 0x10000000);
+  CHECK(noted.output == 0x30000000);
+}
+
+TEST_CASE("a launch that may begin before the one before it ends says so, and its cluster",
+          "[device][launch]") {
+  Artifact artifact = sampleArtifact();
+  artifact.variants[0].launches[1].ordered = true;
+  artifact.variants[0].launches[1].cluster = {2, 1, 1};
+  Fixture fixture(artifact);
+  CHECK(bool(fixture.launch->enqueue(main)));
+  CHECK(noted.attributes == 2);
+}
+
+TEST_CASE("a refused address for which another variant would be launched changes nothing",
+          "[device][launch]") {
+  Fixture fixture;
+  noted.hostMemory = 0x70000002; // not aligned to 16
+  CHECK_FALSE(fixture.launch->setAddress(0, address(0x70000002)));
+  CHECK(bool(fixture.launch->enqueue(main)));
+  CHECK(noted.launches == 2); // of the aligned variant
+  CHECK(noted.output == 0x30000000);
+  CHECK(bool(fixture.launch->setAddress(0, address(0x70000004))));
+  CHECK(bool(fixture.launch->enqueue(main)));
+  CHECK(noted.launches == 3); // of the general one
+}
