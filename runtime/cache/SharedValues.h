@@ -54,9 +54,13 @@ private:
   }
 
   /// Called under `mutex`, under which alone callers get an entry: one with a single owner has no caller.
+  /// What its last caller wrote is seen under the entry's own mutex only.
   void forgetUnused() {
     std::erase_if(entries, [](const auto &item) {
-      return item.second.use_count() == 1 && item.second->value.expired();
+      if (item.second.use_count() != 1)
+        return false;
+      std::lock_guard lock(item.second->mutex);
+      return item.second->value.expired();
     });
   }
 
