@@ -23,6 +23,7 @@ Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::mo
 struct ProcessCache {
   std::mutex mutex;
   std::shared_ptr<kernels::Library> library;
+  CacheOptions options;
 };
 ProcessCache &processCache() {
   static ProcessCache cache;
@@ -43,6 +44,12 @@ std::shared_ptr<kernels::Library> calls::library() {
   if (!cache.library)
     cache.library = std::make_shared<kernels::Library>();
   return cache.library;
+}
+
+CacheOptions calls::cacheOptions() {
+  ProcessCache &cache = processCache();
+  std::lock_guard lock(cache.mutex);
+  return cache.options;
 }
 
 Result<void> calls::setCache(const tlc_cache_options *given) {
@@ -72,9 +79,10 @@ Result<void> calls::setCache(const tlc_cache_options *given) {
       onEvent(&told, user);
     };
   ProcessCache &cache = processCache();
-  auto library = std::make_shared<kernels::Library>(std::move(options));
+  auto library = std::make_shared<kernels::Library>(options);
   std::lock_guard lock(cache.mutex);
   cache.library = std::move(library);
+  cache.options = std::move(options);
   return {};
 }
 

@@ -4,7 +4,6 @@
 #include "tools/libtlc/Calls.h"
 
 #include "compiler/pipeline/WaitLimit.h"
-#include "kernels/cookbook/Cookbook.h"
 #include "kernels/library/Library.h"
 #include "runtime/cache/SharedValues.h"
 #include "runtime/cuda/CudaDevice.h"
@@ -17,11 +16,13 @@
 #include "runtime/target/Target.h"
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <fmt/format.h>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace tlc;
@@ -100,6 +101,8 @@ Result<SymmetricMemory> memoryOf(void *const *addresses, int64_t ranks, size_t b
   return SymmetricMemory{{addresses, addresses + ranks}, bytes};
 }
 
+Error noBound() { return invalid("expected a bound launch, but got a null pointer"); }
+
 Error noHandle() {
   return invalid("expected a handle and room for what is asked for, but got a null pointer");
 }
@@ -110,26 +113,51 @@ MemoryHandle handleOf(const tlc_memory_handle &given) {
   return handle;
 }
 
-/// With the usual target where none is given.
-Result<CompileOptions> optionsOf(const tlc_compile_options *given) {
+/// The options as this version has them, 0 where an older one has none.
+Result<tlc_compile_options> todays(const tlc_compile_options *given) {
   if (!given)
     return invalid("expected options, but got a null pointer");
-  if (given->size != sizeof(*given))
-    return invalid(
-        fmt::format("expected options of {} bytes, as version {} of the interface has them, but got {}",
-                    sizeof(*given), TLC_INTERFACE_VERSION, given->size));
+  constexpr size_t version6 = offsetof(tlc_compile_options, device);
+  static_assert(version6 == 2 * sizeof(void *) + sizeof(double));
+  if (given->size != version6 && given->size != sizeof(*given))
+    return invalid(fmt::format(
+        "expected options of {} bytes, as version {} of the interface has them, or of {}, but got {}",
+        sizeof(*given), TLC_INTERFACE_VERSION, version6, given->size));
+  tlc_compile_options options = {};
+  std::memcpy(&options, given, given->size);
+  return options;
+}
+
+/// With the usual target where none is given.
+Result<CompileOptions> optionsOf(const tlc_compile_options &given) {
   CompileOptions options;
-  if (given->wait_limit != 0) {
-    Result<std::chrono::nanoseconds> limit = waitLimitOf(given->wait_limit, "wait_limit");
+  if (given.wait_limit != 0) {
+    Result<std::chrono::nanoseconds> limit = waitLimitOf(given.wait_limit, "wait_limit");
     if (!limit)
       return limit.error();
     options.waitLimit = *limit;
   }
-  Result<std::string> target = calls::targetOf(given->target);
+  Result<std::string> target = calls::targetOf(given.target);
   if (!target)
     return target.error();
   options.target = *target;
   return options;
+}
+
+/// Where a program is loaded; programs of one home share what is.
+struct Home {
+  std::shared_ptr<Device> device;
+  std::string_view kind;
+  int64_t number = 0;
+};
+
+/// The device that is given, or the current GPU.
+Result<Home> homeOf(const tlc_compile_options &given) {
+  Result<std::shared_ptr<Device>> device = calls::deviceOr(given.device);
+  if (!device)
+    return device.error();
+  return given.device ? Home{*device, "device", given.device->number}
+                      : Home{*device, "current", (*device)->properties().ordinal};
 }
 
 Result<kernels::Definitions> definitionsOf(const char *const *names, const char *const *values, int count) {
@@ -160,7 +188,7 @@ Result<std::string> calls::targetOf(const char *name) {
 }
 
 Result<std::vector<TensorView>> calls::viewsOf(const tlc_tensor *tensors, int count) {
-  constexpr int32_t mostAxes = 8;
+  constexpr int32_t mostAxes = TLC_MOST_AXES;
   if (count < 0 || (count > 0 && !tensors))
     return invalid(fmt::format("expected {} tensors, but got {}",
                                count < 0 ? "no negative number of" : "an array of",
@@ -184,53 +212,46 @@ Result<std::vector<TensorView>> calls::viewsOf(const tlc_tensor *tensors, int co
   return views;
 }
 
-Result<int> calls::elementOfDlpack(int code, int bits) {
-  for (const ElementFacts &facts : elementTable)
-    if (facts.dlpack == code && int(facts.bits) == bits)
-      return static_cast<int>(facts.type);
-  return invalid(fmt::format("expected a DLPack type of tensors, but got code {} with {} bits", code, bits));
-}
-
 Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const char *const *names,
                                                     const char *const *values, int count,
                                                     const tlc_compile_options *given) {
   if (!kernel)
     return invalid("expected the name of a kernel, but got a null pointer");
-  Result<CompileOptions> options = optionsOf(given);
+  Result<tlc_compile_options> asked = todays(given);
+  if (!asked)
+    return asked.error();
+  Result<CompileOptions> options = optionsOf(*asked);
   if (!options)
     return options.error();
   Result<kernels::Definitions> definitions = definitionsOf(names, values, count);
   if (!definitions)
     return definitions.error();
-  Result<const kernels::Kernel *> found = kernels::findShippedKernel(kernel);
+  Result<const kernels::Kernel *> found = findKernel(asked->file, kernel);
   if (!found)
     return found.error();
   Result<kernels::Request> request = kernels::Request::parse(**found, *definitions);
   if (!request)
     return request.error();
-  Result<int> ordinal = currentCudaOrdinal();
-  if (!ordinal)
-    return ordinal.error();
-  Result<std::unique_ptr<Device>> device = createCudaDevice(*ordinal);
-  if (!device)
-    return device.error();
-
-  if (!given->target)
-    options->target = (*device)->properties().target;
+  Result<Home> home = homeOf(*asked);
+  if (!home)
+    return home.error();
+  if (!asked->target)
+    options->target = home->device->properties().target;
   const std::shared_ptr<kernels::Library> library = calls::library();
   kernels::CompileLog log;
   Result<std::shared_ptr<const Artifact>> artifact = library->compile(*request, *options, log);
   if (!artifact)
     return artifact.error();
   KeyBuilder key = kernels::Library::keyOf(*request, *options);
-  key.add(*ordinal);
+  key.add(home->kind).add(home->number);
   static SharedValues<Loaded> shared;
   Result<std::shared_ptr<Loaded>> loaded =
       shared.getOrMake(key.finish(), [&]() -> Result<std::shared_ptr<Loaded>> {
-        Result<std::shared_ptr<const LoadedProgram>> program = library->cache().load(**device, **artifact);
+        Result<std::shared_ptr<const LoadedProgram>> program =
+            library->cache().load(*home->device, **artifact);
         if (!program)
           return program.error();
-        return std::make_shared<Loaded>(std::move(*device), std::move(*program));
+        return std::make_shared<Loaded>(home->device, std::move(*program));
       });
   if (!loaded)
     return loaded.error();
@@ -264,6 +285,51 @@ Result<void> calls::launch(const tlc_program *program, const tlc_tensor *tensors
   if (!arguments)
     return arguments.error();
   return program->device->launch(*program->loaded, *arguments, {stream});
+}
+
+Result<std::unique_ptr<tlc_bound>> calls::bind(const tlc_program *program, const tlc_tensor *tensors,
+                                               int tensorCount, const tlc_scalar *scalars, int scalarCount,
+                                               void *const *workspaces, int workspaceCount) {
+  Result<LaunchArguments> arguments =
+      argumentsOf(program, tensors, tensorCount, scalars, scalarCount, workspaces, workspaceCount, {});
+  if (!arguments)
+    return arguments.error();
+  Result<std::unique_ptr<PreparedLaunch>> prepared = program->device->prepare(*program->loaded, *arguments);
+  if (!prepared)
+    return prepared.error();
+  arguments->tensors.resize(static_cast<size_t>(tensorCount));
+  return std::make_unique<tlc_bound>(program->device, program->loaded, std::move(arguments->tensors),
+                                     std::move(*prepared));
+}
+
+Result<void> calls::setAddress(tlc_bound *bound, int tensor, void *address) {
+  if (!bound)
+    return noBound();
+  const Artifact &artifact = bound->loaded->artifact();
+  if (tensor < 0)
+    return invalid(fmt::format("expected the number of a tensor, but got {}", tensor));
+  const auto index = static_cast<size_t>(tensor);
+  if (index >= bound->tensors.size())
+    return bound->launch->setAddress(index, address);
+  TensorView &view = bound->tensors[index];
+  void *const before = std::exchange(view.data, address);
+  auto move = [&]() -> Result<void> {
+    if (Result<void> valid = checkMemory(artifact.tensors[index], view); !valid)
+      return valid;
+    if (Result<void> apart = checkWrittenApart(artifact, bound->tensors, artifact.name); !apart)
+      return apart;
+    return bound->launch->setAddress(index, address);
+  };
+  Result<void> moved = move();
+  if (!moved)
+    view.data = before;
+  return moved;
+}
+
+Result<void> calls::launch(tlc_bound *bound, void *stream) {
+  if (!bound)
+    return noBound();
+  return bound->launch->enqueue({stream});
 }
 
 Result<void> calls::connect(tlc_program *const *programs, int count) {

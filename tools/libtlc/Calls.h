@@ -4,7 +4,9 @@
 /// includes MLIR; Interface.cpp catches what passes through.
 #pragma once
 
+#include "kernels/Registry.h"
 #include "kernels/library/call/Programs.h"
+#include "runtime/cache/CacheOptions.h"
 #include "runtime/cuda/ConnectedGroup.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/RankGroup.h"
@@ -22,14 +24,29 @@ namespace tlc::calls {
 
 /// What programs of equal requests share.
 struct Loaded {
-  std::unique_ptr<Device> device; // outlives what is loaded on it
+  std::shared_ptr<Device> device; // outlives what is loaded on it
   std::shared_ptr<const LoadedProgram> program;
 };
 
-/// The cache of this process.
+/// The device that is given, or for null the current GPU.
+Result<std::shared_ptr<Device>> deviceOr(tlc_device *given);
+
+/// The cache of this process, and where it is.
 std::shared_ptr<kernels::Library> library();
+CacheOptions cacheOptions();
+
+class KernelList;
 
 } // namespace tlc::calls
+
+struct tlc_device {
+  std::shared_ptr<tlc::Device> device;
+  int64_t number; ///< its own in this process
+};
+
+struct tlc_file {
+  std::shared_ptr<const tlc::calls::KernelList> kernels;
+};
 
 struct tlc_program {
   explicit tlc_program(const std::shared_ptr<tlc::calls::Loaded> &shared)
@@ -37,6 +54,13 @@ struct tlc_program {
 
   std::shared_ptr<tlc::Device> device;
   std::shared_ptr<const tlc::LoadedProgram> loaded;
+};
+
+struct tlc_bound {
+  std::shared_ptr<tlc::Device> device;
+  std::shared_ptr<const tlc::LoadedProgram> loaded;
+  std::vector<tlc::TensorView> tensors; ///< without workspaces
+  std::unique_ptr<tlc::PreparedLaunch> launch;
 };
 
 struct tlc_communicator {
@@ -68,6 +92,27 @@ inline Error noGroup() { return {ErrorKind::invalidArgument, "expected a group, 
 
 /// The number of a tlc_element.
 Result<int> elementOfDlpack(int code, int bits);
+Result<void> tensorOfDlpack(const void *source, tlc_tensor *tensor, int64_t *strides);
+Result<void> save(const tlc_program *program, void *bytes, size_t capacity, size_t *size);
+Result<std::unique_ptr<tlc_program>> load(tlc_device *device, const void *bytes, size_t size);
+
+Result<std::unique_ptr<tlc_device>> openGpu(int ordinal);
+Result<std::unique_ptr<tlc_device>> openEmulator(const tlc_emulator_options *options);
+Result<void> allocate(tlc_device *device, size_t bytes, void **address);
+Result<void> free(tlc_device *device, void *address);
+Result<void> copyIn(tlc_device *device, void *to, const void *host, size_t bytes);
+Result<void> copyOut(tlc_device *device, void *host, const void *from, size_t bytes);
+Result<void> synchronize(tlc_device *device, void *stream);
+
+Result<std::unique_ptr<tlc_file>> openFile(const char *path, const tlc_file_options *options);
+/// The kernel of the file, or where there is none of tlc.
+Result<const kernels::Kernel *> findKernel(const tlc_file *file, std::string_view name);
+Result<int> countKernels(const tlc_file *file);
+Result<void> describe(const tlc_file *file, int kernel, tlc_kernel_info *info);
+Result<void> describe(const tlc_file *file, int kernel, int parameter, tlc_parameter_info *info);
+Result<int> countArguments(const tlc_program *program);
+Result<void> describe(const tlc_program *program, int argument, tlc_argument_info *info);
+Result<void> describe(const tlc_program *program, int argument, int axis, tlc_extent_info *info);
 
 Result<std::unique_ptr<tlc_program>> compile(const char *kernel, const char *const *names,
                                              const char *const *values, int count,
@@ -83,6 +128,12 @@ Result<int> workspace(const tlc_program *program, int rank, int ranks, const tlc
 Result<void> launch(const tlc_program *program, const tlc_tensor *tensors, int tensorCount,
                     const tlc_scalar *scalars, int scalarCount, void *const *workspaces, int workspaceCount,
                     void *stream);
+
+Result<std::unique_ptr<tlc_bound>> bind(const tlc_program *program, const tlc_tensor *tensors,
+                                        int tensorCount, const tlc_scalar *scalars, int scalarCount,
+                                        void *const *workspaces, int workspaceCount);
+Result<void> setAddress(tlc_bound *bound, int tensor, void *address);
+Result<void> launch(tlc_bound *bound, void *stream);
 
 Result<void> connect(tlc_program *const *programs, int count);
 Result<void> launchRanks(const tlc_rank *ranks, int count, int tensorCount, const tlc_scalar *scalars,

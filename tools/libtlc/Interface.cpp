@@ -59,9 +59,89 @@ int tlc_element_of_dlpack(int code, int bits) {
   return number([&] { return calls::elementOfDlpack(code, bits); });
 }
 
+tlc_device *tlc_device_gpu(int ordinal) {
+  return object<tlc_device>([&] { return calls::openGpu(ordinal); });
+}
+
+tlc_device *tlc_device_emulator(const tlc_emulator_options *options) {
+  return object<tlc_device>([&] { return calls::openEmulator(options); });
+}
+
+const char *tlc_device_target(const tlc_device *device) {
+  return device ? device->device->properties().target.c_str() : "";
+}
+
+const char *tlc_device_name(const tlc_device *device) {
+  return device ? device->device->properties().name.c_str() : "";
+}
+
+int tlc_device_allocate(tlc_device *device, size_t bytes, void **address) {
+  return run([&] { return calls::allocate(device, bytes, address); });
+}
+
+int tlc_device_free(tlc_device *device, void *address) {
+  return run([&] { return calls::free(device, address); });
+}
+
+int tlc_device_copy_in(tlc_device *device, void *to, const void *host, size_t bytes) {
+  return run([&] { return calls::copyIn(device, to, host, bytes); });
+}
+
+int tlc_device_copy_out(tlc_device *device, void *host, const void *from, size_t bytes) {
+  return run([&] { return calls::copyOut(device, host, from, bytes); });
+}
+
+int tlc_device_synchronize(tlc_device *device, void *stream) {
+  return run([&] { return calls::synchronize(device, stream); });
+}
+
+void tlc_device_release(tlc_device *device) { delete device; }
+
+int tlc_tensor_of_dlpack(const void *dl_tensor, tlc_tensor *tensor, int64_t strides[TLC_MOST_AXES]) {
+  return run([&] { return calls::tensorOfDlpack(dl_tensor, tensor, strides); });
+}
+
+int tlc_program_save(const tlc_program *program, void *bytes, size_t capacity, size_t *size) {
+  return run([&] { return calls::save(program, bytes, capacity, size); });
+}
+
+tlc_program *tlc_program_load(tlc_device *device, const void *bytes, size_t size) {
+  return object<tlc_program>([&] { return calls::load(device, bytes, size); });
+}
+
+tlc_file *tlc_file_open(const char *path, const tlc_file_options *options) {
+  return object<tlc_file>([&] { return calls::openFile(path, options); });
+}
+
+void tlc_file_release(tlc_file *file) { delete file; }
+
+int tlc_kernel_count(const tlc_file *file) {
+  return number([&] { return calls::countKernels(file); });
+}
+
+int tlc_kernel_of(const tlc_file *file, int kernel, tlc_kernel_info *info) {
+  return run([&] { return calls::describe(file, kernel, info); });
+}
+
+int tlc_parameter_of(const tlc_file *file, int kernel, int parameter, tlc_parameter_info *info) {
+  return run([&] { return calls::describe(file, kernel, parameter, info); });
+}
+
+int tlc_argument_count(const tlc_program *program) {
+  return number([&] { return calls::countArguments(program); });
+}
+
+int tlc_argument_of(const tlc_program *program, int argument, tlc_argument_info *info) {
+  return run([&] { return calls::describe(program, argument, info); });
+}
+
+int tlc_extent_of(const tlc_program *program, int argument, int axis, tlc_extent_info *info) {
+  return run([&] { return calls::describe(program, argument, axis, info); });
+}
+
 tlc_program *tlc_compile(const char *kernel, const char *const *names, const char *const *values, int count,
                          const char *target) {
-  const tlc_compile_options options = {sizeof(options), target, 0};
+  const tlc_compile_options options = {sizeof(options), target, 0, nullptr, nullptr};
   return tlc_compile_with(kernel, names, values, count, &options);
 }
 
@@ -96,6 +176,22 @@ int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor
     return calls::launch(program, tensors, tensor_count, scalars, scalar_count, workspaces, workspace_count,
                          stream);
   });
+}
+
+tlc_bound *tlc_bind(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
+                    const tlc_scalar *scalars, int scalar_count, void *const *workspaces,
+                    int workspace_count) {
+  return object<tlc_bound>([&] {
+    return calls::bind(program, tensors, tensor_count, scalars, scalar_count, workspaces, workspace_count);
+  });
+}
+
+int tlc_bound_set_address(tlc_bound *bound, int tensor, void *address) {
+  return run([&] { return calls::setAddress(bound, tensor, address); });
+}
+
+int tlc_bound_launch(tlc_bound *bound, void *stream) {
+  return run([&] { return calls::launch(bound, stream); });
 }
 
 int tlc_connect(tlc_program *const *programs, int count) {
@@ -202,5 +298,7 @@ int tlc_group_unshare(tlc_group *group, void *address) {
 void tlc_communicator_release(tlc_communicator *communicator) { delete communicator; }
 
 void tlc_group_release(tlc_group *group) { delete group; }
+
+void tlc_bound_release(tlc_bound *bound) { delete bound; }
 
 void tlc_release(tlc_program *program) { delete program; }

@@ -13,11 +13,10 @@
 ///     if (tlc_launch(gemm, arguments, 3, NULL, 0, memory, workspaces, stream) != TLC_OK) ...
 ///     tlc_release(gemm);
 ///
-/// Programs are compiled for and launched on the CUDA device whose context is
-/// current on the calling thread, or device 0's primary context where none is.
-/// No function throws or aborts on bad arguments: each says what is wrong
-/// through its result and `tlc_last_error`. A program is immutable: any number
-/// of threads may use it at once, until it is released.
+/// Programs are compiled for and launched on the device that the options name (tlc_device), or
+/// the CUDA device whose context is current on the calling thread, or device 0's primary context where none
+/// is. No function throws or aborts on bad arguments: each says what is wrong through its result and
+/// `tlc_last_error`. A program is immutable: any number of threads may use it at once, until it is released.
 #ifndef TLC_TOOLS_LIBTLC_TLC_H
 #define TLC_TOOLS_LIBTLC_TLC_H
 
@@ -81,6 +80,15 @@ typedef struct tlc_tensor {
   const int64_t *strides;
 } tlc_tensor;
 
+#define TLC_MOST_AXES 8
+
+/// A tensor of DLPack as this library takes it: `dl_tensor` points to a DLTensor (dlpack.h), of a
+/// DLManagedTensor or DLManagedTensorVersioned the member dl_tensor. It is valid as long as that and
+/// `strides` are, which are written if the tensor has none because it is contiguous. Nothing checks here that
+/// the device reaches its memory, and that elements of less than 8 bits are packed. A tlc_status. Since
+/// version 8.
+TLC_API int tlc_tensor_of_dlpack(const void *dl_tensor, tlc_tensor *tensor, int64_t strides[TLC_MOST_AXES]);
+
 /// A scalar argument: its value's bits, in the low bytes.
 typedef struct tlc_scalar {
   int32_t element; ///< a tlc_element
@@ -109,14 +117,115 @@ TLC_API const char *tlc_last_error(void);
 TLC_API tlc_program *tlc_compile(const char *kernel, const char *const *names, const char *const *values,
                                  int count, const char *target);
 
+/// A device that programs are compiled for and launched on: a GPU, or an emulated one, for which no GPU is
+/// needed. Programs and bound launches keep it, memory does not. Since version 8, as all that takes one.
+typedef struct tlc_device tlc_device;
+
+/// GPU number `ordinal`. Null on failure.
+TLC_API tlc_device *tlc_device_gpu(int ordinal);
+
+typedef enum tlc_check {
+  TLC_CHECK_ON = 0,     ///< a launch fails by a race, a wrong phase or an access outside of its tensors
+  TLC_CHECK_OFF = 1,    ///< only by traps, deadlocks and accesses outside of all memory
+  TLC_CHECK_STRICT = 2, ///< also by what only the text of PTX does not order
+} tlc_check;
+
+/// What launches on an emulated device found; the text is valid during the call that tells of it.
+typedef struct tlc_findings {
+  size_t size; ///< sizeof(tlc_findings) of the library; later versions have more behind it
+  uint64_t errors, warnings;
+  const char *text;
+} tlc_findings;
+
+/// How a GPU is emulated. 0 means the default.
+typedef struct tlc_emulator_options {
+  size_t size;        ///< sizeof(tlc_emulator_options)
+  const char *target; ///< null: "sm_90a"
+  int32_t multiprocessors;
+  int32_t threads;        ///< of the host; 0: one for each core
+  int32_t check;          ///< a tlc_check
+  uint64_t schedule_seed; ///< 0: the usual order of warps; else another one, the same for the same seed
+  /// Called with what kernels print; null: it goes to stderr. It calls no function of this library and throws
+  /// nothing, as the next one.
+  void (*print)(const char *text, void *user);
+  /// Called once for each launch that found something; null: warnings go to stderr, and errors are the text
+  /// of the launch's failure.
+  void (*on_findings)(const tlc_findings *findings, void *user);
+  void *user; ///< for both
+} tlc_emulator_options;
+
+/// An emulated device; null: with the defaults. Memory of it is the host's; streams are ignored, launches end
+/// before the call that makes them returns. Null on failure.
+TLC_API tlc_device *tlc_device_emulator(const tlc_emulator_options *options);
+
+/// "sm_90a", and "NVIDIA H200" or "emulator (sm_90a)"; valid until the device is released.
+TLC_API const char *tlc_device_target(const tlc_device *device);
+TLC_API const char *tlc_device_name(const tlc_device *device);
+
+/// Memory of the device, at a multiple of 256. Of 0 bytes the address is null. A tlc_status, as of the next
+/// four.
+TLC_API int tlc_device_allocate(tlc_device *device, size_t bytes, void **address);
+TLC_API int tlc_device_free(tlc_device *device, void *address);
+/// Between memory of the host and of the device; they return when the copy is done.
+TLC_API int tlc_device_copy_in(tlc_device *device, void *to, const void *host, size_t bytes);
+TLC_API int tlc_device_copy_out(tlc_device *device, void *host, const void *from, size_t bytes);
+/// Waits for a stream, and for what programs on it print and check: a check that failed is a TLC_EXECUTION.
+TLC_API int tlc_device_synchronize(tlc_device *device, void *stream);
+
+/// The device ends when its programs and bound launches are released, too. Free its memory before. Null is
+/// nothing.
+TLC_API void tlc_device_release(tlc_device *device);
+
+/// A C++ file of kernels (docs/your-own-file.md), compiled by a C++ compiler of this machine. Since version
+/// 8, as all that takes one. Several threads may use it at once. Code of the file runs in processes of its
+/// own, which are forked from this one.
+typedef struct tlc_file tlc_file;
+
+/// 0 means the default.
+typedef struct tlc_file_options {
+  size_t size;          ///< sizeof(tlc_file_options)
+  const char *compiler; ///< null: $CXX, clang++, g++ or c++
+  const char *const *flags;
+  int32_t flag_count;
+  int32_t seconds; ///< that a call of a function in the file may take; 0: 60
+} tlc_file_options;
+
+/// Compiles the file, unless the cache has it, and asks it for its kernels. `options` may be null. Null on
+/// failure; what the compiler says is part of the error then.
+TLC_API tlc_file *tlc_file_open(const char *path, const tlc_file_options *options);
+/// Programs that were compiled from it stay as they are; null is nothing.
+TLC_API void tlc_file_release(tlc_file *file);
+
+/// A kernel of a file, or of tlc where `file` is null. Texts are valid until the file is released.
+typedef struct tlc_kernel_info {
+  size_t size; ///< sizeof(tlc_kernel_info), set by the caller; as of the other infos
+  const char *name, *summary;
+  int32_t parameter_count;
+} tlc_kernel_info;
+typedef struct tlc_parameter_info {
+  size_t size;
+  const char *name;
+  const char *allowed;  ///< in words: "8 to 576 in steps of 8"
+  const char *fallback; ///< where nothing is given
+  const char *description;
+} tlc_parameter_info;
+
+/// Negative on failure: minus a tlc_status.
+TLC_API int tlc_kernel_count(const tlc_file *file);
+/// A tlc_status. Kernels and their parameters count from 0, in the order of `tlc list`.
+TLC_API int tlc_kernel_of(const tlc_file *file, int kernel, tlc_kernel_info *info);
+TLC_API int tlc_parameter_of(const tlc_file *file, int kernel, int parameter, tlc_parameter_info *info);
+
 /// What a compilation is asked for beside the kernel's parameters. What is 0 is as of `tlc_compile`. Since
 /// version 6.
 typedef struct tlc_compile_options {
-  size_t size; ///< sizeof(tlc_compile_options)
+  size_t size; ///< sizeof(tlc_compile_options), also of an older version
   const char *target;
   /// Seconds, from 0.001 to 86400, after which a wait for a count of another block or rank ends as a failed
   /// check, which synchronising a group tells; 0: waits last for ever.
   double wait_limit;
+  tlc_device *device;   ///< null: the current CUDA device; since version 8
+  const tlc_file *file; ///< that has the kernel; null: tlc has it; since version 8
 } tlc_compile_options;
 
 /// `tlc_compile` with these options. Since version 6.
@@ -168,6 +277,46 @@ TLC_API int tlc_set_cache(const tlc_cache_options *options);
 /// there, and the error is that of the first. A tlc_status.
 TLC_API int tlc_prewarm(const char *lines, const char *target);
 
+/// The program as bytes, which a later process, this interface's or one with libtlc_runtime alone, loads
+/// without compiling (docs/runtime.md). Writes the first `capacity` of them, and their number to `size`. A
+/// tlc_status. Since version 8, as the next one.
+TLC_API int tlc_program_save(const tlc_program *program, void *bytes, size_t capacity, size_t *size);
+/// Loads such bytes on a device, for null the current GPU. Bytes of another version, or damaged ones, are
+/// refused. Null on failure.
+TLC_API tlc_program *tlc_program_load(tlc_device *device, const void *bytes, size_t size);
+
+typedef enum tlc_access {
+  TLC_ACCESS_INPUT = 0,
+  TLC_ACCESS_OUTPUT = 1,
+  TLC_ACCESS_INOUT = 2,
+} tlc_access;
+
+/// A tensor or scalar that a program takes. Texts are valid until the program is released.
+typedef struct tlc_argument_info {
+  size_t size; ///< sizeof(tlc_argument_info), set by the caller
+  const char *name;
+  int32_t element;   ///< a tlc_element
+  int32_t access;    ///< a tlc_access; of a scalar TLC_ACCESS_INPUT
+  int32_t rank;      ///< its number of axes; of a scalar -1
+  int32_t symmetric; ///< whether it has an address on each rank
+} tlc_argument_info;
+
+/// The extent of an axis of a tensor: a dimension of the program, which is the same wherever it occurs, or a
+/// constant.
+typedef struct tlc_extent_info {
+  size_t size;           ///< sizeof(tlc_extent_info), set by the caller
+  const char *dimension; ///< its name, like "m"; null of a constant
+  int64_t least, most;   ///< limits of the extent; of a constant both are it
+  int64_t multiple_of;
+} tlc_extent_info;
+
+/// Tensors in the order of `tlc_launch`, then scalars. Negative on failure: minus a tlc_status. Since version
+/// 8, as the next two.
+TLC_API int tlc_argument_count(const tlc_program *program);
+/// A tlc_status.
+TLC_API int tlc_argument_of(const tlc_program *program, int argument, tlc_argument_info *info);
+TLC_API int tlc_extent_of(const tlc_program *program, int argument, int axis, tlc_extent_info *info);
+
 /// How much workspace a launch on `tensors` needs: the number of workspaces, of
 /// which the first `capacity` have their bytes written to `sizes`; a size may
 /// be 0. Negative on failure: minus a tlc_status. Depends on shapes alone, so
@@ -185,6 +334,27 @@ TLC_API int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors,
 TLC_API int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
                        const tlc_scalar *scalars, int scalar_count, void *const *workspaces,
                        int workspace_count, void *stream);
+
+/// A launch whose arguments are checked once, to be made often. One thread at a time uses it.
+typedef struct tlc_bound tlc_bound;
+
+/// Checks arguments as `tlc_launch` does, and keeps them. Null on failure. Since version 8, as the next
+/// three.
+TLC_API tlc_bound *tlc_bind(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
+                            const tlc_scalar *scalars, int scalar_count, void *const *workspaces,
+                            int workspace_count);
+
+/// From the next launch on `tensor` is at another address: the number of a tensor, or tensor_count and more
+/// for a workspace. Checks the address, and that tensors and workspaces stay apart; after a failure the
+/// launch is as it was. On a GPU it allocates nothing, unless an address that is aligned otherwise takes
+/// other code. Two tensors exchange addresses by way of a third address. A tlc_status.
+TLC_API int tlc_bound_set_address(tlc_bound *bound, int tensor, void *address);
+
+/// Enqueues the program as `tlc_launch` does, without checks. A tlc_status.
+TLC_API int tlc_bound_launch(tlc_bound *bound, void *stream);
+
+/// Ends it, also while launches of it run; null is nothing. The program may have been released before.
+TLC_API void tlc_bound_release(tlc_bound *bound);
 
 /// What a rank of several launches: a program that was compiled while its device was current, the addresses
 /// of its tensors and workspaces as `tlc_launch` takes them, and a stream of its device. Since version 4, as

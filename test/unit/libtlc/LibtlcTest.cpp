@@ -60,6 +60,12 @@ TEST_CASE("null pointers and negative numbers are errors, not crashes", "[libtlc
   CHECK(tlc_workspace(nullptr, nullptr, 0, nullptr, 0) == -TLC_INVALID_ARGUMENT);
   CHECK(tlc_last_error() == std::string("expected a program, but got a null pointer"));
   CHECK(tlc_launch(nullptr, nullptr, 0, nullptr, 0, nullptr, 0, nullptr) == TLC_INVALID_ARGUMENT);
+  CHECK(tlc_bind(nullptr, nullptr, 0, nullptr, 0, nullptr, 0) == nullptr);
+  CHECK(std::string(tlc_last_error()) == "expected a program, but got a null pointer");
+  CHECK(tlc_bound_set_address(nullptr, 0, nullptr) == TLC_INVALID_ARGUMENT);
+  CHECK(std::string(tlc_last_error()) == "expected a bound launch, but got a null pointer");
+  CHECK(tlc_bound_launch(nullptr, nullptr) == TLC_INVALID_ARGUMENT);
+  tlc_bound_release(nullptr);
   tlc_release(nullptr);
 }
 
@@ -166,19 +172,23 @@ TEST_CASE("options of a compilation that are none are errors, not crashes", "[li
     CHECK(tlc_compile_with("gemm", nullptr, nullptr, 0, options) == nullptr);
     return std::string(tlc_last_error());
   };
-  tlc_compile_options options = {sizeof(options), nullptr, 0};
+  tlc_compile_options options = {sizeof(options), nullptr, 0, nullptr, nullptr};
   CHECK(errorOf(nullptr) == "expected options, but got a null pointer");
   for (double limit : {-1.0, 1e-4, 86401.0}) {
     options.wait_limit = limit;
     CHECK_THAT(errorOf(&options),
                Catch::StartsWith("expected wait_limit from 0.001 to 86400 seconds, but got "));
   }
-  options = {sizeof(options), "sm_1", 0};
+  options = {sizeof(options), "sm_1", 0, nullptr, nullptr};
   CHECK_THAT(errorOf(&options),
              Catch::StartsWith("expected a target among ") && Catch::EndsWith(", but got 'sm_1'"));
+  // Versions 6 and 7 end before the device.
+  options = {offsetof(tlc_compile_options, device), "sm_1", 0, reinterpret_cast<tlc_device *>(1),
+             reinterpret_cast<const tlc_file *>(1)};
+  CHECK_THAT(errorOf(&options), Catch::StartsWith("expected a target among "));
   options.size = 8;
   CHECK(errorOf(&options) ==
-        "expected options of 24 bytes, as version 8 of the interface has them, but got 8");
+        "expected options of 40 bytes, as version 8 of the interface has them, or of 24, but got 8");
 }
 
 TEST_CASE("a cache that cannot be, and lists with mistakes, are errors, not crashes", "[libtlc]") {
