@@ -10,7 +10,7 @@ export PATH=$build/test/compilers:$PATH
 cmake --install "$build" --prefix "$folder/first" >/dev/null
 mv "$folder/first" "$folder/prefix" # it may be moved
 cp "$source/test/files/softcap.cpp" "$folder/my.cpp"
-cp -r "$source/test/install/outside" "$folder/outside"
+cp -r "$source/test/install/outside" "$source/test/install/first" "$folder"
 cd "$folder"
 fail() {
   echo "install: $*" >&2
@@ -44,6 +44,11 @@ for compiler in clang++-22 clang++ g++; do
   ! needs "$bin/launch" | grep -E 'LLVM|MLIR|libtlc\.so' || fail "expected a program of tlc::runtime without the compiler"
   "${environment[@]}" "$bin/launch" "$bin/scaled.artifact"
   "${environment[@]}" "$bin/multiply"
+  "${environment[@]}" cmake -S first -B "first/$compiler" -DCMAKE_CXX_COMPILER="$path" \
+    -DCMAKE_PREFIX_PATH="$folder/prefix" >/dev/null
+  "${environment[@]}" cmake --build "first/$compiler" >/dev/null
+  "${environment[@]}" "first/$compiler/first" | tee said
+  grep -qx '3 \* 7 + 1 = 22' said
 done
 if [ "$tried" = 0 ]; then
   echo "skipped: no C++ compiler that is new enough"

@@ -73,9 +73,18 @@ set(TLC_HEADERS
   runtime/support/Math.h
   runtime/target/Hardware.h
   runtime/target/Target.h)
-set(staged ${PROJECT_BINARY_DIR}/include/tlc/kernel.h)
-add_custom_command(OUTPUT ${staged} DEPENDS ${PROJECT_SOURCE_DIR}/kernels/file/kernel.h
-  COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_SOURCE_DIR}/kernels/file/kernel.h ${staged})
+# By short names.
+set(TLC_SHORT_HEADERS kernels/file/kernel.h:kernel.h kernels/library/Jit.h:jit.h)
+set(staged)
+foreach(header ${TLC_SHORT_HEADERS})
+  string(REPLACE ":" ";" names ${header})
+  list(GET names 0 source)
+  list(GET names 1 name)
+  set(copy ${PROJECT_BINARY_DIR}/include/tlc/${name})
+  add_custom_command(OUTPUT ${copy} DEPENDS ${PROJECT_SOURCE_DIR}/${source}
+    COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_SOURCE_DIR}/${source} ${copy})
+  list(APPEND staged ${copy})
+endforeach()
 foreach(header ${TLC_HEADERS})
   set(copy ${PROJECT_BINARY_DIR}/include/tlc/${header})
   add_custom_command(OUTPUT ${copy} DEPENDS ${PROJECT_SOURCE_DIR}/${header}

@@ -109,6 +109,7 @@ LAYERS = {
     "tools": ["tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM],
     "tools/conformance": ["runtime", FMT, CUDA],
     "test/files": [OWN],
+    "test/install/first": [OWN],
     "test/install/outside": [OWN],
     "test": ["test", "tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM, CATCH2, BENCHMARK, CUDA,
              CUDA_RUNTIME],
