@@ -7,6 +7,7 @@
 #include "test/programs/ProgramRun.h"
 
 #include <catch2/catch.hpp>
+#include <functional>
 
 using namespace tlc;
 using namespace tlc::dsl;
@@ -160,6 +161,52 @@ TEST_CASE("stores of whole pieces leave what others hold, loads see no padding",
     for (int64_t column = 0; column < 24; ++column)
       wrong += last.at({row, column}) != (begin + row < rows ? x.at({begin + row, column}) : 5);
   CHECK(wrong == 0);
+}
+
+TEST_CASE("the TMA combines whole pieces of a shared tile", "[accumulator-order]") {
+  struct Kind {
+    const char *instruction;
+    void (*ofTile)(const Shared &, const Slice &, Loc);
+    std::function<int64_t(int64_t, int64_t)> combine;
+  };
+  for (const auto &[instruction, ofTile, combine] : {Kind{"and.b32", atomicAnd, std::bit_and<>()},
+                                                     {"or.b32", atomicOr, std::bit_or<>()},
+                                                     {"xor.b32", atomicXor, std::bit_xor<>()}}) {
+    CAPTURE(instruction);
+    Artifact artifact = compiled(Program::trace("bits", [&](Scope &k) {
+      Index n = k.dim("rows");
+      Global X = k.input("X", i32, {n, 32}), Y = k.output("Y", i32, {n, 32});
+      Global kept = k.workspace("kept", i32, {n, 32}, {.order = TensorOrder::accumulator});
+      k.launch("combine", [&] {
+        auto [i] = k.grid(ceilDiv(n, 64));
+        Shared tile = k.shared("tile", i32, {64, 32});
+        Fragment x = k.fragment(i32, {64, 32});
+        copy(X.tile({i * 64, 0}, {64, 32}), x);
+        copy(x, tile);
+        ofTile(tile, kept.tile({i * 64, 0}, {64, 32}), Loc::current());
+      });
+      k.launch("read", [&] {
+        auto [i] = k.grid(ceilDiv(n, 64));
+        Fragment y = k.fragment(i32, {64, 32});
+        copy(kept.tile({i * 64, 0}, {64, 32}), y);
+        copy(y, Y.tile({i * 64, 0}, {64, 32}));
+      });
+    }));
+    CHECK_THAT(ptxOf(artifact), Contains("cp.reduce.async.bulk.global.shared::cta.bulk_group." +
+                                         std::string(instruction) + " ["));
+    constexpr int64_t rows = 83, before = 0x5A5A5A5A;
+    Memory x = Memory::filled(i32, {rows, 32}, 0), y = x, kept = pieces(i32, 1, rows, 32, before);
+    for (size_t i = 0; i < x.values.size(); ++i)
+      x.values[i] = double(int32_t(i * 2654435761u));
+    kept.shape.erase(kept.shape.begin());
+    kept.strides.erase(kept.strides.begin());
+    run(artifact, {&x, &y, &kept});
+    int64_t wrong = 0;
+    for (int64_t row = 0; row < rows; ++row)
+      for (int64_t column = 0; column < 32; ++column)
+        wrong += y.at({row, column}) != double(combine(before, int64_t(x.at({row, column}))));
+    CHECK(wrong == 0);
+  }
 }
 
 TEST_CASE("a launch whose additions are vectors wants an aligned tensor", "[atomic]") {

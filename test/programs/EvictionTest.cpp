@@ -123,6 +123,49 @@ TEST_CASE("copies of every kind with hints", "[eviction]") {
     }
 }
 
+TEST_CASE("the TMA loads parts of a row with a hint", "[eviction]") {
+  Artifact artifact = compiled(Program::trace("parts", [](Scope &k) {
+    Index n = k.dim("n");
+    Global X = k.input("X", f32, {n}, {.alignment = 16}), Y = k.output("Y", f32, {n});
+    auto [block] = k.grid(ceilDiv(n, 512));
+    Shared x = k.shared("x", f32, {128}, {.slots = 2});
+    Ring ring = k.ring("r", {.slots = 2, .producers = 1, .consumers = 1});
+    k.roles([&, block = block] {
+      k.role("load", {.warps = 1}, [&] {
+        Cursor at = ring.cursor();
+        k.loop(4, [&](Index i) {
+          ring.acquire(at);
+          ring.expect(at, x.slotBytes());
+          copy(X.tile({block * 512 + i * 128}, {128}).evict(Eviction::first), x.slot(at), ring.full(at));
+          at.advance();
+        });
+      });
+      k.role("double", {.warps = 4}, [&] {
+        Cursor at = ring.cursor();
+        k.loop(4, [&](Index i) {
+          Fragment part = k.fragment(f32, {128});
+          ring.wait(at);
+          copy(x.slot(at), part);
+          ring.release(at);
+          at.advance();
+          copy(part * 2, Y.tile({block * 512 + i * 128}, {128}));
+        });
+      });
+    });
+  }));
+  CHECK_THAT(artifact.variants.front().ptx,
+             Catch::Contains("cp.async.bulk.tensor.1d.shared::cluster.global.tile."
+                             "mbarrier::complete_tx::bytes.L2::cache_hint ["));
+  for (int64_t n : {1, 515, 1029}) { // parts that end within a tile, and others outside
+    Memory x = numbers(f32, {n}, 3), y = Memory::filled(f32, {n}, 99);
+    run(artifact, {&x, &y});
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < n; ++i)
+      wrong += y.at({i}) != 2 * x.at({i});
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("an atomic operation says that its hint does nothing", "[eviction]") {
   Artifact artifact = compiled(Program::trace("sums", [](Scope &k) {
     Index n = k.dim("n");

@@ -241,40 +241,68 @@ TEST_CASE("positions, taps and channels that there are not are outside", "[windo
     }
 }
 
-TEST_CASE("blocks of a cluster share what windows see", "[windows]") {
-  const Window window = {.taps = {3, 3}, .strides = {1, 2}, .before = {1, 1}, .after = {1, 1}};
-  Artifact artifact = compiled(Program::trace("shared", [&](Scope &k) {
-    Index n = k.dim("n");
-    Global X = k.input("X", bf16, {n, 5, 6, 64}, {.alignment = 16}), Y = k.output("Y", bf16, {2, n * 15, 64});
-    k.cluster(2);
-    auto [block] = k.grid(2);
-    Shared x = k.shared("x", bf16, {64, 64}, {.slots = 1});
-    Ring ring = k.ring("r", {.slots = 1});
-    Global seen = X.windows(window);
-    k.roles([&, block = block] {
-      k.role("load", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
-        ring.acquire(at);
-        ring.expect(at, x.slotBytes());
-        copy(seen.tile({0, 2, 1, 0}, {64, 1, 1, 64}), x.slot(at), ring.full(at), Multicast::cluster);
-      });
-      k.role("store", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
-        Fragment y = k.fragment(bf16, {64, 64});
-        ring.wait(at);
-        copy(x.slot(at), y);
-        ring.release(at);
-        copy(y, Y.tile({block, 0, 0}, {1, 64, 64}));
-      });
-    });
-  }));
-  CHECK(hasIm2col(artifact));
-  Memory x = numbers(bf16, {3, 5, 6, 64}), y = Memory::filled(bf16, {2, 45, 64}, 99);
-  run(artifact, {&x, &y});
-  for (int64_t block = 0; block < 2; ++block)
-    for (int64_t p = 0; p < 45; ++p)
-      for (int64_t c = 0; c < 64; ++c)
-        CHECK(y.at({block, p, c}) == seen(x, window, p, {2, 1}, c, 0));
+TEST_CASE("blocks of a cluster share what windows see, with a hint for L2 as without", "[windows]") {
+  struct Case {
+    Window window;
+    std::vector<int64_t> shape, taps;
+  };
+  const Case cases[] = {
+      {{.taps = {3}, .strides = {2}, .before = {1}, .after = {1}}, {5, 6, 64}, {2}},
+      {{.taps = {3, 3}, .strides = {1, 2}, .before = {1, 1}, .after = {1, 1}}, {3, 5, 6, 64}, {2, 1}},
+      {{.taps = {2, 3, 3}, .strides = {1, 1, 2}, .before = {0, 1, 1}, .after = {1, 1, 1}},
+       {1, 3, 5, 6, 64},
+       {1, 2, 1}}};
+  for (const auto &[window, shape, taps] : cases)
+    for (Eviction eviction : {Eviction::normal, Eviction::last}) {
+      CAPTURE(shape, int(eviction));
+      Artifact artifact = compiled(Program::trace("shared", [&](Scope &k) {
+        Index n = k.dim("n");
+        std::vector<Index> extents(shape.begin(), shape.end()), origin = {0};
+        Index positions = extents.front() = n;
+        for (size_t axis = 0; axis < taps.size(); ++axis)
+          positions = positions * window.count(axis, extents[axis + 1]);
+        origin.insert(origin.end(), taps.begin(), taps.end());
+        origin.emplace_back(0);
+        Shape tile(origin.size(), 1);
+        tile.front() = tile.back() = 64;
+        Global X = k.input("X", bf16, extents, {.alignment = 16});
+        Global Y = k.output("Y", bf16, {2, positions, 64});
+        k.cluster(2);
+        auto [block] = k.grid(2);
+        Shared x = k.shared("x", bf16, {64, 64}, {.slots = 1});
+        Ring ring = k.ring("r", {.slots = 1});
+        Global seen = X.windows(window);
+        k.roles([&, block = block] {
+          k.role("load", {.warps = 4}, [&] {
+            Cursor at = ring.cursor();
+            ring.acquire(at);
+            ring.expect(at, x.slotBytes());
+            copy(seen.tile(origin, tile).evict(eviction), x.slot(at), ring.full(at), Multicast::cluster);
+          });
+          k.role("store", {.warps = 4}, [&] {
+            Cursor at = ring.cursor();
+            Fragment y = k.fragment(bf16, {64, 64});
+            ring.wait(at);
+            copy(x.slot(at), y);
+            ring.release(at);
+            copy(y, Y.tile({block, 0, 0}, {1, 64, 64}));
+          });
+        });
+      }));
+      CHECK_THAT(artifact.variants.front().ptx,
+                 Catch::Contains(".im2col.mbarrier::complete_tx::bytes.multicast::cluster" +
+                                 std::string(eviction == Eviction::last ? ".L2::cache_hint [" : " [")));
+      int64_t positions = shape.front(), wrong = 0;
+      for (size_t axis = 0; axis < taps.size(); ++axis)
+        positions *= count(window, axis, shape[axis + 1]);
+      Memory x = numbers(bf16, shape), y = Memory::filled(bf16, {2, positions, 64}, 99);
+      run(artifact, {&x, &y});
+      for (int64_t block = 0; block < 2; ++block)
+        for (int64_t p = 0; p < positions; ++p)
+          for (int64_t c = 0; c < 64; ++c)
+            wrong += y.at({block, p, c}) != seen(x, window, p, taps, c, 0);
+      CHECK(wrong == 0);
+    }
 }
 
 TEST_CASE("a tile of several taps", "[windows]") {
