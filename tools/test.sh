@@ -21,7 +21,11 @@ long)
 esac
 
 tools/scripts/build.sh dev
-ctest --preset dev --parallel "$(nproc)" "${selection[@]}" "$@"
+# Eight times a minute of CPU time, which the longest test takes, for each process.
+(
+  ulimit -S -t 480
+  ctest --preset dev --parallel "$(nproc)" "${selection[@]}" "$@"
+)
 if [ "$form" = long ]; then
   seed=${TLC_SEED:-$((RANDOM * 32768 + RANDOM))}
   echo "seed $seed"

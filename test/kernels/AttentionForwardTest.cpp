@@ -42,18 +42,18 @@ TEST_CASE("attention forward is right with every pair of its options", "[kernels
   checkPairs("attention_fwd", 8, attentionOptions(others(shortRows(), usualRows), usualMasks), 30);
 }
 
-TEST_CASE("attention forward is right with every mask", "[kernels][attention]") {
+TEST_CASE("attention forward is right with every mask", "[kernels][attention][rows]") {
   checkPairs("attention_fwd", 8, optionsAtTheirEnds({shortRows().front()}, others(allMasks(), fewMasks())),
              28);
 }
 
-TEST_CASE("attention forward is right for long rows", "[kernels][attention]") {
+TEST_CASE("attention forward is right for long rows", "[kernels][attention][rows]") {
   checkPairs("attention_fwd", 8,
              optionsAtTheirEnds(longRows(), {{}, {{"causal", "right"}, {"window", "17"}}}), 1);
 }
 
 TEST_CASE("attention forward is right with any number of tiles of queries in shared memory",
-          "[kernels][attention]") {
+          "[kernels][attention][rows]") {
   for (const char *d : {"40", "128", "160"})
     for (const char *stages : {"1", "2", "3", "4"}) {
       Compiled compiled(**findKernel("attention_fwd"),
@@ -63,7 +63,7 @@ TEST_CASE("attention forward is right with any number of tiles of queries in sha
     }
 }
 
-TEST_CASE("attention forward on e4m3 is right with every pair of its options", "[kernels][attention]") {
+TEST_CASE("attention forward on e4m3 is right with every pair of its options", "[kernels][attention][fp8]") {
   checkPairs("attention_fwd_fp8", 16, fp8AttentionOptions(), 50);
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("attention forward is right with every pair of all its options", "[.lo
   checkPairs("attention_fwd_fp8", 16, fp8AttentionOptions(), 150);
 }
 
-TEST_CASE("the order of packed sequences has room for many and for long ones", "[kernels][attention]") {
+TEST_CASE("the order of packed sequences has room for many and for long ones", "[kernels][attention][rows]") {
   Random random(Catch::rngSeed());
   std::vector<uint64_t> many; // more than are counted together
   for (int i = 0; i != 300; ++i)

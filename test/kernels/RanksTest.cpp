@@ -150,26 +150,38 @@ TEST_CASE("experts on several ranks get the rows that ask for them", "[kernels][
     }
 }
 
-// Ranks have 1 to 3 heads of K and V, or all have the same number.
-TEST_CASE("ranks that exchange heads are right with any number of heads, masks and sinks",
-          "[kernels][ranks]") {
+namespace {
+/// Ranks have 1 to 3 heads of K and V, or all have the same number. Each mask forward and backward, in one
+/// form of the two.
+void checkHeads(size_t first) {
   const Definitions masks[] = {
       {{"order", "zigzag"}, {"causal", "right"}, {"sink", "yes"}},
       {{"order", "contiguous"}, {"causal", "left"}, {"lse", "2"}},
       {{"order", "zigzag"}, {"window", "9"}, {"window_right", "20"}},
   };
+  size_t number = first;
   for (const char *name : {"attention_fwd_sharded", "attention_bwd_sharded"})
-    for (const Definitions &mask : masks)
-      for (const char *form : {"explicit", "plain"}) {
-        const Kernel &kernel = **findKernel(name);
-        Compiled compiled(kernel,
-                          merged(merged(mask, tilesOf(kernel)), {{"form", form}, {"exchange", "heads"}}));
-        const Definitions sizes = {{"b", "2"}, {"sq", "38"}, {"sk", "46"}};
-        compiled.check(merged(sizes, {{"h", "10"}, {"hkv", "5"}, {"ranks", "3"}}));
-        compiled.check(merged(sizes, {{"h", "4"}, {"hkv", "4"}, {"ranks", "4"}}));
-        compiled.check({{"b", "1"}, {"sq", "2"}, {"sk", "140"}, {"h", "3"}, {"hkv", "3"}, {"ranks", "2"}});
-      }
+    for (const Definitions &mask : masks) {
+      const Kernel &kernel = **findKernel(name);
+      const char *form = number++ % 2 == 0 ? "explicit" : "plain";
+      Compiled compiled(kernel,
+                        merged(merged(mask, tilesOf(kernel)), {{"form", form}, {"exchange", "heads"}}));
+      const Definitions sizes = {{"b", "2"}, {"sq", "38"}, {"sk", "46"}};
+      compiled.check(merged(sizes, {{"h", "10"}, {"hkv", "5"}, {"ranks", "3"}}));
+      compiled.check(merged(sizes, {{"h", "4"}, {"hkv", "4"}, {"ranks", "4"}}));
+      compiled.check({{"b", "1"}, {"sq", "2"}, {"sk", "140"}, {"h", "3"}, {"hkv", "3"}, {"ranks", "2"}});
+    }
 }
+} // namespace
+
+// Each mask in both forms, one of them forward and one backward.
+TEST_CASE("ranks that exchange heads are right with any number of heads, masks and sinks",
+          "[kernels][ranks][rank_choices]") {
+  checkHeads(0);
+}
+
+// Of tools/test.sh long.
+TEST_CASE("ranks that exchange heads are right in the other form", "[.long]") { checkHeads(1); }
 
 TEST_CASE("an all-reduce by multicast is right on any number of ranks", "[kernels][ranks]") {
   for (const char *dtype : {"f32", "f16", "bf16"}) {
@@ -181,7 +193,7 @@ TEST_CASE("an all-reduce by multicast is right on any number of ranks", "[kernel
   }
 }
 
-TEST_CASE("each choice of kernels of ranks is right", "[kernels][ranks]") {
+TEST_CASE("each choice of kernels of ranks is right", "[kernels][ranks][rank_choices]") {
   Random random(Catch::rngSeed());
   for (const Kernel *kernel : kernelsOfRanks())
     for (const Definitions &choices : choicesOf(*kernel, random)) {
@@ -191,7 +203,7 @@ TEST_CASE("each choice of kernels of ranks is right", "[kernels][ranks]") {
 }
 
 // A block waits for nothing that has not begun: also where a rank runs one block after the other.
-TEST_CASE("kernels of ranks give the same bits in every order", "[kernels][ranks]") {
+TEST_CASE("kernels of ranks give the same bits in every order", "[kernels][ranks][rank_choices]") {
   std::vector<std::pair<const Kernel *, Definitions>> programs;
   for (const Kernel *kernel : kernelsOfRanks()) {
     programs.emplace_back(kernel, Definitions());
@@ -235,7 +247,8 @@ void checkTransfers(const Kernel &kernel, const Definitions &definitions) {
 }
 } // namespace
 
-TEST_CASE("rows that copy engines fetch are waited for, however late they come", "[kernels][ranks]") {
+TEST_CASE("rows that copy engines fetch are waited for, however late they come",
+          "[kernels][ranks][transfers]") {
   const Definitions fetched = {{"gather", "copy_engine"}};
   const std::vector<Definitions> ofAttention = {
       {{"order", "contiguous"}, {"form", "plain"}},
@@ -259,7 +272,8 @@ TEST_CASE("rows that copy engines fetch are waited for, however late they come",
       merged(fetched, {{"ranks", "2"}, {"m", "260"}, {"n", "8"}, {"k", "32776"}, {"bm", "64"}, {"bn", "8"}}));
 }
 
-TEST_CASE("terms that copy engines move are waited for, however late they come", "[kernels][ranks]") {
+TEST_CASE("terms that copy engines move are waited for, however late they come",
+          "[kernels][ranks][transfers]") {
   const Kernel &kernel = **findKernel("gemm_reduce_scatter");
   const Definitions moved = {{"scatter", "copy_engine"}};
   for (const char *copiesRows : {"no", "yes"})
@@ -394,7 +408,8 @@ void checkRing(std::string_view name, const Definitions &options, std::initializ
 } // namespace
 
 // Of contiguous causal sequences a rank sees none of the keys of some steps.
-TEST_CASE("keys that ranks pass on are waited for, and stay until they are read", "[kernels][ranks]") {
+TEST_CASE("keys that ranks pass on are waited for, and stay until they are read",
+          "[kernels][ranks][transfers]") {
   checkRing("attention_fwd_sharded",
             {{"order", "zigzag"}, {"form", "explicit"}, {"causal", "right"}, {"sink", "yes"}}, {"3"});
   checkRing("attention_fwd_sharded",
@@ -445,7 +460,7 @@ TEST_CASE("the program of a ring is for one number of ranks", "[kernels][ranks]"
 }
 
 TEST_CASE("kernels of ranks whose waits have a limit are right, and report an announcement that is missing",
-          "[kernels][ranks]") {
+          "[kernels][ranks][transfers]") {
   CompileOptions options;
   options.waitLimit = std::chrono::seconds(5);
   for (const char *name :
