@@ -116,7 +116,7 @@ TEST_CASE("kernels of eight ranks are right at every size", "[.long]") {
 
 // Parts begin within tiles of keys, and some keys no query of a rank sees.
 TEST_CASE("gradients of sharded sequences are right with windows, sinks and tiles of 64 keys",
-          "[kernels][ranks]") {
+          "[kernels][ranks][attention_ranks]") {
   const Kernel &kernel = **findKernel("attention_bwd_sharded");
   const Definitions sizes = {{"b", "1"}, {"sq", "54"}, {"sk", "46"}, {"h", "4"}, {"hkv", "2"}};
   for (const Definitions &options :
@@ -176,7 +176,7 @@ void checkHeads(size_t first) {
 
 // Each mask in both forms, one of them forward and one backward.
 TEST_CASE("ranks that exchange heads are right with any number of heads, masks and sinks",
-          "[kernels][ranks][rank_choices]") {
+          "[kernels][ranks][attention_ranks]") {
   checkHeads(0);
 }
 
