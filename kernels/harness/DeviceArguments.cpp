@@ -62,7 +62,8 @@ Result<InitialTensors> InitialTensors::create(std::vector<TensorSpec> specs, Pla
   };
   MemoryCheck memory(need); // before any is filled: that takes time where they are large
   for (const TensorSpec &spec : specs)
-    if (Result<void> fits = memory.add(spec.name, spec.element, spec.shape, placementOf(spec)); !fits)
+    if (Result<void> fits = memory.add(spec.name, spec.element, spec.shape, placementOf(spec), spec.access);
+        !fits)
       return fits.error();
   InitialTensors initial;
   for (const TensorSpec &spec : specs) {

@@ -23,7 +23,7 @@ constexpr std::byte poisonByte{0xFF};
 /// Elements after the last one that nobody may write.
 constexpr int64_t guardElements = 64;
 
-/// Of this machine's memory, what tensors may take: the rest is for the system, code and the checker.
+/// Of this machine's memory, what tensors and the checker may take: the rest is for the system and code.
 int64_t usableMemoryBytes() {
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) / 4 * 3 * static_cast<int64_t>(sysconf(_SC_PAGESIZE));
 }
@@ -77,22 +77,24 @@ std::optional<Layout> layOut(ElementType element, std::span<const int64_t> shape
 } // namespace
 
 Result<void> MemoryCheck::add(std::string_view name, ElementType element, std::span<const int64_t> shape,
-                              Placement placement) {
+                              Placement placement, Access access) {
   const int64_t memory = usableMemoryBytes();
-  ofElement = std::max(ofElement, static_cast<double>(need.ofByte) * bitsOf(element) / 8 +
-                                      static_cast<double>(need.ofElement));
+  const int64_t each = need.ofElement + (access == Access::input ? 0 : need.ofOutputElement);
+  ofElement =
+      std::max(ofElement, static_cast<double>(need.ofByte) * bitsOf(element) / 8 + static_cast<double>(each));
   std::optional<Layout> layout = layOut(element, shape, placement);
   int64_t ofBytes = 0, ofElements = 0;
   if (layout && !__builtin_mul_overflow(layout->bytes, need.ofByte, &ofBytes) &&
-      !__builtin_mul_overflow(layout->count, need.ofElement, &ofElements) &&
+      !__builtin_mul_overflow(layout->count, each, &ofElements) &&
       !__builtin_add_overflow(needed, ofBytes, &needed) &&
       !__builtin_add_overflow(needed, ofElements, &needed) && needed <= memory)
     return {};
-  return Error{ErrorKind::environment,
-               fmt::format("expected tensors that fit into this machine's memory ({} MiB for them), but '{}' "
-                           "has the shape {} of {}; choose sizes with at most {:.0f} elements in all",
-                           memory >> 20, name, shapeText(shape), toString(element),
-                           std::floor(static_cast<double>(memory) / ofElement))};
+  return Error{
+      ErrorKind::environment,
+      fmt::format("expected tensors that fit into this machine's memory ({} MiB for them), but '{}' "
+                  "has the shape {} of {}; choose sizes with at most {:.0f} elements in all",
+                  memory >> 20, name, shapeText(shape), toString(element),
+                  std::floor(static_cast<double>(std::max<int64_t>(memory - need.always, 0)) / ofElement))};
 }
 
 Result<HostTensor> HostTensor::create(std::string name, ElementType element, std::vector<int64_t> shape,

@@ -34,24 +34,28 @@ using Random = std::mt19937_64;
 
 /// Bytes of this machine's memory that a command takes for a tensor, all copies of it included.
 struct MemoryNeed {
-  int64_t ofByte = 1;    ///< for each byte of the tensor
-  int64_t ofElement = 0; ///< for each element
+  int64_t ofByte = 1;          ///< for each byte of the tensor
+  int64_t ofElement = 0;       ///< for each element
+  int64_t ofOutputElement = 0; ///< for each element that a launch writes, beside that
+  int64_t always = 0;          ///< beside all tensors
 };
-/// Of a launch that is compared with a reference: the bytes before it, on an emulated device and after it,
-/// and doubles for the reference.
-inline constexpr MemoryNeed needOfRun = {.ofByte = 3, .ofElement = 8};
+/// A launch that is compared with a reference: the bytes before it, on an emulated device and after it,
+/// doubles for the reference, numbers of the elements that are compared, and the race checker's memory, which
+/// is bounded.
+inline constexpr MemoryNeed needOfRun = {
+    .ofByte = 3, .ofElement = 8, .ofOutputElement = 8, .always = int64_t(400) << 20};
 
 /// Whether tensors fit into this machine's memory, before any is made.
 class MemoryCheck {
 public:
-  explicit MemoryCheck(MemoryNeed need) : need(need) {}
+  explicit MemoryCheck(MemoryNeed need) : need(need), needed(need.always) {}
   /// One more tensor. An error if it does not fit beside those before it.
   Result<void> add(std::string_view name, ElementType element, std::span<const int64_t> shape,
-                   Placement placement = {});
+                   Placement placement = {}, Access access = Access::input);
 
 private:
   MemoryNeed need;
-  int64_t needed = 0;        ///< bytes
+  int64_t needed;            ///< bytes
   double ofElement = 0x1p-3; ///< bytes, the most among the tensors
 };
 

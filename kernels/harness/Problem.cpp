@@ -121,6 +121,7 @@ std::vector<int64_t> Problem::elementsToCompare(const HostTensor &tensor) const 
   double cost = std::max(1.0, request.kernel->flops(request.values) / static_cast<double>(count));
   auto affordable = static_cast<int64_t>(std::max(256.0, options.referenceOperations / cost));
   if (affordable >= count) {
+    elements.reserve(size_t(count));
     for (int64_t i = 0; i != count; ++i)
       elements.push_back(i);
     return elements;

@@ -129,7 +129,7 @@ TEST_CASE("the TMA loads parts of a row with a hint", "[eviction]") {
     Global X = k.input("X", f32, {n}, {.alignment = 16}), Y = k.output("Y", f32, {n});
     auto [block] = k.grid(ceilDiv(n, 512));
     Shared x = k.shared("x", f32, {128}, {.slots = 2});
-    Ring ring = k.ring("r", {.slots = 2, .producers = 1, .consumers = 1});
+    Ring ring = k.ring("r", {.slots = 2});
     k.roles([&, block = block] {
       k.role("load", {.warps = 1}, [&] {
         Cursor at = ring.cursor();

@@ -135,6 +135,13 @@ TEST_CASE("the elements that fit into memory follow from what each needs", "[lib
   CHECK(most(ElementType::bf16, {.ofByte = 1, .ofElement = 0}) == 2 * elements);
   CHECK(most(ElementType::f32, {.ofByte = 2, .ofElement = 8}) == elements / 4);
   CHECK(MemoryCheck({}).add("A", ElementType::i8, std::vector<int64_t>{elements}));
+  const int64_t few = most(ElementType::i8, {.ofByte = 1, .always = int64_t(64) << 20});
+  CHECK(most(ElementType::i8, {.ofByte = 1}) - few == int64_t(64) << 20);
+  Result<void> output =
+      MemoryCheck({.ofByte = 1, .ofOutputElement = 3}).add("A", ElementType::i8, tooMany, {}, Access::output);
+  REQUIRE_FALSE(output);
+  CHECK_THAT(output.error().message,
+             Catch::Contains("at most " + std::to_string(most(ElementType::i8, {.ofByte = 1}) / 4)));
 }
 
 TEST_CASE("a tensor that is larger than memory is an error", "[library][tensor]") {
