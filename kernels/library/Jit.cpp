@@ -56,12 +56,17 @@ struct Kernel::State {
     size_t bytes = 0;
   };
 
-  /// Appends workspaces to the tensors.
+  /// Checks that what the program writes is apart from all else, and appends workspaces to the tensors.
   Result<void> addWorkspaces(Stream stream, std::vector<TensorView> &tensors) {
     const Artifact &artifact = program->artifact();
     Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, tensors);
     if (!dimensions)
       return dimensions.error();
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (Result<void> valid = checkMemory(artifact.tensors[i], tensors[i]); !valid)
+        return valid;
+    if (Result<void> apart = checkWrittenApart(artifact, tensors, artifact.name); !apart)
+      return apart;
     Result<std::vector<WorkspaceRequest>> requests =
         workspaceRequests(artifact, *dimensions, device.properties());
     if (!requests)
@@ -162,8 +167,7 @@ Kernel::operator()(Stream stream,
 }
 
 Result<Kernel> tlc::jit(dsl::Program program, Device &device, CompileOptions options) {
-  if (options.target == CompileOptions().target)
-    options.target = device.properties().target;
+  options.target = device.properties().target;
   Result<Artifact> artifact = compile(std::move(program), options);
   if (!artifact)
     return artifact.error();

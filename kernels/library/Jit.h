@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A program of one's own as a function: compiled for a device at the first need, called with tensors. All
-/// that such a program includes; installed as <tlc/jit.h>.
+/// Just-in-time compilation: a traced program becomes a function of tensors and numbers on one device.
+/// Installed as <tlc/jit.h>, the only header that its caller includes.
 #pragma once
 
 #include "kernels/library/Compile.h"
@@ -64,7 +64,7 @@ public:
       : Tensor(const_cast<T *>(data), *elementTypeOf<T>(), std::move(shape)) {}
   Tensor(void *data, ElementType element, std::vector<int64_t> shape, std::vector<int64_t> strides);
   Tensor(void *data, ElementType element, std::vector<int64_t> shape); ///< contiguous
-  /// As long as nobody frees its memory. A type that no element has is an error of the call.
+  /// Does not own the memory. An element type that tlc lacks is an error of the call.
   template <DlpackTensor T>
   explicit Tensor(const T &tensor)
       : Tensor(ofDlpack({tensor.data, tensor.byte_offset, tensor.dtype.code, tensor.dtype.bits,
@@ -185,8 +185,8 @@ private:
   std::shared_ptr<State> state;
 };
 
-/// The program for that device, compiled unless the usual cache has it, and loaded. `options.target` is that
-/// of the device unless it names another one than the usual.
+/// Compiles the program for the target of the device, whatever `options.target` is, unless the usual cache
+/// has it, and loads it.
 Result<Kernel> jit(dsl::Program program, Device &device, CompileOptions options = {});
 
 #ifdef __cpp_exceptions

@@ -112,6 +112,11 @@ TEST_CASE("wrong calls of a program are errors that name the argument", "[jit]")
         "argument 'X': expected a tensor, but got a number");
   CHECK_THAT(fixture.refusal(kernel({}, 1, fixture.x, Tensor(fixture.y.data(), {99}))),
              Catch::Contains("'Y'"));
+  CHECK(fixture.refusal(kernel({}, 1, fixture.x, fixture.x)) ==
+        "argument 'Y': expected memory of its own because scaled writes it, but it overlaps argument 'X'");
+  CompileOptions old;
+  old.target = "sm_80";
+  CHECK(expectValue(jit(scaled(), *fixture.device, old)).program().artifact().target == "sm_90a");
   Result<Kernel> wrong = jit(Program::trace("wrong",
                                             [](Scope &k) {
                                               Fragment x = k.fragment(f32, {64}), y = k.fragment(f32, {32});
