@@ -33,8 +33,9 @@ def Tile_AllocRingOp : Tile_Op<"alloc_ring", [Tile_AccessesNothing, DeclareOpInt
   let summary = "The barriers of a ring, initialised at kernel entry";
   let description = [{
     A slot is full when all roles that fill it have arrived (`tile.expect`, `tile.publish`) and the expected bytes are there, and
-    empty again when all that read it have (`tile.release`). How often they arrive follows from these operations:
-    each role that has some fills, or reads, every slot once. `offset` is set by `tile-plan-shared-memory`.
+    empty again when all that read it have (`tile.release`). The number of arrivals follows from these operations:
+    the roles that have some add up, and so does what one role does at one position; of the branches of a condition the one with
+    more arrivals counts. `offset` is set by `tile-plan-shared-memory`.
 
     Constraints
     - alloc_ring_c1: `offset` is a multiple of 8, at least 0.
@@ -43,8 +44,7 @@ def Tile_AllocRingOp : Tile_Op<"alloc_ring", [Tile_AccessesNothing, DeclareOpInt
   let results = (outs Res<Tile_RingType, "the ring", [MemAlloc]>:$ring);
   let assemblyFormat = "$name (`at` $offset^)? attr-dict `:` qualified(type($ring))";
   let extraClassDeclaration = [{
-    /// Arrivals that make a slot full. Of a role that has both branches of a condition arrive, one counts; its
-    /// arrivals of different kinds, such as for the TMA's bytes and after other copies, add up.
+    /// Arrivals that make a slot full (dialects/tile/RingArrivals.h).
     int64_t getProducers();
     /// Arrivals that make a slot empty; with multicast, those of all blocks of the cluster.
     int64_t getConsumers();

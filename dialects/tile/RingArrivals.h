@@ -16,8 +16,8 @@ enum class RingSide : uint8_t { producers, consumers };
 /// - Of the branches of a condition the one with more arrivals counts, and of positions the one with most.
 int64_t arrivalsOf(AllocRingOp ring, RingSide side);
 
-/// An error if a role arrives more often for some positions than for others, which would never complete a
-/// phase of one of them, or if slots are awaited that nobody fills.
+/// Fails with an error if a role arrives at some positions more often than at others, since a phase of one of
+/// them would then never complete, or if a role waits for slots that no role fills.
 mlir::LogicalResult verifyArrivals(AllocRingOp ring);
 
 } // namespace tlc::tile

@@ -132,7 +132,7 @@ typedef enum tlc_check {
 
 /// What launches on an emulated device found; the text is valid during the call that tells of it.
 typedef struct tlc_findings {
-  size_t size; ///< sizeof(tlc_findings) of the library; later versions have more behind it
+  size_t size; ///< sizeof(tlc_findings) of the library; later versions append members
   uint64_t errors, warnings;
   const char *text;
 } tlc_findings;
@@ -242,7 +242,7 @@ typedef enum tlc_cache_event_kind {
 
 /// The texts are valid during the call that tells of it.
 typedef struct tlc_cache_event {
-  size_t size;  ///< sizeof(tlc_cache_event) of the library; later versions have more behind it
+  size_t size;  ///< sizeof(tlc_cache_event) of the library; later versions append members
   int32_t kind; ///< a tlc_cache_event_kind
   const char *program, *target;
   double milliseconds;

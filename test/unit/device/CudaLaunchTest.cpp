@@ -3,6 +3,7 @@
 /// Prepared launches, with a driver that only notes what it is asked for.
 #include "runtime/cuda/CudaLaunch.h"
 
+#include "test/unit/device/InertDriver.h"
 #include "test/unit/device/SampleArguments.h"
 
 #include <catch2/catch.hpp>
@@ -45,22 +46,7 @@ struct Noted {
 } noted;
 
 Driver notingDriver() {
-  Driver driver;
-  driver.cuDevicePrimaryCtxRelease = [](CUdevice) { return CUDA_SUCCESS; };
-  driver.cuCtxGetCurrent = [](CUcontext *context) {
-    *context = nullptr;
-    return CUDA_SUCCESS;
-  };
-  driver.cuCtxPushCurrent = [](CUcontext) { return CUDA_SUCCESS; };
-  driver.cuCtxPopCurrent = [](CUcontext *) { return CUDA_SUCCESS; };
-  driver.cuGetErrorName = [](CUresult, const char **name) {
-    *name = "CUDA_ERROR";
-    return CUDA_SUCCESS;
-  };
-  driver.cuGetErrorString = [](CUresult, const char **text) {
-    *text = "refused";
-    return CUDA_SUCCESS;
-  };
+  Driver driver = inertDriver();
   driver.cuDeviceGetAttribute = [](int *value, CUdevice_attribute, CUdevice) {
     *value = 1 << 20;
     return CUDA_SUCCESS;

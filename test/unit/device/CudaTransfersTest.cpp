@@ -4,6 +4,7 @@
 #include "runtime/cuda/CudaTransfers.h"
 
 #include "test/Expect.h"
+#include "test/unit/device/InertDriver.h"
 
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
@@ -30,22 +31,7 @@ std::shared_ptr<const CudaContext> notingContext() {
   nextHandle = 1;
   copyIs = setIs = captureIs = CUDA_SUCCESS;
   isCaptured = false;
-  Driver driver;
-  driver.cuDevicePrimaryCtxRelease = [](CUdevice) { return CUDA_SUCCESS; };
-  driver.cuCtxGetCurrent = [](CUcontext *context) {
-    *context = nullptr;
-    return CUDA_SUCCESS;
-  };
-  driver.cuCtxPushCurrent = [](CUcontext) { return CUDA_SUCCESS; };
-  driver.cuCtxPopCurrent = [](CUcontext *) { return CUDA_SUCCESS; };
-  driver.cuGetErrorName = [](CUresult, const char **name) {
-    *name = "CUDA_ERROR";
-    return CUDA_SUCCESS;
-  };
-  driver.cuGetErrorString = [](CUresult, const char **text) {
-    *text = "refused";
-    return CUDA_SUCCESS;
-  };
+  Driver driver = inertDriver();
   driver.cuStreamCreate = [](CUstream *stream, unsigned) {
     steps.emplace_back("create side");
     *stream = newHandle<CUstream>();
