@@ -251,7 +251,11 @@ TEST_CASE("blocks of a cluster share what windows see, with a hint for L2 as wit
       {{.taps = {3, 3}, .strides = {1, 2}, .before = {1, 1}, .after = {1, 1}}, {3, 5, 6, 64}, {2, 1}},
       {{.taps = {2, 3, 3}, .strides = {1, 1, 2}, .before = {0, 1, 1}, .after = {1, 1, 1}},
        {1, 3, 5, 6, 64},
-       {1, 2, 1}}};
+       {1, 2, 1}},
+      // Along the last axis there is no position, and along the first there are several.
+      {{.taps = {1, 1, 2}, .dilations = {1, 1, 2}, .before = {12, 0, 0}, .after = {12, 0, 0}},
+       {1, 1, 2, 2, 64},
+       {0, 0, 0}}};
   for (const auto &[window, shape, taps] : cases)
     for (Eviction eviction : {Eviction::normal, Eviction::last}) {
       CAPTURE(shape, int(eviction));
@@ -260,7 +264,7 @@ TEST_CASE("blocks of a cluster share what windows see, with a hint for L2 as wit
         std::vector<Index> extents(shape.begin(), shape.end()), origin = {0};
         Index positions = extents.front() = n;
         for (size_t axis = 0; axis < taps.size(); ++axis)
-          positions = positions * window.count(axis, extents[axis + 1]);
+          positions = positions * count(window, axis, shape[axis + 1]);
         origin.insert(origin.end(), taps.begin(), taps.end());
         origin.emplace_back(0);
         Shape tile(origin.size(), 1);

@@ -91,7 +91,9 @@ SmallVector<Value> lowering::toIm2col(Emitter &b, const Slice &slice, SmallVecto
       isTap = b.both(isTap, b.isBelow(coordinates[axes - axis], b.i32(window.taps[axis])));
   }
   inside = b.both(inside, isTap);
-  FirstTap first = firstTap(b, source, position);
+  // Outside are zeros, wherever the first tap is, but the TMA stops a kernel whose first tap is outside of
+  // the bounding box. That of position 0 is inside even where the window has no position.
+  FirstTap first = firstTap(b, source, inside ? b.select(inside, position, b.i32(0)) : position);
   SmallVector<Value> offsets(axes);
   for (size_t axis = 0; axis < axes; ++axis) {
     Value &coordinate = coordinates[axes - axis];
