@@ -56,3 +56,23 @@ TEST_CASE("integers as floats of 16 bits are rounded once", "[conversion]") {
   CHECK(converted(i32, f16, small) == asF16);
   CHECK(converted(i64, f16, small) == asF16);
 }
+
+TEST_CASE("pairs of floats of 8 bits that are known to be 0", "[conversion]") {
+  for (ElementType element : {e4m3, e5m2}) {
+    Artifact artifact = compiled(Program::trace("zeros", [&](Scope &k) {
+      Index n = k.dim("n");
+      Global X = k.input("X", f32, {n}), Y = k.output("Y", f32, {64, 16});
+      Fragment x = k.fragment(element, {64, 16}), sum = k.fragment(f32, {64, 16}),
+               first = k.fragment(f32, {64, 1});
+      k.loop(2, [&](Index) {
+        k.when(n > 1, [&] { sum += max(min(sum, 2), -2); });
+        x = max(min(x.to(f32), 32), -32).to(element);
+      });
+      copy(X.tile({0}, {64}), first); // 0
+      copy(x.to(f32) + sum + first, Y.tile({0, 0}, {64, 16}));
+    }));
+    Memory x = Memory::filled(f32, {1}, 0), y = Memory::filled(f32, {64, 16}, notANumber);
+    run(artifact, {&x, &y});
+    CHECK(y.values == std::vector<double>(64 * 16, 0));
+  }
+}
