@@ -4,6 +4,7 @@
 #include "compiler/codegen/NvptxBackend.h"
 
 #include "compiler/codegen/DebugLocations.h"
+#include "compiler/codegen/PtxasFaults.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
@@ -170,6 +171,7 @@ private:
 } // namespace
 
 std::string NvptxBackend::emitPtx(llvm::Module &module) const {
+  avoidPtxasFaults(module); // last: what LLVM's passes make of it comes from them, too
   SlowPassGate gate(module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream os(text);

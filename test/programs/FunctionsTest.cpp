@@ -204,3 +204,28 @@ TEST_CASE("fast forms are within the bounds of the instructions", "[functions]")
         [](double x) { return std::pow(std::abs(x) + 1, 1.5); },
         [](const FragmentValue &x) { return pow(abs(x) + 1, 1.5, fast); });
 }
+
+TEST_CASE("comparisons that hold for all numbers are false for NaN", "[functions]") {
+  constexpr int64_t count = 8;
+  using Compared = std::function<Predicate(const FragmentValue &)>;
+  const Compared comparisons[] = {[](const FragmentValue &x) { return abs(x) > -0.5; },
+                                  [](const FragmentValue &x) { return abs(x) >= 0; },
+                                  [](const FragmentValue &x) { return -1 < x * x; },
+                                  [](const FragmentValue &x) { return exp2(x) >= 0; },
+                                  [](const FragmentValue &x) { return tanh(x) < 2; },
+                                  [](const FragmentValue &x) { return -abs(x) <= 0; }};
+  Artifact artifact = compiled(Program::trace("compared", [&](Scope &k) {
+    Global X = k.input("X", f32, {count}), Y = k.output("Y", f32, {int64_t(std::size(comparisons)), count});
+    Fragment x = k.fragment(f32, {count});
+    copy(X.tile({0}, {count}), x);
+    for (size_t i = 0; i < std::size(comparisons); ++i)
+      copy(where(comparisons[i](x), k.fragment(f32, {count}, 1), 0), Y.tile({int64_t(i), 0}, {1, count}));
+  }));
+  Memory x = Memory::filled(f32, {count}, 1),
+         y = Memory::filled(f32, {int64_t(std::size(comparisons)), count}, 9);
+  for (int64_t i = 0; i < count; i += 2)
+    x.values[size_t(i)] = notANumber;
+  run(artifact, {&x, &y});
+  for (size_t i = 0; i < y.values.size(); ++i)
+    CHECK(y.values[i] == (i % 2 == 0 ? 0 : 1));
+}

@@ -292,22 +292,10 @@ private:
     replace(op, std::move(result));
   }
 
-  /// Of the upper half of a register that it finds to be 0, ptxas 13.0 converts another number: it gets a
-  /// word, of which it chooses no half.
-  Value decoded(Location loc, Type halves, const std::string &element, Value bits) {
-    std::string text =
-        "{\n.reg .b16 pair;\ncvt.u16.u32 pair, $1;\ncvt.rn.f16x2." + element + "x2 $0, pair;\n}";
-    Type word = builder.getI32Type();
-    auto pair = LLVM::InlineAsmOp::create(
-        builder, loc, word, ValueRange(LLVM::ZExtOp::create(builder, loc, word, bits)), text, "=r,r",
-        /*has_side_effects=*/false, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-        LLVM::AsmDialectAttr(), ArrayAttr());
-    return LLVM::BitcastOp::create(builder, loc, halves, pair.getRes());
-  }
-
   void decodeInPairs(DecodeOp op) {
     Location loc = op.getLoc();
     bool share = tlc::isPacked(op.getElement());
+    std::string intrinsic = "llvm.nvvm." + nameOf(op.getElement()) + "x2.to.f16x2.rn";
     ArrayRef<Value> source = elementsOf(op.getSource());
     Type bytes = VectorType::get(2, builder.getI8Type()), halves = VectorType::get(2, builder.getF16Type());
     Elements result;
@@ -317,9 +305,7 @@ private:
           LLVM::BitcastOp::create(builder, loc, builder.getI16Type(), pack(builder, loc, bytes, both));
       if (share)
         bits = masked(loc, LLVM::OrOp::create(builder, loc, bits, shifted<LLVM::LShrOp>(loc, bits)), 0xff);
-      Value pair =
-          share ? callIntrinsic(loc, halves, "llvm.nvvm." + nameOf(op.getElement()) + "x2.to.f16x2.rn", bits)
-                : decoded(loc, halves, nameOf(op.getElement()), bits);
+      Value pair = callIntrinsic(loc, halves, intrinsic, bits);
       for (Value half : unpack(builder, loc, pair))
         result.push_back(LLVM::FPExtOp::create(builder, loc, builder.getF32Type(), half));
     }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/codegen/PtxasFaults.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <string>
+
+using namespace llvm;
+
+namespace {
+
+Value *assembly(IRBuilder<> &builder, Type *result, const std::string &text, const char *constraints,
+                ArrayRef<Value *> operands) {
+  SmallVector<Type *> types(map_range(operands, [](Value *operand) { return operand->getType(); }));
+  return builder.CreateCall(InlineAsm::get(FunctionType::get(result, types, /*isVarArg=*/false), text,
+                                           constraints, /*hasSideEffects=*/false),
+                            operands);
+}
+
+/// The condition of the opposite, by which NaN compares as true; empty if ptxas gets the comparison right.
+StringRef oppositeOf(const FCmpInst &compare) {
+  if (!compare.getOperand(0)->getType()->isFloatTy())
+    return "";
+  switch (compare.getPredicate()) {
+  case CmpInst::FCMP_OGT:
+    return "leu";
+  case CmpInst::FCMP_OGE:
+    return "ltu";
+  case CmpInst::FCMP_OLT:
+    return "geu";
+  case CmpInst::FCMP_OLE:
+    return "gtu";
+  default:
+    return "";
+  }
+}
+
+/// Null if there is nothing to rewrite.
+Value *rewritten(FCmpInst &compare) {
+  const StringRef opposite = oppositeOf(compare);
+  const bool isConstant = any_of(compare.operands(), IsaPred<ConstantFP>);
+  const SimplifyQuery query(compare.getDataLayout(), &compare);
+  if (opposite.empty() || !isConstant ||
+      all_of(compare.operands(), [&](Value *operand) { return isKnownNeverNaN(operand, query); }))
+    return nullptr;
+  IRBuilder<> builder(&compare);
+  return assembly(builder, compare.getType(),
+                  formatv("{{\n.reg .pred q;\nsetp.{0}.f32 q, $1, $2;\nnot.pred $0, q;\n}", opposite),
+                  "=b,f,f", {compare.getOperand(0), compare.getOperand(1)});
+}
+
+Value *rewritten(IntrinsicInst &conversion) {
+  const bool isE4m3 = conversion.getIntrinsicID() == Intrinsic::nvvm_e4m3x2_to_f16x2_rn;
+  if (!isE4m3 && conversion.getIntrinsicID() != Intrinsic::nvvm_e5m2x2_to_f16x2_rn)
+    return nullptr;
+  IRBuilder<> builder(&conversion);
+  Value *word = builder.CreateZExt(conversion.getArgOperand(0), builder.getInt32Ty());
+  Value *halves = assembly(builder, builder.getInt32Ty(),
+                           formatv("{{\n.reg .b16 pair;\ncvt.u16.u32 pair, $1;\ncvt.rn.f16x2.{0}x2 $0, "
+                                   "pair;\n}",
+                                   isE4m3 ? "e4m3" : "e5m2"),
+                           "=r,r", {word});
+  return builder.CreateBitCast(halves, conversion.getType());
+}
+
+} // namespace
+
+void tlc::avoidPtxasFaults(Module &module) {
+  for (Function &function : module)
+    for (Instruction &instruction : make_early_inc_range(instructions(function))) {
+      Value *value = nullptr;
+      if (auto *compare = dyn_cast<FCmpInst>(&instruction))
+        value = rewritten(*compare);
+      else if (auto *conversion = dyn_cast<IntrinsicInst>(&instruction))
+        value = rewritten(*conversion);
+      if (!value)
+        continue;
+      instruction.replaceAllUsesWith(value);
+      instruction.eraseFromParent();
+    }
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What ptxas 13.0 compiles wrongly is written so that it does not (docs/developing.md has the programs that
+/// showed it).
+#pragma once
+
+namespace llvm {
+class Module;
+}
+
+namespace tlc {
+
+/// Rewrites, by inline assembly, which no later optimisation may take back:
+/// - Ordered comparisons of an f32 with a constant, as the opposite of the unordered ones. ptxas takes them
+///   for true where the number's range says so, be it a NaN: |x| >= 0, ex2(x) > -1.
+/// - Conversions of pairs of floats of 8 bits, which get a word. Of the upper half of a register that it
+/// finds
+///   to be 0, ptxas converts another number.
+void avoidPtxasFaults(llvm::Module &module);
+
+} // namespace tlc
