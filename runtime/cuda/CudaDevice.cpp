@@ -3,7 +3,7 @@
 
 #include "runtime/artifact/Verify.h"
 #include "runtime/cuda/CudaLaunch.h"
-#include "runtime/cuda/CudaTimer.h"
+#include "runtime/cuda/CudaStreams.h"
 #include "runtime/device/DeliverReports.h"
 #include "runtime/target/Target.h"
 
@@ -16,21 +16,6 @@ using namespace tlc;
 namespace {
 
 CUdeviceptr asDevicePointer(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
-
-class CudaEvent final : public Event {
-public:
-  CudaEvent(std::shared_ptr<const CudaContext> context, CUevent event)
-      : event(event), cuda(std::move(context)) {}
-  ~CudaEvent() override {
-    CurrentContext scope(*cuda);
-    cuda->driver.cuEventDestroy(event); // the driver frees it when no stream waits for it any more
-  }
-
-  const CUevent event;
-
-private:
-  std::shared_ptr<const CudaContext> cuda;
-};
 
 class CudaDeviceImpl final : public Device {
 public:
@@ -47,28 +32,35 @@ public:
   /// Provides the memory that tensor maps of empty tensors point to.
   Result<void> create() {
     const std::array<std::byte, 2 * LaunchResources::emptyTensorBytes> zeros = {};
-    Result<void *> memory = allocate(zeros.size());
+    Result<void *> memory = allocate(zeros.size(), {});
     if (!memory)
       return memory.error();
     launches.emptyTensors = asDevicePointer(*memory);
-    return copyToDevice(*memory, zeros.data(), zeros.size());
+    return copyToDevice(*memory, zeros.data(), zeros.size(), {});
   }
 
   const DeviceProperties &properties() const override { return description; }
-  const std::shared_ptr<const CudaContext> &context() const { return cuda; }
 
-  Result<void *> allocate(size_t bytes) override;
-  Result<void> free(void *address) override;
-  Result<void> copyToDevice(void *device, const void *host, size_t bytes) override;
-  Result<void> copyToHost(void *host, const void *device, size_t bytes) override;
+  Result<void *> allocate(size_t bytes, std::optional<Stream> on) override;
+  Result<void> free(void *address, std::optional<Stream> on) override;
+  Result<void *> allocateHost(size_t bytes) override;
+  Result<void> freeHost(void *address) override;
+  Result<void> copyToDevice(void *device, const void *host, size_t bytes, std::optional<Stream> on) override;
+  Result<void> copyToHost(void *host, const void *device, size_t bytes, std::optional<Stream> on) override;
   Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override;
   Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &loaded,
                                                   const LaunchArguments &arguments) override;
   Result<void> launch(const LoadedProgram &loaded, const LaunchArguments &arguments, Stream stream) override;
   Result<void> synchronize(Stream stream) override;
   Result<void> clear(void *address, size_t bytes, Stream stream) override;
-  Result<std::unique_ptr<const Event>> record(Stream stream) override;
-  Result<void> wait(const Event &event, Stream stream) override;
+  Result<std::unique_ptr<OwnedStream>> createStream() override { return createCudaStream(cuda); }
+  Result<std::unique_ptr<const Event>> record(Stream stream, EventTime time) override {
+    return recordCudaEvent(cuda, stream, time);
+  }
+  Result<double> elapsed(const Event &from, const Event &to) override {
+    return elapsedOnGpu(*cuda, from, to);
+  }
+  Result<void> wait(const Event &event, Stream stream) override { return waitOnGpu(*cuda, event, stream); }
   Result<void> enablePeerAccess(Device &peer) override;
   Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) override;
 
@@ -85,34 +77,61 @@ private:
   CudaDeviceOptions options;
 };
 
-Result<void *> CudaDeviceImpl::allocate(size_t bytes) {
+Result<void *> CudaDeviceImpl::allocate(size_t bytes, std::optional<Stream> on) {
   if (bytes == 0)
     return nullptr;
   CurrentContext scope(*cuda);
   CUdeviceptr address = 0;
-  if (CUresult status = cuda->driver.cuMemAlloc(&address, bytes); status != CUDA_SUCCESS)
+  const CUresult status = on ? cuda->driver.cuMemAllocAsync(&address, bytes, asStream(*on))
+                             : cuda->driver.cuMemAlloc(&address, bytes);
+  if (status != CUDA_SUCCESS)
     return cuda->error(status, fmt::format("cannot allocate {} bytes on {}", bytes, description.name));
   return reinterpret_cast<void *>(address);
 }
 
-Result<void> CudaDeviceImpl::free(void *address) {
+Result<void> CudaDeviceImpl::free(void *address, std::optional<Stream> on) {
   if (!address)
     return {};
   CurrentContext scope(*cuda);
-  if (CUresult status = cuda->driver.cuMemFree(asDevicePointer(address)); status != CUDA_SUCCESS)
+  const CUresult status = on ? cuda->driver.cuMemFreeAsync(asDevicePointer(address), asStream(*on))
+                             : cuda->driver.cuMemFree(asDevicePointer(address));
+  if (status != CUDA_SUCCESS)
     return cuda->error(status, fmt::format("cannot free address {}", fmt::ptr(address)),
                        ErrorKind::invalidArgument);
   return {};
 }
 
-Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t bytes) {
+Result<void *> CudaDeviceImpl::allocateHost(size_t bytes) {
+  if (bytes == 0)
+    return nullptr;
+  CurrentContext scope(*cuda);
+  void *address = nullptr;
+  if (CUresult status = cuda->driver.cuMemHostAlloc(&address, bytes, CU_MEMHOSTALLOC_PORTABLE);
+      status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("cannot allocate {} bytes of pinned memory", bytes));
+  return address;
+}
+
+Result<void> CudaDeviceImpl::freeHost(void *address) {
+  if (!address)
+    return {};
+  CurrentContext scope(*cuda);
+  if (CUresult status = cuda->driver.cuMemFreeHost(address); status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("cannot free pinned memory at {}", fmt::ptr(address)),
+                       ErrorKind::invalidArgument);
+  return {};
+}
+
+Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t bytes,
+                                          std::optional<Stream> on) {
   if (bytes == 0)
     return {};
   CurrentContext scope(*cuda);
-  CUresult status = cuda->driver.cuMemcpyHtoD(asDevicePointer(device), host, bytes);
+  CUresult status = on ? cuda->driver.cuMemcpyHtoDAsync(asDevicePointer(device), host, bytes, asStream(*on))
+                       : cuda->driver.cuMemcpyHtoD(asDevicePointer(device), host, bytes);
   // The driver may return once the bytes are staged; a kernel on a stream that
   // does not wait for the default one could then read too early.
-  if (status == CUDA_SUCCESS)
+  if (status == CUDA_SUCCESS && !on)
     status = cuda->driver.cuStreamSynchronize(nullptr);
   if (status != CUDA_SUCCESS)
     return cuda->error(status, fmt::format("cannot copy {} bytes to {}", bytes, description.name),
@@ -120,12 +139,15 @@ Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t
   return {};
 }
 
-Result<void> CudaDeviceImpl::copyToHost(void *host, const void *device, size_t bytes) {
+Result<void> CudaDeviceImpl::copyToHost(void *host, const void *device, size_t bytes,
+                                        std::optional<Stream> on) {
   if (bytes == 0)
     return {};
   CurrentContext scope(*cuda);
-  if (CUresult status = cuda->driver.cuMemcpyDtoH(host, asDevicePointer(device), bytes);
-      status != CUDA_SUCCESS)
+  const CUresult status =
+      on ? cuda->driver.cuMemcpyDtoHAsync(host, asDevicePointer(device), bytes, asStream(*on))
+         : cuda->driver.cuMemcpyDtoH(host, asDevicePointer(device), bytes);
+  if (status != CUDA_SUCCESS)
     return cuda->error(status, fmt::format("cannot copy {} bytes from {}", bytes, description.name),
                        ErrorKind::execution);
   return {};
@@ -239,32 +261,6 @@ Result<void> CudaDeviceImpl::clear(void *address, size_t bytes, Stream stream) {
   return enqueueZeros(*cuda, {.address = address, .rowBytes = bytes}, static_cast<CUstream>(stream.handle));
 }
 
-Result<std::unique_ptr<const Event>> CudaDeviceImpl::record(Stream stream) {
-  CurrentContext scope(*cuda);
-  CUevent event = nullptr;
-  if (CUresult status = cuda->driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING); status != CUDA_SUCCESS)
-    return cuda->error(status, "cannot create an event");
-  auto recorded = std::make_unique<const CudaEvent>(cuda, event);
-  if (CUresult status = cuda->driver.cuEventRecord(event, static_cast<CUstream>(stream.handle));
-      status != CUDA_SUCCESS)
-    return cuda->error(status, "cannot record an event", ErrorKind::execution);
-  return std::unique_ptr<const Event>(std::move(recorded));
-}
-
-Result<void> CudaDeviceImpl::wait(const Event &event, Stream stream) {
-  auto *recorded = dynamic_cast<const CudaEvent *>(&event);
-  if (!recorded)
-    return Error{.message = fmt::format("expected an event of a GPU for {} to wait for, but got one of an "
-                                        "emulated device",
-                                        description.name)};
-  CurrentContext scope(*cuda);
-  if (CUresult status =
-          cuda->driver.cuStreamWaitEvent(static_cast<CUstream>(stream.handle), recorded->event, 0);
-      status != CUDA_SUCCESS)
-    return cuda->error(status, "cannot wait for an event", ErrorKind::execution);
-  return {};
-}
-
 } // namespace
 
 Result<std::unique_ptr<Device>> tlc::createCudaDevice(int ordinal, CudaDeviceOptions options) {
@@ -318,12 +314,4 @@ Result<int> tlc::currentCudaOrdinal() {
 const CudaCompilation *tlc::cudaCompilationOf(const LoadedProgram &program) {
   auto *cuda = dynamic_cast<const CudaProgram *>(&program);
   return cuda ? &cuda->compilation() : nullptr;
-}
-
-Result<std::unique_ptr<CudaTimer>> tlc::createCudaTimer(const Device &device) {
-  auto *cuda = dynamic_cast<const CudaDeviceImpl *>(&device);
-  if (!cuda)
-    return Error{.message =
-                     fmt::format("expected a GPU to measure time on, but got {}", device.properties().name)};
-  return createCudaTimer(cuda->context());
 }

@@ -42,16 +42,4 @@ struct CudaCompilation {
 /// For a program that a CUDA device has loaded; null for any other.
 const CudaCompilation *cudaCompilationOf(const LoadedProgram &program);
 
-/// Measures the time that a stream's work takes on the GPU.
-class CudaTimer {
-public:
-  virtual ~CudaTimer() = default;
-  virtual Result<void> start(Stream stream = {}) = 0;
-  virtual Result<void> stop(Stream stream = {}) = 0;
-  /// From `start` to `stop`; waits for both.
-  virtual Result<double> milliseconds() = 0;
-};
-/// `device` is a CUDA device.
-Result<std::unique_ptr<CudaTimer>> createCudaTimer(const Device &device);
-
 } // namespace tlc

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,10 +69,26 @@ public:
   virtual const Artifact &artifact() const = 0;
 };
 
+/// A stream that ends with the object, once its work has ended. The device outlives it.
+class OwnedStream {
+public:
+  explicit OwnedStream(Stream stream) : stream(stream) {}
+  OwnedStream(const OwnedStream &) = delete;
+  virtual ~OwnedStream() = default;
+  operator Stream() const { return stream; }
+
+protected:
+  const Stream stream;
+};
+
+enum class EventTime : uint8_t { ignored, measured };
+
 /// A point in the work of a stream: all that was enqueued before it.
 class Event {
 public:
+  explicit Event(EventTime time) : time(time) {}
   virtual ~Event() = default;
+  const EventTime time;
 };
 
 /// A launch whose arguments are checked once, of one thread at a time. Device and program outlive it.
@@ -93,12 +110,21 @@ public:
 
   virtual const DeviceProperties &properties() const = 0;
 
-  /// Memory of the device, at least 256-byte aligned. Zero bytes is valid.
-  virtual Result<void *> allocate(size_t bytes) = 0;
-  virtual Result<void> free(void *address) = 0;
-  /// `host` is ordinary memory. Both return when the copy is done.
-  virtual Result<void> copyToDevice(void *device, const void *host, size_t bytes) = 0;
-  virtual Result<void> copyToHost(void *host, const void *device, size_t bytes) = 0;
+  /// Memory of the device, at least 256-byte aligned. Zero bytes is valid. On a stream: a GPU's driver takes
+  /// it from a pool, and what is enqueued there later, or elsewhere after an event, may use it.
+  virtual Result<void *> allocate(size_t bytes, std::optional<Stream> on = {}) = 0;
+  /// On a stream: what was allocated on one, when the work that is enqueued there has ended.
+  virtual Result<void> free(void *address, std::optional<Stream> on = {}) = 0;
+  /// Pinned memory of the host: copies between it and any device do not hold up the host. Zero bytes is
+  /// valid.
+  virtual Result<void *> allocateHost(size_t bytes) = 0;
+  virtual Result<void> freeHost(void *address) = 0;
+  /// Without a stream both return when the copy is done. On one they enqueue it, and `host` stays as it is
+  /// until the stream has come there; of memory that is not pinned the host may wait for the stream.
+  virtual Result<void> copyToDevice(void *device, const void *host, size_t bytes,
+                                    std::optional<Stream> on = {}) = 0;
+  virtual Result<void> copyToHost(void *host, const void *device, size_t bytes,
+                                  std::optional<Stream> on = {}) = 0;
 
   /// Compiles the artifact's PTX for this device. Not on the launch path.
   virtual Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) = 0;
@@ -122,11 +148,18 @@ public:
   /// device: then what was printed is shown, and a check that failed is an `execution` error.
   virtual Result<void> synchronize(Stream stream = {}) = 0;
 
+  /// A new stream, which the default one does not wait for, nor does it wait for that. An emulated device
+  /// completes what is enqueued on any stream in the order of the calls.
+  virtual Result<std::unique_ptr<OwnedStream>> createStream() = 0;
   /// Enqueues zeros for so many bytes of this device's memory.
   virtual Result<void> clear(void *address, size_t bytes, Stream stream = {}) = 0;
   /// The point that `stream` has come to. An emulated device completes its work first, and returns what it
   /// found.
-  virtual Result<std::unique_ptr<const Event>> record(Stream stream = {}) = 0;
+  virtual Result<std::unique_ptr<const Event>> record(Stream stream = {},
+                                                      EventTime time = EventTime::ignored) = 0;
+  /// Milliseconds from one event to the other, which this device has recorded with their times. Waits for
+  /// both. An emulated device has the time of the host.
+  virtual Result<double> elapsed(const Event &from, const Event &to) = 0;
   /// What is enqueued on `stream` from now on begins after `event`, which this device or another one of its
   /// kind has recorded. The host does not wait.
   virtual Result<void> wait(const Event &event, Stream stream = {}) = 0;

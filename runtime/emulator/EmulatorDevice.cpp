@@ -7,6 +7,7 @@
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/emulator/CopyEngine.h"
 #include "runtime/emulator/EmulatedMemory.h"
+#include "runtime/emulator/EmulatorStreams.h"
 #include "runtime/emulator/LaunchQueue.h"
 #include "runtime/emulator/LaunchTensors.h"
 #include "runtime/emulator/check/DeviceOrder.h"
@@ -75,9 +76,6 @@ struct Machines {
   emulator::DeviceOrder order;
 };
 
-/// Of work that is complete.
-class EmulatorEvent final : public Event {};
-
 class EmulatorDevice : public Device {
 public:
   enum class Launches : uint8_t { complete, queued };
@@ -115,21 +113,24 @@ public:
 
   const DeviceProperties &properties() const override { return deviceProperties; }
 
-  Result<void *> allocate(size_t bytes) override {
+  Result<void *> allocate(size_t bytes, std::optional<Stream>) override {
     auto memory = machines->memory.allocate(ordinal(), bytes, raceCheck);
     if (memory)
       machines->order.allocated(*memory, bytes);
     return memory;
   }
 
-  Result<void> free(void *address) override {
+  Result<void> free(void *address, std::optional<Stream>) override {
     if (queue)
       queue->drain();
     machines->order.wait(ordinal());
     return machines->memory.free(ordinal(), address);
   }
 
-  Result<void> copyToDevice(void *device, const void *host, size_t bytes) override {
+  Result<void *> allocateHost(size_t bytes) override { return hostMemory.allocate(bytes); }
+  Result<void> freeHost(void *address) override { return hostMemory.free(address); }
+
+  Result<void> copyToDevice(void *device, const void *host, size_t bytes, std::optional<Stream>) override {
     if (auto ok = finish(); !ok)
       return ok;
     if (auto ok = machines->memory.check(ordinal(), device, bytes); !ok)
@@ -140,7 +141,7 @@ public:
     return {};
   }
 
-  Result<void> copyToHost(void *host, const void *device, size_t bytes) override {
+  Result<void> copyToHost(void *host, const void *device, size_t bytes, std::optional<Stream>) override {
     if (auto ok = finish(); !ok)
       return ok;
     if (auto ok = machines->memory.check(ordinal(), device, bytes); !ok)
@@ -192,10 +193,18 @@ public:
     return clearNow(ordinal(), static_cast<std::byte *>(address), bytes);
   }
 
-  Result<std::unique_ptr<const Event>> record(Stream) override {
+  Result<std::unique_ptr<OwnedStream>> createStream() override {
+    return std::unique_ptr<OwnedStream>(std::make_unique<EmulatorStream>());
+  }
+
+  Result<std::unique_ptr<const Event>> record(Stream, EventTime time) override {
     if (auto ok = finish(); !ok)
       return ok.error();
-    return std::unique_ptr<const Event>(std::make_unique<EmulatorEvent>());
+    return std::unique_ptr<const Event>(std::make_unique<EmulatorEvent>(time, this));
+  }
+
+  Result<double> elapsed(const Event &from, const Event &to) override {
+    return EmulatorEvent::elapsed(from, to, this, deviceProperties.name);
   }
 
   Result<void> wait(const Event &event, Stream) override {
@@ -480,6 +489,7 @@ private:
   mutable std::mutex mutex;
   std::set<int> peers; ///< whose memory kernels of this device reach
   EmulatorStatistics executed;
+  HostMemory hostMemory;
   std::optional<LaunchQueue>
       queue; ///< where launches do not run to completion at once; uses all of the above
 };

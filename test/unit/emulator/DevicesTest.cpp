@@ -158,7 +158,9 @@ TEST_CASE("a device waits for the events of others", "[devices]") {
   const Result<std::unique_ptr<const Event>> failed = devices[0]->record();
   REQUIRE_FALSE(failed);
   CHECK_THAT(failed.error().message, Contains("trap"));
-  struct Stranger final : Event {};
+  struct Stranger final : Event {
+    Stranger() : Event(EventTime::ignored) {}
+  };
   CHECK_THAT(errorOf(devices[1]->wait(Stranger())), Contains("expected an event of an emulated device"));
 }
 

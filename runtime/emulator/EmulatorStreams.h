@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Streams and events of emulated devices, whose work is complete when the call that enqueues it returns.
+#pragma once
+
+#include "runtime/device/Device.h"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace tlc {
+
+/// Its address is its handle.
+class EmulatorStream final : public OwnedStream {
+public:
+  EmulatorStream() : OwnedStream({.handle = this}) {}
+};
+
+class EmulatorEvent final : public Event {
+public:
+  EmulatorEvent(EventTime time, const void *device) : Event(time), device(device) {}
+  /// `device` names this one in errors, `self` has recorded its events.
+  static Result<double> elapsed(const Event &from, const Event &to, const void *self, std::string_view name);
+
+private:
+  const void *device;
+  std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
+};
+
+/// What stands for pinned memory. Safe to use from several threads.
+class HostMemory {
+public:
+  void *allocate(size_t bytes);
+  Result<void> free(void *address);
+
+private:
+  std::mutex mutex;
+  std::map<void *, std::unique_ptr<std::byte[]>> blocks;
+};
+
+} // namespace tlc
