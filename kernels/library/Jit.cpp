@@ -85,6 +85,14 @@ struct Kernel::State {
   }
 
   Result<void> grow(Stream stream, Memory &memory, size_t bytes) {
+    Result<bool> captured = device.isCaptured(stream);
+    if (!captured)
+      return captured.error();
+    if (*captured)
+      return invalid(
+          fmt::format("'{}' needs {} bytes of workspace, which it does not allocate while a stream is "
+                      "captured; call it with such tensors on that stream before the capture",
+                      program->artifact().name, bytes));
     if (memory.address) {
       if (Result<void> done = device.synchronize(stream); !done)
         return done;

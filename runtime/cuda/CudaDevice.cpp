@@ -5,6 +5,7 @@
 #include "runtime/cuda/CudaLaunch.h"
 #include "runtime/cuda/CudaStreams.h"
 #include "runtime/device/DeliverReports.h"
+#include "runtime/device/StreamChecks.h"
 #include "runtime/target/Target.h"
 
 #include <algorithm>
@@ -61,10 +62,18 @@ public:
     return elapsedOnGpu(*cuda, from, to);
   }
   Result<void> wait(const Event &event, Stream stream) override { return waitOnGpu(*cuda, event, stream); }
+  Result<std::unique_ptr<Graph>> capture(Stream stream,
+                                         const std::function<Result<void>()> &enqueue) override {
+    return launches.captures.capture(asStream(stream), enqueue);
+  }
+  Result<bool> isCaptured(Stream stream) override { return cuda->isCaptured(asStream(stream)); }
   Result<void> enablePeerAccess(Device &peer) override;
   Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) override;
 
 private:
+  /// An error while this thread captures a stream, which an attempt on no stream, or on one that is captured,
+  /// would end.
+  Result<void> checkNoCapture(std::string_view attempt, std::optional<Stream> on = {});
   /// A program that is loaded here.
   Result<const CudaProgram *> ownProgram(const LoadedProgram &loaded) const;
   /// Another GPU.
@@ -77,9 +86,19 @@ private:
   CudaDeviceOptions options;
 };
 
+Result<void> CudaDeviceImpl::checkNoCapture(std::string_view attempt, std::optional<Stream> on) {
+  const bool isCaptured =
+      on ? launches.captures.find(asStream(*on)) != nullptr : launches.captures.isOfThisThread();
+  if (isCaptured)
+    return errorInCapture(attempt);
+  return {};
+}
+
 Result<void *> CudaDeviceImpl::allocate(size_t bytes, std::optional<Stream> on) {
   if (bytes == 0)
     return nullptr;
+  if (Result<void> free = checkNoCapture("allocate memory", on); !free)
+    return free.error();
   CurrentContext scope(*cuda);
   CUdeviceptr address = 0;
   const CUresult status = on ? cuda->driver.cuMemAllocAsync(&address, bytes, asStream(*on))
@@ -92,6 +111,8 @@ Result<void *> CudaDeviceImpl::allocate(size_t bytes, std::optional<Stream> on) 
 Result<void> CudaDeviceImpl::free(void *address, std::optional<Stream> on) {
   if (!address)
     return {};
+  if (Result<void> free = checkNoCapture("free memory", on); !free)
+    return free;
   CurrentContext scope(*cuda);
   const CUresult status = on ? cuda->driver.cuMemFreeAsync(asDevicePointer(address), asStream(*on))
                              : cuda->driver.cuMemFree(asDevicePointer(address));
@@ -126,6 +147,9 @@ Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t
                                           std::optional<Stream> on) {
   if (bytes == 0)
     return {};
+  if (!on)
+    if (Result<void> free = checkNoCapture("copy without a stream"); !free)
+      return free;
   CurrentContext scope(*cuda);
   CUresult status = on ? cuda->driver.cuMemcpyHtoDAsync(asDevicePointer(device), host, bytes, asStream(*on))
                        : cuda->driver.cuMemcpyHtoD(asDevicePointer(device), host, bytes);
@@ -143,6 +167,9 @@ Result<void> CudaDeviceImpl::copyToHost(void *host, const void *device, size_t b
                                         std::optional<Stream> on) {
   if (bytes == 0)
     return {};
+  if (!on)
+    if (Result<void> free = checkNoCapture("copy without a stream"); !free)
+      return free;
   CurrentContext scope(*cuda);
   const CUresult status =
       on ? cuda->driver.cuMemcpyDtoHAsync(host, asDevicePointer(device), bytes, asStream(*on))
@@ -154,6 +181,8 @@ Result<void> CudaDeviceImpl::copyToHost(void *host, const void *device, size_t b
 }
 
 Result<std::shared_ptr<const LoadedProgram>> CudaDeviceImpl::load(Artifact artifact) {
+  if (launches.captures.isOfThisThread())
+    return errorOfLoadInCapture(artifact.name);
   if (Result<void> valid = verify(artifact); !valid)
     return valid.error();
   const Target &wanted = *findTarget(artifact.target);
@@ -245,6 +274,8 @@ Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArg
 }
 
 Result<void> CudaDeviceImpl::synchronize(Stream stream) {
+  if (Result<void> free = checkNoCapture("synchronize"); !free)
+    return free;
   CurrentContext scope(*cuda);
   if (CUresult status = cuda->driver.cuStreamSynchronize(static_cast<CUstream>(stream.handle));
       status != CUDA_SUCCESS)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/CudaStreams.h"
 
-#include "runtime/device/CheckEvents.h"
+#include "runtime/device/StreamChecks.h"
 
 #include <fmt/format.h>
 

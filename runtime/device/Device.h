@@ -9,6 +9,7 @@
 #include "runtime/support/Result.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -104,6 +105,16 @@ public:
   virtual Result<void> setAddress(size_t tensor, void *address) = 0;
 };
 
+/// Work that was captured, of one thread at a time. The device, and the programs that it launches, outlive
+/// it; memory that it uses stays.
+class Graph {
+public:
+  virtual ~Graph() = default;
+  /// Enqueues all of it. Tensors of prepared launches that have moved since the capture are at their new
+  /// addresses from now on, at each place where the graph has the launch.
+  virtual Result<void> launch(Stream stream = {}) = 0;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -163,6 +174,14 @@ public:
   /// What is enqueued on `stream` from now on begins after `event`, which this device or another one of its
   /// kind has recorded. The host does not wait.
   virtual Result<void> wait(const Event &event, Stream stream = {}) = 0;
+
+  /// Calls `enqueue`. What it enqueues on `stream`, and on streams that wait for events of it, becomes a
+  /// graph instead of being done; `stream` waits for those streams in the end. Meanwhile this thread neither
+  /// loads, allocates nor synchronises. An error of `enqueue` ends the capture.
+  virtual Result<std::unique_ptr<Graph>> capture(Stream stream,
+                                                 const std::function<Result<void>()> &enqueue) = 0;
+  /// Whether the stream is captured, also by another library.
+  virtual Result<bool> isCaptured(Stream stream) = 0;
 
   /// From now on kernels of this device may access memory of `peer`, another
   /// device of the same kind. The other direction is its own matter.

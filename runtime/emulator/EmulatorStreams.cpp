@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/EmulatorStreams.h"
 
-#include "runtime/device/CheckEvents.h"
+#include "runtime/device/StreamChecks.h"
 
 #include <fmt/format.h>
 
@@ -13,6 +13,8 @@ Result<double> EmulatorEvent::elapsed(const Event &from, const Event &to, const 
   const bool areOwn = begin && end && begin->device == self && end->device == self;
   if (Result<void> valid = checkTimed(from, to, areOwn, name); !valid)
     return valid.error();
+  if (begin->capture || end->capture)
+    return Error{.message = "expected two events with times, but one was recorded in a capture"};
   return std::chrono::duration<double, std::milli>(end->at - begin->at).count();
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/device/Device.h"
+#include "runtime/emulator/EmulatorCapture.h"
 
 #include <chrono>
 #include <map>
@@ -20,9 +21,13 @@ public:
 
 class EmulatorEvent final : public Event {
 public:
-  EmulatorEvent(EventTime time, const void *device) : Event(time), device(device) {}
-  /// `device` names this one in errors, `self` has recorded its events.
+  /// `capture`: that it is part of; null: work before it is complete.
+  EmulatorEvent(EventTime time, const void *device, std::shared_ptr<EmulatorCapture> capture)
+      : Event(time), capture(std::move(capture)), device(device) {}
+  /// `name` is that of device `self` in errors.
   static Result<double> elapsed(const Event &from, const Event &to, const void *self, std::string_view name);
+
+  const std::shared_ptr<EmulatorCapture> capture;
 
 private:
   const void *device;

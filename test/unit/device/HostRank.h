@@ -140,6 +140,10 @@ private:
   Result<std::unique_ptr<const Event>> record(Stream, EventTime) override { return none(); }
   Result<double> elapsed(const Event &, const Event &) override { return none(); }
   Result<void> wait(const Event &, Stream) override { return none(); }
+  Result<std::unique_ptr<Graph>> capture(Stream, const std::function<Result<void>()> &) override {
+    return none();
+  }
+  Result<bool> isCaptured(Stream) override { return none(); }
   Result<void> enablePeerAccess(Device &) override { return none(); }
   Result<void> copyFromPeer(void *, Device &, const void *, size_t) override { return none(); }
   static Error none() { return {ErrorKind::environment, "no group calls this"}; }

@@ -59,6 +59,11 @@ public:
   }
   Result<double> elapsed(const Event &from, const Event &to) override { return device->elapsed(from, to); }
   Result<void> wait(const Event &event, Stream stream) override { return device->wait(event, stream); }
+  Result<std::unique_ptr<Graph>> capture(Stream stream,
+                                         const std::function<Result<void>()> &enqueue) override {
+    return device->capture(stream, enqueue);
+  }
+  Result<bool> isCaptured(Stream stream) override { return device->isCaptured(stream); }
   Result<void> enablePeerAccess(Device &peer) override { return device->enablePeerAccess(peer); }
   Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) override {
     return device->copyFromPeer(destination, source, address, bytes);
