@@ -4,7 +4,7 @@
 #pragma once
 
 #include "runtime/cuda/CudaContext.h"
-#include "runtime/device/Device.h"
+#include "runtime/device/LaunchLog.h"
 
 #include <atomic>
 #include <functional>
@@ -31,12 +31,15 @@ struct CudaCapture {
   cuuint64_t id = 0;
   std::thread::id thread = std::this_thread::get_id();
   std::vector<CapturedLaunch> launches = {};
+  std::vector<LaunchRecord> records = {}; ///< of all launches
 };
 
 /// The captures of one GPU by `Device::capture`. Safe to use from several threads.
 class CudaCaptures {
 public:
-  explicit CudaCaptures(std::shared_ptr<const CudaContext> context) : cuda(std::move(context)) {}
+  /// `log` outlives it and its graphs, which note their launches there.
+  CudaCaptures(std::shared_ptr<const CudaContext> context, LaunchLog &log)
+      : cuda(std::move(context)), log(log) {}
 
   /// `Device::capture`.
   Result<std::unique_ptr<Graph>> capture(CUstream stream, const std::function<Result<void>()> &enqueue);
@@ -57,6 +60,7 @@ private:
   Result<std::unique_ptr<Graph>> instantiate(CUgraph captured, CudaCapture &&of) const;
 
   std::shared_ptr<const CudaContext> cuda;
+  LaunchLog &log;
   std::atomic<int> count = 0;
   std::mutex mutex;
   std::vector<std::unique_ptr<CudaCapture>> underWay;

@@ -23,7 +23,9 @@ public:
   CudaDeviceImpl(std::shared_ptr<const CudaContext> context, DeviceProperties properties,
                  const Target &target, CudaDeviceOptions options)
       : cuda(std::move(context)), description(std::move(properties)), target(target), launches(cuda),
-        options(std::move(options)) {}
+        options(std::move(options)) {
+    launches.waitsForLaunches = this->options.waitsForLaunches;
+  }
   ~CudaDeviceImpl() override {
     CurrentContext scope(*cuda);
     if (launches.emptyTensors)
@@ -59,7 +61,10 @@ public:
     return recordCudaEvent(cuda, stream, time);
   }
   Result<double> elapsed(const Event &from, const Event &to) override {
-    return elapsedOnGpu(*cuda, from, to);
+    Result<double> milliseconds = elapsedOnGpu(*cuda, from, to);
+    if (!milliseconds && milliseconds.error().kind == ErrorKind::execution)
+      return launches.log.attribute(milliseconds.error());
+    return milliseconds;
   }
   Result<void> wait(const Event &event, Stream stream) override { return waitOnGpu(*cuda, event, stream); }
   Result<std::unique_ptr<Graph>> capture(Stream stream,
@@ -97,8 +102,8 @@ Result<void> CudaDeviceImpl::checkNoCapture(std::string_view attempt, std::optio
 Result<void *> CudaDeviceImpl::allocate(size_t bytes, std::optional<Stream> on) {
   if (bytes == 0)
     return nullptr;
-  if (Result<void> free = checkNoCapture("allocate memory", on); !free)
-    return free.error();
+  if (Result<void> allowed = checkNoCapture("allocate memory", on); !allowed)
+    return allowed.error();
   CurrentContext scope(*cuda);
   CUdeviceptr address = 0;
   const CUresult status = on ? cuda->driver.cuMemAllocAsync(&address, bytes, asStream(*on))
@@ -111,8 +116,8 @@ Result<void *> CudaDeviceImpl::allocate(size_t bytes, std::optional<Stream> on) 
 Result<void> CudaDeviceImpl::free(void *address, std::optional<Stream> on) {
   if (!address)
     return {};
-  if (Result<void> free = checkNoCapture("free memory", on); !free)
-    return free;
+  if (Result<void> allowed = checkNoCapture("free memory", on); !allowed)
+    return allowed;
   CurrentContext scope(*cuda);
   const CUresult status = on ? cuda->driver.cuMemFreeAsync(asDevicePointer(address), asStream(*on))
                              : cuda->driver.cuMemFree(asDevicePointer(address));
@@ -148,8 +153,8 @@ Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t
   if (bytes == 0)
     return {};
   if (!on)
-    if (Result<void> free = checkNoCapture("copy without a stream"); !free)
-      return free;
+    if (Result<void> allowed = checkNoCapture("copy without a stream"); !allowed)
+      return allowed;
   CurrentContext scope(*cuda);
   CUresult status = on ? cuda->driver.cuMemcpyHtoDAsync(asDevicePointer(device), host, bytes, asStream(*on))
                        : cuda->driver.cuMemcpyHtoD(asDevicePointer(device), host, bytes);
@@ -158,8 +163,8 @@ Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t
   if (status == CUDA_SUCCESS && !on)
     status = cuda->driver.cuStreamSynchronize(nullptr);
   if (status != CUDA_SUCCESS)
-    return cuda->error(status, fmt::format("cannot copy {} bytes to {}", bytes, description.name),
-                       ErrorKind::execution);
+    return launches.log.attribute(cuda->error(
+        status, fmt::format("cannot copy {} bytes to {}", bytes, description.name), ErrorKind::execution));
   return {};
 }
 
@@ -168,15 +173,15 @@ Result<void> CudaDeviceImpl::copyToHost(void *host, const void *device, size_t b
   if (bytes == 0)
     return {};
   if (!on)
-    if (Result<void> free = checkNoCapture("copy without a stream"); !free)
-      return free;
+    if (Result<void> allowed = checkNoCapture("copy without a stream"); !allowed)
+      return allowed;
   CurrentContext scope(*cuda);
   const CUresult status =
       on ? cuda->driver.cuMemcpyDtoHAsync(host, asDevicePointer(device), bytes, asStream(*on))
          : cuda->driver.cuMemcpyDtoH(host, asDevicePointer(device), bytes);
   if (status != CUDA_SUCCESS)
-    return cuda->error(status, fmt::format("cannot copy {} bytes from {}", bytes, description.name),
-                       ErrorKind::execution);
+    return launches.log.attribute(cuda->error(
+        status, fmt::format("cannot copy {} bytes from {}", bytes, description.name), ErrorKind::execution));
   return {};
 }
 
@@ -274,14 +279,17 @@ Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArg
 }
 
 Result<void> CudaDeviceImpl::synchronize(Stream stream) {
-  if (Result<void> free = checkNoCapture("synchronize"); !free)
-    return free;
+  if (Result<void> allowed = checkNoCapture("synchronize"); !allowed)
+    return allowed;
   CurrentContext scope(*cuda);
   if (CUresult status = cuda->driver.cuStreamSynchronize(static_cast<CUstream>(stream.handle));
       status != CUDA_SUCCESS)
-    return cuda->error(status, "work on the GPU failed", ErrorKind::execution);
+    return launches.log.attribute(cuda->error(status, "work on the GPU failed", ErrorKind::execution));
   Reports reports;
   Result<void> taken = launches.reporting.take(reports);
+  if (!taken)
+    taken = launches.log.attribute(taken.error());
+  launches.log.endStream(stream);
   return deliver(reports, options.print, std::move(taken));
 }
 

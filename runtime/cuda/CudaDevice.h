@@ -19,6 +19,9 @@ struct CudaDeviceOptions {
   std::optional<int> multiprocessors = {};
   /// Called with what kernels print, a line each, when the device synchronises; empty: it goes to stderr.
   std::function<void(std::string_view)> print = {};
+  /// For debugging: each launch that is not captured waits for its stream, and an error is that of the launch
+  /// that failed.
+  bool waitsForLaunches = false;
 };
 
 /// The GPU of that ordinal. An `environment` error says what is missing: the

@@ -154,13 +154,30 @@ Result<void> CudaLaunch::enqueue(Stream stream) {
   Result<std::unique_lock<std::mutex>> noted = resources.reporting.note(program, on);
   if (!noted)
     return noted.error();
-  CudaCapture *const capture = self ? resources.captures.find(on) : nullptr;
-  if (!capture)
-    return enqueueAll(on);
-  captured = &capture->launches.emplace_back(CapturedLaunch{.launch = self, .variant = plan.variantIndex});
+  LaunchRecord record(program.label(), plan, stream);
+  CudaCapture *const capture = resources.captures.find(on);
+  if (!capture) {
+    resources.log.add(record);
+    Result<void> enqueued = enqueueAll(on);
+    return enqueued && resources.waitsForLaunches ? wait(record, on) : enqueued;
+  }
+  capture->records.push_back(std::move(record));
+  if (self)
+    captured = &capture->launches.emplace_back(CapturedLaunch{.launch = self, .variant = plan.variantIndex});
   Result<void> enqueued = enqueueAll(on);
   captured = nullptr;
   return enqueued;
+}
+
+Result<void> CudaLaunch::wait(const LaunchRecord &record, CUstream stream) const {
+  const CudaContext &cuda = *resources.cuda;
+  Result<bool> isCaptured = cuda.isCaptured(stream);
+  if (!isCaptured || *isCaptured)
+    return isCaptured ? Result<void>() : isCaptured.error();
+  if (CUresult status = cuda.driver.cuStreamSynchronize(stream); status != CUDA_SUCCESS)
+    return cuda.error(status, fmt::format("{} failed", record.text()), ErrorKind::execution);
+  resources.log.endStream({stream});
+  return {};
 }
 
 Result<void> CudaLaunch::enqueueAll(CUstream on) {

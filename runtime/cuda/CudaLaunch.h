@@ -23,7 +23,8 @@ struct LaunchResources {
   static constexpr size_t emptyTensorBytes = 128;
 
   explicit LaunchResources(const std::shared_ptr<const CudaContext> &context)
-      : cuda(context), memory(context), transferStreams(context), reporting(context), captures(context) {}
+      : cuda(context), memory(context), transferStreams(context), reporting(context), captures(context, log) {
+  }
 
   /// The maps of empty tensors have an element all the same. That of inputs is 0 for ever; others may be
   /// stored to.
@@ -37,7 +38,9 @@ struct LaunchResources {
   MemoryCheck memory;
   TransferStreams transferStreams;
   ReportingPrograms reporting;
+  LaunchLog log;
   CudaCaptures captures;
+  bool waitsForLaunches = false; ///< `CudaDeviceOptions`
 };
 
 /// Enqueues zeros; the context is current.
@@ -85,8 +88,9 @@ private:
   Result<void> moveFill(CUgraphExec graph, CUgraphNode node, const ZeroFill &fill) const;
   Result<void> moveKernel(CUgraphExec graph, CUgraphNode node, const Kernel &kernel) const;
   Result<void> enqueueAll(CUstream stream);
-  /// The node of what was enqueued last belongs to the launch, where that is
-  /// captured.
+  /// Waits for the launch, unless it is captured.
+  Result<void> wait(const LaunchRecord &record, CUstream stream) const;
+  /// The node of what was enqueued last belongs to the launch, where that is captured.
   Result<void> noteNode(std::vector<CUgraphNode> CapturedLaunch::*nodes, CUstream stream) const;
   /// `isNext`: directly after the launch before it.
   Result<void> enqueue(size_t number, bool isNext, CUstream stream);

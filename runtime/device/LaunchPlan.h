@@ -119,6 +119,7 @@ inline constexpr int64_t maxTransferRounds = 1024;
 struct LaunchPlan {
   const Variant *variant = nullptr;
   size_t variantIndex = 0;
+  std::vector<int64_t> dimensions = {};        ///< values of `Artifact::dimensions`
   std::vector<ZeroFill> zeroFills = {};        ///< before the first launch
   std::vector<PlannedLaunch> launches = {};    ///< in order; those with an empty grid are left out
   std::vector<PlannedTransfer> transfers = {}; ///< in order

@@ -2,7 +2,7 @@
 #include "runtime/emulator/EmulatorDevice.h"
 
 #include "runtime/device/DeliverReports.h"
-#include "runtime/device/LaunchPlan.h"
+#include "runtime/device/LaunchLog.h"
 #include "runtime/device/StreamChecks.h"
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/emulator/CopyEngine.h"
@@ -221,7 +221,7 @@ private:
         capture->steps.push_back(std::make_unique<Captured>(device, current));
         return {};
       }
-      return device.enqueue(current->ready);
+      return device.enqueue(current->ready, stream);
     }
     Result<void> setAddress(size_t tensor, void *address) override {
       const ReadyLaunch &before = *current->ready;
@@ -244,7 +244,7 @@ private:
     Captured(EmulatorDevice &device, std::shared_ptr<const Current> launch)
         : device(device), current(std::move(launch)), ready(current->ready) {}
     void finish() override { moves = current->moves; }
-    Result<void> run(Stream) override {
+    Result<void> run(Stream stream) override {
       if (moves != current->moves) {
         if (auto ok = checkMovedInGraph(ready->program.artifact().name, current->ready->plan,
                                         ready->plan.variantIndex);
@@ -252,7 +252,7 @@ private:
           return ok;
         ready = current->ready, moves = current->moves;
       }
-      return device.enqueue(ready);
+      return device.enqueue(ready, stream);
     }
     EmulatorDevice &device;
     const std::shared_ptr<const Current> current;
@@ -279,7 +279,8 @@ private:
     return ReadyLaunch::create(program, std::move(*plan), std::move(arguments));
   }
 
-  Result<void> enqueue(const std::shared_ptr<const ReadyLaunch> &launch) {
+  /// Errors of queued launches come later, so they say which launch it was.
+  Result<void> enqueue(const std::shared_ptr<const ReadyLaunch> &launch, Stream stream) {
     emulator::LaunchOrder order = machines->order.issue(ordinal());
     order.owner = launch->program.shared_from_this();
     if (!queue) {
@@ -287,7 +288,15 @@ private:
       machines->order.wait(ordinal());
       return done;
     }
-    queue->push([this, order, launch] { return run(*launch, order); });
+    queue->push([this, order, launch, stream]() -> Result<void> {
+      Result<void> done = run(*launch, order);
+      if (done)
+        return done;
+      Error error = done.error();
+      const auto label = std::make_shared<const LaunchLabel>(launch->program.artifact());
+      error.message += fmt::format("; launched as {}", LaunchRecord(label, launch->plan, stream).text());
+      return error;
+    });
     return {};
   }
 

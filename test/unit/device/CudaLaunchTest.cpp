@@ -48,13 +48,22 @@ struct Noted {
   uintptr_t nodes = 0;                             ///< that were captured
   std::vector<uintptr_t> movedKernels, movedFills; ///< nodes that were changed
   uint64_t movedOutput = 0, movedFill = 0;         ///< C in the last ones
-  size_t graphLaunches = 0;
+  size_t graphLaunches = 0, waits = 0;
+  CUresult waited = CUDA_SUCCESS;
 } noted;
 
 CUgraphNode nodeOf(uintptr_t number) { return reinterpret_cast<CUgraphNode>(number); }
 
 /// Captures, of which each thing enqueued is a node with the next number.
 void addGraphs(Driver &driver) {
+  driver.cuStreamSynchronize = [](CUstream) {
+    ++noted.waits;
+    return noted.waited;
+  };
+  driver.cuStreamIsCapturing = [](CUstream, CUstreamCaptureStatus *status) {
+    *status = noted.captures ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+  };
   driver.cuStreamBeginCapture = [](CUstream, CUstreamCaptureMode) {
     noted.captures = true;
     return CUDA_SUCCESS;
@@ -294,4 +303,37 @@ TEST_CASE("a tensor that takes another variant does not move in a graph", "[devi
                                        "because its new address is aligned otherwise and takes variant "
                                        "'general'; capture it again"));
   CHECK(noted.graphLaunches == 0);
+}
+
+TEST_CASE("launches are noted for errors that come later, those of a graph when it is launched",
+          "[device][log]") {
+  Fixture fixture;
+  const LaunchLog &log = fixture.resources.log;
+  auto launches = [&] { return log.attribute({ErrorKind::execution, "failed"}).message; };
+  expectSuccess(fixture.launch->enqueue(main));
+  const std::string once = "failed; launched since the last synchronisation: 'gemm' with M = 200, N = 64, "
+                           "K = 128 on stream 0x1234";
+  CHECK(launches() == once);
+  const std::unique_ptr<Graph> graph = expectValue(fixture.resources.captures.capture(
+      static_cast<CUstream>(main.handle), [&] { return fixture.launch->enqueue(main); }));
+  CHECK(launches() == once);
+  expectSuccess(graph->launch(main));
+  CHECK(launches() == once + " (2 times)");
+}
+
+TEST_CASE("a device that waits for launches names the one that fails", "[device][log]") {
+  Fixture fixture;
+  fixture.resources.waitsForLaunches = true;
+  expectSuccess(fixture.launch->enqueue(main));
+  CHECK(noted.waits == 1);
+  CHECK(fixture.resources.log.attribute({ErrorKind::execution, "failed"}).message == "failed");
+  noted.waited = CUDA_ERROR_ILLEGAL_ADDRESS;
+  const Result<void> launched = fixture.launch->enqueue(main);
+  REQUIRE_FALSE(launched);
+  CHECK(launched.error().kind == ErrorKind::execution);
+  CHECK(launched.error().message ==
+        "'gemm' with M = 200, N = 64, K = 128 on stream 0x1234 failed: CUDA_ERROR (refused)");
+  noted.captures = true;
+  expectSuccess(fixture.launch->enqueue(main)); // a capture does not wait
+  CHECK(noted.waits == 2);
 }

@@ -192,6 +192,16 @@ TEST_CASE("what stands after a launch that fails does not run", "[devices]") {
   CHECK(a.read() == std::vector<uint32_t>{2});
 }
 
+TEST_CASE("an error that comes later says which launch it is of", "[devices]") {
+  const auto devices = createEmulatorDevices(2);
+  Words a(*devices[0], {0});
+  const Stream stream = {.handle = &a};
+  REQUIRE(launch(*devices[0], kernel("  trap;"), a, a, stream));
+  CHECK_THAT(errorOf(devices[0]->synchronize()),
+             Catch::Matchers::EndsWith(
+                 fmt::format("; launched as 'kernel' with n = 1 on stream {}", stream.handle)));
+}
+
 TEST_CASE("blocks that wait for blocks for which there is no room are told so", "[devices][polling]") {
   // A barrier of the whole grid, of blocks so large that two of the four fit.
   const auto device = createEmulatorDevice({.multiprocessors = 2, .hostThreads = 1});
