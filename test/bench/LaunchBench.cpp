@@ -8,6 +8,7 @@
 #include "runtime/artifact/Serialize.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaProgram.h"
+#include "runtime/cuda/CudaStreams.h"
 #include "runtime/cuda/TensorMap.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/support/Math.h"
@@ -235,18 +236,17 @@ void print(const std::vector<Contestant> &contestants, std::string_view device, 
 void run(Device &device, int rounds, bool asJson) {
   const std::shared_ptr<const CudaContext> cuda = require(CudaContext::create(device.properties().ordinal));
   const CurrentContext current(*cuda);
-  CUstream handle = nullptr;
-  if (CUresult status = cuda->driver.cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING); status != CUDA_SUCCESS)
-    fail(cuda->driver.describe(status));
-  const Stream stream = {handle};
+  const std::unique_ptr<OwnedStream> owned = require(device.createStream());
+  const Stream stream = *owned;
 
   const Artifact artifact = eightTensors();
   const std::shared_ptr<const LoadedProgram> program = require(device.load(artifact));
   const LaunchArguments arguments = makeArguments(device);
-  RawLaunch raw(*cuda, static_cast<const CudaProgram &>(*program), arguments, device.properties(), handle);
+  RawLaunch raw(*cuda, static_cast<const CudaProgram &>(*program), arguments, device.properties(),
+                asStream(stream));
   const std::unique_ptr<PreparedLaunch> same = require(device.prepare(*program, arguments)),
                                         moved = require(device.prepare(*program, arguments));
-  const CLaunch c(artifact, arguments, handle);
+  const CLaunch c(artifact, arguments, stream.handle);
   size_t number = 0;
   auto launchMoved = [&]() -> Result<void> {
     ++number;
@@ -280,7 +280,6 @@ void run(Device &device, int rounds, bool asJson) {
   }
   require(device.synchronize(stream));
   print(contestants, device.properties().name, asJson);
-  cuda->driver.cuStreamDestroy(handle);
 }
 
 } // namespace
