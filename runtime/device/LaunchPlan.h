@@ -173,6 +173,11 @@ struct WorkspaceRequest {
 Result<std::vector<WorkspaceRequest>> workspaceRequests(const Artifact &artifact,
                                                         const std::vector<int64_t> &dimensions,
                                                         const DeviceProperties &device);
+/// The same for a launch on these tensors, which `bindDimensions` checks.
+Result<std::vector<WorkspaceRequest>> workspacesOf(const Artifact &artifact,
+                                                   std::span<const TensorView> tensors,
+                                                   const DeviceProperties &device, int64_t rank = 0,
+                                                   int64_t ranks = 1);
 
 /// A contiguous tensor at `data`.
 TensorView contiguousView(void *data, ElementType element, std::vector<int64_t> shape);

@@ -25,11 +25,7 @@ struct WorkspaceLayout {
 
 Result<WorkspaceLayout> layOut(const Device &device, const Artifact &artifact,
                                std::span<const TensorView> views) {
-  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, views);
-  if (!dimensions)
-    return dimensions.error();
-  Result<std::vector<WorkspaceRequest>> requests =
-      workspaceRequests(artifact, *dimensions, device.properties());
+  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(artifact, views, device.properties());
   if (!requests)
     return requests.error();
   WorkspaceLayout layout;
