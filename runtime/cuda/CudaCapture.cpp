@@ -72,11 +72,13 @@ Result<CudaCaptures::Place> CudaCaptures::placeOf(CUstream stream) const {
   return place;
 }
 
-CudaCapture *CudaCaptures::find(CUstream stream) {
+Result<CudaCapture *> CudaCaptures::find(CUstream stream) {
   if (count.load(std::memory_order_acquire) == 0)
     return nullptr;
   const Result<Place> place = placeOf(stream);
-  if (!place || place->status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+  if (!place)
+    return place.error();
+  if (place->status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
     return nullptr;
   const std::lock_guard lock(mutex);
   const auto found = std::ranges::find(underWay, place->id, [](const auto &one) { return one->id; });

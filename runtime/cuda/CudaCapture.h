@@ -45,7 +45,7 @@ public:
   Result<std::unique_ptr<Graph>> capture(CUstream stream, const std::function<Result<void>()> &enqueue);
 
   /// The one that the stream belongs to, or null. Costs next to nothing where there is none on the GPU.
-  CudaCapture *find(CUstream stream);
+  Result<CudaCapture *> find(CUstream stream);
   /// The node that was captured last on the stream.
   Result<CUgraphNode> lastNode(CUstream stream) const;
   bool isOfThisThread();

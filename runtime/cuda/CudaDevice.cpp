@@ -92,11 +92,12 @@ private:
 };
 
 Result<void> CudaDeviceImpl::checkNoCapture(std::string_view attempt, std::optional<Stream> on) {
-  const bool isCaptured =
-      on ? launches.captures.find(asStream(*on)) != nullptr : launches.captures.isOfThisThread();
-  if (isCaptured)
-    return errorInCapture(attempt);
-  return {};
+  if (!on)
+    return launches.captures.isOfThisThread() ? errorInCapture(attempt) : Result<void>();
+  Result<CudaCapture *> capture = launches.captures.find(asStream(*on));
+  if (!capture)
+    return capture.error();
+  return *capture ? errorInCapture(attempt) : Result<void>();
 }
 
 Result<void *> CudaDeviceImpl::allocate(size_t bytes, std::optional<Stream> on) {

@@ -155,15 +155,18 @@ Result<void> CudaLaunch::enqueue(Stream stream) {
   if (!noted)
     return noted.error();
   LaunchRecord record(program.label(), plan, stream);
-  CudaCapture *const capture = resources.captures.find(on);
-  if (!capture) {
+  Result<CudaCapture *> capture = resources.captures.find(on);
+  if (!capture)
+    return capture.error();
+  if (!*capture) {
     resources.log.add(record);
     Result<void> enqueued = enqueueAll(on);
     return enqueued && resources.waitsForLaunches ? wait(record, on) : enqueued;
   }
-  capture->records.push_back(std::move(record));
+  (*capture)->records.push_back(std::move(record));
   if (self)
-    captured = &capture->launches.emplace_back(CapturedLaunch{.launch = self, .variant = plan.variantIndex});
+    captured =
+        &(*capture)->launches.emplace_back(CapturedLaunch{.launch = self, .variant = plan.variantIndex});
   Result<void> enqueued = enqueueAll(on);
   captured = nullptr;
   return enqueued;

@@ -49,7 +49,7 @@ struct Noted {
   std::vector<uintptr_t> movedKernels, movedFills; ///< nodes that were changed
   uint64_t movedOutput = 0, movedFill = 0;         ///< C in the last ones
   size_t graphLaunches = 0, waits = 0;
-  CUresult waited = CUDA_SUCCESS;
+  CUresult waited = CUDA_SUCCESS, captureInfo = CUDA_SUCCESS;
 } noted;
 
 CUgraphNode nodeOf(uintptr_t number) { return reinterpret_cast<CUgraphNode>(number); }
@@ -78,7 +78,7 @@ void addGraphs(Driver &driver) {
     last = nodeOf(noted.nodes);
     *status = noted.captures ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     *id = 7, *nodes = &last, *count = 1;
-    return CUDA_SUCCESS;
+    return noted.captureInfo;
   };
   driver.cuGraphInstantiateWithFlags = [](CUgraphExec *, CUgraph, unsigned long long) {
     return CUDA_SUCCESS;
@@ -279,6 +279,18 @@ TEST_CASE("tensors that move after a capture are moved in its nodes, once", "[de
   CHECK(noted.movedKernels == std::vector<uintptr_t>{3, 4});
   CHECK(noted.movedFill == 0x60000000);
   CHECK(noted.movedOutput == 0x60000000);
+}
+
+TEST_CASE("a launch whose nodes the driver does not tell is not captured", "[device][graph]") {
+  Fixture fixture;
+  const auto graph = fixture.resources.captures.capture(static_cast<CUstream>(main.handle), [&] {
+    noted.captureInfo = CUDA_ERROR_LOSSY_QUERY;
+    return fixture.launch->enqueue(main);
+  });
+  REQUIRE_FALSE(graph);
+  CHECK(graph.error().message == "cannot tell what a stream has captured: CUDA_ERROR (refused)");
+  CHECK(noted.launches == 0);
+  CHECK_FALSE(noted.captures);
 }
 
 TEST_CASE("a graph outlives the prepared launches in it", "[device][graph]") {
