@@ -107,11 +107,8 @@ Result<DeviceArguments> DeviceArguments::create(Device &device, const Artifact &
       return view.error();
     arguments.launch.tensors.push_back(std::move(*view));
   }
-  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, arguments.launch.tensors, rank, ranks);
-  if (!dimensions)
-    return dimensions.error();
   Result<std::vector<WorkspaceRequest>> requests =
-      workspaceRequests(artifact, *dimensions, device.properties());
+      workspacesOf(artifact, arguments.launch.tensors, device.properties(), rank, ranks);
   if (!requests)
     return requests.error();
   for (const WorkspaceRequest &request : *requests) {

@@ -59,18 +59,14 @@ struct Kernel::State {
   /// Checks that what the program writes is apart from all else, and appends workspaces to the tensors.
   Result<void> addWorkspaces(Stream stream, std::vector<TensorView> &tensors) {
     const Artifact &artifact = program->artifact();
-    Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, tensors);
-    if (!dimensions)
-      return dimensions.error();
+    Result<std::vector<WorkspaceRequest>> requests = workspacesOf(artifact, tensors, device.properties());
+    if (!requests)
+      return requests.error();
     for (size_t i = 0; i < tensors.size(); ++i)
       if (Result<void> valid = checkMemory(artifact.tensors[i], tensors[i]); !valid)
         return valid;
     if (Result<void> apart = checkWrittenApart(artifact, tensors, artifact.name); !apart)
       return apart;
-    Result<std::vector<WorkspaceRequest>> requests =
-        workspaceRequests(artifact, *dimensions, device.properties());
-    if (!requests)
-      return requests.error();
     if (requests->empty())
       return {};
     std::vector<Memory> &memory = workspaces[stream.handle];
@@ -85,6 +81,14 @@ struct Kernel::State {
   }
 
   Result<void> grow(Stream stream, Memory &memory, size_t bytes) {
+    Result<bool> captured = device.isCaptured(stream);
+    if (!captured)
+      return captured.error();
+    if (*captured)
+      return invalid(
+          fmt::format("'{}' needs {} bytes of workspace, which it does not allocate while a stream is "
+                      "captured; call it with such tensors on that stream before the capture",
+                      program->artifact().name, bytes));
     if (memory.address) {
       if (Result<void> done = device.synchronize(stream); !done)
         return done;

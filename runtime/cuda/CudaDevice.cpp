@@ -3,8 +3,9 @@
 
 #include "runtime/artifact/Verify.h"
 #include "runtime/cuda/CudaLaunch.h"
-#include "runtime/cuda/CudaTimer.h"
+#include "runtime/cuda/CudaStreams.h"
 #include "runtime/device/DeliverReports.h"
+#include "runtime/device/StreamChecks.h"
 #include "runtime/target/Target.h"
 
 #include <algorithm>
@@ -17,27 +18,14 @@ namespace {
 
 CUdeviceptr asDevicePointer(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
 
-class CudaEvent final : public Event {
-public:
-  CudaEvent(std::shared_ptr<const CudaContext> context, CUevent event)
-      : event(event), cuda(std::move(context)) {}
-  ~CudaEvent() override {
-    CurrentContext scope(*cuda);
-    cuda->driver.cuEventDestroy(event); // the driver frees it when no stream waits for it any more
-  }
-
-  const CUevent event;
-
-private:
-  std::shared_ptr<const CudaContext> cuda;
-};
-
 class CudaDeviceImpl final : public Device {
 public:
   CudaDeviceImpl(std::shared_ptr<const CudaContext> context, DeviceProperties properties,
                  const Target &target, CudaDeviceOptions options)
       : cuda(std::move(context)), description(std::move(properties)), target(target), launches(cuda),
-        options(std::move(options)) {}
+        options(std::move(options)) {
+    launches.waitsForLaunches = this->options.waitsForLaunches;
+  }
   ~CudaDeviceImpl() override {
     CurrentContext scope(*cuda);
     if (launches.emptyTensors)
@@ -47,32 +35,50 @@ public:
   /// Provides the memory that tensor maps of empty tensors point to.
   Result<void> create() {
     const std::array<std::byte, 2 * LaunchResources::emptyTensorBytes> zeros = {};
-    Result<void *> memory = allocate(zeros.size());
+    Result<void *> memory = allocate(zeros.size(), {});
     if (!memory)
       return memory.error();
     launches.emptyTensors = asDevicePointer(*memory);
-    return copyToDevice(*memory, zeros.data(), zeros.size());
+    return copyToDevice(*memory, zeros.data(), zeros.size(), {});
   }
 
   const DeviceProperties &properties() const override { return description; }
-  const std::shared_ptr<const CudaContext> &context() const { return cuda; }
 
-  Result<void *> allocate(size_t bytes) override;
-  Result<void> free(void *address) override;
-  Result<void> copyToDevice(void *device, const void *host, size_t bytes) override;
-  Result<void> copyToHost(void *host, const void *device, size_t bytes) override;
+  Result<void *> allocate(size_t bytes, std::optional<Stream> on) override;
+  Result<void> free(void *address, std::optional<Stream> on) override;
+  Result<void *> allocateHost(size_t bytes) override;
+  Result<void> freeHost(void *address) override;
+  Result<void> copyToDevice(void *device, const void *host, size_t bytes, std::optional<Stream> on) override;
+  Result<void> copyToHost(void *host, const void *device, size_t bytes, std::optional<Stream> on) override;
   Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override;
   Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &loaded,
                                                   const LaunchArguments &arguments) override;
   Result<void> launch(const LoadedProgram &loaded, const LaunchArguments &arguments, Stream stream) override;
   Result<void> synchronize(Stream stream) override;
   Result<void> clear(void *address, size_t bytes, Stream stream) override;
-  Result<std::unique_ptr<const Event>> record(Stream stream) override;
-  Result<void> wait(const Event &event, Stream stream) override;
+  Result<std::unique_ptr<OwnedStream>> createStream() override { return createCudaStream(cuda); }
+  Result<std::unique_ptr<const Event>> record(Stream stream, EventTime time) override {
+    return recordCudaEvent(cuda, stream, time);
+  }
+  Result<double> elapsed(const Event &from, const Event &to) override {
+    Result<double> milliseconds = elapsedOnGpu(*cuda, from, to);
+    if (!milliseconds && milliseconds.error().kind == ErrorKind::execution)
+      return launches.log.attribute(milliseconds.error());
+    return milliseconds;
+  }
+  Result<void> wait(const Event &event, Stream stream) override { return waitOnGpu(*cuda, event, stream); }
+  Result<std::unique_ptr<Graph>> capture(Stream stream,
+                                         const std::function<Result<void>()> &enqueue) override {
+    return launches.captures.capture(asStream(stream), enqueue);
+  }
+  Result<bool> isCaptured(Stream stream) override { return cuda->isCaptured(asStream(stream)); }
   Result<void> enablePeerAccess(Device &peer) override;
   Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) override;
 
 private:
+  /// An error while this thread captures a stream, which an attempt on no stream, or on one that is captured,
+  /// would end.
+  Result<void> checkNoCapture(std::string_view attempt, std::optional<Stream> on = {});
   /// A program that is loaded here.
   Result<const CudaProgram *> ownProgram(const LoadedProgram &loaded) const;
   /// Another GPU.
@@ -85,53 +91,104 @@ private:
   CudaDeviceOptions options;
 };
 
-Result<void *> CudaDeviceImpl::allocate(size_t bytes) {
+Result<void> CudaDeviceImpl::checkNoCapture(std::string_view attempt, std::optional<Stream> on) {
+  if (!on)
+    return launches.captures.isOfThisThread() ? errorInCapture(attempt) : Result<void>();
+  Result<CudaCapture *> capture = launches.captures.find(asStream(*on));
+  if (!capture)
+    return capture.error();
+  return *capture ? errorInCapture(attempt) : Result<void>();
+}
+
+Result<void *> CudaDeviceImpl::allocate(size_t bytes, std::optional<Stream> on) {
   if (bytes == 0)
     return nullptr;
+  if (Result<void> allowed = checkNoCapture("allocate memory", on); !allowed)
+    return allowed.error();
   CurrentContext scope(*cuda);
   CUdeviceptr address = 0;
-  if (CUresult status = cuda->driver.cuMemAlloc(&address, bytes); status != CUDA_SUCCESS)
+  const CUresult status = on ? cuda->driver.cuMemAllocAsync(&address, bytes, asStream(*on))
+                             : cuda->driver.cuMemAlloc(&address, bytes);
+  if (status != CUDA_SUCCESS)
     return cuda->error(status, fmt::format("cannot allocate {} bytes on {}", bytes, description.name));
   return reinterpret_cast<void *>(address);
 }
 
-Result<void> CudaDeviceImpl::free(void *address) {
+Result<void> CudaDeviceImpl::free(void *address, std::optional<Stream> on) {
   if (!address)
     return {};
+  if (Result<void> allowed = checkNoCapture("free memory", on); !allowed)
+    return allowed;
   CurrentContext scope(*cuda);
-  if (CUresult status = cuda->driver.cuMemFree(asDevicePointer(address)); status != CUDA_SUCCESS)
+  const CUresult status = on ? cuda->driver.cuMemFreeAsync(asDevicePointer(address), asStream(*on))
+                             : cuda->driver.cuMemFree(asDevicePointer(address));
+  if (status != CUDA_SUCCESS)
     return cuda->error(status, fmt::format("cannot free address {}", fmt::ptr(address)),
                        ErrorKind::invalidArgument);
   return {};
 }
 
-Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t bytes) {
+Result<void *> CudaDeviceImpl::allocateHost(size_t bytes) {
   if (bytes == 0)
+    return nullptr;
+  CurrentContext scope(*cuda);
+  void *address = nullptr;
+  if (CUresult status = cuda->driver.cuMemHostAlloc(&address, bytes, CU_MEMHOSTALLOC_PORTABLE);
+      status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("cannot allocate {} bytes of pinned memory", bytes));
+  return address;
+}
+
+Result<void> CudaDeviceImpl::freeHost(void *address) {
+  if (!address)
     return {};
   CurrentContext scope(*cuda);
-  CUresult status = cuda->driver.cuMemcpyHtoD(asDevicePointer(device), host, bytes);
-  // The driver may return once the bytes are staged; a kernel on a stream that
-  // does not wait for the default one could then read too early.
-  if (status == CUDA_SUCCESS)
-    status = cuda->driver.cuStreamSynchronize(nullptr);
-  if (status != CUDA_SUCCESS)
-    return cuda->error(status, fmt::format("cannot copy {} bytes to {}", bytes, description.name),
-                       ErrorKind::execution);
+  if (CUresult status = cuda->driver.cuMemFreeHost(address); status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("cannot free pinned memory at {}", fmt::ptr(address)),
+                       ErrorKind::invalidArgument);
   return {};
 }
 
-Result<void> CudaDeviceImpl::copyToHost(void *host, const void *device, size_t bytes) {
+Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t bytes,
+                                          std::optional<Stream> on) {
   if (bytes == 0)
     return {};
+  if (!on)
+    if (Result<void> allowed = checkNoCapture("copy without a stream"); !allowed)
+      return allowed;
   CurrentContext scope(*cuda);
-  if (CUresult status = cuda->driver.cuMemcpyDtoH(host, asDevicePointer(device), bytes);
-      status != CUDA_SUCCESS)
-    return cuda->error(status, fmt::format("cannot copy {} bytes from {}", bytes, description.name),
-                       ErrorKind::execution);
+  CUresult status = on ? cuda->driver.cuMemcpyHtoDAsync(asDevicePointer(device), host, bytes, asStream(*on))
+                       : cuda->driver.cuMemcpyHtoD(asDevicePointer(device), host, bytes);
+  // The driver may return once the bytes are staged; a kernel on a stream that
+  // does not wait for the default one could then read too early.
+  if (status == CUDA_SUCCESS && !on)
+    status = cuda->driver.cuStreamSynchronize(nullptr);
+  if (status != CUDA_SUCCESS)
+    return launches.log.attribute(cuda->error(
+        status, fmt::format("cannot copy {} bytes to {}", bytes, description.name), ErrorKind::execution));
+  return {};
+}
+
+Result<void> CudaDeviceImpl::copyToHost(void *host, const void *device, size_t bytes,
+                                        std::optional<Stream> on) {
+  if (bytes == 0)
+    return {};
+  if (!on)
+    if (Result<void> allowed = checkNoCapture("copy without a stream"); !allowed)
+      return allowed;
+  CurrentContext scope(*cuda);
+  const CUresult status =
+      on ? cuda->driver.cuMemcpyDtoHAsync(host, asDevicePointer(device), bytes, asStream(*on))
+         : cuda->driver.cuMemcpyDtoH(host, asDevicePointer(device), bytes);
+  if (status != CUDA_SUCCESS)
+    return launches.log.attribute(cuda->error(
+        status, fmt::format("cannot copy {} bytes from {}", bytes, description.name), ErrorKind::execution));
   return {};
 }
 
 Result<std::shared_ptr<const LoadedProgram>> CudaDeviceImpl::load(Artifact artifact) {
+  if (launches.captures.isOfThisThread())
+    return errorOfLoadInCapture(artifact.name);
   if (Result<void> valid = verify(artifact); !valid)
     return valid.error();
   const Target &wanted = *findTarget(artifact.target);
@@ -223,12 +280,17 @@ Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArg
 }
 
 Result<void> CudaDeviceImpl::synchronize(Stream stream) {
+  if (Result<void> allowed = checkNoCapture("synchronize"); !allowed)
+    return allowed;
   CurrentContext scope(*cuda);
   if (CUresult status = cuda->driver.cuStreamSynchronize(static_cast<CUstream>(stream.handle));
       status != CUDA_SUCCESS)
-    return cuda->error(status, "work on the GPU failed", ErrorKind::execution);
+    return launches.log.attribute(cuda->error(status, "work on the GPU failed", ErrorKind::execution));
   Reports reports;
   Result<void> taken = launches.reporting.take(reports);
+  if (!taken)
+    taken = launches.log.attribute(taken.error());
+  launches.log.endStream(stream);
   return deliver(reports, options.print, std::move(taken));
 }
 
@@ -237,32 +299,6 @@ Result<void> CudaDeviceImpl::clear(void *address, size_t bytes, Stream stream) {
     return {};
   CurrentContext scope(*cuda);
   return enqueueZeros(*cuda, {.address = address, .rowBytes = bytes}, static_cast<CUstream>(stream.handle));
-}
-
-Result<std::unique_ptr<const Event>> CudaDeviceImpl::record(Stream stream) {
-  CurrentContext scope(*cuda);
-  CUevent event = nullptr;
-  if (CUresult status = cuda->driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING); status != CUDA_SUCCESS)
-    return cuda->error(status, "cannot create an event");
-  auto recorded = std::make_unique<const CudaEvent>(cuda, event);
-  if (CUresult status = cuda->driver.cuEventRecord(event, static_cast<CUstream>(stream.handle));
-      status != CUDA_SUCCESS)
-    return cuda->error(status, "cannot record an event", ErrorKind::execution);
-  return std::unique_ptr<const Event>(std::move(recorded));
-}
-
-Result<void> CudaDeviceImpl::wait(const Event &event, Stream stream) {
-  auto *recorded = dynamic_cast<const CudaEvent *>(&event);
-  if (!recorded)
-    return Error{.message = fmt::format("expected an event of a GPU for {} to wait for, but got one of an "
-                                        "emulated device",
-                                        description.name)};
-  CurrentContext scope(*cuda);
-  if (CUresult status =
-          cuda->driver.cuStreamWaitEvent(static_cast<CUstream>(stream.handle), recorded->event, 0);
-      status != CUDA_SUCCESS)
-    return cuda->error(status, "cannot wait for an event", ErrorKind::execution);
-  return {};
 }
 
 } // namespace
@@ -318,12 +354,4 @@ Result<int> tlc::currentCudaOrdinal() {
 const CudaCompilation *tlc::cudaCompilationOf(const LoadedProgram &program) {
   auto *cuda = dynamic_cast<const CudaProgram *>(&program);
   return cuda ? &cuda->compilation() : nullptr;
-}
-
-Result<std::unique_ptr<CudaTimer>> tlc::createCudaTimer(const Device &device) {
-  auto *cuda = dynamic_cast<const CudaDeviceImpl *>(&device);
-  if (!cuda)
-    return Error{.message =
-                     fmt::format("expected a GPU to measure time on, but got {}", device.properties().name)};
-  return createCudaTimer(cuda->context());
 }

@@ -19,6 +19,9 @@ struct CudaDeviceOptions {
   std::optional<int> multiprocessors = {};
   /// Called with what kernels print, a line each, when the device synchronises; empty: it goes to stderr.
   std::function<void(std::string_view)> print = {};
+  /// For debugging: each launch that is not captured waits for its stream, and an error is that of the launch
+  /// that failed.
+  bool waitsForLaunches = false;
 };
 
 /// The GPU of that ordinal. An `environment` error says what is missing: the
@@ -41,17 +44,5 @@ struct CudaCompilation {
 };
 /// For a program that a CUDA device has loaded; null for any other.
 const CudaCompilation *cudaCompilationOf(const LoadedProgram &program);
-
-/// Measures the time that a stream's work takes on the GPU.
-class CudaTimer {
-public:
-  virtual ~CudaTimer() = default;
-  virtual Result<void> start(Stream stream = {}) = 0;
-  virtual Result<void> stop(Stream stream = {}) = 0;
-  /// From `start` to `stop`; waits for both.
-  virtual Result<double> milliseconds() = 0;
-};
-/// `device` is a CUDA device.
-Result<std::unique_ptr<CudaTimer>> createCudaTimer(const Device &device);
 
 } // namespace tlc

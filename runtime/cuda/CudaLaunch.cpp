@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/CudaLaunch.h"
 
+#include "runtime/device/StreamChecks.h"
 #include "runtime/support/Math.h"
 
+#include <cstring>
 #include <fmt/format.h>
 
 using namespace tlc;
@@ -27,6 +29,7 @@ Result<std::unique_ptr<PreparedLaunch>> CudaLaunch::create(LaunchResources &reso
   if (Result<void> made = launch->make(arguments); !made)
     return made.error();
   launch->arguments = arguments;
+  launch->self = std::make_shared<const CudaLaunch *>(launch.get());
   return std::unique_ptr<PreparedLaunch>(std::move(launch));
 }
 
@@ -37,6 +40,11 @@ Result<void> CudaLaunch::enqueueOnce(LaunchResources &resources, const CudaProgr
   if (Result<void> made = launch.make(arguments); !made)
     return made;
   return launch.enqueue(stream);
+}
+
+CudaLaunch::~CudaLaunch() {
+  if (self)
+    *self = nullptr;
 }
 
 Result<void> CudaLaunch::make(const LaunchArguments &of) {
@@ -136,6 +144,7 @@ Result<void> CudaLaunch::setAddress(size_t tensor, void *address) {
   if (!moved && arguments.tensors[tensor].data != before)
     if (Result<void> back = moveTo(before); !back)
       return back;
+  moves += bool(moved);
   return moved;
 }
 
@@ -145,12 +154,108 @@ Result<void> CudaLaunch::enqueue(Stream stream) {
   Result<std::unique_lock<std::mutex>> noted = resources.reporting.note(program, on);
   if (!noted)
     return noted.error();
-  for (const ZeroFill &fill : plan.zeroFills)
+  LaunchRecord record(program.label(), plan, stream);
+  Result<CudaCapture *> capture = resources.captures.find(on);
+  if (!capture)
+    return capture.error();
+  if (!*capture) {
+    resources.log.add(record);
+    Result<void> enqueued = enqueueAll(on);
+    return enqueued && resources.waitsForLaunches ? wait(record, on) : enqueued;
+  }
+  (*capture)->records.push_back(std::move(record));
+  if (self)
+    captured =
+        &(*capture)->launches.emplace_back(CapturedLaunch{.launch = self, .variant = plan.variantIndex});
+  Result<void> enqueued = enqueueAll(on);
+  captured = nullptr;
+  return enqueued;
+}
+
+Result<void> CudaLaunch::wait(const LaunchRecord &record, CUstream stream) const {
+  const CudaContext &cuda = *resources.cuda;
+  Result<bool> isCaptured = cuda.isCaptured(stream);
+  if (!isCaptured || *isCaptured)
+    return isCaptured ? Result<void>() : isCaptured.error();
+  if (CUresult status = cuda.driver.cuStreamSynchronize(stream); status != CUDA_SUCCESS)
+    return cuda.error(status, fmt::format("{} failed", record.text()), ErrorKind::execution);
+  resources.log.endStream({stream});
+  return {};
+}
+
+Result<void> CudaLaunch::enqueueAll(CUstream on) {
+  for (const ZeroFill &fill : plan.zeroFills) {
     if (Result<void> done = enqueueZeros(*resources.cuda, fill, on); !done)
       return done;
+    if (Result<void> noted = noteNode(&CapturedLaunch::fills, on); !noted)
+      return noted;
+  }
   // Two pointers, for which std::function allocates nothing.
   return enqueueWithTransfers(resources.transferStreams, plan, on,
                               [this, on](size_t number, bool isNext) { return enqueue(number, isNext, on); });
+}
+
+Result<void> CudaLaunch::noteNode(std::vector<CUgraphNode> CapturedLaunch::*nodes, CUstream stream) const {
+  if (!captured)
+    return {};
+  Result<CUgraphNode> node = resources.captures.lastNode(stream);
+  if (!node)
+    return node.error();
+  (captured->*nodes).push_back(*node);
+  return {};
+}
+
+Result<void> CudaLaunch::moveIn(CUgraphExec graph, CapturedLaunch &inGraph) const {
+  if (inGraph.moves == moves)
+    return {};
+  if (Result<void> movable = checkMovedInGraph(program.artifact().name, plan, inGraph.variant); !movable)
+    return movable;
+  for (size_t i = 0; i < inGraph.fills.size(); ++i)
+    if (Result<void> moved = moveFill(graph, inGraph.fills[i], plan.zeroFills[i]); !moved)
+      return moved;
+  for (size_t i = 0; i < inGraph.kernels.size(); ++i)
+    if (Result<void> moved = moveKernel(graph, inGraph.kernels[i], kernels[i]); !moved)
+      return moved;
+  inGraph.moves = moves;
+  return {};
+}
+
+Result<void> CudaLaunch::moveFill(CUgraphExec graph, CUgraphNode node, const ZeroFill &fill) const {
+  const CudaContext &cuda = *resources.cuda;
+  CUDA_MEMSET_NODE_PARAMS parameters;
+  CUresult status = cuda.driver.cuGraphMemsetNodeGetParams(node, &parameters);
+  parameters.dst = reinterpret_cast<CUdeviceptr>(fill.address);
+  if (status == CUDA_SUCCESS)
+    status = cuda.driver.cuGraphExecMemsetNodeSetParams(graph, node, &parameters, cuda.context);
+  if (status != CUDA_SUCCESS)
+    return cuda.error(status,
+                      fmt::format("cannot clear argument '{}' of '{}' at another address in a graph; capture "
+                                  "it again",
+                                  program.artifact().tensors[fill.tensor].name, program.artifact().name),
+                      ErrorKind::execution);
+  return {};
+}
+
+Result<void> CudaLaunch::moveKernel(CUgraphExec graph, CUgraphNode node, const Kernel &kernel) const {
+  const CudaContext &cuda = *resources.cuda;
+  CUDA_KERNEL_NODE_PARAMS parameters;
+  std::memset(&parameters, 0, sizeof(parameters));
+  parameters.func = kernel.function;
+  parameters.gridDimX = kernel.config.gridDimX;
+  parameters.gridDimY = kernel.config.gridDimY;
+  parameters.gridDimZ = kernel.config.gridDimZ;
+  parameters.blockDimX = kernel.config.blockDimX;
+  parameters.blockDimY = kernel.config.blockDimY;
+  parameters.blockDimZ = kernel.config.blockDimZ;
+  parameters.sharedMemBytes = kernel.config.sharedMemBytes;
+  parameters.kernelParams = const_cast<void **>(kernel.parameters.data()); // the driver only reads
+  if (CUresult status = cuda.driver.cuGraphExecKernelNodeSetParams(graph, node, &parameters);
+      status != CUDA_SUCCESS)
+    return cuda.error(status,
+                      fmt::format("cannot launch '{}' with other addresses in a graph; capture it again",
+                                  program.artifact().name),
+                      ErrorKind::execution);
+  return {};
 }
 
 Result<void> CudaLaunch::enqueue(size_t number, bool isNext, CUstream stream) {
@@ -176,5 +281,5 @@ Result<void> CudaLaunch::enqueue(size_t number, bool isNext, CUstream stream) {
                                              launch.entry, config.gridDimX, config.gridDimY, config.gridDimZ,
                                              launch.threads),
                                  ErrorKind::execution);
-  return {};
+  return noteNode(&CapturedLaunch::kernels, stream);
 }

@@ -3,6 +3,7 @@
 /// Prepared launches of a GPU.
 #pragma once
 
+#include "runtime/cuda/CudaCapture.h"
 #include "runtime/cuda/CudaProgram.h"
 #include "runtime/cuda/CudaTransfers.h"
 #include "runtime/cuda/MemoryCheck.h"
@@ -22,7 +23,8 @@ struct LaunchResources {
   static constexpr size_t emptyTensorBytes = 128;
 
   explicit LaunchResources(const std::shared_ptr<const CudaContext> &context)
-      : cuda(context), memory(context), transferStreams(context), reporting(context) {}
+      : cuda(context), memory(context), transferStreams(context), reporting(context), captures(context, log) {
+  }
 
   /// The maps of empty tensors have an element all the same. That of inputs is 0 for ever; others may be
   /// stored to.
@@ -36,6 +38,9 @@ struct LaunchResources {
   MemoryCheck memory;
   TransferStreams transferStreams;
   ReportingPrograms reporting;
+  LaunchLog log;
+  CudaCaptures captures;
+  bool waitsForLaunches = false; ///< `CudaDeviceOptions`
 };
 
 /// Enqueues zeros; the context is current.
@@ -54,8 +59,14 @@ public:
                                   const LaunchArguments &arguments, const DeviceProperties &device,
                                   Stream stream);
   CudaLaunch(const CudaLaunch &) = delete; // kernels point into it
+  ~CudaLaunch() override;
   Result<void> enqueue(Stream stream) override;
   Result<void> setAddress(size_t tensor, void *address) override;
+
+  /// How often a tensor has moved.
+  uint64_t moveCount() const { return moves; }
+  /// Moves tensors in a graph to where they are here, if the graph does not know. The context is current.
+  Result<void> moveIn(CUgraphExec graph, CapturedLaunch &captured) const;
 
 private:
   CudaLaunch(LaunchResources &resources, const CudaProgram &program, const DeviceProperties &device)
@@ -74,6 +85,13 @@ private:
   Result<void> makeKernels();
   void makeKernel(Kernel &kernel, PlannedLaunch &planned) const;
   Result<void> encode(PlannedLaunch &planned, const PlannedTensorMap &map);
+  Result<void> moveFill(CUgraphExec graph, CUgraphNode node, const ZeroFill &fill) const;
+  Result<void> moveKernel(CUgraphExec graph, CUgraphNode node, const Kernel &kernel) const;
+  Result<void> enqueueAll(CUstream stream);
+  /// Waits for the launch, unless it is captured.
+  Result<void> wait(const LaunchRecord &record, CUstream stream) const;
+  /// The node of what was enqueued last belongs to the launch, where that is captured.
+  Result<void> noteNode(std::vector<CUgraphNode> CapturedLaunch::*nodes, CUstream stream) const;
   /// `isNext`: directly after the launch before it.
   Result<void> enqueue(size_t number, bool isNext, CUstream stream);
 
@@ -83,6 +101,9 @@ private:
   LaunchArguments arguments; ///< that `setAddress` changes
   LaunchPlan plan;
   std::vector<Kernel> kernels; ///< one per planned launch
+  uint64_t moves = 0;
+  std::shared_ptr<const CudaLaunch *> self; ///< that graphs know it by; null if it is launched once
+  CapturedLaunch *captured = nullptr;       ///< what `enqueue` is becoming in a graph; null: no part of one
 };
 
 } // namespace tlc

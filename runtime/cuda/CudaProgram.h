@@ -6,6 +6,7 @@
 #include "runtime/artifact/Reports.h"
 #include "runtime/cuda/CudaContext.h"
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/device/LaunchLog.h"
 
 namespace tlc {
 
@@ -18,6 +19,7 @@ public:
   ~CudaProgram() override;
 
   const Artifact &artifact() const override { return content; }
+  const std::shared_ptr<const LaunchLabel> &label() const { return launchLabel; }
   const CudaContext &context() const { return *cuda; }
   CUfunction function(size_t variant, size_t launch) const { return functions[variant][launch]; }
   const CudaCompilation &compilation() const { return compiled; }
@@ -30,13 +32,15 @@ public:
 
 private:
   CudaProgram(std::shared_ptr<const CudaContext> context, Artifact artifact)
-      : cuda(std::move(context)), content(std::move(artifact)) {}
+      : cuda(std::move(context)), content(std::move(artifact)),
+        launchLabel(std::make_shared<const LaunchLabel>(content)) {}
   Result<CUmodule> loadModule(const Variant &variant);
   Result<CUfunction> prepare(CUmodule module, const Launch &launch);
   Result<CUdeviceptr> findReportBuffer(CUmodule module) const;
 
   std::shared_ptr<const CudaContext> cuda;
   Artifact content;
+  std::shared_ptr<const LaunchLabel> launchLabel;
   std::vector<CUmodule> modules;                  ///< per variant
   std::vector<std::vector<CUfunction>> functions; ///< per variant and launch
   CudaCompilation compiled;

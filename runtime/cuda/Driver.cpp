@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/Driver.h"
 
-#include <cudaTypedefs.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <type_traits>
 
 using namespace tlc;
 
@@ -34,15 +32,13 @@ Result<Driver> Driver::open() {
   Driver driver;
 #define TLC_DRIVER_FUNCTION(name, requested)                                                                 \
   {                                                                                                          \
-    static_assert(std::is_same_v<decltype(&::name), PFN_##name##_v##requested>,                              \
-                  "the header declares " #name " as of another version than the one asked for");             \
     void *address = nullptr;                                                                                 \
     if (lookUp(#name, &address, requested, CU_GET_PROC_ADDRESS_DEFAULT, nullptr) != CUDA_SUCCESS ||          \
         !address)                                                                                            \
       return missing(fmt::format("expected an NVIDIA driver for CUDA {} or later, but libcuda.so.1 has no "  \
                                  "'{}'",                                                                     \
                                  formatDriverVersion(leastDriverVersion), #name));                           \
-    driver.name = reinterpret_cast<decltype(&::name)>(address);                                              \
+    driver.name = reinterpret_cast<decltype(driver.name)>(address);                                          \
   }
 #include "runtime/cuda/Driver.def"
 #undef TLC_DRIVER_FUNCTION

@@ -7,12 +7,13 @@
 #include "runtime/support/Result.h"
 
 #include <cuda.h>
+#include <cudaTypedefs.h>
 
 namespace tlc {
 
 /// Pointers to the functions of Driver.def. Copies share the library, which stays open.
 struct Driver {
-#define TLC_DRIVER_FUNCTION(name, version) decltype(&::name) name = nullptr;
+#define TLC_DRIVER_FUNCTION(name, version) PFN_##name##_v##version name = nullptr;
 #include "runtime/cuda/Driver.def"
 #undef TLC_DRIVER_FUNCTION
 

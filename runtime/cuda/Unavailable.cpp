@@ -19,7 +19,6 @@ Error unavailable() {
 Result<std::unique_ptr<Device>> tlc::createCudaDevice(int, CudaDeviceOptions) { return unavailable(); }
 Result<int> tlc::currentCudaOrdinal() { return unavailable(); }
 const CudaCompilation *tlc::cudaCompilationOf(const LoadedProgram &) { return nullptr; }
-Result<std::unique_ptr<CudaTimer>> tlc::createCudaTimer(const Device &) { return unavailable(); }
 Result<MemoryHandle> tlc::exportMemory(int, const void *, size_t) { return unavailable(); }
 Result<void *> tlc::importMemory(int, const MemoryHandle &) { return unavailable(); }
 Result<void> tlc::closeMemory(int, const MemoryHandle &, void *) { return unavailable(); }

@@ -211,3 +211,13 @@ TensorView tlc::contiguousView(void *data, ElementType element, std::vector<int6
   }
   return {data, element, std::move(shape), std::move(strides)};
 }
+
+Result<std::vector<WorkspaceRequest>> tlc::workspacesOf(const Artifact &artifact,
+                                                        std::span<const TensorView> tensors,
+                                                        const DeviceProperties &device, int64_t rank,
+                                                        int64_t ranks) {
+  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, tensors, rank, ranks);
+  if (!dimensions)
+    return dimensions.error();
+  return workspaceRequests(artifact, *dimensions, device);
+}

@@ -9,7 +9,9 @@
 #include "runtime/support/Result.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,10 +70,26 @@ public:
   virtual const Artifact &artifact() const = 0;
 };
 
+/// A stream that ends with the object, once its work has ended. The device outlives it.
+class OwnedStream {
+public:
+  explicit OwnedStream(Stream stream) : stream(stream) {}
+  OwnedStream(const OwnedStream &) = delete;
+  virtual ~OwnedStream() = default;
+  operator Stream() const { return stream; }
+
+protected:
+  const Stream stream;
+};
+
+enum class EventTime : uint8_t { ignored, measured };
+
 /// A point in the work of a stream: all that was enqueued before it.
 class Event {
 public:
+  explicit Event(EventTime time) : time(time) {}
   virtual ~Event() = default;
+  const EventTime time;
 };
 
 /// A launch whose arguments are checked once, of one thread at a time. Device and program outlive it.
@@ -87,18 +105,37 @@ public:
   virtual Result<void> setAddress(size_t tensor, void *address) = 0;
 };
 
+/// Work that was captured, of one thread at a time. The device, and the programs that it launches, outlive
+/// it; memory that it uses stays.
+class Graph {
+public:
+  virtual ~Graph() = default;
+  /// Enqueues all of it. Tensors of prepared launches that have moved since the capture are at their new
+  /// addresses from now on, at each place where the graph has the launch.
+  virtual Result<void> launch(Stream stream = {}) = 0;
+};
+
 class Device {
 public:
   virtual ~Device() = default;
 
   virtual const DeviceProperties &properties() const = 0;
 
-  /// Memory of the device, at least 256-byte aligned. Zero bytes is valid.
-  virtual Result<void *> allocate(size_t bytes) = 0;
-  virtual Result<void> free(void *address) = 0;
-  /// `host` is ordinary memory. Both return when the copy is done.
-  virtual Result<void> copyToDevice(void *device, const void *host, size_t bytes) = 0;
-  virtual Result<void> copyToHost(void *host, const void *device, size_t bytes) = 0;
+  /// Memory of the device, at least 256-byte aligned. Zero bytes is valid. On a stream: a GPU's driver takes
+  /// it from a pool, and what is enqueued there later, or elsewhere after an event, may use it.
+  virtual Result<void *> allocate(size_t bytes, std::optional<Stream> on = {}) = 0;
+  /// On a stream: what was allocated on one, when the work that is enqueued there has ended.
+  virtual Result<void> free(void *address, std::optional<Stream> on = {}) = 0;
+  /// Pinned memory of the host: copies between it and any device do not hold up the host. Zero bytes is
+  /// valid.
+  virtual Result<void *> allocateHost(size_t bytes) = 0;
+  virtual Result<void> freeHost(void *address) = 0;
+  /// Without a stream both return when the copy is done. On one they enqueue it, and `host` stays as it is
+  /// until the stream has come there; of memory that is not pinned the host may wait for the stream.
+  virtual Result<void> copyToDevice(void *device, const void *host, size_t bytes,
+                                    std::optional<Stream> on = {}) = 0;
+  virtual Result<void> copyToHost(void *host, const void *device, size_t bytes,
+                                  std::optional<Stream> on = {}) = 0;
 
   /// Compiles the artifact's PTX for this device. Not on the launch path.
   virtual Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) = 0;
@@ -122,14 +159,29 @@ public:
   /// device: then what was printed is shown, and a check that failed is an `execution` error.
   virtual Result<void> synchronize(Stream stream = {}) = 0;
 
+  /// A new stream, which the default one does not wait for, nor does it wait for that. An emulated device
+  /// completes what is enqueued on any stream in the order of the calls.
+  virtual Result<std::unique_ptr<OwnedStream>> createStream() = 0;
   /// Enqueues zeros for so many bytes of this device's memory.
   virtual Result<void> clear(void *address, size_t bytes, Stream stream = {}) = 0;
   /// The point that `stream` has come to. An emulated device completes its work first, and returns what it
   /// found.
-  virtual Result<std::unique_ptr<const Event>> record(Stream stream = {}) = 0;
+  virtual Result<std::unique_ptr<const Event>> record(Stream stream = {},
+                                                      EventTime time = EventTime::ignored) = 0;
+  /// Milliseconds from one event to the other, which this device has recorded with their times. Waits for
+  /// both. An emulated device has the time of the host.
+  virtual Result<double> elapsed(const Event &from, const Event &to) = 0;
   /// What is enqueued on `stream` from now on begins after `event`, which this device or another one of its
   /// kind has recorded. The host does not wait.
   virtual Result<void> wait(const Event &event, Stream stream = {}) = 0;
+
+  /// Calls `enqueue`. What it enqueues on `stream`, and on streams that wait for events of it, becomes a
+  /// graph instead of being done; `stream` waits for those streams in the end. Meanwhile this thread neither
+  /// loads, allocates nor synchronises. An error of `enqueue` ends the capture.
+  virtual Result<std::unique_ptr<Graph>> capture(Stream stream,
+                                                 const std::function<Result<void>()> &enqueue) = 0;
+  /// Whether the stream is captured, also by another library.
+  virtual Result<bool> isCaptured(Stream stream) = 0;
 
   /// From now on kernels of this device may access memory of `peer`, another
   /// device of the same kind. The other direction is its own matter.

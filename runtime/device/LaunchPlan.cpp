@@ -391,6 +391,7 @@ Result<LaunchPlan> tlc::planLaunch(const Artifact &artifact, const LaunchArgumen
   plan.transfers = std::move(*transfers);
   if (Result<void> apart = checkApart(artifact, arguments.tensors, firstWorkspace); !apart)
     return apart.error();
+  plan.dimensions = std::move(*dimensions);
   return plan;
 }
 

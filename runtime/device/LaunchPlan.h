@@ -119,6 +119,7 @@ inline constexpr int64_t maxTransferRounds = 1024;
 struct LaunchPlan {
   const Variant *variant = nullptr;
   size_t variantIndex = 0;
+  std::vector<int64_t> dimensions = {};        ///< values of `Artifact::dimensions`
   std::vector<ZeroFill> zeroFills = {};        ///< before the first launch
   std::vector<PlannedLaunch> launches = {};    ///< in order; those with an empty grid are left out
   std::vector<PlannedTransfer> transfers = {}; ///< in order
@@ -172,6 +173,11 @@ struct WorkspaceRequest {
 Result<std::vector<WorkspaceRequest>> workspaceRequests(const Artifact &artifact,
                                                         const std::vector<int64_t> &dimensions,
                                                         const DeviceProperties &device);
+/// The same for a launch on these tensors, which `bindDimensions` checks.
+Result<std::vector<WorkspaceRequest>> workspacesOf(const Artifact &artifact,
+                                                   std::span<const TensorView> tensors,
+                                                   const DeviceProperties &device, int64_t rank = 0,
+                                                   int64_t ranks = 1);
 
 /// A contiguous tensor at `data`.
 TensorView contiguousView(void *data, ElementType element, std::vector<int64_t> shape);

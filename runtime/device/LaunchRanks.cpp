@@ -124,12 +124,8 @@ Error tlc::ofRank(size_t rank, const Error &error) {
 Result<void> tlc::clearSymmetricWorkspaces(const RankLaunch &launch) {
   const Artifact &artifact = launch.program->artifact();
   const LaunchArguments &arguments = *launch.arguments;
-  Result<std::vector<int64_t>> dimensions =
-      bindDimensions(artifact, arguments.tensors, arguments.rank, arguments.ranks);
-  if (!dimensions)
-    return dimensions.error();
   Result<std::vector<WorkspaceRequest>> requests =
-      workspaceRequests(artifact, *dimensions, launch.device->properties());
+      workspacesOf(artifact, arguments.tensors, launch.device->properties(), arguments.rank, arguments.ranks);
   if (!requests)
     return requests.error();
   const size_t firstWorkspace = artifact.tensors.size() - requests->size();

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/EmulatorDevice.h"
 
-#include "runtime/artifact/Verify.h"
 #include "runtime/device/DeliverReports.h"
-#include "runtime/device/LaunchPlan.h"
+#include "runtime/device/LaunchLog.h"
+#include "runtime/device/StreamChecks.h"
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/emulator/CopyEngine.h"
 #include "runtime/emulator/EmulatedMemory.h"
+#include "runtime/emulator/EmulatorStreams.h"
 #include "runtime/emulator/LaunchQueue.h"
 #include "runtime/emulator/LaunchTensors.h"
+#include "runtime/emulator/ReadyLaunch.h"
 #include "runtime/emulator/check/DeviceOrder.h"
 #include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/exec/launch/Grid.h"
-#include "runtime/emulator/math/TensorMap.h"
 #include "runtime/emulator/trace/TimedSchedule.h"
 
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
-#include <iterator>
-#include <limits>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -30,41 +29,12 @@ namespace {
 
 constexpr std::string_view defaultTarget = "sm_90a";
 
-class EmulatedProgram : public LoadedProgram, public std::enable_shared_from_this<EmulatedProgram> {
-public:
-  using Programs = std::vector<std::shared_ptr<const emulator::Program>>;
-  EmulatedProgram(Artifact artifact, Programs programs, std::vector<Programs> transfers)
-      : programs(std::move(programs)), transfers(std::move(transfers)), source(std::move(artifact)) {}
-  const Artifact &artifact() const override { return source; }
-
-  const Programs programs;               ///< one per variant
-  const std::vector<Programs> transfers; ///< of each variant one per transfer
-  mutable std::mutex reporting;          ///< launches that share a buffer of reports run one after the other
-
-private:
-  Artifact source;
-};
-
 Error invalid(std::string message) { return Error{ErrorKind::invalidArgument, std::move(message)}; }
-
-Result<void> placeTensorMap(const PlannedTensorMap &planned, std::vector<std::byte> &parameters) {
-  const emulator::EmulatedTensorMap map = emulator::tensorMapOf(planned.values);
-  if (auto ok = emulator::checkTensorMap(map); !ok)
-    return ok;
-  const auto bytes = emulator::encodeTensorMap(map);
-  std::copy(bytes.begin(), bytes.end(), parameters.begin() + ptrdiff_t(planned.offset));
-  return {};
-}
 
 /// Of a launch that they do not make fail; the text of an error has the others.
 void printWarnings(const Findings &findings) {
   if (findings.count(FindingLevel::error) == 0)
     fmt::print(stderr, "{}\n", findings.text());
-}
-
-std::optional<size_t> bytesOfReportBuffer(const emulator::Program &program) {
-  const auto found = program.storage.find(reportBufferName);
-  return found == program.storage.end() ? std::nullopt : std::optional(found->second.variable->bytes);
 }
 
 /// What devices that are emulated together have in common.
@@ -74,9 +44,6 @@ struct Machines {
   emulator::Progress progress;
   emulator::DeviceOrder order;
 };
-
-/// Of work that is complete.
-class EmulatorEvent final : public Event {};
 
 class EmulatorDevice : public Device {
 public:
@@ -115,65 +82,43 @@ public:
 
   const DeviceProperties &properties() const override { return deviceProperties; }
 
-  Result<void *> allocate(size_t bytes) override {
+  Result<void *> allocate(size_t bytes, std::optional<Stream> on) override {
+    if (auto ok = checkNoCapture("allocate memory", on); !ok)
+      return ok.error();
     auto memory = machines->memory.allocate(ordinal(), bytes, raceCheck);
     if (memory)
       machines->order.allocated(*memory, bytes);
     return memory;
   }
 
-  Result<void> free(void *address) override {
+  Result<void> free(void *address, std::optional<Stream> on) override {
+    if (auto ok = checkNoCapture("free memory", on); !ok)
+      return ok;
     if (queue)
       queue->drain();
     machines->order.wait(ordinal());
     return machines->memory.free(ordinal(), address);
   }
 
-  Result<void> copyToDevice(void *device, const void *host, size_t bytes) override {
-    if (auto ok = finish(); !ok)
-      return ok;
-    if (auto ok = machines->memory.check(ordinal(), device, bytes); !ok)
-      return ok;
-    if (bytes != 0)
-      std::memcpy(device, host, bytes);
-    machines->memory.markWritten(device, bytes);
-    return {};
+  Result<void *> allocateHost(size_t bytes) override { return hostMemory.allocate(bytes); }
+  Result<void> freeHost(void *address) override { return hostMemory.free(address); }
+
+  Result<void> copyToDevice(void *device, const void *host, size_t bytes, std::optional<Stream> on) override {
+    return enqueueCopy(on, [=, this] { return copyIn(device, host, bytes); });
   }
 
-  Result<void> copyToHost(void *host, const void *device, size_t bytes) override {
-    if (auto ok = finish(); !ok)
-      return ok;
-    if (auto ok = machines->memory.check(ordinal(), device, bytes); !ok)
-      return ok;
-    if (bytes != 0)
-      std::memcpy(host, device, bytes);
-    return {};
+  Result<void> copyToHost(void *host, const void *device, size_t bytes, std::optional<Stream> on) override {
+    return enqueueCopy(on, [=, this] { return copyOut(host, device, bytes); });
   }
 
   Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override {
-    if (Result<void> valid = verify(artifact); !valid)
-      return valid.error();
-    if (!findTarget(artifact.target)->runsOn(machine.target->computeMajor, machine.target->computeMinor))
-      return invalid(fmt::format("'{}' is compiled for {}, which the emulator of {} does not run",
-                                 artifact.name, artifact.target, machine.target->name));
-    EmulatedProgram::Programs programs;
-    std::vector<EmulatedProgram::Programs> transfers;
-    for (const Variant &variant : artifact.variants) {
-      auto program = emulator::loadProgram(variant.ptx);
-      if (!program)
-        return program.error();
-      if (auto ok = emulator::checkTarget(**program, *machine.target); !ok)
-        return ok.error();
-      if (!variant.reports.empty())
-        if (auto ok = checkReportBuffer(artifact.name, bytesOfReportBuffer(**program)); !ok)
-          return ok.error();
-      programs.push_back(std::move(*program));
-      transfers.emplace_back();
-      for (const Transfer &transfer : variant.transfers)
-        transfers.back().push_back(emulator::loadCopies(transfer.name));
-    }
-    return std::shared_ptr<const LoadedProgram>(
-        std::make_shared<EmulatedProgram>(std::move(artifact), std::move(programs), std::move(transfers)));
+    if (captures.isOfThisThread())
+      return errorOfLoadInCapture(artifact.name);
+    Result<std::shared_ptr<const EmulatedProgram>> program =
+        EmulatedProgram::load(std::move(artifact), *machine.target);
+    if (!program)
+      return program.error();
+    return std::shared_ptr<const LoadedProgram>(std::move(*program));
   }
 
   Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &loaded,
@@ -184,27 +129,50 @@ public:
     return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(*this, std::move(*ready)));
   }
 
-  Result<void> synchronize(Stream) override { return finish(); }
-
-  Result<void> clear(void *address, size_t bytes, Stream) override {
-    if (auto ok = finish(); !ok)
+  Result<void> synchronize(Stream) override {
+    if (auto ok = checkNoCapture("synchronize"); !ok)
       return ok;
-    return clearNow(ordinal(), static_cast<std::byte *>(address), bytes);
+    return finish();
   }
 
-  Result<std::unique_ptr<const Event>> record(Stream) override {
-    if (auto ok = finish(); !ok)
-      return ok.error();
-    return std::unique_ptr<const Event>(std::make_unique<EmulatorEvent>());
+  Result<void> clear(void *address, size_t bytes, Stream stream) override {
+    return enqueueHere(stream, [=, this]() -> Result<void> {
+      if (auto ok = finish(); !ok)
+        return ok;
+      return clearNow(ordinal(), static_cast<std::byte *>(address), bytes);
+    });
   }
 
-  Result<void> wait(const Event &event, Stream) override {
-    if (!dynamic_cast<const EmulatorEvent *>(&event))
+  Result<std::unique_ptr<OwnedStream>> createStream() override {
+    return std::unique_ptr<OwnedStream>(std::make_unique<EmulatorStream>());
+  }
+
+  Result<std::unique_ptr<const Event>> record(Stream stream, EventTime time) override {
+    std::shared_ptr<EmulatorCapture> capture = captures.find(stream);
+    if (!capture)
+      if (auto ok = finish(); !ok)
+        return ok.error();
+    return std::unique_ptr<const Event>(std::make_unique<EmulatorEvent>(time, this, std::move(capture)));
+  }
+
+  Result<double> elapsed(const Event &from, const Event &to) override {
+    return EmulatorEvent::elapsed(from, to, this, deviceProperties.name);
+  }
+
+  Result<void> wait(const Event &event, Stream stream) override {
+    const auto *recorded = dynamic_cast<const EmulatorEvent *>(&event);
+    if (!recorded)
       return invalid(fmt::format("expected an event of an emulated device for {} to wait for, but got one "
                                  "of a GPU",
                                  deviceProperties.name));
-    return {};
+    return captures.wait(stream, recorded->capture);
   }
+
+  Result<std::unique_ptr<Graph>> capture(Stream stream,
+                                         const std::function<Result<void>()> &enqueue) override {
+    return captures.capture(stream, enqueue);
+  }
+  Result<bool> isCaptured(Stream stream) override { return captures.find(stream) != nullptr; }
 
   Result<void> enablePeerAccess(Device &peer) override {
     auto other = neighbour(peer);
@@ -239,37 +207,57 @@ public:
   }
 
 private:
-  /// What the arguments of a launch say of memory.
-  struct LaunchMemory {
-    LaunchArguments arguments;
-    std::vector<emulator::NamedTensor> tensors;
-    std::vector<emulator::MulticastRange> multicast;
-  };
-
-  /// A launch that is checked; queued ones keep theirs when an address changes.
-  struct ReadyLaunch {
-    const EmulatedProgram &program;
-    LaunchPlan plan;
-    LaunchMemory memory;
+  /// What a prepared launch is now; graphs have it, too.
+  struct Current {
+    std::shared_ptr<const ReadyLaunch> ready;
+    uint64_t moves = 0; ///< how often a tensor has moved
   };
 
   struct Prepared final : PreparedLaunch {
     Prepared(EmulatorDevice &device, std::shared_ptr<const ReadyLaunch> ready)
-        : device(device), ready(std::move(ready)) {}
-    Result<void> enqueue(Stream) override { return device.enqueue(ready); }
+        : device(device), current(std::make_shared<Current>(std::move(ready))) {}
+    Result<void> enqueue(Stream stream) override {
+      if (std::shared_ptr<EmulatorCapture> capture = device.captures.find(stream)) {
+        capture->steps.push_back(std::make_unique<Captured>(device, current));
+        return {};
+      }
+      return device.enqueue(current->ready, stream);
+    }
     Result<void> setAddress(size_t tensor, void *address) override {
-      if (Result<void> movable = checkMovable(ready->program.artifact(), tensor); !movable)
+      const ReadyLaunch &before = *current->ready;
+      if (Result<void> movable = checkMovable(before.program.artifact(), tensor); !movable)
         return movable;
-      LaunchArguments moved = ready->memory.arguments;
+      LaunchArguments moved = before.arguments;
       moved.tensors[tensor].data = address;
-      Result<std::shared_ptr<const ReadyLaunch>> other = device.makeReady(ready->program, moved);
+      Result<std::shared_ptr<const ReadyLaunch>> other = device.makeReady(before.program, moved);
       if (!other)
         return other.error();
-      ready = std::move(*other);
+      *current = {std::move(*other), current->moves + 1};
       return {};
     }
     EmulatorDevice &device;
+    const std::shared_ptr<Current> current;
+  };
+
+  /// A place of a prepared launch in a graph.
+  struct Captured final : CapturedStep {
+    Captured(EmulatorDevice &device, std::shared_ptr<const Current> launch)
+        : device(device), current(std::move(launch)), ready(current->ready) {}
+    void finish() override { moves = current->moves; }
+    Result<void> run(Stream stream) override {
+      if (moves != current->moves) {
+        if (auto ok = checkMovedInGraph(ready->program.artifact().name, current->ready->plan,
+                                        ready->plan.variantIndex);
+            !ok)
+          return ok;
+        ready = current->ready, moves = current->moves;
+      }
+      return device.enqueue(ready, stream);
+    }
+    EmulatorDevice &device;
+    const std::shared_ptr<const Current> current;
     std::shared_ptr<const ReadyLaunch> ready;
+    uint64_t moves = 0;
   };
 
   Result<std::shared_ptr<const ReadyLaunch>> makeReady(const LoadedProgram &loaded,
@@ -279,10 +267,6 @@ private:
     if (!plan)
       return plan.error();
     const auto &program = static_cast<const EmulatedProgram &>(loaded);
-    for (PlannedLaunch &planned : plan->launches)
-      for (const PlannedTensorMap &map : planned.tensorMaps)
-        if (auto placed = placeTensorMap(map, planned.parameters); !placed)
-          return placed.error();
     if (request) {
       const size_t count = plan->launches.size();
       if (count == 0)
@@ -292,14 +276,11 @@ private:
         return invalid(fmt::format("'{}' makes {} launch{}, so there is no launch {}; they count from 0",
                                    program.artifact().name, count, count == 1 ? "" : "es", request->launch));
     }
-    std::vector<emulator::NamedTensor> tensors = emulator::namedTensors(program.artifact(), arguments);
-    std::vector<emulator::MulticastRange> multicast = emulator::multicastRanges(arguments);
-    return std::make_shared<const ReadyLaunch>(
-        program, std::move(*plan),
-        LaunchMemory{std::move(arguments), std::move(tensors), std::move(multicast)});
+    return ReadyLaunch::create(program, std::move(*plan), std::move(arguments));
   }
 
-  Result<void> enqueue(const std::shared_ptr<const ReadyLaunch> &launch) {
+  /// Errors of queued launches come later, so they say which launch it was.
+  Result<void> enqueue(const std::shared_ptr<const ReadyLaunch> &launch, Stream stream) {
     emulator::LaunchOrder order = machines->order.issue(ordinal());
     order.owner = launch->program.shared_from_this();
     if (!queue) {
@@ -307,11 +288,64 @@ private:
       machines->order.wait(ordinal());
       return done;
     }
-    queue->push([this, order, launch] { return run(*launch, order); });
+    queue->push([this, order, launch, stream]() -> Result<void> {
+      Result<void> done = run(*launch, order);
+      if (done)
+        return done;
+      Error error = done.error();
+      const auto label = std::make_shared<const LaunchLabel>(launch->program.artifact());
+      error.message += fmt::format("; launched as {}", LaunchRecord(label, launch->plan, stream).text());
+      return error;
+    });
     return {};
   }
 
   int ordinal() const { return machine.device; }
+
+  /// An error while this thread captures a stream, or on a stream that is captured.
+  Result<void> checkNoCapture(std::string_view attempt, std::optional<Stream> on = {}) const {
+    if (on ? captures.find(*on) != nullptr : captures.isOfThisThread())
+      return errorInCapture(attempt);
+    return {};
+  }
+
+  /// Does the work, or captures it where the stream is captured.
+  Result<void> enqueueHere(Stream stream, std::function<Result<void>()> work) {
+    std::shared_ptr<EmulatorCapture> capture = captures.find(stream);
+    if (!capture)
+      return work();
+    capture->add(std::move(work));
+    return {};
+  }
+
+  Result<void> enqueueCopy(std::optional<Stream> on, std::function<Result<void>()> copy) {
+    if (on)
+      return enqueueHere(*on, std::move(copy));
+    if (auto ok = checkNoCapture("copy without a stream"); !ok)
+      return ok;
+    return copy();
+  }
+
+  Result<void> copyIn(void *device, const void *host, size_t bytes) {
+    if (auto ok = finish(); !ok)
+      return ok;
+    if (auto ok = machines->memory.check(ordinal(), device, bytes); !ok)
+      return ok;
+    if (bytes != 0)
+      std::memcpy(device, host, bytes);
+    machines->memory.markWritten(device, bytes);
+    return {};
+  }
+
+  Result<void> copyOut(void *host, const void *device, size_t bytes) {
+    if (auto ok = finish(); !ok)
+      return ok;
+    if (auto ok = machines->memory.check(ordinal(), device, bytes); !ok)
+      return ok;
+    if (bytes != 0)
+      std::memcpy(host, device, bytes);
+    return {};
+  }
 
   /// All launches are done; what they found.
   Result<void> finish() {
@@ -383,25 +417,15 @@ private:
     machines->order.end(ordinal(), order);
     if (!hasReports)
       return done;
-    const Reports reports = takeReports(program, variant);
+    const Reports reports = program.takeReports(variant);
     reporting.unlock();
     return deliver(reports, machine.print, std::move(done));
-  }
-
-  /// What the launches of a variant that reports have reported, those included that failed.
-  static Reports takeReports(const EmulatedProgram &program, size_t variant) {
-    auto *buffer = reinterpret_cast<std::byte *>(
-        program.programs[variant]->storage.find(reportBufferName)->second.address);
-    Reports reports = readReports(program.artifact().variants[variant].reports,
-                                  std::span<const std::byte>(buffer, reportBufferBytes));
-    std::memset(buffer, 0, sizeof(ReportBufferHeader));
-    return reports;
   }
 
   Result<void> runLaunches(const ReadyLaunch &launch, emulator::LaunchOrder &order) {
     const EmulatedProgram &program = launch.program;
     const LaunchPlan &plan = launch.plan;
-    std::vector<emulator::NamedTensor> tensors = launch.memory.tensors;
+    std::vector<emulator::NamedTensor> tensors = launch.tensors;
     EmulatedMemory::View view = [&] {
       const std::lock_guard lock(mutex);
       return machines->memory.viewOf(ordinal(), peers);
@@ -409,8 +433,8 @@ private:
     const emulator::Program &code = *program.programs[plan.variantIndex];
     for (const emulator::MemoryRange &range : code.ranges)
       view.ranges.push_back({range.address, range.bytes, ordinal()});
-    const emulator::MemoryMap allocations(std::move(view.ranges), launch.memory.multicast);
-    const emulator::TensorRanges ofTensors(program.artifact(), launch.memory.arguments, tensors, allocations);
+    const emulator::MemoryMap allocations(std::move(view.ranges), launch.multicast);
+    const emulator::TensorRanges ofTensors(program.artifact(), launch.arguments, tensors, allocations);
     const emulator::MemoryMap memory = allocations.with(ofTensors.all());
     emulator::nameMembers(tensors, program.artifact(), memory);
     for (const ZeroFill &fill : plan.zeroFills)
@@ -480,6 +504,8 @@ private:
   mutable std::mutex mutex;
   std::set<int> peers; ///< whose memory kernels of this device reach
   EmulatorStatistics executed;
+  HostMemory hostMemory;
+  EmulatorCaptures captures;
   std::optional<LaunchQueue>
       queue; ///< where launches do not run to completion at once; uses all of the above
 };

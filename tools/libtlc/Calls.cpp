@@ -47,15 +47,6 @@ struct Place {
   int64_t rank = 0, ranks = 1;
 };
 
-Result<std::vector<WorkspaceRequest>> workspacesOf(const tlc_program &program,
-                                                   std::span<const TensorView> tensors, Place place) {
-  const Artifact &artifact = program.loaded->artifact();
-  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, tensors, place.rank, place.ranks);
-  if (!dimensions)
-    return dimensions.error();
-  return workspaceRequests(artifact, *dimensions, program.device->properties());
-}
-
 /// What a launch of one rank needs; symmetric tensors have no addresses of other ranks yet.
 Result<LaunchArguments> argumentsOf(const tlc_program *program, const tlc_tensor *tensors, int tensorCount,
                                     const tlc_scalar *scalars, int scalarCount, void *const *workspaces,
@@ -76,7 +67,8 @@ Result<LaunchArguments> argumentsOf(const tlc_program *program, const tlc_tensor
       return invalid(fmt::format("scalar {}: {}", arguments.scalars.size(), element.error().message));
     arguments.scalars.push_back({*element, scalar.bits});
   }
-  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(*program, arguments.tensors, place);
+  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(
+      program->loaded->artifact(), arguments.tensors, program->device->properties(), place.rank, place.ranks);
   if (!requests)
     return requests.error();
   const Artifact &artifact = program->loaded->artifact();
@@ -269,7 +261,8 @@ Result<int> calls::workspace(const tlc_program *program, int rank, int ranks, co
   Result<std::vector<TensorView>> views = calls::viewsOf(tensors, tensorCount);
   if (!views)
     return views.error();
-  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(*program, *views, {rank, ranks});
+  Result<std::vector<WorkspaceRequest>> requests =
+      workspacesOf(program->loaded->artifact(), *views, program->device->properties(), rank, ranks);
   if (!requests)
     return requests.error();
   for (size_t i = 0; i != requests->size() && i != static_cast<size_t>(capacity); ++i)

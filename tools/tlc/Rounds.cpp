@@ -3,8 +3,6 @@
 /// Rounds of batches between events.
 #include "tools/tlc/Rounds.h"
 
-#include "runtime/cuda/CudaDevice.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -13,23 +11,37 @@ using namespace tlc::driver;
 
 namespace {
 
-Result<double> timeBatch(llvm::ArrayRef<std::unique_ptr<CudaTimer>> timers, const Contestant &contestant,
+using Events = std::vector<std::unique_ptr<const Event>>;
+
+/// Of each device, on its default stream.
+Result<Events> recordAll(llvm::ArrayRef<std::unique_ptr<Device>> devices) {
+  Events events;
+  for (const std::unique_ptr<Device> &device : devices) {
+    Result<std::unique_ptr<const Event>> event = device->record({}, EventTime::measured);
+    if (!event)
+      return event.error();
+    events.push_back(std::move(*event));
+  }
+  return events;
+}
+
+Result<double> timeBatch(llvm::ArrayRef<std::unique_ptr<Device>> devices, const Contestant &contestant,
                          RoundOptions options) {
   for (int i = 0; i != options.warmups; ++i)
     if (Result<void> done = contestant(); !done)
       return done.error();
-  for (const std::unique_ptr<CudaTimer> &timer : timers)
-    if (Result<void> started = timer->start(); !started)
-      return started.error();
+  Result<Events> begin = recordAll(devices);
+  if (!begin)
+    return begin.error();
   for (int i = 0; i != options.launches; ++i)
     if (Result<void> done = contestant(); !done)
       return done.error();
-  for (const std::unique_ptr<CudaTimer> &timer : timers)
-    if (Result<void> stopped = timer->stop(); !stopped)
-      return stopped.error();
+  Result<Events> end = recordAll(devices);
+  if (!end)
+    return end.error();
   double slowest = 0;
-  for (const std::unique_ptr<CudaTimer> &timer : timers) {
-    Result<double> milliseconds = timer->milliseconds();
+  for (size_t i = 0; i != devices.size(); ++i) {
+    Result<double> milliseconds = devices[i]->elapsed(*(*begin)[i], *(*end)[i]);
     if (!milliseconds)
       return milliseconds.error();
     slowest = std::max(slowest, *milliseconds);
@@ -42,17 +54,10 @@ Result<double> timeBatch(llvm::ArrayRef<std::unique_ptr<CudaTimer>> timers, cons
 Result<std::vector<std::vector<double>>>
 tlc::driver::timeInTurns(llvm::ArrayRef<std::unique_ptr<Device>> devices,
                          llvm::ArrayRef<Contestant> contestants, RoundOptions options) {
-  std::vector<std::unique_ptr<CudaTimer>> timers;
-  for (const std::unique_ptr<Device> &device : devices) {
-    Result<std::unique_ptr<CudaTimer>> timer = createCudaTimer(*device);
-    if (!timer)
-      return timer.error();
-    timers.push_back(std::move(*timer));
-  }
   std::vector<std::vector<double>> seconds(contestants.size());
   for (int round = 0; round != options.rounds; ++round)
     for (size_t i = 0; i != contestants.size(); ++i) {
-      Result<double> time = timeBatch(timers, contestants[i], options);
+      Result<double> time = timeBatch(devices, contestants[i], options);
       if (!time)
         return time.error();
       seconds[i].push_back(*time);

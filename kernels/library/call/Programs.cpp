@@ -6,6 +6,7 @@
 #include "kernels/library/call/Mistake.h"
 #include "kernels/library/call/TracedProgram.h"
 #include "runtime/device/LaunchPlan.h"
+#include "runtime/device/StreamChecks.h"
 #include "runtime/support/Math.h"
 
 #include <fmt/format.h>
@@ -24,11 +25,7 @@ struct WorkspaceLayout {
 
 Result<WorkspaceLayout> layOut(const Device &device, const Artifact &artifact,
                                std::span<const TensorView> views) {
-  Result<std::vector<int64_t>> dimensions = bindDimensions(artifact, views);
-  if (!dimensions)
-    return dimensions.error();
-  Result<std::vector<WorkspaceRequest>> requests =
-      workspaceRequests(artifact, *dimensions, device.properties());
+  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(artifact, views, device.properties());
   if (!requests)
     return requests.error();
   WorkspaceLayout layout;
@@ -113,6 +110,19 @@ Result<std::shared_ptr<const LoadedProgram>> Programs::load(const CallProgram &p
   });
 }
 
+Result<std::shared_ptr<const LoadedProgram>> Programs::loadFor(const CallProgram &program, Stream stream) {
+  KeyBuilder key = program.key;
+  key.add(fingerprint(optionsOfDevice()));
+  if (auto known = loaded.find(key.finish()))
+    return known;
+  Result<bool> captured = onDevice.isCaptured(stream);
+  if (!captured)
+    return captured.error();
+  if (*captured)
+    return errorOfLoadInCapture(program.call);
+  return load(program);
+}
+
 Result<size_t> Programs::workspaceSize(const CallProgram &program, const Schema &schema) {
   Result<std::shared_ptr<const LoadedProgram>> found = load(program);
   if (!found)
@@ -127,7 +137,7 @@ Result<void> Programs::launch(const CallProgram &program, const Schema &schema, 
                               Stream stream) {
   if (Result<void> valid = schema.checkMemory(); !valid)
     return valid;
-  Result<std::shared_ptr<const LoadedProgram>> found = load(program);
+  Result<std::shared_ptr<const LoadedProgram>> found = loadFor(program, stream);
   if (!found)
     return found.error();
   Result<WorkspaceLayout> layout = layOut(onDevice, (*found)->artifact(), schema.views());

@@ -60,6 +60,8 @@ public:
   /// What programs are compiled for. An error if no code can be generated for the device.
   Result<const Target *> target() const;
   Result<std::shared_ptr<const LoadedProgram>> load(const CallProgram &program);
+  /// For a launch on the stream: an error if the program is not loaded and the stream is captured.
+  Result<std::shared_ptr<const LoadedProgram>> loadFor(const CallProgram &program, Stream stream);
   /// A program of one's own; equal ones are compiled and loaded once.
   Result<std::shared_ptr<const LoadedProgram>> load(dsl::Program program);
 

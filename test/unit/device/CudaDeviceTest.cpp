@@ -9,6 +9,7 @@
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/emulator/EmulatorDevice.h"
 #include "test/unit/device/CudaKernels.h"
+#include "test/unit/device/StreamCases.h"
 
 #include <bit>
 #include <catch2/catch.hpp>
@@ -21,6 +22,7 @@
 
 using namespace tlc;
 using Catch::Matchers::Contains;
+using tlc::test::scaleArtifact;
 using Kind = KernelParameter::Kind;
 
 namespace {
@@ -71,31 +73,6 @@ std::vector<float> randomValues(size_t count) {
 }
 
 constexpr float poison = -12345.0f;
-
-/// y = a x on [M, N] with any row strides; y is cleared first.
-Artifact scaleArtifact() {
-  return {.name = "scale",
-          .target = "sm_90a",
-          .dimensions = {{.name = "M"}, {.name = "N"}},
-          .tensors = {{.name = "x", .shape = {{.dimension = 0}, {.dimension = 1}}},
-                      {.name = "y",
-                       .access = Access::output,
-                       .shape = {{.dimension = 0}, {.dimension = 1}},
-                       .zeroFill = true}},
-          .scalars = {{.name = "a"}},
-          .variants = {
-              {.name = "general",
-               .launches = {{.entry = "scale",
-                             .grid = {HostExpr::dimension(0), HostExpr::constant(1), HostExpr::constant(1)},
-                             .threads = 128,
-                             .parameters = {{.kind = Kind::tensorPointer, .index = 0},
-                                            {.kind = Kind::tensorStride, .index = 0, .axis = 0},
-                                            {.kind = Kind::tensorPointer, .index = 1},
-                                            {.kind = Kind::tensorStride, .index = 1, .axis = 0},
-                                            {.kind = Kind::dimension, .index = 1},
-                                            {.kind = Kind::scalar, .index = 0}}}},
-               .ptx = std::string(test::scalePtx)}}};
-}
 
 /// Copies x to the front of y, whose extents are whole boxes of 8 x 32, by TMA.
 Artifact boxArtifact() {
@@ -176,6 +153,8 @@ ScalarValue scalar(float value) {
 }
 
 } // namespace
+
+std::unique_ptr<Device> tlc::test::openStreamDevice() { return openDevice(); }
 
 TEST_CASE("the device describes itself", "[cuda]") {
   std::unique_ptr<Device> device = openDevice();
@@ -538,22 +517,22 @@ TEST_CASE("the driver's compilation is reported", "[cuda]") {
 
 TEST_CASE("a launch costs the host a few microseconds", "[cuda]") {
   std::unique_ptr<Device> device = openDevice();
-  Result<std::unique_ptr<CudaTimer>> timer = createCudaTimer(*device);
-  REQUIRE(timer);
   auto program = load(*device, boxArtifact());
   Buffer<float> x(*device, std::vector<float>(8 * 32, 1)), y(*device, std::vector<float>(8 * 32, poison));
   LaunchArguments arguments = {.tensors = {rows(x.data, 8, 32, 32), rows(y.data, 8, 32, 32)}};
   const int batches = 50, batch = 100;
   std::vector<double> costs;
   for (int i = 0; i < batches; ++i) {
-    require((*timer)->start());
+    Result<std::unique_ptr<const Event>> begin = device->record({}, EventTime::measured);
+    REQUIRE(begin);
     auto before = std::chrono::steady_clock::now();
     for (int j = 0; j < batch; ++j)
       require(device->launch(*program, arguments));
     std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - before;
     costs.push_back(elapsed.count() / batch);
-    require((*timer)->stop());
-    Result<double> milliseconds = (*timer)->milliseconds();
+    Result<std::unique_ptr<const Event>> end = device->record({}, EventTime::measured);
+    REQUIRE(end);
+    Result<double> milliseconds = device->elapsed(**begin, **end);
     REQUIRE(milliseconds);
     CHECK(*milliseconds > 0);
   }

@@ -3,6 +3,7 @@
 /// Prepared launches, with a driver that only notes what it is asked for.
 #include "runtime/cuda/CudaLaunch.h"
 
+#include "test/Expect.h"
 #include "test/unit/device/InertDriver.h"
 #include "test/unit/device/SampleArguments.h"
 
@@ -43,10 +44,71 @@ struct Noted {
   CUstream stream = nullptr;
   unsigned attributes = 0; ///< of the last launch
   CUdeviceptr hostMemory = 0;
+  bool captures = false;                           ///< the stream
+  uintptr_t nodes = 0;                             ///< that were captured
+  std::vector<uintptr_t> movedKernels, movedFills; ///< nodes that were changed
+  uint64_t movedOutput = 0, movedFill = 0;         ///< C in the last ones
+  size_t graphLaunches = 0, waits = 0;
+  CUresult waited = CUDA_SUCCESS, captureInfo = CUDA_SUCCESS;
 } noted;
+
+CUgraphNode nodeOf(uintptr_t number) { return reinterpret_cast<CUgraphNode>(number); }
+
+/// Captures, of which each thing enqueued is a node with the next number.
+void addGraphs(Driver &driver) {
+  driver.cuStreamSynchronize = [](CUstream) {
+    ++noted.waits;
+    return noted.waited;
+  };
+  driver.cuStreamIsCapturing = [](CUstream, CUstreamCaptureStatus *status) {
+    *status = noted.captures ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+  };
+  driver.cuStreamBeginCapture = [](CUstream, CUstreamCaptureMode) {
+    noted.captures = true;
+    return CUDA_SUCCESS;
+  };
+  driver.cuStreamEndCapture = [](CUstream, CUgraph *) {
+    noted.captures = false;
+    return CUDA_SUCCESS;
+  };
+  driver.cuStreamGetCaptureInfo = [](CUstream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *,
+                                     const CUgraphNode **nodes, size_t *count) {
+    static CUgraphNode last;
+    last = nodeOf(noted.nodes);
+    *status = noted.captures ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    *id = 7, *nodes = &last, *count = 1;
+    return noted.captureInfo;
+  };
+  driver.cuGraphInstantiateWithFlags = [](CUgraphExec *, CUgraph, unsigned long long) {
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphExecDestroy = [](CUgraphExec) { return CUDA_SUCCESS; };
+  driver.cuGraphDestroy = [](CUgraph) { return CUDA_SUCCESS; };
+  driver.cuGraphLaunch = [](CUgraphExec, CUstream) {
+    ++noted.graphLaunches;
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphMemsetNodeGetParams = [](CUgraphNode, CUDA_MEMSET_NODE_PARAMS *) { return CUDA_SUCCESS; };
+  driver.cuGraphExecMemsetNodeSetParams = [](CUgraphExec, CUgraphNode node,
+                                             const CUDA_MEMSET_NODE_PARAMS *parameters, CUcontext) {
+    noted.movedFills.push_back(reinterpret_cast<uintptr_t>(node));
+    if (parameters->dst != 0x40000000) // of the workspace
+      noted.movedFill = parameters->dst;
+    return CUDA_SUCCESS;
+  };
+  driver.cuGraphExecKernelNodeSetParams = [](CUgraphExec, CUgraphNode node,
+                                             const CUDA_KERNEL_NODE_PARAMS *parameters) {
+    noted.movedKernels.push_back(reinterpret_cast<uintptr_t>(node));
+    if (parameters->blockDimX == 384)
+      std::memcpy(&noted.movedOutput, parameters->kernelParams[4], sizeof(uint64_t));
+    return CUDA_SUCCESS;
+  };
+}
 
 Driver notingDriver() {
   Driver driver = inertDriver();
+  addGraphs(driver);
   driver.cuDeviceGetAttribute = [](int *value, CUdevice_attribute, CUdevice) {
     *value = 1 << 20;
     return CUDA_SUCCESS;
@@ -69,6 +131,7 @@ Driver notingDriver() {
   };
   driver.cuMemsetD8Async = [](CUdeviceptr, unsigned char, size_t, CUstream) {
     ++noted.clears;
+    ++noted.nodes;
     return CUDA_SUCCESS;
   };
   driver.cuTensorMapEncodeTiled = [](CUtensorMap *map, CUtensorMapDataType, cuuint32_t, void *address,
@@ -81,6 +144,7 @@ Driver notingDriver() {
   };
   driver.cuLaunchKernelEx = [](const CUlaunchConfig *config, CUfunction, void **parameters, void **) {
     ++noted.launches;
+    ++noted.nodes;
     noted.stream = config->hStream;
     noted.attributes = config->numAttrs;
     if (config->blockDimX == 384) { // the product: depth, maps of A and B, alpha, C
@@ -198,4 +262,90 @@ TEST_CASE("a refused address for which another variant would be launched changes
   CHECK(bool(fixture.launch->setAddress(0, address(0x70000004))));
   CHECK(bool(fixture.launch->enqueue(main)));
   CHECK(noted.launches == 3); // of the general one
+}
+
+TEST_CASE("tensors that move after a capture are moved in its nodes, once", "[device][graph]") {
+  Fixture fixture;
+  const std::unique_ptr<Graph> graph = expectValue(fixture.resources.captures.capture(
+      static_cast<CUstream>(main.handle), [&] { return fixture.launch->enqueue(main); }));
+  CHECK(noted.nodes == 4); // clears C and the workspace, launches two kernels
+  expectSuccess(graph->launch(main));
+  CHECK(noted.movedKernels.empty());
+  expectSuccess(fixture.launch->setAddress(2, address(0x60000000)));
+  expectSuccess(graph->launch(main));
+  expectSuccess(graph->launch(main));
+  CHECK(noted.graphLaunches == 3);
+  CHECK(noted.movedFills == std::vector<uintptr_t>{1, 2});
+  CHECK(noted.movedKernels == std::vector<uintptr_t>{3, 4});
+  CHECK(noted.movedFill == 0x60000000);
+  CHECK(noted.movedOutput == 0x60000000);
+}
+
+TEST_CASE("a launch whose nodes the driver does not tell is not captured", "[device][graph]") {
+  Fixture fixture;
+  const auto graph = fixture.resources.captures.capture(static_cast<CUstream>(main.handle), [&] {
+    noted.captureInfo = CUDA_ERROR_LOSSY_QUERY;
+    return fixture.launch->enqueue(main);
+  });
+  REQUIRE_FALSE(graph);
+  CHECK(graph.error().message == "cannot tell what a stream has captured: CUDA_ERROR (refused)");
+  CHECK(noted.launches == 0);
+  CHECK_FALSE(noted.captures);
+}
+
+TEST_CASE("a graph outlives the prepared launches in it", "[device][graph]") {
+  Fixture fixture;
+  const std::unique_ptr<Graph> graph = expectValue(fixture.resources.captures.capture(
+      static_cast<CUstream>(main.handle), [&] { return fixture.launch->enqueue(main); }));
+  expectSuccess(fixture.launch->setAddress(2, address(0x60000000)));
+  fixture.launch.reset();
+  expectSuccess(graph->launch(main));
+  CHECK(noted.movedKernels.empty());
+}
+
+TEST_CASE("a tensor that takes another variant does not move in a graph", "[device][graph]") {
+  Fixture fixture;
+  const std::unique_ptr<Graph> graph = expectValue(fixture.resources.captures.capture(
+      static_cast<CUstream>(main.handle), [&] { return fixture.launch->enqueue(main); }));
+  expectSuccess(fixture.launch->setAddress(0, address(0x70000004)));
+  const Result<void> launched = graph->launch(main);
+  REQUIRE_FALSE(launched);
+  CHECK_THAT(launched.error().message,
+             Catch::Matchers::Contains("has moved since it was captured in this graph, where it cannot move "
+                                       "because its new address is aligned otherwise and takes variant "
+                                       "'general'; capture it again"));
+  CHECK(noted.graphLaunches == 0);
+}
+
+TEST_CASE("launches are noted for errors that come later, those of a graph when it is launched",
+          "[device][log]") {
+  Fixture fixture;
+  const LaunchLog &log = fixture.resources.log;
+  auto launches = [&] { return log.attribute({ErrorKind::execution, "failed"}).message; };
+  expectSuccess(fixture.launch->enqueue(main));
+  const std::string once = "failed; launched since the last synchronisation: 'gemm' with M = 200, N = 64, "
+                           "K = 128 on stream 0x1234";
+  CHECK(launches() == once);
+  const std::unique_ptr<Graph> graph = expectValue(fixture.resources.captures.capture(
+      static_cast<CUstream>(main.handle), [&] { return fixture.launch->enqueue(main); }));
+  CHECK(launches() == once);
+  expectSuccess(graph->launch(main));
+  CHECK(launches() == once + " (2 times)");
+}
+
+TEST_CASE("a device that waits for launches names the one that fails", "[device][log]") {
+  Fixture fixture;
+  fixture.resources.waitsForLaunches = true;
+  expectSuccess(fixture.launch->enqueue(main));
+  CHECK(noted.waits == 1);
+  CHECK(fixture.resources.log.attribute({ErrorKind::execution, "failed"}).message == "failed");
+  noted.waited = CUDA_ERROR_ILLEGAL_ADDRESS;
+  const Result<void> launched = fixture.launch->enqueue(main);
+  REQUIRE_FALSE(launched);
+  CHECK(launched.error().kind == ErrorKind::execution);
+  CHECK(launched.error().message ==
+        "'gemm' with M = 200, N = 64, K = 128 on stream 0x1234 failed: CUDA_ERROR (refused)");
+  noted.captures = true;
+  expectSuccess(fixture.launch->enqueue(main)); // a capture does not wait
+  CHECK(noted.waits == 2);
 }

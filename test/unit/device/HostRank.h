@@ -129,13 +129,21 @@ private:
     RankDevice &device;
     LaunchArguments arguments;
   };
-  Result<void *> allocate(size_t) override { return none(); }
-  Result<void> free(void *) override { return none(); }
-  Result<void> copyToDevice(void *, const void *, size_t) override { return none(); }
-  Result<void> copyToHost(void *, const void *, size_t) override { return none(); }
+  Result<void *> allocate(size_t, std::optional<Stream>) override { return none(); }
+  Result<void> free(void *, std::optional<Stream>) override { return none(); }
+  Result<void *> allocateHost(size_t) override { return none(); }
+  Result<void> freeHost(void *) override { return none(); }
+  Result<void> copyToDevice(void *, const void *, size_t, std::optional<Stream>) override { return none(); }
+  Result<void> copyToHost(void *, const void *, size_t, std::optional<Stream>) override { return none(); }
   Result<std::shared_ptr<const LoadedProgram>> load(Artifact) override { return none(); }
-  Result<std::unique_ptr<const Event>> record(Stream) override { return none(); }
+  Result<std::unique_ptr<OwnedStream>> createStream() override { return none(); }
+  Result<std::unique_ptr<const Event>> record(Stream, EventTime) override { return none(); }
+  Result<double> elapsed(const Event &, const Event &) override { return none(); }
   Result<void> wait(const Event &, Stream) override { return none(); }
+  Result<std::unique_ptr<Graph>> capture(Stream, const std::function<Result<void>()> &) override {
+    return none();
+  }
+  Result<bool> isCaptured(Stream) override { return none(); }
   Result<void> enablePeerAccess(Device &) override { return none(); }
   Result<void> copyFromPeer(void *, Device &, const void *, size_t) override { return none(); }
   static Error none() { return {ErrorKind::environment, "no group calls this"}; }

@@ -272,6 +272,21 @@ TEST_CASE("workspace sizes are evaluated for the device", "[device][plan]") {
   CHECK(requests->front().bytes == 4 * 8 * 4);
 }
 
+TEST_CASE("workspaces of a launch follow from the shapes of its tensors", "[device][plan]") {
+  Artifact artifact = sampleArtifact();
+  artifact.tensors[3].workspaceShape[1] = HostExpr::dimension(0);
+  std::vector<TensorView> tensors = sampleArguments(7, 8, 9).tensors;
+  tensors.pop_back();
+  Result<std::vector<WorkspaceRequest>> requests = workspacesOf(artifact, tensors, sampleDevice());
+  REQUIRE(requests);
+  REQUIRE(requests->size() == 1);
+  CHECK(requests->front().shape == std::vector<int64_t>{4, 7});
+  tensors[1].shape[0] = 16;
+  requests = workspacesOf(artifact, tensors, sampleDevice());
+  REQUIRE_FALSE(requests);
+  CHECK_THAT(requests.error().message, Catch::Contains("dimension 'N'"));
+}
+
 TEST_CASE("a scalar occupies its own width", "[device][plan]") {
   Artifact artifact = sampleArtifact();
   artifact.scalars[0].element = ElementType::i8;

@@ -3,6 +3,7 @@
 /// The emulator as a device: memory, loading, launching artifacts.
 #include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/target/Target.h"
+#include "test/unit/device/StreamCases.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -63,6 +64,8 @@ LaunchArguments arguments(void *x, void *y, int64_t n) {
 }
 
 } // namespace
+
+std::unique_ptr<Device> tlc::test::openStreamDevice() { return createEmulatorDevice(); }
 
 TEST_CASE("the device looks like an H200 unless told otherwise") {
   CHECK(createEmulatorDevice()->properties().multiprocessors == 132);

@@ -75,13 +75,14 @@ struct Words {
   void *address = nullptr;
 };
 
-inline Result<void> launch(Device &device, const Artifact &artifact, const Words &mine, const Words &theirs) {
+inline Result<void> launch(Device &device, const Artifact &artifact, const Words &mine, const Words &theirs,
+                           Stream stream = {}) {
   auto program = device.load(artifact);
   INFO((program ? "" : program.error().message));
   REQUIRE(program);
   LaunchArguments arguments;
   arguments.tensors = {mine.view(), theirs.view()};
-  return device.launch(**program, arguments);
+  return device.launch(**program, arguments, stream);
 }
 
 inline std::string errorOf(const Result<void> &result) { return result ? "" : result.error().message; }

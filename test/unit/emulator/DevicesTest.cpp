@@ -158,7 +158,9 @@ TEST_CASE("a device waits for the events of others", "[devices]") {
   const Result<std::unique_ptr<const Event>> failed = devices[0]->record();
   REQUIRE_FALSE(failed);
   CHECK_THAT(failed.error().message, Contains("trap"));
-  struct Stranger final : Event {};
+  struct Stranger final : Event {
+    Stranger() : Event(EventTime::ignored) {}
+  };
   CHECK_THAT(errorOf(devices[1]->wait(Stranger())), Contains("expected an event of an emulated device"));
 }
 
@@ -188,6 +190,16 @@ TEST_CASE("what stands after a launch that fails does not run", "[devices]") {
   CHECK(a.read() == std::vector<uint32_t>{0});
   REQUIRE(launch(*devices[0], kernel("  mov.u32 %r1, 2; st.global.u32 [%mine], %r1;"), a, a));
   CHECK(a.read() == std::vector<uint32_t>{2});
+}
+
+TEST_CASE("an error that comes later says which launch it is of", "[devices]") {
+  const auto devices = createEmulatorDevices(2);
+  Words a(*devices[0], {0});
+  const Stream stream = {.handle = &a};
+  REQUIRE(launch(*devices[0], kernel("  trap;"), a, a, stream));
+  CHECK_THAT(errorOf(devices[0]->synchronize()),
+             Catch::Matchers::EndsWith(
+                 fmt::format("; launched as 'kernel' with n = 1 on stream {}", stream.handle)));
 }
 
 TEST_CASE("blocks that wait for blocks for which there is no room are told so", "[devices][polling]") {

@@ -23,16 +23,22 @@ public:
   explicit CountingDevice(std::unique_ptr<Device> device = openDevice()) : device(std::move(device)) {}
 
   const DeviceProperties &properties() const override { return device->properties(); }
-  Result<void *> allocate(size_t bytes) override {
+  Result<void *> allocate(size_t bytes, std::optional<Stream> on = {}) override {
     ++allocations;
-    return device->allocate(bytes);
+    return device->allocate(bytes, on);
   }
-  Result<void> free(void *address) override { return device->free(address); }
-  Result<void> copyToDevice(void *target, const void *host, size_t bytes) override {
-    return device->copyToDevice(target, host, bytes);
+  Result<void> free(void *address, std::optional<Stream> on = {}) override {
+    return device->free(address, on);
   }
-  Result<void> copyToHost(void *host, const void *source, size_t bytes) override {
-    return device->copyToHost(host, source, bytes);
+  Result<void *> allocateHost(size_t bytes) override { return device->allocateHost(bytes); }
+  Result<void> freeHost(void *address) override { return device->freeHost(address); }
+  Result<void> copyToDevice(void *target, const void *host, size_t bytes,
+                            std::optional<Stream> on = {}) override {
+    return device->copyToDevice(target, host, bytes, on);
+  }
+  Result<void> copyToHost(void *host, const void *source, size_t bytes,
+                          std::optional<Stream> on = {}) override {
+    return device->copyToHost(host, source, bytes, on);
   }
   Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override {
     ++loads;
@@ -47,8 +53,17 @@ public:
   Result<void> clear(void *address, size_t bytes, Stream stream) override {
     return device->clear(address, bytes, stream);
   }
-  Result<std::unique_ptr<const Event>> record(Stream stream) override { return device->record(stream); }
+  Result<std::unique_ptr<OwnedStream>> createStream() override { return device->createStream(); }
+  Result<std::unique_ptr<const Event>> record(Stream stream, EventTime time) override {
+    return device->record(stream, time);
+  }
+  Result<double> elapsed(const Event &from, const Event &to) override { return device->elapsed(from, to); }
   Result<void> wait(const Event &event, Stream stream) override { return device->wait(event, stream); }
+  Result<std::unique_ptr<Graph>> capture(Stream stream,
+                                         const std::function<Result<void>()> &enqueue) override {
+    return device->capture(stream, enqueue);
+  }
+  Result<bool> isCaptured(Stream stream) override { return device->isCaptured(stream); }
   Result<void> enablePeerAccess(Device &peer) override { return device->enablePeerAccess(peer); }
   Result<void> copyFromPeer(void *destination, Device &source, const void *address, size_t bytes) override {
     return device->copyFromPeer(destination, source, address, bytes);

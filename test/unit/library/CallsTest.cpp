@@ -10,6 +10,7 @@
 #include "kernels/reference/Reference.h"
 #include "kernels/softmax/Describe.h"
 #include "runtime/device/LaunchPlan.h"
+#include "test/Expect.h"
 #include "test/unit/cache/TemporaryDirectory.h"
 #include "test/unit/library/AttentionCall.h"
 
@@ -197,6 +198,25 @@ TEST_CASE_METHOD(Fixture, "a softmax is a call", "[calls]") {
           .error()
           .message,
       StartsWith("argument 'y' axis 1: expected extent 333"));
+}
+
+TEST_CASE_METHOD(Fixture, "a call does not load its program while the stream is captured", "[calls]") {
+  Slice x = input(ElementType::f32, {9, 333}, 3), y = output(ElementType::f32, {9, 333});
+  const std::unique_ptr<OwnedStream> stream = expectValue(device.createStream());
+  auto capture = [&] {
+    return device.capture(*stream, [&] { return softmax::normalize(programs, *stream, x.view(), y.view()); });
+  };
+  const Result<std::unique_ptr<Graph>> early = capture();
+  REQUIRE_FALSE(early);
+  CHECK(
+      early.error().message ==
+      "cannot load 'softmax::normalize' while a stream is captured; load it before the capture, as its first "
+      "call does; 'tlc prewarm' compiles it ahead of that");
+  CHECK(device.loads == 0);
+  require(softmax::normalize(programs, {}, x.view(), y.view()));
+  const std::unique_ptr<Graph> graph = expectValue(capture());
+  finish(graph->launch(*stream), y);
+  compare(y, referenceSoftmax(333, x.values(), all(y)), {.limit = 1e-4, .floor = 1.0 / 333});
 }
 
 TEST_CASE_METHOD(Fixture, "a softmax takes rows of any alignment", "[calls]") {

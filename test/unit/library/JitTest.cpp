@@ -40,6 +40,19 @@ Program shifted() {
   });
 }
 
+/// Y = X, and a workspace of as many elements.
+Program noted() {
+  return Program::trace("noted", [](Scope &k) {
+    Index n = k.dim("n");
+    Global X = k.input("X", f32, {n}), Y = k.output("Y", f32, {n}), W = k.workspace("W", f32, {n});
+    auto [block] = k.grid(ceilDiv(n, 64));
+    Fragment x = k.fragment(f32, {64});
+    copy(X.tile({block * 64}, {64}), x);
+    copy(x, W.tile({block * 64}, {64}));
+    copy(x, Y.tile({block * 64}, {64}));
+  });
+}
+
 struct Fixture {
   std::unique_ptr<Device> device = createEmulatorDevice();
   Kernel kernel = expectValue(jit(scaled(), *device));
@@ -79,6 +92,24 @@ TEST_CASE("a program is called with tensors and numbers", "[jit]") {
   CHECK(expectValue(fixture.y.toHost())[99] == 5.5f * 99);
   expectSuccess(fixture.kernel({}, {{"Y", fixture.y}, {"a", -1.0}, {"X", fixture.x}}));
   CHECK(expectValue(fixture.y.toHost())[99] == 4.5f * 99);
+}
+
+TEST_CASE("workspaces are not allocated while the stream is captured", "[jit]") {
+  Fixture fixture;
+  const Kernel kernel = expectValue(jit(noted(), *fixture.device));
+  const std::unique_ptr<OwnedStream> stream = expectValue(fixture.device->createStream());
+  auto capture = [&] {
+    return fixture.device->capture(*stream, [&] { return kernel(*stream, fixture.x, fixture.y); });
+  };
+  const Result<std::unique_ptr<Graph>> early = capture();
+  REQUIRE_FALSE(early);
+  CHECK(
+      early.error().message ==
+      "'noted' needs 400 bytes of workspace, which it does not allocate while a stream is captured; call it "
+      "with such tensors on that stream before the capture");
+  expectSuccess(kernel(*stream, fixture.x, fixture.y));
+  expectSuccess(expectValue(capture())->launch(*stream));
+  CHECK(expectValue(fixture.y.toHost())[99] == 99);
 }
 
 TEST_CASE("tensors of DLPack are arguments of a program", "[jit]") {

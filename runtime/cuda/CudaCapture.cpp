@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cuda/CudaCapture.h"
+
+#include "runtime/cuda/CudaLaunch.h"
+#include "runtime/cuda/CudaStreams.h"
+#include "runtime/device/StreamChecks.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+using namespace tlc;
+
+namespace {
+
+class CudaGraph final : public Graph {
+public:
+  CudaGraph(std::shared_ptr<const CudaContext> context, LaunchLog &log, CUgraph captured, CudaCapture &&of)
+      : cuda(std::move(context)), log(log), captured(captured), launches(std::move(of.launches)),
+        records(std::move(of.records)) {}
+  ~CudaGraph() override {
+    CurrentContext scope(*cuda);
+    if (executable)
+      cuda->driver.cuGraphExecDestroy(executable); // the driver frees it when its launches have ended
+    cuda->driver.cuGraphDestroy(captured);
+  }
+
+  Result<void> create() {
+    CurrentContext scope(*cuda);
+    if (CUresult status = cuda->driver.cuGraphInstantiateWithFlags(&executable, captured, 0);
+        status != CUDA_SUCCESS)
+      return cuda->error(status, "cannot make a graph of what was captured", ErrorKind::execution);
+    return {};
+  }
+
+  Result<void> launch(Stream stream) override {
+    CurrentContext scope(*cuda);
+    for (CapturedLaunch &one : launches)
+      if (const CudaLaunch *launch = *one.launch)
+        if (Result<void> moved = launch->moveIn(executable, one); !moved)
+          return moved;
+    if (CUresult status = cuda->driver.cuGraphLaunch(executable, asStream(stream)); status != CUDA_SUCCESS)
+      return cuda->error(status, "cannot launch a graph", ErrorKind::execution);
+    for (LaunchRecord &record : records) {
+      record.stream = stream.handle;
+      log.add(record);
+    }
+    return {};
+  }
+
+private:
+  std::shared_ptr<const CudaContext> cuda;
+  LaunchLog &log;
+  CUgraph captured; ///< has the nodes that are changed
+  CUgraphExec executable = nullptr;
+  std::vector<CapturedLaunch> launches;
+  std::vector<LaunchRecord> records;
+};
+
+} // namespace
+
+Result<CudaCaptures::Place> CudaCaptures::placeOf(CUstream stream) const {
+  Place place;
+  CUgraph graph = nullptr;
+  const CUgraphNode *nodes = nullptr;
+  size_t nodeCount = 0;
+  if (CUresult status =
+          cuda->driver.cuStreamGetCaptureInfo(stream, &place.status, &place.id, &graph, &nodes, &nodeCount);
+      status != CUDA_SUCCESS)
+    return cuda->error(status, "cannot tell what a stream has captured", ErrorKind::execution);
+  if (place.status == CU_STREAM_CAPTURE_STATUS_ACTIVE && nodeCount == 1)
+    place.last = nodes[0];
+  return place;
+}
+
+Result<CudaCapture *> CudaCaptures::find(CUstream stream) {
+  if (count.load(std::memory_order_acquire) == 0)
+    return nullptr;
+  const Result<Place> place = placeOf(stream);
+  if (!place)
+    return place.error();
+  if (place->status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+    return nullptr;
+  const std::lock_guard lock(mutex);
+  const auto found = std::ranges::find(underWay, place->id, [](const auto &one) { return one->id; });
+  return found == underWay.end() ? nullptr : found->get();
+}
+
+Result<CUgraphNode> CudaCaptures::lastNode(CUstream stream) const {
+  Result<Place> place = placeOf(stream);
+  if (!place)
+    return place.error();
+  if (!place->last)
+    return Error{ErrorKind::execution, "the driver does not tell which node a launch is in a graph"};
+  return place->last;
+}
+
+bool CudaCaptures::isOfThisThread() {
+  if (count.load(std::memory_order_acquire) == 0)
+    return false;
+  const std::lock_guard lock(mutex);
+  return std::ranges::any_of(underWay,
+                             [](const auto &one) { return one->thread == std::this_thread::get_id(); });
+}
+
+Result<std::unique_ptr<Graph>> CudaCaptures::capture(CUstream stream,
+                                                     const std::function<Result<void>()> &enqueue) {
+  CurrentContext scope(*cuda);
+  if (isOfThisThread())
+    return errorInCapture("capture another stream");
+  if (!stream)
+    return errorOfDefaultStream();
+  // Other threads may load and allocate meanwhile.
+  if (CUresult status = cuda->driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+      status != CUDA_SUCCESS)
+    return cuda->error(status, "cannot capture a stream", ErrorKind::execution);
+  const Result<Place> place = placeOf(stream);
+  CudaCapture *capture = nullptr;
+  {
+    const std::lock_guard lock(mutex);
+    capture = underWay.emplace_back(std::make_unique<CudaCapture>()).get();
+    capture->id = place ? place->id : 0;
+  }
+  ++count;
+  const Result<void> enqueued = place ? enqueue() : place.error();
+  --count;
+  CudaCapture ended = std::move(*capture);
+  {
+    const std::lock_guard lock(mutex);
+    std::erase_if(underWay, [&](const auto &one) { return one.get() == capture; });
+  }
+  CUgraph captured = nullptr;
+  const CUresult status = cuda->driver.cuStreamEndCapture(stream, &captured);
+  if (!enqueued || status != CUDA_SUCCESS) {
+    if (captured)
+      cuda->driver.cuGraphDestroy(captured);
+    return enqueued ? cuda->error(status, "cannot capture a stream", ErrorKind::execution) : enqueued.error();
+  }
+  // At each place the launch has the addresses of its `enqueue` until a tensor moves again.
+  for (CapturedLaunch &one : ended.launches)
+    if (const CudaLaunch *launch = *one.launch)
+      one.moves = launch->moveCount();
+  return instantiate(captured, std::move(ended));
+}
+
+Result<std::unique_ptr<Graph>> CudaCaptures::instantiate(CUgraph captured, CudaCapture &&of) const {
+  auto graph = std::make_unique<CudaGraph>(cuda, log, captured, std::move(of));
+  if (Result<void> created = graph->create(); !created)
+    return created.error();
+  return std::unique_ptr<Graph>(std::move(graph));
+}

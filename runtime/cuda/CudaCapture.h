@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Captures of streams of a GPU, and the graphs that they make.
+#pragma once
+
+#include "runtime/cuda/CudaContext.h"
+#include "runtime/device/LaunchLog.h"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace tlc {
+
+class CudaLaunch;
+
+/// What one `enqueue` of a prepared launch has become in a graph.
+struct CapturedLaunch {
+  /// Null once the launch has ended: then its tensors move no more.
+  std::shared_ptr<const CudaLaunch *const> launch;
+  size_t variant = 0;
+  uint64_t moves = 0; ///< of the launch, of which the graph knows
+  std::vector<CUgraphNode> fills = {}, kernels = {};
+};
+
+/// A capture under way, of one thread.
+struct CudaCapture {
+  cuuint64_t id = 0;
+  std::thread::id thread = std::this_thread::get_id();
+  std::vector<CapturedLaunch> launches = {};
+  std::vector<LaunchRecord> records = {}; ///< of all launches
+};
+
+/// The captures of one GPU by `Device::capture`. Safe to use from several threads.
+class CudaCaptures {
+public:
+  /// `log` outlives it and its graphs, which note their launches there.
+  CudaCaptures(std::shared_ptr<const CudaContext> context, LaunchLog &log)
+      : cuda(std::move(context)), log(log) {}
+
+  /// `Device::capture`.
+  Result<std::unique_ptr<Graph>> capture(CUstream stream, const std::function<Result<void>()> &enqueue);
+
+  /// The one that the stream belongs to, or null. Costs next to nothing where there is none on the GPU.
+  Result<CudaCapture *> find(CUstream stream);
+  /// The node that was captured last on the stream.
+  Result<CUgraphNode> lastNode(CUstream stream) const;
+  bool isOfThisThread();
+
+private:
+  struct Place {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t id = 0;
+    CUgraphNode last = nullptr; ///< null where several or none come before what is captured next
+  };
+  Result<Place> placeOf(CUstream stream) const;
+  Result<std::unique_ptr<Graph>> instantiate(CUgraph captured, CudaCapture &&of) const;
+
+  std::shared_ptr<const CudaContext> cuda;
+  LaunchLog &log;
+  std::atomic<int> count = 0;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<CudaCapture>> underWay;
+};
+
+} // namespace tlc
