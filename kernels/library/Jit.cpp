@@ -45,10 +45,8 @@ struct Kernel::State {
   State(const State &) = delete;
   ~State() {
     for (const auto &[stream, memory] : workspaces)
-      for (const Memory &one : memory) {
-        (void)device.synchronize({stream}); // of launches that use it
-        (void)device.free(one.address);
-      }
+      for (const Memory &one : memory)
+        (void)device.free(one.address); // waits for launches that use it; the stream may have ended
   }
 
   struct Memory {
@@ -69,6 +67,15 @@ struct Kernel::State {
       return apart;
     if (requests->empty())
       return {};
+    Result<bool> captured = device.isCaptured(stream);
+    if (!captured)
+      return captured.error();
+    if (*captured)
+      return invalid(fmt::format(
+          "cannot capture a call of '{}': it has workspaces, which a graph would share with later "
+          "calls; capture a launch of Kernel::program() by Device::prepare, with workspaces of "
+          "its own (workspacesOf)",
+          artifact.name));
     std::vector<Memory> &memory = workspaces[stream.handle];
     memory.resize(requests->size());
     for (size_t i = 0; i < requests->size(); ++i) {
@@ -81,14 +88,6 @@ struct Kernel::State {
   }
 
   Result<void> grow(Stream stream, Memory &memory, size_t bytes) {
-    Result<bool> captured = device.isCaptured(stream);
-    if (!captured)
-      return captured.error();
-    if (*captured)
-      return invalid(
-          fmt::format("'{}' needs {} bytes of workspace, which it does not allocate while a stream is "
-                      "captured; call it with such tensors on that stream before the capture",
-                      program->artifact().name, bytes));
     if (memory.address) {
       if (Result<void> done = device.synchronize(stream); !done)
         return done;

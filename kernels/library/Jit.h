@@ -152,7 +152,8 @@ private:
 using Argument = std::variant<Tensor, double, int64_t>;
 
 /// A program on a device, which outlives it. Several threads may call it at once; it keeps a workspace for
-/// each stream that it is called on.
+/// each stream that it is called on. A call that is captured is an error if there are workspaces: a graph
+/// would share them with later calls.
 class Kernel {
 public:
   struct State;
