@@ -82,7 +82,7 @@ Result<CudaCapture *> CudaCaptures::find(CUstream stream) {
     return nullptr;
   const std::lock_guard lock(mutex);
   const auto found = std::ranges::find(underWay, place->id, [](const auto &one) { return one->id; });
-  return found == underWay.end() ? nullptr : found->get();
+  return found == underWay.end() ? nullptr : *found;
 }
 
 Result<CUgraphNode> CudaCaptures::lastNode(CUstream stream) const {
@@ -102,6 +102,58 @@ bool CudaCaptures::isOfThisThread() {
                              [](const auto &one) { return one->thread == std::this_thread::get_id(); });
 }
 
+/// A capture that ends with the object, also where the caller's code throws.
+class CudaCaptures::UnderWay {
+public:
+  UnderWay(CudaCaptures &captures, CUstream stream) : captures(captures), stream(stream) {}
+  UnderWay(const UnderWay &) = delete;
+  ~UnderWay() {
+    if (!isBegun)
+      return;
+    CUgraph captured = nullptr;
+    end(captured);
+    if (captured)
+      captures.cuda->driver.cuGraphDestroy(captured);
+  }
+
+  Result<void> begin() {
+    // Other threads may load and allocate meanwhile.
+    if (CUresult status =
+            captures.cuda->driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+        status != CUDA_SUCCESS)
+      return captures.cuda->error(status, "cannot capture a stream", ErrorKind::execution);
+    isBegun = true;
+    const Result<Place> place = captures.placeOf(stream);
+    if (!place)
+      return place.error();
+    capture.id = place->id;
+    {
+      const std::lock_guard lock(captures.mutex);
+      captures.underWay.push_back(&capture);
+    }
+    ++captures.count;
+    isKnown = true;
+    return {};
+  }
+
+  CUresult end(CUgraph &captured) {
+    isBegun = false;
+    if (isKnown) {
+      --captures.count;
+      const std::lock_guard lock(captures.mutex);
+      std::erase(captures.underWay, &capture);
+    }
+    return captures.cuda->driver.cuStreamEndCapture(stream, &captured);
+  }
+
+  CudaCapture capture;
+
+private:
+  CudaCaptures &captures;
+  CUstream stream;
+  bool isBegun = false, isKnown = false;
+};
+
 Result<std::unique_ptr<Graph>> CudaCaptures::capture(CUstream stream,
                                                      const std::function<Result<void>()> &enqueue) {
   CurrentContext scope(*cuda);
@@ -109,32 +161,18 @@ Result<std::unique_ptr<Graph>> CudaCaptures::capture(CUstream stream,
     return errorInCapture("capture another stream");
   if (!stream)
     return errorOfDefaultStream();
-  // Other threads may load and allocate meanwhile.
-  if (CUresult status = cuda->driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-      status != CUDA_SUCCESS)
-    return cuda->error(status, "cannot capture a stream", ErrorKind::execution);
-  const Result<Place> place = placeOf(stream);
-  CudaCapture *capture = nullptr;
-  {
-    const std::lock_guard lock(mutex);
-    capture = underWay.emplace_back(std::make_unique<CudaCapture>()).get();
-    capture->id = place ? place->id : 0;
-  }
-  ++count;
-  const Result<void> enqueued = place ? enqueue() : place.error();
-  --count;
-  CudaCapture ended = std::move(*capture);
-  {
-    const std::lock_guard lock(mutex);
-    std::erase_if(underWay, [&](const auto &one) { return one.get() == capture; });
-  }
+  UnderWay underWay(*this, stream);
+  if (Result<void> begun = underWay.begin(); !begun)
+    return begun.error();
+  if (Result<void> enqueued = enqueue(); !enqueued)
+    return enqueued.error();
   CUgraph captured = nullptr;
-  const CUresult status = cuda->driver.cuStreamEndCapture(stream, &captured);
-  if (!enqueued || status != CUDA_SUCCESS) {
+  if (CUresult status = underWay.end(captured); status != CUDA_SUCCESS) {
     if (captured)
       cuda->driver.cuGraphDestroy(captured);
-    return enqueued ? cuda->error(status, "cannot capture a stream", ErrorKind::execution) : enqueued.error();
+    return cuda->error(status, "cannot capture a stream", ErrorKind::execution);
   }
+  CudaCapture &ended = underWay.capture;
   // At each place the launch has the addresses of its `enqueue` until a tensor moves again.
   for (CapturedLaunch &one : ended.launches)
     if (const CudaLaunch *launch = *one.launch)

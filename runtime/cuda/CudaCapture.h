@@ -51,6 +51,7 @@ public:
   bool isOfThisThread();
 
 private:
+  class UnderWay;
   struct Place {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t id = 0;
@@ -63,7 +64,7 @@ private:
   LaunchLog &log;
   std::atomic<int> count = 0;
   std::mutex mutex;
-  std::vector<std::unique_ptr<CudaCapture>> underWay;
+  std::vector<CudaCapture *> underWay;
 };
 
 } // namespace tlc

@@ -54,12 +54,19 @@ Result<std::unique_ptr<Graph>> EmulatorCaptures::capture(Stream stream,
     if (!streams.emplace(stream.handle, capture).second)
       return errorOfCapturedStream("capture");
   }
-  const Result<void> enqueued = enqueue();
-  {
-    const std::lock_guard lock(mutex);
-    std::erase_if(streams, [&](const auto &one) { return one.second == capture; });
-  }
-  capture->hasEnded = true;
+  struct End { // also where `enqueue` throws
+    EmulatorCaptures &captures;
+    const std::shared_ptr<EmulatorCapture> &capture;
+    ~End() {
+      const std::lock_guard lock(captures.mutex);
+      std::erase_if(captures.streams, [&](const auto &one) { return one.second == capture; });
+      capture->hasEnded = true;
+    }
+  };
+  const Result<void> enqueued = [&] {
+    const End end{*this, capture};
+    return enqueue();
+  }();
   if (!enqueued)
     return enqueued.error();
   for (const std::unique_ptr<CapturedStep> &step : capture->steps)

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <new>
+#include <stdexcept>
 
 using namespace tlc;
 using namespace tlc::test;
@@ -48,6 +49,7 @@ struct Noted {
   uintptr_t nodes = 0;                             ///< that were captured
   std::vector<uintptr_t> movedKernels, movedFills; ///< nodes that were changed
   uint64_t movedOutput = 0, movedFill = 0;         ///< C in the last ones
+  int graphs = 0;                                  ///< that exist
   size_t graphLaunches = 0, waits = 0;
   CUresult waited = CUDA_SUCCESS, captureInfo = CUDA_SUCCESS;
 } noted;
@@ -68,8 +70,10 @@ void addGraphs(Driver &driver) {
     noted.captures = true;
     return CUDA_SUCCESS;
   };
-  driver.cuStreamEndCapture = [](CUstream, CUgraph *) {
+  driver.cuStreamEndCapture = [](CUstream, CUgraph *graph) {
     noted.captures = false;
+    *graph = reinterpret_cast<CUgraph>(uintptr_t(0x77));
+    ++noted.graphs;
     return CUDA_SUCCESS;
   };
   driver.cuStreamGetCaptureInfo = [](CUstream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *,
@@ -84,7 +88,10 @@ void addGraphs(Driver &driver) {
     return CUDA_SUCCESS;
   };
   driver.cuGraphExecDestroy = [](CUgraphExec) { return CUDA_SUCCESS; };
-  driver.cuGraphDestroy = [](CUgraph) { return CUDA_SUCCESS; };
+  driver.cuGraphDestroy = [](CUgraph) {
+    --noted.graphs;
+    return CUDA_SUCCESS;
+  };
   driver.cuGraphLaunch = [](CUgraphExec, CUstream) {
     ++noted.graphLaunches;
     return CUDA_SUCCESS;
@@ -291,6 +298,23 @@ TEST_CASE("a launch whose nodes the driver does not tell is not captured", "[dev
   CHECK(graph.error().message == "cannot tell what a stream has captured: CUDA_ERROR (refused)");
   CHECK(noted.launches == 0);
   CHECK_FALSE(noted.captures);
+}
+
+TEST_CASE("an exception ends the capture of the driver", "[device][graph]") {
+  Fixture fixture;
+  CudaCaptures &captures = fixture.resources.captures;
+  CHECK_THROWS_AS(captures.capture(static_cast<CUstream>(main.handle),
+                                   []() -> Result<void> { throw std::runtime_error("no more"); }),
+                  std::runtime_error);
+  CHECK_FALSE(noted.captures);
+  CHECK_FALSE(captures.isOfThisThread());
+  CHECK(noted.graphs == 0);
+  expectSuccess(fixture.launch->enqueue(main));
+  expectSuccess(expectValue(captures.capture(static_cast<CUstream>(main.handle), [&] {
+                  return fixture.launch->enqueue(main);
+                }))->launch(main));
+  CHECK(noted.graphLaunches == 1);
+  CHECK(noted.graphs == 0);
 }
 
 TEST_CASE("a graph outlives the prepared launches in it", "[device][graph]") {

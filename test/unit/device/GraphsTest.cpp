@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <stdexcept>
 
 using namespace tlc;
 using namespace tlc::test;
@@ -171,4 +172,25 @@ TEST_CASE("an error ends the capture, and the stream can be used", "[graph]") {
   expectSuccess(on.device->launch(*on.program, on.scale(0, 1, 5), *on.stream));
   expectSuccess(on.device->synchronize(*on.stream));
   CHECK(on.read(on.memory[1]) == on.all(5));
+}
+
+TEST_CASE("an exception ends the capture, and the stream and the thread can be used", "[graph]") {
+  OnGraphs on(2);
+  CHECK_THROWS_AS(on.device->capture(*on.stream,
+                                     [&]() -> Result<void> {
+                                       expectSuccess(
+                                           on.device->launch(*on.program, on.scale(0, 1, 3), *on.stream));
+                                       throw std::runtime_error("no more");
+                                     }),
+                  std::runtime_error);
+  CHECK_FALSE(expectValue(on.device->isCaptured(*on.stream)));
+  CHECK(on.read(on.memory[1]) == on.all(2));
+  expectSuccess(on.device->launch(*on.program, on.scale(0, 1, 5), *on.stream));
+  expectSuccess(on.device->synchronize(*on.stream));
+  CHECK(on.read(on.memory[1]) == on.all(5));
+  expectSuccess(on.device->free(expectValue(on.device->allocate(16))));
+  const std::unique_ptr<Graph> graph =
+      on.capture([&] { return on.device->launch(*on.program, on.scale(0, 1, 7), *on.stream); });
+  on.run(*graph);
+  CHECK(on.read(on.memory[1]) == on.all(7));
 }
