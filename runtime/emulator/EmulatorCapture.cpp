@@ -20,7 +20,7 @@ private:
 
 class EmulatorGraph final : public Graph {
 public:
-  EmulatorGraph(const EmulatorCaptures &captures, std::vector<std::unique_ptr<CapturedStep>> steps)
+  EmulatorGraph(EmulatorCaptures &captures, std::vector<std::unique_ptr<CapturedStep>> steps)
       : captures(captures), steps(std::move(steps)) {}
   Result<void> launch(Stream stream) override {
     if (captures.find(stream))
@@ -32,7 +32,7 @@ public:
   }
 
 private:
-  const EmulatorCaptures &captures;
+  EmulatorCaptures &captures;
   std::vector<std::unique_ptr<CapturedStep>> steps;
 };
 
@@ -51,6 +51,7 @@ Result<std::unique_ptr<Graph>> EmulatorCaptures::capture(Stream stream,
   auto capture = std::make_shared<EmulatorCapture>();
   {
     const std::lock_guard lock(mutex);
+    removeEnded();
     if (!streams.emplace(stream.handle, capture).second)
       return errorOfCapturedStream("capture");
   }
@@ -59,8 +60,8 @@ Result<std::unique_ptr<Graph>> EmulatorCaptures::capture(Stream stream,
     const std::shared_ptr<EmulatorCapture> &capture;
     ~End() {
       const std::lock_guard lock(captures.mutex);
-      std::erase_if(captures.streams, [&](const auto &one) { return one.second == capture; });
       capture->hasEnded = true;
+      captures.removeEnded();
     }
   };
   const Result<void> enqueued = [&] {
@@ -74,20 +75,27 @@ Result<std::unique_ptr<Graph>> EmulatorCaptures::capture(Stream stream,
   return std::unique_ptr<Graph>(std::make_unique<EmulatorGraph>(*this, std::move(capture->steps)));
 }
 
-std::shared_ptr<EmulatorCapture> EmulatorCaptures::find(Stream stream) const {
+void EmulatorCaptures::removeEnded() {
+  std::erase_if(streams, [](const auto &one) { return one.second->hasEnded.load(); });
+}
+
+std::shared_ptr<EmulatorCapture> EmulatorCaptures::find(Stream stream) {
   const std::lock_guard lock(mutex);
+  removeEnded();
   const auto found = streams.find(stream.handle);
   return found == streams.end() ? nullptr : found->second;
 }
 
-bool EmulatorCaptures::isOfThisThread() const {
+bool EmulatorCaptures::isOfThisThread() {
   const std::lock_guard lock(mutex);
+  removeEnded();
   return std::ranges::any_of(
       streams, [](const auto &one) { return one.second->thread == std::this_thread::get_id(); });
 }
 
 Result<void> EmulatorCaptures::wait(Stream stream, const std::shared_ptr<EmulatorCapture> &capture) {
   const std::lock_guard lock(mutex);
+  removeEnded();
   const auto found = streams.find(stream.handle);
   const std::shared_ptr<EmulatorCapture> own = found == streams.end() ? nullptr : found->second;
   if (capture && capture->hasEnded)

@@ -6,6 +6,7 @@
 
 #include "runtime/device/Device.h"
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,7 +29,7 @@ public:
 struct EmulatorCapture {
   std::thread::id thread = std::this_thread::get_id();
   std::vector<std::unique_ptr<CapturedStep>> steps = {};
-  bool hasEnded = false;
+  std::atomic<bool> hasEnded = false;
 
   /// Appends a call of `work() -> Result<void>`.
   void add(std::function<Result<void>()> work);
@@ -40,14 +41,17 @@ public:
   /// `Device::capture`.
   Result<std::unique_ptr<Graph>> capture(Stream stream, const std::function<Result<void>()> &enqueue);
   /// The one that the stream belongs to, or null.
-  std::shared_ptr<EmulatorCapture> find(Stream stream) const;
-  bool isOfThisThread() const;
+  std::shared_ptr<EmulatorCapture> find(Stream stream);
+  bool isOfThisThread();
   /// What is enqueued on the stream from now on comes after an event, which was recorded in that capture;
   /// null: in none.
   Result<void> wait(Stream stream, const std::shared_ptr<EmulatorCapture> &capture);
 
 private:
-  mutable std::mutex mutex;
+  /// Those of streams that joined a capture of another device, which does not know them. Locked.
+  void removeEnded();
+
+  std::mutex mutex;
   std::map<void *, std::shared_ptr<EmulatorCapture>> streams; ///< by handle
 };
 

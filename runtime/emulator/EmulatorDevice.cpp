@@ -303,7 +303,7 @@ private:
   int ordinal() const { return machine.device; }
 
   /// An error while this thread captures a stream, or on a stream that is captured.
-  Result<void> checkNoCapture(std::string_view attempt, std::optional<Stream> on = {}) const {
+  Result<void> checkNoCapture(std::string_view attempt, std::optional<Stream> on = {}) {
     if (on ? captures.find(*on) != nullptr : captures.isOfThisThread())
       return errorInCapture(attempt);
     return {};

@@ -221,3 +221,27 @@ $wait:
                                       "no more at the same time")));
   CHECK(a.read() == std::vector<uint32_t>{2});
 }
+
+TEST_CASE("a stream of another device leaves a capture that it joined when that ends", "[devices][graph]") {
+  const auto devices = createEmulatorDevices(2, {.hostThreads = 1});
+  Device &first = *devices[0], &second = *devices[1];
+  const auto begunStream = first.createStream(), joinedStream = second.createStream();
+  const Stream begun = **begunStream, joined = **joinedStream;
+  Words words(second, {1});
+  const Result<std::unique_ptr<Graph>> graph = first.capture(begun, [&]() -> Result<void> {
+    const auto forked = first.record(begun);
+    if (Result<void> done = second.wait(**forked, joined); !done)
+      return done;
+    CHECK(*second.isCaptured(joined));
+    if (Result<void> done = second.clear(words.address, 4, joined); !done)
+      return done;
+    return first.wait(**second.record(joined), begun);
+  });
+  REQUIRE(graph);
+  CHECK_FALSE(*second.isCaptured(joined));
+  CHECK(second.allocate(16));
+  CHECK(words.read() == std::vector<uint32_t>{1});
+  REQUIRE((*graph)->launch(begun));
+  CHECK(words.read() == std::vector<uint32_t>{0});
+  CHECK(second.capture(joined, [] { return Result<void>(); }));
+}
