@@ -19,8 +19,9 @@ struct CudaDeviceOptions {
   std::optional<int> multiprocessors = {};
   /// Called with what kernels print, a line each, when the device synchronises; empty: it goes to stderr.
   std::function<void(std::string_view)> print = {};
-  /// For debugging: each launch that is not captured waits for its stream, and an error is that of the launch
-  /// that failed.
+  /// For debugging: each launch that is neither captured nor one of several ranks waits for its stream, and
+  /// an error is that of the launch that failed. Launches of several ranks wait for each other, so the thread
+  /// that enqueues them all does not wait for one.
   bool waitsForLaunches = false;
 };
 

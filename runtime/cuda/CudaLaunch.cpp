@@ -53,6 +53,7 @@ Result<void> CudaLaunch::make(const LaunchArguments &of) {
   if (!planned)
     return planned.error();
   plan = std::move(*planned);
+  waits = resources.waitsForLaunches && of.ranks == 1; // of several, who enqueues the others may come later
   CurrentContext scope(*resources.cuda);
   for (size_t i = 0; i < artifact.tensors.size(); ++i)
     if (Result<void> valid = resources.memory.check(artifact.tensors[i], of.tensors[i]); !valid)
@@ -161,7 +162,7 @@ Result<void> CudaLaunch::enqueue(Stream stream) {
   if (!*capture) {
     resources.log.add(record);
     Result<void> enqueued = enqueueAll(on);
-    return enqueued && resources.waitsForLaunches ? wait(record, on) : enqueued;
+    return enqueued && waits ? wait(record, on) : enqueued;
   }
   (*capture)->records.push_back(std::move(record));
   if (self)

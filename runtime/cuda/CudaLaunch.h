@@ -101,6 +101,7 @@ private:
   LaunchArguments arguments; ///< that `setAddress` changes
   LaunchPlan plan;
   std::vector<Kernel> kernels; ///< one per planned launch
+  bool waits = false;          ///< after each `enqueue`
   uint64_t moves = 0;
   std::shared_ptr<const CudaLaunch *> self; ///< that graphs know it by; null if it is launched once
   CapturedLaunch *captured = nullptr;       ///< what `enqueue` is becoming in a graph; null: no part of one

@@ -170,8 +170,9 @@ struct Fixture {
   std::shared_ptr<const CudaProgram> program;
   std::unique_ptr<PreparedLaunch> launch;
 
-  explicit Fixture(Artifact artifact = sampleArtifact()) {
+  explicit Fixture(Artifact artifact = sampleArtifact(), bool waitsForLaunches = false) {
     noted = {};
+    resources.waitsForLaunches = waitsForLaunches;
     Result<std::shared_ptr<const CudaProgram>> loaded = CudaProgram::load(context, std::move(artifact));
     REQUIRE(loaded);
     program = *loaded;
@@ -358,8 +359,7 @@ TEST_CASE("launches are noted for errors that come later, those of a graph when 
 }
 
 TEST_CASE("a device that waits for launches names the one that fails", "[device][log]") {
-  Fixture fixture;
-  fixture.resources.waitsForLaunches = true;
+  Fixture fixture(sampleArtifact(), true);
   expectSuccess(fixture.launch->enqueue(main));
   CHECK(noted.waits == 1);
   CHECK(fixture.resources.log.attribute({ErrorKind::execution, "failed"}).message == "failed");
@@ -372,4 +372,19 @@ TEST_CASE("a device that waits for launches names the one that fails", "[device]
   noted.captures = true;
   expectSuccess(fixture.launch->enqueue(main)); // a capture does not wait
   CHECK(noted.waits == 2);
+}
+
+TEST_CASE("a device that waits for launches waits for none of several ranks", "[device][log]") {
+  Fixture fixture(sampleArtifact(), true);
+  LaunchArguments arguments = sampleArguments();
+  arguments.ranks = 2;
+  const auto launch =
+      expectValue(CudaLaunch::create(fixture.resources, *fixture.program, arguments, sampleDevice()));
+  expectSuccess(launch->enqueue(main));
+  expectSuccess(
+      CudaLaunch::enqueueOnce(fixture.resources, *fixture.program, arguments, sampleDevice(), main));
+  CHECK(noted.launches == 4);
+  CHECK(noted.waits == 0);
+  expectSuccess(fixture.launch->enqueue(main));
+  CHECK(noted.waits == 1);
 }
