@@ -35,9 +35,8 @@ public:
   Result<void> launch(Stream stream) override {
     CurrentContext scope(*cuda);
     for (CapturedLaunch &one : launches)
-      if (const CudaLaunch *launch = *one.launch)
-        if (Result<void> moved = launch->moveIn(executable, one); !moved)
-          return moved;
+      if (Result<void> moved = one.launch->moveIn(executable, one); !moved)
+        return moved;
     if (CUresult status = cuda->driver.cuGraphLaunch(executable, asStream(stream)); status != CUDA_SUCCESS)
       return cuda->error(status, "cannot launch a graph", ErrorKind::execution);
     for (LaunchRecord &record : records) {
@@ -175,8 +174,7 @@ Result<std::unique_ptr<Graph>> CudaCaptures::capture(CUstream stream,
   CudaCapture &ended = underWay.capture;
   // At each place the launch has the addresses of its `enqueue` until a tensor moves again.
   for (CapturedLaunch &one : ended.launches)
-    if (const CudaLaunch *launch = *one.launch)
-      one.moves = launch->moveCount();
+    one.moves = one.launch->moveCount();
   return instantiate(captured, std::move(ended));
 }
 

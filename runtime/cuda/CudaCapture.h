@@ -19,8 +19,7 @@ class CudaLaunch;
 
 /// What one `enqueue` of a prepared launch has become in a graph.
 struct CapturedLaunch {
-  /// Null once the launch has ended: then its tensors move no more.
-  std::shared_ptr<const CudaLaunch *const> launch;
+  std::shared_ptr<const CudaLaunch> launch;
   size_t variant = 0;
   uint64_t moves = 0; ///< of the launch, of which the graph knows
   std::vector<CUgraphNode> fills = {}, kernels = {};

@@ -9,6 +9,20 @@
 
 using namespace tlc;
 
+namespace {
+class Prepared final : public PreparedLaunch {
+public:
+  explicit Prepared(std::shared_ptr<CudaLaunch> launch) : launch(std::move(launch)) {}
+  Result<void> enqueue(Stream stream) override { return launch->enqueue(stream); }
+  Result<void> setAddress(size_t tensor, void *address) override {
+    return launch->setAddress(tensor, address);
+  }
+
+private:
+  std::shared_ptr<CudaLaunch> launch;
+};
+} // namespace
+
 Result<void> tlc::enqueueZeros(const CudaContext &cuda, const ZeroFill &fill, CUstream stream) {
   const auto address = reinterpret_cast<CUdeviceptr>(fill.address);
   CUresult status = fill.rows == 1 ? cuda.driver.cuMemsetD8Async(address, 0, fill.rowBytes, stream)
@@ -25,12 +39,11 @@ Result<std::unique_ptr<PreparedLaunch>> CudaLaunch::create(LaunchResources &reso
                                                            const CudaProgram &program,
                                                            const LaunchArguments &arguments,
                                                            const DeviceProperties &device) {
-  std::unique_ptr<CudaLaunch> launch(new CudaLaunch(resources, program, device));
+  std::shared_ptr<CudaLaunch> launch(new CudaLaunch(resources, program, device));
   if (Result<void> made = launch->make(arguments); !made)
     return made.error();
   launch->arguments = arguments;
-  launch->self = std::make_shared<const CudaLaunch *>(launch.get());
-  return std::unique_ptr<PreparedLaunch>(std::move(launch));
+  return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(std::move(launch)));
 }
 
 Result<void> CudaLaunch::enqueueOnce(LaunchResources &resources, const CudaProgram &program,
@@ -40,11 +53,6 @@ Result<void> CudaLaunch::enqueueOnce(LaunchResources &resources, const CudaProgr
   if (Result<void> made = launch.make(arguments); !made)
     return made;
   return launch.enqueue(stream);
-}
-
-CudaLaunch::~CudaLaunch() {
-  if (self)
-    *self = nullptr;
 }
 
 Result<void> CudaLaunch::make(const LaunchArguments &of) {
@@ -165,9 +173,9 @@ Result<void> CudaLaunch::enqueue(Stream stream) {
     return enqueued && waits ? wait(record, on) : enqueued;
   }
   (*capture)->records.push_back(std::move(record));
-  if (self)
-    captured =
-        &(*capture)->launches.emplace_back(CapturedLaunch{.launch = self, .variant = plan.variantIndex});
+  if (std::shared_ptr<const CudaLaunch> self = weak_from_this().lock())
+    captured = &(*capture)->launches.emplace_back(
+        CapturedLaunch{.launch = std::move(self), .variant = plan.variantIndex});
   Result<void> enqueued = enqueueAll(on);
   captured = nullptr;
   return enqueued;

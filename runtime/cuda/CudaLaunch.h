@@ -46,10 +46,10 @@ struct LaunchResources {
 /// Enqueues zeros; the context is current.
 Result<void> enqueueZeros(const CudaContext &cuda, const ZeroFill &fill, CUstream stream);
 
-class CudaLaunch final : public PreparedLaunch {
+/// Belongs to its `PreparedLaunch` and to the graphs that have captured it.
+class CudaLaunch : public std::enable_shared_from_this<CudaLaunch> {
 public:
-  /// The arguments fit `plan`, which was made of them. `program` belongs to the context of `resources`, both
-  /// of which outlive the launch.
+  /// `program` belongs to the context of `resources`, both of which outlive the launch.
   static Result<std::unique_ptr<PreparedLaunch>> create(LaunchResources &resources,
                                                         const CudaProgram &program,
                                                         const LaunchArguments &arguments,
@@ -59,9 +59,8 @@ public:
                                   const LaunchArguments &arguments, const DeviceProperties &device,
                                   Stream stream);
   CudaLaunch(const CudaLaunch &) = delete; // kernels point into it
-  ~CudaLaunch() override;
-  Result<void> enqueue(Stream stream) override;
-  Result<void> setAddress(size_t tensor, void *address) override;
+  Result<void> enqueue(Stream stream);
+  Result<void> setAddress(size_t tensor, void *address);
 
   /// How often a tensor has moved.
   uint64_t moveCount() const { return moves; }
@@ -103,8 +102,7 @@ private:
   std::vector<Kernel> kernels; ///< one per planned launch
   bool waits = false;          ///< after each `enqueue`
   uint64_t moves = 0;
-  std::shared_ptr<const CudaLaunch *> self; ///< that graphs know it by; null if it is launched once
-  CapturedLaunch *captured = nullptr;       ///< what `enqueue` is becoming in a graph; null: no part of one
+  CapturedLaunch *captured = nullptr; ///< what `enqueue` is becoming in a graph; null: no part of one
 };
 
 } // namespace tlc

@@ -325,7 +325,8 @@ TEST_CASE("a graph outlives the prepared launches in it", "[device][graph]") {
   expectSuccess(fixture.launch->setAddress(2, address(0x60000000)));
   fixture.launch.reset();
   expectSuccess(graph->launch(main));
-  CHECK(noted.movedKernels.empty());
+  CHECK(noted.movedKernels == std::vector<uintptr_t>{3, 4});
+  CHECK(noted.movedOutput == 0x60000000);
 }
 
 TEST_CASE("a tensor that takes another variant does not move in a graph", "[device][graph]") {

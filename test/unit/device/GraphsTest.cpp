@@ -101,6 +101,25 @@ TEST_CASE("a graph needs no prepared launches", "[graph]") {
   CHECK(on.read(on.memory[1]) == on.all(10));
 }
 
+TEST_CASE("a tensor that has moved is there in a graph also when its launch has ended", "[graph]") {
+  OnGraphs on(3);
+  auto launch = expectValue(on.device->prepare(*on.program, on.scale(0, 1, 10)));
+  const std::unique_ptr<Graph> graph = on.capture([&] { return launch->enqueue(*on.stream); });
+  expectSuccess(launch->setAddress(1, on.memory[2]));
+  launch.reset();
+  on.run(*graph);
+  CHECK(on.read(on.memory[1]) == on.all(2));
+  CHECK(on.read(on.memory[2]) == on.all(10));
+}
+
+TEST_CASE("a prepared launch may end before the capture does", "[graph]") {
+  OnGraphs on(2);
+  const std::unique_ptr<Graph> graph = on.capture(
+      [&] { return expectValue(on.device->prepare(*on.program, on.scale(0, 1, 10)))->enqueue(*on.stream); });
+  on.run(*graph);
+  CHECK(on.read(on.memory[1]) == on.all(10));
+}
+
 TEST_CASE("a stream that waits for an event of a captured one is captured, too", "[graph]") {
   OnGraphs on(3);
   const std::unique_ptr<OwnedStream> other = expectValue(on.device->createStream());
