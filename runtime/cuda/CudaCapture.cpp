@@ -14,8 +14,8 @@ namespace {
 
 class CudaGraph final : public Graph {
 public:
-  CudaGraph(std::shared_ptr<const CudaContext> context, LaunchLog &log, CUgraph captured, CudaCapture &&of)
-      : cuda(std::move(context)), log(log), captured(captured), launches(std::move(of.launches)),
+  CudaGraph(std::shared_ptr<const CudaContext> context, CUgraph captured, CudaCapture &&of)
+      : cuda(std::move(context)), captured(captured), launches(std::move(of.launches)),
         records(std::move(of.records)) {}
   ~CudaGraph() override {
     CurrentContext scope(*cuda);
@@ -41,14 +41,13 @@ public:
       return cuda->error(status, "cannot launch a graph", ErrorKind::execution);
     for (LaunchRecord &record : records) {
       record.stream = stream.handle;
-      log.add(record);
+      cuda->log.add(record);
     }
     return {};
   }
 
 private:
   std::shared_ptr<const CudaContext> cuda;
-  LaunchLog &log;
   CUgraph captured; ///< has the nodes that are changed
   CUgraphExec executable = nullptr;
   std::vector<CapturedLaunch> launches;
@@ -179,7 +178,7 @@ Result<std::unique_ptr<Graph>> CudaCaptures::capture(CUstream stream,
 }
 
 Result<std::unique_ptr<Graph>> CudaCaptures::instantiate(CUgraph captured, CudaCapture &&of) const {
-  auto graph = std::make_unique<CudaGraph>(cuda, log, captured, std::move(of));
+  auto graph = std::make_unique<CudaGraph>(cuda, captured, std::move(of));
   if (Result<void> created = graph->create(); !created)
     return created.error();
   return std::unique_ptr<Graph>(std::move(graph));

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "runtime/cuda/CudaContext.h"
-#include "runtime/device/LaunchLog.h"
 
 #include <atomic>
 #include <functional>
@@ -36,9 +35,7 @@ struct CudaCapture {
 /// The captures of one GPU by `Device::capture`. Safe to use from several threads.
 class CudaCaptures {
 public:
-  /// `log` outlives it and its graphs, which note their launches there.
-  CudaCaptures(std::shared_ptr<const CudaContext> context, LaunchLog &log)
-      : cuda(std::move(context)), log(log) {}
+  explicit CudaCaptures(std::shared_ptr<const CudaContext> context) : cuda(std::move(context)) {}
 
   /// `Device::capture`.
   Result<std::unique_ptr<Graph>> capture(CUstream stream, const std::function<Result<void>()> &enqueue);
@@ -60,7 +57,6 @@ private:
   Result<std::unique_ptr<Graph>> instantiate(CUgraph captured, CudaCapture &&of) const;
 
   std::shared_ptr<const CudaContext> cuda;
-  LaunchLog &log;
   std::atomic<int> count = 0;
   std::mutex mutex;
   std::vector<CudaCapture *> underWay;

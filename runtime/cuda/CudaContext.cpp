@@ -28,8 +28,32 @@ Result<std::shared_ptr<const CudaContext>> CudaContext::create(int ordinal) {
   return std::shared_ptr<const CudaContext>(new CudaContext(*driver, ordinal, count, device, context));
 }
 
+/// Whether the status is that of a kernel which has failed, after which the context is of no use.
+static bool isFault(CUresult status) {
+  switch (status) {
+  case CUDA_ERROR_ECC_UNCORRECTABLE:
+  case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+  case CUDA_ERROR_ILLEGAL_ADDRESS:
+  case CUDA_ERROR_LAUNCH_TIMEOUT:
+  case CUDA_ERROR_ASSERT:
+  case CUDA_ERROR_HARDWARE_STACK_ERROR:
+  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+  case CUDA_ERROR_MISALIGNED_ADDRESS:
+  case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+  case CUDA_ERROR_INVALID_PC:
+  case CUDA_ERROR_LAUNCH_FAILED:
+  case CUDA_ERROR_UNKNOWN:
+    return true;
+  default:
+    return false;
+  }
+}
+
 Error CudaContext::error(CUresult status, std::string_view attempt, ErrorKind kind) const {
-  return {kind, fmt::format("{}: {}", attempt, driver.describe(status))};
+  std::string message = fmt::format("{}: {}", attempt, driver.describe(status));
+  if (!isFault(status))
+    return {kind, std::move(message)};
+  return log.attribute({ErrorKind::execution, std::move(message)});
 }
 
 int CudaContext::attribute(CUdevice_attribute attribute) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/cuda/Driver.h"
+#include "runtime/device/LaunchLog.h"
 
 #include <memory>
 #include <string_view>
@@ -21,7 +22,8 @@ public:
   CudaContext(const CudaContext &) = delete;
   ~CudaContext() { driver.cuDevicePrimaryCtxRelease(device); }
 
-  /// An error that says what was attempted, e.g. "cannot copy 4 bytes".
+  /// An error that says what was attempted, e.g. "cannot copy 4 bytes". Any call of the driver after a kernel
+  /// that failed returns that failure: then it is of kind `execution`, and names the launches of `log`.
   Error error(CUresult status, std::string_view attempt, ErrorKind kind = ErrorKind::environment) const;
   /// Whether the stream is captured: then what is enqueued becomes part of a graph.
   Result<bool> isCaptured(CUstream stream) const;
@@ -33,6 +35,7 @@ public:
   const int deviceCount;
   const CUdevice device;
   const CUcontext context;
+  mutable LaunchLog log; ///< of the device that this belongs to
 };
 
 /// Makes the context current for its lifetime and then restores the previous

@@ -2,6 +2,7 @@
 #include "runtime/cuda/CudaDevice.h"
 
 #include "runtime/artifact/Verify.h"
+#include "runtime/cuda/CudaDeviceOnContext.h"
 #include "runtime/cuda/CudaLaunch.h"
 #include "runtime/cuda/CudaStreams.h"
 #include "runtime/device/DeliverReports.h"
@@ -61,10 +62,7 @@ public:
     return recordCudaEvent(cuda, stream, time);
   }
   Result<double> elapsed(const Event &from, const Event &to) override {
-    Result<double> milliseconds = elapsedOnGpu(*cuda, from, to);
-    if (!milliseconds && milliseconds.error().kind == ErrorKind::execution)
-      return launches.log.attribute(milliseconds.error());
-    return milliseconds;
+    return elapsedOnGpu(*cuda, from, to);
   }
   Result<void> wait(const Event &event, Stream stream) override { return waitOnGpu(*cuda, event, stream); }
   Result<std::unique_ptr<Graph>> capture(Stream stream,
@@ -164,8 +162,10 @@ Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t
   if (status == CUDA_SUCCESS && !on)
     status = cuda->driver.cuStreamSynchronize(nullptr);
   if (status != CUDA_SUCCESS)
-    return launches.log.attribute(cuda->error(
-        status, fmt::format("cannot copy {} bytes to {}", bytes, description.name), ErrorKind::execution));
+    return cuda->error(status, fmt::format("cannot copy {} bytes to {}", bytes, description.name),
+                       ErrorKind::execution);
+  if (!on)
+    cuda->log.endStream({});
   return {};
 }
 
@@ -181,8 +181,10 @@ Result<void> CudaDeviceImpl::copyToHost(void *host, const void *device, size_t b
       on ? cuda->driver.cuMemcpyDtoHAsync(host, asDevicePointer(device), bytes, asStream(*on))
          : cuda->driver.cuMemcpyDtoH(host, asDevicePointer(device), bytes);
   if (status != CUDA_SUCCESS)
-    return launches.log.attribute(cuda->error(
-        status, fmt::format("cannot copy {} bytes from {}", bytes, description.name), ErrorKind::execution));
+    return cuda->error(status, fmt::format("cannot copy {} bytes from {}", bytes, description.name),
+                       ErrorKind::execution);
+  if (!on)
+    cuda->log.endStream({});
   return {};
 }
 
@@ -252,6 +254,7 @@ Result<void> CudaDeviceImpl::copyFromPeer(void *destination, Device &source, con
         status,
         fmt::format("cannot copy {} bytes from GPU {} to GPU {}", bytes, (*other)->ordinal, cuda->ordinal),
         ErrorKind::execution);
+  cuda->log.endStream({});
   return {};
 }
 
@@ -285,12 +288,10 @@ Result<void> CudaDeviceImpl::synchronize(Stream stream) {
   CurrentContext scope(*cuda);
   if (CUresult status = cuda->driver.cuStreamSynchronize(static_cast<CUstream>(stream.handle));
       status != CUDA_SUCCESS)
-    return launches.log.attribute(cuda->error(status, "work on the GPU failed", ErrorKind::execution));
+    return cuda->error(status, "work on the GPU failed", ErrorKind::execution);
   Reports reports;
   Result<void> taken = launches.reporting.take(reports);
-  if (!taken)
-    taken = launches.log.attribute(taken.error());
-  launches.log.endStream(stream);
+  cuda->log.endStream(stream);
   return deliver(reports, options.print, std::move(taken));
 }
 
@@ -307,11 +308,16 @@ Result<std::unique_ptr<Device>> tlc::createCudaDevice(int ordinal, CudaDeviceOpt
   Result<std::shared_ptr<const CudaContext>> context = CudaContext::create(ordinal);
   if (!context)
     return context.error();
-  const CudaContext &cuda = **context;
+  return createCudaDevice(*context, std::move(options));
+}
+
+Result<std::unique_ptr<Device>> tlc::createCudaDevice(std::shared_ptr<const CudaContext> context,
+                                                      CudaDeviceOptions options) {
+  const CudaContext &cuda = *context;
   std::array<char, 256> name = {};
   if (CUresult status = cuda.driver.cuDeviceGetName(name.data(), name.size(), cuda.device);
       status != CUDA_SUCCESS)
-    return cuda.error(status, fmt::format("cannot identify GPU {}", ordinal));
+    return cuda.error(status, fmt::format("cannot identify GPU {}", cuda.ordinal));
   int major = cuda.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   int minor = cuda.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   const Target *target = findTargetForDevice(major, minor);
@@ -329,9 +335,9 @@ Result<std::unique_ptr<Device>> tlc::createCudaDevice(int ordinal, CudaDeviceOpt
   DeviceProperties properties = {.name = name.data(),
                                  .target = std::string(target->name),
                                  .multiprocessors = multiprocessors,
-                                 .ordinal = ordinal};
-  auto device =
-      std::make_unique<CudaDeviceImpl>(*context, std::move(properties), *target, std::move(options));
+                                 .ordinal = cuda.ordinal};
+  auto device = std::make_unique<CudaDeviceImpl>(std::move(context), std::move(properties), *target,
+                                                 std::move(options));
   if (Result<void> created = device->create(); !created)
     return created.error();
   return std::unique_ptr<Device>(std::move(device));

@@ -168,7 +168,8 @@ Result<void> CudaLaunch::enqueue(Stream stream) {
   if (!capture)
     return capture.error();
   if (!*capture) {
-    resources.log.add(record);
+    if (!waits)
+      resources.cuda->log.add(record);
     Result<void> enqueued = enqueueAll(on);
     return enqueued && waits ? wait(record, on) : enqueued;
   }
@@ -188,7 +189,7 @@ Result<void> CudaLaunch::wait(const LaunchRecord &record, CUstream stream) const
     return isCaptured ? Result<void>() : isCaptured.error();
   if (CUresult status = cuda.driver.cuStreamSynchronize(stream); status != CUDA_SUCCESS)
     return cuda.error(status, fmt::format("{} failed", record.text()), ErrorKind::execution);
-  resources.log.endStream({stream});
+  cuda.log.endStream({stream});
   return {};
 }
 

@@ -23,8 +23,7 @@ struct LaunchResources {
   static constexpr size_t emptyTensorBytes = 128;
 
   explicit LaunchResources(const std::shared_ptr<const CudaContext> &context)
-      : cuda(context), memory(context), transferStreams(context), reporting(context), captures(context, log) {
-  }
+      : cuda(context), memory(context), transferStreams(context), reporting(context), captures(context) {}
 
   /// The maps of empty tensors have an element all the same. That of inputs is 0 for ever; others may be
   /// stored to.
@@ -38,7 +37,6 @@ struct LaunchResources {
   MemoryCheck memory;
   TransferStreams transferStreams;
   ReportingPrograms reporting;
-  LaunchLog log;
   CudaCaptures captures;
   bool waitsForLaunches = false; ///< `CudaDeviceOptions`
 };

@@ -26,6 +26,7 @@ Result<void> ReportingPrograms::take(Reports &reports) {
     return {};
   if (CUresult status = cuda->driver.cuCtxSynchronize(); status != CUDA_SUCCESS)
     return cuda->error(status, "work on the GPU failed", ErrorKind::execution);
+  cuda->log.clear();
   for (; !launched.empty(); launched.erase(launched.begin()))
     if (Result<void> taken = launched.front()->takeReports(reports); !taken)
       return taken;

@@ -51,7 +51,7 @@ struct Noted {
   uint64_t movedOutput = 0, movedFill = 0;         ///< C in the last ones
   int graphs = 0;                                  ///< that exist
   size_t graphLaunches = 0, waits = 0;
-  CUresult waited = CUDA_SUCCESS, captureInfo = CUDA_SUCCESS;
+  CUresult launched = CUDA_SUCCESS, waited = CUDA_SUCCESS, captureInfo = CUDA_SUCCESS;
 } noted;
 
 CUgraphNode nodeOf(uintptr_t number) { return reinterpret_cast<CUgraphNode>(number); }
@@ -158,7 +158,7 @@ Driver notingDriver() {
       std::memcpy(&noted.mapAddress, parameters[1], sizeof(uint64_t));
       std::memcpy(&noted.output, parameters[4], sizeof(uint64_t));
     }
-    return CUDA_SUCCESS;
+    return noted.launched;
   };
   return driver;
 }
@@ -346,7 +346,7 @@ TEST_CASE("a tensor that takes another variant does not move in a graph", "[devi
 TEST_CASE("launches are noted for errors that come later, those of a graph when it is launched",
           "[device][log]") {
   Fixture fixture;
-  const LaunchLog &log = fixture.resources.log;
+  const LaunchLog &log = fixture.context->log;
   auto launches = [&] { return log.attribute({ErrorKind::execution, "failed"}).message; };
   expectSuccess(fixture.launch->enqueue(main));
   const std::string once = "failed; launched since the last synchronisation: 'gemm' with M = 200, N = 64, "
@@ -363,7 +363,7 @@ TEST_CASE("a device that waits for launches names the one that fails", "[device]
   Fixture fixture(sampleArtifact(), true);
   expectSuccess(fixture.launch->enqueue(main));
   CHECK(noted.waits == 1);
-  CHECK(fixture.resources.log.attribute({ErrorKind::execution, "failed"}).message == "failed");
+  CHECK(fixture.context->log.attribute({ErrorKind::execution, "failed"}).message == "failed");
   noted.waited = CUDA_ERROR_ILLEGAL_ADDRESS;
   const Result<void> launched = fixture.launch->enqueue(main);
   REQUIRE_FALSE(launched);
@@ -388,4 +388,22 @@ TEST_CASE("a device that waits for launches waits for none of several ranks", "[
   CHECK(noted.waits == 0);
   expectSuccess(fixture.launch->enqueue(main));
   CHECK(noted.waits == 1);
+}
+
+TEST_CASE("a launch that fails for an earlier one names both", "[device][log]") {
+  Fixture fixture;
+  expectSuccess(fixture.launch->enqueue({}));
+  noted.launched = CUDA_ERROR_ILLEGAL_ADDRESS;
+  const Result<void> launched = fixture.launch->enqueue(main);
+  REQUIRE_FALSE(launched);
+  CHECK(launched.error().kind == ErrorKind::execution);
+  CHECK_THAT(launched.error().message,
+             Catch::Matchers::StartsWith("cannot launch 'gemm_aligned' with 2 x 1 x 1 blocks of 384 threads: "
+                                         "CUDA_ERROR (refused); launched since the last synchronisation: "
+                                         "'gemm' with M = 200, N = 64, K = 128 on the default stream, 'gemm' "
+                                         "with M = 200, N = 64, K = 128 on stream 0x1234;"));
+  noted.launched = CUDA_ERROR_INVALID_VALUE; // of this launch alone
+  const Result<void> refused = fixture.launch->enqueue(main);
+  REQUIRE_FALSE(refused);
+  CHECK_THAT(refused.error().message, Catch::Matchers::EndsWith("threads: CUDA_ERROR (refused)"));
 }

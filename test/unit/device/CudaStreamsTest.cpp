@@ -3,10 +3,12 @@
 /// Streams and events, with a driver that only notes what it is asked for.
 #include "runtime/cuda/CudaStreams.h"
 
+#include "runtime/cuda/CudaDeviceOnContext.h"
 #include "test/Expect.h"
 #include "test/unit/device/InertDriver.h"
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <vector>
 
 using namespace tlc;
@@ -20,6 +22,7 @@ struct Noted {
   std::vector<unsigned> streamFlags, eventFlags;
   int destroyedStreams = 0, events = 0;
   CUresult synchronized = CUDA_SUCCESS;
+  CUresult any = CUDA_SUCCESS; ///< of all calls of a device
 } noted;
 
 std::shared_ptr<const CudaContext> context() {
@@ -53,6 +56,51 @@ std::shared_ptr<const CudaContext> context() {
   };
   return std::make_shared<const CudaContext>(driver, 0, 1, 0, nullptr);
 }
+
+/// A device whose calls of the driver return `noted.any`, after one launch on each of two streams.
+struct OnDevice {
+  OnDevice() {
+    context();
+    Driver driver = inertDriver();
+    driver.cuDeviceGetName = [](char *name, int, CUdevice) {
+      *name = 0;
+      return CUDA_SUCCESS;
+    };
+    driver.cuDeviceGetAttribute = [](int *value, CUdevice_attribute attribute, CUdevice) {
+      *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? 9
+               : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
+                                                                           : 132;
+      return CUDA_SUCCESS;
+    };
+    driver.cuMemAlloc = [](CUdeviceptr *address, size_t) {
+      *address = 0x1000;
+      return noted.any;
+    };
+    driver.cuMemFree = [](CUdeviceptr) { return noted.any; };
+    driver.cuMemcpyHtoD = [](CUdeviceptr, const void *, size_t) { return noted.any; };
+    driver.cuMemcpyDtoH = [](void *, CUdeviceptr, size_t) { return noted.any; };
+    driver.cuMemcpyPeer = [](CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t) { return noted.any; };
+    driver.cuStreamSynchronize = [](CUstream) { return noted.any; };
+    driver.cuEventCreate = [](CUevent *, unsigned) { return CUDA_SUCCESS; };
+    driver.cuEventDestroy = [](CUevent) { return CUDA_SUCCESS; };
+    driver.cuEventRecord = [](CUevent, CUstream) { return noted.any; };
+    driver.cuStreamWaitEvent = [](CUstream, CUevent, unsigned) { return noted.any; };
+    driver.cuMemsetD8Async = [](CUdeviceptr, unsigned char, size_t, CUstream) { return noted.any; };
+    cuda = std::make_shared<const CudaContext>(driver, 0, 2, 0, nullptr);
+    device = expectValue(createCudaDevice(cuda));
+    peer = expectValue(createCudaDevice(std::make_shared<const CudaContext>(driver, 1, 2, 1, nullptr)));
+    const auto label = std::make_shared<const LaunchLabel>(Artifact{.name = "k", .target = "sm_90a"});
+    for (Stream stream : {Stream{}, Stream{streamHandle}})
+      cuda->log.add({label, LaunchPlan{}, stream});
+  }
+  std::string launches() const { return cuda->log.attribute({}).message; }
+
+  std::shared_ptr<const CudaContext> cuda;
+  std::unique_ptr<Device> device, peer;
+};
+
+const std::string ofDefault = "; launched since the last synchronisation: 'k' on the default stream, ",
+                  ofOther = "'k' on stream 0x1234";
 
 } // namespace
 
@@ -96,4 +144,52 @@ TEST_CASE("an event that is not recorded is destroyed", "[device][streams]") {
   auto cuda = context();
   CHECK_FALSE(recordCudaEvent(cuda, {}, EventTime::ignored));
   CHECK(noted.events == 0);
+}
+
+TEST_CASE("after a fault any call is an error of execution with the launches", "[device][log]") {
+  OnDevice on;
+  Device &device = *on.device;
+  const std::unique_ptr<const Event> event = expectValue(device.record());
+  float value = 0;
+  auto errorOf = [](auto result) { return result ? Error{} : result.error(); };
+  void *const address = &value; // that nothing reads
+  const std::vector<std::pair<std::string, std::function<Error()>>> calls = {
+      {"cannot allocate 4 bytes", [&] { return errorOf(device.allocate(4)); }},
+      {"cannot free address", [&] { return errorOf(device.free(address)); }},
+      {"cannot copy 4 bytes to", [&] { return errorOf(device.copyToDevice(address, &value, 4)); }},
+      {"cannot copy 4 bytes from", [&] { return errorOf(device.copyToHost(&value, address, 4)); }},
+      {"cannot copy 4 bytes from GPU 1",
+       [&] { return errorOf(device.copyFromPeer(address, *on.peer, address, 4)); }},
+      {"cannot record an event", [&] { return errorOf(device.record()); }},
+      {"cannot wait for an event", [&] { return errorOf(device.wait(*event)); }},
+      {"cannot clear", [&] { return errorOf(device.clear(address, 4)); }},
+      {"work on the GPU failed", [&] { return errorOf(device.synchronize()); }}};
+  for (const auto &[attempt, call] : calls) {
+    CAPTURE(attempt);
+    noted.any = CUDA_ERROR_ILLEGAL_ADDRESS;
+    const Error fault = call();
+    CHECK(fault.kind == ErrorKind::execution);
+    CHECK_THAT(fault.message, Catch::Matchers::StartsWith(attempt));
+    CHECK_THAT(fault.message,
+               Catch::Matchers::Contains(": CUDA_ERROR (refused)" + ofDefault + ofOther + "; a device"));
+    noted.any = CUDA_ERROR_INVALID_VALUE; // of this call alone
+    CHECK_THAT(call().message, Catch::Matchers::EndsWith("CUDA_ERROR (refused)"));
+  }
+  noted.any = CUDA_ERROR_OUT_OF_MEMORY;
+  CHECK(errorOf(device.allocate(4)).kind == ErrorKind::environment);
+  noted.any = CUDA_SUCCESS;
+}
+
+TEST_CASE("a copy without a stream ends the launches of the default one", "[device][log]") {
+  float value = 0;
+  const std::vector<std::function<Result<void>(OnDevice &)>> copies = {
+      [&](OnDevice &on) { return on.device->copyToDevice(&value, &value, 4); },
+      [&](OnDevice &on) { return on.device->copyToHost(&value, &value, 4); },
+      [&](OnDevice &on) { return on.device->copyFromPeer(&value, *on.peer, &value, 4); },
+      [&](OnDevice &on) { return on.device->synchronize(); }};
+  for (const auto &copy : copies) {
+    OnDevice on;
+    expectSuccess(copy(on));
+    CHECK(on.launches() == "; launched since the last synchronisation: " + ofOther);
+  }
 }
