@@ -16,7 +16,7 @@ class CudaGraph final : public Graph {
 public:
   CudaGraph(std::shared_ptr<const CudaContext> context, CUgraph captured, CudaCapture &&of)
       : cuda(std::move(context)), captured(captured), launches(std::move(of.launches)),
-        records(std::move(of.records)) {}
+        noted(std::move(of.noted)) {}
   ~CudaGraph() override {
     CurrentContext scope(*cuda);
     if (executable)
@@ -39,9 +39,9 @@ public:
         return moved;
     if (CUresult status = cuda->driver.cuGraphLaunch(executable, asStream(stream)); status != CUDA_SUCCESS)
       return cuda->error(status, "cannot launch a graph", ErrorKind::execution);
-    for (LaunchRecord &record : records) {
-      record.stream = stream.handle;
-      cuda->log.add(record);
+    for (NotedLaunch &one : noted) {
+      one.record.stream = stream.handle;
+      one.cuda->log.add(one.record);
     }
     return {};
   }
@@ -51,12 +51,43 @@ private:
   CUgraph captured; ///< has the nodes that are changed
   CUgraphExec executable = nullptr;
   std::vector<CapturedLaunch> launches;
-  std::vector<LaunchRecord> records;
+  std::vector<NotedLaunch> noted;
 };
 
 } // namespace
 
+CaptureRegistry &CaptureRegistry::ofProcess() {
+  static CaptureRegistry registry;
+  return registry;
+}
+
+void CaptureRegistry::add(CudaCapture &capture) {
+  const std::lock_guard lock(mutex);
+  underWay.push_back(&capture);
+  ++count;
+}
+
+void CaptureRegistry::remove(CudaCapture &capture) {
+  const std::lock_guard lock(mutex);
+  --count;
+  std::erase(underWay, &capture);
+}
+
+CudaCapture *CaptureRegistry::find(cuuint64_t id) {
+  const std::lock_guard lock(mutex);
+  const auto found = std::ranges::find(underWay, id, &CudaCapture::id);
+  return found == underWay.end() ? nullptr : *found;
+}
+
+bool CaptureRegistry::isOfThisThread() {
+  if (isEmpty())
+    return false;
+  const std::lock_guard lock(mutex);
+  return std::ranges::find(underWay, std::this_thread::get_id(), &CudaCapture::thread) != underWay.end();
+}
+
 Result<CudaCaptures::Place> CudaCaptures::placeOf(CUstream stream) const {
+  CurrentContext scope(*cuda);
   Place place;
   CUgraph graph = nullptr;
   const CUgraphNode *nodes = nullptr;
@@ -70,17 +101,14 @@ Result<CudaCaptures::Place> CudaCaptures::placeOf(CUstream stream) const {
   return place;
 }
 
-Result<CudaCapture *> CudaCaptures::find(CUstream stream) {
-  if (count.load(std::memory_order_acquire) == 0)
+Result<CudaCapture *> CudaCaptures::find(CUstream stream) const {
+  CaptureRegistry &registry = CaptureRegistry::ofProcess();
+  if (registry.isEmpty())
     return nullptr;
   const Result<Place> place = placeOf(stream);
   if (!place)
     return place.error();
-  if (place->status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
-    return nullptr;
-  const std::lock_guard lock(mutex);
-  const auto found = std::ranges::find(underWay, place->id, [](const auto &one) { return one->id; });
-  return found == underWay.end() ? nullptr : *found;
+  return place->status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? registry.find(place->id) : nullptr;
 }
 
 Result<CUgraphNode> CudaCaptures::lastNode(CUstream stream) const {
@@ -90,14 +118,6 @@ Result<CUgraphNode> CudaCaptures::lastNode(CUstream stream) const {
   if (!place->last)
     return Error{ErrorKind::execution, "the driver does not tell which node a launch is in a graph"};
   return place->last;
-}
-
-bool CudaCaptures::isOfThisThread() {
-  if (count.load(std::memory_order_acquire) == 0)
-    return false;
-  const std::lock_guard lock(mutex);
-  return std::ranges::any_of(underWay,
-                             [](const auto &one) { return one->thread == std::this_thread::get_id(); });
 }
 
 /// A capture that ends with the object, also where the caller's code throws.
@@ -125,22 +145,15 @@ public:
     if (!place)
       return place.error();
     capture.id = place->id;
-    {
-      const std::lock_guard lock(captures.mutex);
-      captures.underWay.push_back(&capture);
-    }
-    ++captures.count;
+    CaptureRegistry::ofProcess().add(capture);
     isKnown = true;
     return {};
   }
 
   CUresult end(CUgraph &captured) {
     isBegun = false;
-    if (isKnown) {
-      --captures.count;
-      const std::lock_guard lock(captures.mutex);
-      std::erase(captures.underWay, &capture);
-    }
+    if (isKnown)
+      CaptureRegistry::ofProcess().remove(capture);
     return captures.cuda->driver.cuStreamEndCapture(stream, &captured);
   }
 
@@ -155,7 +168,7 @@ private:
 Result<std::unique_ptr<Graph>> CudaCaptures::capture(CUstream stream,
                                                      const std::function<Result<void>()> &enqueue) {
   CurrentContext scope(*cuda);
-  if (isOfThisThread())
+  if (CaptureRegistry::ofProcess().isOfThisThread())
     return errorInCapture("capture another stream");
   if (!stream)
     return errorOfDefaultStream();

@@ -24,15 +24,42 @@ struct CapturedLaunch {
   std::vector<CUgraphNode> fills = {}, kernels = {};
 };
 
+/// One that a graph notes in the log of its device whenever it makes it.
+struct NotedLaunch {
+  std::shared_ptr<const CudaContext> cuda;
+  LaunchRecord record;
+};
+
 /// A capture under way, of one thread.
 struct CudaCapture {
   cuuint64_t id = 0;
   std::thread::id thread = std::this_thread::get_id();
   std::vector<CapturedLaunch> launches = {};
-  std::vector<LaunchRecord> records = {}; ///< of all launches
+  std::vector<NotedLaunch> noted = {}; ///< all launches
 };
 
-/// The captures of one GPU by `Device::capture`. Safe to use from several threads.
+/// The captures under way, whichever `Device` began them: those of one GPU share its context, and the driver
+/// forbids a thread that captures calls of all of them. So there is one for the process. Safe to use from
+/// several threads.
+class CaptureRegistry {
+public:
+  static CaptureRegistry &ofProcess();
+
+  void add(CudaCapture &capture);
+  void remove(CudaCapture &capture);
+  /// The one of this id, by which the driver knows it, or null.
+  CudaCapture *find(cuuint64_t id);
+  bool isOfThisThread();
+  /// Costs next to nothing.
+  bool isEmpty() const { return count.load(std::memory_order_acquire) == 0; }
+
+private:
+  std::atomic<int> count = 0;
+  std::mutex mutex;
+  std::vector<CudaCapture *> underWay;
+};
+
+/// Captures by `Device::capture` of one device. Safe to use from several threads.
 class CudaCaptures {
 public:
   explicit CudaCaptures(std::shared_ptr<const CudaContext> context) : cuda(std::move(context)) {}
@@ -40,11 +67,10 @@ public:
   /// `Device::capture`.
   Result<std::unique_ptr<Graph>> capture(CUstream stream, const std::function<Result<void>()> &enqueue);
 
-  /// The one that the stream belongs to, or null. Costs next to nothing where there is none on the GPU.
-  Result<CudaCapture *> find(CUstream stream);
+  /// The one that the stream belongs to, or null. Costs next to nothing where there is none.
+  Result<CudaCapture *> find(CUstream stream) const;
   /// The node that was captured last on the stream.
   Result<CUgraphNode> lastNode(CUstream stream) const;
-  bool isOfThisThread();
 
 private:
   class UnderWay;
@@ -57,9 +83,6 @@ private:
   Result<std::unique_ptr<Graph>> instantiate(CUgraph captured, CudaCapture &&of) const;
 
   std::shared_ptr<const CudaContext> cuda;
-  std::atomic<int> count = 0;
-  std::mutex mutex;
-  std::vector<CudaCapture *> underWay;
 };
 
 } // namespace tlc

@@ -91,7 +91,7 @@ private:
 
 Result<void> CudaDeviceImpl::checkNoCapture(std::string_view attempt, std::optional<Stream> on) {
   if (!on)
-    return launches.captures.isOfThisThread() ? errorInCapture(attempt) : Result<void>();
+    return CaptureRegistry::ofProcess().isOfThisThread() ? errorInCapture(attempt) : Result<void>();
   Result<CudaCapture *> capture = launches.captures.find(asStream(*on));
   if (!capture)
     return capture.error();
@@ -189,7 +189,7 @@ Result<void> CudaDeviceImpl::copyToHost(void *host, const void *device, size_t b
 }
 
 Result<std::shared_ptr<const LoadedProgram>> CudaDeviceImpl::load(Artifact artifact) {
-  if (launches.captures.isOfThisThread())
+  if (CaptureRegistry::ofProcess().isOfThisThread())
     return errorOfLoadInCapture(artifact.name);
   if (Result<void> valid = verify(artifact); !valid)
     return valid.error();

@@ -173,7 +173,7 @@ Result<void> CudaLaunch::enqueue(Stream stream) {
     Result<void> enqueued = enqueueAll(on);
     return enqueued && waits ? wait(record, on) : enqueued;
   }
-  (*capture)->records.push_back(std::move(record));
+  (*capture)->noted.push_back({.cuda = resources.cuda, .record = std::move(record)});
   if (std::shared_ptr<const CudaLaunch> self = weak_from_this().lock())
     captured = &(*capture)->launches.emplace_back(
         CapturedLaunch{.launch = std::move(self), .variant = plan.variantIndex});

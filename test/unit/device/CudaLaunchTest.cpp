@@ -308,7 +308,7 @@ TEST_CASE("an exception ends the capture of the driver", "[device][graph]") {
                                    []() -> Result<void> { throw std::runtime_error("no more"); }),
                   std::runtime_error);
   CHECK_FALSE(noted.captures);
-  CHECK_FALSE(captures.isOfThisThread());
+  CHECK_FALSE(CaptureRegistry::ofProcess().isOfThisThread());
   CHECK(noted.graphs == 0);
   expectSuccess(fixture.launch->enqueue(main));
   expectSuccess(expectValue(captures.capture(static_cast<CUstream>(main.handle), [&] {
@@ -406,4 +406,28 @@ TEST_CASE("a launch that fails for an earlier one names both", "[device][log]") 
   const Result<void> refused = fixture.launch->enqueue(main);
   REQUIRE_FALSE(refused);
   CHECK_THAT(refused.error().message, Catch::Matchers::EndsWith("threads: CUDA_ERROR (refused)"));
+}
+
+TEST_CASE("a launch of another device of the GPU is part of the capture that it joins", "[device][graph]") {
+  Fixture fixture;
+  LaunchResources other{std::make_shared<const CudaContext>(notingDriver(), 0, 1, 0, nullptr)};
+  const auto launch =
+      expectValue(CudaLaunch::create(other, *fixture.program, sampleArguments(), sampleDevice()));
+  auto logged = [&](const CudaContext &cuda) { return cuda.log.attribute({}).message; };
+  const std::unique_ptr<Graph> graph =
+      expectValue(fixture.resources.captures.capture(static_cast<CUstream>(main.handle), [&] {
+        CHECK(expectValue(other.captures.find(static_cast<CUstream>(main.handle))));
+        const auto nested =
+            other.captures.capture(static_cast<CUstream>(main.handle), [] { return Result<void>(); });
+        CHECK_FALSE(nested);
+        return launch->enqueue(main);
+      }));
+  CHECK(logged(*other.cuda).empty());
+  expectSuccess(launch->setAddress(2, address(0x60000000)));
+  expectSuccess(graph->launch(main));
+  CHECK(noted.movedKernels == std::vector<uintptr_t>{3, 4});
+  CHECK(noted.movedOutput == 0x60000000);
+  CHECK_THAT(logged(*other.cuda), Catch::Matchers::EndsWith("K = 128 on stream 0x1234"));
+  CHECK(logged(*fixture.context).empty());
+  CHECK_FALSE(expectValue(other.captures.find(static_cast<CUstream>(main.handle))));
 }
