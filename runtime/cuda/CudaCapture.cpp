@@ -16,7 +16,7 @@ class CudaGraph final : public Graph {
 public:
   CudaGraph(std::shared_ptr<const CudaContext> context, CUgraph captured, CudaCapture &&of)
       : cuda(std::move(context)), captured(captured), launches(std::move(of.launches)),
-        noted(std::move(of.noted)) {}
+        noted(std::move(of.noted)), reporting(std::move(of.reporting)) {}
   ~CudaGraph() override {
     CurrentContext scope(*cuda);
     if (executable)
@@ -37,6 +37,9 @@ public:
     for (CapturedLaunch &one : launches)
       if (Result<void> moved = one.launch->moveIn(executable, one); !moved)
         return moved;
+    std::vector<std::unique_lock<std::mutex>> locks; // reports are not read meanwhile
+    for (ReportingPrograms *programs : reporting)
+      locks.push_back(programs->lock());
     if (CUresult status = cuda->driver.cuGraphLaunch(executable, asStream(stream)); status != CUDA_SUCCESS)
       return cuda->error(status, "cannot launch a graph", ErrorKind::execution);
     for (NotedLaunch &one : noted) {
@@ -52,6 +55,7 @@ private:
   CUgraphExec executable = nullptr;
   std::vector<CapturedLaunch> launches;
   std::vector<NotedLaunch> noted;
+  std::set<ReportingPrograms *> reporting;
 };
 
 } // namespace

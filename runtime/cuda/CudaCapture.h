@@ -9,12 +9,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
 namespace tlc {
 
 class CudaLaunch;
+class ReportingPrograms;
 
 /// What one `enqueue` of a prepared launch has become in a graph.
 struct CapturedLaunch {
@@ -35,7 +37,8 @@ struct CudaCapture {
   cuuint64_t id = 0;
   std::thread::id thread = std::this_thread::get_id();
   std::vector<CapturedLaunch> launches = {};
-  std::vector<NotedLaunch> noted = {}; ///< all launches
+  std::vector<NotedLaunch> noted = {};          ///< all launches
+  std::set<ReportingPrograms *> reporting = {}; ///< of devices whose programs report in it
 };
 
 /// The captures under way, whichever `Device` began them: those of one GPU share its context, and the driver

@@ -173,6 +173,8 @@ Result<void> CudaLaunch::enqueue(Stream stream) {
     Result<void> enqueued = enqueueAll(on);
     return enqueued && waits ? wait(record, on) : enqueued;
   }
+  if (program.hasReports())
+    (*capture)->reporting.insert(&resources.reporting);
   (*capture)->noted.push_back({.cuda = resources.cuda, .record = std::move(record)});
   if (std::shared_ptr<const CudaLaunch> self = weak_from_this().lock())
     captured = &(*capture)->launches.emplace_back(

@@ -20,6 +20,8 @@ public:
   /// Remembers that the program is launched on the stream, or captured, if it reports. Reports are not read
   /// while the result is held. The context is current.
   Result<std::unique_lock<std::mutex>> note(const CudaProgram &program, CUstream stream);
+  /// Likewise for a graph that has some.
+  std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex); }
   /// What they have reported since the last call. Waits for all streams, which may run them.
   Result<void> take(Reports &reports);
 

@@ -7,12 +7,16 @@
 #include "test/unit/device/InertDriver.h"
 #include "test/unit/device/SampleArguments.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <functional>
 #include <new>
 #include <stdexcept>
+#include <thread>
 
 using namespace tlc;
 using namespace tlc::test;
@@ -51,8 +55,10 @@ struct Noted {
   uint64_t movedOutput = 0, movedFill = 0;         ///< C in the last ones
   int graphs = 0;                                  ///< that exist
   size_t graphLaunches = 0, waits = 0;
+  std::function<void()> onGraphLaunch = {};
   CUresult launched = CUDA_SUCCESS, waited = CUDA_SUCCESS, captureInfo = CUDA_SUCCESS;
 } noted;
+std::atomic<int> synchronisations = 0; ///< of the context
 
 CUgraphNode nodeOf(uintptr_t number) { return reinterpret_cast<CUgraphNode>(number); }
 
@@ -94,6 +100,8 @@ void addGraphs(Driver &driver) {
   };
   driver.cuGraphLaunch = [](CUgraphExec, CUstream) {
     ++noted.graphLaunches;
+    if (noted.onGraphLaunch)
+      noted.onGraphLaunch();
     return CUDA_SUCCESS;
   };
   driver.cuGraphMemsetNodeGetParams = [](CUgraphNode, CUDA_MEMSET_NODE_PARAMS *) { return CUDA_SUCCESS; };
@@ -115,6 +123,15 @@ void addGraphs(Driver &driver) {
 
 Driver notingDriver() {
   Driver driver = inertDriver();
+  driver.cuCtxSynchronize = [] {
+    ++synchronisations;
+    return CUDA_ERROR_INVALID_VALUE;
+  };
+  driver.cuModuleGetGlobal = [](CUdeviceptr *address, size_t *bytes, CUmodule, const char *) {
+    *address = 0x80000000;
+    *bytes = reportBufferBytes;
+    return CUDA_SUCCESS;
+  };
   addGraphs(driver);
   driver.cuDeviceGetAttribute = [](int *value, CUdevice_attribute, CUdevice) {
     *value = 1 << 20;
@@ -430,4 +447,27 @@ TEST_CASE("a launch of another device of the GPU is part of the capture that it 
   CHECK_THAT(logged(*other.cuda), Catch::Matchers::EndsWith("K = 128 on stream 0x1234"));
   CHECK(logged(*fixture.context).empty());
   CHECK_FALSE(expectValue(other.captures.find(static_cast<CUstream>(main.handle))));
+}
+
+TEST_CASE("reports are not read while a graph of programs that report is launched", "[device][graph]") {
+  Artifact artifact = sampleArtifact();
+  artifact.variants[0].reports = {{ReportSite::Kind::print, "here", "a.cpp:1:2", {}}};
+  Fixture fixture(artifact);
+  const std::unique_ptr<Graph> graph = expectValue(fixture.resources.captures.capture(
+      static_cast<CUstream>(main.handle), [&] { return fixture.launch->enqueue(main); }));
+  std::thread reader;
+  bool hasFailed = false; // as the synchronisation does
+  synchronisations = 0;
+  noted.onGraphLaunch = [&] {
+    reader = std::thread([&] {
+      Reports reports;
+      hasFailed = !fixture.resources.reporting.take(reports);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    CHECK(synchronisations == 0);
+  };
+  expectSuccess(graph->launch(main));
+  reader.join();
+  CHECK(hasFailed);
+  CHECK(synchronisations == 1);
 }
