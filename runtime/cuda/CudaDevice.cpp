@@ -57,11 +57,17 @@ public:
   Result<void> launch(const LoadedProgram &loaded, const LaunchArguments &arguments, Stream stream) override;
   Result<void> synchronize(Stream stream) override;
   Result<void> clear(void *address, size_t bytes, Stream stream) override;
-  Result<std::unique_ptr<OwnedStream>> createStream() override { return createCudaStream(cuda); }
+  Result<std::unique_ptr<OwnedStream>> createStream() override {
+    if (Result<void> allowed = checkNoCapture("create a stream"); !allowed)
+      return allowed.error();
+    return createCudaStream(cuda);
+  }
   Result<std::unique_ptr<const Event>> record(Stream stream, EventTime time) override {
     return recordCudaEvent(cuda, stream, time);
   }
   Result<double> elapsed(const Event &from, const Event &to) override {
+    if (Result<void> allowed = checkNoCapture("measure a time"); !allowed)
+      return allowed.error();
     return elapsedOnGpu(*cuda, from, to);
   }
   Result<void> wait(const Event &event, Stream stream) override { return waitOnGpu(*cuda, event, stream); }
@@ -129,6 +135,8 @@ Result<void> CudaDeviceImpl::free(void *address, std::optional<Stream> on) {
 Result<void *> CudaDeviceImpl::allocateHost(size_t bytes) {
   if (bytes == 0)
     return nullptr;
+  if (Result<void> allowed = checkNoCapture("allocate pinned memory"); !allowed)
+    return allowed.error();
   CurrentContext scope(*cuda);
   void *address = nullptr;
   if (CUresult status = cuda->driver.cuMemHostAlloc(&address, bytes, CU_MEMHOSTALLOC_PORTABLE);
@@ -140,6 +148,8 @@ Result<void *> CudaDeviceImpl::allocateHost(size_t bytes) {
 Result<void> CudaDeviceImpl::freeHost(void *address) {
   if (!address)
     return {};
+  if (Result<void> allowed = checkNoCapture("free pinned memory"); !allowed)
+    return allowed;
   CurrentContext scope(*cuda);
   if (CUresult status = cuda->driver.cuMemFreeHost(address); status != CUDA_SUCCESS)
     return cuda->error(status, fmt::format("cannot free pinned memory at {}", fmt::ptr(address)),
@@ -221,6 +231,8 @@ Result<void> CudaDeviceImpl::enablePeerAccess(Device &peer) {
   Result<const CudaContext *> other = peerContext(peer);
   if (!other)
     return other.error();
+  if (Result<void> allowed = checkNoCapture("enable peer access"); !allowed)
+    return allowed;
   CurrentContext scope(*cuda);
   int possible = 0;
   CUresult status = cuda->driver.cuDeviceCanAccessPeer(&possible, cuda->device, (*other)->device);
@@ -244,6 +256,8 @@ Result<void> CudaDeviceImpl::copyFromPeer(void *destination, Device &source, con
     return other.error();
   if (bytes == 0)
     return {};
+  if (Result<void> allowed = checkNoCapture("copy from a peer"); !allowed)
+    return allowed;
   CurrentContext scope(*cuda);
   CUresult status = cuda->driver.cuMemcpyPeer(asDevicePointer(destination), cuda->context,
                                               asDevicePointer(address), (*other)->context, bytes);

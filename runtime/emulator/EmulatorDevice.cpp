@@ -100,8 +100,16 @@ public:
     return machines->memory.free(ordinal(), address);
   }
 
-  Result<void *> allocateHost(size_t bytes) override { return hostMemory.allocate(bytes); }
-  Result<void> freeHost(void *address) override { return hostMemory.free(address); }
+  Result<void *> allocateHost(size_t bytes) override {
+    if (auto ok = checkNoCapture("allocate pinned memory"); !ok)
+      return ok.error();
+    return hostMemory.allocate(bytes);
+  }
+  Result<void> freeHost(void *address) override {
+    if (auto ok = checkNoCapture("free pinned memory"); !ok)
+      return ok;
+    return hostMemory.free(address);
+  }
 
   Result<void> copyToDevice(void *device, const void *host, size_t bytes, std::optional<Stream> on) override {
     return enqueueCopy(on, [=, this] { return copyIn(device, host, bytes); });
@@ -144,6 +152,8 @@ public:
   }
 
   Result<std::unique_ptr<OwnedStream>> createStream() override {
+    if (auto ok = checkNoCapture("create a stream"); !ok)
+      return ok.error();
     return std::unique_ptr<OwnedStream>(std::make_unique<EmulatorStream>());
   }
 
@@ -156,6 +166,8 @@ public:
   }
 
   Result<double> elapsed(const Event &from, const Event &to) override {
+    if (auto ok = checkNoCapture("measure a time"); !ok)
+      return ok.error();
     return EmulatorEvent::elapsed(from, to, this, deviceProperties.name);
   }
 
@@ -178,6 +190,8 @@ public:
     auto other = neighbour(peer);
     if (!other)
       return other.error();
+    if (auto ok = checkNoCapture("enable peer access"); !ok)
+      return ok;
     const std::lock_guard lock(mutex);
     peers.insert((*other)->ordinal());
     return {};
@@ -187,6 +201,8 @@ public:
     auto other = neighbour(source);
     if (!other)
       return other.error();
+    if (auto ok = checkNoCapture("copy from a peer"); !ok)
+      return ok;
     if (auto ok = (*other)->finish(); !ok)
       return ok;
     if (auto ok = finish(); !ok)

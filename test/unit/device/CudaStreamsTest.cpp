@@ -86,6 +86,19 @@ struct OnDevice {
     driver.cuEventRecord = [](CUevent, CUstream) { return noted.any; };
     driver.cuStreamWaitEvent = [](CUstream, CUevent, unsigned) { return noted.any; };
     driver.cuMemsetD8Async = [](CUdeviceptr, unsigned char, size_t, CUstream) { return noted.any; };
+    driver.cuStreamBeginCapture = [](CUstream, CUstreamCaptureMode) { return CUDA_SUCCESS; };
+    driver.cuStreamEndCapture = [](CUstream, CUgraph *) { return CUDA_SUCCESS; };
+    driver.cuStreamGetCaptureInfo = [](CUstream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *,
+                                       const CUgraphNode **, size_t *count) {
+      *status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+      *id = 7, *count = 0;
+      return CUDA_SUCCESS;
+    };
+    driver.cuGraphInstantiateWithFlags = [](CUgraphExec *, CUgraph, unsigned long long) {
+      return CUDA_SUCCESS;
+    };
+    driver.cuGraphExecDestroy = [](CUgraphExec) { return CUDA_SUCCESS; };
+    driver.cuGraphDestroy = [](CUgraph) { return CUDA_SUCCESS; };
     cuda = std::make_shared<const CudaContext>(driver, 0, 2, 0, nullptr);
     device = expectValue(createCudaDevice(cuda));
     peer = expectValue(createCudaDevice(std::make_shared<const CudaContext>(driver, 1, 2, 1, nullptr)));
@@ -192,4 +205,32 @@ TEST_CASE("a copy without a stream ends the launches of the default one", "[devi
     expectSuccess(copy(on));
     CHECK(on.launches() == "; launched since the last synchronisation: " + ofOther);
   }
+}
+
+TEST_CASE("a thread that captures asks no device for what ends the capture", "[device][graph]") {
+  OnDevice on;
+  float value = 0;
+  const auto event = expectValue(on.device->record({streamHandle}, EventTime::measured));
+  const auto graph = on.device->capture({streamHandle}, [&]() -> Result<void> {
+    for (Device *device : {on.device.get(), on.peer.get()}) {
+      Device &other = device == on.peer.get() ? *on.device : *on.peer;
+      auto errorOf = [](auto result) { return result ? "" : result.error().message; };
+      const std::vector<std::pair<std::string, std::string>> refused = {
+          {"create a stream", errorOf(device->createStream())},
+          {"measure a time", errorOf(device->elapsed(*event, *event))},
+          {"allocate memory", errorOf(device->allocate(4))},
+          {"allocate pinned memory", errorOf(device->allocateHost(4))},
+          {"free pinned memory", errorOf(device->freeHost(&value))},
+          {"enable peer access", errorOf(device->enablePeerAccess(other))},
+          {"copy from a peer", errorOf(device->copyFromPeer(&value, other, &value, 4))},
+          {"synchronize", errorOf(device->synchronize())}};
+      for (const auto &[attempt, message] : refused)
+        CHECK(message ==
+              "cannot " + attempt + " while this thread captures a stream; do it before the capture");
+      CHECK_THAT(errorOf(device->load({.name = "k", .target = "sm_90a"})),
+                 Catch::Matchers::StartsWith("cannot load 'k' while a stream is captured"));
+    }
+    return {};
+  });
+  CHECK(graph);
 }

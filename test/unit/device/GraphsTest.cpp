@@ -144,8 +144,20 @@ TEST_CASE("a stream that waits for an event of a captured one is captured, too",
 TEST_CASE("a thread that captures neither loads, allocates, copies nor synchronises", "[graph]") {
   OnGraphs on(2);
   CHECK_FALSE(expectValue(on.device->isCaptured(*on.stream)));
+  void *const pinned = expectValue(on.device->allocateHost(16));
+  const auto event = expectValue(on.device->record(*on.stream, EventTime::measured));
   const std::unique_ptr<Graph> graph = on.capture([&]() -> Result<void> {
     CHECK(expectValue(on.device->isCaptured(*on.stream)));
+    const auto stream = on.device->createStream();
+    REQUIRE_FALSE(stream);
+    CHECK_THAT(stream.error().message, Contains("cannot create a stream while this thread"));
+    const auto time = on.device->elapsed(*event, *event);
+    REQUIRE_FALSE(time);
+    CHECK_THAT(time.error().message, Contains("cannot measure a time while this thread"));
+    const auto more = on.device->allocateHost(16);
+    REQUIRE_FALSE(more);
+    CHECK_THAT(more.error().message, Contains("cannot allocate pinned memory while this thread"));
+    CHECK_THAT(errorOf(on.device->freeHost(pinned)), Contains("cannot free pinned memory while this thread"));
     const auto loaded = on.device->load(scaleArtifact());
     REQUIRE_FALSE(loaded);
     CHECK(loaded.error().message ==
@@ -167,6 +179,7 @@ TEST_CASE("a thread that captures neither loads, allocates, copies nor synchroni
     return on.device->launch(*on.program, on.scale(0, 1, 3), *on.stream);
   });
   on.run(*graph); // none of it has ended the capture
+  expectSuccess(on.device->freeHost(pinned));
   CHECK(on.read(on.memory[1]) == on.all(3));
 }
 

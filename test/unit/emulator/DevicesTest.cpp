@@ -233,6 +233,10 @@ TEST_CASE("a stream of another device leaves a capture that it joined when that 
     if (Result<void> done = second.wait(**forked, joined); !done)
       return done;
     CHECK(*second.isCaptured(joined));
+    CHECK_THAT(errorOf(second.enablePeerAccess(first)),
+               Contains("cannot enable peer access while this thread captures a stream"));
+    CHECK_THAT(errorOf(first.copyFromPeer(nullptr, second, words.address, 4)),
+               Contains("cannot copy from a peer while this thread captures a stream"));
     if (Result<void> done = second.clear(words.address, 4, joined); !done)
       return done;
     return first.wait(**second.record(joined), begun);
