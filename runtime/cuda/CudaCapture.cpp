@@ -34,6 +34,11 @@ public:
 
   Result<void> launch(Stream stream) override {
     CurrentContext scope(*cuda);
+    Result<bool> isCaptured = cuda->isCaptured(asStream(stream));
+    if (!isCaptured)
+      return isCaptured.error();
+    if (*isCaptured)
+      return errorOfCapturedStream("launch a graph on");
     for (CapturedLaunch &one : launches)
       if (Result<void> moved = one.launch->moveIn(executable, one); !moved)
         return moved;
@@ -99,7 +104,7 @@ Result<CudaCaptures::Place> CudaCaptures::placeOf(CUstream stream) const {
   if (CUresult status =
           cuda->driver.cuStreamGetCaptureInfo(stream, &place.status, &place.id, &graph, &nodes, &nodeCount);
       status != CUDA_SUCCESS)
-    return cuda->error(status, "cannot tell what a stream has captured", ErrorKind::execution);
+    return cuda->error(status, "cannot query the capture of a stream", ErrorKind::execution);
   if (place.status == CU_STREAM_CAPTURE_STATUS_ACTIVE && nodeCount == 1)
     place.last = nodes[0];
   return place;
@@ -120,7 +125,7 @@ Result<CUgraphNode> CudaCaptures::lastNode(CUstream stream) const {
   if (!place)
     return place.error();
   if (!place->last)
-    return Error{ErrorKind::execution, "the driver does not tell which node a launch is in a graph"};
+    return Error{ErrorKind::execution, "the driver reports no single graph node for a launch"};
   return place->last;
 }
 
@@ -173,7 +178,7 @@ Result<std::unique_ptr<Graph>> CudaCaptures::capture(CUstream stream,
                                                      const std::function<Result<void>()> &enqueue) {
   CurrentContext scope(*cuda);
   if (CaptureRegistry::ofProcess().isOfThisThread())
-    return errorInCapture("capture another stream");
+    return errorOfSecondCapture();
   if (!stream)
     return errorOfDefaultStream();
   UnderWay underWay(*this, stream);

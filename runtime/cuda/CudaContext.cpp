@@ -71,7 +71,7 @@ Result<bool> CudaContext::isCaptured(CUstream stream) const {
                              "default stream of GPU {}",
                              ordinal)};
   if (status != CUDA_SUCCESS)
-    return error(status, "cannot tell whether the stream is captured", ErrorKind::execution);
+    return error(status, "cannot query the capture of a stream", ErrorKind::execution);
   if (capture == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
     return Error{ErrorKind::invalidArgument,
                  "expected a stream that runs or is captured, but an earlier error has ended its capture; "

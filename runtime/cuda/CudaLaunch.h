@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Prepared launches of a GPU.
+/// Launches of a GPU, prepared and made once.
 #pragma once
 
 #include "runtime/cuda/CudaCapture.h"
@@ -17,7 +17,7 @@
 
 namespace tlc {
 
-/// What the launches of one GPU share.
+/// What the launches of one device share.
 struct LaunchResources {
   /// Of each half of `emptyTensors`.
   static constexpr size_t emptyTensorBytes = 128;
@@ -52,7 +52,8 @@ public:
                                                         const CudaProgram &program,
                                                         const LaunchArguments &arguments,
                                                         const DeviceProperties &device);
-  /// The same for one launch, which is enqueued; keeps no arguments.
+  /// Makes a launch of the arguments and enqueues it once. A graph does not know it, so its tensors do not
+  /// move.
   static Result<void> enqueueOnce(LaunchResources &resources, const CudaProgram &program,
                                   const LaunchArguments &arguments, const DeviceProperties &device,
                                   Stream stream);
@@ -85,9 +86,9 @@ private:
   Result<void> moveFill(CUgraphExec graph, CUgraphNode node, const ZeroFill &fill) const;
   Result<void> moveKernel(CUgraphExec graph, CUgraphNode node, const Kernel &kernel) const;
   Result<void> enqueueAll(CUstream stream);
-  /// Waits for the launch, unless it is captured.
+  /// Waits for the stream, unless another library captures it.
   Result<void> wait(const LaunchRecord &record, CUstream stream) const;
-  /// The node of what was enqueued last belongs to the launch, where that is captured.
+  /// Adds the node of what was enqueued last to `captured`, if there is one.
   Result<void> noteNode(std::vector<CUgraphNode> CapturedLaunch::*nodes, CUstream stream) const;
   /// `isNext`: directly after the launch before it.
   Result<void> enqueue(size_t number, bool isNext, CUstream stream);
@@ -95,7 +96,7 @@ private:
   LaunchResources &resources;
   const CudaProgram &program;
   const DeviceProperties &device;
-  LaunchArguments arguments; ///< that `setAddress` changes
+  LaunchArguments arguments; ///< that `setAddress` changes; none where it is enqueued once
   LaunchPlan plan;
   std::vector<Kernel> kernels; ///< one per planned launch
   bool waits = false;          ///< after each `enqueue`

@@ -11,7 +11,7 @@ Result<std::unique_lock<std::mutex>> ReportingPrograms::note(const CudaProgram &
   std::unique_lock lock(mutex);
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   if (CUresult status = cuda->driver.cuStreamIsCapturing(stream, &capture); status != CUDA_SUCCESS)
-    return cuda->error(status, "cannot tell whether the stream is captured", ErrorKind::execution);
+    return cuda->error(status, "cannot query the capture of a stream", ErrorKind::execution);
   if (capture != CU_STREAM_CAPTURE_STATUS_NONE)
     captured.insert(program.weak_from_this());
   else if (std::ranges::none_of(launched, [&](const auto &known) { return known.get() == &program; }))

@@ -84,7 +84,7 @@ protected:
 
 enum class EventTime : uint8_t { ignored, measured };
 
-/// A point in the work of a stream: all that was enqueued before it.
+/// A point in the work of a stream: the end of all that was enqueued before it.
 class Event {
 public:
   explicit Event(EventTime time) : time(time) {}
@@ -110,8 +110,8 @@ public:
 class Graph {
 public:
   virtual ~Graph() = default;
-  /// Enqueues all of it. Tensors of prepared launches that have moved since the capture are at their new
-  /// addresses from now on, at each place where the graph has the launch.
+  /// Enqueues all of it; `stream` is not captured. Tensors of prepared launches that have moved since the
+  /// capture are at their new addresses from now on, at each place where the graph has the launch.
   virtual Result<void> launch(Stream stream = {}) = 0;
 };
 
@@ -130,8 +130,8 @@ public:
   /// valid.
   virtual Result<void *> allocateHost(size_t bytes) = 0;
   virtual Result<void> freeHost(void *address) = 0;
-  /// Without a stream both return when the copy is done. On one they enqueue it, and `host` stays as it is
-  /// until the stream has come there; of memory that is not pinned the host may wait for the stream.
+  /// Without a stream both return when the copy is done. On one they enqueue it: do not modify or free `host`
+  /// until the copy is done. For memory that is not pinned the host may wait for the stream.
   virtual Result<void> copyToDevice(void *device, const void *host, size_t bytes,
                                     std::optional<Stream> on = {}) = 0;
   virtual Result<void> copyToHost(void *host, const void *device, size_t bytes,
@@ -159,13 +159,13 @@ public:
   /// device: then what was printed is shown, and a check that failed is an `execution` error.
   virtual Result<void> synchronize(Stream stream = {}) = 0;
 
-  /// A new stream, which the default one does not wait for, nor does it wait for that. An emulated device
+  /// A new stream, non-blocking with respect to the default stream. An emulated device
   /// completes what is enqueued on any stream in the order of the calls.
   virtual Result<std::unique_ptr<OwnedStream>> createStream() = 0;
   /// Enqueues zeros for so many bytes of this device's memory.
   virtual Result<void> clear(void *address, size_t bytes, Stream stream = {}) = 0;
-  /// The point that `stream` has come to. An emulated device completes its work first, and returns what it
-  /// found.
+  /// An event after all work enqueued on `stream` so far. An emulated device completes its work first, and
+  /// returns what it found.
   virtual Result<std::unique_ptr<const Event>> record(Stream stream = {},
                                                       EventTime time = EventTime::ignored) = 0;
   /// Milliseconds from one event to the other, which this device has recorded with their times. Waits for
@@ -177,7 +177,7 @@ public:
 
   /// Calls `enqueue`. What it enqueues on `stream`, and on streams that wait for events of it, becomes a
   /// graph instead of being done; `stream` waits for those streams in the end. Meanwhile this thread neither
-  /// loads, allocates nor synchronises. An error of `enqueue` ends the capture.
+  /// loads, allocates, creates streams nor synchronises. An error or exception of `enqueue` ends the capture.
   virtual Result<std::unique_ptr<Graph>> capture(Stream stream,
                                                  const std::function<Result<void>()> &enqueue) = 0;
   /// Whether the stream is captured, also by another library.

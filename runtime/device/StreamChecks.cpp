@@ -31,14 +31,14 @@ Error tlc::errorOfLoadInCapture(std::string_view program) {
 }
 
 Error tlc::errorOfCapturedStream(std::string_view attempt) {
-  return {.message =
-              fmt::format("cannot {} a stream that is captured; do it before or after the capture", attempt)};
+  return {.message = fmt::format("cannot {} a captured stream; do it before or after the capture", attempt)};
 }
 
 Error tlc::errorOfDefaultStream() {
-  return {.message = "expected a stream of its own to capture, but got the default one; Device::createStream "
-                     "makes one"};
+  return {.message = "cannot capture the default stream; use Device::createStream"};
 }
+
+Error tlc::errorOfSecondCapture() { return {.message = "this thread already captures a stream"}; }
 
 Result<void> tlc::checkMovedInGraph(std::string_view program, const LaunchPlan &plan,
                                     size_t capturedVariant) {

@@ -12,14 +12,15 @@ namespace tlc {
 /// Succeeds if there is a time between the events: the device has recorded both (`areOwn`), with their times.
 Result<void> checkTimed(const Event &from, const Event &to, bool areOwn, std::string_view device);
 
-/// While this thread captures a stream; `attempt` is what it cannot do then: "allocate 16 bytes".
+/// While this thread captures a stream; `attempt` is what it cannot do then: "allocate memory".
 Error errorInCapture(std::string_view attempt);
 /// For one that loads a program, or needs one that is not loaded.
 Error errorOfLoadInCapture(std::string_view program);
-/// The stream is captured; `attempt` is what it cannot do then: "synchronize".
+/// The stream is captured; `attempt` is what cannot be done to it then: "launch a graph on".
 Error errorOfCapturedStream(std::string_view attempt);
 
 Error errorOfDefaultStream();
+Error errorOfSecondCapture();
 
 /// Succeeds if a launch of a graph can have the addresses of `plan`: it launches the variant that was
 /// captured, and makes no transfers.

@@ -24,7 +24,7 @@ public:
       : captures(captures), steps(std::move(steps)) {}
   Result<void> launch(Stream stream) override {
     if (captures.find(stream))
-      return errorInCapture("launch a graph on it");
+      return errorOfCapturedStream("launch a graph on");
     for (const std::unique_ptr<CapturedStep> &step : steps)
       if (Result<void> done = step->run(stream); !done)
         return done;
@@ -45,7 +45,7 @@ void EmulatorCapture::add(std::function<Result<void>()> work) {
 Result<std::unique_ptr<Graph>> EmulatorCaptures::capture(Stream stream,
                                                          const std::function<Result<void>()> &enqueue) {
   if (isOfThisThread())
-    return errorInCapture("capture another stream");
+    return errorOfSecondCapture();
   if (!stream.handle)
     return errorOfDefaultStream();
   auto capture = std::make_shared<EmulatorCapture>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Streams and events of emulated devices, whose work is complete when the call that enqueues it returns.
+/// Streams and events of emulated devices, which do what is enqueued on any stream in the order of the calls.
 #pragma once
 
 #include "runtime/device/Device.h"

@@ -54,7 +54,7 @@ struct Noted {
   std::vector<uintptr_t> movedKernels, movedFills; ///< nodes that were changed
   uint64_t movedOutput = 0, movedFill = 0;         ///< C in the last ones
   int graphs = 0;                                  ///< that exist
-  size_t graphLaunches = 0, waits = 0;
+  size_t graphLaunches = 0, waits = 0, lastNodes = 1;
   std::function<void()> onGraphLaunch = {};
   CUresult launched = CUDA_SUCCESS, waited = CUDA_SUCCESS, captureInfo = CUDA_SUCCESS;
 } noted;
@@ -87,7 +87,7 @@ void addGraphs(Driver &driver) {
     static CUgraphNode last;
     last = nodeOf(noted.nodes);
     *status = noted.captures ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-    *id = 7, *nodes = &last, *count = 1;
+    *id = 7, *nodes = &last, *count = noted.lastNodes;
     return noted.captureInfo;
   };
   driver.cuGraphInstantiateWithFlags = [](CUgraphExec *, CUgraph, unsigned long long) {
@@ -313,7 +313,7 @@ TEST_CASE("a launch whose nodes the driver does not tell is not captured", "[dev
     return fixture.launch->enqueue(main);
   });
   REQUIRE_FALSE(graph);
-  CHECK(graph.error().message == "cannot tell what a stream has captured: CUDA_ERROR (refused)");
+  CHECK(graph.error().message == "cannot query the capture of a stream: CUDA_ERROR (refused)");
   CHECK(noted.launches == 0);
   CHECK_FALSE(noted.captures);
 }
@@ -470,4 +470,25 @@ TEST_CASE("reports are not read while a graph of programs that report is launche
   reader.join();
   CHECK(hasFailed);
   CHECK(synchronisations == 1);
+}
+
+TEST_CASE("a launch of which the driver reports several nodes is not captured", "[device][graph]") {
+  Fixture fixture;
+  noted.lastNodes = 2;
+  const auto graph = fixture.resources.captures.capture(static_cast<CUstream>(main.handle),
+                                                        [&] { return fixture.launch->enqueue(main); });
+  REQUIRE_FALSE(graph);
+  CHECK(graph.error().message == "the driver reports no single graph node for a launch");
+}
+
+TEST_CASE("the driver is not asked for a graph on a captured stream", "[device][graph]") {
+  Fixture fixture;
+  const std::unique_ptr<Graph> graph = expectValue(fixture.resources.captures.capture(
+      static_cast<CUstream>(main.handle), [&] { return fixture.launch->enqueue(main); }));
+  noted.captures = true;
+  const Result<void> launched = graph->launch(main);
+  REQUIRE_FALSE(launched);
+  CHECK(launched.error().message ==
+        "cannot launch a graph on a captured stream; do it before or after the capture");
+  CHECK(noted.graphLaunches == 0);
 }

@@ -175,7 +175,9 @@ TEST_CASE("a thread that captures neither loads, allocates, copies nor synchroni
     CHECK_THAT(errorOf(on.device->copyToHost(&value, on.memory[0], sizeof(value))),
                Contains("cannot copy without a stream while this thread"));
     CHECK_THAT(errorOf(on.device->synchronize(*on.stream)), Contains("cannot synchronize while this thread"));
-    CHECK_FALSE(on.device->capture(*on.stream, [] { return Result<void>(); }));
+    const auto second = on.device->capture(*on.stream, [] { return Result<void>(); });
+    REQUIRE_FALSE(second);
+    CHECK(second.error().message == "this thread already captures a stream");
     return on.device->launch(*on.program, on.scale(0, 1, 3), *on.stream);
   });
   on.run(*graph); // none of it has ended the capture
@@ -187,8 +189,7 @@ TEST_CASE("the default stream is not captured", "[graph]") {
   OnGraphs on(0);
   const auto graph = on.device->capture({}, [] { return Result<void>(); });
   REQUIRE_FALSE(graph);
-  CHECK(graph.error().message ==
-        "expected a stream of its own to capture, but got the default one; Device::createStream makes one");
+  CHECK(graph.error().message == "cannot capture the default stream; use Device::createStream");
 }
 
 TEST_CASE("an error ends the capture, and the stream can be used", "[graph]") {
@@ -225,4 +226,17 @@ TEST_CASE("an exception ends the capture, and the stream and the thread can be u
       on.capture([&] { return on.device->launch(*on.program, on.scale(0, 1, 7), *on.stream); });
   on.run(*graph);
   CHECK(on.read(on.memory[1]) == on.all(7));
+}
+
+TEST_CASE("a graph is not launched on a captured stream", "[graph]") {
+  OnGraphs on(2);
+  const std::unique_ptr<Graph> first =
+      on.capture([&] { return on.device->launch(*on.program, on.scale(0, 1, 3), *on.stream); });
+  const std::unique_ptr<Graph> second = on.capture([&]() -> Result<void> {
+    CHECK(errorOf(first->launch(*on.stream)) ==
+          "cannot launch a graph on a captured stream; do it before or after the capture");
+    return on.device->launch(*on.program, on.scale(0, 1, 5), *on.stream);
+  });
+  on.run(*second);
+  CHECK(on.read(on.memory[1]) == on.all(5));
 }
