@@ -56,7 +56,8 @@ struct Noted {
   int graphs = 0;                                  ///< that exist
   size_t graphLaunches = 0, waits = 0, lastNodes = 1;
   std::function<void()> onGraphLaunch = {};
-  CUresult launched = CUDA_SUCCESS, waited = CUDA_SUCCESS, captureInfo = CUDA_SUCCESS;
+  CUresult launched = CUDA_SUCCESS, waited = CUDA_SUCCESS, contextWaited = CUDA_ERROR_INVALID_VALUE,
+           captureInfo = CUDA_SUCCESS;
 } noted;
 std::atomic<int> synchronisations = 0; ///< of the context
 
@@ -125,8 +126,9 @@ Driver notingDriver() {
   Driver driver = inertDriver();
   driver.cuCtxSynchronize = [] {
     ++synchronisations;
-    return CUDA_ERROR_INVALID_VALUE;
+    return noted.contextWaited;
   };
+  driver.cuMemcpyDtoH = [](void *, CUdeviceptr, size_t) { return CUDA_SUCCESS; }; // no reports
   driver.cuModuleGetGlobal = [](CUdeviceptr *address, size_t *bytes, CUmodule, const char *) {
     *address = 0x80000000;
     *bytes = reportBufferBytes;
@@ -491,4 +493,17 @@ TEST_CASE("the driver is not asked for a graph on a captured stream", "[device][
   CHECK(launched.error().message ==
         "cannot launch a graph on a captured stream; do it before or after the capture");
   CHECK(noted.graphLaunches == 0);
+}
+
+TEST_CASE("reading reports ends the launches of all streams", "[device][log]") {
+  Artifact artifact = sampleArtifact();
+  artifact.variants[0].reports = {{ReportSite::Kind::print, "here", "a.cpp:1:2", {}}};
+  Fixture fixture(artifact);
+  expectSuccess(fixture.launch->enqueue(main));
+  expectSuccess(fixture.launch->enqueue({}));
+  CHECK_FALSE(fixture.context->log.attribute({}).message.empty());
+  noted.contextWaited = CUDA_SUCCESS;
+  Reports reports;
+  expectSuccess(fixture.resources.reporting.take(reports));
+  CHECK(fixture.context->log.attribute({}).message.empty());
 }
