@@ -23,7 +23,7 @@ TEST_CASE("the geometric mean of a ratio and its inverse is 1", "[tlc][bench]") 
   CHECK(geometricMean({2, 8}) == Approx(4));
 }
 
-TEST_CASE("time is measured on a GPU only", "[tlc][bench]") {
+TEST_CASE("launches of emulated devices are timed, too", "[tlc][bench]") {
   std::unique_ptr<Device> emulator = createEmulatorDevice();
   int launches = 0;
   auto times = timeInTurns(emulator, {[&] {
@@ -31,6 +31,6 @@ TEST_CASE("time is measured on a GPU only", "[tlc][bench]") {
                              return Result<void>();
                            }},
                            {});
-  REQUIRE_FALSE(times);
-  CHECK(launches == 0);
+  REQUIRE(times);
+  CHECK(launches > 0);
 }
