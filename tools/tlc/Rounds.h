@@ -23,8 +23,8 @@ struct RoundOptions {
 /// Enqueues one execution on the default stream, of each device.
 using Contestant = std::function<Result<void>()>;
 
-/// Seconds per launch: one row per contestant, one column per round. `devices` are GPUs that run each
-/// contestant together; the time is that of the slowest one.
+/// Seconds per launch: one row per contestant, one column per round. `devices` run each contestant
+/// together; the time is that of the slowest one. Of emulated devices it is the host's.
 Result<std::vector<std::vector<double>>> timeInTurns(llvm::ArrayRef<std::unique_ptr<Device>> devices,
                                                      llvm::ArrayRef<Contestant> contestants,
                                                      RoundOptions options);

@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Which passes of LLVM's code generation run.
-#include "compiler/codegen/NvptxBackend.h"
-
-#include "compiler/pipeline/Compiler.h"
-#include "mlir/IR/MLIRContext.h"
-#include "runtime/target/Target.h"
-
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-
-#include <catch2/catch.hpp>
+#include "test/unit/codegen/PtxOf.h"
 
 using namespace tlc;
+using namespace tlc::test;
 
 namespace {
 
@@ -34,16 +26,7 @@ std::string ptxWithBlock(const std::string &first, const std::string &second, in
   ^end:
     llvm.return
   })mlir";
-  Compiler compiler({});
-  std::unique_ptr<mlir::MLIRContext> context = createContext();
-  mlir::OwningOpRef<mlir::ModuleOp> module = compiler.parse(text, "test.mlir", context.get());
-  REQUIRE(module);
-  mlir::FailureOr<NvptxBackend> backend = NvptxBackend::create(*findTarget("sm_90a"), module->getLoc());
-  REQUIRE(mlir::succeeded(backend));
-  llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> llvmModule = backend->translate(*module, llvmContext);
-  REQUIRE(llvmModule);
-  return backend->emitPtx(*llvmModule);
+  return ptxOf(text);
 }
 
 size_t products(const std::string &ptx) {

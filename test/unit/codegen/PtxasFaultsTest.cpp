@@ -1,41 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// How comparisons and conversions are written that ptxas would get wrong, and that others stay as they are.
-#include "compiler/codegen/NvptxBackend.h"
-#include "compiler/pipeline/Compiler.h"
-#include "mlir/IR/MLIRContext.h"
-#include "runtime/target/Target.h"
-
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-
-#include <catch2/catch.hpp>
+#include "test/unit/codegen/PtxOf.h"
 
 using namespace tlc;
+using namespace tlc::test;
 
 namespace {
 
 /// The PTX of a function that stores `%r`, of the type, which `body` computes of %x and %y.
-std::string ptxOf(const std::string &body, const std::string &type) {
+std::string ptxOfBody(const std::string &body, const std::string &type) {
   const std::string text = "llvm.func @f(%p: !llvm.ptr<1>, %x: f32, %y: f32, %i: i32, %h: i16) {\n" + body +
                            "llvm.store %r, %p : " + type + ", !llvm.ptr<1>\nllvm.return\n}";
-  Compiler compiler({});
-  std::unique_ptr<mlir::MLIRContext> context = createContext();
-  mlir::OwningOpRef<mlir::ModuleOp> module = compiler.parse(text, "test.mlir", context.get());
-  REQUIRE(module);
-  mlir::FailureOr<NvptxBackend> backend = NvptxBackend::create(*findTarget("sm_90a"), module->getLoc());
-  REQUIRE(mlir::succeeded(backend));
-  llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> llvmModule = backend->translate(*module, llvmContext);
-  REQUIRE(llvmModule);
-  return backend->emitPtx(*llvmModule);
+  return ptxOf(text);
 }
 
 std::string comparison(const std::string &predicate, const std::string &left, const std::string &right) {
-  return ptxOf("%c = llvm.mlir.constant(-5.0e-1 : f32) : f32\n%n = llvm.uitofp %i : i32 to f32\n"
-               "%b = llvm.fcmp \"" +
-                   predicate + "\" " + left + ", " + right + " : f32\n%r = llvm.zext %b : i1 to i32\n",
-               "i32");
+  return ptxOfBody("%c = llvm.mlir.constant(-5.0e-1 : f32) : f32\n%n = llvm.uitofp %i : i32 to f32\n"
+                   "%b = llvm.fcmp \"" +
+                       predicate + "\" " + left + ", " + right + " : f32\n%r = llvm.zext %b : i1 to i32\n",
+                   "i32");
 }
 
 } // namespace
@@ -61,10 +45,10 @@ TEST_CASE("pairs of floats of 8 bits are converted from words", "[codegen]") {
   for (const char *element : {"e4m3", "e5m2"}) {
     const std::string name = element;
     const std::string ptx =
-        ptxOf("%high = llvm.mlir.constant(16 : i32) : i32\n%s = llvm.lshr %i, %high : i32\n"
-              "%u = llvm.trunc %s : i32 to i16\n%r = llvm.call_intrinsic \"llvm.nvvm." +
-                  name + "x2.to.f16x2.rn\"(%u) : (i16) -> vector<2xf16>\n",
-              "vector<2xf16>");
+        ptxOfBody("%high = llvm.mlir.constant(16 : i32) : i32\n%s = llvm.lshr %i, %high : i32\n"
+                  "%u = llvm.trunc %s : i32 to i16\n%r = llvm.call_intrinsic \"llvm.nvvm." +
+                      name + "x2.to.f16x2.rn\"(%u) : (i16) -> vector<2xf16>\n",
+                  "vector<2xf16>");
     CHECK_THAT(ptx, Catch::Contains("cvt.u16.u32 pair, %") &&
                         Catch::Contains("cvt.rn.f16x2." + name + "x2 %") && Catch::Contains("x2 %r") &&
                         Catch::Contains(", pair;"));
