@@ -151,23 +151,6 @@ void copy(const Slice &from, const Slice &to, Loc loc) {
   copy(trace->make<FragmentValue>(loaded(*trace, from, type, loc)), to, loc);
 }
 
-void copy(const Slice &from, const Shared &to, const FullBarrier &barrier, Multicast multicast, Loc loc) {
-  Trace *trace = traceOf(from.ref(), to.ref(), barrier.ring);
-  if (!trace)
-    return;
-  if (hasPositions(from)) {
-    trace->error(
-        loc, "expected a box for a copy that reports to a ring because the TMA makes it, but got a position "
-             "per element");
-    return;
-  }
-  Value source = trace->use(from.ref(), "the source of copy", loc);
-  Value destination = trace->use(to.ref(), "the destination of copy", loc);
-  Value ring = trace->use(barrier.ring, "a ring", loc), cursor = trace->read(barrier.cursor, "a cursor", loc);
-  if (source && destination && ring && cursor)
-    trace->create<tile::CopyAsyncOp>(loc, source, destination, ring, cursor, multicast == Multicast::cluster);
-}
-
 void fill(const Shared &to, const Scalar &value, Loc loc) { fillMemory(to, value, loc); }
 void fill(const Slice &to, const Scalar &value, Loc loc) {
   Trace *trace = traceOf(to.ref(), value.ref());

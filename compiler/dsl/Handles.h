@@ -15,6 +15,7 @@
 #include "runtime/support/ElementType.h"
 #include "runtime/support/Enum.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -26,12 +27,10 @@ namespace tlc::dsl::inline v1 {
 
 class ClusterTile;
 class ReshapedTile;
-class Cursor;
 class ElementOperand;
 class Fragment;
 class FragmentValue;
 class Predicate;
-class Ring;
 class Scalar;
 class Trace;
 struct Window;
@@ -423,6 +422,13 @@ public:
             Loc loc = Loc::current()) const;
 };
 
+/// A slot of a channel, in the role that fills it or got it.
+class Slot : public Handle {
+public:
+  Slot() = default;
+  explicit Slot(detail::Ref ref) : Handle(std::move(ref)) {}
+};
+
 /// A tile in the block's shared memory, with slots or without.
 class Shared : public Handle {
 public:
@@ -443,8 +449,8 @@ public:
   /// The elements of the tile, a slot or a view in row-major order with other extents, for copies from and to
   /// fragments.
   ReshapedTile reshape(const TileExtents &extents, Loc loc = Loc::current()) const;
-  /// The slot a cursor stands at.
-  Shared slot(const Cursor &cursor, Loc loc = Loc::current()) const;
+  /// The part of a channel's slot.
+  Shared slot(const Slot &at, Loc loc = Loc::current()) const;
   /// The same tile of a block of the cluster, from 0 to the number of its blocks less 1 and the same for all
   /// threads; of a tile without slots.
   ClusterTile of(const Index &block, Loc loc = Loc::current()) const;
@@ -452,8 +458,6 @@ public:
   Index read(const std::vector<Index> &position, Loc loc = Loc::current()) const;
   /// One thread writes the element at that position of a tile of i32.
   void write(const std::vector<Index> &position, const Index &value, Loc loc = Loc::current()) const;
-  /// Bytes of one slot (of the tile, without slots): what `Ring::expect` counts.
-  int64_t slotBytes() const;
   Shape shape() const;
 
 private:
@@ -510,8 +514,8 @@ public:
   TensorMemory() = default;
   explicit TensorMemory(detail::Ref ref) : Handle(std::move(ref)) {}
 
-  /// The slot a cursor stands at.
-  TensorMemory slot(const Cursor &cursor, Loc loc = Loc::current()) const;
+  /// The part of a channel's slot.
+  TensorMemory slot(const Slot &at, Loc loc = Loc::current()) const;
   Shape shape() const;
 };
 
@@ -522,48 +526,34 @@ enum class Arrival : uint8_t {
                  ///< wait
 };
 
-/// A role's position in a ring, counted over the whole kernel; a variable.
-class Cursor : public Handle {
+/// Slots that roles fill and hand over to others. A slot consists of one slot of each tile with the same
+/// number of slots: `tile.slot(at)`. Each role puts, gets and releases every slot, in order.
+class Channel : public Handle {
 public:
-  Cursor() = default;
-  explicit Cursor(detail::Ref ref) : Handle(std::move(ref)) {}
-  Cursor(const Cursor &) = delete;
-  Cursor(Cursor &&) noexcept = default;
-  Cursor &operator=(const Cursor &) = delete;
+  Channel() = default;
+  explicit Channel(detail::Ref ref) : Handle(std::move(ref)) {}
 
-  void advance(Loc loc = Loc::current());
+  /// Fills the role's next slot: waits until all roles that release have released it, and runs the body.
+  /// Roles that get it see what the body does to shared and tensor memory: copies, writes and products. The
+  /// role that puts waits for none of the TMA's copies, nor for products. Copies that the TMA can make, it
+  /// makes: they stand in no loop on the device. Returns the slot, from which the role may read what its
+  /// threads wrote, until it fills the slot again.
+  Slot put(const std::function<void(const Slot &)> &fill, Loc loc = Loc::current()) const;
+  /// An empty slot, as a signal.
+  Slot put(Loc loc = Loc::current()) const;
+  /// Waits until the role's next slot is full. A role that never releases only looks at what others release.
+  Slot get(Loc loc = Loc::current()) const;
+  /// The oldest slot that the role has not released or passed: its next `release` or `pass` is about it.
+  Slot oldest(Loc loc = Loc::current()) const;
+  /// The role is done with the oldest slot, which another role releases.
+  void pass(Loc loc = Loc::current()) const;
+  /// Gives the oldest slot back, to be filled again. Its tiles are not used after that.
+  void release(Loc loc = Loc::current()) const { release(Arrival::now, loc); }
+  void release(Arrival arrival, Loc loc = Loc::current()) const;
 };
 
-/// The `full` barrier of the slot a cursor stands at; an asynchronous copy reports there.
-struct FullBarrier {
-  detail::Ref ring;
-  detail::Ref cursor;
-};
-
-/// A queue of slots between a producing role and consuming roles.
-class Ring : public Handle {
-public:
-  Ring() = default;
-  explicit Ring(detail::Ref ref) : Handle(std::move(ref)) {}
-
-  /// A cursor at the first position; each role has its own.
-  Cursor cursor(Loc loc = Loc::current()) const;
-
-  /// Producer: waits until the slot is empty.
-  void acquire(const Cursor &cursor, Loc loc = Loc::current()) const;
-  /// Producer: announces what asynchronous copies will bring to the slot.
-  void expect(const Cursor &cursor, int64_t bytes, Loc loc = Loc::current()) const;
-  /// Producer: where the copies into this slot report.
-  FullBarrier full(const Cursor &cursor) const;
-  /// Producer: what was written with ordinary stores, or will be by products, is there.
-  void publish(const Cursor &cursor, Loc loc = Loc::current()) const { publish(cursor, Arrival::now, loc); }
-  void publish(const Cursor &cursor, Arrival arrival, Loc loc = Loc::current()) const;
-  /// Consumer: waits until the slot is full.
-  void wait(const Cursor &cursor, Loc loc = Loc::current()) const;
-  /// Consumer: the slot may be refilled.
-  void release(const Cursor &cursor, Loc loc = Loc::current()) const { release(cursor, Arrival::now, loc); }
-  void release(const Cursor &cursor, Arrival arrival, Loc loc = Loc::current()) const;
-};
+using Ring [[deprecated("is now Channel: docs/migrating.md has the pairs")]] = Channel;
+using Cursor [[deprecated("is now Slot, which put and get give: docs/migrating.md has the pairs")]] = Slot;
 
 /// An mbarrier; phases are counted from 0 over the whole kernel.
 class Barrier : public Handle {

@@ -136,39 +136,44 @@ Shared Shared::columns(int64_t first, int64_t count, Loc loc) const {
   return t(loc).rows(first, count, loc).t(loc);
 }
 
-Shared Shared::slot(const Cursor &cursor, Loc loc) const {
-  Trace *trace = traceOf(reference, cursor.ref());
+namespace {
+/// The slot of a buffer at a position, or null.
+template <class T>
+Value slotAt(Trace &trace, Value buffer, Value at, bool hasSlots, StringRef what, Loc loc) {
+  if (!buffer || !at)
+    return {};
+  auto type = cast<T>(buffer.getType());
+  if (hasSlots)
+    return trace.create<tile::SlotOp>(loc, type.slot(), buffer, at);
+  Diagnostic &diagnostic =
+      trace.error(loc, "expected " + what + " with slots, but got " + trace.describe(buffer));
+  trace.noteDeclaration(diagnostic, buffer);
+  return {};
+}
+constexpr StringRef sharedTile = "a shared tile", tensorTile = "a tile in tensor memory";
+} // namespace
+
+Shared Shared::slot(const Slot &slot, Loc loc) const {
+  Trace *trace = traceOf(reference, slot.ref());
   if (!trace)
     return {};
-  Value buffer = trace->use(reference, "a shared tile", loc), at = trace->read(cursor.ref(), "a cursor", loc);
-  if (!buffer || !at)
-    return trace->poison<Shared>();
-  auto type = cast<tile::SharedType>(buffer.getType());
-  if (!slots) {
-    Diagnostic &diagnostic = trace->error(loc, "expected a shared tile with slots for a cursor, but got " +
-                                                   trace->describe(buffer));
-    trace->noteDeclaration(diagnostic, buffer);
-    return trace->poison<Shared>();
-  }
-  return trace->make<Shared>(trace->create<tile::SlotOp>(loc, type.slot(), buffer, at));
+  Value buffer = trace->use(reference, sharedTile, loc), at = trace->use(slot.ref(), "a slot", loc);
+  return trace->make<Shared>(slotAt<tile::SharedType>(*trace, buffer, at, slots, sharedTile, loc));
 }
 
-TensorMemory TensorMemory::slot(const Cursor &cursor, Loc loc) const {
-  Trace *trace = traceOf(reference, cursor.ref());
+namespace {
+bool hasSlots(Value buffer) {
+  return buffer && cast<tile::TensorMemoryType>(buffer.getType()).getShape().size() == 3;
+}
+} // namespace
+
+TensorMemory TensorMemory::slot(const Slot &slot, Loc loc) const {
+  Trace *trace = traceOf(reference, slot.ref());
   if (!trace)
     return {};
-  Value buffer = trace->use(reference, "a tile in tensor memory", loc),
-        at = trace->read(cursor.ref(), "a cursor", loc);
-  if (!buffer || !at)
-    return trace->poison<TensorMemory>();
-  auto type = cast<tile::TensorMemoryType>(buffer.getType());
-  if (type.getShape().size() != 3) {
-    Diagnostic &diagnostic = trace->error(
-        loc, "expected a tile in tensor memory with slots for a cursor, but got " + trace->describe(buffer));
-    trace->noteDeclaration(diagnostic, buffer);
-    return trace->poison<TensorMemory>();
-  }
-  return trace->make<TensorMemory>(trace->create<tile::SlotOp>(loc, type.slot(), buffer, at));
+  Value buffer = trace->use(reference, tensorTile, loc), at = trace->use(slot.ref(), "a slot", loc);
+  return trace->make<TensorMemory>(
+      slotAt<tile::TensorMemoryType>(*trace, buffer, at, hasSlots(buffer), tensorTile, loc));
 }
 
 namespace {
@@ -219,16 +224,6 @@ void Shared::write(const std::vector<Index> &position, const Index &value, Loc l
   Value number = trace->useUniform(value, "a value to write", loc);
   if (at && number)
     trace->create<tile::StoreIndexOp>(loc, number, tile, *at);
-}
-
-int64_t Shared::slotBytes() const {
-  Value tile = Trace::peek(reference);
-  if (!tile)
-    return 0;
-  auto type = cast<tile::SharedType>(tile.getType());
-  ArrayRef<int64_t> extents = type.getShape();
-  return bytesOf(*toElementType(type.getElementType()),
-                 tile::numElements(slots ? extents.drop_front() : extents));
 }
 
 } // namespace tlc::dsl::inline v1

@@ -191,13 +191,6 @@ void copy(const FragmentValue &from, const ReshapedTile &to, Loc loc = Loc::curr
 void copy(const TensorMemory &from, Fragment &to, Loc loc = Loc::current());
 void copy(const FragmentValue &from, const TensorMemory &to, Loc loc = Loc::current());
 
-/// Which blocks of a cluster receive an asynchronous copy.
-enum class Multicast : uint8_t { off, cluster };
-
-/// Starts a copy that reports to a ring's barrier; see `Ring::expect`.
-void copy(const Slice &from, const Shared &to, const FullBarrier &barrier,
-          Multicast multicast = Multicast::off, Loc loc = Loc::current());
-
 /// The same number everywhere.
 void fill(const Shared &to, const Scalar &value, Loc loc = Loc::current());
 void fill(const Slice &to, const Scalar &value, Loc loc = Loc::current());

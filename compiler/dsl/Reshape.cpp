@@ -120,7 +120,7 @@ ReshapedTile Shared::reshape(const TileExtents &extents, Loc loc) const {
   if (slots)
     refuse(*trace, tile,
            "expected a tile without slots, or one of its slots, for reshape, but got " +
-               trace->describe(tile) + "; take .slot(cursor) first",
+               trace->describe(tile) + "; take .slot(at) first",
            loc);
   if (slots || !checkReshape(*trace, tile, extents, loc))
     return trace->poison<ReshapedTile>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Roles and how they meet: rings, cursors, barriers.
+/// Roles and barriers.
 #include "compiler/dsl/Trace.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/support/Excerpt.h"
@@ -49,89 +49,6 @@ void Scope::role(std::string_view name, RoleOptions options, const Body &body, L
                                         trace->builder.getI64IntegerAttr(options.warps), registers);
   if (op)
     trace->inside(&op.getBody().emplaceBlock(), body);
-}
-
-//===----------------------------------------------------------------------===//
-// Rings
-//===----------------------------------------------------------------------===//
-
-Ring Scope::ring(std::string_view name, RingOptions options, Loc loc) {
-  if (options.slots < 1 || options.slots > tile::maxElements) {
-    trace->error(loc, "expected ring '" + excerpt(name) + "' to have from 1 to " + Twine(tile::maxElements) +
-                          " slots, but got " + Twine(options.slots));
-    return trace->poison<Ring>();
-  }
-  auto type = tile::RingType::get(trace->builder.getContext(), options.slots);
-  return trace->make<Ring>(
-      trace->create<tile::AllocRingOp>(loc, type, trace->builder.getStringAttr(name), IntegerAttr()));
-}
-
-Cursor Ring::cursor(Loc loc) const {
-  Trace *trace = traceOf(reference);
-  if (!trace)
-    return {};
-  Value ring = trace->use(reference, "a ring", loc);
-  if (!ring)
-    return trace->poison<Cursor>();
-  MLIRContext *context = trace->builder.getContext();
-  auto type = tile::CursorType::get(context, cast<tile::RingType>(ring.getType()).getSlots());
-  Value first = trace->create<tile::CursorOp>(loc, type);
-  if (!first)
-    return trace->poison<Cursor>();
-  return trace->make<Cursor>(
-      trace->create<tile::VariableOp>(loc, tile::VariableType::get(context, type), first, StringAttr()));
-}
-
-void Cursor::advance(Loc loc) {
-  Trace *trace = traceOf(reference);
-  if (!trace)
-    return;
-  Value variable = trace->use(reference, "a cursor", loc);
-  if (!variable)
-    return;
-  Value now = trace->read(reference, "a cursor", loc);
-  if (Value next = trace->create<tile::AdvanceOp>(loc, now.getType(), now))
-    trace->create<tile::WriteOp>(loc, next, variable);
-}
-
-namespace {
-/// Makes `Op` at a position of a ring.
-template <class Op, class... Args>
-void atPosition(const detail::Ref &ring, const Cursor &cursor, Loc loc, Args... args) {
-  Trace *trace = traceOf(ring, cursor.ref());
-  if (!trace)
-    return;
-  Value of = trace->use(ring, "a ring", loc), position = trace->read(cursor.ref(), "a cursor", loc);
-  if (!of || !position)
-    return;
-  int64_t slots = cast<tile::RingType>(of.getType()).getSlots();
-  int64_t counted = cast<tile::CursorType>(position.getType()).getSlots();
-  if (slots != counted) {
-    Diagnostic &diagnostic = trace->error(loc, "expected a cursor of this ring, of " + Twine(slots) +
-                                                   " slots, but got one of " + Twine(counted));
-    trace->noteDeclaration(diagnostic, of);
-    return;
-  }
-  trace->create<Op>(loc, of, position, args...);
-}
-} // namespace
-
-void Ring::acquire(const Cursor &cursor, Loc loc) const {
-  atPosition<tile::AcquireOp>(reference, cursor, loc);
-}
-void Ring::expect(const Cursor &cursor, int64_t bytes, Loc loc) const {
-  // A tile whose making was a mistake has none.
-  if (Trace *trace = traceOf(reference); trace && bytes == 0 && trace->hasErrors())
-    return;
-  atPosition<tile::ExpectOp>(reference, cursor, loc, bytes);
-}
-FullBarrier Ring::full(const Cursor &cursor) const { return {reference, cursor.ref()}; }
-void Ring::publish(const Cursor &cursor, Arrival arrival, Loc loc) const {
-  atPosition<tile::PublishOp>(reference, cursor, loc, arrival == Arrival::afterProducts);
-}
-void Ring::wait(const Cursor &cursor, Loc loc) const { atPosition<tile::AwaitOp>(reference, cursor, loc); }
-void Ring::release(const Cursor &cursor, Arrival arrival, Loc loc) const {
-  atPosition<tile::ReleaseOp>(reference, cursor, loc, arrival == Arrival::afterProducts);
 }
 
 //===----------------------------------------------------------------------===//

@@ -87,21 +87,9 @@ struct SharedOptions {
   int64_t slots = 0; ///< 0: one tile, without slots
 };
 
-namespace detail {
-/// A number that programs said until the compiler counted it.
-struct CountedArrivals {
-  CountedArrivals() = default;
-  template <class T> CountedArrivals(T) {
-    static_assert(never<T>,
-                  "a ring takes no .producers and .consumers: the compiler counts the roles that fill "
-                  "and read it; leave them out");
-  }
-};
-} // namespace detail
-
-struct RingOptions {
+struct ChannelOptions {
   int64_t slots = 2;
-  detail::CountedArrivals producers = {}, consumers = {}; ///< removed
+  bool multicast = false; ///< the blocks of the cluster fill their slots together: each brings a share to all
 };
 
 struct RoleOptions {
@@ -245,7 +233,17 @@ public:
   /// The body holds nothing but calls of `role`.
   void roles(const Body &body, Loc loc = Loc::current());
   void role(std::string_view name, RoleOptions options, const Body &body, Loc loc = Loc::current());
-  Ring ring(std::string_view name, RingOptions options, Loc loc = Loc::current());
+  Channel channel(std::string_view name, ChannelOptions options = {}, Loc loc = Loc::current());
+  /// Hands the slots of another channel over once more: a role that holds one puts into its oldest, and who
+  /// gets it may release it to that channel.
+  Channel channel(std::string_view name, const Channel &of, Loc loc = Loc::current());
+  /// Removed.
+  template <class T = void> Channel ring(std::string_view, ChannelOptions = {}) {
+    static_assert(detail::never<T>,
+                  "k.ring is now k.channel, whose put, get and release count slots, bytes and "
+                  "arrivals themselves: docs/migrating.md has the pairs");
+    return {};
+  }
   /// `count` threads arrive per phase.
   Barrier barrier(std::string_view name, int64_t count, Loc loc = Loc::current());
   NamedBarrier namedBarrier(int64_t warps, Loc loc = Loc::current());

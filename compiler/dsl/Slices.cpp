@@ -94,7 +94,7 @@ Slice Shared::tile(const std::vector<Index> &origin, const TileExtents &extents,
   if (slots) {
     Diagnostic &diagnostic =
         trace->error(loc, "expected one slot of shared tile '" + excerpt(name) +
-                              "' for a slice, but got all of them; take it with .slot(cursor)");
+                              "' for a slice, but got all of them; take it with .slot(at)");
     trace->noteDeclaration(diagnostic, tile);
     return trace->poison<Slice>();
   }

@@ -254,6 +254,8 @@ void Task::leave() {
   } else if (auto branch = dyn_cast<scf::IfOp>(frame.owner)) {
     for (auto [result, value] : llvm::zip(branch.getResults(), frame.yielded))
       set(result, Datum(value));
+  } else if (auto put = dyn_cast<tile::PutOp>(frame.owner)) {
+    handOver(*this, put);
   } else if (isa<tile::RoleOp>(frame.owner)) {
     --block.runningRoles[frame.owner->getParentOp()];
   }

@@ -64,6 +64,7 @@ void Evaluation::noteAmbiguity(Operation *op, const Element &a, const Element &b
 const Rules &Rules::all() {
   static const Rules rules = [] {
     Rules made;
+    addChannelRules(made);
     addClusterRules(made);
     addElementwiseRules(made);
     addFragmentRules(made);

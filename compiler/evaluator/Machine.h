@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -155,7 +156,6 @@ struct Slice {
 };
 
 struct Variable;
-struct Ring;
 struct Barrier;
 struct Cursor {
   int64_t count = 0;
@@ -164,7 +164,7 @@ struct Cursor {
 /// The value of an operation. A truth value of warps, of which each decides for its elements, is a fragment:
 /// where it is exact and true the warp of that element takes the branch, where it is inexact it may.
 using Datum = std::variant<std::monostate, Element, FragmentRef, GlobalTensor *, Member, const Windows *,
-                           Slice, View, std::shared_ptr<Variable>, Ring *, Barrier *, Cursor>;
+                           Slice, View, std::shared_ptr<Variable>, Barrier *, Cursor>;
 struct Variable {
   Datum value;
 };
@@ -173,22 +173,12 @@ struct Variable {
 // What roles meet at
 //===----------------------------------------------------------------------===//
 
-struct Ring {
-  struct Slot {
-    int64_t fullArrivals = 0, bytes = 0, timesFull = 0;
-    int64_t emptyArrivals = 0, timesEmpty = 0;
-  };
-  tile::AllocRingOp declaration;
-  int64_t producers = 1, consumers = 1;
-  bool isMulticast = false; ///< slots are released to every block of the cluster
-  std::vector<Slot> slots;
-
-  Slot &at(Cursor cursor) { return slots[cursor.count % static_cast<int64_t>(slots.size())]; }
-  int64_t roundOf(Cursor cursor) const { return cursor.count / static_cast<int64_t>(slots.size()); }
+/// Counts by role; of a kernel without roles, by an empty name.
+struct Channel {
+  int64_t slots = 1;
+  llvm::SmallSetVector<llvm::StringRef, 2> putting, releasing;
+  llvm::SmallDenseMap<llvm::StringRef, int64_t, 4> puts, gets, releases;
 };
-
-/// Bytes of an asynchronous copy have arrived in a slot.
-void countBytes(Ring &ring, Cursor cursor, int64_t bytes);
 
 /// An mbarrier, which counts threads, or a named barrier, which counts warps.
 struct Barrier {
@@ -232,6 +222,7 @@ void addElementwiseRules(Rules &rules);
 void addFragmentRules(Rules &rules);
 void addMemoryRules(Rules &rules);
 void addReportRules(Rules &rules);
+void addChannelRules(Rules &rules);
 void addControlRules(Rules &rules);
 void addRoleRules(Rules &rules);
 void addSliceRules(Rules &rules);
@@ -277,13 +268,12 @@ struct BlockState {
   llvm::DenseMap<mlir::Value, Datum> values;
   std::deque<Task> tasks;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Buffer>> buffers;
-  llvm::DenseMap<mlir::Operation *, std::unique_ptr<Ring>> rings;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Barrier>> barriers;
+  std::map<mlir::Operation *, Channel> channels;
   llvm::DenseMap<int64_t, Barrier> namedBarriers;
   llvm::DenseMap<mlir::Operation *, int64_t> runningRoles; ///< of a tile.roles
 
   Buffer &bufferOf(tile::AllocationOpInterface op);
-  Ring &ringOf(tile::AllocRingOp op);
 };
 
 /// A body that runs, and how often it still does.
@@ -335,6 +325,8 @@ private:
 Step runInTurn(llvm::ArrayRef<std::unique_ptr<BlockState>> blocks, bool &hasMoved, Task *&waiting);
 /// Of a task that waits for what nobody will do.
 Step failWaiting(Task &task);
+/// The end of a put: its slot is full.
+void handOver(Task &task, tile::PutOp op);
 /// Runs a body that waits for nobody.
 Step runAlone(Task &task, mlir::Operation *owner, mlir::Region &region);
 

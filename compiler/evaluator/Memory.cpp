@@ -95,37 +95,36 @@ Step evaluateStore(Task &task, tile::StoreOp op) {
   return writeTile(task, op, op.getDestination(), task.fragment(op.getValue()).elements);
 }
 
-Step evaluateCopy(Task &task, tile::CopyOp op) {
-  auto elements = readTile(task, op, op.getSource());
-  return elements ? writeTile(task, op, op.getDestination(), *elements) : Step::failed;
+/// Whether the blocks of the cluster fill the tile together, each with a share of it.
+bool isShared(tile::CopyOp op) {
+  auto put = op->getParentOfType<tile::PutOp>();
+  return put && put.getChannel().getDefiningOp<tile::ChannelOp>().getMulticast() &&
+         isa<tile::SliceType>(op.getSource().getType()) &&
+         isa<tile::SharedType>(op.getDestination().getType());
 }
 
-/// With multicast this block brings its share of the tile to all blocks of the cluster.
-Step evaluateCopyAsync(Task &task, tile::CopyAsyncOp op) {
+/// This block brings its share of the tile to all blocks of the cluster.
+Step copyShare(Task &task, tile::CopyOp op, ArrayRef<Element> elements) {
+  const View own = viewOf(task, op.getDestination());
+  const auto count = static_cast<int64_t>(elements.size()),
+             blocks = static_cast<int64_t>(task.block.cluster.size());
+  if (count % blocks != 0)
+    return task.fail(op, "expected a tile that " + Twine(blocks) + " blocks can share");
+  const int64_t share = count / blocks, first = task.block.rank * share;
+  for (const std::unique_ptr<BlockState> &block : task.block.cluster) {
+    View there = own;
+    there.buffer = &block->bufferOf(own.buffer->declaration);
+    for (int64_t number = first; number < first + share; ++number)
+      replaceElement(*there.buffer, placeIn(there, positionOf(number, there.extents)), elements[number]);
+  }
+  return Step::done;
+}
+
+Step evaluateCopy(Task &task, tile::CopyOp op) {
   auto elements = readTile(task, op, op.getSource());
   if (!elements)
     return Step::failed;
-  View view = viewOf(task, op.getDestination());
-  Ring &ring = *std::get<Ring *>(task.get(op.getRing()));
-  auto cursor = std::get<Cursor>(task.get(op.getCursor()));
-  int64_t bits = kindOf(tile::elementTypeOf(op.getSource().getType())).bits;
-  auto count = static_cast<int64_t>(elements->size());
-  if (!op.getMulticast()) {
-    writeView(view, *elements);
-    countBytes(ring, cursor, count * bits / 8);
-    return Step::done;
-  }
-  auto blocks = static_cast<int64_t>(task.block.cluster.size()), share = count / blocks;
-  if (count % blocks != 0)
-    return task.fail(op, "expected a tile that " + Twine(blocks) + " blocks can share");
-  for (const std::unique_ptr<BlockState> &block : task.block.cluster) {
-    View there = view;
-    there.buffer = &block->bufferOf(view.buffer->declaration);
-    for (int64_t number = task.block.rank * share; number < (task.block.rank + 1) * share; ++number)
-      replaceElement(*there.buffer, placeIn(there, positionOf(number, there.extents)), (*elements)[number]);
-    countBytes(block->ringOf(ring.declaration), cursor, share * bits / 8);
-  }
-  return Step::done;
+  return isShared(op) ? copyShare(task, op, *elements) : writeTile(task, op, op.getDestination(), *elements);
 }
 
 /// The slice with the positions of its gathered axis; nothing if one is open.
@@ -414,7 +413,6 @@ void addMemoryRules(Rules &rules) {
   rules.add(evaluateLoad);
   rules.add(evaluateStore);
   rules.add(evaluateCopy);
-  rules.add(evaluateCopyAsync);
   rules.add(evaluateLoadIndex);
   rules.add(evaluateStoreIndex);
   rules.add(evaluateAtomic);

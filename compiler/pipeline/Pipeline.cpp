@@ -30,7 +30,9 @@ void toPromoted(PassManager &passes, const Optimizations &on) {
   if (!on.reports)
     kernels.addPass(tile::createRemoveReports());
   kernels.addPass(tile::createExpandTileLoops()); // first: the loop it makes carries variables like any other
+  kernels.addPass(tile::createLowerChannels({/*tma=*/on.tma})); // before: roles count slots in variables
   kernels.addPass(tile::createPromoteVariables());
+  kernels.addPass(tile::createMergeCursors()); // after: loops carry what variables counted
   simplify(kernels);
   kernels.addPass(tile::createCheckPackedSlices()); // last: of positions as they are simplest
 }

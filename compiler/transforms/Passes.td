@@ -198,12 +198,54 @@ def InferLayouts : Pass<"tile-infer-layouts", "::tlc::tile::KernelOp"> {
   }];
 }
 
+def LowerChannels : Pass<"tile-lower-channels", "::tlc::tile::KernelOp"> {
+  let summary = "Make rings of channels: who waits and arrives for which slot";
+  let description = [{
+    Requires: variables.
+    Ensures:  no channel is left. Each role counts the slots that it puts, gets and releases in variables; one that releases each
+              slot before it gets the next one counts both at once. A put waits until its slot is empty, if slots are released at
+              all, expects the bytes of the copies that the TMA makes, and publishes what its threads write and what products add
+              up. Copies that the TMA cannot make, or without `tma`, are made by the role's threads.
+
+        tile.put %kv(%slot) : !tile.channel<2> {
+          %k = tile.slot %keys[%slot]
+          tile.copy %from, %k
+        }
+        ==>
+        %slot = tile.read %puts
+        tile.acquire %ring[%slot]
+        %k = tile.slot %keys[%slot]
+        tile.expect %ring[%slot] bytes(8192)
+        tile.copy_async %from, %k, %ring[%slot]
+        %next = tile.advance %slot
+        tile.write %next, %puts
+  }];
+  let options = [Option<"tma", "tma", "bool", "true", "Let the TMA make the copies that it can">];
+}
+
 def MaterializeRelayouts : Pass<"tile-materialize-relayouts", "::tlc::tile::KernelOp"> {
   let summary = "Give scratch memory to the layout conversions and reductions that go through shared memory";
   let description = [{
     Requires: layouts.
     Ensures:  a `tile.convert_layout` has `scratch` if and only if its two layouts need it (dialects/layout/Relayout.h),
               a `tile.reduce` if and only if several warps share its axis.
+  }];
+}
+
+def MergeCursors : Pass<"tile-merge-cursors", "::tlc::tile::KernelOp"> {
+  let summary = "Carry one cursor for positions that are always the same";
+  let description = [{
+    Requires: no variables.
+    Ensures:  no loop carries two cursors that begin with the same position and advance together. Registers of a role count
+              each position once, though channels count for themselves.
+
+        scf.for ... iter_args(%p = %first, %q = %first) {
+          %p1 = tile.advance %p
+          %q1 = tile.advance %q
+          scf.yield %p1, %q1
+        }
+        ==>
+        scf.for ... iter_args(%p = %first) { ... }
   }];
 }
 
@@ -483,8 +525,6 @@ def VerifyPhase : Pass<"tile-verify-phase", "::mlir::ModuleOp"> {
   let description = [{
     Changes nothing. The table of promises is in VerifyPhase.cpp; a violation is a bug of the compiler (or of a .mlir
     file that claims to be further than it is) and is reported with the operation and the phase.
-    In `promoted` roles by hand fill and release slots of rings in an order that can be right
-    (compiler/analysis/RingProtocol.h).
     From `pipelined` to `planned` nothing changes what a product in flight uses (compiler/analysis/ProductsInFlight.h):
     in roles by hand that is the author's mistake.
   }];

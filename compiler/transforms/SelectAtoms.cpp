@@ -366,9 +366,11 @@ private:
     SmallVector<std::string> problems = {loadProblem(slice, shared.getType(), target)};
     if (problems.front().empty())
       problems.front() = partProblem(shared);
-    if (roles)
-      problems.push_back("a role loads through the TMA with an asynchronous copy and a ring");
-    else if (obstacle)
+    if (roles) {
+      if (problems.front().empty())
+        problems.front() = "in a role the TMA makes the copies in a put into a channel, if their bytes do "
+                           "not depend on the device";
+    } else if (obstacle)
       problems.push_back(obstacle->reasonWithPlace());
     llvm::erase_if(problems, [](const std::string &problem) { return problem.empty(); });
     return llvm::join(problems, "; also, ");

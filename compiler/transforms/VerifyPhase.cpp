@@ -5,7 +5,6 @@
 #include "compiler/analysis/CpAsyncAccess.h"
 #include "compiler/analysis/ProductsInFlight.h"
 #include "compiler/analysis/ReleaseMeetings.h"
-#include "compiler/analysis/RingProtocol.h"
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
@@ -169,10 +168,6 @@ struct VerifyPhase : impl::VerifyPhaseBase<VerifyPhase> {
     });
     if (result.wasInterrupted())
       return signalPassFailure();
-    if (StringRef(phase) == "promoted")
-      for (KernelOp kernel : getOperation().getOps<KernelOp>())
-        if (failed(verifyRingProtocol(kernel)))
-          return signalPassFailure();
     // Before, products are in flight only where their author says so; afterwards the PTX is checked.
     if (reached >= llvm::find(phases, StringRef("pipelined")) &&
         reached <= llvm::find(phases, StringRef("planned")))

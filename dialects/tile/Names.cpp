@@ -57,6 +57,7 @@ StringRef tile::nameOf(Value value) {
   }
   return TypeSwitch<Operation *, StringRef>(declaration.getDefiningOp())
       .Case([](AllocationOpInterface allocation) { return allocation.getName(); })
+      .Case([](ChannelOp channel) { return channel.getName(); })
       .Case([](VariableOp variable) { return variable.getName().value_or(""); })
       .Default([](Operation *) { return StringRef(); });
 }
@@ -105,7 +106,8 @@ std::string tile::callOf(StringRef operation) {
              "k." + name)
       .Case("alloc_shared", "k.shared")
       .Case("alloc_tensor_memory", "k.tensorMemory")
-      .Case("alloc_ring", "k.ring")
+      .Cases({"alloc_ring", "channel"}, "k.channel")
+      .Case("release_oldest", "release")
       .Case("alloc_barrier", "k.barrier")
       .Case("variable", "k.fragment")
       .Case("convert", "to")

@@ -24,7 +24,7 @@ void noteDeclaration(mlir::InFlightDiagnostic &diagnostic, mlir::Value value);
 /// What the user calls to make an operation of this name: `tile.alloc_shared` is k.shared.
 std::string callOf(llvm::StringRef operation);
 /// A message without the operations and types of MLIR, which users do not write:
-/// "'tile.gemm_async' op expected 'tile.alloc_ring'" -> "gemmAsync: expected k.ring".
+/// "'tile.gemm_async' op expected 'tile.channel'" -> "gemmAsync: expected k.channel".
 std::string inUsersWords(mlir::MLIRContext *context, llvm::StringRef message);
 /// The statement that an operation comes from, in the user's words: "copy to shared tile 'ds'".
 std::string describeStatement(mlir::Operation *op);

@@ -60,7 +60,7 @@ LogicalResult SlotOp::verify() { // slot_c1
   size_t least = inTensorMemory ? 3 : 2; // axes, with that of the slots
   if (extents.size() < least || extents.front() != slots)
     return report(emitOpError() << "expected " << name << " to have a leading axis of " << slots
-                                << " because the cursor counts " << slots << " slots, but got "
+                                << " because the channel has " << slots << " slots, but got "
                                 << toText(extents));
   Type slot = inTensorMemory ? Type(inTensorMemory.slot()) : Type(cast<SharedType>(buffer).slot());
   if (tile != slot)

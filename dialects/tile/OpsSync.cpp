@@ -63,9 +63,9 @@ LogicalResult AllocBarrierOp::verify() {
 
 LogicalResult ExpectOp::verify() {
   int64_t bytes = getBytes();
-  if (bytes >= 1 && bytes <= maxMbarrierTransactionBytes) // expect_c1
+  if (bytes >= 0 && bytes <= maxMbarrierTransactionBytes) // expect_c1
     return success();
-  InFlightDiagnostic diagnostic = emitOpError() << "expected from 1 to " << maxMbarrierTransactionBytes
+  InFlightDiagnostic diagnostic = emitOpError() << "expected from 0 to " << maxMbarrierTransactionBytes
                                                 << " bytes per slot of " << describe(getRing(), "the ring")
                                                 << " because an mbarrier counts that far, but got " << bytes;
   noteDeclaration(diagnostic, getRing());

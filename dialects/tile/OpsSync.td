@@ -78,7 +78,7 @@ def Tile_ExpectOp : Tile_SyncBase<"expect", [Tile_CursorOfRing, Tile_ForOne]> {
     One thread of the role executes it, before the copies of this position.
 
     Constraints
-    - expect_c1: `bytes` is positive and below 2^20 (the limit of an mbarrier's transaction count).
+    - expect_c1: `bytes` is not negative and below 2^20 (the limit of an mbarrier's transaction count).
   }];
   let arguments = (ins Tile_RingType:$ring, Tile_CursorType:$cursor, I64Attr:$bytes);
   let assemblyFormat = "$ring `[` $cursor `]` `bytes` `(` $bytes `)` attr-dict `:` qualified(type($ring))";

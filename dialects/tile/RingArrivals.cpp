@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Counts arrivals in program order, position by position. Cursors may be values, or be read from variables
-/// that are not promoted yet.
+/// Counts arrivals in program order, position by position: a cursor is a position.
 #include "dialects/tile/RingArrivals.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/target/Hardware.h"
 
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tlc::tile {
@@ -27,15 +25,12 @@ int64_t warpsOf(Operation *team) {
 /// A team smaller than a warpgroup arrives as one.
 int64_t warpgroupsOf(Operation *team) { return std::max<int64_t>(warpsOf(team) / warpsPerWarpgroup, 1); }
 
-/// The value of a cursor, or a variable and how often it has changed.
-using Position = std::pair<Value, unsigned>;
-
 /// The arrivals at a position, and the last operation that arrives there.
 struct Tally {
   int64_t count = 0;
   Operation *op = nullptr;
 };
-using Tallies = llvm::MapVector<Position, Tally>;
+using Tallies = llvm::MapVector<Value, Tally>; ///< by cursor
 
 /// Two numbers of arrivals that have to be equal.
 struct Mismatch {
@@ -46,7 +41,7 @@ class Walk {
 public:
   Walk(Value ring, RingSide side, Operation *team) : ring(ring), side(side), team(team) {
     visit(team->getRegion(0), tallies);
-    for (const auto &[position, tally] : tallies)
+    for (const auto &[cursor, tally] : tallies)
       compare(most, tally);
   }
 
@@ -54,8 +49,6 @@ public:
   const std::optional<Mismatch> &mismatch() const { return found; }
 
 private:
-  using Versions = llvm::MapVector<Value, unsigned>;
-
   void visit(Region &region, Tallies &into) {
     for (Block &block : region)
       for (Operation &op : block)
@@ -63,32 +56,25 @@ private:
   }
 
   void visit(Operation *op, Tallies &into) {
-    if (auto write = dyn_cast<WriteOp>(op))
-      change(write.getVariable());
-    else if (auto branch = dyn_cast<scf::IfOp>(op))
+    if (auto branch = dyn_cast<scf::IfOp>(op))
       visitBranches(branch, into);
     else if (op->getNumRegions() > 0 && !isa<RoleOp>(op)) {
-      changeWritten(op); // by earlier rounds
       for (Region &region : op->getRegions())
         visit(region, into);
-      changeWritten(op);
     } else if (auto [cursor, count] = arrivalsOf(op); count > 0) {
-      Tally &tally = into[positionOf(cursor)];
+      Tally &tally = into[cursor];
       tally = {tally.count + count, op};
     }
   }
 
   void visitBranches(scf::IfOp branch, Tallies &into) {
     Tallies taken, other;
-    const Versions before = versions;
     visit(branch.getThenRegion(), taken);
-    versions = before;
     visit(branch.getElseRegion(), other);
-    changeWritten(branch);
-    for (const auto &[position, tally] : other)
-      compare(taken[position], tally);
-    for (const auto &[position, tally] : taken)
-      into[position] = {into[position].count + tally.count, tally.op};
+    for (const auto &[cursor, tally] : other)
+      compare(taken[cursor], tally);
+    for (const auto &[cursor, tally] : taken)
+      into[cursor] = {into[cursor].count + tally.count, tally.op};
   }
 
   /// Keeps the larger one of two that are not 0, and should be equal.
@@ -97,19 +83,6 @@ private:
       found = {kept, tally};
     if (tally.count > kept.count)
       kept = tally;
-  }
-
-  void change(Value variable) { versions[variable] = ++lastVersion; }
-  void changeWritten(Operation *op) {
-    op->walk([&](WriteOp write) {
-      if (isa<CursorType>(write.getValue().getType()))
-        change(write.getVariable());
-    });
-  }
-  Position positionOf(Value cursor) {
-    if (auto read = cursor.getDefiningOp<ReadOp>())
-      return {read.getVariable(), versions[read.getVariable()]};
-    return {cursor, 0};
   }
 
   /// The cursor and the number, if the operation arrives on this side of the ring.
@@ -130,8 +103,6 @@ private:
   RingSide side;
   Operation *team;
   Tallies tallies;
-  Versions versions;
-  unsigned lastVersion = 0;
   Tally most;
   std::optional<Mismatch> found;
 };
@@ -167,16 +138,11 @@ LogicalResult verifyArrivals(AllocRingOp ring) {
         InFlightDiagnostic diagnostic =
             found->other.op->emitError()
             << "expected " << (role ? "role '" + role.getName().str() + "'" : std::string("the kernel"))
-            << " to arrive equally often for each slot of ring '" << ring.getName() << "', but it arrives "
+            << " to arrive equally often for each slot of channel '" << ring.getName() << "', but it arrives "
             << found->other.count << " times for this one and " << found->one.count << " times for another";
         diagnostic.attachNote(found->one.op->getLoc()) << "the other one";
         return diagnostic;
       }
-  const auto users = ring.getRing().getUsers();
-  const auto awaited = llvm::find_if(users, llvm::IsaPred<AwaitOp>);
-  if (awaited != users.end() && llvm::none_of(users, llvm::IsaPred<ExpectOp, PublishOp>))
-    return (*awaited)->emitError() << "expected a role that fills the slots of ring '" << ring.getName()
-                                   << "' because this one waits for them, but none calls expect or publish";
   return success();
 }
 

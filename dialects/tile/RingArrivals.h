@@ -17,7 +17,7 @@ enum class RingSide : uint8_t { producers, consumers };
 int64_t arrivalsOf(AllocRingOp ring, RingSide side);
 
 /// Fails with an error if a role arrives at some positions more often than at others, since a phase of one of
-/// them would then never complete, or if a role waits for slots that no role fills.
+/// them would then never complete.
 mlir::LogicalResult verifyArrivals(AllocRingOp ring);
 
 } // namespace tlc::tile

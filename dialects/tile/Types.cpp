@@ -275,6 +275,10 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError, int
   return verifySlots(emitError, "a ring", slots);
 }
 
+LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t slots) {
+  return verifySlots(emitError, "a channel", slots);
+}
+
 LogicalResult CursorType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t slots) {
   return verifySlots(emitError, "a cursor", slots);
 }

@@ -85,6 +85,14 @@ def Tile_RingType : Tile_Type<"Ring", "ring"> {
   let genVerifyDecl = 1;
 }
 
+def Tile_ChannelType : Tile_Type<"Channel", "channel"> {
+  let summary = "Slots that roles fill and hand over to other roles";
+  let description = "What `tile-lower-channels` makes a ring of.";
+  let parameters = (ins "int64_t":$slots);
+  let assemblyFormat = "`<` $slots `>`";
+  let genVerifyDecl = 1;
+}
+
 def Tile_CursorType : Tile_Type<"Cursor", "cursor"> {
   let summary = "A role's position in a ring, counted over the whole kernel";
   let genVerifyDecl = 1;

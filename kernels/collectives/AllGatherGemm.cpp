@@ -77,7 +77,8 @@ public:
   /// Outside of roles.
   Fetch(Scope &k, const Operands &p)
       : p(p), pieces(k.shared("piece", p.c.dtype, {pieceRows, pieceColumns}, {.slots = pieceSlots})),
-        ring(k.ring("piece", {.slots = pieceSlots})), numbers(k, pieceSlots), count(p.fetchedPieces()) {}
+        fetched(k.channel("piece", {.slots = pieceSlots})), numbers(k, pieceSlots), count(p.fetchedPieces()) {
+  }
 
   void load() const;
   void store() const;
@@ -85,38 +86,26 @@ public:
 private:
   const Operands &p;
   Shared pieces;
-  Ring ring;
+  Channel fetched;
   TakenTiles numbers;
   Index count;
 };
 
 void Fetch::load() const {
-  Cursor at = ring.cursor();
   auto next = [&](const Shared &number, const Index &) { number.write({0}, take(p.dealt, {0})); };
   numbers.take(count + 1, count, next, [&](const Index &number) {
     auto [owner, row, column] = p.pieceAt(number);
     Slice piece = p.A.of(owner).tile({row, column}, {pieceRows, pieceColumns});
-    ring.acquire(at);
-    if (p.c.copiesRows) { // which the TMA cannot load
-      copy(piece, pieces.slot(at));
-      ring.publish(at);
-    } else {
-      ring.expect(at, pieces.slotBytes());
-      copy(piece, pieces.slot(at), ring.full(at));
-    }
-    at.advance();
+    fetched.put([&](const Slot &at) { copy(piece, pieces.slot(at)); });
   });
 }
 
 void Fetch::store() const {
-  Cursor at = ring.cursor();
   numbers.follow(count + 1, count, [&](const Index &number) {
     auto [owner, row, column] = p.pieceAt(number);
-    ring.wait(at);
-    copy(pieces.slot(at), p.gathered.tile({owner, row, column}, {1, pieceRows, pieceColumns}));
+    copy(pieces.slot(fetched.get()), p.gathered.tile({owner, row, column}, {1, pieceRows, pieceColumns}));
     announce(p.arrived, {owner * p.rows() + row / p.c.bm});
-    ring.release(at);
-    at.advance();
+    fetched.release();
   });
 }
 
@@ -165,13 +154,11 @@ void multiply(Scope &k, const Operands &p) {
              });
            },
        .copyA =
-           [&](const RankTile &tile, const Index &s, const Shared &to, const FullBarrier &full) {
+           [&](const RankTile &tile, const Index &s, const Shared &to) {
              k.when(
                  p.areInPlace(tile.owner),
-                 [&] { copy(p.A.of(p.rank).tile({tile.i * c.bm, s * c.bk}, {c.bm, c.bk}), to, full); },
-                 [&] {
-                   copy(p.fetched().tile({tile.owner, tile.i * c.bm, s * c.bk}, {1, c.bm, c.bk}), to, full);
-                 });
+                 [&] { copy(p.A.of(p.rank).tile({tile.i * c.bm, s * c.bk}, {c.bm, c.bk}), to); },
+                 [&] { copy(p.fetched().tile({tile.owner, tile.i * c.bm, s * c.bk}, {1, c.bm, c.bk}), to); });
            },
        .tileOfB = [&](const RankTile &tile,
                       const Index &s) { return p.B->tensor().tile({tile.j * c.bn, s * c.bk}, {c.bn, c.bk}); },

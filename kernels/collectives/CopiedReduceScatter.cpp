@@ -76,8 +76,7 @@ void multiply(Scope &k, const Operands &p, const Index &tiles,
       {.tiles = tiles,
        .steps = ceilDiv(p.depth, c.bk),
        .tileAt = tileAt,
-       .copyA = [&](const RankTile &tile, const Index &s, const Shared &to,
-                    const FullBarrier &full) { copy(p.tileOfA(tile, s), to, full); },
+       .copyA = [&](const RankTile &tile, const Index &s, const Shared &to) { copy(p.tileOfA(tile, s), to); },
        .tileOfB = [&](const RankTile &tile,
                       const Index &s) { return p.B->tensor().tile({tile.j * c.bn, s * c.bk}, {c.bn, c.bk}); },
        .startLoading = startLoading,
@@ -128,14 +127,12 @@ public:
   /// Outside of roles.
   Terms(Scope &k, const Operands &p)
       : k(k), p(p), tile(k.shared("term", p.c.out, {p.c.bm, p.c.bn}, {.slots = 1})),
-        ring(k.ring("term", {.slots = 1})) {}
+        loaded(k.channel("term", {.slots = 1})) {}
 
   TilePipeline::EachTile startLoading() {
-    loaded.emplace(ring.cursor());
     return [this](const RankTile &tile) { load(tile); };
   }
   TilePipeline::StoreTile startAdding() {
-    added.emplace(ring.cursor());
     return [this](Fragment &sums, const RankTile &tile) { addAndStore(sums, tile); };
   }
 
@@ -146,43 +143,36 @@ private:
   Scope &k;
   const Operands &p;
   Shared tile;
-  Ring ring;
-  std::optional<Cursor> loaded, added;
+  Channel loaded;
 };
 
 void Terms::load(const RankTile &of) {
   k.loop(p.others(), [&](Index n) {
     Index from = n + where(n < p.rank, Index(0), Index(1));
     waitFor(p.arrived.of(p.rank), {p.countOf(from, p.pieceOf(of))}, 1);
-    ring.acquire(*loaded);
-    ring.expect(*loaded, tile.slotBytes());
-    copy(p.terms.of(p.rank).tile({p.placeOf(from), of.number, 0, 0}, {1, 1, p.c.bm, p.c.bn}),
-         tile.slot(*loaded), ring.full(*loaded));
-    loaded->advance();
+    loaded.put([&](const Slot &at) {
+      copy(p.terms.of(p.rank).tile({p.placeOf(from), of.number, 0, 0}, {1, 1, p.c.bm, p.c.bn}),
+           tile.slot(at));
+    });
   });
-  k.when(p.others() == 0, [&] {
-    ring.acquire(*loaded);
-    ring.publish(*loaded);
-    loaded->advance();
-  });
+  k.when(p.others() == 0, [&] { loaded.put(); });
 }
 
 void Terms::addAndStore(Fragment &sums, const RankTile &of) {
   Index terms = max(p.others(), 1);
   k.loop(terms, [&](Index n) {
-    ring.wait(*added);
+    Slot at = loaded.get();
     k.when(p.others() > 0, [&] {
       Fragment term = k.fragment(p.c.out, {p.c.bm, p.c.bn});
-      copy(tile.slot(*added), term);
+      copy(tile.slot(at), term);
       sums += term.to(f32);
     });
     k.when(n == terms - 1, [&] {
-      copy(sums.to(p.c.out), tile.slot(*added));
-      copy(tile.slot(*added),
+      copy(sums.to(p.c.out), tile.slot(at));
+      copy(tile.slot(at),
            p.C.tile({of.i * p.c.bm, of.j * p.c.bn}, {p.c.bm, p.c.bn}).disjoint("a block has a tile once"));
     });
-    ring.release(*added);
-    added->advance();
+    loaded.release();
   });
 }
 

@@ -96,11 +96,10 @@ public:
   /// Outside of roles.
   Send(Scope &k, const Operands &p)
       : k(k), p(p), pieces(k.shared("term", p.c.out, {rowsAtOnce, p.c.bn}, {.slots = termSlots})),
-        ring(k.ring("term", {.slots = termSlots})) {}
+        loaded(k.channel("term", {.slots = termSlots})) {}
 
   /// By the role, before the first tile.
   TilePipeline::SendTile start() {
-    loaded.emplace(ring.cursor()), added.emplace(ring.cursor());
     return [this](const Shared &sums, const RankTile &tile) { send(sums, tile); };
   }
 
@@ -114,8 +113,7 @@ private:
   Scope &k;
   const Operands &p;
   Shared pieces;
-  Ring ring;
-  std::optional<Cursor> loaded, added;
+  Channel loaded;
 };
 
 void Send::send(const Shared &sums, const RankTile &tile) {
@@ -147,10 +145,8 @@ void Send::addTerms(const Shared &sums, const RankTile &tile) {
     copy(rows, term);
     sum = term.to(f32);
     k.loop(others, [&](Index n) {
-      ring.wait(*added);
-      copy(pieces.slot(*added), term);
-      ring.release(*added);
-      added->advance();
+      copy(pieces.slot(loaded.get()), term);
+      loaded.release();
       Index next = part * others + n + termSlots;
       k.when(next < others * (p.c.bm / rowsAtOnce), [&] { load(tile, next); });
       sum += term.to(f32);
@@ -162,11 +158,9 @@ void Send::addTerms(const Shared &sums, const RankTile &tile) {
 void Send::load(const RankTile &tile, const Index &n) {
   Index others = max(p.ranks - 1, 1), which = n % others;
   Index other = which + where(which < p.rank, Index(0), Index(1));
-  ring.acquire(*loaded);
-  ring.expect(*loaded, pieces.slotBytes());
-  copy(p.rowsOfTerm(tile, other, n / others * rowsAtOnce, rowsAtOnce), pieces.slot(*loaded),
-       ring.full(*loaded));
-  loaded->advance();
+  loaded.put([&](const Slot &at) {
+    copy(p.rowsOfTerm(tile, other, n / others * rowsAtOnce, rowsAtOnce), pieces.slot(at));
+  });
 }
 
 void multiply(Scope &k, Operands &p) {
@@ -181,8 +175,7 @@ void multiply(Scope &k, Operands &p) {
        .steps = ceilDiv(p.depth, c.bk),
        .tileAt = [&](const Index &number) { return p.tileAt(number); },
        .isTile = [&](const Index &number) { return p.isTile(number); },
-       .copyA = [&](const RankTile &tile, const Index &s, const Shared &to,
-                    const FullBarrier &full) { copy(p.tileOfA(tile, s), to, full); },
+       .copyA = [&](const RankTile &tile, const Index &s, const Shared &to) { copy(p.tileOfA(tile, s), to); },
        .tileOfB = [&](const RankTile &tile,
                       const Index &s) { return p.B->tensor().tile({tile.j * c.bn, s * c.bk}, {c.bn, c.bk}); },
        .startSending = [&] { return sender.start(); }});

@@ -102,12 +102,12 @@ TilePipeline::TilePipeline(Scope &k, const RankGemmConfig &config, const Index &
   int64_t warpgroups = warpgroupsOf(c);
   a = k.shared("a", c.dtype, {c.bm, c.bk}, {.slots = c.stages});
   b = k.shared("b", c.dtype, {c.bn, c.bk}, {.slots = c.stages});
-  steps = k.ring("ab", {.slots = c.stages});
+  steps = k.channel("ab", {.slots = c.stages});
   if (this->taken)
     tiles.emplace(k, takenTileSlots);
   if (parts.startSending) {
     sent = k.shared("sent", c.out, {c.bm, c.bn}, {.slots = 1});
-    sentRing = k.ring("sent", {.slots = 1});
+    handedOver = k.channel("sent", {.slots = 1});
   }
   // The roles that do not multiply fill a warpgroup.
   bool hasOther = !parts.others.empty() || parts.startSending;
@@ -151,17 +151,15 @@ void TilePipeline::dealtTiles(const Body &body) const {
 }
 
 void TilePipeline::load() const {
-  Cursor at = steps.cursor();
   EachTile loadMore = parts.startLoading ? parts.startLoading() : EachTile();
   takeTiles([&](const RankTile &tile) {
     if (parts.prepare)
       parts.prepare(tile);
     k.loop(parts.steps, [&](Index s) {
-      steps.acquire(at);
-      steps.expect(at, a.slotBytes() + b.slotBytes());
-      parts.copyA(tile, s, a.slot(at), steps.full(at));
-      copy(parts.tileOfB(tile, s), b.slot(at), steps.full(at));
-      at.advance();
+      steps.put([&](const Slot &at) {
+        parts.copyA(tile, s, a.slot(at));
+        copy(parts.tileOfB(tile, s), b.slot(at));
+      });
     });
     if (loadMore)
       loadMore(tile);
@@ -169,46 +167,32 @@ void TilePipeline::load() const {
 }
 
 void TilePipeline::multiply() const {
-  Cursor at = steps.cursor(), done = steps.cursor(), of = parts.startSending ? sentRing.cursor() : Cursor();
   StoreTile store = parts.startSending ? StoreTile() : parts.startStoring();
   int64_t inFlight = c.stages > 1 ? 1 : 0; // a single slot is refilled only when its product is over
   followTiles([&](const RankTile &tile) {
     Fragment sums = k.fragment(f32, {c.bm, c.bn}).named("sums");
     k.loop(parts.steps, [&](Index s) {
-      steps.wait(at);
+      Slot at = steps.get();
       gemmAsync(a.slot(at), b.slot(at).t(), sums);
-      at.advance();
       gemmWait(sums, inFlight); // the product before this one
-      k.when(s >= inFlight, [&] {
-        steps.release(done);
-        done.advance();
-      });
+      k.when(s >= inFlight, [&] { steps.release(); });
     });
     gemmWait(sums);
     if (inFlight > 0)
-      k.when(parts.steps > 0, [&] {
-        steps.release(done);
-        done.advance();
-      });
+      k.when(parts.steps > 0, [&] { steps.release(); });
     if (store) {
       store(sums, tile);
       return;
     }
-    sentRing.acquire(of);
-    copy(sums.to(c.out), sent.slot(of));
-    sentRing.publish(of);
-    of.advance();
+    handedOver.put([&](const Slot &at) { copy(sums.to(c.out), sent.slot(at)); });
   });
 }
 
 void TilePipeline::send() const {
-  Cursor of = sentRing.cursor();
   SendTile sendTile = parts.startSending();
   followTiles([&](const RankTile &tile) {
-    sentRing.wait(of);
-    sendTile(sent.slot(of), tile);
-    sentRing.release(of);
-    of.advance();
+    sendTile(sent.slot(handedOver.get()), tile);
+    handedOver.release();
   });
 }
 

@@ -41,10 +41,8 @@ public:
     std::function<dsl::Predicate(const dsl::Index &number)> isTile = {}; ///< null: all are
     /// Executed by the role that loads before the first step of a tile.
     std::function<void(const RankTile &)> prepare = {};
-    /// Starts the copy of a step of A, to a tile of bm x bk, and says its arrival.
-    std::function<void(const RankTile &, const dsl::Index &step, const dsl::Shared &to,
-                       const dsl::FullBarrier &full)>
-        copyA;
+    /// Copies a step of A to a tile of bm x bk.
+    std::function<void(const RankTile &, const dsl::Index &step, const dsl::Shared &to)> copyA;
     std::function<dsl::Slice(const RankTile &, const dsl::Index &step)> tileOfB; ///< bn x bk
     // Each of these is executed by a role when it begins, and gives what the role does with each tile.
     /// The role that loads, after the last step of the tile; or null.
@@ -80,7 +78,7 @@ private:
   std::optional<dsl::Global> taken;
   Parts parts;
   dsl::Shared a, b, sent;
-  dsl::Ring steps, sentRing;
+  dsl::Channel steps, handedOver;
   std::optional<TakenTiles> tiles;
 };
 

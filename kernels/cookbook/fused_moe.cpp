@@ -58,45 +58,37 @@ void products(Scope &k, const Global &A, const Global &C, const Global &plan, co
   std::vector<Shared> b;
   for (int64_t i = 0; i < count; ++i)
     b.push_back(k.shared("b", bf16, {width, bk}, {.slots = stages}));
-  Ring ring = k.ring("ab", {.slots = stages});
+  Channel ab = k.channel("ab", {.slots = stages});
   k.roles([&, block = block] {
     k.role("load", {.warps = 4}, [&] {
-      Cursor at = ring.cursor();
       k.loop({block, tiles * across, blocks}, [&](Index number) {
         Work work = workOf(number);
         k.loop(work.steps, [&](Index s) {
-          ring.acquire(at);
-          ring.expect(at, a.slotBytes() + count * b[0].slotBytes());
-          copy(A.tile({work.row, s * bk}, {bm, bk}).limited(0, work.end), a.slot(at), ring.full(at));
-          for (int64_t i = 0; i < count; ++i)
-            copy(weights(work.expert, work.column, i, s), b[size_t(i)].slot(at), ring.full(at));
-          at.advance();
+          ab.put([&](const Slot &at) {
+            copy(A.tile({work.row, s * bk}, {bm, bk}).limited(0, work.end), a.slot(at));
+            for (int64_t i = 0; i < count; ++i)
+              copy(weights(work.expert, work.column, i, s), b[size_t(i)].slot(at));
+          });
         });
       });
     });
     k.role("math", {.warps = 8}, [&] {
-      Cursor at = ring.cursor(), done = ring.cursor();
       k.loop({block, tiles * across, blocks}, [&](Index number) {
         Work work = workOf(number);
         std::vector<Fragment> sums;
         for (int64_t i = 0; i < count; ++i)
           sums.push_back(k.fragment(f32, {bm, width}).named("sum"));
-        auto release = [&] {
-          ring.release(done);
-          done.advance();
-        };
         k.loop(work.steps, [&](Index s) {
-          ring.wait(at);
+          Slot at = ab.get();
           for (size_t i = 0; i < sums.size(); ++i)
             gemmAsync(a.slot(at), b[i].slot(at).t(), sums[i]);
-          at.advance();
           for (Fragment &sum : sums)
             gemmWait(sum, count); // the products of the step before
-          k.when(s > 0, release);
+          k.when(s > 0, [&] { ab.release(); });
         });
         for (Fragment &sum : sums)
           gemmWait(sum);
-        k.when(work.steps > 0, release);
+        k.when(work.steps > 0, [&] { ab.release(); });
         copy(f(sums).to(bf16), C.tile({work.row, work.column * width}, {bm, width})
                                    .limited(0, work.end)
                                    .disjoint("a block has a tile once"));

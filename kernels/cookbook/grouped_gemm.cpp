@@ -61,39 +61,31 @@ void groupedGemm(Scope &k) {
     };
     Shared a = k.shared("a", bf16, {bm, bk}, {.slots = stages}),
            b = k.shared("b", bf16, {bn, bk}, {.slots = stages});
-    Ring ring = k.ring("ab", {.slots = stages});
+    Channel ab = k.channel("ab", {.slots = stages});
     k.roles([&, block = block] {
       k.role("load", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
         k.loop({block, tiles * columns, blocks}, [&](Index number) {
           Work work = workOf(number);
           k.loop(work.steps, [&](Index s) {
-            ring.acquire(at);
-            ring.expect(at, a.slotBytes() + b.slotBytes());
-            copy(A.tile({work.row, s * bk}, {bm, bk}).limited(0, work.end), a.slot(at), ring.full(at));
-            copy(B.tile({work.group, work.column, s * bk}, {1, bn, bk}), b.slot(at), ring.full(at));
-            at.advance();
+            ab.put([&](const Slot &at) {
+              copy(A.tile({work.row, s * bk}, {bm, bk}).limited(0, work.end), a.slot(at));
+              copy(B.tile({work.group, work.column, s * bk}, {1, bn, bk}), b.slot(at));
+            });
           });
         });
       });
       k.role("math", {.warps = 8}, [&] {
-        Cursor at = ring.cursor(), done = ring.cursor();
         k.loop({block, tiles * columns, blocks}, [&](Index number) {
           Work work = workOf(number);
           Fragment acc = k.fragment(f32, {bm, bn}).named("acc");
-          auto release = [&] {
-            ring.release(done);
-            done.advance();
-          };
           k.loop(work.steps, [&](Index s) {
-            ring.wait(at);
+            Slot at = ab.get();
             gemmAsync(a.slot(at), b.slot(at).t(), acc);
-            at.advance();
             gemmWait(acc, 1); // the product before this one
-            k.when(s > 0, release);
+            k.when(s > 0, [&] { ab.release(); });
           });
           gemmWait(acc);
-          k.when(work.steps > 0, release);
+          k.when(work.steps > 0, [&] { ab.release(); });
           copy(acc.to(bf16), C.tile({work.row, work.column}, {bm, bn})
                                  .limited(0, work.end)
                                  .disjoint("a block has a tile once"));

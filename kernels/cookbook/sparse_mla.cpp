@@ -45,45 +45,41 @@ void sparseMla(Scope &k) {
   Shared c = k.shared("c", bf16, {bn, latent}, {.slots = 2}),
          cRope = k.shared("c_rope", bf16, {bn, rope}, {.slots = 2});
   Shared named = k.shared("named", i32, {bn}, {.slots = 2}), weights = k.shared("weights", bf16, {bm, bn});
-  Ring qRing = k.ring("q", {.slots = 1});
-  Ring ring = k.ring("c", {.slots = 2});
+  Channel loaded = k.channel("q", {.slots = 1}), gathered = k.channel("c", {.slots = 2});
   k.roles([&] {
     k.role("gather", {.warps = 4, .registers = 104}, [&] {
-      Cursor once = qRing.cursor(), at = ring.cursor();
       Scalar position = (query + (keys - queries)).to(i32);
-      qRing.acquire(once);
-      qRing.expect(once, q.slotBytes() + qRope.slotBytes());
-      copy(Q.tile({batch, query, head, 0}, {1, 1, bm, latent}), q.slot(once), qRing.full(once));
-      copy(Q.tile({batch, query, head, latent}, {1, 1, bm, rope}), qRope.slot(once), qRing.full(once));
+      loaded.put([&](const Slot &at) {
+        copy(Q.tile({batch, query, head, 0}, {1, 1, bm, latent}), q.slot(at));
+        copy(Q.tile({batch, query, head, latent}, {1, 1, bm, rope}), qRope.slot(at));
+      });
       k.loop(steps, [&](Index step) {
         Slice indices = Indices.tile({batch, query, step * bn}, {1, 1, bn}).fill(-1);
         Fragment across = k.fragment(i32, {1, bn});
         copy(indices, across);
-        ring.acquire(at);
-        copy(across, named.slot(at));
-        for (int64_t first = 0; first < bn; first += together) {
-          Fragment index = k.fragment(i32, {together, 1});
-          copy(Indices.tile({batch, query, step * bn + first}, {1, 1, together}).fill(-1), index);
-          index = where(index <= position, index, -1); // 0 times a row that is not yet written may be NaN
-          copy(Cache.tile({batch, index.toIndex(), 0}, {1, together, latent}),
-               c.slot(at).rows(first, together));
-          copy(Cache.tile({batch, index.toIndex(), latent}, {1, together, rope}),
-               cRope.slot(at).rows(first, together));
-        }
-        ring.publish(at);
-        at.advance();
+        gathered.put([&](const Slot &at) {
+          copy(across, named.slot(at));
+          for (int64_t first = 0; first < bn; first += together) {
+            Fragment index = k.fragment(i32, {together, 1});
+            copy(Indices.tile({batch, query, step * bn + first}, {1, 1, together}).fill(-1), index);
+            index = where(index <= position, index, -1); // 0 times a row that is not yet written may be NaN
+            copy(Cache.tile({batch, index.toIndex(), 0}, {1, together, latent}),
+                 c.slot(at).rows(first, together));
+            copy(Cache.tile({batch, index.toIndex(), latent}, {1, together, rope}),
+                 cRope.slot(at).rows(first, together));
+          }
+        });
       });
     });
     k.role("math", {.warps = 8, .registers = 200}, [&] {
       constexpr WarpPolicy columns = WarpPolicy::fullColumn;
-      Cursor once = qRing.cursor(), at = ring.cursor();
       Fragment o = k.fragment(f32, {bm, latent}).named("o");
       Fragment maximum = k.fragment(f32, {bm, 1}, -inf), sum = k.fragment(f32, {bm, 1});
       Scalar position = (query + (keys - queries)).to(i32);
-      qRing.wait(once);
+      Slot once = loaded.get();
       k.loop(steps, [&](Index) {
         Fragment s = k.fragment(f32, {bm, bn}).named("s"), index = k.fragment(i32, {1, bn});
-        ring.wait(at);
+        Slot at = gathered.get();
         gemmAsync(q.slot(once), c.slot(at).t(), s, columns);
         gemmAsync(qRope.slot(once), cRope.slot(at).t(), s, columns);
         copy(named.slot(at), index);
@@ -98,8 +94,7 @@ void sparseMla(Scope &k) {
         o = o * rescale;
         gemmAsync(weights, c.slot(at), o, columns);
         gemmWait(o);
-        ring.release(at);
-        at.advance();
+        gathered.release();
       });
       copy(where(sum == 0, 0, o * (1 / sum)).to(bf16), O.tile({batch, query, head, 0}, {1, 1, bm, latent}));
       copy(log2(sum) + finiteOrZero(maximum) * scale, LSE.tile({batch, query, head}, {1, 1, bm}));

@@ -61,41 +61,33 @@ void streamK(Scope &k, const Values &v) {
     };
     Shared a = k.shared("a", bf16, {bm, bk}, {.slots = stages}),
            b = k.shared("b", bf16, {bn, bk}, {.slots = stages});
-    Ring ring = k.ring("ab", {.slots = stages});
+    Channel ab = k.channel("ab", {.slots = stages});
     k.roles([&, block = block] {
       k.role("load", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
         k.loop(shares + rounds, [&](Index round) {
           auto [tile, begin, end] = workOf(round);
           auto [i, j] = originOf(tile);
           k.loop({begin, end}, [&, i = i, j = j](Index s) {
-            ring.acquire(at);
-            ring.expect(at, a.slotBytes() + b.slotBytes());
-            copy(A.tile({i, s * bk}, {bm, bk}), a.slot(at), ring.full(at));
-            copy(B.tile({j, s * bk}, {bn, bk}), b.slot(at), ring.full(at));
-            at.advance();
+            ab.put([&](const Slot &at) {
+              copy(A.tile({i, s * bk}, {bm, bk}), a.slot(at));
+              copy(B.tile({j, s * bk}, {bn, bk}), b.slot(at));
+            });
           });
         });
       });
       k.role("math", {.warps = 8}, [&] {
-        Cursor at = ring.cursor(), done = ring.cursor();
         k.loop(shares + rounds, [&](Index round) {
           auto [tile, begin, end] = workOf(round);
           auto [i, j] = originOf(tile);
           Fragment acc = k.fragment(f32, {bm, bn}).named("acc");
-          auto release = [&] {
-            ring.release(done);
-            done.advance();
-          };
           k.loop({begin, end}, [&, begin = begin](Index s) {
-            ring.wait(at);
+            Slot at = ab.get();
             gemmAsync(a.slot(at), b.slot(at).t(), acc);
-            at.advance();
             gemmWait(acc, 1); // the product before this one
-            k.when(s > begin, release);
+            k.when(s > begin, [&] { ab.release(); });
           });
           gemmWait(acc);
-          release();
+          ab.release();
           k.when(
               end - begin < steps,
               [&] {

@@ -82,20 +82,17 @@ void w4a16(Scope &k, const Values &v) {
     Index each = ceilDiv(groups, splits), from = split * each, to = min(from + each, groups);
     Shared a = k.shared("a", bf16, {places * bm, pairs}, {.slots = stages}),
            q = k.shared("q", u32, {bn, words}, {.slots = stages});
-    Ring ring = k.ring("aq", {.slots = stages});
+    Channel aq = k.channel("aq", {.slots = stages});
     k.roles([&] {
       k.role("load", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
         k.loop({from, to}, [&](Index s) {
-          ring.acquire(at);
-          ring.expect(at, a.slotBytes() + q.slotBytes());
-          copy(ordered.tile({s, i, 0, 0}, {1, 1, places * bm, pairs}), a.slot(at), ring.full(at));
-          copy(Q.tile({j * bn, s, 0}, {bn, 1, words}), q.slot(at), ring.full(at));
-          at.advance();
+          aq.put([&](const Slot &at) {
+            copy(ordered.tile({s, i, 0, 0}, {1, 1, places * bm, pairs}), a.slot(at));
+            copy(Q.tile({j * bn, s, 0}, {bn, 1, words}), q.slot(at));
+          });
         });
       });
       k.role("math", {.warps = 8}, [&] {
-        Cursor at = ring.cursor();
         Fragment acc = k.fragment(f32, {bn, bm}).named("acc");
         Fragment scale = k.fragment(bf16, {bn, 1}), zero = k.fragment(bf16, {bn, 1});
         auto loadScales = [&](const Index &s) {
@@ -104,7 +101,7 @@ void w4a16(Scope &k, const Values &v) {
         };
         loadScales(from);
         k.loop({from, to}, [&](Index s) {
-          ring.wait(at);
+          Slot at = aq.get();
           Fragment word = k.fragment(u32, {bn, words});
           copy(q.slot(at), word);
           Scales scales(scale, zero);
@@ -115,8 +112,7 @@ void w4a16(Scope &k, const Values &v) {
           for (int64_t place = 0; place < places; ++place)
             gemmAsync(weights[size_t(place)], a.slot(at).rows(place * bm, bm).t(), acc);
           gemmWait(acc);
-          ring.release(at);
-          at.advance();
+          aq.release();
         });
         copy(acc, parts.tile({split, j * bn, i * bm}, {1, bn, bm}));
       });

@@ -9,20 +9,16 @@ using namespace dsl;
 
 TakenTiles::TakenTiles(Scope &k, int64_t slots)
     : k(k), numbers(k.shared("taken_tile", i32, {1}, {.slots = slots})),
-      ring(k.ring("taken", {.slots = slots})) {}
+      taken(k.channel("taken", {.slots = slots})) {}
 
 void TakenTiles::take(const Index &most, const Index &count,
                       const std::function<void(const Shared &number, const Index &n)> &write,
                       const Body &body) const {
   forEach(
       most, count,
-      [&](const Cursor &at, const Index &n) {
-        Shared slot = numbers.slot(at);
-        ring.acquire(at);
-        write(slot, n);
-        Index number = slot.read({0});
-        ring.publish(at);
-        return number;
+      [&](const Index &n) {
+        Slot filled = taken.put([&](const Slot &at) { write(numbers.slot(at), n); });
+        return numbers.slot(filled).read({0});
       },
       body);
 }
@@ -30,22 +26,18 @@ void TakenTiles::take(const Index &most, const Index &count,
 void TakenTiles::follow(const Index &most, const Index &count, const Body &body) const {
   forEach(
       most, count,
-      [&](const Cursor &at, const Index &) {
-        ring.wait(at);
-        Index number = numbers.slot(at).read({0});
-        ring.release(at);
+      [&](const Index &) {
+        Index number = numbers.slot(taken.get()).read({0});
+        taken.release();
         return number;
       },
       body);
 }
 
 void TakenTiles::forEach(const Index &most, const Index &count,
-                         const std::function<Index(const Cursor &at, const Index &n)> &next,
-                         const Body &body) const {
-  Cursor at = ring.cursor();
+                         const std::function<Index(const Index &n)> &next, const Body &body) const {
   k.loopWhile(most, [&](Index n) -> Predicate {
-    Index number = next(at, n);
-    at.advance();
+    Index number = next(n);
     Predicate exists = number < count;
     k.when(exists, [&] { body(number); });
     return exists;

@@ -28,12 +28,11 @@ public:
 
 private:
   void forEach(const dsl::Index &most, const dsl::Index &count,
-               const std::function<dsl::Index(const dsl::Cursor &at, const dsl::Index &n)> &next,
-               const Body &body) const;
+               const std::function<dsl::Index(const dsl::Index &n)> &next, const Body &body) const;
 
   dsl::Scope &k;
   dsl::Shared numbers;
-  dsl::Ring ring;
+  dsl::Channel taken;
 };
 
 /// What they take of shared memory, a count by which blocks take included.

@@ -11,7 +11,6 @@ void program(Scope &k) {
   Fragment x = k.fragment(f32, {16, 8}), y = k.fragment(f32, {16, 8});
   Shared a = k.shared("a", f32, {16, 8});
   Global A = k.input("A", f32, {m, n});
-  Cursor at = k.ring("ring", {}).cursor();
 
 #if CASE == correct
   // expected: none
@@ -176,14 +175,19 @@ void program(Scope &k) {
   copy(a.reshape({128}), a);
 #endif
 
-#if CASE == count_producers
-  // expected: the compiler counts the roles that fill and read it; leave them out
-  Ring counted = k.ring("counted", {.slots = 2, .producers = 1});
+#if CASE == removed_ring
+  // expected: k.ring is now k.channel
+  k.ring("ab", {.slots = 2});
 #endif
 
-#if CASE == copy_a_cursor
-  // expected: deleted
-  Cursor other = at;
+#if CASE == declared_ring
+  // expected: is now Channel
+  Ring ab = k.ring("ab", {.slots = 2});
+#endif
+
+#if CASE == put_what_takes_no_slot
+  // expected: no matching
+  k.channel("tiles").put([&](Index) {});
 #endif
 
 #if CASE == persistent_axes

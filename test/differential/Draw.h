@@ -138,7 +138,13 @@ namespace tlc::differential {
   X(roles, 16)                                                                                               \
   X(asyncCopy, 60)                                                                                           \
   X(twoConsumers, 35)                                                                                        \
-  X(chainedRings, 36)                                                                                        \
+  X(chainedChannels, 36)                                                                                     \
+  X(sameSlots, 40)                                                                                           \
+  X(twoProducers, 30)                                                                                        \
+  X(putBranches, 25)                                                                                         \
+  X(putStores, 30)                                                                                           \
+  X(signals, 25)                                                                                             \
+  X(heldSlots, 30)                                                                                           \
   X(roleRegisters, 40)                                                                                       \
   X(asyncProduct, 60)                                                                                        \
   X(turns, 70)                                                                                               \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Draws kernels whose roles meet at rings: a role that fills slots, one that may compute from them what it
-/// passes on, and those that use them. All go round as often, wait before they use and release afterwards, so
-/// that none waits for ever.
+/// Draws kernels whose roles meet at channels: a role that puts into slots, one that may compute from them
+/// what it passes on, and those that use them. All go round as often and release what they got, so that none
+/// waits for ever.
 #include "runtime/target/Hardware.h"
 #include "test/differential/Generator.h"
 
@@ -16,10 +16,22 @@ namespace {
 
 using Kind = Statement::Kind;
 
-Statement synchronization(Kind kind, int cursor) {
-  Statement statement = {.kind = kind, .id = cursor};
+Statement fixed(Statement statement) {
   statement.isFixed = true;
   return statement;
+}
+
+Statement put(int slot, Body body) {
+  return fixed({.kind = Kind::put, .id = slot, .bodies = {std::move(body)}});
+}
+Statement get(int slot) { return fixed({.kind = Kind::get, .id = slot}); }
+Statement release(int channel) { return fixed({.kind = Kind::release, .id = channel}); }
+
+/// The release of `channel`, where `a` is greater than 0.
+Statement releaseWhen(IndexNode a, int channel) {
+  Statement when = fixed({.kind = Kind::when, .bodies = {{release(channel)}}});
+  when.tests = {{.a = std::move(a), .b = IndexNode::constant(0), .comparison = Comparison::greater}};
+  return when;
 }
 
 void append(Body &body, Body more) {
@@ -33,17 +45,17 @@ int Generator::newRole(std::string_view name, int64_t warps) {
   return int(tree.roles.size()) - 1;
 }
 
-int Generator::newCursor(Body &body, int ring) {
-  int id = int(tree.cursors.size());
-  tree.cursors.push_back({fmt::format("at{}", id), ring});
-  body.push_back(synchronization(Kind::declareCursor, id));
+int Generator::newChannel(Body &body, ChannelInfo info) {
+  int id = int(tree.channels.size());
+  info.name = fmt::format("channel{}", id);
+  tree.channels.push_back(std::move(info));
+  body.push_back(fixed({.kind = Kind::declareChannel, .id = id}));
   return id;
 }
 
-int Generator::newRing(Body &body, int64_t slots) {
-  int id = int(tree.rings.size());
-  tree.rings.push_back({fmt::format("ring{}", id), slots});
-  body.push_back(synchronization(Kind::declareRing, id));
+int Generator::newSlot(int channel) {
+  int id = int(tree.slots.size());
+  tree.slots.push_back({fmt::format("at{}", id), channel});
   return id;
 }
 
@@ -149,14 +161,66 @@ void Generator::addTile(Body &round, int sum, View tile, const Sizes &shape) {
   round.push_back({.kind = Kind::update, .id = sum, .values = {std::move(value->expression)}});
 }
 
+void Generator::fillSlot(Body &round, const Axis &axis, int slot, std::span<const int> tiles, bool isAsync,
+                         bool storesLast) {
+  const bool isMulticast = tree.channels[size_t(tree.slots[size_t(slot)].channel)].isMulticast;
+  auto partOf = [&](int tile) { return Place::of(View{.shared = tile, .slot = slot}); };
+  Body body;
+  for (int tile : tiles) {
+    const SharedInfo info = tree.shared[size_t(tile)];
+    Domain &holds = tileHolds[size_t(tile)].current;
+    if (storesLast && tile == tiles.back()) {
+      int x = declare(round, info.element, info.shape, {});
+      Drawn value = drawFull(info.shape, info.element, 2).value_or(variableValue(x));
+      holds = value.domain;
+      Statement store = {.kind = Kind::store, .to = partOf(tile), .values = {std::move(value.expression)}};
+      draw.note(Feature::putStores);
+      body.insert(draw.chance(50) ? body.begin() : body.end(), fixed(std::move(store)));
+      continue;
+    }
+    auto copyInto = [&](Body &into) {
+      Domain drawn;
+      std::optional<Box> box = isAsync ? drawAsyncBox(info.shape, info.element, isMulticast)
+                                       : drawInputBox(info.shape, info.element, drawn);
+      if (!box)
+        return;
+      if (isAsync)
+        drawn = tensorDomains[size_t(box->tensor)];
+      holds = into.empty() && &into == &body ? drawn : join(holds, drawn);
+      into.push_back(fixed({.kind = Kind::copy, .from = Place::of(std::move(*box)), .to = partOf(tile)}));
+    };
+    // The bytes of several tiles are expected together.
+    if (!isMulticast && (!isAsync || tiles.size() == 1) && draw.wants(Feature::putBranches)) {
+      draw.note(Feature::putBranches);
+      Statement when = fixed({.kind = Kind::when, .bodies = {{}, {}}});
+      when.tests = {{.a = IndexNode::of(IndexKind::position, axis.position),
+                     .b = IndexNode::constant(draw.between(0, 2)),
+                     .comparison = Comparison::greater}};
+      holds = {};
+      for (Body &branch : when.bodies)
+        copyInto(branch);
+      body.push_back(std::move(when));
+    } else {
+      holds = {};
+      copyInto(body);
+    }
+  }
+  round.push_back(put(slot, std::move(body)));
+}
+
 /// Adds up what comes in slots, or multiplies it; stores the sum.
-void Generator::consume(Body &statements, int ring, const std::vector<int> &tiles, const IndexNode &count,
-                        bool hasTurns, bool hasRegisters) {
-  int cursor = newCursor(statements, ring);
-  Body body; // for one tile of the launch
+void Generator::consume(Body &statements, const Handed &handed, bool hasTurns, bool hasRegisters) {
+  const auto &[channel, released, tiles, count, isProduct, hasSignal] = handed;
+  int got = newSlot(channel), slot = got;
+  // It may hold a slot until it has used the next one.
+  bool holdsTwo = tree.channels[size_t(channel)].slots > 1 && draw.wants(Feature::heldSlots);
+  if (holdsTwo)
+    draw.note(Feature::heldSlots);
+  else if (draw.chance(30))
+    slot = newSlot(channel); // the oldest, which is the one it got
+  Body body;                 // for one tile of the launch
   // The first tile is M x K, a second one N x K: their product, or sums of the first.
   const SharedInfo first = tree.shared[size_t(tiles[0])];
-  bool isProduct = tiles.size() > 1;
   Sizes shape = isProduct ? Sizes{first.shape[0], tree.shared[size_t(tiles[1])].shape[0]} : first.shape;
   bool isTransposed = !isProduct && draw.wants(Feature::transposedView);
   if (isTransposed) {
@@ -169,15 +233,17 @@ void Generator::consume(Body &statements, int ring, const std::vector<int> &tile
   int sum = declare(body, of, shape, {});
   bool isAsync =
       isProduct && hasRegisters && tree.valueOf(shape[0]) % 64 == 0 && draw.wants(Feature::asyncProduct);
-  rounds(body, count, [&](Body &round, const Axis &) {
-    round.push_back(synchronization(Kind::wait, cursor));
+  rounds(body, count, [&](Body &round, const Axis &axis) {
+    round.push_back(get(got));
+    if (slot != got)
+      round.push_back(fixed({.kind = Kind::oldest, .id = slot}));
     if (isProduct) {
       Domain all = repeated(
           differential::product(tileHolds[size_t(tiles[0])].current, tileHolds[size_t(tiles[1])].current),
           double(tree.valueOf(first.shape[1])));
       Statement gemm = {.kind = isAsync ? Kind::gemmAsync : Kind::gemm, .id = sum};
-      gemm.from = Place::of(View{.shared = tiles[0], .cursor = cursor});
-      gemm.to = Place::of(View{.shared = tiles[1], .cursor = cursor, .transposed = true});
+      gemm.from = Place::of(View{.shared = tiles[0], .slot = slot});
+      gemm.to = Place::of(View{.shared = tiles[1], .slot = slot, .transposed = true});
       gemm.isFixed = isAsync;
       if (isAsync && tree.valueOf(shape[1]) % (2 * wgmmaColumnsOf(first.element)) == 0 &&
           draw.wants(Feature::warpPolicy)) {
@@ -206,13 +272,18 @@ void Generator::consume(Body &statements, int ring, const std::vector<int> &tile
       }
       added(sum, all);
     } else {
-      addTile(round, sum, {.shared = tiles[0], .cursor = cursor, .transposed = isTransposed}, shape);
+      for (int tile : tiles)
+        addTile(round, sum, {.shared = tile, .slot = slot, .transposed = isTransposed}, shape);
     }
     if (draw.chance(30))
       assign(round);
-    round.push_back(synchronization(Kind::release, cursor));
-    round.push_back(synchronization(Kind::advance, cursor));
+    round.push_back(holdsTwo ? releaseWhen(IndexNode::of(IndexKind::position, axis.position), released)
+                             : release(released));
   });
+  if (holdsTwo)
+    body.push_back(releaseWhen(count, released));
+  if (hasSignal)
+    append(body, {get(newSlot(channel)), release(released)});
   drawBody(body, int(draw.between(0, 2)));
   if (!draw.wants(Feature::panelStore) || !storePanels(body, sum))
     store(body, sum);
@@ -230,7 +301,7 @@ bool Generator::roles(LaunchTree &launch) {
   bool isFactor = element == bf16 || element == f16 || element == i8 || element == u8;
   // Of f32 the elements of inputs, which tf32 has.
   bool isProduct = isFactor ? draw.chance(70) : element == f32 && isAsync && draw.wants(Feature::tf32Product);
-  bool isChained = !isProduct && isComputed(element) && draw.wants(Feature::chainedRings);
+  bool isChained = !isProduct && isComputed(element) && draw.wants(Feature::chainedChannels);
   int64_t granule = elementsOf(element, 16);
   Size rows = newSize(isProduct ? draw.oneOf<int64_t>({64, 64, 128}) : draw.oneOf<int64_t>({8, 16, 32, 64}));
   int64_t step = elementsOf(element, matrixDepthBytes);
@@ -247,7 +318,7 @@ bool Generator::roles(LaunchTree &launch) {
   IndexNode count = drawCount(5);
   env.axes = std::move(axes);
   int64_t slots = draw.between(1, 4);
-  int64_t loaderWarps = isAsync && draw.chance(20) ? 1 : 4;
+  int64_t loaderWarps = isAsync && draw.chance(20) ? 1 : draw.chance(15) ? 8 : 4;
   int consumers = 1;
   if (draw.wants(Feature::twoConsumers)) {
     draw.note(Feature::twoConsumers);
@@ -265,95 +336,96 @@ bool Generator::roles(LaunchTree &launch) {
     shapes.push_back({columns, depth});
   for (const Sizes &shape : shapes)
     tiles.push_back(newSlots(body, shape, element, slots, {}));
-  int ring = newRing(body, slots);
-  int passedRing = ring;
-  std::vector<int> passed = tiles;
-  int64_t passedSlots = draw.between(1, 3);
-  if (isChained) {
-    draw.note(Feature::chainedRings);
-    passed = {newSlots(body, shapes[0], element, passedSlots, {})};
-    passedRing = newRing(body, passedSlots);
+  bool isInPlace = isChained && !isMulticast && draw.wants(Feature::sameSlots);
+  bool hasStored = isAsync && isComputed(element) && !isProduct && (!isChained || isInPlace) &&
+                   loaderWarps > 1 && draw.wants(Feature::putStores);
+  if (hasStored)
+    tiles.push_back(newSlots(body, shapes[0], element, slots, {}));
+  size_t loaders = tiles.size() > 1 && loaderWarps > 1 && draw.wants(Feature::twoProducers) ? 2 : 1;
+  if (loaders > 1)
+    draw.note(Feature::twoProducers);
+  int loaded = newChannel(body, {.slots = slots, .isMulticast = isMulticast});
+  Handed handed = {
+      .channel = loaded, .released = loaded, .tiles = tiles, .count = count, .isProduct = isProduct};
+  if (isInPlace) {
+    draw.note(Feature::sameSlots);
+    handed.channel = newChannel(body, {.slots = slots, .of = loaded});
+  } else if (isChained) {
+    draw.note(Feature::chainedChannels);
+    int64_t passedSlots = draw.between(1, 3);
+    handed.tiles = {newSlots(body, shapes[0], element, passedSlots, {})};
+    handed.channel = handed.released = newChannel(body, {.slots = passedSlots});
   }
+  handed.hasSignal = !isChained && draw.wants(Feature::signals);
+  if (handed.hasSignal)
+    draw.note(Feature::signals);
   Statement roles = {.kind = Kind::roles};
   roles.bodies.emplace_back();
   auto add = [&](Body role) { append(roles.bodies[0], std::move(role)); };
   // Who fills the slots.
-  Body loader = role(newRole("load", loaderWarps), [&](Body &statements) {
-    int cursor = newCursor(statements, ring);
-    Body tile;
-    rounds(tile, count, [&](Body &round, const Axis &) {
-      round.push_back(synchronization(Kind::acquire, cursor));
-      if (isAsync) {
-        draw.note(Feature::asyncCopy);
-        if (isMulticast)
-          draw.note(Feature::multicast);
-        Statement expect = synchronization(Kind::expect, cursor);
-        expect.slots = tiles;
-        round.push_back(std::move(expect));
-      }
-      for (size_t number = 0; number < tiles.size(); ++number) {
-        View slot = {.shared = tiles[number], .cursor = cursor};
-        Domain &holds = tileHolds[size_t(tiles[number])].current;
-        if (isAsync) {
-          Statement copy = synchronization(Kind::copyAsync, cursor);
-          std::optional<Box> box = drawAsyncBox(shapes[number], element, isMulticast);
-          if (!box)
-            continue;
-          holds = tensorDomains[size_t(box->tensor)];
-          copy.from = Place::of(std::move(*box));
-          copy.to = Place::of(slot);
-          copy.number = isMulticast;
-          round.push_back(std::move(copy));
-        } else if (std::optional<Box> box = drawInputBox(shapes[number], element, holds)) {
-          round.push_back({.kind = Kind::copy, .from = Place::of(std::move(*box)), .to = Place::of(slot)});
-          round.back().isFixed = true;
-        }
-      }
-      if (!isAsync)
-        round.push_back(synchronization(Kind::publish, cursor));
-      round.push_back(synchronization(Kind::advance, cursor));
+  if (isAsync)
+    draw.note(Feature::asyncCopy);
+  if (isMulticast)
+    draw.note(Feature::multicast);
+  auto load = [&](std::span<const int> part, bool storesLast) {
+    return role(newRole("load", loaderWarps), [&](Body &statements) {
+      int slot = newSlot(loaded);
+      Body tile;
+      rounds(tile, count,
+             [&](Body &round, const Axis &axis) { fillSlot(round, axis, slot, part, isAsync, storesLast); });
+      if (handed.hasSignal)
+        tile.push_back(put(newSlot(loaded), {}));
+      append(statements, forTiles(std::move(tile)));
     });
-    append(statements, forTiles(std::move(tile)));
-  });
-  if (loaderWarps == 4)
+  };
+  const std::span<const int> all = tiles;
+  Body loader = load(loaders > 1 ? all.first(1) : all, hasStored && loaders == 1);
+  if (loaders > 1)
+    append(loader, load(all.subspan(1), hasStored));
+  if (loaderWarps > 1)
     add(loader);
   if (isChained)
     add(role(newRole("pass", 4), [&](Body &statements) {
-      int from = newCursor(statements, ring), to = newCursor(statements, passedRing);
+      int from = newSlot(loaded), to = newSlot(handed.channel), passed = handed.tiles[0];
       Body tile;
       rounds(tile, count, [&](Body &round, const Axis &) {
-        round.push_back(synchronization(Kind::wait, from));
+        round.push_back(get(from));
         int x = declare(round, element, shapes[0], tileHolds[size_t(tiles[0])].current);
         round.push_back({.kind = Kind::copy,
-                         .from = Place::of(View{.shared = tiles[0], .cursor = from}),
+                         .from = Place::of(View{.shared = tiles[0], .slot = from}),
                          .to = Place::of(x)});
-        round.push_back(synchronization(Kind::release, from));
-        round.push_back(synchronization(Kind::advance, from));
-        round.push_back(synchronization(Kind::acquire, to));
+        if (!isInPlace)
+          round.push_back(release(loaded));
         Drawn value = drawFull(shapes[0], element, 2).value_or(variableValue(x));
-        tileHolds[size_t(passed[0])].current = value.domain;
-        round.push_back({.kind = Kind::store,
-                         .to = Place::of(View{.shared = passed[0], .cursor = to}),
-                         .values = {std::move(value.expression)}});
-        round.back().isFixed = true;
-        round.push_back(synchronization(Kind::publish, to));
-        round.push_back(synchronization(Kind::advance, to));
+        tileHolds[size_t(passed)].current = value.domain;
+        round.push_back(put(to, {fixed({.kind = Kind::store,
+                                        .to = Place::of(View{.shared = passed, .slot = to}),
+                                        .values = {std::move(value.expression)}})}));
+        if (isInPlace)
+          round.push_back(fixed({.kind = Kind::pass, .id = loaded}));
       });
       append(statements, forTiles(std::move(tile)));
     }));
   bool hasTurns = isProduct && draw.wants(Feature::turns);
   bool hasRegisters = launch.residents == 1; // what an asynchronous product takes, which cannot do without
   for (int64_t warps : consumerWarps)
-    add(role(newRole("use", warps), [&](Body &statements) {
-      consume(statements, passedRing, passed, count, hasTurns, hasRegisters);
-    }));
-  if (loaderWarps != 4) // whole warpgroups come first
+    add(role(newRole("use", warps),
+             [&](Body &statements) { consume(statements, handed, hasTurns, hasRegisters); }));
+  if (loaderWarps == 1) // whole warpgroups come first
     add(loader);
-  bool areWarpgroups = loaderWarps == 4;
-  if (areWarpgroups && launch.residents == 1 && draw.wants(Feature::roleRegisters)) {
+  constexpr int64_t ofLoads = 40, ofOthers = 104;
+  int64_t threads = 0, registers = 0;
+  auto registersOf = [&](const RoleInfo &role) { return role.name.starts_with("load") ? ofLoads : ofOthers; };
+  for (const Statement &each : roles.bodies[0]) {
+    const RoleInfo &role = tree.roles[size_t(each.id)];
+    threads += role.warps * lanesPerWarp;
+    registers += role.warps * lanesPerWarp * registersOf(role);
+  }
+  bool areWarpgroups = loaderWarps > 1, hasRoom = registers <= 65536 / threads / 8 * 8 * threads;
+  if (areWarpgroups && hasRoom && launch.residents == 1 && draw.wants(Feature::roleRegisters)) {
     draw.note(Feature::roleRegisters);
     for (const Statement &each : roles.bodies[0])
-      tree.roles[size_t(each.id)].registers = tree.roles[size_t(each.id)].name.starts_with("load") ? 40 : 104;
+      tree.roles[size_t(each.id)].registers = registersOf(tree.roles[size_t(each.id)]);
   }
   body.push_back(std::move(roles));
   return true;
@@ -365,6 +437,7 @@ void Generator::interleaved() {
   constexpr ElementType element = ElementType::e4m3;
   Size rows = newSize(draw.oneOf<int64_t>({16, 32, 64})), depth = newSize(draw.oneOf<int64_t>({32, 64, 128}));
   Size results = newSize(draw.oneOf<int64_t>({64, 64, 128}));
+  tree.optimizations.tma = true; // threads take elements for being in order
   auto count = IndexNode::constant(draw.between(1, 3));
   for (Feature feature : {Feature::interleaved, Feature::severalLaunches, Feature::workspace, Feature::roles,
                           Feature::asyncCopy, Feature::asyncProduct, Feature::product,
@@ -402,34 +475,29 @@ void Generator::interleaved() {
 
   LaunchTree reads = newLaunch();
   int64_t slots = draw.between(1, 3), warps = tree.valueOf(results) / 16;
-  int slot = newSlots(reads.body, {rows, depth}, element, slots, holds);
-  int ring = newRing(reads.body, slots);
+  int factor = newSlots(reads.body, {rows, depth}, element, slots, holds);
+  int channel = newChannel(reads.body, {.slots = slots});
   Body loads = role(newRole("load", 4), [&](Body &body) {
-    int cursor = newCursor(body, ring);
+    int slot = newSlot(channel);
     rounds(body, count, [&](Body &round, const Axis &axis) {
-      round.push_back(synchronization(Kind::acquire, cursor));
-      round.push_back(synchronization(Kind::expect, cursor));
-      round.back().slots = {slot};
-      round.push_back(synchronization(Kind::copyAsync, cursor));
-      round.back().from = boxAt(axis);
-      round.back().to = Place::of(View{.shared = slot, .cursor = cursor});
-      round.push_back(synchronization(Kind::advance, cursor));
+      round.push_back(put(slot, {fixed({.kind = Kind::copy,
+                                        .from = boxAt(axis),
+                                        .to = Place::of(View{.shared = factor, .slot = slot})})}));
     });
   });
   Body uses = role(newRole("use", warps), [&](Body &body) {
-    int cursor = newCursor(body, ring);
+    int slot = newSlot(channel);
     int left = loaded(body, {results, depth}, element);
     int sum = declare(body, ElementType::f32, {results, rows}, {});
     rounds(body, count, [&](Body &round, const Axis &) {
-      round.push_back(synchronization(Kind::wait, cursor));
+      round.push_back(get(slot));
       Statement gemm = {.kind = Kind::gemmAsync, .id = sum};
       gemm.values = {variableValue(left).expression};
-      gemm.to = Place::of(View{.shared = slot, .cursor = cursor, .transposed = true});
+      gemm.to = Place::of(View{.shared = factor, .slot = slot, .transposed = true});
       gemm.isFixed = true;
       round.push_back(std::move(gemm));
       round.push_back({.kind = Kind::gemmWait, .id = sum, .isFixed = true});
-      round.push_back(synchronization(Kind::release, cursor));
-      round.push_back(synchronization(Kind::advance, cursor));
+      round.push_back(release(channel));
       added(sum,
             repeated(differential::product(variableValue(left).domain, holds), double(tree.valueOf(depth))));
     });

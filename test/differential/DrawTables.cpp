@@ -7,15 +7,15 @@ using namespace tlc;
 using namespace tlc::differential;
 
 namespace {
-/// Tensors that the TMA alone can move: what a ring loads, and what tiles are combined with.
-void addTensorsOfTheTma(const Body &body, std::set<int> &found) {
+/// Tensors that the TMA alone can move: what puts load, and what tiles are combined with.
+void addTensorsOfTheTma(const Body &body, std::set<int> &found, bool isInPut = false) {
   for (const Statement &statement : body) {
     if (statement.kind == Statement::Kind::atomicTile)
       found.insert(statement.to.box.tensor);
-    if (statement.kind == Statement::Kind::copyAsync)
+    if (isInPut && statement.kind == Statement::Kind::copy && statement.from.kind == Place::Kind::slice)
       found.insert(statement.from.box.tensor);
     for (const Body &inner : statement.bodies)
-      addTensorsOfTheTma(inner, found);
+      addTensorsOfTheTma(inner, found, isInPut || statement.kind == Statement::Kind::put);
   }
 }
 } // namespace

@@ -20,8 +20,8 @@ Statement fixed(Statement statement) {
   return statement;
 }
 
-Statement atCursor(Kind kind, int cursor, bool afterProducts = false) {
-  return fixed({.kind = kind, .id = cursor, .number = double(afterProducts)});
+Statement release(int channel, bool afterProducts = false) {
+  return fixed({.kind = Kind::release, .id = channel, .number = double(afterProducts)});
 }
 
 void append(Body &body, Body more) {
@@ -89,56 +89,50 @@ void Generator::multiplyInRoles(LaunchTree &launch, const ProductInTensorMemory 
   int left = newSlots(body, product.leftShape(), product.element, slots, {});
   int right = newSlots(body, product.rightShape(), product.element, slots, {});
   int sums = newTensorMemory(body, {product.rows, product.columns}, ElementType::f32, sumSlots);
-  int ring = newRing(body, slots), ringOfSums = newRing(body, sumSlots);
+  int factors = newChannel(body, {.slots = slots}), finished = newChannel(body, {.slots = sumSlots});
 
   Body loads = role(newRole("load", loading), [&](Body &statements) {
-    int cursor = newCursor(statements, ring);
+    int slot = newSlot(factors);
     Body tile;
     rounds(tile, count, [&](Body &round, const Axis &) {
-      round.push_back(atCursor(Kind::acquire, cursor));
-      round.push_back(atCursor(Kind::expect, cursor));
-      round.back().slots = {left, right};
+      Statement put = fixed({.kind = Kind::put, .id = slot, .bodies = {{}}});
       for (int factor : {left, right}) {
         std::optional<Box> box = drawAsyncBox(tree.shared[size_t(factor)].shape, product.element, false);
         tileHolds[size_t(factor)].current = tensorDomains[size_t(box->tensor)];
-        round.push_back(atCursor(Kind::copyAsync, cursor));
-        round.back().from = Place::of(std::move(*box));
-        round.back().to = Place::of(View{.shared = factor, .cursor = cursor});
+        put.bodies[0].push_back(fixed({.kind = Kind::copy,
+                                       .from = Place::of(std::move(*box)),
+                                       .to = Place::of(View{.shared = factor, .slot = slot})}));
       }
-      round.push_back(atCursor(Kind::advance, cursor));
+      round.push_back(std::move(put));
     });
     append(statements, forTiles(std::move(tile)));
   });
   Body multiplies = role(newRole("multiply", multiplying), [&](Body &statements) {
-    int cursor = newCursor(statements, ring), sum = newCursor(statements, ringOfSums);
-    Body tile = {atCursor(Kind::acquire, sum)};
-    rounds(tile, count, [&](Body &round, const Axis &axis) {
-      round.push_back(atCursor(Kind::wait, cursor));
+    int slot = newSlot(factors), sum = newSlot(finished);
+    Statement put = fixed({.kind = Kind::put, .id = sum, .bodies = {{}}});
+    rounds(put.bodies[0], count, [&](Body &round, const Axis &axis) {
+      round.push_back(fixed({.kind = Kind::get, .id = slot}));
       round.push_back(fixed({.kind = Kind::gemmInPlace, .to = Place::inTensorMemory(sums, sum)}));
       round.back().factors = {
-          Place::of(View{.shared = left, .cursor = cursor, .transposed = product.leftAcross}),
-          Place::of(View{.shared = right, .cursor = cursor, .transposed = !product.rightAcross})};
+          Place::of(View{.shared = left, .slot = slot, .transposed = product.leftAcross}),
+          Place::of(View{.shared = right, .slot = slot, .transposed = !product.rightAcross})};
       round.back().tests.push_back({.a = IndexNode::of(IndexKind::position, axis.position),
                                     .b = IndexNode::constant(0),
                                     .comparison = Comparison::greater});
-      round.push_back(atCursor(Kind::release, cursor, /*afterProducts=*/true));
-      round.push_back(atCursor(Kind::advance, cursor));
+      round.push_back(release(factors, /*afterProducts=*/true));
     });
-    tile.push_back(atCursor(Kind::publish, sum, /*afterProducts=*/true));
-    tile.push_back(atCursor(Kind::advance, sum));
-    append(statements, forTiles(std::move(tile)));
+    append(statements, forTiles({std::move(put)}));
   });
   Body stores = role(newRole("store", storing), [&](Body &statements) {
-    int cursor = newCursor(statements, ringOfSums);
-    Body tile = {atCursor(Kind::wait, cursor)};
+    int slot = newSlot(finished);
+    Body tile = {fixed({.kind = Kind::get, .id = slot})};
     Domain all =
         repeated(differential::product(tileHolds[size_t(left)].current, tileHolds[size_t(right)].current),
                  double(tree.valueOf(product.depth) * count.number));
     int sum = declare(tile, ElementType::f32, {product.rows, product.columns}, all);
     tile.push_back(
-        fixed({.kind = Kind::copy, .from = Place::inTensorMemory(sums, cursor), .to = Place::of(sum)}));
-    tile.push_back(atCursor(Kind::release, cursor));
-    tile.push_back(atCursor(Kind::advance, cursor));
+        fixed({.kind = Kind::copy, .from = Place::inTensorMemory(sums, slot), .to = Place::of(sum)}));
+    tile.push_back(release(finished));
     drawBody(tile, int(draw.between(0, 2)));
     store(tile, sum);
     append(statements, forTiles(std::move(tile)));

@@ -218,8 +218,8 @@ std::string ExpressionText::view(const View &view) const {
     result += fmt::format(".of((k.blockRank() + {}) % {})", view.blockShift, view.blocks);
   if (view.rowsByBlock)
     return result + fmt::format(".rows(k.blockRank() * {0}, {0})", tree.valueOf(view.rows));
-  if (view.cursor >= 0)
-    result += fmt::format(".slot({})", tree.cursors[size_t(view.cursor)].name);
+  if (view.slot >= 0)
+    result += fmt::format(".slot({})", tree.slots[size_t(view.slot)].name);
   if (view.firstRow)
     result += fmt::format(".rows({}, {})", *view.firstRow, tree.valueOf(view.rows));
   if (view.firstColumn)
@@ -239,9 +239,8 @@ std::string ExpressionText::place(const Place &place) const {
     return view(place.view);
   case Place::Kind::tensorMemory: {
     const std::string &name = tree.tensorMemory[size_t(place.view.shared)].name;
-    return place.view.cursor < 0
-               ? name
-               : fmt::format("{}.slot({})", name, tree.cursors[size_t(place.view.cursor)].name);
+    return place.view.slot < 0 ? name
+                               : fmt::format("{}.slot({})", name, tree.slots[size_t(place.view.slot)].name);
   }
   case Place::Kind::variable:
     return tree.variables[size_t(place.variable)].name;

@@ -242,8 +242,8 @@ private:
   // DrawRoles.cpp
   bool roles(LaunchTree &launch);
   int newRole(std::string_view name, int64_t warps);
-  int newCursor(Body &body, int ring);
-  int newRing(Body &body, int64_t slots);
+  int newChannel(Body &body, ChannelInfo info);
+  int newSlot(int channel);
   int newSlots(Body &body, const Sizes &shape, ElementType element, int64_t slots, Domain domain);
   Body role(int id, const std::function<void(Body &)> &drawRole);
   /// A loop that every role has.
@@ -252,8 +252,17 @@ private:
   void interleaved();
   /// Copies a tile to a variable, and adds what is computed of it to a sum.
   void addTile(Body &round, int sum, View tile, const Sizes &shape);
-  void consume(Body &statements, int ring, const std::vector<int> &tiles, const IndexNode &count,
-               bool hasTurns, bool hasRegisters);
+  /// What roles hand over.
+  struct Handed {
+    int channel = -1, released = -1; ///< from which its slots are got, and to which they go back
+    std::vector<int> tiles = {};
+    IndexNode count = {}; ///< of slots, but for an empty one at the end
+    bool isProduct = false, hasSignal = false;
+  };
+  /// A round's put into `slot` of what comes from tensors, with what a role stores.
+  void fillSlot(Body &round, const Axis &axis, int slot, std::span<const int> tiles, bool isAsync,
+                bool storesLast);
+  void consume(Body &statements, const Handed &handed, bool hasTurns, bool hasRegisters);
 
   // DrawTensorMemory.cpp
   struct ProductInTensorMemory {

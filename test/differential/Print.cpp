@@ -439,7 +439,7 @@ private:
     case Kind::meet:
       return line("{}.sync();", barrier(s));
     default:
-      return atRing(s);
+      return atChannel(s);
     }
   }
 
@@ -452,40 +452,31 @@ private:
     return s.policy == dsl::WarpPolicy::square ? ", WarpPolicy::square" : ", WarpPolicy::fullColumn";
   }
 
-  static std::string_view afterProducts(const Statement &s) {
-    return s.number != 0 ? ", Arrival::afterProducts" : "";
-  }
-
-  void atRing(const Statement &s) {
+  void atChannel(const Statement &s) {
     using Kind = Statement::Kind;
-    if (s.kind == Kind::declareRing) {
-      const RingInfo &info = tree.rings[size_t(s.id)];
-      return line("Ring {0} = k.ring(\"{0}\", {{.slots = {1}}});", info.name, info.slots);
+    if (s.kind == Kind::declareChannel) {
+      const ChannelInfo &info = tree.channels[size_t(s.id)];
+      if (info.of >= 0)
+        return line("Channel {0} = k.channel(\"{0}\", {1});", info.name, tree.channels[size_t(info.of)].name);
+      return line("Channel {0} = k.channel(\"{0}\", {{.slots = {1}{2}}});", info.name, info.slots,
+                  info.isMulticast ? ", .multicast = true" : "");
     }
-    const CursorInfo &cursor = tree.cursors[size_t(s.id)];
-    const std::string &ring = tree.rings[size_t(cursor.ring)].name, &at = cursor.name;
+    if (s.kind == Kind::release)
+      return line("{}.release({});", tree.channels[size_t(s.id)].name,
+                  s.number != 0 ? "Arrival::afterProducts" : "");
+    if (s.kind == Kind::pass)
+      return line("{}.pass();", tree.channels[size_t(s.id)].name);
+    const SlotInfo &slot = tree.slots[size_t(s.id)];
+    const std::string &channel = tree.channels[size_t(slot.channel)].name;
     switch (s.kind) {
-    case Kind::declareCursor:
-      return line("Cursor {} = {}.cursor();", at, ring);
-    case Kind::acquire:
-      return line("{}.acquire({});", ring, at);
-    case Kind::expect: {
-      std::vector<std::string> bytes;
-      for (int tile : s.slots)
-        bytes.push_back(tree.shared[size_t(tile)].name + ".slotBytes()");
-      return line("{}.expect({}, {});", ring, at, fmt::join(bytes, " + "));
-    }
-    case Kind::publish:
-      return line("{}.publish({}{});", ring, at, afterProducts(s));
-    case Kind::copyAsync:
-      return line("copy({}, {}, {}.full({}){});", place(s.from), place(s.to), ring, at,
-                  s.number != 0 ? ", Multicast::cluster" : "");
-    case Kind::wait:
-      return line("{}.wait({});", ring, at);
-    case Kind::release:
-      return line("{}.release({}{});", ring, at, afterProducts(s));
+    case Kind::put:
+      line("{}.put([&](const Slot &{}) {{", channel, slot.name);
+      bodyOf(s);
+      return line("}});");
+    case Kind::get:
+      return line("Slot {} = {}.get();", slot.name, channel);
     default:
-      return line("{}.advance();", at);
+      return line("Slot {} = {}.oldest();", slot.name, channel);
     }
   }
 

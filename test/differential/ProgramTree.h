@@ -168,7 +168,7 @@ struct Limit {
 /// A view of a shared tile, or a tile in tensor memory.
 struct View {
   int shared = -1;
-  int cursor = -1; ///< whose slot, or -1
+  int slot = -1; ///< one of its slots, or -1
   bool transposed = false;
   Sizes extents = {};                   ///< of `reshape`, if it has any
   std::optional<int64_t> firstRow = {}; ///< of `rows`
@@ -204,9 +204,9 @@ struct Place {
 
   static Place of(Box box) { return {Kind::slice, std::move(box), {}, -1}; }
   static Place of(View view) { return {Kind::shared, {}, std::move(view), -1}; }
-  /// A tile there, and the cursor whose slot it is, or -1.
-  static Place inTensorMemory(int tile, int cursor) {
-    return {Kind::tensorMemory, {}, {.shared = tile, .cursor = cursor}, -1};
+  /// A tile there, and which of its slots, or -1.
+  static Place inTensorMemory(int tile, int slot) {
+    return {Kind::tensorMemory, {}, {.shared = tile, .slot = slot}, -1};
   }
   static Place of(int variable) { return {Kind::variable, {}, {}, variable}; }
 };
@@ -248,15 +248,12 @@ struct Statement {
     inTurn,
     roles,
     role, ///< `id`
-    declareRing,
-    declareCursor,
-    acquire,   ///< cursor `id`
-    expect,    ///< the bytes of the slots in `slots`
-    publish,   ///< after products if `number` is not 0; so are `release` and `arrive`
-    copyAsync, ///< `from` to `to`, at cursor `id`; multicast if `number` is not 0
-    wait,
-    release,
-    advance,
+    declareChannel,
+    put,     ///< its body into the slot `id`
+    get,     ///< the slot `id`
+    oldest,  ///< the slot `id` is the one that is released next
+    release, ///< of channel `id`; after products if `number` is not 0; so is `arrive`
+    pass,    ///< the oldest slot of channel `id` to others
     declareBarrier,
     arrive,     ///< at barrier `id`
     awaitPhase, ///< index[0] of barrier `id`
@@ -272,7 +269,6 @@ struct Statement {
   std::vector<Expression> values = {};
   std::vector<IndexNode> index = {};
   std::vector<PositionTest> tests = {};
-  std::vector<int> slots = {};
   std::vector<Place> factors = {};
   std::vector<std::vector<Statement>> bodies = {};
   bool isSparse = false;
@@ -363,14 +359,17 @@ struct PositionInfo {
   std::string name;
 };
 
-struct RingInfo {
-  std::string name;
+struct ChannelInfo {
+  std::string name = {};
   int64_t slots = 2;
+  bool isMulticast = false;
+  int of = -1; ///< the channel whose slots it hands over, or -1
 };
 
-struct CursorInfo {
+/// What a put fills or a get gives.
+struct SlotInfo {
   std::string name;
-  int ring = -1;
+  int channel = -1;
 };
 
 struct BarrierInfo {
@@ -410,8 +409,8 @@ struct ProgramTree {
   std::vector<VariableInfo> variables = {};
   std::vector<SharedInfo> shared = {}, tensorMemory = {};
   std::vector<PositionInfo> positions = {};
-  std::vector<RingInfo> rings = {};
-  std::vector<CursorInfo> cursors = {};
+  std::vector<ChannelInfo> channels = {};
+  std::vector<SlotInfo> slots = {};
   std::vector<BarrierInfo> barriers = {};
   std::vector<RoleInfo> roles = {};
   std::vector<LaunchTree> launches = {}; ///< one: not written as a launch

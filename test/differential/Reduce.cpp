@@ -53,7 +53,7 @@ void forEachBox(ProgramTree &tree, const std::function<void(Box &)> &visit) {
   });
 }
 
-/// Whether variables, tiles and cursors are declared before they are used.
+/// Whether variables and tiles are declared before they are used.
 bool declaresAll(const Expression &expression, const std::set<int> &variables) {
   if (expression.kind == Expression::Kind::variable && !variables.contains(expression.id))
     return false;
@@ -227,7 +227,8 @@ private:
       bool done = false;
       forEachBody(tree, [&](Body &body) {
         for (size_t i = 0; i < body.size() && !done; ++i) {
-          bool wraps = body[i].kind == Statement::Kind::when || body[i].kind == Statement::Kind::whenAny;
+          bool wraps = (body[i].kind == Statement::Kind::when || body[i].kind == Statement::Kind::whenAny) &&
+                       !body[i].isFixed;
           if (!wraps || number-- != 0)
             continue;
           Body inner = std::move(body[i].bodies[0]);

@@ -250,8 +250,8 @@ dsl::Slice Tracer::slice(const Box &box) {
 
 dsl::Shared Tracer::view(const View &view) {
   dsl::Shared tile = shared[view.shared];
-  if (view.cursor >= 0)
-    tile = tile.slot(cursors[view.cursor]);
+  if (view.slot >= 0)
+    tile = tile.slot(slots[view.slot]);
   if (view.firstRow)
     tile = tile.rows(*view.firstRow, tree.valueOf(view.rows));
   if (view.firstColumn)
@@ -269,7 +269,7 @@ dsl::ClusterTile Tracer::ofBlock(const View &view) {
 
 dsl::TensorMemory Tracer::inTensorMemory(const View &view) {
   dsl::TensorMemory tile = tensorMemory[view.shared];
-  return view.cursor >= 0 ? tile.slot(cursors[view.cursor]) : tile;
+  return view.slot >= 0 ? tile.slot(slots[view.slot]) : tile;
 }
 
 void Tracer::loadOfAll(Function how, const dsl::Slice &from, Fragment &to) {

@@ -230,45 +230,36 @@ void Tracer::statement(const Statement &s) {
   case Kind::meet:
     return atBarrier(s);
   default:
-    return atRing(s);
+    return atChannel(s);
   }
 }
 
-void Tracer::atRing(const Statement &s) {
+void Tracer::atChannel(const Statement &s) {
   using Kind = Statement::Kind;
-  if (s.kind == Kind::declareRing) {
-    const RingInfo &info = tree.rings[size_t(s.id)];
-    rings[s.id] = k.ring(info.name, {.slots = info.slots});
+  if (s.kind == Kind::declareChannel) {
+    const ChannelInfo &info = tree.channels[size_t(s.id)];
+    channels[s.id] = info.of >= 0
+                         ? k.channel(info.name, channels[info.of])
+                         : k.channel(info.name, {.slots = info.slots, .multicast = info.isMulticast});
     return;
   }
-  const dsl::Ring &ring = rings[tree.cursors[size_t(s.id)].ring];
-  if (s.kind == Kind::declareCursor) {
-    cursors.erase(s.id);
-    cursors.emplace(s.id, ring.cursor());
-    return;
-  }
-  dsl::Cursor &at = cursors[s.id];
-  dsl::Arrival arrival = s.number != 0 ? dsl::Arrival::afterProducts : dsl::Arrival::now;
+  if (s.kind == Kind::release)
+    return channels[s.id].release(s.number != 0 ? dsl::Arrival::afterProducts : dsl::Arrival::now);
+  if (s.kind == Kind::pass)
+    return channels[s.id].pass();
+  const dsl::Channel &channel = channels[tree.slots[size_t(s.id)].channel];
   switch (s.kind) {
-  case Kind::acquire:
-    return ring.acquire(at);
-  case Kind::expect: {
-    int64_t bytes = 0;
-    for (int tile : s.slots)
-      bytes += shared[tile].slotBytes();
-    return ring.expect(at, bytes);
-  }
-  case Kind::publish:
-    return ring.publish(at, arrival);
-  case Kind::copyAsync:
-    return copy(slice(s.from.box), view(s.to.view), ring.full(at),
-                s.number != 0 ? dsl::Multicast::cluster : dsl::Multicast::off);
-  case Kind::wait:
-    return ring.wait(at);
-  case Kind::release:
-    return ring.release(at, arrival);
+  case Kind::put:
+    channel.put([&](const dsl::Slot &at) {
+      slots[s.id] = at;
+      body(s.bodies[0]);
+    });
+    return;
+  case Kind::get:
+    slots[s.id] = channel.get();
+    return;
   default:
-    return at.advance();
+    slots[s.id] = channel.oldest();
   }
 }
 

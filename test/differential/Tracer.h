@@ -70,7 +70,7 @@ private:
   void loop(const Statement &s);
   void when(const Statement &s);
   void report(const Statement &s);
-  void atRing(const Statement &s);
+  void atChannel(const Statement &s);
   void atBarrier(const Statement &s);
 
   const ProgramTree &tree;
@@ -89,8 +89,8 @@ private:
   std::map<int, dsl::Fragment> variables;
   std::map<int, dsl::Shared> shared;
   std::map<int, dsl::TensorMemory> tensorMemory;
-  std::map<int, dsl::Ring> rings;
-  std::map<int, dsl::Cursor> cursors;
+  std::map<int, dsl::Channel> channels;
+  std::map<int, dsl::Slot> slots;
   std::map<int, dsl::Barrier> barriers;
   std::map<int, dsl::NamedBarrier> namedBarriers;
 };

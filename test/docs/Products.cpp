@@ -162,44 +162,37 @@ void sumGradientsByRoles(Scope &k, const GradientTensors &t) {
   Shared keys = k.shared("k", bf16, {128, 64}), values = k.shared("v", bf16, {128, 64});
   Shared q = k.shared("q", bf16, {64, 64}, {.slots = 3}), ofO = k.shared("do", bf16, {64, 64}, {.slots = 3});
   Shared ofScores = k.shared("ds", bf16, {128, 64}), parts = k.shared("dq", f32, {64, 64});
-  Ring kvRing = k.ring("kv", {.slots = 1});
-  Ring qRing = k.ring("q", {.slots = 3});
-  Ring scoreRing = k.ring("ds", {.slots = 1});
-  Ring partRing = k.ring("dq", {.slots = 1});
+  Channel loadedKeys = k.channel("kv", {.slots = 1}), loadedQueries = k.channel("q", {.slots = 3});
+  Channel exchanged = k.channel("ds", {.slots = 1}), finished = k.channel("dq", {.slots = 1});
   k.roles([&] {
     k.role("load", {.warps = 3}, [&] {
-      Cursor kv = kvRing.cursor(), at = qRing.cursor();
-      kvRing.acquire(kv);
-      kvRing.expect(kv, keys.slotBytes() + values.slotBytes());
-      copy(t.tile(t.K, head, block, 128), keys, kvRing.full(kv));
-      copy(t.tile(t.V, head, block, 128), values, kvRing.full(kv));
+      loadedKeys.put([&](const Slot &) {
+        copy(t.tile(t.K, head, block, 128), keys);
+        copy(t.tile(t.V, head, block, 128), values);
+      });
       k.loop(visits, [&](Index i) {
-        qRing.acquire(at);
-        qRing.expect(at, q.slotBytes() + ofO.slotBytes());
-        copy(t.tile(t.Q, head, i), q.slot(at), qRing.full(at));
-        copy(t.tile(t.dO, head, i), ofO.slot(at), qRing.full(at));
-        at.advance();
+        loadedQueries.put([&](const Slot &at) {
+          copy(t.tile(t.Q, head, i), q.slot(at));
+          copy(t.tile(t.dO, head, i), ofO.slot(at));
+        });
       });
     });
     k.role("sums", {.warps = 1}, [&] {
-      Cursor at = partRing.cursor();
       k.loop(visits, [&](Index i) {
-        partRing.wait(at);
+        finished.get();
         atomicAdd(parts, t.tile(t.Sum, head, i));
-        partRing.release(at); // once the TMA has read the tile
-        at.advance();
+        finished.release(); // once the TMA has read the tile
       });
     });
     k.role("math", {.warps = 8}, [&] {
-      Cursor kv = kvRing.cursor(), at = qRing.cursor(), ds = scoreRing.cursor(), dq = partRing.cursor();
       Fragment ofKeys = k.fragment(f32, {128, 64}), ofValues = k.fragment(f32, {128, 64});
-      kvRing.wait(kv);
+      loadedKeys.get();
       k.loop(visits, [&](Index i) {
         Fragment logSum = k.fragment(f32, {1, 64}), delta = k.fragment(f32, {1, 64});
         copy(t.L.tile({head, i * 64}, {1, 64}).fill(inf), logSum);
         copy(t.Delta.tile({head, i * 64}, {1, 64}), delta);
         Fragment s = k.fragment(f32, {128, 64}), ofWeights = k.fragment(f32, {128, 64});
-        qRing.wait(at);
+        Slot at = loadedQueries.get();
         gemmAsync(keys, q.slot(at).t(), s);
         gemmAsync(values, ofO.slot(at).t(), ofWeights);
         gemmWait(s, 1); // weights are computed under the second product
@@ -210,25 +203,18 @@ void sumGradientsByRoles(Scope &k, const GradientTensors &t) {
         gemmWait(ofWeights);
         Fragment gradients = (p * (ofWeights - delta) / 8).to(bf16), weights = p.to(bf16);
         gemmAsync(weights, ofO.slot(at), ofValues);
-        scoreRing.acquire(ds);
-        copy(gradients, ofScores);
-        scoreRing.publish(ds);
-        scoreRing.wait(ds); // until both warpgroups have stored theirs
+        exchanged.put([&](const Slot &) { copy(gradients, ofScores); });
+        exchanged.get(); // until both warpgroups have stored theirs
         Fragment part = k.fragment(f32, {64, 64});
         gemmAsync(ofScores.t(), keys, part, WarpPolicy::fullColumn);
         gemmAsync(gradients, q.slot(at), ofKeys);
         gemmWait(part, 1);
-        partRing.acquire(dq);
-        copy(part, parts); // under the product for dK
-        partRing.publish(dq);
+        finished.put([&](const Slot &) { copy(part, parts); }); // under the product for dK
         gemmWait(ofKeys);
         gemmWait(ofValues);
-        scoreRing.release(ds);
-        qRing.release(at);
-        for (Cursor *cursor : {&at, &ds, &dq})
-          cursor->advance();
+        exchanged.release();
+        loadedQueries.release();
       });
-      kvRing.release(kv);
       copy(ofKeys.to(bf16), t.tile(t.dK, head, block, 128));
       copy(ofValues.to(bf16), t.tile(t.dV, head, block, 128));
     });
@@ -491,27 +477,23 @@ Program rolesByHand() {
     auto [i, j] = k.grid(ceilDiv(m, 64), ceilDiv(n, 64));
     Index steps = ceilDiv(depth, 64);
     Shared a = k.shared("a", bf16, {64, 64}, {.slots = 3}), b = k.shared("b", bf16, {64, 64}, {.slots = 3});
-    Ring ring = k.ring("ab", {.slots = 3});
+    Channel ab = k.channel("ab", {.slots = 3});
     k.roles([&] {
       k.role("load", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
         k.loop(steps, [&](Index s) {
-          ring.acquire(at);                               // until the slot is empty
-          ring.expect(at, a.slotBytes() + b.slotBytes()); // what will arrive
-          copy(A.tile({i * 64, s * 64}, {64, 64}), a.slot(at), ring.full(at));
-          copy(B.tile({j * 64, s * 64}, {64, 64}), b.slot(at), ring.full(at));
-          at.advance();
+          ab.put([&](const Slot &at) { // once the slot is empty
+            copy(A.tile({i * 64, s * 64}, {64, 64}), a.slot(at));
+            copy(B.tile({j * 64, s * 64}, {64, 64}), b.slot(at));
+          });
         });
       });
       k.role("math", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
         Fragment acc = k.fragment(f32, {64, 64}).named("acc");
         k.loop(steps, [&](Index) {
-          ring.wait(at); // until the slot is full
+          Slot at = ab.get(); // once the slot is full
           gemmAsync(a.slot(at), b.slot(at).t(), acc);
           gemmWait(acc);
-          ring.release(at); // the slot may be refilled
-          at.advance();
+          ab.release(); // the slot may be filled again
         });
         copy(acc, C.tile({i * 64, j * 64}, {64, 64}));
       });

@@ -23,7 +23,7 @@ Program gemmInTensorMemory() {
     Index steps = ceilDiv(depth, 64);
     Shared a = k.shared("a", bf16, {128, 64}, {.slots = 3}), b = k.shared("b", bf16, {64, 64}, {.slots = 3});
     TensorMemory acc = k.tensorMemory("acc", f32, {128, 64});
-    Ring ring = k.ring("ab", {.slots = 3});
+    Channel ab = k.channel("ab", {.slots = 3});
     Barrier done = k.barrier("done", 1);
     k.roles([&] {
       k.role("store", {.warps = 4}, [&] {
@@ -33,22 +33,18 @@ Program gemmInTensorMemory() {
         copy(c, C.tile({i * 128, j * 64}, {128, 64}));
       });
       k.role("load", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
         k.loop(steps, [&](Index s) {
-          ring.acquire(at);
-          ring.expect(at, a.slotBytes() + b.slotBytes());
-          copy(A.tile({i * 128, s * 64}, {128, 64}), a.slot(at), ring.full(at));
-          copy(B.tile({j * 64, s * 64}, {64, 64}), b.slot(at), ring.full(at));
-          at.advance();
+          ab.put([&](const Slot &at) {
+            copy(A.tile({i * 128, s * 64}, {128, 64}), a.slot(at));
+            copy(B.tile({j * 64, s * 64}, {64, 64}), b.slot(at));
+          });
         });
       });
       k.role("multiply", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
         k.loop(steps, [&](Index s) {
-          ring.wait(at);
+          Slot at = ab.get();
           gemmAsync(a.slot(at), b.slot(at).t(), acc, {.accumulate = s > 0}); // the first one overwrites
-          ring.release(at, Arrival::afterProducts);                          // when it has read the slot
-          at.advance();
+          ab.release(Arrival::afterProducts);                                // when it has read the slot
         });
         done.arrive(Arrival::afterProducts); // when all of them are complete
       });

@@ -37,34 +37,29 @@ Program product(const Variation &options, ProductLines &at) {
     Global C = k.output("C", f32, {rows, 64});
     Shared a = k.shared("a", bf16, {rows, 64}, {.slots = slots});
     Shared b = k.shared("b", bf16, {64, 64}, {.slots = slots});
-    Ring ring = k.ring("ab", {.slots = slots});
+    Channel ab = k.channel("ab", {.slots = slots});
     k.roles([&] {
       k.role("load", {.warps = 4}, [&] {
-        Cursor cursor = ring.cursor();
         k.loop(steps, [&](Index s) {
-          ring.acquire(cursor);
-          ring.expect(cursor, a.slotBytes() + b.slotBytes());
-          at.loadA = lineBelow();
-          copy(A.tile({0, s * 64}, {rows, 64}), a.slot(cursor), ring.full(cursor));
-          at.loadB = lineBelow();
-          copy(B.tile({0, s * 64}, {64, 64}), b.slot(cursor), ring.full(cursor));
-          cursor.advance();
+          ab.put([&](const Slot &slot) {
+            at.loadA = lineBelow();
+            copy(A.tile({0, s * 64}, {rows, 64}), a.slot(slot));
+            at.loadB = lineBelow();
+            copy(B.tile({0, s * 64}, {64, 64}), b.slot(slot));
+          });
         });
       });
       k.role("math", {.warps = 4 * options.warpgroups}, [&] {
-        Cursor cursor = ring.cursor(), done = ring.cursor();
         Fragment acc = k.fragment(f32, {rows, 64}).named("acc");
         k.loop(steps, [&](Index s) {
-          ring.wait(cursor);
+          Slot slot = ab.get();
           at.product = lineBelow();
-          gemmAsync(a.slot(cursor), b.slot(cursor).t(), acc);
-          cursor.advance();
+          gemmAsync(a.slot(slot), b.slot(slot).t(), acc);
           at.wait = lineBelow();
           gemmWait(acc, options.pending);
           const auto release = [&] {
             at.release = lineBelow();
-            ring.release(done);
-            done.advance();
+            ab.release();
           };
           if (options.pending > 0 && options.releasesBefore)
             k.when(s > 0, release);
@@ -112,42 +107,43 @@ TEST_CASE("tl#2634: what threads wrote is fenced before a product reads it") {
 
 TEST_CASE("tri#7278: a slot is read before a copy overwrites it, which takes a fence") {
   unsigned load = 0, wait = 0, use = 0, release = 0;
-  // `early`: the slot is released before it has been read.
+  // `early`: a role releases the slot that another one still reads.
   const auto program = [&](bool early) {
     return Program::trace("overwritten", [&, early](Scope &k) {
       Index rows = k.dim("rows"), steps = ceilDiv(rows, 32);
       Global X = k.input("X", f32, {rows, 32}, {.alignment = 16}), Y = k.output("Y", f32, {rows, 32});
       Shared tile = k.shared("tile", f32, {32, 32}, {.slots = 1});
-      Ring ring = k.ring("tiles", {.slots = 1});
+      Channel tiles = k.channel("tiles", {.slots = 1});
       k.roles([&] {
         k.role("load", {.warps = 4}, [&] {
-          Cursor at = ring.cursor();
           k.loop(steps, [&](Index i) {
-            ring.acquire(at);
-            ring.expect(at, tile.slotBytes());
-            load = lineBelow();
-            copy(X.tile({i * 32, 0}, {32, 32}), tile.slot(at), ring.full(at));
-            at.advance();
+            tiles.put([&](const Slot &at) {
+              load = lineBelow();
+              copy(X.tile({i * 32, 0}, {32, 32}), tile.slot(at));
+            });
           });
         });
         k.role("use", {.warps = 4}, [&] {
-          Cursor at = ring.cursor();
           k.loop(steps, [&](Index i) {
             Fragment x = k.fragment(f32, {32, 32});
             wait = lineBelow();
-            ring.wait(at);
-            if (early)
-              ring.release(at);
+            Slot at = tiles.get();
             use = lineBelow();
             copy(tile.slot(at), x);
             if (!early) {
               release = lineBelow();
-              ring.release(at);
+              tiles.release();
             }
-            at.advance();
             copy(x, Y.tile({i * 32, 0}, {32, 32}));
           });
         });
+        if (early)
+          k.role("release", {.warps = 4}, [&] {
+            k.loop(steps, [&](Index) {
+              tiles.get();
+              tiles.release();
+            });
+          });
       });
     });
   };

@@ -48,24 +48,19 @@ Program inRoles() {
     Counts c(k);
     [[maybe_unused]] auto [block] = k.grid(blocks);
     Index number = take(c.started, {0});
-    Ring turns = k.ring("turns", {.slots = 1});
+    Channel turns = k.channel("turns", {.slots = 1}), stored = k.channel("stored", {.slots = 1});
     k.roles([&] {
       k.role("turns", {.warps = 4}, [&] {
-        Cursor at = turns.cursor();
-        turns.acquire(at);
-        waitFor(c.done, {0}, number);
-        turns.publish(at);
-        at.advance();
-        turns.acquire(at); // when all have released it
+        turns.put([&](const Slot &) { waitFor(c.done, {0}, number); });
+        stored.get(); // when all warps have stored
         announce(c.done, {0});
       });
       k.role("math", {.warps = 8}, [&] {
-        Cursor at = turns.cursor();
         Fragment y = k.fragment(bf16, {rows, columns});
-        turns.wait(at);
+        turns.get();
         copy(c.all(), y);
         copy((y.to(f32) * 2 + number.to(f32)).to(bf16), c.all());
-        turns.release(at);
+        stored.put();
       });
     });
   });
@@ -78,26 +73,18 @@ Program byCopyEngine() {
     [[maybe_unused]] auto [block] = k.grid(blocks);
     Index number = take(c.started, {0});
     Shared tile = k.shared("tile", bf16, {rows, columns}, {.slots = 1});
-    Ring full = k.ring("full", {.slots = 1});
-    Ring changed = k.ring("changed", {.slots = 1});
+    Channel loaded = k.channel("full", {.slots = 1}), changed = k.channel("changed", {.slots = 1});
     k.roles([&] {
       k.role("memory", {.warps = 1}, [&] {
-        Cursor at = full.cursor(), out = changed.cursor();
         waitFor(c.done, {0}, number);
-        full.acquire(at);
-        full.expect(at, tile.slotBytes());
-        copy(c.all(), tile.slot(at), full.full(at));
-        changed.wait(out);
-        copy(tile.slot(out), c.all());
+        loaded.put([&](const Slot &at) { copy(c.all(), tile.slot(at)); });
+        copy(tile.slot(changed.get()), c.all());
         announce(c.done, {0});
       });
       k.role("math", {.warps = 4}, [&] {
-        Cursor at = full.cursor(), out = changed.cursor();
         Fragment y = k.fragment(bf16, {rows, columns});
-        full.wait(at);
-        copy(tile.slot(at), y);
-        copy((y.to(f32) * 2 + number.to(f32)).to(bf16), tile.slot(at));
-        changed.publish(out);
+        copy(tile.slot(loaded.get()), y);
+        changed.put([&](const Slot &at) { copy((y.to(f32) * 2 + number.to(f32)).to(bf16), tile.slot(at)); });
       });
     });
   });
@@ -110,20 +97,15 @@ Program mixed() {
     [[maybe_unused]] auto [block] = k.grid(blocks);
     Index number = take(c.started, {0});
     Shared tile = k.shared("tile", bf16, {rows, columns}, {.slots = 1});
-    Ring full = k.ring("full", {.slots = 1});
+    Channel loaded = k.channel("full", {.slots = 1});
     k.roles([&] {
       k.role("load", {.warps = 4}, [&] {
-        Cursor at = full.cursor();
         waitFor(c.done, {0}, number);
-        full.acquire(at);
-        full.expect(at, tile.slotBytes());
-        copy(c.all(), tile.slot(at), full.full(at));
+        loaded.put([&](const Slot &at) { copy(c.all(), tile.slot(at)); });
       });
       k.role("math", {.warps = 4}, [&] {
-        Cursor at = full.cursor();
         Fragment y = k.fragment(bf16, {rows, columns});
-        full.wait(at);
-        copy(tile.slot(at), y);
+        copy(tile.slot(loaded.get()), y);
         copy((y.to(f32) * 2 + number.to(f32)).to(bf16), c.all());
         announce(c.done, {0});
       });

@@ -129,25 +129,21 @@ TEST_CASE("the TMA loads parts of a row with a hint", "[eviction]") {
     Global X = k.input("X", f32, {n}, {.alignment = 16}), Y = k.output("Y", f32, {n});
     auto [block] = k.grid(ceilDiv(n, 512));
     Shared x = k.shared("x", f32, {128}, {.slots = 2});
-    Ring ring = k.ring("r", {.slots = 2});
+    Channel loaded = k.channel("r", {.slots = 2});
     k.roles([&, block = block] {
       k.role("load", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
         k.loop(4, [&](Index i) {
-          ring.acquire(at);
-          ring.expect(at, x.slotBytes());
-          copy(X.tile({block * 512 + i * 128}, {128}).evict(Eviction::first), x.slot(at), ring.full(at));
-          at.advance();
+          loaded.put([&](const Slot &at) {
+            copy(X.tile({block * 512 + i * 128}, {128}).evict(Eviction::first), x.slot(at));
+          });
         });
       });
       k.role("double", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
         k.loop(4, [&](Index i) {
           Fragment part = k.fragment(f32, {128});
-          ring.wait(at);
+          Slot at = loaded.get();
           copy(x.slot(at), part);
-          ring.release(at);
-          at.advance();
+          loaded.release();
           copy(part * 2, Y.tile({block * 512 + i * 128}, {128}));
         });
       });

@@ -174,30 +174,26 @@ TEST_CASE("asynchronous products of integers in roles by hand", "[integer-produc
     auto [i, j] = k.grid(ceilDiv(m, tile), ceilDiv(n, tile));
     Shared a = k.shared("a", i8, {tile, step}, {.slots = 2}),
            b = k.shared("b", i8, {tile, step}, {.slots = 2});
-    Ring ring = k.ring("ab", {.slots = 2});
+    Channel loaded = k.channel("ab", {.slots = 2});
     Index steps = ceilDiv(depth, step);
     k.roles([&, i = i, j = j] {
       k.role("math", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
         Fragment acc = k.fragment(i32, {tile, tile});
         copy(C.tile({i * tile, j * tile}, {tile, tile}), acc);
         k.loop(steps, [&](Index) {
-          ring.wait(at);
+          Slot at = loaded.get();
           gemmAsync(a.slot(at), b.slot(at).t(), acc);
           gemmWait(acc);
-          ring.release(at);
-          at.advance();
+          loaded.release();
         });
         copy(acc, C.tile({i * tile, j * tile}, {tile, tile}));
       });
       k.role("load", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
         k.loop(steps, [&](Index s) {
-          ring.acquire(at);
-          ring.expect(at, a.slotBytes() + b.slotBytes());
-          copy(A.tile({i * tile, s * step}, {tile, step}), a.slot(at), ring.full(at));
-          copy(B.tile({j * tile, s * step}, {tile, step}), b.slot(at), ring.full(at));
-          at.advance();
+          loaded.put([&](const Slot &at) {
+            copy(A.tile({i * tile, s * step}, {tile, step}), a.slot(at));
+            copy(B.tile({j * tile, s * step}, {tile, step}), b.slot(at));
+          });
         });
       });
     });

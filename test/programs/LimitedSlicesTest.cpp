@@ -75,25 +75,19 @@ Program throughShared(const Case &c, ElementType element) {
     auto [block] = k.grid(1);
     (void)block;
     Shared x = k.shared("x", element, {tileRows, columns}, {.slots = 2});
-    Ring ring = k.ring("x", {.slots = 2});
+    Channel loaded = k.channel("x", {.slots = 2});
     k.roles([&] {
       k.role("load", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
         k.loop(tiles, [&](Index tile) {
-          ring.acquire(at);
-          ring.expect(at, x.slotBytes());
-          copy(boxOf(a.X, c, a, tile), x.slot(at), ring.full(at));
-          at.advance();
+          loaded.put([&](const Slot &at) { copy(boxOf(a.X, c, a, tile), x.slot(at)); });
         });
       });
       k.role("store", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
         k.loop(tiles, [&](Index tile) {
-          ring.wait(at);
+          Slot at = loaded.get();
           copy(x.slot(at), boxOf(a.Y, c, a, tile));
           copy(x.slot(at), a.Z.tile({tile, 0, 0}, {1, tileRows, columns}));
-          ring.release(at);
-          at.advance();
+          loaded.release();
         });
       });
     });
@@ -259,26 +253,22 @@ Program packedCopy() {
     auto [b] = k.grid(sequences);
     Index position = b;
     Shared x = k.shared("x", f16, {32, 64}, {.slots = 2});
-    Ring ring = k.ring("x", {.slots = 2});
+    Channel loaded = k.channel("x", {.slots = 2});
     k.roles([&] {
       k.role("load", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
         Index begin = Ends.read({position - 1}), end = Ends.read({position});
         k.loop(ceilDiv(end - begin, 32), [&](Index j) {
-          ring.acquire(at);
-          ring.expect(at, x.slotBytes());
-          copy(X.tile({begin + j * 32, 1, 0}, {32, 1, 64}).limited(0, end), x.slot(at), ring.full(at));
-          at.advance();
+          loaded.put([&](const Slot &at) {
+            copy(X.tile({begin + j * 32, 1, 0}, {32, 1, 64}).limited(0, end), x.slot(at));
+          });
         });
       });
       k.role("store", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
         Index length = Ends.read({position}) - Ends.read({position - 1});
         k.loop(ceilDiv(length, 32), [&](Index j) {
-          ring.wait(at);
+          Slot at = loaded.get();
           copy(x.slot(at), Y.tile({position, j * 32, 0}, {1, 32, 64}).limited(1, length));
-          ring.release(at);
-          at.advance();
+          loaded.release();
         });
       });
     });

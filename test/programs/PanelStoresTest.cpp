@@ -163,25 +163,23 @@ TEST_CASE("roles that are no whole warpgroups store without panels", "[panel-sto
     k.grid(1);
     Shared a = k.shared("a", bf16, {128, 64}, {.slots = 1}), b = k.shared("b", bf16, {64, 64}, {.slots = 1});
     Shared out = k.shared("out", bf16, {128, 64});
-    Ring ring = k.ring("ab", {.slots = 1});
+    Channel loaded = k.channel("ab", {.slots = 1});
     Barrier done = k.barrier("done", 256);
     k.roles([&] {
       k.role("math", {.warps = 8}, [&] {
-        Cursor at = ring.cursor();
         Fragment sum = k.fragment(f32, {128, 64}).named("sum");
-        ring.wait(at);
+        Slot at = loaded.get();
         gemmAsync(a.slot(at), b.slot(at).t(), sum);
         gemmWait(sum);
-        ring.release(at);
+        loaded.release();
         copy(sum.to(bf16), out);
         done.arrive();
       });
       k.role("load", {.warps = load}, [&] {
-        Cursor at = ring.cursor();
-        ring.acquire(at);
-        ring.expect(at, a.slotBytes() + b.slotBytes());
-        copy(p.A.tile({0, 0}, {128, 64}), a.slot(at), ring.full(at));
-        copy(p.B.tile({0, 0}, {64, 64}), b.slot(at), ring.full(at));
+        loaded.put([&](const Slot &at) {
+          copy(p.A.tile({0, 0}, {128, 64}), a.slot(at));
+          copy(p.B.tile({0, 0}, {64, 64}), b.slot(at));
+        });
       });
       k.role("store", {.warps = store}, [&] {
         Fragment x = k.fragment(bf16, {128, 64});
@@ -225,15 +223,14 @@ TEST_CASE("panels of threads take no barrier", "[panel-stores]") {
     Global C = k.output("C", bf16, {128, 64}, {.alignment = 2});
     k.grid(1);
     Shared a = k.shared("a", bf16, {128, 64}, {.slots = 1}), b = k.shared("b", bf16, {64, 64}, {.slots = 1});
-    Ring ring = k.ring("ab", {.slots = 1});
+    Channel loaded = k.channel("ab", {.slots = 1});
     std::vector<NamedBarrier> barriers;
     for (int i = 0; i < 14; ++i)
       barriers.push_back(k.namedBarrier(8));
     k.roles([&] {
       k.role("math", {.warps = 8}, [&] {
-        Cursor at = ring.cursor();
         Fragment sum = k.fragment(f32, {128, 64}).named("sum");
-        ring.wait(at);
+        Slot at = loaded.get();
         gemmAsync(a.slot(at), b.slot(at).t(), sum);
         gemmWait(sum);
         for (NamedBarrier &barrier : barriers)
@@ -241,11 +238,10 @@ TEST_CASE("panels of threads take no barrier", "[panel-stores]") {
         copy(sum.to(bf16), C.tile({0, 0}, {128, 64}));
       });
       k.role("load", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
-        ring.acquire(at);
-        ring.expect(at, a.slotBytes() + b.slotBytes());
-        copy(p.A.tile({0, 0}, {128, 64}), a.slot(at), ring.full(at));
-        copy(p.B.tile({0, 0}, {64, 64}), b.slot(at), ring.full(at));
+        loaded.put([&](const Slot &at) {
+          copy(p.A.tile({0, 0}, {128, 64}), a.slot(at));
+          copy(p.B.tile({0, 0}, {64, 64}), b.slot(at));
+        });
       });
     });
   }));

@@ -366,26 +366,21 @@ TEST_CASE("slices of tiles that run ahead of a loop", "[shared-slices]") {
                              copy(picked, D.tile({0, 0}, {m, 1}));
                              return;
                            }
-                           Ring ring = k.ring("ring", {.slots = 2});
+                           Channel loaded = k.channel("tiles", {.slots = 2});
                            Shared a = k.shared("a", bf16, {m, 64}, {.slots = 2});
                            k.roles([&] {
                              k.role("load", {.warps = 1}, [&] {
-                               Cursor at = ring.cursor();
                                k.loop(ceilDiv(depth, 64), [&](Index s) {
-                                 ring.acquire(at);
-                                 ring.expect(at, a.slotBytes());
-                                 copy(A.tile({0, s * 64}, {m, 64}), a.slot(at), ring.full(at));
-                                 at.advance();
+                                 loaded.put(
+                                     [&](const Slot &at) { copy(A.tile({0, s * 64}, {m, 64}), a.slot(at)); });
                                });
                              });
                              k.role("compute", {.warps = 4}, [&] {
                                Fragment acc = k.fragment(f32, {m, n}), picked = k.fragment(f32, {m, 1});
-                               Cursor at = ring.cursor();
                                k.loop(ceilDiv(depth, 64), [&](Index) {
-                                 ring.wait(at);
+                                 Slot at = loaded.get();
                                  pick(a.slot(at), picked);
-                                 ring.release(at);
-                                 at.advance();
+                                 loaded.release();
                                });
                                copy(picked, D.tile({0, 0}, {m, 1}));
                                copy(acc, C.tile({0, 0}, {m, n}));

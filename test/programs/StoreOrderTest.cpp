@@ -129,7 +129,7 @@ TEST_CASE("what one role stores, another one loads through the TMA", "[store-ord
       Global Z = k.output("Z", bf16, {64, 64});
       Shared from = k.shared("from", bf16, {64, 64});
       Shared to = k.shared("to", bf16, {64, 64}, {.slots = 1});
-      Ring ring = k.ring("to", {.slots = 1});
+      Channel loaded = k.channel("to", {.slots = 1});
       Barrier stored = k.barrier("stored", 128);
       k.roles([&] {
         k.role("first", {.warps = 4}, [&] {
@@ -144,14 +144,10 @@ TEST_CASE("what one role stores, another one loads through the TMA", "[store-ord
           stored.arrive();
         });
         k.role("second", {.warps = 4}, [&] {
-          Cursor at = ring.cursor();
           stored.wait(0);
-          ring.acquire(at);
-          ring.expect(at, to.slotBytes());
-          copy(Y.tile({0, 0}, {64, 64}), to.slot(at), ring.full(at));
-          ring.wait(at);
+          loaded.put([&](const Slot &at) { copy(Y.tile({0, 0}, {64, 64}), to.slot(at)); });
           Fragment z = k.fragment(bf16, {64, 64});
-          copy(to.slot(at), z);
+          copy(to.slot(loaded.get()), z);
           copy(z, Z.tile({0, 0}, {64, 64}));
         });
       });

@@ -51,7 +51,7 @@ Program oneTile(const Case &c) {
     Shared a = k.shared("a", c.element, extents(bm, leftAcross), {.slots = c.stages});
     Shared b = k.shared("b", c.element, extents(c.bn, rightAcross), {.slots = c.stages});
     TensorMemory acc = k.tensorMemory("acc", f32, {bm, c.bn});
-    Ring ring = k.ring("ab", {.slots = c.stages});
+    Channel loaded = k.channel("ab", {.slots = c.stages});
     Barrier done = k.barrier("done", 1);
     k.roles([&] {
       k.role("store", {.warps = c.storeWarps}, [&] {
@@ -61,24 +61,19 @@ Program oneTile(const Case &c) {
         copy(sums.to(c.out), C.tile({i * bm, j * c.bn}, {bm, c.bn}));
       });
       k.role("load", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
         k.loop(steps, [&](Index s) {
-          ring.acquire(at);
-          ring.expect(at, a.slotBytes() + b.slotBytes());
-          copy(A.tile(origin(i * bm, s, leftAcross), extents(bm, leftAcross)), a.slot(at), ring.full(at));
-          copy(B.tile(origin(j * c.bn, s, rightAcross), extents(c.bn, rightAcross)), b.slot(at),
-               ring.full(at));
-          at.advance();
+          loaded.put([&](const Slot &at) {
+            copy(A.tile(origin(i * bm, s, leftAcross), extents(bm, leftAcross)), a.slot(at));
+            copy(B.tile(origin(j * c.bn, s, rightAcross), extents(c.bn, rightAcross)), b.slot(at));
+          });
         });
       });
       k.role("multiply", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
         k.loop(steps, [&](Index s) {
-          ring.wait(at);
+          Slot at = loaded.get();
           Shared left = leftAcross ? a.slot(at).t() : a.slot(at);
           gemmAsync(left, rightAcross ? b.slot(at) : b.slot(at).t(), acc, {.accumulate = s > 0});
-          ring.release(at, Arrival::afterProducts);
-          at.advance();
+          loaded.release(Arrival::afterProducts);
         });
         done.arrive(Arrival::afterProducts);
       });
@@ -98,47 +93,40 @@ Program persistent() {
     Index rows = ceilDiv(m, bm), tiles = rows * ceilDiv(n, bn), steps = ceilDiv(depth, bk);
     Shared a = k.shared("a", f16, {bm, bk}, {.slots = 3}), b = k.shared("b", f16, {bn, bk}, {.slots = 3});
     TensorMemory accs = k.tensorMemory("accs", f32, {bm, bn}, {.slots = 2});
-    Ring ring = k.ring("ab", {.slots = 3});
-    Ring sums = k.ring("sums", {.slots = 2});
+    Channel loaded = k.channel("ab", {.slots = 3});
+    Channel sums = k.channel("sums", {.slots = 2});
     auto forEachTile = [&](auto body) {
       k.loop({block, tiles, k.blocks()}, [&](Index t) { body(t % rows * bm, t / rows * bn); });
     };
     k.roles([&] {
       k.role("store", {.warps = 4}, [&] {
-        Cursor at = sums.cursor();
         forEachTile([&](const Index &row, const Index &column) {
-          sums.wait(at);
+          Slot at = sums.get();
           Fragment c = k.fragment(f32, {bm, bn});
           copy(accs.slot(at), c);
-          sums.release(at);
+          sums.release();
           copy(c.to(f16), C.tile({row, column}, {bm, bn}));
-          at.advance();
         });
       });
       k.role("load", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
         forEachTile([&](const Index &row, const Index &column) {
           k.loop(steps, [&](Index s) {
-            ring.acquire(at);
-            ring.expect(at, a.slotBytes() + b.slotBytes());
-            copy(A.tile({row, s * bk}, {bm, bk}), a.slot(at), ring.full(at));
-            copy(B.tile({column, s * bk}, {bn, bk}), b.slot(at), ring.full(at));
-            at.advance();
+            loaded.put([&](const Slot &at) {
+              copy(A.tile({row, s * bk}, {bm, bk}), a.slot(at));
+              copy(B.tile({column, s * bk}, {bn, bk}), b.slot(at));
+            });
           });
         });
       });
       k.role("multiply", {.warps = 1}, [&] {
-        Cursor at = ring.cursor(), sum = sums.cursor();
         forEachTile([&](const Index &, const Index &) {
-          sums.acquire(sum);
-          k.loop(steps, [&](Index s) {
-            ring.wait(at);
-            gemmAsync(a.slot(at), b.slot(at).t(), accs.slot(sum), {.accumulate = s > 0});
-            ring.release(at, Arrival::afterProducts);
-            at.advance();
+          sums.put([&](const Slot &sum) {
+            k.loop(steps, [&](Index s) {
+              Slot at = loaded.get();
+              gemmAsync(a.slot(at), b.slot(at).t(), accs.slot(sum), {.accumulate = s > 0});
+              loaded.release(Arrival::afterProducts);
+            });
           });
-          sums.publish(sum, Arrival::afterProducts);
-          sum.advance();
         });
       });
     });

@@ -211,31 +211,27 @@ TEST_CASE("the TMA fills and stores parts of a slot", "[tile-parts]") {
     Global C = k.output("C", bf16, {m, 2 * panel}, {.alignment = 16});
     Shared tile = k.shared("tile", bf16, {16, 2 * panel}, {.slots = 2}),
            out = k.shared("out", bf16, {16, 2 * panel});
-    Ring ring = k.ring("ring", {.slots = 2});
+    Channel loaded = k.channel("tiles", {.slots = 2});
     Index steps = ceilDiv(m, 16);
     k.roles([&] {
       k.role("use", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
         k.loop(steps, [&](Index i) {
           Fragment x = k.fragment(bf16, {16, panel});
-          ring.wait(at);
+          Slot at = loaded.get();
           for (int64_t part : {0, 1}) {
             copy(tile.slot(at).columns(part * panel, panel), x);
             copy(x, out.columns((1 - part) * panel, panel));
           }
-          ring.release(at);
+          loaded.release();
           copy(out, C.tile({i * 16, 0}, {16, 2 * panel}));
-          at.advance();
         });
       });
       k.role("load", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
         k.loop(steps, [&](Index i) {
-          ring.acquire(at);
-          ring.expect(at, tile.slotBytes());
-          copy(A.tile({i * 16, 0}, {16, panel}), tile.slot(at).columns(0, panel), ring.full(at));
-          copy(B.tile({i * 16, 0}, {16, panel}), tile.slot(at).columns(panel, panel), ring.full(at));
-          at.advance();
+          loaded.put([&](const Slot &at) {
+            copy(A.tile({i * 16, 0}, {16, panel}), tile.slot(at).columns(0, panel));
+            copy(B.tile({i * 16, 0}, {16, panel}), tile.slot(at).columns(panel, panel));
+          });
         });
       });
     });

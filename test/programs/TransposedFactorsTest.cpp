@@ -67,30 +67,26 @@ Program byHand(const Form &form) {
     auto [i, j] = k.grid(ceilDiv(p.m, tile), ceilDiv(p.n, tile));
     Shared a = k.shared("a", bf16, shapeOf(form.transposedA, tile, step), {.slots = 2});
     Shared b = k.shared("b", bf16, shapeOf(form.transposedB, step, tile), {.slots = 2});
-    Ring ring = k.ring("ab", {.slots = 2});
+    Channel loaded = k.channel("ab", {.slots = 2});
     Index steps = ceilDiv(p.depth, step);
     k.roles([&] {
       k.role("load", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
         k.loop(steps, [&](Index s) {
-          ring.acquire(at);
-          ring.expect(at, a.slotBytes() + b.slotBytes());
-          copy(box(p.a, form.transposedA, i * tile, s * step, tile, step), a.slot(at), ring.full(at));
-          copy(box(p.b, form.transposedB, s * step, j * tile, step, tile), b.slot(at), ring.full(at));
-          at.advance();
+          loaded.put([&](const Slot &at) {
+            copy(box(p.a, form.transposedA, i * tile, s * step, tile, step), a.slot(at));
+            copy(box(p.b, form.transposedB, s * step, j * tile, step, tile), b.slot(at));
+          });
         });
       });
       k.role("math", {.warps = 8}, [&] {
-        Cursor at = ring.cursor();
         Fragment acc = k.fragment(f32, {tile, tile});
         k.loop(steps, [&](Index) {
-          ring.wait(at);
+          Slot at = loaded.get();
           Shared left = a.slot(at), right = b.slot(at);
           gemmAsync(form.transposedA ? left.t() : left, form.transposedB ? right.t() : right, acc,
                     form.policy);
           gemmWait(acc);
-          ring.release(at);
-          at.advance();
+          loaded.release();
         });
         copy(acc, p.c.tile({i * tile, j * tile}, {tile, tile}));
       });

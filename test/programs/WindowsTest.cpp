@@ -51,8 +51,8 @@ double seen(Memory &x, const Window &window, int64_t position, std::vector<int64
   return inside && position < x.shape.front() ? x.at(at) : fill;
 }
 
-/// How a tile comes to a fragment: by the TMA and a ring, in a loop that copies ahead, or at once.
-enum class Way : uint8_t { ring, pipelined, fragment };
+/// How a tile comes to a fragment: by the TMA and a channel, in a loop that copies ahead, or at once.
+enum class Way : uint8_t { channel, pipelined, fragment };
 
 /// `store` of what `tile` gives, for each tap.
 void forTaps(Scope &k, Way way, int64_t taps, Shape extents, const std::function<Slice(Index)> &tile,
@@ -76,25 +76,17 @@ void forTaps(Scope &k, Way way, int64_t taps, Shape extents, const std::function
     return;
   }
   Shared x = k.shared("x", bf16, extents, {.slots = 2});
-  Ring ring = k.ring("r", {.slots = 2});
+  Channel loaded = k.channel("r", {.slots = 2});
   k.roles([&] {
     k.role("load", {.warps = 4}, [&] {
-      Cursor at = ring.cursor();
-      k.loop(taps, [&](Index tap) {
-        ring.acquire(at);
-        ring.expect(at, x.slotBytes());
-        copy(tile(tap), x.slot(at), ring.full(at));
-        at.advance();
-      });
+      k.loop(taps, [&](Index tap) { loaded.put([&](const Slot &at) { copy(tile(tap), x.slot(at)); }); });
     });
     k.role("store", {.warps = 4}, [&] {
-      Cursor at = ring.cursor();
       k.loop(taps, [&](Index tap) {
         Fragment y = k.fragment(bf16, extents);
-        ring.wait(at);
+        Slot at = loaded.get();
         copy(x.slot(at), y);
-        ring.release(at);
-        at.advance();
+        loaded.release();
         copy(y, to(tap));
       });
     });
@@ -173,16 +165,16 @@ const Window windows[] = {
 
 TEST_CASE("columns of images by the TMA, by cp.async and by threads", "[windows]") {
   for (const Window &window : windows)
-    for (Way way : {Way::ring, Way::pipelined, Way::fragment}) {
+    for (Way way : {Way::channel, Way::pipelined, Way::fragment}) {
       const size_t axes = window.taps.size();
       CAPTURE(axes, window.taps, int(way));
-      Artifact artifact = compiled(columns(window, {.alignment = way == Way::ring ? 16 : 1}, way, 0));
-      CHECK(hasIm2col(artifact) == (way == Way::ring));
+      Artifact artifact = compiled(columns(window, {.alignment = way == Way::channel ? 16 : 1}, way, 0));
+      CHECK(hasIm2col(artifact) == (way == Way::channel));
       std::vector<int64_t> inner = axes == 1   ? std::vector<int64_t>{29}
                                    : axes == 2 ? std::vector<int64_t>{5, 7}
                                                : std::vector<int64_t>{3, 4, 5};
       for (int64_t channels : {16, 24, 5}) { // whole tiles, in vectors, one by one
-        if (way == Way::ring && channels % 8 != 0)
+        if (way == Way::channel && channels % 8 != 0)
           continue;
         std::vector<int64_t> shape = {3};
         shape.insert(shape.end(), inner.begin(), inner.end());
@@ -196,7 +188,7 @@ TEST_CASE("columns of images by the TMA, by cp.async and by threads", "[windows]
 
 TEST_CASE("windows of images that leave no room for one, and of none", "[windows]") {
   const Window window = {.taps = {4, 4}, .before = {1, 0}, .after = {0, 0}};
-  for (Way way : {Way::ring, Way::pipelined, Way::fragment}) {
+  for (Way way : {Way::channel, Way::pipelined, Way::fragment}) {
     Artifact artifact = compiled(columns(window, {.alignment = 16}, way, 0));
     check(artifact, window, {2, 2, 9, 16}, 0);
     check(artifact, window, {2, 3, 3, 16}, 0);
@@ -213,12 +205,12 @@ TEST_CASE("what is outside of an image is the slice's fill value", "[windows]") 
 TEST_CASE("rows of images of any strides", "[windows]") {
   check(compiled(columns(windows[1], {.lastStride = LastStride::any}, Way::fragment, 0)), windows[1],
         {2, 5, 6, 9}, 0);
-  check(compiled(columns(windows[1], {.alignment = 16}, Way::ring, 0)), windows[1], {2, 5, 6, 16}, 0, 8);
+  check(compiled(columns(windows[1], {.alignment = 16}, Way::channel, 0)), windows[1], {2, 5, 6, 16}, 0, 8);
 }
 
 TEST_CASE("positions, taps and channels that there are not are outside", "[windows]") {
   const Window window = {.taps = {2}, .before = {1}, .after = {0}};
-  for (Way way : {Way::ring, Way::pipelined, Way::fragment})
+  for (Way way : {Way::channel, Way::pipelined, Way::fragment})
     for (int64_t first : {-16, -3, 0, 9, 100}) {
       CAPTURE(int(way), first);
       Artifact artifact = compiled(Program::trace("outside", [&](Scope &k) {
@@ -230,7 +222,7 @@ TEST_CASE("positions, taps and channels that there are not are outside", "[windo
             [&](Index tap) { return seen.tile({n - 2 + first, tap - 1, 0}, {16, 1, 16}); },
             [&](Index tap) { return Y.tile({tap, 0, 0}, {1, 16, 16}); });
       }));
-      CHECK(hasIm2col(artifact) == (way == Way::ring));
+      CHECK(hasIm2col(artifact) == (way == Way::channel));
       Memory x = numbers(bf16, {2, 5, 8}), y = Memory::filled(bf16, {4, 16, 16}, 99);
       run(artifact, {&x, &y});
       for (int64_t tap = 0; tap < 4; ++tap)
@@ -274,21 +266,17 @@ TEST_CASE("blocks of a cluster share what windows see, with a hint for L2 as wit
         k.cluster(2);
         auto [block] = k.grid(2);
         Shared x = k.shared("x", bf16, {64, 64}, {.slots = 1});
-        Ring ring = k.ring("r", {.slots = 1});
+        Channel loaded = k.channel("r", {.slots = 1, .multicast = true});
         Global seen = X.windows(window);
         k.roles([&, block = block] {
           k.role("load", {.warps = 4}, [&] {
-            Cursor at = ring.cursor();
-            ring.acquire(at);
-            ring.expect(at, x.slotBytes());
-            copy(seen.tile(origin, tile).evict(eviction), x.slot(at), ring.full(at), Multicast::cluster);
+            loaded.put([&](const Slot &at) { copy(seen.tile(origin, tile).evict(eviction), x.slot(at)); });
           });
           k.role("store", {.warps = 4}, [&] {
-            Cursor at = ring.cursor();
             Fragment y = k.fragment(bf16, {64, 64});
-            ring.wait(at);
+            Slot at = loaded.get();
             copy(x.slot(at), y);
-            ring.release(at);
+            loaded.release();
             copy(y, Y.tile({block, 0, 0}, {1, 64, 64}));
           });
         });

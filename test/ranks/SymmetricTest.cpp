@@ -90,26 +90,21 @@ TEST_CASE("a role loads tiles of all ranks by the TMA", "[ranks]") {
     Global Y = k.output("Y", f32, {n, columns});
     auto [block] = k.grid(ceilDiv(n, 64));
     Shared tile = k.shared("tile", f32, {64, columns}, {.slots = 2});
-    Ring ring = k.ring("tiles", {.slots = 2});
+    Channel loaded = k.channel("tiles", {.slots = 2});
     k.roles([&] {
       k.role("load", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
         k.loop(ranks, [&](Index other) {
-          ring.acquire(at);
-          ring.expect(at, tile.slotBytes());
-          copy(X.of(other).tile({block * 64, 0}, {64, columns}), tile.slot(at), ring.full(at));
-          at.advance();
+          loaded.put(
+              [&](const Slot &at) { copy(X.of(other).tile({block * 64, 0}, {64, columns}), tile.slot(at)); });
         });
       });
       k.role("add", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
         Fragment sum = k.fragment(f32, {64, columns}), x = k.fragment(f32, {64, columns});
         k.loop(ranks, [&](Index) {
-          ring.wait(at);
+          Slot at = loaded.get();
           copy(tile.slot(at), x);
           sum += x;
-          ring.release(at);
-          at.advance();
+          loaded.release();
         });
         copy(sum, Y.tile({block * 64, 0}, {64, columns}));
       });

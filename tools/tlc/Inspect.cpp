@@ -188,7 +188,7 @@ void writeShared(json::OStream &os, const LaunchNames &names) {
       os.object([&] {
         os.attribute("name", object.name);
         os.attribute("kind", object.kind == SharedObject::Kind::buffer ? "buffer"
-                             : object.kind == SharedObject::Kind::ring ? "ring"
+                             : object.kind == SharedObject::Kind::ring ? "channel"
                                                                        : "barrier");
         os.attribute("offset", int64_t(object.offset));
         os.attribute("slots", int64_t(object.slots));

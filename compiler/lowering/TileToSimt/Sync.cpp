@@ -130,8 +130,10 @@ static LogicalResult lowerOp(KernelLowering &k, tile::ReleaseOp op) {
   if (op.getAfterProducts()) {
     if (k.ring(op.getRing()).multicast)
       return op.emitOpError()
-             << "expected a ring of this block alone because products of one block arrive at "
-                "its own barriers, but this one is filled by multicast";
+             << "expected a channel without multicast because the products of one block arrive at "
+                "its own barriers alone, but the blocks of the cluster fill this one together; release it "
+                "with "
+                "Arrival::now after gemmWait";
     arriveAfterProducts(k, emptyBarrier(k, op.getRing(), op.getCursor()));
     return success();
   }

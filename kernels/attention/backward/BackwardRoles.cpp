@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Tiles in shared memory, their rings, and the roles that move them.
+/// Tiles in shared memory, their channels, and the roles that move them.
 #include "kernels/attention/backward/BackwardRoles.h"
 
 namespace tlc::kernels {
@@ -23,24 +23,24 @@ BackwardRoles::BackwardRoles(Scope &k, const BackwardConfig &c, const BackwardAr
   if (hasQuerySums)
     products = k.shared("ds", dtype, {c.bk, c.bq}, {.slots = c.slots.products});
   // Who stores gradients of keys gives their tile back.
-  kvRing = k.ring("kv", {.slots = c.slots.keys});
+  kv = k.channel("kv", {.slots = c.slots.keys});
   if (hasStore())
-    sumRing = k.ring("sums", {.slots = c.slots.keys});
-  qRing = k.ring("q", {.slots = c.stages});
-  doRing = k.ring("do", {.slots = c.slots.outputs});
-  numberRing = k.ring("numbers", {.slots = c.stages});
+    keySums = k.channel("sums", kv);
+  q = k.channel("q", {.slots = c.stages});
+  out = k.channel("do", {.slots = c.slots.outputs});
+  numbers = k.channel("numbers", {.slots = c.stages});
   if (hasQuerySums)
-    productRing = k.ring("ds", {.slots = c.slots.products});
+    scoreGradients = k.channel("ds", {.slots = c.slots.products});
   if (p.addsByTma()) {
     querySums = k.shared("dq", f32, {c.bq, querySumTile.columns}, {.slots = querySumTile.slots});
-    querySumRing = k.ring("dq", {.slots = querySumTile.slots});
+    querySumTiles = k.channel("dq", {.slots = querySumTile.slots});
   }
   if (p.takesTiles())
     taken.emplace(k, takenTileSlots);
   if (p.isOrdered()) {
     constexpr int64_t slots = 2; // turns are awaited, and announced, beside the next step
-    turnRing = k.ring("turns", {.slots = slots});
-    addedRing = k.ring("added", {.slots = slots});
+    turns = k.channel("turns", {.slots = slots});
+    added = k.channel("added", {.slots = slots});
   }
 }
 
@@ -96,98 +96,79 @@ void BackwardRoles::forEachVisit(const GradientTile &tile,
 //===----------------------------------------------------------------------===//
 
 void BackwardRoles::load() {
-  Cursor kv = kvRing.cursor(), q = qRing.cursor(), out = doRing.cursor();
   forEachTile([&](const GradientTile &tile) {
-    kvRing.acquire(kv);
     auto loadKeys = [&] {
       p.inputs.awaitKeys(tile.sequence, tile.row, c.bk);
-      kvRing.expect(kv, ks.slotBytes() + vs.slotBytes());
-      copy(p.keys(tile.sequence, tile.row, tile.kvHead, c.bk, {0, d}), ks.slot(kv), kvRing.full(kv));
-      copy(p.values(tile.sequence, tile.row, tile.kvHead, c.bk, {0, dv}), vs.slot(kv), kvRing.full(kv));
+      kv.put([&](const Slot &at) {
+        copy(p.keys(tile.sequence, tile.row, tile.kvHead, c.bk, {0, d}), ks.slot(at));
+        copy(p.values(tile.sequence, tile.row, tile.kvHead, c.bk, {0, dv}), vs.slot(at));
+      });
     };
-    p.ifSeen(tile, loadKeys, [&] { kvRing.publish(kv); });
-    kv.advance();
+    p.ifSeen(tile, loadKeys, [&] { kv.put(); });
     forEachVisit(tile, [&](const Sequence &sequence, const Index &row) {
-      qRing.acquire(q);
-      qRing.expect(q, qs.slotBytes());
-      copy(p.queries(sequence, row, c.bq, {0, d}), qs.slot(q), qRing.full(q));
-      q.advance();
-      doRing.acquire(out);
-      doRing.expect(out, dos.slotBytes());
-      copy(p.outputGradients(sequence, row, c.bq, {0, dv}), dos.slot(out), doRing.full(out));
-      out.advance();
+      q.put([&](const Slot &at) { copy(p.queries(sequence, row, c.bq, {0, d}), qs.slot(at)); });
+      out.put([&](const Slot &at) { copy(p.outputGradients(sequence, row, c.bq, {0, dv}), dos.slot(at)); });
     });
   });
   p.inputs.endStep(block);
 }
 
 void BackwardRoles::loadNumbers() {
-  Cursor at = numberRing.cursor();
   forEachTile(TileUse::takes, [&](const GradientTile &tile) {
     forEachVisit(tile, [&](const Sequence &sequence, const Index &row) {
-      BackwardArguments::RowNumbers numbers = p.rowNumbers(sequence, row, {1, c.bq});
-      Fragment exponent = numbers.exponent, delta = numbers.delta;
-      numberRing.acquire(at);
-      copy(exponent, exponents.slot(at));
-      copy(delta, deltas.slot(at));
-      tileNumbers.slot(at).write({0}, row / c.bq);
-      numberRing.publish(at);
-      at.advance();
+      BackwardArguments::RowNumbers ofRows = p.rowNumbers(sequence, row, {1, c.bq});
+      Fragment exponent = ofRows.exponent, delta = ofRows.delta;
+      numbers.put([&](const Slot &at) {
+        copy(exponent, exponents.slot(at));
+        copy(delta, deltas.slot(at));
+        tileNumbers.slot(at).write({0}, row / c.bq);
+      });
     });
   });
 }
 
 /// Says which tiles of queries are passed, and stores gradients of keys.
 void BackwardRoles::store() {
-  Cursor kv = hasStore() ? kvRing.cursor() : Cursor(), added = p.isOrdered() ? addedRing.cursor() : Cursor();
   forEachTile([&](const GradientTile &tile) {
     if (p.isOrdered())
-      p.forEachHead(tile, [&](const Sequence &sequence) { announceTurns(tile, sequence, added); });
+      p.forEachHead(tile, [&](const Sequence &sequence) { announceTurns(tile, sequence); });
     if (!hasStore())
       return;
-    sumRing.wait(kv);
-    p.forEachResult(p.ofValues, tile, {0, dv}, [&](const Slice &rows) { copy(vs.slot(kv), rows); });
-    p.forEachResult(p.ofKeys, tile, {0, d}, [&](const Slice &rows) { copy(ks.slot(kv), rows); });
-    kvRing.release(kv);
-    kv.advance();
+    Slot at = keySums.get();
+    p.forEachResult(p.ofValues, tile, {0, dv}, [&](const Slice &rows) { copy(vs.slot(at), rows); });
+    p.forEachResult(p.ofKeys, tile, {0, d}, [&](const Slice &rows) { copy(ks.slot(at), rows); });
+    kv.release();
   });
 }
 
 /// Adds tiles of dQ that those who compute have left.
 void BackwardRoles::sumQueries() {
-  Cursor sum = querySumRing.cursor();
   forEachTile([&](const GradientTile &tile) {
     forEachVisit(tile, [&](const Sequence &sequence, const Index &row) {
       for (int64_t column = 0; column < d; column += querySumTile.columns) {
-        querySumRing.wait(sum);
-        atomicAdd(querySums.slot(sum), p.querySums(sequence, row, {column, querySumTile.columns}));
-        querySumRing.release(sum);
-        sum.advance();
+        atomicAdd(querySums.slot(querySumTiles.get()),
+                  p.querySums(sequence, row, {column, querySumTile.columns}));
+        querySumTiles.release();
       }
     });
   });
 }
 
-void BackwardRoles::announceTurns(const GradientTile &tile, const Sequence &sequence, Cursor &added) const {
+void BackwardRoles::announceTurns(const GradientTile &tile, const Sequence &sequence) const {
   VisitedTiles visited = p.queriesSeeing(tile, sequence);
   p.passBefore(sequence, tile.row, visited);
   k.loop(visited.count, [&](Index i) {
-    addedRing.wait(added);
+    added.get();
     p.passAfter(sequence, tile.row, visited, i);
-    addedRing.release(added);
-    added.advance();
+    added.release();
   });
   p.passRest(sequence, tile.row, visited);
 }
 
 void BackwardRoles::awaitTurns() {
-  Cursor turn = turnRing.cursor();
   forEachTile([&](const GradientTile &tile) {
     forEachVisit(tile, [&](const Sequence &sequence, const Index &row) {
-      turnRing.acquire(turn);
-      p.awaitTurn(sequence, tile.row, row / c.bq + 1);
-      turnRing.publish(turn);
-      turn.advance();
+      turns.put([&](const Slot &) { p.awaitTurn(sequence, tile.row, row / c.bq + 1); });
     });
   });
 }

@@ -51,7 +51,7 @@ protected:
 
   dsl::Fragment numbersIn(const dsl::Shared &slot) const;
   /// The first query of the tile, computed by those with registers left.
-  dsl::Index rowAt(const dsl::Cursor &number) const { return tileNumbers.slot(number).read({0}) * c.bq; }
+  dsl::Index rowAt(const dsl::Slot &number) const { return tileNumbers.slot(number).read({0}) * c.bq; }
   dsl::FragmentValue seen(const Visits &visits, const dsl::Index &row, const dsl::FragmentValue &scores,
                           const Edge &edge) const;
 
@@ -65,7 +65,9 @@ protected:
   dsl::Shared exponents, deltas, tileNumbers;
   dsl::Shared products;  ///< gradients of scores
   dsl::Shared querySums; ///< tiles of dQ that the TMA adds
-  dsl::Ring kvRing, sumRing, qRing, doRing, numberRing, productRing, turnRing, addedRing, querySumRing;
+  // Handed over: K and V, dK and dV in their place, Q, dO, numbers of queries, gradients of scores, turns,
+  // ends of additions, tiles of dQ.
+  dsl::Channel kv, keySums, q, out, numbers, scoreGradients, turns, added, querySumTiles;
   static constexpr int64_t rowUsers = 2; ///< warpgroups that have dK and dV
 
 private:
@@ -77,7 +79,7 @@ private:
   void loadNumbers();
   void store();
   void sumQueries();
-  void announceTurns(const GradientTile &tile, const Sequence &sequence, dsl::Cursor &added) const;
+  void announceTurns(const GradientTile &tile, const Sequence &sequence) const;
   void awaitTurns();
 
   const TileScheduler &scheduler;

@@ -33,7 +33,7 @@ public:
   NarrowTiles(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const TileScheduler &scheduler)
       : BackwardRoles(k, c, p, scheduler, {.columns = narrowQuerySumColumns, .slots = narrowQuerySumSlots}) {
     slopes = k.shared("p", c.problem.dtype, {c.bk, c.bq}, {.slots = 1});
-    slopeRing = k.ring("p", {.slots = 1});
+    handedSlopes = k.channel("p", {.slots = 1});
     if (hasStore())
       haveRead = k.namedBarrier((rowUsers + (hasQuerySums ? 1 : 0)) * warpsPerWarpgroup);
     k.roles([&] {
@@ -72,31 +72,23 @@ private:
 
   /// What the roles that have dV and dK carry from step to step.
   struct Sums {
-    Cursor kv, q, out, number, slope, product;
+    Slot kv = {};
     RowSum ofRows = {};
     Fragment scores = {};  ///< or dO Vᵀ
     Fragment weights = {}; ///< as a left factor
   };
-  Sums newSums() const {
-    return {.kv = kvRing.cursor(),
-            .q = qRing.cursor(),
-            .out = doRing.cursor(),
-            .number = numberRing.cursor(),
-            .slope = slopeRing.cursor(),
-            .product = hasQuerySums ? productRing.cursor() : Cursor()};
-  }
 
   //===--------------------------------------------------------------------===//
   // Weights and dV
   //===--------------------------------------------------------------------===//
 
   void computeWeights() {
-    Sums sums = newSums();
+    Sums sums;
     forEachTile([&](const GradientTile &tile) {
       sums.ofRows = sumOfRows("dv", dv);
       sums.scores = k.fragment(f32, {c.bk, c.bq}).named("s");
       sums.weights = k.fragment(c.problem.dtype, {c.bk, c.bq}).named("p");
-      kvRing.wait(sums.kv);
+      sums.kv = kv.get();
       p.forEachHead(tile, [&](const Sequence &sequence) {
         visit(sums, {tile, sequence, p.queriesSeeing(tile, sequence)});
       });
@@ -128,34 +120,25 @@ private:
 
   void startScores(Sums &sums) const {
     sums.scores = 0;
-    qRing.wait(sums.q);
-    gemmAsync(ks.slot(sums.kv), qs.slot(sums.q).t(), sums.scores);
+    gemmAsync(ks.slot(sums.kv), qs.slot(q.get()).t(), sums.scores);
   }
   /// Of the scores that were started last; hands them over, too.
   void makeWeights(Sums &sums, const Visits &visits, const Edge &edge) const {
-    numberRing.wait(sums.number);
-    Fragment exponent = numbersIn(exponents.slot(sums.number));
-    Index row = rowAt(sums.number);
+    Slot number = numbers.get();
+    Fragment exponent = numbersIn(exponents.slot(number));
+    Index row = rowAt(number);
     gemmWait(sums.scores);
-    qRing.release(sums.q);
-    sums.q.advance();
+    q.release();
     FragmentValue scores = p.scores.of(sums.scores, p.scores.scale());
     Fragment weights = p.weights(seen(visits, row, scores, edge), exponent);
-    sums.number.advance();
     sums.weights = weights.to(c.problem.dtype);
-    slopeRing.acquire(sums.slope);
-    copy(p.slopes(weights, scores).to(c.problem.dtype), slopes.slot(sums.slope));
-    slopeRing.publish(sums.slope);
-    sums.slope.advance();
+    handedSlopes.put(
+        [&](const Slot &at) { copy(p.slopes(weights, scores).to(c.problem.dtype), slopes.slot(at)); });
   }
-  void startValues(Sums &sums) const {
-    doRing.wait(sums.out);
-    startRows(sums.weights, dos.slot(sums.out), sums.ofRows);
-  }
+  void startValues(Sums &sums) const { startRows(sums.weights, dos.slot(out.get()), sums.ofRows); }
   void finishValues(Sums &sums, int64_t pending) const {
     waitFor(sums.ofRows, pending);
-    doRing.release(sums.out);
-    sums.out.advance();
+    out.release();
   }
 
   //===--------------------------------------------------------------------===//
@@ -163,11 +146,11 @@ private:
   //===--------------------------------------------------------------------===//
 
   void computeGradients() {
-    Sums sums = newSums();
+    Sums sums;
     forEachTile([&](const GradientTile &tile) {
       sums.ofRows = sumOfRows("dk", d);
       sums.scores = k.fragment(f32, {c.bk, c.bq}).named("dp");
-      kvRing.wait(sums.kv);
+      sums.kv = kv.get();
       p.forEachHead(tile, [&](const Sequence &sequence) {
         Index count = p.queriesSeeing(tile, sequence).count;
         k.when(count > 0, [&] {
@@ -183,41 +166,29 @@ private:
 
   void startWeightGradients(Sums &sums) const {
     sums.scores = 0;
-    doRing.wait(sums.out);
-    gemmAsync(vs.slot(sums.kv), dos.slot(sums.out).t(), sums.scores);
+    gemmAsync(vs.slot(sums.kv), dos.slot(out.get()).t(), sums.scores);
   }
   void finishWeightGradients(Sums &sums) const {
     gemmWait(sums.scores);
-    doRing.release(sums.out);
-    sums.out.advance();
+    out.release();
   }
 
   void useGradients(Sums &sums, bool hasNext) const {
     ElementType dtype = c.problem.dtype;
-    numberRing.wait(sums.number);
-    Fragment delta = numbersIn(deltas.slot(sums.number));
+    Fragment delta = numbersIn(deltas.slot(numbers.get()));
     Fragment slope = k.fragment(dtype, {c.bk, c.bq});
-    slopeRing.wait(sums.slope);
-    copy(slopes.slot(sums.slope), slope);
-    slopeRing.release(sums.slope);
-    sums.slope.advance();
+    copy(slopes.slot(handedSlopes.get()), slope);
+    handedSlopes.release();
     if (!hasQuerySums)
-      numberRing.release(sums.number);
-    sums.number.advance();
+      numbers.release();
     Fragment gradients = (slope.to(f32) * (sums.scores - delta)).to(dtype);
-    if (hasQuerySums) {
-      productRing.acquire(sums.product);
-      copy(gradients, products.slot(sums.product));
-      productRing.publish(sums.product);
-      sums.product.advance();
-    }
-    qRing.wait(sums.q);
-    startRows(gradients, qs.slot(sums.q), sums.ofRows);
+    if (hasQuerySums)
+      scoreGradients.put([&](const Slot &at) { copy(gradients, products.slot(at)); });
+    startRows(gradients, qs.slot(q.get()), sums.ofRows);
     if (hasNext)
       startWeightGradients(sums);
     waitFor(sums.ofRows, hasNext ? 1 : 0);
-    qRing.release(sums.q);
-    sums.q.advance();
+    q.release();
     if (hasNext)
       finishWeightGradients(sums);
   }
@@ -236,79 +207,58 @@ private:
     const RowSum &sum = sums.ofRows;
     if (hasStore()) {
       haveRead.sync();
-      for (size_t i = 0; i < sum.parts.size(); ++i)
-        copy(p.finished(gradient, sum.parts[i]), columnsOf(rows.slot(sums.kv), sum, i));
-      sumRing.publish(sums.kv);
+      keySums.put([&](const Slot &at) {
+        for (size_t i = 0; i < sum.parts.size(); ++i)
+          copy(p.finished(gradient, sum.parts[i]), columnsOf(rows.slot(at), sum, i));
+      });
+      kv.pass();
     } else {
-      kvRing.release(sums.kv);
+      kv.release();
       for (size_t i = 0; i < sum.parts.size(); ++i)
         p.store(gradient, tile, sum.parts[i], sum.columns[i]);
     }
-    sums.kv.advance();
   }
 
   void sumUpQueries() {
-    QueryCursors at{.kv = kvRing.cursor(),
-                    .number = numberRing.cursor(),
-                    .product = productRing.cursor(),
-                    .turn = p.isOrdered() ? turnRing.cursor() : Cursor(),
-                    .added = p.isOrdered() ? addedRing.cursor() : Cursor(),
-                    .querySum = p.addsByTma() ? querySumRing.cursor() : Cursor()};
     forEachTile([&](const GradientTile &tile) {
-      kvRing.wait(at.kv);
+      Shared keys = ks.slot(kv.get());
       p.forEachHead(tile, [&](const Sequence &sequence) {
-        k.loop(p.queriesSeeing(tile, sequence).count, [&](Index) { addQueries(at, sequence); });
+        k.loop(p.queriesSeeing(tile, sequence).count, [&](Index) { addQueries(keys, sequence); });
       });
       if (hasStore())
         haveRead.sync();
       else
-        kvRing.release(at.kv);
-      at.kv.advance();
+        kv.release();
     });
   }
-  struct QueryCursors {
-    Cursor kv, number, product, turn, added, querySum;
-  };
 
   /// A step's part of dQ, some columns at a time: this role has registers for no more.
-  void addQueries(QueryCursors &at, const Sequence &sequence) const {
-    numberRing.wait(at.number);
-    Index row = rowAt(at.number);
-    productRing.wait(at.product);
+  void addQueries(const Shared &keys, const Sequence &sequence) const {
+    Index row = rowAt(numbers.get());
+    Shared factor = products.slot(scoreGradients.get()).t();
     if (p.isOrdered())
-      turnRing.wait(at.turn);
+      turns.get();
     for (int64_t first = 0; first < d; first += narrowQuerySumColumns) {
       ColumnRange columns = {first, narrowQuerySumColumns};
       Fragment dq = k.fragment(f32, {c.bq, columns.count}).named("dq");
-      Shared keys = ks.slot(at.kv);
-      gemmAsync(products.slot(at.product).t(), columns.count == d ? keys : keys.columns(first, columns.count),
-                dq);
+      gemmAsync(factor, columns.count == d ? keys : keys.columns(first, columns.count), dq);
       gemmWait(dq);
       if (first + columns.count == d)
-        productRing.release(at.product);
-      if (p.addsByTma()) {
-        querySumRing.acquire(at.querySum);
-        copy(dq, querySums.slot(at.querySum));
-        querySumRing.publish(at.querySum);
-        at.querySum.advance();
-      } else {
+        scoreGradients.release();
+      if (p.addsByTma())
+        querySumTiles.put([&](const Slot &at) { copy(dq, querySums.slot(at)); });
+      else
         p.addQuerySums(dq, sequence, row, columns);
-      }
     }
-    at.product.advance();
-    numberRing.release(at.number);
-    at.number.advance();
+    numbers.release();
     if (!p.isOrdered())
       return;
-    addedRing.acquire(at.added);
-    addedRing.publish(at.added);
-    at.added.advance();
-    turnRing.release(at.turn);
-    at.turn.advance();
+    added.put();
+    turns.release();
   }
 
   Shared slopes; ///< weights, times the slope of the cap, if there is one
-  Ring slopeRing;
+  Channel handedSlopes;
   NamedBarrier haveRead; ///< K and V, which gradients then replace
 };
 

@@ -40,140 +40,118 @@ public:
 private:
   /// What a role that computes carries from step to step.
   struct Sums {
-    Cursor kv, q, out, number, product;
-    Cursor nextQ, nextNumber; ///< one tile later
-    Cursor turn, added;       ///< if dQ is added in order
-    Cursor querySum;          ///< if the TMA adds it
+    Slot kv = {};
     Fragment ofKeys = {}, ofValues = {};
     Fragment scores = {};
     Fragment weights = {}, gradients = {}; ///< of scores, as left factors
   };
-  /// Waits for the next tile of queries and returns its exponents, if there are registers for them. Not under
-  /// the reduction of dQ, which keeps loads of shared memory waiting.
-  std::optional<Fragment> awaitQueries(const Sums &sums) const {
-    qRing.wait(sums.nextQ);
-    numberRing.wait(sums.nextNumber);
-    bool hasRegisters = c.bq <= wgmmaRows;
-    return hasRegisters ? std::optional(numbersIn(exponents.slot(sums.nextNumber))) : std::nullopt;
+  /// The next tile of queries, with its exponents if there are registers for them.
+  struct Queries {
+    Slot rows, numbers;
+    std::optional<Fragment> exponent = {};
+  };
+  /// Not under the reduction of dQ, which keeps loads of shared memory waiting.
+  Queries awaitQueries() const {
+    Queries queries{.rows = q.get(), .numbers = numbers.get()};
+    if (c.bq <= wgmmaRows)
+      queries.exponent = numbersIn(exponents.slot(queries.numbers));
+    return queries;
   }
 
-  void startScores(Sums &sums) const {
+  void startScores(Sums &sums, const Queries &queries) const {
     sums.scores = 0;
-    gemmAsync(ks.slot(sums.kv), qs.slot(sums.nextQ).t(), sums.scores);
-    sums.nextQ.advance();
+    gemmAsync(ks.slot(sums.kv), qs.slot(queries.rows).t(), sums.scores);
   }
 
   /// The weights of the scores that were started last, before `pending` other products.
-  Fragment makeWeights(Sums &sums, const Visits &visits, const std::optional<Fragment> &early,
-                       const Edge &edge, int64_t pending) const {
+  Fragment makeWeights(Sums &sums, const Visits &visits, const Queries &queries, const Edge &edge,
+                       int64_t pending) const {
     gemmWait(sums.scores, pending);
-    Index row = rowAt(sums.nextNumber);
+    Index row = rowAt(queries.numbers);
     FragmentValue scores = p.scores.of(sums.scores, p.scores.scale());
-    Fragment exponent = early ? *early : numbersIn(exponents.slot(sums.nextNumber));
+    Fragment exponent = queries.exponent ? *queries.exponent : numbersIn(exponents.slot(queries.numbers));
     return p.weights(seen(visits, row, scores, edge), exponent);
   }
 
   /// The gradients of the scores that were started last.
-  void makeGradients(Sums &sums, const Visits &visits, const std::optional<Fragment> &early,
-                     const Edge &edge) const {
+  void makeGradients(Sums &sums, const Visits &visits, const Queries &queries, const Edge &edge) const {
     Fragment dp = startWeightGradients(sums);
-    Fragment weights = makeWeights(sums, visits, early, edge, 1);
-    makeGradients(sums, weights, dp);
+    Fragment weights = makeWeights(sums, visits, queries, edge, 1);
+    makeGradients(sums, weights, dp, queries);
   }
   Fragment startWeightGradients(Sums &sums) const {
     Fragment dp = k.fragment(f32, {c.bk, c.bq}).named("dp");
-    doRing.wait(sums.out);
-    gemmAsync(vs.slot(sums.kv), dos.slot(sums.out).t(), dp);
+    gemmAsync(vs.slot(sums.kv), dos.slot(out.get()).t(), dp);
     return dp;
   }
-  void makeGradients(Sums &sums, Fragment &weights, Fragment &dp) const {
+  void makeGradients(Sums &sums, Fragment &weights, Fragment &dp, const Queries &queries) const {
     ElementType dtype = c.problem.dtype;
     gemmWait(dp);
     FragmentValue scores = p.scores.of(sums.scores, p.scores.scale());
-    FragmentValue delta = numbersIn(deltas.slot(sums.nextNumber)); // not before: registers are few
+    FragmentValue delta = numbersIn(deltas.slot(queries.numbers)); // not before: registers are few
     sums.gradients = p.gradients(weights, dp, scores, delta).to(dtype);
     sums.weights = weights.to(dtype);
-    sums.nextNumber.advance();
-  }
-
-  /// Hands them to the other warpgroup.
-  void publishGradients(const Sums &sums) const {
-    productRing.acquire(sums.product);
-    copy(sums.gradients, products.slot(sums.product));
-    productRing.publish(sums.product);
   }
 
   /// Adds up what the gradients of scores give. The product for dK is left in flight.
   void useGradients(Sums &sums, const Visits &visits, const std::function<void()> &beforeSum = [] {}) const {
-    Index row = p.addsByTma() ? Index(0) : rowAt(sums.number); // the role that has it added knows it
-    gemmAsync(sums.weights, dos.slot(sums.out), sums.ofValues);
-    if (hasQuerySums)
-      publishGradients(sums); // under the product
-    numberRing.release(sums.number);
-    sums.number.advance();
+    Index row = p.addsByTma() ? Index(0) : rowAt(numbers.oldest()); // the role that has it added knows it
+    gemmAsync(sums.weights, dos.slot(out.oldest()), sums.ofValues);
+    if (hasQuerySums) // to the other warpgroup, under the product
+      scoreGradients.put([&](const Slot &at) { copy(sums.gradients, products.slot(at)); });
+    numbers.release();
     Fragment dq = hasQuerySums ? k.fragment(f32, {c.bq, d}).named("dq") : Fragment();
     if (hasQuerySums) {
-      productRing.wait(sums.product);
-      gemmAsync(products.slot(sums.product).t(), ks.slot(sums.kv), dq, queryPolicy);
+      gemmAsync(products.slot(scoreGradients.get()).t(), ks.slot(sums.kv), dq, queryPolicy);
       gemmWait(sums.ofValues, 1);
-      doRing.release(sums.out);
+      out.release();
     }
-    gemmAsync(sums.gradients, qs.slot(sums.q), sums.ofKeys);
+    gemmAsync(sums.gradients, qs.slot(q.oldest()), sums.ofKeys);
     beforeSum(); // dQ is awaited then
     if (hasQuerySums) {
       gemmWait(dq, 1);
-      addQuerySums(sums, visits, dq, row);
+      addQuerySums(visits, dq, row);
     } else {
       gemmWait(sums.ofValues, 1);
-      doRing.release(sums.out);
+      out.release();
     }
-    sums.out.advance();
   }
 
-  void addQuerySums(Sums &sums, const Visits &visits, const Fragment &dq, const Index &row) const {
+  void addQuerySums(const Visits &visits, const Fragment &dq, const Index &row) const {
     auto add = [&] { p.addQuerySums(dq, visits.sequence, row, {0, d}); };
     if (p.addsByTma()) {
-      querySumRing.acquire(sums.querySum);
-      copy(dq, querySums.slot(sums.querySum));
-      querySumRing.publish(sums.querySum);
-      sums.querySum.advance();
+      querySumTiles.put([&](const Slot &at) { copy(dq, querySums.slot(at)); });
       return;
     }
     if (!p.isOrdered())
       return add();
-    turnRing.wait(sums.turn);
+    turns.get();
     add();
-    addedRing.acquire(sums.added);
-    addedRing.publish(sums.added);
-    sums.added.advance();
-    turnRing.release(sums.turn);
-    sums.turn.advance();
+    added.put();
+    turns.release();
   }
 
   /// Once at most `pending` products are in flight, which are younger than that for dK.
   void releaseGradients(Sums &sums, int64_t pending) const {
     gemmWait(sums.ofKeys, pending);
-    if (hasQuerySums) {
-      productRing.release(sums.product);
-      sums.product.advance();
-    }
-    qRing.release(sums.q);
-    sums.q.advance();
+    if (hasQuerySums)
+      scoreGradients.release();
+    q.release();
   }
 
   void visit(Sums &sums, const Visits &visits) const {
     auto step = [&](const Edge &edge) {
-      std::optional<Fragment> exponent;
-      useGradients(sums, visits, [&] { exponent = awaitQueries(sums); });
-      startScores(sums);
+      Queries next;
+      useGradients(sums, visits, [&] { next = awaitQueries(); });
+      startScores(sums, next);
       releaseGradients(sums, 1);
-      makeGradients(sums, visits, exponent, edge);
+      makeGradients(sums, visits, next, edge);
     };
     const VisitedTiles &tiles = visits.tiles;
     k.when(tiles.count > 0, [&] {
-      std::optional<Fragment> exponent = awaitQueries(sums);
-      startScores(sums);
-      makeGradients(sums, visits, exponent,
+      Queries first = awaitQueries();
+      startScores(sums, first);
+      makeGradients(sums, visits, first,
                     [&] { return p.isOrdered() ? tiles.isPartial(0) : tiles.partial > 0; });
       if (p.isOrdered()) {
         k.loop({1, tiles.count}, [&](Index i) { step([&] { return tiles.isPartial(i); }); });
@@ -187,36 +165,28 @@ private:
   }
 
   void compute() {
-    Sums sums{.kv = kvRing.cursor(),
-              .q = qRing.cursor(),
-              .out = doRing.cursor(),
-              .number = numberRing.cursor(),
-              .product = hasQuerySums ? productRing.cursor() : Cursor(),
-              .nextQ = qRing.cursor(),
-              .nextNumber = numberRing.cursor(),
-              .turn = p.isOrdered() ? turnRing.cursor() : Cursor(),
-              .added = p.isOrdered() ? addedRing.cursor() : Cursor(),
-              .querySum = p.addsByTma() ? querySumRing.cursor() : Cursor()};
+    Sums sums;
     forEachTile([&](const GradientTile &tile) {
       sums.ofKeys = k.fragment(f32, {c.bk, d}).named("dk");
       sums.ofValues = k.fragment(f32, {c.bk, dv}).named("dv");
       sums.scores = k.fragment(f32, {c.bk, c.bq}).named("s");
       sums.weights = k.fragment(c.problem.dtype, {c.bk, c.bq}).named("p");
       sums.gradients = k.fragment(c.problem.dtype, {c.bk, c.bq}).named("ds");
-      kvRing.wait(sums.kv);
+      sums.kv = kv.get();
       p.forEachHead(tile, [&](const Sequence &sequence) {
         visit(sums, {tile, sequence, p.queriesSeeing(tile, sequence)});
       });
       if (hasStore()) {
-        copy(p.finished(p.ofValues, sums.ofValues), vs.slot(sums.kv));
-        copy(p.finished(p.ofKeys, sums.ofKeys), ks.slot(sums.kv));
-        sumRing.publish(sums.kv);
+        keySums.put([&](const Slot &at) {
+          copy(p.finished(p.ofValues, sums.ofValues), vs.slot(at));
+          copy(p.finished(p.ofKeys, sums.ofKeys), ks.slot(at));
+        });
+        kv.pass();
       } else {
-        kvRing.release(sums.kv);
+        kv.release();
         p.store(p.ofValues, tile, sums.ofValues, {0, dv});
         p.store(p.ofKeys, tile, sums.ofKeys, {0, d});
       }
-      sums.kv.advance();
     });
   }
 

@@ -205,11 +205,11 @@ private:
   }
 };
 
-/// The role that loads what a block needs for its parts, and the rings by which it hands it on.
+/// The role that loads what a block needs for its parts, and the channels by which it hands it on.
 struct Loader {
   Loader(Scope &k, const Operands &p)
-      : p(p), c(p.config), qRing(k.ring("q", {.slots = querySlots(c)})),
-        kRing(k.ring("k", {.slots = c.stages})) {
+      : p(p), c(p.config), loadedQueries(k.channel("q", {.slots = querySlots(c)})),
+        loadedKeys(k.channel("k", {.slots = c.stages})) {
     for (const ColumnRange &columns : depthPartsOf(c)) {
       queries.push_back(k.shared("q", c.problem.dtype, {c.rows, columns.count}, {.slots = querySlots(c)}));
       keys.push_back(
@@ -217,34 +217,29 @@ struct Loader {
     }
     if (!areApart(c))
       return;
-    vRing = k.ring("v", {.slots = c.stages});
+    loadedValues = k.channel("v", {.slots = c.stages});
     for (const ColumnRange &columns : partsOf(c))
       values.push_back(
           {&p.V, k.shared("v", c.problem.dtype, {c.bk, columns.count}, {.slots = c.stages}), columns.first});
   }
 
-  Cursor valueCursor() const { return (areApart(c) ? vRing : kRing).cursor(); }
   /// What a role multiplies its weights by.
   const Shared &valuesOf(size_t role) const { return (areApart(c) ? values : keys)[role].to; }
 
-  void loadQueries(const Part &part, Cursor &at) const {
+  void loadQueries(const Part &part) const {
     int64_t group = paddedGroup(c), together = isByHead(c) ? c.together : std::gcd(group, c.rows);
-    qRing.acquire(at);
-    int64_t bytes = 0;
-    for (const Shared &tile : queries)
-      bytes += tile.slotBytes();
-    qRing.expect(at, bytes);
-    for (int64_t row = 0; row < c.rows; row += together) {
-      Index line = part.rowTile * c.rows + row; // after the last query all is 0
-      Index head = isByHead(c) ? Index(row / together) : line % group;
-      for (size_t i = 0; i < queries.size(); ++i) {
-        ColumnRange columns = depthPartsOf(c)[i];
-        copy(p.rowsOf(p.Q, {part.batch, p.queryOf(line), part.kvHead, head, columns.first}, together,
-                      columns.count),
-             queries[i].slot(at).rows(row, together), qRing.full(at));
+    loadedQueries.put([&](const Slot &at) {
+      for (int64_t row = 0; row < c.rows; row += together) {
+        Index line = part.rowTile * c.rows + row; // after the last query all is 0
+        Index head = isByHead(c) ? Index(row / together) : line % group;
+        for (size_t i = 0; i < queries.size(); ++i) {
+          ColumnRange columns = depthPartsOf(c)[i];
+          copy(p.rowsOf(p.Q, {part.batch, p.queryOf(line), part.kvHead, head, columns.first}, together,
+                        columns.count),
+               queries[i].slot(at).rows(row, together));
+        }
       }
-    }
-    at.advance();
+    });
   }
 
   /// Where in its tensor a run of keys begins that lie one after the other, and where the sequence ends.
@@ -269,11 +264,11 @@ struct Loader {
 
   enum class Tail : uint8_t { none, zeros }; ///< after the last key
 
-  void loadStep(const Part &part, const Index &step, Cursor &kc, Cursor &vc, Tail tail) const {
+  void loadStep(const Part &part, const Index &step, Tail tail) const {
     std::vector<Run> runs = runsOf(part, step);
-    load(keys, kRing, kc, part, runs, tail);
+    load(keys, loadedKeys, part, runs, tail);
     if (areApart(c))
-      load(values, vRing, vc, part, runs, tail);
+      load(values, loadedValues, part, runs, tail);
   }
 
   /// ColumnRange of a tensor from `column` on, and where they go.
@@ -282,38 +277,34 @@ struct Loader {
     Shared to;
     int64_t column;
   };
-  void load(const std::vector<Source> &sources, const Ring &ring, Cursor &at, const Part &part,
+  void load(const std::vector<Source> &sources, const Channel &loaded, const Part &part,
             const std::vector<Run> &runs, Tail tail) const {
-    int64_t keysEach = keysOfRun(), bytes = 0;
-    ring.acquire(at);
-    for (const Source &source : sources)
-      bytes += source.to.slotBytes();
-    ring.expect(at, bytes);
-    for (const Source &source : sources) {
-      Shared slot = source.to.slot(at);
-      for (const Run &run : runs) {
-        Slice tile = source.tensor->tile({run.outer, run.inner, part.kvHead, source.column},
-                                         {1, keysEach, 1, slot.shape()[1]});
-        copy(tail == Tail::none ? tile : tile.limited(1, run.end),
-             keysEach == c.bk ? slot : slot.rows(run.row, keysEach), ring.full(at));
+    int64_t keysEach = keysOfRun();
+    loaded.put([&](const Slot &at) {
+      for (const Source &source : sources) {
+        Shared slot = source.to.slot(at);
+        for (const Run &run : runs) {
+          Slice tile = source.tensor->tile({run.outer, run.inner, part.kvHead, source.column},
+                                           {1, keysEach, 1, slot.shape()[1]});
+          copy(tail == Tail::none ? tile : tile.limited(1, run.end),
+               keysEach == c.bk ? slot : slot.rows(run.row, keysEach));
+        }
       }
-    }
-    at.advance();
+    });
   }
 
   const Operands &p;
   const DecodeConfig &c;
   std::vector<Shared> queries;      ///< of each part of the columns of K
   std::vector<Source> keys, values; ///< no values where they are in keys
-  Ring qRing, kRing, vRing;
+  Channel loadedQueries, loadedKeys, loadedValues;
 };
 
 /// O and LSE of a part of the keys, as the role that computes that part of the columns gets them.
-void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, const Part &part, Cursor &q,
-                Cursor &kc, Cursor &vc) {
+void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, const Part &part) {
   const DecodeConfig &c = p.config;
   const ColumnRange columns = partsOf(c)[role];
-  loader.qRing.wait(q);
+  Slot q = loader.loadedQueries.get();
   std::vector<Shared> querySlots;
   std::vector<Fragment> queries;
   for (const Shared &tile : loader.queries)
@@ -323,8 +314,7 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, 
       queries.push_back(k.fragment(c.problem.dtype, {c.rows, slot.shape()[1]}).named("q"));
       copy(slot, queries.back());
     }
-    loader.qRing.release(q);
-    q.advance();
+    loader.loadedQueries.release();
   }
 
   bool capped = c.problem.softCap != 0;
@@ -334,37 +324,31 @@ void attendPart(Scope &k, const Operands &p, const Loader &loader, size_t role, 
   enum class Edge : uint8_t { unmasked, masked };
   auto add = [&](const Index &step, Edge edge) {
     Fragment s = k.fragment(f32, {c.rows, c.bk}).named("s");
-    loader.kRing.wait(kc);
+    Slot at = loader.loadedKeys.get();
     for (size_t i = 0; i < loader.keys.size(); ++i) {
-      Shared keys = loader.keys[i].to.slot(kc);
+      Shared keys = loader.keys[i].to.slot(at);
       if (holdsQueries(c))
         gemmAsync(queries[i], keys.t(), s);
       else
         gemmAsync(querySlots[i], keys.t(), s);
     }
     gemmWait(s);
-    if (areApart(c)) {
-      loader.kRing.release(kc);
-      kc.advance();
-    }
+    if (areApart(c))
+      loader.loadedKeys.release();
     FragmentValue scores =
         capped ? softCapped(s, c.problem.scoreScale(), c.problem.softCap) : FragmentValue(s);
     LazySoftmax::Step next = softmax.add(edge == Edge::masked ? p.masked(part, scores, step) : scores);
     softmax.settle(next, o);
-    const Ring &ring = areApart(c) ? loader.vRing : loader.kRing;
-    Cursor &at = areApart(c) ? vc : kc;
     if (areApart(c))
-      ring.wait(at);
+      at = loader.loadedValues.get();
     gemmAsync(next.weights, loader.valuesOf(role).slot(at), o);
     gemmWait(o);
-    ring.release(at);
-    at.advance();
+    (areApart(c) ? loader.loadedValues : loader.loadedKeys).release();
   };
   k.loop(part.partial, [&](Index step) { add(step, Edge::masked); });
   k.loop({part.partial, part.steps}, [&](Index step) { add(step, Edge::unmasked); });
   if (!holdsQueries(c)) {
-    loader.qRing.release(q);
-    q.advance();
+    loader.loadedQueries.release();
   }
 
   Index row = part.rowTile * c.rows;
@@ -392,22 +376,20 @@ void decodeParts(Scope &k, const Operands &p) {
   k.roles([&] {
     for (size_t role = 0; role < partsOf(c).size(); ++role)
       k.role(role == 0 ? "math" : "math" + std::to_string(role), warps.math, [&] {
-        Cursor q = loader.qRing.cursor(), kc = loader.kRing.cursor(), vc = loader.valueCursor();
         k.loop(mine, [&](Index number) {
           Part part = p.part(number);
-          k.when(p.isWanted(part), [&] { attendPart(k, p, loader, role, part, q, kc, vc); });
+          k.when(p.isWanted(part), [&] { attendPart(k, p, loader, role, part); });
         });
       });
     k.role("load", warps.load, [&] {
-      Cursor q = loader.qRing.cursor(), kc = loader.kRing.cursor(), vc = loader.valueCursor();
       k.loop(mine, [&](Index number) {
         Part part = p.part(number);
         k.when(p.isWanted(part), [&] {
-          loader.loadQueries(part, q);
+          loader.loadQueries(part);
           // What meets a weight of 0 must be finite.
-          k.loop(part.partial, [&](Index step) { loader.loadStep(part, step, kc, vc, Loader::Tail::zeros); });
+          k.loop(part.partial, [&](Index step) { loader.loadStep(part, step, Loader::Tail::zeros); });
           k.loop({part.partial, part.steps},
-                 [&](Index step) { loader.loadStep(part, step, kc, vc, Loader::Tail::none); });
+                 [&](Index step) { loader.loadStep(part, step, Loader::Tail::none); });
         });
       });
     });

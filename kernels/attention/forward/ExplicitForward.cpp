@@ -49,12 +49,12 @@ public:
     else if (out == OutputPath::ownTile)
       os = k.shared("o", c.problem.outputType(), {c.bq, paddedValues(c.problem)}, {.slots = c.queryStages});
     // Who stores a tile of O gives its Q back, and with that the slot of O.
-    qRing = k.ring("q", {.slots = c.queryStages});
+    queries = k.channel("q", {.slots = c.queryStages});
     if (hasStore())
-      oRing = k.ring("o", {.slots = c.queryStages});
-    nextRing = k.ring("next_tile", {.slots = tilesAhead});
-    kRing = k.ring("k", {.slots = c.stages});
-    vRing = k.ring("v", {.slots = c.stages});
+      outputs = k.channel("o", queries);
+    next = k.channel("next_tile", {.slots = tilesAhead});
+    keys = k.channel("k", {.slots = c.stages});
+    values = k.channel("v", {.slots = c.stages});
     k.roles([&] {
       // The roles that do not compute fill a warpgroup, whose registers go to those that do.
       int64_t spare = warpgroups > 2 ? 32 : 24;
@@ -114,49 +114,34 @@ private:
 
   /// With several slots, Q of the next tiles is on its way while this one is computed.
   void loadQueries() {
-    Cursor q = qRing.cursor(), next = nextRing.cursor();
     k.loop(count, [&](Index round) {
       Sequences::Fields position = fieldsOfTile(round);
-      nextRing.acquire(next);
-      write(nextPositions.slot(next), position);
-      nextRing.publish(next);
-      next.advance();
-      qRing.acquire(q);
-      write(positions.slot(q), position);
-      qRing.expect(q, qs.slotBytes());
-      copy(p.queries(tileAt(position)), qs.slot(q), qRing.full(q));
-      q.advance();
+      next.put([&](const Slot &at) { write(nextPositions.slot(at), position); });
+      queries.put([&](const Slot &at) {
+        write(positions.slot(at), position);
+        copy(p.queries(tileAt(position)), qs.slot(at));
+      });
     });
     p.inputs.endStep(block);
   }
 
   void loadKeysAndValues() {
-    Cursor next = nextRing.cursor(), kc = kRing.cursor(), vc = vRing.cursor();
     k.loop(count, [&](Index) {
-      nextRing.wait(next);
-      QueryTile tile = tileAt(nextPositions.slot(next));
-      nextRing.release(next);
-      next.advance();
+      QueryTile tile = tileAt(nextPositions.slot(next.get()));
+      next.release();
       auto loadKeys = [&](Index i, const std::optional<Index> &before) {
         p.awaitKeys(tile, i, before);
-        kRing.acquire(kc);
-        kRing.expect(kc, ks.slotBytes());
-        copy(p.keys(tile, tile.keys.at(i)), ks.slot(kc), kRing.full(kc));
-        kc.advance();
+        keys.put([&](const Slot &at) { copy(p.keys(tile, tile.keys.at(i)), ks.slot(at)); });
       };
       auto loadValues = [&](Index i) {
-        vRing.acquire(vc);
-        int64_t bytes = 0;
-        for (const Shared &values : vs)
-          bytes += values.slotBytes();
-        vRing.expect(vc, bytes);
-        Index j = tile.keys.at(i);
-        for (size_t part = 0; part < parts.size(); ++part)
-          if (transposed)
-            transposed->load(tile, j, vs[part].slot(vc), vRing.full(vc));
-          else
-            copy(p.values(tile, j, parts[part]), vs[part].slot(vc), vRing.full(vc));
-        vc.advance();
+        values.put([&](const Slot &at) {
+          Index j = tile.keys.at(i);
+          for (size_t part = 0; part < parts.size(); ++part)
+            if (transposed)
+              transposed->load(tile, j, vs[part].slot(at));
+            else
+              copy(p.values(tile, j, parts[part]), vs[part].slot(at));
+        });
       };
       loadKeys(0, {});
       k.loop(tile.keys.count - 1, [&](Index i) {
@@ -168,13 +153,11 @@ private:
   }
 
   void store() {
-    Cursor at = qRing.cursor();
     k.loop(count, [&](Index) {
-      oRing.wait(at);
+      Slot at = outputs.get();
       QueryTile tile = tileAt(positions.slot(at));
       copy(os.slot(at), p.output(tile, parts[0]));
-      qRing.release(at);
-      at.advance();
+      queries.release();
     });
   }
 
@@ -191,8 +174,6 @@ private:
 
   void compute(size_t part) {
     const ColumnRange &columns = parts[part];
-    Cursor q = qRing.cursor(), kc = kRing.cursor(), vc = vRing.cursor();
-    Cursor done = qRing.cursor(); // one tile after q
     Scores::Scale scale = p.scores.scale();
     LazySoftmax softmax = p.softmax(scale);
     const int64_t depth = multipliedDepth(c.problem),
@@ -208,24 +189,22 @@ private:
     auto start = [&](const std::function<void()> &products) {
       c.order == ProductOrder::inTurn ? k.inTurn(products) : products();
     };
-    auto startScores = [&](Fragment &s) {
-      gemmAsync(firstColumns(qs.slot(q), depth), firstColumns(ks.slot(kc), depth).t(), s);
+    auto startScores = [&](const Slot &q, const Slot &kv, Fragment &s) {
+      gemmAsync(firstColumns(qs.slot(q), depth), firstColumns(ks.slot(kv), depth).t(), s);
     };
     auto startOutput = [&] {
       if (perTile)
         share = 0;
-      Shared values = firstColumns(transposed ? vs[part].slot(vc).t() : vs[part].slot(vc), sums);
-      gemmAsync(weights, values, perTile ? share : o);
+      Shared rows = vs[part].slot(values.get());
+      gemmAsync(weights, firstColumns(transposed ? rows.t() : rows, sums), perTile ? share : o);
     };
     auto finishScores = [&](Fragment &s, int64_t pending) {
       gemmWait(s, pending);
-      kRing.release(kc);
-      kc.advance();
+      keys.release();
     };
     auto finishOutput = [&] {
       gemmWait(perTile ? share : o);
-      vRing.release(vc);
-      vc.advance();
+      values.release();
       if (perTile)
         o = o + share;
     };
@@ -237,10 +216,9 @@ private:
     // Scores of a tile of keys; their softmax runs under the product of the tile before with V.
     auto step = [&](const QueryTile &tile, const Index &i, Edge edge) {
       Fragment s = k.fragment(f32, {c.bq, c.bk}).named("s");
-      kRing.wait(kc);
+      Slot q = queries.oldest(), kv = keys.get();
       start([&] {
-        startScores(s);
-        vRing.wait(vc);
+        startScores(q, kv, s);
         startOutput();
       });
       finishScores(s, 1);
@@ -254,11 +232,11 @@ private:
     auto begin = [&](const std::function<void()> &startBeside, const std::function<void()> &finishBeside,
                      int64_t pending) {
       Fragment s = k.fragment(f32, {c.bq, c.bk}).named("s");
-      qRing.wait(q);
+      Slot q = queries.get();
       QueryTile tile = tileAt(positions.slot(q));
-      kRing.wait(kc);
+      Slot kv = keys.get();
       start([&] {
-        startScores(s);
+        startScores(q, kv, s);
         startBeside();
       });
       p.scores.setScale(scale, tile.sequence, tile.kvHead);
@@ -276,35 +254,30 @@ private:
     k.loop(count, [&](Index round) {
       if (!acrossTiles)
         beginAlone();
-      QueryTile tile = tileAt(positions.slot(q));
+      QueryTile tile = tileAt(positions.slot(queries.oldest()));
       Index partial = max(tile.keys.partial, 1);
       k.loop({1, partial}, [&](Index i) { step(tile, i, Edge::masked); });
       k.loop({partial, tile.keys.count}, [&](Index i) { step(tile, i, Edge::unmasked); });
-      q.advance();
 
       Fragment sum = softmax.sum, base = softmax.base;
-      auto startLast = [&] {
-        vRing.wait(vc);
-        startOutput();
-      };
       auto end = [&] {
-        startLast();
+        startOutput();
         finishOutput();
       };
       if (acrossTiles)
-        k.when(round + 1 < count, [&] { begin(startLast, finishOutput, 1); }, end);
+        k.when(round + 1 < count, [&] { begin(startOutput, finishOutput, 1); }, end);
       else
         end();
-      QueryTile finished = tileAt(positions.slot(done));
+      QueryTile finished = tileAt(positions.slot(queries.oldest()));
       FragmentValue rows = p.finish(finished, {o, sum, softmax.exponentOf(base)}, columns);
       if (hasStore()) {
-        copy(rows.to(c.problem.outputType()), firstColumns(os.slot(done), sums));
-        oRing.publish(done);
+        outputs.put(
+            [&](const Slot &at) { copy(rows.to(c.problem.outputType()), firstColumns(os.slot(at), sums)); });
+        queries.pass();
       } else {
-        qRing.release(done);
+        queries.release();
         copy(rows.to(p.outputType()), p.output(finished, columns));
       }
-      done.advance();
       o = 0;
     });
   }
@@ -323,7 +296,7 @@ private:
   Shared positions, nextPositions; ///< of the tiles in slots of Q, and of those whose keys are to be loaded
   Shared qs, ks, os;
   std::vector<Shared> vs; ///< of each part of the columns
-  Ring qRing, oRing, nextRing, kRing, vRing;
+  Channel queries, outputs, next, keys, values;
 };
 
 } // namespace

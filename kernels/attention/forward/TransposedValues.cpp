@@ -55,27 +55,20 @@ void TransposedValues::write() const {
   };
   Shared rows = k.shared("v", c.problem.dtype, {keysOfTile, c.problem.dv}, {.slots = 1});
   Shared exchanged = k.shared("vt", c.problem.dtype, {c.problem.dv, keysOfTile});
-  Ring ring = k.ring("v", {.slots = 1});
+  Channel loaded = k.channel("v", {.slots = 1});
   k.roles([&] {
     k.role("load", {.warps = 1}, [&] {
-      Cursor tile = ring.cursor();
       forTiles([&](const Index &key) {
-        if (!isUniform())
-          ring.acquire(tile);
-        ring.expect(tile, rows.slotBytes());
-        copy(p.inputs.valueRowsOf(sequence, head, key, keysOfTile, {0, c.problem.dv}), rows.slot(tile),
-             ring.full(tile));
-        tile.advance();
+        loaded.put([&](const Slot &at) {
+          copy(p.inputs.valueRowsOf(sequence, head, key, keysOfTile, {0, c.problem.dv}), rows.slot(at));
+        });
       });
     });
     k.role("transpose", {.warps = 4}, [&] {
-      Cursor tile = ring.cursor();
       forTiles([&](const Index &key) {
-        ring.wait(tile);
-        copy(rows.slot(tile).t(), exchanged);
-        if (!isUniform())
-          ring.release(tile);
-        tile.advance();
+        copy(rows.slot(loaded.get()).t(), exchanged);
+        if (!isUniform()) // one tile
+          loaded.release();
         at(sequence, key, [&](const Place &place) {
           for (int64_t first = 0; first < c.problem.dv; first += keysOfTile)
             copy(exchanged.rows(first, columnsAt(first)),
@@ -86,13 +79,11 @@ void TransposedValues::write() const {
   });
 }
 
-void TransposedValues::load(const QueryTile &tile, const Index &j, const Shared &slot,
-                            const FullBarrier &full) const {
+void TransposedValues::load(const QueryTile &tile, const Index &j, const Shared &slot) const {
   Index key = j * c.bk;
   at(tile.sequence, key, [&](const Place &place) {
     for (int64_t first = 0; first < c.problem.dv; first += keysOfTile)
-      copy(columns(place, tile.kvHead, first, key % keysOfTile, c.bk), slot.rows(first, columnsAt(first)),
-           full);
+      copy(columns(place, tile.kvHead, first, key % keysOfTile, c.bk), slot.rows(first, columnsAt(first)));
   });
 }
 

@@ -19,8 +19,7 @@ public:
   /// The launch. Keys after a sequence's last one get zeros.
   void write() const;
   /// Loads tile j of keys into `slot`, dv x bk.
-  void load(const QueryTile &tile, const dsl::Index &j, const dsl::Shared &slot,
-            const dsl::FullBarrier &full) const;
+  void load(const QueryTile &tile, const dsl::Index &j, const dsl::Shared &slot) const;
 
   /// Tiles of keys must not straddle those of the workspace.
   static constexpr int64_t keysOfTile = 128;

@@ -106,26 +106,9 @@ tile.kernel @test(%n: index {program.argument = #program.dimension<"n">}) attrib
         // expected-note @below {{the other one}}
         tile.expect %ring[%c] bytes(8192) : !tile.ring<1>
       } else {
-        // expected-error @below {{expected role 'fill' to arrive equally often for each slot of ring 'r', but it arrives 2 times for this one and 1 times for another}}
+        // expected-error @below {{expected role 'fill' to arrive equally often for each slot of channel 'r', but it arrives 2 times for this one and 1 times for another}}
         tile.publish %ring[%c] : !tile.ring<1>
       }
-    }
-  }
-  tile.return
-}
-}
-
-// -----
-
-module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {launch = #program.launch<warps = 8>} {
-  %ring = tile.alloc_ring "r" at 0 : !tile.ring<1>
-  %c = tile.cursor : !tile.cursor<1>
-  tile.roles {
-    tile.role "read" warps(8) {
-      // expected-error @below {{expected a role that fills the slots of ring 'r' because this one waits for them, but none calls expect or publish}}
-      tile.await %ring[%c] : !tile.ring<1>
-      tile.release %ring[%c] : !tile.ring<1>
     }
   }
   tile.return

@@ -152,7 +152,7 @@ tile.kernel @multicast(%B: !tile.global<128x64xbf16> {program.argument = #progra
   %at = tile.cursor : !tile.cursor<1>
   %s = tile.slice %B[%c0, %c0] : !tile.global<128x64xbf16> -> !tile.slice<128x64xbf16>
   tile.copy_async %s, %b, %ring[%at] multicast : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16, #b>, !tile.ring<1>
-  // expected-error @below {{expected a ring of this block alone because products of one block arrive at its own barriers, but this one is filled by multicast}}
+  // expected-error @below {{expected a channel without multicast because the products of one block arrive at its own barriers alone, but the blocks of the cluster fill this one together; release it with Arrival::now after gemmWait}}
   tile.release %ring[%at] after_products : !tile.ring<1>
   tile.return
 }

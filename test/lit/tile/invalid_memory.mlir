@@ -31,7 +31,7 @@ tile.kernel @slots() {
   // expected-note @below {{'k' is declared here}}
   %k = tile.alloc_shared "k" : !tile.shared<3x64x32xbf16>
   %c = tile.cursor : !tile.cursor<4>
-  // expected-error @below {{expected 'k' to have a leading axis of 4 because the cursor counts 4 slots, but got 3x64x32}}
+  // expected-error @below {{expected 'k' to have a leading axis of 4 because the channel has 4 slots, but got 3x64x32}}
   %s = tile.slot %k[%c] : !tile.shared<3x64x32xbf16>, !tile.cursor<4> -> !tile.shared<64x32xbf16>
   tile.return
 }

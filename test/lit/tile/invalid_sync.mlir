@@ -32,7 +32,7 @@ tile.kernel @bytes() {
   // expected-note @below {{'slots' is declared here}}
   %ring = tile.alloc_ring "slots" : !tile.ring<2>
   %c = tile.cursor : !tile.cursor<2>
-  // expected-error @below {{expected from 1 to 1048575 bytes per slot of 'slots' because an mbarrier counts that far, but got 1048576}}
+  // expected-error @below {{expected from 0 to 1048575 bytes per slot of 'slots' because an mbarrier counts that far, but got 1048576}}
   tile.expect %ring[%c] bytes(1048576) : !tile.ring<2>
   tile.return
 }

@@ -62,7 +62,7 @@ tile.kernel @slots() {
   // expected-note @below {{'acc' is declared here}}
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x128xf32>
   %at = tile.cursor : !tile.cursor<2>
-  // expected-error @below {{expected 'acc' to have a leading axis of 2 because the cursor counts 2 slots, but got 128x128}}
+  // expected-error @below {{expected 'acc' to have a leading axis of 2 because the channel has 2 slots, but got 128x128}}
   %slot = tile.slot %acc[%at] : !tile.tensor_memory<128x128xf32>, !tile.cursor<2> -> !tile.tensor_memory<128x128xf32>
   tile.return
 }

@@ -604,7 +604,7 @@ tile.kernel @explicit(%B: !tile.global<64x64xbf16> {program.argument = #program.
     tile.role "load" warps(1) {
       %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
       // CHECK: tile.copy {{.*}} atom simt
-      // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: a role loads through the TMA with an asynchronous copy and a ring}}
+      // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: in a role the TMA makes the copies in a put into a channel, if their bytes do not depend on the device}}
       tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     }
   }

@@ -145,8 +145,8 @@ TEST_CASE("names have a length", "[dsl][errors]") {
   CHECK(errorOf([&](Scope &k) { k.input(name, f32, {4}); }) ==
         "expected the name of an argument to have at most 200 characters, but got '" + beginning + "'");
   CHECK(errorOf([&](Scope &k) { k.shared(name, f32, {4, 0}); }).size() < 400);
-  CHECK(errorOf([&](Scope &k) { k.ring(name, {.slots = 0}); }) ==
-        "expected ring '" + beginning + "' to have from 1 to 2147483647 slots, but got 0");
+  CHECK(errorOf([&](Scope &k) { k.channel(name, {.slots = 0}); }) ==
+        "expected channel '" + beginning + "' to have from 1 to 2147483647 slots, but got 0");
 }
 
 TEST_CASE("tensors are checked", "[dsl][errors]") {
@@ -284,12 +284,12 @@ TEST_CASE("tiles that no target holds are refused", "[dsl][errors]") {
         "expected the extents of a fragment to be from 1 to 2147483647, but axis 1 has -16");
 }
 
-TEST_CASE("what a ring expects of a tile that no target holds is silent", "[dsl][errors]") {
+TEST_CASE("what is put into a tile that no target holds is silent", "[dsl][errors]") {
   CHECK_THAT(errorOf([](Scope &k) {
+               Global X = k.input("X", bf16, {128, 64});
                Shared a = k.shared("a", bf16, {128, 64}, {.slots = 20});
-               Ring ring = k.ring("r", {.slots = 20});
-               Cursor at = ring.cursor();
-               ring.expect(at, a.slotBytes());
+               Channel loaded = k.channel("a", {.slots = 20});
+               loaded.put([&](const Slot &at) { copy(X.tile({0, 0}, {128, 64}), a.slot(at)); });
              }),
              Catch::StartsWith("expected shared tile 'a' to take at most 232448 bytes"));
 }
@@ -410,7 +410,6 @@ TEST_CASE("a handle of another program is refused, also after that program has e
   CHECK(errorWith([&](Scope &, Global, Fragment &) { scope->warps(8); }) ==
         "expected the Scope of program 'test' because that is being traced, but got the one of program "
         "'other'");
-  CHECK(shared.slotBytes() == 0);
   CHECK(fragment->shape().empty());
   Program used = std::move(other);
   CHECK(used.text().find("addi") == std::string::npos);
@@ -476,28 +475,49 @@ TEST_CASE("roles are checked", "[dsl][errors]") {
               "threads, but got 36\nrole 'load' has 4\nrole 'math' has 32");
 }
 
-TEST_CASE("rings and barriers are checked", "[dsl][errors]") {
-  CHECK(errorOf([](Scope &k) { k.ring("ab", {.slots = 0}); }) ==
-        "expected ring 'ab' to have from 1 to 2147483647 slots, but got 0");
-  CHECK(errorOf([](Scope &k) { k.ring("ab", {.slots = int64_t(1) << 40}); }) ==
-        "expected ring 'ab' to have from 1 to 2147483647 slots, but got 1099511627776");
+TEST_CASE("channels are checked", "[dsl][errors]") {
+  CHECK(errorOf([](Scope &k) { k.channel("ab", {.slots = 0}); }) ==
+        "expected channel 'ab' to have from 1 to 2147483647 slots, but got 0");
+  CHECK(errorOf([](Scope &k) { k.channel("ab", {.slots = int64_t(1) << 40}); }) ==
+        "expected channel 'ab' to have from 1 to 2147483647 slots, but got 1099511627776");
   CHECK(errorOf([](Scope &k) {
-          Ring two = k.ring("two", {.slots = 2}), three = k.ring("three", {.slots = 3});
-          two.acquire(three.cursor());
-        }) == "expected a cursor of this ring, of 2 slots, but got one of 3\n'two' is declared here");
-  CHECK(errorOf([](Scope &k) {
-          Ring ring = k.ring("ab", {});
-          ring.expect(ring.cursor(), 0);
-        }) == "expect: expected from 1 to 1048575 bytes per slot of 'ab' because an mbarrier counts that "
-              "far, but got "
-              "0\n'ab' is declared here");
-  CHECK(errorOf([](Scope &k) {
-          Ring ring = k.ring("ab", {});
+          Channel ab = k.channel("ab");
           Shared a = k.shared("a", f32, {2, 4});
           Fragment x = k.fragment(f32, {4});
-          copy(a.slot(ring.cursor()), x);
-        }) == "expected a shared tile with slots for a cursor, but got 'a' 2x4 of f32\n'a' is declared "
-              "here");
+          copy(a.slot(ab.get()), x);
+        }) == "expected a shared tile with slots, but got 'a' 2x4 of f32\n'a' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Channel ab = k.channel("ab", {.slots = 2});
+          Shared a = k.shared("a", f32, {2, 4}, {.slots = 3});
+          Fragment x = k.fragment(f32, {2, 4});
+          copy(a.slot(ab.get()), x);
+        }) == "slot: expected 'a' to have a leading axis of 2 because the channel has 2 slots, but got "
+              "3x2x4\n'a' is declared here");
+  CHECK(errorOf([](Scope &k) {
+          Channel ab = k.channel("ab"), cd = k.channel("cd");
+          ab.put([&](const Slot &) { cd.put(); });
+        }) ==
+        "put: expected no other put within a put into channel 'ab' because a role fills one slot at a time; "
+        "put before or after it\nthis one is within it");
+  CHECK(
+      errorOf([](Scope &k) {
+        Channel ab = k.channel("ab");
+        ab.put([&](const Slot &) { ab.get(); });
+      }) ==
+      "put: expected no get of channel 'ab' within a put into it because the slot is full once the put ends; "
+      "get it after the put\nthis one is within it");
+  CHECK(errorOf([](Scope &k) {
+          Channel ab = k.channel("ab");
+          Shared a = k.shared("a", f32, {4}, {.slots = 2});
+          Slot last;
+          ab.put([&](const Slot &at) { last = at; });
+          Fragment x = k.fragment(f32, {4});
+          copy(a.slot(last), x);
+        }) == "expected a slot that was made in an enclosing body, but got one of a body that has "
+              "ended\nmade here");
+}
+
+TEST_CASE("barriers are checked", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) { k.barrier("q", 0); }) ==
         "k.barrier: expected the count of 'q' to be from 1 to 1048575 because an mbarrier counts that "
         "far, but "

@@ -165,7 +165,7 @@ TEST_CASE("other extents have as many elements", "[dsl][errors]") {
   CHECK(
       errorOf([](Scope &k) { k.shared("tile", bf16, {16, 8}, {.slots = 2}).reshape({128}); }) ==
       "expected a tile without slots, or one of its slots, for reshape, but got 'tile' 2x16x8 of bf16; take "
-      ".slot(cursor) first\n'tile' is declared here");
+      ".slot(at) first\n'tile' is declared here");
   CHECK(
       errorOf([](Scope &k) {
         Fragment x = k.fragment(bf16, {16, 8});
@@ -222,14 +222,6 @@ TEST_CASE("positions of elements are along one axis, and fit the elements", "[ds
           copy(X.tile({at.toIndex(), 0}, {8, 64}), x);
         }) == "expected positions for 8x64 elements, or extents of 1 where one is repeated, but got 16x1 of "
               "positions");
-  CHECK(error([](Scope &k, const Global &X, const Fragment &at) {
-          Shared s = k.shared("s", f32, {16, 64}, {.slots = 2});
-          Ring ring = k.ring("r", {.slots = 2});
-          Cursor cursor = ring.cursor();
-          copy(X.tile({at.toIndex(), 0}, {16, 64}), s.slot(cursor), ring.full(cursor));
-        }) ==
-        "expected a box for a copy that reports to a ring because the TMA makes it, but got a position per "
-        "element");
   CHECK(error([](Scope &k, const Global &, const Fragment &at) {
           Global Z = k.input("Z", i32, {8, 8});
           Z.read({at.toIndex(), 0});
@@ -516,18 +508,6 @@ TEST_CASE("inputs are only read", "[dsl][errors]") {
         }) == message("fill"));
 }
 
-TEST_CASE("an asynchronous copy is multicast in a cluster only", "[dsl][errors]") {
-  CHECK(errorOf([](Scope &k) {
-          Global A = k.input("A", bf16, {64, 64});
-          Ring ring = k.ring("ab", {});
-          Cursor at = ring.cursor();
-          copy(A.tile({0, 0}, {64, 64}), k.shared("a", bf16, {64, 64}, {.slots = 2}).slot(at), ring.full(at),
-               Multicast::cluster);
-        }) == "copy: expected a kernel with a cluster of at least 2 blocks because multicast shares a "
-              "tile among "
-              "them, but 'test' has 1");
-}
-
 TEST_CASE("a loop goes on by one condition for all threads", "[dsl][errors]") {
   CHECK(errorOf([](Scope &k) {
           Fragment x = k.fragment(f32, {16});
@@ -588,12 +568,9 @@ TEST_CASE("tensor memory has 128 rows and slots only where it says so", "[dsl][e
         "expected 'acc' in tensor memory to have at least 0 slots, but got -1");
   CHECK(errorOf([](Scope &k) {
           TensorMemory acc = k.tensorMemory("acc", f32, {128, 64});
-          Ring ring = k.ring("ring", {.slots = 2});
-          Cursor at = ring.cursor();
-          acc.slot(at);
-        }) ==
-        "expected a tile in tensor memory with slots for a cursor, but got 'acc' 128x64 of f32\n'acc' is "
-        "declared here");
+          acc.slot(k.channel("sums").get());
+        }) == "expected a tile in tensor memory with slots, but got 'acc' 128x64 of f32\n'acc' is "
+              "declared here");
 }
 
 TEST_CASE("products in tensor memory are checked like others", "[dsl][errors]") {

@@ -137,57 +137,57 @@ TEST_CASE("arguments and launches may have the program's name", "[dsl][unit]") {
   checkOrder(trace([](Scope &k) { k.launch("test", [] {}); }), {"tile.kernel @test("});
 }
 
-TEST_CASE("the explicit form is roles, rings and cursors", "[dsl][unit]") {
+TEST_CASE("the explicit form is roles and channels", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Global A = k.input("A", bf16, {k.dim("m"), 64}, {.alignment = 16});
     Shared a = k.shared("a", bf16, {64, 64}, {.slots = 3});
-    Ring ring = k.ring("a_ring", {.slots = 3});
+    k.cluster(2);
+    Channel loaded = k.channel("loaded", {.slots = 3}), seen = k.channel("seen", {.multicast = true});
     k.roles([&] {
       k.role("load", {.warps = 4, .registers = 24}, [&] {
-        Cursor at = ring.cursor();
         k.loop(8, [&](Index s) {
-          ring.acquire(at);
-          ring.expect(at, a.slotBytes());
-          copy(A.tile({s * 64, 0}, {64, 64}), a.slot(at), ring.full(at));
-          at.advance();
+          loaded.put([&](const Slot &at) { copy(A.tile({s * 64, 0}, {64, 64}), a.slot(at)); });
         });
       });
       k.role("math", {.warps = 8, .registers = 240}, [&] {
-        Cursor at = ring.cursor();
         Fragment acc = k.fragment(f32, {64, 64});
         k.loop(8, [&](Index) {
-          ring.wait(at);
+          Slot at = loaded.get();
           gemmAsync(a.slot(at), a.slot(at).t(), acc);
           gemmWait(acc);
-          ring.release(at);
-          at.advance();
+          loaded.release(Arrival::afterProducts);
         });
       });
-      k.role("other", {.warps = 4, .registers = 24}, [&] { ring.publish(ring.cursor()); });
+      k.role("other", {.warps = 4, .registers = 24}, [&] {
+        loaded.get();
+        Fragment x = k.fragment(bf16, {64, 64});
+        copy(a.slot(loaded.oldest()), x);
+        loaded.pass();
+        seen.put();
+      });
     });
   });
   checkOrder(text, {"alignment = 16",
-                    "attributes {launch = #program.launch<warps = 16>}",
+                    "attributes {launch = #program.launch<warps = 16, cluster = 2>}",
                     "tile.alloc_shared \"a\" : !tile.shared<3x64x64xbf16>",
-                    "tile.alloc_ring \"a_ring\" : !tile.ring<3>",
+                    "tile.channel \"loaded\" : !tile.channel<3>",
+                    "tile.channel \"seen\" multicast : !tile.channel<2>",
                     "tile.roles",
                     "tile.role \"load\" warps(4) registers(24)",
-                    "tile.cursor",
-                    "tile.acquire",
-                    "tile.expect",
-                    "bytes(8192)",
+                    "tile.put %loaded(",
                     "tile.slot %a[",
-                    "tile.copy_async",
-                    "tile.advance",
+                    "tile.copy ",
                     "tile.role \"math\" warps(8)",
-                    "tile.await",
+                    "tile.get %loaded : !tile.channel<3>",
                     "tile.gemm_async",
                     "tile.gemm_wait",
                     "pending(0)",
-                    "tile.release",
-                    "tile.advance",
+                    "tile.release_oldest %loaded after_products : !tile.channel<3>",
                     "tile.role \"other\"",
-                    "tile.publish"});
+                    "tile.get %loaded",
+                    "tile.oldest %loaded : !tile.channel<3>",
+                    "tile.release_oldest %loaded by_others : !tile.channel<3>",
+                    "tile.put %seen("});
 }
 
 //===----------------------------------------------------------------------===//

@@ -281,8 +281,8 @@ TEST_CASE("misuse of mbarriers") {
   CHECK_THAT(
       failure({.body = barrierOf(1) + "mbarrier.arrive.shared.b64 _, [bar], 2;", .threads = 1}),
       Contains("2 arrivals at the mbarrier at shared offset 0, but only 1 of 1 are pending; missing: a wait "
-               "for that phase before it (of a ring: acquire before a slot is filled, wait before it is "
-               "released), or a count of as many arrivals"));
+               "for that phase before it (of a channel: get a slot before it is released), or "
+               "a count of as many arrivals"));
   CHECK_THAT(
       failure({.body = barrierOf(1) + "mbarrier.inval.shared.b64 [bar]; mbarrier.arrive.shared.b64 _, [bar];",
                .threads = 1}),

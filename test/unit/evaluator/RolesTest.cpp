@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Roles that meet at rings and barriers.
+/// Roles that meet at channels and barriers.
 #include "test/unit/evaluator/Evaluated.h"
 
 using namespace tlc;
@@ -10,31 +10,24 @@ using namespace tlc::dsl;
 using Numbers = std::vector<double>;
 
 namespace {
-/// Doubles tiles of X by way of a ring; with `releases` off the producer waits for ever.
-void doubled(Scope &k, bool releases) {
+/// Doubles tiles of X by way of a channel. With tiles `tooMany` the role that gets them waits for ever.
+void doubled(Scope &k, int64_t tooMany) {
   Index n = k.dim("n");
   Global X = k.input("X", f32, {n, 4}), Y = k.output("Y", f32, {n, 4});
   Shared tile = k.shared("tile", f32, {1, 4}, {.slots = 2});
-  Ring ring = k.ring("ring", {.slots = 2});
+  Channel handed = k.channel("handed", {.slots = 2});
   k.roles([&] {
     k.role("load", {.warps = 1}, [&] {
-      Cursor at = ring.cursor();
       k.loop(n, [&](Index i) {
-        ring.acquire(at);
-        ring.expect(at, tile.slotBytes());
-        copy(X.tile({i, 0}, {1, 4}), tile.slot(at), ring.full(at));
-        at.advance();
+        handed.put([&](const Slot &at) { copy(X.tile({i, 0}, {1, 4}), tile.slot(at)); });
       });
     });
     k.role("math", {.warps = 8}, [&] {
-      Cursor at = ring.cursor();
-      k.loop(n, [&](Index i) {
+      k.loop(n + tooMany, [&](Index i) {
         Fragment x = k.fragment(f32, {1, 4});
-        ring.wait(at);
+        Slot at = handed.get();
         copy(tile.slot(at), x);
-        if (releases)
-          ring.release(at);
-        at.advance();
+        handed.release();
         copy(x * 2, Y.tile({i, 0}, {1, 4}));
       });
     });
@@ -42,9 +35,9 @@ void doubled(Scope &k, bool releases) {
 }
 } // namespace
 
-TEST_CASE("a ring hands tiles from role to role", "[evaluator][unit]") {
-  Tensor y = run({{given(f32, {5, 4}, counting(20)), unwritten(f32, {5, 4})}, {}},
-                 [](Scope &k) { doubled(k, true); });
+TEST_CASE("a channel hands tiles from role to role", "[evaluator][unit]") {
+  Tensor y =
+      run({{given(f32, {5, 4}, counting(20)), unwritten(f32, {5, 4})}, {}}, [](Scope &k) { doubled(k, 0); });
   Numbers expected = counting(20);
   for (double &number : expected)
     number *= 2;
@@ -53,39 +46,73 @@ TEST_CASE("a ring hands tiles from role to role", "[evaluator][unit]") {
 
 TEST_CASE("roles that wait for each other are a located error", "[evaluator][unit]") {
   CHECK(errorOf({{given(f32, {5, 4}, counting(20)), unwritten(f32, {5, 4})}, {}}, [](Scope &k) {
-          doubled(k, false);
-        }) == "role 'load' waits here for ever: every role and block of its cluster has ended or waits");
+          doubled(k, 1);
+        }) == "role 'math' waits here for ever: every role and block of its cluster has ended or waits");
 }
 
-TEST_CASE("what is published with ordinary stores arrives, positions too", "[evaluator][unit]") {
+TEST_CASE("what is put with ordinary stores arrives, positions too", "[evaluator][unit]") {
   Tensor y = run({{unwritten(i32, {3})}, {}}, [](Scope &k) {
     Index n = k.dim("n");
     Global Y = k.output("Y", i32, {n});
     Shared next = k.shared("next", i32, {1}, {.slots = 1});
-    Ring ring = k.ring("ring", {.slots = 1});
+    Channel handed = k.channel("handed", {.slots = 1});
     k.roles([&] {
       k.role("take", {.warps = 4}, [&] { // first, so that it has to wait
-        Cursor at = ring.cursor();
         k.loop(n, [&](Index) {
-          ring.wait(at);
+          Slot at = handed.get();
           Index i = next.slot(at).read({0});
-          ring.release(at);
-          at.advance();
+          handed.release();
           copy(k.fragment(i32, {1}) + (i * 10).to(i32), Y.tile({i}, {1}));
         });
       });
       k.role("give", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
-        k.loop(n, [&](Index i) {
-          ring.acquire(at);
-          next.slot(at).write({0}, n - 1 - i);
-          ring.publish(at);
-          at.advance();
-        });
+        k.loop(n, [&](Index i) { handed.put([&](const Slot &at) { next.slot(at).write({0}, n - 1 - i); }); });
       });
     });
   });
   CHECK(exactValues(y) == Numbers{0, 10, 20});
+}
+
+TEST_CASE("a role holds several slots, and the oldest is released first", "[evaluator][unit]") {
+  // Y[i] = X[i] - X[i - 1]; one role holds a slot and the next one, another only looks at what that releases.
+  Tensor y = run({{given(f32, {6}, {1, 2, 4, 8, 16, 32}), unwritten(f32, {2, 5})}, {}}, [](Scope &k) {
+    Global X = k.input("X", f32, {6}), Y = k.output("Y", f32, {2, 5});
+    Shared number = k.shared("number", f32, {1}, {.slots = 2});
+    Channel numbers = k.channel("numbers", {.slots = 2}), seen = k.channel("seen", {.slots = 2});
+    auto read = [&](const Slot &at) {
+      Fragment x = k.fragment(f32, {1});
+      copy(number.slot(at), x);
+      return x;
+    };
+    k.roles([&] {
+      k.role("load", {.warps = 4}, [&] {
+        k.loop(6, [&](Index i) {
+          numbers.put([&](const Slot &at) { copy(X.tile({i}, {1}), number.slot(at)); });
+        });
+      });
+      k.role("subtract", {.warps = 4}, [&] {
+        numbers.get();
+        k.loop(5, [&](Index i) {
+          Fragment before = read(numbers.oldest()), now = read(numbers.get());
+          copy(now - before, Y.tile({0, i}, {1, 1}));
+          seen.get(); // the other role has read the oldest slot, too
+          seen.release();
+          numbers.release();
+        });
+        numbers.release();
+      });
+      k.role("look", {.warps = 4}, [&] {
+        numbers.get();
+        k.loop(5, [&](Index i) {
+          Fragment before = read(numbers.oldest()), now = read(numbers.get());
+          copy(before - now, Y.tile({1, i}, {1, 1}));
+          numbers.pass();
+          seen.put();
+        });
+      });
+    });
+  });
+  CHECK(exactValues(y) == Numbers{1, 2, 4, 8, 16, -1, -2, -4, -8, -16});
 }
 
 TEST_CASE("barriers order roles", "[evaluator][unit]") {
@@ -132,25 +159,19 @@ TEST_CASE("multicast fills the slot of every block with what each of them loads 
     k.grid(2);
     Index rank = k.blockRank();
     Shared tile = k.shared("tile", f32, {4, 2}, {.slots = 1});
-    Ring ring = k.ring("ring", {.slots = 1}); // those of both blocks
+    Channel handed = k.channel("handed", {.slots = 1, .multicast = true}); // those of both blocks
     k.roles([&] {
       k.role("load", {.warps = 1}, [&] {
-        Cursor at = ring.cursor();
         k.loop(n, [&](Index i) {
-          ring.acquire(at);
-          ring.expect(at, tile.slotBytes());
-          copy(X.tile({i, 0, 0}, {1, 4, 2}), tile.slot(at), ring.full(at), Multicast::cluster);
-          at.advance();
+          handed.put([&](const Slot &at) { copy(X.tile({i, 0, 0}, {1, 4, 2}), tile.slot(at)); });
         });
       });
       k.role("math", {.warps = 4}, [&] {
-        Cursor at = ring.cursor();
         k.loop(n, [&](Index i) {
           Fragment x = k.fragment(f32, {4, 2});
-          ring.wait(at);
+          Slot at = handed.get();
           copy(tile.slot(at), x);
-          ring.release(at);
-          at.advance();
+          handed.release();
           for (int64_t row = 0; row < 4; ++row)
             copy(reduce(Reduction::sum,
                         where([&](Index r, Index) { return r == row; }, x + rank.to(f32) * 100, 0), 0),
@@ -200,14 +221,13 @@ TEST_CASE("products add up in tensor memory, and arrive once", "[evaluator][unit
             Global C = k.output("C", f32, {128, 16});
             Shared a = k.shared("a", f16, {128, 2}), b = k.shared("b", f16, {16, 2});
             TensorMemory accs = k.tensorMemory("accs", f32, {128, 16}, {.slots = 2});
-            Ring sums = k.ring("sums", {.slots = 2});
+            Channel sums = k.channel("sums", {.slots = 2});
             Barrier started = k.barrier("started", 1);
             k.roles([&] {
               k.role("store", {.warps = 4}, [&] {
-                Cursor at = sums.cursor();
-                at.advance();
                 started.wait(0);
-                sums.wait(at);
+                sums.get();
+                Slot at = sums.get();
                 Fragment c = k.fragment(f32, {128, 16});
                 copy(accs.slot(at), c);
                 copy(c, C.tile({0, 0}, {128, 16}));
@@ -215,12 +235,12 @@ TEST_CASE("products add up in tensor memory, and arrive once", "[evaluator][unit
               k.role("multiply", {.warps = 8}, [&] {
                 copy(A.tile({0, 0}, {128, 2}), a);
                 copy(B.tile({0, 0}, {16, 2}), b);
-                Cursor at = sums.cursor();
-                at.advance();
-                gemmAsync(a, b.t(), accs.slot(at), {.accumulate = false});
-                started.arrive(Arrival::afterProducts);
-                gemmAsync(a, b.t(), accs.slot(at));
-                sums.publish(at, Arrival::afterProducts);
+                sums.put(); // the first slot has no products
+                sums.put([&](const Slot &at) {
+                  gemmAsync(a, b.t(), accs.slot(at), {.accumulate = false});
+                  started.arrive(Arrival::afterProducts);
+                  gemmAsync(a, b.t(), accs.slot(at));
+                });
               });
             });
           });

@@ -108,7 +108,7 @@ Step changeMbarrier(Warp &warp, uint32_t active, const Instruction &instruction)
           warp, instruction,
           fmt::format(
               "{} arrivals at {}, but only {} of {} are pending; missing: a wait for that phase before it "
-              "(of a ring: acquire before a slot is filled, wait before it is released), or "
+              "(of a channel: get a slot before it is released), or "
               "a count of as many arrivals",
               arrivals, name(), barrier.pending, barrier.expected));
     barrier.pending -= arrivals;
