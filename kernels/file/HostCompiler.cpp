@@ -5,6 +5,7 @@
 
 #include "kernels/file/CompiledFiles.h"
 #include "kernels/file/CompilerCall.h"
+#include "kernels/file/PrecompiledHeader.h"
 #include "kernels/library/call/BuildId.h"
 #include "runtime/cache/Key.h"
 #include "runtime/support/Excerpt.h"
@@ -70,7 +71,7 @@ Result<SharedObject> objectOf(std::string_view bytes, std::optional<std::string>
 
 /// One file, its compiler and its flags.
 struct Compilation {
-  std::string source;
+  std::string source, headers;
   HostCompiler compiler;
   CommandLine flags;
   std::string *output = nullptr; ///< what the compiler prints; null: it goes to standard error
@@ -101,13 +102,17 @@ struct Compilation {
     return std::optional(key.finish());
   }
 
-  /// The object of the files as they are now.
-  Result<std::string> compile(const TemporaryFolder &temporaries) const {
+  /// The object of the files as they are now. With a store the header is compiled once.
+  Result<std::string> compile(const TemporaryFolder &temporaries, const EntryStore *store) const {
     const std::string object = (temporaries.path() / "kernels.so").native();
+    const auto onKill = [&] { temporaries.remove(); };
     CommandLine command = {compiler.path, "-shared"};
+    if (store)
+      for (std::string &flag :
+           precompiledHeader({compiler, flags, headers, source}, *store, temporaries.path(), onKill))
+        command.push_back(std::move(flag));
     command.insert(command.end(), flags.begin(), flags.end());
     command.insert(command.end(), {"-o", object, source});
-    const auto onKill = [&] { temporaries.remove(); };
     if (Result<void> done = runCompiler(command, temporaries.path(), onKill, output); !done)
       return Error{done.error().kind,
                    formatMessage("'{}' does not compile: {}", source, done.error().message)};
@@ -163,7 +168,8 @@ Result<SharedObject> kernels::compileFile(const std::string &path, const HostCom
   flags.insert(flags.end(), options.flags.begin(), options.flags.end());
   // Or compilers take it for a flag, or for a file of flags.
   const bool looksLikeFlag = path.starts_with('-') || path.starts_with('@');
-  Compilation compilation{(looksLikeFlag ? "./" : "") + path, *compiler, std::move(flags), options.output};
+  Compilation compilation{(looksLikeFlag ? "./" : "") + path, *headers, *compiler, std::move(flags),
+                          options.output};
   if (std::optional<std::string> flag = flagThatReads(options.flags))
     compilation.obstacle =
         formatMessage("the flag '{}' may name files, whose changes tlc does not notice", *flag);
@@ -215,7 +221,8 @@ Result<SharedObject> kernels::compileFile(const std::string &path, const HostCom
   };
   constexpr int attempts = 3;
   for (int attempt = 1;; ++attempt) {
-    Result<std::string> object = compilation.compile(*temporaries);
+    Result<std::string> object =
+        compilation.compile(*temporaries, store && key && !unused ? &*store : nullptr);
     if (!object)
       return object.error();
     tell(CacheEvent::Kind::compiled);

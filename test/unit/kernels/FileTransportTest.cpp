@@ -4,6 +4,7 @@
 #include "kernels/file/CompiledFiles.h"
 #include "kernels/file/Description.h"
 #include "kernels/file/Pack.h"
+#include "kernels/file/PrecompiledHeader.h"
 #include "kernels/file/Transport.h"
 
 #include <catch2/catch.hpp>
@@ -96,4 +97,18 @@ TEST_CASE("a compiled file comes back unless a byte differs", "[file]") {
   bytes.pop_back();
   CHECK(deserializeCompiledFile(bytes).error().message == "it is a compiled file that is damaged");
   CHECK(deserializeCompiledFile({}).error().message == "it is no compiled file of this version");
+}
+
+TEST_CASE("the header is taken as compiled before where nothing can change it", "[file]") {
+  for (const char *source :
+       {"#include <tlc/kernel.h>\nint x;", "// a comment\n/* another * / one */ # include \"tlc/kernel.h\"\n",
+        "\r\n\n  #\tinclude <tlc/kernel.h>",
+        "#include <cmath>\n#include <tlc/compiler/dsl/Counts.h>\n#include <tlc/kernel.h>"})
+    CHECK(beginsWithHeader(source));
+  for (const char *source :
+       {"", "int x;\n#include <tlc/kernel.h>", "#define N 2\n#include <tlc/kernel.h>", "#include <vector>",
+        "#include <cmath", "#include <own.h>\n#include <tlc/kernel.h>",
+        "// goes on \\\n#include <tlc/kernel.h>\n", "/* never ends #include <tlc/kernel.h>",
+        "#pragma once\n#include <tlc/kernel.h>"})
+    CHECK_FALSE(beginsWithHeader(source));
 }
