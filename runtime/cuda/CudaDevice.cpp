@@ -293,7 +293,7 @@ Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArg
   Result<const CudaProgram *> program = ownProgram(loaded);
   if (!program)
     return program.error();
-  return CudaLaunch::enqueueOnce(launches, **program, arguments, description, stream);
+  return CudaLaunch::launch(launches, **program, arguments, description, stream);
 }
 
 Result<void> CudaDeviceImpl::synchronize(Stream stream) {

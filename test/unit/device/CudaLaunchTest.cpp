@@ -202,7 +202,7 @@ TEST_CASE("a device that waits for launches waits for none of several ranks", "[
       expectValue(CudaLaunch::create(fixture.resources, *fixture.program, arguments, sampleDevice()));
   expectSuccess(launch->enqueue(mainStream));
   expectSuccess(
-      CudaLaunch::enqueueOnce(fixture.resources, *fixture.program, arguments, sampleDevice(), mainStream));
+      CudaLaunch::launch(fixture.resources, *fixture.program, arguments, sampleDevice(), mainStream));
   CHECK(noted.launches == 4);
   CHECK(noted.waits == 0);
   expectSuccess(fixture.launch->enqueue(mainStream));
