@@ -142,13 +142,16 @@ void CudaLaunch::makeKernel(Kernel &kernel, PlannedLaunch &planned) const {
 }
 
 Result<void> CudaLaunch::encode(PlannedLaunch &planned, const PlannedTensorMap &map) {
-  const TensorArgument &argument = program.artifact().tensors[map.tensor];
-  void *const address = map.values.address ? map.values.address : resources.emptyTensor(argument.access);
-  if (CUresult status =
-          encodeTensorMap(resources.cuda->driver, map.values, address, &planned.parameters[map.offset]);
-      status != CUDA_SUCCESS)
-    return resources.cuda->error(
-        status, fmt::format("argument '{}': the driver refuses its tensor map", argument.name));
+  const Access access = program.artifact().tensors[map.tensor].access;
+  void *const address = map.values.address ? map.values.address : resources.emptyTensor(access);
+  return checkMap(
+      encodeTensorMap(resources.cuda->driver, map.values, address, &planned.parameters[map.offset]), map);
+}
+
+Result<void> CudaLaunch::checkMap(CUresult status, const PlannedTensorMap &map) const {
+  if (status != CUDA_SUCCESS)
+    return resources.cuda->error(status, fmt::format("argument '{}': the driver refuses its tensor map",
+                                                     program.artifact().tensors[map.tensor].name));
   return {};
 }
 
@@ -193,9 +196,12 @@ Result<void> CudaLaunch::changeKernels(size_t first, std::span<void *const> form
   };
   for (PlannedLaunch &planned : plan.launches)
     for (const PlannedTensorMap &map : planned.tensorMaps)
-      if (hasMoved(map.tensor))
-        if (Result<void> encoded = encode(planned, map); !encoded)
-          return encoded;
+      if (hasMoved(map.tensor) && map.values.address)
+        if (Result<void> valid = checkMap(
+                moveTensorMap(resources.cuda->driver, map.values.address, &planned.parameters[map.offset]),
+                map);
+            !valid)
+          return valid;
   return {};
 }
 

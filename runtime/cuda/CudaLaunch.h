@@ -89,6 +89,7 @@ private:
   Result<void> makeKernels();
   void makeKernel(Kernel &kernel, PlannedLaunch &planned) const;
   Result<void> encode(PlannedLaunch &planned, const PlannedTensorMap &map);
+  Result<void> checkMap(CUresult status, const PlannedTensorMap &map) const;
   Result<void> moveFill(CUgraphExec graph, CUgraphNode node, const ZeroFill &fill) const;
   Result<void> moveKernel(CUgraphExec graph, CUgraphNode node, const Kernel &kernel) const;
   /// Enqueues the launch, and notes it for errors that come later.

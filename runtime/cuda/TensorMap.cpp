@@ -83,3 +83,12 @@ CUresult tlc::encodeTensorMap(const Driver &driver, const TensorMapValues &value
     std::memcpy(destination, &map, sizeof(map));
   return status;
 }
+
+CUresult tlc::moveTensorMap(const Driver &driver, void *address, std::byte *map) {
+  CUtensorMap aligned;
+  std::memcpy(&aligned, map, sizeof(aligned));
+  const CUresult status = driver.cuTensorMapReplaceAddress(&aligned, address);
+  if (status == CUDA_SUCCESS)
+    std::memcpy(map, &aligned, sizeof(aligned));
+  return status;
+}

@@ -101,7 +101,7 @@ public:
   /// where the program neither reports nor has transfers (on a GPU).
   virtual Result<void> enqueue(Stream stream = {}) = 0;
   /// From the next `enqueue` on the tensor, an index into `Artifact::tensors`, is at another address, with
-  /// the shape and strides as they are. Checks what depends on that, and encodes its tensor maps. An error,
+  /// the shape and strides as they are. Checks what depends on that, and changes its tensor maps. An error,
   /// also of a symmetric tensor, leaves the launch as it was.
   virtual Result<void> setAddress(size_t tensor, void *address) = 0;
 };

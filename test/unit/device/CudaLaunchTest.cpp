@@ -35,7 +35,7 @@ TEST_CASE("a prepared launch is enqueued again without checks, maps or allocatio
   CHECK(noted.output == 0x30000000);
 }
 
-TEST_CASE("another address of a tensor encodes its maps alone, and allocates nothing", "[device][launch]") {
+TEST_CASE("another address of a tensor changes its maps alone, and allocates nothing", "[device][launch]") {
   CudaFixture fixture;
   const size_t checks = noted.pointerChecks;
   bool succeeded = true;
@@ -47,10 +47,21 @@ TEST_CASE("another address of a tensor encodes its maps alone, and allocates not
   }
   CHECK(succeeded);
   CHECK(allocations == 0);
-  CHECK(noted.encodedMaps == 3);
+  CHECK(noted.encodedMaps == 2);
+  CHECK(noted.replacedMaps == 1);
   CHECK(noted.mapAddress == 0x50000000);
   CHECK(noted.pointerChecks == checks + 2);
   CHECK(noted.output == 0x60000000);
+}
+
+TEST_CASE("an address that the driver refuses leaves the launch as it was", "[device][launch]") {
+  CudaFixture fixture;
+  noted.refusedMap = 0x50000000;
+  const Result<void> moved = fixture.launch->setAddress(0, address(0x50000000));
+  REQUIRE_FALSE(moved);
+  CHECK(moved.error().message == "argument 'A': the driver refuses its tensor map: CUDA_ERROR (refused)");
+  expectSuccess(fixture.launch->enqueue(mainStream));
+  CHECK(noted.mapAddress == 0x10000000);
 }
 
 TEST_CASE("an address of the host is refused, and the launch is as it was", "[device][launch]") {

@@ -15,12 +15,12 @@ namespace tlc::test {
 
 /// What the driver was asked for.
 struct Noted {
-  size_t launches = 0, encodedMaps = 0, clears = 0, pointerChecks = 0, contexts = 0;
+  size_t launches = 0, encodedMaps = 0, replacedMaps = 0, clears = 0, pointerChecks = 0, contexts = 0;
   uint64_t output = 0;     ///< C of the last launch of the product
   uint64_t mapAddress = 0; ///< of the first map in the last launch of that kernel
   CUstream stream = nullptr;
   unsigned attributes = 0; ///< of the last launch
-  CUdeviceptr hostMemory = 0;
+  CUdeviceptr hostMemory = 0, refusedMap = 0;
   bool captures = false;                           ///< the stream
   uintptr_t nodes = 0;                             ///< that were captured
   std::vector<uintptr_t> movedKernels, movedFills; ///< nodes that were changed
@@ -143,6 +143,13 @@ inline Driver notingDriver() {
                                      const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
                                      CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
     ++noted.encodedMaps;
+    std::memcpy(map, &address, sizeof(address));
+    return CUDA_SUCCESS;
+  };
+  driver.cuTensorMapReplaceAddress = [](CUtensorMap *map, void *address) {
+    if (reinterpret_cast<CUdeviceptr>(address) == noted.refusedMap)
+      return CUDA_ERROR_INVALID_VALUE;
+    ++noted.replacedMaps;
     std::memcpy(map, &address, sizeof(address));
     return CUDA_SUCCESS;
   };
