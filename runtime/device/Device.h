@@ -102,7 +102,8 @@ public:
   virtual Result<void> enqueue(Stream stream = {}) = 0;
   /// From the next `enqueue` on the tensor, an index into `Artifact::tensors`, is at another address, with
   /// the shape and strides as they are. Checks what depends on that, and changes its tensor maps. An error,
-  /// also of a symmetric tensor, leaves the launch as it was.
+  /// also of a symmetric tensor, leaves the launch as it was. The tensor has moved if the address is another
+  /// one than before.
   virtual Result<void> setAddress(size_t tensor, void *address) = 0;
 };
 

@@ -55,12 +55,12 @@ public:
     const ReadyLaunch &before = *current->ready;
     if (Result<void> movable = checkMovable(before.program.artifact(), tensor); !movable)
       return movable;
-    LaunchArguments moved = before.arguments;
-    moved.tensors[tensor].data = address;
-    Result<std::shared_ptr<const ReadyLaunch>> ready = device.makeReady(before.program, std::move(moved));
+    LaunchArguments arguments = before.arguments;
+    const bool moves = std::exchange(arguments.tensors[tensor].data, address) != address;
+    Result<std::shared_ptr<const ReadyLaunch>> ready = device.makeReady(before.program, std::move(arguments));
     if (!ready)
       return ready.error();
-    *current = {std::move(*ready), current->moves + 1};
+    *current = {std::move(*ready), current->moves + moves};
     return {};
   }
 
