@@ -83,6 +83,9 @@ private:
   /// An error while this thread captures a stream, which an attempt on no stream, or on one that is captured,
   /// would end.
   Result<void> checkNoCapture(std::string_view attempt, std::optional<Stream> on = {});
+  /// `start() -> CUresult` copies "to" or "from" this device, on the stream or to the end.
+  template <class Start>
+  Result<void> copy(size_t bytes, std::string_view direction, std::optional<Stream> on, const Start &start);
   /// A program that is loaded here.
   Result<const CudaProgram *> ownProgram(const LoadedProgram &loaded) const;
   /// Another GPU.
@@ -157,45 +160,41 @@ Result<void> CudaDeviceImpl::freeHost(void *address) {
   return {};
 }
 
-Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t bytes,
-                                          std::optional<Stream> on) {
+template <class Start>
+Result<void> CudaDeviceImpl::copy(size_t bytes, std::string_view direction, std::optional<Stream> on,
+                                  const Start &start) {
   if (bytes == 0)
     return {};
   if (!on)
     if (Result<void> allowed = checkNoCapture("copy without a stream"); !allowed)
       return allowed;
   CurrentContext scope(*cuda);
-  CUresult status = on ? cuda->driver.cuMemcpyHtoDAsync(asDevicePointer(device), host, bytes, asStream(*on))
-                       : cuda->driver.cuMemcpyHtoD(asDevicePointer(device), host, bytes);
-  // The driver may return once the bytes are staged; a kernel on a stream that
-  // does not wait for the default one could then read too early.
-  if (status == CUDA_SUCCESS && !on)
-    status = cuda->driver.cuStreamSynchronize(nullptr);
-  if (status != CUDA_SUCCESS)
-    return cuda->error(status, fmt::format("cannot copy {} bytes to {}", bytes, description.name),
+  if (CUresult status = start(); status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("cannot copy {} bytes {} {}", bytes, direction, description.name),
                        ErrorKind::execution);
   if (!on)
     cuda->log.endStream({});
   return {};
 }
 
+Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t bytes,
+                                          std::optional<Stream> on) {
+  return copy(bytes, "to", on, [&] {
+    if (on)
+      return cuda->driver.cuMemcpyHtoDAsync(asDevicePointer(device), host, bytes, asStream(*on));
+    const CUresult status = cuda->driver.cuMemcpyHtoD(asDevicePointer(device), host, bytes);
+    // The driver may return once the bytes are staged; a kernel on a stream that
+    // does not wait for the default one could then read too early.
+    return status == CUDA_SUCCESS ? cuda->driver.cuStreamSynchronize(nullptr) : status;
+  });
+}
+
 Result<void> CudaDeviceImpl::copyToHost(void *host, const void *device, size_t bytes,
                                         std::optional<Stream> on) {
-  if (bytes == 0)
-    return {};
-  if (!on)
-    if (Result<void> allowed = checkNoCapture("copy without a stream"); !allowed)
-      return allowed;
-  CurrentContext scope(*cuda);
-  const CUresult status =
-      on ? cuda->driver.cuMemcpyDtoHAsync(host, asDevicePointer(device), bytes, asStream(*on))
-         : cuda->driver.cuMemcpyDtoH(host, asDevicePointer(device), bytes);
-  if (status != CUDA_SUCCESS)
-    return cuda->error(status, fmt::format("cannot copy {} bytes from {}", bytes, description.name),
-                       ErrorKind::execution);
-  if (!on)
-    cuda->log.endStream({});
-  return {};
+  return copy(bytes, "from", on, [&] {
+    return on ? cuda->driver.cuMemcpyDtoHAsync(host, asDevicePointer(device), bytes, asStream(*on))
+              : cuda->driver.cuMemcpyDtoH(host, asDevicePointer(device), bytes);
+  });
 }
 
 Result<std::shared_ptr<const LoadedProgram>> CudaDeviceImpl::load(Artifact artifact) {
