@@ -86,6 +86,8 @@ private:
   /// `start() -> CUresult` copies "to" or "from" this device, on the stream or to the end.
   template <class Start>
   Result<void> copy(size_t bytes, std::string_view direction, std::optional<Stream> on, const Start &start);
+  /// Gives this GPU access to what is allocated on streams of the other one.
+  CUresult accessPoolOf(const CudaContext &other) const;
   /// A program that is loaded here.
   Result<const CudaProgram *> ownProgram(const LoadedProgram &loaded) const;
   /// Another GPU.
@@ -226,6 +228,18 @@ Result<const CudaContext *> CudaDeviceImpl::peerContext(const Device &device) co
   return other->cuda.get();
 }
 
+CUresult CudaDeviceImpl::accessPoolOf(const CudaContext &other) const {
+  CUmemoryPool pool = nullptr;
+  CUresult status = cuda->driver.cuDeviceGetMemPool(&pool, other.device);
+  if (status == CUDA_ERROR_NOT_SUPPORTED) // then nothing is allocated on streams
+    return CUDA_SUCCESS;
+  CUmemAccessDesc access = {};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.location.id = cuda->device;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return status == CUDA_SUCCESS ? cuda->driver.cuMemPoolSetAccess(pool, &access, 1) : status;
+}
+
 Result<void> CudaDeviceImpl::enablePeerAccess(Device &peer) {
   Result<const CudaContext *> other = peerContext(peer);
   if (!other)
@@ -241,7 +255,9 @@ Result<void> CudaDeviceImpl::enablePeerAccess(Device &peer) {
                              (*other)->ordinal)};
   if (status == CUDA_SUCCESS)
     status = cuda->driver.cuCtxEnablePeerAccess((*other)->context, 0);
-  if (status != CUDA_SUCCESS && status != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
+  if (status == CUDA_SUCCESS || status == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
+    status = accessPoolOf(**other);
+  if (status != CUDA_SUCCESS)
     return cuda->error(
         status, fmt::format("cannot let GPU {} access memory of GPU {}", cuda->ordinal, (*other)->ordinal));
   launches.memory.addPeer((*other)->ordinal);
