@@ -4,6 +4,7 @@
 #include "kernels/library/call/Scalars.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/TensorGeometry.h"
+#include "runtime/support/Dlpack.h"
 #include "runtime/support/Excerpt.h"
 
 #include <algorithm>
@@ -26,16 +27,14 @@ Tensor::Tensor(void *data, ElementType element, std::vector<int64_t> shape)
     : content(contiguousView(data, element, std::move(shape))) {}
 
 Tensor Tensor::ofDlpack(Dlpack given) {
-  const auto found = std::ranges::find_if(elementTable, [&](const ElementFacts &facts) {
-    return facts.dlpack == given.code && int(facts.bits) == given.bits;
-  });
-  if (found == elementTable.end() || given.lanes != 1)
+  const std::optional<ElementType> element = elementOfDlpack(given.code, given.bits);
+  if (!element || given.lanes != 1)
     return Tensor(Result<TensorView>(
         invalid(fmt::format("expected a DLPack type of elements, but got code {} with {} bits and {} lanes",
                             given.code, given.bits, given.lanes))));
   void *data = given.data ? static_cast<std::byte *>(given.data) + given.byteOffset : nullptr;
-  return given.strides ? Tensor(data, found->type, std::move(given.shape), std::move(*given.strides))
-                       : Tensor(data, found->type, std::move(given.shape));
+  return given.strides ? Tensor(data, *element, std::move(given.shape), std::move(*given.strides))
+                       : Tensor(data, *element, std::move(given.shape));
 }
 
 /// Memory of workspaces, by the stream whose launches use it, one after the other.

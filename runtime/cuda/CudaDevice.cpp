@@ -83,6 +83,11 @@ private:
   /// An error while this thread captures a stream, which an attempt on no stream, or on one that is captured,
   /// would end.
   Result<void> checkNoCapture(std::string_view attempt, std::optional<Stream> on = {});
+  /// `start() -> CUresult` copies "to" or "from" this device, on the stream or to the end.
+  template <class Start>
+  Result<void> copy(size_t bytes, std::string_view direction, std::optional<Stream> on, const Start &start);
+  /// Gives this GPU access to what is allocated on streams of the other one.
+  CUresult accessPoolOf(const CudaContext &other) const;
   /// A program that is loaded here.
   Result<const CudaProgram *> ownProgram(const LoadedProgram &loaded) const;
   /// Another GPU.
@@ -157,45 +162,41 @@ Result<void> CudaDeviceImpl::freeHost(void *address) {
   return {};
 }
 
-Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t bytes,
-                                          std::optional<Stream> on) {
+template <class Start>
+Result<void> CudaDeviceImpl::copy(size_t bytes, std::string_view direction, std::optional<Stream> on,
+                                  const Start &start) {
   if (bytes == 0)
     return {};
   if (!on)
     if (Result<void> allowed = checkNoCapture("copy without a stream"); !allowed)
       return allowed;
   CurrentContext scope(*cuda);
-  CUresult status = on ? cuda->driver.cuMemcpyHtoDAsync(asDevicePointer(device), host, bytes, asStream(*on))
-                       : cuda->driver.cuMemcpyHtoD(asDevicePointer(device), host, bytes);
-  // The driver may return once the bytes are staged; a kernel on a stream that
-  // does not wait for the default one could then read too early.
-  if (status == CUDA_SUCCESS && !on)
-    status = cuda->driver.cuStreamSynchronize(nullptr);
-  if (status != CUDA_SUCCESS)
-    return cuda->error(status, fmt::format("cannot copy {} bytes to {}", bytes, description.name),
+  if (CUresult status = start(); status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("cannot copy {} bytes {} {}", bytes, direction, description.name),
                        ErrorKind::execution);
   if (!on)
     cuda->log.endStream({});
   return {};
 }
 
+Result<void> CudaDeviceImpl::copyToDevice(void *device, const void *host, size_t bytes,
+                                          std::optional<Stream> on) {
+  return copy(bytes, "to", on, [&] {
+    if (on)
+      return cuda->driver.cuMemcpyHtoDAsync(asDevicePointer(device), host, bytes, asStream(*on));
+    const CUresult status = cuda->driver.cuMemcpyHtoD(asDevicePointer(device), host, bytes);
+    // The driver may return once the bytes are staged; a kernel on a stream that
+    // does not wait for the default one could then read too early.
+    return status == CUDA_SUCCESS ? cuda->driver.cuStreamSynchronize(nullptr) : status;
+  });
+}
+
 Result<void> CudaDeviceImpl::copyToHost(void *host, const void *device, size_t bytes,
                                         std::optional<Stream> on) {
-  if (bytes == 0)
-    return {};
-  if (!on)
-    if (Result<void> allowed = checkNoCapture("copy without a stream"); !allowed)
-      return allowed;
-  CurrentContext scope(*cuda);
-  const CUresult status =
-      on ? cuda->driver.cuMemcpyDtoHAsync(host, asDevicePointer(device), bytes, asStream(*on))
-         : cuda->driver.cuMemcpyDtoH(host, asDevicePointer(device), bytes);
-  if (status != CUDA_SUCCESS)
-    return cuda->error(status, fmt::format("cannot copy {} bytes from {}", bytes, description.name),
-                       ErrorKind::execution);
-  if (!on)
-    cuda->log.endStream({});
-  return {};
+  return copy(bytes, "from", on, [&] {
+    return on ? cuda->driver.cuMemcpyDtoHAsync(host, asDevicePointer(device), bytes, asStream(*on))
+              : cuda->driver.cuMemcpyDtoH(host, asDevicePointer(device), bytes);
+  });
 }
 
 Result<std::shared_ptr<const LoadedProgram>> CudaDeviceImpl::load(Artifact artifact) {
@@ -227,6 +228,18 @@ Result<const CudaContext *> CudaDeviceImpl::peerContext(const Device &device) co
   return other->cuda.get();
 }
 
+CUresult CudaDeviceImpl::accessPoolOf(const CudaContext &other) const {
+  CUmemoryPool pool = nullptr;
+  CUresult status = cuda->driver.cuDeviceGetMemPool(&pool, other.device);
+  if (status == CUDA_ERROR_NOT_SUPPORTED) // then nothing is allocated on streams
+    return CUDA_SUCCESS;
+  CUmemAccessDesc access = {};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.location.id = cuda->device;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return status == CUDA_SUCCESS ? cuda->driver.cuMemPoolSetAccess(pool, &access, 1) : status;
+}
+
 Result<void> CudaDeviceImpl::enablePeerAccess(Device &peer) {
   Result<const CudaContext *> other = peerContext(peer);
   if (!other)
@@ -242,7 +255,9 @@ Result<void> CudaDeviceImpl::enablePeerAccess(Device &peer) {
                              (*other)->ordinal)};
   if (status == CUDA_SUCCESS)
     status = cuda->driver.cuCtxEnablePeerAccess((*other)->context, 0);
-  if (status != CUDA_SUCCESS && status != CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
+  if (status == CUDA_SUCCESS || status == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
+    status = accessPoolOf(**other);
+  if (status != CUDA_SUCCESS)
     return cuda->error(
         status, fmt::format("cannot let GPU {} access memory of GPU {}", cuda->ordinal, (*other)->ordinal));
   launches.memory.addPeer((*other)->ordinal);
@@ -293,7 +308,7 @@ Result<void> CudaDeviceImpl::launch(const LoadedProgram &loaded, const LaunchArg
   Result<const CudaProgram *> program = ownProgram(loaded);
   if (!program)
     return program.error();
-  return CudaLaunch::enqueueOnce(launches, **program, arguments, description, stream);
+  return CudaLaunch::launch(launches, **program, arguments, description, stream);
 }
 
 Result<void> CudaDeviceImpl::synchronize(Stream stream) {

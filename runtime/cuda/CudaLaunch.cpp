@@ -4,6 +4,7 @@
 #include "runtime/device/StreamChecks.h"
 #include "runtime/support/Math.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -39,20 +40,32 @@ Result<std::unique_ptr<PreparedLaunch>> CudaLaunch::create(LaunchResources &reso
                                                            const CudaProgram &program,
                                                            const LaunchArguments &arguments,
                                                            const DeviceProperties &device) {
+  CurrentContext scope(*resources.cuda);
   std::shared_ptr<CudaLaunch> launch(new CudaLaunch(resources, program, device));
   if (Result<void> made = launch->make(arguments); !made)
     return made.error();
-  launch->arguments = arguments;
   return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(std::move(launch)));
 }
 
-Result<void> CudaLaunch::enqueueOnce(LaunchResources &resources, const CudaProgram &program,
-                                     const LaunchArguments &arguments, const DeviceProperties &device,
-                                     Stream stream) {
-  CudaLaunch launch(resources, program, device);
-  if (Result<void> made = launch.make(arguments); !made)
-    return made;
-  return launch.enqueue(stream);
+Result<void> CudaLaunch::launch(LaunchResources &resources, const CudaProgram &program,
+                                const LaunchArguments &arguments, const DeviceProperties &device,
+                                Stream stream) {
+  CurrentContext scope(*resources.cuda);
+  std::unique_ptr<CudaLaunch> launch =
+      program.kept().take([&](const CudaLaunch &kept) { return kept.fits(resources, arguments); });
+  Result<void> ready;
+  if (launch) {
+    std::ranges::transform(arguments.tensors, launch->addresses.begin(), &TensorView::data);
+    ready = launch->move(0, launch->addresses);
+  } else {
+    launch.reset(new CudaLaunch(resources, program, device));
+    ready = launch->make(arguments);
+  }
+  if (!ready)
+    return ready;
+  Result<void> launched = launch->noteAndEnqueue(stream);
+  program.kept().keep(std::move(launch));
+  return launched;
 }
 
 Result<void> CudaLaunch::make(const LaunchArguments &of) {
@@ -62,11 +75,23 @@ Result<void> CudaLaunch::make(const LaunchArguments &of) {
     return planned.error();
   plan = std::move(*planned);
   waits = resources.waitsForLaunches && of.ranks == 1; // of several, who enqueues the others may come later
-  CurrentContext scope(*resources.cuda);
   for (size_t i = 0; i < artifact.tensors.size(); ++i)
     if (Result<void> valid = resources.memory.check(artifact.tensors[i], of.tensors[i]); !valid)
       return valid;
+  arguments = of;
+  addresses.resize(of.tensors.size());
   return makeKernels();
+}
+
+bool CudaLaunch::fits(const LaunchResources &of, const LaunchArguments &wanted) const {
+  auto isMoved = [](const TensorView &one, const TensorView &other) {
+    return one.element == other.element && one.shape == other.shape && one.strides == other.strides &&
+           one.ofRanks == other.ofRanks && one.ofAll == other.ofAll &&
+           (one.ofRanks.empty() || one.data == other.data);
+  };
+  return cuda == of.cuda && arguments.rank == wanted.rank && arguments.ranks == wanted.ranks &&
+         arguments.scalars == wanted.scalars &&
+         std::ranges::equal(arguments.tensors, wanted.tensors, isMoved);
 }
 
 Result<void> CudaLaunch::makeKernels() {
@@ -117,48 +142,75 @@ void CudaLaunch::makeKernel(Kernel &kernel, PlannedLaunch &planned) const {
 }
 
 Result<void> CudaLaunch::encode(PlannedLaunch &planned, const PlannedTensorMap &map) {
-  const TensorArgument &argument = program.artifact().tensors[map.tensor];
-  TensorMapValues values = map.values;
-  if (!values.address)
-    values.address = resources.emptyTensor(argument.access);
-  if (CUresult status =
-          resources.tensorMaps.encode(resources.cuda->driver, values, &planned.parameters[map.offset]);
-      status != CUDA_SUCCESS)
-    return resources.cuda->error(
-        status, fmt::format("argument '{}': the driver refuses its tensor map", argument.name));
+  const Access access = program.artifact().tensors[map.tensor].access;
+  void *const address = map.values.address ? map.values.address : resources.emptyTensor(access);
+  return checkMap(
+      encodeTensorMap(resources.cuda->driver, map.values, address, &planned.parameters[map.offset]), map);
+}
+
+Result<void> CudaLaunch::checkMap(CUresult status, const PlannedTensorMap &map) const {
+  if (status != CUDA_SUCCESS)
+    return resources.cuda->error(status, fmt::format("argument '{}': the driver refuses its tensor map",
+                                                     program.artifact().tensors[map.tensor].name));
   return {};
 }
 
 Result<void> CudaLaunch::setAddress(size_t tensor, void *address) {
   if (Result<void> movable = checkMovable(program.artifact(), tensor); !movable)
     return movable;
-  void *const before = arguments.tensors[tensor].data;
-  auto moveTo = [&](void *there) -> Result<void> {
-    Result<PlanChange> change = moveTensor(plan, program.artifact(), arguments, device, tensor, there);
-    if (!change)
-      return change.error();
-    if (*change == PlanChange::all)
-      return makeKernels();
-    for (PlannedLaunch &planned : plan.launches)
-      for (const PlannedTensorMap &map : planned.tensorMaps)
-        if (map.tensor == tensor)
-          if (Result<void> encoded = encode(planned, map); !encoded)
-            return encoded;
-    return {};
-  };
   CurrentContext scope(*resources.cuda);
-  Result<void> moved = moveTo(address);
+  return move(tensor, {&address, 1});
+}
+
+Result<void> CudaLaunch::move(size_t first, std::span<void *> to) {
+  const Artifact &artifact = program.artifact();
+  auto exchange = [&] { return moveTensors(plan, artifact, arguments, device, first, to); };
+  const Result<PlanChange> change = exchange();
+  if (!change)
+    return change.error();
+  Result<void> moved;
+  for (size_t i = first; moved && i < first + to.size(); ++i)
+    moved = resources.memory.check(artifact.tensors[i], arguments.tensors[i]);
   if (moved)
-    moved = resources.memory.check(program.artifact().tensors[tensor], arguments.tensors[tensor]);
-  if (!moved && arguments.tensors[tensor].data != before)
-    if (Result<void> back = moveTo(before); !back)
-      return back;
-  moves += bool(moved);
+    moved = changeKernels(first, to, *change);
+  if (moved) {
+    moves += *change != PlanChange::nothing;
+    return {};
+  }
+  const Result<PlanChange> back = exchange();
+  if (!back)
+    return back.error();
+  if (Result<void> changed = changeKernels(first, to, *back); !changed)
+    return changed;
   return moved;
+}
+
+Result<void> CudaLaunch::changeKernels(size_t first, std::span<void *const> former, PlanChange change) {
+  if (change == PlanChange::nothing)
+    return {};
+  if (change == PlanChange::all)
+    return makeKernels();
+  auto hasMoved = [&](size_t tensor) {
+    return tensor >= first && tensor < first + former.size() &&
+           arguments.tensors[tensor].data != former[tensor - first];
+  };
+  for (PlannedLaunch &planned : plan.launches)
+    for (const PlannedTensorMap &map : planned.tensorMaps)
+      if (hasMoved(map.tensor) && map.values.address)
+        if (Result<void> valid = checkMap(
+                moveTensorMap(resources.cuda->driver, map.values.address, &planned.parameters[map.offset]),
+                map);
+            !valid)
+          return valid;
+  return {};
 }
 
 Result<void> CudaLaunch::enqueue(Stream stream) {
   CurrentContext scope(*resources.cuda);
+  return noteAndEnqueue(stream);
+}
+
+Result<void> CudaLaunch::noteAndEnqueue(Stream stream) {
   auto *const on = static_cast<CUstream>(stream.handle);
   Result<std::unique_lock<std::mutex>> noted = resources.reporting.note(program, on);
   if (!noted)

@@ -33,7 +33,6 @@ struct LaunchResources {
 
   std::shared_ptr<const CudaContext> cuda;
   CUdeviceptr emptyTensors = 0; ///< one for inputs, one for others
-  TensorMapEncoder tensorMaps;
   MemoryCheck memory;
   TransferStreams transferStreams;
   ReportingPrograms reporting;
@@ -44,7 +43,7 @@ struct LaunchResources {
 /// Enqueues zeros; the context is current.
 Result<void> enqueueZeros(const CudaContext &cuda, const ZeroFill &fill, CUstream stream);
 
-/// Belongs to its `PreparedLaunch` and to the graphs that have captured it.
+/// Belongs to its `PreparedLaunch` and to the graphs that have captured it, or is kept by the program.
 class CudaLaunch : public std::enable_shared_from_this<CudaLaunch> {
 public:
   /// `program` belongs to the context of `resources`, both of which outlive the launch.
@@ -52,11 +51,10 @@ public:
                                                         const CudaProgram &program,
                                                         const LaunchArguments &arguments,
                                                         const DeviceProperties &device);
-  /// Makes a launch of the arguments and enqueues it once. A graph does not know it, so its tensors do not
-  /// move.
-  static Result<void> enqueueOnce(LaunchResources &resources, const CudaProgram &program,
-                                  const LaunchArguments &arguments, const DeviceProperties &device,
-                                  Stream stream);
+  /// `Device::launch`, by a launch that the program has kept or keeps from then on. A graph does not know it,
+  /// so its tensors do not move.
+  static Result<void> launch(LaunchResources &resources, const CudaProgram &program,
+                             const LaunchArguments &arguments, const DeviceProperties &device, Stream stream);
   CudaLaunch(const CudaLaunch &) = delete; // kernels point into it
   Result<void> enqueue(Stream stream);
   Result<void> setAddress(size_t tensor, void *address);
@@ -67,8 +65,9 @@ public:
   Result<void> moveIn(CUgraphExec graph, CapturedLaunch &captured) const;
 
 private:
+  // The context is current where these are called.
   CudaLaunch(LaunchResources &resources, const CudaProgram &program, const DeviceProperties &device)
-      : resources(resources), program(program), device(device) {}
+      : resources(resources), program(program), device(device), cuda(resources.cuda) {}
 
   /// A planned launch as the driver takes it; points into the plan.
   struct Kernel {
@@ -79,12 +78,22 @@ private:
     bool storesToEmptyTensor = false;
   };
   Result<void> make(const LaunchArguments &of);
+  /// The launch becomes one of the arguments on that device where tensors move.
+  bool fits(const LaunchResources &of, const LaunchArguments &wanted) const;
+  /// Moves the tensors from number `first` on to the addresses, which are the former ones then, and checks
+  /// their memory. On an error all is as before.
+  Result<void> move(size_t first, std::span<void *> addresses);
+  /// Changes the tensor maps and kernels as the change asks for; the tensors had those addresses.
+  Result<void> changeKernels(size_t first, std::span<void *const> former, PlanChange change);
   /// Encodes all tensor maps, and makes `kernels` of the plan.
   Result<void> makeKernels();
   void makeKernel(Kernel &kernel, PlannedLaunch &planned) const;
   Result<void> encode(PlannedLaunch &planned, const PlannedTensorMap &map);
+  Result<void> checkMap(CUresult status, const PlannedTensorMap &map) const;
   Result<void> moveFill(CUgraphExec graph, CUgraphNode node, const ZeroFill &fill) const;
   Result<void> moveKernel(CUgraphExec graph, CUgraphNode node, const Kernel &kernel) const;
+  /// Enqueues the launch, and notes it for errors that come later.
+  Result<void> noteAndEnqueue(Stream stream);
   Result<void> enqueueAll(CUstream stream);
   /// Waits for the stream, unless another library captures it.
   Result<void> wait(const LaunchRecord &record, CUstream stream) const;
@@ -96,7 +105,9 @@ private:
   LaunchResources &resources;
   const CudaProgram &program;
   const DeviceProperties &device;
-  LaunchArguments arguments; ///< that `setAddress` changes; none where it is enqueued once
+  std::shared_ptr<const CudaContext> cuda; ///< of `resources` alone, which may end before a kept launch
+  LaunchArguments arguments;               ///< whose addresses change
+  std::vector<void *> addresses;           ///< room for one of each tensor
   LaunchPlan plan;
   std::vector<Kernel> kernels; ///< one per planned launch
   bool waits = false;          ///< after each `enqueue`

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/CudaProgram.h"
 
+#include "runtime/cuda/CudaLaunch.h"
 #include "runtime/device/DeliverReports.h"
 #include "runtime/target/Target.h"
 
@@ -10,6 +11,10 @@
 #include <fmt/format.h>
 
 using namespace tlc;
+
+CudaProgram::CudaProgram(std::shared_ptr<const CudaContext> context, Artifact artifact)
+    : cuda(std::move(context)), content(std::move(artifact)),
+      launchLabel(std::make_shared<const LaunchLabel>(content)) {}
 
 Result<std::shared_ptr<const CudaProgram>> CudaProgram::load(std::shared_ptr<const CudaContext> context,
                                                              Artifact artifact) {

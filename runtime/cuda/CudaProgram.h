@@ -7,8 +7,11 @@
 #include "runtime/cuda/CudaContext.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/device/LaunchLog.h"
+#include "runtime/device/RecentlyUsed.h"
 
 namespace tlc {
+
+class CudaLaunch;
 
 class CudaProgram final : public LoadedProgram, public std::enable_shared_from_this<CudaProgram> {
 public:
@@ -23,6 +26,8 @@ public:
   const CudaContext &context() const { return *cuda; }
   CUfunction function(size_t variant, size_t launch) const { return functions[variant][launch]; }
   const CudaCompilation &compilation() const { return compiled; }
+  /// Its last launches by `Device::launch`.
+  RecentlyUsed<CudaLaunch> &kept() const { return launches; }
 
   /// Whether some kernel prints or checks.
   bool hasReports() const { return !reportBuffers.empty(); }
@@ -31,9 +36,7 @@ public:
   Result<void> takeReports(Reports &reports) const;
 
 private:
-  CudaProgram(std::shared_ptr<const CudaContext> context, Artifact artifact)
-      : cuda(std::move(context)), content(std::move(artifact)),
-        launchLabel(std::make_shared<const LaunchLabel>(content)) {}
+  CudaProgram(std::shared_ptr<const CudaContext> context, Artifact artifact);
   Result<CUmodule> loadModule(const Variant &variant);
   Result<CUfunction> prepare(CUmodule module, const Launch &launch);
   Result<CUdeviceptr> findReportBuffer(CUmodule module) const;
@@ -49,6 +52,7 @@ private:
     CUdeviceptr address = 0;
   };
   std::vector<ReportBuffer> reportBuffers;
+  mutable RecentlyUsed<CudaLaunch> launches; ///< which refer to the rest
 };
 
 } // namespace tlc

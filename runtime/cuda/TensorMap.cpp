@@ -40,18 +40,7 @@ CUtensorMapSwizzle swizzleOf(Swizzle swizzle) {
   return CU_TENSOR_MAP_SWIZZLE_NONE;
 }
 
-size_t hashOf(const TensorMapValues &values) {
-  uint64_t hash = reinterpret_cast<uintptr_t>(values.address);
-  auto mix = [&](uint64_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15; };
-  for (unsigned axis = 0; axis < values.rank; ++axis) {
-    mix(values.shape[axis]);
-    mix(values.strideBytes[axis]);
-    mix(values.box[axis]);
-  }
-  return hash >> 32;
-}
-
-CUresult encodeMap(const Driver &driver, const TensorMapValues &values, CUtensorMap &map) {
+CUresult encode(const Driver &driver, const TensorMapValues &values, void *address, CUtensorMap &map) {
   // The driver counts axes from the innermost, and its strides leave that one out.
   const unsigned rank = values.rank;
   std::array<cuuint64_t, maxTensorMapRank> shape, strides;
@@ -72,33 +61,34 @@ CUresult encodeMap(const Driver &driver, const TensorMapValues &values, CUtensor
       upper[axis - 1] = int(values.im2col->upper[ours]);
       elementStrides[axis] = cuuint32_t(values.im2col->stride[ours]);
     }
-    return driver.cuTensorMapEncodeIm2col(&map, dataTypes[size_t(values.element)], rank, values.address,
-                                          shape.data(), strides.data(), lower.data(), upper.data(), box[0],
-                                          box[rank - 1], elementStrides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                          swizzleOf(values.swizzle), l2Promotion,
-                                          CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    return driver.cuTensorMapEncodeIm2col(
+        &map, dataTypes[size_t(values.element)], rank, address, shape.data(), strides.data(), lower.data(),
+        upper.data(), box[0], box[rank - 1], elementStrides.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+        swizzleOf(values.swizzle), l2Promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   }
-  return driver.cuTensorMapEncodeTiled(&map, dataTypes[size_t(values.element)], rank, values.address,
-                                       shape.data(), strides.data(), box.data(), elementStrides.data(),
+  return driver.cuTensorMapEncodeTiled(&map, dataTypes[size_t(values.element)], rank, address, shape.data(),
+                                       strides.data(), box.data(), elementStrides.data(),
                                        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzleOf(values.swizzle), l2Promotion,
                                        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }
 
 } // namespace
 
-CUresult TensorMapEncoder::encode(const Driver &driver, const TensorMapValues &values,
-                                  std::byte *destination) {
+CUresult tlc::encodeTensorMap(const Driver &driver, const TensorMapValues &values, void *address,
+                              std::byte *destination) {
   static_assert(sizeof(CUtensorMap) == 128);
-  std::lock_guard lock(mutex);
-  Entry &entry = entries[hashOf(values) % entries.size()];
-  if (!entry.valid || entry.values != values) {
-    entry.valid = false;
-    CUresult status = encodeMap(driver, values, entry.map);
-    if (status != CUDA_SUCCESS)
-      return status;
-    entry.values = values;
-    entry.valid = true;
-  }
-  std::memcpy(destination, &entry.map, sizeof(CUtensorMap));
-  return CUDA_SUCCESS;
+  CUtensorMap map; // aligned as the driver asks
+  const CUresult status = encode(driver, values, address, map);
+  if (status == CUDA_SUCCESS)
+    std::memcpy(destination, &map, sizeof(map));
+  return status;
+}
+
+CUresult tlc::moveTensorMap(const Driver &driver, void *address, std::byte *map) {
+  CUtensorMap aligned;
+  std::memcpy(&aligned, map, sizeof(aligned));
+  const CUresult status = driver.cuTensorMapReplaceAddress(&aligned, address);
+  if (status == CUDA_SUCCESS)
+    std::memcpy(map, &aligned, sizeof(aligned));
+  return status;
 }

@@ -6,26 +6,13 @@
 #include "runtime/cuda/Driver.h"
 #include "runtime/device/LaunchPlan.h"
 
-#include <array>
-#include <mutex>
-
 namespace tlc {
 
-/// Encodes tensor maps and remembers the last ones, because a program is
-/// usually launched again on the same tensors. Safe to use from several threads.
-class TensorMapEncoder {
-public:
-  /// Writes 128 bytes.
-  CUresult encode(const Driver &driver, const TensorMapValues &values, std::byte *destination);
-
-private:
-  struct Entry {
-    TensorMapValues values;
-    CUtensorMap map;
-    bool valid = false;
-  };
-  std::mutex mutex;
-  std::array<Entry, 64> entries; ///< by hash of the values; a collision replaces
-};
+/// Writes the 128 bytes of a tensor map of memory at `address`, which for one that is not empty is that of
+/// `values`.
+CUresult encodeTensorMap(const Driver &driver, const TensorMapValues &values, void *address,
+                         std::byte *destination);
+/// Changes the address of a tensor map of 128 bytes, which takes less than to encode it.
+CUresult moveTensorMap(const Driver &driver, void *address, std::byte *map);
 
 } // namespace tlc

@@ -37,6 +37,7 @@ struct TensorView {
 struct ScalarValue {
   ElementType element = ElementType::f32;
   uint64_t bits = 0;
+  bool operator==(const ScalarValue &) const = default;
 };
 
 /// Everything one launch needs. Tensors and scalars in the artifact's order;
@@ -100,8 +101,9 @@ public:
   /// where the program neither reports nor has transfers (on a GPU).
   virtual Result<void> enqueue(Stream stream = {}) = 0;
   /// From the next `enqueue` on the tensor, an index into `Artifact::tensors`, is at another address, with
-  /// the shape and strides as they are. Checks what depends on that, and encodes its tensor maps. An error,
-  /// also of a symmetric tensor, leaves the launch as it was.
+  /// the shape and strides as they are. Checks what depends on that, and changes its tensor maps. An error,
+  /// also of a symmetric tensor, leaves the launch as it was. The tensor has moved if the address is another
+  /// one than before.
   virtual Result<void> setAddress(size_t tensor, void *address) = 0;
 };
 
@@ -144,11 +146,14 @@ public:
   /// often is prepared once.
   virtual Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &program,
                                                           const LaunchArguments &arguments) = 0;
-  /// Prepares the program's launches and enqueues them on `stream`. Never allocates memory of the device,
-  /// synchronises or loads, but waits while another thread reads what this program reports; can be captured
-  /// in a CUDA graph. An emulated device that stands alone runs it to completion and returns what it found;
-  /// one of several returns that from the next copy or `synchronize`. Of an emulated device that includes
-  /// what the program prints and the checks that fail.
+  /// Prepares the program's launches and enqueues them on `stream`. A GPU keeps the last ones of a program:
+  /// a further one of their shapes, strides and scalars is not planned again, only what depends on addresses
+  /// is checked, and no memory of the host is allocated under the conditions of `PreparedLaunch::enqueue`.
+  /// Never allocates memory of the device, synchronises or loads, but waits while another thread reads what
+  /// this program reports; can be captured in a CUDA graph, in which its tensors do not move. An emulated
+  /// device that stands alone runs it to completion and returns what it found; one of several returns that
+  /// from the next copy or `synchronize`. Of an emulated device that includes what the program prints and the
+  /// checks that fail.
   virtual Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments,
                               Stream stream = {}) {
     Result<std::unique_ptr<PreparedLaunch>> prepared = prepare(program, arguments);

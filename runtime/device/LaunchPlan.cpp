@@ -314,6 +314,13 @@ struct Planner {
 
 } // namespace
 
+size_t tlc::firstWorkspaceOf(const Artifact &artifact) {
+  size_t first = artifact.tensors.size();
+  while (first > 0 && artifact.tensors[first - 1].access == Access::workspace)
+    --first;
+  return first;
+}
+
 size_t tlc::chooseVariant(const Artifact &artifact, const std::vector<TensorView> &tensors) {
   auto holds = [&](const AlignmentCondition &condition) {
     return isAlignedEverywhere(tensors[condition.tensor], condition.bytes);
@@ -420,16 +427,10 @@ void shiftAddresses(LaunchPlan &plan, size_t tensor, uintptr_t by) {
   }
 }
 
-/// Checks all that depends on the address of the tensor, which has moved.
-Result<void> checkMoved(const Artifact &artifact, const std::vector<TensorView> &tensors, size_t tensor) {
-  const TensorArgument &argument = artifact.tensors[tensor];
-  if (Result<void> valid = checkMemory(argument, tensors[tensor]); !valid)
-    return valid;
-  if (argument.access == Access::workspace)
-    if (Result<void> valid = checkWorkspaceAddress(argument, tensors[tensor]); !valid)
-      return valid;
-  const auto firstWorkspace = std::ranges::find(artifact.tensors, Access::workspace, &TensorArgument::access);
-  return checkApart(artifact, tensors, size_t(firstWorkspace - artifact.tensors.begin()));
+/// What depends on the address of the tensor alone.
+Result<void> checkMoved(const TensorArgument &argument, const TensorView &tensor) {
+  Result<void> valid = checkAddress(argument, tensor);
+  return valid && argument.access == Access::workspace ? checkWorkspaceAddress(argument, tensor) : valid;
 }
 
 } // namespace
@@ -445,16 +446,29 @@ Result<void> tlc::checkMovable(const Artifact &artifact, size_t tensor) {
   return {};
 }
 
-Result<PlanChange> tlc::moveTensor(LaunchPlan &plan, const Artifact &artifact, LaunchArguments &arguments,
-                                   const DeviceProperties &device, size_t tensor, void *address) {
-  if (Result<void> movable = checkMovable(artifact, tensor); !movable)
-    return movable.error();
-  TensorView &moved = arguments.tensors[tensor];
-  void *const before = std::exchange(moved.data, address);
+Result<PlanChange> tlc::moveTensors(LaunchPlan &plan, const Artifact &artifact, LaunchArguments &arguments,
+                                    const DeviceProperties &device, size_t first,
+                                    std::span<void *> addresses) {
+  const std::span<TensorView> tensors = std::span(arguments.tensors).subspan(first, addresses.size());
+  bool moves = false;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].data == addresses[i])
+      continue;
+    if (Result<void> movable = checkMovable(artifact, first + i); !movable)
+      return movable.error();
+    moves = true;
+  }
+  if (!moves)
+    return PlanChange::nothing;
+  auto exchange = [&] {
+    for (size_t i = 0; i < tensors.size(); ++i)
+      std::swap(tensors[i].data, addresses[i]);
+  };
   auto refuse = [&](const Error &error) {
-    moved.data = before;
+    exchange();
     return error;
   };
+  exchange();
   if (chooseVariant(artifact, arguments.tensors) != plan.variantIndex || !plan.transfers.empty()) {
     Result<LaunchPlan> other = planLaunch(artifact, arguments, device);
     if (!other)
@@ -462,8 +476,16 @@ Result<PlanChange> tlc::moveTensor(LaunchPlan &plan, const Artifact &artifact, L
     plan = std::move(*other);
     return PlanChange::all;
   }
-  if (Result<void> valid = checkMoved(artifact, arguments.tensors, tensor); !valid)
-    return refuse(valid.error());
-  shiftAddresses(plan, tensor, reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(before));
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].data != addresses[i])
+      if (Result<void> valid = checkMoved(artifact.tensors[first + i], tensors[i]); !valid)
+        return refuse(valid.error());
+  if (Result<void> apart = checkApart(artifact, arguments.tensors, firstWorkspaceOf(artifact)); !apart)
+    return refuse(apart.error());
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].data != addresses[i])
+      shiftAddresses(plan, first + i,
+                     reinterpret_cast<uintptr_t>(tensors[i].data) -
+                         reinterpret_cast<uintptr_t>(addresses[i]));
   return PlanChange::addresses;
 }

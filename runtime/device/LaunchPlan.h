@@ -135,20 +135,21 @@ size_t chooseVariant(const Artifact &artifact, const std::vector<TensorView> &te
 Result<LaunchPlan> planLaunch(const Artifact &artifact, const LaunchArguments &arguments,
                               const DeviceProperties &device, std::span<const TensorView> inKernels = {});
 
-/// What another address of a tensor changes in a plan.
+/// What other addresses of tensors change in a plan.
 enum class PlanChange : uint8_t {
-  addresses, ///< of the tensor, in the parameters, in the values of its tensor maps and in what is cleared
+  nothing,   ///< the tensors were there already
+  addresses, ///< of the tensors, in the parameters, in the values of their tensor maps and in what is cleared
   all        ///< another variant is launched, or transfers copy between other addresses
 };
 
 /// Succeeds if a tensor of a prepared launch may move: it exists, and is not symmetric, since other ranks
 /// know its address.
 Result<void> checkMovable(const Artifact &artifact, size_t tensor);
-/// Changes the plan and the arguments, which it was made of, to another address of the tensor. Checks what
-/// depends on the address as `planLaunch` does; on an error both are as before. Allocates nothing where
-/// addresses alone change.
-Result<PlanChange> moveTensor(LaunchPlan &plan, const Artifact &artifact, LaunchArguments &arguments,
-                              const DeviceProperties &device, size_t tensor, void *address);
+/// Moves the tensors from number `first` on: changes the plan, and the arguments, which it was made of, to
+/// their addresses. Checks what depends on those that are new as `planLaunch` does. On success `addresses`
+/// has the former ones; on an error all is as before. Allocates nothing where addresses alone change.
+Result<PlanChange> moveTensors(LaunchPlan &plan, const Artifact &artifact, LaunchArguments &arguments,
+                               const DeviceProperties &device, size_t first, std::span<void *> addresses);
 
 /// Values of `artifact.dimensions`, from the shapes of the inputs and outputs;
 /// checks their number, types, axes, agreement and the facts. `tensors` may lack the workspaces. `rank` is
@@ -169,6 +170,8 @@ struct WorkspaceRequest {
   TensorView view(void *data) const { return {data, element, shape, strides}; }
 };
 
+/// The index of the first workspace, which are the last tensors; their number if there is none.
+size_t firstWorkspaceOf(const Artifact &artifact);
 /// One request per workspace, in the order of the trailing tensors.
 Result<std::vector<WorkspaceRequest>> workspaceRequests(const Artifact &artifact,
                                                         const std::vector<int64_t> &dimensions,

@@ -135,13 +135,20 @@ struct Axes {
 };
 } // namespace
 
-bool tlc::mayOverlap(const TensorView &one, const TensorView &other) {
-  if (isEmpty(one) || isEmpty(other))
-    return false;
-  auto begin = [](const TensorView &tensor) { return reinterpret_cast<uintptr_t>(tensor.data); };
-  auto end = [&](const TensorView &tensor) { return begin(tensor) + uintptr_t(*spanBytes(tensor)); };
-  if (end(one) <= begin(other) || end(other) <= begin(one))
-    return false;
+namespace {
+/// The addresses from the first to the end of the last element, none of an empty tensor.
+struct AddressRange {
+  uintptr_t begin, bytes;
+
+  explicit AddressRange(const TensorView &tensor)
+      : begin(reinterpret_cast<uintptr_t>(tensor.data)), bytes(uintptr_t(*spanBytes(tensor))) {}
+  bool meets(const AddressRange &other) const {
+    return bytes > 0 && other.bytes > 0 && begin < other.begin + other.bytes && other.begin < begin + bytes;
+  }
+};
+
+/// Of tensors whose ranges meet.
+bool haveCommonBytes(const TensorView &one, const TensorView &other) {
   if (int64_t sum = 0; __builtin_add_overflow(*spanBytes(one), *spanBytes(other), &sum))
     return true;
   // A byte of one is a byte of the other where the multiples of the one's strides less those of the other's
@@ -156,9 +163,15 @@ bool tlc::mayOverlap(const TensorView &one, const TensorView &other) {
       steps.back().most += step.most;
     else
       steps.push_back(step);
-  int64_t distance = int64_t(begin(other) - begin(one)) + others.reach;
+  int64_t distance =
+      int64_t(reinterpret_cast<uintptr_t>(other.data) - reinterpret_cast<uintptr_t>(one.data)) + others.reach;
   int trials = mostTrials;
   return reaches(steps, distance - (axes.bytes - 1), distance + (others.bytes - 1), trials);
+}
+} // namespace
+
+bool tlc::mayOverlap(const TensorView &one, const TensorView &other) {
+  return AddressRange(one).meets(AddressRange(other)) && haveCommonBytes(one, other);
 }
 
 Result<void> tlc::checkStrides(const TensorArgument &argument, const TensorView &tensor) {
@@ -213,9 +226,14 @@ std::span<void *const> tlc::addressesOf(const TensorView &tensor) {
 }
 
 Result<void> tlc::checkMemory(const TensorArgument &argument, const TensorView &tensor) {
-  if (Result<void> valid = checkStrides(argument, tensor); !valid || isEmpty(tensor))
-    return valid;
-  int64_t bytes = *spanBytes(tensor);
+  Result<void> valid = checkStrides(argument, tensor);
+  return valid ? checkAddress(argument, tensor) : valid;
+}
+
+Result<void> tlc::checkAddress(const TensorArgument &argument, const TensorView &tensor) {
+  const int64_t bytes = *spanBytes(tensor);
+  if (bytes == 0)
+    return {};
   auto address = reinterpret_cast<uintptr_t>(tensor.data);
   if (address == 0)
     return mistake("argument '{}': expected the address of {} bytes, but got null", argument.name, bytes);
@@ -237,12 +255,17 @@ Result<void> tlc::checkMemory(const TensorArgument &argument, const TensorView &
 
 Result<void> tlc::checkWrittenApart(const Artifact &artifact, std::span<const TensorView> tensors,
                                     std::string_view writer) {
-  for (size_t i = 0; i < tensors.size(); ++i)
-    for (size_t other = 0; other < tensors.size() && artifact.tensors[i].access != Access::input; ++other)
-      if (other != i && mayOverlap(tensors[i], tensors[other]))
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (artifact.tensors[i].access == Access::input)
+      continue;
+    const AddressRange written(tensors[i]);
+    for (size_t other = 0; other < tensors.size(); ++other)
+      if (other != i && written.meets(AddressRange(tensors[other])) &&
+          haveCommonBytes(tensors[i], tensors[other]))
         return mistake("argument '{}': expected memory of its own because {} writes it, but it overlaps "
                        "argument '{}'",
                        artifact.tensors[i].name, writer, artifact.tensors[other].name);
+  }
   return {};
 }
 

@@ -37,7 +37,10 @@ bool mayOverlap(const TensorView &one, const TensorView &other);
 /// What is wrong with the strides of an argument whose element type and shape are those of the schema: their
 /// number, an inner one that is not 1, elements that are written and overlap.
 Result<void> checkStrides(const TensorArgument &argument, const TensorView &tensor);
-/// The same, and the address: there, aligned as the schema says, with room after it.
+/// What is wrong with the address of an argument that passed `checkStrides`: null, not aligned as the schema
+/// says, without room after it.
+Result<void> checkAddress(const TensorArgument &argument, const TensorView &tensor);
+/// Both.
 Result<void> checkMemory(const TensorArgument &argument, const TensorView &tensor);
 
 /// An error if a tensor that is written has bytes in common with another one. `writer` writes it. The tensors

@@ -7,6 +7,7 @@
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/emulator/CopyEngine.h"
 #include "runtime/emulator/EmulatedMemory.h"
+#include "runtime/emulator/EmulatorLaunch.h"
 #include "runtime/emulator/EmulatorStreams.h"
 #include "runtime/emulator/LaunchQueue.h"
 #include "runtime/emulator/LaunchTensors.h"
@@ -45,7 +46,7 @@ struct Machines {
   emulator::DeviceOrder order;
 };
 
-class EmulatorDevice : public Device {
+class EmulatorDevice : public Device, private LaunchingDevice {
 public:
   enum class Launches : uint8_t { complete, queued };
 
@@ -134,7 +135,7 @@ public:
     Result<std::shared_ptr<const ReadyLaunch>> ready = makeReady(loaded, arguments);
     if (!ready)
       return ready.error();
-    return std::unique_ptr<PreparedLaunch>(std::make_unique<Prepared>(*this, std::move(*ready)));
+    return createEmulatorLaunch(*this, std::move(*ready));
   }
 
   Result<void> synchronize(Stream) override {
@@ -223,61 +224,8 @@ public:
   }
 
 private:
-  /// What a prepared launch is now; graphs have it, too.
-  struct Current {
-    std::shared_ptr<const ReadyLaunch> ready;
-    uint64_t moves = 0; ///< how often a tensor has moved
-  };
-
-  struct Prepared final : PreparedLaunch {
-    Prepared(EmulatorDevice &device, std::shared_ptr<const ReadyLaunch> ready)
-        : device(device), current(std::make_shared<Current>(std::move(ready))) {}
-    Result<void> enqueue(Stream stream) override {
-      if (std::shared_ptr<EmulatorCapture> capture = device.captures.find(stream)) {
-        capture->steps.push_back(std::make_unique<Captured>(device, current));
-        return {};
-      }
-      return device.enqueue(current->ready, stream);
-    }
-    Result<void> setAddress(size_t tensor, void *address) override {
-      const ReadyLaunch &before = *current->ready;
-      if (Result<void> movable = checkMovable(before.program.artifact(), tensor); !movable)
-        return movable;
-      LaunchArguments moved = before.arguments;
-      moved.tensors[tensor].data = address;
-      Result<std::shared_ptr<const ReadyLaunch>> other = device.makeReady(before.program, moved);
-      if (!other)
-        return other.error();
-      *current = {std::move(*other), current->moves + 1};
-      return {};
-    }
-    EmulatorDevice &device;
-    const std::shared_ptr<Current> current;
-  };
-
-  /// A place of a prepared launch in a graph.
-  struct Captured final : CapturedStep {
-    Captured(EmulatorDevice &device, std::shared_ptr<const Current> launch)
-        : device(device), current(std::move(launch)), ready(current->ready) {}
-    void finish() override { moves = current->moves; }
-    Result<void> run(Stream stream) override {
-      if (moves != current->moves) {
-        if (auto ok = checkMovedInGraph(ready->program.artifact().name, current->ready->plan,
-                                        ready->plan.variantIndex);
-            !ok)
-          return ok;
-        ready = current->ready, moves = current->moves;
-      }
-      return device.enqueue(ready, stream);
-    }
-    EmulatorDevice &device;
-    const std::shared_ptr<const Current> current;
-    std::shared_ptr<const ReadyLaunch> ready;
-    uint64_t moves = 0;
-  };
-
   Result<std::shared_ptr<const ReadyLaunch>> makeReady(const LoadedProgram &loaded,
-                                                       LaunchArguments arguments) const {
+                                                       LaunchArguments arguments) const override {
     emulator::giveMulticastAddresses(arguments);
     Result<LaunchPlan> plan = planChecked(loaded, arguments);
     if (!plan)
@@ -296,7 +244,7 @@ private:
   }
 
   /// Errors of queued launches come later, so they say which launch it was.
-  Result<void> enqueue(const std::shared_ptr<const ReadyLaunch> &launch, Stream stream) {
+  Result<void> enqueue(const std::shared_ptr<const ReadyLaunch> &launch, Stream stream) override {
     emulator::LaunchOrder order = machines->order.issue(ordinal());
     order.owner = launch->program.shared_from_this();
     if (!queue) {
@@ -315,6 +263,8 @@ private:
     });
     return {};
   }
+
+  std::shared_ptr<EmulatorCapture> captureOf(Stream stream) override { return captures.find(stream); }
 
   int ordinal() const { return machine.device; }
 

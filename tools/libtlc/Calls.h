@@ -10,6 +10,7 @@
 #include "runtime/cuda/ConnectedGroup.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/RankGroup.h"
+#include "runtime/device/RecentlyUsed.h"
 #include "runtime/support/Result.h"
 #include "tools/libtlc/tlc.h"
 
@@ -54,6 +55,8 @@ struct tlc_program {
 
   std::shared_ptr<tlc::Device> device;
   std::shared_ptr<const tlc::LoadedProgram> loaded;
+  /// Of `tlc_launch`; have passed its checks that `Device::launch` does not make.
+  mutable tlc::RecentlyUsed<tlc::LaunchArguments> arguments = {};
 };
 
 struct tlc_bound {

@@ -2,6 +2,7 @@
 /// \file
 /// The part of the C interface that takes tensors of other libraries, and programs as bytes.
 #include "runtime/artifact/Serialize.h"
+#include "runtime/support/Dlpack.h"
 #include "tools/libtlc/Calls.h"
 
 #include <algorithm>
@@ -36,9 +37,8 @@ Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::mo
 } // namespace
 
 Result<int> calls::elementOfDlpack(int code, int bits) {
-  for (const ElementFacts &facts : elementTable)
-    if (facts.dlpack == code && int(facts.bits) == bits)
-      return static_cast<int>(facts.type);
+  if (const std::optional<ElementType> element = tlc::elementOfDlpack(code, bits))
+    return static_cast<int>(*element);
   return invalid(fmt::format("expected a DLPack type of tensors, but got code {} with {} bits", code, bits));
 }
 

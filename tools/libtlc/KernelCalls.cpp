@@ -4,10 +4,10 @@
 /// arguments.
 #include "kernels/cookbook/Cookbook.h"
 #include "kernels/file/UserFile.h"
+#include "runtime/device/LaunchPlan.h"
 #include "runtime/support/Excerpt.h"
 #include "tools/libtlc/Calls.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <span>
@@ -164,8 +164,7 @@ Result<void> calls::describe(const tlc_file *file, int kernel, int parameter, tl
 namespace {
 
 std::span<const TensorArgument> inputsAndOutputs(const Artifact &artifact) {
-  const auto workspaces = std::ranges::find(artifact.tensors, Access::workspace, &TensorArgument::access);
-  return {artifact.tensors.begin(), workspaces};
+  return std::span(artifact.tensors).first(firstWorkspaceOf(artifact));
 }
 
 Error noProgram() { return invalid("expected a program, but got a null pointer"); }

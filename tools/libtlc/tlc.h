@@ -330,7 +330,15 @@ TLC_API int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors,
 /// memory of at least the bytes that `tlc_workspace` gave, 256-byte aligned, apart
 /// from the tensors and from each other, with any content (what must be cleared, the launch clears). A tensor
 /// that the kernel writes shares no memory with another one. Neither
-/// allocates nor synchronises; can be captured in a CUDA graph. A tlc_status.
+/// allocates memory of the device nor synchronises; can be captured in a CUDA graph. A tlc_status.
+///
+/// Each program keeps the arguments of its last 16 launches by `tlc_launch`, and on a GPU the launches
+/// themselves, which programs of equal requests share: a further one with the same shapes, strides and
+/// scalars checks only what depends on addresses, and allocates no memory of the host either, unless the
+/// kernel reports or copies between GPUs, or other alignment takes other code. Its errors are those of a
+/// first launch. What is kept ends with the program and takes memory of the host alone: for each launch some
+/// hundred bytes per tensor and the parameters of its kernels. Threads that launch at once use different
+/// ones; a launch for which none is left is prepared anew.
 TLC_API int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
                        const tlc_scalar *scalars, int scalar_count, void *const *workspaces,
                        int workspace_count, void *stream);

@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace tlc;
@@ -22,6 +23,7 @@ const auto streamHandle = reinterpret_cast<CUstream>(uintptr_t(0x1234));
 struct Noted {
   std::vector<unsigned> streamFlags, eventFlags;
   int destroyedStreams = 0, events = 0;
+  std::vector<std::pair<int, int>> poolAccesses = {}; ///< of pools of a GPU, by another
   CUresult synchronized = CUDA_SUCCESS;
   CUresult any = CUDA_SUCCESS; ///< of all calls of a device
 } noted;
@@ -78,6 +80,19 @@ struct OnDevice {
       return noted.any;
     };
     driver.cuMemFree = [](CUdeviceptr) { return noted.any; };
+    driver.cuDeviceCanAccessPeer = [](int *possible, CUdevice, CUdevice) {
+      *possible = 1;
+      return CUDA_SUCCESS;
+    };
+    driver.cuCtxEnablePeerAccess = [](CUcontext, unsigned) { return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED; };
+    driver.cuDeviceGetMemPool = [](CUmemoryPool *pool, CUdevice device) {
+      *pool = reinterpret_cast<CUmemoryPool>(uintptr_t(device));
+      return CUDA_SUCCESS;
+    };
+    driver.cuMemPoolSetAccess = [](CUmemoryPool pool, const CUmemAccessDesc *access, size_t) {
+      noted.poolAccesses.emplace_back(int(reinterpret_cast<uintptr_t>(pool)), access->location.id);
+      return noted.any;
+    };
     driver.cuMemcpyHtoD = [](CUdeviceptr, const void *, size_t) { return noted.any; };
     driver.cuMemcpyDtoH = [](void *, CUdeviceptr, size_t) { return noted.any; };
     driver.cuMemcpyPeer = [](CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t) { return noted.any; };
@@ -192,6 +207,17 @@ TEST_CASE("after a fault any call is an error of execution with the launches", "
   noted.any = CUDA_ERROR_OUT_OF_MEMORY;
   CHECK(errorOf(device.allocate(4)).kind == ErrorKind::environment);
   noted.any = CUDA_SUCCESS;
+}
+
+TEST_CASE("peer access is to memory that is allocated on streams, too", "[device][streams]") {
+  OnDevice on;
+  expectSuccess(on.device->enablePeerAccess(*on.peer));
+  CHECK(noted.poolAccesses == std::vector<std::pair<int, int>>{{1, 0}});
+  noted.any = CUDA_ERROR_INVALID_VALUE;
+  const Result<void> refused = on.device->enablePeerAccess(*on.peer);
+  noted.any = CUDA_SUCCESS;
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message == "cannot let GPU 0 access memory of GPU 1: CUDA_ERROR (refused)");
 }
 
 TEST_CASE("a copy without a stream ends the launches of the default one", "[device][log]") {

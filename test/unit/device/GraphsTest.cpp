@@ -92,6 +92,32 @@ TEST_CASE("each place in a graph has the addresses of when it was captured", "[g
   CHECK(on.read(on.memory[2]) == on.all(40));
 }
 
+TEST_CASE("a tensor that is set to where it is already does not move in a graph", "[graph]") {
+  OnGraphs on(3);
+  const auto launch = expectValue(on.device->prepare(*on.program, on.scale(0, 1, 10)));
+  const std::unique_ptr<Graph> graph = on.capture([&]() -> Result<void> {
+    if (auto done = launch->enqueue(*on.stream); !done)
+      return done;
+    if (auto done = launch->setAddress(1, on.memory[2]); !done)
+      return done;
+    return launch->enqueue(*on.stream);
+  });
+  expectSuccess(launch->setAddress(1, on.memory[2]));
+  on.run(*graph);
+  CHECK(on.read(on.memory[1]) == on.all(10));
+  CHECK(on.read(on.memory[2]) == on.all(10));
+}
+
+TEST_CASE("a launch that is made once does not move in the graph that captured it", "[graph]") {
+  OnGraphs on(4);
+  const std::unique_ptr<Graph> graph =
+      on.capture([&] { return on.device->launch(*on.program, on.scale(0, 1, 10), *on.stream); });
+  expectSuccess(on.device->launch(*on.program, on.scale(0, 2, 10), *on.stream));
+  CHECK(on.read(on.memory[2]) == on.all(10));
+  on.run(*graph);
+  CHECK(on.read(on.memory[1]) == on.all(10));
+}
+
 TEST_CASE("a graph needs no prepared launches", "[graph]") {
   OnGraphs on(2);
   auto launch = expectValue(on.device->prepare(*on.program, on.scale(0, 1, 10)));

@@ -47,7 +47,7 @@ struct Planned {
     return *made;
   }
   Result<PlanChange> move(size_t tensor, void *to) {
-    return moveTensor(plan, artifact, arguments, sampleDevice(), tensor, to);
+    return moveTensors(plan, artifact, arguments, sampleDevice(), tensor, {&to, 1});
   }
   PlanChange moved(size_t tensor, void *to) {
     Result<PlanChange> change = move(tensor, to);
@@ -93,6 +93,33 @@ TEST_CASE("a plan with a tensor at another address is the plan of that address",
         CHECK(planned.moved(tensor, address(base + 0x2000000 * tensor)) == PlanChange::addresses);
         checkEqual(planned.plan, planned.replanned());
       }
+}
+
+TEST_CASE("tensors that move together are checked where they are then", "[device][plan]") {
+  Planned planned(clearedArtifact(), sampleArguments());
+  std::vector<void *> to = {address(0x40000000), address(0x20000000), address(0x50000000),
+                            address(0x10000000)}; // A and the workspace change places
+  const LaunchArguments before = planned.arguments;
+  const auto moveAll = [&] {
+    return moveTensors(planned.plan, planned.artifact, planned.arguments, sampleDevice(), 0, to);
+  };
+  Result<PlanChange> change = moveAll();
+  REQUIRE(change);
+  CHECK(*change == PlanChange::addresses);
+  checkEqual(planned.plan, planned.replanned());
+  for (size_t i = 0; i < to.size(); ++i)
+    CHECK(to[i] == before.tensors[i].data);
+  change = moveAll(); // back
+  REQUIRE(change);
+  for (size_t i = 0; i < to.size(); ++i)
+    CHECK(planned.arguments.tensors[i].data == before.tensors[i].data);
+  checkEqual(planned.plan, planned.replanned());
+
+  for (size_t i = 0; i < to.size(); ++i)
+    to[i] = before.tensors[i].data;
+  change = moveAll();
+  REQUIRE(change);
+  CHECK(*change == PlanChange::nothing);
 }
 
 TEST_CASE("an address for which another variant is launched makes another plan", "[device][plan]") {

@@ -107,6 +107,35 @@ TEST_CASE("a program is compiled for an emulated device and launched there", "[l
   CHECK(product.isAll(k));
 }
 
+TEST_CASE("a launch is made again where its tensors are then", "[libtlc][device]") {
+  const Owned<tlc_device> device = emulator();
+  const Product first(device.get()), second(device.get());
+  const Owned<tlc_program> program = compileGemm(device.get());
+  std::vector<tlc_tensor> tensors = first.tensors();
+  auto launch = [&] { return tlc_launch(program.get(), tensors.data(), 3, nullptr, 0, nullptr, 0, nullptr); };
+  CHECK(launch() == TLC_OK);
+  CHECK(first.isAll(k));
+  tensors = second.tensors();
+  second.a.fill(std::vector<uint16_t>(size_t(m * k), two));
+  CHECK(launch() == TLC_OK);
+  CHECK(second.isAll(2 * k));
+  tensors[0] = first.tensors()[0];
+  CHECK(launch() == TLC_OK);
+  CHECK(second.isAll(k));
+
+  tensors[0].data = tensors[2].data;
+  CHECK(launch() == TLC_INVALID_ARGUMENT);
+  CHECK_THAT(tlc_last_error(), StartsWith("argument 'C': expected memory of its own"));
+  {
+    const Memory freed(device.get(), size_t(m * k) * 2);
+    freed.fill(std::vector<uint16_t>(size_t(m * k), one));
+    tensors[0].data = freed.address;
+    CHECK(launch() == TLC_OK);
+  }
+  CHECK(launch() == TLC_INVALID_ARGUMENT);
+  CHECK_THAT(tlc_last_error(), StartsWith("argument 'A': "));
+}
+
 TEST_CASE("a bound launch runs again, at other addresses, and outlives its program", "[libtlc][device]") {
   const Owned<tlc_device> device = emulator();
   const Product product(device.get());
