@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// What both schedules of attention backward's explicit form have in common: tiles in shared memory, their
-/// rings, and the roles that move tiles.
+/// channels, and the roles that move tiles.
 #pragma once
 
 #include "kernels/attention/backward/BackwardArguments.h"
