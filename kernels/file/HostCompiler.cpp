@@ -77,6 +77,7 @@ struct Compilation {
   std::string *output = nullptr; ///< what the compiler prints; null: it goes to standard error
   /// Why what is compiled is not kept, as the end of a sentence; empty if it is.
   std::string obstacle = {};
+  std::string preprocessed = {}; ///< once there is a key
 
   /// The key for the files as they are now; nothing where there is an obstacle.
   Result<std::optional<Key>> key() {
@@ -99,6 +100,7 @@ struct Compilation {
       const char *value = std::getenv(variable);
       key.add(value ? value : "");
     }
+    preprocessed = std::move(**text);
     return std::optional(key.finish());
   }
 
@@ -108,8 +110,8 @@ struct Compilation {
     const auto onKill = [&] { temporaries.remove(); };
     CommandLine command = {compiler.path, "-shared"};
     if (store)
-      for (std::string &flag :
-           precompiledHeader({compiler, flags, headers, source}, *store, temporaries.path(), onKill))
+      for (std::string &flag : precompiledHeader({compiler, flags, headers, source, preprocessed}, *store,
+                                                 temporaries.path(), onKill))
         command.push_back(std::move(flag));
     command.insert(command.end(), flags.begin(), flags.end());
     command.insert(command.end(), {"-o", object, source});

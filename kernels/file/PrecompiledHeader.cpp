@@ -50,7 +50,8 @@ bool kernels::beginsWithHeader(std::string_view source) {
     if (const bool isLine = source.starts_with("//"); isLine || source.starts_with("/*")) {
       const std::string_view end = isLine ? "\n" : "*/";
       const size_t at = source.find(end, 2);
-      if (at == source.npos || (isLine && source[at - 1] == '\\')) // the comment goes on
+      if (at == source.npos ||
+          (isLine && source[at - 1] == '\\')) // a line comment that the next line continues
         return false;
       source.remove_prefix(at + end.size());
       continue;
@@ -75,7 +76,9 @@ bool kernels::beginsWithHeader(std::string_view source) {
 CommandLine kernels::precompiledHeader(const HeaderUse &use, const EntryStore &store,
                                        const fs::path &temporaries, const std::function<void()> &onKill) {
   const std::string header = use.headers + "/tlc/kernel.h";
-  if (!beginsWithHeader(contentOf(use.source)))
+  // A flag, or a file beside the source, may let the same line include another header.
+  const bool includesIt = use.text.find(fmt::format("# 1 \"{}\" 1", header)) != std::string::npos;
+  if (!includesIt || !beginsWithHeader(contentOf(use.source)))
     return {};
   const Result<std::optional<std::string>> text = preprocess(use.compiler, use.flags, header);
   if (!text || !*text)

@@ -15,16 +15,18 @@ struct HeaderUse {
   const CommandLine &flags;
   const std::string &headers; ///< the folder with `tlc/kernel.h`
   const std::string &source;
+  const std::string &text; ///< what `preprocess` makes of the source
 };
 
 /// The flags, to be put before the others, by which the compiler takes the header from `temporaries`, where
 /// this function puts it: from the store, or compiled and then kept there. None where the file does not begin
-/// with the header, or where the compiler fails to precompile it. `onKill` as `runCompiler` takes it.
+/// with the header of that folder, or where the compiler fails to precompile it. `onKill` as `runCompiler`
+/// takes it.
 CommandLine precompiledHeader(const HeaderUse &use, const EntryStore &store,
                               const std::filesystem::path &temporaries, const std::function<void()> &onKill);
 
-/// Whether a source has nothing but comments before `#include <tlc/kernel.h>`: neither macros nor
-/// declarations that the header might depend on.
+/// Whether a source has nothing but comments, standard headers and other headers of tlc before
+/// `#include <tlc/kernel.h>`: neither macros nor declarations that the header might depend on.
 bool beginsWithHeader(std::string_view source);
 
 } // namespace tlc::kernels
