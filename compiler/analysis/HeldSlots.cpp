@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace {
 
-/// Loops that get more or fewer slots than they release are followed for so many iterations.
+/// Iterations of a loop with a constant trip count that are followed where each changes what the team holds.
 constexpr int64_t maxIterations = 64;
 
 } // namespace

@@ -12,8 +12,8 @@ namespace tlc::tile {
 /// are in different branches of a condition.
 bool isAfter(mlir::Operation *later, mlir::Operation *op);
 
-/// Follows a team through its operations. What comes after a condition whose branches differ, or after a loop
-/// of an unknown number of iterations that gets more or fewer slots than it releases, is not followed.
+/// Follows a team through its operations, up to a condition whose branches hold different numbers of slots,
+/// or a loop whose iterations change that number, unless its trip count is a small constant.
 class HeldSlots {
 public:
   HeldSlots(const ChannelUse &use, const ChannelUse::Team &team);

@@ -35,7 +35,6 @@ public:
         VariableOp::create(builder, VariableType::get(builder.getContext(), type), first, StringAttr());
   }
 
-  explicit operator bool() const { return bool(variable); }
   Value read(ImplicitLocOpBuilder &builder) const { return ReadOp::create(builder, typeOfSlot(), variable); }
   void advance(ImplicitLocOpBuilder &builder, Value from) const {
     WriteOp::create(builder, AdvanceOp::create(builder, from.getType(), from), variable);
@@ -267,10 +266,8 @@ private:
           unknown.front()->emitError("expected the copies in a put into channel '")
           << channel.getName()
           << "' to bring the same bytes whatever the device does because the blocks of the cluster fill its "
-             "slots together, by "
-             "the TMA, and an mbarrier expects its bytes before they come, but here they depend on it; let "
-             "both branches of a "
-             "condition copy the same bytes, and loop in C++";
+             "slots together, by the TMA, and an mbarrier expects its bytes before they come, but here they "
+             "depend on it; let both branches of a condition copy the same bytes, and loop in C++";
       diagnostic.attachNote(put.getLoc()) << "the put is here";
       return diagnostic;
     }
@@ -334,11 +331,11 @@ private:
         auto found = copied.find(bufferOf(access.memory));
         if (found == copied.end() || !isAfter(op, found->second))
           continue;
-        InFlightDiagnostic diagnostic = op->emitError("expected no use of ")
-                                        << describe(access.memory, "the tile")
-                                        << " in the role that puts it into channel '" << channel.getName()
-                                        << "' after a copy by the TMA because the role does not wait "
-                                        << "for the copy; use the tile in a role that gets the slot";
+        InFlightDiagnostic diagnostic =
+            op->emitError("expected no use of ")
+            << describe(access.memory, "the tile") << " in the role that puts it into channel '"
+            << channel.getName() << "' after a copy by the TMA because the role does not wait "
+            << "for the copy; use the tile before the copy, or in a role that gets the slot";
         diagnostic.attachNote(found->second->getLoc()) << "the copy is here";
         return WalkResult::interrupt();
       }

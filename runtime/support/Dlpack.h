@@ -10,7 +10,7 @@
 
 namespace tlc {
 
-/// The type of a DLDataTypeCode with so many bits and one lane, if there is one.
+/// The element type with this DLDataTypeCode and number of bits, for one lane; nothing if there is none.
 constexpr std::optional<ElementType> elementOfDlpack(int code, int bits) {
   const auto *const found = std::ranges::find_if(elementTable, [=](const ElementFacts &facts) {
     return facts.dlpack == code && int(facts.bits) == bits;

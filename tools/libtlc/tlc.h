@@ -338,7 +338,7 @@ TLC_API int tlc_workspace(const tlc_program *program, const tlc_tensor *tensors,
 /// kernel reports or copies between GPUs, or other alignment takes other code. Its errors are those of a
 /// first launch. What is kept ends with the program and takes memory of the host alone: for each launch some
 /// hundred bytes per tensor and the parameters of its kernels. Threads that launch at once use different
-/// ones; a launch for which none is left is prepared anew.
+/// ones; a launch for which none is left is prepared again.
 TLC_API int tlc_launch(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
                        const tlc_scalar *scalars, int scalar_count, void *const *workspaces,
                        int workspace_count, void *stream);

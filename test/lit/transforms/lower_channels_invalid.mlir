@@ -551,7 +551,7 @@ tile.kernel @reads_what_comes(%X: !tile.global<?x64xf32> {program.argument = #pr
         tile.copy %s, %as : !tile.slice<16x64xf32>, !tile.shared<16x64xf32>
       }
       %own = tile.slot %a[%filled] : !tile.shared<2x16x64xf32>, !tile.cursor<2> -> !tile.shared<16x64xf32>
-      // expected-error @below {{expected no use of 'a' in the role that puts it into channel 'q' after a copy by the TMA because the role does not wait for the copy; use the tile in a role that gets the slot}}
+      // expected-error @below {{expected no use of 'a' in the role that puts it into channel 'q' after a copy by the TMA because the role does not wait for the copy; use the tile before the copy, or in a role that gets the slot}}
       %x = tile.load %own : !tile.shared<16x64xf32> -> tensor<16x64xf32>
     }
     tile.role "use" warps(4) {
