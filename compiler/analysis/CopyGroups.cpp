@@ -26,25 +26,9 @@ int64_t sizeInBytes(SharedType type) {
   return bits / 8;
 }
 
-CopyAtom GroupedCopy::getAtom() const {
-  auto copy = dyn_cast<CopyOp>(op);
-  return copy ? *copy.getAtom() : *cast<StoreOp>(op).getAtom();
-}
-
 void CopyGroup::add(const GroupedCopy &copy) {
-  GroupedCopy added = copy;
-  block = added.op->getBlock();
-  copies.push_back(added);
-  if (added.getAtom() == CopyAtom::tma)
-    bytesByTma += sizeInBytes(added.buffer.getBuffer().getType());
-}
-
-bool CopyGroup::isMulticast() const {
-  return llvm::any_of(copies, [](const GroupedCopy &copy) { return copy.multicast; });
-}
-
-bool CopyGroup::has(CopyAtom atom) const {
-  return llvm::any_of(copies, [&](const GroupedCopy &copy) { return copy.getAtom() == atom; });
+  block = copy.op->getBlock();
+  copies.push_back(copy);
 }
 
 ValueRange conditionOf(Operation *control) {
@@ -55,13 +39,6 @@ ValueRange conditionOf(Operation *control) {
 
 bool isLoad(CopyOp copy) {
   return copy.getSource().getDefiningOp<SliceOp>() && isa<SharedType>(copy.getDestination().getType());
-}
-
-CopyGroup *CopyGroups::groupOf(CopyOp copy) const {
-  for (auto &group : groups)
-    if (llvm::any_of(group->copies, [&](const GroupedCopy &grouped) { return grouped.op == copy; }))
-      return group.get();
-  return nullptr;
 }
 
 Operation *endOfRead(Operation *reader, Block *block) {
@@ -155,7 +132,7 @@ public:
     CopyGroup &group = groupFor(copy, first);
     if (group.lastReader->isBeforeInBlock(last))
       group.lastReader = last;
-    bool multicast = copy.getAtom() == CopyAtom::tma && kernel.getCluster() > 1 && isUniform(copy, slice) &&
+    bool multicast = kernel.getCluster() > 1 && isUniform(copy, slice) &&
                      dividesAmongBlocks(buffer.getBuffer().getType(), kernel.getCluster());
     group.add({copy, buffer, multicast});
     return "";

@@ -3,7 +3,7 @@
 /// Which copies of a kernel arrive together, and so share their slots.
 #pragma once
 
-#include "compiler/analysis/LoadRole.h"
+#include "compiler/analysis/Obstacle.h"
 #include "dialects/tile/Tile.h"
 
 #include <memory>
@@ -17,12 +17,10 @@ int64_t sizeInBytes(SharedType type);
 struct GroupedCopy {
   mlir::Operation *op;
   AllocSharedOp buffer;
-  bool multicast = false; ///< all blocks of the cluster load the same tile together
-
-  CopyAtom getAtom() const;
+  bool multicast = false; ///< all blocks of the cluster may load the same tile together
 };
 
-/// Copies that arrive together: they share a ring, one slot for all of them.
+/// Copies that arrive together: they share a channel, one slot for all of them.
 struct CopyGroup {
   ChannelAttr channel; ///< once it is planned
   mlir::Block *block = nullptr;
@@ -30,18 +28,13 @@ struct CopyGroup {
   mlir::Operation *lastReader = nullptr; ///< in the same block as the copies
   llvm::SmallVector<GroupedCopy> copies;
   int64_t slots = 1;
-  int64_t bytesByTma = 0; ///< of one slot
 
   void add(const GroupedCopy &copy);
-  bool isMulticast() const;
-  bool has(CopyAtom atom) const;
 };
 
 struct CopyGroups {
   llvm::SmallVector<std::unique_ptr<CopyGroup>> groups; ///< in program order
   llvm::SmallVector<Obstacle> obstacles; ///< why other copies cannot run ahead of what reads them
-
-  CopyGroup *groupOf(CopyOp copy) const;
 };
 
 /// What decides how often a loop or branch runs its body.

@@ -47,8 +47,21 @@ std::string tile::cpAsyncProblem(SliceOp slice, SharedType shared, const Target 
 }
 
 std::string tile::cpAsyncProblem(CopyOp copy, const Target &target) {
-  if (copy.getAtom() != CopyAtom::cp_async)
-    return "";
   return cpAsyncProblem(copy.getSource().getDefiningOp<SliceOp>(),
                         cast<SharedType>(copy.getDestination().getType()), target);
+}
+
+PublishOp tile::announcementOf(CopyOp copy) {
+  for (Operation *op = copy; !isa<RoleOp, KernelOp>(op); op = op->getParentOp())
+    for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+      if (auto publish = dyn_cast<PublishOp>(next); publish && publish.getAfterCopies())
+        return publish;
+  return {};
+}
+
+bool tile::isByCpAsync(CopyOp copy, const Target &target) {
+  if (copy.getAtom() != CopyAtom::cp_async)
+    return false;
+  PublishOp announcement = announcementOf(copy);
+  return (announcement && !announcement.getWithStores()) || cpAsyncProblem(copy, target).empty();
 }

@@ -13,7 +13,13 @@ namespace tlc::tile {
 /// Why threads cannot fill this shared tile from the slice by cp.async; empty if they can. Once the tile has
 /// a layout, that has a say, too.
 std::string cpAsyncProblem(SliceOp slice, SharedType shared, const Target &target);
-/// The same of a copy with the atom cp.async; empty for any other.
 std::string cpAsyncProblem(CopyOp copy, const Target &target);
+
+/// Whether cp.async makes the copy: it has that atom, and the tile's layout keeps together what cp.async
+/// copies, or the announcement of the tile tells of nothing else.
+bool isByCpAsync(CopyOp copy, const Target &target);
+
+/// The announcement of what the copy writes, if arrivals of copies announce it; else null.
+PublishOp announcementOf(CopyOp copy);
 
 } // namespace tlc::tile

@@ -57,3 +57,39 @@ std::optional<PanelStore> tile::panelStoreOf(StoreOp store) {
   return PanelStore{store, slice, panel, warpgroups,
                     value.getNumElements() / (warpgroups * panelRows * *columns)};
 }
+
+namespace {
+
+/// Whether what is stored has the shape of the sums of a product by wgmma of the same warps, and so most
+/// likely their layout.
+bool isAccumulator(StoreOp store, ProductOpInterface product) {
+  return product.getAtom() == MatrixAtom::wgmma &&
+         product->getParentOfType<RoleOp>() == store->getParentOfType<RoleOp>() &&
+         store.getValue().getType().getShape() ==
+             cast<RankedTensorType>(product.getAcc().getType()).getShape();
+}
+
+} // namespace
+
+PanelStores tile::panelStoresIn(KernelOp kernel, const Target &target, bool tma) {
+  SmallVector<ProductOpInterface> products;
+  kernel.walk([&](ProductOpInterface product) { products.push_back(product); });
+  PanelStores found;
+  kernel.walk([&](StoreOp store) {
+    std::optional<PanelStore> panels = panelStoreOf(store);
+    if (!panels)
+      return;
+    auto isOf = [&](ProductOpInterface product) { return isAccumulator(store, product); };
+    auto isOfRows = [&](ProductOpInterface product) { // each warpgroup has whole rows
+      return isOf(product) && product.getPolicy() == WarpPolicy::fullRow;
+    };
+    // Another layout would be converted: that takes longer than narrower panels save.
+    if (panels->isNarrow() && !llvm::any_of(products, isOfRows))
+      return;
+    if (tma && tmaProblem(panels->slice, panels->panel, target).empty())
+      found.byTma.push_back(*panels);
+    else if (llvm::any_of(products, isOf))
+      found.byThreads.push_back(*panels);
+  });
+  return found;
+}

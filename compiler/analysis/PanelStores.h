@@ -4,6 +4,7 @@
 #pragma once
 
 #include "dialects/tile/Tile.h"
+#include "runtime/target/Target.h"
 
 namespace tlc::tile {
 
@@ -18,6 +19,8 @@ struct PanelStore {
   /// Whether its rows are half as long as the widest swizzle.
   bool isNarrow() const;
   int64_t bytesOf(int64_t buffers) const;
+  /// Of a store by the TMA: one is filled while another one is stored.
+  int64_t leastBuffers() const { return std::min<int64_t>(count, 2); }
   /// Buffers for a panel of each warpgroup that there is room for.
   int64_t buffersIn(int64_t bytes) const { return bytes / bytesOf(1); }
 };
@@ -28,5 +31,13 @@ std::optional<int64_t> panelColumnsOf(int64_t columns);
 
 /// Whole warpgroups store whole panels of 16-bit elements to rows of a tensor in its natural order.
 std::optional<PanelStore> panelStoreOf(StoreOp store);
+
+/// The stores of a kernel that go through panels, if shared memory has room for these, by what stores from
+/// there.
+struct PanelStores {
+  llvm::SmallVector<PanelStore> byTma, byThreads;
+};
+/// Products have their instructions. `tma`: whether the TMA may store.
+PanelStores panelStoresIn(KernelOp kernel, const Target &target, bool tma);
 
 } // namespace tlc::tile

@@ -32,6 +32,10 @@ bool tile::belongsToOneRole(Operation *op) {
          llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
+SharedType tile::handedTile(RankedTensorType fragment) {
+  return SharedType::get(fragment.getContext(), fragment.getShape(), fragment.getElementType());
+}
+
 namespace {
 
 class PlanReader {
@@ -48,7 +52,7 @@ public:
     if (walked.wasInterrupted())
       return failure();
     for (auto &group : found.groups)
-      if (failed(findReaders(*group)))
+      if (failed(findReaders(*group)) || failed(checkAhead(*group)))
         return failure();
     if (failed(checkBuffers()) || failed(checkValues()))
       return failure();
@@ -96,9 +100,6 @@ private:
     if (plannedRoleOf(op) != group.channel.getFrom())
       return op->emitError("expected role '") << group.channel.getFrom() << "' because channel '" << name
                                               << "' comes from it, but got '" << plannedRoleOf(op) << "'";
-    if (!llvm::is_contained(group.channel.getAtoms(), filling.getAtom()))
-      return op->emitError("expected channel '") << name << "' to list the copy's atom because each has "
-                                                 << "arrivals of its own, but it does not";
     if (!group.copies.empty() && group.block != op->getBlock())
       return op->emitError("expected the copies of channel '")
              << name << "' in one loop or branch because they share its slots";
@@ -150,6 +151,23 @@ private:
       if (!group.lastReader || group.lastReader->isBeforeInBlock(end))
         group.lastReader = end;
     }
+    return success();
+  }
+
+  /// Copies that run ahead within a role do so in a loop, all of them equally far.
+  LogicalResult checkAhead(const CopyGroup &group) {
+    if (group.channel.getFrom() != group.channel.getTo())
+      return success();
+    Operation *first = group.copies.front().op, *loop = group.block->getParentOp();
+    if (!isa<scf::ForOp>(loop))
+      return first->emitError("expected the copies of channel '")
+             << group.channel.getName() << "' in a loop because they run ahead of its iterations";
+    for (auto &other : found.groups)
+      if (other->block == group.block && other->slots != group.slots)
+        return first->emitError("expected channels '")
+               << group.channel.getName() << "' and '" << other->channel.getName()
+               << "' to have the same number of slots because their copies run ahead of one loop, but got "
+               << group.slots << " and " << other->slots;
     return success();
   }
 

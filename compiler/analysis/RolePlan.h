@@ -17,6 +17,9 @@ llvm::StringRef plannedRoleOf(mlir::Operation *op);
 /// Whether one role executes the operation: it has effects, or computes fragments. All others are repeated.
 bool belongsToOneRole(mlir::Operation *op);
 
+/// The shared tile in which a role hands over a fragment.
+SharedType handedTile(mlir::RankedTensorType fragment);
+
 /// What operations of other roles compute, and what follows from it.
 ComputedValues valuesOfOtherRoles(KernelOp kernel, llvm::StringRef role);
 

@@ -140,6 +140,12 @@ std::string tile::loadProblem(SliceOp slice, SharedType shared, const Target &ta
   return problem;
 }
 
+std::string tile::loadProblem(CopyOp copy, const Target &target) {
+  auto shared = cast<TypedValue<SharedType>>(copy.getDestination());
+  std::string problem = loadProblem(copy.getSource().getDefiningOp<SliceOp>(), shared.getType(), target);
+  return problem.empty() ? partProblem(shared) : problem;
+}
+
 /// A known divisor of the extent of the tensor's last axis.
 static int64_t lastExtentDivisor(SliceOp slice) {
   int64_t extent = cast<GlobalType>(slice.getTensor().getType()).getShape().back();

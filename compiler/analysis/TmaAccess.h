@@ -29,6 +29,8 @@ std::string windowProblem(SliceOp slice, const Target &target);
 std::string tmaProblem(SliceOp slice, SharedType shared, const Target &target);
 /// Why the TMA cannot fill this shared tile from the slice; empty if it can.
 std::string loadProblem(SliceOp slice, SharedType shared, const Target &target);
+/// Why the TMA cannot make this copy from a tensor to shared memory; empty if it can.
+std::string loadProblem(CopyOp copy, const Target &target);
 /// Why the TMA cannot store this shared tile to the slice; empty if it can.
 std::string storeProblem(SharedType shared, SliceOp slice, const Target &target);
 

@@ -37,17 +37,34 @@ void toPromoted(PassManager &passes, const Optimizations &on) {
   kernels.addPass(tile::createCheckPackedSlices()); // last: of positions as they are simplest
 }
 
+/// The best first.
+SmallVector<std::string> strategiesOf(const Optimizations &on) {
+  SmallVector<std::string> strategies;
+  if (on.warpSpecialization && on.storeRole)
+    strategies.push_back("load-math-store");
+  if (on.warpSpecialization)
+    strategies.push_back("load-math");
+  if (on.asyncCopies)
+    strategies.push_back("copies");
+  return strategies;
+}
+
 void toAtoms(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
-  kernels.addPass(tile::createSelectAtoms({/*tma=*/on.tma, /*wgmma=*/on.wgmma}));
-  kernels.addPass(tile::createAssignRoles({/*enable=*/on.warpSpecialization,
-                                           /*storeRole=*/on.storeRole})); // after: by what can be loaded how
+  kernels.addPass(tile::createSelectProducts({/*wgmma=*/on.wgmma}));
+  kernels.addPass(tile::createAssignRoles(
+      {strategiesOf(on), /*tma=*/on.tma})); // after: the strategies ask for the atoms of products
+  kernels.addPass(
+      tile::createSelectCopies({/*tma=*/on.tma})); // after: the plan says which role waits for a copy
 }
 
 void toSpecialized(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   kernels.addPass(tile::createWarpSpecialize());
-  kernels.addPass(tile::createPipelineCopies({/*enable=*/on.asyncCopies})); // after: of what has no roles
+  kernels.addPass(tile::createLowerChannels({/*tma=*/on.tma})); // those of the plan, as authors' ones before
+  kernels.addPass(tile::createPromoteVariables());
+  kernels.addPass(tile::createMergeCursors());
+  kernels.addPass(tile::createPipelineCopies());  // after: its two cursors stay apart
   kernels.addPass(tile::createAssignRegisters()); // after: now every kernel has the roles that it will have
   simplify(kernels);                              // each role keeps only the arithmetic it needs
 }

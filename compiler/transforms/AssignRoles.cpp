@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Afterwards a kernel with pipelined loops has a plan of its roles, a "load" role that runs ahead and a
-/// "math" role, perhaps one that stores tiles, with the channels between them; and each operation that one
-/// role executes says which. What the TMA cannot load, the threads of the role do, by cp.async where it can.
+/// Afterwards a kernel with pipelined loops has a plan of its roles, by the first of the strategies that can
+/// share it out; each operation that one role executes says which, and each edge between roles is a channel.
 
-#include "compiler/analysis/CpAsyncAccess.h"
-#include "compiler/analysis/Remarks.h"
+#include "compiler/analysis/PanelStores.h"
+#include "compiler/analysis/Requirements.h"
 #include "compiler/analysis/RolePlan.h"
-#include "compiler/transforms/FitSlots.h"
+#include "compiler/strategies/FitSlots.h"
+#include "compiler/strategies/Strategy.h"
 #include "compiler/transforms/Passes.h"
-#include "compiler/transforms/StoreRole.h"
 #include "dialects/program/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/FormatVariadic.h"
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_ASSIGNROLES
@@ -24,159 +22,170 @@ using namespace mlir;
 
 namespace {
 
-constexpr StringRef loadRole = "load", storeRole = "store", mathRole = "math";
+void setName(Operation *op, StringRef attribute, StringRef name) {
+  op->setDiscardableAttr(attribute, StringAttr::get(op->getContext(), name));
+}
 
-/// What the TMA does not load is copied by threads, and is on its way beside them where cp.async can.
-void chooseAtoms(const CopyGroup &group, const Target &target) {
-  for (GroupedCopy copy : group.copies)
-    if (copy.getAtom() != CopyAtom::tma) {
-      auto op = cast<CopyOp>(copy.op);
-      std::string problem =
-          cpAsyncProblem(op.getSource().getDefiningOp<SliceOp>(), copy.buffer.getBuffer().getType(), target);
-      op.setAtom(problem.empty() ? CopyAtom::cp_async : CopyAtom::simt);
+/// Shares a kernel out as a strategy says.
+class Cut {
+public:
+  Cut(const Candidate &candidate, const Strategy &strategy, CopyGroups &ahead)
+      : kernel(candidate.kernel), candidate(candidate), ahead(ahead),
+        roles(strategy.rolesOf(candidate, ahead)) {}
+
+  LogicalResult run() {
+    kernel.walk([&](Operation *op) {
+      if (belongsToOneRole(op))
+        setName(op, TileDialect::roleAttrName, executorOf(op).name);
+    });
+    handOverStored();
+    if (roles.size() == 1) // copies run ahead of what reads them by the slots beyond the first
+      llvm::erase_if(ahead.groups, [](const auto &group) { return group->slots < 2; });
+    if (failed(fitSlots(kernel, ahead, stagingBytes())))
+      return failure();
+    for (auto &group : ahead.groups)
+      if (roles.size() > 1 || group->slots > 1)
+        addChannel(*group);
+    for (StoreOp store : handed) {
+      auto buffer = store.getDestination().getDefiningOp<AllocSharedOp>();
+      add(buffer.getName(), store, plannedRoleOf(readerOf(buffer, store)), /*slots=*/1);
     }
-}
+    MLIRContext *context = kernel.getContext();
+    auto planned = llvm::map_to_vector(
+        roles, [&](const RoleKind &role) { return PlannedRoleAttr::get(context, role.name, role.warps); });
+    kernel->setDiscardableAttr(TileDialect::rolePlanAttrName, RolePlanAttr::get(context, planned, channels));
+    return success();
+  }
 
-/// The atoms that fill a slot of the group, in the order of their numbers.
-SmallVector<CopyAtom> atomsOf(const CopyGroup &group) {
-  SmallVector<CopyAtom> atoms;
-  for (CopyAtom atom : {CopyAtom::simt, CopyAtom::tma, CopyAtom::cp_async})
-    if (group.has(atom))
-      atoms.push_back(atom);
-  return atoms;
-}
+private:
+  const RoleKind &executorOf(Operation *op) const {
+    return *llvm::find_if(roles, [&](const RoleKind &role) { return !role.executes || role.executes(op); });
+  }
 
-std::string nameOf(const CopyGroup &group) {
-  std::string name;
-  for (GroupedCopy copy : group.copies)
-    name += (name.empty() ? "" : ".") + copy.buffer.getName().str();
-  return name;
-}
+  /// The role that computes a value.
+  StringRef sourceOf(Value value) const {
+    Operation *definition = value.getDefiningOp();
+    return executorOf(definition ? definition : value.getParentBlock()->getParentOp()).name;
+  }
 
-void setRole(Operation *op, StringRef role) {
-  op->setDiscardableAttr(TileDialect::roleAttrName, StringAttr::get(op->getContext(), role));
-}
+  /// A fragment that one role computes and another stores goes through a shared tile, from where the TMA
+  /// stores it.
+  void handOverStored() {
+    SmallVector<StoreOp> stores;
+    kernel.walk([&](StoreOp store) {
+      if (plannedRoleOf(store) != sourceOf(store.getValue()))
+        stores.push_back(store);
+    });
+    for (StoreOp store : stores) {
+      auto slice = store.getDestination().getDefiningOp<SliceOp>();
+      OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+      auto buffer = AllocSharedOp::create(builder, store.getLoc(), handedTile(store.getValue().getType()),
+                                          (slice.getTensorFacts().getName() + ".tile").str(), IntegerAttr());
+      builder.setInsertionPointAfter(store);
+      auto copy = CopyOp::create(builder, store.getLoc(), buffer, slice, /*atom=*/CopyAtomAttr());
+      setName(copy, TileDialect::roleAttrName, plannedRoleOf(store));
+      setName(store, TileDialect::roleAttrName, sourceOf(store.getValue()));
+      store.getDestinationMutable().assign(buffer.getBuffer());
+      handed.push_back(store);
+    }
+  }
 
-void setChannel(Operation *op, StringRef channel) {
-  op->setDiscardableAttr(TileDialect::channelAttrName, StringAttr::get(op->getContext(), channel));
-}
+  /// An operation that reads what `fill` fills, not a view of it. There is one.
+  static Operation *readerOf(Value tile, Operation *fill) {
+    Operation *reader = nullptr;
+    for (Operation *user : tile.getUsers())
+      if (user != fill && !reader)
+        reader = viewedTile(user) ? readerOf(user->getResult(0), fill) : user;
+    return reader;
+  }
 
-/// The plan's roles. One that stores shares the warpgroup of the one that loads: both are one thread.
-SmallVector<PlannedRoleAttr> rolesOf(KernelOp kernel, bool stores) {
-  MLIRContext *context = kernel.getContext();
-  int64_t warps = stores ? warpsPerLoadRole / 2 : warpsPerLoadRole;
-  SmallVector<PlannedRoleAttr> roles = {PlannedRoleAttr::get(context, loadRole, warps)};
-  if (stores)
-    roles.push_back(PlannedRoleAttr::get(context, storeRole, warpsPerLoadRole - warps));
-  roles.push_back(PlannedRoleAttr::get(context, mathRole, int64_t(kernel.getWarps())));
-  return roles;
-}
+  /// What stores through panels take at least: slots give way to it.
+  int64_t stagingBytes() {
+    int64_t bytes = 0;
+    for (const PanelStore &panels :
+         panelStoresIn(kernel, candidate.target, candidate.tma && roles.size() > 1).byTma)
+      bytes += panels.bytesOf(panels.leastBuffers());
+    return bytes;
+  }
 
-/// Writes the plan: copies that arrive together are a channel to those who compute, and a tile that a role of
-/// its own stores is a channel from them.
-LogicalResult plan(KernelOp kernel, CopyGroups &copies, const Target &target, bool storesApart) {
-  for (auto &group : copies.groups)
-    chooseAtoms(*group, target);
-  SmallVector<HandedTile> stored;
-  if (storesApart)
-    stored = separateStores(kernel, copies, target);
-  if (failed(fitSlots(kernel, copies)))
-    return failure();
-  MLIRContext *context = kernel.getContext();
+  void addChannel(const CopyGroup &group) {
+    GroupedCopy first = group.copies.front();
+    StringRef to = plannedRoleOf(readerOf(first.buffer, first.op));
+    std::string name;
+    for (const GroupedCopy &copy : group.copies)
+      name += (name.empty() ? "" : ".") + AllocSharedOp(copy.buffer).getName().str();
+    name = add(name, first.op, to, group.slots);
+    for (const GroupedCopy &copy : group.copies) {
+      setName(copy.op, TileDialect::channelAttrName, name);
+      if (copy.multicast)
+        copy.op->setDiscardableAttr(TileDialect::multicastAttrName, UnitAttr::get(copy.op->getContext()));
+    }
+  }
+
+  /// A channel from the role of `fill`. Returns its name: no two have the same.
+  std::string add(StringRef wanted, Operation *fill, StringRef to, int64_t slots) {
+    std::string name = wanted.str();
+    while (!names.insert(name).second)
+      name += "'";
+    channels.push_back(ChannelAttr::get(kernel.getContext(), name, plannedRoleOf(fill), to, slots));
+    setName(fill, TileDialect::channelAttrName, name);
+    return name;
+  }
+
+  KernelOp kernel;
+  const Candidate &candidate;
+  CopyGroups &ahead;
+  const SmallVector<RoleKind> roles;
+  SmallVector<StoreOp> handed; ///< to the buffers that hand them over
   SmallVector<ChannelAttr> channels;
   llvm::StringSet<> names;
-  for (auto &group : copies.groups) {
-    std::string name = nameOf(*group);
-    while (!names.insert(name).second)
-      name += "'";
-    channels.push_back(ChannelAttr::get(context, name, loadRole, mathRole, group->slots, atomsOf(*group)));
-    for (GroupedCopy copy : group->copies) {
-      setRole(copy.op, loadRole);
-      setChannel(copy.op, name);
-      if (copy.multicast)
-        copy.op->setDiscardableAttr(TileDialect::multicastAttrName, UnitAttr::get(context));
-    }
-  }
-  for (HandedTile &tile : stored) {
-    std::string name = tile.buffer.getName().str();
-    while (!names.insert(name).second)
-      name += "'";
-    channels.push_back(ChannelAttr::get(context, name, mathRole, storeRole, /*slots=*/1, CopyAtom::simt));
-    setChannel(tile.fill, name);
-    setRole(tile.store, storeRole);
-  }
-  kernel.walk([](Operation *op) {
-    if (belongsToOneRole(op) && plannedRoleOf(op).empty())
-      setRole(op, mathRole);
-  });
-  kernel->setDiscardableAttr(TileDialect::rolePlanAttrName,
-                             RolePlanAttr::get(context, rolesOf(kernel, !stored.empty()), channels));
-  return success();
-}
+};
 
 struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
   using Base::Base;
 
   void runOnOperation() override {
-    KernelOp kernel = getOperation();
-    const Target *target = program::findTarget(kernel);
-    if (!target) {
-      kernel.emitError("the module has no 'program.target'");
-      return signalPassFailure();
-    }
-    bool hasRoles = kernel.walk([](RolesOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    if (hasRoles) {
-      if (failed(dropPipelines({kernel, "it has roles already"}, kernel)))
-        signalPassFailure();
-      return;
-    }
-    hoistBuffers(kernel);
-    CopyGroups copies = findCopyGroups(kernel, isLoad);
-    std::optional<Obstacle> obstacle = findObstacle(kernel, copies, *target);
-    if (obstacle ? failed(decline(*obstacle, kernel))
-                 : failed(leaveOthers(copies, kernel)) ||
-                       failed(plan(kernel, copies, *target, storeRole && kernel.getStoreRole())))
+    if (failed(run(getOperation())))
       signalPassFailure();
   }
 
-  /// What keeps the kernel one program, or nothing.
-  std::optional<Obstacle> findObstacle(KernelOp kernel, const CopyGroups &copies, const Target &target) {
-    if (!enable)
-      return Obstacle{kernel, "warp specialisation is switched off"};
-    auto isByTma = [](CopyOp copy) {
-      return copy.getAtom() == CopyAtom::tma ? WalkResult::interrupt() : WalkResult::advance();
-    };
-    if (!kernel.walk(isByTma).wasInterrupted()) // else the atoms have been chosen for roles
-      if (std::optional<Obstacle> obstacle = findLoadRoleObstacle(kernel, target))
-        return obstacle;
-    if (copies.groups.empty())
-      return copies.obstacles.front();
-    if ((kernel.getWarps() + warpsPerLoadRole) * lanesPerWarp > target.maxThreadsPerBlock)
-      return Obstacle{kernel, llvm::formatv("{0} warps leave no room for a role of {1} that loads",
-                                            kernel.getWarps(), warpsPerLoadRole)};
-    return std::nullopt;
-  }
-
-  /// Copies that cannot run ahead stay with those who compute.
-  static LogicalResult leaveOthers(const CopyGroups &copies, KernelOp kernel) {
-    for (const Obstacle &obstacle : copies.obstacles) {
-      auto copy = cast<CopyOp>(obstacle.culprit);
-      if (copy.getAtom() == CopyAtom::tma)
-        if (RequireOp require = findRequirement(kernel, Requirement::tma)) {
-          InFlightDiagnostic diag = copy.emitError("threads make this copy, not the TMA: ")
-                                    << obstacle.reason;
-          diag.attachNote(require.getLoc()) << "required here";
-          return diag;
-        }
-      if (copy.getAtom() == CopyAtom::tma)
-        emitRemark(copy, RemarkId::copyWithoutTma)
-            << "threads make this copy, not the TMA: " << obstacle.reason;
-      else if (copy->getParentOp()->hasAttr(TileDialect::pipelineAttrName))
-        emitRemark(copy, RemarkId::copyNotAhead)
-            << "copy does not run ahead of its loop: " << obstacle.reason;
-      copy.setAtom(CopyAtom::simt);
+  LogicalResult run(KernelOp kernel) {
+    const Target *target = program::findTarget(kernel);
+    if (!target)
+      return kernel.emitError("the module has no 'program.target'");
+    if (kernel.walk([](RolesOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      return dropPipelines(kernel);
+    hoistBuffers(kernel);
+    const Candidate candidate = {kernel, *target, tma};
+    Obstacle toRoles = {kernel, "warp specialisation is switched off"};
+    for (const std::string &name : strategies) {
+      if (name.empty()) // none is to be tried: an option is a list of one name then
+        continue;
+      const Strategy *strategy = findStrategy(name);
+      if (!strategy)
+        return kernel.emitError("expected the name of a strategy, but got '") << name << "'";
+      CopyGroups ahead;
+      std::optional<Obstacle> obstacle = strategy->findObstacle(candidate);
+      if (!obstacle) {
+        ahead = findCopyGroups(kernel, [&](CopyOp copy) {
+          return isLoad(copy) && (!strategy->runsAhead || strategy->runsAhead(copy, candidate));
+        });
+        if (ahead.groups.empty() && !ahead.obstacles.empty())
+          obstacle = ahead.obstacles.front();
+      }
+      if (!strategy->hasSeveralRoles) {
+        if (failed(report(toRoles, kernel)))
+          return failure();
+        strategy->explainOthers(candidate, ahead);
+        return ahead.groups.empty() ? success() : Cut(candidate, *strategy, ahead).run();
+      }
+      if (!obstacle) {
+        strategy->explainOthers(candidate, ahead);
+        return Cut(candidate, *strategy, ahead).run();
+      }
+      toRoles = *obstacle;
     }
-    return success();
+    return report(toRoles, kernel);
   }
 
   static void hoistBuffers(KernelOp kernel) {
@@ -187,49 +196,31 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
       buffer->moveBefore(&top, top.begin());
   }
 
-  /// All warps stay one program, whose copies and stores are synchronous.
-  static LogicalResult decline(const Obstacle &obstacle, KernelOp kernel) {
-    CopyOp lost;
-    kernel.walk([&](Operation *op) {
-      if (auto copy = dyn_cast<CopyOp>(op)) {
-        if (copy.getAtom() == CopyAtom::tma && !lost)
-          lost = copy;
-        copy.setAtom(CopyAtom::simt);
-      } else if (auto store = dyn_cast<StoreOp>(op)) {
-        Value staging = store.getStaging();
-        if (staging && store.getAtom() == CopyAtom::tma) {
-          store.getStagingMutable().clear();
-          staging.getDefiningOp()->erase();
-        }
-        store.setAtom(CopyAtom::simt);
-      }
+  static bool isPipelined(Operation *loop) { return loop->hasAttr(TileDialect::pipelineAttrName); }
+  static bool hasPipeline(KernelOp kernel) {
+    return kernel
+        .walk([](scf::ForOp loop) {
+          return isPipelined(loop) ? WalkResult::interrupt() : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
+  /// For who chooses the copy's instruction: why no role of its own makes it.
+  static void explain(CopyOp copy, StringRef reason) {
+    setName(copy, TileDialect::withoutRoleAttrName, reason);
+  }
+
+  /// Says that all warps stay one program, if there are pipelined loops.
+  static LogicalResult report(const Obstacle &obstacle, KernelOp kernel) {
+    kernel.walk([&](CopyOp copy) {
+      if (isLoad(copy))
+        explain(copy, obstacle.culprit == copy ? obstacle.reason : obstacle.reasonWithPlace());
     });
-    if (RequireOp require = findRequirement(kernel, Requirement::tma); require && lost) {
-      InFlightDiagnostic diag = lost.emitError("threads make this copy, not the TMA: kernel '")
-                                << kernel.getName() << "' is not warp-specialised: "
-                                << (obstacle.culprit == lost ? obstacle.reason : obstacle.reasonWithPlace());
-      diag.attachNote(require.getLoc()) << "required here";
-      return diag;
-    }
-    return report(obstacle, kernel, "is not warp-specialised");
+    return reportPipelines(obstacle, kernel, "is not warp-specialised");
   }
 
-  /// Loops of a kernel with roles stay as they are.
-  static LogicalResult dropPipelines(const Obstacle &obstacle, KernelOp kernel) {
-    LogicalResult reported = report(obstacle, kernel, "keeps its pipelined loops synchronous");
-    kernel.walk([](scf::ForOp loop) { loop->removeDiscardableAttr(TileDialect::pipelineAttrName); });
-    return reported;
-  }
-
-  /// Says that pipelined loops have no role that loads, if there are any.
-  static LogicalResult report(const Obstacle &obstacle, KernelOp kernel, StringRef consequence) {
-    bool pipelined = kernel
-                         .walk([](scf::ForOp loop) {
-                           return loop->hasAttr(TileDialect::pipelineAttrName) ? WalkResult::interrupt()
-                                                                               : WalkResult::advance();
-                         })
-                         .wasInterrupted();
-    if (!pipelined)
+  static LogicalResult reportPipelines(const Obstacle &obstacle, KernelOp kernel, StringRef consequence) {
+    if (!hasPipeline(kernel))
       return success();
     if (RequireOp require = findRequirement(kernel, Requirement::warpSpecialized)) {
       InFlightDiagnostic diag = obstacle.culprit->emitError("kernel '")
@@ -243,13 +234,12 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
     return success();
   }
 
-  static RequireOp findRequirement(KernelOp kernel, Requirement what) {
-    RequireOp found;
-    kernel.walk([&](RequireOp require) {
-      if (require.getWhat() == what && !found)
-        found = require;
-    });
-    return found;
+  /// Loops of a kernel with roles stay as they are.
+  static LogicalResult dropPipelines(KernelOp kernel) {
+    LogicalResult reported =
+        reportPipelines({kernel, "it has roles already"}, kernel, "keeps its pipelined loops synchronous");
+    kernel.walk([](scf::ForOp loop) { loop->removeDiscardableAttr(TileDialect::pipelineAttrName); });
+    return reported;
   }
 };
 

@@ -200,7 +200,7 @@ struct InferLayouts : impl::InferLayoutsBase<InferLayouts> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     if (kernel.getWarps() == 0) {
-      kernel.emitError("expected a number of warps; run 'tile-select-atoms' before 'tile-infer-layouts'");
+      kernel.emitError("expected a number of warps; run 'tile-select-products' before 'tile-infer-layouts'");
       return signalPassFailure();
     }
     splitBroadcasts(kernel);

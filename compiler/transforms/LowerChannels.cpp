@@ -55,6 +55,7 @@ int64_t bytesOf(Value tile) {
 struct Ways {
   bool byBytes = false;    ///< one thread, which expects what the TMA brings
   bool byThreads = false;  ///< its warpgroups, after what they have written
+  bool byCopies = false;   ///< each thread, once its copies by cp.async are complete
   bool byProducts = false; ///< the tensor core, after its products
 };
 
@@ -144,16 +145,22 @@ private:
       if (isByTma(copy))
         replace(copy, [&](ImplicitLocOpBuilder &builder) {
           CopyAsyncOp::create(builder, copy.getSource(), copy.getDestination(), rings[put.getChannel()], slot,
-                              channel.getMulticast());
+                              channel.getMulticast() || copy->hasAttr(TileDialect::multicastAttrName));
         });
     });
     if (failed(verifyNoUseOfCopied(put)))
       return failure();
     ImplicitLocOpBuilder builder(put.getLoc(), builderAtEndOf(body));
-    for (bool afterProducts : {true, false})
-      if (afterProducts ? ways.byProducts : ways.byThreads)
-        PublishOp::create(builder, rings[put.getChannel()], slot, afterProducts, /*after_copies=*/false,
-                          /*with_stores=*/false);
+    auto publish = [&](bool afterProducts, bool afterCopies) {
+      PublishOp::create(builder, rings[put.getChannel()], slot, afterProducts, afterCopies,
+                        /*with_stores=*/false);
+    };
+    if (ways.byProducts)
+      publish(/*afterProducts=*/true, /*afterCopies=*/false);
+    if (ways.byCopies)
+      publish(/*afterProducts=*/false, /*afterCopies=*/true);
+    if (ways.byThreads)
+      publish(/*afterProducts=*/false, /*afterCopies=*/false);
     put.getSlot().replaceAllUsesWith(slot);
     put.getFilled().replaceAllUsesWith(slot);
     put->getBlock()->getOperations().splice(put->getIterator(), body.getOperations());
@@ -174,14 +181,10 @@ private:
   static bool loads(CopyOp copy) {
     return copy.getSource().getDefiningOp<SliceOp>() && isa<SharedType>(copy.getDestination().getType());
   }
-  /// Why the TMA cannot make a copy that loads; empty if it can.
-  std::string problemOf(CopyOp copy) const {
-    auto shared = cast<TypedValue<SharedType>>(copy.getDestination());
-    std::string problem = loadProblem(copy.getSource().getDefiningOp<SliceOp>(), shared.getType(), *target);
-    return problem.empty() ? partProblem(shared) : problem;
-  }
   bool isByTma(CopyOp copy) const {
-    return target && loads(copy) && !copy.getAtom() && !byThreads.contains(copy) && problemOf(copy).empty();
+    if (!target || !loads(copy) || byThreads.contains(copy))
+      return false;
+    return copy.getAtom() ? *copy.getAtom() == CopyAtom::tma : loadProblem(copy, *target).empty();
   }
   /// Blocks bring shares of tiles to each other by the TMA alone.
   LogicalResult verifyShares(PutOp put) {
@@ -192,7 +195,7 @@ private:
         return WalkResult::advance();
       copy.emitError("expected a copy that the TMA can make because the blocks of the cluster fill the slots "
                      "of channel '")
-          << channel.getName() << "' together, but " << problemOf(copy);
+          << channel.getName() << "' together, but " << loadProblem(copy, *target);
       return WalkResult::interrupt();
     });
     return failure(walked.wasInterrupted());
@@ -240,12 +243,15 @@ private:
         op.walk([&](Operation *nested) {
           ways.byProducts |= isa<GemmInPlaceOp>(nested);
           auto copy = dyn_cast<CopyOp>(nested);
-          ways.byThreads |=
-              writes(nested) && !(copy && isByTma(copy)) && !(isBefore && suitsOneThread(nested));
+          if (copy && copy.getAtom() == CopyAtom::cp_async)
+            ways.byCopies = true;
+          else
+            ways.byThreads |=
+                writes(nested) && !(copy && isByTma(copy)) && !(isBefore && suitsOneThread(nested));
         });
       }
     }
-    ways.byThreads |= !ways.byBytes && !ways.byProducts;
+    ways.byThreads |= !ways.byBytes && !ways.byProducts && !ways.byCopies;
     return ways;
   }
 

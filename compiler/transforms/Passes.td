@@ -27,29 +27,26 @@ def AssignRegisters : Pass<"tile-assign-registers", "::tlc::tile::KernelOp"> {
 def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
   let summary = "Plan the roles of a kernel with pipelined loops";
   let description = [{
-    Requires: every copy, store and product has its atom.
-    Ensures:  a kernel whose pipelined loops multiply by wgmma has a `tile.role_plan`: a "load" role of one warpgroup that runs
-              ahead, a "math" role with the rest, and a channel for the copies of a loop that the same operation reads
-              first. It has as many slots as the loop has stages (fewer where they do not fit, with a remark). Each
-              operation that has effects or computes fragments has its `tile.role`, and a copy of a channel its
-              `tile.channel`. If the kernel has `store_role`, a "store" role takes over the store of a tile in a loop over tiles: the math
-              role puts the fragment into a buffer of its own (a channel), from where the TMA stores it while the math role
-              works on the next tile. That takes a tensor whose rows the TMA can store whatever their number, loads by the TMA
-              alone, so that the two roles share a warpgroup, and shared memory for the tile beside all stages.
-              What the TMA cannot load, the threads of the role do, by cp.async where that can and else by
-              loads and stores. A copy that cannot run ahead belongs to the math role, with a remark. Another kernel has no
-              plan and no copies or stores by the TMA, with a remark; one with roles already is left alone.
-    Leaves to others: making roles of the plan (`tile-warp-specialize`).
+    Requires: every product has its atom.
+    Ensures:  the first of the `strategies` (compiler/strategies) without an obstacle has written its plan to a kernel without roles: a
+              `tile.role_plan` of the roles and the channels between them. Each operation that has effects or computes fragments
+              has its `tile.role`, and what fills a channel its `tile.channel`. A copy from a tensor to shared memory that can run
+              ahead of what reads it fills one, together with the others of its block whose tiles the same operation reads first;
+              the channel has as many slots as the loop has stages (fewer where they do not fit, with a remark). A fragment that
+              one role computes and another stores goes through a shared tile. A copy that cannot run ahead belongs to the
+              role that uses its tile; its `tile.without_role` says why.
+              If no strategy with several roles fits, a remark says why. A kernel with roles stays as it is.
+    Leaves to others: the atoms of copies and stores (`tile-select-copies`), making roles of the plan (`tile-warp-specialize`).
 
         tile.kernel @k attributes {launch = #program.launch<warps = 8>, tile.role_plan = #tile.role_plan<
             roles = [<"load", warps = 4>, <"math", warps = 8>],
-            channels = [<"a.b", from = "load", to = "math", slots = 4, by = [tma]>]>}
+            channels = [<"a.b", from = "load", to = "math", slots = 4>]>}
   }];
   let options = [
-    Option<"enable", "enable", "bool", /*default=*/"true",
-      "`false` leaves all warps one program, with synchronous copies: the reference lowering">,
-    Option<"storeRole", "store-role", "bool", /*default=*/"true",
-      "`false` leaves stores to those who compute, also in kernels with `store_role`">];
+    ListOption<"strategies", "strategies", "std::string",
+      "What to try, the best first: load-math-store, load-math, and copies (one role whose copies run ahead)",
+      [{llvm::cl::list_init<std::string>({"load-math-store", "load-math", "copies"})}]>,
+    Option<"tma", "tma", "bool", /*default=*/"true", "Whether the TMA will make the copies and stores that it can">];
 }
 
 def CheckPackedSlices : Pass<"tile-check-packed-slices", "::tlc::tile::KernelOp"> {
@@ -252,13 +249,12 @@ def MergeCursors : Pass<"tile-merge-cursors", "::tlc::tile::KernelOp"> {
 def PipelineCopies : Pass<"tile-pipeline-copies", "::tlc::tile::KernelOp"> {
   let summary = "Make the copies of pipelined loops outside of roles asynchronous";
   let description = [{
-    Requires: a kernel that `tile-warp-specialize` has left one program.
-    Ensures:  no `tile.pipeline` is left. Copies that stand in such a loop and that cp.async can make fill slots, as many
-              as the loop has stages (fewer where they do not fit, with a remark): they are started at the beginning of the
-              iteration and awaited before anything reads them. A copy that cannot stays as it is, with a remark.
+    Requires: phase `atoms`, and no plan of several roles.
+    Ensures:  no `tile.pipeline` and no plan is left. The copies of a plan's channels fill slots: they are started at the beginning
+              of the iteration and awaited before anything reads them.
     Leaves to others: how far copies run ahead (`tile-schedule-loops`).
 
-        scf.for %i {tile.pipeline = #tile.pipeline<stages = 3>} { tile.copy %slice, %a; ... %a ... }
+        scf.for %i {tile.pipeline = #tile.pipeline<stages = 3>} { tile.copy %slice, %a atom<cp_async>; ... %a ... }
         ==>
         scf.for %i iter_args(%p, %c) {
           %s = tile.slot %a[%p]; tile.copy %slice, %s atom<cp_async>; tile.commit_copies
@@ -266,8 +262,6 @@ def PipelineCopies : Pass<"tile-pipeline-copies", "::tlc::tile::KernelOp"> {
           %r = tile.slot %a[%c]; ... %r ...
         }
   }];
-  let options = [Option<"enable", "enable", "bool", /*default=*/"true",
-      "`false` leaves copies synchronous: the reference lowering">];
   let dependentDialects = ["::mlir::scf::SCFDialect"];
 }
 
@@ -471,31 +465,42 @@ def ScheduleLoops : Pass<"tile-schedule-loops", "::tlc::tile::KernelOp"> {
       "Let a product run under the next one's issue; `false` is the sequential reference">];
 }
 
-def SelectAtoms : Pass<"tile-select-atoms", "::tlc::tile::KernelOp"> {
-  let summary = "Choose the instruction of every product and copy from the target's table";
+def SelectCopies : Pass<"tile-select-copies", "::tlc::tile::KernelOp"> {
+  let summary = "Choose the instruction of every copy and store from the target's table";
   let description = [{
-    Requires: phase `promoted`.
-    Ensures:  every `tile.gemm`, `tile.copy` and `tile.store` has its atom, the kernel its number of warps, and a store
-              through the TMA its staging buffer.
+    Requires: the plan of the roles, if there is one.
+    Ensures:  every `tile.copy` and `tile.store` has its atom, and a store through the TMA its staging buffer. The TMA loads what
+              roles hand over; what it cannot load, and what runs ahead within a role, threads load by cp.async where that can
+              and else by ordinary loads.
     A choice that is not the best of the target is a remark that says why; `tile.require` makes it an error.
   }];
   let options = [
-    Option<"tma", "tma", "bool", /*default=*/"true", "Use the TMA where it fits; `false` is the reference lowering">,
+    Option<"tma", "tma", "bool", /*default=*/"true", "Use the TMA where it fits; `false` is the reference lowering">];
+}
+
+def SelectProducts : Pass<"tile-select-products", "::tlc::tile::KernelOp"> {
+  let summary = "Choose the instruction of every product from the target's table";
+  let description = [{
+    Requires: phase `promoted`.
+    Ensures:  every `tile.gemm` has its atom, and the kernel its number of warps.
+    A choice that is not the best of the target is a remark that says why; `tile.require` makes it an error.
+  }];
+  let options = [
     Option<"wgmma", "wgmma", "bool", /*default=*/"true", "Use wgmma where it fits; `false` is the reference lowering">];
 }
 
 def SettleCopies : Pass<"tile-settle-copies", "::tlc::tile::KernelOp"> {
-  let summary = "Keep cp.async where the layouts of buffers let it copy";
+  let summary = "Announce what threads store where a buffer's layout keeps cp.async from a copy";
   let description = [{
     Requires: layouts.
-    Ensures:  the buffer of every `tile.copy` with the atom `cp_async` keeps the bytes of such a copy together. Another one, whose
-              order suits a factor in registers, is filled by loads and stores: its copy has the atom `simt`, and the
-              `tile.publish after_copies` after it is `with_stores`, which tells of stores, too.
+    Ensures:  where the buffer of a `tile.copy` with the atom `cp_async` does not keep the bytes of such a copy together, because its
+              order suits a factor in registers, threads will load and store instead: the `tile.publish after_copies` after the copy is
+              `with_stores`, which tells of stores, too.
 
         tile.copy %slice, %slot atom cp_async
         tile.publish %ring[%c] after_copies
         ==>
-        tile.copy %slice, %slot atom simt
+        tile.copy %slice, %slot atom cp_async
         tile.publish %ring[%c] after_copies with_stores
   }];
 }
@@ -536,20 +541,19 @@ def WarpSpecialize : Pass<"tile-warp-specialize", "::tlc::tile::KernelOp"> {
   let summary = "Rewrite a kernel into the roles of its plan";
   let description = [{
     Requires: phase `atoms`.
-    Ensures:  a kernel with a `tile.role_plan` consists of `tile.roles`, one for each role of the plan. Each repeats the
-              kernel's control flow, and keeps its own operations and the positions that they need. A channel is a ring:
-              the buffers of its copies have slots, the producing role fills them, and the consuming one waits for a slot
-              before the first operation that uses it and releases it after the last. No plan is left. A kernel without
-              one stays as it is.
+    Ensures:  a kernel with a `tile.role_plan` of several roles consists of `tile.roles`, one for each role of the plan. Each
+              repeats the kernel's control flow, and keeps its own operations and the positions that they need. Each channel of the
+              plan is a `tile.channel`: the producing role puts what fills it, and the consuming one gets a slot before the
+              first operation that uses it and releases it after the last. No plan is left. Another kernel stays as it is.
     A plan that its operations contradict is an error: one that needs what another role computes, say.
-    Leaves to others: the plan (`tile-assign-roles`), the roles' registers (`tile-assign-registers`), and the order inside
+    Leaves to others: the plan (`tile-assign-roles`), what channels are made of (`tile-lower-channels`), the roles' registers (`tile-assign-registers`), and the order inside
                       of the roles (`tile-schedule-loops`).
 
         tile.copy %s, %a atom tma {tile.channel = "a", tile.role = "load"}
         %y = tile.gemm %a, %b, %x {tile.role = "math"}
         ==>
-        tile.role "load" { tile.acquire %r[%c]; tile.expect %r[%c]; tile.copy_async %s, %slot, %r[%c] }
-        tile.role "math" { tile.await %r[%c]; %y = tile.gemm_async %slot, ...; tile.gemm_wait; tile.release %r[%c] }
+        tile.role "load" { tile.put %c(%p) { %slot = tile.slot %a[%p]; tile.copy %s, %slot atom tma } }
+        tile.role "math" { %g = tile.get %c; %y = tile.gemm_async ..., tile.gemm_wait; tile.release_oldest %c }
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Afterwards no loop of a kernel without roles is marked as a pipeline: each of its copies that cp.async can
-/// make is asynchronous and fills slots, and the loop waits for them before it reads. How far they run ahead
-/// is the stages' business.
+/// Afterwards the copies that a plan of one role lets run ahead fill slots, and the loop waits for them
+/// before it reads. How far they run ahead is the stages' business.
 
-#include "compiler/analysis/CopyGroups.h"
-#include "compiler/analysis/CpAsyncAccess.h"
-#include "compiler/analysis/Remarks.h"
-#include "compiler/transforms/FitSlots.h"
+#include "compiler/analysis/RolePlan.h"
+#include "compiler/strategies/FitSlots.h"
 #include "compiler/transforms/Passes.h"
-#include "dialects/program/Program.h"
 #include "dialects/tile/SharedSlice.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
@@ -91,7 +87,6 @@ private:
       auto op = cast<CopyOp>(copy.op);
       rewriter.setInsertionPoint(op);
       op.getDestinationMutable().assign(slotAt(buffer, filling, op.getLoc()));
-      op.setAtom(CopyAtom::cp_async);
     }
   }
 
@@ -161,53 +156,34 @@ struct PipelineCopies : impl::PipelineCopiesBase<PipelineCopies> {
 
   void runOnOperation() override {
     KernelOp kernel = getOperation();
-    const Target *target = program::findTarget(kernel);
-    if (!target) {
-      kernel.emitError("the module has no 'program.target'");
-      return signalPassFailure();
-    }
-    CopyGroups found =
-        findCopyGroups(kernel, [&](CopyOp copy) { return enable && canPipeline(copy, *target); });
-    // Where nothing runs ahead there are no slots to fill.
-    llvm::erase_if(found.groups, [](const std::unique_ptr<CopyGroup> &group) { return group->slots < 2; });
-    if (!found.groups.empty() && failed(fitSlots(kernel, found)))
-      return signalPassFailure();
-    if (enable)
-      kernel.walk([&](CopyOp copy) { reportOrdinary(copy, found, *target); });
-    llvm::MapVector<Operation *, SmallVector<GroupedCopy>> loops;
-    for (auto &group : found.groups)
-      if (group->slots > 1)
-        llvm::append_range(loops[group->block->getParentOp()], group->copies);
-    for (auto &[loop, copies] : loops) {
-      int64_t slots = found.groupOf(cast<CopyOp>(copies.front().op))->slots;
-      CopyPipeliner(cast<scf::ForOp>(loop), copies, slots).run();
+    RolePlanAttr plan = rolePlanOf(kernel);
+    if (plan && plan.getRoles().size() == 1) {
+      FailureOr<CopyGroups> groups = readRolePlan(kernel);
+      if (failed(groups))
+        return signalPassFailure();
+      removePlan(kernel);
+      struct Ahead {
+        SmallVector<GroupedCopy> copies;
+        int64_t slots = 1; ///< the same of all groups of a loop
+      };
+      llvm::MapVector<Operation *, Ahead> loops;
+      for (auto &group : groups->groups) {
+        Ahead &ahead = loops[group->block->getParentOp()];
+        llvm::append_range(ahead.copies, group->copies);
+        ahead.slots = group->slots;
+      }
+      for (auto &[loop, ahead] : loops)
+        CopyPipeliner(cast<scf::ForOp>(loop), ahead.copies, ahead.slots).run();
     }
     kernel.walk([](scf::ForOp loop) { loop->removeDiscardableAttr(TileDialect::pipelineAttrName); });
   }
 
-  /// Whether the copy fills shared memory in a pipelined loop.
-  static bool isInPipeline(CopyOp copy) {
-    return isLoad(copy) && copy->getParentOp()->hasAttr(TileDialect::pipelineAttrName);
-  }
-
-  static std::string problemOf(CopyOp copy, const Target &target) {
-    return cpAsyncProblem(copy.getSource().getDefiningOp<SliceOp>(),
-                          cast<SharedType>(copy.getDestination().getType()), target);
-  }
-
-  static bool canPipeline(CopyOp copy, const Target &target) {
-    return isInPipeline(copy) && copy.getAtom() == CopyAtom::simt && problemOf(copy, target).empty();
-  }
-
-  static void reportOrdinary(CopyOp copy, const CopyGroups &found, const Target &target) {
-    if (!isInPipeline(copy) || !target.cpAsync)
-      return;
-    std::string problem = problemOf(copy, target);
-    for (const Obstacle &obstacle : found.obstacles)
-      if (obstacle.culprit == copy)
-        problem = obstacle.reason;
-    if (!problem.empty())
-      emitRemark(copy, RemarkId::copyNotAhead) << "copy does not run ahead of its loop: " << problem;
+  static void removePlan(KernelOp kernel) {
+    kernel.walk([](Operation *op) {
+      for (StringRef planned :
+           {TileDialect::rolePlanAttrName, TileDialect::roleAttrName, TileDialect::channelAttrName})
+        op->removeDiscardableAttr(planned);
+    });
   }
 };
 

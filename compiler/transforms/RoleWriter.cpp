@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A walk over the operations that repeats the control flow, keeps what the role needs,
-/// and carries the cursors of its rings through loops and branches.
+/// A walk over the operations that repeats the control flow, and keeps what the role needs.
 
 #include "compiler/transforms/RoleWriter.h"
 
@@ -19,23 +18,18 @@ namespace {
 
 class RoleWriter {
 public:
-  RoleWriter(StringRef role, const CopyGroups &channels, const Rings &rings, KernelOp kernel,
+  RoleWriter(StringRef role, const CopyGroups &groups, const Channels &channels, KernelOp kernel,
              OpBuilder builder)
-      : role(role), rings(rings), elsewhere(valuesOfOtherRoles(kernel, role)), context(builder.getContext()),
-        builder(builder) {
-    for (auto &channel : channels.groups) {
+      : role(role), channels(channels), elsewhere(valuesOfOtherRoles(kernel, role)), builder(builder) {
+    for (auto &channel : groups.groups) {
       for (GroupedCopy copy : channel->copies)
-        ringed.insert(copy.buffer);
+        handedOver.insert(copy.buffer);
       if (channel->channel.getFrom() == role || channel->channel.getTo() == role)
         ends.push_back(channel.get());
     }
   }
 
   void write(ArrayRef<Operation *> ops) {
-    for (CopyGroup *group : ends) {
-      Location loc = group->copies.front().op->getLoc();
-      cursors[group] = CursorOp::create(builder, loc, CursorType::get(context, group->slots));
-    }
     for (Operation *op : ops)
       write(op);
   }
@@ -43,22 +37,21 @@ public:
 private:
   Value lookup(Value value) { return mapping.lookupOrDefault(value); }
 
-  SmallVector<CopyGroup *> groupsWithin(Operation *op) {
-    return llvm::filter_to_vector(
-        ends, [&](CopyGroup *group) { return op->isProperAncestor(group->copies.front().op); });
-  }
-
   void write(Operation *op) {
     for (CopyGroup *group : ends)
-      if (group->channel.getFrom() == role && isFilledBy(*group, op))
-        return isa<StoreOp>(op) ? writeStore(cast<StoreOp>(op), *group) : writeLoad(cast<CopyOp>(op), *group);
+      if (group->channel.getFrom() == role && isFilledBy(*group, op)) {
+        if (op == group->copies.back().op)
+          put(*group);
+        return;
+      }
     for (CopyGroup *group : ends)
       if (group->channel.getTo() == role && group->firstReader == op)
-        awaitGroup(*group);
+        get(*group);
     writeOther(op);
     for (CopyGroup *group : ends)
       if (group->channel.getTo() == role && group->lastReader == op)
-        releaseGroup(*group, op->getLoc());
+        ReleaseOldestOp::create(builder, op->getLoc(), channels.lookup(group), /*after_products=*/false,
+                                /*by_others=*/false);
   }
 
   static bool isFilledBy(const CopyGroup &group, Operation *op) {
@@ -73,7 +66,7 @@ private:
       return writeLoop(loop);
     if (auto branch = dyn_cast<scf::IfOp>(op))
       return writeBranch(branch);
-    if (Value viewed = viewedTile(op); viewed && isRinged(viewed))
+    if (Value viewed = viewedTile(op); viewed && isHandedOver(viewed))
       return; // made with the slot, or of a slice with the access: what its position is made of may come
               // later
     StringRef own = plannedRoleOf(op);
@@ -90,73 +83,51 @@ private:
       return;
     }
     for (Value operand : op->getOperands())
-      if (auto slice = operand.getDefiningOp<SliceSharedOp>(); slice && isRinged(slice.getTile()))
+      if (auto slice = operand.getDefiningOp<SliceSharedOp>(); slice && isHandedOver(slice.getTile()))
         builder.clone(*slice, mapping);
     Operation *copy = builder.clone(*op, mapping);
     copy->removeDiscardableAttr(TileDialect::roleAttrName);
   }
 
-  bool isRinged(Value view) {
+  bool isHandedOver(Value view) {
     while (Value viewed = viewedTile(view.getDefiningOp()))
       view = viewed;
-    return ringed.contains(view.getDefiningOp());
-  }
-
-  void writeLoad(CopyOp op, CopyGroup &group) {
-    Location loc = op.getLoc();
-    Value &cursor = cursors[&group];
-    AllocRingOp ring = rings.lookup(&group);
-    if (op == group.copies.front().op) {
-      AcquireOp::create(builder, loc, ring, cursor);
-      if (group.bytesByTma > 0)
-        ExpectOp::create(builder, loc, ring, cursor, group.bytesByTma);
-    }
-    const GroupedCopy &copy =
-        *llvm::find_if(group.copies, [&](const GroupedCopy &candidate) { return candidate.op == op; });
-    if (op.getAtom() == CopyAtom::tma)
-      CopyAsyncOp::create(builder, loc, lookup(op.getSource()), slot(copy.buffer, cursor, loc), ring, cursor,
-                          copy.multicast);
-    if (op != group.copies.back().op)
-      return;
-    writeLoadsByThreads(group, CopyAtom::cp_async);
-    writeLoadsByThreads(group, CopyAtom::simt);
-    cursor = AdvanceOp::create(builder, loc, cursor);
-  }
-
-  /// A fragment that another role takes from shared memory.
-  void writeStore(StoreOp op, CopyGroup &group) {
-    Location loc = op.getLoc();
-    Value &cursor = cursors[&group];
-    AllocRingOp ring = rings.lookup(&group);
-    AcquireOp::create(builder, loc, ring, cursor);
-    StoreOp::create(builder, loc, lookup(op.getValue()), slot(group.copies.front().buffer, cursor, loc),
-                    /*staging=*/Value(), op.getAtomAttr());
-    PublishOp::create(builder, loc, ring, cursor);
-    cursor = AdvanceOp::create(builder, loc, cursor);
+    return handedOver.contains(view.getDefiningOp());
   }
 
   /// Those that take the role's threads longer come later: the others are on their way meanwhile.
-  void writeLoadsByThreads(CopyGroup &group, CopyAtom atom) {
-    Value cursor = cursors[&group];
-    for (GroupedCopy copy : group.copies)
-      if (copy.getAtom() == atom) {
-        auto op = cast<CopyOp>(copy.op);
-        CopyOp::create(builder, op.getLoc(), lookup(op.getSource()), slot(copy.buffer, cursor, op.getLoc()),
-                       op.getAtomAttr());
-      }
-    if (group.has(atom))
-      PublishOp::create(builder, group.copies.back().op->getLoc(), rings.lookup(&group), cursor,
-                        /*after_products=*/false, /*after_copies=*/atom == CopyAtom::cp_async);
+  void put(const CopyGroup &group) {
+    auto put = PutOp::create(builder, group.copies.front().op->getLoc(), channels.lookup(&group));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&put.getBody().front());
+    for (CopyAtom atom : {CopyAtom::tma, CopyAtom::cp_async, CopyAtom::simt})
+      for (const GroupedCopy &copy : group.copies)
+        if (atomOf(copy.op) == atom)
+          fill(copy, put.getSlot());
+  }
+  static std::optional<CopyAtom> atomOf(Operation *fill) {
+    auto copy = dyn_cast<CopyOp>(fill);
+    return copy ? copy.getAtom() : cast<StoreOp>(fill).getAtom();
+  }
+
+  void fill(const GroupedCopy &copy, Value cursor) {
+    Value tile = slot(copy.buffer, cursor, copy.op->getLoc());
+    Operation *op = builder.clone(*copy.op, mapping);
+    if (auto store = dyn_cast<StoreOp>(op))
+      store.getDestinationMutable().assign(tile);
+    else
+      cast<CopyOp>(op).getDestinationMutable().assign(tile);
+    for (StringRef planned : {TileDialect::roleAttrName, TileDialect::channelAttrName})
+      op->removeDiscardableAttr(planned);
   }
 
   Value slot(AllocSharedOp buffer, Value cursor, Location loc) {
     return SlotOp::create(builder, loc, buffer.getBuffer().getType().slot(), buffer, cursor);
   }
 
-  void awaitGroup(CopyGroup &group) {
+  void get(const CopyGroup &group) {
     Location loc = group.firstReader->getLoc();
-    Value cursor = cursors[&group];
-    AwaitOp::create(builder, loc, rings.lookup(&group), cursor);
+    Value cursor = GetOp::create(builder, loc, channels.lookup(&group));
     for (GroupedCopy copy : group.copies)
       mapViews(copy.buffer.getBuffer(), slot(copy.buffer, cursor, loc));
   }
@@ -169,26 +140,15 @@ private:
         mapViews(user->getResult(0), builder.clone(*user, mapping)->getResult(0));
   }
 
-  void releaseGroup(CopyGroup &group, Location loc) {
-    Value &cursor = cursors[&group];
-    ReleaseOp::create(builder, loc, rings.lookup(&group), cursor);
-    cursor = AdvanceOp::create(builder, loc, cursor);
-  }
-
   /// `kept` are the numbers of the terminator's operands that this role carries, too.
-  void writeBody(Block &from, ValueRange cursorsIn, ArrayRef<CopyGroup *> within, Block &to,
-                 ArrayRef<unsigned> kept) {
+  void writeBody(Block &from, Block &to, ArrayRef<unsigned> kept) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&to);
-    for (auto [group, cursor] : llvm::zip_equal(within, cursorsIn))
-      cursors[group] = cursor;
     for (Operation &op : from.without_terminator())
       write(&op);
     SmallVector<Value> yielded;
     for (unsigned number : kept)
       yielded.push_back(lookup(from.getTerminator()->getOperand(number)));
-    for (CopyGroup *group : within)
-      yielded.push_back(cursors[group]);
     scf::YieldOp::create(builder, from.getTerminator()->getLoc(), yielded);
   }
 
@@ -201,12 +161,9 @@ private:
     return kept;
   }
 
-  /// Results of the new operation: what is kept, then the cursors.
-  void mapResults(Operation *from, Operation *to, ArrayRef<unsigned> kept, ArrayRef<CopyGroup *> within) {
+  void mapResults(Operation *from, Operation *to, ArrayRef<unsigned> kept) {
     for (auto [i, number] : llvm::enumerate(kept))
       mapping.map(from->getResult(number), to->getResult(i));
-    for (auto [i, group] : llvm::enumerate(within))
-      cursors[group] = to->getResult(kept.size() + i);
   }
 
   bool isNeeded(Operation *op, ArrayRef<unsigned> kept) {
@@ -217,15 +174,12 @@ private:
   }
 
   void writeLoop(scf::ForOp loop) {
-    SmallVector<CopyGroup *> within = groupsWithin(loop);
     SmallVector<unsigned> kept = keptResults(loop);
     if (!isNeeded(loop, kept))
       return;
     SmallVector<Value> inits;
     for (unsigned number : kept)
       inits.push_back(lookup(loop.getInitArgs()[number]));
-    for (CopyGroup *group : within)
-      inits.push_back(cursors[group]);
     auto copy = scf::ForOp::create(builder, loop.getLoc(), lookup(loop.getLowerBound()),
                                    lookup(loop.getUpperBound()), lookup(loop.getStep()), inits);
     copy->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
@@ -234,60 +188,44 @@ private:
     mapping.map(loop.getInductionVar(), copy.getInductionVar());
     for (auto [i, number] : llvm::enumerate(kept))
       mapping.map(loop.getRegionIterArg(number), copy.getRegionIterArg(i));
-    writeBody(*loop.getBody(), copy.getRegionIterArgs().drop_front(kept.size()), within, *copy.getBody(),
-              kept);
-    mapResults(loop, copy, kept, within);
+    writeBody(*loop.getBody(), *copy.getBody(), kept);
+    mapResults(loop, copy, kept);
   }
 
   void writeBranch(scf::IfOp branch) {
-    SmallVector<CopyGroup *> within = groupsWithin(branch);
     SmallVector<unsigned> kept = keptResults(branch);
     if (!isNeeded(branch, kept))
       return;
     SmallVector<Type> types;
     for (unsigned number : kept)
       types.push_back(branch.getResult(number).getType());
-    SmallVector<Value> before;
-    for (CopyGroup *group : within) {
-      before.push_back(cursors[group]);
-      types.push_back(before.back().getType());
-    }
-    bool hasElse = !branch.getElseRegion().empty() || !types.empty();
     auto copy = scf::IfOp::create(builder, branch.getLoc(), types, lookup(branch.getCondition()),
-                                  /*addThenBlock=*/true, hasElse);
+                                  /*addThenBlock=*/true, /*addElseBlock=*/!branch.getElseRegion().empty());
     for (auto [from, to] : llvm::zip_equal(branch->getRegions(), copy->getRegions())) {
-      if (to.empty())
+      if (from.empty())
         continue;
       to.front().clear();
-      if (!from.empty()) {
-        writeBody(from.front(), before, within, to.front(), kept);
-        continue;
-      }
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToEnd(&to.front());
-      scf::YieldOp::create(builder, branch.getLoc(), before);
+      writeBody(from.front(), to.front(), kept);
     }
-    mapResults(branch, copy, kept, within);
+    mapResults(branch, copy, kept);
   }
 
   StringRef role;
-  const Rings &rings;
+  const Channels &channels;
   const ComputedValues elsewhere;
-  SmallVector<CopyGroup *> ends;            ///< channels from or to the role
-  llvm::SmallPtrSet<Operation *, 8> ringed; ///< buffers of channels
-  MLIRContext *context;
+  SmallVector<CopyGroup *> ends;                ///< channels from or to the role
+  llvm::SmallPtrSet<Operation *, 8> handedOver; ///< buffers of channels
   OpBuilder builder;
   IRMapping mapping;
-  llvm::DenseMap<CopyGroup *, Value> cursors;
 };
 
 } // namespace
 
-void writeRole(StringRef role, const CopyGroups &channels, const Rings &rings, ArrayRef<Operation *> ops,
+void writeRole(StringRef role, const CopyGroups &groups, const Channels &channels, ArrayRef<Operation *> ops,
                OpBuilder builder) {
   if (ops.empty())
     return;
-  RoleWriter(role, channels, rings, ops.front()->getParentOfType<KernelOp>(), builder).write(ops);
+  RoleWriter(role, groups, channels, ops.front()->getParentOfType<KernelOp>(), builder).write(ops);
 }
 
 } // namespace tlc::tile

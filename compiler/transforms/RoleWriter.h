@@ -9,12 +9,12 @@
 
 namespace tlc::tile {
 
-/// By channel.
-using Rings = llvm::DenseMap<const CopyGroup *, AllocRingOp>;
+/// Those of the plan.
+using Channels = llvm::DenseMap<const CopyGroup *, mlir::Value>;
 
 /// Writes the planned role's version of `ops`, which are at the kernel's top level, at the builder's place.
 /// The buffers that channels hand over have slots already.
-void writeRole(llvm::StringRef role, const CopyGroups &channels, const Rings &rings,
+void writeRole(llvm::StringRef role, const CopyGroups &groups, const Channels &channels,
                llvm::ArrayRef<mlir::Operation *> ops, mlir::OpBuilder builder);
 
 } // namespace tlc::tile

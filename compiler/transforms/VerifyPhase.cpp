@@ -131,8 +131,8 @@ const Invariant invariants[] = {
      [](Operation *op) {
        auto copy = dyn_cast<CopyOp>(op);
        const Target *target = copy ? program::findTarget(op) : nullptr;
-       return promise(target && !cpAsyncProblem(copy, *target).empty(),
-                      "cp.async only for buffers whose layout it can write");
+       return promise(target && isByCpAsync(copy, *target) && !cpAsyncProblem(copy, *target).empty(),
+                      "an announcement of stores where a buffer's layout keeps cp.async from it");
      }},
     {"planned",
      [](Operation *op) {

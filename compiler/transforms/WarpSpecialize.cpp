@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Afterwards a kernel with a role plan is its roles. All repeat the kernel's control flow; each keeps only
-/// what it needs, and counts its own cursors through it. A channel becomes a ring.
+/// what it needs. They hand over tiles through channels, as roles that an author writes do.
 
 #include "compiler/analysis/RolePlan.h"
-#include "compiler/transforms/FitSlots.h"
+#include "compiler/strategies/FitSlots.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/RoleWriter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,14 +18,14 @@ using namespace mlir;
 
 namespace {
 
-/// Gives the buffers of a channel their slots, and makes its ring.
-AllocRingOp createRing(const CopyGroup &channel, OpBuilder &builder) {
-  ChannelAttr attr = channel.channel;
-  Operation *first = channel.copies.front().op;
-  for (GroupedCopy copy : channel.copies)
+/// Gives the buffers of a channel their slots.
+ChannelOp createChannel(const CopyGroup &group, OpBuilder &builder) {
+  ChannelAttr attr = group.channel;
+  for (GroupedCopy copy : group.copies)
     giveSlots(copy.buffer, attr.getSlots());
-  return AllocRingOp::create(builder, first->getLoc(), RingType::get(builder.getContext(), attr.getSlots()),
-                             attr.getName(), IntegerAttr());
+  return ChannelOp::create(builder, group.copies.front().op->getLoc(),
+                           ChannelType::get(builder.getContext(), attr.getSlots()), attr.getName(),
+                           /*of=*/Value(), /*multicast=*/false);
 }
 
 /// What becomes the roles' program. Outside stay buffers, and scalars computed from arguments alone. Views
@@ -45,13 +45,13 @@ SmallVector<Operation *> operationsOfRoles(KernelOp kernel) {
   return ops;
 }
 
-void specialize(KernelOp kernel, RolePlanAttr plan, const CopyGroups &channels) {
+void specialize(KernelOp kernel, RolePlanAttr plan, const CopyGroups &groups) {
   SmallVector<Operation *> ops = operationsOfRoles(kernel);
   Block &top = kernel.getBody().front();
   OpBuilder builder = OpBuilder::atBlockBegin(&top);
-  Rings rings;
-  for (auto &channel : channels.groups)
-    rings[channel.get()] = createRing(*channel, builder);
+  Channels channels;
+  for (auto &group : groups.groups)
+    channels[group.get()] = createChannel(*group, builder);
 
   builder.setInsertionPoint(top.getTerminator());
   Block &roles = RolesOp::create(builder, kernel.getLoc(), /*automatic=*/true).getBody().emplaceBlock();
@@ -60,7 +60,8 @@ void specialize(KernelOp kernel, RolePlanAttr plan, const CopyGroups &channels) 
     builder.setInsertionPointToEnd(&roles);
     auto role = RoleOp::create(builder, kernel.getLoc(), planned.getName(), planned.getWarps(),
                                /*registers=*/IntegerAttr());
-    writeRole(planned.getName(), channels, rings, ops, OpBuilder::atBlockEnd(&role.getBody().emplaceBlock()));
+    writeRole(planned.getName(), groups, channels, ops,
+              OpBuilder::atBlockEnd(&role.getBody().emplaceBlock()));
     warps += planned.getWarps();
   }
   for (Operation *op : llvm::reverse(ops))
@@ -74,12 +75,12 @@ struct WarpSpecialize : impl::WarpSpecializeBase<WarpSpecialize> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     RolePlanAttr plan = rolePlanOf(kernel);
-    if (!plan)
+    if (!plan || plan.getRoles().size() == 1)
       return;
-    FailureOr<CopyGroups> channels = readRolePlan(kernel);
-    if (failed(channels))
+    FailureOr<CopyGroups> groups = readRolePlan(kernel);
+    if (failed(groups))
       return signalPassFailure();
-    specialize(kernel, plan, *channels);
+    specialize(kernel, plan, *groups);
     kernel->removeDiscardableAttr(TileDialect::rolePlanAttrName);
   }
 };

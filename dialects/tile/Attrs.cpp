@@ -117,7 +117,7 @@ LogicalResult RolePlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       if (!findNamed(roles, end))
         return emitError() << "expected channel '" << channel.getName()
                            << "' between roles of the plan, but it has no role '" << end << "'";
-    if (channel.getFrom() == channel.getTo())
+    if (roles.size() > 1 && channel.getFrom() == channel.getTo())
       return emitError() << "expected channel '" << channel.getName()
                          << "' to lead from one role to another, but got '" << channel.getTo()
                          << "' at both ends";

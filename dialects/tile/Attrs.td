@@ -109,12 +109,12 @@ def Tile_PlannedRoleAttr : Tile_Attr<"PlannedRole", "planned_role"> {
 def Tile_ChannelAttr : Tile_Attr<"Channel", "channel"> {
   let summary = "Tiles that one planned role hands to another, in slots";
   let description = [{
-    The tiles are those that the copies with `tile.channel = "name"` fill; all of a round share a slot. `by` lists the atoms of
-    these copies, each of which announces its part of a slot in its own way.
+    The tiles are those that the copies or the store with `tile.channel = "name"` fill; those of an iteration share a slot. A channel from a
+    role to itself is of copies that run ahead of what reads them.
   }];
   let parameters = (ins StringRefParameter<"the channel's name">:$name, StringRefParameter<"the producing role">:$from,
-    StringRefParameter<"the consuming role">:$to, "int64_t":$slots, ArrayRefParameter<"::tlc::tile::CopyAtom">:$atoms);
-  let assemblyFormat = "`<` $name `,` `from` `=` $from `,` `to` `=` $to `,` `slots` `=` $slots `,` `by` `=` `[` $atoms `]` `>`";
+    StringRefParameter<"the consuming role">:$to, "int64_t":$slots);
+  let assemblyFormat = "`<` $name `,` `from` `=` $from `,` `to` `=` $to `,` `slots` `=` $slots `>`";
 }
 
 def Tile_RolePlanAttr : Tile_Attr<"RolePlan", "role_plan"> {
@@ -125,7 +125,7 @@ def Tile_RolePlanAttr : Tile_Attr<"RolePlan", "role_plan"> {
 
     Constraints
     - role_plan_c1: roles of different names, with at least 1 warp; channels of different names.
-    - role_plan_c2: each channel leads from one of the roles to another, by at least 1 slot.
+    - role_plan_c2: each channel leads from one of the roles to another, or to itself if it is the only one, by at least 1 slot.
   }];
   let parameters = (ins ArrayRefParameter<"::tlc::tile::PlannedRoleAttr">:$roles,
     ArrayRefParameter<"::tlc::tile::ChannelAttr">:$channels);

@@ -131,15 +131,22 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return success();
   }
   if (attribute.getName() == multicastAttrName) {
-    if (!op->hasAttr(channelAttrName))
+    if (!op->hasAttr(channelAttrName) && !isa_and_present<PutOp>(op->getParentOp()))
       return op->emitError() << "expected '" << multicastAttrName
                              << "' on a copy that fills a channel because its blocks share the slots";
     return success();
   }
+  if (attribute.getName() == withoutRoleAttrName) {
+    if (!isa<CopyOp>(op) || !isa<StringAttr>(attribute.getValue()))
+      return op->emitError() << "expected '" << withoutRoleAttrName << "' to be a reason on a copy, but got "
+                             << attribute.getValue() << " of '" << op->getName() << "'";
+    return success();
+  }
   return op->emitError() << "expected '" << pipelineAttrName << "', '" << stageAttrName << "', '"
-                         << rolePlanAttrName << "', '" << roleAttrName << "', '" << channelAttrName
-                         << "' or '" << multicastAttrName << "', but the tile dialect has no attribute '"
-                         << attribute.getName().getValue() << "'";
+                         << rolePlanAttrName << "', '" << roleAttrName << "', '" << channelAttrName << "', '"
+                         << multicastAttrName << "' or '" << withoutRoleAttrName
+                         << "', but the tile dialect has no attribute '" << attribute.getName().getValue()
+                         << "'";
 }
 
 #define GET_OP_CLASSES

@@ -45,10 +45,12 @@ def Tile_Dialect : Dialect {
     static constexpr llvm::StringLiteral rolePlanAttrName = "tile.role_plan";
     /// The name of the planned role that executes an operation.
     static constexpr llvm::StringLiteral roleAttrName = "tile.role";
-    /// The name of the channel whose slots a copy fills.
+    /// The name of the channel whose slots a copy or a store fills.
     static constexpr llvm::StringLiteral channelAttrName = "tile.channel";
     /// On such a copy: all blocks of the cluster load the same tile together.
     static constexpr llvm::StringLiteral multicastAttrName = "tile.multicast";
+    /// Why no role of its own makes a copy from a tensor to shared memory, as a string.
+    static constexpr llvm::StringLiteral withoutRoleAttrName = "tile.without_role";
 
   private:
     void registerAttributes();

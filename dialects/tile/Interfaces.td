@@ -95,7 +95,7 @@ def Tile_ScratchOpInterface : Tile_OpInterface<"ScratchOpInterface"> {
 }
 
 def Tile_AtomOpInterface : Tile_OpInterface<"AtomOpInterface"> {
-  let description = "Is made of one of several instructions, by `tile-select-atoms` at the latest.";
+  let description = "Is made of one of several instructions, which phase `atoms` chooses.";
   let methods = [
     InterfaceMethod<"Whether it has been chosen.", "bool", "hasAtom", (ins), [{
       return bool($_op.getAtomAttr());

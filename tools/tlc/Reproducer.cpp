@@ -71,7 +71,7 @@ bool flatten(StringRef pipeline, const std::string &before, const std::string &a
   return closing.empty() && add(pipeline.drop_front(begin));
 }
 
-/// "tile-select-atoms" of "tile.kernel(tile-select-atoms{wgmma=true})".
+/// "tile-select-products" of "tile.kernel(tile-select-products{wgmma=true})".
 StringRef nameOfPass(StringRef pipeline) {
   const StringRef withoutOptions = pipeline.split('{').first;
   return withoutOptions.substr(withoutOptions.rfind('(') + 1).split(')').first;

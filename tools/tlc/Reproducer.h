@@ -30,13 +30,13 @@ struct PassFailure {
     timeout, ///< it does not
   };
   Kind kind = Kind::error;
-  std::string pass = {};     ///< "tile-select-atoms"; empty: the process has not come to one
+  std::string pass = {};     ///< "tile-select-products"; empty: the process has not come to one
   std::string location = {}; ///< of the error
   std::string message = {};  ///< of the first error, or how the process ended
 
   /// The same kind, pass and message, whatever numbers are in it.
   bool isLike(const PassFailure &other) const;
-  /// "pass tile-select-atoms reports an error: ...", "pass tile-place-fences crashes: ended by signal 11
+  /// "pass tile-select-products reports an error: ...", "pass tile-place-fences crashes: ended by signal 11
   /// (...)"
   std::string text() const;
 };

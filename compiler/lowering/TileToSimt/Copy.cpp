@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Buffers, views, and transfers by ordinary loads and stores.
+#include "compiler/analysis/CpAsyncAccess.h"
 #include "compiler/analysis/Divisibility.h"
 #include "compiler/analysis/Remarks.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
@@ -100,7 +101,7 @@ static void remarkHint(KernelLowering &k, tile::SliceOp slice) {
       reason = "an atomic operation has no policy for L2";
     else if (isa<tile::AnnounceOp, tile::TakeOp, tile::WaitForOp>(user))
       reason = "a count has no policy for L2";
-    else if (copy && copy.getAtom() == tile::CopyAtom::cp_async)
+    else if (copy && tile::isByCpAsync(copy, k.target))
       reason = k.target.tma.available ? "a copy by cp.async gets no policy for L2; one by the TMA does"
                                       : "a copy by cp.async gets no policy for L2";
     if (!reason.empty())
@@ -194,8 +195,8 @@ FragmentLayout copyLayout(KernelLowering &k, ArrayRef<int64_t> shape, int64_t el
 /// Copies between a slice and a tile, in the widest vectors that both take.
 class SliceCopy {
 public:
-  SliceCopy(KernelLowering &k, const Slice &slice, const SharedTile &tile, tile::CopyAtom atom)
-      : k(k), slice(slice), tile(tile), atom(atom) {
+  SliceCopy(KernelLowering &k, const Slice &slice, const SharedTile &tile, bool byCpAsync)
+      : k(k), slice(slice), tile(tile), byCpAsync(byCpAsync) {
     axis = slice.tileAxes(tile.shape).back();
     if (axis < 0)
       axis = tile.contiguousAxis();
@@ -208,7 +209,7 @@ public:
     GlobalUse use = toShared ? GlobalUse::load : GlobalUse::store;
     GlobalAccess probe(k, slice, layout, tile.shape, use);
     int64_t widest = probe.hasRows() ? std::max<int64_t>(1, probe.vectorWidth()) : 1;
-    if (atom == tile::CopyAtom::cp_async) {
+    if (byCpAsync) {
       int64_t width = std::min(widest, sharedVectorWidth(k, tile, layout, tile.shape));
       if (width * bytes < minCpAsyncBytes)
         return op.emitOpError() << "expected units of at least " << minCpAsyncBytes
@@ -320,7 +321,7 @@ private:
   KernelLowering &k;
   const Slice &slice;
   const SharedTile &tile;
-  tile::CopyAtom atom;
+  bool byCpAsync;
   int axis = 0;
 };
 
@@ -361,7 +362,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::CopyOp op) {
   if (fromGlobal || toGlobal) {
     const Slice &slice = k.slice(fromGlobal ? op.getSource() : op.getDestination());
     const SharedTile &tile = k.shared(fromGlobal ? op.getDestination() : op.getSource());
-    return SliceCopy(k, slice, tile, op.getAtom().value_or(tile::CopyAtom::simt)).run(op, fromGlobal);
+    // Where the tile's layout does not keep the units together that cp.async copies, threads load and store.
+    return SliceCopy(k, slice, tile, tile::isByCpAsync(op, k.target)).run(op, fromGlobal);
   }
   const SharedTile &source = k.shared(op.getSource()), &destination = k.shared(op.getDestination());
   if (source.shape != destination.shape)

@@ -158,7 +158,7 @@ Value multiplyByFma(KernelLowering &k, tile::GemmOp op) {
 static LogicalResult lowerOp(KernelLowering &k, tile::GemmOp op) {
   if (!op.getAtom())
     return op.emitOpError()
-           << "expected an atom, but got none; run 'tile-select-atoms' before 'tile-to-simt'";
+           << "expected an atom, but got none; run 'tile-select-products' before 'tile-to-simt'";
   Value result;
   switch (*op.getAtom()) {
   case tile::MatrixAtom::wgmma:

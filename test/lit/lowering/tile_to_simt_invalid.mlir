@@ -588,7 +588,7 @@ tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16, #swizzled>
   %b = tile.alloc_shared "b" at 65536 : !tile.shared<64x64xbf16, #swizzled>
   %acc = tile.splat %zero : f32 -> tensor<64x64xf32, #wgmma>
-  // expected-error @below {{expected an atom, but got none; run 'tile-select-atoms' before 'tile-to-simt'}}
+  // expected-error @below {{expected an atom, but got none; run 'tile-select-products' before 'tile-to-simt'}}
   %new = tile.gemm %a, %b, %acc : !tile.shared<64x64xbf16, #swizzled>, !tile.shared<64x64xbf16, #swizzled>, tensor<64x64xf32, #wgmma>
   tile.return
 }

@@ -478,37 +478,37 @@ tile.kernel @two(%x: f32 {program.argument = #program.scalar<"x">}, %y: f32 {pro
 
 // role_plan_c1
 // expected-error @below {{expected roles of different names, but got 'a' twice}}
-#roles_of_one_name = #tile.role_plan<roles = [<"a", warps = 4>, <"a", warps = 4>], channels = [<"x", from = "a", to = "a", slots = 1, by = [tma]>]>
+#roles_of_one_name = #tile.role_plan<roles = [<"a", warps = 4>, <"a", warps = 4>], channels = [<"x", from = "a", to = "a", slots = 1>]>
 
 // -----
 
 // role_plan_c1
 // expected-error @below {{expected channels of different names, but got 'x' twice}}
-#channels_of_one_name = #tile.role_plan<roles = [<"a", warps = 4>, <"b", warps = 4>], channels = [<"x", from = "a", to = "b", slots = 1, by = [tma]>, <"x", from = "b", to = "a", slots = 1, by = [tma]>]>
+#channels_of_one_name = #tile.role_plan<roles = [<"a", warps = 4>, <"b", warps = 4>], channels = [<"x", from = "a", to = "b", slots = 1>, <"x", from = "b", to = "a", slots = 1>]>
 
 // -----
 
 // role_plan_c1
 // expected-error @below {{expected role 'a' to have at least 1 warp, but got 0}}
-#role_without_warps = #tile.role_plan<roles = [<"a", warps = 0>, <"b", warps = 4>], channels = [<"x", from = "a", to = "b", slots = 1, by = [tma]>]>
+#role_without_warps = #tile.role_plan<roles = [<"a", warps = 0>, <"b", warps = 4>], channels = [<"x", from = "a", to = "b", slots = 1>]>
 
 // -----
 
 // role_plan_c2
 // expected-error @below {{expected channel 'x' between roles of the plan, but it has no role 'c'}}
-#channel_from_nowhere = #tile.role_plan<roles = [<"a", warps = 4>, <"b", warps = 4>], channels = [<"x", from = "c", to = "b", slots = 1, by = [tma]>]>
+#channel_from_nowhere = #tile.role_plan<roles = [<"a", warps = 4>, <"b", warps = 4>], channels = [<"x", from = "c", to = "b", slots = 1>]>
 
 // -----
 
 // role_plan_c2
 // expected-error @below {{expected channel 'x' to lead from one role to another, but got 'a' at both ends}}
-#channel_to_itself = #tile.role_plan<roles = [<"a", warps = 4>, <"b", warps = 4>], channels = [<"x", from = "a", to = "a", slots = 1, by = [tma]>]>
+#channel_to_itself = #tile.role_plan<roles = [<"a", warps = 4>, <"b", warps = 4>], channels = [<"x", from = "a", to = "a", slots = 1>]>
 
 // -----
 
 // role_plan_c2
 // expected-error @below {{expected channel 'x' to have at least 1 slot, but got 0}}
-#channel_without_slots = #tile.role_plan<roles = [<"a", warps = 4>, <"b", warps = 4>], channels = [<"x", from = "a", to = "b", slots = 0, by = [tma]>]>
+#channel_without_slots = #tile.role_plan<roles = [<"a", warps = 4>, <"b", warps = 4>], channels = [<"x", from = "a", to = "b", slots = 0>]>
 
 // -----
 

@@ -146,7 +146,7 @@ tile.kernel @stage_type() {
 // -----
 
 tile.kernel @unknown() {
-  // expected-error @below {{expected 'tile.pipeline', 'tile.stage', 'tile.role_plan', 'tile.role', 'tile.channel' or 'tile.multicast', but the tile dialect has no attribute 'tile.unroll'}}
+  // expected-error @below {{expected 'tile.pipeline', 'tile.stage', 'tile.role_plan', 'tile.role', 'tile.channel', 'tile.multicast' or 'tile.without_role', but the tile dialect has no attribute 'tile.unroll'}}
   tile.sync {tile.unroll = 2}
   tile.return
 }

@@ -136,8 +136,8 @@ tile.kernel @variables(%m: index {program.argument = #program.dimension<"m">}) {
 // -----
 
 // CHECK-LABEL: tile.kernel @planned(
-// CHECK-SAME:    tile.role_plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [simt, cp_async]>]>
-tile.kernel @planned(%m: index {program.argument = #program.dimension<"m">}) attributes {tile.role_plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [simt, cp_async]>]>} {
+// CHECK-SAME:    tile.role_plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
+tile.kernel @planned(%m: index {program.argument = #program.dimension<"m">}) attributes {tile.role_plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>} {
   // CHECK: tile.sync {tile.role = "math"}
   tile.sync {tile.role = "math"}
   tile.return

@@ -1,8 +1,8 @@
 // RUN: split-file %s %t
 // RUN: %tile-opt %t/plan.mlir --tile-assign-roles -split-input-file | FileCheck %t/plan.mlir
-// RUN: %tile-opt %t/plan.mlir --tile-assign-roles=enable=false -split-input-file 2> %t/off.txt | FileCheck %t/plan.mlir --check-prefix=OFF
-// RUN: %tile-opt %t/decline.mlir --tile-assign-roles --tile-pipeline-copies=enable=false -split-input-file -verify-diagnostics | FileCheck %t/decline.mlir
-// RUN: %tile-opt %t/errors.mlir --tile-assign-roles -split-input-file -verify-diagnostics
+// RUN: %tile-opt %t/plan.mlir --tile-assign-roles=strategies=copies -split-input-file 2> %t/off.txt | FileCheck %t/plan.mlir --check-prefix=OFF
+// RUN: %tile-opt %t/decline.mlir --tile-assign-roles=strategies=load-math-store,load-math -split-input-file -verify-diagnostics | FileCheck %t/decline.mlir
+// RUN: %tile-opt %t/errors.mlir --tile-assign-roles=strategies=load-math-store,load-math --tile-select-copies -split-input-file -verify-diagnostics
 
 //--- plan.mlir
 
@@ -10,15 +10,15 @@
 // can. Each operation that one role executes says which; positions, slices and views belong to every role that needs them.
 // CHECK-LABEL: tile.kernel @planned(
 // CHECK-SAME:    launch = #program.launch<warps = 8>, tile.role_plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>],
-// CHECK-SAME:    channels = [<"a.b", from = "load", to = "math", slots = 3, by = [tma, cp_async]>]>
+// CHECK-SAME:    channels = [<"a.b", from = "load", to = "math", slots = 3>]>
 // CHECK-NOT:     tile.slice {{.*}}tile.role
-// CHECK:         tile.copy %{{.*}}, %a atom cp_async {tile.channel = "a.b", tile.role = "load"}
-// CHECK:         tile.copy %{{.*}}, %b atom tma {tile.channel = "a.b", tile.role = "load"}
+// CHECK:         tile.copy %{{.*}}, %a {tile.channel = "a.b", tile.role = "load"}
+// CHECK:         tile.copy %{{.*}}, %b {tile.channel = "a.b", tile.role = "load"}
 // CHECK-NOT:     tile.transpose {{.*}}tile.role
 // CHECK:         tile.gemm {{.*}} {tile.role = "math"}
 // CHECK:         tile.store {{.*}} {tile.role = "math"}
 // OFF-LABEL: tile.kernel @planned(
-// OFF-NOT:     tile.role
+// OFF-SAME:    tile.role_plan = #tile.role_plan<roles = [<"all", warps = 8>], channels = [<"a.b", from = "all", to = "all", slots = 3>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @planned(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<128x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 8>},
@@ -33,14 +33,14 @@ tile.kernel @planned(%k: index {program.argument = #program.dimension<"k">},
   %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
     %sa = tile.slice %A[%c0, %kk] : !tile.global<128x?xbf16> -> !tile.slice<128x64xbf16>
-    tile.copy %sa, %a atom simt : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+    tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
     %sb = tile.slice %B[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %a, %bt, %acc atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<128x64xf32>
     scf.yield %new : tensor<128x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 3>}
   %sc = tile.slice %C[%c0, %c0] : !tile.global<128x64xf32> -> !tile.slice<128x64xf32>
-  tile.store %sum, %sc atom simt : tensor<128x64xf32>, !tile.slice<128x64xf32>
+  tile.store %sum, %sc : tensor<128x64xf32>, !tile.slice<128x64xf32>
   tile.return
 }
 }
@@ -49,18 +49,22 @@ tile.kernel @planned(%k: index {program.argument = #program.dimension<"k">},
 
 // Buffers of one name have channels of different ones.
 // CHECK-LABEL: tile.kernel @one_name(
-// CHECK-SAME:    channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>, <"a'", from
+// CHECK-SAME:    channels = [<"a", from = "load", to = "math", slots = 2>, <"a'", from
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @one_name(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %first = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %second = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %s, %first atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
-    tile.copy %s, %second atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %first : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %second : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %first : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     %y = tile.load %second : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -73,8 +77,7 @@ tile.kernel @one_name(%k: index {program.argument = #program.dimension<"k">},
 // Nothing to split off.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @no_copy(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 tile.kernel @no_copy(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
@@ -93,7 +96,7 @@ tile.kernel @no_copy(%k: index {program.argument = #program.dimension<"k">},
 // What keeps the copies from the TMA is named where it stands: a product,
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @product(
-// CHECK-NOT:   tile.roles
+// CHECK-NOT:   tile.role_plan
 tile.kernel @product(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
@@ -103,7 +106,7 @@ tile.kernel @product(%k: index {program.argument = #program.dimension<"k">},
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %s, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     // expected-remark @below {{[not-warp-specialised] kernel 'product' is not warp-specialised: the product of 'a' and 'a' uses mma.sync, and a role loads ahead only of wgmma}}
     %new = tile.gemm %a, %a, %acc atom mma_sync : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
@@ -117,7 +120,7 @@ tile.kernel @product(%k: index {program.argument = #program.dimension<"k">},
 // that there is nothing to load.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @nothing_to_load(
-// CHECK-NOT:   tile.roles
+// CHECK-NOT:   tile.role_plan
 tile.kernel @nothing_to_load(%k: index {program.argument = #program.dimension<"k">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
@@ -138,18 +141,21 @@ tile.kernel @nothing_to_load(%k: index {program.argument = #program.dimension<"k
 // A view is filled: TMA boxes are those of whole buffers.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @view(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 tile.kernel @view(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     %t = tile.transpose %a : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
     // expected-remark @below {{[not-warp-specialised] kernel 'view' is not warp-specialised: the copy to shared tile 'a' does not fill a whole shared tile from a tensor}}
-    tile.copy %s, %t atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, transposed>
+    tile.copy %s, %t : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, transposed>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
@@ -161,19 +167,22 @@ tile.kernel @view(%k: index {program.argument = #program.dimension<"k">},
 // Where the copy reads is known only to who computes it.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @position(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 tile.kernel @position(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %v = tile.variable %c0 : !tile.variable<index>
   scf.for %kk = %c0 to %k step %c64 {
     %at = tile.read %v : !tile.variable<index>
     %s = tile.slice %A[%at, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark @below {{[not-warp-specialised] kernel 'position' is not warp-specialised: the position of the copy to 'a' depends on computed data}}
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
@@ -185,13 +194,16 @@ tile.kernel @position(%k: index {program.argument = #program.dimension<"k">},
 // An element of a workspace where the kernel itself counts.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @counted(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 tile.kernel @counted(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
     %W: !tile.global<?xi32> {program.argument = #program.tensor<"W", workspace, dims[0]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %first = tile.slice %W[%c0] : !tile.global<?xi32> -> !tile.slice<1xi32>
   tile.announce %first by %c64 : !tile.slice<1xi32>
@@ -200,7 +212,7 @@ tile.kernel @counted(%k: index {program.argument = #program.dimension<"k">},
     %at = tile.load_index %p[] : !tile.slice<1xi32>
     %s = tile.slice %A[%at, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark @below {{[not-warp-specialised] kernel 'counted' is not warp-specialised: the position of the copy to 'a' depends on computed data}}
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
@@ -212,12 +224,15 @@ tile.kernel @counted(%k: index {program.argument = #program.dimension<"k">},
 // The same for whether it reads at all: through a loop whose trip count is computed, and the condition made of its result.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @condition(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 tile.kernel @condition(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %v = tile.variable %c0 : !tile.variable<index>
   %end = tile.read %v : !tile.variable<index>
@@ -230,7 +245,7 @@ tile.kernel @condition(%k: index {program.argument = #program.dimension<"k">},
     scf.if %p {
       %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
       // expected-remark @below {{[not-warp-specialised] kernel 'condition' is not warp-specialised: the position of the copy to 'a' depends on a loop or branch that follows computed data}}
-      tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+      tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
       %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     }
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -243,19 +258,22 @@ tile.kernel @condition(%k: index {program.argument = #program.dimension<"k">},
 // Two copies in turn: one ring cannot serve both.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @two_copies(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 tile.kernel @two_copies(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark-re @below {{[not-warp-specialised] kernel 'two_copies' is not warp-specialised: 'a' is also filled by the copy to shared tile 'a' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %y = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
@@ -267,20 +285,23 @@ tile.kernel @two_copies(%k: index {program.argument = #program.dimension<"k">},
 // Changed where it lies, through a view: the roles would need an order for that, too.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @changed_in_place(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 tile.kernel @changed_in_place(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark-re @below {{[not-warp-specialised] kernel 'changed_in_place' is not warp-specialised: 'a' is also filled by the copy to shared tile 'a' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     %t = tile.transpose %a : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
-    tile.store %x, %t atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16, transposed>
+    tile.store %x, %t : tensor<64x64xbf16>, !tile.shared<64x64xbf16, transposed>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
 }
@@ -291,22 +312,25 @@ tile.kernel @changed_in_place(%k: index {program.argument = #program.dimension<"
 // Filled in two loops.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @two_loops(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 tile.kernel @two_loops(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark-re @below {{[not-warp-specialised] kernel 'two_loops' is not warp-specialised: 'a' is also filled by the copy to shared tile 'a' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   }
   tile.return
@@ -318,19 +342,22 @@ tile.kernel @two_loops(%k: index {program.argument = #program.dimension<"k">},
 // A role that runs ahead would read what the other has not yet written.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @feeds_itself(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 tile.kernel @feeds_itself(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark-re @below {{[not-warp-specialised] kernel 'feeds_itself' is not warp-specialised: 'A', from where 'a' is filled, is also written, by the copy to 'A' at {{.*}}decline.mlir:{{[0-9]+}}:5}}
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
-    tile.store %x, %s atom simt : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+    tile.store %x, %s : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
 }
@@ -341,17 +368,20 @@ tile.kernel @feeds_itself(%k: index {program.argument = #program.dimension<"k">}
 // The last tile outlives the loop, but its slot does not.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @used_later(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 tile.kernel @used_later(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark @below {{[not-warp-specialised] kernel 'used_later' is not warp-specialised: 'a' is used outside the loop that fills it}}
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   %y = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
@@ -364,17 +394,20 @@ tile.kernel @used_later(%k: index {program.argument = #program.dimension<"k">},
 // Nobody would release the slots.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @never_read(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark @below {{[not-warp-specialised] kernel 'never_read' is not warp-specialised: 'a' is never read}}
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
 }
@@ -385,19 +418,22 @@ tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
 // A ring hands slots over in a block: no other block reads one.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @of_cluster(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 tile.kernel @of_cluster(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
     %Y: !tile.global<64x64xbf16> {program.argument = #program.tensor<"Y", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8, cluster = 2>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %y = tile.slice %Y[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark @below {{[not-warp-specialised] kernel 'of_cluster' is not warp-specialised: 'a' is also accessed by other blocks of the cluster, which no ring orders}}
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load_from_block %a of %c0 : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     tile.store %x, %y : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -410,18 +446,21 @@ tile.kernel @of_cluster(%k: index {program.argument = #program.dimension<"k">},
 // Double buffering by hand: the loop reads the tile of the iteration before.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @read_before(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 tile.kernel @read_before(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark @below {{[not-warp-specialised] kernel 'read_before' is not warp-specialised: 'a' is read before it is filled}}
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
 }
@@ -432,17 +471,20 @@ tile.kernel @read_before(%k: index {program.argument = #program.dimension<"k">},
 // No warps are left.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @full_block(
-// CHECK-NOT:   tile.roles
-// CHECK-NOT:   atom tma
+// CHECK-NOT:   tile.role_plan
 // expected-remark @below {{[not-warp-specialised] kernel 'full_block' is not warp-specialised: 32 warps leave no room for a role of 4 that loads}}
 tile.kernel @full_block(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", inout, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 32>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
@@ -459,6 +501,10 @@ module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @in_role(%k: index {program.argument = #program.dimension<"k">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   tile.roles {
     tile.role "one" warps(4) {
       scf.for %kk = %c0 to %k step %c1 {
@@ -516,13 +562,18 @@ tile.kernel @require_tma(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   // expected-note @below {{required here}}
   tile.require tma
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-error @below {{threads make this copy, not the TMA: kernel 'require_tma' is not warp-specialised: 'a' is never read}}
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    // expected-remark @below {{kernel 'require_tma' is not warp-specialised: 'a' is never read}}
+    // expected-error @below {{threads make this copy, not the TMA: 'a' is never read}}
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
 }
@@ -532,15 +583,19 @@ tile.kernel @require_tma(%k: index {program.argument = #program.dimension<"k">},
 
 // Not even one stage fits.
 module attributes {program.target = #program.target<"sm_90a">} {
-// expected-error @below {{kernel 'too_large': expected at least one stage to fit into 232448 bytes of shared memory, but it takes 262160 bytes, 0 of them outside the stages; use smaller tiles}}
+// expected-error @below {{kernel 'too_large': expected at least one stage to fit into 232448 bytes of shared memory, but it takes 270352 bytes, 8192 of them outside the stages; use smaller tiles}}
 tile.kernel @too_large(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<2048x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<2048x64xbf16>
-    tile.copy %s, %a atom tma : !tile.slice<2048x64xbf16>, !tile.shared<2048x64xbf16>
+    tile.copy %s, %a : !tile.slice<2048x64xbf16>, !tile.shared<2048x64xbf16>
     %x = tile.load %a : !tile.shared<2048x64xbf16> -> tensor<2048x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return

@@ -546,7 +546,7 @@ tile.kernel @completed() attributes {launch = #program.launch<warps = 8>} {
 
 //--- errors.mlir
 
-// expected-error @below {{expected a number of warps; run 'tile-select-atoms' before 'tile-infer-layouts'}}
+// expected-error @below {{expected a number of warps; run 'tile-select-products' before 'tile-infer-layouts'}}
 tile.kernel @no_warps() {
   tile.return
 }

@@ -1,5 +1,9 @@
-// RUN: %tile-opt %s --tile-pipeline-copies -split-input-file -verify-diagnostics | FileCheck %s
-// RUN: %tile-opt %s --tile-pipeline-copies=enable=false -split-input-file | FileCheck %s --check-prefix=OFF
+// RUN: split-file %s %t
+// RUN: %tile-opt %t/copies.mlir --tile-assign-roles=strategies=copies --tile-select-copies --tile-pipeline-copies -split-input-file -verify-diagnostics | FileCheck %t/copies.mlir
+// RUN: %tile-opt %t/copies.mlir --tile-select-copies --tile-pipeline-copies -split-input-file | FileCheck %t/copies.mlir --check-prefix=OFF
+// RUN: %tile-opt %t/plans.mlir --tile-pipeline-copies -split-input-file -verify-diagnostics
+
+//--- copies.mlir
 
 // Both copies of an iteration fill a slot of three, and are one group. What reads them comes after all threads have
 // met.
@@ -38,14 +42,14 @@ tile.kernel @gemm(%k: index {program.argument = #program.dimension<"k">},
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %sa = tile.slice %A[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sa, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sa, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %sb = tile.slice %B[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %a, %bt, %acc atom mma_sync : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 3>}
   %sc = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
-  tile.store %sum, %sc atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.store %sum, %sc : tensor<64x64xf32>, !tile.slice<64x64xf32>
   tile.return
 }
 }
@@ -73,14 +77,14 @@ tile.kernel @one_cannot(%k: index {program.argument = #program.dimension<"k">},
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %sa = tile.slice %A[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark @below {{[copy-not-ahead] copy does not run ahead of its loop: 'A' is not known to be read in units of 4 bytes}}
-    tile.copy %sa, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sa, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %sb = tile.slice %B[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %a, %bt, %acc atom mma_sync : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 3>}
   %sc = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
-  tile.store %sum, %sc atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.store %sum, %sc : tensor<64x64xf32>, !tile.slice<64x64xf32>
   tile.return
 }
 }
@@ -105,14 +109,14 @@ tile.kernel @too_many(%k: index {program.argument = #program.dimension<"k">},
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %sa = tile.slice %A[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark @below {{[fewer-stages] 10 stages instead of 30: more do not fit the 166912 bytes of shared memory}}
-    tile.copy %sa, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sa, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %sb = tile.slice %B[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %a, %bt, %acc atom mma_sync : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 30>}
   %sc = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
-  tile.store %sum, %sc atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.store %sum, %sc : tensor<64x64xf32>, !tile.slice<64x64xf32>
   tile.return
 }
 }
@@ -137,14 +141,14 @@ tile.kernel @one_stage(%k: index {program.argument = #program.dimension<"k">},
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %sa = tile.slice %A[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sa, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sa, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %sb = tile.slice %B[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %a, %bt, %acc atom mma_sync : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 1>}
   %sc = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
-  tile.store %sum, %sc atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.store %sum, %sc : tensor<64x64xf32>, !tile.slice<64x64xf32>
   tile.return
 }
 }
@@ -171,15 +175,58 @@ tile.kernel @view_inside(%k: index {program.argument = #program.dimension<"k">},
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %sa = tile.slice %A[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sa, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sa, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %sb = tile.slice %B[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %bt = tile.transpose %b : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
     %new = tile.gemm %a, %bt, %acc atom mma_sync : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 3>}
   %sc = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
-  tile.store %sum, %sc atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.store %sum, %sc : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.return
+}
+}
+
+//--- plans.mlir
+
+// What runs ahead does so of a loop,
+#plan = #tile.role_plan<roles = [<"all", warps = 4>], channels = [<"a", from = "all", to = "all", slots = 2>]>
+module attributes {program.target = #program.target<"sm_80">} {
+tile.kernel @branch(%n: index {program.argument = #program.dimension<"n">},
+    %A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>, tile.role_plan = #plan} {
+  %c0 = arith.constant 0 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %p = arith.cmpi ne, %n, %c0 : index
+  scf.if %p {
+    %s = tile.slice %A[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-error @below {{expected the copies of channel 'a' in a loop because they run ahead of its iterations}}
+    tile.copy %s, %a atom cp_async {tile.channel = "a", tile.role = "all"} : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a {tile.role = "all"} : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// and all equally far.
+#plan = #tile.role_plan<roles = [<"all", warps = 4>], channels = [<"a", from = "all", to = "all", slots = 2>, <"b", from = "all", to = "all", slots = 3>]>
+module attributes {program.target = #program.target<"sm_80">} {
+tile.kernel @slots(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<64x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>, tile.role_plan = #plan} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
+    // expected-error @below {{expected channels 'a' and 'b' to have the same number of slots because their copies run ahead of one loop, but got 2 and 3}}
+    tile.copy %s, %a atom cp_async {tile.channel = "a", tile.role = "all"} : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a {tile.role = "all"} : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    tile.copy %s, %b atom cp_async {tile.channel = "b", tile.role = "all"} : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %y = tile.load %b {tile.role = "all"} : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  }
   tile.return
 }
 }

@@ -39,7 +39,7 @@ module attributes {program.target = #program.target<"sm_90a">} {
 
 // The tile's order leaves no units that cp.async copies: threads store, and the arrival after the copies tells of that.
 // CHECK-LABEL: tile.kernel @stores(
-// CHECK:         tile.copy {{.*}} atom simt
+// CHECK:         tile.copy {{.*}} atom cp_async
 // CHECK-NEXT:    tile.publish %{{.*}} after_copies with_stores : !tile.ring<1>
 tile.kernel @stores(%n: index {program.argument = #program.dimension<"n">},
     %A: !tile.global<?x32xf8E4M3FN> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {

@@ -282,12 +282,24 @@ tile.kernel @memory() attributes {launch = #program.launch<warps = 4, shared_byt
 #order = #tile.shared_layout<"16x32 8b axis 1 panel 32 swizzle 32 pad 0 interleaved">
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @units(%A: !tile.global<?x32xf8E4M3FN> {program.argument = #program.tensor<"A", input, dims[1, -1], alignment = 16>},
-    %n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4, shared_bytes = 512>} {
+    %n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 8, shared_bytes = 1536>} {
   %c0 = arith.constant 0 : index
-  %a = tile.alloc_shared "a" at 0 : !tile.shared<16x32xf8E4M3FN, #order>
-  %s = tile.slice %A[%c0, %c0] : !tile.global<?x32xf8E4M3FN> -> !tile.slice<16x32xf8E4M3FN>
-  // expected-error @below {{phase 'planned' promises cp.async only for buffers whose layout it can write, but here is 'tile.copy'}}
-  tile.copy %s, %a atom cp_async : !tile.slice<16x32xf8E4M3FN>, !tile.shared<16x32xf8E4M3FN, #order>
+  %ring = tile.alloc_ring "a" at 0 : !tile.ring<1>
+  %a = tile.alloc_shared "a" at 1024 : !tile.shared<1x16x32xf8E4M3FN, #order>
+  %c = tile.cursor : !tile.cursor<1>
+  tile.roles {
+    tile.role "load" warps(4) {
+      %s = tile.slice %A[%c0, %c0] : !tile.global<?x32xf8E4M3FN> -> !tile.slice<16x32xf8E4M3FN>
+      %slot = tile.slot %a[%c] : !tile.shared<1x16x32xf8E4M3FN, #order>, !tile.cursor<1> -> !tile.shared<16x32xf8E4M3FN, #order>
+      // expected-error @below {{phase 'planned' promises an announcement of stores where a buffer's layout keeps cp.async from it, but here is 'tile.copy'}}
+      tile.copy %s, %slot atom cp_async : !tile.slice<16x32xf8E4M3FN>, !tile.shared<16x32xf8E4M3FN, #order>
+      tile.publish %ring[%c] after_copies : !tile.ring<1>
+    }
+    tile.role "math" warps(4) {
+      tile.await %ring[%c] : !tile.ring<1>
+      tile.release %ring[%c] : !tile.ring<1>
+    }
+  }
   tile.return
 }
 }

@@ -1,5 +1,5 @@
-// RUN: %tile-opt %s --tile-assign-roles --tile-warp-specialize --tile-assign-registers --canonicalize --cse -split-input-file -verify-diagnostics | FileCheck %s
-// RUN: %tile-opt %s --tile-assign-roles=enable=false --tile-warp-specialize --tile-pipeline-copies=enable=false -split-input-file 2> %t.off | FileCheck %s --check-prefix=OFF
+// RUN: %tile-opt %s --tile-assign-roles --tile-select-copies --tile-warp-specialize --tile-lower-channels --tile-promote-variables --tile-merge-cursors --tile-assign-registers --canonicalize --cse -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: %tile-opt %s --tile-assign-roles=strategies=copies --tile-select-copies --tile-warp-specialize --tile-pipeline-copies -split-input-file 2> %t.off | FileCheck %s --check-prefix=OFF
 // RUN: FileCheck %s --check-prefix=OFF-REMARK --input-file=%t.off
 
 // One loop, nothing around it: two copies that one product reads share a ring of four slots, released once by
@@ -14,8 +14,8 @@
 // CHECK:         scf.for %[[KK:.*]] = %{{.*}} iter_args(%[[C:.*]] = %[[FIRST]]) -> (!tile.cursor<4>) {
 // CHECK-DAG:       %[[TILE_A:.*]] = tile.slice %A[%{{.*}}, %[[KK]]]
 // CHECK-DAG:       tile.acquire %[[RING]][%[[C]]]
-// CHECK:           tile.expect %[[RING]][%[[C]]] bytes(24576)
-// CHECK-NEXT:      %[[SLOT_A:.*]] = tile.slot %[[A]][%[[C]]]
+// CHECK:           %[[SLOT_A:.*]] = tile.slot %[[A]][%[[C]]]
+// CHECK-NEXT:      tile.expect %[[RING]][%[[C]]] bytes(24576)
 // CHECK-NEXT:      tile.copy_async %[[TILE_A]], %[[SLOT_A]], %[[RING]][%[[C]]]
 // CHECK:           %[[SLOT_B:.*]] = tile.slot %[[B]][%[[C]]]
 // CHECK-NEXT:      tile.copy_async %{{.*}}, %[[SLOT_B]], %[[RING]][%[[C]]]
@@ -37,12 +37,12 @@
 // CHECK:         tile.store %[[ROUNDED]]
 // CHECK-NOT:   tile.pipeline
 
-// Switched off, all warps are one program; the store's staging goes, too.
+// Switched off, all warps are one program, whose threads store rows of panels.
 // OFF-REMARK: remark: [not-warp-specialised] kernel 'one_loop' is not warp-specialised: warp specialisation is switched off
 // OFF-LABEL: tile.kernel @one_loop(
 // OFF-SAME:    warps = 8
-// OFF-NOT:   staging
-// OFF-COUNT-2: tile.copy {{.*}} atom simt
+// OFF:       tile.alloc_shared "C.staging"
+// OFF-COUNT-2: tile.copy {{.*}} atom cp_async
 // OFF:       tile.gemm {{.*}} atom wgmma
 // OFF-NOT:   tile.pipeline
 // OFF:       tile.store {{.*}} atom simt
@@ -54,21 +54,20 @@ tile.kernel @one_loop(%k: index {program.argument = #program.dimension<"k">},
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
-  %staging = tile.alloc_shared "C.staging" : !tile.shared<2x2x64x64xbf16>
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
     %sa = tile.slice %A[%c0, %kk] : !tile.global<128x?xbf16> -> !tile.slice<128x64xbf16>
-    tile.copy %sa, %a atom tma : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+    tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
     %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
     scf.yield %new : tensor<128x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 4>}
   %h = tile.convert %sum : tensor<128x64xf32> to tensor<128x64xbf16>
   %sc = tile.slice %C[%c0, %c0] : !tile.global<128x64xbf16> -> !tile.slice<128x64xbf16>
-  tile.store %h, %sc staging %staging : !tile.shared<2x2x64x64xbf16> atom tma : tensor<128x64xbf16>, !tile.slice<128x64xbf16>
+  tile.store %h, %sc : tensor<128x64xbf16>, !tile.slice<128x64xbf16>
   tile.return
 }
 }
@@ -93,7 +92,7 @@ tile.kernel @one_loop(%k: index {program.argument = #program.dimension<"k">},
 // CHECK:             tile.acquire %[[RV]][%[[CVI]]]
 // CHECK:           scf.yield %[[NEXT_Q]], %[[INNER]]#0, %[[INNER]]#1
 // CHECK:       tile.role "math" warps(4) {
-// CHECK:         scf.for {{.*}} iter_args(%[[CQ:.*]] = %{{.*}}, %[[CK:.*]] = %{{.*}}, %[[CV:.*]] = %{{.*}}) -> (!tile.cursor<1>, !tile.cursor<2>, !tile.cursor<2>) {
+// CHECK:         scf.for {{.*}} iter_args(%[[CK:.*]] = %{{.*}}, %[[CV:.*]] = %{{.*}}, %[[CQ:.*]] = %{{.*}}) -> (!tile.cursor<2>, !tile.cursor<2>, !tile.cursor<1>) {
 // CHECK:           tile.await %[[RQ]][%[[CQ]]]
 // CHECK:           scf.for
 // CHECK:             tile.await %[[RK]]
@@ -119,12 +118,12 @@ tile.kernel @attention(%s: index {program.argument = #program.dimension<"s">},
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   scf.for %row = %block to %s step %c64 {
     %sq = tile.slice %Q[%row, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sq, %q atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sq, %q : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %sum = scf.for %kk = %c0 to %s step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
       %sk = tile.slice %K[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-      tile.copy %sk, %k atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+      tile.copy %sk, %k : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
       %sv = tile.slice %V[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-      tile.copy %sv, %v atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+      tile.copy %sv, %v : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
       %kt = tile.transpose %k : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
       %scores = tile.gemm %q, %kt, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
       %p = tile.convert %scores : tensor<64x64xf32> to tensor<64x64xbf16>
@@ -132,7 +131,7 @@ tile.kernel @attention(%s: index {program.argument = #program.dimension<"s">},
       scf.yield %new : tensor<64x64xf32>
     } {tile.pipeline = #tile.pipeline<stages = 2>}
     %so = tile.slice %O[%row, %c0] : !tile.global<?x64xf32> -> !tile.slice<64x64xf32>
-    tile.store %sum, %so atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+    tile.store %sum, %so : tensor<64x64xf32>, !tile.slice<64x64xf32>
   }
   tile.return
 }
@@ -151,7 +150,7 @@ tile.kernel @attention(%s: index {program.argument = #program.dimension<"s">},
 // CHECK:           %[[NEXT_K:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %[[CK]]) -> (!tile.cursor<3>) {
 // CHECK:           scf.yield %[[NEXT_Q]], %[[NEXT_K]]
 // CHECK:       tile.role "math" warps(4) {
-// CHECK:         scf.for {{.*}} iter_args(%[[CQ:.*]] = %{{.*}}, %[[CK:.*]] = %{{.*}}) -> (!tile.cursor<2>, !tile.cursor<3>) {
+// CHECK:         scf.for {{.*}} iter_args(%[[CK:.*]] = %{{.*}}, %[[CQ:.*]] = %{{.*}}) -> (!tile.cursor<3>, !tile.cursor<2>) {
 // CHECK:           tile.await %[[RQ]][%[[CQ]]]
 // CHECK:           tile.slot %[[Q]][%[[CQ]]]
 // CHECK:           scf.for
@@ -171,16 +170,16 @@ tile.kernel @tile_ahead(%s: index {program.argument = #program.dimension<"s">},
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   scf.for %row = %block to %s step %c64 {
     %sq = tile.slice %Q[%row, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sq, %q atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sq, %q : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %sum = scf.for %kk = %c0 to %s step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
       %sk = tile.slice %K[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-      tile.copy %sk, %k atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+      tile.copy %sk, %k : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
       %kt = tile.transpose %k : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
       %new = tile.gemm %q, %kt, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
       scf.yield %new : tensor<64x64xf32>
     } {tile.pipeline = #tile.pipeline<stages = 3>}
     %so = tile.slice %O[%row, %c0] : !tile.global<?x64xf32> -> !tile.slice<64x64xf32>
-    tile.store %sum, %so atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+    tile.store %sum, %so : tensor<64x64xf32>, !tile.slice<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
 }
@@ -206,7 +205,7 @@ tile.kernel @three_warpgroups(%k: index {program.argument = #program.dimension<"
   %a = tile.splat %h0 : bf16 -> tensor<192x64xbf16>
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<192x64xf32>) {
     %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %a, %b, %acc atom wgmma : tensor<192x64xbf16>, !tile.shared<64x64xbf16>, tensor<192x64xf32>
     scf.yield %new : tensor<192x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -222,8 +221,8 @@ tile.kernel @three_warpgroups(%k: index {program.argument = #program.dimension<"
 // CHECK-LABEL: tile.kernel @cluster(
 // CHECK:       tile.alloc_ring "a.b.c" : !tile.ring<2>
 // CHECK:       tile.role "load"
-// CHECK:         tile.expect {{.*}} bytes(25600)
 // CHECK:         %[[A:.*]] = tile.slot %a
+// CHECK:         tile.expect {{.*}} bytes(25600)
 // CHECK:         tile.copy_async %{{.*}}, %[[A]], %{{.*}}[%{{.*}}] : !tile.slice<128x64xbf16>
 // CHECK:         %[[B:.*]] = tile.slot %b
 // CHECK:         tile.copy_async %{{.*}}, %[[B]], %{{.*}}[%{{.*}}] multicast
@@ -253,11 +252,11 @@ tile.kernel @cluster(%m: index {program.argument = #program.dimension<"m">}, %k:
     %row = arith.muli %i, %c128 : index
     %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
       %sa = tile.slice %A[%row, %kk] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
-      tile.copy %sa, %a atom tma : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
       %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-      tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+      tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
       %sc = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<8x64xbf16>
-      tile.copy %sc, %c atom tma : !tile.slice<8x64xbf16>, !tile.shared<8x64xbf16>
+      tile.copy %sc, %c : !tile.slice<8x64xbf16>, !tile.shared<8x64xbf16>
       %next = scf.for %t = %c0 to %c2 step %c2 iter_args(%inner = %acc) -> (tensor<128x64xf32>) {
         %bias = tile.load %c : !tile.shared<8x64xbf16> -> tensor<8x64xbf16>
         %new = tile.gemm %a, %b, %inner atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
@@ -291,7 +290,7 @@ tile.kernel @causal_cluster(%m: index {program.argument = #program.dimension<"m"
   %a = tile.splat %h0 : bf16 -> tensor<128x64xbf16>
   %sum = scf.for %kk = %c0 to %end step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
     %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %a, %b, %acc atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
     scf.yield %new : tensor<128x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -322,9 +321,9 @@ tile.kernel @limited_cluster(%m: index {program.argument = #program.dimension<"m
   %a = tile.splat %h0 : bf16 -> tensor<128x64xbf16>
   %sum = scf.for %kk = %c0 to %m step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
     %sb = tile.slice %B[%kk, %c0] limit %block along 0 : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %sc = tile.slice %C[%kk, %c0] limit %m along 0 : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sc, %c atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sc, %c : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %half = tile.gemm %a, %b, %acc atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
     %new = tile.gemm %a, %c, %half atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
     scf.yield %new : tensor<128x64xf32>
@@ -352,7 +351,7 @@ tile.kernel @second_grid_axis(%m: index {program.argument = #program.dimension<"
   %a = tile.splat %h0 : bf16 -> tensor<128x64xbf16>
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
     %sb = tile.slice %B[%kk, %column] : !tile.global<?x?xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %a, %b, %acc atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
     scf.yield %new : tensor<128x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -403,7 +402,7 @@ tile.kernel @branch(%k: index {program.argument = #program.dimension<"k">},
     %p = arith.cmpi ugt, %kk, %c64 : index
     %new = scf.if %p -> (tensor<128x64xf32>) {
       %sb = tile.slice %B[%at, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-      tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+      tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
       %next = tile.gemm %a, %b, %acc atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
       scf.yield %next : tensor<128x64xf32>
     } else {
@@ -413,7 +412,7 @@ tile.kernel @branch(%k: index {program.argument = #program.dimension<"k">},
     scf.yield %new, %then : tensor<128x64xf32>, index
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   %so = tile.slice %O[%c0, %c0] : !tile.global<128x64xf32> -> !tile.slice<128x64xf32>
-  tile.store %sum#0, %so atom simt : tensor<128x64xf32>, !tile.slice<128x64xf32>
+  tile.store %sum#0, %so : tensor<128x64xf32>, !tile.slice<128x64xf32>
   tile.return
 }
 }
@@ -429,19 +428,23 @@ tile.kernel @fewer_stages(%k: index {program.argument = #program.dimension<"k">}
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %large = tile.alloc_shared "large" : !tile.shared<512x64xbf16>
   %small = tile.alloc_shared "small" : !tile.shared<64x64xbf16>
   %other = tile.alloc_shared "other" : !tile.shared<512x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%c0, %kk] : !tile.global<?x?xbf16> -> !tile.slice<512x64xbf16>
     // expected-remark @below {{[fewer-stages] 2 stages instead of 8: more do not fit the 232448 bytes of shared memory}}
-    tile.copy %s, %large atom tma : !tile.slice<512x64xbf16>, !tile.shared<512x64xbf16>
+    tile.copy %s, %large : !tile.slice<512x64xbf16>, !tile.shared<512x64xbf16>
     %x = tile.load %large : !tile.shared<512x64xbf16> -> tensor<512x64xbf16>
     tile.store %x, %other : tensor<512x64xbf16>, !tile.shared<512x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 8>}
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%c0, %kk] : !tile.global<?x?xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %s, %small atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %small : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %small : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
@@ -483,8 +486,8 @@ tile.kernel @read_twice(%k: index {program.argument = #program.dimension<"k">},
   %a = tile.splat %h0 : bf16 -> tensor<128x64xbf16>
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
     %s = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %s, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
-    tile.copy %s, %c atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %c : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %0 = tile.gemm %a, %b, %acc atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
     %1 = tile.gemm %a, %c, %0 atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
     %p = arith.cmpi ugt, %kk, %c64 : index
@@ -497,7 +500,7 @@ tile.kernel @read_twice(%k: index {program.argument = #program.dimension<"k">},
     scf.yield %2 : tensor<128x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   %so = tile.slice %O[%c0, %c0] : !tile.global<128x64xf32> -> !tile.slice<128x64xf32>
-  tile.store %sum, %so atom simt : tensor<128x64xf32>, !tile.slice<128x64xf32>
+  tile.store %sum, %so : tensor<128x64xf32>, !tile.slice<128x64xf32>
   tile.return
 }
 }
@@ -525,7 +528,7 @@ tile.kernel @view_outside(%k: index {program.argument = #program.dimension<"k">}
   %a = tile.splat %h0 : bf16 -> tensor<128x64xbf16>
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
     %sb = tile.slice %B[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %a, %bt, %acc atom wgmma : tensor<128x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<128x64xf32>
     scf.yield %new : tensor<128x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -562,15 +565,15 @@ tile.kernel @explicit() attributes {launch = #program.launch<warps = 4>} {
 // CHECK:       tile.role "load" warps(4) registers(72) {
 // CHECK:         scf.for {{.*}} iter_args(%[[C:.*]] = %{{.*}}, %[[D:.*]] = %{{.*}}) -> (!tile.cursor<3>, !tile.cursor<3>) {
 // CHECK:           tile.acquire %[[RING]][%[[C]]]
-// CHECK-NEXT:      tile.expect %[[RING]][%[[C]]] bytes(8192)
-// CHECK:           tile.copy_async %{{.*}}, %{{.*}}, %[[RING]][%[[C]]]
+// CHECK:           tile.expect %[[RING]][%[[C]]] bytes(8192)
+// CHECK-NEXT:      tile.copy_async %{{.*}}, %{{.*}}, %[[RING]][%[[C]]]
 // CHECK-NEXT:      %[[EVEN:.*]] = tile.slot %even{{.*}}[%[[C]]]
 // CHECK-NEXT:      tile.copy %{{.*}}, %[[EVEN]] atom cp_async
 // CHECK-NEXT:      tile.publish %[[RING]][%[[C]]] after_copies
 // CHECK-NEXT:      tile.advance %[[C]]
 // CHECK:           tile.acquire %[[LAST]][%[[D]]]
-// CHECK-NEXT:      tile.expect %[[LAST]][%[[D]]] bytes(8192)
-// CHECK:           tile.copy_async %{{.*}}, %{{.*}}, %[[LAST]][%[[D]]]
+// CHECK:           tile.expect %[[LAST]][%[[D]]] bytes(8192)
+// CHECK-NEXT:      tile.copy_async %{{.*}}, %{{.*}}, %[[LAST]][%[[D]]]
 // CHECK-NEXT:      %[[ODD:.*]] = tile.slot %odd{{.*}}[%[[D]]]
 // CHECK-NEXT:      tile.copy %{{.*}}, %[[ODD]] atom simt
 // CHECK-NEXT:      tile.publish %[[LAST]][%[[D]]] : !tile.ring<3>
@@ -583,7 +586,8 @@ tile.kernel @explicit() attributes {launch = #program.launch<warps = 4>} {
 // CHECK:           tile.gemm_async
 // CHECK:           tile.release %[[LAST]]
 // OFF-LABEL: tile.kernel @mixed(
-// OFF-COUNT-4: tile.copy {{.*}} atom simt
+// OFF-COUNT-3: tile.copy {{.*}} atom cp_async
+// OFF:         tile.copy {{.*}} atom simt
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @mixed(%k: index {program.argument = #program.dimension<"k">},
     %Odd: !tile.global<128x?xbf16> {program.argument = #program.tensor<"Odd", input, dims[-1, 0]>},
@@ -600,18 +604,20 @@ tile.kernel @mixed(%k: index {program.argument = #program.dimension<"k">},
   %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
     %se = tile.slice %Even[%c0, %kk] : !tile.global<128x?xbf16> -> !tile.slice<128x64xbf16>
-    tile.copy %se, %even atom simt : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: 'Even' is not known to be aligned to 16 bytes}}
+    tile.copy %se, %even : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
     %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %so = tile.slice %Odd[%c0, %kk] : !tile.global<128x?xbf16> -> !tile.slice<128x64xbf16>
-    tile.copy %so, %odd atom simt : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
-    tile.copy %sb, %other atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: 'Odd' is not known to be aligned to 16 bytes}}
+    tile.copy %so, %odd : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+    tile.copy %sb, %other : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %both = tile.gemm %even, %b, %acc atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
     %new = tile.gemm %odd, %other, %both atom wgmma : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
     scf.yield %new : tensor<128x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 3>}
   %sc = tile.slice %C[%c0, %c0] : !tile.global<128x64xf32> -> !tile.slice<128x64xf32>
-  tile.store %sum, %sc atom simt : tensor<128x64xf32>, !tile.slice<128x64xf32>
+  tile.store %sum, %sc : tensor<128x64xf32>, !tile.slice<128x64xf32>
   tile.return
 }
 }
@@ -643,14 +649,14 @@ tile.kernel @stays(%k: index {program.argument = #program.dimension<"k">},
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %sa = tile.slice %A[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: 'a' is used outside the loop that fills it}}
-    tile.copy %sa, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sa, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 3>}
   %sc = tile.slice %C[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-  tile.copy %a, %sc atom simt : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
+  tile.copy %a, %sc : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
   tile.return
 }
 }
@@ -675,10 +681,10 @@ tile.kernel @stays_by_threads(%k: index {program.argument = #program.dimension<"
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %at = tile.load_index %places[%c0] : !tile.shared<4xi32>
     %sa = tile.slice %A[%c0, %at] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{[copy-not-ahead] copy does not run ahead of its loop: the position of the copy to 'a' depends on computed data}}
-    tile.copy %sa, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: 'A' is not known to be aligned to 16 bytes; also, the position of the copy to 'a' depends on computed data}}
+    tile.copy %sa, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %sb, %b atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 3>}
@@ -697,7 +703,7 @@ tile.kernel @stays_by_threads(%k: index {program.argument = #program.dimension<"
 // CHECK-NEXT:    tile.publish {{.*}} after_copies
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @ordinary(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 8>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
@@ -705,7 +711,8 @@ tile.kernel @ordinary(%k: index {program.argument = #program.dimension<"k">},
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %s, %a atom simt : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: 'A' is not known to be aligned to 16 bytes}}
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %new = tile.gemm %a, %a, %acc atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -731,6 +738,10 @@ tile.kernel @packed(%k: index {program.argument = #program.dimension<"k">},
     %E: !tile.global<?xi32> {program.argument = #program.tensor<"E", input, dims[0]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   %e = tile.slice %E[%c0] : !tile.global<?xi32> -> !tile.slice<1xi32>
   %end = tile.load_index %e[] : !tile.slice<1xi32>
@@ -738,10 +749,10 @@ tile.kernel @packed(%k: index {program.argument = #program.dimension<"k">},
     %p = tile.slice %E[%kk] : !tile.global<?xi32> -> !tile.slice<1xi32>
     %at = tile.load_index %p[] : !tile.slice<1xi32>
     %s = tile.slice %A[%at, %c0] limit %end along 0 : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     %out = tile.alloc_shared "out" : !tile.shared<64x64xbf16>
-    tile.store %x, %out atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.store %x, %out : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
 }
@@ -762,15 +773,19 @@ tile.kernel @planned(%k: index {program.argument = #program.dimension<"k">},
     %W: !tile.global<?xi32> {program.argument = #program.tensor<"W", workspace, dims[0]>}) attributes {launch = #program.launch<warps = 8>} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %p = tile.slice %W[%kk] : !tile.global<?xi32> -> !tile.slice<1xi32>
     %at = tile.load_index %p[] : !tile.slice<1xi32>
     %s = tile.slice %A[%at, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %a : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
     %out = tile.alloc_shared "out" : !tile.shared<64x64xbf16>
-    tile.store %x, %out atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.store %x, %out : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
 }
@@ -799,7 +814,7 @@ tile.kernel @by_hand(%k: index {program.argument = #program.dimension<"k">},
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sums:2 = scf.for %kk = %c0 to %k step %c64 iter_args(%x = %zero, %y = %zero) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
     %s = tile.slice %A[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
-    tile.copy %s, %a atom tma : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.copy %s, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %first = tile.gemm_async %a, %at, %x atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
     %second = tile.gemm_async %a, %at, %y atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
     %x1 = tile.gemm_wait %first pending(1) : tensor<64x64xf32>
@@ -808,7 +823,7 @@ tile.kernel @by_hand(%k: index {program.argument = #program.dimension<"k">},
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   %sum = arith.addf %sums#0, %sums#1 : tensor<64x64xf32>
   %sc = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
-  tile.store %sum, %sc atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.store %sum, %sc : tensor<64x64xf32>, !tile.slice<64x64xf32>
   tile.return
 }
 }

@@ -1,7 +1,7 @@
 // RUN: %tile-opt %s --tile-warp-specialize -split-input-file -verify-diagnostics
 
 // An operation of a role that is not planned.
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @unknown_role(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
@@ -21,7 +21,7 @@ tile.kernel @unknown_role(%k: index {program.argument = #program.dimension<"k">}
 // -----
 
 // An operation with effects that says nothing of its role.
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @no_role(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
@@ -41,7 +41,7 @@ tile.kernel @no_role(%k: index {program.argument = #program.dimension<"k">},
 // -----
 
 // A channel that is not planned.
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @unknown_channel(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
@@ -61,7 +61,7 @@ tile.kernel @unknown_channel(%k: index {program.argument = #program.dimension<"k
 // -----
 
 // Slots are whole buffers.
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @part_of_tile(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
@@ -82,7 +82,7 @@ tile.kernel @part_of_tile(%k: index {program.argument = #program.dimension<"k">}
 // -----
 
 // A copy by the wrong role.
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @wrong_end(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
@@ -101,28 +101,8 @@ tile.kernel @wrong_end(%k: index {program.argument = #program.dimension<"k">},
 
 // -----
 
-// A way of filling the slots that the channel does not know.
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
-module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @other_atom(%k: index {program.argument = #program.dimension<"k">},
-    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
-  %c0 = arith.constant 0 : index
-  %c64 = arith.constant 64 : index
-  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
-  scf.for %kk = %c0 to %k step %c64 {
-    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-error @below {{expected channel 'a' to list the copy's atom because each has arrivals of its own, but it does not}}
-    tile.copy %s, %a atom simt {tile.channel = "a", tile.role = "load"} : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
-    %x = tile.load %a {tile.role = "math"} : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
-  }
-  tile.return
-}
-}
-
-// -----
-
 // Copies that are not made together.
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @two_blocks(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
@@ -146,7 +126,7 @@ tile.kernel @two_blocks(%k: index {program.argument = #program.dimension<"k">},
 // -----
 
 // A channel that nothing comes through.
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 // expected-error @below {{expected copies that fill channel 'a', but there are none}}
 tile.kernel @no_copy(%k: index {program.argument = #program.dimension<"k">},
@@ -164,7 +144,7 @@ tile.kernel @no_copy(%k: index {program.argument = #program.dimension<"k">},
 // -----
 
 // A channel that nobody takes anything from.
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
@@ -183,7 +163,7 @@ tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
 // -----
 
 // A reader at the wrong end.
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @wrong_reader(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
@@ -203,7 +183,7 @@ tile.kernel @wrong_reader(%k: index {program.argument = #program.dimension<"k">}
 // -----
 
 // A reader that comes when the slot has gone.
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @read_later(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
@@ -223,7 +203,7 @@ tile.kernel @read_later(%k: index {program.argument = #program.dimension<"k">},
 // -----
 
 // A buffer that two roles use, and no channel hands over.
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @shared_buffer(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
@@ -246,7 +226,7 @@ tile.kernel @shared_buffer(%k: index {program.argument = #program.dimension<"k">
 // -----
 
 // A value that another role computes,
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @value(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
@@ -269,7 +249,7 @@ tile.kernel @value(%k: index {program.argument = #program.dimension<"k">},
 // -----
 
 // or a branch that follows it.
-#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2, by = [tma]>]>
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>], channels = [<"a", from = "load", to = "math", slots = 2>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @condition(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
@@ -294,7 +274,7 @@ tile.kernel @condition(%k: index {program.argument = #program.dimension<"k">},
 // -----
 
 // A channel that is filled by a store and a copy.
-#plan = #tile.role_plan<roles = [<"math", warps = 4>, <"store", warps = 4>], channels = [<"c", from = "math", to = "store", slots = 1, by = [simt]>]>
+#plan = #tile.role_plan<roles = [<"math", warps = 4>, <"store", warps = 4>], channels = [<"c", from = "math", to = "store", slots = 1>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @filled_twice(%x: f32 {program.argument = #program.scalar<"x">},
     %C: !tile.global<64x64xf32> {program.argument = #program.tensor<"C", inout, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>, tile.role_plan = #plan} {

@@ -1,5 +1,5 @@
-// RUN: %tile-opt %s --tile-assign-roles --tile-warp-specialize --canonicalize --cse | FileCheck %s --check-prefix=ROLES
-// RUN: %tile-opt %s --tile-pipeline-copies | FileCheck %s --check-prefix=AHEAD
+// RUN: %tile-opt %s --tile-assign-roles --tile-select-copies --tile-warp-specialize --tile-lower-channels --tile-promote-variables --tile-merge-cursors --canonicalize --cse | FileCheck %s --check-prefix=ROLES
+// RUN: %tile-opt %s --tile-assign-roles=strategies=copies --tile-select-copies --tile-pipeline-copies | FileCheck %s --check-prefix=AHEAD
 
 // Tiles that run ahead of a loop get slots, and their slices become slices of the slot. What a position is made
 // of may come after the first read of the slot: a slice is made with its access.
@@ -22,12 +22,16 @@ tile.kernel @by_tma(%k: index {program.argument = #program.dimension<"k">},
     %C: !tile.global<64x1xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x32xf32>
   %first = tile.slice_shared %a[%c0, %c0] : !tile.shared<64x32xf32> -> !tile.slice<64x1xf32>
   %zero = arith.constant dense<0.0> : tensor<64x1xf32>
   %sum = scf.for %kk = %c0 to %k step %c32 iter_args(%acc = %zero) -> (tensor<64x1xf32>) {
     %sa = tile.slice %A[%c0, %kk] : !tile.global<64x?xf32> -> !tile.slice<64x32xf32>
-    tile.copy %sa, %a atom tma : !tile.slice<64x32xf32>, !tile.shared<64x32xf32>
+    tile.copy %sa, %a : !tile.slice<64x32xf32>, !tile.shared<64x32xf32>
     %x = tile.load %first : !tile.slice<64x1xf32> -> tensor<64x1xf32>
     %i = arith.fptosi %x : tensor<64x1xf32> to tensor<64x1xi32>
     %at = arith.index_cast %i : tensor<64x1xi32> to tensor<64x1xindex>
@@ -37,7 +41,7 @@ tile.kernel @by_tma(%k: index {program.argument = #program.dimension<"k">},
     scf.yield %new : tensor<64x1xf32>
   } {tile.pipeline = #tile.pipeline<stages = 3>}
   %sc = tile.slice %C[%c0, %c0] : !tile.global<64x1xf32> -> !tile.slice<64x1xf32>
-  tile.store %sum, %sc atom simt : tensor<64x1xf32>, !tile.slice<64x1xf32>
+  tile.store %sum, %sc : tensor<64x1xf32>, !tile.slice<64x1xf32>
   tile.return
 }
 
@@ -54,12 +58,16 @@ tile.kernel @by_threads(%k: index {program.argument = #program.dimension<"k">},
     %C: !tile.global<64x1xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c32 = arith.constant 32 : index
+  %pf = arith.constant 0.0 : f32
+  %pz = tile.splat %pf : f32 -> tensor<64x64xf32>
+  %pw = tile.alloc_shared "w" : !tile.shared<64x64xbf16>
+  %pp = tile.gemm %pw, %pw, %pz atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   %a = tile.alloc_shared "a" : !tile.shared<64x32xf32>
   %first = tile.slice_shared %a[%c0, %c0] : !tile.shared<64x32xf32> -> !tile.slice<64x1xf32>
   %zero = arith.constant dense<0.0> : tensor<64x1xf32>
   %sum = scf.for %kk = %c0 to %k step %c32 iter_args(%acc = %zero) -> (tensor<64x1xf32>) {
     %sa = tile.slice %A[%c0, %kk] : !tile.global<64x?xf32> -> !tile.slice<64x32xf32>
-    tile.copy %sa, %a atom simt : !tile.slice<64x32xf32>, !tile.shared<64x32xf32>
+    tile.copy %sa, %a : !tile.slice<64x32xf32>, !tile.shared<64x32xf32>
     %x = tile.load %first : !tile.slice<64x1xf32> -> tensor<64x1xf32>
     %i = arith.fptosi %x : tensor<64x1xf32> to tensor<64x1xi32>
     %at = arith.index_cast %i : tensor<64x1xi32> to tensor<64x1xindex>
@@ -69,7 +77,7 @@ tile.kernel @by_threads(%k: index {program.argument = #program.dimension<"k">},
     scf.yield %new : tensor<64x1xf32>
   } {tile.pipeline = #tile.pipeline<stages = 3>}
   %sc = tile.slice %C[%c0, %c0] : !tile.global<64x1xf32> -> !tile.slice<64x1xf32>
-  tile.store %sum, %sc atom simt : tensor<64x1xf32>, !tile.slice<64x1xf32>
+  tile.store %sum, %sc : tensor<64x1xf32>, !tile.slice<64x1xf32>
   tile.return
 }
 }

@@ -72,7 +72,7 @@ TEST_CASE("a planned role stores the tiles of a GEMM") {
   std::string slots = GENERATE("1", "2");
   std::string text = substitute(R"(
 #plan = #tile.role_plan<roles = [<"load", warps = 2>, <"store", warps = 2>, <"math", warps = 8>],
-  channels = [<"a.b", from = "load", to = "math", slots = 2, by = [tma]>, <"c", from = "math", to = "store", slots = $slots, by = [simt]>]>
+  channels = [<"a.b", from = "load", to = "math", slots = 2>, <"c", from = "math", to = "store", slots = $slots>]>
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @gemm(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},

@@ -1,4 +1,4 @@
-// RUN: %tile-opt %s --tile-select-atoms --tile-assign-roles -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: %tile-opt %s --tile-select-products --tile-assign-roles --tile-select-copies -split-input-file -verify-diagnostics | FileCheck %s
 
 // ptxas refuses a kernel whose threads have fewer registers than an instruction takes when they start.
 module attributes {program.target = #program.target<"sm_90a">} {

@@ -1,7 +1,7 @@
 // RUN: split-file %s %t
-// RUN: %tile-opt %t/best.mlir --tile-select-atoms -split-input-file -verify-diagnostics | FileCheck %t/best.mlir
-// RUN: %tile-opt %t/missed.mlir --tile-select-atoms -split-input-file -verify-diagnostics | FileCheck %t/missed.mlir
-// RUN: %tile-opt %t/errors.mlir --tile-select-atoms -split-input-file -verify-diagnostics
+// RUN: %tile-opt %t/best.mlir --tile-select-products -split-input-file -verify-diagnostics | FileCheck %t/best.mlir
+// RUN: %tile-opt %t/missed.mlir --tile-select-products -split-input-file -verify-diagnostics | FileCheck %t/missed.mlir
+// RUN: %tile-opt %t/errors.mlir --tile-select-products -split-input-file -verify-diagnostics
 
 // Products of integers of 8 bits: wgmma where the target has it, else mma.sync.
 

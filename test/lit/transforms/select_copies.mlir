@@ -1,12 +1,12 @@
 // RUN: split-file %s %t
-// RUN: %tile-opt %t/best.mlir --tile-select-atoms -split-input-file -verify-diagnostics | FileCheck %t/best.mlir
-// RUN: %tile-opt %t/best.mlir --tile-select-atoms=wgmma=false -split-input-file 2> %t/no-wgmma.txt | FileCheck %t/best.mlir --check-prefix=NO-WGMMA
+// RUN: %tile-opt %t/best.mlir --tile-select-products --tile-assign-roles --tile-select-copies -split-input-file -verify-diagnostics | FileCheck %t/best.mlir
+// RUN: %tile-opt %t/best.mlir --tile-select-products=wgmma=false --tile-assign-roles --tile-select-copies -split-input-file 2> %t/no-wgmma.txt | FileCheck %t/best.mlir --check-prefix=NO-WGMMA
 // RUN: FileCheck %t/best.mlir --check-prefix=NO-WGMMA-REMARK --input-file=%t/no-wgmma.txt
-// RUN: %tile-opt %t/best.mlir --tile-select-atoms=tma=false -split-input-file 2> %t/no-tma.txt | FileCheck %t/best.mlir --check-prefix=NO-TMA
+// RUN: %tile-opt %t/best.mlir --tile-select-products --tile-assign-roles=tma=false --tile-select-copies=tma=false -split-input-file 2> %t/no-tma.txt | FileCheck %t/best.mlir --check-prefix=NO-TMA
 // RUN: FileCheck %t/best.mlir --check-prefix=NO-TMA-REMARK --input-file=%t/no-tma.txt
-// RUN: %tile-opt %t/missed.mlir --tile-select-atoms -split-input-file -verify-diagnostics | FileCheck %t/missed.mlir
-// RUN: %tile-opt %t/roles.mlir --tile-select-atoms -split-input-file -verify-diagnostics | FileCheck %t/roles.mlir
-// RUN: %tile-opt %t/errors.mlir --tile-select-atoms -split-input-file -verify-diagnostics
+// RUN: %tile-opt %t/missed.mlir --tile-select-products --tile-assign-roles --tile-select-copies -split-input-file -verify-diagnostics | FileCheck %t/missed.mlir
+// RUN: %tile-opt %t/roles.mlir --tile-select-products --tile-assign-roles --tile-select-copies -split-input-file -verify-diagnostics | FileCheck %t/roles.mlir
+// RUN: %tile-opt %t/errors.mlir --tile-select-products --tile-assign-roles --tile-select-copies -split-input-file -verify-diagnostics
 
 //--- best.mlir
 
@@ -25,16 +25,18 @@
 // NO-WGMMA-LABEL: tile.kernel @gemm(
 // NO-WGMMA-SAME:    warps = 8
 // NO-WGMMA-NOT:   C.staging
-// NO-WGMMA-COUNT-2: tile.copy {{.*}} atom simt
+// NO-WGMMA-COUNT-2: tile.copy {{.*}} atom cp_async {tile.channel = "a.b", tile.role = "all"}
 // NO-WGMMA:       tile.gemm {{.*}} atom mma_sync
 // NO-WGMMA:       tile.store {{.*}} atom simt
+// NO-WGMMA-LABEL: tile.kernel @three_warpgroups(
 
 // NO-TMA-REMARK: remark: [copy-without-tma] threads make this copy, not the TMA: the TMA is switched off
 // NO-TMA-LABEL: tile.kernel @gemm(
 // NO-TMA-NOT:   C.staging
-// NO-TMA-COUNT-2: tile.copy {{.*}} atom simt
+// NO-TMA-COUNT-2: tile.copy {{.*}} atom cp_async {tile.channel = "a.b", tile.role = "load"}
 // NO-TMA:       tile.gemm {{.*}} atom wgmma
 // NO-TMA:       tile.store {{.*}} atom simt
+// NO-TMA-LABEL: tile.kernel @three_warpgroups(
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @gemm(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<128x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 16>},
@@ -376,6 +378,7 @@ tile.kernel @blackwell_loop(%B: !tile.global<64x64xbf16> {program.argument = #pr
     %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark-re @below {{[copy-without-tma] threads make this copy, not the TMA: the product of 'b' and 'b' uses mma.sync because sm_100a has no wgmma, and a role loads ahead only of wgmma ({{.*}}missed.mlir:{{[0-9]+}}:12)}}
     tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    // expected-remark @below {{[not-warp-specialised] kernel 'blackwell_loop' is not warp-specialised: the product of 'b' and 'b' uses mma.sync because sm_100a has no wgmma, and a role loads ahead only of wgmma}}
     %new = tile.gemm %b, %b, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -388,11 +391,12 @@ tile.kernel @blackwell_loop(%B: !tile.global<64x64xbf16> {program.argument = #pr
 // nor where there is no product.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @no_product(
-// CHECK:         tile.copy {{.*}} atom simt
+// CHECK:         tile.copy {{.*}} atom cp_async
 tile.kernel @no_product(%B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  // expected-remark @below {{[not-warp-specialised] kernel 'no_product' is not warp-specialised: the kernel has no product, and a role loads ahead only of products by wgmma}}
   scf.for %i = %c0 to %c1 step %c1 {
     %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark-re @below {{[copy-without-tma] threads make this copy, not the TMA: the kernel has no product, and a role loads ahead only of products by wgmma ({{.*}}missed.mlir:{{[0-9]+}}:3)}}
@@ -405,7 +409,7 @@ tile.kernel @no_product(%B: !tile.global<64x64xbf16> {program.argument = #progra
 
 // -----
 
-// A shared tile that leaves for a tensor takes nothing from those that come: others than who load do that.
+// A shared tile that leaves for a tensor takes nothing from those that come: the warps that compute store it.
 module attributes {program.target = #program.target<"sm_90a">} {
 // CHECK-LABEL: tile.kernel @copy_out(
 // CHECK:         tile.copy {{.*}} atom tma
@@ -416,6 +420,7 @@ tile.kernel @copy_out(%B: !tile.global<64x64xbf16> {program.argument = #program.
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %c = tile.alloc_shared "c" : !tile.shared<64x64xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
     %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
@@ -424,7 +429,7 @@ tile.kernel @copy_out(%B: !tile.global<64x64xbf16> {program.argument = #program.
     scf.yield %new : tensor<64x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   %y = tile.slice %Y[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-  tile.copy %b, %y : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
+  tile.copy %c, %y : !tile.shared<64x64xbf16>, !tile.slice<64x64xbf16>
   tile.return
 }
 }
@@ -568,6 +573,35 @@ tile.kernel @copies(
   %o = tile.slice %O[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
   // A store is not required to go through the TMA: no remark.
   tile.store %h, %o : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+  tile.return
+}
+}
+
+// -----
+
+// Blocks of a cluster load a tile together by the TMA alone: one that it cannot load, the threads of each block do.
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @alone_in_cluster(
+// CHECK:         tile.copy {{.*}} atom cp_async {tile.channel = "a.b", tile.role = "load"}
+// CHECK:         tile.copy {{.*}} atom tma {tile.channel = "a.b", tile.multicast, tile.role = "load"}
+tile.kernel @alone_in_cluster(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<64x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 8>},
+    %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<cluster = 2>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %sa = tile.slice %A[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
+    // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: 'A' is not known to be aligned to 16 bytes}}
+    tile.copy %sa, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %sb = tile.slice %B[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %new = tile.gemm %a, %b, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
 }
 }

@@ -1,4 +1,4 @@
-// RUN: %tile-opt %s --tile-select-atoms -split-input-file -verify-diagnostics
+// RUN: %tile-opt %s --tile-select-products -split-input-file -verify-diagnostics
 
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @no_tensor_memory() attributes {launch = #program.launch<warps = 4>} {

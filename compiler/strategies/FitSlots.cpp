@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The most slots that fit, the same for all groups that ask for as many.
-#include "compiler/transforms/FitSlots.h"
+#include "compiler/strategies/FitSlots.h"
 
 #include "compiler/analysis/Remarks.h"
 #include "dialects/program/Program.h"
@@ -24,16 +24,18 @@ struct SharedUse {
   int64_t outside; ///< bytes that are in no ring
 };
 
-/// If no ring has more than `most` slots. One buffer may be left out.
-SharedUse sharedUse(KernelOp kernel, const CopyGroups &copies, int64_t most, AllocSharedOp without = {}) {
+/// If no ring has more than `most` slots.
+SharedUse sharedUse(KernelOp kernel, const CopyGroups &copies, int64_t most, int64_t reserved) {
   BlockBudget block = blockOf(kernel);
+  if (reserved > 0)
+    block.addBuffer(SharedBytes{reserved});
   llvm::SmallPtrSet<Operation *, 8> ringed;
   for (auto &group : copies.groups)
     for (GroupedCopy copy : group->copies)
       ringed.insert(copy.buffer);
   auto bytesOf = [](AllocSharedOp buffer) { return SharedBytes{sizeInBytes(buffer.getBuffer().getType())}; };
   for (AllocSharedOp buffer : kernel.getOps<AllocSharedOp>())
-    if (!ringed.contains(buffer) && buffer != without)
+    if (!ringed.contains(buffer))
       block.addBuffer(bytesOf(buffer));
   int64_t outside = block.sharedUsed();
   for (auto &group : copies.groups)
@@ -48,16 +50,16 @@ SharedUse sharedUse(KernelOp kernel, const CopyGroups &copies, int64_t most, All
 
 } // namespace
 
-LogicalResult tile::fitSlots(KernelOp kernel, CopyGroups &copies) {
+LogicalResult tile::fitSlots(KernelOp kernel, CopyGroups &copies, int64_t reserved) {
   int64_t most = 1;
   for (auto &group : copies.groups)
     most = std::max(most, group->slots);
   // However many were asked for: no more of the smallest buffers fit.
   int64_t limit = blockOf(kernel).sharedLimit();
   most = std::max<int64_t>(std::min(most, limit / swizzleAlignment), 1);
-  while (most > 1 && !sharedUse(kernel, copies, most).block.fits())
+  while (most > 1 && !sharedUse(kernel, copies, most, reserved).block.fits())
     --most;
-  if (SharedUse least = sharedUse(kernel, copies, most); !least.block.fits())
+  if (SharedUse least = sharedUse(kernel, copies, most, reserved); !least.block.fits())
     return kernel.emitError("kernel '")
            << kernel.getName() << "': expected at least one stage to fit into " << limit
            << " bytes of shared memory, but it takes " << least.block.sharedUsed() << " bytes, "
@@ -72,13 +74,15 @@ LogicalResult tile::fitSlots(KernelOp kernel, CopyGroups &copies) {
   return success();
 }
 
-bool tile::fitsInstead(KernelOp kernel, const CopyGroups &copies, AllocSharedOp buffer, int64_t bytes) {
+bool tile::fitBeside(KernelOp kernel, const CopyGroups &copies, ArrayRef<int64_t> tiles, int64_t reserved) {
   int64_t most = 1;
   for (auto &group : copies.groups)
     most = std::max(most, group->slots);
-  BlockBudget block = sharedUse(kernel, copies, most, buffer).block;
-  block.addBuffer(SharedBytes{bytes});
-  block.addRing(1);
+  BlockBudget block = sharedUse(kernel, copies, most, reserved).block;
+  for (int64_t bytes : tiles) {
+    block.addBuffer(SharedBytes{bytes});
+    block.addRing(1);
+  }
   return block.fits();
 }
 

@@ -1,6 +1,6 @@
 // RUN: split-file %s %t
-// RUN: %tile-opt %t/best.mlir --tile-select-atoms -split-input-file | FileCheck %t/best.mlir
-// RUN: %tile-opt %t/errors.mlir --tile-select-atoms -split-input-file -verify-diagnostics
+// RUN: %tile-opt %t/best.mlir --tile-select-products -split-input-file | FileCheck %t/best.mlir
+// RUN: %tile-opt %t/errors.mlir --tile-select-products -split-input-file -verify-diagnostics
 
 // A product of a sparse left factor is wgmma, or refused.
 

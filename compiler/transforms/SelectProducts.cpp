@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Afterwards every product, copy and store has its instruction, and the kernel its
-/// number of warps. Each choice below the target's best leaves a remark with its reason.
+/// Afterwards every product has its instruction, and the kernel its number of warps. Each choice below the
+/// target's best leaves a remark with its reason.
 
-#include "compiler/analysis/CopyGroups.h"
-#include "compiler/analysis/LoadRole.h"
-#include "compiler/analysis/PanelStores.h"
 #include "compiler/analysis/ProductRegisters.h"
-#include "compiler/analysis/Remarks.h"
+#include "compiler/analysis/Requirements.h"
 #include "compiler/analysis/TensorMemory.h"
 #include "compiler/analysis/TmaAccess.h"
 #include "compiler/transforms/Passes.h"
@@ -24,7 +21,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 namespace tlc::tile {
-#define GEN_PASS_DEF_SELECTATOMS
+#define GEN_PASS_DEF_SELECTPRODUCTS
 #include "compiler/transforms/Passes.h.inc"
 
 using namespace mlir;
@@ -160,58 +157,23 @@ int64_t warpsAt(Operation *op, int64_t warps) {
   return role ? int64_t(role.getWarps()) : warps;
 }
 
-class AtomSelector {
+class ProductSelector {
 public:
-  AtomSelector(KernelOp kernel, const Target &target, bool useTma, bool useWgmma)
-      : kernel(kernel), target(target), useTma(useTma), useWgmma(useWgmma) {
+  ProductSelector(KernelOp kernel, const Target &target, bool useWgmma)
+      : kernel(kernel), target(target), useWgmma(useWgmma) {
     kernel.walk([&](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
           .Case([](GemmInPlaceOp) {}) // its instruction is the only one
           .Case([&](ProductOpInterface product) { products.push_back(Product::of(product)); })
-          .Case([&](CopyOp copy) { copies.push_back(copy); })
-          .Case([&](CopyReduceOp copy) { reductions.push_back(copy); })
-          .Case([&](StoreOp store) { stores.push_back(store); })
-          .Case([&](RequireOp require) { requirements.push_back(require); })
           .Case([&](RolesOp op) { roles = op; });
     });
   }
 
   LogicalResult run() {
-    if (failed(checkTensorMemory(kernel, target)) || failed(checkReductions()) || failed(selectProducts()))
-      return failure();
-    if (!roles)
-      obstacle = findLoadRoleObstacle(kernel, target);
-    if (failed(selectCopies()))
-      return failure();
-    if (failed(selectStores(roles || !obstacle)))
-      return failure();
-    return checkInterleaved();
+    return success(succeeded(checkTensorMemory(kernel, target)) && succeeded(selectProducts()));
   }
 
 private:
-  /// A missed instruction: an error if the author requires it, else a remark if the target has it.
-  LogicalResult missed(Operation *op, Requirement what, bool isAvailable, RemarkId id, const Twine &message) {
-    for (RequireOp require : requirements)
-      if (require.getWhat() == what) {
-        InFlightDiagnostic diag = op->emitError() << message;
-        diag.attachNote(require.getLoc()) << "required here";
-        return diag;
-      }
-    if (isAvailable)
-      emitRemark(op, id) << message;
-    return success();
-  }
-
-  /// Nothing but the TMA combines tiles with tensors.
-  LogicalResult checkReductions() {
-    if (target.tma.available || reductions.empty())
-      return success();
-    return reductions.front().emitError(
-               "expected a target with a TMA because nothing else combines a tile with "
-               "a tensor, but ")
-           << target.name << " has none; add a fragment";
-  }
-
   BlockSize blockOf(int64_t warps) { return {warps, int64_t(kernel.getResidents())}; }
 
   /// Why a product cannot be made of wgmma if the kernel has `warps`; empty if it can.
@@ -341,8 +303,8 @@ private:
         stageLeftFactor(gemm);
       }
     }
-    return missed(gemm, Requirement::wgmma, target.wgmma || !noMma.empty(), RemarkId::gemmWithoutWgmma,
-                  message);
+    return reportMissed(gemm, Requirement::wgmma, target.wgmma || !noMma.empty(), RemarkId::gemmWithoutWgmma,
+                        message);
   }
 
   /// Multiply-adds take rows and columns from shared memory, as threads need them.
@@ -354,181 +316,19 @@ private:
         SharedType::get(kernel.getContext(), factor.getShape(), factor.getElementType()), "factor.staging",
         IntegerAttr());
     builder.setInsertionPoint(gemm);
-    auto atom = CopyAtomAttr::get(kernel.getContext(), CopyAtom::simt);
-    StoreOp::create(builder, gemm.getLoc(), gemm.getA(), buffer, Value(), atom);
+    StoreOp::create(builder, gemm.getLoc(), gemm.getA(), buffer, /*staging=*/Value(),
+                    /*atom=*/CopyAtomAttr());
     gemm.getAMutable().assign(buffer);
-  }
-
-  /// What is wrong with the copy and what with the kernel, so that both can be fixed at once.
-  std::string whyNoTma(SliceOp slice, TypedValue<SharedType> shared) {
-    if (!useTma)
-      return "the TMA is switched off";
-    SmallVector<std::string> problems = {loadProblem(slice, shared.getType(), target)};
-    if (problems.front().empty())
-      problems.front() = partProblem(shared);
-    if (roles) {
-      if (problems.front().empty())
-        problems.front() = "in a role the TMA makes the copies in a put into a channel, if their bytes do "
-                           "not depend on the device";
-    } else if (obstacle)
-      problems.push_back(obstacle->reasonWithPlace());
-    llvm::erase_if(problems, [](const std::string &problem) { return problem.empty(); });
-    return llvm::join(problems, "; also, ");
-  }
-
-  LogicalResult selectCopies() {
-    for (CopyOp copy : copies) {
-      copy.setAtom(CopyAtom::simt);
-      auto slice = copy.getSource().getDefiningOp<SliceOp>();
-      auto shared = dyn_cast<TypedValue<SharedType>>(copy.getDestination());
-      if (!slice || !shared) {
-        if (failed(selectCopyOut(copy)))
-          return failure();
-        continue;
-      }
-      std::string problem = whyNoTma(slice, shared);
-      if (problem.empty())
-        copy.setAtom(CopyAtom::tma);
-      else if (failed(missed(copy, Requirement::tma, target.tma.available, RemarkId::copyWithoutTma,
-                             "threads make this copy, not the TMA: " + problem)))
-        return failure();
-    }
-    return success();
-  }
-
-  /// From shared memory to a slice: a role may leave it to the TMA.
-  LogicalResult selectCopyOut(CopyOp copy) {
-    auto shared = dyn_cast<TypedValue<SharedType>>(copy.getSource());
-    auto slice = copy.getDestination().getDefiningOp<SliceOp>();
-    if (!shared || !slice || !copy->getParentOfType<RoleOp>())
-      return success();
-    std::string problem = !useTma                            ? "the TMA is switched off"
-                          : shared.getType().getTransposed() ? "the tile is transposed"
-                                                             : storeProblem(shared.getType(), slice, target);
-    if (problem.empty())
-      problem = partProblem(shared);
-    if (!problem.empty())
-      return missed(copy, Requirement::tma, target.tma.available, RemarkId::copyWithoutTma,
-                    "copy uses ordinary stores, not the TMA: " + problem);
-    copy.setAtom(CopyAtom::tma);
-    return success();
-  }
-
-  /// A store through panels needs 16-bit elements in the accumulator's layout and whole panels.
-  LogicalResult selectStores(bool allowTma) {
-    SmallVector<PanelStore> byTma, byThreads;
-    for (StoreOp store : stores) {
-      if (store.getStaging())
-        return store.emitOpError("expected no staging buffer because atoms are yet to be chosen");
-      store.setAtom(CopyAtom::simt);
-      std::optional<PanelStore> panels = useTma ? panelStoreOf(store) : std::nullopt;
-      // Another layout would be converted: that takes longer than narrower panels save.
-      if (!panels || (panels->isNarrow() && !isAccumulatorOfRows(store)))
-        continue;
-      if (allowTma && tmaProblem(panels->slice, panels->panel, target).empty())
-        byTma.push_back(*panels);
-      else if (isAccumulator(store))
-        byThreads.push_back(*panels);
-    }
-    for (PanelStore &panels : byTma) {
-      int64_t room = panels.buffersIn(freeSharedBytes()), least = std::min<int64_t>(panels.count, 2);
-      if (roles && room < least) { // and nothing gives way: stages are the program's
-        emitRemark(panels.store, RemarkId::storeWithoutTma)
-            << "store uses ordinary stores, not the TMA: the TMA needs " << panels.bytesOf(least)
-            << " bytes of shared memory, but the roles' buffers leave "
-            << std::max<int64_t>(freeSharedBytes(), 0);
-        continue;
-      }
-      panels.store.setAtom(CopyAtom::tma);
-      stage(panels, std::clamp(room, least, panels.count));
-    }
-    // What the TMA cannot write from there the threads do, in the memory that is left: their rows fill whole
-    // sectors.
-    for (PanelStore &panels : byThreads)
-      if (int64_t room = panels.buffersIn(freeSharedBytes()); room >= 1)
-        stage(panels, std::min(room, panels.count));
-    return success();
-  }
-
-  void stage(PanelStore &panels, int64_t buffers) {
-    OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-    SmallVector<int64_t> shape = {panels.warpgroups, buffers};
-    llvm::append_range(shape, panels.panel.getShape());
-    auto staging = SharedType::get(kernel.getContext(), shape, panels.panel.getElementType());
-    auto buffer =
-        AllocSharedOp::create(builder, panels.store.getLoc(), staging,
-                              (panels.slice.getTensorFacts().getName() + ".staging").str(), IntegerAttr());
-    panels.store.getStagingMutable().assign(buffer);
-  }
-
-  /// Whether what is stored has the shape of an accumulator of wgmma of the same warps, and so most likely
-  /// its layout.
-  bool isAccumulator(StoreOp store) const {
-    return llvm::any_of(products, [&](const Product &product) { return isAccumulatorOf(store, product); });
-  }
-  /// And each warpgroup has whole rows of it.
-  bool isAccumulatorOfRows(StoreOp store) const {
-    return llvm::any_of(products, [&](const Product &product) {
-      return product.policy == tlc::WarpPolicy::fullRow && isAccumulatorOf(store, product);
-    });
-  }
-  static bool isAccumulatorOf(StoreOp store, const Product &product) {
-    return cast<ProductOpInterface>(product.op).getAtom() == MatrixAtom::wgmma &&
-           product.op->getParentOfType<RoleOp>() == store->getParentOfType<RoleOp>() &&
-           cast<RankedTensorType>(store.getValue().getType()).getShape() ==
-               ArrayRef<int64_t>({product.m, product.n});
-  }
-
-  /// What is no copy by the TMA would take a tensor's elements for being in order.
-  LogicalResult checkInterleaved() {
-    WalkResult walked = kernel.walk([&](SliceOp slice) {
-      if (slice.getTensorOrder() != program::TensorOrder::interleaved)
-        return WalkResult::advance();
-      for (Operation *user : slice->getUsers()) {
-        auto isByTma = [&](const MemoryAccess &access) {
-          return access.memory == slice.getSlice() && access.isAsynchronous() && !access.mayBeGeneric;
-        };
-        if (llvm::any_of(memoryAccessesOf(user), isByTma))
-          continue;
-        user->emitError() << "expected the TMA to move elements of '" << slice.getTensorFacts().getName()
-                          << "' because they are interleaved, but this is another access; copy whole tiles "
-                             "of shared memory in roles";
-        return WalkResult::interrupt();
-      }
-      return WalkResult::advance();
-    });
-    return failure(walked.wasInterrupted());
-  }
-
-  /// Shared memory that the kernel's buffers, with a slot for every stage, leave.
-  int64_t freeSharedBytes() {
-    BlockBudget block(target, int64_t(kernel.getResidents()));
-    block.reserveScratch();
-    kernel.walk([&](AllocSharedOp buffer) {
-      int64_t slots = 1;
-      for (CopyOp copy : copies)
-        if (copy.getDestination() == buffer.getBuffer())
-          if (auto pipeline = copy->getParentOp()->getAttrOfType<PipelineAttr>(TileDialect::pipelineAttrName))
-            slots = pipeline.getStages();
-      SharedType type = buffer.getBuffer().getType();
-      block.addBuffer({sizeInBytes(type), preferredLayout(type).alignment()}, slots);
-    });
-    return block.sharedFree();
   }
 
   KernelOp kernel;
   const Target &target;
-  bool useTma, useWgmma;
+  bool useWgmma;
   RolesOp roles;
-  std::optional<Obstacle> obstacle; ///< to a role that loads, in a kernel without roles
   SmallVector<Product> products;
-  SmallVector<CopyOp> copies;
-  SmallVector<CopyReduceOp> reductions;
-  SmallVector<StoreOp> stores;
-  SmallVector<RequireOp> requirements;
 };
 
-struct SelectAtoms : impl::SelectAtomsBase<SelectAtoms> {
+struct SelectProducts : impl::SelectProductsBase<SelectProducts> {
   using Base::Base;
 
   void runOnOperation() override {
@@ -539,7 +339,7 @@ struct SelectAtoms : impl::SelectAtomsBase<SelectAtoms> {
       kernel.emitError("the module has no 'program.target'");
       return signalPassFailure();
     }
-    if (failed(AtomSelector(kernel, target.getTarget(), tma, wgmma).run()))
+    if (failed(ProductSelector(kernel, target.getTarget(), wgmma).run()))
       signalPassFailure();
   }
 };

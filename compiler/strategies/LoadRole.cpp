@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Looks at loops, products and copies in this order, so that every message names the same culprit.
-#include "compiler/analysis/LoadRole.h"
+#include "compiler/strategies/LoadRole.h"
 
-#include "compiler/analysis/CopyGroups.h"
 #include "compiler/analysis/ProductRegisters.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -37,12 +38,9 @@ std::string productProblem(GemmOp product, const Target &target) {
 
 } // namespace
 
-std::string Obstacle::reasonWithPlace() const {
-  std::string place = isa<KernelOp>(culprit) ? "" : placeOf(culprit);
-  return place.empty() ? reason : reason + " (" + StringRef(place).drop_front(4).str() + ")";
-}
-
-std::optional<Obstacle> tile::findLoadRoleObstacle(KernelOp kernel, const Target &target) {
+std::optional<Obstacle> tile::findLoadRoleObstacle(const Candidate &candidate) {
+  KernelOp kernel = candidate.kernel;
+  const Target &target = candidate.target;
   scf::ForOp pipelined;
   SmallVector<Operation *> products;
   bool loads = false;
@@ -72,6 +70,9 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(KernelOp kernel, const Target
   auto isWgmma = [](Operation *op) { return cast<ProductOpInterface>(op).getAtom() == MatrixAtom::wgmma; };
   if (llvm::none_of(products, isWgmma)) // and so none is asynchronous
     return Obstacle{products.front(), productProblem(cast<GemmOp>(products.front()), target)};
+  if ((kernel.getWarps() + warpsPerLoadRole) * lanesPerWarp > target.maxThreadsPerBlock)
+    return Obstacle{kernel, llvm::formatv("{0} warps leave no room for a role of {1} that loads",
+                                          kernel.getWarps(), warpsPerLoadRole)};
   for (Operation *op : products)
     if (auto product = dyn_cast<GemmOp>(op); product && isWgmma(product)) {
       auto warps = int64_t(kernel.getWarps());
@@ -84,4 +85,18 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(KernelOp kernel, const Target
   if (!loads)
     return Obstacle{pipelined, "no copy fills a shared tile from a tensor"};
   return std::nullopt;
+}
+
+RoleKind tile::loadRole(const CopyGroups &ahead, int64_t warps) {
+  llvm::SmallPtrSet<Operation *, 8> copies;
+  for (auto &group : ahead.groups)
+    for (const GroupedCopy &copy : group->copies)
+      copies.insert(copy.op);
+  return {"load", warps, [copies](Operation *op) { return copies.contains(op); }};
+}
+
+void tile::explainLeftLoads(const Candidate &, const CopyGroups &ahead) {
+  for (const Obstacle &obstacle : ahead.obstacles)
+    obstacle.culprit->setDiscardableAttr(TileDialect::withoutRoleAttrName,
+                                         StringAttr::get(obstacle.culprit->getContext(), obstacle.reason));
 }

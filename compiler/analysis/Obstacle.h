@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "mlir/IR/Operation.h"
+
+#include <string>
+
+namespace tlc::tile {
+
+/// What keeps a program from a better form.
+struct Obstacle {
+  mlir::Operation *culprit = nullptr;
+  std::string reason; ///< for a message at the culprit
+
+  /// The reason for a message elsewhere: with the culprit's place.
+  std::string reasonWithPlace() const;
+};
+
+} // namespace tlc::tile

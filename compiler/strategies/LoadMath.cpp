@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One role loads ahead of another one that computes and stores.
+#include "compiler/strategies/LoadRole.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+namespace {
+
+SmallVector<RoleKind> rolesOf(const Candidate &candidate, const CopyGroups &ahead) {
+  return {loadRole(ahead, warpsPerLoadRole),
+          {"math", int64_t(KernelOp(candidate.kernel).getWarps()), nullptr}};
+}
+
+} // namespace
+
+const Strategy tile::loadMath = {
+    "load-math", /*hasSeveralRoles=*/true, findLoadRoleObstacle, /*runsAhead=*/nullptr,
+    rolesOf,     explainLeftLoads};

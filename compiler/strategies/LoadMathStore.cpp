@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One role loads ahead, one computes, and one stores the tiles that the TMA can store while the next ones
+/// are computed. The two that move tiles are a thread each, and share a warpgroup.
+#include "compiler/analysis/ComputedValues.h"
+#include "compiler/analysis/PanelStores.h"
+#include "compiler/analysis/Remarks.h"
+#include "compiler/analysis/RolePlan.h"
+#include "compiler/analysis/TensorAccesses.h"
+#include "compiler/analysis/TmaAccess.h"
+#include "compiler/strategies/FitSlots.h"
+#include "compiler/strategies/LoadRole.h"
+#include "dialects/tile/Names.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+namespace {
+
+std::optional<Obstacle> findObstacle(const Candidate &candidate) {
+  if (!KernelOp(candidate.kernel).getStoreRole())
+    return Obstacle{candidate.kernel, "it asks for no role that stores"};
+  return findLoadRoleObstacle(candidate);
+}
+
+/// Whether what the warps that compute have alone says where the tile goes, or whether it is stored.
+bool followsComputedData(StoreOp store, const ComputedValues &computed) {
+  auto isComputed = [&](Value value) { return computed.contains(value); };
+  for (Operation *around = store->getParentOp(); !isa<KernelOp>(around); around = around->getParentOp())
+    if (llvm::any_of(conditionOf(around), isComputed))
+      return true;
+  return llvm::any_of(store.getDestination().getDefiningOp()->getOperands(), isComputed);
+}
+
+/// Why a role of its own cannot store the tile; empty if it can.
+std::string storeRoleProblem(StoreOp store, const Candidate &candidate, const CopyGroups &ahead,
+                             ArrayRef<PanelStore> byTma, ArrayRef<TensorAccess> accesses,
+                             const ComputedValues &computed) {
+  auto slice = store.getDestination().getDefiningOp<SliceOp>();
+  auto isByThreads = [&](const GroupedCopy &copy) {
+    return !candidate.tma || !loadProblem(cast<CopyOp>(copy.op), candidate.target).empty();
+  };
+  for (auto &group : ahead.groups)
+    if (llvm::any_of(group->copies, isByThreads))
+      return "threads make some of the loads and need all warps of the role that loads";
+  if (!store->getParentOfType<scf::ForOp>())
+    return "no loop has a next tile to go on with";
+  if (llvm::none_of(byTma, [&](const PanelStore &panels) { return panels.store == store; }))
+    return "the TMA does not store it";
+  if (llvm::any_of(accesses, [&](const TensorAccess &access) {
+        return access.op != store &&
+               declarationOf(SliceOp(access.slice).getTensor()) == declarationOf(slice.getTensor());
+      }))
+    return "another operation of the kernel accesses '" + slice.getTensorFacts().getName().str() + "'";
+  if (followsComputedData(store, computed))
+    return "where it is stored, or whether, depends on computed data";
+  return storeProblem(handedTile(store.getValue().getType()), slice, candidate.target);
+}
+
+SmallVector<RoleKind> rolesOf(const Candidate &candidate, const CopyGroups &ahead) {
+  KernelOp kernel = candidate.kernel;
+  SmallVector<PanelStore> byTma = panelStoresIn(kernel, candidate.target, candidate.tma).byTma;
+  SmallVector<TensorAccess> accesses = tensorAccessesIn(kernel);
+  ComputedValues computed(kernel, belongsToOneRole);
+  llvm::SmallPtrSet<Operation *, 4> stores;
+  // Beside the stages: each tile that is handed over, and what other stores go through.
+  auto fits = [&](StoreOp last) {
+    SmallVector<int64_t> tiles = {sizeInBytes(handedTile(last.getValue().getType()))};
+    for (Operation *store : stores)
+      tiles.push_back(sizeInBytes(handedTile(cast<StoreOp>(store).getValue().getType())));
+    int64_t staging = 0;
+    for (const PanelStore &panels : byTma)
+      if (panels.store != last && !stores.contains(panels.store))
+        staging += panels.bytesOf(panels.leastBuffers());
+    return fitBeside(kernel, ahead, tiles, staging);
+  };
+  kernel.walk([&](StoreOp store) {
+    if (!store.getDestination().getDefiningOp<SliceOp>())
+      return;
+    std::string problem = storeRoleProblem(store, candidate, ahead, byTma, accesses, computed);
+    if (problem.empty() && !fits(store))
+      problem = "shared memory has no room for it beside all stages";
+    if (problem.empty()) {
+      stores.insert(store);
+      return;
+    }
+    emitRemark(store, RemarkId::storeWithoutRole)
+        << "the warps that compute store this tile themselves: " << problem;
+  });
+  if (stores.empty())
+    return loadMath.rolesOf(candidate, ahead);
+  constexpr int64_t warps = warpsPerLoadRole / 2;
+  return {loadRole(ahead, warps),
+          {"store", warpsPerLoadRole - warps, [stores](Operation *op) { return stores.contains(op); }},
+          {"math", int64_t(kernel.getWarps()), nullptr}};
+}
+
+} // namespace
+
+const Strategy tile::loadMathStore = {"load-math-store", /*hasSeveralRoles=*/true,
+                                      findObstacle,      /*runsAhead=*/nullptr,
+                                      rolesOf,           explainLeftLoads};

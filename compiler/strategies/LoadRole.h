@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Whether a kernel can have a role that loads ahead, as far as its operations tell.
+#pragma once
+
+#include "compiler/strategies/Strategy.h"
+#include "runtime/target/Hardware.h"
+
+namespace tlc::tile {
+
+constexpr int64_t warpsPerLoadRole = warpsPerWarpgroup; ///< setmaxnreg moves registers of whole warpgroups
+
+/// The first obstacle, or nothing. The role runs ahead of wgmma in pipelined loops.
+std::optional<Obstacle> findLoadRoleObstacle(const Candidate &candidate);
+
+/// The role that loads: it executes the copies that can run ahead.
+RoleKind loadRole(const CopyGroups &ahead, int64_t warps);
+
+/// Writes to the copies that it leaves why (`tile.without_role`): their instructions are yet to be chosen.
+void explainLeftLoads(const Candidate &candidate, const CopyGroups &ahead);
+
+} // namespace tlc::tile

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Ways to share a kernel out among roles: each a table of roles, in a file of its own.
+#pragma once
+
+#include "compiler/analysis/CopyGroups.h"
+#include "runtime/target/Target.h"
+
+#include <functional>
+#include <optional>
+
+namespace tlc::tile {
+
+/// A role of a strategy.
+struct RoleKind {
+  llvm::StringRef name;
+  int64_t warps = 0;
+  /// Whether a role of this kind executes the operation, one of those that one role does
+  /// (`belongsToOneRole`). Null: whatever no kind before it does.
+  std::function<bool(mlir::Operation *)> executes;
+};
+
+/// A kernel without roles, whose products have their instructions.
+struct Candidate {
+  KernelOp kernel;
+  const Target &target;
+  bool tma = true; ///< whether the TMA may be used
+};
+
+struct Strategy {
+  llvm::StringLiteral name;
+  bool hasSeveralRoles;
+  /// What keeps the kernel from being shared out like this; nothing if it can be.
+  std::optional<Obstacle> (*findObstacle)(const Candidate &candidate);
+  /// Whether a copy from a tensor to shared memory is to run ahead of what reads it, if it can. Null: each
+  /// is.
+  bool (*runsAhead)(CopyOp copy, const Candidate &candidate);
+  /// The roles in the order of their warps. `ahead` are the copies that can run ahead, at least one. Remarks
+  /// say what roles leave to others.
+  llvm::SmallVector<RoleKind> (*rolesOf)(const Candidate &candidate, const CopyGroups &ahead);
+  /// Says of copies that do not run ahead why.
+  void (*explainOthers)(const Candidate &candidate, const CopyGroups &ahead);
+};
+
+extern const Strategy copiesAhead, loadMath, loadMathStore;
+
+/// Null if no strategy has the name.
+const Strategy *findStrategy(llvm::StringRef name);
+
+} // namespace tlc::tile
