@@ -116,6 +116,9 @@ Result<void> test::tryRun(const Artifact &artifact, const std::vector<Memory *> 
              artifact, expectValue(bindDimensions(artifact, arguments.tensors)), device->properties())))
       arguments.tensors.push_back(
           request.view(places.holding(std::vector<std::byte>(request.bytes, std::byte(0xFF)))));
+  for (size_t i = 0; i < arguments.tensors.size(); ++i)
+    if (artifact.tensors[i].symmetric) // of one rank
+      arguments.tensors[i].ofRanks = {arguments.tensors[i].data};
   if (Result<void> done = device->launch(*program, arguments); !done)
     return done;
   places.copyBack();
