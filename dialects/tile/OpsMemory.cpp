@@ -79,18 +79,17 @@ Value tile::viewedTile(Operation *op) {
 
 LogicalResult TransposeOp::verify() { // transpose_c1
   SharedType source = getSource().getType(), view = getView().getType();
+  const bool hasTwoAxes = source.getShape().size() >= 2;
+  if (hasTwoAxes && view == source.transpose())
+    return success();
   InFlightDiagnostic diagnostic = emitOpError();
-  if (source.getShape().size() < 2) {
+  if (hasTwoAxes)
+    diagnostic << "expected a view of type " << source.transpose() << " because "
+               << describe(getSource(), "the source") << " is " << source << ", but got " << view;
+  else
     diagnostic << "expected " << describe(getSource(), "the source")
                << " to have at least two axes because the last two are exchanged, but got "
                << toText(source.getShape());
-  } else if (view != source.transpose()) {
-    diagnostic << "expected a view of type " << source.transpose() << " because "
-               << describe(getSource(), "the source") << " is " << source << ", but got " << view;
-  } else {
-    diagnostic.abandon();
-    return success();
-  }
   noteDeclaration(diagnostic, getSource());
   return diagnostic;
 }
