@@ -46,9 +46,13 @@ public:
   }
 
   Tolerance tolerance(const Parameters &values, size_t output) const override {
-    // Products of e4m3 are added with 13 bits after the largest one's point.
-    if (output == 1)
-      return {.limit = std::ldexp(1.0, -10), .floor = 1};
+    // Products of e4m3 are added with 13 bits after the largest one's point; the scale multiplies what is
+    // lost.
+    if (output == 1) {
+      const AttentionProblem problem = problemOf(values).problem;
+      return {.limit = std::ldexp(std::max(problem.scoreScale() * std::sqrt(double(problem.d)), 1.0), -10),
+              .floor = 1};
+    }
     // Each weight is rounded by itself, so that their errors add up as O does: as the root of the number of
     // keys. A masked row may see any number of them, and so may sequences of any length.
     ForwardConfig config = problemOf(values);
