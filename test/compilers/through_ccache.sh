@@ -5,9 +5,11 @@
 set -euo pipefail
 folder=$(cd "$(dirname "$0")" && pwd)
 real=$(PATH=${PATH//"$folder:"/} command -v "$(basename "$0")")
-export CCACHE_DIR=$folder/ccache
+export CCACHE_DIR=$folder/ccache CCACHE_SLOPPINESS=pch_defines,time_macros
 case " $* " in
 *" -shared "*) ;;
+# tlc forbids the direct mode, without which a precompiled header is never taken from the cache. Its headers are ours.
+*" -x c++-header "*) unset CCACHE_NODIRECT && exec ccache "$real" "$@" ;;
 *" -c "*) exec ccache "$real" "$@" ;;
 *) exec "$real" "$@" ;;
 esac
@@ -16,6 +18,13 @@ while [ $# -gt 0 ]; do
   case $1 in
   -shared) link+=("$1") ;;
   -o) output=$2 && shift ;;
+  -include-pch) # in a folder of its own in each call: ccache asks for the same name
+    header=$folder/$(cksum <"$2" | tr ' ' -).pch
+    if [ ! -f "$header" ]; then
+      find "$folder" -maxdepth 1 -name '*.pch' -mtime +7 -delete
+      cp "$2" "$header.$$" && mv "$header.$$" "$header"
+    fi
+    compile+=("$1" "$header") && shift ;;
   *.cpp) compile+=("$1") ;;
   *) compile+=("$1") link+=("$1") ;;
   esac
