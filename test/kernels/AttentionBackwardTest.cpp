@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Attention backward with every pair of its options, and tiles and keys that take other ways, at small
+/// Attention backward with its options, and tiles and keys that take other ways, at small
 /// sizes.
 #include "kernels/Registry.h"
 #include "test/kernels/KernelRuns.h"
@@ -13,13 +13,16 @@ using namespace tlc::kernels;
 using namespace tlc::kernels::test;
 using namespace tlc::attention_matrix;
 
-TEST_CASE("attention backward is right with every pair of its options", "[kernels][attention]") {
-  checkPairs("attention_bwd", 8, backwardOptions(fewGradientRows(), fewMasks()), 1, 100);
+TEST_CASE("attention backward is right with every value of its options, and every pair of the ends",
+          "[kernels][attention]") {
+  const std::vector<Option> options = backwardOptions(gradientRows());
+  checkOptions("attention_bwd", options, Cover::values, {.longest = 100});
+  checkOptions("attention_bwd", atTheirEnds(options), Cover::pairs, {.longest = 100});
 }
 
 // Of tools/test.sh long.
 TEST_CASE("attention backward is right with every pair of all its options", "[.long]") {
-  checkPairs("attention_bwd", 8, backwardOptions(gradientRows()), 1, 100);
+  checkOptions("attention_bwd", backwardOptions(gradientRows()), Cover::pairs, {.longest = 100});
 }
 
 TEST_CASE("gradients of tiles of 64 keys are right however dQ is summed up", "[kernels][attention][narrow]") {
@@ -48,19 +51,28 @@ TEST_CASE("tiles of 64 keys are right where blocks take them and have a head of 
   }
 }
 
+namespace {
+void checkUnseen(const Definitions &more) {
+  Definitions definitions = {{"form", "explicit"}, {"causal", "left"}};
+  definitions.insert(more.begin(), more.end());
+  Compiled compiled(**findKernel("attention_bwd"), definitions);
+  compiled.check({{"b", "2"}, {"sq", "21"}, {"sk", "390"}, {"h", "4"}, {"hkv", "2"}});
+}
+} // namespace
+
 TEST_CASE("keys that no query sees have gradients of zero", "[kernels][attention][narrow]") {
-  const Kernel &kernel = **findKernel("attention_bwd");
-  auto check = [&](const Definitions &more) {
-    Definitions definitions = {{"form", "explicit"}, {"causal", "left"}};
-    definitions.insert(more.begin(), more.end());
-    Compiled compiled(kernel, definitions);
-    compiled.check({{"b", "2"}, {"sq", "21"}, {"sk", "390"}, {"h", "4"}, {"hkv", "2"}});
-  };
+  checkUnseen({{"d", "64"}, {"dkv", "loop"}, {"dq", "ordered"}});
+  checkUnseen({{"d", "256"}, {"dkv", "split"}});
+  checkUnseen({{"d", "64"}, {"dkv", "atomic"}});
+  checkUnseen({{"d", "40"}, {"dkv", "loop"}, {"unseen", "own_launch"}});
+  checkUnseen(
+      {{"d", "256"}, {"dkv", "loop"}, {"unseen", "own_launch"}, {"window", "9"}, {"gradients", "f32"}});
+}
+
+// Of tools/test.sh long.
+TEST_CASE("keys that no query sees have gradients of zero in rows of any length", "[.long]") {
   for (const char *d : {"64", "256"})
     for (const char *dkv : {"loop", "split", "atomic"})
-      check({{"d", d}, {"dkv", dkv}});
-  check({{"d", "40"}, {"dkv", "loop"}, {"unseen", "own_launch"}});
-  check({{"d", "256"}, {"dkv", "loop"}, {"unseen", "own_launch"}, {"window", "9"}, {"gradients", "f32"}});
-  check({{"d", "64"}, {"dkv", "loop"}, {"dq", "ordered"}});
-  check({{"d", "256"}, {"dkv", "loop"}, {"gradients", "f32"}});
+      checkUnseen({{"d", d}, {"dkv", dkv}});
+  checkUnseen({{"d", "256"}, {"dkv", "loop"}, {"gradients", "f32"}});
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Rows that together have every pair of values of every two options, and every value of one that is alone.
+/// Rows that together have every pair of values of every two options, or every value of each.
 #pragma once
 
 #include "kernels/harness/HostTensor.h"
@@ -11,6 +11,9 @@
 #include <vector>
 
 namespace tlc::kernels::test {
+
+/// What the rows of a covering array have, at least once.
+enum class Cover : uint8_t { values, pairs };
 
 namespace detail {
 struct DrawnArray {
@@ -23,7 +26,8 @@ struct DrawnArray {
 };
 
 template <class F>
-DrawnArray drawCoveringArray(const std::vector<size_t> &extents, std::mt19937_64 &random, F &&isAllowed) {
+DrawnArray drawCoveringArray(const std::vector<size_t> &extents, Cover cover, std::mt19937_64 &random,
+                             F &&isAllowed) {
   struct Pair {
     size_t option, value, otherOption, otherValue;
     bool isIn(const std::vector<size_t> &row) const {
@@ -32,15 +36,14 @@ DrawnArray drawCoveringArray(const std::vector<size_t> &extents, std::mt19937_64
   };
   std::vector<Pair> missing;
   for (size_t a = 0; a < extents.size(); ++a)
-    for (size_t b = a + 1; b < extents.size(); ++b)
-      for (size_t x = 0; x < extents[a]; ++x)
+    for (size_t x = 0; x < extents[a]; ++x) {
+      if (cover == Cover::values || extents.size() == 1) // with itself
+        missing.push_back({a, x, a, x});
+      for (size_t b = a + 1; cover == Cover::pairs && b < extents.size(); ++b)
         for (size_t y = 0; y < extents[b]; ++y)
           missing.push_back({a, x, b, y});
+    }
   DrawnArray drawn;
-  if (extents.size() == 1) // there are no pairs
-    for (size_t value = 0; value < extents[0]; ++value)
-      if (std::vector<size_t> row = {value}; isAllowed(row))
-        drawn.rows.push_back(std::move(row));
   auto missingIn = [&](const std::vector<size_t> &row) {
     return std::ranges::count_if(missing, [&](const Pair &pair) { return pair.isIn(row); });
   };
@@ -88,16 +91,21 @@ DrawnArray drawCoveringArray(const std::vector<size_t> &extents, std::mt19937_64
 } // namespace detail
 
 /// `extents` has the number of values of each option; a row has one value of each, counted from 0. Rows that
-/// `isAllowed` refuses do not appear: pairs that only they have are left out.
+/// `isAllowed` refuses do not appear: what only they have is left out.
 template <class F>
-std::vector<std::vector<size_t>> coveringArray(const std::vector<size_t> &extents, std::mt19937_64 &random,
-                                               F &&isAllowed) {
-  detail::DrawnArray best = detail::drawCoveringArray(extents, random, isAllowed);
+std::vector<std::vector<size_t>> coveringArray(const std::vector<size_t> &extents, Cover cover,
+                                               std::mt19937_64 &random, F &&isAllowed) {
+  detail::DrawnArray best = detail::drawCoveringArray(extents, cover, random, isAllowed);
   for (int attempt = 1; attempt != 8; ++attempt)
-    if (detail::DrawnArray drawn = detail::drawCoveringArray(extents, random, isAllowed);
+    if (detail::DrawnArray drawn = detail::drawCoveringArray(extents, cover, random, isAllowed);
         drawn.isBetterThan(best))
       best = std::move(drawn);
   return std::move(best.rows);
+}
+
+/// Every two of the values of each option, all of which go together.
+inline std::vector<std::vector<size_t>> pairsOf(const std::vector<size_t> &extents, std::mt19937_64 &random) {
+  return coveringArray(extents, Cover::pairs, random, [](const std::vector<size_t> &) { return true; });
 }
 
 } // namespace tlc::kernels::test

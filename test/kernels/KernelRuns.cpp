@@ -3,9 +3,9 @@
 /// Helpers of the kernels' tests.
 #include "test/kernels/KernelRuns.h"
 
+#include "runtime/artifact/Serialize.h"
 #include "runtime/emulator/EmulatorDevice.h"
 #include "test/kernels/CompileOnce.h"
-#include "test/kernels/CoveringArray.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -37,7 +37,7 @@ std::vector<std::string> test::sizesOf(const Kernel &kernel) {
   return names;
 }
 
-std::vector<Definitions> test::choicesOf(const Kernel &kernel, Random &random) {
+std::vector<Definitions> test::choicesOf(const Kernel &kernel, Random &random, Cover cover) {
   std::vector<const Parameter *> choices;
   std::vector<size_t> extents;
   for (const Parameter &parameter : kernel.parameters())
@@ -56,7 +56,7 @@ std::vector<Definitions> test::choicesOf(const Kernel &kernel, Random &random) {
     return bool(Request::parse(kernel.name(), definitionsOf(row)));
   };
   std::vector<Definitions> combinations;
-  for (const std::vector<size_t> &row : coveringArray(extents, random, isAllowed))
+  for (const std::vector<size_t> &row : coveringArray(extents, cover, random, isAllowed))
     combinations.push_back(definitionsOf(row));
   return combinations;
 }
@@ -97,6 +97,10 @@ Compiled::Compiled(const Kernel &kernel, const Definitions &given, const Compile
 bool Compiled::acceptsAnyAlignment() const {
   return std::ranges::all_of(compiled->tensors,
                              [](const TensorArgument &tensor) { return tensor.alignment == 1; });
+}
+
+bool Compiled::isSameAs(const Compiled &other) const {
+  return serialize(*compiled) == serialize(*other.compiled);
 }
 
 Definitions Compiled::with(const Definitions &sizes) const {

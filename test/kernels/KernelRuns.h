@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/harness/KernelRun.h"
+#include "test/kernels/CoveringArray.h"
 
 #include <functional>
 #include <string>
@@ -13,9 +14,9 @@ namespace tlc::kernels::test {
 /// The size parameters of a kernel.
 std::vector<std::string> sizesOf(const Kernel &kernel);
 
-/// Definitions of the kernel's choices (types, layouts, forms), without sizes, that together have every pair
-/// of values of two of them.
-std::vector<Definitions> choicesOf(const Kernel &kernel, Random &random);
+/// Definitions of the kernel's choices (types, layouts, forms), without sizes, that together have every value
+/// of each, or every pair of values of two of them.
+std::vector<Definitions> choicesOf(const Kernel &kernel, Random &random, Cover cover);
 
 /// "gemm dtype=bf16 m=3"
 std::string describe(const Kernel &kernel, const Definitions &definitions);
@@ -34,6 +35,7 @@ public:
   /// The program declares no alignment of its tensors, so that rows of any length will do; a program whose
   /// roles are written by hand declares one, as its copies are the TMA's.
   bool acceptsAnyAlignment() const;
+  bool isSameAs(const Compiled &other) const;
   /// Whether these sizes go together with the program's other parameters.
   bool accepts(const Definitions &sizes) const;
   /// Runs at the sizes of `sizes` on fresh inputs and checks the result.

@@ -3,8 +3,6 @@
 /// Covering arrays of options.
 #include "test/kernels/OptionPairs.h"
 
-#include "test/kernels/CoveringArray.h"
-
 #include <catch2/catch.hpp>
 #include <fmt/format.h>
 
@@ -12,8 +10,15 @@ using namespace tlc;
 using namespace tlc::kernels;
 using namespace tlc::attention_matrix;
 
-void test::checkPairs(std::string_view name, int64_t alignment, const std::vector<Option> &options,
-                      size_t wanted, int longest) {
+std::vector<Option> test::atTheirEnds(std::vector<Option> options) {
+  for (Option &option : options)
+    if (option.size() > 2)
+      option = {option.front(), option.back()};
+  return options;
+}
+
+void test::checkOptions(std::string_view name, const std::vector<Option> &options, Cover cover,
+                        const RunSizes &sizes) {
   uint64_t seed = Catch::rngSeed();
   Random random(seed);
   const Kernel &kernel = **findKernel(name);
@@ -21,21 +26,21 @@ void test::checkPairs(std::string_view name, int64_t alignment, const std::vecto
   for (const Option &option : options)
     extents.push_back(option.size());
   auto isAllowed = [&](const std::vector<size_t> &row) {
-    return bool(Request::parse(kernel.name(), drawCase(options, row, random, longest).all()));
+    return bool(Request::parse(kernel.name(), drawCase(options, row, random, sizes.longest).all()));
   };
-  std::vector<std::vector<size_t>> rows = coveringArray(extents, random, isAllowed);
+  std::vector<std::vector<size_t>> rows = coveringArray(extents, cover, random, isAllowed);
   REQUIRE(!rows.empty());
-  size_t repetitions = (wanted + rows.size() - 1) / rows.size();
+  size_t repetitions = (sizes.wanted + rows.size() - 1) / rows.size();
   fmt::print("{} programs, {} sizes of each, seed {}\n", rows.size(), repetitions, seed);
   for (const std::vector<size_t> &row : rows) {
-    Case first = drawCase(options, row, random, longest);
+    Case first = drawCase(options, row, random, sizes.longest);
     Compiled compiled(kernel, first.all());
     for (size_t i = 0; i != repetitions; ++i) {
       ProblemOptions problem;
-      problem.placement.rowPadding = random() % 2 == 0 ? 0 : alignment;
-      Definitions sizes = i == 0 ? first.sizes : drawCase(options, row, random, longest).sizes;
+      problem.placement.rowPadding = random() % 2 == 0 ? 0 : sizes.alignment;
+      Definitions drawn = i == 0 ? first.sizes : drawCase(options, row, random, sizes.longest).sizes;
       INFO("seed of the test: " << seed);
-      compiled.check(sizes, problem);
+      compiled.check(drawn, problem);
     }
   }
 }

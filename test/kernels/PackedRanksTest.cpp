@@ -106,7 +106,7 @@ TEST_CASE("each choice of attention of packed sequences on ranks is right at len
           "[.long]") {
   Random random(Catch::rngSeed());
   for (const char *name : names)
-    for (const Definitions &choices : choicesOf(**findKernel(name), random)) {
+    for (const Definitions &choices : choicesOf(**findKernel(name), random, Cover::pairs)) {
       Definitions program = programOf(name, choices);
       if (!Request::parse(name, completed(**findKernel(name), program)))
         continue; // block-causal masks, and sums that packed sequences have not

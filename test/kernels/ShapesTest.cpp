@@ -63,7 +63,7 @@ std::vector<Definitions> extremeTunings(const Kernel &kernel) {
       return bool(Request::parse(kernel.name(), completed(kernel, with(program))));
     });
     if (fitting == small.end())
-      small.push_back(with(allSizes(kernel, 136)));
+      small.push_back(with(allSizes(kernel, 72))); // a few of the least tiles, which take long
     else
       *fitting = with(*fitting);
   }
@@ -73,18 +73,21 @@ std::vector<Definitions> extremeTunings(const Kernel &kernel) {
   return small;
 }
 
-/// The tuning parameters of such a kernel, and what they do, are those of attention_fwd or attention_bwd.
+/// The tuning parameters of such a kernel, and what they do, are those of attention_fwd, attention_bwd or
+/// all_gather_gemm.
 bool tunesLikeAnother(const Kernel &kernel) {
-  return kernel.name() == "attention_fwd_sharded" || kernel.name() == "attention_bwd_sharded";
+  constexpr std::string_view names[] = {"attention_fwd_sharded", "attention_bwd_sharded", "gemm_all_reduce",
+                                        "gemm_reduce_scatter"};
+  return std::ranges::find(names, kernel.name()) != std::end(names);
 }
 
-/// attention_forward_test has every pair of options of these forms.
+/// attention_forward_test has the options of these forms.
 bool hasTestOfOptions(const Kernel &kernel, const Definitions &definitions) {
   return (kernel.name() == "attention_fwd" || kernel.name() == "attention_fwd_fp8") &&
          (definitions.at("form") == "explicit" || definitions.at("form") == "plain");
 }
 
-/// attention_backward_test has every pair of its options, RanksTest each choice of kernels of ranks.
+/// attention_backward_test has its options, RanksTest the choices of kernels of ranks.
 bool hasTestOfOptions(const Kernel &kernel) {
   return kernel.name() == "attention_bwd" ||
          std::ranges::find(kernel.parameters(), "ranks", &Parameter::name) != kernel.parameters().end();
@@ -92,19 +95,21 @@ bool hasTestOfOptions(const Kernel &kernel) {
 
 } // namespace
 
-TEST_CASE("every kernel is right once", "[smoke]") {
+// kernels_smoke is this alone.
+TEST_CASE("every kernel is right once", "[.smoke]") {
   for (const Kernel *kernel : allKernels())
     Compiled(*kernel, allSizes(*kernel, 72)).check({});
 }
 
-TEST_CASE("kernels of all types and layouts are right at sizes that tiles do not divide",
-          "[kernels][shapes]") {
+namespace {
+/// Programs with these choices at sizes that tiles do not divide.
+void checkAllChoices(Cover cover) {
   Random random(Catch::rngSeed());
   constexpr int aligned[] = {0, 8, 64, 136, 200, 264}, odd[] = {1, 7, 63, 65, 129, 257};
   for (const Kernel *kernel : allKernels()) {
     if (hasTestOfOptions(*kernel))
       continue;
-    for (Definitions definitions : choicesOf(*kernel, random)) {
+    for (Definitions definitions : choicesOf(*kernel, random, cover)) {
       if (hasTestOfOptions(*kernel, definitions))
         continue;
       definitions.merge(allSizes(*kernel, 256));
@@ -120,6 +125,18 @@ TEST_CASE("kernels of all types and layouts are right at sizes that tiles do not
         checkAmong(odd);
     }
   }
+}
+} // namespace
+
+TEST_CASE("kernels of all types and layouts are right at sizes that tiles do not divide",
+          "[kernels][shapes]") {
+  checkAllChoices(Cover::values);
+}
+
+// Of tools/test.sh long.
+TEST_CASE("kernels of every two types, layouts and forms are right at sizes that tiles do not divide",
+          "[.long]") {
+  checkAllChoices(Cover::pairs);
 }
 
 TEST_CASE("sizes of 0 and 1 are sizes like others", "[kernels][shapes]") {
@@ -152,7 +169,7 @@ void checkHeuristic(int drawnSizes) {
 
 TEST_CASE("the configuration that the heuristic picks for a size is right at that size",
           "[kernels][shapes]") {
-  checkHeuristic(5);
+  checkHeuristic(2);
 }
 
 // Of tools/test.sh long.

@@ -4,6 +4,7 @@
 /// cluster, in one pass and in two.
 #include "test/kernels/KernelRuns.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <numeric>
 
@@ -23,15 +24,18 @@ Compiled compileFor(int64_t columns, Definitions definitions) {
 } // namespace
 
 TEST_CASE("rows of one length are right at all lengths and alignments", "[kernels][softmax]") {
-  for (const char *dtype : {"bf16", "f16", "f32"})
-    for (int64_t columns : {0, 1, 8, 9, 12, 30, 55, 110, 136, 182, 257, 500, 1022, 1025, 2370})
-      for (Placement placement : {Placement{0, 0}, {1, 0}, {2, 6}, {4, 4}}) {
-        const int64_t bytes = dtype == std::string_view("f32") ? 4 : 2,
-                      stride = (columns + placement.rowPadding) * bytes,
-                      alignment = std::gcd(std::gcd(stride, placement.offset * bytes), 16);
-        compileFor(columns, {{"dtype", dtype}, {"alignment", std::to_string(alignment)}})
-            .check({}, {.placement = placement});
-      }
+  Random random(Catch::rngSeed());
+  constexpr std::array types = {"bf16", "f16", "f32"};
+  constexpr std::array lengths = {0, 1, 8, 9, 12, 30, 55, 110, 136, 182, 257, 500, 1022, 1025, 2370};
+  constexpr std::array placements = {Placement{0, 0}, Placement{1, 0}, Placement{2, 6}, Placement{4, 4}};
+  for (const std::vector<size_t> &row : pairsOf({types.size(), lengths.size(), placements.size()}, random)) {
+    const Placement placement = placements[row[2]];
+    const int64_t columns = lengths[row[1]], bytes = types[row[0]] == std::string_view("f32") ? 4 : 2,
+                  stride = (columns + placement.rowPadding) * bytes,
+                  alignment = std::gcd(std::gcd(stride, placement.offset * bytes), 16);
+    compileFor(columns, {{"dtype", types[row[0]]}, {"alignment", std::to_string(alignment)}})
+        .check({}, {.placement = placement});
+  }
 }
 
 TEST_CASE("rows of one length are right in two passes and by a cluster", "[kernels][softmax]") {

@@ -48,15 +48,6 @@ const Option &allMasks() {
   return all;
 }
 
-const Option &fewMasks() {
-  static const Option few = {{},
-                             {{"causal", "left"}},
-                             {{"causal", "right"}, {"window", "17"}},
-                             {{"window", "0"}, {"window_right", "70"}},
-                             {{"mask", "block_causal"}, {"block", "7"}}};
-  return few;
-}
-
 std::vector<Option> attentionOptions(const Option &rows, const Option &masks) {
   return {
       {{{"form", "explicit"}}, {{"form", "plain"}}},
@@ -77,11 +68,6 @@ const Option &gradientRows() {
                               {{"d", "192"}, {"dv", "128"}},
                               {{"d", "256"}, {"dv", "192"}},
                               {{"d", "48"}, {"dv", "80"}}};
-  return rows;
-}
-
-const Option &fewGradientRows() {
-  static const Option rows = {{{"d", "128"}}, {{"d", "192"}, {"dv", "128"}}, {{"d", "256"}, {"dv", "192"}}};
   return rows;
 }
 

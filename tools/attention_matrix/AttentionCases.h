@@ -19,14 +19,10 @@ const Option &shortRows();
 const Option &longRows();
 
 const Option &allMasks();
-/// One of each way to say which keys are seen.
-const Option &fewMasks();
 /// Everything that the compiler sees.
 std::vector<Option> attentionOptions(const Option &rows, const Option &masks = allMasks());
 /// Lengths of rows whose gradients are shared among warpgroups by rows, by columns, and in between.
 const Option &gradientRows();
-/// One of each of these.
-const Option &fewGradientRows();
 /// Others: short ones, and rows of Q and V that differ.
 const Option &moreGradientRows();
 /// Everything that the compiler sees of attention backward, and all ways to sum up.
