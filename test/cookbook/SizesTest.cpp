@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <functional>
+#include <map>
 
 using namespace tlc;
 using namespace tlc::kernels;
@@ -40,12 +41,36 @@ int64_t primeOf(const Kernel &kernel, const Parameter &parameter) {
   return size != usual.end() && std::stoll(size->second) < 16 ? 7 : 67;
 }
 
+void checkOne(const Kernel &kernel, const Definitions &size) { check(kernel, size); }
+
 } // namespace
 
-TEST_CASE("the cookbook's kernels are right with one size of 0, 1 and a prime", "[cookbook][sizes]") {
-  auto checkOne = [](const Kernel &kernel, const Definitions &size) { check(kernel, size); };
-  for (int64_t number : {0, 1})
-    forEachSize([&](const Kernel &, const Parameter &) { return number; }, checkOne);
+TEST_CASE("the cookbook's kernels are right with one size of 0", "[cookbook][sizes]") {
+  forEachSize([](const Kernel &, const Parameter &) { return 0; }, checkOne);
+}
+
+TEST_CASE("the cookbook's kernels are right with sizes that are primes", "[cookbook][sizes]") {
+  // As many at once as go together.
+  std::map<const Kernel *, std::vector<Definitions>> problems;
+  forEachSize(primeOf, [&](const Kernel &kernel, const Definitions &size) {
+    for (Definitions &problem : problems[&kernel]) {
+      Definitions both = problem;
+      both.insert(size.begin(), size.end());
+      if (Request::parse(kernel, both, {}, DefaultSizes::emulator)) {
+        problem = both;
+        return;
+      }
+    }
+    problems[&kernel].push_back(size);
+  });
+  for (const auto &[kernel, each] : problems)
+    for (const Definitions &problem : each)
+      check(*kernel, problem);
+}
+
+// Of tools/test.sh long.
+TEST_CASE("the cookbook's kernels are right with one size of 1 and a prime", "[.long]") {
+  forEachSize([](const Kernel &, const Parameter &) { return 1; }, checkOne);
   forEachSize(primeOf, checkOne);
 }
 
