@@ -39,6 +39,8 @@ if [ "$form" = long ]; then
   [ ! -x build/bin/cuda_cpp_test ] || build/bin/cuda_cpp_test "[.long]"
   build/bin/attention_forward_test "[.long]" --rng-seed "$seed"
   build/bin/attention_backward_test "[.long]" --rng-seed "$seed"
+  build/bin/cookbook_test "[.long]" --rng-seed "$seed"
+  /usr/lib/llvm-22/bin/lit -v --param long=1 --filter _machine build/test/lit
   build/bin/tlc-attention-matrix --part "$((seed % 400 + 1))/400" --seed "$seed"
   build/bin/tlc-attention-matrix --kernel attention_bwd --part "$((seed % 400000 + 1))/400000" --seed "$seed"
   tools/scripts/mutate.sh

@@ -47,6 +47,9 @@ have = features.detect()
 config.available_features.update(have)
 if "ptxas" in have:
     config.substitutions.append((r"%ptxas\b", have["ptxas"]))
+# What `tools/test.sh long` adds: `lit --param long=1`.
+if "long" in lit_config.params:
+    config.available_features.add("long")
 for name, _, consequence in features.FEATURES:
     if name not in have:
         lit_config.note(f"{name} not found, skipped: {consequence}")
