@@ -49,7 +49,7 @@ extern "C" __global__ void k(const int *in, int *out) {
     CHECK(std::equal(expected.begin(), expected.end(), result.begin() + ptrdiff_t(513 * way)));
 }
 
-TEST_CASE("CUB sorts a block by digits, keys with values and downwards", "[cuda-cpp][cub]") {
+TEST_CASE("CUB sorts a block by digits, keys with values and downwards", "[.long]") {
   const auto in = sample(512);
   const auto out = run({.headers = {"cub/block/block_radix_sort.cuh"},
                         .source = R"(
@@ -119,7 +119,7 @@ extern "C" __global__ void k(const int *in, int *block, int *warps) {
   CHECK(valuesOf<int32_t>(out[2]) == warps);
 }
 
-TEST_CASE("CUB reduces and scans warps, also by segments", "[cuda-cpp][cub]") {
+TEST_CASE("CUB reduces and scans warps, also by segments", "[.long]") {
   const auto in = sample(128);
   const auto out = run({.headers = {"cub/warp/warp_reduce.cuh", "cub/warp/warp_scan.cuh"},
                         .source = R"(
