@@ -52,31 +52,30 @@ TEST_CASE_METHOD(Fixture, "backward takes what forward has written", "[attention
   require(forward(programs, {}, before.views(), memory, forwardOptions));
 
   Slice dO = input(bf16, {queries, h, dv});
-  for (ElementType type : {bf16, f32})
-    for (bool isDeterministic : {false, true}) {
-      Slice dq = output(type, {queries, h, d}), dk = output(type, {keys, hkv, d}),
-            dV = output(type, {keys, hkv, dv}), dSink = output(f32, {h});
-      const BackwardTensors tensors = GradientTensors{before, dO, dq, dk, dV, dSink}.views();
-      BackwardOptions options{.mask = mask,
-                              .lengths = Lengths::packed,
-                              .logBase = LogBase::two,
-                              .isDeterministic = isDeterministic};
-      attention::Workspace own = workspace(workspaceSize(programs, tensors, options));
-      require(backward(programs, {}, tensors, own, options));
-      REQUIRE(bool(device.synchronize({})));
-      AttentionShape shape{.problem = {.d = d, .dv = dv, .mask = mask}, .h = h, .hkv = hkv};
-      for (size_t i = 0; i + 1 < beginsOfQueries.size(); ++i)
-        shape.sequences.push_back({beginsOfQueries[i], beginsOfQueries[i + 1] - beginsOfQueries[i],
-                                   beginsOfKeys[i], beginsOfKeys[i + 1] - beginsOfKeys[i]});
-      std::vector<double> qs = q.values(), ks = k.values(), vs = v.values(), dOs = dO.values(),
-                          sinks = sink.values();
-      AttentionGradients gradients(shape, {qs, ks, vs, dOs, sinks});
-      double ofProduct = std::sqrt(double(dv)) / 3;
-      checkGradient(dq, gradients, &AttentionGradients::ofQueries, ofProduct / std::sqrt(double(d)));
-      checkGradient(dk, gradients, &AttentionGradients::ofKeys, ofProduct / std::sqrt(double(d)));
-      checkGradient(dV, gradients, &AttentionGradients::ofValues, 1);
-      checkGradient(dSink, gradients, &AttentionGradients::ofSinks, ofProduct);
-    }
+  for (auto [type, isDeterministic] : {std::pair(bf16, true), {f32, false}}) {
+    Slice dq = output(type, {queries, h, d}), dk = output(type, {keys, hkv, d}),
+          dV = output(type, {keys, hkv, dv}), dSink = output(f32, {h});
+    const BackwardTensors tensors = GradientTensors{before, dO, dq, dk, dV, dSink}.views();
+    BackwardOptions options{.mask = mask,
+                            .lengths = Lengths::packed,
+                            .logBase = LogBase::two,
+                            .isDeterministic = isDeterministic};
+    attention::Workspace own = workspace(workspaceSize(programs, tensors, options));
+    require(backward(programs, {}, tensors, own, options));
+    REQUIRE(bool(device.synchronize({})));
+    AttentionShape shape{.problem = {.d = d, .dv = dv, .mask = mask}, .h = h, .hkv = hkv};
+    for (size_t i = 0; i + 1 < beginsOfQueries.size(); ++i)
+      shape.sequences.push_back({beginsOfQueries[i], beginsOfQueries[i + 1] - beginsOfQueries[i],
+                                 beginsOfKeys[i], beginsOfKeys[i + 1] - beginsOfKeys[i]});
+    std::vector<double> qs = q.values(), ks = k.values(), vs = v.values(), dOs = dO.values(),
+                        sinks = sink.values();
+    AttentionGradients gradients(shape, {qs, ks, vs, dOs, sinks});
+    double ofProduct = std::sqrt(double(dv)) / 3;
+    checkGradient(dq, gradients, &AttentionGradients::ofQueries, ofProduct / std::sqrt(double(d)));
+    checkGradient(dk, gradients, &AttentionGradients::ofKeys, ofProduct / std::sqrt(double(d)));
+    checkGradient(dV, gradients, &AttentionGradients::ofValues, 1);
+    checkGradient(dSink, gradients, &AttentionGradients::ofSinks, ofProduct);
+  }
 }
 
 TEST_CASE_METHOD(Fixture, "the gradient of O may have any strides", "[attention]") {
@@ -125,114 +124,113 @@ TEST_CASE_METHOD(Fixture, "tensors of backward may be b x h x s x d", "[attentio
   constexpr int64_t b = 2, sq = 75, sk = 139, h = 4, d = 40, dv = 48, padding = 8;
   const MaskConfig mask{.causal = CausalAlignment::right};
   const ForwardOptions forwardOptions{.mask = mask};
-  for (int64_t hkv : {h, int64_t(2)})
-    for (AttentionForm form : {AttentionForm::explicitRoles, AttentionForm::plain}) {
-      CAPTURE(hkv, int(form));
-      int loads = 0;
-      // Memory in the order of the call's axes, then with heads before rows, which takes the same programs.
-      for (bool areHeadsFirst : {false, true}) {
-        CAPTURE(areHeadsFirst);
-        auto tensor = [&](int64_t rows, int64_t heads, int64_t length, bool isInput) {
-          Slice slice =
-              areHeadsFirst
-                  ? newTensor(device, bf16, {b, heads, rows, length}, padding).transposed({0, 2, 1, 3})
-                  : newTensor(device, bf16, {b, rows, heads, length}, padding);
-          if (isInput)
-            slice.fill(random);
-          slice.block->upload();
-          return slice;
-        };
-        GradientTensors all{.forward = {.q = tensor(sq, h, d, true),
-                                        .k = tensor(sk, hkv, d, true),
-                                        .v = tensor(sk, hkv, dv, true),
-                                        .o = tensor(sq, h, dv, false),
-                                        .lse = output(f32, {b, h, sq})},
-                            .dO = tensor(sq, h, dv, true),
-                            .dq = tensor(sq, h, d, false),
-                            .dk = tensor(sk, hkv, d, false),
-                            .dv = tensor(sk, hkv, dv, false)};
-        ForwardTensors before = all.forward.views();
-        require(forward(programs, {}, before, workspace(workspaceSize(programs, before, forwardOptions)),
-                        forwardOptions));
-        BackwardOptions options{.mask = mask, .form = form};
-        require(backward(programs, {}, all.views(), workspace(workspaceSize(programs, all.views(), options)),
-                         options));
-        REQUIRE(bool(device.synchronize({})));
-        if (!areHeadsFirst)
-          loads = device.loads;
-        CHECK(device.loads == loads);
-        std::vector<double> q = all.forward.q.values(), k = all.forward.k.values(),
-                            v = all.forward.v.values(), ofOutput = all.dO.values();
-        AttentionGradients gradients(shapeOf(all.forward, forwardOptions), {q, k, v, ofOutput});
-        double ofProduct = std::sqrt(double(dv)) / 3;
-        checkGradient(all.dq, gradients, &AttentionGradients::ofQueries, ofProduct / std::sqrt(double(d)));
-        checkGradient(all.dk, gradients, &AttentionGradients::ofKeys, ofProduct / std::sqrt(double(d)));
-        checkGradient(all.dv, gradients, &AttentionGradients::ofValues, 1);
-      }
+  for (auto [hkv, form] : {std::pair(h, AttentionForm::explicitRoles), {2, AttentionForm::plain}}) {
+    CAPTURE(hkv, int(form));
+    int loads = 0;
+    // Memory in the order of the call's axes, then with heads before rows, which takes the same programs.
+    for (bool areHeadsFirst : {false, true}) {
+      CAPTURE(areHeadsFirst);
+      auto tensor = [&](int64_t rows, int64_t heads, int64_t length, bool isInput) {
+        Slice slice =
+            areHeadsFirst
+                ? newTensor(device, bf16, {b, heads, rows, length}, padding).transposed({0, 2, 1, 3})
+                : newTensor(device, bf16, {b, rows, heads, length}, padding);
+        if (isInput)
+          slice.fill(random);
+        slice.block->upload();
+        return slice;
+      };
+      GradientTensors all{.forward = {.q = tensor(sq, h, d, true),
+                                      .k = tensor(sk, hkv, d, true),
+                                      .v = tensor(sk, hkv, dv, true),
+                                      .o = tensor(sq, h, dv, false),
+                                      .lse = output(f32, {b, h, sq})},
+                          .dO = tensor(sq, h, dv, true),
+                          .dq = tensor(sq, h, d, false),
+                          .dk = tensor(sk, hkv, d, false),
+                          .dv = tensor(sk, hkv, dv, false)};
+      ForwardTensors before = all.forward.views();
+      require(forward(programs, {}, before, workspace(workspaceSize(programs, before, forwardOptions)),
+                      forwardOptions));
+      BackwardOptions options{.mask = mask, .form = form};
+      require(backward(programs, {}, all.views(), workspace(workspaceSize(programs, all.views(), options)),
+                       options));
+      REQUIRE(bool(device.synchronize({})));
+      if (!areHeadsFirst)
+        loads = device.loads;
+      CHECK(device.loads == loads);
+      std::vector<double> q = all.forward.q.values(), k = all.forward.k.values(), v = all.forward.v.values(),
+                          ofOutput = all.dO.values();
+      AttentionGradients gradients(shapeOf(all.forward, forwardOptions), {q, k, v, ofOutput});
+      double ofProduct = std::sqrt(double(dv)) / 3;
+      checkGradient(all.dq, gradients, &AttentionGradients::ofQueries, ofProduct / std::sqrt(double(d)));
+      checkGradient(all.dk, gradients, &AttentionGradients::ofKeys, ofProduct / std::sqrt(double(d)));
+      checkGradient(all.dv, gradients, &AttentionGradients::ofValues, 1);
     }
+  }
 }
 
 TEST_CASE_METHOD(Fixture, "backward of padded sequences leaves padding alone", "[attention]") {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   constexpr int64_t b = 3, sq = 100, sk = 140, h = 4, hkv = 2, d = 64;
   const std::vector<int64_t> queries = {70, 0, 100}, keys = {140, 20, 65};
-  for (AttentionForm form : {AttentionForm::explicitRoles, AttentionForm::plain})
-    for (ElementStride stride : {ElementStride::one, ElementStride::any}) {
-      CAPTURE(int(form), int(stride));
-      GradientTensors all{.forward = {.q = input(bf16, {b, sq, h, d}),
-                                      .k = input(bf16, {b, sk, hkv, d}),
-                                      .v = input(bf16, {b, sk, hkv, d}),
-                                      .o = output(bf16, {b, sq, h, d}),
-                                      .lse = output(f32, {b, h, sq}),
-                                      .queryLengths = numbers(queries),
-                                      .keyLengths = numbers(keys)},
-                          .dO = input(bf16, {b, sq, h, d}),
-                          .dq = output(bf16, {b, sq, h, d}),
-                          .dk = output(bf16, {b, sk, hkv, d}),
-                          .dv = output(bf16, {b, sk, hkv, d})};
-      if (stride == ElementStride::any) {
-        Slice apart = input(bf16, {b, h, d, sq});
-        all.dO = {apart.block, 0, {b, sq, h, d}, {h * d * sq, 1, d * sq, sq}};
-      }
-      // Those of O and LSE are NaN before forward runs.
-      auto forEachPadding = [&](const Slice &tensor, const std::vector<int64_t> &lengths, auto body) {
-        for (int64_t batch = 0; batch < b; ++batch) {
-          int64_t length = lengths[size_t(batch)];
-          Slice rows = tensor.part(0, batch, 1).part(1, length, tensor.shape[1] - length);
-          for (int64_t i = 0; i < rows.count(); ++i)
-            body(rows.at(i));
-        }
-      };
-      for (auto [tensor, lengths] : {std::pair(&all.forward.q, &queries),
-                                     {&all.forward.k, &keys},
-                                     {&all.forward.v, &keys},
-                                     {&all.dO, &queries}}) {
-        forEachPadding(*tensor, *lengths, [](double &element) { element = nan; });
-        tensor->block->upload();
-      }
-      ForwardOptions forwardOptions{.lengths = Lengths::padded};
-      ForwardTensors before = all.forward.views();
-      require(forward(programs, {}, before, workspace(workspaceSize(programs, before, forwardOptions)),
-                      forwardOptions));
-      BackwardOptions options{.lengths = Lengths::padded, .form = form};
-      require(backward(programs, {}, all.views(), workspace(workspaceSize(programs, all.views(), options)),
-                       options));
-      REQUIRE(bool(device.synchronize({})));
-      for (auto [tensor, lengths] : {std::pair(&all.dq, &queries), {&all.dk, &keys}, {&all.dv, &keys}}) {
-        tensor->block->download();
-        int64_t numbersInside = 0, all = 0;
-        for (double value : tensor->values()) {
-          ++all;
-          numbersInside += std::isnan(value) ? 0 : 1;
-        }
-        int64_t inPadding = 0;
-        forEachPadding(*tensor, *lengths, [&](double &element) {
-          ++inPadding;
-          REQUIRE(std::isnan(element));
-        });
-        CHECK(numbersInside == all - inPadding);
-      }
+  for (auto [form, stride] : {std::pair(AttentionForm::explicitRoles, ElementStride::any),
+                              {AttentionForm::plain, ElementStride::one}}) {
+    CAPTURE(int(form), int(stride));
+    GradientTensors all{.forward = {.q = input(bf16, {b, sq, h, d}),
+                                    .k = input(bf16, {b, sk, hkv, d}),
+                                    .v = input(bf16, {b, sk, hkv, d}),
+                                    .o = output(bf16, {b, sq, h, d}),
+                                    .lse = output(f32, {b, h, sq}),
+                                    .queryLengths = numbers(queries),
+                                    .keyLengths = numbers(keys)},
+                        .dO = input(bf16, {b, sq, h, d}),
+                        .dq = output(bf16, {b, sq, h, d}),
+                        .dk = output(bf16, {b, sk, hkv, d}),
+                        .dv = output(bf16, {b, sk, hkv, d})};
+    if (stride == ElementStride::any) {
+      Slice apart = input(bf16, {b, h, d, sq});
+      all.dO = {apart.block, 0, {b, sq, h, d}, {h * d * sq, 1, d * sq, sq}};
     }
+    // Those of O and LSE are NaN before forward runs.
+    auto forEachPadding = [&](const Slice &tensor, const std::vector<int64_t> &lengths, auto body) {
+      for (int64_t batch = 0; batch < b; ++batch) {
+        int64_t length = lengths[size_t(batch)];
+        Slice rows = tensor.part(0, batch, 1).part(1, length, tensor.shape[1] - length);
+        for (int64_t i = 0; i < rows.count(); ++i)
+          body(rows.at(i));
+      }
+    };
+    for (auto [tensor, lengths] : {std::pair(&all.forward.q, &queries),
+                                   {&all.forward.k, &keys},
+                                   {&all.forward.v, &keys},
+                                   {&all.dO, &queries}}) {
+      forEachPadding(*tensor, *lengths, [](double &element) { element = nan; });
+      tensor->block->upload();
+    }
+    ForwardOptions forwardOptions{.lengths = Lengths::padded};
+    ForwardTensors before = all.forward.views();
+    require(forward(programs, {}, before, workspace(workspaceSize(programs, before, forwardOptions)),
+                    forwardOptions));
+    BackwardOptions options{.lengths = Lengths::padded, .form = form};
+    require(backward(programs, {}, all.views(), workspace(workspaceSize(programs, all.views(), options)),
+                     options));
+    REQUIRE(bool(device.synchronize({})));
+    for (auto [tensor, lengths] : {std::pair(&all.dq, &queries), {&all.dk, &keys}, {&all.dv, &keys}}) {
+      tensor->block->download();
+      int64_t numbersInside = 0, all = 0;
+      for (double value : tensor->values()) {
+        ++all;
+        numbersInside += std::isnan(value) ? 0 : 1;
+      }
+      int64_t inPadding = 0;
+      forEachPadding(*tensor, *lengths, [&](double &element) {
+        ++inPadding;
+        REQUIRE(std::isnan(element));
+      });
+      CHECK(numbersInside == all - inPadding);
+    }
+  }
 }
 
 TEST_CASE_METHOD(Fixture, "backward refuses what does not fit by name", "[attention]") {
