@@ -104,13 +104,15 @@ std::vector<int64_t> indicesAt(HardwareAxis hardware, const Modes &modes, const 
   std::vector<int64_t> result = {0};
   forEachPlaced(hardware, modes, [&](const PlacedMode &placed) {
     const LayoutMode &mode = placed.mode;
-    std::vector<int64_t> next;
-    int64_t first = mode.isReplicated() ? 0 : coordinates[size_t(mode.axis)] / mode.step % mode.extent;
-    int64_t last = mode.isReplicated() ? mode.extent - 1 : first;
-    for (int64_t d = first; d <= last; ++d)
-      for (int64_t index : result)
-        next.push_back(index + d * placed.stride);
-    result = std::move(next);
+    if (!mode.isReplicated()) {
+      for (int64_t &index : result)
+        index += coordinates[size_t(mode.axis)] / mode.step % mode.extent * placed.stride;
+      return;
+    }
+    const size_t count = result.size();
+    for (int64_t d = 1; d < mode.extent; ++d)
+      for (size_t i = 0; i < count; ++i)
+        result.push_back(result[i] + d * placed.stride);
   });
   return result;
 }
