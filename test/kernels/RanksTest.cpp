@@ -261,16 +261,16 @@ void checkTransfers(const Kernel &kernel, const Definitions &definitions) {
 } // namespace
 
 namespace {
-/// Each size with a number of ranks, the first with 1 + `first`: several choices have every two.
-void checkAllSizes(const Kernel &kernel, const Definitions &choices, size_t first) {
-  for (const Definitions &size : smallSizes(kernel))
-    checkTransfers(kernel, merged(merged(choices, size), {{"ranks", std::to_string(1 + first++ % 3)}}));
+/// Each size with so many numbers of ranks, the first with 1 + `first`: several choices have every two.
+void checkAllSizes(const Kernel &kernel, const Definitions &choices, size_t first, size_t numbers) {
+  for (const Definitions &size : smallSizes(kernel)) {
+    for (size_t number = first; number != first + numbers; ++number)
+      checkTransfers(kernel, merged(merged(choices, size), {{"ranks", std::to_string(1 + number % 3)}}));
+    ++first;
+  }
 }
-} // namespace
 
-TEST_CASE("rows that copy engines fetch are waited for, however late they come",
-          "[kernels][ranks][transfers]") {
-  const Definitions fetched = {{"gather", "copy_engine"}};
+void checkFetched(size_t numbers) {
   const std::vector<Definitions> ofAttention = {
       {{"order", "contiguous"}, {"form", "plain"}},
       {{"order", "zigzag"}, {"form", "plain"}, {"causal", "right"}},
@@ -282,30 +282,52 @@ TEST_CASE("rows that copy engines fetch are waited for, however late they come",
                                       {"all_gather_gemm", ofProduct}}) {
     const Kernel &kernel = **findKernel(name);
     for (size_t i = 0; i < choices.size(); ++i)
-      checkAllSizes(kernel, merged(merged(fetched, tilesOf(kernel)), choices[i]), i);
+      checkAllSizes(kernel, merged(merged({{"gather", "copy_engine"}}, tilesOf(kernel)), choices[i]), i,
+                    numbers);
   }
+}
+
+void checkMoved(size_t numbers) {
+  const Kernel &kernel = **findKernel("gemm_reduce_scatter");
+  const Definitions moved = merged({{"scatter", "copy_engine"}}, tilesOf(kernel));
+  checkAllSizes(kernel, merged(moved, {{"copy_rows", "no"}}), 1, numbers);
+  checkAllSizes(kernel, merged(moved, {{"copy_rows", "yes"}}), 2, numbers);
+}
+} // namespace
+
+TEST_CASE("rows that copy engines fetch are waited for, however late they come",
+          "[kernels][ranks][transfers]") {
+  checkFetched(1);
   // Rows of 64 KB, so that a transfer has parts of two rows of tiles, two and one.
-  checkTransfers(
-      **findKernel("all_gather_gemm"),
-      merged(fetched, {{"ranks", "2"}, {"m", "260"}, {"n", "8"}, {"k", "32776"}, {"bm", "64"}, {"bn", "8"}}));
+  checkTransfers(**findKernel("all_gather_gemm"), {{"gather", "copy_engine"},
+                                                   {"ranks", "2"},
+                                                   {"m", "260"},
+                                                   {"n", "8"},
+                                                   {"k", "32776"},
+                                                   {"bm", "64"},
+                                                   {"bn", "8"}});
 }
 
 TEST_CASE("terms that copy engines move are waited for, however late they come",
           "[kernels][ranks][transfers]") {
-  const Kernel &kernel = **findKernel("gemm_reduce_scatter");
-  const Definitions moved = {{"scatter", "copy_engine"}}, small = merged(moved, tilesOf(kernel));
-  checkAllSizes(kernel, merged(small, {{"copy_rows", "no"}}), 1);
-  checkAllSizes(kernel, merged(small, {{"copy_rows", "yes"}}), 2);
+  checkMoved(1);
   // 270 tiles of each rank: two pieces with some of the second part, three parts; the blocks have several.
   for (const char *ranks : {"2", "3"})
     for (const char *out : {"bf16", "f32"})
-      checkTransfers(kernel, merged(moved, {{"ranks", ranks},
-                                            {"m", "900"},
-                                            {"n", "140"},
-                                            {"k", "24"},
-                                            {"bm", "64"},
-                                            {"bn", "8"},
-                                            {"out", out}}));
+      checkTransfers(**findKernel("gemm_reduce_scatter"), {{"scatter", "copy_engine"},
+                                                           {"ranks", ranks},
+                                                           {"m", "900"},
+                                                           {"n", "140"},
+                                                           {"k", "24"},
+                                                           {"bm", "64"},
+                                                           {"bn", "8"},
+                                                           {"out", out}});
+}
+
+// Of tools/test.sh long.
+TEST_CASE("what copy engines move is waited for at every size on any number of ranks", "[.long]") {
+  checkFetched(3);
+  checkMoved(3);
 }
 
 namespace {
