@@ -183,7 +183,7 @@ TEST_CASE("the cookbook's kernels are right at the emulator's sizes", "[cookbook
   }
 }
 
-TEST_CASE("the cookbook's kernels are right at odd sizes", "[cookbook]") {
+TEST_CASE("the cookbook's kernels are right at odd sizes", "[cookbook][odd_sizes]") {
   for (const Kernel *kernel : cookbookKernels()) {
     size_t count = 0;
     for (const CookbookProblem &problem : parseProblems(problems))
