@@ -17,7 +17,8 @@ CudaProgram::CudaProgram(std::shared_ptr<const CudaContext> context, Artifact ar
       launchLabel(std::make_shared<const LaunchLabel>(content)) {}
 
 Result<std::shared_ptr<const CudaProgram>> CudaProgram::load(std::shared_ptr<const CudaContext> context,
-                                                             Artifact artifact) {
+                                                             Artifact artifact,
+                                                             std::span<const std::string_view> cubins) {
   // Owned from the start, so that a failure unloads what was loaded before it.
   std::shared_ptr<CudaProgram> program(new CudaProgram(std::move(context), std::move(artifact)));
   CurrentContext scope(*program->cuda);
@@ -25,7 +26,8 @@ Result<std::shared_ptr<const CudaProgram>> CudaProgram::load(std::shared_ptr<con
     std::vector<CUfunction> &functions = program->functions.emplace_back();
     if (variant.launches.empty())
       continue;
-    Result<CUmodule> module = program->loadModule(variant);
+    const auto number = size_t(&variant - program->content.variants.data());
+    Result<CUmodule> module = program->loadModule(variant, cubins.empty() ? "" : cubins[number]);
     if (!module)
       return module.error();
     program->modules.push_back(*module);
@@ -40,7 +42,7 @@ Result<std::shared_ptr<const CudaProgram>> CudaProgram::load(std::shared_ptr<con
     Result<CUdeviceptr> buffer = program->findReportBuffer(*module);
     if (!buffer)
       return buffer.error();
-    program->reportBuffers.push_back({size_t(&variant - program->content.variants.data()), *buffer});
+    program->reportBuffers.push_back({number, *buffer});
   }
   return std::shared_ptr<const CudaProgram>(std::move(program));
 }
@@ -51,7 +53,12 @@ CudaProgram::~CudaProgram() {
     cuda->driver.cuModuleUnload(module);
 }
 
-Result<CUmodule> CudaProgram::loadModule(const Variant &variant) {
+Result<CUmodule> CudaProgram::loadModule(const Variant &variant, std::string_view cubin) {
+  // A driver that is older than the assembler may refuse its machine code.
+  if (CUmodule module = nullptr;
+      !cubin.empty() &&
+      cuda->driver.cuModuleLoadDataEx(&module, cubin.data(), 0, nullptr, nullptr) == CUDA_SUCCESS)
+    return module;
   std::vector<char> information(16384), errors(16384);
   auto asValue = [](uintptr_t value) { return reinterpret_cast<void *>(value); };
   std::array options = {CU_JIT_INFO_LOG_BUFFER,  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,

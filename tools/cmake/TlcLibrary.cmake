@@ -1,5 +1,5 @@
 # The libraries of the folder runtime.
-set(TLC_RUNTIME_PARTS tlc_artifact tlc_cache tlc_cuda tlc_device tlc_emulator tlc_emulator_math tlc_nccl tlc_nvrtc tlc_support tlc_target)
+set(TLC_RUNTIME_PARTS tlc_aot tlc_artifact tlc_cache tlc_cuda tlc_device tlc_emulator tlc_emulator_math tlc_nccl tlc_nvrtc tlc_support tlc_target)
 
 # tlc_libraries(<variable> <library>...): as they are to be linked. What has the property TLC_SHARED_RUNTIME and
 # what it links take the runtime from libtlc_runtime.

@@ -3,44 +3,18 @@
 /// The edge of the C interface, which nothing that is thrown crosses.
 #pragma once
 
-#include "runtime/support/Result.h"
+#include "runtime/support/Guarded.h"
 #include "tools/libtlc/tlc.h"
-
-#include <exception>
-#include <new>
 
 namespace tlc {
 
-inline tlc_status statusOf(ErrorKind kind) {
-  switch (kind) {
-  case ErrorKind::invalidArgument:
-    return TLC_INVALID_ARGUMENT;
-  case ErrorKind::environment:
-    return TLC_ENVIRONMENT;
-  case ErrorKind::execution:
-    return TLC_EXECUTION;
-  }
-  return TLC_INTERNAL;
-}
+static_assert(TLC_OK == int(CallStatus::ok) && TLC_INVALID_ARGUMENT == int(CallStatus::invalidArgument) &&
+              TLC_ENVIRONMENT == int(CallStatus::environment) &&
+              TLC_EXECUTION == int(CallStatus::execution) && TLC_INTERNAL == int(CallStatus::internal));
 
-/// The status of `body() -> Result<void>`. `remember(const char *)` gets the reason of a failure; it throws
-/// nothing.
+/// `guardedCall` as a tlc_status.
 template <class Body, class Remember> tlc_status guarded(Body &&body, Remember &&remember) {
-  try {
-    Result<void> result = body();
-    if (result)
-      return TLC_OK;
-    remember(result.error().message.c_str());
-    return statusOf(result.error().kind);
-  } catch (const std::bad_alloc &) {
-    remember("out of memory");
-    return TLC_ENVIRONMENT;
-  } catch (const std::exception &thrown) {
-    remember(thrown.what());
-  } catch (...) {
-    remember("something unknown was thrown");
-  }
-  return TLC_INTERNAL;
+  return static_cast<tlc_status>(guardedCall(body, remember));
 }
 
 } // namespace tlc

@@ -4,23 +4,15 @@
 #include "tools/libtlc/Boundary.h"
 #include "tools/libtlc/Calls.h"
 
-#include <string>
-
 using namespace tlc;
 
 namespace {
 
 /// The interface asks for an error of its own on every thread.
-thread_local std::string lastError;
+thread_local LastError lastError;
 
 template <class Body> tlc_status run(Body &&body) {
-  return guarded(body, [](const char *reason) noexcept {
-    try {
-      lastError = reason;
-    } catch (...) {
-      lastError = "out of memory"; // short enough to need none
-    }
-  });
+  return guarded(body, [](const char *reason) noexcept { lastError.remember(reason); });
 }
 
 /// The number that `body() -> Result<int>` gives, or minus a tlc_status.
@@ -53,7 +45,7 @@ template <class Object, class Body> Object *object(Body &&body) {
 
 int tlc_version(void) { return TLC_INTERFACE_VERSION; }
 
-const char *tlc_last_error(void) { return lastError.c_str(); }
+const char *tlc_last_error(void) { return lastError.get(); }
 
 int tlc_element_of_dlpack(int code, int bits) {
   return number([&] { return calls::elementOfDlpack(code, bits); });

@@ -21,8 +21,9 @@ BENCHMARK = "benchmark"
 CUDA = "cuda.h"  # types and constants of the driver's interface; the driver itself is opened at run time
 CUDA_SIGNATURES = "cudaTypedefs.h"  # types of its functions, of each version
 CUDA_RUNTIME = "cuda_runtime_api.h"  # its functions, which a test provides
+AHEAD = "first.h"  # what `tlc build` writes for a test
 OWN = "tlc"  # our headers as files of kernels include them
-LIBRARIES = [OWN, MLIR, LLVM, FMT, CATCH2, BENCHMARK, CUDA, CUDA_SIGNATURES, CUDA_RUNTIME]
+LIBRARIES = [AHEAD, OWN, MLIR, LLVM, FMT, CATCH2, BENCHMARK, CUDA, CUDA_SIGNATURES, CUDA_RUNTIME]
 
 # Headers of the C library and of Linux that have no C++ name; more may be added.
 SYSTEM = ["cxxabi.h", "dirent.h", "dlfcn.h", "fcntl.h", "link.h", "poll.h", "pthread.h", "signal.h", "stddef.h", "stdint.h",
@@ -54,6 +55,7 @@ LAYERS = {
     "runtime/cuda": ARTIFACT + ["runtime/device", "runtime/nccl", CUDA, CUDA_SIGNATURES],
     "runtime/nccl": BASE,
     "runtime/nvrtc": BASE,
+    "runtime/aot": ARTIFACT + ["runtime/device", "runtime/cuda", "runtime/emulator"],
     "runtime/emulator": ARTIFACT + ["runtime/device", "runtime/emulator"],
     "runtime/emulator/report": BASE,
     "runtime/emulator/ptx": BASE + ["runtime/target"],
@@ -109,6 +111,7 @@ LAYERS = {
     "tools/tlc/New.cpp": [OWN, "tools", "kernels", "runtime", LLVM],  # it has the text of such a file
     "tools": ["tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM],
     "tools/conformance": ["runtime", FMT, CUDA],
+    "test/aot": [AHEAD],
     "test/files": [OWN],
     "test/install/first": [OWN],
     "test/install/outside": [OWN],

@@ -120,9 +120,16 @@ Result<std::optional<Alignment>> CompileFlags::alignment() const {
   return unknownValue("--variant", variant, {"aligned", "general"});
 }
 
-Result<kernels::Definitions> ParameterFlags::definitions() const {
+std::optional<std::string> ParameterFlags::firstBefore(unsigned position) const {
+  return defines.empty() || defines.getPosition(0) > position ? std::nullopt : std::optional(defines[0]);
+}
+
+Result<kernels::Definitions> ParameterFlags::definitions(unsigned from, unsigned to) const {
   kernels::Definitions parsed;
-  for (StringRef text : defines) {
+  for (unsigned i = 0; i != defines.size(); ++i) {
+    if (defines.getPosition(i) < from || defines.getPosition(i) > to)
+      continue;
+    const StringRef text = defines[i];
     auto [name, value] = text.split('=');
     if (name.empty() || name.size() == text.size())
       return tlc::Error{ErrorKind::invalidArgument,

@@ -11,6 +11,7 @@
 
 #include "llvm/Support/CommandLine.h"
 
+#include <climits>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,7 +37,10 @@ struct KernelChoice {
 class ParameterFlags {
 public:
   explicit ParameterFlags(llvm::cl::SubCommand &command);
-  Result<kernels::Definitions> definitions() const;
+  /// Of those between two positions on the command line.
+  Result<kernels::Definitions> definitions(unsigned from = 0, unsigned to = UINT_MAX) const;
+  /// The first one before a position.
+  std::optional<std::string> firstBefore(unsigned position) const;
 
 private:
   llvm::cl::list<std::string> defines;

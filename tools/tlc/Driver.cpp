@@ -4,6 +4,7 @@
 #include "tools/tlc/Driver.h"
 
 #include "tools/tlc/Bench.h"
+#include "tools/tlc/Build.h"
 #include "tools/tlc/Cache.h"
 #include "tools/tlc/Compile.h"
 #include "tools/tlc/Diff.h"
@@ -94,8 +95,8 @@ int tlc_main(int argc, char **argv) {
       [](raw_ostream &os) { os << "tlc " << TLC_VERSION << ", LLVM " << LLVM_VERSION_STRING << '\n'; });
 
   std::tuple<ListCommand, CompileCommand, LayoutCommand, InspectCommand, DiffCommand, RunCommand,
-             BenchCommand, MutateCommand, NewCommand, CacheCommand, PrewarmCommand, EmulateCommand,
-             EvaluateCommand, TraceCommand, ReproduceCommand, ReduceCommand>
+             BenchCommand, MutateCommand, NewCommand, CacheCommand, PrewarmCommand, BuildCommand,
+             EmulateCommand, EvaluateCommand, TraceCommand, ReproduceCommand, ReduceCommand>
       commands;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",
                                    &errs()))

@@ -9,6 +9,7 @@
 #include "runtime/target/Occupancy.h"
 #include "runtime/target/Target.h"
 #include "tools/tlc/Heartbeat.h"
+#include "tools/tlc/InspectLibrary.h"
 #include "tools/tlc/InstructionMix.h"
 #include "tools/tlc/Messages.h"
 
@@ -269,12 +270,15 @@ void addSpills(std::vector<Remark> &remarks, const std::optional<MachineCode> &m
 } // namespace
 
 InspectCommand::InspectCommand()
-    : command("inspect", "Show what a compiled kernel takes of the machine, and its instructions"),
+    : command("inspect", "Show what a compiled kernel takes of the machine, and its instructions; or what a "
+                         "library of 'tlc build' has"),
       programs(command), lines("lines", cl::sub(command), cl::value_desc("number"), cl::init(10),
                                cl::desc("How many lines of the source to show (default 10)")),
       json("json", cl::sub(command), cl::desc("One JSON object")) {}
 
 ExitCode InspectCommand::execute() const {
+  if (namesLibrary(programs.name()))
+    return inspectLibrary(programs.name(), json ? Format::json : Format::text);
   std::variant<SourceProgram, ExitCode> opened = programs.open(json ? Format::json : Format::text);
   if (const ExitCode *code = std::get_if<ExitCode>(&opened))
     return *code;

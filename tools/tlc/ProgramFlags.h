@@ -49,6 +49,8 @@ public:
   void report(const Compiler &compiler, Remarks remarks) const;
   /// The end of a command whose program does not compile, after `report`.
   ExitCode fail(const SourceProgram &program, const Compiler &compiler, Format format) const;
+  /// As the command line names it.
+  const std::string &name() const { return source; }
   Remarks remarks() const { return flags.wantsRemarks() ? Remarks::show : Remarks::hide; }
 
 private:

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A program in C11 with two archives of kernels, on the emulator.
+#include "first.h"
+#include "second.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { m = 20, n = 130, rows = 16, columns = 24, depth = 512 };
+
+static int failures = 0;
+
+static void check(int holds, const char *what) {
+  if (holds)
+    return;
+  printf("expected %s; the last errors are '%s' and '%s'\n", what, first_last_error(), second_last_error());
+  ++failures;
+}
+
+static void fails(int status, int expected, const char *text) {
+  check(status == expected, text);
+  check(strcmp(first_last_error(), text) == 0, text);
+}
+
+static void testSoftcap(void) {
+  static float x[m][n + 6], bias[n], y[m][n], narrow[m][n];
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j)
+      x[i][j] = (float)(i * 7 + j * 3 % 11) - 60;
+  for (int j = 0; j < n; ++j)
+    bias[j] = (float)(j % 5);
+  first_softcap_arguments arguments = {
+      .X = {&x[0][0], {m, n}, {n + 6, 1}}, .bias = {bias, {n}, {0}}, .Y = {&y[0][0], {m, n}, {0}}};
+  check(first_softcap_emulate(&arguments) == FIRST_OK, "softcap to run");
+  first_narrow_arguments other = {
+      .X = {&x[0][0], {m, n}, {n + 6, 1}}, .bias = {bias, {n}, {0}}, .Y = {&narrow[0][0], {m, n}, {0}}};
+  check(first_narrow_emulate(&other) == FIRST_OK, "softcap with other tiles to run");
+  int wrong = 0;
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) {
+      const float expected = 30 * tanhf((x[i][j] + bias[j]) / 30);
+      wrong += !(fabsf(y[i][j] - expected) < 0.02f) || y[i][j] != narrow[i][j];
+    }
+  check(wrong == 0, "softcap to be right");
+
+  // Another launch of these shapes, elsewhere.
+  memset(y, 0, sizeof(y));
+  arguments.Y.data = &y[0][0];
+  arguments.X.data = &x[1][0];
+  arguments.X.shape[0] = arguments.Y.shape[0] = m - 1;
+  check(first_softcap_emulate(&arguments) == FIRST_OK && y[0][0] == narrow[1][0], "softcap to run again");
+
+  fails(first_softcap_emulate(NULL), FIRST_INVALID_ARGUMENT,
+        "first_softcap: expected arguments, but got a null pointer");
+  fails(first_softcap(NULL, NULL), FIRST_INVALID_ARGUMENT,
+        "first_softcap: expected arguments, but got a null pointer");
+  arguments.Y.shape[0] = m;
+  fails(first_softcap_emulate(&arguments), FIRST_INVALID_ARGUMENT,
+        "first_softcap: argument 'Y' axis 0: expected extent 19 because dimension 'm' is 19 in argument 'X' axis 0, but "
+        "got 20");
+  arguments.Y.shape[0] = m - 1;
+  arguments.Y.data = NULL;
+  fails(first_softcap_emulate(&arguments), FIRST_INVALID_ARGUMENT,
+        "first_softcap: argument 'Y': expected the address of 9880 bytes, but got null");
+  arguments.Y.data = (float *)&x[1][0];
+  fails(first_softcap_emulate(&arguments), FIRST_INVALID_ARGUMENT,
+        "first_softcap: argument 'Y': expected memory of its own because softcap writes it, but it overlaps "
+        "argument 'X'");
+  arguments.Y.data = &y[0][0];
+  arguments.X.shape[0] = -1;
+  fails(first_softcap_emulate(&arguments), FIRST_INVALID_ARGUMENT,
+        "first_softcap: argument 'X' axis 0: expected an extent from 0 to 2147483647, but got -1");
+}
+
+/// 16 bits of a float that is -1, 0 or 1.
+static uint16_t half(int value) { return value == 0 ? 0 : value > 0 ? 0x3c00 : 0xbc00; }
+static int numberAt(int i, int k) { return (i * 5 + k * 3) % 3 - 1; }
+
+static void testGemm(void) {
+  static uint16_t a[rows][depth], b[columns][depth];
+  static float c[rows][columns];
+  for (int k = 0; k < depth; ++k) {
+    for (int i = 0; i < rows; ++i)
+      a[i][k] = half(numberAt(i, k));
+    for (int j = 0; j < columns; ++j)
+      b[j][k] = half(numberAt(j + 1, k * k));
+  }
+  second_gemm_arguments arguments = {.A = {a, {rows, depth}, {0}},
+                                     .B = {b, {columns, depth}, {0}},
+                                     .C = {&c[0][0], {rows, columns}, {0}}};
+  check(second_gemm_emulate(&arguments) == SECOND_OK, "gemm to run");
+  int wrong = 0;
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j) {
+      int sum = 0;
+      for (int k = 0; k < depth; ++k)
+        sum += numberAt(i, k) * numberAt(j + 1, k * k);
+      wrong += c[i][j] != (float)sum;
+    }
+  check(wrong == 0, "gemm to be right");
+}
+
+int main(void) {
+  testSoftcap();
+  testGemm();
+  if (failures == 0)
+    puts("ok");
+  return failures != 0;
+}

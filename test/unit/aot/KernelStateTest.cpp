@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Kernels of archives are loaded once on each device, whatever number of threads call them first.
+#include "runtime/aot/KernelState.h"
+
+#include "runtime/artifact/Serialize.h"
+#include "test/unit/artifact/SampleArtifact.h"
+
+#include <catch2/catch.hpp>
+#include <thread>
+
+using namespace tlc;
+using namespace tlc::aot;
+
+namespace {
+
+class NoProgram final : public LoadedProgram {
+public:
+  const Artifact &artifact() const override { return content; }
+
+private:
+  Artifact content = test::sampleArtifact();
+};
+
+std::vector<std::byte> sampleBytes() {
+  return aot::serialize({"fa_kernel", {{"sm_90a", tlc::serialize(test::sampleArtifact()), {}}}});
+}
+
+/// It stays, as those of archives do, and with it what the runtime keeps of it.
+tlc_aot_kernel &kernelOf(const std::vector<std::byte> &bytes) {
+  static std::vector<std::unique_ptr<tlc_aot_kernel>> kernels;
+  kernels.push_back(std::make_unique<tlc_aot_kernel>(
+      tlc_aot_kernel{kernelVersion, "fa_kernel", bytes.data(), bytes.size(), nullptr}));
+  return *kernels.back();
+}
+
+Result<std::unique_ptr<LoadedKernel>> loadNothing(const KernelView &) {
+  return std::make_unique<LoadedKernel>(nullptr, std::make_shared<NoProgram>());
+}
+
+} // namespace
+
+TEST_CASE("threads that call a kernel at once load it once", "[aot][unit]") {
+  const std::vector<std::byte> bytes = sampleBytes();
+  for (int repetition = 0; repetition != 20; ++repetition) {
+    tlc_aot_kernel &kernel = kernelOf(bytes);
+    std::atomic<int> loads = 0;
+    std::array<LoadedKernel *, 8> found = {};
+    std::vector<std::thread> threads;
+    for (LoadedKernel *&each : found)
+      threads.emplace_back([&] {
+        each = *(*KernelState::of(&kernel))->on(3, [&](const KernelView &image) {
+          ++loads;
+          return loadNothing(image);
+        });
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    CHECK(loads == 1);
+    CHECK(std::ranges::count(found, found[0]) == 8);
+    const KernelState *const same = *KernelState::of(&kernel);
+    CHECK(same == *KernelState::of(&kernel));
+    LoadedKernel *const other = *(*KernelState::of(&kernel))->on(4, loadNothing);
+    CHECK(other != found[0]);
+    LoadedKernel *const far = *(*KernelState::of(&kernel))->on(1000, loadNothing);
+    CHECK(far != other);
+    CHECK(*(*KernelState::of(&kernel))->on(1000, loadNothing) == far);
+  }
+}
+
+TEST_CASE("a kernel that cannot be loaded is loaded by a later call", "[aot][unit]") {
+  const std::vector<std::byte> bytes = sampleBytes();
+  tlc_aot_kernel &kernel = kernelOf(bytes);
+  KernelState &state = **KernelState::of(&kernel);
+  Result<LoadedKernel *> failed =
+      state.on(0, [](const KernelView &) -> Result<std::unique_ptr<LoadedKernel>> {
+        return Error{ErrorKind::environment, "no luck"};
+      });
+  REQUIRE_FALSE(failed);
+  CHECK(failed.error().message == "fa_kernel: no luck");
+  CHECK(failed.error().kind == ErrorKind::environment);
+  CHECK(state.on(0, loadNothing));
+}
+
+TEST_CASE("kernels of other versions and damaged ones are errors with their names", "[aot][unit]") {
+  std::vector<std::byte> bytes = sampleBytes();
+  tlc_aot_kernel kernel = kernelOf(bytes);
+  kernel.version = 2;
+  Result<KernelState *> state = KernelState::of(&kernel);
+  REQUIRE_FALSE(state);
+  CHECK(state.error().message ==
+        "fa_kernel: expected an object of 'tlc build' of version 1, but got version 2; build "
+        "the archive again, with the tlc that libtlc_runtime is from");
+  kernel.version = kernelVersion;
+  kernel.image_bytes = 40;
+  state = KernelState::of(&kernel);
+  REQUIRE_FALSE(state);
+  CHECK(state.error().message == "fa_kernel: expected " + std::to_string(bytes.size()) +
+                                     " bytes of a kernel of 'tlc build', but got 40");
+  CHECK(tlc_aot_emulate("", &kernel) == int(CallStatus::invalidArgument));
+  CHECK(std::string(tlc_aot_last_error()) == state.error().message);
+}
+
+TEST_CASE("null pointers are errors that say which", "[aot][unit]") {
+  const std::vector<std::byte> bytes = sampleBytes();
+  tlc_aot_kernel kernel = kernelOf(bytes);
+  size_t size = 0;
+  CHECK(tlc_aot_launch(nullptr, nullptr, &kernel) == int(CallStatus::invalidArgument));
+  CHECK(std::string(tlc_aot_last_error()) == "fa_kernel: expected arguments, but got a null pointer");
+  CHECK(tlc_aot_emulate(nullptr, &kernel) == int(CallStatus::invalidArgument));
+  CHECK(tlc_aot_workspace(nullptr, &size, &kernel) == int(CallStatus::invalidArgument));
+  CHECK(tlc_aot_workspace(&size, nullptr, &kernel) == int(CallStatus::invalidArgument));
+  CHECK(std::string(tlc_aot_last_error()) ==
+        "fa_kernel: expected room for the number of bytes, but got a null pointer");
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Machine code of an artifact's variants, with a driver that notes what it loads.
+#include "test/unit/device/CudaFixture.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tlc;
+using namespace tlc::test;
+
+namespace {
+
+std::vector<std::string> loaded; ///< the begin of each
+bool refusesCubins = false;
+
+std::shared_ptr<const CudaContext> context() {
+  loaded.clear();
+  refusesCubins = false;
+  Driver driver = notingDriver();
+  driver.cuModuleLoadDataEx = [](CUmodule *, const void *data, unsigned, CUjit_option *, void **) {
+    loaded.push_back(std::string(static_cast<const char *>(data), 5));
+    return refusesCubins && loaded.back() == "cubin" ? CUDA_ERROR_INVALID_IMAGE : CUDA_SUCCESS;
+  };
+  return std::make_shared<const CudaContext>(driver, 0, 1, 0, nullptr);
+}
+
+Artifact artifact() {
+  Artifact artifact = sampleArtifact();
+  artifact.variants[0].ptx = ".version aligned";
+  artifact.variants[1].ptx = ".version general";
+  return artifact;
+}
+
+} // namespace
+
+TEST_CASE("the driver loads machine code instead of PTX where there is some", "[device][cubin]") {
+  const std::array<std::string_view, 2> cubins = {"cubin of the first", ""};
+  CHECK(CudaProgram::load(context(), artifact(), cubins));
+  CHECK(loaded == std::vector<std::string>{"cubin", ".vers"});
+  CHECK(CudaProgram::load(context(), artifact()));
+  CHECK(loaded == std::vector<std::string>{".vers", ".vers"});
+}
+
+TEST_CASE("the driver compiles the PTX where it refuses the machine code", "[device][cubin]") {
+  const std::array<std::string_view, 2> cubins = {"cubin of the first", "cubin of the second"};
+  const auto refusing = context();
+  refusesCubins = true;
+  CHECK(CudaProgram::load(refusing, artifact(), cubins));
+  CHECK(loaded == std::vector<std::string>{"cubin", ".vers", "cubin", ".vers"});
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/aot/Build.h"
+
+#include "compiler/codegen/Ptxas.h"
+#include "runtime/aot/Image.h"
+#include "runtime/artifact/Serialize.h"
+#include "runtime/device/LaunchPlan.h"
+#include "tools/aot/ArchiveFile.h"
+#include "tools/aot/CHeader.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/ThreadPool.h"
+
+#include <fmt/format.h>
+#include <mutex>
+
+using namespace llvm;
+using namespace tlc;
+using namespace tlc::aot;
+
+namespace {
+
+tlc::Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
+
+/// A kernel whose programs are compiled.
+struct Compiled {
+  const KernelRequest *request;
+  std::vector<std::shared_ptr<const Artifact>> artifacts = {}; ///< per target
+  std::vector<std::vector<std::string>> cubins = {};           ///< per target and variant
+};
+
+bool isOfRanks(const Artifact &artifact) {
+  return any_of(artifact.tensors, [](const TensorArgument &tensor) { return tensor.symmetric; }) ||
+         any_of(artifact.dimensions,
+                [](const Dimension &dimension) { return dimension.source != DimensionSource::shapes; });
+}
+
+/// The declarations of tensors, but for workspaces, and scalars.
+bool takeTheSame(const Artifact &one, const Artifact &other) {
+  const size_t count = firstWorkspaceOf(one);
+  if (firstWorkspaceOf(other) != count || one.scalars.size() != other.scalars.size())
+    return false;
+  for (size_t i = 0; i != count; ++i)
+    if (one.tensors[i].name != other.tensors[i].name || one.tensors[i].element != other.tensors[i].element ||
+        one.tensors[i].shape.size() != other.tensors[i].shape.size())
+      return false;
+  return std::ranges::equal(one.scalars, other.scalars, [](const ScalarArgument &a, const ScalarArgument &b) {
+    return a.name == b.name && a.element == b.element;
+  });
+}
+
+Result<void> check(const Compiled &kernel) {
+  const Artifact &first = *kernel.artifacts.front();
+  if (isOfRanks(first))
+    return invalid(
+        fmt::format("expected a kernel of one GPU, but '{}' runs on several ranks; 'tlc_launch_ranks' "
+                    "and 'launchRanks' launch it",
+                    first.name));
+  for (const auto &artifact : kernel.artifacts)
+    if (!takeTheSame(first, *artifact))
+      return invalid(
+          fmt::format("expected the same tensors and scalars of '{}' for all targets, but those for {} "
+                      "differ from those for {}; build an archive for each",
+                      first.name, artifact->target, first.target));
+  return {};
+}
+
+/// Machine code for all variants, by several processes at once.
+Result<void> assembleAll(std::vector<Compiled> &kernels, const BuildOptions &options) {
+  std::mutex mutex;
+  std::string failure;
+  DefaultThreadPool pool(hardware_concurrency(options.threads));
+  for (Compiled &kernel : kernels)
+    for (const auto &artifact : kernel.artifacts) {
+      kernel.cubins.emplace_back(artifact->variants.size());
+      for (const auto &[number, variant] : enumerate(artifact->variants)) {
+        if (variant.launches.empty())
+          continue;
+        std::string &cubin = kernel.cubins.back()[number];
+        pool.async([&, &ptx = variant.ptx, &name = kernel.request->function, target = artifact->target] {
+          Expected<MachineCode> code = assemble(*options.ptxas, ptx, *findTarget(target));
+          std::string reason = code ? "" : toString(code.takeError());
+          const std::lock_guard lock(mutex);
+          if (code)
+            cubin = std::move(code->cubin);
+          else if (failure.empty())
+            failure = fmt::format("{} for {}: {}", name, target, reason);
+        });
+      }
+    }
+  pool.wait();
+  if (!failure.empty())
+    return tlc::Error{ErrorKind::environment, failure};
+  return {};
+}
+
+/// All functions are of one name space, which C has no more of.
+Result<void> checkNames(const Header &header) {
+  StringSet<> names;
+  std::vector<Forwarder> functions = commonFunctionsOf(header.prefix);
+  for (const HeaderKernel &kernel : header.kernels)
+    llvm::append_range(functions, functionsOf(kernel, header.hasEmulator));
+  for (const Forwarder &function : functions)
+    if (!names.insert(function.name).second)
+      return invalid(
+          fmt::format("expected each function of the header once, but '{}' is there twice; 'NAME=KERNEL' "
+                      "gives the function of a kernel another name",
+                      function.name));
+  return {};
+}
+
+HeaderKernel headerOf(const Compiled &kernel) {
+  const kernels::ListedProgram &program = kernel.request->programs.front();
+  std::string line = kernels::lineOf(program.request, program.options);
+  line.resize(line.find(" --target="));
+  HeaderKernel header{kernel.request->function, std::move(line),
+                      std::string(program.request.kernel->summary()), kernel.artifacts.front().get()};
+  for (const auto &artifact : kernel.artifacts) {
+    header.targets.push_back(artifact->target);
+    header.hasWorkspaces |= firstWorkspaceOf(*artifact) != artifact->tensors.size();
+  }
+  return header;
+}
+
+KernelData dataOf(const Compiled &kernel) {
+  KernelImage image{kernel.request->function, {}};
+  for (const auto &[number, artifact] : enumerate(kernel.artifacts)) {
+    Artifact shipped = *artifact;
+    shipped.remarks.clear(); // for who compiles
+    image.programs.push_back({shipped.target, tlc::serialize(shipped),
+                              kernel.cubins.empty() ? std::vector<std::string>() : kernel.cubins[number]});
+  }
+  return {kernel.request->function, aot::serialize(image)};
+}
+
+} // namespace
+
+Result<Built> aot::build(kernels::Library &library, std::span<const KernelRequest> requests,
+                         const BuildOptions &options,
+                         const std::function<void(const kernels::PrewarmStep &)> &onStep) {
+  std::vector<kernels::ListedProgram> programs;
+  for (const KernelRequest &request : requests)
+    llvm::append_range(programs, request.programs);
+  std::string failure;
+  kernels::prewarm(library, programs, options.threads, [&](const kernels::PrewarmStep &step) {
+    if (!step.result && failure.empty())
+      failure = step.result.error().message;
+    onStep(step);
+  });
+  if (!failure.empty())
+    return invalid(failure);
+
+  std::vector<Compiled> kernels;
+  for (const KernelRequest &request : requests) {
+    Compiled &kernel = kernels.emplace_back(&request);
+    for (const kernels::ListedProgram &program : request.programs) {
+      kernels::CompileLog log;
+      Result<std::shared_ptr<const Artifact>> artifact =
+          library.compile(program.request, program.options, log);
+      if (!artifact)
+        return artifact.error();
+      kernel.artifacts.push_back(std::move(*artifact));
+    }
+    if (Result<void> valid = check(kernel); !valid)
+      return valid.error();
+  }
+  if (options.ptxas)
+    if (Result<void> done = assembleAll(kernels, options); !done)
+      return done.error();
+
+  Header header{options.prefix, {}, options.hasEmulator};
+  std::vector<ArchiveMember> members = {
+      {options.prefix + ".o", writeObject(options.machine, commonFunctionsOf(options.prefix), std::nullopt)}};
+  for (const Compiled &kernel : kernels) {
+    header.kernels.push_back(headerOf(kernel));
+    members.push_back({kernel.request->function + ".o",
+                       writeObject(options.machine, functionsOf(header.kernels.back(), options.hasEmulator),
+                                   dataOf(kernel))});
+  }
+  if (Result<void> unique = checkNames(header); !unique)
+    return unique.error();
+  Result<std::string> archive = writeArchive(members);
+  if (!archive)
+    return archive.error();
+  return Built{std::move(*archive), textOf(header)};
+}

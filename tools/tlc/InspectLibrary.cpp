@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tlc/InspectLibrary.h"
+
+#include "runtime/artifact/Serialize.h"
+#include "runtime/support/Excerpt.h"
+#include "tools/aot/ArchiveFile.h"
+#include "tools/aot/ArgumentText.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <fmt/format.h>
+
+using namespace llvm;
+using namespace tlc;
+using namespace tlc::driver;
+
+namespace {
+
+/// A program of a kernel, read.
+struct Program {
+  Artifact artifact;
+  std::vector<std::string_view> cubins;
+
+  size_t cubinBytes(size_t variant) const { return cubins.empty() ? 0 : cubins[variant].size(); }
+};
+struct Kernel {
+  std::string_view function;
+  std::vector<Program> programs;
+};
+
+Result<std::vector<Kernel>> read(const std::vector<aot::KernelView> &views) {
+  std::vector<Kernel> kernels;
+  for (const aot::KernelView &view : views) {
+    Kernel &kernel = kernels.emplace_back(view.function);
+    for (const aot::ProgramView &program : view.programs) {
+      Result<Artifact> artifact = deserialize(program.artifact);
+      if (artifact && !program.cubins.empty() && program.cubins.size() != artifact->variants.size())
+        artifact = tlc::Error{.message = "the number of cubins is not that of variants"};
+      if (!artifact)
+        return tlc::Error{artifact.error().kind, fmt::format("{} for {}: {}", view.function, program.target,
+                                                             artifact.error().message)};
+      kernel.programs.push_back({std::move(*artifact), program.cubins});
+    }
+  }
+  return kernels;
+}
+
+void printText(const Kernel &kernel) {
+  const Artifact &first = kernel.programs.front().artifact;
+  outs() << fmt::format("{}: {}\n", kernel.function, first.name);
+  for (const TensorArgument &tensor : aot::tensorsOf(first))
+    outs() << fmt::format("  {} {} {} {}\n", toString(tensor.access), toString(tensor.element), tensor.name,
+                          aot::shapeOf(first, tensor));
+  for (const ScalarArgument &scalar : first.scalars)
+    outs() << fmt::format("  scalar {} {}\n", toString(scalar.element), scalar.name);
+  for (const Program &program : kernel.programs)
+    for (const auto &[number, variant] : enumerate(program.artifact.variants)) {
+      outs() << fmt::format("  {}, {}: {} launches, {} bytes of PTX", program.artifact.target, variant.name,
+                            variant.launches.size(), variant.ptx.size());
+      if (const size_t bytes = program.cubinBytes(number))
+        outs() << fmt::format(", {} of machine code", bytes);
+      outs() << '\n';
+    }
+}
+
+void writeJson(json::OStream &os, const Kernel &kernel) {
+  const Artifact &first = kernel.programs.front().artifact;
+  os.attribute("function", StringRef(kernel.function));
+  os.attribute("kernel", json::fixUTF8(first.name));
+  os.attributeArray("tensors", [&] {
+    for (const TensorArgument &tensor : aot::tensorsOf(first))
+      os.object([&] {
+        os.attribute("name", json::fixUTF8(tensor.name));
+        os.attribute("access", StringRef(toString(tensor.access)));
+        os.attribute("element", StringRef(toString(tensor.element)));
+        os.attribute("shape", json::fixUTF8(aot::shapeOf(first, tensor)));
+      });
+  });
+  os.attributeArray("scalars", [&] {
+    for (const ScalarArgument &scalar : first.scalars)
+      os.object([&] {
+        os.attribute("name", json::fixUTF8(scalar.name));
+        os.attribute("element", StringRef(toString(scalar.element)));
+      });
+  });
+  os.attributeArray("variants", [&] {
+    for (const Program &program : kernel.programs)
+      for (const auto &[number, variant] : enumerate(program.artifact.variants))
+        os.object([&] {
+          os.attribute("target", program.artifact.target);
+          os.attribute("variant", variant.name);
+          os.attribute("launches", int64_t(variant.launches.size()));
+          os.attribute("ptx_bytes", int64_t(variant.ptx.size()));
+          os.attribute("cubin_bytes", int64_t(program.cubinBytes(number)));
+        });
+  });
+}
+
+} // namespace
+
+bool driver::namesLibrary(StringRef source) { return source.ends_with(".a") || source.ends_with(".so"); }
+
+ExitCode driver::inspectLibrary(const std::string &path, Format format) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path);
+  if (!buffer)
+    return failUsage("cannot read '" + excerpt(path) + "': " + buffer.getError().message());
+  Result<std::vector<aot::KernelView>> views = aot::kernelsIn((*buffer)->getBuffer());
+  Result<std::vector<Kernel>> kernels = views ? read(*views) : views.error();
+  if (!kernels)
+    return fail("'" + excerpt(path) + "': " + kernels.error().message);
+  if (kernels->empty())
+    return fail("expected a library of 'tlc build', but '" + excerpt(path) + "' has no kernels");
+  if (format == Format::json) {
+    json::OStream os(outs());
+    os.array([&] {
+      for (const Kernel &kernel : *kernels)
+        os.object([&] { writeJson(os, kernel); });
+    });
+    outs() << '\n';
+    return ExitCode::success;
+  }
+  for (const Kernel &kernel : *kernels)
+    printText(kernel);
+  return ExitCode::success;
+}
