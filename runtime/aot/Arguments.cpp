@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/aot/Arguments.h"
 
+#include "runtime/support/Math.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -20,8 +22,6 @@ ScalarValue scalarAt(const void *given, size_t offset, ElementType element) {
   std::memcpy(&value.bits, static_cast<const std::byte *>(given) + offset, size_t(bytesOf(element, 1)));
   return value;
 }
-
-size_t roundUp(size_t offset, size_t multiple) { return (offset + multiple - 1) / multiple * multiple; }
 
 const int64_t *extentsAt(const void *given, size_t offset) {
   return reinterpret_cast<const int64_t *>(static_cast<const std::byte *>(given) + offset);
@@ -53,12 +53,12 @@ ArgumentLayout::ArgumentLayout(const Artifact &artifact) {
   }
   for (const ScalarArgument &scalar : artifact.scalars) {
     const auto bytes = size_t(bytesOf(scalar.element, 1));
-    offset = roundUp(offset, bytes);
+    offset = alignTo(offset, bytes);
     scalarOffsets.push_back(offset);
     offset += bytes;
   }
   if (tensorOffsets.size() != artifact.tensors.size())
-    workspaceOffset = roundUp(offset, sizeof(void *));
+    workspaceOffset = alignTo(offset, sizeof(void *));
 }
 
 void *ArgumentLayout::address(const void *given, size_t tensor) const {
@@ -110,6 +110,6 @@ bool ArgumentLayout::fits(const LaunchArguments &kept, const void *given) const 
 WorkspaceBlock::WorkspaceBlock(std::span<const WorkspaceRequest> requests) {
   for (const WorkspaceRequest &request : requests) {
     offsets.push_back(bytes);
-    bytes = roundUp(bytes + request.bytes, workspaceAlignment);
+    bytes = alignTo(bytes + request.bytes, workspaceAlignment);
   }
 }

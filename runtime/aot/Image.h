@@ -4,7 +4,7 @@
 /// kernel has it in its section `imageSection`. Equal kernels give equal bytes. Reading trusts nothing.
 #pragma once
 
-#include "runtime/artifact/Artifact.h"
+#include "runtime/support/Math.h"
 #include "runtime/support/Result.h"
 
 #include <cstddef>
@@ -53,8 +53,6 @@ struct KernelView {
 Result<KernelView> viewImage(std::span<const std::byte> bytes);
 
 /// Bytes from the begin of an image of that size to the next one.
-constexpr size_t imageStride(size_t bytes) {
-  return (bytes + imageAlignment - 1) / imageAlignment * imageAlignment;
-}
+constexpr size_t imageStride(size_t bytes) { return alignTo(bytes, imageAlignment); }
 
 } // namespace tlc::aot

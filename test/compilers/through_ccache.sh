@@ -7,7 +7,7 @@ folder=$(cd "$(dirname "$0")" && pwd)
 real=$(PATH=${PATH//"$folder:"/} command -v "$(basename "$0")")
 export CCACHE_DIR=$folder/ccache CCACHE_SLOPPINESS=pch_defines,time_macros
 case " $* " in
-*" -shared "*) ;;
+*" -shared "*.cpp*) ;;
 # tlc forbids the direct mode, without which a precompiled header is never taken from the cache. Its headers are ours.
 *" -x c++-header "*) unset CCACHE_NODIRECT && exec ccache "$real" "$@" ;;
 *" -c "*) exec ccache "$real" "$@" ;;

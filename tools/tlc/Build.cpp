@@ -7,6 +7,7 @@
 #include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
 #include "tools/aot/CHeader.h"
+#include "tools/aot/SharedObject.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
 
@@ -28,7 +29,8 @@ BuildCommand::BuildCommand()
     : command("build", "Compile kernels ahead of time, to a library and a C header"),
       kernelList(cl::sub(command), cl::Positional, cl::value_desc("kernel"),
                  cl::desc("<[name=]kernel | [name=]file.cpp:kernel, each with its -D> ...")),
-      output("out", cl::sub(command), cl::value_desc("lib.a"), cl::desc("Static archive to write")),
+      output("out", cl::sub(command), cl::value_desc("lib.a"),
+             cl::desc("Static archive to write, or with --shared a shared object")),
       header("header", cl::sub(command), cl::value_desc("name.h"),
              cl::desc("C header to write; all names in it begin with its own")),
       targets("targets", cl::sub(command), cl::CommaSeparated, cl::value_desc("name,..."),
@@ -37,6 +39,7 @@ BuildCommand::BuildCommand()
       fixed("static", cl::sub(command), cl::CommaSeparated, cl::value_desc("dimension"),
             cl::desc("Specialise the kernel before it for the value that -D gives this dimension")),
       emulator("emulator", cl::sub(command), cl::desc("Add functions that run the kernels on the CPU")),
+      shared("shared", cl::sub(command), cl::desc("Write a shared object that has the runtime in it")),
       machine("host", cl::sub(command), cl::init(aot::hostMachine()),
               cl::desc("Machine that the program runs on (default: that of tlc)"),
               cl::values(clEnumValN(aot::Machine::x86_64, "x86_64", ""),
@@ -124,8 +127,12 @@ static void printStep(const kernels::PrewarmStep &step) {
 ExitCode BuildCommand::execute() const {
   if (kernelList.empty())
     return failUsage("expected a kernel, but got none; 'tlc build --help' shows how");
-  if (!StringRef(output).ends_with(".a"))
-    return failUsage("expected --out to name an archive that ends in .a, but got '" + excerpt(output) + "'");
+  if (!StringRef(output).ends_with(shared ? ".so" : ".a"))
+    return failUsage(fmt::format("expected --out to name {}, but got '{}'",
+                                 shared ? "a shared object that ends in .so" : "an archive that ends in .a",
+                                 excerpt(output)));
+  if (shared && machine != aot::hostMachine())
+    return failUsage("expected no --host with --shared because the linker of this machine links it");
   if (!StringRef(header).ends_with(".h"))
     return failUsage("expected --header to name a file that ends in .h, but got '" + excerpt(header) + "'");
   aot::BuildOptions options{.prefix = aot::identifierOf(sys::path::stem(header)),
@@ -149,6 +156,13 @@ ExitCode BuildCommand::execute() const {
   if (!options.ptxas)
     errs() << "tlc: note: expected ptxas of the CUDA toolkit on PATH for machine code, but found none; the "
               "driver compiles the PTX at the first call\n";
+  if (shared) {
+    Result<std::string> linked =
+        aot::linkShared(built->archive, sys::path::filename(output).str(), kernelNames.compilerName());
+    if (!linked)
+      return fail(linked.error().message);
+    built->archive = std::move(*linked);
+  }
   if (Result<void> written = writeOutput(output, built->archive); !written)
     return fail(written.error().message);
   if (Result<void> written = writeOutput(header, built->header); !written)

@@ -31,7 +31,7 @@ private:
   llvm::cl::list<std::string> targets;
   ParameterFlags parameters;
   llvm::cl::list<std::string> fixed;
-  llvm::cl::opt<bool> emulator;
+  llvm::cl::opt<bool> emulator, shared;
   llvm::cl::opt<aot::Machine> machine;
   llvm::cl::opt<unsigned> threads;
   KernelFlags kernelNames;

@@ -28,6 +28,8 @@ public:
                                        std::vector<Diagnostic> *diagnostics = nullptr) const;
   /// All kernels of the file, or the one that is named.
   Result<std::vector<const kernels::Kernel *>> findAll(const std::string &name) const;
+  /// The C++ compiler that is named; empty: none is.
+  const std::string &compilerName() const { return compiler; }
   /// Of files and of programs.
   Result<CacheOptions> cache() const { return cacheFlags.options(); }
 

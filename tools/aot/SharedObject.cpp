@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/aot/SharedObject.h"
+
+#include "kernels/file/CompilerCall.h"
+#include "runtime/cache/EntryFile.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <dlfcn.h>
+#include <filesystem>
+#include <fmt/format.h>
+
+using namespace llvm;
+using namespace tlc;
+namespace fs = std::filesystem;
+
+static tlc::Error environment(std::string message) { return {ErrorKind::environment, std::move(message)}; }
+
+static Result<std::string> runtimeArchive() {
+  Dl_info image = {};
+  SmallString<128> real;
+  if (!::dladdr(reinterpret_cast<const void *>(&aot::linkShared), &image) ||
+      sys::fs::real_path(image.dli_fname, real))
+    return environment("cannot find the file that tlc is loaded from");
+  const fs::path runtime = fs::path(real.str().str()).parent_path() / "libtlc_runtime.a";
+  if (std::error_code ignored; !fs::exists(runtime, ignored))
+    return environment(fmt::format(
+        "expected '{}' for --shared, but it is not there; install tlc with its libraries", runtime.native()));
+  return runtime.string();
+}
+
+Result<std::string> aot::linkShared(StringRef archive, const std::string &name, const std::string &compiler) {
+  Result<std::string> runtime = runtimeArchive();
+  if (!runtime)
+    return runtime.error();
+  Result<kernels::HostCompiler> linker = kernels::findCompiler(compiler);
+  if (!linker)
+    return linker.error();
+  Result<TemporaryFolder> folder = TemporaryFolder::make(kernels::systemTemporaries(), "tlc-");
+  if (!folder)
+    return folder.error();
+  const std::string input = (folder->path() / "kernels.a").string(),
+                    output = (folder->path() / name).string();
+  std::error_code error;
+  if (raw_fd_ostream os(input, error); !error) {
+    os << archive;
+    os.close();
+    error = os.error();
+    os.clear_error();
+  }
+  if (error)
+    return environment(fmt::format("cannot write '{}': {}", input, error.message()));
+  std::string said;
+  const kernels::CommandLine command = {linker->path,
+                                        "-shared",
+                                        "-s",
+                                        "-o",
+                                        output,
+                                        "-Wl,--whole-archive",
+                                        input,
+                                        "-Wl,--no-whole-archive",
+                                        *runtime,
+                                        "-Wl,--exclude-libs,libtlc_runtime.a",
+                                        "-Wl,-soname," + name,
+                                        "-Wl,-z,defs",
+                                        "-ldl",
+                                        "-lpthread"};
+  if (Result<void> linked = kernels::runCompiler(command, folder->path(), {}, &said); !linked)
+    return environment(fmt::format("cannot link '{}': {}; it says: {}", name, linked.error().message, said));
+  ErrorOr<std::unique_ptr<MemoryBuffer>> bytes = MemoryBuffer::getFile(output);
+  if (!bytes)
+    return environment(fmt::format("cannot read '{}': {}", output, bytes.getError().message()));
+  return (*bytes)->getBuffer().str();
+}
