@@ -10,8 +10,9 @@ export PATH=$build/test/compilers:$PATH
 cmake --install "$build" --prefix "$folder/first" >/dev/null
 mv "$folder/first" "$folder/prefix" # it may be moved
 cp "$source/test/files/softcap.cpp" "$folder/my.cpp"
-cp -r "$source/test/install/outside" "$source/test/install/first" "$folder"
+cp -r "$source/test/install/outside" "$source/test/install/first" "$source/test/install/ahead" "$folder"
 cd "$folder"
+cp my.cpp ahead
 fail() {
   echo "install: $*" >&2
   exit 1
@@ -49,8 +50,17 @@ for compiler in clang++-22 clang++ g++; do
   "${environment[@]}" cmake --build "first/$compiler" >/dev/null
   "${environment[@]}" "first/$compiler/first" | tee said
   grep -qx '3 \* 7 + 1 = 22' said
+  "${environment[@]}" cmake -S ahead -B "ahead/$compiler" -DCMAKE_CXX_COMPILER="$path" \
+    -DCMAKE_PREFIX_PATH="$folder/prefix" >/dev/null
+  "${environment[@]}" CXX="$path" cmake --build "ahead/$compiler" >/dev/null
+  ! needs "ahead/$compiler/ahead" | grep -E 'LLVM|MLIR|libtlc|fmt|cuda' || fail "expected a program of archives without libraries of tlc"
+  "${environment[@]}" "ahead/$compiler/ahead" | tee said
+  grep -qx '2.99 22.85 -30.00' said
 done
 if [ "$tried" = 0 ]; then
   echo "skipped: no C++ compiler that is new enough"
   exit 77
 fi
+cd ahead
+"${environment[@]}" "PATH=$folder/prefix/bin:$PATH" "prefix=$folder/prefix" sh build.sh
+./ahead | grep -x '2.99 22.85 -30.00'
