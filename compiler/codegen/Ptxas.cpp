@@ -101,7 +101,19 @@ std::optional<std::string> tlc::findPtxas() {
   return std::nullopt;
 }
 
-Expected<MachineCode> tlc::assemble(StringRef ptxas, StringRef ptx, const Target &target) {
+static std::string withoutLines(StringRef ptx) {
+  std::string text;
+  text.reserve(ptx.size());
+  while (!ptx.empty()) {
+    const size_t size = std::min(ptx.find('\n'), ptx.size() - 1) + 1;
+    if (const StringRef line = ptx.take_front(size); !line.ltrim().starts_with(".loc"))
+      text += line;
+    ptx = ptx.drop_front(size);
+  }
+  return text;
+}
+
+Expected<MachineCode> tlc::assemble(StringRef ptxas, StringRef ptx, const Target &target, SourceLines lines) {
   Expected<TemporaryFile> source = TemporaryFile::create("ptx");
   if (!source)
     return source.takeError();
@@ -111,11 +123,13 @@ Expected<MachineCode> tlc::assemble(StringRef ptxas, StringRef ptx, const Target
   Expected<TemporaryFile> report = TemporaryFile::create("log");
   if (!report)
     return report.takeError();
-  if (Error error = source->write(ptx))
+  if (Error error = source->write(lines == SourceLines::keep ? ptx.str() : withoutLines(ptx)))
     return std::move(error);
 
   std::string arch = "-arch=" + std::string(target.name);
-  StringRef arguments[] = {ptxas, arch, "-v", "-lineinfo", source->name(), "-o", cubin->name()};
+  SmallVector<StringRef> arguments = {ptxas, arch, "-v", source->name(), "-o", cubin->name()};
+  if (lines == SourceLines::keep)
+    arguments.push_back("-lineinfo");
   std::optional<StringRef> redirects[] = {StringRef(""), report->name(), report->name()};
   std::string message;
   int status = sys::ExecuteAndWait(ptxas, arguments, /*Env=*/std::nullopt, redirects, /*SecondsToWait=*/0,

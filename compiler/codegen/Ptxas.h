@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,7 +36,11 @@ struct MachineCode {
 /// Path of ptxas: on PATH, or in the toolkit's usual place.
 std::optional<std::string> findPtxas();
 
+/// For profilers; with them the machine code contains the PTX, too.
+enum class SourceLines : uint8_t { keep, drop };
+
 /// Compiles a PTX module; an error with ptxas's own text if it refuses.
-llvm::Expected<MachineCode> assemble(llvm::StringRef ptxas, llvm::StringRef ptx, const Target &target);
+llvm::Expected<MachineCode> assemble(llvm::StringRef ptxas, llvm::StringRef ptx, const Target &target,
+                                     SourceLines lines = SourceLines::keep);
 
 } // namespace tlc

@@ -79,7 +79,7 @@ Result<void> assembleAll(std::vector<Compiled> &kernels, const BuildOptions &opt
           continue;
         std::string &cubin = kernel.cubins.back()[number];
         pool.async([&, &ptx = variant.ptx, &name = kernel.request->function, target = artifact->target] {
-          Expected<MachineCode> code = assemble(*options.ptxas, ptx, *findTarget(target));
+          Expected<MachineCode> code = assemble(*options.ptxas, ptx, *findTarget(target), SourceLines::drop);
           std::string reason = code ? "" : toString(code.takeError());
           const std::lock_guard lock(mutex);
           if (code)
