@@ -5,6 +5,7 @@
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
@@ -101,12 +102,13 @@ std::optional<std::string> tlc::findPtxas() {
   return std::nullopt;
 }
 
-static std::string withoutLines(StringRef ptx) {
+std::string tlc::withoutSourceLines(StringRef ptx) {
   std::string text;
   text.reserve(ptx.size());
   while (!ptx.empty()) {
     const size_t size = std::min(ptx.find('\n'), ptx.size() - 1) + 1;
-    if (const StringRef line = ptx.take_front(size); !line.ltrim().starts_with(".loc"))
+    StringRef line = ptx.take_front(size), directive = line.ltrim();
+    if (!directive.consume_front(".loc") || directive.empty() || !isSpace(directive.front())) // unlike .local
       text += line;
     ptx = ptx.drop_front(size);
   }
@@ -123,7 +125,7 @@ Expected<MachineCode> tlc::assemble(StringRef ptxas, StringRef ptx, const Target
   Expected<TemporaryFile> report = TemporaryFile::create("log");
   if (!report)
     return report.takeError();
-  if (Error error = source->write(lines == SourceLines::keep ? ptx.str() : withoutLines(ptx)))
+  if (Error error = source->write(lines == SourceLines::keep ? ptx.str() : withoutSourceLines(ptx)))
     return std::move(error);
 
   std::string arch = "-arch=" + std::string(target.name);

@@ -39,6 +39,9 @@ std::optional<std::string> findPtxas();
 /// For profilers; with them the machine code contains the PTX, too.
 enum class SourceLines : uint8_t { keep, drop };
 
+/// The PTX without the lines of its directive `.loc`.
+std::string withoutSourceLines(llvm::StringRef ptx);
+
 /// Compiles a PTX module; an error with ptxas's own text if it refuses.
 llvm::Expected<MachineCode> assemble(llvm::StringRef ptxas, llvm::StringRef ptx, const Target &target,
                                      SourceLines lines = SourceLines::keep);

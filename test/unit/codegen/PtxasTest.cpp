@@ -69,6 +69,18 @@ TEST_CASE("ptxas's objections are the error's text", "[codegen]") {
   CHECK_THAT(message, Catch::Contains("nonsense"));
 }
 
+TEST_CASE("PTX without source lines keeps variables in local memory", "[codegen]") {
+  CHECK(withoutSourceLines(".local .align 4 .b8 one[8];\n"
+                           "\t.loc\t1 27 8\n"
+                           "\t.local .align 8 .b8 \t__local_depot0[16];\n"
+                           ".loc 1 2 3\n"
+                           "ret;\n"
+                           ".loc") == ".local .align 4 .b8 one[8];\n"
+                                      "\t.local .align 8 .b8 \t__local_depot0[16];\n"
+                                      "ret;\n"
+                                      ".loc");
+}
+
 TEST_CASE("a path that is no program is an error", "[codegen]") {
   llvm::Expected<MachineCode> code = assemble("/nonexistent/ptxas", "", *findTarget("sm_90a"));
   REQUIRE_FALSE(bool(code));
