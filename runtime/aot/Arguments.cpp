@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 
 using namespace tlc;
 using namespace tlc::aot;
@@ -107,9 +108,15 @@ bool ArgumentLayout::fits(const LaunchArguments &kept, const void *given) const 
   return true;
 }
 
-WorkspaceBlock::WorkspaceBlock(std::span<const WorkspaceRequest> requests) {
+Result<WorkspaceBlock> WorkspaceBlock::of(std::span<const WorkspaceRequest> requests) {
+  WorkspaceBlock block;
   for (const WorkspaceRequest &request : requests) {
-    offsets.push_back(bytes);
-    bytes = alignTo(bytes + request.bytes, workspaceAlignment);
+    block.offsets.push_back(block.bytes);
+    if (request.bytes > mostBytes - block.bytes)
+      return Error{.message = fmt::format("workspace '{}': expected workspaces of at most {} bytes together, "
+                                          "but it takes {} after {}; use smaller extents",
+                                          request.name, mostBytes, request.bytes, block.bytes)};
+    block.bytes = alignTo(block.bytes + request.bytes, workspaceAlignment);
   }
+  return block;
 }

@@ -53,7 +53,9 @@ struct WorkspaceBlock {
   std::vector<size_t> offsets = {};
   size_t bytes = 0;
 
-  explicit WorkspaceBlock(std::span<const WorkspaceRequest> requests);
+  static constexpr size_t mostBytes = size_t(INT64_MAX) / workspaceAlignment * workspaceAlignment;
+  /// An error if they take more than that together.
+  static Result<WorkspaceBlock> of(std::span<const WorkspaceRequest> requests);
 };
 
 } // namespace tlc::aot

@@ -25,7 +25,7 @@ __attribute__((visibility("default"))) int tlc_aot_launch(const void *arguments,
 __attribute__((visibility("default"))) int tlc_aot_workspace(const void *arguments, size_t *bytes,
                                                              tlc_aot_kernel *kernel);
 __attribute__((visibility("default"))) int tlc_aot_load(tlc_aot_kernel *kernel);
-/// The same on an emulated device; only what calls these takes the emulator along.
+/// The same on an emulated device; only a program that calls it contains the emulator.
 __attribute__((visibility("default"))) int tlc_aot_emulate(const void *arguments, tlc_aot_kernel *kernel);
 __attribute__((visibility("default"))) int tlc_aot_synchronize(void *stream);
 __attribute__((visibility("default"))) const char *tlc_aot_last_error(void);

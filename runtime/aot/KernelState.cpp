@@ -2,6 +2,7 @@
 #include "runtime/aot/KernelState.h"
 
 #include "runtime/device/TensorGeometry.h"
+#include "runtime/support/Math.h"
 
 #include <fmt/format.h>
 #include <utility>
@@ -11,9 +12,7 @@ using namespace tlc::aot;
 
 static thread_local LastError lastError;
 
-int aot::callOf(const std::function<Result<void>()> &body) {
-  return int(guardedCall(body, [](const char *reason) noexcept { lastError.remember(reason); }));
-}
+void aot::rememberError(const char *reason) noexcept { lastError.remember(reason); }
 
 const char *tlc_aot_last_error(void) { return lastError.get(); }
 
@@ -32,7 +31,29 @@ Result<size_t> LoadedKernel::workspaceBytes(const void *given) const {
       workspacesOf(artifact(), arguments.tensors, device->properties());
   if (!requests)
     return requests.error();
-  return WorkspaceBlock(*requests).bytes;
+  Result<WorkspaceBlock> block = WorkspaceBlock::of(*requests);
+  return block ? block->bytes : Result<size_t>(block.error());
+}
+
+Result<void> aot::checkWorkspace(const Artifact &artifact, std::span<const TensorView> tensors,
+                                 Workspace workspace, size_t needed) {
+  if (workspace.bytes < needed)
+    return Error{.message = fmt::format("expected a workspace of at least {} bytes, but got {}", needed,
+                                        workspace.bytes)};
+  if (needed == 0)
+    return {};
+  if (!workspace.address || reinterpret_cast<uintptr_t>(workspace.address) % workspaceAlignment != 0)
+    return Error{.message =
+                     fmt::format("expected the address of a workspace that is a multiple of {}, but got {}",
+                                 workspaceAlignment, fmt::ptr(workspace.address))};
+  const TensorView memory = contiguousView(workspace.address, ElementType::u8, {int64_t(needed)});
+  for (size_t i = 0; i != tensors.size(); ++i)
+    if (mayOverlap(memory, tensors[i]))
+      return Error{.message =
+                       fmt::format("argument 'workspace': expected memory of its own because {} writes "
+                                   "it, but it overlaps argument '{}'",
+                                   artifact.name, artifact.tensors[i].name)};
+  return {};
 }
 
 Result<LaunchArguments> LoadedKernel::argumentsOf(const void *given, Workspace workspace) const {
@@ -48,22 +69,20 @@ Result<LaunchArguments> LoadedKernel::argumentsOf(const void *given, Workspace w
     return apart.error();
   if (requests->empty())
     return arguments;
-  const WorkspaceBlock block(*requests);
+  Result<WorkspaceBlock> block = WorkspaceBlock::of(*requests);
+  if (!block)
+    return block.error();
+  if (Result<void> valid = checkWorkspace(artifact(), arguments.tensors, workspace, block->bytes); !valid)
+    return valid.error();
   auto *begin = static_cast<std::byte *>(workspace.address);
-  if (workspace.bytes < block.bytes)
-    return Error{.message = fmt::format("expected a workspace of at least {} bytes, but got {}", block.bytes,
-                                        workspace.bytes)};
-  if (block.bytes != 0 && (!begin || reinterpret_cast<uintptr_t>(begin) % workspaceAlignment != 0))
-    return Error{.message =
-                     fmt::format("expected the address of a workspace that is a multiple of {}, but got {}",
-                                 workspaceAlignment, fmt::ptr(begin))};
   for (size_t i = 0; i != requests->size(); ++i)
-    arguments.tensors.push_back((*requests)[i].view(begin + block.offsets[i]));
+    arguments.tensors.push_back((*requests)[i].view(begin + block->offsets[i]));
   return arguments;
 }
 
 bool LoadedKernel::move(LaunchArguments &kept, const void *given, Workspace workspace) const {
   const size_t count = layout.tensors();
+  const std::span tensors = std::span(kept.tensors).first(count);
   bool moves = false;
   for (size_t i = 0; i != count; ++i) {
     void *const address = layout.address(given, i);
@@ -73,20 +92,22 @@ bool LoadedKernel::move(LaunchArguments &kept, const void *given, Workspace work
     auto *first = static_cast<std::byte *>(kept.tensors[count].data);
     auto *begin = static_cast<std::byte *>(workspace.address);
     const TensorView &last = kept.tensors.back();
-    const size_t used = size_t(static_cast<std::byte *>(last.data) - first) + size_t(*spanBytes(last));
-    if (!begin || reinterpret_cast<uintptr_t>(begin) % workspaceAlignment != 0 || workspace.bytes < used)
-      return false;
+    const size_t needed = alignTo(
+        size_t(static_cast<std::byte *>(last.data) - first) + size_t(*spanBytes(last)), workspaceAlignment);
+    if (moves || begin != first || workspace.bytes < needed)
+      if (!checkWorkspace(artifact(), tensors, workspace, needed))
+        return false;
     for (size_t i = count; i != kept.tensors.size(); ++i)
       kept.tensors[i].data = begin + (static_cast<std::byte *>(kept.tensors[i].data) - first);
   }
-  return !moves || checkWrittenApart(artifact(), std::span(kept.tensors).first(count), artifact().name);
+  return !moves || checkWrittenApart(artifact(), tensors, artifact().name);
 }
 
 Result<void> LoadedKernel::launch(const void *given, Workspace workspace, void *stream) {
   std::unique_ptr<LaunchArguments> kept =
       arguments.take([&](const LaunchArguments &each) { return layout.fits(each, given); });
   if (kept && !move(*kept, given, workspace))
-    kept.reset(); // the error is that of a first launch
+    kept.reset(); // a first launch has the error
   if (!kept) {
     Result<LaunchArguments> made = argumentsOf(given, workspace);
     if (!made)
@@ -117,22 +138,4 @@ Result<KernelState *> KernelState::of(tlc_aot_kernel *kernel) {
   if (!state.compare_exchange_strong(other, own.get()))
     return static_cast<KernelState *>(other);
   return own.release();
-}
-
-Result<LoadedKernel *> KernelState::on(int device, const Load &load) {
-  const auto index = size_t(device + 1);
-  if (index < fast)
-    if (LoadedKernel *kernel = found[index].load(std::memory_order_acquire))
-      return kernel;
-  const std::lock_guard lock(mutex);
-  std::unique_ptr<LoadedKernel> &kernel = loaded[device];
-  if (!kernel) {
-    Result<std::unique_ptr<LoadedKernel>> made = load(image);
-    if (!made)
-      return ofKernel(image.function, made.error());
-    kernel = std::move(*made);
-    if (index < fast)
-      found[index].store(kernel.get(), std::memory_order_release);
-  }
-  return kernel.get();
 }

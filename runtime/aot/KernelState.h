@@ -12,12 +12,16 @@
 #include "runtime/support/Guarded.h"
 
 #include <atomic>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 
 namespace tlc::aot {
+
+/// An error if that memory is too small or not aligned for workspaces of `needed` bytes, or if they would
+/// overlap a tensor.
+Result<void> checkWorkspace(const Artifact &artifact, std::span<const TensorView> tensors,
+                            Workspace workspace, size_t needed);
 
 /// A program on one device. Safe to use from several threads.
 class LoadedKernel {
@@ -50,17 +54,17 @@ private:
   RecentlyUsed<LaunchArguments> arguments;
 };
 
-/// Loads one of the programs on a device.
-using Load = std::function<Result<std::unique_ptr<LoadedKernel>>(const KernelView &)>;
+/// The error has the kernel's name in front.
+Error ofKernel(std::string_view function, Error error);
 
 class KernelState {
 public:
   /// That of the kernel, which the first call makes.
   static Result<KernelState *> of(tlc_aot_kernel *kernel);
 
-  /// On GPU number `device`, or on the emulator. Concurrent first calls load once; one that fails is made
-  /// again by the next call.
-  Result<LoadedKernel *> on(int device, const Load &load);
+  /// On GPU number `device`, or on the emulator, where `load(image)` loads one of the programs. Concurrent
+  /// first calls load once; one that fails is made again by the next call.
+  template <class Load> Result<LoadedKernel *> on(int device, Load &&load);
   static constexpr int emulator = -1;
 
 private:
@@ -74,12 +78,30 @@ private:
   std::array<std::atomic<LoadedKernel *>, fast> found = {};
 };
 
-/// The error has the kernel's name in front.
-Error ofKernel(std::string_view function, Error error);
-
 Error nullPointer(const tlc_aot_kernel *kernel, std::string_view expected);
 
+/// What `tlc_aot_last_error` gives the calling thread.
+void rememberError(const char *reason) noexcept;
+
 /// The status of `body() -> Result<void>`; `tlc_aot_last_error` has the reason of a failure.
-int callOf(const std::function<Result<void>()> &body);
+template <class Body> int callOf(Body &&body) { return int(guardedCall(body, rememberError)); }
+
+template <class Load> Result<LoadedKernel *> KernelState::on(int device, Load &&load) {
+  const auto index = size_t(device + 1);
+  if (index < fast)
+    if (LoadedKernel *kernel = found[index].load(std::memory_order_acquire))
+      return kernel;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<LoadedKernel> &kernel = loaded[device];
+  if (!kernel) {
+    Result<std::unique_ptr<LoadedKernel>> made = load(image);
+    if (!made)
+      return ofKernel(image.function, made.error());
+    kernel = std::move(*made);
+    if (index < fast)
+      found[index].store(kernel.get(), std::memory_order_release);
+  }
+  return kernel.get();
+}
 
 } // namespace tlc::aot

@@ -92,7 +92,19 @@ TEST_CASE("strides of zeros are those of a contiguous tensor", "[aot][unit]") {
 TEST_CASE("workspaces follow one another at multiples of 256", "[aot][unit]") {
   std::vector<WorkspaceRequest> requests(3);
   requests[0].bytes = 1, requests[1].bytes = 300;
-  const WorkspaceBlock block(requests);
+  const WorkspaceBlock block = *WorkspaceBlock::of(requests);
   CHECK(block.offsets == std::vector<size_t>{0, 256, 768});
   CHECK(block.bytes == 768);
+}
+
+TEST_CASE("workspaces that exceed the address space are an error", "[aot][unit]") {
+  std::vector<WorkspaceRequest> requests(2);
+  requests[0].bytes = 1, requests[1].bytes = WorkspaceBlock::mostBytes - 256;
+  CHECK(WorkspaceBlock::of(requests)->bytes == WorkspaceBlock::mostBytes);
+  ++requests[1].bytes, requests[1].name = "W";
+  const Result<WorkspaceBlock> block = WorkspaceBlock::of(requests);
+  REQUIRE_FALSE(block);
+  CHECK(block.error().message ==
+        "workspace 'W': expected workspaces of at most 9223372036854775552 bytes together, but it takes "
+        "9223372036854775297 after 256; use smaller extents");
 }

@@ -113,3 +113,25 @@ TEST_CASE("null pointers are errors that say which", "[aot][unit]") {
   CHECK(std::string(tlc_aot_last_error()) ==
         "fa_kernel: expected room for the number of bytes, but got a null pointer");
 }
+
+TEST_CASE("a workspace is large enough, aligned and apart from tensors", "[aot][unit]") {
+  const Artifact artifact = {.name = "k", .target = "sm_90a", .tensors = {{.name = "X"}}};
+  const auto at = [](uintptr_t address) { return reinterpret_cast<void *>(address); };
+  // Rows of 4 bytes at 2048 and 2112.
+  const std::vector<TensorView> tensors = {{at(2048), ElementType::u8, {2, 4}, {64, 1}}};
+  const auto reason = [&](uintptr_t address, size_t bytes, size_t needed) {
+    Result<void> valid = checkWorkspace(artifact, tensors, {at(address), bytes}, needed);
+    return valid ? "" : valid.error().message;
+  };
+  CHECK(reason(0, 0, 0) == "");
+  CHECK(reason(1024, 1024, 1024) == "");
+  CHECK(reason(2304, 512, 512) == "");
+  CHECK(reason(1024, 255, 256) == "expected a workspace of at least 256 bytes, but got 255");
+  CHECK(reason(1025, 256, 256) ==
+        "expected the address of a workspace that is a multiple of 256, but got 0x401");
+  for (uintptr_t address : {uintptr_t(1792), uintptr_t(2048)})
+    CHECK(
+        reason(address, 512, 512) ==
+        "argument 'workspace': expected memory of its own because k writes it, but it overlaps argument 'X'");
+  CHECK(reason(1792, 512, 256) == ""); // of which the kernel takes the first 256
+}
