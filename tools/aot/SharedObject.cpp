@@ -53,19 +53,15 @@ Result<std::string> aot::linkShared(StringRef archive, const std::string &name, 
   if (error)
     return environment(fmt::format("cannot write '{}': {}", input, error.message()));
   std::string said;
-  const kernels::CommandLine command = {linker->path,
-                                        "-shared",
-                                        "-s",
-                                        "-o",
-                                        output,
-                                        "-Wl,--whole-archive",
-                                        input,
-                                        "-Wl,--no-whole-archive",
-                                        *runtime,
-                                        "-Wl,--exclude-libs,libtlc_runtime.a",
-                                        "-Wl,-soname," + name,
-                                        "-Wl,-z,defs",
-                                        "-ldl",
+  // The name comes by -Xlinker because -Wl would split it at commas.
+  const kernels::CommandLine command = {linker->path,  "-shared",
+                                        "-s",          "-o",
+                                        output,        "-Wl,--whole-archive",
+                                        input,         "-Wl,--no-whole-archive",
+                                        *runtime,      "-Wl,--exclude-libs,libtlc_runtime.a",
+                                        "-Xlinker",    "-soname",
+                                        "-Xlinker",    name,
+                                        "-Wl,-z,defs", "-ldl",
                                         "-lpthread"};
   if (Result<void> linked = kernels::runCompiler(command, folder->path(), {}, &said); !linked)
     return environment(fmt::format("cannot link '{}': {}; it says: {}", name, linked.error().message, said));
