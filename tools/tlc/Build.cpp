@@ -163,9 +163,7 @@ ExitCode BuildCommand::execute() const {
       return fail(linked.error().message);
     built->archive = std::move(*linked);
   }
-  if (Result<void> written = writeOutput(output, built->archive); !written)
-    return fail(written.error().message);
-  if (Result<void> written = writeOutput(header, built->header); !written)
+  if (Result<void> written = writeOutputs({{output, built->archive}, {header, built->header}}); !written)
     return fail(written.error().message);
   return ExitCode::success;
 }

@@ -5,10 +5,13 @@
 
 #include "runtime/support/Excerpt.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <vector>
 
 using namespace llvm;
 
@@ -42,5 +45,31 @@ tlc::Result<void> tlc::driver::writeOutput(StringRef path, StringRef content) {
   }
   if (error)
     return cannotWrite(path, error);
+  return {};
+}
+
+tlc::Result<void> tlc::driver::writeOutputs(ArrayRef<OutputFile> files) {
+  std::vector<sys::fs::TempFile> temporaries;
+  const auto failed = [&](StringRef path, std::error_code error) {
+    for (sys::fs::TempFile &temporary : temporaries)
+      consumeError(temporary.discard());
+    return cannotWrite(path, error);
+  };
+  for (const OutputFile &file : files) {
+    Expected<sys::fs::TempFile> temporary = sys::fs::TempFile::create(file.path + ".%%%%%%");
+    if (!temporary)
+      return failed(file.path, errorToErrorCode(temporary.takeError()));
+    temporaries.push_back(std::move(*temporary));
+    raw_fd_ostream os(temporaries.back().FD, /*shouldClose=*/false);
+    os << file.content;
+    os.flush();
+    const std::error_code error = os.error();
+    os.clear_error();
+    if (error)
+      return failed(file.path, error);
+  }
+  for (const auto &[temporary, file] : zip(temporaries, files))
+    if (llvm::Error error = temporary.keep(file.path))
+      return failed(file.path, errorToErrorCode(std::move(error)));
   return {};
 }

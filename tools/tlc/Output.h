@@ -5,6 +5,7 @@
 
 #include "runtime/support/Result.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace tlc::driver {
@@ -13,5 +14,12 @@ namespace tlc::driver {
 Result<void> checkOutput(llvm::StringRef path);
 /// Writes a file whole; "-" is standard output.
 Result<void> writeOutput(llvm::StringRef path, llvm::StringRef content);
+
+struct OutputFile {
+  llvm::StringRef path, content;
+};
+/// Writes files that belong together: to temporary files next to them, which get their names once all are
+/// written.
+Result<void> writeOutputs(llvm::ArrayRef<OutputFile> files);
 
 } // namespace tlc::driver
