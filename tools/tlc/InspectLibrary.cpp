@@ -40,8 +40,8 @@ Result<std::vector<Kernel>> read(const std::vector<aot::KernelView> &views) {
       if (artifact && !program.cubins.empty() && program.cubins.size() != artifact->variants.size())
         artifact = tlc::Error{.message = "the number of cubins is not that of variants"};
       if (!artifact)
-        return tlc::Error{artifact.error().kind, fmt::format("{} for {}: {}", view.function, program.target,
-                                                             artifact.error().message)};
+        return tlc::Error{artifact.error().kind, formatMessage("{} for {}: {}", view.function, program.target,
+                                                               artifact.error().message)};
       kernel.programs.push_back({std::move(*artifact), program.cubins});
     }
   }
@@ -50,25 +50,25 @@ Result<std::vector<Kernel>> read(const std::vector<aot::KernelView> &views) {
 
 void printText(const Kernel &kernel) {
   const Artifact &first = kernel.programs.front().artifact;
-  outs() << fmt::format("{}: {}\n", kernel.function, first.name);
+  outs() << formatMessage("{}: {}\n", kernel.function, first.name);
   for (const TensorArgument &tensor : aot::tensorsOf(first))
-    outs() << fmt::format("  {} {} {} {}\n", toString(tensor.access), toString(tensor.element), tensor.name,
-                          aot::shapeOf(first, tensor));
+    outs() << formatMessage("  {} {} {} {}\n", toString(tensor.access), toString(tensor.element), tensor.name,
+                            aot::shapeOf(first, tensor));
   for (const ScalarArgument &scalar : first.scalars)
-    outs() << fmt::format("  scalar {} {}\n", toString(scalar.element), scalar.name);
+    outs() << formatMessage("  scalar {} {}\n", toString(scalar.element), scalar.name);
   for (const Program &program : kernel.programs)
     for (const auto &[number, variant] : enumerate(program.artifact.variants)) {
-      outs() << fmt::format("  {}, {}: {} launches, {} bytes of PTX", program.artifact.target, variant.name,
-                            variant.launches.size(), variant.ptx.size());
+      outs() << formatMessage("  {}, {}: {} launches, {} bytes of PTX", program.artifact.target, variant.name,
+                              variant.launches.size(), variant.ptx.size());
       if (const size_t bytes = program.cubinBytes(number))
-        outs() << fmt::format(", {} of machine code", bytes);
+        outs() << formatMessage(", {} of machine code", bytes);
       outs() << '\n';
     }
 }
 
 void writeJson(json::OStream &os, const Kernel &kernel) {
   const Artifact &first = kernel.programs.front().artifact;
-  os.attribute("function", StringRef(kernel.function));
+  os.attribute("function", json::fixUTF8(kernel.function));
   os.attribute("kernel", json::fixUTF8(first.name));
   os.attributeArray("tensors", [&] {
     for (const TensorArgument &tensor : aot::tensorsOf(first))
@@ -90,8 +90,8 @@ void writeJson(json::OStream &os, const Kernel &kernel) {
     for (const Program &program : kernel.programs)
       for (const auto &[number, variant] : enumerate(program.artifact.variants))
         os.object([&] {
-          os.attribute("target", program.artifact.target);
-          os.attribute("variant", variant.name);
+          os.attribute("target", json::fixUTF8(program.artifact.target));
+          os.attribute("variant", json::fixUTF8(variant.name));
           os.attribute("launches", int64_t(variant.launches.size()));
           os.attribute("ptx_bytes", int64_t(variant.ptx.size()));
           os.attribute("cubin_bytes", int64_t(program.cubinBytes(number)));
