@@ -24,7 +24,7 @@ int main() {
       arguments.X = {x.data(), {m, n}, {}};
       arguments.bias = {bias.data(), {n}, {}};
       arguments.Y = {y.data(), {m, n}, {}};
-      isRight = first_softcap_emulate(arguments) == FIRST_OK;
+      isRight = first_softcap_emulate(arguments) == first_OK;
       for (size_t i = 0; i != y.size(); ++i)
         isRight &= std::abs(y[i] - 30 * std::tanh(x[i] / 30)) < 0.02f;
     });

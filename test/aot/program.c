@@ -33,10 +33,10 @@ static void testSoftcap(void) {
     bias[j] = (float)(j % 5);
   first_softcap_arguments arguments = {
       .X = {&x[0][0], {m, n}, {n + 6, 1}}, .bias = {bias, {n}, {0}}, .Y = {&y[0][0], {m, n}, {0}}};
-  check(first_softcap_emulate(&arguments) == FIRST_OK, "softcap to run");
+  check(first_softcap_emulate(&arguments) == first_OK, "softcap to run");
   first_narrow_arguments other = {
       .X = {&x[0][0], {m, n}, {n + 6, 1}}, .bias = {bias, {n}, {0}}, .Y = {&narrow[0][0], {m, n}, {0}}};
-  check(first_narrow_emulate(&other) == FIRST_OK, "softcap with other tiles to run");
+  check(first_narrow_emulate(&other) == first_OK, "softcap with other tiles to run");
   int wrong = 0;
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < n; ++j) {
@@ -50,27 +50,27 @@ static void testSoftcap(void) {
   arguments.Y.data = &y[0][0];
   arguments.X.data = &x[1][0];
   arguments.X.shape[0] = arguments.Y.shape[0] = m - 1;
-  check(first_softcap_emulate(&arguments) == FIRST_OK && y[0][0] == narrow[1][0], "softcap to run again");
+  check(first_softcap_emulate(&arguments) == first_OK && y[0][0] == narrow[1][0], "softcap to run again");
 
-  fails(first_softcap_emulate(NULL), FIRST_INVALID_ARGUMENT,
+  fails(first_softcap_emulate(NULL), first_INVALID_ARGUMENT,
         "first_softcap: expected arguments, but got a null pointer");
-  fails(first_softcap(NULL, NULL), FIRST_INVALID_ARGUMENT,
+  fails(first_softcap(NULL, NULL), first_INVALID_ARGUMENT,
         "first_softcap: expected arguments, but got a null pointer");
   arguments.Y.shape[0] = m;
-  fails(first_softcap_emulate(&arguments), FIRST_INVALID_ARGUMENT,
+  fails(first_softcap_emulate(&arguments), first_INVALID_ARGUMENT,
         "first_softcap: argument 'Y' axis 0: expected extent 19 because dimension 'm' is 19 in argument 'X' axis 0, but "
         "got 20");
   arguments.Y.shape[0] = m - 1;
   arguments.Y.data = NULL;
-  fails(first_softcap_emulate(&arguments), FIRST_INVALID_ARGUMENT,
+  fails(first_softcap_emulate(&arguments), first_INVALID_ARGUMENT,
         "first_softcap: argument 'Y': expected the address of 9880 bytes, but got null");
   arguments.Y.data = (float *)&x[1][0];
-  fails(first_softcap_emulate(&arguments), FIRST_INVALID_ARGUMENT,
+  fails(first_softcap_emulate(&arguments), first_INVALID_ARGUMENT,
         "first_softcap: argument 'Y': expected memory of its own because softcap writes it, but it overlaps "
         "argument 'X'");
   arguments.Y.data = &y[0][0];
   arguments.X.shape[0] = -1;
-  fails(first_softcap_emulate(&arguments), FIRST_INVALID_ARGUMENT,
+  fails(first_softcap_emulate(&arguments), first_INVALID_ARGUMENT,
         "first_softcap: argument 'X' axis 0: expected an extent from 0 to 2147483647, but got -1");
 }
 
@@ -90,7 +90,7 @@ static void testGemm(void) {
   second_gemm_arguments arguments = {.A = {a, {rows, depth}, {0}},
                                      .B = {b, {columns, depth}, {0}},
                                      .C = {&c[0][0], {rows, columns}, {0}}};
-  check(second_gemm_emulate(&arguments) == SECOND_OK, "gemm to run");
+  check(second_gemm_emulate(&arguments) == second_OK, "gemm to run");
   int wrong = 0;
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < columns; ++j) {

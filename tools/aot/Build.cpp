@@ -9,7 +9,6 @@
 #include "tools/aot/CHeader.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/ThreadPool.h"
 
 #include <fmt/format.h>
@@ -26,9 +25,41 @@ tlc::Error invalid(std::string message) { return {ErrorKind::invalidArgument, st
 /// A kernel whose programs are compiled.
 struct Compiled {
   const KernelRequest *request;
-  std::vector<std::shared_ptr<const Artifact>> artifacts = {}; ///< per target
-  std::vector<std::vector<std::string>> cubins = {};           ///< per target and variant
+  std::vector<Artifact> artifacts = {};              ///< per target, as they are shipped
+  std::vector<std::vector<std::string>> cubins = {}; ///< per target and variant
 };
+
+/// PTX whose `.file` directives have names without folders.
+std::string withoutFolders(StringRef ptx) {
+  SmallVector<StringRef> lines;
+  ptx.split(lines, '\n');
+  std::string text;
+  text.reserve(ptx.size());
+  for (const auto &[number, line] : enumerate(lines)) {
+    if (number != 0)
+      text += '\n';
+    const size_t quote = line.ltrim().starts_with(".file") ? line.find('"') : StringRef::npos;
+    const size_t slash = quote == StringRef::npos ? quote : line.rfind('/');
+    if (slash == StringRef::npos)
+      text += line;
+    else
+      ((text += line.take_front(quote)) += '"') += line.drop_front(slash + 1);
+  }
+  return text;
+}
+
+/// The program without what depends on the folder that it is built in, and without remarks, which are for who
+/// compiles.
+Artifact shippedOf(const Artifact &artifact) {
+  Artifact shipped = artifact;
+  shipped.remarks.clear();
+  for (Variant &variant : shipped.variants) {
+    variant.ptx = withoutFolders(variant.ptx);
+    for (ReportSite &site : variant.reports)
+      site.place.erase(0, site.place.rfind('/') + 1);
+  }
+  return shipped;
+}
 
 bool isOfRanks(const Artifact &artifact) {
   return any_of(artifact.tensors, [](const TensorArgument &tensor) { return tensor.symmetric; }) ||
@@ -51,18 +82,18 @@ bool takeTheSame(const Artifact &one, const Artifact &other) {
 }
 
 Result<void> check(const Compiled &kernel) {
-  const Artifact &first = *kernel.artifacts.front();
+  const Artifact &first = kernel.artifacts.front();
   if (isOfRanks(first))
     return invalid(
         fmt::format("expected a kernel of one GPU, but '{}' runs on several ranks; 'tlc_launch_ranks' "
                     "and 'launchRanks' launch it",
                     first.name));
-  for (const auto &artifact : kernel.artifacts)
-    if (!takeTheSame(first, *artifact))
+  for (const Artifact &artifact : kernel.artifacts)
+    if (!takeTheSame(first, artifact))
       return invalid(
           fmt::format("expected the same tensors and scalars of '{}' for all targets, but those for {} "
                       "differ from those for {}; build an archive for each",
-                      first.name, artifact->target, first.target));
+                      first.name, artifact.target, first.target));
   return {};
 }
 
@@ -72,13 +103,13 @@ Result<void> assembleAll(std::vector<Compiled> &kernels, const BuildOptions &opt
   std::string failure;
   DefaultThreadPool pool(hardware_concurrency(options.threads));
   for (Compiled &kernel : kernels)
-    for (const auto &artifact : kernel.artifacts) {
-      kernel.cubins.emplace_back(artifact->variants.size());
-      for (const auto &[number, variant] : enumerate(artifact->variants)) {
+    for (const Artifact &artifact : kernel.artifacts) {
+      kernel.cubins.emplace_back(artifact.variants.size());
+      for (const auto &[number, variant] : enumerate(artifact.variants)) {
         if (variant.launches.empty())
           continue;
         std::string &cubin = kernel.cubins.back()[number];
-        pool.async([&, &ptx = variant.ptx, &name = kernel.request->function, target = artifact->target] {
+        pool.async([&, &ptx = variant.ptx, &name = kernel.request->function, &target = artifact.target] {
           Expected<MachineCode> code = assemble(*options.ptxas, ptx, *findTarget(target), SourceLines::drop);
           std::string reason = code ? "" : toString(code.takeError());
           const std::lock_guard lock(mutex);
@@ -95,42 +126,26 @@ Result<void> assembleAll(std::vector<Compiled> &kernels, const BuildOptions &opt
   return {};
 }
 
-/// All functions are of one name space, which C has no more of.
-Result<void> checkNames(const Header &header) {
-  StringSet<> names;
-  std::vector<Forwarder> functions = commonFunctionsOf(header.prefix);
-  for (const HeaderKernel &kernel : header.kernels)
-    llvm::append_range(functions, functionsOf(kernel, header.hasEmulator));
-  for (const Forwarder &function : functions)
-    if (!names.insert(function.name).second)
-      return invalid(
-          fmt::format("expected each function of the header once, but '{}' is there twice; 'NAME=KERNEL' "
-                      "gives the function of a kernel another name",
-                      function.name));
-  return {};
-}
-
 HeaderKernel headerOf(const Compiled &kernel) {
   const kernels::ListedProgram &program = kernel.request->programs.front();
   std::string line = kernels::lineOf(program.request, program.options);
   line.resize(line.find(" --target="));
+  const std::string file = program.request.kernel->file();
+  line.erase(0, StringRef(file).rfind('/') + 1); // equal headers in all folders
   HeaderKernel header{kernel.request->function, std::move(line),
-                      std::string(program.request.kernel->summary()), kernel.artifacts.front().get()};
-  for (const auto &artifact : kernel.artifacts) {
-    header.targets.push_back(artifact->target);
-    header.hasWorkspaces |= firstWorkspaceOf(*artifact) != artifact->tensors.size();
+                      std::string(program.request.kernel->summary()), &kernel.artifacts.front()};
+  for (const Artifact &artifact : kernel.artifacts) {
+    header.targets.push_back(artifact.target);
+    header.hasWorkspaces |= firstWorkspaceOf(artifact) != artifact.tensors.size();
   }
   return header;
 }
 
 KernelData dataOf(const Compiled &kernel) {
   KernelImage image{kernel.request->function, {}};
-  for (const auto &[number, artifact] : enumerate(kernel.artifacts)) {
-    Artifact shipped = *artifact;
-    shipped.remarks.clear(); // for who compiles
-    image.programs.push_back({shipped.target, tlc::serialize(shipped),
+  for (const auto &[number, artifact] : enumerate(kernel.artifacts))
+    image.programs.push_back({artifact.target, tlc::serialize(artifact),
                               kernel.cubins.empty() ? std::vector<std::string>() : kernel.cubins[number]});
-  }
   return {kernel.request->function, aot::serialize(image)};
 }
 
@@ -139,6 +154,11 @@ KernelData dataOf(const Compiled &kernel) {
 Result<Built> aot::build(kernels::Library &library, std::span<const KernelRequest> requests,
                          const BuildOptions &options,
                          const std::function<void(const kernels::PrewarmStep &)> &onStep) {
+  std::vector<std::string> functions;
+  for (const KernelRequest &request : requests)
+    functions.push_back(request.function);
+  if (Result<void> unique = checkNames(options.prefix, functions); !unique)
+    return unique.error();
   std::vector<kernels::ListedProgram> programs;
   for (const KernelRequest &request : requests)
     llvm::append_range(programs, request.programs);
@@ -160,7 +180,7 @@ Result<Built> aot::build(kernels::Library &library, std::span<const KernelReques
           library.compile(program.request, program.options, log);
       if (!artifact)
         return artifact.error();
-      kernel.artifacts.push_back(std::move(*artifact));
+      kernel.artifacts.push_back(shippedOf(**artifact));
     }
     if (Result<void> valid = check(kernel); !valid)
       return valid.error();
@@ -178,8 +198,6 @@ Result<Built> aot::build(kernels::Library &library, std::span<const KernelReques
                        writeObject(options.machine, functionsOf(header.kernels.back(), options.hasEmulator),
                                    dataOf(kernel))});
   }
-  if (Result<void> unique = checkNames(header); !unique)
-    return unique.error();
   Result<std::string> archive = writeArchive(members);
   if (!archive)
     return archive.error();

@@ -16,19 +16,25 @@ using namespace tlc::aot;
 
 namespace {
 
-/// What neither C nor C++ has as the name of a member.
-bool isKeyword(StringRef name) {
-  static const StringSet<> keywords = {
-      "alignas", "alignof",   "and",       "asm",      "auto",     "bool",     "break",    "case",
-      "catch",   "char",      "class",     "compl",    "concept",  "const",    "continue", "default",
-      "delete",  "do",        "double",    "else",     "enum",     "explicit", "export",   "extern",
-      "false",   "float",     "for",       "friend",   "goto",     "if",       "inline",   "int",
-      "long",    "mutable",   "namespace", "new",      "not",      "nullptr",  "operator", "or",
-      "private", "protected", "public",    "register", "requires", "restrict", "return",   "short",
-      "signed",  "sizeof",    "static",    "struct",   "switch",   "template", "this",     "throw",
-      "true",    "try",       "typedef",   "typeid",   "typename", "typeof",   "union",    "unsigned",
-      "using",   "virtual",   "void",      "volatile", "while",    "xor"};
-  return keywords.contains(name);
+/// Keywords of C or C++, and macros of their compilers: no names of members.
+bool isReserved(StringRef name) {
+  static const StringSet<> reserved = [] {
+    SmallVector<StringRef> words;
+    SplitString(R"(
+      NULL alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t
+      char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
+      constinit continue contract_assert decltype default delete do double dynamic_cast else enum errno
+      explicit export extern false float for friend goto i386 if inline int linux long mutable namespace
+      new noexcept not not_eq nullptr offsetof operator or or_eq private protected public register
+      reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast
+      struct switch template this thread_local throw true try typedef typeid typename typeof
+      typeof_unqual union unix unsigned using virtual void volatile wchar_t while xor xor_eq)",
+                words);
+    StringSet<> set;
+    set.insert_range(words);
+    return set;
+  }();
+  return reserved.contains(name);
 }
 
 /// Names of the members of a struct.
@@ -36,7 +42,7 @@ class Members {
 public:
   std::string add(StringRef text) {
     std::string name = identifierOf(text);
-    while (isKeyword(name) || !used.insert(name).second)
+    while (isReserved(name) || !used.insert(name).second)
       name += '_';
     return name;
   }
@@ -89,6 +95,17 @@ std::string limitsOf(const Dimension &dimension) {
   return limits.empty() ? "" : fmt::format("{}: {}", dimension.name, fmt::join(limits, ", "));
 }
 
+/// A text as what follows `//` on one line, which the next line does not continue.
+std::string commentOf(StringRef text) {
+  SmallVector<StringRef> words;
+  SplitString(text, words, " \t\n\v\f\r");
+  std::string line = join(words, " ");
+  if (StringRef(line).ends_with("\\") || StringRef(line).ends_with("?"
+                                                                   "?/")) // a trigraph of C
+    line += '.';
+  return line;
+}
+
 std::string structOf(const HeaderKernel &kernel) {
   const Artifact &artifact = *kernel.artifact;
   Members members;
@@ -101,7 +118,7 @@ std::string structOf(const HeaderKernel &kernel) {
     if (rank != 0)
       text += fmt::format("    int64_t shape[{0}], strides[{0}];\n", rank);
     text += fmt::format("  }} {}; ///< {} {} {}\n", members.add(tensor.name), toString(tensor.access),
-                        toString(tensor.element), shapeOf(artifact, tensor));
+                        toString(tensor.element), commentOf(shapeOf(artifact, tensor)));
   }
   for (const ScalarArgument &scalar : artifact.scalars)
     text += fmt::format("  {} {}; ///< {}\n", std::string_view(scalarTypeOf(scalar.element)),
@@ -116,11 +133,11 @@ std::string structOf(const HeaderKernel &kernel) {
 
 std::string declarationsOf(const HeaderKernel &kernel, bool hasEmulator) {
   const std::string &name = kernel.function;
-  std::string text =
-      fmt::format("/// {}\n/// {}, for {}.\n", kernel.summary, kernel.line, fmt::join(kernel.targets, ", "));
+  std::string text = fmt::format("/// {}\n/// {}, for {}.\n", commentOf(kernel.summary),
+                                 commentOf(kernel.line), fmt::join(kernel.targets, ", "));
   for (const Dimension &dimension : kernel.artifact->dimensions)
     if (const std::string limits = limitsOf(dimension); !limits.empty())
-      text += fmt::format("/// {}\n", limits);
+      text += fmt::format("/// {}\n", commentOf(limits));
   text += structOf(kernel);
   text += fmt::format("/// Checks the arguments and enqueues the kernel on the current GPU.\n"
                       "int {0}(const {0}_arguments *arguments, void *stream);\n"
@@ -165,8 +182,23 @@ std::string aot::identifierOf(StringRef text) {
   return name;
 }
 
+Result<void> aot::checkNames(const std::string &prefix, ArrayRef<std::string> functions) {
+  StringSet<> names;
+  for (const char *common :
+       {"_OK", "_INVALID_ARGUMENT", "_ENVIRONMENT", "_EXECUTION", "_INTERNAL", "_last_error", "_synchronize"})
+    names.insert(prefix + common);
+  for (const std::string &function : functions)
+    for (const char *ending : {"", "_arguments", "_load", "_workspace", "_emulate"})
+      if (std::string name = function + ending; !names.insert(name).second)
+        return tlc::Error{ErrorKind::invalidArgument,
+                          fmt::format("expected each name of the header once, but '{}' is there twice; "
+                                      "'NAME=KERNEL' gives the function of a kernel another name",
+                                      name)};
+  return {};
+}
+
 std::string aot::textOf(const Header &header) {
-  const std::string &prefix = header.prefix, upper = StringRef(prefix).upper();
+  const std::string &prefix = header.prefix;
   std::string text = fmt::format(
       R"(/// Kernels that `tlc build` has compiled. Link their archive and libtlc_runtime.
 ///
@@ -193,12 +225,12 @@ enum {{
 }};
 
 /// Text of the last failure on the calling thread, "" before the first.
-const char *{1}_last_error(void);
+const char *{0}_last_error(void);
 /// Waits for a stream of the current GPU: a failure is that of a kernel on it.
-int {1}_synchronize(void *stream);
+int {0}_synchronize(void *stream);
 
 )",
-      upper, prefix);
+      prefix);
   for (const HeaderKernel &kernel : header.kernels)
     text += declarationsOf(kernel, header.hasEmulator) + "\n";
   text += "#ifdef __cplusplus\n} // extern \"C\"\n\n";

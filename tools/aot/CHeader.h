@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/support/Result.h"
 #include "tools/aot/ObjectFile.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -33,6 +34,10 @@ struct Header {
 
 /// What characters other than those of C identifiers become '_' in.
 std::string identifierOf(llvm::StringRef text);
+
+/// An error if two names of the header would be the same, whether or not it needs all of them: C has no name
+/// spaces.
+Result<void> checkNames(const std::string &prefix, llvm::ArrayRef<std::string> functions);
 
 std::string textOf(const Header &header);
 

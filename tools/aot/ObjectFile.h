@@ -15,7 +15,7 @@
 
 namespace tlc::aot {
 
-/// Of the host that the program runs on.
+/// The machine that the program runs on.
 enum class Machine : uint8_t { x86_64, aarch64 };
 /// That of this process.
 Machine hostMachine();

@@ -3,7 +3,7 @@
 #
 # A static library of kernels that `tlc build` compiles, with the C header <name>.h: each function in it is
 # <name>_<kernel>. Kernels are those of the file, or where none is given, those of `tlc list`; NAME=KERNEL names a
-# function. Programs link <name>, which brings tlc's runtime along and no other library of tlc. They are compiled again
+# function. Programs link <name>, which links tlc's runtime and no other library of tlc. They are compiled again
 # when the file, one of DEPENDS or tlc changes.
 function(tlc_add_kernels name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "EMULATOR" "" "KERNELS;TARGETS;DEPENDS")
