@@ -4,12 +4,15 @@
 # this; as it does not keep what a call compiles that links, too, shared objects are compiled and then linked.
 set -euo pipefail
 folder=$(cd "$(dirname "$0")" && pwd)
+build=${folder%/test/compilers}
 real=$(PATH=${PATH//"$folder:"/} command -v "$(basename "$0")")
 export CCACHE_DIR=$folder/ccache CCACHE_SLOPPINESS=pch_defines,time_macros
 case " $* " in
 *" -shared "*.cpp*) ;;
-# tlc forbids the direct mode, without which a precompiled header is never taken from the cache. Its headers are ours.
-*" -x c++-header "*) unset CCACHE_NODIRECT && exec ccache "$real" "$@" ;;
+# tlc forbids the direct mode, without which a precompiled header is never taken from the cache. Its headers are those of the
+# build: a precompiled header names the files that it is made of, and those of an installation go with the test.
+*" -x c++-header "*"$build/include"*) unset CCACHE_NODIRECT && exec ccache "$real" "$@" ;;
+*" -x c++-header "*) exec "$real" "$@" ;;
 *" -c "*) exec ccache "$real" "$@" ;;
 *) exec "$real" "$@" ;;
 esac
