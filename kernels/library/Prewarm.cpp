@@ -155,12 +155,21 @@ size_t kernels::prewarm(Library &library, std::span<const ListedProgram> program
                         const std::function<void(const PrewarmStep &)> &onStep) {
   if (threads == 0)
     threads = std::max(1u, std::thread::hardware_concurrency());
+  // A file's kernel is traced in a child process, which would wait for ever for a lock that another thread
+  // holds while it is forked. So one thread compiles these programs, before there are others.
+  std::vector<const ListedProgram *> order;
+  for (const bool ofFiles : {true, false})
+    for (const ListedProgram &program : programs)
+      if (ofFiles != program.request.kernel->file().empty())
+        order.push_back(&program);
+  const size_t alone = size_t(std::ranges::count_if(
+      programs, [](const ListedProgram &program) { return !program.request.kernel->file().empty(); }));
   std::atomic<size_t> next = 0;
   size_t done = 0, failed = 0;
   std::mutex mutex;
-  const auto work = [&] {
-    for (size_t i; (i = next++) < programs.size();) {
-      const ListedProgram &program = programs[i];
+  const auto work = [&](size_t end) {
+    for (size_t i; (i = next++) < end;) {
+      const ListedProgram &program = *order[i];
       CompileLog log;
       const auto begin = std::chrono::steady_clock::now();
       const auto artifact = library.compile(program.request, program.options, log);
@@ -171,10 +180,12 @@ size_t kernels::prewarm(Library &library, std::span<const ListedProgram> program
               !log.foundAfter.has_value(), time.count()});
     }
   };
+  work(alone);
+  next = alone;
   std::vector<std::thread> others;
-  for (size_t i = 1; i < std::min<size_t>(threads, programs.size()); ++i)
-    others.emplace_back(work);
-  work();
+  for (size_t i = 1; i < std::min<size_t>(threads, programs.size() - alone); ++i)
+    others.emplace_back(work, programs.size());
+  work(programs.size());
   for (std::thread &thread : others)
     thread.join();
   return failed;

@@ -41,8 +41,9 @@ struct PrewarmStep {
   double milliseconds = 0;
 };
 
-/// Compiles the programs missing from the library's cache, on `threads` threads (0: one per core). Calls
-/// `onStep` for each program, one call at a time. Returns the number of failures.
+/// Compiles the programs missing from the library's cache: first those of files, one after the other, then
+/// the others on `threads` threads (0: one per core). Calls `onStep` for each program, one call at a time.
+/// Returns the number of failures.
 size_t prewarm(Library &library, std::span<const ListedProgram> programs, unsigned threads,
                const std::function<void(const PrewarmStep &)> &onStep);
 
