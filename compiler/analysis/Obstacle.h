@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Why an analysis refuses a program, and where.
 #pragma once
 
 #include "mlir/IR/Operation.h"

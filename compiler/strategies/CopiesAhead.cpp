@@ -12,22 +12,22 @@ using namespace tlc::tile;
 
 namespace {
 
-std::optional<Obstacle> findObstacle(const Candidate &) { return std::nullopt; }
+std::optional<Obstacle> findObstacle(Candidate) { return std::nullopt; }
 
 bool isInPipeline(CopyOp copy) { return copy->getParentOp()->hasAttr(TileDialect::pipelineAttrName); }
 
-bool runsAhead(CopyOp copy, const Candidate &candidate) {
+bool runsAhead(CopyOp copy, Candidate candidate) {
   return isInPipeline(copy) && cpAsyncProblem(copy, candidate.target).empty();
 }
 
-SmallVector<RoleKind> rolesOf(const Candidate &candidate, const CopyGroups &) {
-  return {{"all", int64_t(KernelOp(candidate.kernel).getWarps()), nullptr}};
+SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &) {
+  return {{"all", int64_t(candidate.kernel.getWarps()), nullptr}};
 }
 
-void explainOthers(const Candidate &candidate, const CopyGroups &ahead) {
+void explainOthers(Candidate candidate, const CopyGroups &ahead) {
   if (!candidate.target.cpAsync)
     return;
-  KernelOp(candidate.kernel).walk([&](CopyOp copy) {
+  candidate.kernel.walk([&](CopyOp copy) {
     if (!isLoad(copy) || !isInPipeline(copy))
       return;
     std::string problem = cpAsyncProblem(copy, candidate.target);

@@ -9,13 +9,13 @@ namespace tlc::tile {
 
 /// Reduces the groups' slots to what shared memory holds with `reserved` bytes. Fails with a diagnostic if it
 /// does not hold one slot of each.
-llvm::LogicalResult fitSlots(KernelOp kernel, CopyGroups &copies, int64_t reserved = 0);
+llvm::LogicalResult fitSlots(KernelOp kernel, CopyGroups &copies, int64_t reserved);
 
 /// Whether shared memory holds all slots that the groups ask for, tiles of these sizes in bytes, each with a
 /// ring of one slot, and `reserved` bytes.
 bool fitBeside(KernelOp kernel, const CopyGroups &copies, llvm::ArrayRef<int64_t> tiles, int64_t reserved);
 
-/// Makes the buffer one of so many slots. Those who read it have yet to ask for one.
+/// Gives the buffer that number of slots. Its readers still name the buffer instead of a slot.
 void giveSlots(AllocSharedOp buffer, int64_t slots);
 
 } // namespace tlc::tile

@@ -9,9 +9,8 @@ using namespace tlc::tile;
 
 namespace {
 
-SmallVector<RoleKind> rolesOf(const Candidate &candidate, const CopyGroups &ahead) {
-  return {loadRole(ahead, warpsPerLoadRole),
-          {"math", int64_t(KernelOp(candidate.kernel).getWarps()), nullptr}};
+SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
+  return {loadRole(ahead, warpsPerLoadRole), {"math", int64_t(candidate.kernel.getWarps()), nullptr}};
 }
 
 } // namespace

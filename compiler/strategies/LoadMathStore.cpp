@@ -19,8 +19,8 @@ using namespace tlc::tile;
 
 namespace {
 
-std::optional<Obstacle> findObstacle(const Candidate &candidate) {
-  if (!KernelOp(candidate.kernel).getStoreRole())
+std::optional<Obstacle> findObstacle(Candidate candidate) {
+  if (!candidate.kernel.getStoreRole())
     return Obstacle{candidate.kernel, "it asks for no role that stores"};
   return findLoadRoleObstacle(candidate);
 }
@@ -35,7 +35,7 @@ bool followsComputedData(StoreOp store, const ComputedValues &computed) {
 }
 
 /// Why a role of its own cannot store the tile; empty if it can.
-std::string storeRoleProblem(StoreOp store, const Candidate &candidate, const CopyGroups &ahead,
+std::string storeRoleProblem(StoreOp store, Candidate candidate, const CopyGroups &ahead,
                              ArrayRef<PanelStore> byTma, ArrayRef<TensorAccess> accesses,
                              const ComputedValues &computed) {
   auto slice = store.getDestination().getDefiningOp<SliceOp>();
@@ -59,7 +59,7 @@ std::string storeRoleProblem(StoreOp store, const Candidate &candidate, const Co
   return storeProblem(handedTile(store.getValue().getType()), slice, candidate.target);
 }
 
-SmallVector<RoleKind> rolesOf(const Candidate &candidate, const CopyGroups &ahead) {
+SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
   KernelOp kernel = candidate.kernel;
   SmallVector<PanelStore> byTma = panelStoresIn(kernel, candidate.target, candidate.tma).byTma;
   SmallVector<TensorAccess> accesses = tensorAccessesIn(kernel);

@@ -38,7 +38,7 @@ std::string productProblem(GemmOp product, const Target &target) {
 
 } // namespace
 
-std::optional<Obstacle> tile::findLoadRoleObstacle(const Candidate &candidate) {
+std::optional<Obstacle> tile::findLoadRoleObstacle(Candidate candidate) {
   KernelOp kernel = candidate.kernel;
   const Target &target = candidate.target;
   scf::ForOp pipelined;
@@ -95,7 +95,7 @@ RoleKind tile::loadRole(const CopyGroups &ahead, int64_t warps) {
   return {"load", warps, [copies](Operation *op) { return copies.contains(op); }};
 }
 
-void tile::explainLeftLoads(const Candidate &, const CopyGroups &ahead) {
+void tile::explainLeftLoads(Candidate, const CopyGroups &ahead) {
   for (const Obstacle &obstacle : ahead.obstacles)
     obstacle.culprit->setDiscardableAttr(TileDialect::withoutRoleAttrName,
                                          StringAttr::get(obstacle.culprit->getContext(), obstacle.reason));

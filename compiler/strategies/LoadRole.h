@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Whether a kernel can have a role that loads ahead, as far as its operations tell.
+/// The role that loads ahead: what keeps a kernel from it, and which operations it executes.
 #pragma once
 
 #include "compiler/strategies/Strategy.h"
@@ -11,12 +11,12 @@ namespace tlc::tile {
 constexpr int64_t warpsPerLoadRole = warpsPerWarpgroup; ///< setmaxnreg moves registers of whole warpgroups
 
 /// The first obstacle, or nothing. The role runs ahead of wgmma in pipelined loops.
-std::optional<Obstacle> findLoadRoleObstacle(const Candidate &candidate);
+std::optional<Obstacle> findLoadRoleObstacle(Candidate candidate);
 
 /// The role that loads: it executes the copies that can run ahead.
 RoleKind loadRole(const CopyGroups &ahead, int64_t warps);
 
 /// Writes to the copies that it leaves why (`tile.without_role`): their instructions are yet to be chosen.
-void explainLeftLoads(const Candidate &candidate, const CopyGroups &ahead);
+void explainLeftLoads(Candidate candidate, const CopyGroups &ahead);
 
 } // namespace tlc::tile

@@ -31,15 +31,15 @@ struct Strategy {
   llvm::StringLiteral name;
   bool hasSeveralRoles;
   /// What keeps the kernel from being shared out like this; nothing if it can be.
-  std::optional<Obstacle> (*findObstacle)(const Candidate &candidate);
+  std::optional<Obstacle> (*findObstacle)(Candidate candidate);
   /// Whether a copy from a tensor to shared memory is to run ahead of what reads it, if it can. Null: each
   /// is.
-  bool (*runsAhead)(CopyOp copy, const Candidate &candidate);
+  bool (*runsAhead)(CopyOp copy, Candidate candidate);
   /// The roles in the order of their warps. `ahead` are the copies that can run ahead, at least one. Remarks
   /// say what roles leave to others.
-  llvm::SmallVector<RoleKind> (*rolesOf)(const Candidate &candidate, const CopyGroups &ahead);
-  /// Says of copies that do not run ahead why.
-  void (*explainOthers)(const Candidate &candidate, const CopyGroups &ahead);
+  llvm::SmallVector<RoleKind> (*rolesOf)(Candidate candidate, const CopyGroups &ahead);
+  /// Reports why the other copies do not run ahead.
+  void (*explainOthers)(Candidate candidate, const CopyGroups &ahead);
 };
 
 extern const Strategy copiesAhead, loadMath, loadMathStore;

@@ -29,7 +29,7 @@ void setName(Operation *op, StringRef attribute, StringRef name) {
 /// Shares a kernel out as a strategy says.
 class Cut {
 public:
-  Cut(const Candidate &candidate, const Strategy &strategy, CopyGroups &ahead)
+  Cut(Candidate candidate, const Strategy &strategy, CopyGroups &ahead)
       : kernel(candidate.kernel), candidate(candidate), ahead(ahead),
         roles(strategy.rolesOf(candidate, ahead)) {}
 
@@ -133,7 +133,7 @@ private:
   }
 
   KernelOp kernel;
-  const Candidate &candidate;
+  const Candidate candidate;
   CopyGroups &ahead;
   const SmallVector<RoleKind> roles;
   SmallVector<StoreOp> handed; ///< to the buffers that hand them over
@@ -164,26 +164,23 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
       const Strategy *strategy = findStrategy(name);
       if (!strategy)
         return kernel.emitError("expected the name of a strategy, but got '") << name << "'";
-      CopyGroups ahead;
       std::optional<Obstacle> obstacle = strategy->findObstacle(candidate);
-      if (!obstacle) {
+      CopyGroups ahead;
+      if (!obstacle)
         ahead = findCopyGroups(kernel, [&](CopyOp copy) {
           return isLoad(copy) && (!strategy->runsAhead || strategy->runsAhead(copy, candidate));
         });
-        if (ahead.groups.empty() && !ahead.obstacles.empty())
-          obstacle = ahead.obstacles.front();
+      if (!obstacle && strategy->hasSeveralRoles && ahead.groups.empty())
+        obstacle = ahead.obstacles.front();
+      if (obstacle) {
+        if (strategy->hasSeveralRoles)
+          toRoles = *obstacle;
+        continue;
       }
-      if (!strategy->hasSeveralRoles) {
-        if (failed(report(toRoles, kernel)))
-          return failure();
-        strategy->explainOthers(candidate, ahead);
-        return ahead.groups.empty() ? success() : Cut(candidate, *strategy, ahead).run();
-      }
-      if (!obstacle) {
-        strategy->explainOthers(candidate, ahead);
-        return Cut(candidate, *strategy, ahead).run();
-      }
-      toRoles = *obstacle;
+      if (!strategy->hasSeveralRoles && failed(report(toRoles, kernel)))
+        return failure();
+      strategy->explainOthers(candidate, ahead);
+      return ahead.groups.empty() ? success() : Cut(candidate, *strategy, ahead).run();
     }
     return report(toRoles, kernel);
   }

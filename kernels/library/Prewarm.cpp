@@ -157,13 +157,15 @@ size_t kernels::prewarm(Library &library, std::span<const ListedProgram> program
     threads = std::max(1u, std::thread::hardware_concurrency());
   // A file's kernel is traced in a child process, which would wait for ever for a lock that another thread
   // holds while it is forked. So one thread compiles these programs, before there are others.
+  const auto isOfFile = [](const ListedProgram &program) { return !program.request.kernel->file().empty(); };
   std::vector<const ListedProgram *> order;
-  for (const bool ofFiles : {true, false})
-    for (const ListedProgram &program : programs)
-      if (ofFiles != program.request.kernel->file().empty())
-        order.push_back(&program);
-  const size_t alone = size_t(std::ranges::count_if(
-      programs, [](const ListedProgram &program) { return !program.request.kernel->file().empty(); }));
+  for (const ListedProgram &program : programs)
+    if (isOfFile(program))
+      order.push_back(&program);
+  const size_t alone = order.size();
+  for (const ListedProgram &program : programs)
+    if (!isOfFile(program))
+      order.push_back(&program);
   std::atomic<size_t> next = 0;
   size_t done = 0, failed = 0;
   std::mutex mutex;

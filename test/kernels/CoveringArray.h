@@ -103,6 +103,21 @@ std::vector<std::vector<size_t>> coveringArray(const std::vector<size_t> &extent
   return std::move(best.rows);
 }
 
+/// Every combination of the options' values.
+inline std::vector<std::vector<size_t>> allOf(const std::vector<size_t> &extents) {
+  std::vector<std::vector<size_t>> rows = {{}};
+  for (size_t extent : extents) {
+    std::vector<std::vector<size_t>> longer;
+    for (const std::vector<size_t> &row : rows)
+      for (size_t value = 0; value < extent; ++value) {
+        longer.push_back(row);
+        longer.back().push_back(value);
+      }
+    rows = std::move(longer);
+  }
+  return rows;
+}
+
 /// Every two of the values of each option, all of which go together.
 inline std::vector<std::vector<size_t>> pairsOf(const std::vector<size_t> &extents, std::mt19937_64 &random) {
   return coveringArray(extents, Cover::pairs, random, [](const std::vector<size_t> &) { return true; });

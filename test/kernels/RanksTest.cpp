@@ -118,8 +118,8 @@ TEST_CASE("kernels of any number of ranks are right at every size", "[.long]") {
 }
 
 namespace {
-/// Each program on so many numbers of ranks. Parts begin within tiles of keys, and some keys no query of a
-/// rank sees.
+/// Each program on `numbers` different numbers of ranks. Parts begin within tiles of keys, and some keys no
+/// query of a rank sees.
 void checkGradients(size_t numbers) {
   const Kernel &kernel = **findKernel("attention_bwd_sharded");
   const Definitions sizes = {{"b", "1"}, {"sq", "54"}, {"sk", "46"}, {"h", "4"}, {"hkv", "2"}};
@@ -276,7 +276,8 @@ void checkTransfers(const Kernel &kernel, const Definitions &definitions) {
 } // namespace
 
 namespace {
-/// Each size with so many numbers of ranks, the first with 1 + `first`: several choices have every two.
+/// Each size with `numbers` different numbers of ranks, the first size from 1 + `first` on: several choices
+/// together have every pair of size and number.
 void checkAllSizes(const Kernel &kernel, const Definitions &choices, size_t first, size_t numbers) {
   for (const Definitions &size : smallSizes(kernel)) {
     for (size_t number = first; number != first + numbers; ++number)

@@ -10,11 +10,19 @@ using namespace tlc;
 using namespace tlc::kernels;
 using namespace tlc::kernels::test;
 
-TEST_CASE("a GEMM copies operands to rows that the TMA can copy", "[kernels][repack]") {
-  Random random(Catch::rngSeed());
-  constexpr std::array layouts = {"tn", "nn"}, splits = {"1", "3"};
-  constexpr std::array operands = {"a", "b", "ab", "abc"};
-  for (const std::vector<size_t> &row : pairsOf({layouts.size(), operands.size(), splits.size()}, random)) {
+namespace {
+
+using Rows = std::vector<std::vector<size_t>>;
+
+constexpr std::array layouts = {"tn", "nn"}, repacks = {"no", "yes"}, splits = {"1", "3"};
+constexpr std::array operands = {"a", "b", "ab", "abc"};
+constexpr std::pair<const char *, const char *> extents[] = {
+    {"74", "198"}, {"76", "204"}, {"66", "2"}, {"8", "76"}};
+const std::vector<size_t> ofRepacked = {layouts.size(), operands.size(), splits.size()};
+const std::vector<size_t> ofNarrowRows = {layouts.size(), repacks.size(), splits.size(), std::size(extents)};
+
+void checkRepacked(const Rows &rows) {
+  for (const std::vector<size_t> &row : rows) {
     Compiled compiled(**findKernel("gemm"), {{"layout", layouts[row[0]]},
                                              {"unaligned", operands[row[1]]},
                                              {"repack", "yes"},
@@ -30,19 +38,8 @@ TEST_CASE("a GEMM copies operands to rows that the TMA can copy", "[kernels][rep
   }
 }
 
-TEST_CASE("a GEMM copies rows of two-byte alignment by threads where that is told", "[kernels][repack]") {
-  for (const char *layout : {"tn", "nn"})
-    Compiled(**findKernel("gemm"), {{"layout", layout}, {"repack", "no"}, {"k", "77"}})
-        .check({{"m", "70"}, {"n", "72"}, {"k", "77"}});
-}
-
-TEST_CASE("a GEMM copies rows of four and eight bytes' alignment asynchronously", "[kernels][repack]") {
-  Random random(Catch::rngSeed());
-  constexpr std::array layouts = {"tn", "nn"}, repacks = {"no", "yes"}, splits = {"1", "3"};
-  constexpr std::pair<const char *, const char *> extents[] = {
-      {"74", "198"}, {"76", "204"}, {"66", "2"}, {"8", "76"}};
-  for (const std::vector<size_t> &row :
-       pairsOf({layouts.size(), repacks.size(), splits.size(), std::size(extents)}, random)) {
+void checkNarrowRows(const Rows &rows) {
+  for (const std::vector<size_t> &row : rows) {
     const auto [n, k] = extents[row[3]];
     Definitions sizes = {{"m", "70"}, {"n", n}, {"k", k}}, choices = sizes;
     choices.insert({{"layout", layouts[row[0]]},
@@ -52,4 +49,31 @@ TEST_CASE("a GEMM copies rows of four and eight bytes' alignment asynchronously"
                     {"bn", "64"}});
     Compiled(**findKernel("gemm"), choices).check(sizes);
   }
+}
+
+} // namespace
+
+TEST_CASE("a GEMM copies operands to rows that the TMA can copy", "[kernels][repack]") {
+  Random random(Catch::rngSeed());
+  checkRepacked(pairsOf(ofRepacked, random));
+}
+
+TEST_CASE("a GEMM copies operands to rows that the TMA can copy, all choices", "[kernels][repack][.long]") {
+  checkRepacked(allOf(ofRepacked));
+}
+
+TEST_CASE("a GEMM copies rows of two-byte alignment by threads where that is told", "[kernels][repack]") {
+  for (const char *layout : {"tn", "nn"})
+    Compiled(**findKernel("gemm"), {{"layout", layout}, {"repack", "no"}, {"k", "77"}})
+        .check({{"m", "70"}, {"n", "72"}, {"k", "77"}});
+}
+
+TEST_CASE("a GEMM copies rows of four and eight bytes' alignment asynchronously", "[kernels][repack]") {
+  Random random(Catch::rngSeed());
+  checkNarrowRows(pairsOf(ofNarrowRows, random));
+}
+
+TEST_CASE("a GEMM copies rows of four and eight bytes' alignment asynchronously, all choices",
+          "[kernels][repack][.long]") {
+  checkNarrowRows(allOf(ofNarrowRows));
 }

@@ -21,14 +21,13 @@ Compiled compileFor(int64_t columns, Definitions definitions) {
   return Compiled(softmax(), definitions);
 }
 
-} // namespace
+constexpr std::array types = {"bf16", "f16", "f32"};
+constexpr std::array lengths = {0, 1, 8, 9, 12, 30, 55, 110, 136, 182, 257, 500, 1022, 1025, 2370};
+constexpr std::array placements = {Placement{0, 0}, Placement{1, 0}, Placement{2, 6}, Placement{4, 4}};
+const std::vector<size_t> ofRows = {types.size(), lengths.size(), placements.size()};
 
-TEST_CASE("rows of one length are right at all lengths and alignments", "[kernels][softmax]") {
-  Random random(Catch::rngSeed());
-  constexpr std::array types = {"bf16", "f16", "f32"};
-  constexpr std::array lengths = {0, 1, 8, 9, 12, 30, 55, 110, 136, 182, 257, 500, 1022, 1025, 2370};
-  constexpr std::array placements = {Placement{0, 0}, Placement{1, 0}, Placement{2, 6}, Placement{4, 4}};
-  for (const std::vector<size_t> &row : pairsOf({types.size(), lengths.size(), placements.size()}, random)) {
+void checkRows(const std::vector<std::vector<size_t>> &rows) {
+  for (const std::vector<size_t> &row : rows) {
     const Placement placement = placements[row[2]];
     const int64_t columns = lengths[row[1]], bytes = types[row[0]] == std::string_view("f32") ? 4 : 2,
                   stride = (columns + placement.rowPadding) * bytes,
@@ -36,6 +35,17 @@ TEST_CASE("rows of one length are right at all lengths and alignments", "[kernel
     compileFor(columns, {{"dtype", types[row[0]]}, {"alignment", std::to_string(alignment)}})
         .check({}, {.placement = placement});
   }
+}
+
+} // namespace
+
+TEST_CASE("rows of one length are right at all lengths and alignments", "[kernels][softmax]") {
+  Random random(Catch::rngSeed());
+  checkRows(pairsOf(ofRows, random));
+}
+
+TEST_CASE("rows of one length are right at all lengths, types and alignments", "[kernels][softmax][.long]") {
+  checkRows(allOf(ofRows));
 }
 
 TEST_CASE("rows of one length are right in two passes and by a cluster", "[kernels][softmax]") {

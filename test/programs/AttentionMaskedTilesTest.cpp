@@ -120,7 +120,7 @@ Memory numbersOf(int64_t rows) { return Memory::filled(ElementType::f32, {1, 1, 
 
 namespace {
 
-/// Every mask in so many of the forms, each form with some mask.
+/// Every mask in `formsOfMask` of the forms, each form with some mask.
 void checkForward(size_t formsOfMask) {
   const AttentionForm forms[] = {AttentionForm::plain, AttentionForm::explicitRoles};
   size_t number = 0;
@@ -147,7 +147,7 @@ void checkForward(size_t formsOfMask) {
   }
 }
 
-/// Every mask in so many of the ways to sum dQ, each way with some mask.
+/// Every mask in `waysOfMask` of the ways to sum dQ, each way with some mask.
 void checkBackward(size_t waysOfMask) {
   struct Way {
     AttentionForm form;

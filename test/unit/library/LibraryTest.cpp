@@ -239,6 +239,55 @@ TEST_CASE("where only hits are wanted, a miss is an error with the line that mak
   CHECK(Library(hitsOnly).compile(request(small), {}, log));
 }
 
+namespace {
+/// A kernel of tlc, as one of a file of the user's.
+struct OfFile : Kernel {
+  explicit OfFile(const Kernel &kernel)
+      : Kernel(kernel.name(), kernel.summary(), {kernel.parameters().begin(), kernel.parameters().end()}),
+        kernel(kernel) {}
+
+  std::string file() const override { return "mine.cpp"; }
+  std::string code() const override { return "mine"; }
+  dsl::Program build(const Parameters &values, const Target &target,
+                     const dsl::TraceOptions &options) const override {
+    return kernel.build(values, target, options);
+  }
+  std::vector<TensorSpec> tensors(const Parameters &values) const override { return kernel.tensors(values); }
+  Reference reference(const Parameters &values, std::span<const std::vector<double>> inputs) const override {
+    return kernel.reference(values, inputs);
+  }
+  Tolerance tolerance(const Parameters &values, size_t output) const override {
+    return kernel.tolerance(values, output);
+  }
+  double flops(const Parameters &values) const override { return kernel.flops(values); }
+  Definitions emulatorSizes() const override { return kernel.emulatorSizes(); }
+  std::vector<Definitions> suite() const override { return kernel.suite(); }
+
+  const Kernel &kernel;
+};
+} // namespace
+
+TEST_CASE("programs of files are compiled by the calling thread, before others", "[library]") {
+  TemporaryDirectory folder;
+  const Kernel &softmax = **findKernel("softmax");
+  const OfFile mine(softmax);
+  std::vector<ListedProgram> list;
+  for (const Kernel *kernel : {&softmax, static_cast<const Kernel *>(&mine)})
+    for (const char *target : {"sm_80", "sm_90a"}) {
+      Result<Request> asked = Request::parse(*kernel, {{"rows", "8"}, {"columns", "8"}});
+      REQUIRE(asked);
+      list.emplace_back(*asked).options.target = target;
+    }
+  Library library(CacheOptions::in(folder.path));
+  const std::thread::id caller = std::this_thread::get_id();
+  std::vector<std::string> files;
+  CHECK(prewarm(library, list, 2, [&](const PrewarmStep &step) {
+          files.push_back(step.program.request.kernel->file());
+          CHECK((files.back().empty() || std::this_thread::get_id() == caller));
+        }) == 0);
+  CHECK(files == std::vector<std::string>{"mine.cpp", "mine.cpp", "", ""});
+}
+
 TEST_CASE("a list of programs names the line with a mistake", "[library]") {
   const auto errorOfList = [](std::string_view text) {
     auto list = parseList(text, [](const std::string &name) { return findKernel(name); }, "sm_90a");
