@@ -130,8 +130,8 @@ public:
       return name + " is read before it is filled";
 
     CopyGroup &group = groupFor(copy, first);
-    if (group.lastReader->isBeforeInBlock(last))
-      group.lastReader = last;
+    if (SlotReaders &readers = group.readers.front(); readers.last->isBeforeInBlock(last))
+      readers.last = last;
     bool multicast = kernel.getCluster() > 1 && isUniform(copy, slice) &&
                      dividesAmongBlocks(buffer.getBuffer().getType(), kernel.getCluster());
     group.add({copy, buffer, multicast});
@@ -191,11 +191,11 @@ private:
 
   CopyGroup &groupFor(CopyOp copy, Operation *firstReader) {
     for (auto &group : found.groups)
-      if (group->block == copy->getBlock() && group->firstReader == firstReader)
+      if (group->block == copy->getBlock() && group->readers.front().first == firstReader)
         return *group;
     CopyGroup &group = *found.groups.emplace_back(std::make_unique<CopyGroup>());
     group.block = copy->getBlock();
-    group.firstReader = group.lastReader = firstReader;
+    group.readers.push_back({/*role=*/{}, firstReader, firstReader});
     if (auto loop = dyn_cast<scf::ForOp>(copy->getParentOp()))
       if (auto pipeline = loop->getAttrOfType<PipelineAttr>(TileDialect::pipelineAttrName))
         group.slots = pipeline.getStages();

@@ -20,12 +20,18 @@ struct GroupedCopy {
   bool multicast = false; ///< all blocks of the cluster may load the same tile together
 };
 
+/// Where a role reads what copies fill, in the block of the copies.
+struct SlotReaders {
+  llvm::StringRef role; ///< once it is planned
+  mlir::Operation *first = nullptr;
+  mlir::Operation *last = nullptr;
+};
+
 /// Copies that arrive together: they share a channel, one slot for all of them.
 struct CopyGroup {
   ChannelAttr channel; ///< once it is planned
   mlir::Block *block = nullptr;
-  mlir::Operation *firstReader = nullptr;
-  mlir::Operation *lastReader = nullptr; ///< in the same block as the copies
+  llvm::SmallVector<SlotReaders, 1> readers; ///< at least one
   llvm::SmallVector<GroupedCopy> copies;
   int64_t slots = 1;
 

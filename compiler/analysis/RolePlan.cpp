@@ -24,12 +24,24 @@ StringRef tile::plannedRoleOf(Operation *op) {
   return role ? role.getValue() : StringRef();
 }
 
+void tile::setPlannedRole(Operation *op, StringRef role) {
+  op->setDiscardableAttr(TileDialect::roleAttrName, StringAttr::get(op->getContext(), role));
+}
+
 bool tile::belongsToOneRole(Operation *op) {
   if (isa<KernelOp, scf::ForOp, scf::IfOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
     return false;
   bool isOutside = isa<AllocationOpInterface>(op) || op->hasTrait<OfLaunch>();
-  return (!isMemoryEffectFree(op) && !isOutside) ||
-         llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+  auto isFragment = llvm::IsaPred<RankedTensorType>;
+  return (!isMemoryEffectFree(op) && !isOutside) || llvm::any_of(op->getResultTypes(), isFragment) ||
+         llvm::any_of(op->getOperandTypes(), isFragment);
+}
+
+AllocSharedOp tile::tileFilledBy(Operation *op) {
+  if (auto store = dyn_cast<StoreOp>(op))
+    return store.getDestination().getDefiningOp<AllocSharedOp>();
+  auto copy = dyn_cast<CopyOp>(op);
+  return copy && isLoad(copy) ? copy.getDestination().getDefiningOp<AllocSharedOp>() : AllocSharedOp();
 }
 
 SharedType tile::handedTile(RankedTensorType fragment) {
@@ -78,14 +90,6 @@ private:
     return success();
   }
 
-  /// The buffer that a copy of a tensor, or the store of a fragment, fills; null if it fills none.
-  static AllocSharedOp bufferFilledBy(Operation *op) {
-    if (auto store = dyn_cast<StoreOp>(op))
-      return store.getDestination().getDefiningOp<AllocSharedOp>();
-    auto copy = cast<CopyOp>(op);
-    return isLoad(copy) ? copy.getDestination().getDefiningOp<AllocSharedOp>() : AllocSharedOp();
-  }
-
   LogicalResult readFilling(Operation *op, StringRef name) {
     auto known = llvm::find_if(found.groups, [&](auto &group) { return group->channel.getName() == name; });
     if (known == found.groups.end())
@@ -93,7 +97,7 @@ private:
              << TileDialect::channelAttrName << "' to be a channel of the kernel's plan, but it has no '"
              << name << "'";
     CopyGroup &group = **known;
-    GroupedCopy filling = {op, bufferFilledBy(op), op->hasAttr(TileDialect::multicastAttrName)};
+    GroupedCopy filling = {op, tileFilledBy(op), op->hasAttr(TileDialect::multicastAttrName)};
     if (!filling.buffer)
       return op->emitError("expected a copy that fills a whole shared tile from a tensor, or a store that "
                            "fills one with a fragment, because its channel hands that over");
@@ -115,12 +119,16 @@ private:
     if (group.copies.empty())
       return kernel.emitError("expected copies that fill channel '")
              << group.channel.getName() << "', but there are none";
+    for (StringAttr role : group.channel.getTo())
+      group.readers.push_back({role});
     for (GroupedCopy copy : group.copies)
       if (failed(findReaders(group, copy, copy.buffer.getBuffer())))
         return failure();
-    if (!group.firstReader)
-      return group.copies.front().op->emitError("expected a reader of channel '")
-             << group.channel.getName() << "' because nobody would release its slots";
+    for (const SlotReaders &readers : group.readers)
+      if (!readers.first)
+        return group.copies.front().op->emitError("expected a reader of channel '")
+               << group.channel.getName() << "' in role '" << readers.role
+               << "' because nobody would release its slots";
     return success();
   }
 
@@ -133,30 +141,44 @@ private:
           return failure();
         continue;
       }
-      if (plannedRoleOf(user) != group.channel.getTo())
-        return user->emitError("expected role '")
-               << group.channel.getTo() << "' because channel '" << group.channel.getName()
-               << "' hands it what it uses, but got '" << plannedRoleOf(user) << "'";
       Operation *reader = group.block->findAncestorOpInBlock(*user);
       if (!reader)
         return user->emitError("expected the uses of a channel's tiles in the loop or branch of its copies "
                                "because there its slots are released");
-      if (!group.firstReader || reader->isBeforeInBlock(group.firstReader))
-        group.firstReader = reader;
+      StringRef role = plannedRoleOf(user);
+      if (role == group.channel.getFrom() && !group.channel.leadsTo(role)) {
+        if (isa<StoreOp>(copy.op) && !reader->isBeforeInBlock(copy.op))
+          continue; // what its own threads wrote
+        return user->emitError("expected role '")
+               << role << "' to use what it puts into channel '" << group.channel.getName()
+               << "' only after it has stored it with its own threads";
+      }
+      auto *readers =
+          llvm::find_if(group.readers, [&](const SlotReaders &each) { return each.role == role; });
+      if (readers == group.readers.end()) {
+        InFlightDiagnostic diagnostic = user->emitError("expected role ");
+        llvm::interleave(
+            group.channel.getTo(), diagnostic,
+            [&](StringAttr each) { diagnostic << "'" << each.getValue() << "'"; }, " or ");
+        return diagnostic << " because channel '" << group.channel.getName()
+                          << "' hands it what it uses, but got '" << role << "'";
+      }
+      if (!readers->first || reader->isBeforeInBlock(readers->first))
+        readers->first = reader;
       Operation *end = endOfRead(user, group.block);
       if (!end)
         return user->emitError(
             "expected a wait for the product in the loop or branch of the copies that it reads "
             "because there their slots are released");
-      if (!group.lastReader || group.lastReader->isBeforeInBlock(end))
-        group.lastReader = end;
+      if (!readers->last || readers->last->isBeforeInBlock(end))
+        readers->last = end;
     }
     return success();
   }
 
   /// Copies that run ahead within a role do so in a loop, all of them equally far.
   LogicalResult checkAhead(const CopyGroup &group) {
-    if (group.channel.getFrom() != group.channel.getTo())
+    if (!group.channel.leadsTo(group.channel.getFrom()))
       return success();
     Operation *first = group.copies.front().op, *loop = group.block->getParentOp();
     if (!isa<scf::ForOp>(loop))

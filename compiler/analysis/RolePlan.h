@@ -13,9 +13,14 @@ RolePlanAttr rolePlanOf(KernelOp kernel);
 
 /// Who executes the operation; empty where every role does that needs it.
 llvm::StringRef plannedRoleOf(mlir::Operation *op);
+void setPlannedRole(mlir::Operation *op, llvm::StringRef role);
 
-/// Whether one role executes the operation: it has effects, or computes fragments. All others are repeated.
+/// Whether one role executes the operation: it has effects, or computes fragments or from them. All others
+/// are repeated.
 bool belongsToOneRole(mlir::Operation *op);
+
+/// The buffer that a copy of a tensor, or the store of a fragment, fills; null if it fills none.
+AllocSharedOp tileFilledBy(mlir::Operation *op);
 
 /// The shared tile in which a role hands over a fragment.
 SharedType handedTile(mlir::RankedTensorType fragment);

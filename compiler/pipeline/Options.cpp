@@ -4,6 +4,7 @@
 #include "compiler/pipeline/Options.h"
 
 #include "compiler/pipeline/WaitLimit.h"
+#include "compiler/strategies/Strategy.h"
 
 #include <fmt/format.h>
 
@@ -24,10 +25,19 @@ std::span<const OptimizationSwitch> tlc::optimizationSwitches() {
   return switches;
 }
 
+std::span<const std::string_view> tlc::strategyNames() {
+  static const auto names =
+      llvm::map_to_vector(tile::allStrategies(),
+                          [](const tile::Strategy *strategy) -> std::string_view { return strategy->name; });
+  return names;
+}
+
 std::string tlc::fingerprint(const CompileOptions &options) {
   std::string text = options.target;
   for (const OptimizationSwitch &each : optimizationSwitches())
     text += options.optimizations.*each.member ? '+' : '-';
+  if (!options.optimizations.strategy.empty())
+    text += " strategy " + options.optimizations.strategy;
   if (options.waitLimit.count() != 0)
     text += " waits " + std::to_string(options.waitLimit.count());
   if (options.multicast)

@@ -24,6 +24,8 @@ struct Optimizations {
   bool loopSplitting = true;  ///< a loop whose first iterations differ becomes two
   bool deferredStores = true; ///< a tile is stored under the first product of the next
   bool reports = true;        ///< prints and checks on the device; off, a kernel is as if it had none
+  /// The only way to share a kernel out among roles, one of `strategyNames()`; empty: the best that fits.
+  std::string strategy;
   bool operator==(const Optimizations &) const = default;
 };
 
@@ -33,6 +35,9 @@ struct OptimizationSwitch {
   bool Optimizations::*member;
 };
 std::span<const OptimizationSwitch> optimizationSwitches();
+
+/// The ways to share a kernel out among roles (compiler/strategies).
+std::span<const std::string_view> strategyNames();
 
 /// What the program may rely on about the addresses and strides of its tensors.
 enum class Alignment {

@@ -39,6 +39,8 @@ void toPromoted(PassManager &passes, const Optimizations &on) {
 
 /// The best first.
 SmallVector<std::string> strategiesOf(const Optimizations &on) {
+  if (!on.strategy.empty())
+    return {on.strategy};
   SmallVector<std::string> strategies;
   if (on.warpSpecialization && on.storeRole)
     strategies.push_back("load-math-store");

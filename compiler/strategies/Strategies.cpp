@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/strategies/Strategy.h"
 
-const tlc::tile::Strategy *tlc::tile::findStrategy(llvm::StringRef name) {
-  for (const Strategy *strategy : {&copiesAhead, &loadMath, &loadMathStore})
-    if (strategy->name == name)
-      return strategy;
-  return nullptr;
+using namespace tlc;
+using namespace tlc::tile;
+
+llvm::ArrayRef<const Strategy *> tile::allStrategies() {
+  static const Strategy *const all[] = {&copiesAhead, &loadMath, &loadMathStore, &loadScoresOutput};
+  return all;
+}
+
+const Strategy *tile::findStrategy(llvm::StringRef name) {
+  const auto *found =
+      llvm::find_if(allStrategies(), [&](const Strategy *strategy) { return strategy->name == name; });
+  return found == allStrategies().end() ? nullptr : *found;
 }

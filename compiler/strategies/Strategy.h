@@ -42,8 +42,9 @@ struct Strategy {
   void (*explainOthers)(Candidate candidate, const CopyGroups &ahead);
 };
 
-extern const Strategy copiesAhead, loadMath, loadMathStore;
+extern const Strategy copiesAhead, loadMath, loadMathStore, loadScoresOutput;
 
+llvm::ArrayRef<const Strategy *> allStrategies();
 /// Null if no strategy has the name.
 const Strategy *findStrategy(llvm::StringRef name);
 

@@ -3,15 +3,19 @@
 /// Afterwards a kernel with pipelined loops has a plan of its roles, by the first of the strategies that can
 /// share it out; each operation that one role executes says which, and each edge between roles is a channel.
 
+#include "compiler/analysis/ElementOrders.h"
 #include "compiler/analysis/PanelStores.h"
 #include "compiler/analysis/Requirements.h"
 #include "compiler/analysis/RolePlan.h"
 #include "compiler/strategies/FitSlots.h"
 #include "compiler/strategies/Strategy.h"
+#include "compiler/transforms/HandOver.h"
 #include "compiler/transforms/Passes.h"
+#include "compiler/transforms/SplitDecisions.h"
 #include "dialects/program/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace tlc::tile {
@@ -33,12 +37,25 @@ public:
       : kernel(candidate.kernel), candidate(candidate), ahead(ahead),
         roles(strategy.rolesOf(candidate, ahead)) {}
 
-  LogicalResult run() {
+  /// Says who executes each operation. What keeps the roles from that, if anything does.
+  std::optional<Obstacle> assign() {
     kernel.walk([&](Operation *op) {
       if (belongsToOneRole(op))
-        setName(op, TileDialect::roleAttrName, executorOf(op).name);
+        setPlannedRole(op, executorOf(op).name);
     });
-    handOverStored();
+    std::optional<Obstacle> obstacle = findShared();
+    if (!obstacle)
+      obstacle = findDecisionObstacle(kernel, executorOf(nullptr).name);
+    if (obstacle)
+      kernel.walk([](Operation *op) { op->removeDiscardableAttr(TileDialect::roleAttrName); });
+    return obstacle;
+  }
+
+  /// Makes each edge between roles a channel.
+  LogicalResult cut() {
+    StringRef fallback = executorOf(nullptr).name;
+    splitDecisions(kernel, fallback);
+    SmallVector<StoreOp> handed = handOverFragments(kernel, fallback);
     if (roles.size() == 1) // copies run ahead of what reads them by the slots beyond the first
       llvm::erase_if(ahead.groups, [](const auto &group) { return group->slots < 2; });
     if (failed(fitSlots(kernel, ahead, stagingBytes())))
@@ -46,10 +63,9 @@ public:
     for (auto &group : ahead.groups)
       if (roles.size() > 1 || group->slots > 1)
         addChannel(*group);
-    for (StoreOp store : handed) {
-      auto buffer = store.getDestination().getDefiningOp<AllocSharedOp>();
-      add(buffer.getName(), store, plannedRoleOf(readerOf(buffer, store)), /*slots=*/1);
-    }
+    llvm::append_range(shared, handed);
+    for (Operation *fill : shared)
+      addChannel(fill);
     MLIRContext *context = kernel.getContext();
     auto planned = llvm::map_to_vector(
         roles, [&](const RoleKind &role) { return PlannedRoleAttr::get(context, role.name, role.warps); });
@@ -58,45 +74,74 @@ public:
   }
 
 private:
+  /// Null: the role of what no other one executes.
   const RoleKind &executorOf(Operation *op) const {
-    return *llvm::find_if(roles, [&](const RoleKind &role) { return !role.executes || role.executes(op); });
+    return *llvm::find_if(roles,
+                          [&](const RoleKind &role) { return !role.executes || (op && role.executes(op)); });
   }
 
-  /// The role that computes a value.
-  StringRef sourceOf(Value value) const {
-    Operation *definition = value.getDefiningOp();
-    return executorOf(definition ? definition : value.getParentBlock()->getParentOp()).name;
-  }
-
-  /// A fragment that one role computes and another stores goes through a shared tile, from where the TMA
-  /// stores it.
-  void handOverStored() {
-    SmallVector<StoreOp> stores;
-    kernel.walk([&](StoreOp store) {
-      if (plannedRoleOf(store) != sourceOf(store.getValue()))
-        stores.push_back(store);
+  /// Finds the tiles that the program itself hands from role to role: one operation fills such a tile, and
+  /// the others use it after that, in the same loop or branch.
+  std::optional<Obstacle> findShared() {
+    llvm::MapVector<Operation *, SmallVector<Operation *>> users;
+    llvm::SmallPtrSet<Operation *, 16> fills;
+    kernel.walk([&](Operation *op) {
+      for (const MemoryAccess &access : memoryAccessesOf(op))
+        if (AllocSharedOp buffer = access.isShared() ? bufferOf(access.memory) : AllocSharedOp()) {
+          if (access.kind != AccessKind::read)
+            fills.insert(op);
+          users[buffer].push_back(op);
+        }
     });
-    for (StoreOp store : stores) {
-      auto slice = store.getDestination().getDefiningOp<SliceOp>();
-      OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-      auto buffer = AllocSharedOp::create(builder, store.getLoc(), handedTile(store.getValue().getType()),
-                                          (slice.getTensorFacts().getName() + ".tile").str(), IntegerAttr());
-      builder.setInsertionPointAfter(store);
-      auto copy = CopyOp::create(builder, store.getLoc(), buffer, slice, /*atom=*/CopyAtomAttr());
-      setName(copy, TileDialect::roleAttrName, plannedRoleOf(store));
-      setName(store, TileDialect::roleAttrName, sourceOf(store.getValue()));
-      store.getDestinationMutable().assign(buffer.getBuffer());
-      handed.push_back(store);
+    for (auto &group : ahead.groups)
+      for (const GroupedCopy &copy : group->copies)
+        users.erase(copy.buffer);
+    for (auto &[buffer, ops] : users) {
+      Operation *fill = nullptr, *stranger = nullptr;
+      bool isFilledOnce = true;
+      for (Operation *op : ops) {
+        if (plannedRoleOf(op) != plannedRoleOf(ops.front()))
+          stranger = op;
+        if (fills.contains(op))
+          isFilledOnce &= !std::exchange(fill, op);
+      }
+      if (!stranger)
+        continue;
+      auto isAfter = [&](Operation *op) {
+        Operation *here = fill->getBlock()->findAncestorOpInBlock(*op);
+        return op == fill || (here && fill->isBeforeInBlock(here));
+      };
+      if (!fill || !isFilledOnce || tileFilledBy(fill) != buffer || !llvm::all_of(ops, isAfter))
+        return Obstacle{stranger, "'" + AllocSharedOp(buffer).getName().str() + "' is used by roles '" +
+                                      plannedRoleOf(ops.front()).str() + "' and '" +
+                                      plannedRoleOf(stranger).str() +
+                                      "', and no single operation fills it before"};
+      shared.push_back(fill);
+    }
+    return std::nullopt;
+  }
+
+  void addReaders(Value tile, Operation *fill, llvm::StringSet<> &readers) {
+    for (Operation *user : tile.getUsers()) {
+      if (user == fill)
+        continue;
+      if (viewedTile(user))
+        addReaders(user->getResult(0), fill, readers);
+      else if (roles.size() == 1 || plannedRoleOf(user) != plannedRoleOf(fill))
+        readers.insert(plannedRoleOf(user));
     }
   }
 
-  /// An operation that reads what `fill` fills, not a view of it. There is one.
-  static Operation *readerOf(Value tile, Operation *fill) {
-    Operation *reader = nullptr;
-    for (Operation *user : tile.getUsers())
-      if (user != fill && !reader)
-        reader = viewedTile(user) ? readerOf(user->getResult(0), fill) : user;
-    return reader;
+  /// The roles that use a tile which another one fills by `fill`.
+  SmallVector<StringAttr> readersOf(ArrayRef<GroupedCopy> fills) {
+    llvm::StringSet<> readers;
+    for (GroupedCopy fill : fills)
+      addReaders(fill.buffer.getBuffer(), fill.op, readers);
+    SmallVector<StringAttr> inOrder;
+    for (const RoleKind &role : roles)
+      if (readers.contains(role.name))
+        inOrder.push_back(StringAttr::get(kernel.getContext(), role.name));
+    return inOrder;
   }
 
   /// What stores through panels take at least: slots give way to it.
@@ -109,12 +154,10 @@ private:
   }
 
   void addChannel(const CopyGroup &group) {
-    GroupedCopy first = group.copies.front();
-    StringRef to = plannedRoleOf(readerOf(first.buffer, first.op));
     std::string name;
     for (const GroupedCopy &copy : group.copies)
       name += (name.empty() ? "" : ".") + AllocSharedOp(copy.buffer).getName().str();
-    name = add(name, first.op, to, group.slots);
+    name = add(name, group.copies, group.slots);
     for (const GroupedCopy &copy : group.copies) {
       setName(copy.op, TileDialect::channelAttrName, name);
       if (copy.multicast)
@@ -122,13 +165,19 @@ private:
     }
   }
 
-  /// A channel from the role of `fill`. Returns its name: no two have the same.
-  std::string add(StringRef wanted, Operation *fill, StringRef to, int64_t slots) {
+  /// Of one slot, which the operation fills.
+  void addChannel(Operation *fill) {
+    AllocSharedOp tile = tileFilledBy(fill);
+    setName(fill, TileDialect::channelAttrName, add(tile.getName(), GroupedCopy{fill, tile}, /*slots=*/1));
+  }
+
+  /// A channel from the role that fills tiles. Returns its name: no two have the same.
+  std::string add(StringRef wanted, ArrayRef<GroupedCopy> fills, int64_t slots) {
     std::string name = wanted.str();
     while (!names.insert(name).second)
       name += "'";
-    channels.push_back(ChannelAttr::get(kernel.getContext(), name, plannedRoleOf(fill), to, slots));
-    setName(fill, TileDialect::channelAttrName, name);
+    channels.push_back(ChannelAttr::get(kernel.getContext(), name, plannedRoleOf(fills.front().op),
+                                        readersOf(fills), slots));
     return name;
   }
 
@@ -136,7 +185,7 @@ private:
   const Candidate candidate;
   CopyGroups &ahead;
   const SmallVector<RoleKind> roles;
-  SmallVector<StoreOp> handed; ///< to the buffers that hand them over
+  SmallVector<Operation *> shared; ///< fills of tiles that the program shares between roles
   SmallVector<ChannelAttr> channels;
   llvm::StringSet<> names;
 };
@@ -172,6 +221,9 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
         });
       if (!obstacle && strategy->hasSeveralRoles && ahead.groups.empty())
         obstacle = ahead.obstacles.front();
+      std::optional<Cut> cut;
+      if (!obstacle && !ahead.groups.empty())
+        obstacle = cut.emplace(candidate, *strategy, ahead).assign();
       if (obstacle) {
         if (strategy->hasSeveralRoles)
           toRoles = *obstacle;
@@ -180,7 +232,7 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
       if (!strategy->hasSeveralRoles && failed(report(toRoles, kernel)))
         return failure();
       strategy->explainOthers(candidate, ahead);
-      return ahead.groups.empty() ? success() : Cut(candidate, *strategy, ahead).run();
+      return cut ? cut->cut() : success();
     }
     return report(toRoles, kernel);
   }

@@ -32,9 +32,11 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
               `tile.role_plan` of the roles and the channels between them. Each operation that has effects or computes fragments
               has its `tile.role`, and what fills a channel its `tile.channel`. A copy from a tensor to shared memory that can run
               ahead of what reads it fills one, together with the others of its block whose tiles the same operation reads first;
-              the channel has as many slots as the loop has stages (fewer where they do not fit, with a remark). A fragment that
-              one role computes and another stores goes through a shared tile. A copy that cannot run ahead belongs to the
-              role that uses its tile; its `tile.without_role` says why.
+              the channel has as many slots as the loop has stages (fewer where they do not fit, with a remark). A copy that
+              cannot run ahead belongs to the role that uses its tile; its `tile.without_role` says why. A fragment that one
+              role computes and another uses goes through a shared tile, except for those that every thread can make for itself.
+              What comes out of a branch by `tile.any_in_warp` is one role's: another one follows the decision for the
+              elements of each warp.
               If no strategy with several roles fits, a remark says why. A kernel with roles stays as it is.
     Leaves to others: the atoms of copies and stores (`tile-select-copies`), making roles of the plan (`tile-warp-specialize`).
 
@@ -44,7 +46,7 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
   }];
   let options = [
     ListOption<"strategies", "strategies", "std::string",
-      "What to try, the best first: load-math-store, load-math, and copies (one role whose copies run ahead)",
+      "What to try, the best first: load-math-store, load-math, load-scores-output, and copies (one role whose copies run ahead)",
       [{llvm::cl::list_init<std::string>({"load-math-store", "load-math", "copies"})}]>,
     Option<"tma", "tma", "bool", /*default=*/"true", "Whether the TMA will make the copies and stores that it can">];
 }

@@ -24,8 +24,11 @@ public:
     for (auto &channel : groups.groups) {
       for (GroupedCopy copy : channel->copies)
         handedOver.insert(copy.buffer);
-      if (channel->channel.getFrom() == role || channel->channel.getTo() == role)
-        ends.push_back(channel.get());
+      if (channel->channel.getFrom() == role)
+        filled.push_back(channel.get());
+      for (const SlotReaders &readers : channel->readers)
+        if (readers.role == role)
+          read.push_back({channel.get(), readers});
     }
   }
 
@@ -38,18 +41,18 @@ private:
   Value lookup(Value value) { return mapping.lookupOrDefault(value); }
 
   void write(Operation *op) {
-    for (CopyGroup *group : ends)
-      if (group->channel.getFrom() == role && isFilledBy(*group, op)) {
+    for (CopyGroup *group : filled)
+      if (isFilledBy(*group, op)) {
         if (op == group->copies.back().op)
           put(*group);
         return;
       }
-    for (CopyGroup *group : ends)
-      if (group->channel.getTo() == role && group->firstReader == op)
-        get(*group);
+    for (auto &[group, readers] : read)
+      if (readers.first == op)
+        get(*group, op->getLoc());
     writeOther(op);
-    for (CopyGroup *group : ends)
-      if (group->channel.getTo() == role && group->lastReader == op)
+    for (auto &[group, readers] : read)
+      if (readers.last == op)
         ReleaseOldestOp::create(builder, op->getLoc(), channels.lookup(group), /*after_products=*/false,
                                 /*by_others=*/false);
   }
@@ -104,6 +107,9 @@ private:
       for (const GroupedCopy &copy : group.copies)
         if (atomOf(copy.op) == atom)
           fill(copy, put.getSlot());
+    builder.setInsertionPointAfter(put);
+    for (GroupedCopy copy : group.copies)
+      mapViews(copy.buffer.getBuffer(), slot(copy.buffer, put.getFilled(), copy.op->getLoc()));
   }
   static std::optional<CopyAtom> atomOf(Operation *fill) {
     auto copy = dyn_cast<CopyOp>(fill);
@@ -125,8 +131,7 @@ private:
     return SlotOp::create(builder, loc, buffer.getBuffer().getType().slot(), buffer, cursor);
   }
 
-  void get(const CopyGroup &group) {
-    Location loc = group.firstReader->getLoc();
+  void get(const CopyGroup &group, Location loc) {
     Value cursor = GetOp::create(builder, loc, channels.lookup(&group));
     for (GroupedCopy copy : group.copies)
       mapViews(copy.buffer.getBuffer(), slot(copy.buffer, cursor, loc));
@@ -213,8 +218,9 @@ private:
   StringRef role;
   const Channels &channels;
   const ComputedValues elsewhere;
-  SmallVector<CopyGroup *> ends;                ///< channels from or to the role
-  llvm::SmallPtrSet<Operation *, 8> handedOver; ///< buffers of channels
+  SmallVector<CopyGroup *> filled;                       ///< channels from the role
+  SmallVector<std::pair<CopyGroup *, SlotReaders>> read; ///< channels to it
+  llvm::SmallPtrSet<Operation *, 8> handedOver;          ///< buffers of channels
   OpBuilder builder;
   IRMapping mapping;
 };

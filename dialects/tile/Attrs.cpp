@@ -16,6 +16,24 @@ using namespace tlc::tile;
 
 #include "dialects/tile/Enums.cpp.inc"
 
+/// `"name"`, or several in brackets.
+static ParseResult parseNames(AsmParser &parser, SmallVector<StringAttr> &names) {
+  auto parse = [&] { return parser.parseAttribute(names.emplace_back()); };
+  if (succeeded(parser.parseOptionalLSquare()))
+    return failure(parser.parseCommaSeparatedList(parse) || parser.parseRSquare());
+  return parse();
+}
+
+static void printNames(AsmPrinter &printer, ArrayRef<StringAttr> names) {
+  if (names.size() == 1) {
+    printer << names.front();
+    return;
+  }
+  printer << '[';
+  llvm::interleaveComma(names, printer);
+  printer << ']';
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/tile/Attrs.cpp.inc"
 
@@ -101,6 +119,10 @@ LogicalResult verifyNames(function_ref<InFlightDiagnostic()> emitError, ArrayRef
 } // namespace
 
 PlannedRoleAttr RolePlanAttr::findRole(StringRef name) const { return findNamed(getRoles(), name); }
+bool ChannelAttr::leadsTo(StringRef role) const {
+  return llvm::any_of(getTo(), [&](StringAttr each) { return each.getValue() == role; });
+}
+
 ChannelAttr RolePlanAttr::findChannel(StringRef name) const { return findNamed(getChannels(), name); }
 
 LogicalResult RolePlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -113,13 +135,18 @@ LogicalResult RolePlanAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "expected role '" << role.getName() << "' to have at least 1 warp, but got "
                          << role.getWarps();
   for (ChannelAttr channel : channels) { // role_plan_c2
-    for (StringRef end : {channel.getFrom(), channel.getTo()})
+    SmallVector<StringRef> ends = {channel.getFrom()};
+    llvm::append_range(ends,
+                       llvm::map_range(channel.getTo(), [](StringAttr role) { return role.getValue(); }));
+    for (StringRef end : ends)
       if (!findNamed(roles, end))
         return emitError() << "expected channel '" << channel.getName()
                            << "' between roles of the plan, but it has no role '" << end << "'";
-    if (roles.size() > 1 && channel.getFrom() == channel.getTo())
+    if (channel.getTo().empty())
+      return emitError() << "expected channel '" << channel.getName() << "' to lead to a role";
+    if (roles.size() > 1 && channel.leadsTo(channel.getFrom()))
       return emitError() << "expected channel '" << channel.getName()
-                         << "' to lead from one role to another, but got '" << channel.getTo()
+                         << "' to lead from one role to another, but got '" << channel.getFrom()
                          << "' at both ends";
     if (channel.getSlots() < 1)
       return emitError() << "expected channel '" << channel.getName() << "' to have at least 1 slot, but got "

@@ -56,7 +56,8 @@ def Tile_CopyAtom : Tile_EnumAttr<Tile_CopyAtomEnum, "copy_atom"> {
 }
 
 def Tile_RequirementEnum : Tile_Enum<"Requirement", "what the author insists on", [
-  I32EnumCase<"tma", 0>, I32EnumCase<"wgmma", 1>, I32EnumCase<"warpSpecialized", 2, "warp_specialized">]>;
+  I32EnumCase<"tma", 0>, I32EnumCase<"wgmma", 1>, I32EnumCase<"warpSpecialized", 2, "warp_specialized">,
+  I32EnumCase<"tcgen05", 3>]>;
 def Tile_Requirement : Tile_EnumAttr<Tile_RequirementEnum, "requirement">;
 
 def Tile_RoundingEnum : Tile_Enum<"Rounding", "which of the two numbers around it a number becomes", [
@@ -107,14 +108,21 @@ def Tile_PlannedRoleAttr : Tile_Attr<"PlannedRole", "planned_role"> {
 }
 
 def Tile_ChannelAttr : Tile_Attr<"Channel", "channel"> {
-  let summary = "Tiles that one planned role hands to another, in slots";
+  let summary = "Tiles that one planned role hands to others, in slots";
   let description = [{
-    The tiles are those that the copies or the store with `tile.channel = "name"` fill; those of an iteration share a slot. A channel from a
-    role to itself is of copies that run ahead of what reads them.
+    The tiles are those that the copies or the store with `tile.channel = "name"` fill; those of an iteration share a slot. Each of
+    the roles `to` reads all of them. A channel from a role to itself is of copies that run ahead of what reads them.
+
+        #tile.channel<"k", from = "load", to = "math", slots = 2>
+        #tile.channel<"v", from = "load", to = ["scores", "output"], slots = 2>
   }];
   let parameters = (ins StringRefParameter<"the channel's name">:$name, StringRefParameter<"the producing role">:$from,
-    StringRefParameter<"the consuming role">:$to, "int64_t":$slots);
-  let assemblyFormat = "`<` $name `,` `from` `=` $from `,` `to` `=` $to `,` `slots` `=` $slots `>`";
+    ArrayRefParameter<"::mlir::StringAttr", "the consuming roles">:$to, "int64_t":$slots);
+  let assemblyFormat = "`<` $name `,` `from` `=` $from `,` `to` `=` custom<Names>($to) `,` `slots` `=` $slots `>`";
+  let extraClassDeclaration = [{
+    /// Whether the role reads what the channel brings.
+    bool leadsTo(::llvm::StringRef role) const;
+  }];
 }
 
 def Tile_RolePlanAttr : Tile_Attr<"RolePlan", "role_plan"> {
@@ -125,7 +133,7 @@ def Tile_RolePlanAttr : Tile_Attr<"RolePlan", "role_plan"> {
 
     Constraints
     - role_plan_c1: roles of different names, with at least 1 warp; channels of different names.
-    - role_plan_c2: each channel leads from one of the roles to another, or to itself if it is the only one, by at least 1 slot.
+    - role_plan_c2: each channel leads from one of the roles to others, or to itself if it is the only one, by at least 1 slot.
   }];
   let parameters = (ins ArrayRefParameter<"::tlc::tile::PlannedRoleAttr">:$roles,
     ArrayRefParameter<"::tlc::tile::ChannelAttr">:$channels);

@@ -64,6 +64,8 @@ CompileFlags::CompileFlags(cl::SubCommand &command)
               cl::desc("Variant for tensors aligned to 16 bytes, or the one that does not rely on it")),
       disabled("disable", cl::sub(command), cl::CommaSeparated, cl::value_desc("optimisation"),
                cl::desc(disableHelp())),
+      strategy("strategy", cl::sub(command), cl::value_desc("name"),
+               cl::desc("Share kernels out among roles in this way alone")),
       boundedWaits("bounded-waits", cl::sub(command), cl::value_desc("seconds"),
                    cl::desc("A wait for a count that lasts longer ends, and is reported")),
       multicast("multicast", cl::sub(command),
@@ -94,6 +96,10 @@ Result<CompileOptions> CompileFlags::options() const {
                           }));
     options.optimizations.*found->member = false;
   }
+  auto names = map_to_vector(strategyNames(), [](std::string_view name) { return StringRef(name); });
+  if (strategy.getNumOccurrences() && !is_contained(names, strategy.getValue()))
+    return unknownValue("--strategy", strategy, names);
+  options.optimizations.strategy = strategy;
   if (boundedWaits.getNumOccurrences()) {
     Result<std::chrono::nanoseconds> limit = waitLimitOf(boundedWaits, "--bounded-waits");
     if (!limit)
@@ -160,6 +166,8 @@ Result<void> CompileFlags::checkFile(const std::string &source, Phase startFrom,
     for (const OptimizationSwitch &each : optimizationSwitches())
       if (each.name == name && startFrom >= phaseOf(each.member))
         return decided("--disable " + name, phaseOf(each.member));
+  if (strategy.getNumOccurrences() && startFrom >= Phase::specialized)
+    return decided("--strategy " + strategy, Phase::specialized);
   if (boundedWaits.getNumOccurrences() && startFrom >= Phase::simt)
     return decided("--bounded-waits", Phase::simt);
   if (multicast && startFrom >= Phase::simt)

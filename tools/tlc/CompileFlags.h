@@ -85,6 +85,7 @@ private:
   llvm::cl::opt<std::string> target;
   llvm::cl::opt<std::string> variant;
   llvm::cl::list<std::string> disabled;
+  llvm::cl::opt<std::string> strategy;
   llvm::cl::opt<double> boundedWaits;
   llvm::cl::opt<bool> multicast;
   llvm::cl::opt<std::string> dumpDirectory;

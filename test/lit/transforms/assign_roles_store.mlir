@@ -15,6 +15,7 @@
 // CHECK-SAME:    channels = [<"a", from = "load", to = "math", slots = 3>, <"C.tile", from = "math", to = "store", slots = 1>]>
 // CHECK-NOT:     staging
 // CHECK:         tile.store %{{.*}}, %C.tile {tile.channel = "C.tile", tile.role = "math"}
+// CHECK-NEXT:    tile.slice %C
 // CHECK-NEXT:    tile.copy %C.tile, %{{.*}} {tile.role = "store"}
 // ROLES-LABEL: tile.kernel @stored(
 // ROLES-DAG:     %[[RING:.*]] = tile.alloc_ring "C.tile" : !tile.ring<1>
@@ -290,7 +291,7 @@ tile.kernel @computed_condition(%m: index {program.argument = #program.dimension
 // CHECK-LABEL: tile.kernel @carried(
 // CHECK-SAME:    channels = [<"a", from = "load", to = "math", slots = 3>, <"C.tile", from = "math", to = "store", slots = 1>]>
 // CHECK:         tile.store %{{.*}}, %C.tile {tile.channel = "C.tile", tile.role = "math"}
-// CHECK-NEXT:    tile.copy %C.tile, %{{.*}} {tile.role = "store"}
+// CHECK:         tile.copy %C.tile, %{{.*}} {tile.role = "store"}
 // ROLES-LABEL: tile.kernel @carried(
 // ROLES:         tile.role "store"
 // ROLES:           tile.copy {{.*}} atom tma

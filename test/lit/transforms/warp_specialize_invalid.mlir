@@ -153,7 +153,7 @@ tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-error @below {{expected a reader of channel 'a' because nobody would release its slots}}
+    // expected-error @below {{expected a reader of channel 'a' in role 'math' because nobody would release its slots}}
     tile.copy %s, %a atom tma {tile.channel = "a", tile.role = "load"} : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   }
   tile.return
@@ -173,8 +173,30 @@ tile.kernel @wrong_reader(%k: index {program.argument = #program.dimension<"k">}
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
     tile.copy %s, %a atom tma {tile.channel = "a", tile.role = "load"} : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
-    // expected-error @below {{expected role 'math' because channel 'a' hands it what it uses, but got 'load'}}
+    // expected-error @below {{expected role 'load' to use what it puts into channel 'a' only after it has stored it with its own threads}}
     %x = tile.load %a {tile.role = "load"} : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// A role to which the channel does not lead.
+#plan = #tile.role_plan<roles = [<"load", warps = 4>, <"math", warps = 8>, <"sums", warps = 4>, <"other", warps = 4>], channels = [<"a", from = "load", to = ["math", "sums"], slots = 2>]>
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @stranger(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>, tile.role_plan = #plan} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %s, %a atom tma {tile.channel = "a", tile.role = "load"} : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %x = tile.load %a {tile.role = "math"} : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    %y = tile.load %a {tile.role = "sums"} : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    // expected-error @below {{expected role 'math' or 'sums' because channel 'a' hands it what it uses, but got 'other'}}
+    %z = tile.load %a {tile.role = "other"} : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   }
   tile.return
 }
