@@ -134,7 +134,7 @@ public:
       readers.last = last;
     bool multicast = kernel.getCluster() > 1 && isUniform(copy, slice) &&
                      dividesAmongBlocks(buffer.getBuffer().getType(), kernel.getCluster());
-    group.add({copy, buffer, multicast});
+    group.add({copy, buffer.getBuffer(), multicast});
     return "";
   }
 
@@ -195,7 +195,7 @@ private:
         return *group;
     CopyGroup &group = *found.groups.emplace_back(std::make_unique<CopyGroup>());
     group.block = copy->getBlock();
-    group.readers.push_back({/*role=*/{}, firstReader, firstReader});
+    group.readers.push_back({/*role=*/{}, firstReader, firstReader, /*byProducts=*/false});
     if (auto loop = dyn_cast<scf::ForOp>(copy->getParentOp()))
       if (auto pipeline = loop->getAttrOfType<PipelineAttr>(TileDialect::pipelineAttrName))
         group.slots = pipeline.getStages();

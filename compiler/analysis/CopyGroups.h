@@ -13,10 +13,11 @@ namespace tlc::tile {
 /// Size of a shared buffer without padding.
 int64_t sizeInBytes(SharedType type);
 
-/// What fills a buffer of a group: a copy from a tensor or, of a group by itself, the store of a fragment.
+/// What fills a buffer of a group: a copy from a tensor or, of a group by itself, the store of a fragment, or
+/// products that add in tensor memory, with the loop around them.
 struct GroupedCopy {
   mlir::Operation *op;
-  AllocSharedOp buffer;
+  mlir::Value buffer;     ///< in shared or tensor memory
   bool multicast = false; ///< all blocks of the cluster may load the same tile together
 };
 
@@ -25,6 +26,7 @@ struct SlotReaders {
   llvm::StringRef role; ///< once it is planned
   mlir::Operation *first = nullptr;
   mlir::Operation *last = nullptr;
+  bool byProducts = false; ///< in tensor memory, which complete later
 };
 
 /// Copies that arrive together: they share a channel, one slot for all of them.

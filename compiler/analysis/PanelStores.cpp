@@ -41,21 +41,27 @@ std::optional<int64_t> tile::panelColumnsOf(int64_t columns) {
   return std::nullopt;
 }
 
-std::optional<PanelStore> tile::panelStoreOf(StoreOp store) {
+/// Whole warpgroups store whole panels of so many rows and of 16-bit elements to rows of a tensor in its
+/// natural order.
+static std::optional<PanelStore> panelStoreOf(StoreOp store, int64_t rows) {
   auto slice = store.getDestination().getDefiningOp<SliceOp>();
   auto value = cast<RankedTensorType>(store.getValue().getType());
   int64_t warpgroups = warpgroupsAt(store);
   if (!slice || slice.getOfAll() || warpgroups == 0 ||
       slice.getTensorOrder() != program::TensorOrder::natural || value.getRank() != 2 ||
       value.getElementType().getIntOrFloatBitWidth() != storedBits ||
-      value.getDimSize(0) % (panelRows * warpgroups) != 0 || !hasRowsAlongLastAxis(slice, value.getShape()))
+      !hasRowsAlongLastAxis(slice, value.getShape()))
     return std::nullopt;
-  std::optional<int64_t> columns = panelColumnsOf(value.getDimSize(1));
+  // From tensor memory all warpgroups have the same rows, and columns of their own.
+  const bool sharesRows = rows != tcgen05Rows;
+  if (value.getDimSize(0) % (sharesRows ? rows * warpgroups : rows) != 0 ||
+      (!sharesRows && value.getDimSize(1) % warpgroups != 0))
+    return std::nullopt;
+  std::optional<int64_t> columns = panelColumnsOf(value.getDimSize(1) / (sharesRows ? 1 : warpgroups));
   if (!columns)
     return std::nullopt;
-  auto panel = SharedType::get(store.getContext(), {panelRows, *columns}, value.getElementType());
-  return PanelStore{store, slice, panel, warpgroups,
-                    value.getNumElements() / (warpgroups * panelRows * *columns)};
+  auto panel = SharedType::get(store.getContext(), {rows, *columns}, value.getElementType());
+  return PanelStore{store, slice, panel, warpgroups, value.getNumElements() / (warpgroups * rows * *columns)};
 }
 
 namespace {
@@ -69,14 +75,26 @@ bool isAccumulator(StoreOp store, ProductOpInterface product) {
              cast<RankedTensorType>(product.getAcc().getType()).getShape();
 }
 
+/// Whether it has the shape of what the same warps load from tensor memory.
+bool isLoadedSum(StoreOp store, LoadOp load) {
+  return load->getParentOfType<RoleOp>() == store->getParentOfType<RoleOp>() &&
+         load.getValue().getType().getShape() == store.getValue().getType().getShape();
+}
+
 } // namespace
 
 PanelStores tile::panelStoresIn(KernelOp kernel, const Target &target, bool tma) {
   SmallVector<ProductOpInterface> products;
   kernel.walk([&](ProductOpInterface product) { products.push_back(product); });
+  SmallVector<LoadOp> sums; // from tensor memory
+  kernel.walk([&](LoadOp load) {
+    if (isa<TensorMemoryType>(load.getSource().getType()))
+      sums.push_back(load);
+  });
   PanelStores found;
   kernel.walk([&](StoreOp store) {
-    std::optional<PanelStore> panels = panelStoreOf(store);
+    const bool isSum = llvm::any_of(sums, [&](LoadOp load) { return isLoadedSum(store, load); });
+    std::optional<PanelStore> panels = panelStoreOf(store, isSum ? tcgen05Rows : panelRows);
     if (!panels)
       return;
     auto isOf = [&](ProductOpInterface product) { return isAccumulator(store, product); };
@@ -84,11 +102,11 @@ PanelStores tile::panelStoresIn(KernelOp kernel, const Target &target, bool tma)
       return isOf(product) && product.getPolicy() == WarpPolicy::fullRow;
     };
     // Another layout would be converted: that takes longer than narrower panels save.
-    if (panels->isNarrow() && !llvm::any_of(products, isOfRows))
+    if (panels->isNarrow() && !isSum && !llvm::any_of(products, isOfRows))
       return;
     if (tma && tmaProblem(panels->slice, panels->panel, target).empty())
       found.byTma.push_back(*panels);
-    else if (llvm::any_of(products, isOf))
+    else if (isSum || llvm::any_of(products, isOf))
       found.byThreads.push_back(*panels);
   });
   return found;

@@ -29,9 +29,6 @@ struct PanelStore {
 /// the tile ends in the middle; nothing if it has no whole number of either.
 std::optional<int64_t> panelColumnsOf(int64_t columns);
 
-/// Whole warpgroups store whole panels of 16-bit elements to rows of a tensor in its natural order.
-std::optional<PanelStore> panelStoreOf(StoreOp store);
-
 /// The stores of a kernel that go through panels, if shared memory has room for these, by what stores from
 /// there.
 struct PanelStores {

@@ -37,11 +37,29 @@ bool tile::belongsToOneRole(Operation *op) {
          llvm::any_of(op->getOperandTypes(), isFragment);
 }
 
-AllocSharedOp tile::tileFilledBy(Operation *op) {
+/// The product that fills tensor memory, or the one in the loop that does; null if there is none or there are
+/// several.
+static GemmInPlaceOp productOf(Operation *op) {
+  GemmInPlaceOp product;
+  bool isOne = true;
+  op->walk([&](GemmInPlaceOp each) { isOne &= !std::exchange(product, each); });
+  return isOne ? product : GemmInPlaceOp();
+}
+
+Value tile::tileFilledBy(Operation *op) {
+  Value tile;
   if (auto store = dyn_cast<StoreOp>(op))
-    return store.getDestination().getDefiningOp<AllocSharedOp>();
-  auto copy = dyn_cast<CopyOp>(op);
-  return copy && isLoad(copy) ? copy.getDestination().getDefiningOp<AllocSharedOp>() : AllocSharedOp();
+    tile = store.getDestination();
+  else if (auto copy = dyn_cast<CopyOp>(op); copy && isa<SharedType>(copy.getDestination().getType()))
+    tile = copy.getDestination();
+  else if (isa<scf::ForOp, GemmInPlaceOp>(op))
+    if (GemmInPlaceOp product = productOf(op))
+      tile = product.getAcc();
+  return tile && tile.getDefiningOp<AllocationOpInterface>() ? tile : Value();
+}
+
+StringRef tile::roleThatFills(Operation *op) {
+  return plannedRoleOf(isa<scf::ForOp>(op) ? productOf(op).getOperation() : op);
 }
 
 SharedType tile::handedTile(RankedTensorType fragment) {
@@ -74,6 +92,9 @@ public:
 private:
   LogicalResult readOperation(Operation *op) {
     StringRef role = plannedRoleOf(op);
+    auto name = op->getAttrOfType<StringAttr>(TileDialect::channelAttrName);
+    if (name && failed(readFilling(op, name.getValue())))
+      return failure();
     if (role.empty()) {
       if (belongsToOneRole(op))
         return op->emitError("expected '")
@@ -85,8 +106,6 @@ private:
       return op->emitError("expected '")
              << TileDialect::roleAttrName << "' to be a role of the kernel's plan, but it has no '" << role
              << "'";
-    if (auto name = op->getAttrOfType<StringAttr>(TileDialect::channelAttrName))
-      return readFilling(op, name.getValue());
     return success();
   }
 
@@ -99,11 +118,13 @@ private:
     CopyGroup &group = **known;
     GroupedCopy filling = {op, tileFilledBy(op), op->hasAttr(TileDialect::multicastAttrName)};
     if (!filling.buffer)
-      return op->emitError("expected a copy that fills a whole shared tile from a tensor, or a store that "
-                           "fills one with a fragment, because its channel hands that over");
-    if (plannedRoleOf(op) != group.channel.getFrom())
+      return op->emitError(
+          "expected a copy that fills a whole shared tile from a tensor, a store that "
+          "fills one with a fragment, or products that fill a tile in tensor memory, because "
+          "its channel hands that over");
+    if (StringRef role = roleThatFills(op); role != group.channel.getFrom())
       return op->emitError("expected role '") << group.channel.getFrom() << "' because channel '" << name
-                                              << "' comes from it, but got '" << plannedRoleOf(op) << "'";
+                                              << "' comes from it, but got '" << role << "'";
     if (!group.copies.empty() && group.block != op->getBlock())
       return op->emitError("expected the copies of channel '")
              << name << "' in one loop or branch because they share its slots";
@@ -122,7 +143,7 @@ private:
     for (StringAttr role : group.channel.getTo())
       group.readers.push_back({role});
     for (GroupedCopy copy : group.copies)
-      if (failed(findReaders(group, copy, copy.buffer.getBuffer())))
+      if (failed(findReaders(group, copy, copy.buffer)))
         return failure();
     for (const SlotReaders &readers : group.readers)
       if (!readers.first)
@@ -134,7 +155,7 @@ private:
 
   LogicalResult findReaders(CopyGroup &group, const GroupedCopy &copy, Value view) {
     for (Operation *user : view.getUsers()) {
-      if (user == copy.op)
+      if (copy.op->isAncestor(user))
         continue;
       if (viewedTile(user)) {
         if (failed(findReaders(group, copy, user->getResult(0))))
@@ -165,6 +186,7 @@ private:
       }
       if (!readers->first || reader->isBeforeInBlock(readers->first))
         readers->first = reader;
+      readers->byProducts |= isa<GemmInPlaceOp>(user);
       Operation *end = endOfRead(user, group.block);
       if (!end)
         return user->emitError(
@@ -198,7 +220,7 @@ private:
     llvm::DenseMap<Operation *, Operation *> users;
     for (auto &group : found.groups)
       for (GroupedCopy copy : group->copies)
-        users[copy.buffer] = nullptr;
+        users[copy.buffer.getDefiningOp()] = nullptr;
     WalkResult walked = kernel.walk([&](Operation *op) {
       for (const MemoryAccess &access : memoryAccessesOf(op)) {
         AllocSharedOp buffer = access.isShared() ? bufferOf(access.memory) : AllocSharedOp();

@@ -19,8 +19,11 @@ void setPlannedRole(mlir::Operation *op, llvm::StringRef role);
 /// are repeated.
 bool belongsToOneRole(mlir::Operation *op);
 
-/// The buffer that a copy of a tensor, or the store of a fragment, fills; null if it fills none.
-AllocSharedOp tileFilledBy(mlir::Operation *op);
+/// The buffer that a copy, the store of a fragment, or a product in tensor memory fills, or the
+/// loop around such a product; null if it fills none.
+mlir::Value tileFilledBy(mlir::Operation *op);
+/// Who executes that.
+llvm::StringRef roleThatFills(mlir::Operation *op);
 
 /// The shared tile in which a role hands over a fragment.
 SharedType handedTile(mlir::RankedTensorType fragment);

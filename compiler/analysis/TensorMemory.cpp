@@ -3,6 +3,9 @@
 /// Asks the table of instructions, and the layouts that shared tiles will have.
 #include "compiler/analysis/TensorMemory.h"
 
+#include "compiler/analysis/ComputedValues.h"
+#include "compiler/analysis/CopyGroups.h"
+#include "compiler/analysis/RolePlan.h"
 #include "compiler/analysis/TmaAccess.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/tile/Names.h"
@@ -18,9 +21,10 @@ namespace tlc::tile {
 
 namespace {
 
-const MmaAtom *findAtom(GemmInPlaceOp product, const Target &target) {
-  ElementType element = *toElementType(elementTypeOf(product.getB().getType()));
-  for (const MmaAtom *atom : findMmaAtoms(target, element, element, ElementType::f32))
+/// The instruction for these factors of one block, or null.
+const MmaAtom *findAtom(Value a, Value b, const Target &target) {
+  auto elementOf = [](Value value) { return *toElementType(elementTypeOf(value.getType())); };
+  for (const MmaAtom *atom : findMmaAtoms(target, elementOf(a), elementOf(b), ElementType::f32))
     if (atom->kind == MmaKind::tcgen05 && atom->blocks == 1 && int64_t(atom->m) == tcgen05Rows)
       return atom;
   return nullptr;
@@ -36,17 +40,42 @@ std::string factorProblem(Value factor, StringRef name, int kAxis) {
   return operand ? "" : describe(factor, name) + " must lie as for wgmma: " + operand.error().message;
 }
 
-std::string productProblem(GemmInPlaceOp product, const Target &target) {
-  const MmaAtom *atom = findAtom(product, target);
+std::string productProblem(Value a, Value b, int64_t n, const Target &target) {
+  const MmaAtom *atom = findAtom(a, b, target);
   if (!atom)
-    return llvm::formatv("{0} has none for factors of {1}", target.name,
-                         elementTypeOf(product.getB().getType()));
-  int64_t n = product.getAcc().getType().getShape()[1];
+    return llvm::formatv("{0} has none for factors of {1}", target.name, elementTypeOf(b.getType()));
   if (!atom->allowsN(unsigned(n)))
     return llvm::formatv("n = {0} is not a multiple of {1} from {2} to {3}", n, atom->nStep, atom->nMin,
                          atom->nMax);
-  std::string left = factorProblem(product.getA(), "the left factor", 1);
-  return left.empty() ? factorProblem(product.getB(), "the right factor", 0) : left;
+  std::string left = factorProblem(a, "the left factor", 1);
+  return left.empty() ? factorProblem(b, "the right factor", 0) : left;
+}
+
+/// Why no role of its own can use the factor, which others fill; empty if it can.
+std::string sharedFactorProblem(Value factor, GemmOp product) {
+  Value buffer = declarationOf(factor);
+  std::string name = describe(buffer, "a factor");
+  if (!buffer.getDefiningOp<AllocSharedOp>())
+    return name + " is no tile of its own";
+  SmallVector<Operation *> users;
+  Operation *fill = nullptr;
+  bool isFilledOnce = true;
+  product->getParentOfType<KernelOp>().walk([&](Operation *op) {
+    for (const MemoryAccess &access : memoryAccessesOf(op)) {
+      if (declarationOf(access.memory) != buffer)
+        continue;
+      users.push_back(op);
+      if (access.kind != AccessKind::read)
+        isFilledOnce &= !std::exchange(fill, op);
+    }
+  });
+  if (!fill || !isFilledOnce || tileFilledBy(fill) != buffer)
+    return name + " is not filled by one operation as a whole";
+  auto isAfter = [&](Operation *op) {
+    Operation *here = fill->getBlock()->findAncestorOpInBlock(*op);
+    return here && (here == fill || fill->isBeforeInBlock(here));
+  };
+  return llvm::all_of(users, isAfter) ? "" : name + " is used outside the loop or branch that fills it";
 }
 
 } // namespace
@@ -59,7 +88,9 @@ LogicalResult checkTensorMemory(KernelOp kernel, const Target &target) {
       return WalkResult::interrupt();
     }
     auto product = dyn_cast<GemmInPlaceOp>(op);
-    std::string problem = product ? productProblem(product, target) : "";
+    std::string problem = product ? productProblem(product.getA(), product.getB(),
+                                                   product.getAcc().getType().getShape()[1], target)
+                                  : "";
     if (problem.empty())
       return WalkResult::advance();
     op->emitError("expected a product that tcgen05.mma can make because it adds in tensor memory, but ")
@@ -67,6 +98,41 @@ LogicalResult checkTensorMemory(KernelOp kernel, const Target &target) {
     return WalkResult::interrupt();
   });
   return failure(checked.wasInterrupted());
+}
+
+std::string sumInTensorMemoryProblem(GemmOp product, const Target &target) {
+  auto kernel = product->getParentOfType<KernelOp>();
+  if (product.getMetadata())
+    return "its left factor is sparse";
+  auto isByHand = [](Operation *op) {
+    return isa<RolesOp, ChannelOp, AllocRingOp, AllocBarrierOp, NamedBarrierOp, SyncOp, AllocTensorMemoryOp>(
+               op)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  };
+  if (kernel.walk(isByHand).wasInterrupted())
+    return "the kernel synchronises by hand";
+  ArrayRef<int64_t> shape = product.getAcc().getType().getShape();
+  if (shape[0] != tcgen05Rows)
+    return llvm::formatv("m = {0} is not {1}", shape[0], tcgen05Rows);
+  if (!product.getAcc().getType().getElementType().isF32())
+    return "its sums are not of f32";
+  if (std::string problem = productProblem(product.getA(), product.getB(), shape[1], target);
+      !problem.empty())
+    return problem;
+  int64_t k = llvm::cast<SharedType>(product.getB().getType()).getShape()[0];
+  if (const MmaAtom *atom = findAtom(product.getA(), product.getB(), target); k % atom->k)
+    return llvm::formatv("k = {0} is not a multiple of {1}", k, atom->k);
+  ComputedValues computed(kernel);
+  auto isComputed = [&](Value value) { return computed.contains(value); };
+  for (Operation *around = product->getParentOp(); around != kernel; around = around->getParentOp())
+    if (llvm::any_of(conditionOf(around), isComputed))
+      return "whether it is made, or how often, depends on computed data";
+  for (Value factor : {product.getA(), Value(product.getB())})
+    if (isa<SharedType>(factor.getType()))
+      if (std::string problem = sharedFactorProblem(factor, product); !problem.empty())
+        return problem;
+  return "";
 }
 
 } // namespace tlc::tile

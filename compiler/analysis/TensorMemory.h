@@ -6,9 +6,15 @@
 #include "dialects/tile/Tile.h"
 #include "runtime/target/Target.h"
 
+#include <string>
+
 namespace tlc::tile {
 
 /// Fails, with a diagnostic, where there is no tensor memory, or no instruction for a product in it.
 llvm::LogicalResult checkTensorMemory(KernelOp kernel, const Target &target);
+
+/// Why the sum of a product cannot lie in tensor memory, with a role of its own that starts the product;
+/// empty if it can. The kernel is in phase `promoted`.
+std::string sumInTensorMemoryProblem(GemmOp product, const Target &target);
 
 } // namespace tlc::tile

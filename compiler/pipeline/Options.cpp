@@ -14,6 +14,7 @@ std::span<const OptimizationSwitch> tlc::optimizationSwitches() {
   static constexpr OptimizationSwitch switches[] = {
       {"tma", &Optimizations::tma},
       {"wgmma", &Optimizations::wgmma},
+      {"tcgen05", &Optimizations::tcgen05},
       {"warp-specialization", &Optimizations::warpSpecialization},
       {"store-role", &Optimizations::storeRole},
       {"async-copies", &Optimizations::asyncCopies},

@@ -17,6 +17,7 @@ namespace tlc {
 struct Optimizations {
   bool tma = true;                ///< copies by the tensor memory accelerator
   bool wgmma = true;              ///< products by warpgroups
+  bool tcgen05 = true;            ///< products that add in tensor memory, by a role of their own
   bool warpSpecialization = true; ///< a role that loads ahead of those that compute
   bool storeRole = true;          ///< tiles are stored by a role of their own, in kernels that ask for it
   bool asyncCopies = true;        ///< pipelined loops outside of roles copy ahead by cp.async
@@ -25,7 +26,7 @@ struct Optimizations {
   bool deferredStores = true; ///< a tile is stored under the first product of the next
   bool reports = true;        ///< prints and checks on the device; off, a kernel is as if it had none
   /// The only way to share a kernel out among roles, one of `strategyNames()`; empty: the best that fits.
-  std::string strategy;
+  std::string strategy = {};
   bool operator==(const Optimizations &) const = default;
 };
 

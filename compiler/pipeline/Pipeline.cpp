@@ -46,6 +46,8 @@ SmallVector<std::string> strategiesOf(const Optimizations &on) {
     strategies.push_back("load-math-store");
   if (on.warpSpecialization)
     strategies.push_back("load-math");
+  if (on.tcgen05 && on.warpSpecialization)
+    strategies.push_back("load-matrix-math");
   if (on.asyncCopies)
     strategies.push_back("copies");
   return strategies;
@@ -53,7 +55,9 @@ SmallVector<std::string> strategiesOf(const Optimizations &on) {
 
 void toAtoms(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
-  kernels.addPass(tile::createSelectProducts({/*wgmma=*/on.wgmma}));
+  kernels.addPass(
+      tile::createSelectProducts({/*wgmma=*/on.wgmma, /*tcgen05=*/on.tcgen05 && on.warpSpecialization}));
+  kernels.addPass(tile::createPlaceSums()); // before: what adds in tensor memory is a role's
   kernels.addPass(tile::createAssignRoles(
       {strategiesOf(on), /*tma=*/on.tma})); // after: the strategies ask for the atoms of products
   kernels.addPass(

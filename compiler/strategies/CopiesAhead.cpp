@@ -41,5 +41,6 @@ void explainOthers(Candidate candidate, const CopyGroups &ahead) {
 
 } // namespace
 
-const Strategy tile::copiesAhead = {"copies",     /*hasSeveralRoles=*/false, findObstacle, runsAhead, rolesOf,
-                                    explainOthers};
+const Strategy tile::copiesAhead = {
+    "copies",     /*hasSeveralRoles=*/false, /*needsLoads=*/true, findObstacle, runsAhead, rolesOf,
+    explainOthers};

@@ -32,7 +32,7 @@ SharedUse sharedUse(KernelOp kernel, const CopyGroups &copies, int64_t most, int
   llvm::SmallPtrSet<Operation *, 8> ringed;
   for (auto &group : copies.groups)
     for (GroupedCopy copy : group->copies)
-      ringed.insert(copy.buffer);
+      ringed.insert(copy.buffer.getDefiningOp());
   auto bytesOf = [](AllocSharedOp buffer) { return SharedBytes{sizeInBytes(buffer.getBuffer().getType())}; };
   for (AllocSharedOp buffer : kernel.getOps<AllocSharedOp>())
     if (!ringed.contains(buffer))
@@ -40,7 +40,7 @@ SharedUse sharedUse(KernelOp kernel, const CopyGroups &copies, int64_t most, int
   int64_t outside = block.sharedUsed();
   for (auto &group : copies.groups)
     for (GroupedCopy copy : group->copies)
-      block.addBuffer(bytesOf(copy.buffer), std::min(group->slots, most));
+      block.addBuffer(bytesOf(copy.buffer.getDefiningOp<AllocSharedOp>()), std::min(group->slots, most));
   for (auto &group : copies.groups)
     block.addRing(std::min(group->slots, most));
   if (!buffersOfCluster(kernel).empty())
@@ -86,9 +86,20 @@ bool tile::fitBeside(KernelOp kernel, const CopyGroups &copies, ArrayRef<int64_t
   return block.fits();
 }
 
-void tile::giveSlots(AllocSharedOp buffer, int64_t slots) {
-  SharedType type = buffer.getBuffer().getType();
-  SmallVector<int64_t> shape = {slots};
-  llvm::append_range(shape, type.getShape());
-  buffer.getBuffer().setType(SharedType::get(buffer.getContext(), shape, type.getElementType()));
+void tile::giveSlots(Value buffer, int64_t slots) {
+  auto withSlots = [&](auto type) {
+    SmallVector<int64_t> shape = {slots};
+    llvm::append_range(shape, type.getShape());
+    buffer.setType(decltype(type)::get(buffer.getContext(), shape, type.getElementType()));
+  };
+  if (auto shared = dyn_cast<SharedType>(buffer.getType()))
+    withSlots(shared);
+  else
+    withSlots(cast<TensorMemoryType>(buffer.getType()));
+}
+
+Value tile::createSlot(OpBuilder &builder, Location loc, Value buffer, Value cursor) {
+  auto shared = dyn_cast<SharedType>(buffer.getType());
+  Type slot = shared ? Type(shared.slot()) : cast<TensorMemoryType>(buffer.getType()).slot();
+  return SlotOp::create(builder, loc, slot, buffer, cursor);
 }

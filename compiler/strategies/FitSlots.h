@@ -16,6 +16,8 @@ llvm::LogicalResult fitSlots(KernelOp kernel, CopyGroups &copies, int64_t reserv
 bool fitBeside(KernelOp kernel, const CopyGroups &copies, llvm::ArrayRef<int64_t> tiles, int64_t reserved);
 
 /// Gives the buffer that number of slots. Its readers still name the buffer instead of a slot.
-void giveSlots(AllocSharedOp buffer, int64_t slots);
+void giveSlots(mlir::Value buffer, int64_t slots);
+/// A slot of such a buffer.
+mlir::Value createSlot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer, mlir::Value cursor);
 
 } // namespace tlc::tile

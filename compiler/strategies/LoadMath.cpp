@@ -15,6 +15,6 @@ SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
 
 } // namespace
 
-const Strategy tile::loadMath = {
-    "load-math", /*hasSeveralRoles=*/true, findLoadRoleObstacle, /*runsAhead=*/nullptr,
-    rolesOf,     explainLeftLoads};
+const Strategy tile::loadMath = {"load-math",          /*hasSeveralRoles=*/true, /*needsLoads=*/true,
+                                 findLoadRoleObstacle, /*runsAhead=*/nullptr,    rolesOf,
+                                 explainLeftLoads};

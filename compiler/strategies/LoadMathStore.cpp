@@ -39,12 +39,8 @@ std::string storeRoleProblem(StoreOp store, Candidate candidate, const CopyGroup
                              ArrayRef<PanelStore> byTma, ArrayRef<TensorAccess> accesses,
                              const ComputedValues &computed) {
   auto slice = store.getDestination().getDefiningOp<SliceOp>();
-  auto isByThreads = [&](const GroupedCopy &copy) {
-    return !candidate.tma || !loadProblem(cast<CopyOp>(copy.op), candidate.target).empty();
-  };
-  for (auto &group : ahead.groups)
-    if (llvm::any_of(group->copies, isByThreads))
-      return "threads make some of the loads and need all warps of the role that loads";
+  if (needsThreads(candidate, ahead))
+    return "threads make some of the loads and need all warps of the role that loads";
   if (!store->getParentOfType<scf::ForOp>())
     return "no loop has a next tile to go on with";
   if (llvm::none_of(byTma, [&](const PanelStore &panels) { return panels.store == store; }))
@@ -99,6 +95,6 @@ SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
 
 } // namespace
 
-const Strategy tile::loadMathStore = {"load-math-store", /*hasSeveralRoles=*/true,
-                                      findObstacle,      /*runsAhead=*/nullptr,
-                                      rolesOf,           explainLeftLoads};
+const Strategy tile::loadMathStore = {"load-math-store", /*hasSeveralRoles=*/true, /*needsLoads=*/true,
+                                      findObstacle,      /*runsAhead=*/nullptr,    rolesOf,
+                                      explainLeftLoads};

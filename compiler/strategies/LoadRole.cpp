@@ -4,6 +4,7 @@
 #include "compiler/strategies/LoadRole.h"
 
 #include "compiler/analysis/ProductRegisters.h"
+#include "compiler/analysis/TmaAccess.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -93,6 +94,13 @@ RoleKind tile::loadRole(const CopyGroups &ahead, int64_t warps) {
     for (const GroupedCopy &copy : group->copies)
       copies.insert(copy.op);
   return {"load", warps, [copies](Operation *op) { return copies.contains(op); }};
+}
+
+bool tile::needsThreads(Candidate candidate, const CopyGroups &ahead) {
+  auto isByThreads = [&](const GroupedCopy &copy) {
+    return !candidate.tma || !loadProblem(cast<CopyOp>(copy.op), candidate.target).empty();
+  };
+  return llvm::any_of(ahead.groups, [&](auto &group) { return llvm::any_of(group->copies, isByThreads); });
 }
 
 void tile::explainLeftLoads(Candidate, const CopyGroups &ahead) {

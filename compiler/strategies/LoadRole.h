@@ -16,6 +16,9 @@ std::optional<Obstacle> findLoadRoleObstacle(Candidate candidate);
 /// The role that loads: it executes the copies that can run ahead.
 RoleKind loadRole(const CopyGroups &ahead, int64_t warps);
 
+/// Whether threads make some of the loads, and not the TMA all of them.
+bool needsThreads(Candidate candidate, const CopyGroups &ahead);
+
 /// Writes to the copies that it leaves why (`tile.without_role`): their instructions are yet to be chosen.
 void explainLeftLoads(Candidate candidate, const CopyGroups &ahead);
 

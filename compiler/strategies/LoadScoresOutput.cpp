@@ -124,6 +124,6 @@ SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
 } // namespace
 
 const Strategy tile::loadScoresOutput = {"load-scores-output",  /*hasSeveralRoles=*/true,
-                                         findObstacle,
+                                         /*needsLoads=*/true,   findObstacle,
                                          /*runsAhead=*/nullptr, rolesOf,
                                          explainLeftLoads};

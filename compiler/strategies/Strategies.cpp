@@ -5,7 +5,8 @@ using namespace tlc;
 using namespace tlc::tile;
 
 llvm::ArrayRef<const Strategy *> tile::allStrategies() {
-  static const Strategy *const all[] = {&copiesAhead, &loadMath, &loadMathStore, &loadScoresOutput};
+  static const Strategy *const all[] = {&copiesAhead, &loadMath, &loadMathStore, &loadScoresOutput,
+                                        &loadMatrixMath};
   return all;
 }
 

@@ -30,19 +30,20 @@ struct Candidate {
 struct Strategy {
   llvm::StringLiteral name;
   bool hasSeveralRoles;
+  bool needsLoads; ///< it is for kernels with copies that can run ahead
   /// What keeps the kernel from being shared out like this; nothing if it can be.
   std::optional<Obstacle> (*findObstacle)(Candidate candidate);
   /// Whether a copy from a tensor to shared memory is to run ahead of what reads it, if it can. Null: each
   /// is.
   bool (*runsAhead)(CopyOp copy, Candidate candidate);
-  /// The roles in the order of their warps. `ahead` are the copies that can run ahead, at least one. Remarks
-  /// say what roles leave to others.
+  /// The roles in the order of their warps. `ahead` are the copies that can run ahead, at least one if it
+  /// needs them. Remarks say what roles leave to others.
   llvm::SmallVector<RoleKind> (*rolesOf)(Candidate candidate, const CopyGroups &ahead);
   /// Reports why the other copies do not run ahead.
   void (*explainOthers)(Candidate candidate, const CopyGroups &ahead);
 };
 
-extern const Strategy copiesAhead, loadMath, loadMathStore, loadScoresOutput;
+extern const Strategy copiesAhead, loadMath, loadMathStore, loadScoresOutput, loadMatrixMath;
 
 llvm::ArrayRef<const Strategy *> allStrategies();
 /// Null if no strategy has the name.

@@ -13,6 +13,7 @@
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/SplitDecisions.h"
 #include "dialects/program/Program.h"
+#include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -81,15 +82,16 @@ private:
   }
 
   /// Finds the tiles that the program itself hands from role to role: one operation fills such a tile, and
-  /// the others use it after that, in the same loop or branch.
+  /// the others use it after that, in the same loop or branch. A loop of products fills one in tensor memory.
   std::optional<Obstacle> findShared() {
-    llvm::MapVector<Operation *, SmallVector<Operation *>> users;
-    llvm::SmallPtrSet<Operation *, 16> fills;
+    llvm::MapVector<Value, SmallVector<Operation *>> users;
+    llvm::DenseSet<std::pair<Value, Operation *>> fills;
     kernel.walk([&](Operation *op) {
       for (const MemoryAccess &access : memoryAccessesOf(op))
-        if (AllocSharedOp buffer = access.isShared() ? bufferOf(access.memory) : AllocSharedOp()) {
+        if (access.isShared() || access.isTensorMemory()) {
+          Value buffer = declarationOf(access.memory);
           if (access.kind != AccessKind::read)
-            fills.insert(op);
+            fills.insert({buffer, op});
           users[buffer].push_back(op);
         }
     });
@@ -102,17 +104,20 @@ private:
       for (Operation *op : ops) {
         if (plannedRoleOf(op) != plannedRoleOf(ops.front()))
           stranger = op;
-        if (fills.contains(op))
+        if (fills.contains({buffer, op}))
           isFilledOnce &= !std::exchange(fill, op);
       }
       if (!stranger)
         continue;
       auto isAfter = [&](Operation *op) {
         Operation *here = fill->getBlock()->findAncestorOpInBlock(*op);
-        return op == fill || (here && fill->isBeforeInBlock(here));
+        return here && (fill == here || fill->isBeforeInBlock(here));
       };
+      while (isa_and_nonnull<GemmInPlaceOp, scf::ForOp>(fill) && !llvm::all_of(ops, isAfter) &&
+             isa<scf::ForOp>(fill->getParentOp()))
+        fill = fill->getParentOp();
       if (!fill || !isFilledOnce || tileFilledBy(fill) != buffer || !llvm::all_of(ops, isAfter))
-        return Obstacle{stranger, "'" + AllocSharedOp(buffer).getName().str() + "' is used by roles '" +
+        return Obstacle{stranger, describe(buffer, "a tile") + " is used by roles '" +
                                       plannedRoleOf(ops.front()).str() + "' and '" +
                                       plannedRoleOf(stranger).str() +
                                       "', and no single operation fills it before"};
@@ -123,11 +128,11 @@ private:
 
   void addReaders(Value tile, Operation *fill, llvm::StringSet<> &readers) {
     for (Operation *user : tile.getUsers()) {
-      if (user == fill)
+      if (fill->isAncestor(user))
         continue;
       if (viewedTile(user))
         addReaders(user->getResult(0), fill, readers);
-      else if (roles.size() == 1 || plannedRoleOf(user) != plannedRoleOf(fill))
+      else if (roles.size() == 1 || plannedRoleOf(user) != roleThatFills(fill))
         readers.insert(plannedRoleOf(user));
     }
   }
@@ -135,8 +140,8 @@ private:
   /// The roles that use a tile which another one fills by `fill`.
   SmallVector<StringAttr> readersOf(ArrayRef<GroupedCopy> fills) {
     llvm::StringSet<> readers;
-    for (GroupedCopy fill : fills)
-      addReaders(fill.buffer.getBuffer(), fill.op, readers);
+    for (const GroupedCopy &fill : fills)
+      addReaders(fill.buffer, fill.op, readers);
     SmallVector<StringAttr> inOrder;
     for (const RoleKind &role : roles)
       if (readers.contains(role.name))
@@ -156,7 +161,7 @@ private:
   void addChannel(const CopyGroup &group) {
     std::string name;
     for (const GroupedCopy &copy : group.copies)
-      name += (name.empty() ? "" : ".") + AllocSharedOp(copy.buffer).getName().str();
+      name += (name.empty() ? "" : ".") + nameOf(copy.buffer).str();
     name = add(name, group.copies, group.slots);
     for (const GroupedCopy &copy : group.copies) {
       setName(copy.op, TileDialect::channelAttrName, name);
@@ -165,10 +170,19 @@ private:
     }
   }
 
-  /// Of one slot, which the operation fills.
+  /// Of the slots that the operation fills.
   void addChannel(Operation *fill) {
-    AllocSharedOp tile = tileFilledBy(fill);
-    setName(fill, TileDialect::channelAttrName, add(tile.getName(), GroupedCopy{fill, tile}, /*slots=*/1));
+    Value tile = tileFilledBy(fill);
+    int64_t slots = isa<TensorMemoryType>(tile.getType()) ? slotsOfSums() : 1;
+    setName(fill, TileDialect::channelAttrName, add(nameOf(tile), GroupedCopy{fill, tile}, slots));
+  }
+
+  /// Two of each sum where tensor memory has room: one is read while the next one is added up.
+  int64_t slotsOfSums() {
+    constexpr int64_t slots = 2;
+    int64_t columns = 0;
+    kernel.walk([&](AllocTensorMemoryOp sum) { columns += sum.getBuffer().getType().slotColumns(); });
+    return slots * columns <= int64_t(candidate.target.tensorMemory.columns) ? slots : 1;
   }
 
   /// A channel from the role that fills tiles. Returns its name: no two have the same.
@@ -176,7 +190,7 @@ private:
     std::string name = wanted.str();
     while (!names.insert(name).second)
       name += "'";
-    channels.push_back(ChannelAttr::get(kernel.getContext(), name, plannedRoleOf(fills.front().op),
+    channels.push_back(ChannelAttr::get(kernel.getContext(), name, roleThatFills(fills.front().op),
                                         readersOf(fills), slots));
     return name;
   }
@@ -219,10 +233,10 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
         ahead = findCopyGroups(kernel, [&](CopyOp copy) {
           return isLoad(copy) && (!strategy->runsAhead || strategy->runsAhead(copy, candidate));
         });
-      if (!obstacle && strategy->hasSeveralRoles && ahead.groups.empty())
+      if (!obstacle && strategy->hasSeveralRoles && strategy->needsLoads && ahead.groups.empty())
         obstacle = ahead.obstacles.front();
       std::optional<Cut> cut;
-      if (!obstacle && !ahead.groups.empty())
+      if (!obstacle && (!ahead.groups.empty() || !strategy->needsLoads))
         obstacle = cut.emplace(candidate, *strategy, ahead).assign();
       if (obstacle) {
         if (strategy->hasSeveralRoles)

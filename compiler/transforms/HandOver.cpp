@@ -38,6 +38,8 @@ private:
       for (auto [operand, result] : llvm::zip_equal(yield->getOpOperands(), op->getParentOp()->getResults()))
         bring(operand, owners.of(result));
     } else if (StringRef role = plannedRoleOf(op); !role.empty()) {
+      if (auto store = dyn_cast<StoreOp>(op); store && storesTile(store, role))
+        return;
       for (OpOperand &operand : op->getOpOperands())
         bring(operand, role);
     }
@@ -70,23 +72,25 @@ private:
     return local[{value, role}] = clone->getResult(0);
   }
 
-  /// What moves a tile takes it from shared memory, and so do products.
+  /// A role that stores what another one computes copies it from shared memory.
+  bool storesTile(StoreOp store, StringRef role) {
+    TypedValue<RankedTensorType> value = store.getValue();
+    auto slice = store.getDestination().getDefiningOp<SliceOp>();
+    if (!slice || owners.of(value) == role || isCheapFragment(value))
+      return false;
+    Value tile = handed(value, role, (slice.getTensorFacts().getName() + ".tile").str());
+    OpBuilder builder(store);
+    setPlannedRole(CopyOp::create(builder, store.getLoc(), tile, slice, /*atom=*/CopyAtomAttr()), role);
+    store.erase();
+    return true;
+  }
+
+  /// A product takes its left factor from shared memory.
   bool takesTile(OpOperand &operand, StringRef role) {
-    auto value = cast<TypedValue<RankedTensorType>>(operand.get());
-    if (auto store = dyn_cast<StoreOp>(operand.getOwner())) {
-      auto slice = store.getDestination().getDefiningOp<SliceOp>();
-      if (!slice)
-        return false;
-      Value tile = handed(value, role, (slice.getTensorFacts().getName() + ".tile").str());
-      OpBuilder builder(store);
-      setPlannedRole(CopyOp::create(builder, store.getLoc(), tile, slice, /*atom=*/CopyAtomAttr()), role);
-      store.erase();
-      return true;
-    }
     auto product = dyn_cast<GemmOp>(operand.getOwner());
     if (!product || &operand != &product.getAMutable())
       return false;
-    operand.set(handed(value, role, "factor"));
+    operand.set(handed(cast<TypedValue<RankedTensorType>>(operand.get()), role, "factor"));
     return true;
   }
 

@@ -46,7 +46,7 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
   }];
   let options = [
     ListOption<"strategies", "strategies", "std::string",
-      "What to try, the best first: load-math-store, load-math, load-scores-output, and copies (one role whose copies run ahead)",
+      "What to try, the best first: load-math-store, load-math, load-scores-output, load-matrix-math, and copies (one role whose copies run ahead)",
       [{llvm::cl::list_init<std::string>({"load-math-store", "load-math", "copies"})}]>,
     Option<"tma", "tma", "bool", /*default=*/"true", "Whether the TMA will make the copies and stores that it can">];
 }
@@ -306,6 +306,23 @@ def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
   }];
 }
 
+def PlaceSums : Pass<"tile-place-sums", "::tlc::tile::KernelOp"> {
+  let summary = "Let products by tcgen05 add in tensor memory";
+  let description = [{
+    Requires: every product has its atom, and those by tcgen05 have no neighbours that a role of its own could not wait for
+              (`tile-select-products`).
+    Ensures:  there is no `tile.gemm` by tcgen05: each is a `tile.gemm_in_place` whose sum is loaded. A sum that a loop with no other
+              such product carries, from zeros, stays in tensor memory until the loop ends; any other one is loaded at once and
+              added to its accumulator in registers. A left factor in registers goes through shared memory.
+    Leaves to others: waiting for the products. The sequence is that of the program until roles are planned (`tile-assign-roles`).
+
+        %sum = scf.for iter_args(%acc = %zero) { %new = tile.gemm %a, %b, %acc atom tcgen05; scf.yield %new }
+        ==>
+        scf.for { tile.gemm_in_place %a, %b, %sum if %later }
+        %loaded = scf.if %any { scf.yield (tile.load %sum) } else { scf.yield %zero }
+  }];
+}
+
 def PlaceReleaseMeetings : Pass<"tile-place-release-meetings", "::tlc::tile::KernelOp"> {
   let summary = "Let threads meet before one of them releases a slot for all, where they must";
   let description = [{
@@ -488,7 +505,8 @@ def SelectProducts : Pass<"tile-select-products", "::tlc::tile::KernelOp"> {
     A choice that is not the best of the target is a remark that says why; `tile.require` makes it an error.
   }];
   let options = [
-    Option<"wgmma", "wgmma", "bool", /*default=*/"true", "Use wgmma where it fits; `false` is the reference lowering">];
+    Option<"wgmma", "wgmma", "bool", /*default=*/"true", "Use wgmma where it fits; `false` is the reference lowering">,
+    Option<"tcgen05", "tcgen05", "bool", /*default=*/"true", "Use tcgen05 where it fits; `false` is the reference lowering">];
 }
 
 def SettleCopies : Pass<"tile-settle-copies", "::tlc::tile::KernelOp"> {

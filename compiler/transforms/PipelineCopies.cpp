@@ -82,11 +82,10 @@ private:
   void startCopies() {
     OpBuilder::InsertionGuard guard(rewriter);
     for (const GroupedCopy &copy : copies) {
-      AllocSharedOp buffer = copy.buffer;
-      giveSlots(buffer, slots);
+      giveSlots(copy.buffer, slots);
       auto op = cast<CopyOp>(copy.op);
       rewriter.setInsertionPoint(op);
-      op.getDestinationMutable().assign(slotAt(buffer, filling, op.getLoc()));
+      op.getDestinationMutable().assign(createSlot(rewriter, op.getLoc(), copy.buffer, filling));
     }
   }
 
@@ -96,20 +95,15 @@ private:
     AwaitCopiesOp::create(rewriter, loc, 0);
     SyncOp::create(rewriter, loc); // what other threads copied, too
     for (const GroupedCopy &copy : copies) {
-      AllocSharedOp buffer = copy.buffer;
-      Value slot = slotAt(buffer, reading, loc);
+      Value slot = createSlot(rewriter, loc, copy.buffer, reading);
       llvm::SmallPtrSet<Operation *, 4> slotOps;
-      for (Operation *user : buffer.getBuffer().getUsers())
+      for (Operation *user : copy.buffer.getUsers())
         if (isa<SlotOp>(user))
           slotOps.insert(user);
-      readInstead(buffer.getBuffer(), slot, slotOps);
+      readInstead(copy.buffer, slot, slotOps);
     }
     for (Operation *view : replaced)
       view->erase();
-  }
-
-  Value slotAt(AllocSharedOp buffer, Value cursor, Location loc) {
-    return SlotOp::create(rewriter, loc, buffer.getBuffer().getType().slot(), buffer, cursor);
   }
 
   /// Views of a buffer, wherever they are, become views of the slot.

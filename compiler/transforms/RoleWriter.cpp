@@ -5,6 +5,7 @@
 #include "compiler/transforms/RoleWriter.h"
 
 #include "compiler/analysis/RolePlan.h"
+#include "compiler/strategies/FitSlots.h"
 #include "dialects/tile/SharedSlice.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -23,7 +24,7 @@ public:
       : role(role), channels(channels), elsewhere(valuesOfOtherRoles(kernel, role)), builder(builder) {
     for (auto &channel : groups.groups) {
       for (GroupedCopy copy : channel->copies)
-        handedOver.insert(copy.buffer);
+        handedOver.insert(copy.buffer.getDefiningOp());
       if (channel->channel.getFrom() == role)
         filled.push_back(channel.get());
       for (const SlotReaders &readers : channel->readers)
@@ -41,19 +42,20 @@ private:
   Value lookup(Value value) { return mapping.lookupOrDefault(value); }
 
   void write(Operation *op) {
-    for (CopyGroup *group : filled)
-      if (isFilledBy(*group, op)) {
-        if (op == group->copies.back().op)
-          put(*group);
-        return;
-      }
-    for (auto &[group, readers] : read)
+    auto *filling = llvm::find_if(filled, [&](CopyGroup *group) { return isFilledBy(*group, op); });
+    CopyGroup *group = filling == filled.end() ? nullptr : *filling;
+    for (auto &[each, readers] : read)
       if (readers.first == op)
-        get(*group, op->getLoc());
-    writeOther(op);
-    for (auto &[group, readers] : read)
+        get(*each, op->getLoc());
+    if (!group)
+      writeOther(op);
+    else if (isTensorMemory(*group))
+      putProducts(*group);
+    else if (op == group->copies.back().op)
+      put(*group);
+    for (auto &[each, readers] : read)
       if (readers.last == op)
-        ReleaseOldestOp::create(builder, op->getLoc(), channels.lookup(group), /*after_products=*/false,
+        ReleaseOldestOp::create(builder, op->getLoc(), channels.lookup(each), readers.byProducts,
                                 /*by_others=*/false);
   }
 
@@ -89,13 +91,29 @@ private:
       if (auto slice = operand.getDefiningOp<SliceSharedOp>(); slice && isHandedOver(slice.getTile()))
         builder.clone(*slice, mapping);
     Operation *copy = builder.clone(*op, mapping);
-    copy->removeDiscardableAttr(TileDialect::roleAttrName);
+    for (StringRef planned : {TileDialect::roleAttrName, TileDialect::channelAttrName})
+      copy->removeDiscardableAttr(planned);
   }
 
   bool isHandedOver(Value view) {
     while (Value viewed = viewedTile(view.getDefiningOp()))
       view = viewed;
     return handedOver.contains(view.getDefiningOp());
+  }
+
+  static bool isTensorMemory(const CopyGroup &group) {
+    return isa<TensorMemoryType>(group.copies.front().buffer.getType());
+  }
+
+  /// Products fill the slots: one, or those of a loop.
+  void putProducts(const CopyGroup &group) {
+    Operation *fill = group.copies.front().op;
+    auto put = PutOp::create(builder, fill->getLoc(), channels.lookup(&group));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&put.getBody().front());
+    for (const GroupedCopy &copy : group.copies)
+      mapping.map(copy.buffer, createSlot(builder, fill->getLoc(), copy.buffer, put.getSlot()));
+    writeOther(fill);
   }
 
   /// Those that take the role's threads longer come later: the others are on their way meanwhile.
@@ -108,8 +126,8 @@ private:
         if (atomOf(copy.op) == atom)
           fill(copy, put.getSlot());
     builder.setInsertionPointAfter(put);
-    for (GroupedCopy copy : group.copies)
-      mapViews(copy.buffer.getBuffer(), slot(copy.buffer, put.getFilled(), copy.op->getLoc()));
+    for (const GroupedCopy &copy : group.copies)
+      mapViews(copy.buffer, createSlot(builder, copy.op->getLoc(), copy.buffer, put.getFilled()));
   }
   static std::optional<CopyAtom> atomOf(Operation *fill) {
     auto copy = dyn_cast<CopyOp>(fill);
@@ -117,7 +135,7 @@ private:
   }
 
   void fill(const GroupedCopy &copy, Value cursor) {
-    Value tile = slot(copy.buffer, cursor, copy.op->getLoc());
+    Value tile = createSlot(builder, copy.op->getLoc(), copy.buffer, cursor);
     Operation *op = builder.clone(*copy.op, mapping);
     if (auto store = dyn_cast<StoreOp>(op))
       store.getDestinationMutable().assign(tile);
@@ -127,14 +145,10 @@ private:
       op->removeDiscardableAttr(planned);
   }
 
-  Value slot(AllocSharedOp buffer, Value cursor, Location loc) {
-    return SlotOp::create(builder, loc, buffer.getBuffer().getType().slot(), buffer, cursor);
-  }
-
   void get(const CopyGroup &group, Location loc) {
     Value cursor = GetOp::create(builder, loc, channels.lookup(&group));
     for (GroupedCopy copy : group.copies)
-      mapViews(copy.buffer.getBuffer(), slot(copy.buffer, cursor, loc));
+      mapViews(copy.buffer, createSlot(builder, loc, copy.buffer, cursor));
   }
 
   /// Views of a buffer become views of the slot.
@@ -188,7 +202,8 @@ private:
     auto copy = scf::ForOp::create(builder, loop.getLoc(), lookup(loop.getLowerBound()),
                                    lookup(loop.getUpperBound()), lookup(loop.getStep()), inits);
     copy->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-    copy->removeDiscardableAttr(TileDialect::pipelineAttrName);
+    for (StringRef planned : {TileDialect::pipelineAttrName, TileDialect::channelAttrName})
+      copy->removeDiscardableAttr(planned);
     copy.getBody()->clear(); // of the builder's terminator
     mapping.map(loop.getInductionVar(), copy.getInductionVar());
     for (auto [i, number] : llvm::enumerate(kept))

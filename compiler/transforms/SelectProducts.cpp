@@ -31,6 +31,9 @@ namespace {
 /// Accumulator registers per thread above which a product is given more warpgroups.
 constexpr int64_t maxAccumulatorRegisters = 200;
 
+/// Columns of a sum in tensor memory above which two warpgroups load a part each.
+constexpr int64_t maxLoadedColumns = 128;
+
 struct Product {
   Operation *op;
   Value a, b, metadata;          ///< no metadata of a left factor that is not sparse
@@ -159,8 +162,10 @@ int64_t warpsAt(Operation *op, int64_t warps) {
 
 class ProductSelector {
 public:
-  ProductSelector(KernelOp kernel, const Target &target, bool useWgmma)
-      : kernel(kernel), target(target), useWgmma(useWgmma) {
+  ProductSelector(KernelOp kernel, const Target &target, bool useWgmma, bool useTcgen05)
+      : kernel(kernel), target(target), useWgmma(useWgmma), useTcgen05(useTcgen05) {
+    if (!target.wgmma)
+      completeAtOnce(kernel);
     kernel.walk([&](Operation *op) {
       llvm::TypeSwitch<Operation *>(op)
           .Case([](GemmInPlaceOp) {}) // its instruction is the only one
@@ -170,10 +175,89 @@ public:
   }
 
   LogicalResult run() {
-    return success(succeeded(checkTensorMemory(kernel, target)) && succeeded(selectProducts()));
+    if (failed(checkTensorMemory(kernel, target)))
+      return failure();
+    if (target.tcgen05)
+      selectTcgen05();
+    return selectProducts();
   }
 
 private:
+  /// Where no product with sums in registers is asynchronous, one that an author starts and awaits is
+  /// complete at once.
+  static void completeAtOnce(KernelOp kernel) {
+    kernel.walk([](GemmAsyncOp started) {
+      if (started.getMetadata()) // an error: no other instruction takes a sparse factor
+        return;
+      OpBuilder builder(started);
+      auto product =
+          GemmOp::create(builder, started.getLoc(), started.getA(), started.getB(), started.getAcc(),
+                         /*metadata=*/Value(), started.getPolicy(), MatrixAtomAttr());
+      started.getResult().replaceAllUsesWith(product.getResult());
+      started.erase();
+    });
+    kernel.walk([](GemmWaitOp wait) {
+      if (wait.getAcc().getDefiningOp<GemmAsyncOp>())
+        return;
+      wait.getResult().replaceAllUsesWith(wait.getAcc());
+      wait.erase();
+    });
+  }
+
+  /// Sums that can lie in tensor memory do, as long as they fit there. A warpgroup loads their rows, or two
+  /// if these are long.
+  void selectTcgen05() {
+    auto columns = int64_t(target.tensorMemory.columns);
+    int64_t warps = warpsPerWarpgroup;
+    // Rows that warps decide on lie in one warp each.
+    const bool decidesByWarp =
+        kernel.walk([](AnyInWarpOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    llvm::SmallDenseMap<Operation *, std::string> problems;
+    for (const Product &product : products) {
+      auto gemm = dyn_cast<GemmOp>(product.op);
+      std::string problem = !gemm         ? "it adds in registers"
+                            : !useTcgen05 ? "tcgen05 is switched off"
+                                          : sumInTensorMemoryProblem(gemm, target);
+      if (problem.empty() && product.n > columns)
+        problem = llvm::formatv("{0} columns of tensor memory are left for its {1}", columns, product.n);
+      if (problem.empty()) {
+        columns -= product.n;
+        if (product.n > maxLoadedColumns && !decidesByWarp)
+          warps = 2 * warpsPerWarpgroup;
+      }
+      problems[product.op] = problem;
+    }
+    auto isOther = [&](const Product &product) { return !problems[product.op].empty(); };
+    if (auto *other = llvm::find_if(products, isOther); decidesByWarp && other != products.end())
+      for (auto &[op, problem] : problems)
+        if (problem.empty())
+          problem = "warps decide on rows that the " + describeStatement(other->op) +
+                    " would hold elsewhere: " + problems[other->op];
+    if (kernel.getWarps())
+      warps = kernel.getWarps();
+    auto canLoad = [&](const Product &product) {
+      return !problems[product.op].empty() ||
+             tensorMemoryFragment(product.n, int(bitsOf(product.sums)), warps);
+    };
+    bool anyFits =
+        llvm::any_of(products, [&](const Product &product) { return problems[product.op].empty(); });
+    if (warps % warpsPerWarpgroup || !llvm::all_of(products, canLoad)) {
+      for (auto &[op, problem] : problems)
+        if (problem.empty())
+          problem = llvm::formatv("{0} warps cannot load its sums", warps);
+      anyFits = false;
+    }
+    if (anyFits)
+      kernel.setWarps(warps);
+    llvm::erase_if(products, [&](const Product &product) {
+      bool fits = problems[product.op].empty();
+      if (fits)
+        cast<GemmOp>(product.op).setAtom(MatrixAtom::tcgen05);
+      return fits;
+    });
+    whyNoTcgen05 = std::move(problems);
+  }
+
   BlockSize blockOf(int64_t warps) { return {warps, int64_t(kernel.getResidents())}; }
 
   /// Why a product cannot be made of wgmma if the kernel has `warps`; empty if it can.
@@ -293,9 +377,12 @@ private:
     }
     std::string noMma = mmaSyncProblem(product, target, warpsAt(gemm, kernel.getWarps()));
     gemm.setAtom(noMma.empty() ? MatrixAtom::mma_sync : MatrixAtom::fma);
-    std::string message = noMma.empty() ? "product uses mma.sync, not wgmma: "
-                                        : "product uses multiply-add of single elements, not wgmma: ";
-    message += problem;
+    StringRef best = target.tcgen05 ? "tcgen05" : "wgmma";
+    std::string message =
+        ("product uses " + StringRef(noMma.empty() ? "mma.sync" : "multiply-add of single elements") +
+         ", not " + best + ": ")
+            .str();
+    message += target.tcgen05 ? whyNoTcgen05.lookup(gemm) : problem;
     if (!noMma.empty()) {
       message += "; not mma.sync: " + noMma;
       if (isa<RankedTensorType>(gemm.getA().getType())) {
@@ -303,8 +390,8 @@ private:
         stageLeftFactor(gemm);
       }
     }
-    return reportMissed(gemm, Requirement::wgmma, target.wgmma || !noMma.empty(), RemarkId::gemmWithoutWgmma,
-                        message);
+    return reportMissed(gemm, Requirement::wgmma, target.wgmma || target.tcgen05 || !noMma.empty(),
+                        RemarkId::gemmWithoutWgmma, message);
   }
 
   /// Multiply-adds take rows and columns from shared memory, as threads need them.
@@ -323,7 +410,8 @@ private:
 
   KernelOp kernel;
   const Target &target;
-  bool useWgmma;
+  bool useWgmma, useTcgen05;
+  llvm::SmallDenseMap<Operation *, std::string> whyNoTcgen05;
   RolesOp roles;
   SmallVector<Product> products;
 };
@@ -339,7 +427,7 @@ struct SelectProducts : impl::SelectProductsBase<SelectProducts> {
       kernel.emitError("the module has no 'program.target'");
       return signalPassFailure();
     }
-    if (failed(ProductSelector(kernel, target.getTarget(), wgmma).run()))
+    if (failed(ProductSelector(kernel, target.getTarget(), wgmma, tcgen05).run()))
       signalPassFailure();
   }
 };

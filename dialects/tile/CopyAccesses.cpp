@@ -186,10 +186,19 @@ std::optional<Completion> StoreOp::getCompletion() {
 LogicalResult StoreOp::stateLayouts(FragmentRules &rules) {
   OpOperand &value = getValueMutable();
   if (getStaging()) {
+    constexpr StringLiteral panels = "the panels of a store through shared memory";
     Shape shape = shapeOf(getValue());
-    WarpGrid grid = {executingWarps(*this) / warpsPerWarpgroup, 1};
-    rules.takes(value, wgmmaAccumulator(shape[0], shape[1], grid), Strength::required,
-                "the panels of a store through shared memory");
+    int64_t warps = executingWarps(*this);
+    // As it comes from tensor memory, or from wgmma.
+    if (getStaging().getType().getShape().drop_back().back() == tcgen05Rows) {
+      Result<FragmentLayout> layout = tensorMemoryFragment(shape[1], registerBits, warps);
+      if (!layout)
+        return emitOpError() << layout.error().message;
+      rules.takes(value, *layout, Strength::required, panels.str());
+      return success();
+    }
+    rules.takes(value, wgmmaAccumulator(shape[0], shape[1], {warps / warpsPerWarpgroup, 1}),
+                Strength::required, panels.str());
     return success();
   }
   if (isa<TensorMemoryType>(getDestination().getType())) {

@@ -40,7 +40,8 @@ def Tile_GemmOp : Tile_GemmBase<"gemm"> {
     - gemm_c1: `a` is M x K, or M x K/2 if it is sparse, `b` is K x N, `acc` is M x N.
     - gemm_c2: `a` and `b` have the same element type, f16, bf16 or f32 (as tf32), or each of them is f8E4M3FN or f8E5M2, and
       `acc` is f32; or each of them is i8 or ui8 and `acc` is i32, whose sums wrap around.
-    - gemm_c3: the atom, once chosen, is not tcgen05, and of a sparse factor it is wgmma.
+    - gemm_c3: the atom, once chosen, of a sparse factor is wgmma. tcgen05 adds in tensor memory: `tile-place-sums` makes
+      `tile.gemm_in_place` of it.
     - gemm_c4: `metadata` is of ui8 and M x K/8, or M x K/4 where `a` is of f32; then `a` is in shared memory.
 
         %1 = tile.gemm %a, %b, %acc metadata %e : !tile.shared<64x32xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>, tensor<64x8xui8>

@@ -118,9 +118,6 @@ bool mayBeInFlight(OpOperand &use) {
 LogicalResult GemmOp::verify() {
   if (failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this)) || failed(verifyMetadata(*this)))
     return failure();
-  if (getAtom() == MatrixAtom::tcgen05) // gemm_c3
-    return emitOpError() << "expected an atom that adds in registers because the accumulator is a fragment, "
-                            "but got tcgen05, which adds in tensor memory";
   if (getMetadata() && getAtom().value_or(MatrixAtom::wgmma) != MatrixAtom::wgmma)
     return emitOpError() << "expected the atom wgmma because the left factor is sparse, but got "
                          << stringifyMatrixAtom(*getAtom());

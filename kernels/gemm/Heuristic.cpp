@@ -98,7 +98,7 @@ private:
 
   bool isWorthwhile(int64_t bm, int64_t bn) const {
     constexpr int64_t mostMeasured = 128; // rows
-    if (bn > widestOf(bm))
+    if (bn > widestOf(bm) || (target.tcgen05 && base.sumType() == ElementType::f32 && bm != tcgen05Rows))
       return false;
     if (!target.wgmma && (bm > mostMeasured || bn < usualColumns || !std::has_single_bit(uint64_t(bn))))
       return false; // which were not measured

@@ -24,7 +24,8 @@ namespace {
 Phase phaseOf(bool Optimizations::*member) {
   if (member == &Optimizations::reports)
     return Phase::promoted;
-  if (member == &Optimizations::tma || member == &Optimizations::wgmma)
+  if (member == &Optimizations::tma || member == &Optimizations::wgmma ||
+      member == &Optimizations::tcgen05)
     return Phase::atoms;
   if (member == &Optimizations::warpSpecialization || member == &Optimizations::storeRole ||
       member == &Optimizations::asyncCopies)

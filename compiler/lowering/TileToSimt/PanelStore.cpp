@@ -15,6 +15,31 @@ using namespace tlc;
 using namespace tlc::lowering;
 
 namespace {
+/// What one warpgroup has of a fragment that goes through panels.
+struct Share {
+  int64_t rows = panelRows; ///< of a panel
+  int64_t blocks = 1;       ///< of so many rows
+  int64_t columns = 0;
+
+  /// Of a panel of so many columns.
+  FragmentLayout layoutOfPanel(int64_t width) const {
+    return rows == tcgen05Rows ? *tensorMemoryFragment(width, registerBits, warpsPerWarpgroup)
+                               : wgmmaAccumulator(panelRows, width, {1, 1});
+  }
+};
+
+/// Of accumulators of wgmma, and of what lies in tensor memory, a row for each thread.
+std::optional<Share> shareOf(const FragmentLayout &layout, ArrayRef<int64_t> shape, int64_t warps) {
+  if (std::optional<WgmmaShare> share = wgmmaShare(layout, shape, warps))
+    return Share{panelRows, share->blocks, share->columns};
+  if (shape[0] != tcgen05Rows)
+    return std::nullopt;
+  Result<FragmentLayout> ofTensorMemory = tensorMemoryFragment(shape[1], registerBits, warps);
+  if (!ofTensorMemory || layout != *ofTensorMemory)
+    return std::nullopt;
+  return Share{tcgen05Rows, 1, shape[1] / (warps / warpsPerWarpgroup)};
+}
+
 /// What is limited is a tensor of its own, whose map begins at the box.
 bool mayBeginBelowZero(const Slice &slice, int axis) {
   Value origin = tile::SliceOp(slice.op).getOrigin()[axis];
@@ -69,13 +94,13 @@ public:
   void storeByThreads();
 
 private:
-  PanelStore(KernelLowering &k, tile::StoreOp op, const WgmmaShare &share)
+  PanelStore(KernelLowering &k, tile::StoreOp op, const Share &share)
       : k(k), b(k.b), op(op), slice(k.slice(op.getDestination())), share(share) {}
 
   /// Whose span is a row of a panel.
   Swizzle swizzle() const { return columns == panelColumns(16) ? Swizzle::bytes128 : Swizzle::bytes64; }
   /// Where a panel begins in its tensor's tile.
-  Value rowOf(Value number) { return b.add(start[0], b.mul(b.divide(number, panels), panelRows)); }
+  Value rowOf(Value number) { return b.add(start[0], b.mul(b.divide(number, panels), share.rows)); }
   Value columnOf(Value number) { return b.add(start[1], b.mul(b.remainder(number, panels), columns)); }
   Value bufferOf(Value number) {
     return b.offset(groupBase, b.mul(b.remainder(number, buffers), bufferPitch));
@@ -90,7 +115,7 @@ private:
   Emitter &b;
   tile::StoreOp op;
   const Slice &slice;
-  WgmmaShare share;
+  Share share;
   SmallVector<int> axes; ///< of the tile, by the slice's axes; -1 where the slice has one element
   SharedTile panel;
   Value groupBase;
@@ -102,9 +127,8 @@ private:
 
 std::optional<PanelStore> PanelStore::create(KernelLowering &k, tile::StoreOp op) {
   auto reject = [&](const Twine &why) {
-    op.emitOpError()
-        << "expected a store that goes through panels of 64 rows because it has a staging buffer: " << why
-        << "; use the atom simt without one";
+    op.emitOpError() << "expected a store that goes through panels because it has a staging buffer: " << why
+                     << "; use the atom simt without one";
     return std::nullopt;
   };
   RankedTensorType type = op.getValue().getType();
@@ -117,16 +141,18 @@ std::optional<PanelStore> PanelStore::create(KernelLowering &k, tile::StoreOp op
     return reject("expected rows of a tensor that are where its strides say");
   if (!k.team.hasWarpgroups())
     return reject("expected whole warpgroups");
-  std::optional<WgmmaShare> share = wgmmaShare(layout, type.getShape(), k.team.warps);
-  std::optional<int64_t> columns = tile::panelColumnsOf(type.getDimSize(1));
+  std::optional<Share> share = shareOf(layout, type.getShape(), k.team.warps);
+  std::optional<int64_t> columns =
+      tile::panelColumnsOf(share && share->rows == tcgen05Rows ? share->columns : type.getDimSize(1));
   if (!share || !columns || share->columns % *columns != 0)
-    return reject("expected the layout of a wgmma accumulator with a multiple of 64, or of 32, columns, and "
-                  "each warpgroup's likewise");
+    return reject(
+        "expected the layout of a wgmma accumulator, or of tensor memory, with a multiple of 64, or of "
+        "32, columns, and each warpgroup's likewise");
   PanelStore store(k, op, *share);
   Emitter &b = k.b;
   store.buffers = staging.shape.size() == 4 ? std::max<int64_t>(1, staging.shape[1]) : 2;
   store.columns = *columns;
-  Shape expected = {k.team.warps / warpsPerWarpgroup, store.buffers, panelRows, *columns};
+  Shape expected = {k.team.warps / warpsPerWarpgroup, store.buffers, share->rows, *columns};
   if (staging.shape != expected || staging.layout.swizzle() != store.swizzle() ||
       staging.layout.contiguousAxis() != staging.layout.rank() - 1)
     return reject(Twine("expected staging of ") + printShape(expected) +
@@ -138,7 +164,7 @@ std::optional<PanelStore> PanelStore::create(KernelLowering &k, tile::StoreOp op
       op.getAtom() == tile::CopyAtom::tma && !problem.empty())
     return reject(problem);
 
-  store.panel.shape = {panelRows, *columns};
+  store.panel.shape = {share->rows, *columns};
   store.panel.layout = SharedLayout::swizzled(store.panel.shape, 16, 1, store.swizzle());
   store.panel.element = type.getElementType();
   store.bufferPitch = store.panel.layout.totalBytes();
@@ -155,9 +181,10 @@ std::optional<PanelStore> PanelStore::create(KernelLowering &k, tile::StoreOp op
 
 /// The warpgroup puts a panel's registers into the panel's buffer.
 void PanelStore::fill(int64_t number) {
-  FragmentLayout layout = wgmmaAccumulator(panelRows, columns, {1, 1});
+  FragmentLayout layout = share.layoutOfPanel(columns);
   panel.base = b.offset(groupBase, number % buffers * bufferPitch);
-  int64_t firstRegister = (number / panels * share.columns + number % panels * columns) / 2;
+  int64_t firstRegister =
+      (number / panels * share.columns + number % panels * columns) * share.rows / threadsPerWarpgroup;
   Value part = b.piece(k.value(op.getValue()), firstRegister, layout.registersPerThread());
   Team team = k.team;
   k.team.warp = b.remainder(team.warp, warpsPerWarpgroup);
@@ -180,7 +207,7 @@ void PanelStore::send(int64_t number, BoxMaps &maps) {
 /// whole sectors of memory whatever the row's alignment. Of `linesAtOnce` such lines, one or whole rows, the
 /// loads are under way together.
 void PanelStore::writePanel(Value number, int64_t linesAtOnce) {
-  constexpr int64_t rowsOfWarp = panelRows / warpsPerWarpgroup; // in the layout of an accumulator
+  const int64_t rowsOfWarp = share.rows / warpsPerWarpgroup;
   const GlobalTensor &tensor = *slice.tensor;
   Value thread = k.threadOfGroup();
   Value warp = b.divide(thread, lanesPerWarp), lane = b.remainder(thread, lanesPerWarp);
@@ -239,7 +266,7 @@ LogicalResult PanelStore::storeByTma() {
   // The tile's rows and columns run along the slice's two axes that are not 1.
   Shape box;
   for (int axis : axes)
-    box.push_back(axis < 0 ? 1 : axis == 0 ? panelRows : columns);
+    box.push_back(axis < 0 ? 1 : axis == 0 ? share.rows : columns);
   BoxMaps maps(k, slice, box, swizzle());
   Value isLeader = b.isEqual(k.threadOfGroup(), 0);
   Value storable = isStorable(b, slice, k.target);

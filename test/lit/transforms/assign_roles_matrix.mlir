@@ -1,0 +1,57 @@
+// RUN: %tile-opt %s --tile-select-products --tile-place-sums --tile-assign-roles=strategies=load-math,load-matrix-math --tile-select-copies -split-input-file | FileCheck %s
+// RUN: %tile-opt %s --tile-select-products --tile-place-sums --tile-assign-roles=strategies=load-matrix-math --tile-select-copies --tile-warp-specialize -split-input-file | FileCheck %s --check-prefix=ROLES
+
+// One thread loads, one starts the products, a warpgroup loads the sums, of which there are two: one is stored while the next one
+// is added up. A loop of products fills a slot, with the gets of its factors in it.
+// CHECK-LABEL: tile.kernel @gemm(
+// CHECK-SAME:    roles = [<"load", warps = 2>, <"matrix", warps = 2>, <"math", warps = 4>],
+// CHECK-SAME:    channels = [<"a.b", from = "load", to = "matrix", slots = 3>, <"sum", from = "matrix", to = "math", slots = 2>]>
+// CHECK:         tile.alloc_shared "C.staging" : !tile.shared<1x2x128x64xbf16>
+// CHECK:         tile.gemm_in_place {{.*}} {tile.role = "matrix"}
+// CHECK:         } {tile.channel = "sum", tile.pipeline
+// CHECK:         tile.load %sum {tile.role = "math"}
+// CHECK:         tile.store {{.*}} staging %C.staging {{.*}} atom tma {tile.role = "math"}
+// ROLES-LABEL: tile.kernel @gemm(
+// ROLES:         tile.alloc_tensor_memory "sum" : !tile.tensor_memory<2x128x128xf32>
+// ROLES:         tile.role "matrix" warps(2) {
+// ROLES:           scf.for
+// ROLES:             tile.put %sum(%[[AT:.*]]) : !tile.channel<2> {
+// ROLES:               %[[SUM:.*]] = tile.slot %{{.*}}[%[[AT]]] : !tile.tensor_memory
+// ROLES:               scf.for
+// ROLES:                 tile.get %a.b
+// ROLES:                 tile.gemm_in_place %{{.*}}, %{{.*}}, %[[SUM]] if
+// ROLES-NEXT:            tile.release_oldest %a.b after_products
+// ROLES:         tile.role "math" warps(4) {
+// ROLES:           tile.get %sum
+// ROLES:           tile.load
+// ROLES:           tile.release_oldest %sum :
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @gemm(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
+    %C: !tile.global<?x128xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<128x64xbf16>
+  %bt = tile.transpose %b : !tile.shared<128x64xbf16> -> !tile.shared<64x128xbf16, transposed>
+  %zero = tile.splat %f0 : f32 -> tensor<128x128xf32>
+  scf.for %t = %c0 to %m step %c1 {
+    %row = arith.muli %t, %c128 : index
+    %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+      %sa = tile.slice %A[%row, %kk] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+      tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      %sb = tile.slice %A[%c0, %kk] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+      tile.copy %sb, %b : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      %new = tile.gemm %a, %bt, %acc : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16, transposed>, tensor<128x128xf32>
+      scf.yield %new : tensor<128x128xf32>
+    } {tile.pipeline = #tile.pipeline<stages = 3>}
+    %h = tile.convert %sum : tensor<128x128xf32> to tensor<128x128xbf16>
+    %sc = tile.slice %C[%row, %c0] : !tile.global<?x128xbf16> -> !tile.slice<128x128xbf16>
+    tile.store %h, %sc : tensor<128x128xbf16>, !tile.slice<128x128xbf16>
+  }
+  tile.return
+}
+}

@@ -1,0 +1,188 @@
+// RUN: %tile-opt %s --tile-select-products -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: %tile-opt %s --tile-select-products=tcgen05=false -split-input-file 2>&1 | FileCheck %s --check-prefix=OFF
+
+// A warpgroup loads the rows of a sum.
+// CHECK-LABEL: tile.kernel @usual(
+// CHECK-SAME:    launch = #program.launch<warps = 4>
+// CHECK:         tile.gemm {{.*}} atom tcgen05
+// OFF:         [gemm-without-wgmma] product uses mma.sync, not tcgen05: tcgen05 is switched off
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @usual(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x128xbf16>
+  tile.copy %sb, %b : !tile.slice<64x128xbf16>, !tile.shared<64x128xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<128x128xf32>
+  %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+  tile.return
+}
+}
+
+// -----
+
+// Two do if they are long.
+// CHECK-LABEL: tile.kernel @long_rows(
+// CHECK-SAME:    launch = #program.launch<warps = 8>
+// CHECK:         tile.gemm {{.*}} atom tcgen05
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @long_rows(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x256xbf16>
+  tile.copy %sb, %b : !tile.slice<64x256xbf16>, !tile.shared<64x256xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<128x256xf32>
+  %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
+  tile.return
+}
+}
+
+// -----
+
+// CHECK-LABEL: tile.kernel @few_rows(
+// CHECK:         tile.gemm {{.*}} atom mma_sync
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @few_rows(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<96x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<96x64xbf16>
+  tile.copy %sa, %a : !tile.slice<96x64xbf16>, !tile.shared<96x64xbf16>
+  %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x64xbf16>
+  tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<96x64xf32>
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: m = 96 is not 128}}
+  %ra = tile.gemm %a, %b, %za : !tile.shared<96x64xbf16>, !tile.shared<64x64xbf16>, tensor<96x64xf32>
+  tile.return
+}
+}
+
+// -----
+
+// CHECK-LABEL: tile.kernel @wide(
+// CHECK:         tile.gemm {{.*}} atom mma_sync
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @wide(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x264xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x264xbf16>
+  tile.copy %sb, %b : !tile.slice<64x264xbf16>, !tile.shared<64x264xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<128x264xf32>
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: n = 264 is not a multiple of 16 from 16 to 256}}
+  %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x264xbf16>, tensor<128x264xf32>
+  tile.return
+}
+}
+
+// -----
+
+// Sums beyond the columns of tensor memory are added in registers.
+// CHECK-LABEL: tile.kernel @columns(
+// CHECK:         tile.gemm %a, {{.*}} atom tcgen05
+// CHECK:         tile.gemm %c, {{.*}} atom tcgen05
+// CHECK:         tile.gemm %e, {{.*}} atom mma_sync
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @columns(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x256xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x256xbf16>
+  tile.copy %sb, %b : !tile.slice<64x256xbf16>, !tile.shared<64x256xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<128x256xf32>
+  %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
+  %c = tile.alloc_shared "c" : !tile.shared<128x64xbf16>
+  %d = tile.alloc_shared "d" : !tile.shared<64x256xbf16>
+  %sc = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sc, %c : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sd = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x256xbf16>
+  tile.copy %sd, %d : !tile.slice<64x256xbf16>, !tile.shared<64x256xbf16>
+  %zc = tile.splat %f0 : f32 -> tensor<128x256xf32>
+  %rc = tile.gemm %c, %d, %zc : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
+  %e = tile.alloc_shared "e" : !tile.shared<128x64xbf16>
+  %f = tile.alloc_shared "f" : !tile.shared<64x16xbf16>
+  %se = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %se, %e : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sf = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x16xbf16>
+  tile.copy %sf, %f : !tile.slice<64x16xbf16>, !tile.shared<64x16xbf16>
+  %ze = tile.splat %f0 : f32 -> tensor<128x16xf32>
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: 0 columns of tensor memory are left for its 16}}
+  %re = tile.gemm %e, %f, %ze : !tile.shared<128x64xbf16>, !tile.shared<64x16xbf16>, tensor<128x16xf32>
+  tile.return
+}
+}
+
+// -----
+
+// A role of its own must know when a factor is there.
+// CHECK-LABEL: tile.kernel @filled_nowhere(
+// CHECK:         tile.gemm {{.*}} atom mma_sync
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @filled_nowhere(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: 'b' is not filled by one operation as a whole}}
+  %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+  tile.return
+}
+}
+
+// -----
+
+// Where no product with sums in registers is asynchronous, one that an author starts and awaits is complete at once.
+// CHECK-LABEL: tile.kernel @started(
+// CHECK:         %[[SUM:.*]] = tile.gemm %a, %b, %{{.*}} atom tcgen05
+// CHECK-NOT:     tile.gemm_wait
+// CHECK:         tile.convert %[[SUM]]
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @started(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x64xbf16>
+  tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  %ra = tile.gemm_async %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+  %done = tile.gemm_wait %ra pending(0) : tensor<128x64xf32>
+  %h = tile.convert %done : tensor<128x64xf32> to tensor<128x64xbf16>
+  %so = tile.slice %A[%c64, %c64] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.store %h, %so : tensor<128x64xbf16>, !tile.slice<128x64xbf16>
+  tile.return
+}
+}
