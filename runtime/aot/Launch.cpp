@@ -38,20 +38,18 @@ private:
   std::map<int, std::shared_ptr<Device>> devices;
 };
 
-/// The program for the latest target whose code runs on the device.
+/// The program for the best target whose code runs on the device.
 Result<const ProgramView *> choose(const KernelView &image, const DeviceProperties &device) {
   const Target &own = *findTarget(device.target);
   const ProgramView *best = nullptr;
-  int latest = 0;
+  for (const Target &target : allTargets())
+    if (target.runsOn(own.computeMajor, own.computeMinor))
+      for (const ProgramView &program : image.programs)
+        if (program.target == target.name)
+          best = &program;
   std::string names;
-  for (const ProgramView &program : image.programs) {
+  for (const ProgramView &program : image.programs)
     names += fmt::format("{}{}", names.empty() ? "" : ", ", program.target);
-    const Target *target = findTarget(program.target);
-    if (target && target->runsOn(own.computeMajor, own.computeMinor) && target->sm() >= latest) {
-      best = &program;
-      latest = target->sm();
-    }
-  }
   if (!best)
     return Error{ErrorKind::environment,
                  fmt::format("expected a GPU that runs code for {}, but {} runs {}; build the archive with "

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
+#include <vector>
 
 namespace tlc {
 
@@ -13,11 +15,12 @@ using Reach = CodeTarget::Reach;
 
 /// An instruction, or the part of its forms that have all these modifiers.
 struct Need {
-  std::string_view name; ///< empty: any instruction
-  std::array<std::string_view, 2> modifiers;
+  std::string_view name;                     ///< empty: any instruction
+  std::array<std::string_view, 2> modifiers; ///< or an operand
   int sm = 0;
   Reach reach = Reach::later; ///< what the target's name must have at least: nothing, f, a
   int lastSm = 1 << 16;
+  int exceptSm = 0;
 };
 
 // Found by assembling every form for every target. What sm_80 has is not listed.
@@ -116,34 +119,54 @@ constexpr Need needs[] = {
     {"clusterlaunchcontrol", {}, 100},
     {"clusterlaunchcontrol", {"multicast::cluster::all"}, 100, Reach::family},
     {"cp", {"tile::gather4"}, 100},
-    {"cp", {"tile::gather4", "shared::cluster"}, 100, Reach::family},
-    {"cp", {"tile::scatter4"}, 100, Reach::family},
-    {"cp", {"cta_group::1"}, 100, Reach::family},
-    {"cp", {"cta_group::2"}, 100, Reach::family},
+    {"cp", {"tile::gather4", "shared::cluster"}, 100, Reach::family, 110},
+    {"cp", {"tile::scatter4"}, 100, Reach::family, 110},
+    {"cp", {"cta_group::1"}, 100, Reach::family, 110},
+    {"cp", {"cta_group::2"}, 100, Reach::family, 110},
     {"cvt", {"e2m1x2"}, 100, Reach::family},
     {"cvt", {"e2m3x2"}, 100, Reach::family},
     {"cvt", {"e3m2x2"}, 100, Reach::family},
     {"cvt", {"ue8m0x2"}, 100, Reach::family},
-    {"cvt", {"rs"}, 100, Reach::exact},
+    {"cvt", {"rs"}, 100, Reach::exact, 103},
     {"ldmatrix", {"m16n16"}, 100, Reach::family},
     {"ldmatrix", {"m8n16"}, 100, Reach::family},
     {"stmatrix", {"m16n8"}, 100, Reach::family},
-    {"redux", {"f32"}, 100, Reach::family},
+    {"redux", {"f32"}, 100, Reach::family, 103},
     {"tensormap", {"swizzle_atomicity"}, 100, Reach::family},
-    {"tcgen05", {}, 100, Reach::family},
+    {"tcgen05", {}, 100, Reach::family, 110},
+    {"tcgen05", {"kind::i8"}, 100, Reach::exact, 110, 103},
+    {"tcgen05", {"shift"}, 100, Reach::exact, 110},
+    {"tcgen05", {"ld", "red"}, 103, Reach::family, 110},
+    {"tcgen05", {"kind::f16", "scale-input-d"}, 100, Reach::family, 103},
+    {"tcgen05", {"kind::tf32", "scale-input-d"}, 100, Reach::family, 103},
 };
 
+/// Of these some have a form with an f, which 90 lacks.
+constexpr int architectures[] = {90, 100, 103, 110, 120, 121};
+
+bool has(const CodeTarget &target, const Need &need) {
+  return target.sm >= need.sm && target.sm <= need.lastSm && target.sm != need.exceptSm &&
+         target.reach >= need.reach;
+}
+
+/// "sm_100a, sm_103a or sm_110a".
+std::string namesOf(const Need &need) {
+  std::vector<std::string> names;
+  for (int sm : architectures)
+    for (auto [reach, suffix] : {std::pair(Reach::exact, "a"), std::pair(Reach::family, "f")})
+      if (has({sm, reach}, need) && (sm > 90 || reach == Reach::exact))
+        names.push_back("sm_" + std::to_string(sm) + suffix);
+  std::string text = names.front();
+  for (size_t i = 1; i < names.size(); ++i)
+    text += (i + 1 == names.size() ? " or " : ", ") + names[i];
+  return text;
+}
+
 std::string text(const Need &need) {
+  if (need.lastSm <= std::end(architectures)[-1])
+    return namesOf(need);
   const std::string sm = "sm_" + std::to_string(need.sm);
-  switch (need.reach) {
-  case Reach::later:
-    return sm + " and later";
-  case Reach::family:
-    return sm + "a and later targets with an a or an f";
-  case Reach::exact:
-    break;
-  }
-  return sm + (need.lastSm == need.sm ? "a" : "a and later targets with an a");
+  return need.reach == Reach::later ? sm + " and later" : sm + "a and later targets with an a or an f";
 }
 
 } // namespace
@@ -154,7 +177,8 @@ bool CodeTarget::runsOn(int major, int minor) const {
   case Reach::later:
     return device >= sm;
   case Reach::family:
-    return device >= sm && major == sm / 10;
+    // 10.1 is a family by itself: Thor, which CUDA 13 calls 11.0.
+    return device >= sm && major == sm / 10 && (device == 101) == (sm == 101);
   case Reach::exact:
     break;
   }
@@ -181,16 +205,17 @@ std::optional<CodeTarget> parseCodeTarget(std::string_view name) {
 }
 
 std::optional<std::string> missingInstruction(const CodeTarget &target, std::string_view name,
-                                              std::span<const std::string> modifiers) {
-  const auto has = [&](std::string_view modifier) {
-    return modifier.empty() || std::ranges::find(modifiers, modifier) != modifiers.end();
+                                              std::span<const std::string> modifiers,
+                                              std::string_view operand) {
+  const auto isNamed = [&](std::string_view modifier) {
+    return modifier.empty() || modifier == operand ||
+           std::ranges::find(modifiers, modifier) != modifiers.end();
   };
   const Need *missing = nullptr;
   for (const Need &need : needs) {
-    if ((!need.name.empty() && need.name != name) || !std::ranges::all_of(need.modifiers, has))
+    if ((!need.name.empty() && need.name != name) || !std::ranges::all_of(need.modifiers, isNamed))
       continue;
-    const bool there = target.sm >= need.sm && target.sm <= need.lastSm && target.reach >= need.reach;
-    if (!there && (!missing || need.sm > missing->sm))
+    if (!has(target, need) && (!missing || need.sm >= missing->sm))
       missing = &need;
   }
   return missing ? std::optional(text(*missing)) : std::nullopt;

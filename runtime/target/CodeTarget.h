@@ -14,7 +14,7 @@
 namespace tlc {
 
 struct CodeTarget {
-  /// Devices beside its own: all later ones; with an "f" those of its major
+  /// Devices besides its own: all later ones; with an "f" later ones of its major
   /// version; with an "a" none.
   enum class Reach : uint8_t { later, family, exact };
   int sm = 0; ///< 90 for sm_90, sm_90a
@@ -27,8 +27,9 @@ struct CodeTarget {
 std::optional<CodeTarget> parseCodeTarget(std::string_view name);
 
 /// Which targets have an instruction, in words, if `target` has it not.
-/// Modifiers come without their dots.
+/// Modifiers come without their dots. `operand` is one that only some targets take: "scale-input-d".
 std::optional<std::string> missingInstruction(const CodeTarget &target, std::string_view name,
-                                              std::span<const std::string> modifiers);
+                                              std::span<const std::string> modifiers,
+                                              std::string_view operand = {});
 
 } // namespace tlc

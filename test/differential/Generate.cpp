@@ -61,9 +61,7 @@ DrawnProgram Generator::run() {
 /// newer.
 void Generator::drawTarget() {
   if (!tree.tensorMemory.empty()) {
-    tree.target = std::ranges::find_if(allTargets(), [](const Target &target) {
-                    return target.tensorMemory.available;
-                  })->name;
+    tree.target = "sm_100a";
     return;
   }
   constexpr Feature newer[] = {Feature::roles,       Feature::cluster,   Feature::barrier,   Feature::require,

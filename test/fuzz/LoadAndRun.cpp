@@ -77,10 +77,15 @@ Result<void> loadAndRun(std::string_view text) {
   if (!program)
     return program.error();
   const auto code = parseCodeTarget((*program)->module.target);
+  std::vector<const Target *> devices;
   for (const Target &target : allTargets())
     if (code && code->runsOn(target.computeMajor, target.computeMinor))
-      for (const auto &[name, kernel] : (*program)->kernels)
-        launch(**program, *kernel, target);
+      devices.push_back(&target);
+  if (devices.size() > 2) // the oldest and the newest
+    devices = {devices.front(), devices.back()};
+  for (const Target *device : devices)
+    for (const auto &[name, kernel] : (*program)->kernels)
+      launch(**program, *kernel, *device);
   return {};
 }
 

@@ -12,7 +12,7 @@ using namespace tlc;
 
 std::unique_ptr<Device> test::openDevice(const std::string &target, int multiprocessors,
                                          std::function<void(std::string_view)> print) {
-  if (target == "sm_90a" || target == "sm_80")
+  if (findTarget(target)->runsOn(9, 0))
     return expectValue(createCudaDevice(0, {.print = std::move(print)}));
   return createEmulatorDevice(
       {.target = findTarget(target), .multiprocessors = multiprocessors, .print = std::move(print)});

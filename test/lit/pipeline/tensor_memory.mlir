@@ -1,7 +1,21 @@
 // RUN: %tlc compile %s --emit planned | FileCheck %s --check-prefix=PLANNED
 // RUN: %tlc compile %s --emit ptx | FileCheck %s
+// RUN: sed s/sm_100a/sm_103a/ %s > %t.b300.mlir
+// RUN: %tlc compile %t.b300.mlir --emit ptx | FileCheck %s --check-prefixes=B300,RELATIVE
+// RUN: sed s/sm_100a/sm_110a/ %s > %t.thor.mlir
+// RUN: %tlc compile %t.thor.mlir --emit ptx | FileCheck %s --check-prefixes=THOR,RELATIVE
+// RUN: sed s/sm_100a/sm_100f/ %s > %t.family.mlir
+// RUN: %tlc compile %t.family.mlir --emit ptx | FileCheck %s --check-prefixes=FAMILY,RELATIVE
+// RUN: sed s/sm_100a/sm_120a/ %s > %t.rtx.mlir
+// RUN: not %tlc compile %t.rtx.mlir --emit ptx 2>&1 | FileCheck %s --check-prefix=RTX
 
 // A GEMM on Blackwell with roles by hand: warps that store, a thread that loads, a thread that multiplies into tensor memory.
+
+// B300: .target sm_103a{{$}}
+// THOR: .target sm_110a{{$}}
+// FAMILY: .target sm_100f{{$}}
+// RELATIVE-COUNT-4: tcgen05.mma.cta_group::1.kind::f16
+// RTX: error: expected a target with tensor memory because 'accs' lies there, but got sm_120a
 
 // Columns are reserved for two accumulators. Fences of tensor memory stand where roles meet.
 // PLANNED:     tile.reserve_tensor_memory "tensor memory" columns(256) at {{[0-9]+}}

@@ -33,7 +33,8 @@ TEST_CASE("the sample artifact is consistent", "[artifact][verify]") {
 
 TEST_CASE("inconsistent schemas are named", "[artifact][verify]") {
   CHECK(failureAfter([](Artifact &a) { a.target = "sm_70"; }) ==
-        "artifact 'gemm': unknown target 'sm_70'; expected one of sm_80, sm_90a, sm_100a");
+        "artifact 'gemm': unknown target 'sm_70'; expected one of sm_80, sm_89, sm_90a, sm_100f, sm_100a, "
+        "sm_103a, sm_110a, sm_120a");
   CHECK(failureAfter([](Artifact &a) { a.dimensions[1].name = "M"; }) ==
         "artifact 'gemm': the name 'M' of dimension 1 is empty or taken");
   CHECK(failureAfter([](Artifact &a) { a.dimensions[0].multipleOf = 0; }) ==

@@ -214,11 +214,29 @@ TEST_CASE("the emulator stands for the device it is told to") {
     CHECK(device->load(artifact));
     // What the artifact says may differ from what its PTX says.
     for (Variant &variant : artifact.variants)
-      variant.ptx.replace(variant.ptx.find(target.name), target.name.size(), "sm_120a");
+      variant.ptx.replace(variant.ptx.find(target.name), target.name.size(), "sm_121a");
     CHECK_THAT(device->load(artifact).error().message,
-               Contains("the module is PTX for sm_120a, which a device of " + std::string(target.name) +
+               Contains("the module is PTX for sm_121a, which a device of " + std::string(target.name) +
                         " does not run"));
   }
+}
+
+TEST_CASE("the emulator runs code of a family on its members alone") {
+  const auto errorOn = [](std::string_view device, std::string code) {
+    Artifact artifact = doubler();
+    artifact.target = code;
+    for (Variant &variant : artifact.variants)
+      variant.ptx.replace(variant.ptx.find("sm_90a"), 6, code);
+    const auto loaded = createEmulatorDevice({.target = findTarget(device)})->load(artifact);
+    return loaded ? "" : loaded.error().message;
+  };
+  CHECK(errorOn("sm_100a", "sm_100f") == "");
+  CHECK(errorOn("sm_103a", "sm_100f") == "");
+  CHECK(errorOn("sm_120a", "sm_89") == "");
+  CHECK(errorOn("sm_110a", "sm_100f") ==
+        "'double' is compiled for sm_100f, which the emulator of sm_110a does not run");
+  CHECK(errorOn("sm_100a", "sm_103a") ==
+        "'double' is compiled for sm_103a, which the emulator of sm_100a does not run");
 }
 
 TEST_CASE("a program that reports has a whole buffer for it") {

@@ -87,6 +87,15 @@ TEST_CASE("instructions that the module's target lacks are refused") {
              Contains("needs target sm_90a and later targets with an a or an f"));
   CHECK_THAT(loadError(".version 8.0\n.target compute_90"),
              Contains("PTX line 2: unknown target 'compute_90'"));
+  CHECK(of("sm_103a", "tcgen05.mma.cta_group::1.kind::i8 [%r1], %d1, %d2, %r2, %p1;") ==
+        "PTX line 13: 'tcgen05.mma.cta_group::1.kind::i8' needs target sm_100a or sm_110a, but the module is "
+        "for sm_103a");
+  CHECK(of("sm_110a", "tcgen05.mma.cta_group::1.kind::f16 [%r1], %d1, %d2, %r2, %p1, 3;") ==
+        "PTX line 13: 'tcgen05.mma.cta_group::1.kind::f16' with scale-input-d needs target sm_100a, sm_100f, "
+        "sm_103a or sm_103f, but the module is for sm_110a");
+  CHECK(of("sm_120a", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 32;") ==
+        "PTX line 13: 'tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32' needs target sm_100a, "
+        "sm_100f, sm_103a, sm_103f, sm_110a or sm_110f, but the module is for sm_120a");
   CHECK(of("sm_100a", "add.f32x2 %d1, %d2, %d3;").empty());
   CHECK(of("sm_80", "mov.u32 %r1, 5;").empty());
 }

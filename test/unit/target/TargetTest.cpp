@@ -3,7 +3,10 @@
 /// Invariants of the table of targets.
 #include "runtime/target/Target.h"
 
+#include "runtime/target/CodeTarget.h"
 #include "runtime/target/Hardware.h"
+#include "runtime/target/Timing.h"
+#include "runtime/target/Units.h"
 
 #include <catch2/catch.hpp>
 #include <set>
@@ -32,15 +35,44 @@ TEST_CASE("the facts of each target are consistent", "[target]") {
     CHECK(target.tma.available == target.mbarrier);
     CHECK((target.maxClusterSize > 1) == (target.sm() >= 90));
     CHECK(target.tensorMemory.available == target.tcgen05);
-    CHECK(target.architectureSpecific == target.name.ends_with('a'));
+    REQUIRE(parseCodeTarget(target.name));
+    CHECK(target.sm() == parseCodeTarget(target.name)->sm);
+    CHECK(timingOf(target).multiplyAddsPerCycle > 0);
     CHECK(target.setmaxnreg.min % target.setmaxnreg.step == 0);
     CHECK(target.setmaxnreg.max % target.setmaxnreg.step == 0);
   }
 }
 
-TEST_CASE("sm_90a has 227 KiB of shared memory per block", "[target]") {
-  CHECK(findTarget("sm_90a")->sharedBytesPerBlock == 232448);
+TEST_CASE("blocks have the shared memory of the device", "[target]") {
   CHECK(findTarget("sm_80")->sharedBytesPerBlock == 166912);
+  for (std::string_view name : {"sm_90a", "sm_100f", "sm_100a", "sm_103a", "sm_110a"})
+    CHECK(findTarget(name)->sharedBytesPerBlock == 232448);
+  for (std::string_view name : {"sm_89", "sm_120a"})
+    CHECK(findTarget(name)->sharedBytesPerBlock == 101376);
+}
+
+// ptxas ignores .minnctapersm of more, with a warning.
+TEST_CASE("multiprocessors have room for the threads and blocks that ptxas knows", "[target]") {
+  for (const Target &target : allTargets()) {
+    INFO(target.name);
+    bool isSmall = target.sm() == 89 || target.sm() >= 110;
+    CHECK(target.maxThreadsPerMultiprocessor == (isSmall ? 1536 : 2048));
+    CHECK(target.maxBlocksPerMultiprocessor == (isSmall ? 24 : 32));
+  }
+}
+
+TEST_CASE("relatives of sm_100a have its units but few", "[target]") {
+  const auto differences = [](std::string_view name) {
+    std::string text;
+    for (auto unit = unsigned(Unit::cluster); unit <= unsigned(Unit::wgmma); ++unit)
+      if (hasUnit(*findTarget(name), Unit(unit)) != hasUnit(*findTarget("sm_100a"), Unit(unit)))
+        text += (text.empty() ? "" : ", ") + std::string(describe(Unit(unit)));
+    return text;
+  };
+  CHECK(differences("sm_100f") == "");
+  CHECK(differences("sm_103a") == "");
+  CHECK(differences("sm_110a") == "multimem");
+  CHECK(differences("sm_120a") == "multimem, tensor memory");
 }
 
 TEST_CASE("the registers of a block never exceed the register file", "[target]") {
@@ -75,13 +107,31 @@ TEST_CASE("blocks that share a multiprocessor share its registers and its memory
   CHECK(hopper.maxRegistersForBlock(160, 0) == 0);
 }
 
-TEST_CASE("a device gets the newest target that runs on it", "[target]") {
-  CHECK(findTargetForDevice(9, 0) == findTarget("sm_90a"));
-  CHECK(findTargetForDevice(10, 0) == findTarget("sm_100a"));
-  CHECK(findTargetForDevice(8, 0) == findTarget("sm_80"));
-  // Architecture-specific code does not run on relatives.
-  CHECK(findTargetForDevice(8, 9) == findTarget("sm_80"));
-  CHECK(findTargetForDevice(10, 3) == findTarget("sm_80"));
-  CHECK(findTargetForDevice(12, 0) == findTarget("sm_80"));
-  CHECK(findTargetForDevice(7, 5) == nullptr);
+TEST_CASE("a device gets the best target that runs on it", "[target]") {
+  const auto nameFor = [](int major, int minor) {
+    const Target *target = findTargetForDevice(major, minor);
+    return target ? target->name : "none";
+  };
+  CHECK(nameFor(7, 5) == "none");
+  CHECK(nameFor(8, 0) == "sm_80");
+  CHECK(nameFor(8, 6) == "sm_80");
+  CHECK(nameFor(8, 7) == "sm_80");
+  CHECK(nameFor(8, 9) == "sm_89");
+  CHECK(nameFor(9, 0) == "sm_90a");
+  CHECK(nameFor(10, 0) == "sm_100a");
+  CHECK(nameFor(10, 3) == "sm_103a");
+  CHECK(nameFor(11, 0) == "sm_110a");
+  CHECK(nameFor(12, 0) == "sm_120a");
+  // Code of one device, or of a family, does not run on relatives.
+  CHECK(nameFor(10, 1) == "sm_89"); // Thor before CUDA 13
+  CHECK(nameFor(12, 1) == "sm_89");
+  CHECK(nameFor(13, 0) == "sm_89");
+}
+
+TEST_CASE("code of a family runs on its later members alone", "[target]") {
+  const Target &family = *findTarget("sm_100f");
+  CHECK(family.runsOn(10, 0));
+  CHECK(family.runsOn(10, 3));
+  for (auto [major, minor] : {std::pair(9, 0), {10, 1}, {11, 0}, {12, 0}})
+    CHECK_FALSE(family.runsOn(major, minor));
 }

@@ -444,13 +444,20 @@ Flow flowOf(const Statement &statement) {
 
 } // namespace
 
+bool Decoder::checkTarget(std::string_view operand) {
+  auto needed = missingInstruction(code, statement->name, statement->modifiers, operand);
+  if (needed)
+    fail("'{}'{} needs target {}, but the module is for {}", excerpt(statement->fullName()),
+         operand.empty() ? "" : fmt::format(" with {}", operand), *needed, program.module.target);
+  return !needed;
+}
+
 void Decoder::decodeStatement() {
   const auto found = table.find(statement->name);
   if (found == table.end() && std::ranges::find(notEmulated, statement->name) == std::end(notEmulated))
     return fail("unknown instruction '{}'", excerpt(statement->fullName()));
-  if (auto needed = missingInstruction(code, statement->name, statement->modifiers))
-    return fail("'{}' needs target {}, but the module is for {}", excerpt(statement->fullName()), *needed,
-                program.module.target);
+  if (!checkTarget())
+    return;
   if (found == table.end())
     return fail("'{}' is not emulated", excerpt(statement->fullName()));
   left.assign(statement->modifiers.begin(), statement->modifiers.end());

@@ -87,6 +87,8 @@ public:
   }
   /// The target of the module.
   const CodeTarget &codeTarget() const { return code; }
+  /// Fails if the target lacks the instruction, or its form with this operand (`missingInstruction`).
+  bool checkTarget(std::string_view operand = {});
   bool failed() const { return bool(error); }
 
   // --- operands ----------------------------------------------------------------

@@ -385,6 +385,8 @@ void decodeTensorMma(Decoder &d) {
       const int64_t scale = d.immediate(next++);
       if (use.form.kind != TensorKind::f16 && use.form.kind != TensorKind::tf32)
         return d.fail("'{}' cannot scale D; kind::f16 and kind::tf32 can", d.at().fullName());
+      if (!d.checkTarget("scale-input-d"))
+        return;
       if (scale < 0 || scale > 15)
         return d.fail("'{}' scales D by 2 to the minus 0 to 15, but got {}", d.at().fullName(), scale);
       use.scale = unsigned(scale);
