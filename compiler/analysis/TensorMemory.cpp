@@ -21,10 +21,11 @@ namespace tlc::tile {
 
 namespace {
 
+ElementType elementOf(Value value) { return *toElementType(elementTypeOf(value.getType())); }
+
 /// The instruction for these factors of one block, or null.
-const MmaAtom *findAtom(Value a, Value b, const Target &target) {
-  auto elementOf = [](Value value) { return *toElementType(elementTypeOf(value.getType())); };
-  for (const MmaAtom *atom : findMmaAtoms(target, elementOf(a), elementOf(b), ElementType::f32))
+const MmaAtom *findAtom(Value a, Value b, ElementType sums, const Target &target) {
+  for (const MmaAtom *atom : findMmaAtoms(target, elementOf(a), elementOf(b), sums))
     if (atom->kind == MmaKind::tcgen05 && atom->blocks == 1 && int64_t(atom->m) == tcgen05Rows)
       return atom;
   return nullptr;
@@ -40,10 +41,10 @@ std::string factorProblem(Value factor, StringRef name, int kAxis) {
   return operand ? "" : describe(factor, name) + " must lie as for wgmma: " + operand.error().message;
 }
 
-std::string productProblem(Value a, Value b, int64_t n, const Target &target) {
-  const MmaAtom *atom = findAtom(a, b, target);
+std::string productProblem(Value a, Value b, Value acc, int64_t n, const Target &target) {
+  const MmaAtom *atom = findAtom(a, b, elementOf(acc), target);
   if (!atom)
-    return llvm::formatv("{0} has none for factors of {1}", target.name, elementTypeOf(b.getType()));
+    return describeMissing(target, MmaKind::tcgen05, elementOf(a), elementOf(b), elementOf(acc));
   if (!atom->allowsN(unsigned(n)))
     return llvm::formatv("n = {0} is not a multiple of {1} from {2} to {3}", n, atom->nStep, atom->nMin,
                          atom->nMax);
@@ -88,7 +89,7 @@ LogicalResult checkTensorMemory(KernelOp kernel, const Target &target) {
       return WalkResult::interrupt();
     }
     auto product = dyn_cast<GemmInPlaceOp>(op);
-    std::string problem = product ? productProblem(product.getA(), product.getB(),
+    std::string problem = product ? productProblem(product.getA(), product.getB(), product.getAcc(),
                                                    product.getAcc().getType().getShape()[1], target)
                                   : "";
     if (problem.empty())
@@ -117,11 +118,13 @@ std::string sumInTensorMemoryProblem(GemmOp product, const Target &target) {
     return llvm::formatv("m = {0} is not {1}", shape[0], tcgen05Rows);
   if (!product.getAcc().getType().getElementType().isF32())
     return "its sums are not of f32";
-  if (std::string problem = productProblem(product.getA(), product.getB(), shape[1], target);
+  if (std::string problem =
+          productProblem(product.getA(), product.getB(), product.getAcc(), shape[1], target);
       !problem.empty())
     return problem;
   int64_t k = llvm::cast<SharedType>(product.getB().getType()).getShape()[0];
-  if (const MmaAtom *atom = findAtom(product.getA(), product.getB(), target); k % atom->k)
+  if (const MmaAtom *atom = findAtom(product.getA(), product.getB(), elementOf(product.getAcc()), target);
+      k % atom->k)
     return llvm::formatv("k = {0} is not a multiple of {1}", k, atom->k);
   ComputedValues computed(kernel);
   auto isComputed = [&](Value value) { return computed.contains(value); };

@@ -88,7 +88,7 @@ std::string wgmmaProblem(const Product &product, const Target &target, int64_t w
   MmaKind kind = metadata ? MmaKind::sparseWgmma : MmaKind::wgmma;
   const MmaAtom *atom = findAtom(product, target, kind);
   if (!atom)
-    return llvm::formatv("{0} has no {1}", target.name, toString(kind)).str();
+    return describeMissing(target, kind, left, right, sums);
   if (warps % warpsPerWarpgroup)
     return llvm::formatv("{0} warps are not whole warpgroups", warps).str();
   if (m % atom->m)
@@ -118,7 +118,7 @@ std::string mmaSyncProblem(const Product &product, const Target &target, int64_t
     return "its left factor is sparse";
   const MmaAtom *atom = findAtom(product, target, MmaKind::mmaSync);
   if (!atom)
-    return llvm::formatv("{0} has no {1}", target.name, toString(MmaKind::mmaSync)).str();
+    return describeMissing(target, MmaKind::mmaSync, left, right, sums);
   if (m % atom->m || n % atom->nStep || k % atom->k)
     return llvm::formatv("{0}x{1}x{2} is not a multiple of {3}x{4}x{5}", m, n, k, atom->m, atom->nStep,
                          atom->k)

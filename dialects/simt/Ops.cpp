@@ -391,7 +391,12 @@ LogicalResult WgmmaOp::verify() {
 }
 
 LogicalResult MmaSyncOp::verify() {
-  if (!findAtom(MmaKind::mmaSync, getAElement(), getBElement(), getAcc())) // mma_sync_c1
+  const MmaAtom *atom = findAtom(MmaKind::mmaSync, getAElement(), getBElement(), getAcc());
+  if (!atom) // mma_sync_c1
     return reportTypes(*this, "mma.sync");
-  return success();
+  const Target *target = program::findTarget(*this);
+  if (!target || findMmaAtom(*target, MmaKind::mmaSync, atom->a, atom->b, atom->accumulator))
+    return success();
+  return emitOpError() << "expected elements that the target multiplies, but " // mma_sync_c2
+                       << describeMissing(*target, MmaKind::mmaSync, atom->a, atom->b, atom->accumulator);
 }

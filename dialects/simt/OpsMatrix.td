@@ -64,8 +64,9 @@ def Simt_MmaSyncOp : Simt_Op<"mma_sync", [Program_Needs<"mmaSync">, Pure, AllTyp
   let summary = "mma.sync.m16n8: a warp adds one product, of 32 bytes of k, to four registers";
   let description = [{
     Constraints
-    - mma_sync_c1: `a_element` and `b_element` are both f16, bf16 or f32 (as tf32) and `acc` of f32, or each of them is i8 or ui8
-      and `acc` of i32, which wraps around.
+    - mma_sync_c1: `a_element` and `b_element` are both f16, bf16 or f32 (as tf32) and `acc` of f32, or each of them is f8E4M3FN or
+      f8E5M2 and `acc` of f32, or each of them is i8 or ui8 and `acc` of i32, which wraps around.
+    - mma_sync_c2: the target multiplies these elements.
   }];
   let arguments = (ins VectorOfLengthAndType<[4], [F32, I32]>:$acc, VectorOfLengthAndType<[4], [I32]>:$a,
     VectorOfLengthAndType<[2], [I32]>:$b, TypeAttr:$a_element, TypeAttr:$b_element);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/target/MmaAtoms.h"
 
+#include "runtime/target/CodeTarget.h"
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
@@ -125,6 +126,11 @@ constexpr std::array atoms = {
     mmaSync(u8, i8, i32, 16, 8, 16, 80),
     mmaSync(u8, i32, 16, 8, 32, 80),
     mmaSync(u8, i32, 16, 8, 16, 80),
+    // Floats of 8 bits: each factor of either type.
+    mmaSync(e4m3, f32, 16, 8, 32, 89),
+    mmaSync(e4m3, e5m2, f32, 16, 8, 32, 89),
+    mmaSync(e5m2, e4m3, f32, 16, 8, 32, 89),
+    mmaSync(e5m2, f32, 16, 8, 32, 89),
     mmaSync(f64, f64, 8, 8, 4, 80),
     mmaSync(f64, f64, 16, 8, 16, 90),
     mmaSync(f64, f64, 16, 8, 8, 90),
@@ -194,6 +200,11 @@ unsigned MmaAtom::registersFor(unsigned columns, unsigned partsOfA) const {
 
 std::span<const MmaAtom> tlc::allMmaAtoms() { return atoms; }
 
+static bool hasIntegersInTensorMemory(const Target &target) {
+  static const std::string modifiers[] = {"mma", "kind::i8"};
+  return !missingInstruction(*parseCodeTarget(target.name), "tcgen05", modifiers);
+}
+
 bool tlc::supports(const Target &target, const MmaAtom &atom) {
   if (target.sm() < atom.minSm)
     return false;
@@ -204,7 +215,7 @@ bool tlc::supports(const Target &target, const MmaAtom &atom) {
   case MmaKind::wgmma:
     return target.wgmma;
   case MmaKind::tcgen05:
-    return target.tcgen05;
+    return target.tcgen05 && (isFloat(atom.a) || hasIntegersInTensorMemory(target));
   }
   return false;
 }
@@ -243,6 +254,19 @@ const MmaAtom *tlc::findMmaAtom(MmaKind kind, ElementType a, ElementType b, Elem
     if (atom->kind == kind)
       return atom;
   return nullptr;
+}
+
+std::string tlc::describeMissing(const Target &target, MmaKind kind, ElementType a, ElementType b,
+                                 ElementType accumulator) {
+  bool hasUnit = std::ranges::any_of(
+      atoms, [&](const MmaAtom &atom) { return atom.kind == kind && supports(target, atom); });
+  std::string text = std::string(target.name) + " has no " + std::string(toString(kind));
+  if (!hasUnit)
+    return text;
+  text += " for " + std::string(toString(a));
+  if (a != b)
+    text += " and " + std::string(toString(b));
+  return text + " with sums of " + std::string(toString(accumulator));
 }
 
 std::string_view tlc::toString(MmaKind kind) {

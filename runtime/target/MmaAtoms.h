@@ -77,6 +77,10 @@ const MmaAtom *findMmaAtom(const Target &target, MmaKind kind, ElementType a, El
                            ElementType accumulator);
 /// The same, whatever the target.
 const MmaAtom *findMmaAtom(MmaKind kind, ElementType a, ElementType b, ElementType accumulator);
+/// What a target lacks that has no row of this kind for these types: "sm_80 has no wgmma", or "sm_80 has no
+/// mma.sync for e4m3 and e5m2 with sums of f32".
+std::string describeMissing(const Target &target, MmaKind kind, ElementType a, ElementType b,
+                            ElementType accumulator);
 std::string_view toString(MmaKind kind);
 
 } // namespace tlc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Products of floats of 8 bits, each factor of either type, by wgmma, dense and sparse, and by single
-/// multiply-adds. Factors are so small that sums are exact in the 13 bits that wgmma keeps.
+/// Products of floats of 8 bits, each factor of either type, by wgmma, dense and sparse, by mma.sync, and by
+/// single multiply-adds. Factors are so small that sums are exact in the 13 bits that wgmma keeps.
 #include "test/programs/PipelinedProduct.h"
 #include "test/programs/ProgramRun.h"
 
@@ -62,6 +62,60 @@ TEST_CASE("floats of 8 bits where no instruction multiplies them", "[float8-prod
       check(compiled(pipelinedProduct(factors, f32, 12, 20, 8, {}), compilingFor(target)), factors, 13, 21,
             24);
   }
+}
+
+namespace {
+void checkPtx(const Artifact &artifact, Factors factors) {
+  const std::string name = "mma.sync.aligned.m16n8k32.row.col.f32." + std::string(toString(factors.a)) + "." +
+                           std::string(toString(factors.b)) + ".f32";
+  for (const Variant &variant : artifact.variants)
+    CHECK(variant.ptx.find(name) != std::string::npos);
+}
+} // namespace
+
+TEST_CASE("a warp multiplies floats of 8 bits", "[float8-products]") {
+  for (Factors factors : allFactors)
+    for (std::string target : {"sm_89", "sm_120a"}) {
+      CAPTURE(toString(factors.a), toString(factors.b), target);
+      Artifact artifact = compiled(pipelinedProduct(factors, f32, 64, 32, 64, {}), compilingFor(target));
+      checkPtx(artifact, factors);
+      check(artifact, factors, 72, 40, 144);
+      check(artifact, factors, 65, 37, 33);
+    }
+}
+
+TEST_CASE("a warp multiplies floats of 8 bits, wherever the left factor is and however the right one lies",
+          "[float8-products]") {
+  constexpr int64_t m = 48, n = 40, depth = 64;
+  for (bool isTransposed : {false, true})
+    for (bool isInRegisters : {false, true}) {
+      CAPTURE(isTransposed, isInRegisters);
+      Factors factors = {isInRegisters ? e5m2 : e4m3, isTransposed ? e5m2 : e4m3};
+      Artifact artifact = compiled(Program::trace("product",
+                                                  [&](Scope &k) {
+                                                    Global A = k.input("A", factors.a, {m, depth}),
+                                                           B = k.input("B", factors.b, {n, depth});
+                                                    Global C = k.inout("C", f32, {m, n});
+                                                    Shared a = k.shared("a", factors.a, {m, depth}),
+                                                           b = k.shared("b", factors.b, {n, depth}),
+                                                           across = k.shared("across", factors.b, {depth, n});
+                                                    Fragment left = k.fragment(factors.a, {m, depth}),
+                                                             acc = k.fragment(f32, {m, n});
+                                                    copy(A.tile({0, 0}, {m, depth}), a);
+                                                    copy(B.tile({0, 0}, {n, depth}), b);
+                                                    copy(b.t(), across);
+                                                    copy(C.tile({0, 0}, {m, n}), acc);
+                                                    copy(a, left);
+                                                    if (isInRegisters)
+                                                      gemm(left, isTransposed ? across : b.t(), acc);
+                                                    else
+                                                      gemm(a, isTransposed ? across : b.t(), acc);
+                                                    copy(acc, C.tile({0, 0}, {m, n}));
+                                                  }),
+                                   compilingFor("sm_89"));
+      checkPtx(artifact, factors);
+      check(artifact, factors, m, n, depth);
+    }
 }
 
 TEST_CASE("a left factor of e5m2 in registers meets a right one of e4m3", "[float8-products]") {

@@ -70,14 +70,17 @@ struct LowerMmaSync : OpConversionPattern<MmaSyncOp> {
   }
 
 private:
-  /// As intrinsics have it: of f16 the sums' types, of others those of the factors, once if they are one.
+  /// As intrinsics have it: of f16 the sums' types, of others those of the factors, once if they are one, but
+  /// of floats of 8 bits all.
   static std::string shapeAndTypes(MmaSyncOp op) {
     Type a = op.getAElement(), b = op.getBElement();
     if (a.isF16())
       return "m16n8k16.row.col.f32.f32";
-    std::string shape = "m16n8k" + std::to_string(matrixDepthBytes * 8 / a.getIntOrFloatBitWidth());
-    std::string types = a == b ? factorName(a).str() : (factorName(a) + "." + factorName(b)).str();
-    return shape + ".row.col." + types;
+    unsigned bits = a.getIntOrFloatBitWidth();
+    std::string shape = "m16n8k" + std::to_string(matrixDepthBytes * 8 / bits) + ".row.col.";
+    if (isa<FloatType>(a) && bits == 8)
+      return shape + ("f32." + factorName(a) + "." + factorName(b) + ".f32").str();
+    return shape + (a == b ? factorName(a).str() : (factorName(a) + "." + factorName(b)).str());
   }
 };
 

@@ -36,12 +36,12 @@ Value multiplyByMmaSync(KernelLowering &k, tile::GemmOp op) {
   };
   const SharedTile &right = k.shared(op.getB());
   Type leftElement = tile::elementTypeOf(op.getA().getType());
-  const MmaAtom *atom = findMmaAtom(k.target, MmaKind::mmaSync, *toElementType(leftElement),
-                                    *toElementType(op.getB().getType().getElementType()),
-                                    *toElementType(op.getAcc().getType().getElementType()));
+  ElementType ofLeft = *toElementType(leftElement),
+              ofRight = *toElementType(op.getB().getType().getElementType()),
+              ofSums = *toElementType(op.getAcc().getType().getElementType());
+  const MmaAtom *atom = findMmaAtom(k.target, MmaKind::mmaSync, ofLeft, ofRight, ofSums);
   if (!atom)
-    return reject(Twine(StringRef(k.target.name.data(), k.target.name.size())) +
-                  " has no mma.sync for factors of this type");
+    return reject(describeMissing(k.target, MmaKind::mmaSync, ofLeft, ofRight, ofSums));
   RankedTensorType accType = op.getAcc().getType();
   ArrayRef<int64_t> shape = accType.getShape();
   std::optional<WarpGrid> grid;

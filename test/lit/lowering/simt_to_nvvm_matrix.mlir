@@ -39,6 +39,24 @@ simt.kernel @tf32() attributes {launch = #program.launch<warps = 1, shared_bytes
   simt.return
 }
 
+// Floats of 8 bits.
+// CHECK-LABEL: llvm.func @floats(
+simt.kernel @floats() attributes {launch = #program.launch<warps = 1, shared_bytes = 1024>, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %base = simt.shared_base
+  %a = simt.ldmatrix %base : vector<4xi32>
+  %b = simt.ldmatrix %base : vector<2xi32>
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.f32.e4m3.e4m3.f32"(
+  // CHECK-SAME: (i32, i32, i32, i32, i32, i32, f32, f32, f32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+  %c = simt.mma_sync %zero, %a, %b {a_element = f8E4M3FN, b_element = f8E4M3FN} : vector<4xf32>, vector<4xi32>, vector<2xi32>
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k32.row.col.f32.e5m2.e4m3.f32"(
+  %d = simt.mma_sync %c, %a, %b {a_element = f8E5M2, b_element = f8E4M3FN} : vector<4xf32>, vector<4xi32>, vector<2xi32>
+  %words = vector.bitcast %d : vector<4xf32> to vector<4xi32>
+  simt.stmatrix %words, %base : vector<4xi32>
+  simt.return
+}
+
 // Integers of 8 bits, with sums that wrap around.
 // CHECK-LABEL: llvm.func @integers(
 simt.kernel @integers() attributes {launch = #program.launch<warps = 1, shared_bytes = 1024>, schema = [], schema_types = [],

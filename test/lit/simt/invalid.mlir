@@ -516,6 +516,21 @@ simt.kernel @mma_sync_elements() attributes {launch = #program.launch<warps = 1>
 
 // -----
 
+// mma_sync_c2
+module attributes {program.target = #program.target<"sm_80">} {
+simt.kernel @mma_sync_target() attributes {launch = #program.launch<warps = 1>, schema = [], schema_types = [],
+    grid = [#program.host_expr<"1">], tensor_maps = []} {
+  %acc = arith.constant dense<0.0> : vector<4xf32>
+  %a = arith.constant dense<0> : vector<4xi32>
+  %b = arith.constant dense<0> : vector<2xi32>
+  // expected-error @below {{expected elements that the target multiplies, but sm_80 has no mma.sync for e4m3 and e5m2 with sums of f32}}
+  %r = simt.mma_sync %acc, %a, %b {a_element = f8E4M3FN, b_element = f8E5M2} : vector<4xf32>, vector<4xi32>, vector<2xi32>
+  simt.return
+}
+}
+
+// -----
+
 // wgmma_c3
 simt.kernel @wgmma_bytes_transposed(%a: i64 {program.parameter = #program.parameter<scalar, 0>})
     attributes {launch = #program.launch<warps = 4>, schema = [#program.scalar<"a">], schema_types = [i64],

@@ -65,9 +65,11 @@ TEST_CASE("each target has its own matrix unit", "[target][mma]") {
   auto first = [](std::string_view target) {
     return findMmaAtoms(*findTarget(target), ElementType::f16, ElementType::f16, ElementType::f32).front();
   };
-  CHECK(first("sm_80")->kind == MmaKind::mmaSync);
+  for (std::string_view name : {"sm_80", "sm_89", "sm_120a"})
+    CHECK(first(name)->kind == MmaKind::mmaSync);
   CHECK(first("sm_90a")->kind == MmaKind::wgmma);
-  CHECK(first("sm_100a")->kind == MmaKind::tcgen05);
+  for (std::string_view name : {"sm_100f", "sm_100a", "sm_103a", "sm_110a"})
+    CHECK(first(name)->kind == MmaKind::tcgen05);
   CHECK(first("sm_100a")->blocks == 2);
   for (const MmaAtom *atom :
        findMmaAtoms(*findTarget("sm_100a"), ElementType::f16, ElementType::f16, ElementType::f32))
@@ -126,6 +128,44 @@ TEST_CASE("products of f32 are those of tf32, along k only", "[target][mma]") {
   const MmaAtom *ofBlock = findMmaAtom(*findTarget("sm_100a"), MmaKind::tcgen05, f32, f32, f32);
   REQUIRE(ofBlock);
   CHECK(ofBlock->bMajors == OperandMajors::kOnly);
+}
+
+TEST_CASE("floats of 8 bits have products of a warp from sm_89 on", "[target][mma]") {
+  using enum ElementType;
+  for (ElementType a : {e4m3, e5m2})
+    for (ElementType b : {e4m3, e5m2}) {
+      CHECK_FALSE(findMmaAtom(*findTarget("sm_80"), MmaKind::mmaSync, a, b, f32));
+      for (std::string_view name : {"sm_89", "sm_90a", "sm_100a", "sm_120a"}) {
+        const MmaAtom *atom = findMmaAtom(*findTarget(name), MmaKind::mmaSync, a, b, f32);
+        REQUIRE(atom);
+        CHECK(atom->k == 32);
+      }
+      for (std::string_view name : {"sm_89", "sm_120a"})
+        CHECK(findMmaAtoms(*findTarget(name), a, b, f32).front()->kind == MmaKind::mmaSync);
+    }
+}
+
+TEST_CASE("tensor memory has sums of integers on sm_100a and sm_110a alone", "[target][mma]") {
+  using enum ElementType;
+  for (const Target &target : allTargets()) {
+    INFO(target.name);
+    CHECK((findMmaAtom(target, MmaKind::tcgen05, i8, i8, i32) != nullptr) ==
+          (target.name == "sm_100a" || target.name == "sm_110a"));
+    CHECK((findMmaAtom(target, MmaKind::tcgen05, bf16, bf16, f32) != nullptr) == target.tcgen05);
+  }
+}
+
+TEST_CASE("what a target lacks is told: the unit, or the types", "[target][mma]") {
+  using enum ElementType;
+  const auto missing = [](std::string_view target, MmaKind kind, ElementType a, ElementType b,
+                          ElementType sums) {
+    return describeMissing(*findTarget(target), kind, a, b, sums);
+  };
+  CHECK(missing("sm_120a", MmaKind::tcgen05, bf16, bf16, f32) == "sm_120a has no tcgen05.mma");
+  CHECK(missing("sm_103a", MmaKind::tcgen05, i8, i8, i32) ==
+        "sm_103a has no tcgen05.mma for i8 with sums of i32");
+  CHECK(missing("sm_80", MmaKind::mmaSync, e4m3, e5m2, f32) ==
+        "sm_80 has no mma.sync for e4m3 and e5m2 with sums of f32");
 }
 
 TEST_CASE("types without a matrix instruction find none", "[target][mma]") {
