@@ -54,9 +54,7 @@ Result<std::vector<std::string>> BuildCommand::targetNames() const {
   StringSet<> seen;
   for (const std::string &name : targets) {
     if (!findTarget(name))
-      return unknownValue("--targets", name, map_to_vector(allTargets(), [](const Target &each) {
-                            return StringRef(each.name);
-                          }));
+      return unknownTarget("--targets", name);
     if (!seen.insert(name).second)
       return invalid("expected each of --targets once, but '" + name + "' is given twice");
   }

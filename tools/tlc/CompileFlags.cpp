@@ -51,6 +51,11 @@ tlc::Error driver::unknownValue(StringRef flag, StringRef value, ArrayRef<String
               .str()};
 }
 
+tlc::Error driver::unknownTarget(StringRef flag, StringRef name) {
+  return unknownValue(flag, name,
+                      map_to_vector(allTargets(), [](const Target &each) { return StringRef(each.name); }));
+}
+
 ParameterFlags::ParameterFlags(cl::SubCommand &command)
     : defines("D", cl::sub(command), cl::Prefix, cl::value_desc("name=value"),
               cl::desc("Parameter of the kernel; 'tlc list' shows them")) {}
@@ -84,8 +89,7 @@ CompileFlags::CompileFlags(cl::SubCommand &command)
 Result<CompileOptions> CompileFlags::options() const {
   CompileOptions options;
   if (!findTarget(target.getValue()))
-    return unknownValue("--target", target,
-                        map_to_vector(allTargets(), [](const Target &each) { return StringRef(each.name); }));
+    return unknownTarget("--target", target);
   options.target = target;
   for (const std::string &name : disabled) {
     auto found =

@@ -24,6 +24,8 @@ namespace tlc::driver {
 
 /// The error of a flag's value that is none of those it allows.
 Error unknownValue(llvm::StringRef flag, llvm::StringRef value, llvm::ArrayRef<llvm::StringRef> allowed);
+/// Of one that no target has for its name.
+Error unknownTarget(llvm::StringRef flag, llvm::StringRef name);
 
 /// A kernel to compile and run.
 struct KernelChoice {

@@ -11,6 +11,7 @@
 #include "runtime/target/Target.h"
 #include "tools/emulate/Arguments.h"
 #include "tools/mutate/FileTrial.h"
+#include "tools/tlc/CompileFlags.h"
 #include "tools/tlc/FindingsJson.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
@@ -62,21 +63,18 @@ Result<const emulator::Kernel *> chooseEntry(const emulator::Program &program, S
 }
 
 Result<const Target *> chooseTarget(StringRef asked, StringRef ofModule) {
-  SmallVector<StringRef> names;
-  for (const Target &target : allTargets())
-    names.push_back(target.name);
   if (!asked.empty()) {
     if (const Target *target = findTarget(asked))
       return target;
-    return invalid("expected --target to be one of " + joinNames(names) + ", but got '" + excerpt(asked) +
-                   "'");
+    return unknownTarget("--target", asked);
   }
-  // The oldest that runs the code.
+  // The oldest device that runs the code.
   if (const auto code = parseCodeTarget(ofModule))
     for (const Target &target : allTargets())
       if (code->runsOn(target.computeMajor, target.computeMinor))
-        return &target;
-  return invalid(("the file is for " + ofModule + ", but the emulator stands for " + joinNames(names)).str());
+        return findTargetForDevice(target.computeMajor, target.computeMinor);
+  return invalid(
+      ("the file is for " + ofModule + ", but the emulator stands for " + tlc::targetNames()).str());
 }
 
 /// "all", or a number of elements.

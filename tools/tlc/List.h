@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// `tlc list [<kernel>]`: the kernels, or one of them, their parameters, the targets.
+/// `tlc list [<kernel>]`: the kernels, or one of them, their parameters, the targets. With `--target`: the
+/// facts of one target.
 #pragma once
 
 #include "tools/tlc/ExitCode.h"
@@ -19,6 +20,7 @@ public:
 private:
   llvm::cl::SubCommand command;
   llvm::cl::opt<std::string> kernel;
+  llvm::cl::opt<std::string> target;
   llvm::cl::opt<bool> json;
   KernelFlags kernelNames;
 };

@@ -63,10 +63,7 @@ ExitCode PrewarmCommand::execute() const {
   if (list.empty())
     return failUsage("expected a file of programs, but got none; 'tlc prewarm --help' shows how");
   if (!findTarget(target.getValue()))
-    return failUsage(
-        unknownValue("--target", target,
-                     map_to_vector(allTargets(), [](const Target &each) { return StringRef(each.name); }))
-            .message);
+    return failUsage(unknownTarget("--target", target).message);
   if (threads > mostThreads)
     return failUsage(
         formatv("expected --threads from 0 to {0}, but got {1}", mostThreads, threads.getValue()).str());
