@@ -151,6 +151,8 @@ void chooseUnseenKeys(BackwardConfig &config, std::optional<UnseenKeys> given,
 
 /// Chooses the tiles for what is to be computed, in its form.
 void chooseTiles(BackwardConfig &config);
+/// Chooses fewer keys where a block of the target has no room for the tiles of the plain form.
+void fitTiles(BackwardConfig &config, const Target &target);
 /// Chooses how many of them are in shared memory, for sums that are chosen already. The explicit form has two
 /// tiles of queries at least.
 void chooseSlots(BackwardConfig &config, const BackwardExtents &extents, const Target &target);

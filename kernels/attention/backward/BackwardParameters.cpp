@@ -76,10 +76,13 @@ ScheduleOptions scheduleOptionsOf(const Parameters &values) {
           .overlap = chosen<ProductOverlap>(values, overlapParameter())};
 }
 
-/// Without what depends on extents.
-BackwardConfig tilesOf(const Parameters &values, BackwardConfig config, AttentionForm form) {
+/// Without what depends on extents, and, without a target, on what fits into a block.
+BackwardConfig tilesOf(const Parameters &values, BackwardConfig config, AttentionForm form,
+                       const Target *target = nullptr) {
   config.form = form;
   chooseTiles(config);
+  if (target)
+    fitTiles(config, *target);
   read(values, config); // what is given
   return config;
 }
@@ -111,7 +114,7 @@ BackwardConfig backwardConfig(const Parameters &values, const BackwardConfig &pr
   std::string_view form = values.choice("form");
   bool isPlain = form == "plain" || (form == "auto" && !whyNotExplicit(target).empty());
   BackwardConfig config =
-      tilesOf(values, problem, isPlain ? AttentionForm::plain : AttentionForm::explicitRoles);
+      tilesOf(values, problem, isPlain ? AttentionForm::plain : AttentionForm::explicitRoles, &target);
   chooseScheduleOfTiles(config, scheduleOptionsOf(values), extents, target);
   return config;
 }

@@ -136,6 +136,17 @@ void chooseTiles(BackwardConfig &config) {
   config.stages = isExplicit(config) ? 3 : 2;
 }
 
+void fitTiles(BackwardConfig &config, const Target &target) {
+  int64_t bytes = bytesOf(config.problem.dtype, 1);
+  int64_t d = paddedRow(config.problem.d), dv = paddedRow(config.problem.dv);
+  BlockBudget block(target); // for one stage
+  for (auto [rows, length] :
+       {std::pair(config.bk, d), {config.bk, dv}, {config.bq, d}, {config.bq, dv}, {config.bk, config.bq}})
+    block.addBuffer(SharedBytes::tile(rows, length * bytes));
+  if (!isExplicit(config) && !block.fits())
+    config.bk = 64;
+}
+
 void chooseSlots(BackwardConfig &config, const BackwardExtents &extents, const Target &target) {
   if (!isExplicit(config))
     return;
@@ -183,6 +194,7 @@ void chooseScheduleOfTiles(BackwardConfig &config, const ScheduleOptions &option
 void chooseSchedule(BackwardConfig &config, const ScheduleOptions &options, const BackwardExtents &extents,
                     const Target &target) {
   chooseTiles(config);
+  fitTiles(config, target);
   chooseScheduleOfTiles(config, options, extents, target);
 }
 

@@ -302,3 +302,16 @@ TEST_CASE("tiles of keys are of one head each where there are few of them", "[ke
     for (int64_t length : {64, 16384})
       CHECK(chosen({1, length, length, 32, 4}, {.dkv = way}) == way);
 }
+
+TEST_CASE("the plain form of backward has fewer keys where a block has less shared memory", "[kernels]") {
+  auto keys = [](int64_t d, const char *target) {
+    BackwardConfig config{.problem = {.d = d, .dv = d}, .form = AttentionForm::plain};
+    chooseTiles(config);
+    fitTiles(config, *findTarget(target));
+    return config.bk;
+  };
+  CHECK(keys(64, "sm_89") == 128);
+  CHECK(keys(128, "sm_89") == 64);
+  CHECK(keys(128, "sm_120a") == 64);
+  CHECK(keys(128, "sm_80") == 128);
+}
