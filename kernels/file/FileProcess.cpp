@@ -23,7 +23,15 @@ struct Loaded {
   KernelFile kernels = {};
 };
 
+/// A program may have loaded this library for itself alone, as Python does, but files call functions of it.
+void showThisLibrary() {
+  Dl_info here = {};
+  if (::dladdr(reinterpret_cast<const void *>(&showThisLibrary), &here) && here.dli_fname)
+    ::dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL); // null where it is part of the program
+}
+
 Result<Loaded> load(const ObjectFile &object) {
+  showThisLibrary();
   const std::string path = fmt::format("/proc/self/fd/{}", object.descriptor);
   // An object for another interface may call functions that are not here: then it is asked for its version
   // alone.

@@ -116,6 +116,8 @@ Result<void> describe(const tlc_file *file, int kernel, int parameter, tlc_param
 Result<int> countArguments(const tlc_program *program);
 Result<void> describe(const tlc_program *program, int argument, tlc_argument_info *info);
 Result<void> describe(const tlc_program *program, int argument, int axis, tlc_extent_info *info);
+Result<int> shapeOf(const tlc_program *program, int argument, const char *const *names, const int64_t *values,
+                    int count, int64_t *shape, int capacity);
 
 Result<std::unique_ptr<tlc_program>> compile(const char *kernel, const char *const *names,
                                              const char *const *values, int count,

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <string>
+#include <vector>
 
 using namespace tlc;
 
@@ -26,6 +27,29 @@ std::unique_ptr<tlc_device> numbered(std::unique_ptr<Device> device) {
 
 constexpr std::array checks = {RaceCheck::on, RaceCheck::off, RaceCheck::strict};
 static_assert(TLC_CHECK_ON == 0 && TLC_CHECK_OFF == 1 && TLC_CHECK_STRICT == 2);
+
+// The numbers of both are one.
+static_assert(TLC_FINDING_RACE == int(FindingKind::race) &&
+              TLC_FINDING_PROXY_RACE == int(FindingKind::proxyRace) &&
+              TLC_FINDING_UNWRITTEN == int(FindingKind::unwritten) &&
+              TLC_FINDING_LANES == int(FindingKind::lanes) &&
+              TLC_FINDING_EARLY_EXIT == int(FindingKind::earlyExit) &&
+              TLC_FINDING_PRODUCT_REGISTER == int(FindingKind::productRegister) &&
+              TLC_FINDING_FAULT == int(FindingKind::fault) &&
+              TLC_FINDING_DEADLOCK == int(FindingKind::deadlock));
+
+/// The texts are those of the findings.
+std::vector<tlc_finding> listOf(const Findings &findings) {
+  std::vector<tlc_finding> list;
+  for (const Finding &one : findings.all()) {
+    static const FindingSite none;
+    const FindingSite &before = one.before ? *one.before : none;
+    list.push_back({int32_t(one.kind), one.level == FindingLevel::warning, one.message.c_str(),
+                    one.site.file.c_str(), int32_t(one.site.line), int32_t(one.site.column),
+                    before.file.c_str(), int32_t(before.line), int32_t(before.column)});
+  }
+  return list;
+}
 
 Result<EmulatorOptions> optionsOf(const tlc_emulator_options &given) {
   if (given.size != sizeof(given))
@@ -59,8 +83,13 @@ Result<EmulatorOptions> optionsOf(const tlc_emulator_options &given) {
   if (given.on_findings)
     options.onFindings = [told = given.on_findings, user = given.user](const Findings &found) {
       const std::string text = found.text();
-      const tlc_findings findings = {sizeof(findings), found.count(FindingLevel::error),
-                                     found.count(FindingLevel::warning), text.c_str()};
+      const std::vector<tlc_finding> all = listOf(found);
+      const tlc_findings findings = {sizeof(findings),
+                                     found.count(FindingLevel::error),
+                                     found.count(FindingLevel::warning),
+                                     text.c_str(),
+                                     all.data(),
+                                     int32_t(all.size())};
       told(&findings, user);
     };
   return options;

@@ -10,9 +10,13 @@ namespace {
 
 /// The interface asks for an error of its own on every thread.
 thread_local LastError lastError;
+thread_local tlc_status lastStatus = TLC_OK;
 
 template <class Body> tlc_status run(Body &&body) {
-  return guarded(body, [](const char *reason) noexcept { lastError.remember(reason); });
+  const tlc_status status = guarded(body, [](const char *reason) noexcept { lastError.remember(reason); });
+  if (status != TLC_OK)
+    lastStatus = status;
+  return status;
 }
 
 /// The number that `body() -> Result<int>` gives, or minus a tlc_status.
@@ -46,6 +50,8 @@ template <class Object, class Body> Object *object(Body &&body) {
 int tlc_version(void) { return TLC_INTERFACE_VERSION; }
 
 const char *tlc_last_error(void) { return lastError.get(); }
+
+int tlc_last_status(void) { return lastStatus; }
 
 int tlc_element_of_dlpack(int code, int bits) {
   return number([&] { return calls::elementOfDlpack(code, bits); });
@@ -129,6 +135,11 @@ int tlc_argument_of(const tlc_program *program, int argument, tlc_argument_info 
 
 int tlc_extent_of(const tlc_program *program, int argument, int axis, tlc_extent_info *info) {
   return run([&] { return calls::describe(program, argument, axis, info); });
+}
+
+int tlc_shape_of(const tlc_program *program, int argument, const char *const *names, const int64_t *values,
+                 int count, int64_t *shape, int capacity) {
+  return number([&] { return calls::shapeOf(program, argument, names, values, count, shape, capacity); });
 }
 
 tlc_program *tlc_compile(const char *kernel, const char *const *names, const char *const *values, int count,

@@ -8,8 +8,10 @@
 #include "runtime/support/Excerpt.h"
 #include "tools/libtlc/Calls.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -225,4 +227,66 @@ Result<void> calls::describe(const tlc_program *program, int argument, int axis,
   *info = {sizeof(*info), dimension.name.c_str(), dimension.fixed.value_or(dimension.least),
            dimension.fixed.value_or(dimension.most), dimension.multipleOf};
   return {};
+}
+
+namespace {
+
+/// Values of all dimensions of which names are given or that are computed from those; none for the others.
+Result<std::vector<std::optional<int64_t>>>
+valuesOf(const Artifact &artifact, std::span<const char *const> names, std::span<const int64_t> given) {
+  std::vector<std::optional<int64_t>> found;
+  std::vector<int64_t> values; // 0 for those that have none
+  for (const Dimension &dimension : artifact.dimensions) {
+    std::optional<int64_t> value = dimension.fixed;
+    for (size_t i = 0; i != names.size(); ++i)
+      if (dimension.name == names[i])
+        value = given[i];
+    const auto isKnown = [&](const HostExpr::Step &step) {
+      return step.op != HostExpr::Op::dimension || found[size_t(step.operand)].has_value();
+    };
+    if (dimension.computed && std::ranges::all_of(dimension.computed->steps, isKnown)) {
+      Result<int64_t> computed = evaluateExtent(*dimension.computed, values, 0);
+      if (!computed)
+        return Error{computed.error().kind,
+                     placeOfComputed(dimension.name) + ": " + computed.error().message};
+      value = *computed;
+    }
+    found.push_back(value);
+    values.push_back(value.value_or(0));
+  }
+  return found;
+}
+
+} // namespace
+
+Result<int> calls::shapeOf(const tlc_program *program, int argument, const char *const *names,
+                           const int64_t *values, int count, int64_t *shape, int capacity) {
+  if (!program)
+    return noProgram();
+  const Artifact &artifact = program->loaded->artifact();
+  const std::span<const TensorArgument> tensors = inputsAndOutputs(artifact);
+  if (Result<void> valid = checkNumber("a tensor", argument, tensors.size()); !valid)
+    return valid.error();
+  if (count < 0 || (count > 0 && (!names || !values)) || capacity < 0 || (capacity > 0 && !shape))
+    return invalid(
+        "expected names, values and room for extents, but got a null pointer or a negative number");
+  const std::span<const char *const> given(names, size_t(count));
+  for (const char *name : given)
+    if (!name)
+      return invalid("expected names of dimensions, but got a null pointer among them");
+  Result<std::vector<std::optional<int64_t>>> found =
+      valuesOf(artifact, given, std::span(values, size_t(count)));
+  if (!found)
+    return found.error();
+  const TensorArgument &tensor = tensors[size_t(argument)];
+  for (size_t axis = 0; axis != tensor.shape.size() && axis != size_t(capacity); ++axis) {
+    const Extent &extent = tensor.shape[axis];
+    const std::optional<int64_t> value =
+        extent.dimension < 0 ? extent.constant : (*found)[size_t(extent.dimension)];
+    if (!value)
+      return invalid(fmt::format("argument '{}' axis {}: expected a value of dimension '{}', but got none",
+                                 tensor.name, axis, artifact.dimensions[size_t(extent.dimension)].name));
+    shape[axis] = *value;
+  }
+  return int(tensor.shape.size());
 }

@@ -35,7 +35,7 @@ extern "C" {
 
 /// Version of this interface. Grows by one when something is added; what is
 /// here keeps its meaning.
-#define TLC_INTERFACE_VERSION 8
+#define TLC_INTERFACE_VERSION 9
 
 /// What a call came to.
 typedef enum tlc_status {
@@ -105,6 +105,10 @@ TLC_API int tlc_version(void);
 /// until the thread's next call of this library.
 TLC_API const char *tlc_last_error(void);
 
+/// The tlc_status of that failure, also where a function returned null; TLC_OK before the first. Since
+/// version 9.
+TLC_API int tlc_last_status(void);
+
 /// Compiles the kernel `kernel`, registered or of the cookbook, with parameters names[i] =
 /// values[i], `count` of them, as `tlc compile <kernel> -D name=value` does:
 /// parameters left out have their default, and sizes (m, n, k) guide the choice
@@ -130,11 +134,35 @@ typedef enum tlc_check {
   TLC_CHECK_STRICT = 2, ///< also by what only the text of PTX does not order
 } tlc_check;
 
-/// What launches on an emulated device found; the text is valid during the call that tells of it.
+/// What kind of error or warning a finding is. Since version 9, as the next one.
+typedef enum tlc_finding_kind {
+  TLC_FINDING_RACE = 0,             ///< two accesses that nothing orders
+  TLC_FINDING_PROXY_RACE = 1,       ///< ordered, but without a proxy fence
+  TLC_FINDING_UNWRITTEN = 2,        ///< a read of what nothing has written
+  TLC_FINDING_LANES = 3,            ///< lanes write different values to one address
+  TLC_FINDING_EARLY_EXIT = 4,       ///< a block ends while its shared memory is in use
+  TLC_FINDING_PRODUCT_REGISTER = 5, ///< a register of a matrix product in flight is accessed
+  TLC_FINDING_FAULT = 6,            ///< an access out of bounds, a wrong operand, a trap
+  TLC_FINDING_DEADLOCK = 7,         ///< no warp can continue
+} tlc_finding_kind;
+
+/// One finding, at a line of a source file; line 0: unknown. A race has the access before it, too.
+typedef struct tlc_finding {
+  int32_t kind;       ///< a tlc_finding_kind
+  int32_t is_warning; ///< 1, or 0 for an error
+  const char *message, *file;
+  int32_t line, column;
+  const char *before_file; ///< "" where no other access is concerned
+  int32_t before_line, before_column;
+} tlc_finding;
+
+/// What launches on an emulated device found; texts are valid during the call that tells of it.
 typedef struct tlc_findings {
   size_t size; ///< sizeof(tlc_findings) of the library; later versions append members
   uint64_t errors, warnings;
   const char *text;
+  const tlc_finding *all; ///< `count` of them, at most 100 errors and 100 warnings; since version 9
+  int32_t count;
 } tlc_findings;
 
 /// How a GPU is emulated. 0 means the default.
@@ -316,6 +344,13 @@ TLC_API int tlc_argument_count(const tlc_program *program);
 /// A tlc_status.
 TLC_API int tlc_argument_of(const tlc_program *program, int argument, tlc_argument_info *info);
 TLC_API int tlc_extent_of(const tlc_program *program, int argument, int axis, tlc_extent_info *info);
+
+/// The shape of a tensor for values of the program's dimensions, names[i] = values[i], `count` of them: also
+/// extents that the program computes from them. Names that are no dimensions have no effect. Returns the
+/// number of axes, of which the first `capacity` have their extents written to `shape`. Negative on failure:
+/// minus a tlc_status. Since version 9.
+TLC_API int tlc_shape_of(const tlc_program *program, int argument, const char *const *names,
+                         const int64_t *values, int count, int64_t *shape, int capacity);
 
 /// How much workspace a launch on `tensors` needs: the number of workspaces, of
 /// which the first `capacity` have their bytes written to `sizes`; a size may

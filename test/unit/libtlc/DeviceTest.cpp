@@ -234,6 +234,18 @@ TEST_CASE("an emulated device tells what a launch found", "[libtlc][device]") {
   options.user = &told;
   options.on_findings = [](const tlc_findings *findings, void *user) {
     *static_cast<std::string *>(user) = findings->text;
+    CHECK(findings->size == sizeof(tlc_findings));
+    REQUIRE(findings->count > 0);
+    CHECK(uint64_t(findings->count) == findings->errors + findings->warnings);
+    const tlc_finding &first = findings->all[0];
+    CHECK(first.kind == TLC_FINDING_FAULT);
+    CHECK(first.is_warning == 0);
+    CHECK_THAT(first.message, Catch::Contains("out-of-bounds write"));
+    CHECK_THAT(first.file, Catch::EndsWith(".cpp"));
+    CHECK(first.line > 0);
+    CHECK(first.column > 0);
+    CHECK(std::string(first.before_file).empty());
+    CHECK(first.before_line == 0);
   };
   const Owned<tlc_device> device(tlc_device_emulator(&options));
   REQUIRE(device);
@@ -245,6 +257,41 @@ TEST_CASE("an emulated device tells what a launch found", "[libtlc][device]") {
   CHECK(tlc_launch(program.get(), tensors.data(), 3, nullptr, 0, nullptr, 0, nullptr) != TLC_OK);
   CHECK_THAT(told, Catch::Contains("out-of-bounds write"));
   CHECK_THAT(tlc_last_error(), Catch::Contains("'C'"));
+  CHECK(tlc_last_status() == TLC_EXECUTION);
+}
+
+TEST_CASE("a program tells the shapes of its tensors", "[libtlc][device]") {
+  const Owned<tlc_device> device = emulator();
+  tlc_compile_options options = {sizeof(options), nullptr, 0, device.get(), nullptr};
+  const Owned<tlc_program> program(tlc_compile_with("convolution", nullptr, nullptr, 0, &options));
+  INFO(tlc_last_error());
+  REQUIRE(program);
+  const char *names[] = {"images", "height", "width", "filters", "of no meaning"};
+  const int64_t values[] = {2, 9, 7, 24, 1};
+  int64_t shape[2] = {};
+  // X, W and Y, whose rows are the pixels: computed.
+  CHECK(tlc_shape_of(program.get(), 2, names, values, 5, shape, 2) == 2);
+  CHECK(shape[0] == 2 * 9 * 7);
+  CHECK(shape[1] == 24);
+  shape[1] = 0;
+  CHECK(tlc_shape_of(program.get(), 2, names, values, 4, shape, 1) == 2);
+  CHECK(shape[1] == 0);
+
+  const auto refusal = [&](int argument, int count, int64_t *room, int capacity) {
+    CHECK(tlc_shape_of(program.get(), argument, names, values, count, room, capacity) ==
+          -TLC_INVALID_ARGUMENT);
+    CHECK(tlc_last_status() == TLC_INVALID_ARGUMENT);
+    return std::string(tlc_last_error());
+  };
+  CHECK(refusal(2, 3, shape, 2) ==
+        "argument 'Y' axis 1: expected a value of dimension 'filters', but got none");
+  CHECK_THAT(refusal(2, 1, shape, 2), StartsWith("argument 'Y' axis 0: expected a value of dimension '"));
+  CHECK(refusal(3, 4, shape, 2) == "expected a tensor from 0 to 2, but got 3");
+  CHECK(refusal(2, 4, nullptr, 2) ==
+        "expected names, values and room for extents, but got a null pointer or a negative number");
+  CHECK(refusal(2, -1, shape, 2) ==
+        "expected names, values and room for extents, but got a null pointer or a negative number");
+  CHECK(tlc_shape_of(nullptr, 0, names, values, 0, shape, 2) == -TLC_INVALID_ARGUMENT);
 }
 
 TEST_CASE("devices of the C interface say what is wrong", "[libtlc][device]") {
@@ -273,6 +320,7 @@ TEST_CASE("devices of the C interface say what is wrong", "[libtlc][device]") {
   int here = 0;
   CHECK(tlc_device_free(device.get(), &here) == TLC_INVALID_ARGUMENT);
   CHECK(tlc_device_allocate(nullptr, 16, nullptr) == TLC_INVALID_ARGUMENT);
+  CHECK(tlc_last_status() == TLC_INVALID_ARGUMENT);
   CHECK(std::string(tlc_last_error()) == "expected a device, but got a null pointer");
   CHECK(std::string(tlc_device_target(nullptr)).empty());
   tlc_device_release(nullptr);
