@@ -18,8 +18,11 @@ cp build/portable/bin/tlc build/portable/bin/tlc-attention-matrix build/portable
 cp build/portable/lib/libtlc.so build/portable/lib/libtlc_runtime.so "$folder/tlc/lib"
 cp -r build/portable/include "$folder/tlc/include"
 cp -r tools/bench "$folder/tlc/bench"
+mkdir "$folder/tlc/test"
+cp -r tools/python "$folder/tlc/python"
+cp -r test/python "$folder/tlc/test/python"
 cp LICENSE "$folder/tlc"
-rm -rf "$folder/tlc/bench/__pycache__"
+find "$folder/tlc" -name __pycache__ -prune -exec rm -rf {} +
 
 # Our programs hold the same libraries: with a window over several of them
 # each after the first takes little room.

@@ -12,10 +12,11 @@ sanitizer  the same lines under compute-sanitizer's memcheck
 matrix     tlc-attention-matrix on the GPU, every n-th combination of options; a prime n
            meets all values
 long       long_sequences.py: attention of sequences of 131072 tokens; needs PyTorch
+python     the tests of the Python package; those of PyTorch need it
 bench      tlc bench
 peers      peers.py, all suites; needs PyTorch
 
-All but long, bench and peers run several programs at a time. Works on the folder of
+All but long, python, bench and peers run several programs at a time. Works on the folder of
 an unpacked archive of tools/pack.sh. Writes one JSON object; exit status 1 if
 anything failed.
 """
@@ -129,6 +130,11 @@ def long(_):
     return [run("long sequences", [sys.executable, os.path.join(HERE, "long_sequences.py")], 300)]
 
 
+def python(_):
+    folder = os.path.join(ROOT, "test", "python")
+    return [run(f"python {name}", [sys.executable, "-B", os.path.join(folder, f"test_{name}.py")], 600) for name in ("arrays", "torch", "torch_gpu")]
+
+
 def bench(_):
     return [run(f"bench {kernel}", [TLC, "bench", kernel, "--suite", "--json"], 300)
             for kernel in ("gemm", "softmax", "attention_fwd", "attention_fwd_fp8", "attention_decode")]
@@ -163,8 +169,8 @@ def peers(_):
     return [run(f"peers {line}", script + line.split() + ["--rounds", "15"], 300) for line in PEERS.split("\n") if line]
 
 
-STEPS = {"tests": tests, "devices": devices, "sanitizer": sanitizer, "matrix": matrix, "long": long, "bench": bench,
-         "peers": peers}
+STEPS = {"tests": tests, "devices": devices, "sanitizer": sanitizer, "matrix": matrix, "long": long, "python": python,
+         "bench": bench, "peers": peers}
 
 
 def describe_machine():

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch on the CPU, eagerly: also its old versions. test_torch_gpu.py has what needs a newer one."""
+
+import math
+import unittest
+
+from support import Case, needs_torch, tlc, torch
+
+
+def reference(q, k, v, causal, scale=None):
+    """b x s x h x d in double precision."""
+    q, k, v = (x.double().transpose(1, 2) for x in (q, k, v))
+    group = q.shape[1] // k.shape[1]
+    k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
+    scores = q @ k.transpose(-1, -2) * (scale or 1 / math.sqrt(q.shape[-1]))
+    if causal:
+        scores = scores.masked_fill(torch.ones(scores.shape[-2:]).tril().logical_not(), -math.inf)
+    return (scores.softmax(-1) @ v).transpose(1, 2)
+
+
+@needs_torch
+class Torch(Case):
+    def setUp(self):
+        torch.manual_seed(1)
+
+    def inputs(self, dtype=None, requires_grad=False):
+        dtype = dtype or torch.float16
+        return [torch.randn(2, s, h, 16).to(dtype).requires_grad_(requires_grad) for s, h in ((5, 4), (9, 2), (9, 2))]
+
+    def close_tensors(self, actual, expected, limit):
+        self.assertEqual(actual.shape, expected.shape)
+        self.assertLessEqual((actual.double() - expected.double()).abs().max().item(), limit)
+
+    def test_attention(self):
+        for dtype in (torch.float16, torch.bfloat16):
+            q, k, v = self.inputs(dtype)
+            o = tlc.attention(q, k, v, causal="left")
+            self.assertEqual((o.dtype, o.device.type), (dtype, "cpu"))
+            self.close_tensors(o, reference(q, k, v, True), 2e-2)
+        q, k, v = (x.transpose(1, 2) for x in self.inputs())
+        out = torch.empty_like(q.contiguous())
+        self.assertIs(tlc.attention(q, k, v, layout="bhsd", out=out), out)
+        self.close_tensors(out.transpose(1, 2), reference(*(x.transpose(1, 2) for x in (q, k, v)), False), 2e-2)
+
+    def test_gradients(self):
+        q, k, v = self.inputs(requires_grad=True)
+        o, lse = tlc.attention(q, k, v, causal="left", return_lse=True)
+        self.assertTrue(o.requires_grad and not lse.requires_grad)
+        do = torch.randn(o.shape).half()
+        o.backward(do)
+        exact = [x.detach().double().requires_grad_() for x in (q, k, v)]
+        reference(*exact, True).backward(do.double())
+        for x, e in zip((q, k, v), exact):
+            self.close_tensors(x.grad, e.grad, 3e-2)
+
+    def test_the_gradient_of_a_sum_is_expanded(self):
+        q, k, v = self.inputs(requires_grad=True)
+        tlc.attention(q, k, v).sum().backward()
+        exact = [x.detach().double().requires_grad_() for x in (q, k, v)]
+        reference(*exact, False).sum().backward()
+        self.close_tensors(v.grad, exact[2].grad, 2e-2)
+
+    def test_packed_sequences_and_a_sink_have_gradients(self):
+        q = torch.randn(7, 2, 16).half().requires_grad_()
+        sink = torch.zeros(2, requires_grad=True)
+        begins = torch.tensor([0, 3, 7], dtype=torch.int32)
+        o = tlc.attention_varlen(q, q, q, begins, sink=sink, deterministic=True)
+        o.sum().backward()
+        self.assertEqual(q.grad.shape, q.shape)
+        self.assertNotEqual(sink.grad.abs().sum().item(), 0)
+
+    def test_without_gradients_there_is_no_graph(self):
+        q, k, v = self.inputs(requires_grad=True)
+        with torch.no_grad():
+            self.assertFalse(tlc.attention(q, k, v).requires_grad)
+        self.refused("out= is for calls without gradients", lambda: tlc.attention(q, k, v, out=torch.empty_like(q)))
+
+    def test_second_derivatives_are_refused(self):
+        q, k, v = self.inputs(requires_grad=True)
+        o = tlc.attention(q, k, v)
+        self.refused("second derivatives are not supported", lambda: torch.autograd.grad(o.sum(), q, create_graph=True))
+
+    def test_sdpa(self):
+        q, k, v = (torch.randn(3, 2, 6, 16).half() for _ in range(3))
+        found = tlc.scaled_dot_product_attention(q, k, v, is_causal=True)
+        self.close_tensors(found, reference(*(x.transpose(1, 2) for x in (q, k, v)), True).transpose(1, 2), 2e-2)
+        three = tlc.scaled_dot_product_attention(q[0], k[0], v[0], scale=0.5)
+        self.close_tensors(three, reference(*(x[:1].transpose(1, 2) for x in (q, k, v)), False, 0.5).transpose(1, 2)[0], 2e-2)
+
+    def test_sdpa_falls_back_with_one_warning(self):
+        if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):
+            self.skipTest("PyTorch has no scaled_dot_product_attention")
+        q = torch.randn(1, 2, 6, 16)
+        with self.assertWarns(RuntimeWarning):
+            found = tlc.scaled_dot_product_attention(q, q, q, fallback=True)
+        self.close_tensors(found, torch.nn.functional.scaled_dot_product_attention(q, q, q), 1e-5)
+
+    def test_products_and_kernels(self):
+        a, b = torch.randn(9, 16).bfloat16(), torch.randn(24, 16).bfloat16()
+        self.close_tensors(tlc.gemm(a, b.t(), out_dtype="f32"), a.double() @ b.double().t(), 1e-3)
+        x, w = torch.randn(3, 64).bfloat16(), torch.ones(64)
+        y, r = tlc.ops.rms_norm(x, w)
+        self.close_tensors(y, x.double() * r.double()[:, None], 3e-2)
+        self.assertIsInstance(y, torch.Tensor)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrix products, softmax, and every kernel by its name: the cookbook's and those of a user's file."""
+
+import collections
+import ctypes
+import difflib
+import os
+import re
+from typing import Any, Dict, List, Optional, Tuple
+
+from . import _arrays as arrays
+from . import _attention as attention
+from . import _calls as calls
+from . import _interface as c
+from . import _programs as programs
+from ._arrays import Array
+from ._interface import Error
+from ._programs import INPUT, OUTPUT, Argument, Kernel, Output, Problem, program_of, rounded
+
+
+def result_of(dtype: str) -> str:
+    """The type of a product of matrices of this type, where none is asked for."""
+    return {"i8": "i32", "e4m3": "bf16", "e5m2": "bf16"}.get(dtype, dtype)
+
+
+class Gemm(calls.Call):
+    """a[m, k] b[k, n], or with a first axis of products for each of them. The result has the type of `a` (bf16 for fp8 and i32 for
+    i8), or `out_dtype`, or that of `out`. Rows or columns are contiguous: a transposed view, such as `w.t()`, is another
+    layout and no copy. Then, in this order: `scale_a` and `scale_b`, f32 numbers or vectors, for fp8 and i8; `bias`, f32 of the columns;
+    `activation` ("relu", "gelu", "silu"); `residual`, a tensor like the result. `accumulate=True` adds to `out`.
+    `tlc.gemm.options` lists what tunes it.
+
+    >>> import tlc
+    >>> a = tlc.tensor([[1.0, 2.0], [3.0, 4.0]], "f16")
+    >>> tlc.gemm(a, a).tolist()
+    [[7.0, 10.0], [15.0, 22.0]]
+    """
+
+    name, kernel_name = "gemm", "gemm"
+    derived = frozenset(("m", "n", "k", "batch", "dtype", "dtype_b", "out", "layout", "scales", "bias", "residual"))
+
+    def __call__(self, a, b, *, bias=None, residual=None, scale_a=None, scale_b=None, out=None, out_dtype: Optional[str] = None,
+                 accumulate: bool = False, **options):
+        route = attention.ROUTES.get(type(a))
+        if route is not None and out is None and route.is_traced(a, b):
+            return route.torch.ops.tlc.gemm(a, b, bias, residual, scale_a, scale_b, out_dtype, route.packed_options(options))
+        given = dict(a=a, b=b, scale_a=scale_a, scale_b=scale_b, bias=bias, residual=residual, out=out)
+        attention.refuse_gradients(self.name, given)
+        plan, found, framework = self.plan(given, options, (out_dtype, accumulate))
+        made = plan.run(found, framework)
+        return out if out is not None else made[0]
+
+    def bind(self, a, b, *, bias=None, residual=None, scale_a=None, scale_b=None, out=None, out_dtype: Optional[str] = None,
+             accumulate: bool = False, **options) -> programs.Bound:
+        """As `tlc.attention.bind`."""
+        return calls.bind(self, dict(a=a, b=b, scale_a=scale_a, scale_b=scale_b, bias=bias, residual=residual, out=out), options,
+                          (out_dtype, accumulate))
+
+    def _factor(self, name: str, array: Array) -> Tuple[Array, bool]:
+        """With its last axis contiguous, and whether its axes were exchanged for that."""
+        *outer, rows, columns = range(len(array.shape))
+        if array.strides[columns] == 1:
+            return array, False
+        if array.strides[rows] == 1 or array.shape[columns] <= 1:
+            return array.permuted([*outer, columns, rows]), True
+        raise self.mistake(f"argument '{name}': expected contiguous rows or columns, but got {array} with strides {list(array.strides)}")
+
+    def solve(self, device, given, options, settings) -> Problem:
+        out_dtype, accumulate = settings
+        a, b, out = given["a"], given["b"], given.get("out")
+        if len(a.shape) not in (2, 3) or len(b.shape) != len(a.shape):
+            raise self.mistake(f"expected a and b of 2 axes, or of 3 with one of products first, but got {a} and {b}")
+        (*batch, m, k), n = a.shape, b.shape[-1]
+        if b.shape[-2] != k:
+            raise self.mistake(f"expected a[m, k] and b[k, n], but got {a} and {b}")
+        for name, wanted in (("out", out is not None), ("residual", "residual" not in given)):
+            if accumulate and not wanted:
+                raise self.mistake(f"expected accumulate=True with out and without a residual, but {'there is no' if name == 'out' else 'got a'} "
+                                   f"{name}")
+        if (out_dtype is not None) and out is not None:
+            raise self.mistake("expected out or out_dtype, but got both")
+        a, a_exchanged = self._factor("a", a)
+        b, b_exchanged = self._factor("b", b)
+        result = out.element.name if out is not None else out_dtype or result_of(a.element.name)
+        values = {"m": rounded(m), "n": rounded(n), "k": rounded(k), "dtype": a.element.name, "out": result,
+                  "layout": ("t" if b_exchanged else "n") + ("t" if a_exchanged else "n")}
+        if batch:
+            values["batch"] = rounded(batch[0])
+        if b.element != a.element:
+            values["dtype_b"] = b.element.name
+        if ("scale_a" in given) != ("scale_b" in given):
+            raise self.mistake("expected both scale_a and scale_b, or none of them")
+        index = {name: number for number, name in enumerate(given)}
+        inputs = {"A": (index["a"], a), "B": (index["b"], b)}
+        if "scale_a" in given:
+            rows = given["scale_a"].shape not in ((), (1,)) or given["scale_b"].shape not in ((), (1,))
+            values["scales"] = "row" if rows else "tensor"
+            for name, argument in (("scale_a", "ScaleA"), ("scale_b", "ScaleB")):
+                scale = given[name]
+                inputs[argument] = index[name], scale if rows or scale.shape else scale.viewed((1,), (1,))
+        if "bias" in given:
+            values["bias"] = "column"
+            inputs["Bias"] = index["bias"], given["bias"]
+        shape, outputs = (*batch, m, n), []
+        calls.check_out(self.name, out, shape)
+        if "residual" in given:
+            values["residual"] = "tensor"
+            inputs["Residual"] = index["residual"], given["residual"]
+        elif accumulate:
+            values["residual"] = "in_place"
+        if out is not None:
+            inputs["C"] = index["out"], out
+        else:
+            outputs.append(Output("C", shape))
+        letters = "".join(letter for letter, array in (("a", a), ("b", b), ("c", out)) if array is not None and not calls.is_aligned(array)
+                          and array.element.bits * array.shape[-1] % 128 == 0)
+        if letters and "unaligned" not in options:
+            values["unaligned"] = "abc"  # views whose rows lie apart as those of no contiguous tensor do
+        kernel = self.kernel(self.kernel_name)
+        try:
+            program = program_of(device, kernel, self.values(kernel, values, options))
+        except Error as error:
+            if values["layout"] == "tn" or "layout" not in error.text:
+                raise
+            raise Error(f"{error.text}; tn is rows of a and columns of b that are contiguous: a.contiguous(), and b.t().contiguous().t()",
+                        error.kind) from None
+        return Problem(program, inputs, tuple(outputs))
+
+
+class Softmax(calls.Call):
+    """Softmax along the last axis; a row of -inf alone gives zeros. `out` may be `x`.
+
+    >>> import tlc
+    >>> tlc.softmax(tlc.tensor([[0.0, 0.0]], "f32")).tolist()
+    [[0.5, 0.5]]
+    """
+
+    name, kernel_name, derived = "softmax", "softmax", frozenset(("rows", "columns", "dtype", "alignment"))
+
+    def __call__(self, x, *, out=None, **options):
+        route = attention.ROUTES.get(type(x))
+        if route is not None and out is None and route.is_traced(x):
+            return route.torch.ops.tlc.softmax(x, route.packed_options(options))
+        given = dict(x=x, out=out)
+        attention.refuse_gradients(self.name, given)
+        plan, found, framework = self.plan(given, options, ())
+        made = plan.run(found, framework)
+        return out if out is not None else made[0]
+
+    def bind(self, x, *, out=None, **options) -> programs.Bound:
+        """As `tlc.attention.bind`."""
+        return calls.bind(self, dict(x=x, out=out), options, ())
+
+    def _matrix(self, name: str, array: Array) -> Array:
+        if not array.shape:
+            raise self.mistake(f"argument '{name}': expected at least one axis, but got {array}")
+        rows, stride = 1, array.shape[-1]
+        for extent, own in zip(reversed(array.shape[:-1]), reversed(array.strides[:-1])):
+            if extent != 1 and rows == 1:
+                stride = own
+            elif extent != 1 and own != rows * stride:
+                raise self.mistake(f"argument '{name}': expected rows at equal distances, but got {array} with strides {list(array.strides)}; "
+                                   "make it contiguous, or call it for parts")
+            rows *= extent
+        return array.viewed((rows, array.shape[-1]), (stride, array.strides[-1]))
+
+    def solve(self, device, given, options, settings) -> Problem:
+        x, out = self._matrix("x", given["x"]), given.get("out")
+        calls.check_out(self.name, out, given["x"].shape)
+        y = x if out is None else self._matrix("out", out)
+        alignment = 16
+        while any(array.data % alignment or array.strides[0] * array.element.bits // 8 % alignment for array in (x, y)):
+            alignment //= 2
+        exact = options.get("length") == "one"
+        rows, columns = x.shape
+        values = {"rows": rounded(rows), "columns": columns if exact else rounded(columns), "dtype": x.element.name, "alignment": alignment}
+        options = {"length": "any", **options}
+        inputs = {"X": (0, x)}
+        outputs = []
+        if out is None:
+            outputs.append(Output("Y", given["x"].shape, lambda array: array.viewed(x.shape, (x.shape[1], 1))))
+        else:
+            inputs["Y"] = 1, y
+        kernel = self.kernel(self.kernel_name)
+        return Problem(program_of(device, kernel, self.values(kernel, values, options)), inputs, tuple(outputs))
+
+
+class Op(calls.Call):
+    """A kernel by its name. Tensors are given in the order of the kernel's inputs, or by their names; everything else by name:
+    options, numbers, and `out`, a tensor or a dict of tensors by name. Extents of outputs follow from those of inputs, or are
+    options. Several results are a named tuple.
+
+    A parameter `dtype` is the type of the first tensor unless it is given. `arguments()` lists what a call takes.
+    """
+
+    def __init__(self, kernel: Kernel):
+        super().__init__()
+        self.name = self.kernel_name = kernel.name
+        self._kernel = kernel
+        self._signatures: Dict[tuple, Tuple[Argument, ...]] = {}
+        self.__doc__ = f"{kernel.summary}\n\n{Op.__doc__}"
+
+    @property
+    def options(self):
+        return self._kernel.options
+
+    def __repr__(self):
+        return f"<tlc kernel {self.name}: {self._kernel.summary}>"
+
+    def _signature(self, device, options: Dict[str, str]) -> Tuple[Argument, ...]:
+        """Names, types and axes of the arguments, which the program for the usual sizes has, too."""
+        key = device.serial, tuple(sorted(options.items()))
+        if key not in self._signatures:
+            self._signatures[key] = program_of(device, self._kernel, options).arguments
+        return self._signatures[key]
+
+    def arguments(self, device: Optional[str] = None, **options) -> List[str]:
+        """What a call takes and returns with these options, as text: "X: bf16[m, n]", "-> Y: bf16[m, n]"."""
+        number = arrays.CPU if device in (None, "cpu") else int(device.partition(":")[2] or 0)
+        on = calls.devices.current_emulator() if number == arrays.CPU else calls.devices.gpu(number)
+        lines = []
+        for argument in self._signature(on, programs.texts_of(self._kernel, options, self.name)):
+            axes = "" if argument.shape is None else f"[{', '.join(extent.dimension or str(extent.constant) for extent in argument.shape)}]"
+            lines.append(f"{'-> ' if argument.access == OUTPUT else ''}{argument.name}: {argument.element.name}{axes}")
+        return lines
+
+    def __call__(self, *tensors, out=None, **named):
+        plan, found, framework, outs = self._prepare(tensors, out, named)
+        made = plan.run(found, framework)
+        return self._results(plan, made, outs)
+
+    def bind(self, *tensors, out=None, **named) -> programs.Bound:
+        """As `tlc.attention.bind`."""
+        plan, found, framework, outs = self._prepare(tensors, out, named)
+        return programs.Bound(plan, found, (tensors, outs, named), framework)
+
+    def _results(self, plan, made, outs):
+        iterator, results = iter(made), {}
+        for argument in plan.program.tensors:
+            if argument.access != INPUT:
+                results[argument.name] = outs[argument.name] if argument.name in outs else next(iterator)
+        if len(results) == 1:
+            return next(iter(results.values()))
+        return collections.namedtuple(re.sub(r"\W", "_", self.name), results)(**results)
+
+    def _prepare(self, tensors, out, named):
+        options = {name: value for name, value in named.items() if self._kernel.option(name) is not None}
+        others = {name: value for name, value in named.items() if name not in options}
+        given: Dict[str, Any] = {str(position): tensor for position, tensor in enumerate(tensors)}
+        given.update((name, value) for name, value in others.items() if not isinstance(value, (int, float)))
+        numbers = {name: value for name, value in others.items() if isinstance(value, (int, float))}
+        if isinstance(out, dict):
+            outs = dict(out)
+        else:
+            outs = {} if out is None else {"": out}
+        attention.refuse_gradients(self.name, {**given, **outs})
+        given.update((f"out {name}", tensor) for name, tensor in outs.items())
+        plan, found, framework = self.plan(given, options, tuple(sorted(numbers.items())))
+        if "" in outs:
+            outs[next(name for name, source in self._sources(plan) if source == len(found) - 1)] = outs.pop("")
+        for name, source in self._sources(plan):  # tensors that the kernel changes in place
+            if name not in outs:
+                outs[name] = list(given.values())[source]
+        return plan, found, framework, outs
+
+    @staticmethod
+    def _sources(plan):
+        """Which given tensor each argument is."""
+        return [(plan.program.tensors[number].name, source) for number, source in plan.sources]
+
+    def solve(self, device, given, options, settings) -> Problem:
+        values = programs.texts_of(self._kernel, options, self.name)
+        first = next(iter(given.values())).element.name
+        dtype = self._kernel.option("dtype")
+        if dtype is not None and "dtype" not in values and first in dtype.allowed.split(" | "):
+            values["dtype"] = first
+        signature = self._signature(device, values)
+        inputs = self._assign(signature, given)
+        dimensions: Dict[str, int] = {}
+        for argument in signature:
+            if argument.name in inputs and argument.shape is not None and argument.access != OUTPUT:
+                for extent, found in zip(argument.shape, inputs[argument.name][1].shape):
+                    if extent.dimension is not None:
+                        dimensions.setdefault(extent.dimension, found)
+        # Sizes of which no tensor tells are as given.
+        for option in self._kernel.options:
+            if option.name in values and option.name not in dimensions and values[option.name].isdigit():
+                dimensions[option.name] = int(values[option.name])
+        guides = {name: str(rounded(extent)) for name, extent in dimensions.items() if self._kernel.option(name) is not None and name not in values}
+        program = program_of(device, self._kernel, {**values, **guides})
+        outputs = tuple(Output(argument.name, program.shape_of(argument.name, dimensions)) for argument in program.tensors
+                        if argument.access == OUTPUT and argument.name not in inputs)
+        return Problem(program, inputs, outputs, dict(settings))
+
+    def _assign(self, signature: Tuple[Argument, ...], given: calls.Arrays) -> Dict[str, Tuple[int, Array]]:
+        tensors = {argument.name: argument for argument in signature if argument.shape is not None}
+        order = [argument.name for argument in tensors.values() if argument.access != OUTPUT]
+        written = [argument.name for argument in tensors.values() if argument.access == OUTPUT]
+        inputs: Dict[str, Tuple[int, Array]] = {}
+        for number, (name, array) in enumerate(given.items()):
+            if name.isdigit():
+                if int(name) >= len(order):
+                    raise self.mistake(f"expected at most {len(order)} tensors, {', '.join(order)}, but got {sum(map(str.isdigit, given))}")
+                argument = order[int(name)]
+            else:
+                argument = name[len("out "):] if name.startswith("out ") else name
+                if argument == "":
+                    if len(written) != 1:
+                        raise self.mistake(f"expected out={{name: tensor}} for the outputs {', '.join(written)}, but got one tensor")
+                    argument = written[0]
+                if argument not in tensors:
+                    raise self.mistake(f"expected an option among {', '.join(option.name for option in self._kernel.options)} or a tensor among "
+                                       f"{', '.join(tensors)}, but got '{argument}'")
+            if argument in inputs:
+                raise self.mistake(f"expected argument '{argument}' once, but it is given twice")
+            inputs[argument] = number, array
+        missing = [name for name in order if name not in inputs]
+        if missing:
+            raise self.mistake(f"expected tensors {', '.join(order)}, but got none for {', '.join(missing)}")
+        return inputs
+
+
+class Ops:
+    """Kernels by name, as attributes: `tlc.ops.rms_norm(x, w)`. `dir(tlc.ops)` lists them.
+
+    >>> import tlc
+    >>> x = tlc.tensor([[3.0, 4.0] * 4], "bf16")
+    >>> y, r = tlc.ops.rms_norm(x, tlc.tensor([1.0] * 8, "f32"))
+    >>> y.dtype, y.shape, [round(value, 2) for value in r.tolist()]
+    ('bf16', (1, 8), [0.28])
+    """
+
+    def __init__(self, kernels, origin: str):
+        self._list, self._origin = kernels, origin
+
+    def _kernels(self) -> Dict[str, Kernel]:
+        return self._list()
+
+    def __dir__(self):
+        return sorted(self._kernels())
+
+    def __getattr__(self, name: str) -> Op:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        kernel = self._kernels().get(name)
+        if kernel is None:
+            near = difflib.get_close_matches(name, self._kernels(), 3)
+            raise _NoKernel(f"{self._origin} has no kernel '{name}'{'; nearest: ' + ', '.join(near) if near else ''}")
+        made = Op(kernel)
+        setattr(self, name, made)
+        return made
+
+
+class _NoKernel(Error, AttributeError):
+    """For hasattr, too."""
+
+
+class File(Ops):
+    """The kernels of a C++ file (docs/your-own-file.md), as attributes."""
+
+    def __init__(self, path: str, flags: Tuple[str, ...], compiler: Optional[str]):
+        library = c.interface()
+        programs._set_cache_once()
+        options = c.FileOptions(compiler.encode() if compiler else None, c.texts(flags), len(flags), 0)
+        self._handle = None
+        self._handle = library.object(library.file_open(os.fspath(path).encode(), ctypes.byref(options)))
+        found = programs.kernels_of(self._handle)
+        super().__init__(lambda: found, f"'{path}'")
+
+
+def load(path: str, flags: Tuple[str, ...] = (), compiler: Optional[str] = None) -> File:
+    """Compiles a C++ file of kernels with a C++ compiler of this machine, `compiler` or what CXX names, unless the cache has it.
+    Its kernels are attributes, called as those of `tlc.ops`. It stays loaded until the process ends.
+
+        softcap = tlc.load("softcap.cpp").softcap
+        y = softcap(x, bias, cap=30.0)
+    """
+    return File(path, tuple(flags), compiler)
+
+
+gemm = Gemm()
+softmax = Softmax()
+ops = Ops(programs.our_kernels, "tlc")

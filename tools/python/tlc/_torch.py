@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch: its tensors and streams, gradients, and operators for torch.compile, torch.export and all that looks at graphs.
+
+Eager calls on plain tensors launch at once. Tracing, fake tensors, subclasses and dispatch modes take operators of torch.library,
+which have the same code below them; gradients are those of an autograd.Function around them. Versions are probed, none is
+required: operators need torch.library.register_fake or impl_abstract (2.1), and without them only eager calls work."""
+
+import ast
+import functools
+from typing import Any, Dict, Optional, Tuple
+
+import torch
+
+from . import _arrays as arrays
+from ._arrays import BY_NAME, CPU, ELSEWHERE, Array, Element, Framework
+from ._interface import Error
+
+_ELEMENTS = {getattr(torch, theirs): BY_NAME[ours] for theirs, ours in ELSEWHERE.items() if hasattr(torch, theirs)}
+_ELEMENTS[torch.bool] = BY_NAME["u8"]
+_DTYPES = {element.number: dtype for dtype, element in _ELEMENTS.items() if dtype is not torch.bool}
+_BITS = {torch.int16: arrays.I16, **({torch.uint16: arrays.U16} if hasattr(torch, "uint16") else {})}
+
+
+def _describe(tensor, name: str) -> Array:
+    element = _ELEMENTS.get(tensor.dtype) or _BITS.get(tensor.dtype)
+    if element is None:
+        raise Error(f"argument '{name}': expected an element type among {', '.join(str(dtype) for dtype in _ELEMENTS)}, but got {tensor.dtype}")
+    device = tensor.get_device() if tensor.is_cuda else CPU
+    if device == CPU and tensor.device.type != "cpu":
+        raise Error(f"argument '{name}': expected a tensor on cuda or cpu, but got one on {tensor.device}; move it by .to('cuda')")
+    return Array(tensor.data_ptr(), element, tuple(tensor.shape), tensor.stride(), device, tensor)
+
+
+_devices: Dict[int, Any] = {}
+
+
+def _device(number: int):
+    found = _devices.get(number)
+    if found is None:
+        found = _devices[number] = torch.device("cpu") if number == CPU else torch.device("cuda", number)
+    return found
+
+
+def _empty(shape, element: Element, device: int):
+    return torch.empty(shape, dtype=_DTYPES[element.number], device=_device(device))
+
+
+_raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+
+
+def _stream(device: int) -> Optional[int]:
+    if device == CPU:
+        return None
+    if _raw_stream is not None:
+        return _raw_stream(device)
+    return torch.cuda.current_stream(device).cuda_stream
+
+
+FRAMEWORK = Framework(_describe, _empty, _stream)
+
+if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
+    _is_compiling = torch.compiler.is_compiling
+else:
+
+    def _is_compiling() -> bool:
+        return False
+
+
+_dispatch_modes = getattr(torch._C, "_len_torch_dispatch_stack", None) or (lambda: 0)
+_functorch = getattr(torch._C, "_functorch", None)
+_transforms = getattr(_functorch, "maybe_current_level", None) or (lambda: None)
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def is_plain(*tensors) -> bool:
+    """Whether a launch is all that a call on these has to do."""
+    if _dispatch_modes() != 0:
+        return False
+    for tensor in tensors:
+        if tensor is not None and type(tensor) not in _PLAIN:
+            return False
+    if _transforms() is not None:
+        raise Error("expected tensors outside of torch.func's transforms and of vmap, which tlc does not have; give the call a batch axis, and "
+                    "take gradients by backward() or torch.autograd.grad")
+    return True
+
+
+def packed_options(options: Dict[str, Any]) -> str:
+    """Options as a constant of a graph."""
+    return ";".join([f"{name}={value!r}" for name, value in options.items()])
+
+
+@functools.lru_cache(maxsize=1024)
+def _options_of(text: str) -> Dict[str, Any]:
+    found = {}
+    for part in text.split(";") if text else ():
+        name, _, value = part.partition("=")
+        found[name] = ast.literal_eval(value)
+    return found
+
+
+def _autocast(*tensors):
+    """Floats of more than 16 bits in the type of autocast, where that is on."""
+    kind = tensors[0].device.type
+    if kind == "cuda":
+        on = torch.is_autocast_enabled()
+    else:
+        on = torch.is_autocast_cpu_enabled()
+    if not on:
+        return tensors
+    dtype = torch.get_autocast_gpu_dtype() if kind == "cuda" else torch.get_autocast_cpu_dtype()
+    return tuple(tensor.to(dtype) if tensor is not None and tensor.dtype in (torch.float32, torch.float64) else tensor for tensor in tensors)
+
+
+# Attention.
+
+_SEQUENCES = "Tensor? sink, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, Tensor? lengths_q, Tensor? lengths_k"
+
+
+def _frontends():
+    from ._attention import attention, attention_varlen
+    return attention, attention_varlen
+
+
+def _run_forward(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, out, layout: str, options: Dict[str, Any]):
+    plain, varlen = _frontends()
+    return (plain if cu_q is None else varlen).run(
+        dict(q=q, k=k, v=v, sink=sink, cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q,
+             scale_k=scale_k, scale_v=scale_v, out=out), layout, True, options)
+
+
+def _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout: str, options: Dict[str, Any]):
+    from ._attention import attention_backward
+    made = attention_backward(do, q, k, v, o, lse, layout=layout or "bshd", sink=sink, lengths_q=lengths_q, lengths_k=lengths_k,
+                              cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, **options)
+    # An operator returns no None.
+    return made if made.dsink is not None else (*made[:3], q.new_empty((0,), dtype=torch.float32))
+
+
+def _forward_kernel(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, layout, options):
+    return tuple(_run_forward(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, None, layout, _options_of(options)))
+
+
+def _forward_fake(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, layout, options):
+    dtype = q.dtype
+    if dtype not in (torch.float16, torch.bfloat16):
+        dtype = torch.float16 if _options_of(options).get("out") == "f16" else torch.bfloat16
+    o = q.new_empty((*q.shape[:-1], v.shape[-1]), dtype=dtype)
+    if cu_q is not None:
+        heads = (q.shape[1], q.shape[0])
+    else:
+        heads = (q.shape[0], q.shape[1], q.shape[2]) if layout == "bhsd" else (q.shape[0], q.shape[2], q.shape[1])
+    return o, q.new_empty(heads, dtype=torch.float32)
+
+
+def _backward_kernel(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options):
+    return tuple(_run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, _options_of(options)))
+
+
+def _backward_fake(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options):
+    dtype = torch.float32 if _options_of(options).get("gradients") == "f32" else q.dtype
+    gradients = [x.new_empty(x.shape, dtype=dtype) for x in (q, k, v)]
+    return (*gradients, q.new_empty(sink.shape if sink is not None else (0,), dtype=torch.float32))
+
+
+class _Attention(torch.autograd.Function):
+    """Gradients of attention. Options of backward, such as `deterministic`, come apart from those of forward."""
+
+    @staticmethod
+    def forward(ctx, q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options, of_backward):
+        call = (q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k)
+        if not _is_compiling() and is_plain(*call):
+            o, lse = _run_forward(*call, None, None, None, None, layout, _options_of(options))
+        else:
+            o, lse = torch.ops.tlc.attention_forward(*call, None, None, None, layout, options)
+        ctx.save_for_backward(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, o, lse)
+        ctx.layout, ctx.options = layout, of_backward
+        ctx.mark_non_differentiable(lse)
+        return o, lse
+
+    @staticmethod
+    def backward(ctx, do, _):
+        compiling = _is_compiling()
+        if not compiling and torch.is_grad_enabled():
+            raise Error("attention: second derivatives are not supported; call backward() or torch.autograd.grad without create_graph")
+        q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, o, lse = ctx.saved_tensors
+        call = (do.to(o.dtype), q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k)
+        if not compiling and is_plain(*call):
+            dq, dk, dv, dsink = _run_backward(*call, ctx.layout, _options_of(ctx.options))
+        else:
+            dq, dk, dv, dsink = torch.ops.tlc.attention_backward(*call, ctx.layout, ctx.options)
+        return dq, dk, dv, dsink if sink is not None else None, None, None, None, None, None, None, None
+
+
+#: Options of forward that backward needs, too, as the same.
+_OF_BOTH = ("causal", "window", "window_right", "mask", "block", "scale", "softcap", "lse")
+_OF_BACKWARD = ("deterministic", "dq", "dkv", "gradients")
+
+
+def attention(q, k, v, *, layout: str = "", sink=None, cu_seqlens_q=None, cu_seqlens_k=None, lengths_q=None, lengths_k=None, scale_q=None,
+              scale_k=None, scale_v=None, return_lse: bool = False, out=None, options: Dict[str, Any]):
+    """`tlc.attention` and `tlc.attention_varlen` of tensors of PyTorch."""
+    from ._attention import Attended
+    compiling = _is_compiling()
+    needs_gradient = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or
+                                                  (sink is not None and sink.requires_grad))
+    of_backward = {name: value for name, value in options.items() if name in _OF_BOTH or name in _OF_BACKWARD}
+    options = {name: value for name, value in options.items() if name not in _OF_BACKWARD}
+    q, k, v = _autocast(q, k, v)
+    if not compiling and not needs_gradient and is_plain(q, k, v):
+        o, lse = _run_forward(q, k, v, sink, cu_seqlens_q, cu_seqlens_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, out, layout, options)
+        return Attended(o, lse) if return_lse else o
+    if out is not None:
+        raise Error("attention: out= is for calls without gradients and outside of torch.compile and of dispatch modes; use the result")
+    if needs_gradient:
+        if scale_q is not None:
+            raise Error("attention: expected inputs that require no gradient with scales of fp8, which has no backward; detach them")
+        if torch.are_deterministic_algorithms_enabled() and "deterministic" not in of_backward:
+            of_backward["deterministic"] = True
+        o, lse = _Attention.apply(q, k, v, sink, cu_seqlens_q, cu_seqlens_k, lengths_q, lengths_k, layout, packed_options(options),
+                                  packed_options(of_backward))
+    else:
+        o, lse = torch.ops.tlc.attention_forward(q, k, v, sink, cu_seqlens_q, cu_seqlens_k, lengths_q, lengths_k, scale_q, scale_k, scale_v,
+                                                 layout, packed_options(options))
+    return Attended(o, lse) if return_lse else o
+
+
+# Calls without gradients.
+
+
+def _decode_kernel(q, k, v, lengths_k, table, sink, dv, options):
+    from ._attention import attention_decode
+    return tuple(attention_decode(q, k, v, lengths_k, table=table, sink=sink, dv=dv, return_lse=True, **_options_of(options)))
+
+
+def _decode_fake(q, k, v, lengths_k, table, sink, dv, options):
+    last = v.shape[-1] if v is not None else dv
+    return q.new_empty((*q.shape[:-1], last)), q.new_empty((q.shape[0], q.shape[2], q.shape[1]), dtype=torch.float32)
+
+
+def _gemm_kernel(a, b, bias, residual, scale_a, scale_b, out_dtype, options):
+    from ._kernels import gemm
+    return gemm(a, b, bias=bias, residual=residual, scale_a=scale_a, scale_b=scale_b, out_dtype=out_dtype, **_options_of(options))
+
+
+def _gemm_fake(a, b, bias, residual, scale_a, scale_b, out_dtype, options):
+    from ._kernels import result_of
+    name = out_dtype or result_of(_ELEMENTS[a.dtype].name)
+    return a.new_empty((*a.shape[:-1], b.shape[-1]), dtype=_DTYPES[BY_NAME[name].number])
+
+
+def _softmax_kernel(x, options):
+    from ._kernels import softmax
+    return softmax(x, **_options_of(options))
+
+
+def _softmax_fake(x, options):
+    return x.new_empty(x.shape)
+
+
+_OPERATORS: Dict[str, Tuple[str, Any, Any]] = {
+    "attention_forward": (f"(Tensor q, Tensor k, Tensor v, {_SEQUENCES}, Tensor? scale_q, Tensor? scale_k, Tensor? scale_v, str layout, "
+                          "str options) -> (Tensor, Tensor)", _forward_kernel, _forward_fake),
+    "attention_backward": (f"(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, {_SEQUENCES}, str layout, str options) -> "
+                           "(Tensor, Tensor, Tensor, Tensor)", _backward_kernel, _backward_fake),
+    "attention_decode": ("(Tensor q, Tensor k, Tensor? v, Tensor lengths_k, Tensor? table, Tensor? sink, int? dv, str options) -> "
+                         "(Tensor, Tensor)", _decode_kernel, _decode_fake),
+    "gemm": ("(Tensor a, Tensor b, Tensor? bias, Tensor? residual, Tensor? scale_a, Tensor? scale_b, str? out_dtype, str options) -> Tensor",
+             _gemm_kernel, _gemm_fake),
+    "softmax": ("(Tensor x, str options) -> Tensor", _softmax_kernel, _softmax_fake),
+}
+
+
+def _define() -> Any:
+    """Keeps the library alive that has the operators."""
+    register_fake = getattr(torch.library, "register_fake", None) or getattr(torch.library, "impl_abstract", None)
+    if register_fake is None:
+        return None
+    library = torch.library.Library("tlc", "DEF")
+    for name, (schema, kernel, fake) in _OPERATORS.items():
+        library.define(name + schema)
+        for key in ("CPU", "CUDA"):
+            library.impl(name, kernel, key)
+        register_fake(f"tlc::{name}", fake)
+    return library
+
+
+_library = _define()
+
+
+def is_traced(*tensors) -> bool:
+    """Whether a call on these has to be an operator."""
+    return _is_compiling() or not is_plain(*tensors)
+
+
+def _routed() -> None:
+    from ._attention import ROUTES
+    import sys
+    for cls in _PLAIN:
+        ROUTES[cls] = sys.modules[__name__]
+
+
+_routed()
