@@ -152,6 +152,7 @@ class Eager(Gpu):
     def test_threads(self):
         q, k, v = self.inputs()
         expected, results = sdpa(q, k, v), [None] * 8
+        torch.cuda.synchronize()  # before other streams read
 
         def call(number):
             with torch.cuda.stream(torch.cuda.Stream()):

@@ -7,10 +7,9 @@ GPU whose checker finds races. docs/python.md is the guide.
     o = tlc.attention(q, k, v, causal="left")
 """
 
-import sys
-
 from ._arrays import Tensor, empty, tensor, view
 from ._attention import (Attended, Gradients, attention, attention_backward, attention_decode, attention_varlen)
+from ._calls import torch_route
 from ._cache import CacheEvent, cache_folder, compile_events, hits_only, prewarm, set_cache
 from ._devices import emulator
 from ._interface import Error, Kind, Place, RaceError, use_library
@@ -19,8 +18,7 @@ from ._programs import Bound, Option
 from ._sdpa import scaled_dot_product_attention
 from ._version import __version__
 
-if "torch" in sys.modules:  # so that torch.compile finds its operators before the first call
-    from . import _torch  # noqa: F401
+torch_route(None)  # so that torch.compile finds operators where PyTorch is imported before
 
 __all__ = ["Attended", "Bound", "CacheEvent", "Error", "Gradients", "Kind", "Option", "Place", "RaceError", "Tensor", "__version__",
            "attention", "attention_backward", "attention_decode", "attention_varlen", "cache_folder", "compile_events", "emulator", "empty",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention, its gradients, packed sequences and decoding."""
 
+import sys
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-from . import _arrays as arrays
 from . import _calls as calls
 from . import _programs as programs
 from ._arrays import Array
@@ -118,7 +118,7 @@ class Attention(calls.Call):
 
     def __call__(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None,
                  scale_v=None, return_lse: bool = False, out=None, **options):
-        route = ROUTES.get(type(q)) or _route(q)
+        route = calls.torch_route(q)
         if route is not None:
             return route.attention(q, k, v, layout=layout, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q,
                                    scale_k=scale_k, scale_v=scale_v, return_lse=return_lse, out=out, options=options)
@@ -183,7 +183,7 @@ class AttentionVarlen(Attention):
     def __call__(self, q, k, v, cu_seqlens_q, cu_seqlens_k=None, *, sink=None, scale_q=None, scale_k=None, scale_v=None,
                  return_lse: bool = False, out=None, **options):
         cu_seqlens_k = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
-        route = ROUTES.get(type(q)) or _route(q)
+        route = calls.torch_route(q)
         if route is not None:
             return route.attention(q, k, v, sink=sink, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, scale_q=scale_q, scale_k=scale_k,
                                    scale_v=scale_v, return_lse=return_lse, out=out, options=options)
@@ -257,12 +257,12 @@ class AttentionDecode(calls.Call):
     derived = DERIVED | {"values"}
 
     def __call__(self, q, k, v, lengths_k, *, table=None, sink=None, dv: Optional[int] = None, return_lse: bool = False, out=None, **options):
-        route = ROUTES.get(type(q))
+        given = dict(q=q, k=k, v=v, lengths_k=lengths_k, table=table, sink=sink, out=out)
+        refuse_gradients(self.name, given)
+        route = calls.torch_route(q)
         if route is not None and out is None and route.is_traced(q, k, v):
             o, lse = route.torch.ops.tlc.attention_decode(q, k, v, lengths_k, table, sink, dv, route.packed_options(options))
             return Attended(o, lse) if return_lse else o
-        given = dict(q=q, k=k, v=v, lengths_k=lengths_k, table=table, sink=sink, out=out)
-        refuse_gradients(self.name, given)
         plan, found, framework = self.plan(given, options, (dv,))
         made = plan.run(found, framework)
         o = out if out is not None else made[0]
@@ -318,25 +318,10 @@ class AttentionDecode(calls.Call):
         return Problem(program_of(device, kernel, self.values(kernel, values, options)), inputs, tuple(outputs))
 
 
-#: What calls tensors of a type, where it does more than launch: PyTorch's gradients and graphs.
-ROUTES: Dict[type, Any] = {}
-
-
-def _route(tensor):
-    """PyTorch's, from its first tensor on."""
-    framework = arrays.framework_of(tensor, "q")
-    if framework.describe.__module__.endswith("._torch"):
-        from . import _torch
-        ROUTES[type(tensor)] = _torch
-        return _torch
-    return None
-
-
 def refuse_gradients(call: str, given: calls.Given) -> None:
     for name, tensor in given.items():
         if getattr(tensor, "requires_grad", False):
-            torch = arrays.sys.modules["torch"]
-            if torch.is_grad_enabled():
+            if sys.modules["torch"].is_grad_enabled():
                 raise calls.Error(f"{call}: argument '{name}' requires a gradient, which this call does not have; pass {name}.detach(), call it "
                                   "under torch.no_grad(), or use tlc.attention")
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What calls of all kernels have in common: from tensors and options to a launch."""
 
+import sys
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from . import _arrays as arrays
@@ -9,6 +10,21 @@ from . import _programs as programs
 from ._arrays import Array, Framework
 from ._interface import Error
 from ._programs import Bound, Kernel, Option, Plan, Plans, Problem
+
+#: The module `_torch`, from the first time that PyTorch is there.
+TORCH: Any = None
+
+
+def torch_route(tensor):
+    """What calls PyTorch's tensors, which have gradients and graphs; None for others."""
+    global TORCH
+    if TORCH is None:
+        if "torch" not in sys.modules:
+            return None
+        from . import _torch
+        TORCH = _torch
+    return TORCH if isinstance(tensor, TORCH.TENSOR) else None
+
 
 Given = Dict[str, Any]
 Arrays = Dict[str, Array]

@@ -41,11 +41,11 @@ class Gemm(calls.Call):
 
     def __call__(self, a, b, *, bias=None, residual=None, scale_a=None, scale_b=None, out=None, out_dtype: Optional[str] = None,
                  accumulate: bool = False, **options):
-        route = attention.ROUTES.get(type(a))
-        if route is not None and out is None and route.is_traced(a, b):
-            return route.torch.ops.tlc.gemm(a, b, bias, residual, scale_a, scale_b, out_dtype, route.packed_options(options))
         given = dict(a=a, b=b, scale_a=scale_a, scale_b=scale_b, bias=bias, residual=residual, out=out)
         attention.refuse_gradients(self.name, given)
+        route = calls.torch_route(a)
+        if route is not None and out is None and route.is_traced(a, b):
+            return route.torch.ops.tlc.gemm(a, b, bias, residual, scale_a, scale_b, out_dtype, route.packed_options(options))
         plan, found, framework = self.plan(given, options, (out_dtype, accumulate))
         made = plan.run(found, framework)
         return out if out is not None else made[0]
@@ -138,11 +138,11 @@ class Softmax(calls.Call):
     name, kernel_name, derived = "softmax", "softmax", frozenset(("rows", "columns", "dtype", "alignment"))
 
     def __call__(self, x, *, out=None, **options):
-        route = attention.ROUTES.get(type(x))
-        if route is not None and out is None and route.is_traced(x):
-            return route.torch.ops.tlc.softmax(x, route.packed_options(options))
         given = dict(x=x, out=out)
         attention.refuse_gradients(self.name, given)
+        route = calls.torch_route(x)
+        if route is not None and out is None and route.is_traced(x):
+            return route.torch.ops.tlc.softmax(x, route.packed_options(options))
         plan, found, framework = self.plan(given, options, ())
         made = plan.run(found, framework)
         return out if out is not None else made[0]

@@ -6,8 +6,10 @@ import warnings
 from typing import Any, List, Optional
 
 from ._attention import attention
+from ._calls import torch_route
 from ._interface import Error
 
+HALF = ("float16", "f16", "bf16")
 _warned: set = set()
 
 
@@ -19,7 +21,8 @@ def _obstacles(query, key, attn_mask, dropout_p) -> List[str]:
                      "(docs/attention.md#masks-of-your-own)")
     if dropout_p > 0:
         found.append(f"dropout_p is {dropout_p}, but only 0 is supported; apply dropout to the result, as by tlc.ops.dropout")
-    if str(query.dtype).rpartition(".")[2] not in ("float16", "bfloat16", "f16", "bf16"):
+    route = torch_route(query)
+    if not (route.autocast(query, query, query)[0].dtype in route.HALF if route is not None else str(query.dtype) in HALF):
         found.append(f"query is {query.dtype}, but only float16 and bfloat16 are supported; convert it, or use torch.autocast")
     if len(query.shape) < 3 or len(key.shape) != len(query.shape):
         found.append(f"query has {len(query.shape)} axes and key {len(key.shape)}, but both need (..., L, E) with 3 axes or more")

@@ -12,6 +12,7 @@ from typing import Any, Dict, Optional, Tuple
 import torch
 
 from . import _arrays as arrays
+from . import _attention
 from ._arrays import BY_NAME, CPU, ELSEWHERE, Array, Element, Framework
 from ._interface import Error
 
@@ -56,6 +57,7 @@ def _stream(device: int) -> Optional[int]:
     return torch.cuda.current_stream(device).cuda_stream
 
 
+TENSOR = torch.Tensor
 FRAMEWORK = Framework(_describe, _empty, _stream)
 
 if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
@@ -99,17 +101,28 @@ def _options_of(text: str) -> Dict[str, Any]:
     return found
 
 
-def _autocast(*tensors):
+if hasattr(torch, "get_autocast_dtype"):
+
+    def _autocast_dtype(kind: str):
+        return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
+else:  # before 2.4
+
+    def _autocast_dtype(kind: str):
+        if kind == "cuda":
+            return torch.get_autocast_gpu_dtype() if torch.is_autocast_enabled() else None
+        return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
+
+
+_WIDE = (torch.float32, torch.float64)
+HALF = (torch.float16, torch.bfloat16)
+
+
+def autocast(q, k, v):
     """Floats of more than 16 bits in the type of autocast, where that is on."""
-    kind = tensors[0].device.type
-    if kind == "cuda":
-        on = torch.is_autocast_enabled()
-    else:
-        on = torch.is_autocast_cpu_enabled()
-    if not on:
-        return tensors
-    dtype = torch.get_autocast_gpu_dtype() if kind == "cuda" else torch.get_autocast_cpu_dtype()
-    return tuple(tensor.to(dtype) if tensor is not None and tensor.dtype in (torch.float32, torch.float64) else tensor for tensor in tensors)
+    dtype = _autocast_dtype(q.device.type)
+    if dtype is None:
+        return q, k, v
+    return tuple(tensor.to(dtype) if tensor.dtype in _WIDE else tensor for tensor in (q, k, v))
 
 
 # Attention.
@@ -117,22 +130,15 @@ def _autocast(*tensors):
 _SEQUENCES = "Tensor? sink, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, Tensor? lengths_q, Tensor? lengths_k"
 
 
-def _frontends():
-    from ._attention import attention, attention_varlen
-    return attention, attention_varlen
-
-
 def _run_forward(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, out, layout: str, options: Dict[str, Any]):
-    plain, varlen = _frontends()
-    return (plain if cu_q is None else varlen).run(
+    return (_attention.attention if cu_q is None else _attention.attention_varlen).run(
         dict(q=q, k=k, v=v, sink=sink, cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q,
              scale_k=scale_k, scale_v=scale_v, out=out), layout, True, options)
 
 
 def _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout: str, options: Dict[str, Any]):
-    from ._attention import attention_backward
-    made = attention_backward(do, q, k, v, o, lse, layout=layout or "bshd", sink=sink, lengths_q=lengths_q, lengths_k=lengths_k,
-                              cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, **options)
+    made = _attention.attention_backward(do, q, k, v, o, lse, layout=layout or "bshd", sink=sink, lengths_q=lengths_q, lengths_k=lengths_k,
+                                         cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, **options)
     # An operator returns no None.
     return made if made.dsink is not None else (*made[:3], q.new_empty((0,), dtype=torch.float32))
 
@@ -173,7 +179,9 @@ class _Attention(torch.autograd.Function):
             o, lse = _run_forward(*call, None, None, None, None, layout, _options_of(options))
         else:
             o, lse = torch.ops.tlc.attention_forward(*call, None, None, None, layout, options)
-        ctx.save_for_backward(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, o, lse)
+        optional = call[3:]
+        ctx.save_for_backward(q, k, v, o, lse, *[tensor for tensor in optional if tensor is not None])
+        ctx.given = [tensor is not None for tensor in optional]
         ctx.layout, ctx.options = layout, of_backward
         ctx.mark_non_differentiable(lse)
         return o, lse
@@ -183,54 +191,57 @@ class _Attention(torch.autograd.Function):
         compiling = _is_compiling()
         if not compiling and torch.is_grad_enabled():
             raise Error("attention: second derivatives are not supported; call backward() or torch.autograd.grad without create_graph")
-        q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, o, lse = ctx.saved_tensors
-        call = (do.to(o.dtype), q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k)
+        saved = ctx.saved_tensors
+        q, k, v, o, lse = saved[:5]
+        optional, at = [], 5
+        for given in ctx.given:
+            optional.append(saved[at] if given else None)
+            at += 1 if given else 0
+        call = (do.to(o.dtype), q, k, v, o, lse, *optional)
         if not compiling and is_plain(*call):
             dq, dk, dv, dsink = _run_backward(*call, ctx.layout, _options_of(ctx.options))
         else:
             dq, dk, dv, dsink = torch.ops.tlc.attention_backward(*call, ctx.layout, ctx.options)
-        return dq, dk, dv, dsink if sink is not None else None, None, None, None, None, None, None, None
+        return dq, dk, dv, dsink if ctx.given[0] else None, None, None, None, None, None, None, None
 
 
 #: Options of forward that backward needs, too, as the same.
 _OF_BOTH = ("causal", "window", "window_right", "mask", "block", "scale", "softcap", "lse")
-_OF_BACKWARD = ("deterministic", "dq", "dkv", "gradients")
+_OF_BACKWARD = ("deterministic", "dq", "dkv")
 
 
 def attention(q, k, v, *, layout: str = "", sink=None, cu_seqlens_q=None, cu_seqlens_k=None, lengths_q=None, lengths_k=None, scale_q=None,
               scale_k=None, scale_v=None, return_lse: bool = False, out=None, options: Dict[str, Any]):
     """`tlc.attention` and `tlc.attention_varlen` of tensors of PyTorch."""
-    from ._attention import Attended
     compiling = _is_compiling()
     needs_gradient = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or
                                                   (sink is not None and sink.requires_grad))
-    of_backward = {name: value for name, value in options.items() if name in _OF_BOTH or name in _OF_BACKWARD}
-    options = {name: value for name, value in options.items() if name not in _OF_BACKWARD}
-    q, k, v = _autocast(q, k, v)
+    q, k, v = autocast(q, k, v)
+    of_forward = {name: value for name, value in options.items() if name not in _OF_BACKWARD} if options else options
     if not compiling and not needs_gradient and is_plain(q, k, v):
-        o, lse = _run_forward(q, k, v, sink, cu_seqlens_q, cu_seqlens_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, out, layout, options)
-        return Attended(o, lse) if return_lse else o
+        o, lse = _run_forward(q, k, v, sink, cu_seqlens_q, cu_seqlens_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, out, layout, of_forward)
+        return _attention.Attended(o, lse) if return_lse else o
     if out is not None:
         raise Error("attention: out= is for calls without gradients and outside of torch.compile and of dispatch modes; use the result")
     if needs_gradient:
         if scale_q is not None:
             raise Error("attention: expected inputs that require no gradient with scales of fp8, which has no backward; detach them")
+        of_backward = {name: value for name, value in options.items() if name in _OF_BOTH or name in _OF_BACKWARD}
         if torch.are_deterministic_algorithms_enabled() and "deterministic" not in of_backward:
             of_backward["deterministic"] = True
-        o, lse = _Attention.apply(q, k, v, sink, cu_seqlens_q, cu_seqlens_k, lengths_q, lengths_k, layout, packed_options(options),
+        o, lse = _Attention.apply(q, k, v, sink, cu_seqlens_q, cu_seqlens_k, lengths_q, lengths_k, layout, packed_options(of_forward),
                                   packed_options(of_backward))
     else:
         o, lse = torch.ops.tlc.attention_forward(q, k, v, sink, cu_seqlens_q, cu_seqlens_k, lengths_q, lengths_k, scale_q, scale_k, scale_v,
-                                                 layout, packed_options(options))
-    return Attended(o, lse) if return_lse else o
+                                                 layout, packed_options(of_forward))
+    return _attention.Attended(o, lse) if return_lse else o
 
 
 # Calls without gradients.
 
 
 def _decode_kernel(q, k, v, lengths_k, table, sink, dv, options):
-    from ._attention import attention_decode
-    return tuple(attention_decode(q, k, v, lengths_k, table=table, sink=sink, dv=dv, return_lse=True, **_options_of(options)))
+    return tuple(_attention.attention_decode(q, k, v, lengths_k, table=table, sink=sink, dv=dv, return_lse=True, **_options_of(options)))
 
 
 def _decode_fake(q, k, v, lengths_k, table, sink, dv, options):
@@ -291,13 +302,3 @@ _library = _define()
 def is_traced(*tensors) -> bool:
     """Whether a call on these has to be an operator."""
     return _is_compiling() or not is_plain(*tensors)
-
-
-def _routed() -> None:
-    from ._attention import ROUTES
-    import sys
-    for cls in _PLAIN:
-        ROUTES[cls] = sys.modules[__name__]
-
-
-_routed()
