@@ -15,9 +15,9 @@ BLOCK = re.compile(r"(?:<!-- needs (\w+) -->\n)?```python\n(.*?)```", re.S)
 PUBLIC = [getattr(tlc, name) for name in tlc.__all__ if not name.startswith("_")]
 
 
-def page():
-    """docs/python.md of the sources; an archive for a GPU has it, too."""
-    with open(os.path.join(ROOT, "docs", "python.md"), encoding="utf-8") as file:
+def page(*path):
+    """A page of the sources; an archive for a GPU has these, too."""
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
         return file.read()
 
 
@@ -37,10 +37,11 @@ class Pages(Case):
         os.chdir(ROOT)
         names, ran = {}, 0
         try:
-            for needed, block in BLOCK.findall(page()):
+            for needed, block in BLOCK.findall(page("docs", "python.md") + page("README.md")):
+                compiled = compile(block, "a page", "exec")
                 if has(needed):
                     with contextlib.redirect_stdout(io.StringIO()):
-                        exec(compile(block, "docs/python.md", "exec"), names)
+                        exec(compiled, names)
                     ran += 1
         finally:
             os.chdir(before)
@@ -64,7 +65,7 @@ class Pages(Case):
                                                   "empty", "hits_only", "load", "set_cache", "use_library"]))
 
     def test_public_names_are_on_the_page(self):
-        text = page()
+        text = page("docs", "python.md")
         for name in ("attention", "attention_varlen", "attention_decode", "attention_backward", "gemm", "softmax", "ops", "load", "view", "tensor",
                      "emulator", "compile_events", "prewarm", "hits_only", "scaled_dot_product_attention", "RaceError", "Error"):
             self.assertIn(f"tlc.{name}", text)

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What calls of the Python package cost the host, in microseconds until the call returns.
+
+    calls.py [--rounds 200] [--json]
+
+Medians over rounds, in each of which every call is made a few times in a random order, while the GPU is never full. `nothing` is a
+call through ctypes that does nothing. Needs PyTorch and a GPU.
+"""
+
+import argparse
+import ctypes
+import json
+import random
+import statistics
+import time
+
+import libtlc  # noqa: F401: finds the package
+import tlc
+import torch
+
+
+def calls():
+    """Name -> call."""
+    q, k, v = (torch.randn(1, 128, 8, 128, dtype=torch.bfloat16, device="cuda") for _ in range(3))
+    qg, kg, vg = (x.clone().requires_grad_() for x in (q, k, v))
+    do, out = torch.randn_like(q), torch.empty_like(q)
+    bound = tlc.attention.bind(q, k, v, out=out)
+    nothing = ctypes.CDLL(None).getpid
+    sdpa = torch.nn.functional.scaled_dot_product_attention
+    of_sdpa = [x.transpose(1, 2) for x in (q, k, v)]
+    with_gradient = [x.transpose(1, 2) for x in (qg, kg, vg)]
+    do_sdpa = do.transpose(1, 2)
+    x = torch.randn(128, 1024, dtype=torch.bfloat16, device="cuda")
+    found = {
+        "nothing": nothing,
+        "attention": lambda: tlc.attention(q, k, v, causal="left"),
+        "attention out=": lambda: tlc.attention(q, k, v, causal="left", out=out),
+        "SDPA": lambda: sdpa(*of_sdpa, is_causal=True),
+        "bound": bound,
+        "attention with gradient": lambda: tlc.attention(qg, kg, vg, causal="left"),
+        "SDPA with gradient": lambda: sdpa(*with_gradient, is_causal=True),
+        "softmax": lambda: tlc.softmax(x),
+        "torch.softmax": lambda: torch.softmax(x, -1),
+        "ops.rms_norm": lambda: tlc.ops.rms_norm(x, weight),
+    }
+    weight = torch.ones(1024, device="cuda")
+    ours, theirs = tlc.attention(qg, kg, vg, causal="left"), sdpa(*with_gradient, is_causal=True)
+    found["backward"] = lambda: torch.autograd.grad(ours, (qg, kg, vg), do, retain_graph=True)
+    found["SDPA backward"] = lambda: torch.autograd.grad(theirs, (qg, kg, vg), do_sdpa, retain_graph=True)
+    if hasattr(torch, "compile"):
+        compiled, of_torch = torch.compile(lambda *x: tlc.attention(*x, causal="left"), fullgraph=True), torch.compile(
+            lambda *x: sdpa(*x, is_causal=True), fullgraph=True)
+        found["attention compiled"] = lambda: compiled(q, k, v)
+        found["SDPA compiled"] = lambda: of_torch(*of_sdpa)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    draw, found = random.Random(0), calls()
+    for call in found.values():
+        for _ in range(5):
+            call()
+    times = {name: [] for name in found}
+    for _ in range(options.rounds):
+        names = list(found)
+        draw.shuffle(names)
+        for name in names:
+            call = found[name]
+            torch.cuda.synchronize()
+            call()
+            begin = time.perf_counter_ns()
+            for _ in range(4):
+                call()
+            times[name].append((time.perf_counter_ns() - begin) / 4000)
+    medians = {name: round(statistics.median(values), 2) for name, values in times.items()}
+    if options.json:
+        print(json.dumps({"microseconds": medians, "gpu": torch.cuda.get_device_name(), "torch": torch.__version__}))
+        return
+    for name, median in medians.items():
+        print(f"{median:8.2f} us  {name}")
+
+
+main()
