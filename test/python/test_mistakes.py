@@ -31,7 +31,8 @@ class Mistakes(Case):
         q = tensor(1, 4, 2, 16)
         self.refused("argument 'K': expected element type f16, but got bf16",
                      lambda: tlc.attention(q, tensor(1, 4, 2, 16, dtype="bf16"), q), Kind.INVALID_ARGUMENT)
-        self.refused("'dtype'", lambda: tlc.attention(*[tensor(1, 4, 2, 16, dtype="f32")] * 3))
+        self.refused("attention: argument 'q': expected an element type among bf16 | f16, or e4m3 with scale_q, scale_k and scale_v, but got "
+                     "f32[1, 4, 2, 16] on the CPU; convert it", lambda: tlc.attention(*[tensor(1, 4, 2, 16, dtype="f32")] * 3))
         self.refused("expected layout among bshd, bhsd, but got 'bsdh'", lambda: tlc.attention(q, q, q, layout="bsdh"))
 
     def test_wrong_ranks_and_extents(self):

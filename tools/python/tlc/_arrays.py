@@ -87,7 +87,7 @@ class Memory:
         self.address = address.value
 
     def __del__(self):
-        if getattr(self, "address", None):
+        if getattr(self, "address", None) and not sys.is_finalizing():
             interface().device_free(self.device.handle, self.address)
 
 
@@ -387,6 +387,7 @@ class Framework(NamedTuple):
     describe: Callable[[Any, str], Array]
     empty: Callable[[Sequence[int], Element, int], Any]
     stream: Callable[[int], Optional[int]]
+    address: Callable[[Any], int]  # of a tensor that `empty` has made
 
 
 def _empty_numpy(shape, element: Element, _device):
@@ -414,7 +415,7 @@ def _cupy() -> Framework:
         with cupy.cuda.Device(device):
             return cupy.empty(shape, NAME_ELSEWHERE.get(element.name, "uint8"))
 
-    return Framework(_describe_dlpack, cupy_empty, lambda device: cupy.cuda.get_current_stream().ptr)
+    return Framework(_describe_dlpack, cupy_empty, lambda device: cupy.cuda.get_current_stream().ptr, lambda made: made.data.ptr)
 
 
 def _torch() -> Framework:
@@ -422,9 +423,17 @@ def _torch() -> Framework:
     return module.FRAMEWORK
 
 
-NUMPY = Framework(_describe_numpy, _empty_numpy, _no_stream)
-OURS = Framework(lambda given, name: given._array, _empty_ours, _no_stream)
-DLPACK = Framework(_describe_dlpack, _empty_ours, _no_stream)
+def _address_of_numpy(made) -> int:
+    return made._array.data if type(made) is Tensor else made.__array_interface__["data"][0]
+
+
+def _address_of_ours(made: Tensor) -> int:
+    return made._array.data
+
+
+NUMPY = Framework(_describe_numpy, _empty_numpy, _no_stream, _address_of_numpy)
+OURS = Framework(lambda given, name: given._array, _empty_ours, _no_stream, _address_of_ours)
+DLPACK = Framework(_describe_dlpack, _empty_ours, _no_stream, _address_of_ours)
 _frameworks: Dict[type, Framework] = {Tensor: OURS}
 
 
@@ -453,11 +462,6 @@ def maker_of(given, own: Framework) -> Framework:
     if own is OURS and given.bits is not None:
         return maker_of(given.bits, framework_of(given.bits))
     return own
-
-
-def address_of(made, framework: Framework) -> int:
-    """Of a tensor that `framework` has made."""
-    return made._array.data if type(made) is Tensor else framework.describe(made, "out").data
 
 
 def describe(given, name: str, any_integer: bool = False) -> Array:

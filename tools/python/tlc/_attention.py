@@ -78,6 +78,14 @@ def extents_of(call: calls.Call, given: calls.Arrays, layout: str) -> Extents:
     return Extents(axes, q, k, v, values)
 
 
+def check_dtype(call: calls.Call, kernel: programs.Kernel, q: Array) -> None:
+    """The kernel's own check does not know what a caller may do instead."""
+    dtype = kernel.option("dtype")
+    if dtype is not None and q.element.name not in dtype.allowed.split(" | "):
+        raise call.mistake(f"argument 'q': expected an element type among {dtype.allowed}, or e4m3 with scale_q, scale_k and scale_v, but got {q}; "
+                           "convert it, as by .bfloat16(), or call it under torch.autocast")
+
+
 def lengths_of(given: calls.Arrays, index: Dict[str, int]) -> Dict[str, Tuple[int, Array]]:
     """The arguments of packed and padded sequences, of the sink and of scales."""
     renamed = {"cu_seqlens_q": "begins_q", "cu_seqlens_k": "begins_k", "lengths_q": "lengths_q", "lengths_k": "lengths_k", "sink": "sink",
@@ -144,6 +152,7 @@ class Attention(calls.Call):
         extents = extents_of(self, given, settings[0])
         fp8 = extents.q.element.name == "e4m3"
         kernel = self.kernel("attention_fwd_fp8" if fp8 else "attention_fwd")
+        check_dtype(self, kernel, extents.q)
         index = {name: number for number, name in enumerate(given)}
         inputs = {"Q": (index["q"], extents.q), "K": (index["k"], extents.k), "V": (index["v"], extents.v), **lengths_of(given, index)}
         shape = (*extents.q.shape[:-1], extents.v.shape[-1])
@@ -221,6 +230,7 @@ class AttentionBackward(calls.Call):
     def solve(self, device, given, options, settings) -> Problem:
         extents = extents_of(self, given, settings[0])
         kernel = self.kernel("attention_bwd")
+        check_dtype(self, kernel, extents.q)
         index = {name: number for number, name in enumerate(given)}
         for name in ("o", "do"):
             calls.check_rank(self.name, name, given[name], [str(axis) for axis in range(len(extents.axes))])

@@ -30,7 +30,7 @@ class Device:
         c.interface().check(c.interface().device_synchronize(self.handle, stream))
 
     def __del__(self):
-        if sys is not None and not sys.is_finalizing():
+        if not sys.is_finalizing():
             c.interface().device_release(self.handle)
 
 
@@ -109,7 +109,24 @@ def device_of(arrays: Dict[str, Array]) -> Device:
     if first is None:
         raise c.Error("expected at least one tensor, but got none")
     number = arrays[first].device
-    return current_emulator() if number == CPU else gpu(number)
+    if number != CPU:
+        return gpu(number)
+    _warn_of_emulation()
+    return current_emulator()
+
+
+_warned = False
+
+
+def _warn_of_emulation() -> None:
+    """Once, where the tensors may have been left on the CPU by oversight."""
+    global _warned
+    torch = sys.modules.get("torch")
+    if _warned or torch is None or _chosen.get() is not None or not torch.cuda.is_available():
+        return
+    _warned = True
+    warnings.warn("tensors of the CPU are computed with on an emulated GPU, which is slow; move them by .to('cuda'), or say 'with "
+                  "tlc.emulator():'", RuntimeWarning, stacklevel=5)
 
 
 class Staged:

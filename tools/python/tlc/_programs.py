@@ -4,6 +4,7 @@
 import ctypes
 import math
 import struct
+import sys
 import threading
 from collections import OrderedDict
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -137,7 +138,7 @@ class Program:
         return Argument(info.name.decode(), ELEMENTS[info.element], info.access, shape)
 
     def __del__(self):
-        if getattr(self, "handle", None):
+        if getattr(self, "handle", None) and not sys.is_finalizing():
             c.interface().release(self.handle)
 
     def shape_of(self, argument: str, dimensions: Dict[str, int]) -> Tuple[int, ...]:
@@ -172,7 +173,7 @@ def _set_cache_once() -> None:
 
 def refuse_capture(device: devices.Device, kernel: Kernel) -> None:
     """Compiling loads code, which a stream that is captured does not allow."""
-    torch = arrays.sys.modules.get("torch")
+    torch = sys.modules.get("torch")
     if device.number != CPU and torch is not None and torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
         raise Error(f"cannot compile and load '{kernel.name}' while a stream is captured; call it with these shapes and options before the "
                     "capture; tlc.prewarm compiles it ahead of that")
@@ -250,7 +251,6 @@ class Plan:
         """Launches, and returns the tensors that it makes."""
         device = self.device.number
         made = [framework.empty(shape, element, device) for _, element, shape in self.made]
-        datas = [arrays.address_of(one, framework) for one in made]
         if device == CPU:
             self._emulate(given, made, framework)
             return made
@@ -260,8 +260,8 @@ class Plan:
             state = _State(self.views)
         for (number, source) in self.sources:
             state.each[number].data = given[source].data
-        for (number, _, _), data in zip(self.made, datas):
-            state.each[number].data = data
+        for (number, _, _), one in zip(self.made, made):
+            state.each[number].data = framework.address(one)
         stream = framework.stream(device)
         workspaces, held = self._workspaces(framework, stream)
         self.check(self.launch_call(self.program.handle, state.tensors, self.count, self.scalars, self.scalar_count, workspaces,
@@ -277,7 +277,7 @@ class Plan:
             held = _kept_workspaces(self.device, stream, self.sizes)
             return c.addresses([one.address for one in held]), held
         held = [framework.empty((max(size, 1),), arrays.BY_NAME["u8"], self.device.number) for size in self.sizes]
-        return c.addresses([arrays.address_of(one, framework) for one in held]), held
+        return c.addresses([framework.address(one) for one in held]), held
 
     def _emulate(self, given: Sequence[Array], made: Sequence[Any], framework: Framework) -> None:
         placed: List[Optional[Array]] = list(self.views)
@@ -286,7 +286,7 @@ class Plan:
             placed[number].data = given[source].data
         for (number, _, _), one in zip(self.made, made):
             placed[number] = self.views[number].viewed(self.views[number].shape, self.views[number].strides)
-            placed[number].data = arrays.address_of(one, framework)
+            placed[number].data = framework.address(one)
         accesses = [argument.access for argument in self.program.tensors]
         staged = devices.Staged(self.device, placed, [access != INPUT for access in accesses], [access != OUTPUT for access in accesses])
         state = _State(self.views)
@@ -315,7 +315,7 @@ class Bound:
         for number, source in plan.sources:
             state.each[number].data = given[source].data
         for (number, _, _), one in zip(plan.made, self.outputs):
-            state.each[number].data = arrays.address_of(one, framework)
+            state.each[number].data = framework.address(one)
         workspaces, held = plan._workspaces(framework, framework.stream(plan.device.number))
         self._kept.append(held)
         library = c.interface()
@@ -334,7 +334,7 @@ class Bound:
         self._launch()
 
     def __del__(self):
-        if getattr(self, "_handle", None):
+        if getattr(self, "_handle", None) and not sys.is_finalizing():
             c.interface().bound_release(self._handle)
 
 

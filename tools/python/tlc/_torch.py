@@ -29,7 +29,7 @@ def _describe(tensor, name: str) -> Array:
     device = tensor.get_device() if tensor.is_cuda else CPU
     if device == CPU and tensor.device.type != "cpu":
         raise Error(f"argument '{name}': expected a tensor on cuda or cpu, but got one on {tensor.device}; move it by .to('cuda')")
-    return Array(tensor.data_ptr(), element, tuple(tensor.shape), tensor.stride(), device, tensor)
+    return Array(tensor.data_ptr(), element, tensor.shape, tensor.stride(), device, tensor)
 
 
 _devices: Dict[int, Any] = {}
@@ -58,7 +58,7 @@ def _stream(device: int) -> Optional[int]:
 
 
 TENSOR = torch.Tensor
-FRAMEWORK = Framework(_describe, _empty, _stream)
+FRAMEWORK = Framework(_describe, _empty, _stream, torch.Tensor.data_ptr)
 
 if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
     _is_compiling = torch.compiler.is_compiling
