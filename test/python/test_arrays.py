@@ -6,6 +6,7 @@ import gc
 import math
 import struct
 import unittest
+import weakref
 
 from support import Case, Foreign, needs_numpy, needs_torch, numbers, numpy, tlc, torch
 from tlc import _arrays as arrays
@@ -70,6 +71,17 @@ class Dlpack(Case):
         self.assertEqual(struct.unpack("2f", arrays.ctypes.string_at(array.data, 8)), (1.0, 2.0))
         del array
         gc.collect()
+        self.assertEqual(len(arrays._exported), before)
+
+    def test_calls_keep_no_tensors(self):
+        before = len(arrays._exported)
+        x = tlc.tensor(numbers(1, 3, 8))
+        alive = weakref.ref(x)
+        y, z = tlc.softmax(Foreign(x)), tlc.gemm(x, x.permute(1, 0))
+        made = weakref.ref(y), weakref.ref(z)
+        del x, y, z
+        gc.collect()
+        self.assertEqual((alive(), made[0](), made[1]()), (None, None, None))
         self.assertEqual(len(arrays._exported), before)
 
     @needs_numpy

@@ -122,16 +122,21 @@ _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p
 _exported: Dict[int, tuple] = {}  # what consumers of our capsules hold
 
 
+# Both run when the interpreter ends, too, where globals may be gone: what they need are their defaults.
 @_DELETER
-def _delete_exported(managed):
-    _exported.pop(ctypes.addressof(managed.contents), None)
+def _delete_exported(managed, exported=_exported, address=ctypes.addressof):
+    exported.pop(address(managed.contents), None)
 
 
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-def _drop_capsule(capsule):
+def _drop_capsule(capsule, exported=_exported, is_ending=_is_ending, pointer_of=_pointer_of_ending):
     """A capsule that was never consumed goes with what it exports."""
-    if _is_ending(capsule, b"dltensor"):
-        _exported.pop(_pointer_of_ending(capsule, b"dltensor"), None)
+    if is_ending(capsule, b"dltensor"):
+        exported.pop(pointer_of(capsule, b"dltensor"), None)
+
+
+for _callback in (_delete_exported, _drop_capsule):
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_callback))  # others call them at any time
 
 
 class Tensor:

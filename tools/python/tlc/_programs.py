@@ -215,7 +215,7 @@ class Plan:
 
     def __init__(self, problem: Problem):
         program = problem.program
-        self.program, self.device, self.problem = program, program.device, problem
+        self.program, self.device = program, program.device
         views: List[Array] = []
         self.sources: List[Tuple[int, int]] = []  # argument, number of the given tensor
         self.made: List[Tuple[int, Element, Tuple[int, ...]]] = []
@@ -224,7 +224,7 @@ class Plan:
             if argument.name in problem.inputs:
                 source, view = problem.inputs[argument.name]
                 self.sources.append((number, source))
-                views.append(view)
+                views.append(Array(0, view.element, view.shape, view.strides, view.device, None))  # keeps no memory of the first call
                 continue
             output = outputs.get(argument.name)
             if output is None:
