@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls on the emulator, against sums in Python."""
 
+import contextlib
+import io
 import math
 import os
 import threading
@@ -287,6 +289,18 @@ class Files(Case):
         self.assertIn("race between", error.text)
         # The process and the emulator live on.
         self.assertEqual(tlc.softmax(tlc.tensor([[1.0, 1.0]])).tolist(), [[0.5, 0.5]])
+
+    def test_prints_and_checks(self):
+        counting, said = self.load("reports.cpp").counting, io.StringIO()
+        with contextlib.redirect_stderr(said):
+            x = counting(out=tlc.empty((64,), "i32"))
+        self.assertEqual(x.tolist(), list(range(64)))
+        self.assertIn("block 1 of 2", said.getvalue())
+        with contextlib.redirect_stderr(said):
+            error = self.refused("expected less than 70, but got 70", lambda: counting(out=tlc.empty((96,), "i32")), tlc.Kind.EXECUTION)
+        self.assertNotIsInstance(error, tlc.RaceError)
+        self.assertEqual((os.path.basename(error.file), error.line), ("reports.cpp", 18))
+        self.refused("expected at least one tensor", lambda: counting(n=64))
 
     def test_a_file_that_does_not_compile(self):
         error = self.refused("error: ", lambda: tlc.load(os.path.join(FILES, "does_not_compile.cpp")))

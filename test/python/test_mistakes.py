@@ -6,9 +6,10 @@ import os
 import subprocess
 import sys
 import unittest
+import warnings
 
 from support import ROOT, Case, needs_torch, numbers, tlc, torch
-from tlc import _arrays, _interface
+from tlc import _arrays, _devices, _interface
 
 Kind = tlc.Kind
 
@@ -95,6 +96,16 @@ class Mistakes(Case):
     def test_an_emulator(self):
         self.refused("emulator: expected check among on, off, strict, but got 'no'", lambda: tlc.emulator(check="no").__enter__())
         self.refused("expected a target among", lambda: tlc.emulator(target="sm_1").__enter__())
+
+    def test_warnings_of_the_emulator(self):
+        c = _interface
+        one = c.Finding(c.FINDING_RACE, 1, b"x.cpp:1:2: a race that PTX's text alone does not order", b"x.cpp", 1, 2, b"", 0, 0)
+        c.remember_findings(c.ctypes.pointer(c.Findings(c.ctypes.sizeof(c.Findings), 0, 1, one.message, c.ctypes.pointer(one), 1)), None)
+        with self.assertWarnsRegex(RuntimeWarning, "does not order"):
+            _devices.warn_of_findings()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            _devices.warn_of_findings()  # of the next launch there are none
 
     def test_no_driver(self):
         # Where there is a GPU this says nothing.

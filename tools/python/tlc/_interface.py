@@ -29,12 +29,12 @@ class Place(NamedTuple):
     column: int
 
 
-LOCATION = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+): ", re.M)
+LOCATION = re.compile(r"^ *(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+): ", re.M)
 
 
 class Error(RuntimeError):
-    """A failure of tlc. `kind` is a `Kind`, `text` the message, and `file` and `line` the place in a source file that the
-    message begins with, or None.
+    """A failure of tlc. `kind` is a `Kind`, `text` the message, and `file` and `line` the first place in a source file that a
+    line of it begins with, or None.
 
     >>> import tlc
     >>> try:
