@@ -242,6 +242,14 @@ class Ops(Case):
         first = sum(image.tolist()[0][i][j][c] * filters.tolist()[5][i + 1][j + 1][c] for i in range(2) for j in range(2) for c in range(8))
         self.close(y.tolist()[0][5], first)
 
+    def test_an_interface_without_tlc_shape_of(self):
+        from tlc import _devices, _programs
+        program = _programs.program_of(_devices.current_emulator(), _programs.our_kernels()["rms_norm"], {})
+        y, sizes = next(argument for argument in program.tensors if argument.name == "Y"), {"m": 3, "n": 40}
+        self.assertEqual(program._plain_shape_of(y, sizes), (3, 40))
+        self.assertEqual(program.shape_of("Y", sizes), (3, 40))
+        self.refused("argument 'Y' axis 1: expected a value of dimension 'n', but got none", lambda: program._plain_shape_of(y, {"m": 3}))
+
     def test_what_is_changed_in_place_is_returned(self):
         grown = tlc.tensor([[1.0] * 8] * 3)
         words, rows = tlc.tensor([2, 2], "i32"), tlc.tensor([[0.5] * 8] * 2, "bf16")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What calls of the Python package cost the host, in microseconds until the call returns.
 
-    calls.py [--rounds 200] [--json]
+    calls.py [--rounds 200] [--json] [--library libtlc.so]
 
 Medians over rounds, in each of which every call is made a few times in a random order, while the GPU is never full. `nothing` is a
 call through ctypes that does nothing. Needs PyTorch and a GPU.
@@ -31,7 +31,7 @@ def calls():
     of_sdpa = [x.transpose(1, 2) for x in (q, k, v)]
     with_gradient = [x.transpose(1, 2) for x in (qg, kg, vg)]
     do_sdpa = do.transpose(1, 2)
-    x = torch.randn(128, 1024, dtype=torch.bfloat16, device="cuda")
+    x, weight = torch.randn(128, 1024, dtype=torch.bfloat16, device="cuda"), torch.ones(1024, device="cuda")
     found = {
         "nothing": nothing,
         "attention": lambda: tlc.attention(q, k, v, causal="left"),
@@ -44,7 +44,6 @@ def calls():
         "torch.softmax": lambda: torch.softmax(x, -1),
         "ops.rms_norm": lambda: tlc.ops.rms_norm(x, weight),
     }
-    weight = torch.ones(1024, device="cuda")
     ours, theirs = tlc.attention(qg, kg, vg, causal="left"), sdpa(*with_gradient, is_causal=True)
     found["backward"] = lambda: torch.autograd.grad(ours, (qg, kg, vg), do, retain_graph=True)
     found["SDPA backward"] = lambda: torch.autograd.grad(theirs, (qg, kg, vg), do_sdpa, retain_graph=True)
@@ -60,7 +59,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--library", help="libtlc.so (default: beside this script or of a build)")
     options = parser.parse_args()
+    if options.library:
+        tlc.use_library(options.library)
     draw, found = random.Random(0), calls()
     for call in found.values():
         for _ in range(5):

@@ -330,7 +330,7 @@ class AttentionDecode(calls.Call):
 
 def refuse_gradients(call: str, given: calls.Given) -> None:
     for name, tensor in given.items():
-        if getattr(tensor, "requires_grad", False):
+        if tensor is not None and getattr(tensor, "requires_grad", False):
             if sys.modules["torch"].is_grad_enabled():
                 raise calls.Error(f"{call}: argument '{name}' requires a gradient, which this call does not have; pass {name}.detach(), call it "
                                   "under torch.no_grad(), or use tlc.attention")

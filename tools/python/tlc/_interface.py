@@ -191,6 +191,8 @@ FUNCTIONS = {
     9: (("tlc_last_status", INT), ("tlc_shape_of", INT, ADDRESS, INT, TEXTS, I64S, INT, I64S, INT)),
 }
 OLDEST, NEWEST = min(FUNCTIONS), max(FUNCTIONS)
+#: What calls of this package need; later functions are probed.
+NEEDED = 8
 
 
 class Interface:
@@ -247,6 +249,8 @@ def remember_findings(findings, _user):
     # Called within a launch. An exception would be printed and lost.
     if findings[0].warnings and not findings[0].errors:
         found.warnings = findings[0].text.decode(errors="replace")
+    if findings[0].size < ctypes.sizeof(Findings):  # before version 9
+        return
     races = [one for one in findings[0].all[:findings[0].count] if not one.is_warning and one.kind in (FINDING_RACE, FINDING_PROXY_RACE)]
     if races:
         first = races[0]
@@ -284,8 +288,8 @@ def use_library(path: str) -> None:
         if _interface is not None:
             raise Error(f"expected use_library before the first call, but '{_interface.path}' is loaded")
         loaded = Interface(path)
-        if loaded.version < NEWEST:
-            raise Error(f"expected version {NEWEST} or later of the C interface, but '{path}' has {loaded.version}; install the package and "
+        if loaded.version < NEEDED:
+            raise Error(f"expected version {NEEDED} or later of the C interface, but '{path}' has {loaded.version}; install the package and "
                         "the library of one version", Kind.ENVIRONMENT)
         _interface = loaded
 

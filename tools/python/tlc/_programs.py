@@ -144,10 +144,20 @@ class Program:
     def shape_of(self, argument: str, dimensions: Dict[str, int]) -> Tuple[int, ...]:
         """The shape that a tensor has for values of the dimensions."""
         number = next(number for number, one in enumerate(self.tensors) if one.name == argument)
+        if c.interface().version < 9:
+            return self._plain_shape_of(self.tensors[number], dimensions)
         room, values = (ctypes.c_int64 * 8)(), (ctypes.c_int64 * len(dimensions))(*dimensions.values())
         library = c.interface()
         rank = library.number(library.shape_of(self.handle, number, c.texts(list(dimensions)), values, len(dimensions), room, 8))
         return tuple(room[:rank])
+
+
+    def _plain_shape_of(self, argument: Argument, dimensions: Dict[str, int]) -> Tuple[int, ...]:
+        """Without extents that are computed."""
+        for axis, extent in enumerate(argument.shape):
+            if extent.dimension is not None and extent.dimension not in dimensions:
+                raise Error(f"argument '{argument.name}' axis {axis}: expected a value of dimension '{extent.dimension}', but got none")
+        return tuple(extent.constant if extent.dimension is None else dimensions[extent.dimension] for extent in argument.shape)
 
 
 _lock = threading.Lock()
