@@ -381,7 +381,7 @@ def _scalars(program: Program, given: Dict[str, Any]):
 
 
 class Plans:
-    """The plans of a kind of calls by what decides them; the least recent ones go."""
+    """The plans of a kind of calls by what decides them; the oldest ones go."""
 
     most = 1024
 
