@@ -10,7 +10,7 @@ packages=(
   clang-format-22 clang-tidy-22 libclang-rt-22-dev
   catch2 ccache cmake g++ libbenchmark-dev libfmt-dev ninja-build python3
   # For tests of the Python package.
-  python3-numpy python3-pytest
+  mypy python3-numpy python3-pytest
   # For the portable build and its packages.
   dpkg-dev libzstd-dev zlib1g-dev xz-utils
 )

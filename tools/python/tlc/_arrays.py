@@ -82,9 +82,9 @@ class Memory:
 
     def __init__(self, device, size: int):
         self.device, self.size, address = device, size, ctypes.c_void_p()
-        self.address: Optional[int] = None
+        self.address = 0
         interface().check(interface().device_allocate(device.handle, size, ctypes.byref(address)))
-        self.address = address.value
+        self.address = address.value or 0
 
     def __del__(self):
         if getattr(self, "address", None) and not sys.is_finalizing():
@@ -239,14 +239,14 @@ def _number(element: Element, raw: bytes, index: int):
         if name == "e2m1":
             return (-1.0 if bits & 8 else 1.0) * (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)[bits & 7]
         return bits - 16 if name == "i4" and bits & 8 else bits
-    bits = raw[index * size:(index + 1) * size]
+    own = raw[index * size:(index + 1) * size]
     if name == "bf16":
-        return struct.unpack("<f", b"\0\0" + bits)[0]
+        return struct.unpack("<f", b"\0\0" + own)[0]
     if name == "e5m2":
-        return struct.unpack("<e", b"\0" + bits)[0]
+        return struct.unpack("<e", b"\0" + own)[0]
     if name == "e4m3":
-        return _number_of_e4m3(bits[0])
-    return struct.unpack("<" + _FORMATS[name], bits)[0]
+        return _number_of_e4m3(own[0])
+    return struct.unpack("<" + _FORMATS[name], own)[0]
 
 
 def _number_of_e4m3(bits: int) -> float:
@@ -315,14 +315,12 @@ def empty(shape: Sequence[int], dtype: str, device: str = "cpu") -> Tensor:
     element = element_named(dtype)
     size = bytes_of(element, math.prod(shape))
     if device == "cpu":
-        number, room = CPU, ctypes.create_string_buffer(size + 256)
-        address = -(-ctypes.addressof(room) // 256) * 256
-    else:
-        from ._devices import gpu
-        number = int(device.partition(":")[2] or 0)
-        room = Memory(gpu(number), max(size, 1))
-        address = room.address
-    return Tensor(Array(address, element, tuple(shape), dense_strides(shape), number, room))
+        room = ctypes.create_string_buffer(size + 256)
+        return Tensor(Array(-(-ctypes.addressof(room) // 256) * 256, element, tuple(shape), dense_strides(shape), CPU, room))
+    from ._devices import gpu
+    number = int(device.partition(":")[2] or 0)
+    memory = Memory(gpu(number), max(size, 1))
+    return Tensor(Array(memory.address, element, tuple(shape), dense_strides(shape), number, memory))
 
 
 def view(bits, dtype: str) -> Tensor:

@@ -52,7 +52,8 @@ def extents_of(call: calls.Call, given: calls.Arrays, layout: str) -> Extents:
     """Q, K and V as kernels take them, and parameters that follow."""
     packed = "cu_seqlens_q" in given
     if packed:
-        axes, expected = (0, 1, 2), ("t", "h", "d")
+        axes: Tuple[int, ...] = (0, 1, 2)
+        expected: Tuple[str, ...] = ("t", "h", "d")
     elif layout in LAYOUTS:
         axes, expected = LAYOUTS[layout], tuple(layout)
     else:
@@ -103,42 +104,10 @@ def output(argument: str, shape: Tuple[int, ...], axes: Tuple[int, ...]) -> Outp
     return Output(argument, tuple(shape[axis] for axis in back), lambda array: array.permuted(axes))
 
 
-class Attention(calls.Call):
-    """O = softmax(scale Q Kᵀ, masked) V, on the device of the tensors: f16, bf16, or e4m3 with `scale_q`, `scale_k` and `scale_v`.
+class _Forward(calls.Call):
+    """What attention has in common with that of packed sequences."""
 
-    `layout` says what the axes are, "bshd" or "bhsd"; strides may be any that leave the last axis contiguous, and nothing is
-    copied. `causal="left"` lets query i see keys up to i, as PyTorch's `is_causal` does, and `causal="right"` aligns the last
-    query with the last key. `tlc.attention.options` lists this and all other options. Sequences that do not fill the tensors
-    have `lengths_q` and `lengths_k`, i32 of the device. A `sink` is a further score for each head. With `return_lse` the result is
-    (o, lse), where lse[b, h, s] has the logarithms of the sums to the base e, or 2 with `lse="2"`. Without `out` the tensors' library
-    makes the result.
-
-    With tensors of PyTorch that require gradients it is differentiable, and works under torch.compile (docs/python.md).
-
-    >>> import tlc
-    >>> q = k = v = tlc.tensor([[[[float(i == j) for j in range(8)]] for i in range(3)]], "f16")
-    >>> o, lse = tlc.attention(q, k, v, causal="left", return_lse=True)
-    >>> o.shape, lse.shape, o.tolist()[0][0][0][:2]
-    ((1, 3, 1, 8), (1, 1, 3), [1.0, 0.0])
-    """
-
-    name, kernel_name, derived = "attention", "attention_fwd", DERIVED
-
-    def __call__(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None,
-                 scale_v=None, return_lse: bool = False, out=None, **options):
-        route = calls.torch_route(q)
-        if route is not None:
-            return route.attention(q, k, v, layout=layout, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q,
-                                   scale_k=scale_k, scale_v=scale_v, return_lse=return_lse, out=out, options=options)
-        return self.run(dict(q=q, k=k, v=v, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q, scale_k=scale_k,
-                             scale_v=scale_v, out=out), layout, return_lse, options)
-
-    def bind(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None, scale_v=None,
-             out=None, **options) -> programs.Bound:
-        """A function of no arguments that computes `tlc.attention` of these tensors again, at their addresses, on the stream
-        that is current then. What is not given by `out` is in `outputs`."""
-        return calls.bind(self, dict(q=q, k=k, v=v, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q, scale_k=scale_k,
-                                     scale_v=scale_v, out=out), options, (layout,))
+    kernel_name, derived = "attention_fwd", DERIVED
 
     def run(self, given: calls.Given, layout: str, return_lse: bool, options: Dict[str, Any]):
         """Without gradients, on plain tensors."""
@@ -176,7 +145,45 @@ class Attention(calls.Call):
         return Problem(program, inputs, tuple(outputs))
 
 
-class AttentionVarlen(Attention):
+class Attention(_Forward):
+    """O = softmax(scale Q Kᵀ, masked) V, on the device of the tensors: f16, bf16, or e4m3 with `scale_q`, `scale_k` and `scale_v`.
+
+    `layout` says what the axes are, "bshd" or "bhsd"; strides may be any that leave the last axis contiguous, and nothing is
+    copied. `causal="left"` lets query i see keys up to i, as PyTorch's `is_causal` does, and `causal="right"` aligns the last
+    query with the last key. `tlc.attention.options` lists this and all other options. Sequences that do not fill the tensors
+    have `lengths_q` and `lengths_k`, i32 of the device. A `sink` is a further score for each head. With `return_lse` the result is
+    (o, lse), where lse[b, h, s] has the logarithms of the sums to the base e, or 2 with `lse="2"`. Without `out` the tensors' library
+    makes the result.
+
+    With tensors of PyTorch that require gradients it is differentiable, and works under torch.compile (docs/python.md).
+
+    >>> import tlc
+    >>> q = k = v = tlc.tensor([[[[float(i == j) for j in range(8)]] for i in range(3)]], "f16")
+    >>> o, lse = tlc.attention(q, k, v, causal="left", return_lse=True)
+    >>> o.shape, lse.shape, o.tolist()[0][0][0][:2]
+    ((1, 3, 1, 8), (1, 1, 3), [1.0, 0.0])
+    """
+
+    name = "attention"
+
+    def __call__(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None,
+                 scale_v=None, return_lse: bool = False, out=None, **options):
+        route = calls.torch_route(q)
+        if route is not None:
+            return route.attention(q, k, v, layout=layout, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q,
+                                   scale_k=scale_k, scale_v=scale_v, return_lse=return_lse, out=out, options=options)
+        return self.run(dict(q=q, k=k, v=v, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q, scale_k=scale_k,
+                             scale_v=scale_v, out=out), layout, return_lse, options)
+
+    def bind(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None, scale_v=None,
+             out=None, **options) -> programs.Bound:
+        """A function of no arguments that computes `tlc.attention` of these tensors again, at their addresses, on the stream
+        that is current then. What is not given by `out` is in `outputs`."""
+        return calls.bind(self, dict(q=q, k=k, v=v, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q, scale_k=scale_k,
+                                     scale_v=scale_v, out=out), options, (layout,))
+
+
+class AttentionVarlen(_Forward):
     """Attention of packed sequences: tensors of t x h x d, in which sequence n has the rows from cu_seqlens[n] to before
     cu_seqlens[n + 1], i32 of the device of n + 1 numbers. LSE is h x t. Otherwise as `tlc.attention`.
 

@@ -5,7 +5,7 @@ import contextlib
 import ctypes
 import os
 import threading
-from typing import Iterable, Iterator, List, NamedTuple, Optional, Union
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Union
 
 from . import _interface as c
 
@@ -24,7 +24,7 @@ class CacheEvent(NamedTuple):
 
 _listeners: List[List[CacheEvent]] = []
 _lock = threading.Lock()
-_options = {"folder": None, "bytes": 0, "use": USUAL}
+_options: Dict[str, Any] = {"folder": None, "bytes": 0, "use": USUAL}
 _begun = False
 
 

@@ -60,7 +60,9 @@ class Call:
 
     def plan(self, given: Given, options: Dict[str, Any], settings: tuple) -> Tuple[Plan, List[Array], Framework]:
         """Of a call on tensors by the names of its arguments, those that are None left out."""
-        framework, found, key = None, {}, [settings, option_key(options)]
+        framework: Optional[Framework] = None
+        found: Arrays = {}
+        parts: List[Any] = [settings, option_key(options)]
         for name, one in given.items():
             if one is not None:
                 own = arrays.framework_of(one, name)
@@ -69,11 +71,12 @@ class Call:
                 if array.element.number < 0:
                     array = arrays.describe(one, name)
                 found[name] = array
-                key.append(name)
-                key.append(array.key())
+                parts.append(name)
+                parts.append(array.key())
         device = devices.device_of(found)
-        key.append(device.serial)
-        key = tuple(key)
+        assert framework is not None  # some tensor is given
+        parts.append(device.serial)
+        key = tuple(parts)
         plan = self._plans.get(key)
         if plan is None:
             for name in options:

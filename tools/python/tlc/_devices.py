@@ -135,7 +135,7 @@ class Staged:
 
     def __init__(self, device: Device, arrays: Sequence[Array], written: Sequence[bool], read: Sequence[bool]):
         self.device, self.arrays, self.written = device, arrays, written
-        self.addresses: List[Optional[int]] = [array.data or None for array in arrays]
+        self.addresses = [array.data for array in arrays]
         self.memory: List[Memory] = []
         for begin, end, members in _overlapping(arrays):
             place = Memory(device, end - begin + 256)

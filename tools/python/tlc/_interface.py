@@ -6,7 +6,7 @@ import enum
 import os
 import re
 import threading
-from typing import List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional
 
 I32, I64, SIZE, TEXT, ADDRESS = ctypes.c_int32, ctypes.c_int64, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
 INT, DOUBLE = ctypes.c_int, ctypes.c_double
@@ -156,7 +156,7 @@ INTS, I64S = ctypes.POINTER(INT), ctypes.POINTER(I64)
 LAUNCH = (TENSORS, INT, ADDRESS, INT, ADDRESSES, INT)
 
 #: Of each version of the interface: name, result, arguments.
-FUNCTIONS = {
+FUNCTIONS: Dict[int, tuple] = {
     2: (("tlc_last_error", TEXT), ("tlc_compile", ADDRESS, TEXT, TEXTS, TEXTS, INT, TEXT),
         ("tlc_workspace", INT, ADDRESS, TENSORS, INT, SIZES, INT), ("tlc_launch", INT, ADDRESS, *LAUNCH, ADDRESS),
         ("tlc_release", None, ADDRESS)),
@@ -215,6 +215,13 @@ class Interface:
                 function.restype, function.argtypes = result, arguments
                 setattr(self, name[len("tlc_"):], function)
         self.loaded = loaded
+
+    def __getattr__(self, name: str) -> Any:
+        """A function that this library does not have."""
+        since = next((since for since, functions in FUNCTIONS.items() for one in functions if one[0] == f"tlc_{name}"), None)
+        if since is None:
+            raise AttributeError(name)
+        raise Error(f"tlc_{name} needs version {since} of the C interface, but '{self.path}' has {self.version}", Kind.ENVIRONMENT)
 
     def error(self) -> Error:
         """The last failure on this thread. A race that the emulator has found is one of its own class."""
@@ -275,10 +282,12 @@ def candidates() -> List[str]:
 
 def find_library() -> Optional[str]:
     """The path of libtlc.so, of several builds the last one; None where there is none."""
-    return max(filter(os.path.exists, candidates()), key=os.path.getmtime, default=None)
+    built = [path for path in candidates() if os.path.exists(path)]
+    return max(built, key=os.path.getmtime) if built else None
 
 
-_lock, _interface = threading.Lock(), None
+_lock = threading.Lock()
+_interface: Optional[Interface] = None
 
 
 def use_library(path: str) -> None:
@@ -296,14 +305,15 @@ def use_library(path: str) -> None:
 
 def interface() -> Interface:
     """The library of this package, loaded by the first call."""
-    if _interface is None:
-        path = find_library()
-        if path is None:
-            raise Error(f"expected libtlc.so in one of {', '.join(candidates())}, but found none; build the target tlc_shared, or install the "
-                        "wheel of tools/wheel.sh", Kind.ENVIRONMENT)
-        try:
-            use_library(path)
-        except Error:
-            if _interface is None:  # or another thread was first
-                raise
-    return _interface
+    if _interface is not None:
+        return _interface
+    path = find_library()
+    if path is None:
+        raise Error(f"expected libtlc.so in one of {', '.join(candidates())}, but found none; build the target tlc_shared, or install the "
+                    "wheel of tools/wheel.sh", Kind.ENVIRONMENT)
+    try:
+        use_library(path)
+    except Error:
+        if _interface is None:  # else another thread was first
+            raise
+    return interface()

@@ -216,7 +216,7 @@ class Op(calls.Call):
 
     def arguments(self, device: Optional[str] = None, **options) -> List[str]:
         """What a call takes and returns with these options, as text: "X: bf16[m, n]", "-> Y: bf16[m, n]"."""
-        number = arrays.CPU if device in (None, "cpu") else int(device.partition(":")[2] or 0)
+        number = arrays.CPU if device is None or device == "cpu" else int(device.partition(":")[2] or 0)
         on = calls.devices.current_emulator() if number == arrays.CPU else calls.devices.gpu(number)
         lines = []
         for argument in self._signature(on, programs.texts_of(self._kernel, options, self.name)):

@@ -154,10 +154,11 @@ class Program:
 
     def _plain_shape_of(self, argument: Argument, dimensions: Dict[str, int]) -> Tuple[int, ...]:
         """Without extents that are computed."""
-        for axis, extent in enumerate(argument.shape):
+        shape = argument.shape or ()
+        for axis, extent in enumerate(shape):
             if extent.dimension is not None and extent.dimension not in dimensions:
                 raise Error(f"argument '{argument.name}' axis {axis}: expected a value of dimension '{extent.dimension}', but got none")
-        return tuple(extent.constant if extent.dimension is None else dimensions[extent.dimension] for extent in argument.shape)
+        return tuple(extent.constant if extent.dimension is None else dimensions[extent.dimension] for extent in shape)
 
 
 _lock = threading.Lock()
@@ -290,7 +291,7 @@ class Plan:
         return c.addresses([framework.address(one) for one in held]), held
 
     def _emulate(self, given: Sequence[Array], made: Sequence[Any], framework: Framework) -> None:
-        placed: List[Optional[Array]] = list(self.views)
+        placed: List[Array] = list(self.views)
         for number, source in self.sources:
             placed[number] = self.views[number].viewed(self.views[number].shape, self.views[number].strides)
             placed[number].data = given[source].data

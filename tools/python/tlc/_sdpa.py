@@ -3,7 +3,7 @@
 
 import sys
 import warnings
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional
 
 from ._attention import attention
 from ._calls import torch_route
@@ -56,7 +56,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p: f
     if not enable_gqa and query.ndim > 3 and query.shape[-3] != key.shape[-3]:
         raise Error(f"scaled_dot_product_attention: expected {query.shape[-3]} heads of key, as query has, but got {key.shape[-3]}; "
                     "pass enable_gqa=True")
-    options = {"causal": "left" if is_causal else None, "scale": None if scale is None else float(scale)}
+    options: Dict[str, Any] = {"causal": "left" if is_causal else None, "scale": None if scale is None else float(scale)}
     options = {name: value for name, value in options.items() if value is not None}
     if query.ndim == 4:
         return attention(query, key, value, layout="bhsd", **options)
