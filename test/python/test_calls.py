@@ -6,6 +6,7 @@ import contextlib
 import io
 import math
 import os
+import tempfile
 import threading
 import unittest
 
@@ -323,13 +324,21 @@ class Files(Case):
 class Cache(Case):
     def test_hits_only(self):
         x = tlc.tensor([[1.0] * 72] * 3, "f16")
-        with tlc.hits_only():
-            error = self.refused("which is used for hits only", lambda: tlc.gemm(x, x.permute(1, 0), activation="silu", stages=3, bm=64))
-        line = error.text.split("from the line '")[1].rstrip("'")
-        tlc.prewarm(line)
-        with tlc.hits_only(), tlc.compile_events() as events:
-            tlc.gemm(x, x.permute(1, 0), activation="silu", stages=3, bm=64)
-        self.assertNotIn("compiled", {event.kind for event in events})
+
+        def product():
+            return tlc.gemm(x, x.permute(1, 0), activation="silu", stages=3, bm=64)
+
+        with tempfile.TemporaryDirectory() as folder:
+            tlc.set_cache(folder)
+            self.addCleanup(tlc.set_cache)
+            self.assertEqual(tlc.cache_folder(), folder)
+            with tlc.hits_only():
+                error = self.refused("which is used for hits only", product)
+            tlc.prewarm(error.text.split("from the line '")[1].rstrip("'"))
+            self.assertTrue(os.listdir(folder))
+            with tlc.hits_only(), tlc.compile_events() as events:
+                product()
+            self.assertEqual({event.kind for event in events} - {"found in memory", "found on disk"}, {"loaded"})
 
     def test_threads_share_programs(self):
         x, results = tlc.tensor(numbers(1, 6, 88)), [None] * 4
