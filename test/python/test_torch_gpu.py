@@ -3,6 +3,7 @@
 """PyTorch on a GPU: gradients, torch.compile, export, graphs, streams, threads and devices. run_on_gpu.sh runs it; what a
 version of PyTorch lacks is skipped by name."""
 
+import faulthandler
 import gc
 import threading
 import unittest
@@ -365,4 +366,5 @@ class Compiled(Gpu):
 if __name__ == "__main__":
     if not HAS_GPU:
         warnings.warn("no GPU of compute capability 9.0, or no PyTorch that uses it: all is skipped")
+    faulthandler.dump_traceback_later(570, exit=True)  # of a test that hangs
     unittest.main(verbosity=2)
