@@ -274,6 +274,55 @@ class Ops(Case):
         self.assertLessEqual(sum(event.kind == "loaded" for event in events), 6)
 
 
+class Views(Case):
+    """What decides a program beside shapes."""
+
+    @staticmethod
+    def view(dtype, shape, strides, offset=0):
+        array = tlc.tensor(numbers(9, 1024), dtype)._array.viewed(shape, strides)
+        array.data += offset * array.element.bits // 8
+        return tlc.Tensor(array)
+
+    def test_without_elements_any_strides_do(self):
+        x = self.view("f16", (2, 0, 4, 16), (16384, 256, 16, 1))
+        odd = self.view("f16", (2, 0, 4, 16), (7, 3, 5, 2))
+        for one in (x, odd):
+            self.assertEqual(tlc.softmax(one).shape, one.shape)
+            self.assertEqual(tlc.softmax(one, out=x).shape, one.shape)
+            o, lse = tlc.attention(one, one, one, return_lse=True)
+            self.assertEqual((o.shape, lse.shape), ((2, 0, 4, 16), (2, 4, 0)))
+            self.assertEqual(tlc.attention_backward(one, x, one, one, o, lse).dq.shape, one.shape)
+            keys = tlc.tensor(numbers(1, 2, 5, 4, 16), "f16")
+            self.assertEqual(tlc.attention(one, keys, keys).shape, one.shape)
+            self.assertEqual(set(flat(tlc.attention(keys, one, one).tolist())), {0.0})
+        for strides in ((256, 16, 1), (3, 5, 2)):
+            rows = self.view("f16", (0, 4, 16), strides)
+            self.assertEqual(tlc.attention_varlen(rows, rows, rows, tlc.tensor([0, 0], "i32")).shape, (0, 4, 16))
+        for strides in ((7, 11, 3, 2), (64, 64, 16, 1)):
+            q = self.view("f16", (0, 1, 4, 16), strides)
+            cache = self.view("f16", (0, 32, 4, 16), strides)
+            self.assertEqual(tlc.attention_decode(q, cache, cache, tlc.tensor([], "i32")).shape, q.shape)
+        for strides in ((16, 1), (1, 16), (5, 3)):
+            a, b, inner = (self.view("f16", shape, strides) for shape in ((0, 16), (16, 0), (8, 0)))
+            full = tlc.tensor(numbers(2, 16, 8), "f16")
+            self.assertEqual(tlc.gemm(a, full).shape, (0, 8))
+            self.assertEqual(tlc.gemm(full.permute(1, 0), b).shape, (8, 0))
+            self.assertEqual(set(flat(tlc.gemm(inner, self.view("f16", (0, 8), strides)).tolist())), {0.0})
+            y, r = tlc.ops.rms_norm(self.view("bf16", (0, 16), strides), tlc.tensor([1.0] * 16))
+            self.assertEqual((y.shape, r.shape), ((0, 16), (0,)))
+
+    def test_alignment_of_addresses_decides(self):
+        for offset in (0, 1, 0):
+            x = self.view("f16", (1, 8, 2, 16), (256, 32, 16, 1), offset)
+            given = x.tolist()
+            for h in range(2):
+                self.close(head(tlc.attention(x, x, x).tolist(), 0, h), attention(*[head(given, 0, h)] * 3)[0])
+            a = self.view("f16", (8, 16), (16, 1), offset)
+            self.close(tlc.gemm(a, a.permute(1, 0)).tolist(), [[sum(i * j for i, j in zip(r, s)) for s in a.tolist()] for r in a.tolist()])
+            sums = [sum(map(math.exp, row)) for row in a.tolist()]
+            self.close(tlc.softmax(a).tolist(), [[math.exp(value) / s for value in row] for row, s in zip(a.tolist(), sums)])
+
+
 class Files(Case):
     def setUp(self):
         os.environ.setdefault("CXX", "clang++-22")

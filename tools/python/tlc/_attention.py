@@ -243,7 +243,7 @@ class AttentionBackward(calls.Call):
             calls.check_rank(self.name, name, given[name], [str(axis) for axis in range(len(extents.axes))])
         o, do, lse = given["o"].permuted(extents.axes), given["do"].permuted(extents.axes), given["lse"]
         values = extents.values
-        if do.strides[-1] != 1 and do.shape[-1] != 1:
+        if do.strides[-1] != 1 and do.shape[-1] != 1 and 0 not in do.shape:
             values["do_stride"] = "any"
             do = do.viewed((*do.shape, 1), (*do.strides, 1))
         operands = [extents.q, extents.k, extents.v, o] + ([] if "do_stride" in values else [do])

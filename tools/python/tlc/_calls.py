@@ -94,9 +94,9 @@ class Call:
 
 
 def is_aligned(array: Array) -> bool:
-    """Whether its address and the strides of all axes but the last are multiples of 16 bytes."""
-    return array.data % 16 == 0 and all(stride * array.element.bits % 128 == 0 for extent, stride in zip(array.shape[:-1], array.strides[:-1])
-                                        if extent > 1)
+    """Whether its address and the strides of all axes but the last are multiples of 16 bytes, or it has no elements."""
+    return 0 in array.shape or (array.data % 16 == 0 and all(stride * array.element.bits % 128 == 0
+                                                             for extent, stride in zip(array.shape[:-1], array.strides[:-1]) if extent > 1))
 
 
 def check_rank(call: str, name: str, array: Array, axes: Sequence[str]) -> None:

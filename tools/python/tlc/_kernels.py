@@ -4,6 +4,7 @@
 import collections
 import ctypes
 import difflib
+import math
 import os
 import re
 from typing import Any, Dict, List, Optional, Tuple
@@ -59,6 +60,10 @@ class Gemm(calls.Call):
     def _factor(self, name: str, array: Array) -> Tuple[Array, bool]:
         """With its last axis contiguous, and whether its axes were exchanged for that."""
         *outer, rows, columns = range(len(array.shape))
+        if 0 in array.shape:  # no elements, which lie as every kernel takes them
+            exchanged = name == "b"
+            shape = array.permuted([*outer, columns, rows]).shape if exchanged else array.shape
+            return array.viewed(shape, arrays.dense_strides(shape)), exchanged
         if array.strides[columns] == 1:
             return array, False
         if array.strides[rows] == 1 or array.shape[columns] <= 1:
@@ -154,6 +159,9 @@ class Softmax(calls.Call):
     def _matrix(self, name: str, array: Array) -> Array:
         if not array.shape:
             raise self.mistake(f"argument '{name}': expected at least one axis, but got {array}")
+        if 0 in array.shape:  # no rows, which are at any distances
+            shape = math.prod(array.shape[:-1]), array.shape[-1]
+            return array.viewed(shape, arrays.dense_strides(shape))
         rows, stride = 1, array.shape[-1]
         for extent, own in zip(reversed(array.shape[:-1]), reversed(array.strides[:-1])):
             if extent != 1 and rows == 1:
