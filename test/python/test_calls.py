@@ -322,6 +322,25 @@ class Views(Case):
             sums = [sum(map(math.exp, row)) for row in a.tolist()]
             self.close(tlc.softmax(a).tolist(), [[math.exp(value) / s for value in row] for row, s in zip(a.tolist(), sums)])
 
+    def test_a_call_like_an_earlier_one_is_not_solved_again(self):
+        from tlc import _kernels
+        call, solved = _kernels.Softmax(), []
+        solve = call.solve
+        call.solve = lambda *given: solved.append(given) or solve(*given)
+
+        def solves(x, **options):
+            before = len(solved)
+            self.close([math.fsum(row) for row in call(x, **options).tolist()], [1.0] * x.shape[0])
+            return len(solved) - before
+
+        self.assertEqual([solves(self.view("f16", (4, 16), (16, 1), offset)) for offset in (0, 8, 1, 1, 9, 0)], [1, 0, 1, 0, 0, 0])
+        other = (self.view("f16", (3, 16), (16, 1)), self.view("f16", (4, 16), (32, 1)), self.view("bf16", (4, 16), (16, 1)))
+        self.assertEqual([solves(x) for x in (*other, *other)], [1, 1, 1, 0, 0, 0])
+        self.assertEqual([solves(other[0], length=length) for length in ("one", "any", "one")], [1, 1, 0])
+        with tlc.emulator(seed=1):
+            self.assertEqual([solves(other[0]), solves(other[0])], [1, 0])
+        self.assertEqual(solves(other[0]), 0)
+
 
 class Files(Case):
     def setUp(self):

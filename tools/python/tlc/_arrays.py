@@ -385,12 +385,22 @@ def _describe_dlpack(given, name: str) -> Array:
 
 
 class Framework(NamedTuple):
-    """How tensors of a library are read and made, and its current stream on a device."""
+    """How tensors of a library are read and made, and its current stream on a device. `read` gives what decides a program, as
+    something hashable, and what keeps the memory until the launch."""
 
     describe: Callable[[Any, str], Array]
+    read: Callable[[Any, str], Tuple[Any, int, Any]]  # key, address, owner
     empty: Callable[[Sequence[int], Element, int], Any]
     stream: Callable[[int], Optional[int]]
     address: Callable[[Any], int]  # of a tensor that `empty` has made
+
+
+def _reader(describe: Callable[[Any, str], Array]) -> Callable[[Any, str], Tuple[Any, int, Any]]:
+    def read(given, name: str):
+        array = describe(given, name)
+        return array.key(), array.data, array
+
+    return read
 
 
 def _empty_numpy(shape, element: Element, _device):
@@ -418,7 +428,8 @@ def _cupy() -> Framework:
         with cupy.cuda.Device(device):
             return cupy.empty(shape, NAME_ELSEWHERE.get(element.name, "uint8"))
 
-    return Framework(_describe_dlpack, cupy_empty, lambda device: cupy.cuda.get_current_stream().ptr, lambda made: made.data.ptr)
+    return Framework(_describe_dlpack, _reader(_describe_dlpack), cupy_empty, lambda device: cupy.cuda.get_current_stream().ptr,
+                     lambda made: made.data.ptr)
 
 
 def _torch() -> Framework:
@@ -434,15 +445,19 @@ def _address_of_ours(made: Tensor) -> int:
     return made._array.data
 
 
-NUMPY = Framework(_describe_numpy, _empty_numpy, _no_stream, _address_of_numpy)
-OURS = Framework(lambda given, name: given._array, _empty_ours, _no_stream, _address_of_ours)
-DLPACK = Framework(_describe_dlpack, _empty_ours, _no_stream, _address_of_ours)
-_frameworks: Dict[type, Framework] = {Tensor: OURS}
+def _describe_ours(given: Tensor, _name: str) -> Array:
+    return given._array
+
+
+NUMPY = Framework(_describe_numpy, _reader(_describe_numpy), _empty_numpy, _no_stream, _address_of_numpy)
+OURS = Framework(_describe_ours, _reader(_describe_ours), _empty_ours, _no_stream, _address_of_ours)
+DLPACK = Framework(_describe_dlpack, _reader(_describe_dlpack), _empty_ours, _no_stream, _address_of_ours)
+FRAMEWORKS: Dict[type, Framework] = {Tensor: OURS}
 
 
 def framework_of(given, name: str = "tensor") -> Framework:
     """By the type, which is looked up once."""
-    found = _frameworks.get(type(given))
+    found = FRAMEWORKS.get(type(given))
     if found is None:
         roots = {cls.__module__.partition(".")[0] for cls in type(given).__mro__}
         if "torch" in roots and isinstance(given, sys.modules["torch"].Tensor):
@@ -456,7 +471,7 @@ def framework_of(given, name: str = "tensor") -> Framework:
         else:
             raise Error(f"argument '{name}': expected a tensor with __dlpack__, such as those of NumPy, PyTorch, CuPy and JAX, but got "
                         f"{type(given).__name__}; tlc.tensor makes one of lists")
-        _frameworks[type(given)] = found
+        FRAMEWORKS[type(given)] = found
     return found
 
 

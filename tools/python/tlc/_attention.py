@@ -111,8 +111,7 @@ class _Forward(calls.Call):
 
     def run(self, given: calls.Given, layout: str, return_lse: bool, options: Dict[str, Any]):
         """Without gradients, on plain tensors."""
-        plan, found, framework = self.plan(given, options, (layout,))
-        made = plan.run(found, framework)
+        made = self.launch(given, options, (layout,))
         lse = made[-1]
         o = given["out"] if given.get("out") is not None else made[0]
         return Attended(o, lse) if return_lse else o
@@ -168,12 +167,12 @@ class Attention(_Forward):
 
     def __call__(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None,
                  scale_v=None, return_lse: bool = False, out=None, **options):
+        given = dict(q=q, k=k, v=v, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q, scale_k=scale_k, scale_v=scale_v,
+                     out=out)
         route = calls.torch_route(q)
         if route is not None:
-            return route.attention(q, k, v, layout=layout, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q,
-                                   scale_k=scale_k, scale_v=scale_v, return_lse=return_lse, out=out, options=options)
-        return self.run(dict(q=q, k=k, v=v, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q, scale_k=scale_k,
-                             scale_v=scale_v, out=out), layout, return_lse, options)
+            return route.attention(self, given, layout, return_lse, options)
+        return self.run(given, layout, return_lse, options)
 
     def bind(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None, scale_v=None,
              out=None, **options) -> programs.Bound:
@@ -199,12 +198,12 @@ class AttentionVarlen(_Forward):
     def __call__(self, q, k, v, cu_seqlens_q, cu_seqlens_k=None, *, sink=None, scale_q=None, scale_k=None, scale_v=None,
                  return_lse: bool = False, out=None, **options):
         cu_seqlens_k = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
+        given = dict(q=q, k=k, v=v, sink=sink, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, scale_q=scale_q, scale_k=scale_k,
+                     scale_v=scale_v, out=out)
         route = calls.torch_route(q)
         if route is not None:
-            return route.attention(q, k, v, sink=sink, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, scale_q=scale_q, scale_k=scale_k,
-                                   scale_v=scale_v, return_lse=return_lse, out=out, options=options)
-        return self.run(dict(q=q, k=k, v=v, sink=sink, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, scale_q=scale_q,
-                             scale_k=scale_k, scale_v=scale_v, out=out), "", return_lse, options)
+            return route.attention(self, given, "", return_lse, options)
+        return self.run(given, "", return_lse, options)
 
     def bind(self, q, k, v, cu_seqlens_q, cu_seqlens_k=None, *, sink=None, scale_q=None, scale_k=None, scale_v=None, out=None,
              **options) -> programs.Bound:
@@ -229,9 +228,8 @@ class AttentionBackward(calls.Call):
 
     def __call__(self, do, q, k, v, o, lse, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, cu_seqlens_q=None,
                  cu_seqlens_k=None, **options) -> Gradients:
-        plan, found, framework = self.plan(dict(q=q, k=k, v=v, lengths_q=lengths_q, lengths_k=lengths_k, cu_seqlens_q=cu_seqlens_q,
-                                                cu_seqlens_k=cu_seqlens_k, sink=sink, o=o, do=do, lse=lse), options, (layout,))
-        made = plan.run(found, framework)
+        made = self.launch(dict(q=q, k=k, v=v, lengths_q=lengths_q, lengths_k=lengths_k, cu_seqlens_q=cu_seqlens_q,
+                                cu_seqlens_k=cu_seqlens_k, sink=sink, o=o, do=do, lse=lse), options, (layout,))
         return Gradients(*made, *([None] if len(made) == 3 else []))
 
     def solve(self, device, given, options, settings) -> Problem:
@@ -280,8 +278,7 @@ class AttentionDecode(calls.Call):
         if route is not None and out is None and route.is_traced(q, k, v):
             o, lse = route.torch.ops.tlc.attention_decode(q, k, v, lengths_k, table, sink, dv, route.packed_options(options))
             return Attended(o, lse) if return_lse else o
-        plan, found, framework = self.plan(given, options, (dv,))
-        made = plan.run(found, framework)
+        made = self.launch(given, options, (dv,))
         o = out if out is not None else made[0]
         return Attended(o, made[-1]) if return_lse else o
 

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from . import _arrays as arrays
 from . import _devices as devices
 from . import _programs as programs
-from ._arrays import Array, Framework
+from ._arrays import FRAMEWORKS, Array, Framework
 from ._interface import Error
 from ._programs import Bound, Kernel, Option, Plan, Plans, Problem
 
@@ -31,7 +31,8 @@ Arrays = Dict[str, Array]
 
 
 def option_key(options: Dict[str, Any]) -> tuple:
-    return tuple(sorted((name, value if not isinstance(value, list) else tuple(value)) for name, value in options.items())) if options else ()
+    """In the order in which they are given, of which another one takes another plan."""
+    return tuple([(name, tuple(value) if isinstance(value, list) else value) for name, value in options.items()])
 
 
 class Call:
@@ -58,32 +59,42 @@ class Call:
     def solve(self, device: devices.Device, given: Arrays, options: Dict[str, Any], settings: tuple) -> Problem:
         raise NotImplementedError
 
-    def plan(self, given: Given, options: Dict[str, Any], settings: tuple) -> Tuple[Plan, List[Array], Framework]:
-        """Of a call on tensors by the names of its arguments, those that are None left out."""
+    def plan(self, given: Given, options: Dict[str, Any], settings: tuple) -> Tuple[Plan, List[int], Framework, List[Any]]:
+        """Of a call on tensors by the names of its arguments, those that are None left out: a plan, the tensors' addresses, the
+        library that makes results, and what keeps the memory. A call like an earlier one reads its tensors and looks up its plan."""
         framework: Optional[Framework] = None
-        found: Arrays = {}
-        parts: List[Any] = [settings, option_key(options)]
+        parts: List[Any] = [settings, option_key(options) if options else (), devices.chosen_serial()]
+        addresses, owners = [], []
         for name, one in given.items():
             if one is not None:
-                own = arrays.framework_of(one, name)
-                framework = framework or arrays.maker_of(one, own)
-                array = own.describe(one, name)
-                if array.element.number < 0:
-                    array = arrays.describe(one, name)
-                found[name] = array
-                parts.append(name)
-                parts.append(array.key())
-        device = devices.device_of(found)
-        assert framework is not None  # some tensor is given
-        parts.append(device.serial)
-        key = tuple(parts)
-        plan = self._plans.get(key)
+                own = FRAMEWORKS.get(type(one)) or arrays.framework_of(one, name)
+                key, address, owner = own.read(one, name)
+                parts += name, key
+                addresses.append(address)
+                owners.append(owner)
+                if framework is None:
+                    framework = own if own is not arrays.OURS else arrays.maker_of(one, own)
+        kind = tuple(parts)
+        plan = self._plans.get(kind)
         if plan is None:
-            for name in options:
-                if name in self.derived:
-                    raise Error(f"{self.name}: expected '{name}' to follow from the tensors, but it is given, too")
-            plan = self._plans.keep(key, Plan(self.solve(device, found, options, settings)))
-        return plan, list(found.values()), framework
+            plan = self._plans.keep(kind, self._solved(given, options, settings))
+        assert framework is not None  # some tensor is given
+        return plan, addresses, framework, owners
+
+    def _solved(self, given: Given, options: Dict[str, Any], settings: tuple) -> Plan:
+        found = {name: arrays.describe(one, name) for name, one in given.items() if one is not None}
+        device = devices.device_of(found)
+        for name in options:
+            if name in self.derived:
+                raise Error(f"{self.name}: expected '{name}' to follow from the tensors, but it is given, too")
+        return Plan(self.solve(device, found, options, settings))
+
+    def launch(self, given: Given, options: Dict[str, Any], settings: tuple) -> List[Any]:
+        """Returns the tensors that it makes."""
+        plan, addresses, framework, owners = self.plan(given, options, settings)
+        made = plan.run(addresses, framework)
+        del owners  # until here
+        return made
 
     def values(self, kernel: Kernel, derived: Dict[str, Any], options: Dict[str, Any]) -> Dict[str, str]:
         """Parameters of the kernel: those that follow from tensors, and options."""
@@ -110,5 +121,5 @@ def check_out(call: str, out: Optional[Array], shape: Sequence[int]) -> None:
 
 
 def bind(call: Call, given: Given, options: Dict[str, Any], settings: tuple) -> Bound:
-    plan, found, framework = call.plan(given, options, settings)
-    return Bound(plan, found, given, framework)
+    plan, addresses, framework, owners = call.plan(given, options, settings)
+    return Bound(plan, addresses, (given, owners), framework)

@@ -65,6 +65,12 @@ _usual: Optional[Device] = None
 _chosen: contextvars.ContextVar = contextvars.ContextVar("tlc.emulator", default=None)
 
 
+def chosen_serial() -> int:
+    """Which emulator computes with tensors of the CPU: that of a `with tlc.emulator()`, or -1 for the usual one."""
+    chosen = _chosen.get()
+    return chosen.serial if chosen is not None else -1
+
+
 def current_emulator() -> Device:
     global _usual
     chosen = _chosen.get()

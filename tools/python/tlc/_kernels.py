@@ -19,6 +19,9 @@ from ._interface import Error
 from ._programs import INPUT, OUTPUT, Argument, Kernel, Output, Problem, program_of, rounded
 
 
+_POSITIONS = tuple(map(str, range(64)))  # more tensors than a kernel has
+
+
 def result_of(dtype: str) -> str:
     """The type of a product of matrices of this type, where none is asked for."""
     return {"i8": "i32", "e4m3": "bf16", "e5m2": "bf16"}.get(dtype, dtype)
@@ -47,8 +50,7 @@ class Gemm(calls.Call):
         route = calls.torch_route(a)
         if route is not None and out is None and route.is_traced(a, b):
             return route.torch.ops.tlc.gemm(a, b, bias, residual, scale_a, scale_b, out_dtype, route.packed_options(options))
-        plan, found, framework = self.plan(given, options, (out_dtype, accumulate))
-        made = plan.run(found, framework)
+        made = self.launch(given, options, (out_dtype, accumulate))
         return out if out is not None else made[0]
 
     def bind(self, a, b, *, bias=None, residual=None, scale_a=None, scale_b=None, out=None, out_dtype: Optional[str] = None,
@@ -148,8 +150,7 @@ class Softmax(calls.Call):
         route = calls.torch_route(x)
         if route is not None and out is None and route.is_traced(x):
             return route.torch.ops.tlc.softmax(x, route.packed_options(options))
-        plan, found, framework = self.plan(given, options, ())
-        made = plan.run(found, framework)
+        made = self.launch(given, options, ())
         return out if out is not None else made[0]
 
     def bind(self, x, *, out=None, **options) -> programs.Bound:
@@ -193,6 +194,21 @@ class Softmax(calls.Call):
         return Problem(program_of(device, kernel, self.values(kernel, values, options)), inputs, tuple(outputs))
 
 
+class _Results:
+    """What a plan's call returns: of the outputs, and of the tensors changed in place, those that are made and those given."""
+
+    def __init__(self, name: str, plan: programs.Plan):
+        given, tensors = dict(plan.sources), plan.program.tensors
+        made = {number: place for place, (number, _, _) in enumerate(plan.made)}
+        written = [number for number, argument in enumerate(tensors) if argument.access != INPUT]
+        self.places = [(number in made, made[number] if number in made else given[number]) for number in written]
+        self.type = collections.namedtuple(re.sub(r"\W", "_", name), [tensors[number].name for number in written])  # type: ignore[misc]
+
+    def of(self, given: List[Any], made: List[Any]):
+        found = [made[place] if is_made else given[place] for is_made, place in self.places]
+        return found[0] if len(found) == 1 else self.type._make(found)
+
+
 class Op(calls.Call):
     """A kernel by its name. Tensors are given in the order of the kernel's inputs, or by their names; everything else by name:
     options, numbers, and `out`, a tensor or a dict of tensors by name. Extents of outputs follow from those of inputs, or are
@@ -233,48 +249,37 @@ class Op(calls.Call):
         return lines
 
     def __call__(self, *tensors, out=None, **named):
-        plan, found, framework, outs = self._prepare(tensors, out, named)
-        made = plan.run(found, framework)
-        return self._results(plan, made, outs)
+        given, options, numbers = self._sorted(tensors, out, named)
+        plan, addresses, framework, owners = self.plan(given, options, numbers)
+        made = plan.run(addresses, framework)
+        del owners
+        if plan.results is None:
+            plan.results = _Results(self.name, plan)
+        return plan.results.of([one for one in given.values() if one is not None], made)
 
     def bind(self, *tensors, out=None, **named) -> programs.Bound:
         """As `tlc.attention.bind`."""
-        plan, found, framework, outs = self._prepare(tensors, out, named)
-        return programs.Bound(plan, found, (tensors, outs, named), framework)
+        given, options, numbers = self._sorted(tensors, out, named)
+        plan, addresses, framework, owners = self.plan(given, options, numbers)
+        return programs.Bound(plan, addresses, (given, owners), framework)
 
-    def _results(self, plan, made, outs):
-        iterator, results = iter(made), {}
-        for argument in plan.program.tensors:
-            if argument.access != INPUT:
-                results[argument.name] = outs[argument.name] if argument.name in outs else next(iterator)
-        if len(results) == 1:
-            return next(iter(results.values()))
-        return collections.namedtuple(re.sub(r"\W", "_", self.name), results)(**results)
-
-    def _prepare(self, tensors, out, named):
-        options = {name: value for name, value in named.items() if self._kernel.option(name) is not None}
-        others = {name: value for name, value in named.items() if name not in options}
-        given: Dict[str, Any] = {str(position): tensor for position, tensor in enumerate(tensors)}
-        given.update((name, value) for name, value in others.items() if not isinstance(value, (int, float)))
-        numbers = {name: value for name, value in others.items() if isinstance(value, (int, float))}
-        if isinstance(out, dict):
-            outs = dict(out)
-        else:
-            outs = {} if out is None else {"": out}
-        attention.refuse_gradients(self.name, {**given, **outs})
-        given.update((f"out {name}", tensor) for name, tensor in outs.items())
-        plan, found, framework = self.plan(given, options, tuple(sorted(numbers.items())))
-        if "" in outs:
-            outs[next(name for name, source in self._sources(plan) if source == len(found) - 1)] = outs.pop("")
-        for name, source in self._sources(plan):  # tensors that the kernel changes in place
-            if name not in outs:
-                outs[name] = list(given.values())[source]
-        return plan, found, framework, outs
-
-    @staticmethod
-    def _sources(plan):
-        """Which given tensor each argument is."""
-        return [(plan.program.tensors[number].name, source) for number, source in plan.sources]
+    def _sorted(self, tensors, out, named) -> Tuple[calls.Given, Dict[str, Any], tuple]:
+        """Tensors by position, by name and by the name of an output; options; and numbers."""
+        given: Dict[str, Any] = dict(zip(_POSITIONS, tensors))
+        options, numbers = {}, []
+        for name, value in named.items():
+            if self._kernel.option(name) is not None:
+                options[name] = value
+            elif isinstance(value, (int, float)):
+                numbers.append((name, value))
+            else:
+                given[name] = value
+        attention.refuse_gradients(self.name, given)
+        if out is not None:
+            outs = out if isinstance(out, dict) else {"": out}
+            attention.refuse_gradients(self.name, outs)
+            given.update((f"out {name}", tensor) for name, tensor in outs.items())
+        return given, options, tuple(sorted(numbers))
 
     def solve(self, device, given, options, settings) -> Problem:
         values = programs.texts_of(self._kernel, options, self.name)

@@ -16,7 +16,7 @@ from ._arrays import CPU, ELEMENTS, Array, Element, Framework
 from ._interface import Error
 
 INPUT, OUTPUT, INOUT = 0, 1, 2
-MOST_WORKSPACES = 64
+MOST_WORKSPACES, WORKSPACE_ALIGNMENT = 64, 256
 
 
 class Option(NamedTuple):
@@ -255,28 +255,40 @@ class Plan:
         library = c.interface()
         found = library.number(library.workspace(program.handle, state.tensors, self.count, sizes, MOST_WORKSPACES))
         self.sizes = tuple(sizes[:found])
+        self.offsets, self.room = [], 0  # in memory for all of them, which need not be aligned
+        for size in self.sizes:
+            self.offsets.append(self.room)
+            self.room += -(-max(size, 1) // WORKSPACE_ALIGNMENT) * WORKSPACE_ALIGNMENT
+        self.room += WORKSPACE_ALIGNMENT
         self.spare = [state]
-        self.launch_call, self.check = library.launch, library.check
+        self.results: Any = None  # what `tlc.ops` returns, from the first call on
+        self.handle, self.launch_call, self.check = program.handle, library.launch, library.check
 
-    def run(self, given: Sequence[Array], framework: Framework) -> List[Any]:
-        """Launches, and returns the tensors that it makes."""
-        device = self.device.number
-        made = [framework.empty(shape, element, device) for _, element, shape in self.made]
+    def run(self, given: Sequence[int], framework: Framework) -> List[Any]:
+        """Launches on tensors at these addresses, and returns the tensors that it makes."""
+        device, empty, address = self.device.number, framework.empty, framework.address
         if device == CPU:
+            made = [empty(shape, element, device) for _, element, shape in self.made]
             self._emulate(given, made, framework)
             return made
         try:
             state = self.spare.pop()
         except IndexError:
             state = _State(self.views)
-        for (number, source) in self.sources:
-            state.each[number].data = given[source].data
-        for (number, _, _), one in zip(self.made, made):
-            state.each[number].data = framework.address(one)
-        stream = framework.stream(device)
-        workspaces, held = self._workspaces(framework, stream)
-        self.check(self.launch_call(self.program.handle, state.tensors, self.count, self.scalars, self.scalar_count, workspaces,
-                                    len(self.sizes), stream))
+        each, made = state.each, []
+        for number, source in self.sources:
+            each[number].data = given[source]
+        for number, element, shape in self.made:
+            one = empty(shape, element, device)
+            made.append(one)
+            each[number].data = address(one)
+        stream, workspaces, held = framework.stream(device), None, None
+        if self.sizes:
+            workspaces, held = self._workspaces(framework, stream)
+        # All addresses change at once: one after the other could seem to overlap.
+        status = self.launch_call(self.handle, state.tensors, self.count, self.scalars, self.scalar_count, workspaces, len(self.sizes), stream)
+        if status:
+            self.check(status)
         self.spare.append(state)
         del held  # the framework's allocator orders what uses it next on this stream
         return made
@@ -285,16 +297,18 @@ class Plan:
         if not self.sizes:
             return None, None
         if framework.empty is arrays.OURS.empty:  # memory that launches of a stream have in common
-            held = _kept_workspaces(self.device, stream, self.sizes)
-            return c.addresses([one.address for one in held]), held
-        held = [framework.empty((max(size, 1),), arrays.BY_NAME["u8"], self.device.number) for size in self.sizes]
-        return c.addresses([framework.address(one) for one in held]), held
+            kept = _kept_workspaces(self.device, stream, self.sizes)
+            return c.addresses([one.address for one in kept]), kept
+        held = framework.empty((self.room,), arrays.BY_NAME["u8"], self.device.number)
+        begin = framework.address(held)
+        begin += -begin % WORKSPACE_ALIGNMENT
+        return c.addresses([begin + offset for offset in self.offsets]), held
 
-    def _emulate(self, given: Sequence[Array], made: Sequence[Any], framework: Framework) -> None:
+    def _emulate(self, given: Sequence[int], made: Sequence[Any], framework: Framework) -> None:
         placed: List[Array] = list(self.views)
         for number, source in self.sources:
             placed[number] = self.views[number].viewed(self.views[number].shape, self.views[number].strides)
-            placed[number].data = given[source].data
+            placed[number].data = given[source]
         for (number, _, _), one in zip(self.made, made):
             placed[number] = self.views[number].viewed(self.views[number].shape, self.views[number].strides)
             placed[number].data = framework.address(one)
@@ -315,7 +329,7 @@ class Bound:
     """A launch whose arguments are checked once. Call it to launch on the stream that is current then; `outputs` are the tensors
     that it writes and that were not given."""
 
-    def __init__(self, plan: Plan, given: List[Array], kept: Any, framework: Framework):
+    def __init__(self, plan: Plan, given: List[int], kept: Any, framework: Framework):
         self._handle = None
         self.outputs = tuple(framework.empty(shape, element, plan.device.number) for _, element, shape in plan.made)
         self._kept = [kept, plan]
@@ -324,7 +338,7 @@ class Bound:
             return
         state = _State(plan.views)
         for number, source in plan.sources:
-            state.each[number].data = given[source].data
+            state.each[number].data = given[source]
         for (number, _, _), one in zip(plan.made, self.outputs):
             state.each[number].data = framework.address(one)
         workspaces, held = plan._workspaces(framework, framework.stream(plan.device.number))

@@ -32,6 +32,11 @@ def _describe(tensor, name: str) -> Array:
     return Array(tensor.data_ptr(), element, tensor.shape, tensor.stride(), device, tensor)
 
 
+def _read(tensor, name: str):
+    address = tensor.data_ptr()
+    return (tensor.dtype, tensor.shape, tensor.stride(), tensor.device, address % 16), address, tensor
+
+
 _devices: Dict[int, Any] = {}
 
 
@@ -43,7 +48,7 @@ def _device(number: int):
 
 
 def _empty(shape, element: Element, device: int):
-    return torch.empty(shape, dtype=_DTYPES[element.number], device=_device(device))
+    return torch.empty(shape, dtype=_DTYPES[element.number], device=_devices.get(device) or _device(device))
 
 
 _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
@@ -58,7 +63,7 @@ def _stream(device: int) -> Optional[int]:
 
 
 TENSOR = torch.Tensor
-FRAMEWORK = Framework(_describe, _empty, _stream, torch.Tensor.data_ptr)
+FRAMEWORK = Framework(_describe, _read, _empty, _stream, torch.Tensor.data_ptr)
 
 if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
     _is_compiling = torch.compiler.is_compiling
@@ -183,6 +188,8 @@ class _Attention(torch.autograd.Function):
         ctx.save_for_backward(q, k, v, o, lse, *[tensor for tensor in optional if tensor is not None])
         ctx.given = [tensor is not None for tensor in optional]
         ctx.layout, ctx.options = layout, of_backward
+        if not _is_compiling():
+            ctx.set_materialize_grads(False)  # of LSE, which has none
         ctx.mark_non_differentiable(lse)
         return o, lse
 
@@ -191,6 +198,8 @@ class _Attention(torch.autograd.Function):
         compiling = _is_compiling()
         if not compiling and torch.is_grad_enabled():
             raise Error("attention: second derivatives are not supported; call backward() or torch.autograd.grad without create_graph")
+        if do is None:
+            return (None,) * 11
         saved = ctx.saved_tensors
         q, k, v, o, lse = saved[:5]
         optional, at = [], 5
@@ -210,30 +219,30 @@ _OF_BOTH = ("causal", "window", "window_right", "mask", "block", "scale", "softc
 _OF_BACKWARD = ("deterministic", "dq", "dkv")
 
 
-def attention(q, k, v, *, layout: str = "", sink=None, cu_seqlens_q=None, cu_seqlens_k=None, lengths_q=None, lengths_k=None, scale_q=None,
-              scale_k=None, scale_v=None, return_lse: bool = False, out=None, options: Dict[str, Any]):
+def attention(call, given: Dict[str, Any], layout: str, return_lse: bool, options: Dict[str, Any]):
     """`tlc.attention` and `tlc.attention_varlen` of tensors of PyTorch."""
     compiling = _is_compiling()
+    q, k, v, sink = given["q"], given["k"], given["v"], given["sink"]
     needs_gradient = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or
                                                   (sink is not None and sink.requires_grad))
-    q, k, v = autocast(q, k, v)
+    if q.dtype in _WIDE or k.dtype in _WIDE or v.dtype in _WIDE:
+        q, k, v = given["q"], given["k"], given["v"] = autocast(q, k, v)
     of_forward = {name: value for name, value in options.items() if name not in _OF_BACKWARD} if options else options
     if not compiling and not needs_gradient and is_plain(q, k, v):
-        o, lse = _run_forward(q, k, v, sink, cu_seqlens_q, cu_seqlens_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, out, layout, of_forward)
-        return _attention.Attended(o, lse) if return_lse else o
-    if out is not None:
+        return call.run(given, layout, return_lse, of_forward)
+    if given["out"] is not None:
         raise Error("attention: out= is for calls without gradients and outside of torch.compile and of dispatch modes; use the result")
+    sequences = sink, given.get("cu_seqlens_q"), given.get("cu_seqlens_k"), given.get("lengths_q"), given.get("lengths_k")
+    scales = given["scale_q"], given["scale_k"], given["scale_v"]
     if needs_gradient:
-        if scale_q is not None:
+        if scales[0] is not None:
             raise Error("attention: expected inputs that require no gradient with scales of fp8, which has no backward; detach them")
         of_backward = {name: value for name, value in options.items() if name in _OF_BOTH or name in _OF_BACKWARD}
         if torch.are_deterministic_algorithms_enabled() and "deterministic" not in of_backward:
             of_backward["deterministic"] = True
-        o, lse = _Attention.apply(q, k, v, sink, cu_seqlens_q, cu_seqlens_k, lengths_q, lengths_k, layout, packed_options(of_forward),
-                                  packed_options(of_backward))
+        o, lse = _Attention.apply(q, k, v, *sequences, layout, packed_options(of_forward), packed_options(of_backward))
     else:
-        o, lse = torch.ops.tlc.attention_forward(q, k, v, sink, cu_seqlens_q, cu_seqlens_k, lengths_q, lengths_k, scale_q, scale_k, scale_v,
-                                                 layout, packed_options(of_forward))
+        o, lse = torch.ops.tlc.attention_forward(q, k, v, *sequences, *scales, layout, packed_options(of_forward))
     return _attention.Attended(o, lse) if return_lse else o
 
 
