@@ -119,7 +119,7 @@ private:
     GroupedCopy filling = {op, tileFilledBy(op), op->hasAttr(TileDialect::multicastAttrName)};
     if (!filling.buffer)
       return op->emitError(
-          "expected a copy that fills a whole shared tile from a tensor, a store that "
+          "expected a copy that fills a whole shared tile, a store that "
           "fills one with a fragment, or products that fill a tile in tensor memory, because "
           "its channel hands that over");
     if (StringRef role = roleThatFills(op); role != group.channel.getFrom())

@@ -76,7 +76,11 @@ std::string sharedFactorProblem(Value factor, GemmOp product) {
     Operation *here = fill->getBlock()->findAncestorOpInBlock(*op);
     return here && (here == fill || fill->isBeforeInBlock(here));
   };
-  return llvm::all_of(users, isAfter) ? "" : name + " is used outside the loop or branch that fills it";
+  if (!llvm::all_of(users, isAfter))
+    return name + " is used outside the loop or branch that fills it";
+  // Threads that copy do not wait for the copy in the role that they hand the tile to.
+  bool isReadByThreads = llvm::any_of(users, [&](Operation *op) { return op != fill && !isa<GemmOp>(op); });
+  return isa<CopyOp>(fill) && isReadByThreads ? name + " is also read by threads" : "";
 }
 
 } // namespace

@@ -42,12 +42,12 @@ SmallVector<std::string> strategiesOf(const Optimizations &on) {
   if (!on.strategy.empty())
     return {on.strategy};
   SmallVector<std::string> strategies;
+  if (on.tcgen05 && on.warpSpecialization)
+    strategies.push_back("load-matrix-math"); // first: what keeps a kernel from the last one is said
   if (on.warpSpecialization && on.storeRole)
     strategies.push_back("load-math-store");
   if (on.warpSpecialization)
     strategies.push_back("load-math");
-  if (on.tcgen05 && on.warpSpecialization)
-    strategies.push_back("load-matrix-math");
   if (on.asyncCopies)
     strategies.push_back("copies");
   return strategies;
@@ -55,8 +55,8 @@ SmallVector<std::string> strategiesOf(const Optimizations &on) {
 
 void toAtoms(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
-  kernels.addPass(
-      tile::createSelectProducts({/*wgmma=*/on.wgmma, /*tcgen05=*/on.tcgen05 && on.warpSpecialization}));
+  kernels.addPass(tile::createSelectProducts(
+      {/*wgmma=*/on.wgmma, /*tcgen05=*/llvm::is_contained(strategiesOf(on), "load-matrix-math")}));
   kernels.addPass(tile::createPlaceSums()); // before: what adds in tensor memory is a role's
   kernels.addPass(tile::createAssignRoles(
       {strategiesOf(on), /*tma=*/on.tma})); // after: the strategies ask for the atoms of products

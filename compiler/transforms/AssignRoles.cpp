@@ -15,6 +15,7 @@
 #include "dialects/program/Program.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/target/BlockBudget.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
@@ -182,7 +183,8 @@ private:
     constexpr int64_t slots = 2;
     int64_t columns = 0;
     kernel.walk([&](AllocTensorMemoryOp sum) { columns += sum.getBuffer().getType().slotColumns(); });
-    return slots * columns <= int64_t(candidate.target.tensorMemory.columns) ? slots : 1;
+    const BlockBudget block(candidate.target, int64_t(kernel.getResidents()));
+    return slots * columns <= block.columnLimit() ? slots : 1;
   }
 
   /// A channel from the role that fills tiles. Returns its name: no two have the same.

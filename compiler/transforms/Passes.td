@@ -306,6 +306,21 @@ def PlaceFences : Pass<"tile-place-fences", "::tlc::tile::KernelOp"> {
   }];
 }
 
+def PlaceReleaseMeetings : Pass<"tile-place-release-meetings", "::tlc::tile::KernelOp"> {
+  let summary = "Let threads meet before one of them releases a slot for all, where they must";
+  let description = [{
+    Requires: barriers are there (`tile-place-fences`), and it is known which roles are one thread (`tile-elect-threads`).
+    Ensures:  a `tile.release` has `after_meeting` if, on some way to it, threads of its role have read slots of its ring or
+              waited for one since they last met (compiler/analysis/ReleaseMeetings.h). A product of all warps that was started
+              after the wait, and is complete, is as good as a meeting for the wait, and says nothing of reads. Before a
+              `tile.release` that has `after_products`, where the tensor core arrives, a `tile.sync` is placed instead.
+
+        tile.await %ring[%c]; %v = tile.load %slot; tile.release %ring[%c]
+        ==>
+        tile.await %ring[%c]; %v = tile.load %slot; tile.release %ring[%c] after_meeting
+  }];
+}
+
 def PlaceSums : Pass<"tile-place-sums", "::tlc::tile::KernelOp"> {
   let summary = "Let products by tcgen05 add in tensor memory";
   let description = [{
@@ -320,21 +335,6 @@ def PlaceSums : Pass<"tile-place-sums", "::tlc::tile::KernelOp"> {
         ==>
         scf.for { tile.gemm_in_place %a, %b, %sum if %later }
         %loaded = scf.if %any { scf.yield (tile.load %sum) } else { scf.yield %zero }
-  }];
-}
-
-def PlaceReleaseMeetings : Pass<"tile-place-release-meetings", "::tlc::tile::KernelOp"> {
-  let summary = "Let threads meet before one of them releases a slot for all, where they must";
-  let description = [{
-    Requires: barriers are there (`tile-place-fences`), and it is known which roles are one thread (`tile-elect-threads`).
-    Ensures:  a `tile.release` has `after_meeting` if, on some way to it, threads of its role have read slots of its ring or
-              waited for one since they last met (compiler/analysis/ReleaseMeetings.h). A product of all warps that was started
-              after the wait, and is complete, is as good as a meeting for the wait, and says nothing of reads. Before a
-              `tile.release` that has `after_products`, where the tensor core arrives, a `tile.sync` is placed instead.
-
-        tile.await %ring[%c]; %v = tile.load %slot; tile.release %ring[%c]
-        ==>
-        tile.await %ring[%c]; %v = tile.load %slot; tile.release %ring[%c] after_meeting
   }];
 }
 

@@ -3,6 +3,7 @@
 /// Afterwards every product has its instruction, and the kernel its number of warps. Each choice below the
 /// target's best leaves a remark with its reason.
 
+#include "compiler/analysis/CopyGroups.h"
 #include "compiler/analysis/ProductRegisters.h"
 #include "compiler/analysis/Requirements.h"
 #include "compiler/analysis/TensorMemory.h"
@@ -207,7 +208,9 @@ private:
   /// Sums that can lie in tensor memory do, as long as they fit there. A warpgroup loads their rows, or two
   /// if these are long.
   void selectTcgen05() {
-    auto columns = int64_t(target.tensorMemory.columns);
+    const BlockBudget block(target, int64_t(kernel.getResidents()));
+    int64_t columns = block.columnLimit(), bytes = block.sharedLimit();
+    kernel.walk([&](AllocSharedOp buffer) { bytes -= sizeInBytes(buffer.getBuffer().getType()); });
     int64_t warps = warpsPerWarpgroup;
     // Rows that warps decide on lie in one warp each.
     const bool decidesByWarp =
@@ -220,7 +223,13 @@ private:
                                           : sumInTensorMemoryProblem(gemm, target);
       if (problem.empty() && product.n > columns)
         problem = llvm::formatv("{0} columns of tensor memory are left for its {1}", columns, product.n);
+      int64_t staged =
+          isa<RankedTensorType>(product.a.getType()) ? product.m * product.k * bitsOf(product.left) / 8 : 0;
+      if (problem.empty() && staged > bytes)
+        problem = llvm::formatv("{0} bytes of shared memory are left for the {1} of its left factor",
+                                std::max<int64_t>(bytes, 0), staged);
       if (problem.empty()) {
+        bytes -= staged;
         columns -= product.n;
         if (product.n > maxLoadedColumns && !decidesByWarp)
           warps = 2 * warpsPerWarpgroup;
@@ -241,10 +250,14 @@ private:
     };
     bool anyFits =
         llvm::any_of(products, [&](const Product &product) { return problems[product.op].empty(); });
-    if (warps % warpsPerWarpgroup || !llvm::all_of(products, canLoad)) {
+    constexpr int64_t otherRoles = 2 * warpsPerWarpgroup; // a warpgroup each, if threads make loads
+    bool hasRoom = (warps + otherRoles) * lanesPerWarp <= target.maxThreadsPerBlock;
+    if (warps % warpsPerWarpgroup || !hasRoom || !llvm::all_of(products, canLoad)) {
       for (auto &[op, problem] : problems)
         if (problem.empty())
-          problem = llvm::formatv("{0} warps cannot load its sums", warps);
+          problem = hasRoom
+                        ? llvm::formatv("{0} warps cannot load its sums", warps)
+                        : llvm::formatv("{0} warps leave no room for roles that load and multiply", warps);
       anyFits = false;
     }
     if (anyFits)

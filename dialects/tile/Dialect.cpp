@@ -125,9 +125,10 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   }
   if (attribute.getName() == channelAttrName) {
     if (!isa<CopyOp, StoreOp, GemmInPlaceOp, scf::ForOp>(op) || !isa<StringAttr>(attribute.getValue()))
-      return op->emitError() << "expected '" << channelAttrName
-                             << "' to be the name of a channel that a copy, a store or products fill, but got "
-                             << attribute.getValue() << " of '" << op->getName() << "'";
+      return op->emitError()
+             << "expected '" << channelAttrName
+             << "' to be the name of a channel that a copy, a store or products fill, but got "
+             << attribute.getValue() << " of '" << op->getName() << "'";
     return success();
   }
   if (attribute.getName() == multicastAttrName) {

@@ -24,8 +24,7 @@ namespace {
 Phase phaseOf(bool Optimizations::*member) {
   if (member == &Optimizations::reports)
     return Phase::promoted;
-  if (member == &Optimizations::tma || member == &Optimizations::wgmma ||
-      member == &Optimizations::tcgen05)
+  if (member == &Optimizations::tma || member == &Optimizations::wgmma || member == &Optimizations::tcgen05)
     return Phase::atoms;
   if (member == &Optimizations::warpSpecialization || member == &Optimizations::storeRole ||
       member == &Optimizations::asyncCopies)

@@ -77,10 +77,10 @@ private:
     if (a.isF16())
       return "m16n8k16.row.col.f32.f32";
     unsigned bits = a.getIntOrFloatBitWidth();
-    std::string shape = "m16n8k" + std::to_string(matrixDepthBytes * 8 / bits) + ".row.col.";
+    std::string shape = "m16n8k" + std::to_string(matrixDepthBytes * 8 / bits) + ".row.col";
     if (isa<FloatType>(a) && bits == 8)
-      return shape + ("f32." + factorName(a) + "." + factorName(b) + ".f32").str();
-    return shape + (a == b ? factorName(a).str() : (factorName(a) + "." + factorName(b)).str());
+      return shape + (".f32." + factorName(a) + "." + factorName(b) + ".f32").str();
+    return shape + "." + (a == b ? factorName(a).str() : (factorName(a) + "." + factorName(b)).str());
   }
 };
 

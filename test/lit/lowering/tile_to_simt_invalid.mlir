@@ -460,7 +460,7 @@ tile.kernel @test(%n: index {program.argument = #program.dimension<"n">},
   %v = tile.splat %zero : bf16 -> tensor<64x64xbf16, #wgmma>
   %g = tile.alloc_shared "C.staging" at 0 : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">>
   %s = tile.slice %C[%c0, %c0] limit %n along 1 : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-  // expected-error @below {{expected a store that goes through panels of 64 rows because it has a staging buffer: expected a limit along another axis of 'C' than the last, whose elements are adjacent; use the atom simt without one}}
+  // expected-error @below {{expected a store that goes through panels because it has a staging buffer: expected a limit along another axis of 'C' than the last, whose elements are adjacent; use the atom simt without one}}
   tile.store %v, %s staging %g : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">> atom tma : tensor<64x64xbf16, #wgmma>, !tile.slice<64x64xbf16>
   tile.return
 }
@@ -509,7 +509,7 @@ tile.kernel @test(%C: !tile.global<64x64xf32> {program.argument = #program.tenso
   %v = tile.splat %zero : f32 -> tensor<64x64xf32, #wgmma>
   %g = tile.alloc_shared "C.staging" at 0 : !tile.shared<1x2x64x64xf32, #tile.shared_layout<"1x2x64x64 32b axis 3 panel 32 swizzle 128 pad 0">>
   %s = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
-  // expected-error @below {{expected a store that goes through panels of 64 rows because it has a staging buffer: expected two axes and elements of 16 bits; use the atom simt without one}}
+  // expected-error @below {{expected a store that goes through panels because it has a staging buffer: expected two axes and elements of 16 bits; use the atom simt without one}}
   tile.store %v, %s staging %g : !tile.shared<1x2x64x64xf32, #tile.shared_layout<"1x2x64x64 32b axis 3 panel 32 swizzle 128 pad 0">> atom tma : tensor<64x64xf32, #wgmma>, !tile.slice<64x64xf32>
   tile.return
 }
@@ -524,7 +524,7 @@ tile.kernel @test(%C: !tile.global<64x64xbf16> {program.argument = #program.tens
   %v = tile.splat %zero : bf16 -> tensor<64x64xbf16, #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8, 2@0:32) lane(4@1:2, 8@0:1) warp(2@0:16)">>
   %g = tile.alloc_shared "C.staging" at 0 : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">>
   %s = tile.slice %C[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-  // expected-error @below {{expected a store that goes through panels of 64 rows because it has a staging buffer: expected whole warpgroups; use the atom simt without one}}
+  // expected-error @below {{expected a store that goes through panels because it has a staging buffer: expected whole warpgroups; use the atom simt without one}}
   tile.store %v, %s staging %g : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">> atom tma : tensor<64x64xbf16, #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8, 2@0:32) lane(4@1:2, 8@0:1) warp(2@0:16)">>, !tile.slice<64x64xbf16>
   tile.return
 }
@@ -540,7 +540,7 @@ tile.kernel @test(%C: !tile.global<64x64xbf16> {program.argument = #program.tens
   %v = tile.splat %zero : bf16 -> tensor<32x64xbf16, #rows>
   %g = tile.alloc_shared "C.staging" at 0 : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">>
   %s = tile.slice %C[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<32x64xbf16>
-  // expected-error @below {{expected a store that goes through panels of 64 rows because it has a staging buffer: expected the layout of a wgmma accumulator with a multiple of 64, or of 32, columns, and each warpgroup's likewise; use the atom simt without one}}
+  // expected-error @below {{expected a store that goes through panels because it has a staging buffer: expected the layout of a wgmma accumulator, or of tensor memory, with a multiple of 64, or of 32, columns, and each warpgroup's likewise; use the atom simt without one}}
   tile.store %v, %s staging %g : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">> atom tma : tensor<32x64xbf16, #rows>, !tile.slice<32x64xbf16>
   tile.return
 }
@@ -556,7 +556,7 @@ tile.kernel @test(%C: !tile.global<64x64xbf16> {program.argument = #program.tens
   %v = tile.splat %zero : bf16 -> tensor<64x64xbf16, #wgmma>
   %g = tile.alloc_shared "C.staging" at 0 : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle none pad 0">>
   %s = tile.slice %C[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-  // expected-error @below {{expected a store that goes through panels of 64 rows because it has a staging buffer: expected staging of 1x2x64x64 with rows along the last axis and a swizzle of 128 bytes; use the atom simt without one}}
+  // expected-error @below {{expected a store that goes through panels because it has a staging buffer: expected staging of 1x2x64x64 with rows along the last axis and a swizzle of 128 bytes; use the atom simt without one}}
   tile.store %v, %s staging %g : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle none pad 0">> atom tma : tensor<64x64xbf16, #wgmma>, !tile.slice<64x64xbf16>
   tile.return
 }
@@ -572,7 +572,7 @@ tile.kernel @test(%C: !tile.global<64x64x1xbf16> {program.argument = #program.te
   %v = tile.splat %zero : bf16 -> tensor<64x64xbf16, #wgmma>
   %g = tile.alloc_shared "C.staging" at 0 : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">>
   %s = tile.slice %C[%c0, %c0, %c0] : !tile.global<64x64x1xbf16> -> !tile.slice<64x64x1xbf16>
-  // expected-error @below {{expected a store that goes through panels of 64 rows because it has a staging buffer: expected columns along the tensor's last axis; use the atom simt without one}}
+  // expected-error @below {{expected a store that goes through panels because it has a staging buffer: expected columns along the tensor's last axis; use the atom simt without one}}
   tile.store %v, %s staging %g : !tile.shared<1x2x64x64xbf16, #tile.shared_layout<"1x2x64x64 16b axis 3 panel 64 swizzle 128 pad 0">> atom tma : tensor<64x64xbf16, #wgmma>, !tile.slice<64x64x1xbf16>
   tile.return
 }

@@ -141,15 +141,3 @@ tile.kernel @product_types() {
   tile.gemm_in_place %a, %b, %acc if %true : !tile.shared<128x64xbf16>, !tile.shared<64x32xbf16>, !tile.tensor_memory<128x32xbf16>
   tile.return
 }
-
-// -----
-
-// gemm_c3
-tile.kernel @atom(%x: f32 {program.argument = #program.scalar<"x">}) {
-  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
-  %b = tile.alloc_shared "b" : !tile.shared<64x32xbf16>
-  %acc = tile.splat %x : f32 -> tensor<128x32xf32>
-  // expected-error @below {{expected an atom that adds in registers because the accumulator is a fragment, but got tcgen05, which adds in tensor memory}}
-  %sum = tile.gemm %a, %b, %acc atom tcgen05 : !tile.shared<128x64xbf16>, !tile.shared<64x32xbf16>, tensor<128x32xf32>
-  tile.return
-}

@@ -358,6 +358,7 @@ tile.kernel @blackwell(%B: !tile.global<64x64xbf16> {program.argument = #program
   // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: no loop of the kernel is pipelined, and a role loads ahead only in pipelined loops}}
   tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   // CHECK: tile.gemm {{.*}} atom mma_sync
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: m = 64 is not 128}}
   %0 = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
   tile.return
 }
@@ -378,6 +379,7 @@ tile.kernel @blackwell_loop(%B: !tile.global<64x64xbf16> {program.argument = #pr
     %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
     // expected-remark-re @below {{[copy-without-tma] threads make this copy, not the TMA: the product of 'b' and 'b' uses mma.sync because sm_100a has no wgmma, and a role loads ahead only of wgmma ({{.*}}missed.mlir:{{[0-9]+}}:12)}}
     tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    // expected-remark @+2 {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: m = 64 is not 128}}
     // expected-remark @below {{[not-warp-specialised] kernel 'blackwell_loop' is not warp-specialised: the product of 'b' and 'b' uses mma.sync because sm_100a has no wgmma, and a role loads ahead only of wgmma}}
     %new = tile.gemm %b, %b, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
     scf.yield %new : tensor<64x64xf32>
