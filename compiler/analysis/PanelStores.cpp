@@ -41,8 +41,8 @@ std::optional<int64_t> tile::panelColumnsOf(int64_t columns) {
   return std::nullopt;
 }
 
-/// Whole warpgroups store whole panels of so many rows and of 16-bit elements to rows of a tensor in its
-/// natural order.
+/// The store as one of panels with `rows` rows of 16-bit elements, by whole warpgroups, to rows of a tensor
+/// in its natural order; nothing if it cannot be one.
 static std::optional<PanelStore> panelStoreOf(StoreOp store, int64_t rows) {
   auto slice = store.getDestination().getDefiningOp<SliceOp>();
   auto value = cast<RankedTensorType>(store.getValue().getType());
@@ -52,12 +52,12 @@ static std::optional<PanelStore> panelStoreOf(StoreOp store, int64_t rows) {
       value.getElementType().getIntOrFloatBitWidth() != storedBits ||
       !hasRowsAlongLastAxis(slice, value.getShape()))
     return std::nullopt;
-  // From tensor memory all warpgroups have the same rows, and columns of their own.
-  const bool sharesRows = rows != tcgen05Rows;
-  if (value.getDimSize(0) % (sharesRows ? rows * warpgroups : rows) != 0 ||
-      (!sharesRows && value.getDimSize(1) % warpgroups != 0))
+  // Warpgroups divide the columns of what comes from tensor memory, and the rows of other sums.
+  const bool dividesColumns = rows == tcgen05Rows;
+  if (value.getDimSize(0) % (dividesColumns ? rows : rows * warpgroups) != 0 ||
+      (dividesColumns && value.getDimSize(1) % warpgroups != 0))
     return std::nullopt;
-  std::optional<int64_t> columns = panelColumnsOf(value.getDimSize(1) / (sharesRows ? 1 : warpgroups));
+  std::optional<int64_t> columns = panelColumnsOf(value.getDimSize(1) / (dividesColumns ? warpgroups : 1));
   if (!columns)
     return std::nullopt;
   auto panel = SharedType::get(store.getContext(), {rows, *columns}, value.getElementType());

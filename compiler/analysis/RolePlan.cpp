@@ -149,7 +149,7 @@ private:
       if (!readers.first)
         return group.copies.front().op->emitError("expected a reader of channel '")
                << group.channel.getName() << "' in role '" << readers.role
-               << "' because nobody would release its slots";
+               << "' because no role would release its slots";
     return success();
   }
 

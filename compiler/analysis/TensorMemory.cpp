@@ -5,7 +5,7 @@
 
 #include "compiler/analysis/ComputedValues.h"
 #include "compiler/analysis/CopyGroups.h"
-#include "compiler/analysis/RolePlan.h"
+#include "compiler/analysis/TileFills.h"
 #include "compiler/analysis/TmaAccess.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/tile/Names.h"
@@ -59,25 +59,14 @@ std::string sharedFactorProblem(Value factor, GemmOp product) {
   if (!buffer.getDefiningOp<AllocSharedOp>())
     return name + " is no tile of its own";
   SmallVector<Operation *> users;
-  Operation *fill = nullptr;
-  bool isFilledOnce = true;
   product->getParentOfType<KernelOp>().walk([&](Operation *op) {
-    for (const MemoryAccess &access : memoryAccessesOf(op)) {
-      if (declarationOf(access.memory) != buffer)
-        continue;
+    if (llvm::any_of(memoryAccessesOf(op),
+                     [&](const MemoryAccess &access) { return declarationOf(access.memory) == buffer; }))
       users.push_back(op);
-      if (access.kind != AccessKind::read)
-        isFilledOnce &= !std::exchange(fill, op);
-    }
   });
-  if (!fill || !isFilledOnce || tileFilledBy(fill) != buffer)
-    return name + " is not filled by one operation as a whole";
-  auto isAfter = [&](Operation *op) {
-    Operation *here = fill->getBlock()->findAncestorOpInBlock(*op);
-    return here && (here == fill || fill->isBeforeInBlock(here));
-  };
-  if (!llvm::all_of(users, isAfter))
-    return name + " is used outside the loop or branch that fills it";
+  Operation *fill = findFill(buffer, users);
+  if (!fill)
+    return name + " is not filled by one operation as a whole, before others use it in its loop or branch";
   // Threads that copy do not wait for the copy in the role that they hand the tile to.
   bool isReadByThreads = llvm::any_of(users, [&](Operation *op) { return op != fill && !isa<GemmOp>(op); });
   return isa<CopyOp>(fill) && isReadByThreads ? name + " is also read by threads" : "";
@@ -109,13 +98,7 @@ std::string sumInTensorMemoryProblem(GemmOp product, const Target &target) {
   auto kernel = product->getParentOfType<KernelOp>();
   if (product.getMetadata())
     return "its left factor is sparse";
-  auto isByHand = [](Operation *op) {
-    return isa<RolesOp, ChannelOp, AllocRingOp, AllocBarrierOp, NamedBarrierOp, SyncOp, AllocTensorMemoryOp>(
-               op)
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  };
-  if (kernel.walk(isByHand).wasInterrupted())
+  if (synchronisesByHand(kernel) || !kernel.getOps<AllocTensorMemoryOp>().empty())
     return "the kernel synchronises by hand";
   ArrayRef<int64_t> shape = product.getAcc().getType().getShape();
   if (shape[0] != tcgen05Rows)

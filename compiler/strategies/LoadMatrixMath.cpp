@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Of Blackwell: one thread loads ahead, another one makes the products in tensor memory, and the warpgroups
-/// load the sums from there and compute.
+/// One thread loads ahead, another one starts the products that add in tensor memory (tcgen05), and
+/// warpgroups load the sums from there and compute.
+#include "compiler/analysis/TileFills.h"
 #include "compiler/strategies/LoadRole.h"
 
 using namespace mlir;
@@ -14,6 +15,8 @@ std::optional<Obstacle> findObstacle(Candidate candidate) {
   bool any = candidate.kernel.walk([](GemmInPlaceOp) { return WalkResult::interrupt(); }).wasInterrupted();
   if (!any)
     return Obstacle{candidate.kernel, "no product adds in tensor memory"};
+  if (synchronisesByHand(candidate.kernel))
+    return Obstacle{candidate.kernel, "it synchronises by hand"};
   return std::nullopt;
 }
 

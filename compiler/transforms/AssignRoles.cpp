@@ -7,6 +7,7 @@
 #include "compiler/analysis/PanelStores.h"
 #include "compiler/analysis/Requirements.h"
 #include "compiler/analysis/RolePlan.h"
+#include "compiler/analysis/TileFills.h"
 #include "compiler/strategies/FitSlots.h"
 #include "compiler/strategies/Strategy.h"
 #include "compiler/transforms/HandOver.h"
@@ -86,47 +87,31 @@ private:
   /// the others use it after that, in the same loop or branch. A loop of products fills one in tensor memory.
   std::optional<Obstacle> findShared() {
     llvm::MapVector<Value, SmallVector<Operation *>> users;
-    llvm::DenseSet<std::pair<Value, Operation *>> fills;
     kernel.walk([&](Operation *op) {
       for (const MemoryAccess &access : memoryAccessesOf(op))
-        if (access.isShared() || access.isTensorMemory()) {
-          Value buffer = declarationOf(access.memory);
-          if (access.kind != AccessKind::read)
-            fills.insert({buffer, op});
-          users[buffer].push_back(op);
-        }
+        if (access.isShared() || access.isTensorMemory())
+          users[declarationOf(access.memory)].push_back(op);
     });
     for (auto &group : ahead.groups)
       for (const GroupedCopy &copy : group->copies)
         users.erase(copy.buffer);
     for (auto &[buffer, ops] : users) {
-      Operation *fill = nullptr, *stranger = nullptr;
-      bool isFilledOnce = true;
-      for (Operation *op : ops) {
-        if (plannedRoleOf(op) != plannedRoleOf(ops.front()))
-          stranger = op;
-        if (fills.contains({buffer, op}))
-          isFilledOnce &= !std::exchange(fill, op);
-      }
-      if (!stranger)
+      auto isStranger = [&](Operation *op) { return plannedRoleOf(op) != plannedRoleOf(ops.front()); };
+      auto *stranger = llvm::find_if(ops, isStranger);
+      if (stranger == ops.end())
         continue;
-      auto isAfter = [&](Operation *op) {
-        Operation *here = fill->getBlock()->findAncestorOpInBlock(*op);
-        return here && (fill == here || fill->isBeforeInBlock(here));
-      };
-      while (isa_and_nonnull<GemmInPlaceOp, scf::ForOp>(fill) && !llvm::all_of(ops, isAfter) &&
-             isa<scf::ForOp>(fill->getParentOp()))
-        fill = fill->getParentOp();
-      if (!fill || !isFilledOnce || tileFilledBy(fill) != buffer || !llvm::all_of(ops, isAfter))
-        return Obstacle{stranger, describe(buffer, "a tile") + " is used by roles '" +
-                                      plannedRoleOf(ops.front()).str() + "' and '" +
-                                      plannedRoleOf(stranger).str() +
-                                      "', and no single operation fills it before"};
+      Operation *fill = findFill(buffer, ops);
+      if (!fill)
+        return Obstacle{*stranger, describe(buffer, "a tile") + " is used by roles '" +
+                                       plannedRoleOf(ops.front()).str() + "' and '" +
+                                       plannedRoleOf(*stranger).str() +
+                                       "', and no single operation fills it before"};
       shared.push_back(fill);
     }
     return std::nullopt;
   }
 
+  /// Adds the roles that use the tile, or a view of it.
   void addReaders(Value tile, Operation *fill, llvm::StringSet<> &readers) {
     for (Operation *user : tile.getUsers()) {
       if (fill->isAncestor(user))
@@ -171,7 +156,7 @@ private:
     }
   }
 
-  /// Of the slots that the operation fills.
+  /// Hands over the tile that the operation fills.
   void addChannel(Operation *fill) {
     Value tile = tileFilledBy(fill);
     int64_t slots = isa<TensorMemoryType>(tile.getType()) ? slotsOfSums() : 1;

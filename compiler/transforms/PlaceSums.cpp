@@ -21,8 +21,7 @@ namespace {
 
 bool isZero(Value fragment) {
   auto splat = fragment.getDefiningOp<SplatOp>();
-  return splat &&
-         (matchPattern(splat.getValue(), m_PosZeroFloat()) || matchPattern(splat.getValue(), m_Zero()));
+  return splat && matchPattern(splat.getValue(), m_PosZeroFloat());
 }
 
 bool isTcgen05(Operation *op) {
@@ -64,7 +63,7 @@ private:
         !product.getResult().hasOneUse() || !isa<scf::YieldOp>(*product.getResult().user_begin()))
       return std::nullopt;
     unsigned number = argument.getArgNumber() - loop.getNumInductionVars();
-    // A put of the loop's sum has no other puts in it, and nothing that is needed after it.
+    // The loop becomes a tile.put, which may contain no other one and gives no values.
     int64_t products = 0;
     loop.walk([&](Operation *op) { products += isa<GemmInPlaceOp>(op) || isTcgen05(op); });
     if (products != 1 || !llvm::all_of(loop.getResultTypes(), llvm::IsaPred<RankedTensorType>))
@@ -113,9 +112,7 @@ private:
     addTo(sum, arith::ConstantOp::create(builder, builder.getBoolAttr(false)));
     Value result = LoadOp::create(builder, product.getAcc().getType(), sum);
     if (!isZero(product.getAcc()))
-      result = isa<FloatType>(product.getAcc().getType().getElementType())
-                   ? arith::AddFOp::create(builder, product.getAcc(), result).getResult()
-                   : arith::AddIOp::create(builder, product.getAcc(), result).getResult();
+      result = arith::AddFOp::create(builder, product.getAcc(), result);
     product.getResult().replaceAllUsesWith(result);
   }
 

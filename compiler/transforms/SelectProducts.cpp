@@ -240,8 +240,8 @@ private:
     if (auto *other = llvm::find_if(products, isOther); decidesByWarp && other != products.end())
       for (auto &[op, problem] : problems)
         if (problem.empty())
-          problem = "warps decide on rows that the " + describeStatement(other->op) +
-                    " would hold elsewhere: " + problems[other->op];
+          problem = "each warp decides on its rows, which the " + describeStatement(other->op) +
+                    " distributes otherwise: " + problems[other->op];
     if (kernel.getWarps())
       warps = kernel.getWarps();
     auto canLoad = [&](const Product &product) {

@@ -117,7 +117,7 @@ private:
     return values;
   }
 
-  /// Clones what the role executes of the body, and all that is repeated or made anew.
+  /// Clones the operations of the body that the role executes, and those that every role repeats.
   void cloneBody(StringRef role, ImplicitLocOpBuilder &builder, IRMapping &mapping) {
     for (Operation &op : body().without_terminator()) {
       StringRef executor = executorOf(&op);

@@ -18,17 +18,18 @@ namespace {
 /// What one warpgroup has of a fragment that goes through panels.
 struct Share {
   int64_t rows = panelRows; ///< of a panel
-  int64_t blocks = 1;       ///< of so many rows
+  int64_t blocks = 1;       ///< of `rows` rows each
   int64_t columns = 0;
 
-  /// Of a panel of so many columns.
+  /// The layout of a panel with `width` columns.
   FragmentLayout layoutOfPanel(int64_t width) const {
     return rows == tcgen05Rows ? *tensorMemoryFragment(width, registerBits, warpsPerWarpgroup)
                                : wgmmaAccumulator(panelRows, width, {1, 1});
   }
 };
 
-/// Of accumulators of wgmma, and of what lies in tensor memory, a row for each thread.
+/// The share of a fragment in the layout of wgmma's accumulators, or of tensor memory (one row per thread);
+/// nothing for other layouts.
 std::optional<Share> shareOf(const FragmentLayout &layout, ArrayRef<int64_t> shape, int64_t warps) {
   if (std::optional<WgmmaShare> share = wgmmaShare(layout, shape, warps))
     return Share{panelRows, share->blocks, share->columns};

@@ -55,3 +55,30 @@ tile.kernel @gemm(%m: index {program.argument = #program.dimension<"m">}, %k: in
   tile.return
 }
 }
+
+// -----
+
+// An author who orders accesses keeps the kernel as it is.
+// CHECK-LABEL: tile.kernel @by_hand(
+// CHECK-NOT:     tile.role
+// CHECK:         tile.gemm_in_place
+// CHECK-NOT:     tile.role
+// ROLES-LABEL: tile.kernel @by_hand(
+// ROLES-NOT:     tile.roles
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @by_hand(%A: !tile.global<128x64xbf16> {program.argument = #program.tensor<"A", input, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %false = arith.constant false
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x128xf32>
+  %done = tile.alloc_barrier "done" count(1)
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<128x64xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %at = tile.transpose %a : !tile.shared<128x64xbf16> -> !tile.shared<64x128xbf16, transposed>
+  tile.gemm_in_place %a, %at, %acc if %false : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16, transposed>, !tile.tensor_memory<128x128xf32>
+  tile.arrive %done after_products
+  tile.wait %done phase(%c0)
+  %c = tile.load %acc : !tile.tensor_memory<128x128xf32> -> tensor<128x128xf32>
+  tile.return
+}
+}

@@ -153,7 +153,7 @@ tile.kernel @never_read(%k: index {program.argument = #program.dimension<"k">},
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-error @below {{expected a reader of channel 'a' in role 'math' because nobody would release its slots}}
+    // expected-error @below {{expected a reader of channel 'a' in role 'math' because no role would release its slots}}
     tile.copy %s, %a atom tma {tile.channel = "a", tile.role = "load"} : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   }
   tile.return
