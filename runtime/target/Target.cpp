@@ -61,7 +61,6 @@ constexpr Target sm90a = {
     .llvmCpu = "sm_90a",
     .computeMajor = 9,
     .computeMinor = 0,
-    .architectureSpecific = true,
     .ptxVersion = 87,
     .minPtxVersion = 80,
     .driverVersion = 12080,
@@ -90,7 +89,6 @@ constexpr Target sm100a = {
     .llvmCpu = "sm_100a",
     .computeMajor = 10,
     .computeMinor = 0,
-    .architectureSpecific = true,
     .ptxVersion = 88,
     .minPtxVersion = 86,
     .driverVersion = 12090,
@@ -119,7 +117,6 @@ constexpr Target sm100a = {
 constexpr Target sm100f = [] {
   Target target = sm100a;
   target.name = target.llvmCpu = "sm_100f";
-  target.architectureSpecific = false;
   target.minPtxVersion = 88;
   return target;
 }();
@@ -156,7 +153,6 @@ constexpr Target sm120a = {
     .llvmCpu = "sm_120a",
     .computeMajor = 12,
     .computeMinor = 0,
-    .architectureSpecific = true,
     .ptxVersion = 87,
     .minPtxVersion = 87,
     .driverVersion = 12080,

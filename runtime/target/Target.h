@@ -54,8 +54,6 @@ struct Target {
   std::string_view llvmCpu; ///< what the NVPTX backend calls it
   int computeMajor = 0;
   int computeMinor = 0;
-  /// Code runs on exactly this compute capability ("a" targets), not on later ones.
-  bool architectureSpecific = false;
   unsigned ptxVersion = 0;    ///< that we emit: 87 is .version 8.7
   unsigned minPtxVersion = 0; ///< the first that knows the target
   int driverVersion =
