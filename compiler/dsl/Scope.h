@@ -98,7 +98,7 @@ struct RoleOptions {
 };
 
 /// What must not be missed silently: a remark about it becomes an error.
-#define TLC_REQUIREMENTS(X) X(tma) X(wgmma) X(warpSpecialized)
+#define TLC_REQUIREMENTS(X) X(tma) X(wgmma) X(warpSpecialized) X(tcgen05)
 TLC_ENUM(Requirement, TLC_REQUIREMENTS)
 
 /// from, from + step, ... below to.

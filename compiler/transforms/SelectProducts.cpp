@@ -176,7 +176,7 @@ public:
   }
 
   LogicalResult run() {
-    if (failed(checkTensorMemory(kernel, target)))
+    if (failed(checkTensorMemory(kernel, target)) || failed(checkRequirements()))
       return failure();
     if (target.tcgen05)
       selectTcgen05();
@@ -184,6 +184,16 @@ public:
   }
 
 private:
+  /// No target has both instructions, so that what a product misses is missing for either requirement.
+  LogicalResult checkRequirements() {
+    for (auto [what, has] :
+         {std::pair(Requirement::wgmma, target.wgmma), {Requirement::tcgen05, target.tcgen05}})
+      if (RequireOp require = findRequirement(kernel, what); require && !has)
+        return require.emitError() << "products of " << stringifyRequirement(what) << " are required, which "
+                                   << target.name << " does not have";
+    return success();
+  }
+
   /// Where no product with sums in registers is asynchronous, one that an author starts and awaits is
   /// complete at once.
   static void completeAtOnce(KernelOp kernel) {
@@ -403,8 +413,9 @@ private:
         stageLeftFactor(gemm);
       }
     }
-    return reportMissed(gemm, Requirement::wgmma, target.wgmma || target.tcgen05 || !noMma.empty(),
-                        RemarkId::gemmWithoutWgmma, message);
+    return reportMissed(gemm, target.tcgen05 ? Requirement::tcgen05 : Requirement::wgmma,
+                        target.wgmma || target.tcgen05 || !noMma.empty(), RemarkId::gemmWithoutWgmma,
+                        message);
   }
 
   /// Multiply-adds take rows and columns from shared memory, as threads need them.

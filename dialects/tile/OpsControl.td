@@ -213,7 +213,7 @@ def Tile_RematerialiseOp : Tile_Op<"rematerialise", [MemoryEffects<[MemWrite]>, 
 
 def Tile_RequireOp : Tile_Op<"require", [MemoryEffects<[MemWrite]>, Tile_AccessesNothing, Tile_OfLaunch]> {
   let summary = "Turns a remark about a missed instruction into an error";
-  let description = "For the whole kernel: `tma` for its global to shared copies, `wgmma` for its gemms, `warp_specialized` for its pipelined loops.";
+  let description = "For the whole kernel: `tma` for its global to shared copies, `wgmma` or `tcgen05` for its gemms, `warp_specialized` for its pipelined loops.";
   let arguments = (ins Tile_Requirement:$what);
   let assemblyFormat = "`` $what attr-dict";
 }
