@@ -44,6 +44,8 @@ public:
   explicit EmulatorFlags(llvm::cl::SubCommand &command);
   /// What the flags say; an error names the flag and what it allows.
   Result<EmulatorOptions> options() const;
+  /// Whether the command line says how many multiprocessors there are.
+  bool namesMultiprocessors() const { return multiprocessors.getNumOccurrences() > 0; }
 
 private:
   llvm::cl::opt<int> multiprocessors;

@@ -130,6 +130,8 @@ ExitCode TraceCommand::execute() const {
 
   TraceRequest traced{.block = block, .launch = launch, .trace = {}};
   emulatorOptions->target = flags.namesTarget() ? findTarget(choice->options.target) : nullptr;
+  if (emulatorOptions->target && !emulator.namesMultiprocessors())
+    emulatorOptions->multiprocessors = emulatorOptions->target->multiprocessors;
   emulatorOptions->trace = &traced;
   const std::unique_ptr<Device> device = createEmulatorDevice(std::move(*emulatorOptions));
   choice->options.target = device->properties().target;
