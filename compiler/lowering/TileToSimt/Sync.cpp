@@ -101,6 +101,9 @@ static LogicalResult lowerOp(KernelLowering &k, tile::ExpectOp op) {
 
 static LogicalResult lowerOp(KernelLowering &k, tile::PublishOp op) {
   if (op.getAfterProducts()) {
+    // As of what one thread expects: the tensor core does not wait for the other warps.
+    if (k.team.threads == Team::Threads::all && failed(k.syncTeam()))
+      return failure();
     arriveAfterProducts(k, fullBarrier(k, op.getRing(), op.getCursor()));
     return success();
   }
