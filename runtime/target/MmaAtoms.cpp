@@ -241,6 +241,15 @@ std::vector<const MmaAtom *> tlc::findMmaAtoms(const Target &target, ElementType
   return found;
 }
 
+int64_t tlc::rowsOfFastestAtom(const Target &target, ElementType a, ElementType b, ElementType accumulator) {
+  std::vector<const MmaAtom *> atoms = findMmaAtoms(target, a, b, accumulator);
+  int64_t rows = 0;
+  for (const MmaAtom *atom : atoms)
+    if (atom->kind == atoms.front()->kind && atom->blocks == 1)
+      rows = std::max(rows, int64_t(atom->m));
+  return rows;
+}
+
 const MmaAtom *tlc::findMmaAtom(const Target &target, MmaKind kind, ElementType a, ElementType b,
                                 ElementType accumulator) {
   for (const MmaAtom *atom : atomsOf(a, b, accumulator))

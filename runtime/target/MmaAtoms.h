@@ -71,6 +71,9 @@ bool supports(const Target &target, const MmaAtom &atom);
 /// larger extents first within a kind.
 std::vector<const MmaAtom *> findMmaAtoms(const Target &target, ElementType a, ElementType b,
                                           ElementType accumulator);
+/// Rows of the largest instruction that one block executes, of the fastest kind for these types; 0 if there
+/// is none.
+int64_t rowsOfFastestAtom(const Target &target, ElementType a, ElementType b, ElementType accumulator);
 /// The row of one kind for these types: of several that with the largest extents. Null if the target has
 /// none.
 const MmaAtom *findMmaAtom(const Target &target, MmaKind kind, ElementType a, ElementType b,

@@ -9,6 +9,7 @@
 #include "kernels/ranks/RankArrival.h"
 #include "kernels/ranks/RankEnd.h"
 #include "runtime/target/BlockBudget.h"
+#include "runtime/target/MmaAtoms.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -112,7 +113,10 @@ bool fit(ForwardConfig &config, int64_t least, const Target &target) {
 
 /// Whether three warpgroups pay, with 192 queries of rows of up to 64: they keep the tensor cores busier, and
 /// waste more where tiles are masked or sequences end.
-bool hasWorkForThree(const ForwardConfig &config, int64_t queries) {
+bool hasWorkForThree(const ForwardConfig &config, int64_t queries, const Target &target) {
+  ElementType factor = config.problem.dtype;
+  if (rowsOfFastestAtom(target, factor, factor, ElementType::f32) > wgmmaRows)
+    return false; // 192 rows are no multiple
   const MaskConfig &mask = config.problem.mask;
   bool isPacked = config.problem.lengths == Lengths::packed; // into one program for all lengths
   if (!mask.hidesPairs())
@@ -195,7 +199,7 @@ static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents
     config.stages = longest <= 128 && !isPlain ? 3 : 2;
     if (!isPlain)
       return;
-  } else if (longest <= 64 && hasWorkForThree(config, extents.sq)) {
+  } else if (longest <= 64 && hasWorkForThree(config, extents.sq, target)) {
     config.bq = 192;
     config.bk = 96;
   } else if (longest > 128) {
