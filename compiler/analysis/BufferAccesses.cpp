@@ -60,7 +60,14 @@ bool BufferParts::overwrites(const BufferParts &other) const {
   return llvm::any_of(buffers, [&](auto &entry) {
     auto found = other.buffers.find(entry.first);
     return found != other.buffers.end() &&
-           !(entry.second.owner == oneThread && found->second.owner == oneThread);
+           (entry.second.owner >= anyThreads || entry.second.owner != found->second.owner);
+  });
+}
+
+bool BufferParts::overlapsOtherLanes(const BufferParts &other) const {
+  return llvm::any_of(buffers, [&](auto &entry) {
+    auto found = other.buffers.find(entry.first);
+    return found != other.buffers.end() && !(entry.second.owner == ownLane && found->second.owner == ownLane);
   });
 }
 
@@ -96,7 +103,7 @@ bool BufferAccesses::combinesWhat(const BufferAccesses &other) const {
 }
 
 bool BufferAccesses::conflictsWith(const BufferAccesses &earlier) const {
-  return reads.overlaps(earlier.writes) || writes.overlapsOtherOwners(earlier.reads) ||
+  return reads.overlapsOtherLanes(earlier.writes) || writes.overlapsOtherOwners(earlier.reads) ||
          writes.overwrites(earlier.writes) || combinesWhat(earlier) || earlier.combinesWhat(*this);
 }
 
@@ -127,6 +134,8 @@ static int64_t ownerOf(Operation *op, const MemoryAccess &access) {
     return anyThreads;
   if (access.agent == Agent::oneThread)
     return oneThread;
+  if (access.isTensorMemory() && executingWarps(op) == warpsPerWarpgroup)
+    return ownLane;
   return access.fragment ? rowsOfWarpgroup(op, access.fragment) : anyThreads;
 }
 

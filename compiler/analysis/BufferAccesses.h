@@ -10,8 +10,9 @@
 
 namespace tlc::tile {
 
-/// Which threads access which part: each warpgroup its own consecutive rows, so many, or one of these.
-constexpr int64_t anyThreads = 0, oneThread = -1;
+/// Which threads access which part: each warpgroup its own consecutive rows, so many, or one of these. In
+/// tensor memory each thread of a warpgroup has a lane of its own.
+constexpr int64_t anyThreads = 0, oneThread = -1, ownLane = -2;
 
 /// A buffer, or one slot of it.
 struct BufferPart {
@@ -35,8 +36,10 @@ public:
   /// Whether a thread may meet what another one, of another warpgroup if they have rows of their own, does
   /// there.
   bool overlapsOtherOwners(const BufferParts &other) const;
-  /// Whether two writes may meet.
+  /// Whether two writes of different threads may meet.
   bool overwrites(const BufferParts &other) const;
+  /// Whether a thread may meet what another one did there, or it itself in shared memory.
+  bool overlapsOtherLanes(const BufferParts &other) const;
 
 private:
   struct Slots {

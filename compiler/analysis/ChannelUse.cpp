@@ -21,7 +21,7 @@ Operation *teamOf(Operation *op) {
 } // namespace
 
 Value channelOf(Operation *op) {
-  return isa<PutOp, GetOp, OldestOp, ReleaseOldestOp>(op) ? op->getOperand(0) : Value();
+  return isa<PutOp, GetOp, OldestOp, ReclaimOp, ReleaseOldestOp>(op) ? op->getOperand(0) : Value();
 }
 
 ChannelUse::ChannelUse(ChannelOp channel) : family({channel}) {
@@ -46,6 +46,8 @@ ChannelUse::ChannelUse(ChannelOp channel) : family({channel}) {
       team.gets.push_back(get);
     else if (auto oldest = dyn_cast<OldestOp>(op))
       team.oldest.push_back(oldest);
+    else if (auto reclaim = dyn_cast<ReclaimOp>(op))
+      team.reclaims.push_back(reclaim);
     else
       team.releases.push_back(cast<ReleaseOldestOp>(op));
   });

@@ -22,6 +22,7 @@ public:
     llvm::SmallVector<PutOp> putsIntoHeld = {}; ///< into one of its slots, of which the team holds the oldest
     llvm::SmallVector<GetOp> gets = {};
     llvm::SmallVector<OldestOp> oldest = {};
+    llvm::SmallVector<ReclaimOp> reclaims = {};
     llvm::SmallVector<ReleaseOldestOp> releases = {};
     /// Whether it releases each slot before it gets the next one: then one position says both.
     /// Of channels that are verified.

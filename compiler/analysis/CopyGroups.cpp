@@ -31,6 +31,8 @@ void CopyGroup::add(const GroupedCopy &copy) {
   copies.push_back(copy);
 }
 
+bool CopyGroup::isSumInPlace() const { return isa<scf::IfOp>(copies.front().op); }
+
 ValueRange conditionOf(Operation *control) {
   constexpr unsigned bounds = 3; // before what the loop carries
   ValueRange operands = control->getOperands();

@@ -13,8 +13,9 @@ namespace tlc::tile {
 /// Size of a shared buffer without padding.
 int64_t sizeInBytes(SharedType type);
 
-/// What fills a buffer of a group: a copy from a tensor or, of a group by itself, the store of a fragment, or
-/// products that add in tensor memory, with the loop around them.
+/// What fills a buffer of a group: a copy from a tensor or, of a group by itself, the store of a fragment,
+/// products that add in tensor memory, with the loop around them, or a branch that changes a sum there before
+/// products add to it.
 struct GroupedCopy {
   mlir::Operation *op;
   mlir::Value buffer;     ///< in shared or tensor memory
@@ -37,7 +38,12 @@ struct CopyGroup {
   llvm::SmallVector<GroupedCopy> copies;
   int64_t slots = 1;
 
+  /// After the loop around: where the role that fills the slot uses what readers left in it. Null: nowhere.
+  mlir::Operation *reclaimedBy = nullptr;
+
   void add(const GroupedCopy &copy);
+  /// Whether the tile is a sum that the roles change in turn.
+  bool isSumInPlace() const;
 };
 
 struct CopyGroups {

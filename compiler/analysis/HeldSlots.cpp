@@ -59,6 +59,8 @@ HeldSlots::Outcome HeldSlots::follow(Operation *op) {
       return get(waiting);
     if (auto giving = dyn_cast<ReleaseOldestOp>(op))
       return release(giving);
+    if (isa<ReclaimOp>(op))
+      return Outcome::known;
     isOne &= counts.held() == 1;
     ofOldest.push_back(cast<OldestOp>(op));
     return Outcome::known;

@@ -46,6 +46,16 @@ static GemmInPlaceOp productOf(Operation *op) {
   return isOne ? product : GemmInPlaceOp();
 }
 
+/// The first store of a branch that changes a sum in tensor memory; null if there is none.
+static StoreOp storeIn(Operation *op) {
+  StoreOp first;
+  op->walk([&](StoreOp store) {
+    first = store;
+    return WalkResult::interrupt();
+  });
+  return first && isa<TensorMemoryType>(first.getDestination().getType()) ? first : StoreOp();
+}
+
 Value tile::tileFilledBy(Operation *op) {
   Value tile;
   if (auto store = dyn_cast<StoreOp>(op))
@@ -55,11 +65,16 @@ Value tile::tileFilledBy(Operation *op) {
   else if (isa<scf::ForOp, GemmInPlaceOp>(op))
     if (GemmInPlaceOp product = productOf(op))
       tile = product.getAcc();
+  if (isa<scf::IfOp>(op))
+    if (StoreOp store = storeIn(op))
+      tile = declarationOf(store.getDestination());
   return tile && tile.getDefiningOp<AllocationOpInterface>() ? tile : Value();
 }
 
 StringRef tile::roleThatFills(Operation *op) {
-  return plannedRoleOf(isa<scf::ForOp>(op) ? productOf(op).getOperation() : op);
+  if (isa<scf::ForOp>(op))
+    return plannedRoleOf(productOf(op));
+  return plannedRoleOf(isa<scf::IfOp>(op) ? storeIn(op).getOperation() : op);
 }
 
 SharedType tile::handedTile(RankedTensorType fragment) {
@@ -120,7 +135,7 @@ private:
     if (!filling.buffer)
       return op->emitError(
           "expected a copy that fills a whole shared tile, a store that "
-          "fills one with a fragment, or products that fill a tile in tensor memory, because "
+          "fills one with a fragment, or products or a branch that fill a tile in tensor memory, because "
           "its channel hands that over");
     if (StringRef role = roleThatFills(op); role != group.channel.getFrom())
       return op->emitError("expected role '") << group.channel.getFrom() << "' because channel '" << name
@@ -163,6 +178,14 @@ private:
         continue;
       }
       Operation *reader = group.block->findAncestorOpInBlock(*user);
+      if (!reader && group.isSumInPlace() && plannedRoleOf(user) == group.channel.getFrom())
+        if (Operation *loop = group.block->getParentOp(),
+            *later = loop->getBlock()->findAncestorOpInBlock(*user);
+            later && loop->isBeforeInBlock(later)) {
+          if (!group.reclaimedBy || later->isBeforeInBlock(group.reclaimedBy))
+            group.reclaimedBy = later;
+          continue;
+        }
       if (!reader)
         return user->emitError("expected the uses of a channel's tiles in the loop or branch of its copies "
                                "because there its slots are released");

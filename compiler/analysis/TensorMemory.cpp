@@ -10,6 +10,7 @@
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "runtime/target/BlockBudget.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/MmaAtoms.h"
 
@@ -92,6 +93,26 @@ LogicalResult checkTensorMemory(KernelOp kernel, const Target &target) {
     return WalkResult::interrupt();
   });
   return failure(checked.wasInterrupted());
+}
+
+static int64_t columnsOf(ArrayRef<int64_t> shape, Type element) {
+  return shape.back() * int64_t(element.getIntOrFloatBitWidth()) / registerBits;
+}
+
+TensorMemoryRoom::TensorMemoryRoom(KernelOp kernel, const Target &target, bool factors)
+    : factors(factors), left(BlockBudget(target, int64_t(kernel.getResidents())).columnLimit()) {}
+
+void TensorMemoryRoom::takeSum(Operation *product) {
+  auto sum = cast<RankedTensorType>(product->getResult(0).getType());
+  left -= columnsOf(sum.getShape(), sum.getElementType());
+}
+
+bool TensorMemoryRoom::takeFactor(RankedTensorType factor) {
+  int64_t columns = columnsOf(factor.getShape(), factor.getElementType());
+  if (!factors || factor.getShape().front() != tcgen05Rows || columns > left)
+    return false;
+  left -= columns;
+  return true;
 }
 
 std::string sumInTensorMemoryProblem(GemmOp product, const Target &target) {

@@ -17,4 +17,20 @@ llvm::LogicalResult checkTensorMemory(KernelOp kernel, const Target &target);
 /// empty if it can. The kernel is in phase `promoted`.
 std::string sumInTensorMemoryProblem(GemmOp product, const Target &target);
 
+/// Columns that are left while products take theirs, in program order.
+class TensorMemoryRoom {
+public:
+  /// `factors`: whether left factors may lie there.
+  TensorMemoryRoom(KernelOp kernel, const Target &target, bool factors);
+
+  int64_t columns() const { return left; }
+  void takeSum(mlir::Operation *product);
+  /// Whether there are columns for a left factor in registers, which it then takes.
+  bool takeFactor(mlir::RankedTensorType factor);
+
+private:
+  bool factors;
+  int64_t left;
+};
+
 } // namespace tlc::tile

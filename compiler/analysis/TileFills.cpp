@@ -25,9 +25,30 @@ bool isBeforeOthers(Operation *fill, ArrayRef<Operation *> users) {
   });
 }
 
+/// The branch that changes a sum in tensor memory before a product adds to it, or null.
+Operation *findUpdate(Value buffer, ArrayRef<Operation *> users) {
+  GemmInPlaceOp product;
+  SmallVector<Operation *> stores;
+  for (Operation *op : users) {
+    auto adds = dyn_cast<GemmInPlaceOp>(op);
+    if (adds && adds.getAcc() == buffer && std::exchange(product, adds))
+      return nullptr;
+    if (isa<StoreOp>(op) && writes(op, buffer))
+      stores.push_back(op);
+  }
+  if (!product || stores.empty())
+    return nullptr;
+  Operation *update = product->getBlock()->findAncestorOpInBlock(*stores.front());
+  bool isOne = isa_and_nonnull<scf::IfOp>(update) && update->isBeforeInBlock(product) &&
+               llvm::all_of(stores, [&](Operation *store) { return update->isAncestor(store); });
+  return isOne ? update : nullptr;
+}
+
 } // namespace
 
 Operation *tile::findFill(Value buffer, ArrayRef<Operation *> users) {
+  if (Operation *update = findUpdate(buffer, users))
+    return update;
   Operation *fill = nullptr;
   for (Operation *op : users)
     if (writes(op, buffer) && std::exchange(fill, op))

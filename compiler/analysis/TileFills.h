@@ -8,7 +8,8 @@
 namespace tlc::tile {
 
 /// The operation that fills the buffer as a whole, in shared or tensor memory, before the other `users` use
-/// it in the same loop or branch. Products in tensor memory may fill it together with the loops around them.
+/// it in the same loop or branch. Products in tensor memory may fill it together with the loops around them;
+/// a branch that changes their sum before they add to it fills that.
 /// Null if there is none, or if several operations write the buffer.
 mlir::Operation *findFill(mlir::Value buffer, llvm::ArrayRef<mlir::Operation *> users);
 

@@ -303,6 +303,22 @@ void Scope::whenAny(const Predicate &condition, const Body &body, Loc loc) {
     value = trace->create<tile::AnyInWarpOp>(loc, value);
   auto branch = value ? trace->create<scf::IfOp>(loc, value, /*withElseRegion=*/false) : scf::IfOp();
   branch ? trace->inside(branch.thenBlock(), body) : body();
+  if (!branch || !value.getDefiningOp<tile::AnyInWarpOp>())
+    return;
+  // The compiler itself may move sums there, where each warp has its own; of an author nobody knows.
+  branch->walk(
+      [&](Operation *op) {
+        bool moves = llvm::any_of(tile::memoryAccessesOf(op),
+                                  [](const tile::MemoryAccess &access) { return access.isTensorMemory(); });
+        if (!moves)
+          return WalkResult::advance();
+        InFlightDiagnostic diagnostic =
+            emitError(trace->at(loc))
+            << "k.whenAny: expected only arithmetic in its branch because each warp decides "
+               "by itself whether to run it";
+        diagnostic.attachNote(op->getLoc()) << "but this accesses tensor memory";
+        return WalkResult::interrupt();
+      });
 }
 
 } // namespace tlc::dsl::inline v1

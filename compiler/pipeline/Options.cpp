@@ -15,6 +15,7 @@ std::span<const OptimizationSwitch> tlc::optimizationSwitches() {
       {"tma", &Optimizations::tma},
       {"wgmma", &Optimizations::wgmma},
       {"tcgen05", &Optimizations::tcgen05},
+      {"tensor-memory-factors", &Optimizations::tensorMemoryFactors},
       {"warp-specialization", &Optimizations::warpSpecialization},
       {"store-role", &Optimizations::storeRole},
       {"async-copies", &Optimizations::asyncCopies},

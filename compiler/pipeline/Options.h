@@ -15,12 +15,13 @@ namespace tlc {
 /// Off-switches: with one off, the compiler takes the reference way that the optimisation is tested against,
 /// or leaves out what only helps to find mistakes.
 struct Optimizations {
-  bool tma = true;                ///< copies by the tensor memory accelerator
-  bool wgmma = true;              ///< products by warpgroups
-  bool tcgen05 = true;            ///< products that add in tensor memory, by a role of their own
-  bool warpSpecialization = true; ///< a role that loads ahead of those that compute
-  bool storeRole = true;          ///< tiles are stored by a role of their own, in kernels that ask for it
-  bool asyncCopies = true;        ///< pipelined loops outside of roles copy ahead by cp.async
+  bool tma = true;                 ///< copies by the tensor memory accelerator
+  bool wgmma = true;               ///< products by warpgroups
+  bool tcgen05 = true;             ///< products that add in tensor memory, by a role of their own
+  bool tensorMemoryFactors = true; ///< left factors that are computed go through tensor memory
+  bool warpSpecialization = true;  ///< a role that loads ahead of those that compute
+  bool storeRole = true;           ///< tiles are stored by a role of their own, in kernels that ask for it
+  bool asyncCopies = true;         ///< pipelined loops outside of roles copy ahead by cp.async
   bool overlap = true; ///< a product runs under the issue of the next, and under work that does not need it
   bool loopSplitting = true;  ///< a loop whose first iterations differ becomes two
   bool deferredStores = true; ///< a tile is stored under the first product of the next

@@ -56,8 +56,10 @@ SmallVector<std::string> strategiesOf(const Optimizations &on) {
 void toAtoms(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   kernels.addPass(tile::createSelectProducts(
-      {/*wgmma=*/on.wgmma, /*tcgen05=*/llvm::is_contained(strategiesOf(on), "load-matrix-math")}));
-  kernels.addPass(tile::createPlaceSums()); // before: what adds in tensor memory is a role's
+      {/*wgmma=*/on.wgmma, /*tcgen05=*/llvm::is_contained(strategiesOf(on), "load-matrix-math"),
+       /*factors=*/on.tensorMemoryFactors}));
+  kernels.addPass(tile::createPlaceSums(
+      {/*factors=*/on.tensorMemoryFactors})); // before: what adds in tensor memory is a role's
   kernels.addPass(tile::createAssignRoles(
       {strategiesOf(on), /*tma=*/on.tma})); // after: the strategies ask for the atoms of products
   kernels.addPass(

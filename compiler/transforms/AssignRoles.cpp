@@ -159,17 +159,19 @@ private:
   /// Hands over the tile that the operation fills.
   void addChannel(Operation *fill) {
     Value tile = tileFilledBy(fill);
-    int64_t slots = isa<TensorMemoryType>(tile.getType()) ? slotsOfSums() : 1;
+    int64_t slots = isa<GemmInPlaceOp, scf::ForOp>(fill) ? slotsOfSum(tile) : 1;
     setName(fill, TileDialect::channelAttrName, add(nameOf(tile), GroupedCopy{fill, tile}, slots));
   }
 
-  /// Two of each sum where tensor memory has room: one is read while the next one is added up.
-  int64_t slotsOfSums() {
-    constexpr int64_t slots = 2;
-    int64_t columns = 0;
-    kernel.walk([&](AllocTensorMemoryOp sum) { columns += sum.getBuffer().getType().slotColumns(); });
-    const BlockBudget block(candidate.target, int64_t(kernel.getResidents()));
-    return slots * columns <= block.columnLimit() ? slots : 1;
+  /// Two where tensor memory has room: one is read while the next one is added up.
+  int64_t slotsOfSum(Value sum) {
+    if (columns == 0)
+      kernel.walk([&](AllocTensorMemoryOp each) { columns += each.getBuffer().getType().slotColumns(); });
+    int64_t more = cast<TensorMemoryType>(sum.getType()).slotColumns();
+    if (columns + more > BlockBudget(candidate.target, int64_t(kernel.getResidents())).columnLimit())
+      return 1;
+    columns += more;
+    return 2;
   }
 
   /// A channel from the role that fills tiles. Returns its name: no two have the same.
@@ -189,6 +191,7 @@ private:
   SmallVector<Operation *> shared; ///< fills of tiles that the program shares between roles
   SmallVector<ChannelAttr> channels;
   llvm::StringSet<> names;
+  int64_t columns = 0; ///< of tensor memory, with the slots so far
 };
 
 struct AssignRoles : impl::AssignRolesBase<AssignRoles> {

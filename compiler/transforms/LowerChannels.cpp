@@ -85,7 +85,7 @@ public:
 private:
   LogicalResult lower(const ChannelUse::Team &team, int64_t slots) {
     Counter puts, gets, releases;
-    if (!team.puts.empty())
+    if (!team.puts.empty() || !team.reclaims.empty())
       puts = Counter(team.op, slots);
     if (!team.gets.empty())
       gets = Counter(team.op, slots);
@@ -94,6 +94,12 @@ private:
     for (OldestOp oldest : team.oldest)
       replace(oldest, [&](ImplicitLocOpBuilder &builder) {
         oldest.getSlot().replaceAllUsesWith(releases.read(builder));
+      });
+    for (ReclaimOp reclaim : team.reclaims)
+      replace(reclaim, [&](ImplicitLocOpBuilder &builder) {
+        Value slot = puts.read(builder);
+        AcquireOp::create(builder, rings[reclaim.getChannel()], slot);
+        reclaim.getSlot().replaceAllUsesWith(slot);
       });
     for (GetOp get : team.gets)
       replace(get, [&](ImplicitLocOpBuilder &builder) {

@@ -65,6 +65,13 @@ LogicalResult checkBranchOfWarp(AnyInWarpOp any, Operation *branch) {
                   "expected the assigned value to be distributed over warps like the condition, because each "
                   "warp decides by itself, but other warps hold it; compute the condition "
                   "from the assigned value, or use 'where' instead");
+  WalkResult stored = branch->walk([&](StoreOp store) {
+    return isDecidedWhereItIs(any, store.getValue()) ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (stored.wasInterrupted())
+    return refuse(branch, "expected what is stored in tensor memory to be distributed over warps like the "
+                          "condition, because each warp decides by itself, but other warps hold it; compute "
+                          "the condition from it, or use 'where' instead");
   LogicalResult checked = success();
   branch->walk([&](ScratchOpInterface op) {
     std::optional<ScratchNeed> need = op.getScratchNeed();

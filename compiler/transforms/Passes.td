@@ -327,8 +327,10 @@ def PlaceSums : Pass<"tile-place-sums", "::tlc::tile::KernelOp"> {
     Requires: every product has its atom, and those by tcgen05 have no neighbours that a role of its own could not wait for
               (`tile-select-products`).
     Ensures:  there is no `tile.gemm` by tcgen05: each is a `tile.gemm_in_place` whose sum is loaded. A sum that a loop with no other
-              such product carries, from zeros, stays in tensor memory until the loop ends; any other one is loaded at once and
-              added to its accumulator in registers. A left factor in registers goes through shared memory.
+              such product carries, from zeros, stays in tensor memory until the loop ends; so does one whose elements the loop
+              changes before the product, by splats and numbers of rows: that is done in tensor memory, some columns at a time.
+              Any other sum is loaded at once and added to its accumulator in registers. A left factor in registers goes
+              through tensor memory where there are columns for it, else through shared memory.
     Leaves to others: waiting for the products. The sequence is that of the program until roles are planned (`tile-assign-roles`).
 
         %sum = scf.for iter_args(%acc = %zero) { %new = tile.gemm %a, %b, %acc atom tcgen05; scf.yield %new }
@@ -336,6 +338,8 @@ def PlaceSums : Pass<"tile-place-sums", "::tlc::tile::KernelOp"> {
         scf.for { tile.gemm_in_place %a, %b, %sum if %later }
         %loaded = scf.if %any { scf.yield (tile.load %sum) } else { scf.yield %zero }
   }];
+  let options = [Option<"factors", "factors", "bool", /*default=*/"true",
+      "`false`: left factors go through shared memory">];
 }
 
 def PlaceTensorMemoryFences : Pass<"tile-place-tensor-memory-fences", "::tlc::tile::KernelOp"> {
@@ -506,7 +510,8 @@ def SelectProducts : Pass<"tile-select-products", "::tlc::tile::KernelOp"> {
   }];
   let options = [
     Option<"wgmma", "wgmma", "bool", /*default=*/"true", "Use wgmma where it fits; `false` is the reference lowering">,
-    Option<"tcgen05", "tcgen05", "bool", /*default=*/"true", "Use tcgen05 where it fits; `false` is the reference lowering">];
+    Option<"tcgen05", "tcgen05", "bool", /*default=*/"true", "Use tcgen05 where it fits; `false` is the reference lowering">,
+    Option<"factors", "factors", "bool", /*default=*/"true", "Left factors may take columns of tensor memory, as `tile-place-sums` is told">];
 }
 
 def SettleCopies : Pass<"tile-settle-copies", "::tlc::tile::KernelOp"> {

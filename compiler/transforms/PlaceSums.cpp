@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Afterwards products by tcgen05 add in tensor memory. A sum that a loop carries from product to product
-/// stays there until the loop ends; of any other product the result is loaded, and added to its accumulator
-/// in registers.
+/// stays there until the loop ends, also if the loop changes its elements in between; of any other product
+/// the result is loaded, and added to its accumulator in registers.
 
+#include "compiler/analysis/TensorMemory.h"
 #include "compiler/transforms/Passes.h"
+#include "compiler/transforms/SumUpdate.h"
+#include "dialects/program/Program.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "runtime/target/BlockBudget.h"
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_PLACESUMS
@@ -31,49 +35,63 @@ bool isTcgen05(Operation *op) {
 
 class SumPlacer {
 public:
-  explicit SumPlacer(GemmOp product)
-      : product(product), kernel(product->getParentOfType<KernelOp>()), builder(product.getLoc(), product) {}
+  SumPlacer(GemmOp product, TensorMemoryRoom &room)
+      : product(product), room(room), kernel(product->getParentOfType<KernelOp>()),
+        builder(product.getLoc(), product) {}
 
   void run() {
-    auto fragment = dyn_cast<TypedValue<RankedTensorType>>(product.getA());
-    if (fragment)
-      stageLeftFactor(fragment);
-    std::optional<unsigned> carried = carriedBy();
+    room.takeSum(product);
+    std::optional<Carried> carried = carriedBy();
     carried ? addInLoop(*carried) : addOnce();
     product.erase();
   }
 
 private:
-  /// The instruction reads it from shared memory.
+  /// A sum that the loop around the product carries.
+  struct Carried {
+    unsigned number; ///< of the loop's results
+    std::optional<SumUpdate> update;
+  };
+
+  /// The instruction reads it from tensor memory, if there is room, or from shared memory.
   void stageLeftFactor(TypedValue<RankedTensorType> factor) {
     RankedTensorType type = factor.getType();
     OpBuilder top = OpBuilder::atBlockBegin(&kernel.getBody().front());
-    auto buffer = AllocSharedOp::create(
-        top, product.getLoc(), SharedType::get(kernel.getContext(), type.getShape(), type.getElementType()),
-        "factor", IntegerAttr());
+    Value buffer = room.takeFactor(type)
+                       ? allocate("factor", type)
+                       : AllocSharedOp::create(
+                             top, product.getLoc(),
+                             SharedType::get(kernel.getContext(), type.getShape(), type.getElementType()),
+                             "factor", IntegerAttr())
+                             .getBuffer();
     StoreOp::create(builder, factor, buffer, /*staging=*/Value(), /*atom=*/CopyAtomAttr());
     product.getAMutable().assign(buffer);
   }
 
-  /// The number of the loop's variable that is the product's accumulator and nothing else.
-  std::optional<unsigned> carriedBy() {
-    auto argument = dyn_cast<BlockArgument>(product.getAcc());
+  /// The variable of the loop that becomes the product's accumulator and nothing else.
+  std::optional<Carried> carriedBy() {
     auto loop = dyn_cast<scf::ForOp>(product->getParentOp());
-    if (!argument || !loop || argument.getOwner() != loop.getBody() || !argument.hasOneUse() ||
-        !product.getResult().hasOneUse() || !isa<scf::YieldOp>(*product.getResult().user_begin()))
+    if (!loop || !product.getResult().hasOneUse() ||
+        *product.getResult().user_begin() != loop.getBody()->getTerminator())
       return std::nullopt;
-    unsigned number = argument.getArgNumber() - loop.getNumInductionVars();
+    unsigned number = product.getResult().use_begin()->getOperandNumber();
+    BlockArgument argument = loop.getRegionIterArg(number);
+    if (!isZero(loop.getInitArgs()[number]))
+      return std::nullopt;
+    // Of two warpgroups a thread would load other columns of a part than of the whole.
+    if (kernel.getWarps() == warpsPerWarpgroup)
+      if (std::optional<SumUpdate> update = SumUpdate::find(product, argument))
+        return Carried{number, update};
     // The loop becomes a tile.put, which may contain no other one and gives no values.
     int64_t products = 0;
     loop.walk([&](Operation *op) { products += isa<GemmInPlaceOp>(op) || isTcgen05(op); });
-    if (products != 1 || !llvm::all_of(loop.getResultTypes(), llvm::IsaPred<RankedTensorType>))
+    if (product.getAcc() != argument || !argument.hasOneUse() || products != 1 ||
+        !llvm::all_of(loop.getResultTypes(), llvm::IsaPred<RankedTensorType>))
       return std::nullopt;
-    bool isSum = loop.getYieldedValues()[number] == product.getResult() && isZero(loop.getInitArgs()[number]);
-    return isSum ? std::optional(number) : std::nullopt;
+    return Carried{number, std::nullopt};
   }
 
-  Value allocate(StringRef name) {
-    RankedTensorType type = product.getAcc().getType();
+  Value allocate(StringRef name, RankedTensorType type) {
     OpBuilder top = OpBuilder::atBlockBegin(&kernel.getBody().front());
     return AllocTensorMemoryOp::create(
         top, product.getLoc(),
@@ -82,15 +100,26 @@ private:
   }
 
   void addTo(Value sum, Value accumulate) {
+    if (auto factor = dyn_cast<TypedValue<RankedTensorType>>(product.getA()))
+      stageLeftFactor(factor); // last: the role of products waits for it the longest
     GemmInPlaceOp::create(builder, product.getA(), product.getB(), sum, accumulate);
   }
 
-  /// The first product overwrites; a loop without iterations leaves nothing.
-  void addInLoop(unsigned number) {
+  /// The first product overwrites, unless the loop changes the sum before it; a loop without iterations
+  /// leaves nothing.
+  void addInLoop(Carried carried) {
+    const unsigned number = carried.number;
     auto loop = cast<scf::ForOp>(product->getParentOp());
-    Value sum = allocate("sum");
-    addTo(sum, arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, loop.getInductionVar(),
-                                     loop.getLowerBound()));
+    Value sum = allocate("sum", product.getAcc().getType());
+    auto isAt = [&](arith::CmpIPredicate predicate) -> Value {
+      return arith::CmpIOp::create(builder, predicate, loop.getInductionVar(), loop.getLowerBound());
+    };
+    if (carried.update) {
+      carried.update->moveTo(sum, isAt(arith::CmpIPredicate::eq));
+      addTo(sum, arith::ConstantOp::create(builder, builder.getBoolAttr(true)));
+    } else {
+      addTo(sum, isAt(arith::CmpIPredicate::ne));
+    }
     product.getResult().replaceAllUsesWith(product.getAcc()); // the loop carries it no more
     builder.setInsertionPointAfter(loop);
     Value any =
@@ -108,7 +137,7 @@ private:
   }
 
   void addOnce() {
-    Value sum = allocate("product");
+    Value sum = allocate("product", product.getAcc().getType());
     addTo(sum, arith::ConstantOp::create(builder, builder.getBoolAttr(false)));
     Value result = LoadOp::create(builder, product.getAcc().getType(), sum);
     if (!isZero(product.getAcc()))
@@ -117,19 +146,26 @@ private:
   }
 
   GemmOp product;
+  TensorMemoryRoom &room;
   KernelOp kernel;
   ImplicitLocOpBuilder builder;
 };
 
 struct PlaceSums : impl::PlaceSumsBase<PlaceSums> {
+  using Base::Base;
+
   void runOnOperation() override {
+    KernelOp kernel = getOperation();
     SmallVector<GemmOp> products;
-    getOperation().walk([&](GemmOp product) {
+    kernel.walk([&](GemmOp product) {
       if (isTcgen05(product))
         products.push_back(product);
     });
+    if (products.empty())
+      return;
+    TensorMemoryRoom room(kernel, *program::findTarget(kernel), factors);
     for (GemmOp product : products)
-      SumPlacer(product).run();
+      SumPlacer(product, room).run();
   }
 };
 

@@ -47,10 +47,13 @@ private:
     for (auto &[each, readers] : read)
       if (readers.first == op)
         get(*each, op->getLoc());
+    for (CopyGroup *each : filled)
+      if (each->reclaimedBy == op)
+        use(*each, ReclaimOp::create(builder, op->getLoc(), channels.lookup(each)), op->getLoc());
     if (!group)
       writeOther(op);
     else if (isTensorMemory(*group))
-      putProducts(*group);
+      putInPlace(*group);
     else if (op == group->copies.back().op)
       put(*group);
     for (auto &[each, readers] : read)
@@ -105,14 +108,13 @@ private:
     return isa<TensorMemoryType>(group.copies.front().buffer.getType());
   }
 
-  /// Products fill the slots: one, or those of a loop.
-  void putProducts(const CopyGroup &group) {
+  /// What fills the slots keeps its form: a store, a product or those of a loop, a branch that changes a sum.
+  void putInPlace(const CopyGroup &group) {
     Operation *fill = group.copies.front().op;
     auto put = PutOp::create(builder, fill->getLoc(), channels.lookup(&group));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&put.getBody().front());
-    for (const GroupedCopy &copy : group.copies)
-      mapping.map(copy.buffer, createSlot(builder, fill->getLoc(), copy.buffer, put.getSlot()));
+    use(group, put.getSlot(), fill->getLoc());
     writeOther(fill);
   }
 
@@ -146,7 +148,11 @@ private:
   }
 
   void get(const CopyGroup &group, Location loc) {
-    Value cursor = GetOp::create(builder, loc, channels.lookup(&group));
+    use(group, GetOp::create(builder, loc, channels.lookup(&group)), loc);
+  }
+
+  /// The group's buffers are those of the slot from here on.
+  void use(const CopyGroup &group, Value cursor, Location loc) {
     for (GroupedCopy copy : group.copies)
       mapViews(copy.buffer, createSlot(builder, loc, copy.buffer, cursor));
   }

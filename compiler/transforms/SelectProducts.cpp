@@ -163,8 +163,8 @@ int64_t warpsAt(Operation *op, int64_t warps) {
 
 class ProductSelector {
 public:
-  ProductSelector(KernelOp kernel, const Target &target, bool useWgmma, bool useTcgen05)
-      : kernel(kernel), target(target), useWgmma(useWgmma), useTcgen05(useTcgen05) {
+  ProductSelector(KernelOp kernel, const Target &target, bool useWgmma, bool useTcgen05, bool factors)
+      : kernel(kernel), target(target), useWgmma(useWgmma), useTcgen05(useTcgen05), factors(factors) {
     if (!target.wgmma)
       completeAtOnce(kernel);
     kernel.walk([&](Operation *op) {
@@ -219,7 +219,8 @@ private:
   /// if these are long.
   void selectTcgen05() {
     const BlockBudget block(target, int64_t(kernel.getResidents()));
-    int64_t columns = block.columnLimit(), bytes = block.sharedLimit();
+    TensorMemoryRoom room(kernel, target, factors);
+    int64_t bytes = block.sharedLimit();
     kernel.walk([&](AllocSharedOp buffer) { bytes -= sizeInBytes(buffer.getBuffer().getType()); });
     int64_t warps = warpsPerWarpgroup;
     // Rows that warps decide on lie in one warp each.
@@ -231,16 +232,23 @@ private:
       std::string problem = !gemm         ? "it adds in registers"
                             : !useTcgen05 ? "tcgen05 is switched off"
                                           : sumInTensorMemoryProblem(gemm, target);
-      if (problem.empty() && product.n > columns)
-        problem = llvm::formatv("{0} columns of tensor memory are left for its {1}", columns, product.n);
-      int64_t staged =
-          isa<RankedTensorType>(product.a.getType()) ? product.m * product.k * bitsOf(product.left) / 8 : 0;
-      if (problem.empty() && staged > bytes)
-        problem = llvm::formatv("{0} bytes of shared memory are left for the {1} of its left factor",
-                                std::max<int64_t>(bytes, 0), staged);
+      if (problem.empty() && product.n > room.columns())
+        problem =
+            llvm::formatv("{0} columns of tensor memory are left for its {1}", room.columns(), product.n);
+      int64_t staged = 0;
+      if (problem.empty()) {
+        TensorMemoryRoom before = room;
+        room.takeSum(product.op);
+        auto factor = dyn_cast<RankedTensorType>(product.a.getType());
+        staged = factor && !room.takeFactor(factor) ? product.m * product.k * bitsOf(product.left) / 8 : 0;
+        if (staged > bytes) {
+          room = before;
+          problem = llvm::formatv("{0} bytes of shared memory are left for the {1} of its left factor",
+                                  std::max<int64_t>(bytes, 0), staged);
+        }
+      }
       if (problem.empty()) {
         bytes -= staged;
-        columns -= product.n;
         if (product.n > maxLoadedColumns && !decidesByWarp)
           warps = 2 * warpsPerWarpgroup;
       }
@@ -435,6 +443,7 @@ private:
   KernelOp kernel;
   const Target &target;
   bool useWgmma, useTcgen05;
+  bool factors; ///< in tensor memory
   llvm::SmallDenseMap<Operation *, std::string> whyNoTcgen05;
   RolesOp roles;
   SmallVector<Product> products;
@@ -451,7 +460,7 @@ struct SelectProducts : impl::SelectProductsBase<SelectProducts> {
       kernel.emitError("the module has no 'program.target'");
       return signalPassFailure();
     }
-    if (failed(ProductSelector(kernel, target.getTarget(), wgmma, tcgen05).run()))
+    if (failed(ProductSelector(kernel, target.getTarget(), wgmma, tcgen05, factors).run()))
       signalPassFailure();
   }
 };

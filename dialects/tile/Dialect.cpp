@@ -124,10 +124,11 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return success();
   }
   if (attribute.getName() == channelAttrName) {
-    if (!isa<CopyOp, StoreOp, GemmInPlaceOp, scf::ForOp>(op) || !isa<StringAttr>(attribute.getValue()))
+    if (!isa<CopyOp, StoreOp, GemmInPlaceOp, scf::ForOp, scf::IfOp>(op) ||
+        !isa<StringAttr>(attribute.getValue()))
       return op->emitError()
              << "expected '" << channelAttrName
-             << "' to be the name of a channel that a copy, a store or products fill, but got "
+             << "' to be the name of a channel that a copy, a store, products or a branch fill, but got "
              << attribute.getValue() << " of '" << op->getName() << "'";
     return success();
   }

@@ -87,6 +87,11 @@ def Tile_GetOp : Tile_SlotOfRole<"get"> {
   let description = "A role that never releases looks at the slots, which others give back; see also `by_others`.";
 }
 
+def Tile_ReclaimOp : Tile_SlotOfRole<"reclaim"> {
+  let summary = "Waits until the slot is empty that the role fills next";
+  let description = "The role may use what those that had the slot left in it, until its next `tile.put`.";
+}
+
 def Tile_OldestOp : Tile_SlotOfRole<"oldest"> {
   let summary = "The slot that the role's next `tile.release_oldest` gives back";
 }

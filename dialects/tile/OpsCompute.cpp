@@ -136,6 +136,14 @@ SmallVector<Operation *> tile::decisionsBy(Value truth) {
   return decisions;
 }
 
+/// Whether it moves elements between a fragment and tensor memory, of which each warp has its own lanes.
+static bool movesTensorMemory(Operation *op) {
+  return isa<TensorMemoryFenceOp>(op) ||
+         (isa<LoadOp, StoreOp>(op) && llvm::all_of(memoryAccessesOf(op), [](const MemoryAccess &access) {
+            return access.isTensorMemory();
+          }));
+}
+
 LogicalResult AnyInWarpOp::verify() {
   if (Type element = getCondition().getType().getElementType(); !element.isInteger(1)) // any_in_warp_c1
     return emitOpError() << "expected a fragment of truth values, but got one of " << element;
@@ -152,7 +160,7 @@ LogicalResult AnyInWarpOp::verify() {
     Operation *other = nullptr;
     branch->walk([&](Operation *op) {
       if (op != branch && !isa<ReadOp, WriteOp>(op) && !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
-          !isMemoryEffectFree(op))
+          !isMemoryEffectFree(op) && !movesTensorMemory(op))
         other = op;
     });
     if (other) {

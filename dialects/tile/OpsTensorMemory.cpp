@@ -39,6 +39,19 @@ LogicalResult AllocTensorMemoryOp::verify() { // alloc_tensor_memory_c1
                        << columns << " of tensor memory, but got them from column " << first;
 }
 
+LogicalResult ColumnsOp::verify() {
+  TensorMemoryType source = getSource().getType(), view = getView().getType();
+  const int64_t first = getFirst(), bits = view.getElementType().getIntOrFloatBitWidth();
+  if (source.numSlots() != 1 || view.numSlots() != 1 || source.getElementType() != view.getElementType() ||
+      first < 0 || first > source.getShape().back() - view.getShape().back()) // columns_c1
+    return emitOpError() << "expected columns of " << describe(getSource(), "the source") << ", which is "
+                         << source << ", but got " << view << " from column " << first;
+  if (first * bits % registerBits != 0) // columns_c2
+    return emitOpError() << "expected a first element that begins " << registerBits
+                         << " bits of tensor memory, but got " << first << " of " << bits << " bits";
+  return success();
+}
+
 /// The word in which the warp that reserves the columns tells the others where they are.
 int64_t ReserveTensorMemoryOp::getAlignment() { return registerBytes; }
 int64_t ReserveTensorMemoryOp::takePlace(BlockBudget &block) {

@@ -27,6 +27,23 @@ def Tile_AllocTensorMemoryOp : Tile_Op<"alloc_tensor_memory", [Tile_AccessesNoth
   let hasVerifier = 1;
 }
 
+def Tile_ColumnsOp : Tile_Op<"columns", [Pure, Tile_ViewOpInterface]> {
+  let summary = "A view of some adjacent columns of a tile in tensor memory";
+  let description = [{
+    Elements `first`, `first` + 1, ... of each row.
+
+    Constraints
+    - columns_c1: one slot's columns, of the same element type; they end within the tile.
+    - columns_c2: `first` is where a column of 32 bits begins.
+
+        %half = tile.columns %acc from 64 : !tile.tensor_memory<128x128xf32> -> !tile.tensor_memory<128x64xf32>
+  }];
+  let arguments = (ins Tile_TensorMemoryType:$source, I64Attr:$first);
+  let results = (outs Tile_TensorMemoryType:$view);
+  let assemblyFormat = "$source `from` $first attr-dict `:` qualified(type($source)) `->` qualified(type($view))";
+  let hasVerifier = 1;
+}
+
 def Tile_ReserveTensorMemoryOp : Tile_Op<"reserve_tensor_memory", [MemoryEffects<[MemRead, MemWrite]>, Tile_AccessesNothing,
     DeclareOpInterfaceMethods<Tile_AllocationOpInterface>, Program_Needs<"tcgen05">, HasParent<"KernelOp">]> {
   let summary = "Reserves columns of tensor memory for all of the block's buffers, until the kernel ends";

@@ -60,6 +60,12 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AllocTensorMemoryOp op) {
   return success();
 }
 
+static LogicalResult lowerOp(KernelLowering &k, tile::ColumnsOp op) {
+  int64_t bits = op.getFirst() * op.getView().getType().getElementType().getIntOrFloatBitWidth();
+  k.set(op.getView(), k.b.add(k.value(op.getSource()), bits / registerBits));
+  return success();
+}
+
 Value lowering::slotInTensorMemory(KernelLowering &k, tile::SlotOp op) {
   auto tile = cast<tile::TensorMemoryType>(op.getTile().getType());
   return k.b.add(k.value(op.getBuffer()), k.b.mul(k.cursor(op.getCursor()).slot, tile.slotColumns()));
@@ -209,6 +215,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::TensorMemoryFenceOp op) {
 void lowering::addTensorMemoryLowerings(LoweringTable &table) {
   table.add<tile::ReserveTensorMemoryOp>(lowerOp);
   table.add<tile::AllocTensorMemoryOp>(lowerOp);
+  table.add<tile::ColumnsOp>(lowerOp);
   table.add<tile::GemmInPlaceOp>(lowerOp);
   table.add<tile::TensorMemoryFenceOp>(lowerOp);
 }

@@ -175,3 +175,23 @@ tile.kernel @orders() attributes {launch = #program.launch<warps = 4>} {
   tile.return
 }
 }
+
+// -----
+
+// Some columns of a tile begin as many columns of 32 bits further on.
+#part = #tile.layout<"reg(16@1:1) lane(32@0:1) warp(4@0:32)">
+// CHECK-LABEL: simt.kernel @columns(
+// CHECK:         %[[BASE:.*]] = simt.load
+// CHECK-NEXT:    %[[TILE:.*]] = arith.addi %[[BASE]], %c64_i32
+// CHECK-NEXT:    %[[PART:.*]] = arith.addi %[[TILE]], %c48_i32
+// CHECK:         arith.addi %[[PART]],
+// CHECK:         simt.tcgen05_load %{{.*}} : vector<16xi32>
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @columns() attributes {launch = #program.launch<warps = 4>} {
+  tile.reserve_tensor_memory "tensor memory" columns(256) at 8
+  %acc = tile.alloc_tensor_memory "acc" at 64 : !tile.tensor_memory<128x64xf32>
+  %part = tile.columns %acc from 48 : !tile.tensor_memory<128x64xf32> -> !tile.tensor_memory<128x16xf32>
+  %f = tile.load %part : !tile.tensor_memory<128x16xf32> -> tensor<128x16xf32, #part>
+  tile.return
+}
+}

@@ -528,7 +528,7 @@ tile.kernel @role() {
 // -----
 
 tile.kernel @channel() {
-  // expected-error @below {{expected 'tile.channel' to be the name of a channel that a copy, a store or products fill, but got "a" of 'tile.sync'}}
+  // expected-error @below {{expected 'tile.channel' to be the name of a channel that a copy, a store, products or a branch fill, but got "a" of 'tile.sync'}}
   tile.sync {tile.channel = "a"}
   tile.return
 }

@@ -30,6 +30,26 @@ tile.kernel @type5() attributes {t = !tile.tensor_memory<3x128x256xf32>} { tile.
 
 // -----
 
+// columns_c1
+tile.kernel @columns_beyond() {
+  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
+  // expected-error @below {{expected columns of 'acc', which is '!tile.tensor_memory<128x64xf32>', but got '!tile.tensor_memory<128x32xf32>' from column 48}}
+  %part = tile.columns %acc from 48 : !tile.tensor_memory<128x64xf32> -> !tile.tensor_memory<128x32xf32>
+  tile.return
+}
+
+// -----
+
+// columns_c2
+tile.kernel @columns_within_one() {
+  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xbf16>
+  // expected-error @below {{expected a first element that begins 32 bits of tensor memory, but got 3 of 16 bits}}
+  %part = tile.columns %acc from 3 : !tile.tensor_memory<128x64xbf16> -> !tile.tensor_memory<128x32xbf16>
+  tile.return
+}
+
+// -----
+
 // alloc_tensor_memory_c1
 tile.kernel @beyond() {
   // expected-error @below {{expected the 128 columns of 'acc' to lie within the 512 of tensor memory, but got them from column 400}}

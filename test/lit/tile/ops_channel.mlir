@@ -37,6 +37,8 @@ tile.kernel @channels() attributes {launch = #program.launch<warps = 8, cluster 
   // CHECK-NEXT: tile.slot %numbers[%[[GOT]]]
   %got = tile.get %kv : !tile.channel<2>
   %read = tile.slot %numbers[%got] : !tile.shared<2x1xi32>, !tile.cursor<2> -> !tile.shared<1xi32>
+  // CHECK: tile.reclaim %kv : !tile.channel<2>
+  %mine = tile.reclaim %kv : !tile.channel<2>
   // CHECK: %[[OLDEST:.*]] = tile.oldest %kv : !tile.channel<2>
   // CHECK-NEXT: tile.slot %numbers[%[[OLDEST]]]
   %oldest = tile.oldest %kv : !tile.channel<2>

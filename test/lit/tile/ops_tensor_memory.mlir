@@ -17,6 +17,8 @@ tile.kernel @tensor_memory() attributes {launch = #program.launch<warps = 4>} {
   %at = tile.cursor : !tile.cursor<2>
   // CHECK: %[[SLOT:.*]] = tile.slot %acc[%{{.*}}] : !tile.tensor_memory<2x128x128xf32>, !tile.cursor<2> -> !tile.tensor_memory<128x128xf32>
   %slot = tile.slot %acc[%at] : !tile.tensor_memory<2x128x128xf32>, !tile.cursor<2> -> !tile.tensor_memory<128x128xf32>
+  // CHECK: tile.columns %[[SLOT]] from 96 : !tile.tensor_memory<128x128xf32> -> !tile.tensor_memory<128x32xf32>
+  %columns = tile.columns %slot from 96 : !tile.tensor_memory<128x128xf32> -> !tile.tensor_memory<128x32xf32>
   // CHECK: %[[LOADED:.*]] = tile.load %p : !tile.tensor_memory<128x64xbf16> -> tensor<128x64xbf16>
   %loaded = tile.load %p : !tile.tensor_memory<128x64xbf16> -> tensor<128x64xbf16>
   // CHECK: tile.tensor_memory_fence{{$}}

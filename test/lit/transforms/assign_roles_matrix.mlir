@@ -82,3 +82,71 @@ tile.kernel @by_hand(%A: !tile.global<128x64xbf16> {program.argument = #program.
   tile.return
 }
 }
+
+// -----
+
+// Attention: the scores go from the role of products to that which computes, the weights and the output go back. Both have the output in
+// turn: the branch that scales it fills its only slot, the product after it releases that, and after the loop the role that computes
+// takes it back.
+// CHECK-LABEL: tile.kernel @attention(
+// CHECK-SAME:    <"product", from = "matrix", to = "math", slots = 2>
+// CHECK-SAME:    <"sum", from = "math", to = "matrix", slots = 1>
+// CHECK-SAME:    <"factor", from = "math", to = "matrix", slots = 1>
+// ROLES-LABEL: tile.kernel @attention(
+// ROLES:         tile.role "matrix"
+// ROLES:           tile.put %product(
+// ROLES:           tile.get %sum
+// ROLES:           tile.get %factor
+// ROLES:           tile.gemm_in_place
+// ROLES:           tile.release_oldest %sum after_products
+// ROLES:           tile.release_oldest %factor after_products
+// ROLES:         tile.role "math"
+// ROLES:           scf.for
+// ROLES:             tile.get %product
+// ROLES:             tile.put %sum(%[[AT:.*]])
+// ROLES:               %[[SUM:.*]] = tile.slot %{{.*}}[%[[AT]]]
+// ROLES:               tile.columns %[[SUM]] from
+// ROLES:               scf.if
+// ROLES:                 tile.store
+// ROLES:               } else {
+// ROLES:                 tile.load
+// ROLES:                 tile.store
+// ROLES:             tile.put %factor(
+// ROLES:               tile.store
+// ROLES:           %[[MINE:.*]] = tile.reclaim %sum
+// ROLES:           %[[ALL:.*]] = tile.slot %{{.*}}[%[[MINE]]]
+// ROLES:           scf.if
+// ROLES:             tile.load %[[ALL]]
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @attention(%n: index {program.argument = #program.dimension<"n">},
+    %Q: !tile.global<128x64xbf16> {program.argument = #program.tensor<"Q", input, dims[-1, -1], alignment = 16>},
+    %K: !tile.global<?x64xbf16> {program.argument = #program.tensor<"K", input, dims[0, -1], alignment = 16>},
+    %O: !tile.global<128x64xf32> {program.argument = #program.tensor<"O", output, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %f2 = arith.constant 2.0 : f32
+  %q = tile.alloc_shared "q" : !tile.shared<128x64xbf16>
+  %k = tile.alloc_shared "k" : !tile.shared<64x64xbf16>
+  %v = tile.alloc_shared "v" : !tile.shared<64x64xbf16>
+  %kt = tile.transpose %k : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
+  %sq = tile.slice %Q[%c0, %c0] : !tile.global<128x64xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sq, %q : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
+  %o = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
+    %sk = tile.slice %K[%i, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sk, %k : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %sv = tile.slice %K[%c0, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sv, %v : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %s = tile.gemm %q, %kt, %zero : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<128x64xf32>
+    %p = tile.convert %s : tensor<128x64xf32> to tensor<128x64xbf16>
+    %two = tile.splat %f2 : f32 -> tensor<128x64xf32>
+    %scaled = arith.mulf %acc, %two : tensor<128x64xf32>
+    %next = tile.gemm %p, %v, %scaled : tensor<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
+    scf.yield %next : tensor<128x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %so = tile.slice %O[%c0, %c0] : !tile.global<128x64xf32> -> !tile.slice<128x64xf32>
+  tile.store %o, %so : tensor<128x64xf32>, !tile.slice<128x64xf32>
+  tile.return
+}
+}

@@ -454,3 +454,44 @@ tile.kernel @loop_in_put(%X: !tile.global<?x64xf32> {program.argument = #program
   tile.return
 }
 }
+
+// -----
+
+// A role that takes its only slot back waits as for a put, and stays where it is.
+// CHECK-LABEL: tile.kernel @reclaimed
+// CHECK:         tile.role "math"
+// CHECK:           %[[PUTS:.*]] = tile.variable
+// CHECK:           scf.for
+// CHECK:             tile.acquire
+// CHECK:             tile.advance
+// CHECK:           %[[AT:.*]] = tile.read %[[PUTS]]
+// CHECK-NEXT:      tile.acquire %{{.*}}[%[[AT]]]
+// CHECK-NEXT:      tile.slot %sum[%[[AT]]]
+// CHECK-NOT:       tile.advance
+// CHECK:         tile.role "matrix"
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @reclaimed(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 8>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %sum = tile.alloc_tensor_memory "sum" : !tile.tensor_memory<1x128x64xf32>
+  %sums = tile.channel "sums" : !tile.channel<1>
+  tile.roles {
+    tile.role "math" warps(4) {
+      scf.for %i = %c0 to %n step %c1 {
+        %filled = tile.put %sums(%slot) : !tile.channel<1> {
+        }
+      }
+      %mine = tile.reclaim %sums : !tile.channel<1>
+      %all = tile.slot %sum[%mine] : !tile.tensor_memory<1x128x64xf32>, !tile.cursor<1> -> !tile.tensor_memory<128x64xf32>
+      %loaded = tile.load %all : !tile.tensor_memory<128x64xf32> -> tensor<128x64xf32>
+    }
+    tile.role "matrix" warps(4) {
+      scf.for %i = %c0 to %n step %c1 {
+        %slot = tile.get %sums : !tile.channel<1>
+        tile.release_oldest %sums after_products : !tile.channel<1>
+      }
+    }
+  }
+  tile.return
+}
+}

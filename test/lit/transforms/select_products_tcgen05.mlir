@@ -186,3 +186,164 @@ tile.kernel @started(%k: index {program.argument = #program.dimension<"k">},
   tile.return
 }
 }
+
+// -----
+
+// Threads that copy do not wait for a copy in the role that multiplies.
+// CHECK-LABEL: tile.kernel @reads_a_factor(
+// CHECK:         tile.gemm {{.*}} atom mma_sync
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @reads_a_factor(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x128xbf16>
+  tile.copy %sb, %b : !tile.slice<64x128xbf16>, !tile.shared<64x128xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<128x128xf32>
+  %read = tile.load %b : !tile.shared<64x128xbf16> -> tensor<64x128xbf16>
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: 'b' is also read by threads}}
+  %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+  tile.return
+}
+}
+
+// -----
+
+// The role of products does not know what the others compute.
+// CHECK-LABEL: tile.kernel @by_computed_data(
+// CHECK:         tile.gemm {{.*}} atom mma_sync
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @by_computed_data(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x128xbf16>
+  tile.copy %sb, %b : !tile.slice<64x128xbf16>, !tile.shared<64x128xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<128x128xf32>
+  %counts = tile.alloc_shared "counts" : !tile.shared<1xi32>
+  tile.store_index %c64, %counts[%c0] : !tile.shared<1xi32>
+  %count = tile.load_index %counts[%c0] : !tile.shared<1xi32>
+  %any = arith.cmpi sgt, %count, %c0 : index
+  scf.if %any {
+    // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: whether it is made, or how often, depends on computed data}}
+    %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// An author who orders accesses orders all of them.
+// CHECK-LABEL: tile.kernel @by_hand(
+// CHECK:         tile.gemm {{.*}} atom mma_sync
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @by_hand(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x128xbf16>
+  tile.copy %sb, %b : !tile.slice<64x128xbf16>, !tile.shared<64x128xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<128x128xf32>
+  %done = tile.alloc_barrier "done" count(1)
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: the kernel synchronises by hand}}
+  %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+  tile.return
+}
+}
+
+// -----
+
+// The sums of all products are loaded by whole warpgroups.
+// CHECK-LABEL: tile.kernel @two_warps(
+// CHECK:         tile.gemm {{.*}} atom mma_sync
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @two_warps(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) attributes {launch = #program.launch<warps = 2>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x128xbf16>
+  tile.copy %sb, %b : !tile.slice<64x128xbf16>, !tile.shared<64x128xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<128x128xf32>
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: 2 warps cannot load its sums}}
+  %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+  tile.return
+}
+}
+
+// -----
+
+// Roles that load and multiply take a warpgroup each at most.
+// CHECK-LABEL: tile.kernel @no_room(
+// CHECK:         tile.gemm {{.*}} atom fma
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @no_room(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) attributes {launch = #program.launch<warps = 32>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x128xbf16>
+  tile.copy %sb, %b : !tile.slice<64x128xbf16>, !tile.shared<64x128xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<128x128xf32>
+  // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not tcgen05: 32 warps leave no room for roles that load and multiply; not mma.sync: 128x128 does not divide among 32 warps}}
+  %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+  tile.return
+}
+}
+
+// -----
+
+// Blocks that share a multiprocessor share its columns.
+// CHECK-LABEL: tile.kernel @two_residents(
+// CHECK:         tile.gemm %a, {{.*}} atom tcgen05
+// CHECK:         tile.gemm %c, {{.*}} atom mma_sync
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @two_residents(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) attributes {launch = #program.launch<residents = 2>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x128xbf16>
+  tile.copy %sb, %b : !tile.slice<64x128xbf16>, !tile.shared<64x128xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<128x128xf32>
+  %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+  %c = tile.alloc_shared "c" : !tile.shared<128x64xbf16>
+  %d = tile.alloc_shared "d" : !tile.shared<64x256xbf16>
+  %sc = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+  tile.copy %sc, %c : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+  %sd = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x256xbf16>
+  tile.copy %sd, %d : !tile.slice<64x256xbf16>, !tile.shared<64x256xbf16>
+  %zc = tile.splat %f0 : f32 -> tensor<128x256xf32>
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: 128 columns of tensor memory are left for its 256}}
+  %rc = tile.gemm %c, %d, %zc : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
+  tile.return
+}
+}

@@ -15,6 +15,7 @@ namespace {
 const std::set<std::string> notInPhaseInput = {"tile.acquire",       "tile.advance",
                                                "tile.alloc_ring",    "tile.await",
                                                "tile.await_copies",  "tile.await_stores",
+                                               "tile.columns",       "tile.reclaim",
                                                "tile.commit_copies", "tile.convert_layout",
                                                "tile.copy_async",    "tile.cursor",
                                                "tile.expect",        "tile.proxy_fence",
