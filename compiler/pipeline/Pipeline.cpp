@@ -69,6 +69,7 @@ void toAtoms(PassManager &passes, const Optimizations &on) {
 void toSpecialized(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   kernels.addPass(tile::createWarpSpecialize());
+  kernels.addPass(tile::createPutAhead({/*enable=*/on.overlap})); // before: it moves puts with their gets
   kernels.addPass(tile::createLowerChannels({/*tma=*/on.tma})); // those of the plan, as authors' ones before
   kernels.addPass(tile::createPromoteVariables());
   kernels.addPass(tile::createMergeCursors());

@@ -400,6 +400,24 @@ def PromoteVariables : Pass<"tile-promote-variables", "::tlc::tile::KernelOp"> {
   let dependentDialects = ["::mlir::scf::SCFDialect"];
 }
 
+def PutAhead : Pass<"tile-put-ahead", "::tlc::tile::KernelOp"> {
+  let summary = "Start products of the next iteration before waiting for what becomes of this one's";
+  let description = [{
+    Requires: the roles' channels are there (`tile-warp-specialize`).
+    Ensures:  a loop of a role that puts products into a channel, and then waits for a role that gets them, does the part
+              before that wait an iteration ahead. The part consists of gets, puts and releases, releases all that it gets, and fills
+              slots of which there are two at least; nothing else of the iteration needs its slots.
+
+        scf.for %i { tile.get %keys; tile.put %scores { product }; tile.release_oldest %keys; tile.get %weights; ... }
+        ==>
+        scf.if %any { part of the first iteration }
+        scf.for %i { scf.if %isNext { part of the next iteration }; tile.get %weights; ... }
+  }];
+  let options = [Option<"enable", "enable", "bool", /*default=*/"true",
+      "`false` waits in program order: the reference lowering">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def RelaxCopies : Pass<"tile-relax-copies", "::tlc::tile::KernelOp"> {
   let summary = "Wait for stores of tiles by the TMA only until these have been read";
   let description = [{
