@@ -60,6 +60,8 @@ void toAtoms(PassManager &passes, const Optimizations &on) {
        /*factors=*/on.tensorMemoryFactors}));
   kernels.addPass(tile::createPlaceSums(
       {/*factors=*/on.tensorMemoryFactors})); // before: what adds in tensor memory is a role's
+  kernels.addPass(tile::createSplitStores());
+  kernels.addPass(tile::createReloadSums()); // before: a slot is held until its last load
   kernels.addPass(tile::createAssignRoles(
       {strategiesOf(on), /*tma=*/on.tma})); // after: the strategies ask for the atoms of products
   kernels.addPass(

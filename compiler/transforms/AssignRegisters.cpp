@@ -74,8 +74,15 @@ SmallVector<Warpgroups> warpgroupsOf(RolesOp roles) {
 int64_t registersToIssue(int64_t computingWarps, RolesOp roles) {
   // 40 leaves the loop its positions in registers; with three warpgroups that compute, or accumulators of
   // several products at a time, these need them more.
-  int64_t products = 0;
-  roles.walk([&](ProductOpInterface) { ++products; });
+  int64_t products = 0, inTensorMemory = 0;
+  roles.walk([&](ProductOpInterface product) {
+    ++products;
+    inTensorMemory += isa<GemmInPlaceOp>(product);
+  });
+  // Descriptors and positions of a loop of products; with 72, ptxas spills 8 bytes in a GEMM of 128 x 256.
+  constexpr int64_t toMultiply = 80;
+  if (inTensorMemory > 0)
+    return toMultiply;
   return computingWarps > 2 * warpsPerWarpgroup ? 32 : products > 1 ? 24 : 40;
 }
 

@@ -431,6 +431,19 @@ def RelaxCopies : Pass<"tile-relax-copies", "::tlc::tile::KernelOp"> {
   }];
 }
 
+def ReloadSums : Pass<"tile-reload-sums", "::tlc::tile::KernelOp"> {
+  let summary = "Load sums again in branches that few warps take";
+  let description = [{
+    Requires: sums lie in tensor memory (`tile-place-sums`).
+    Ensures:  a branch on which each warp decides (`tile.any_in_warp`) loads the sums again that it needs as they are or after
+              arithmetic without special functions, and does that arithmetic again. They need no registers where it is not taken.
+
+        %s = tile.load %scores; %any = tile.any_in_warp ...; scf.if %any { ... %s ... }
+        ==>
+        %s = tile.load %scores; %any = tile.any_in_warp ...; scf.if %any { %again = tile.load %scores; ... %again ... }
+  }];
+}
+
 def RematerialiseValues : Pass<"tile-rematerialise-values", "::tlc::tile::KernelOp"> {
   let summary = "Compute positions anew where fragments leave no registers to keep them";
   let description = [{
@@ -565,6 +578,22 @@ def SplitLoops : Pass<"tile-split-loops", "::tlc::tile::KernelOp"> {
   }];
   let options = [Option<"enable", "enable", "bool", /*default=*/"true",
       "`false` asks in every iteration: the reference lowering">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+def SplitStores : Pass<"tile-split-stores", "::tlc::tile::KernelOp"> {
+  let summary = "Store long rows of sums in tensor memory some columns at a time";
+  let description = [{
+    Requires: sums lie in tensor memory (`tile-place-sums`), which whole warpgroups load.
+    Ensures:  a store to a tensor of more than 64 columns for each warpgroup that are made of loaded sums and of numbers of rows, element
+              by element and for this store alone, is one of so many columns at a time, each with its own load and arithmetic: few are
+              in registers at once.
+
+        tile.store (arith.mulf (tile.load %sum), %rows), %C[%i, %j]
+        ==>
+        tile.store (arith.mulf (tile.load (tile.columns %sum from 0)), %rows), %C[%i, %j]
+        tile.store (arith.mulf (tile.load (tile.columns %sum from 64)), %rows), %C[%i, %j + 64]
+  }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
