@@ -48,6 +48,8 @@ constexpr std::string_view userReasons[] = {
     "because no other matrix instruction is asynchronous, but sm_100a has no wgmma",
     "because its left factor is sparse, but",
     "columns of tensor memory, of which",
+    "because the products of one block arrive at its own barriers alone",
+    "but another use of it takes no such order",
     "because each warp decides by itself",
     "because nothing else combines tiles",
     "that divide each other's, so that elements stay in their threads",
@@ -122,7 +124,7 @@ public:
     const bool onGpu = options.device == RunOn::gpu;
     if (onGpu && tree.ranks > 1)
       return failure(Verdict::discarded, "it runs on several ranks");
-    if (onGpu && gpu() && !tree.tensorMemory.empty() && (*gpu())->properties().target != tree.target)
+    if (onGpu && gpu() && tree.target == "sm_100a" && (*gpu())->properties().target != tree.target)
       return failure(Verdict::discarded, "the GPU has no tensor memory");
     dsl::Program program = trace(tree);
     if (!program.ok())

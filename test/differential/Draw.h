@@ -135,6 +135,8 @@ namespace tlc::differential {
   X(report, 5)                                                                                               \
   X(loadBack, 30)                                                                                            \
   X(tensorMemory, 8)                                                                                         \
+  X(plainTcgen05, 12)                                                                                        \
+  X(changedSum, 40)                                                                                          \
   X(roles, 16)                                                                                               \
   X(asyncCopy, 60)                                                                                           \
   X(twoConsumers, 35)                                                                                        \

@@ -159,7 +159,7 @@ bool Generator::loop(Body &body, bool isPipelined) {
   if (isLean || (draw.chance(65) && !env.inBranch)) {
     Sizes shape = drawShape();
     if (isLean)
-      shape = {newSize(env.warps == 8 ? 128 : draw.oneOf<int64_t>({64, 64, 128})),
+      shape = {newSize(env.warps == 8 || isForTcgen05 ? 128 : draw.oneOf<int64_t>({64, 64, 128})),
                newSize(draw.wants(Feature::panelStore) ? draw.oneOf<int64_t>({64, 64, 128})
                                                        : draw.oneOf<int64_t>({8, 16, 32, 64, 64, 128}))};
     int id = declare(body, isLean || draw.chance(85) ? ElementType::f32 : drawFloat(), shape, {});

@@ -340,7 +340,9 @@ bool Generator::product(Body &body) {
     static constexpr int64_t usualColumns[] = {64, 32, 16, 8, 24, 128, 40};
     rows = draw.chance(85) ? newSize(draw.oneOf(usualRows)) : drawSize(64);
     columns = env.isLean || draw.chance(85) ? newSize(draw.oneOf(usualColumns)) : drawSize(64);
-    if (env.isLean && tree.valueOf(rows) % 64 != 0)
+    if (env.isLean && isForTcgen05)
+      rows = newSize(128);
+    else if (env.isLean && tree.valueOf(rows) % 64 != 0)
       rows = newSize(64);
     if (env.isLean && tree.valueOf(columns) % wgmmaColumnsOf(element) != 0)
       columns = newSize(32);
@@ -441,6 +443,11 @@ bool Generator::product(Body &body) {
   }
   added(sum, all);
   gemm.id = sum;
+  if (env.isLean && isForTcgen05) {
+    draw.note(Feature::plainTcgen05);
+    if (env.loops > 0 && draw.wants(Feature::changedSum))
+      changeSum(body, sum);
+  }
   if (isSparse) {
     draw.note(Feature::sparseProduct);
     gemm.isSparse = true;
@@ -457,6 +464,28 @@ bool Generator::product(Body &body) {
   if (env.loops > 0 && draw.wants(Feature::exchange))
     exchange(body);
   return true;
+}
+
+/// A sum between the products that add to it, in some iterations or in all: another sign, or one more.
+void Generator::changeSum(Body &body, int sum) {
+  draw.note(Feature::changedSum);
+  const ElementType element = tree.variables[size_t(sum)].element;
+  const Domain one = domainOf(1);
+  const bool adds = draw.chance(50) && mayAdd(sum, one);
+  if (adds)
+    added(sum, one);
+  Expression number = {.kind = Expression::Kind::number, .type = element, .number = adds ? 1.0 : -1.0};
+  Statement change = {.kind = Statement::Kind::assign, .id = sum};
+  change.values = {applied(adds ? Function::add : Function::multiply, element,
+                           {variableValue(sum).expression, std::move(number)})};
+  if (draw.chance(50)) {
+    Statement when = {.kind = Statement::Kind::when};
+    when.tests.push_back(drawTest());
+    draw.note(Feature::when);
+    when.bodies.push_back({std::move(change)});
+    change = std::move(when);
+  }
+  body.push_back(std::move(change));
 }
 
 /// Threads meet between a product, which the next iteration may await, and what is written to its factors

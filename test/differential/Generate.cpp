@@ -30,6 +30,7 @@ DrawnProgram Generator::run() {
   if (!tree.isExact)
     draw.note(Feature::rounded);
   budget = elementBudget;
+  isForTcgen05 = draw.wants(Feature::plainTcgen05);
   drawOptions();
   int count = 1;
   if (draw.wants(Feature::interleaved))
@@ -60,7 +61,7 @@ DrawnProgram Generator::run() {
 /// A target that has what the program needs: the oldest one sometimes, for programs that ask for nothing
 /// newer.
 void Generator::drawTarget() {
-  if (!tree.tensorMemory.empty()) {
+  if (!tree.tensorMemory.empty() || isForTcgen05) {
     tree.target = "sm_100a";
     return;
   }
@@ -262,7 +263,8 @@ void Generator::drawRequirement(LaunchTree &launch) {
     return;
   draw.note(Feature::require);
   launch.requirement =
-      draw.oneOf({dsl::Requirement::tma, dsl::Requirement::wgmma, dsl::Requirement::warpSpecialized});
+      draw.oneOf({dsl::Requirement::tma, isForTcgen05 ? dsl::Requirement::tcgen05 : dsl::Requirement::wgmma,
+                  dsl::Requirement::warpSpecialized});
 }
 
 void Generator::storeResults(Body &body) {

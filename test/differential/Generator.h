@@ -232,6 +232,7 @@ private:
   // DrawProducts.cpp
   bool product(Body &body);
   Expression metadata(Body &body, const Sizes &shape, ElementType factor);
+  void changeSum(Body &body, int sum);
   void exchange(Body &body);
   std::optional<int> factorTile(Body &body, Size rows, Size columns, ElementType element);
 
@@ -315,6 +316,7 @@ private:
   int64_t cluster = 1; ///< of this launch, where blocks are numbered
   int64_t blocksOfCluster = 1;
   bool hasBlocks = true;
+  bool isForTcgen05 = false; ///< plain products that tcgen05 can make
   int namedBarriers = 0;
   std::optional<Statement> tiles = {}; ///< the loop over a block's tiles, if it has one of its own
   double budget = 0;

@@ -211,7 +211,7 @@ private:
     if (launch.storeRole)
       line("k.storeRole();");
     if (launch.requirement) {
-      std::string_view names[] = {"tma", "wgmma", "warpSpecialized"};
+      std::string_view names[] = {"tma", "wgmma", "warpSpecialized", "tcgen05"};
       line("k.require(Requirement::{});", names[size_t(*launch.requirement)]);
     }
     std::vector<std::string> extents, positions;
