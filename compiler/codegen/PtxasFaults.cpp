@@ -71,6 +71,33 @@ Value *rewritten(IntrinsicInst &conversion) {
   return builder.CreateBitCast(halves, conversion.getType());
 }
 
+/// The operand that is the guard of a guarded access in assembly, "@$3 ld..."; null if there is none.
+Value *guardOf(const CallInst &call) {
+  auto *assembly = dyn_cast<InlineAsm>(call.getCalledOperand());
+  if (!assembly)
+    return nullptr;
+  StringRef text = assembly->getAsmString();
+  constexpr StringLiteral guard = "@$";
+  const size_t at = text.find(guard);
+  unsigned number = 0;
+  if (at == StringRef::npos || text.find(guard, at + 1) != StringRef::npos ||
+      text.drop_front(at + guard.size()).take_while(isDigit).getAsInteger(10, number))
+    return nullptr;
+  const auto constraints = assembly->ParseConstraints();
+  const auto outputs = unsigned(count_if(
+      constraints, [](const InlineAsm::ConstraintInfo &each) { return each.Type == InlineAsm::isOutput; }));
+  // A load that is guarded makes zeros first.
+  const bool isAccess = call.getType()->isVoidTy() ? outputs == 0 : text.starts_with("mov.b");
+  return isAccess && number >= outputs && number - outputs < call.arg_size()
+             ? call.getArgOperand(number - outputs)
+             : nullptr;
+}
+
+bool isNeverMade(const CallInst &call) {
+  auto *guard = dyn_cast_or_null<ConstantInt>(guardOf(call));
+  return guard && guard->isZero();
+}
+
 } // namespace
 
 void tlc::avoidPtxasFaults(Module &module) {
@@ -81,6 +108,12 @@ void tlc::avoidPtxasFaults(Module &module) {
         value = rewritten(*compare);
       else if (auto *conversion = dyn_cast<IntrinsicInst>(&instruction))
         value = rewritten(*conversion);
+      else if (auto *call = dyn_cast<CallInst>(&instruction); call && isNeverMade(*call)) {
+        if (!call->getType()->isVoidTy())
+          call->replaceAllUsesWith(Constant::getNullValue(call->getType()));
+        call->eraseFromParent();
+        continue;
+      }
       if (!value)
         continue;
       instruction.replaceAllUsesWith(value);
