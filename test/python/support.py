@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of the Python package have in common."""
 
+import contextlib
 import math
 import os
 import random
 import sys
 import unittest
+import unittest.mock
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 sys.path[:0] = [os.path.join(ROOT, "python"), os.path.join(ROOT, "tools", "python")]  # of an archive for a GPU, and of the sources
@@ -76,6 +78,19 @@ def flat(nested):
     if not isinstance(nested, list):
         return [nested]
     return [number for one in nested for number in flat(one)]
+
+
+@contextlib.contextmanager
+def launches_worked_out():
+    """Which calls were worked out in Python, which is all but those that repeat others."""
+    found, plain = [], tlc._calls.Call.work_out
+
+    def work_out(self, *given):
+        found.append(self.name)
+        return plain(self, *given)
+
+    with unittest.mock.patch.object(tlc._calls.Call, "work_out", work_out):
+        yield found
 
 
 class Case(unittest.TestCase):

@@ -36,10 +36,14 @@ def sdpa(q, k, v, causal=False):
                                                             is_causal=causal).transpose(1, 2)
 
 
-def exact(q, k, v):
+def exact(q, k, v, causal=False):
     """b x s x h x d in float64, of contiguous copies."""
     q, k, v = (x.double().transpose(1, 2).contiguous() for x in (q, k, v))
-    return ((q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1) @ v).transpose(1, 2)
+    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
+    scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+    if causal:
+        scores = scores.masked_fill(torch.ones(scores.shape[-2:], device=q.device).tril() == 0, float("-inf"))
+    return (scores.softmax(-1) @ v).transpose(1, 2)
 
 
 @unittest.skipUnless(HAS_GPU, "no GPU of compute capability 9.0, or no PyTorch that uses it")

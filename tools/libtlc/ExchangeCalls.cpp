@@ -4,6 +4,7 @@
 #include "runtime/artifact/Serialize.h"
 #include "runtime/support/Dlpack.h"
 #include "tools/libtlc/Calls.h"
+#include "tools/libtlc/DlpackStructs.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,22 +17,6 @@ using namespace tlc;
 
 namespace {
 
-/// As DLPack has it since its version 0.2 ("DLTensor" in dlpack.h).
-struct DlTensor {
-  void *data;
-  struct {
-    int32_t type, id;
-  } device;
-  int32_t ndim;
-  struct {
-    uint8_t code, bits;
-    uint16_t lanes;
-  } dtype;
-  int64_t *shape;
-  int64_t *strides; ///< null: contiguous
-  uint64_t byte_offset;
-};
-
 Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
 
 } // namespace
@@ -43,7 +28,7 @@ Result<int> calls::elementOfDlpack(int code, int bits) {
 }
 
 Result<void> calls::tensorOfDlpack(const void *given, tlc_tensor *tensor, int64_t *strides) {
-  const auto *source = static_cast<const DlTensor *>(given);
+  const auto *source = static_cast<const dlpack::Tensor *>(given);
   if (!source || !tensor || !strides)
     return invalid("expected a DLTensor, a tlc_tensor and room for strides, but got a null pointer");
   if (source->ndim < 0 || source->ndim > TLC_MOST_AXES)
@@ -64,8 +49,8 @@ Result<void> calls::tensorOfDlpack(const void *given, tlc_tensor *tensor, int64_
         return invalid("expected a DLTensor of less than 2^63 elements");
     }
   }
-  *tensor = {source->data ? static_cast<std::byte *>(source->data) + source->byte_offset : nullptr, *element,
-             source->ndim, source->shape, source->strides ? source->strides : strides};
+  *tensor = {source->address(), *element, source->ndim, source->shape,
+             source->strides ? source->strides : strides};
   return {};
 }
 

@@ -3,6 +3,7 @@
 /// The functions of the C interface.
 #include "tools/libtlc/Boundary.h"
 #include "tools/libtlc/Calls.h"
+#include "tools/libtlc/ExchangeLaunch.h"
 
 using namespace tlc;
 
@@ -30,6 +31,19 @@ template <class Body> int number(Body &&body) {
     return {};
   });
   return status == TLC_OK ? found : -static_cast<int>(status);
+}
+
+/// A tlc_status, or -1 if `body() -> Result<bool>` gives false.
+template <class Body> int launched(Body &&body) {
+  bool isLaunched = true;
+  const tlc_status status = run([&]() -> Result<void> {
+    Result<bool> result = body();
+    if (!result)
+      return result.error();
+    isLaunched = *result;
+    return {};
+  });
+  return isLaunched ? status : -1;
 }
 
 /// The object that `body() -> Result<std::unique_ptr<Object>>` gives, or null.
@@ -303,5 +317,22 @@ void tlc_communicator_release(tlc_communicator *communicator) { delete communica
 void tlc_group_release(tlc_group *group) { delete group; }
 
 void tlc_bound_release(tlc_bound *bound) { delete bound; }
+
+tlc_exchange *tlc_exchange_create(const tlc_program *program, const tlc_tensor *tensors, int tensor_count,
+                                  const tlc_scalar *scalars, int scalar_count,
+                                  const tlc_exchange_options *options) {
+  return object<tlc_exchange>(
+      [&] { return calls::createExchange(program, tensors, tensor_count, scalars, scalar_count, options); });
+}
+
+int tlc_exchange_launch(const tlc_exchange *exchange, void *given, void *made) {
+  return launched([&] { return calls::launch(exchange, given, made); });
+}
+
+void tlc_exchange_release(tlc_exchange *exchange) { delete exchange; }
+
+int tlc_bound_launch_current(tlc_bound *bound, const void *api) {
+  return run([&] { return calls::launchOnCurrent(bound, api); });
+}
 
 void tlc_release(tlc_program *program) { delete program; }

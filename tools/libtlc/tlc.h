@@ -35,7 +35,7 @@ extern "C" {
 
 /// Version of this interface. Grows by one when something is added; what is
 /// here keeps its meaning.
-#define TLC_INTERFACE_VERSION 9
+#define TLC_INTERFACE_VERSION 10
 
 /// What a call came to.
 typedef enum tlc_status {
@@ -398,6 +398,44 @@ TLC_API int tlc_bound_launch(tlc_bound *bound, void *stream);
 
 /// Ends it, also while launches of it run; null is nothing. The program may have been released before.
 TLC_API void tlc_bound_release(tlc_bound *bound);
+
+/// A launch on tensors that are objects of Python, of a library whose type of tensors has DLPack's exchange
+/// API
+/// (`__dlpack_c_exchange_api__`; DLPack 1.2): this library asks it what the objects are, for its current
+/// stream and for memory, in the process of the interpreter. Functions that take objects are called with the
+/// interpreter's lock, as by ctypes.PyDLL, and give it to other threads while they launch. Since version 10,
+/// as the next ones.
+typedef struct tlc_exchange tlc_exchange;
+
+/// A launch that was made, by which others are known to be like it. Objects are borrowed.
+typedef struct tlc_exchange_options {
+  size_t size;            ///< sizeof(tlc_exchange_options)
+  const void *api;        ///< a DLPackExchangeAPI that lives as long as the exchange
+  void *types;            ///< a tuple of the types that tensors may have, which live as long, too
+  void *given;            ///< a tuple of tensors and None
+  void *made;             ///< another one, of tensors that are made for each launch
+  const int32_t *sources; ///< for each tensor of the program the number of its object, `given` before `made`
+} tlc_exchange_options;
+
+/// Describes that launch on GPU tensors: program, tensors and scalars as `tlc_launch` took them. A tensor
+/// that the program writes and nobody reads has the source -1: it lies, as workspaces do, in memory of the
+/// objects' library that each launch allocates and frees in the order of the stream. The program outlives it.
+/// Null on failure.
+TLC_API tlc_exchange *tlc_exchange_create(const tlc_program *program, const tlc_tensor *tensors,
+                                          int tensor_count, const tlc_scalar *scalars, int scalar_count,
+                                          const tlc_exchange_options *options);
+/// Launches the program on other objects, tuples as those were, on the stream that is current in their
+/// library, if each of them has the type, element type, shape, strides and device of the one at its place
+/// there, and its address the same remainder by 16. If not, nothing is launched and the result is -1; so it
+/// is if their library fails, which may leave an exception of Python. Else a tlc_status, with the errors of
+/// `tlc_launch`. Any number of threads launch at once.
+TLC_API int tlc_exchange_launch(const tlc_exchange *exchange, void *given, void *made);
+/// Null is nothing.
+TLC_API void tlc_exchange_release(tlc_exchange *exchange);
+
+/// `tlc_bound_launch` on the stream that is current in the library of this DLPackExchangeAPI. Where that
+/// fails it may leave an exception of Python, too. A tlc_status.
+TLC_API int tlc_bound_launch_current(tlc_bound *bound, const void *api);
 
 /// What a rank of several launches: a program that was compiled while its device was current, the addresses
 /// of its tensors and workspaces as `tlc_launch` takes them, and a stream of its device. Since version 4, as

@@ -2,11 +2,13 @@
 """Tensors of other libraries as addresses, element types, shapes and strides."""
 
 import ctypes
+import functools
 import math
 import struct
 import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from . import _exchange
 from ._interface import Error, interface
 
 CPU = -1  #: the number of a device that is no GPU
@@ -87,7 +89,7 @@ class Memory:
         self.address = address.value or 0
 
     def __del__(self):
-        if getattr(self, "address", None) and not sys.is_finalizing():
+        if getattr(self, "address", None) and self.device.handle and not sys.is_finalizing():
             interface().device_free(self.device.handle, self.address)
 
 
@@ -393,6 +395,12 @@ class Framework(NamedTuple):
     empty: Callable[[Sequence[int], Element, int], Any]
     stream: Callable[[int], Optional[int]]
     address: Callable[[Any], int]  # of a tensor that `empty` has made
+    maker: Callable[[Sequence[int], Element, int], Callable[[], Any]]  # `empty` of these, ready to be called
+    plain: Tuple[type, ...] = ()  # types that a launch may take as they are; of none: the type of the tensor
+
+
+def _maker(empty: Callable[[Sequence[int], Element, int], Any]) -> Callable[[Sequence[int], Element, int], Callable[[], Any]]:
+    return functools.partial(functools.partial, empty)
 
 
 def _reader(describe: Callable[[Any, str], Array]) -> Callable[[Any, str], Tuple[Any, int, Any]]:
@@ -429,7 +437,7 @@ def _cupy() -> Framework:
             return cupy.empty(shape, NAME_ELSEWHERE.get(element.name, "uint8"))
 
     return Framework(_describe_dlpack, _reader(_describe_dlpack), cupy_empty, lambda device: cupy.cuda.get_current_stream().ptr,
-                     lambda made: made.data.ptr)
+                     lambda made: made.data.ptr, _maker(cupy_empty))
 
 
 def _torch() -> Framework:
@@ -449,9 +457,9 @@ def _describe_ours(given: Tensor, _name: str) -> Array:
     return given._array
 
 
-NUMPY = Framework(_describe_numpy, _reader(_describe_numpy), _empty_numpy, _no_stream, _address_of_numpy)
-OURS = Framework(_describe_ours, _reader(_describe_ours), _empty_ours, _no_stream, _address_of_ours)
-DLPACK = Framework(_describe_dlpack, _reader(_describe_dlpack), _empty_ours, _no_stream, _address_of_ours)
+NUMPY = Framework(_describe_numpy, _reader(_describe_numpy), _empty_numpy, _no_stream, _address_of_numpy, _maker(_empty_numpy))
+OURS = Framework(_describe_ours, _reader(_describe_ours), _empty_ours, _no_stream, _address_of_ours, _maker(_empty_ours))
+DLPACK = Framework(_describe_dlpack, _reader(_describe_dlpack), _empty_ours, _no_stream, _address_of_ours, _maker(_empty_ours))
 FRAMEWORKS: Dict[type, Framework] = {Tensor: OURS}
 
 
@@ -471,6 +479,7 @@ def framework_of(given, name: str = "tensor") -> Framework:
         else:
             raise Error(f"argument '{name}': expected a tensor with __dlpack__, such as those of NumPy, PyTorch, CuPy and JAX, but got "
                         f"{type(given).__name__}; tlc.tensor makes one of lists")
+        _exchange.register(found.plain or (type(given),))
         FRAMEWORKS[type(given)] = found
     return found
 

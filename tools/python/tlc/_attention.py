@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention, its gradients, packed sequences and decoding."""
 
-import sys
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from . import _calls as calls
 from . import _programs as programs
@@ -109,12 +108,14 @@ class _Forward(calls.Call):
 
     kernel_name, derived = "attention_fwd", DERIVED
 
-    def run(self, given: calls.Given, layout: str, return_lse: bool, options: Dict[str, Any]):
+    def run(self, given: tuple, layout: str, return_lse: bool, options: Dict[str, Any]):
         """Without gradients, on plain tensors."""
-        made = self.launch(given, options, (layout,))
-        lse = made[-1]
-        o = given["out"] if given.get("out") is not None else made[0]
-        return Attended(o, lse) if return_lse else o
+        return self.result(given, self.launch(given, options, (layout, return_lse)), return_lse)
+
+    @staticmethod
+    def result(given: tuple, made: Sequence[Any], return_lse: bool):
+        o = given[-1] if given[-1] is not None else made[0]
+        return Attended(o, made[-1]) if return_lse else o
 
     def solve(self, device, given, options, settings) -> Problem:
         extents = extents_of(self, given, settings[0])
@@ -137,7 +138,7 @@ class _Forward(calls.Call):
         else:
             outputs.append(output("O", shape, extents.axes))
         heads = (extents.q.shape[-2], extents.q.shape[0]) if len(shape) == 3 else (extents.q.shape[0], extents.q.shape[2], extents.q.shape[1])
-        outputs.append(Output("LSE", heads))
+        outputs.append(Output("LSE", heads, is_returned=settings[1]))
         if "form" not in options and not all(map(calls.is_aligned, operands)):
             values["form"] = "plain"
         program = program_of(device, kernel, self.values(kernel, values, options))
@@ -164,11 +165,11 @@ class Attention(_Forward):
     """
 
     name = "attention"
+    tensors = "q", "k", "v", "sink", "lengths_q", "lengths_k", "scale_q", "scale_k", "scale_v", "out"
 
     def __call__(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None,
                  scale_v=None, return_lse: bool = False, out=None, **options):
-        given = dict(q=q, k=k, v=v, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q, scale_k=scale_k, scale_v=scale_v,
-                     out=out)
+        given = q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, out
         route = calls.torch_route(q)
         if route is not None:
             return route.attention(self, given, layout, return_lse, options)
@@ -179,7 +180,7 @@ class Attention(_Forward):
         """A function of no arguments that computes `tlc.attention` of these tensors again, at their addresses, on the stream
         that is current then. What is not given by `out` is in `outputs`."""
         return calls.bind(self, dict(q=q, k=k, v=v, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q, scale_k=scale_k,
-                                     scale_v=scale_v, out=out), options, (layout,))
+                                     scale_v=scale_v, out=out), options, (layout, True))
 
 
 class AttentionVarlen(_Forward):
@@ -194,12 +195,12 @@ class AttentionVarlen(_Forward):
     """
 
     name = "attention_varlen"
+    tensors = "q", "k", "v", "sink", "cu_seqlens_q", "cu_seqlens_k", "scale_q", "scale_k", "scale_v", "out"
 
     def __call__(self, q, k, v, cu_seqlens_q, cu_seqlens_k=None, *, sink=None, scale_q=None, scale_k=None, scale_v=None,
                  return_lse: bool = False, out=None, **options):
         cu_seqlens_k = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
-        given = dict(q=q, k=k, v=v, sink=sink, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, scale_q=scale_q, scale_k=scale_k,
-                     scale_v=scale_v, out=out)
+        given = q, k, v, sink, cu_seqlens_q, cu_seqlens_k, scale_q, scale_k, scale_v, out
         route = calls.torch_route(q)
         if route is not None:
             return route.attention(self, given, "", return_lse, options)
@@ -209,7 +210,7 @@ class AttentionVarlen(_Forward):
              **options) -> programs.Bound:
         cu_seqlens_k = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
         return calls.bind(self, dict(q=q, k=k, v=v, sink=sink, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, scale_q=scale_q,
-                                     scale_k=scale_k, scale_v=scale_v, out=out), options, ("",))
+                                     scale_k=scale_k, scale_v=scale_v, out=out), options, ("", True))
 
 
 class AttentionBackward(calls.Call):
@@ -225,11 +226,14 @@ class AttentionBackward(calls.Call):
     """
 
     name, kernel_name, derived = "attention_backward", "attention_bwd", DERIVED
+    tensors = "q", "k", "v", "lengths_q", "lengths_k", "cu_seqlens_q", "cu_seqlens_k", "sink", "o", "do", "lse"
 
     def __call__(self, do, q, k, v, o, lse, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, cu_seqlens_q=None,
                  cu_seqlens_k=None, **options) -> Gradients:
-        made = self.launch(dict(q=q, k=k, v=v, lengths_q=lengths_q, lengths_k=lengths_k, cu_seqlens_q=cu_seqlens_q,
-                                cu_seqlens_k=cu_seqlens_k, sink=sink, o=o, do=do, lse=lse), options, (layout,))
+        return self.run((q, k, v, lengths_q, lengths_k, cu_seqlens_q, cu_seqlens_k, sink, o, do, lse), layout, options)
+
+    def run(self, given: tuple, layout: str, options: Dict[str, Any]) -> Gradients:
+        made = self.launch(given, options, (layout,))
         return Gradients(*made, *([None] if len(made) == 3 else []))
 
     def solve(self, device, given, options, settings) -> Problem:
@@ -270,21 +274,22 @@ class AttentionDecode(calls.Call):
 
     name, kernel_name = "attention_decode", "attention_decode"
     derived = DERIVED | {"values"}
+    tensors = "q", "k", "v", "lengths_k", "table", "sink", "out"
 
     def __call__(self, q, k, v, lengths_k, *, table=None, sink=None, dv: Optional[int] = None, return_lse: bool = False, out=None, **options):
-        given = dict(q=q, k=k, v=v, lengths_k=lengths_k, table=table, sink=sink, out=out)
-        refuse_gradients(self.name, given)
+        given = q, k, v, lengths_k, table, sink, out
+        calls.refuse_gradients(self.name, self.tensors, given)
         route = calls.torch_route(q)
         if route is not None and out is None and route.is_traced(q, k, v):
             o, lse = route.torch.ops.tlc.attention_decode(q, k, v, lengths_k, table, sink, dv, route.packed_options(options))
             return Attended(o, lse) if return_lse else o
-        made = self.launch(given, options, (dv,))
+        made = self.launch(given, options, (dv, return_lse))
         o = out if out is not None else made[0]
         return Attended(o, made[-1]) if return_lse else o
 
     def bind(self, q, k, v, lengths_k, *, table=None, sink=None, dv: Optional[int] = None, out=None, **options) -> programs.Bound:
         """As `tlc.attention.bind`."""
-        return calls.bind(self, dict(q=q, k=k, v=v, lengths_k=lengths_k, table=table, sink=sink, out=out), options, (dv,))
+        return calls.bind(self, dict(q=q, k=k, v=v, lengths_k=lengths_k, table=table, sink=sink, out=out), options, (dv, True))
 
     def solve(self, device, given, options, settings) -> Problem:
         q, k, paged = given["q"], given["k"], "table" in given
@@ -327,17 +332,9 @@ class AttentionDecode(calls.Call):
             inputs["O"] = index["out"], split(given["out"])
         else:
             outputs.append(Output("O", shape, split))
-        outputs.append(Output("LSE", (b, h, sq), lambda array: array.viewed((b, hkv, group, sq), (h * sq, group * sq, sq, 1))))
+        outputs.append(Output("LSE", (b, h, sq), lambda array: array.viewed((b, hkv, group, sq), (h * sq, group * sq, sq, 1)), settings[1]))
         kernel = self.kernel(self.kernel_name)
         return Problem(program_of(device, kernel, self.values(kernel, values, options)), inputs, tuple(outputs))
-
-
-def refuse_gradients(call: str, given: calls.Given) -> None:
-    for name, tensor in given.items():
-        if tensor is not None and getattr(tensor, "requires_grad", False):
-            if sys.modules["torch"].is_grad_enabled():
-                raise calls.Error(f"{call}: argument '{name}' requires a gradient, which this call does not have; pass {name}.detach(), call it "
-                                  "under torch.no_grad(), or use tlc.attention")
 
 
 attention = Attention()

@@ -2,12 +2,13 @@
 """What calls of all kernels have in common: from tensors and options to a launch."""
 
 import sys
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from . import _arrays as arrays
 from . import _devices as devices
 from . import _programs as programs
 from ._arrays import FRAMEWORKS, Array, Framework
+from ._exchange import EXCHANGES, Exchange, Repeat
 from ._interface import Error
 from ._programs import Bound, Kernel, Option, Plan, Plans, Problem
 
@@ -30,6 +31,26 @@ Given = Dict[str, Any]
 Arrays = Dict[str, Array]
 
 
+def exchange_of(objects: Iterable[Any]) -> Optional[Exchange]:
+    """Of the library of the first tensor."""
+    return next((EXCHANGES.get(type(one)) for one in objects if one is not None), None)
+
+
+def wants_gradient(objects: Sequence[Any]) -> bool:
+    """Whether a tensor of PyTorch among these requires a gradient here."""
+    for one in objects:
+        if one is not None and getattr(one, "requires_grad", False):
+            return sys.modules["torch"].is_grad_enabled()
+    return False
+
+
+def refuse_gradients(call: str, names: Sequence[str], objects: Sequence[Any]) -> None:
+    if wants_gradient(objects):
+        name = next(name for name, one in zip(names, objects) if getattr(one, "requires_grad", False))
+        raise Error(f"{call}: argument '{name}' requires a gradient, which this call does not have; pass {name}.detach(), call it under "
+                    "torch.no_grad(), or use tlc.attention")
+
+
 def option_key(options: Dict[str, Any]) -> tuple:
     """In the order in which they are given, of which another one takes another plan."""
     return tuple([(name, tuple(value) if isinstance(value, list) else value) for name, value in options.items()])
@@ -44,8 +65,12 @@ class Call:
     #: Parameters that follow from tensors.
     derived: frozenset = frozenset()
 
+    #: The tensors of a call, in the order in which `launch` takes them.
+    tensors: Tuple[str, ...]
+
     def __init__(self):
-        self._plans = Plans()
+        self._plans: Plans[Plan] = Plans()
+        self._repeats: Plans[Repeat] = Plans()
 
     @property
     def options(self) -> Tuple[Option, ...]:
@@ -89,12 +114,44 @@ class Call:
                 raise Error(f"{self.name}: expected '{name}' to follow from the tensors, but it is given, too")
         return Plan(self.solve(device, found, options, settings))
 
-    def launch(self, given: Given, options: Dict[str, Any], settings: tuple) -> List[Any]:
-        """Returns the tensors that it makes."""
+    def launch(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Sequence[Any]:
+        """Launches on tensors in the order of `tensors`, of which some are None, and returns the tensors that it makes."""
+        repeat = self.repeat(objects, options, settings)
+        made = repeat(objects) if repeat is not None else None
+        if made is not None:
+            return made
+        key = settings, *option_key(options)
+        return self.work_out(objects, key, dict(zip(self.tensors, objects)), options, settings)[1]
+
+    def repeat(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Optional[Repeat]:
+        """What may make this call, because an earlier one had the same options and shapes; it compares all else."""
+        first, second = objects[0], objects[1]
+        if type(first) not in EXCHANGES:
+            return None
+        if second is None:
+            shapes: tuple = first.shape, None
+        elif type(second) in EXCHANGES:
+            shapes = first.shape, second.shape
+        else:
+            return None
+        try:
+            return self._repeats.get((shapes, settings, *options.items()) if options else (shapes, settings))
+        except TypeError:  # a list
+            return None
+
+    def work_out(self, objects: tuple, key: Optional[tuple], given: Given, options: Dict[str, Any],
+                 settings: tuple) -> Tuple[Plan, List[Any]]:
+        """A launch of which nothing is known. `repeat` finds it by the key and shapes from then on, if the objects are all that is given."""
         plan, addresses, framework, owners = self.plan(given, options, settings)
         made = plan.run(addresses, framework)
         del owners  # until here
-        return made
+        exchange = exchange_of(objects)
+        if key is not None and exchange is not None and plan.device.number != arrays.CPU:
+            repeat = plan.repeated(exchange, objects, addresses, made, framework)
+            if repeat is not None:
+                first, second = objects[0], objects[1]
+                self._repeats.keep(((first.shape, None if second is None else second.shape), *key), repeat)
+        return plan, made
 
     def values(self, kernel: Kernel, derived: Dict[str, Any], options: Dict[str, Any]) -> Dict[str, str]:
         """Parameters of the kernel: those that follow from tensors, and options."""
@@ -122,4 +179,4 @@ def check_out(call: str, out: Optional[Array], shape: Sequence[int]) -> None:
 
 def bind(call: Call, given: Given, options: Dict[str, Any], settings: tuple) -> Bound:
     plan, addresses, framework, owners = call.plan(given, options, settings)
-    return Bound(plan, addresses, (given, owners), framework)
+    return Bound(plan, addresses, (given, owners), framework, exchange_of(given.values()))

@@ -32,6 +32,7 @@ class Device:
     def __del__(self):
         if not sys.is_finalizing():
             c.interface().device_release(self.handle)
+            self.handle = 0  # memory may end after it, where both are part of a cycle
 
 
 _lock = threading.Lock()

@@ -151,6 +151,11 @@ class CacheOptions(Sized):
     _fields_ = [("size", SIZE), ("folder", TEXT), ("bytes", ctypes.c_uint64), ("use", I32), ("on_event", ON_EVENT), ("user", ADDRESS)]
 
 
+class ExchangeOptions(Sized):
+    _fields_ = [("size", SIZE), ("api", ADDRESS), ("types", ctypes.py_object), ("given", ctypes.py_object), ("made", ctypes.py_object),
+                ("sources", ctypes.POINTER(I32))]
+
+
 TENSORS, TEXTS, SIZES, ADDRESSES = ctypes.POINTER(Tensor), ctypes.POINTER(TEXT), ctypes.POINTER(SIZE), ctypes.POINTER(ADDRESS)
 INTS, I64S = ctypes.POINTER(INT), ctypes.POINTER(I64)
 LAUNCH = (TENSORS, INT, ADDRESS, INT, ADDRESSES, INT)
@@ -189,7 +194,12 @@ FUNCTIONS: Dict[int, tuple] = {
         ("tlc_prewarm", INT, TEXT, TEXT), ("tlc_bind", ADDRESS, ADDRESS, *LAUNCH), ("tlc_bound_set_address", INT, ADDRESS, INT, ADDRESS),
         ("tlc_bound_launch", INT, ADDRESS, ADDRESS), ("tlc_bound_release", None, ADDRESS)),
     9: (("tlc_last_status", INT), ("tlc_shape_of", INT, ADDRESS, INT, TEXTS, I64S, INT, I64S, INT)),
+    10: (("tlc_exchange_create", ADDRESS, ADDRESS, TENSORS, INT, ADDRESS, INT, ctypes.POINTER(ExchangeOptions)),
+         ("tlc_exchange_launch", INT, ADDRESS, ctypes.py_object, ctypes.py_object), ("tlc_exchange_release", None, ADDRESS),
+         ("tlc_bound_launch_current", INT, ADDRESS, ADDRESS)),
 }
+#: Functions that ask objects of Python, for which they need the interpreter's lock.
+LOCKED = ("tlc_exchange_create", "tlc_exchange_launch", "tlc_bound_launch_current")
 OLDEST, NEWEST = min(FUNCTIONS), max(FUNCTIONS)
 #: What calls of this package need; later functions are probed.
 NEEDED = 8
@@ -209,9 +219,10 @@ class Interface:
         self.version: int = loaded.tlc_version()
         if self.version < OLDEST:
             raise Error(f"expected version {OLDEST} or later of the C interface, but '{self.path}' has {self.version}", Kind.ENVIRONMENT)
+        locked = ctypes.PyDLL(self.path)
         for since, functions in FUNCTIONS.items():
             for name, result, *arguments in functions if self.version >= since else ():
-                function = getattr(loaded, name)
+                function = getattr(locked if name in LOCKED else loaded, name)
                 function.restype, function.argtypes = result, arguments
                 setattr(self, name[len("tlc_"):], function)
         self.loaded = loaded

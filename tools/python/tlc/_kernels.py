@@ -7,10 +7,9 @@ import difflib
 import math
 import os
 import re
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from . import _arrays as arrays
-from . import _attention as attention
 from . import _calls as calls
 from . import _interface as c
 from . import _programs as programs
@@ -42,11 +41,12 @@ class Gemm(calls.Call):
 
     name, kernel_name = "gemm", "gemm"
     derived = frozenset(("m", "n", "k", "batch", "dtype", "dtype_b", "out", "layout", "scales", "bias", "residual"))
+    tensors = "a", "b", "scale_a", "scale_b", "bias", "residual", "out"
 
     def __call__(self, a, b, *, bias=None, residual=None, scale_a=None, scale_b=None, out=None, out_dtype: Optional[str] = None,
                  accumulate: bool = False, **options):
-        given = dict(a=a, b=b, scale_a=scale_a, scale_b=scale_b, bias=bias, residual=residual, out=out)
-        attention.refuse_gradients(self.name, given)
+        given = a, b, scale_a, scale_b, bias, residual, out
+        calls.refuse_gradients(self.name, self.tensors, given)
         route = calls.torch_route(a)
         if route is not None and out is None and route.is_traced(a, b):
             return route.torch.ops.tlc.gemm(a, b, bias, residual, scale_a, scale_b, out_dtype, route.packed_options(options))
@@ -143,10 +143,11 @@ class Softmax(calls.Call):
     """
 
     name, kernel_name, derived = "softmax", "softmax", frozenset(("rows", "columns", "dtype", "alignment"))
+    tensors = "x", "out"
 
     def __call__(self, x, *, out=None, **options):
-        given = dict(x=x, out=out)
-        attention.refuse_gradients(self.name, given)
+        given = x, out
+        calls.refuse_gradients(self.name, self.tensors, given)
         route = calls.torch_route(x)
         if route is not None and out is None and route.is_traced(x):
             return route.torch.ops.tlc.softmax(x, route.packed_options(options))
@@ -204,7 +205,8 @@ class _Results:
         self.places = [(number in made, made[number] if number in made else given[number]) for number in written]
         self.type = collections.namedtuple(re.sub(r"\W", "_", name), [tensors[number].name for number in written])  # type: ignore[misc]
 
-    def of(self, given: List[Any], made: List[Any]):
+    def of(self, objects: Iterable[Any], made: Sequence[Any]):
+        given = [one for one in objects if one is not None]
         found = [made[place] if is_made else given[place] for is_made, place in self.places]
         return found[0] if len(found) == 1 else self.type._make(found)
 
@@ -249,19 +251,25 @@ class Op(calls.Call):
         return lines
 
     def __call__(self, *tensors, out=None, **named):
+        objects = *tensors, out
+        if tensors and not calls.wants_gradient(objects):
+            repeat = self.repeat(objects, named, ())
+            made = repeat(objects) if repeat is not None else None
+            if repeat is not None and made is not None:
+                return repeat.plan.results.of(objects, made)
         given, options, numbers = self._sorted(tensors, out, named)
-        plan, addresses, framework, owners = self.plan(given, options, numbers)
-        made = plan.run(addresses, framework)
-        del owners
+        # What is given by name is not in `objects`.
+        key = ((), *calls.option_key(named)) if not isinstance(out, dict) and len(given) == len(tensors) + (out is not None) else None
+        plan, made = self.work_out(objects, key, given, options, numbers)
         if plan.results is None:
             plan.results = _Results(self.name, plan)
-        return plan.results.of([one for one in given.values() if one is not None], made)
+        return plan.results.of(given.values(), made)
 
     def bind(self, *tensors, out=None, **named) -> programs.Bound:
         """As `tlc.attention.bind`."""
         given, options, numbers = self._sorted(tensors, out, named)
         plan, addresses, framework, owners = self.plan(given, options, numbers)
-        return programs.Bound(plan, addresses, (given, owners), framework)
+        return programs.Bound(plan, addresses, (given, owners), framework, calls.exchange_of(given.values()))
 
     def _sorted(self, tensors, out, named) -> Tuple[calls.Given, Dict[str, Any], tuple]:
         """Tensors by position, by name and by the name of an output; options; and numbers."""
@@ -274,10 +282,10 @@ class Op(calls.Call):
                 numbers.append((name, value))
             else:
                 given[name] = value
-        attention.refuse_gradients(self.name, given)
+        calls.refuse_gradients(self.name, list(given), list(given.values()))
         if out is not None:
             outs = out if isinstance(out, dict) else {"": out}
-            attention.refuse_gradients(self.name, outs)
+            calls.refuse_gradients(self.name, list(outs), list(outs.values()))
             given.update((f"out {name}", tensor) for name, tensor in outs.items())
         return given, options, tuple(sorted(numbers))
 

@@ -2,20 +2,23 @@
 """Kernels and their parameters as data, compiled programs, and launches of them."""
 
 import ctypes
+import functools
 import math
 import struct
 import sys
 import threading
 from collections import OrderedDict
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Generic, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
 
 from . import _arrays as arrays
 from . import _devices as devices
 from . import _interface as c
 from ._arrays import CPU, ELEMENTS, Array, Element, Framework
+from ._exchange import Exchange, Repeat
 from ._interface import Error
 
 INPUT, OUTPUT, INOUT = 0, 1, 2
+Kept = TypeVar("Kept")
 MOST_WORKSPACES, WORKSPACE_ALIGNMENT = 64, 256
 
 
@@ -191,11 +194,13 @@ def refuse_capture(device: devices.Device, kernel: Kernel) -> None:
 
 
 class Output(NamedTuple):
-    """What a call returns: the argument, the shape that the caller sees, and how the argument's axes follow from it."""
+    """What a call returns: the argument, the shape that the caller sees, and how the argument's axes follow from it. What is not
+    returned lies where workspaces do."""
 
     argument: str
     shape: Tuple[int, ...]
     view: Any = None  # Array -> Array
+    is_returned: bool = True
 
 
 class Problem(NamedTuple):
@@ -230,6 +235,7 @@ class Plan:
         views: List[Array] = []
         self.sources: List[Tuple[int, int]] = []  # argument, number of the given tensor
         self.made: List[Tuple[int, Element, Tuple[int, ...]]] = []
+        self.unreturned: List[int] = []  # arguments
         outputs = {output.argument: output for output in problem.outputs}
         for number, argument in enumerate(program.tensors):
             if argument.name in problem.inputs:
@@ -241,7 +247,10 @@ class Plan:
             if output is None:
                 raise Error(f"{program.kernel.name}: expected a tensor for argument '{argument.name}', but got none")
             whole = Array(0, argument.element, output.shape, arrays.dense_strides(output.shape), self.device.number, None)
-            self.made.append((number, argument.element, output.shape))
+            if output.is_returned:
+                self.made.append((number, argument.element, output.shape))
+            else:
+                self.unreturned.append(number)
             views.append(output.view(whole) if output.view else whole)
         for name in problem.inputs:
             if all(argument.name != name for argument in program.tensors):
@@ -254,7 +263,9 @@ class Plan:
         sizes = (ctypes.c_size_t * MOST_WORKSPACES)()
         library = c.interface()
         found = library.number(library.workspace(program.handle, state.tensors, self.count, sizes, MOST_WORKSPACES))
-        self.sizes = tuple(sizes[:found])
+        #: Of what is not returned, then of workspaces.
+        self.sizes = (*[arrays.span_of(views[number]) for number in self.unreturned], *sizes[:found])
+        self.workspace_count = found
         self.offsets, self.room = [], 0  # in memory for all of them, which need not be aligned
         for size in self.sizes:
             self.offsets.append(self.room)
@@ -262,6 +273,8 @@ class Plan:
         self.room += WORKSPACE_ALIGNMENT
         self.spare = [state]
         self.results: Any = None  # what `tlc.ops` returns, from the first call on
+        self.is_new = self.is_unknown = True  # until the second call, after which `repeat` is there or cannot be
+        self.repeat: Optional[Repeat] = None
         self.handle, self.launch_call, self.check = program.handle, library.launch, library.check
 
     def run(self, given: Sequence[int], framework: Framework) -> List[Any]:
@@ -282,27 +295,58 @@ class Plan:
             one = empty(shape, element, device)
             made.append(one)
             each[number].data = address(one)
-        stream, workspaces, held = framework.stream(device), None, None
-        if self.sizes:
-            workspaces, held = self._workspaces(framework, stream)
+        stream = framework.stream(device)
+        workspaces, held = self._workspaces(framework, stream, each)
         # All addresses change at once: one after the other could seem to overlap.
-        status = self.launch_call(self.handle, state.tensors, self.count, self.scalars, self.scalar_count, workspaces, len(self.sizes), stream)
+        status = self.launch_call(self.handle, state.tensors, self.count, self.scalars, self.scalar_count, workspaces, self.workspace_count,
+                                  stream)
         if status:
             self.check(status)
         self.spare.append(state)
         del held  # the framework's allocator orders what uses it next on this stream
         return made
 
-    def _workspaces(self, framework: Framework, stream: Optional[int]):
+    def _workspaces(self, framework: Framework, stream: Optional[int], each: List[Any]):
+        """Workspaces, and what keeps their memory, in which is also what is not returned."""
         if not self.sizes:
             return None, None
+        held: Any
         if framework.empty is arrays.OURS.empty:  # memory that launches of a stream have in common
-            kept = _kept_workspaces(self.device, stream, self.sizes)
-            return c.addresses([one.address for one in kept]), kept
-        held = framework.empty((self.room,), arrays.BY_NAME["u8"], self.device.number)
-        begin = framework.address(held)
-        begin += -begin % WORKSPACE_ALIGNMENT
-        return c.addresses([begin + offset for offset in self.offsets]), held
+            held = _kept_workspaces(self.device, stream, self.sizes)
+            addresses = [one.address for one in held]
+        else:
+            held = framework.empty((self.room,), arrays.BY_NAME["u8"], self.device.number)
+            begin = framework.address(held)
+            begin += -begin % WORKSPACE_ALIGNMENT
+            addresses = [begin + offset for offset in self.offsets]
+        return self._placed(addresses, each), held
+
+    def _placed(self, addresses: Sequence[int], each: List[Any]):
+        """The addresses of workspaces, after those of what is not returned."""
+        for number, address in zip(self.unreturned, addresses):
+            each[number].data = address
+        return c.addresses(addresses[len(self.unreturned):])
+
+    def state(self, given: Sequence[int], made: Sequence[Any], framework: Framework) -> _State:
+        """The arguments of a launch but for what is not returned."""
+        state = _State(self.views)
+        for number, source in self.sources:
+            state.each[number].data = given[source]
+        for (number, _, _), one in zip(self.made, made):
+            state.each[number].data = framework.address(one)
+        return state
+
+    def repeated(self, exchange: Exchange, given: tuple, addresses: Sequence[int], made: Sequence[Any], framework: Framework) -> Optional[Repeat]:
+        """What makes launches like this one, where the tensors' library can tell what is like it."""
+        if self.is_new:  # which may be the only call
+            self.is_new = False
+        elif self.is_unknown:
+            self.is_unknown = False
+            try:
+                self.repeat = Repeat(self, exchange, self.state(addresses, made, framework).tensors, given, made, framework)
+            except Error:  # as of an API without functions that this needs
+                pass
+        return self.repeat
 
     def _emulate(self, given: Sequence[int], made: Sequence[Any], framework: Framework) -> None:
         placed: List[Array] = list(self.views)
@@ -312,15 +356,15 @@ class Plan:
         for (number, _, _), one in zip(self.made, made):
             placed[number] = self.views[number].viewed(self.views[number].shape, self.views[number].strides)
             placed[number].data = framework.address(one)
-        accesses = [argument.access for argument in self.program.tensors]
+        accesses = [argument.access if number not in self.unreturned else INPUT for number, argument in enumerate(self.program.tensors)]
         staged = devices.Staged(self.device, placed, [access != INPUT for access in accesses], [access != OUTPUT for access in accesses])
         state = _State(self.views)
         for place, address in zip(state.each, staged.addresses):
             place.data = address
         held = [arrays.Memory(self.device, max(size, 1)) for size in self.sizes]
-        workspaces = c.addresses([one.address for one in held])
+        workspaces = self._placed([one.address for one in held], state.each)
         self.check(self.launch_call(self.program.handle, state.tensors, self.count, self.scalars, self.scalar_count, workspaces,
-                                    len(held), None))
+                                    self.workspace_count, None))
         devices.warn_of_findings()
         staged.copy_back()
 
@@ -329,34 +373,28 @@ class Bound:
     """A launch whose arguments are checked once. Call it to launch on the stream that is current then; `outputs` are the tensors
     that it writes and that were not given."""
 
-    def __init__(self, plan: Plan, given: List[int], kept: Any, framework: Framework):
+    def __init__(self, plan: Plan, given: List[int], kept: Any, framework: Framework, exchange: Optional[Exchange]):
         self._handle = None
         self.outputs = tuple(framework.empty(shape, element, plan.device.number) for _, element, shape in plan.made)
         self._kept = [kept, plan]
         if plan.device.number == CPU:
             self._launch = lambda: plan._emulate(given, self.outputs, framework)
             return
-        state = _State(plan.views)
-        for number, source in plan.sources:
-            state.each[number].data = given[source]
-        for (number, _, _), one in zip(plan.made, self.outputs):
-            state.each[number].data = framework.address(one)
-        workspaces, held = plan._workspaces(framework, framework.stream(plan.device.number))
+        state = plan.state(given, self.outputs, framework)
+        workspaces, held = plan._workspaces(framework, framework.stream(plan.device.number), state.each)
         self._kept.append(held)
         library = c.interface()
         self._handle = handle = library.object(library.bind(plan.program.handle, state.tensors, plan.count, plan.scalars, plan.scalar_count,
-                                                            workspaces, len(plan.sizes)))
-        launch, check, stream, number = library.bound_launch, library.check, framework.stream, plan.device.number
-
-        def enqueue():
-            status = launch(handle, stream(number))
-            if status:
-                check(status)
-
-        self._launch = enqueue
+                                                            workspaces, plan.workspace_count))
+        if exchange is not None:
+            self._launch = functools.partial(library.bound_launch_current, handle, exchange.api)
+        else:
+            launch, stream, number = library.bound_launch, framework.stream, plan.device.number
+            self._launch = lambda: launch(handle, stream(number))
 
     def __call__(self) -> None:
-        self._launch()
+        if self._launch():
+            raise c.interface().error()
 
     def __del__(self):
         if getattr(self, "_handle", None) and not sys.is_finalizing():
@@ -395,18 +433,16 @@ def _scalars(program: Program, given: Dict[str, Any]):
     return found
 
 
-class Plans:
+class Plans(Generic[Kept]):
     """The plans of a kind of calls by what decides them; the oldest ones go."""
 
     most = 1024
 
     def __init__(self):
-        self.plans: "OrderedDict[tuple, Plan]" = OrderedDict()
+        self.plans: "OrderedDict[tuple, Kept]" = OrderedDict()
+        self.get = self.plans.get
 
-    def get(self, key: tuple) -> Optional[Plan]:
-        return self.plans.get(key)
-
-    def keep(self, key: tuple, plan: Plan) -> Plan:
+    def keep(self, key: tuple, plan: Kept) -> Kept:
         self.plans[key] = plan
         while len(self.plans) > self.most:
             try:

@@ -7,7 +7,7 @@ required: operators need torch.library.register_fake or impl_abstract (2.1), and
 
 import ast
 import functools
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple, Union
 
 import torch
 
@@ -62,8 +62,14 @@ def _stream(device: int) -> Optional[int]:
     return torch.cuda.current_stream(device).cuda_stream
 
 
+def _maker(shape, element: Element, device: int):
+    return functools.partial(torch.empty, tuple(shape), dtype=_DTYPES[element.number], device=_device(device))
+
+
 TENSOR = torch.Tensor
-FRAMEWORK = Framework(_describe, _read, _empty, _stream, torch.Tensor.data_ptr)
+#: Types of tensors on which a launch is all that a call has to do.
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+FRAMEWORK = Framework(_describe, _read, _empty, _stream, torch.Tensor.data_ptr, _maker, _PLAIN)
 
 if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
     _is_compiling = torch.compiler.is_compiling
@@ -76,7 +82,6 @@ else:
 _dispatch_modes = getattr(torch._C, "_len_torch_dispatch_stack", None) or (lambda: 0)
 _functorch = getattr(torch._C, "_functorch", None)
 _transforms = getattr(_functorch, "maybe_current_level", None) or (lambda: None)
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def is_plain(*tensors) -> bool:
@@ -92,13 +97,20 @@ def is_plain(*tensors) -> bool:
     return True
 
 
-def packed_options(options: Dict[str, Any]) -> str:
+Options = Union[str, Dict[str, Any]]  # eager calls do not pack them
+
+
+def packed_options(options: Options) -> str:
     """Options as a constant of a graph."""
-    return ";".join([f"{name}={value!r}" for name, value in options.items()])
+    return options if isinstance(options, str) else ";".join([f"{name}={value!r}" for name, value in options.items()])
+
+
+def _options_of(options: Options) -> Dict[str, Any]:
+    return _unpacked(options) if isinstance(options, str) else options
 
 
 @functools.lru_cache(maxsize=1024)
-def _options_of(text: str) -> Dict[str, Any]:
+def _unpacked(text: str) -> Dict[str, Any]:
     found = {}
     for part in text.split(";") if text else ():
         name, _, value = part.partition("=")
@@ -109,7 +121,7 @@ def _options_of(text: str) -> Dict[str, Any]:
 if hasattr(torch, "get_autocast_dtype"):
 
     def _autocast_dtype(kind: str):
-        return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
+        return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None  # type: ignore
 else:  # before 2.4
 
     def _autocast_dtype(kind: str):
@@ -135,21 +147,16 @@ def autocast(q, k, v):
 _SEQUENCES = "Tensor? sink, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, Tensor? lengths_q, Tensor? lengths_k"
 
 
-def _run_forward(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, out, layout: str, options: Dict[str, Any]):
-    return (_attention.attention if cu_q is None else _attention.attention_varlen).run(
-        dict(q=q, k=k, v=v, sink=sink, cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q,
-             scale_k=scale_k, scale_v=scale_v, out=out), layout, True, options)
-
-
-def _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout: str, options: Dict[str, Any]):
-    made = _attention.attention_backward(do, q, k, v, o, lse, layout=layout or "bshd", sink=sink, lengths_q=lengths_q, lengths_k=lengths_k,
-                                         cu_seqlens_q=cu_q, cu_seqlens_k=cu_k, **options)
-    # An operator returns no None.
-    return made if made.dsink is not None else (*made[:3], q.new_empty((0,), dtype=torch.float32))
-
-
 def _forward_kernel(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, layout, options):
-    return tuple(_run_forward(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, None, layout, _options_of(options)))
+    if cu_q is None:
+        return tuple(_attention.attention.run((q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, None), layout, True,
+                                              _options_of(options)))
+    return tuple(_attention.attention_varlen.run((q, k, v, sink, cu_q, cu_k, scale_q, scale_k, scale_v, None), layout, True,
+                                                 _options_of(options)))
+
+
+def _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options):
+    return _attention.attention_backward.run((q, k, v, lengths_q, lengths_k, cu_q, cu_k, sink, o, do, lse), layout, _options_of(options))
 
 
 def _forward_fake(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, layout, options):
@@ -165,7 +172,9 @@ def _forward_fake(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scal
 
 
 def _backward_kernel(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options):
-    return tuple(_run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, _options_of(options)))
+    made = _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options)
+    # An operator returns no None.
+    return (*made[:3], made.dsink if made.dsink is not None else q.new_empty((0,), dtype=torch.float32))
 
 
 def _backward_fake(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options):
@@ -181,9 +190,9 @@ class _Attention(torch.autograd.Function):
     def forward(ctx, q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options, of_backward):
         call = (q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k)
         if not _is_compiling() and is_plain(*call):
-            o, lse = _run_forward(*call, None, None, None, None, layout, _options_of(options))
+            o, lse = _forward_kernel(*call, None, None, None, layout, options)
         else:
-            o, lse = torch.ops.tlc.attention_forward(*call, None, None, None, layout, options)
+            o, lse = torch.ops.tlc.attention_forward(*call, None, None, None, layout, packed_options(options))
         optional = call[3:]
         ctx.save_for_backward(q, k, v, o, lse, *[tensor for tensor in optional if tensor is not None])
         ctx.given = [tensor is not None for tensor in optional]
@@ -206,11 +215,11 @@ class _Attention(torch.autograd.Function):
         for given in ctx.given:
             optional.append(saved[at] if given else None)
             at += 1 if given else 0
-        call = (do.to(o.dtype), q, k, v, o, lse, *optional)
+        call = (do if do.dtype == o.dtype else do.to(o.dtype), q, k, v, o, lse, *optional)
         if not compiling and is_plain(*call):
-            dq, dk, dv, dsink = _run_backward(*call, ctx.layout, _options_of(ctx.options))
+            dq, dk, dv, dsink = _run_backward(*call, ctx.layout, ctx.options)
         else:
-            dq, dk, dv, dsink = torch.ops.tlc.attention_backward(*call, ctx.layout, ctx.options)
+            dq, dk, dv, dsink = torch.ops.tlc.attention_backward(*call, ctx.layout, packed_options(ctx.options))
         return dq, dk, dv, dsink if ctx.given[0] else None, None, None, None, None, None, None, None
 
 
@@ -219,28 +228,38 @@ _OF_BOTH = ("causal", "window", "window_right", "mask", "block", "scale", "softc
 _OF_BACKWARD = ("deterministic", "dq", "dkv")
 
 
-def attention(call, given: Dict[str, Any], layout: str, return_lse: bool, options: Dict[str, Any]):
+#: `Function.apply` less what it does for torch.func's transforms, which `is_plain` refuses.
+_apply_plain = super(torch.autograd.Function, _Attention).apply
+
+
+def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[str, Any]):
     """`tlc.attention` and `tlc.attention_varlen` of tensors of PyTorch."""
     compiling = _is_compiling()
-    q, k, v, sink = given["q"], given["k"], given["v"], given["sink"]
+    q, k, v, sink = given[:4]
     needs_gradient = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or
                                                   (sink is not None and sink.requires_grad))
-    if q.dtype in _WIDE or k.dtype in _WIDE or v.dtype in _WIDE:
-        q, k, v = given["q"], given["k"], given["v"] = autocast(q, k, v)
     of_forward = {name: value for name, value in options.items() if name not in _OF_BACKWARD} if options else options
-    if not compiling and not needs_gradient and is_plain(q, k, v):
+    if q.dtype in _WIDE or k.dtype in _WIDE or v.dtype in _WIDE:
+        q, k, v = autocast(q, k, v)
+        given = q, k, v, *given[3:]
+    is_eager = not compiling and is_plain(q, k, v)
+    if is_eager and not needs_gradient:
         return call.run(given, layout, return_lse, of_forward)
-    if given["out"] is not None:
+    if given[-1] is not None:
         raise Error("attention: out= is for calls without gradients and outside of torch.compile and of dispatch modes; use the result")
-    sequences = sink, given.get("cu_seqlens_q"), given.get("cu_seqlens_k"), given.get("lengths_q"), given.get("lengths_k")
-    scales = given["scale_q"], given["scale_k"], given["scale_v"]
+    is_packed = call.tensors[4] == "cu_seqlens_q"
+    sequences = (sink, *given[4:6], None, None) if is_packed else (sink, None, None, *given[4:6])
+    scales = given[6:9]
     if needs_gradient:
         if scales[0] is not None:
             raise Error("attention: expected inputs that require no gradient with scales of fp8, which has no backward; detach them")
-        of_backward = {name: value for name, value in options.items() if name in _OF_BOTH or name in _OF_BACKWARD}
-        if torch.are_deterministic_algorithms_enabled() and "deterministic" not in of_backward:
-            of_backward["deterministic"] = True
-        o, lse = _Attention.apply(q, k, v, *sequences, layout, packed_options(of_forward), packed_options(of_backward))
+        of_backward = {name: value for name, value in options.items() if name in _OF_BOTH or name in _OF_BACKWARD} if options else {}
+        if torch.are_deterministic_algorithms_enabled():
+            of_backward.setdefault("deterministic", True)
+        if is_eager:
+            o, lse = _apply_plain(q, k, v, *sequences, layout, of_forward, of_backward)
+        else:
+            o, lse = _Attention.apply(q, k, v, *sequences, layout, packed_options(of_forward), packed_options(of_backward))
     else:
         o, lse = torch.ops.tlc.attention_forward(q, k, v, *sequences, *scales, layout, packed_options(of_forward))
     return _attention.Attended(o, lse) if return_lse else o

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Launches on tensors that are objects of Python, which tell what they are by DLPack's exchange API.
+#pragma once
+
+#include "runtime/support/Result.h"
+#include "tools/libtlc/DlpackStructs.h"
+#include "tools/libtlc/tlc.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+/// Describes a launch, and makes others like it. Nothing of it changes, so any number of threads use it.
+struct tlc_exchange {
+public:
+  static tlc::Result<std::unique_ptr<tlc_exchange>> create(const tlc_program *program,
+                                                           const tlc_tensor *tensors, int tensorCount,
+                                                           const tlc_scalar *scalars, int scalarCount,
+                                                           const tlc_exchange_options &options);
+
+  /// Launches on these tuples' objects, on the current stream of their library. False if they are not like
+  /// those of the earlier launch, or if their library says no, then with an exception of Python.
+  tlc::Result<bool> launch(void *given, void *made) const;
+
+private:
+  /// What is checked of an object.
+  struct Description {
+    bool isNone = false;
+    tlc::dlpack::DataType dtype = {};
+    uintptr_t remainder = 0; ///< of the address
+    std::vector<int64_t> shape, strides;
+
+    bool fits(const tlc::dlpack::Tensor &tensor) const;
+  };
+
+  tlc::Result<void> describe(const tlc_exchange_options &options);
+  tlc::Result<void> setTensors(const tlc_tensor *tensors, int count, const tlc_exchange_options &options);
+  /// The tensor that an object is, or false.
+  bool read(void *object, tlc::dlpack::Tensor &tensor) const;
+  /// Appends the addresses of a tuple's objects; false if they are not like `objects` from number `first` on.
+  bool readAll(void *tuple, size_t first, size_t count, void **addresses) const;
+
+  /// A tensor of the program.
+  struct Argument {
+    int32_t element = 0;
+    std::vector<int64_t> shape, strides;
+    int object = -1;   ///< whose memory it is; -1: memory of the launch
+    size_t offset = 0; ///< in that memory
+  };
+
+  const tlc_program *program = nullptr;
+  const tlc::dlpack::ExchangeApi *api = nullptr;
+  tlc::dlpack::Device device = {};
+  std::vector<void *> types;
+  std::vector<Description> objects; ///< those that are given, then those that are made
+  size_t givenCount = 0;
+  std::vector<Argument> arguments;
+  std::vector<tlc_scalar> scalars;
+  std::vector<size_t> workspaces; ///< their offsets in the memory of the launch
+  int64_t room = 0;               ///< bytes of that memory
+};
+
+namespace tlc::calls {
+
+Result<std::unique_ptr<tlc_exchange>> createExchange(const tlc_program *program, const tlc_tensor *tensors,
+                                                     int tensorCount, const tlc_scalar *scalars,
+                                                     int scalarCount, const tlc_exchange_options *options);
+/// False: not by this one.
+Result<bool> launch(const tlc_exchange *exchange, void *given, void *made);
+/// Launches on the stream that is current in the library of this exchange API.
+Result<void> launchOnCurrent(tlc_bound *bound, const void *api);
+
+} // namespace tlc::calls

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls like an earlier one, in one call of libtlc: it reads the tensors by the exchange API of their library, which DLPack 1.2 has
+for C, compares them with those of the earlier call, and launches on that library's current stream."""
+
+import ctypes
+import sys
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from . import _interface as c
+from ._interface import interface
+
+ATTRIBUTE, CAPSULE = "__dlpack_c_exchange_api__", b"dlpack_exchange_api"
+_is_valid = ctypes.pythonapi.PyCapsule_IsValid
+_is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
+_pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+
+
+class Exchange(NamedTuple):
+    """The exchange API of a library, and the types that it is for: not those that derive from them."""
+
+    api: int
+    types: Tuple[type, ...]
+    capsule: Any  # keeps it
+
+
+#: By the exact type of a tensor.
+EXCHANGES: Dict[type, Exchange] = {}
+
+
+def register(types: Tuple[type, ...]) -> None:
+    """Finds the exchange API of a library by its type of tensors, the first one, where that has one of its own."""
+    capsule = vars(types[0]).get(ATTRIBUTE)
+    if capsule is not None and _is_valid(capsule, CAPSULE) and interface().version >= 10:
+        exchange = Exchange(_pointer_of(capsule, CAPSULE), types, capsule)
+        EXCHANGES.update((one, exchange) for one in types)
+
+
+class Repeat:
+    """Launches like an earlier one, of which `tensors` are the arguments, on a GPU."""
+
+    def __init__(self, plan: Any, exchange: Exchange, tensors: Any, given: tuple, made: Sequence[Any], framework: Any):
+        self.handle: Optional[int] = None
+        self.plan, self.exchange = plan, exchange  # which outlive it
+        positions = [place for place, one in enumerate(given) if one is not None]
+        sources = [-1] * plan.count
+        for number, source in plan.sources:
+            sources[number] = positions[source]
+        for place, (number, _, _) in enumerate(plan.made):
+            sources[number] = len(given) + place
+        made = tuple(made)
+        options = c.ExchangeOptions(exchange.api, exchange.types, given, made, (c.I32 * plan.count)(*sources))
+        library = interface()
+        self.handle = library.object(library.exchange_create(plan.handle, tensors, plan.count, plan.scalars, plan.scalar_count,
+                                                             ctypes.byref(options)))
+        self.makers: List[Callable[[], Any]] = [framework.maker(shape, element, plan.device.number) for _, element, shape in plan.made]
+        self.launch = library.exchange_launch
+
+    def __call__(self, given: tuple) -> Optional[tuple]:
+        """The tensors that it makes, or None where the given ones are others."""
+        made = tuple([make() for make in self.makers])
+        try:
+            status = self.launch(self.handle, given, made)
+        except Exception:  # of the tensors' library, of which an ordinary call says more
+            return None
+        if status:
+            if status < 0:
+                return None
+            raise interface().error()
+        return made
+
+    def __del__(self):
+        if getattr(self, "handle", None) and not sys.is_finalizing():
+            interface().exchange_release(self.handle)
