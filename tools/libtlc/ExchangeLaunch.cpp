@@ -3,14 +3,12 @@
 
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/support/Math.h"
-#include "tools/libtlc/Calls.h"
 
 #include <algorithm>
 #include <array>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <optional>
-#include <span>
 
 using namespace tlc;
 
@@ -170,11 +168,57 @@ Result<bool> tlc_exchange::launch(void *given, void *made) const {
   std::array<void *, mostObjects> inScratch;
   std::ranges::transform(workspaces, inScratch.begin(), [&](size_t offset) { return begin + offset; });
   const WithoutLock unlocked(*Python::find());
-  Result<void> launched = calls::launch(program, tensors.data(), static_cast<int>(arguments.size()),
-                                        scalars.data(), static_cast<int>(scalars.size()), inScratch.data(),
-                                        static_cast<int>(workspaces.size()), stream);
+  Result<void> launched = launch(std::span(tensors).first(arguments.size()),
+                                 std::span(inScratch).first(workspaces.size()), stream);
   if (!launched)
     return launched.error();
+  return true;
+}
+
+Result<void> tlc_exchange::launch(std::span<const tlc_tensor> tensors, std::span<void *const> inScratch,
+                                  void *stream) const {
+  const auto tensorCount = static_cast<int>(tensors.size()), scalarCount = static_cast<int>(scalars.size()),
+             workspaceCount = static_cast<int>(inScratch.size());
+  std::unique_ptr<Prepared> launch = prepared.take([](const Prepared &) { return true; });
+  Result<void> launched;
+  if (!launch) {
+    Result<std::unique_ptr<tlc_bound>> bound = calls::bind(
+        program, tensors.data(), tensorCount, scalars.data(), scalarCount, inScratch.data(), workspaceCount);
+    if (!bound)
+      return bound.error();
+    launch = std::make_unique<Prepared>(std::move(*bound));
+    for (const tlc_tensor &tensor : tensors)
+      launch->addresses.push_back(tensor.data);
+    launch->addresses.insert(launch->addresses.end(), inScratch.begin(), inScratch.end());
+    launched = launch->bound->launch->enqueue({stream});
+  } else if (launch->move(tensors, inScratch)) {
+    launched = launch->bound->launch->enqueue({stream});
+  } else { // wrong addresses, or tensors that trade places, which seem to overlap when one after the other
+           // moves
+    launched = calls::launch(program, tensors.data(), tensorCount, scalars.data(), scalarCount,
+                             inScratch.data(), workspaceCount, stream);
+  }
+  prepared.keep(std::move(launch));
+  return launched;
+}
+
+bool tlc_exchange::Prepared::move(std::span<const tlc_tensor> tensors, std::span<void *const> inScratch) {
+  bool moves = false;
+  for (size_t i = 0; i != tensors.size(); ++i) {
+    moves |= addresses[i] != tensors[i].data;
+    bound->tensors[i].data = tensors[i].data;
+  }
+  const Artifact &artifact = bound->loaded->artifact();
+  if (moves && !checkWrittenApart(artifact, bound->tensors, artifact.name))
+    return false;
+  for (size_t i = 0; i != addresses.size(); ++i) {
+    void *const to = i < tensors.size() ? tensors[i].data : inScratch[i - tensors.size()];
+    if (addresses[i] == to)
+      continue;
+    if (!bound->launch->setAddress(i, to))
+      return false;
+    addresses[i] = to;
+  }
   return true;
 }
 

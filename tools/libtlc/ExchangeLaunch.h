@@ -3,15 +3,19 @@
 /// Launches on tensors that are objects of Python, which tell what they are by DLPack's exchange API.
 #pragma once
 
+#include "runtime/device/RecentlyUsed.h"
 #include "runtime/support/Result.h"
+#include "tools/libtlc/Calls.h"
 #include "tools/libtlc/DlpackStructs.h"
 #include "tools/libtlc/tlc.h"
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
-/// Describes a launch, and makes others like it. Nothing of it changes, so any number of threads use it.
+/// Describes a launch, and makes others like it. Any number of threads use it.
 struct tlc_exchange {
 public:
   static tlc::Result<std::unique_ptr<tlc_exchange>> create(const tlc_program *program,
@@ -49,6 +53,18 @@ private:
     size_t offset = 0; ///< in that memory
   };
 
+  /// A launch, which one thread at a time uses, and where its tensors and workspaces are.
+  struct Prepared {
+    explicit Prepared(std::unique_ptr<tlc_bound> bound) : bound(std::move(bound)) {}
+    /// Moves them all. If false, some have moved.
+    bool move(std::span<const tlc_tensor> tensors, std::span<void *const> inScratch);
+
+    std::unique_ptr<tlc_bound> bound;
+    std::vector<void *> addresses = {};
+  };
+  tlc::Result<void> launch(std::span<const tlc_tensor> tensors, std::span<void *const> inScratch,
+                           void *stream) const;
+
   const tlc_program *program = nullptr;
   const tlc::dlpack::ExchangeApi *api = nullptr;
   tlc::dlpack::Device device = {};
@@ -59,6 +75,7 @@ private:
   std::vector<tlc_scalar> scalars;
   std::vector<size_t> workspaces; ///< their offsets in the memory of the launch
   int64_t room = 0;               ///< bytes of that memory
+  mutable tlc::RecentlyUsed<Prepared> prepared;
 };
 
 namespace tlc::calls {

@@ -396,7 +396,7 @@ class Framework(NamedTuple):
     stream: Callable[[int], Optional[int]]
     address: Callable[[Any], int]  # of a tensor that `empty` has made
     maker: Callable[[Sequence[int], Element, int], Callable[[], Any]]  # `empty` of these, ready to be called
-    plain: Tuple[type, ...] = ()  # types that a launch may take as they are; of none: the type of the tensor
+    exchange: Tuple[Any, ...] = ()  # what `_exchange.register` takes; of none: the type of the tensor
 
 
 def _maker(empty: Callable[[Sequence[int], Element, int], Any]) -> Callable[[Sequence[int], Element, int], Callable[[], Any]]:
@@ -479,7 +479,7 @@ def framework_of(given, name: str = "tensor") -> Framework:
         else:
             raise Error(f"argument '{name}': expected a tensor with __dlpack__, such as those of NumPy, PyTorch, CuPy and JAX, but got "
                         f"{type(given).__name__}; tlc.tensor makes one of lists")
-        _exchange.register(found.plain or (type(given),))
+        _exchange.register(*found.exchange or ((type(given),),))
         FRAMEWORKS[type(given)] = found
     return found
 

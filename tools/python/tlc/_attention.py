@@ -103,6 +103,12 @@ def output(argument: str, shape: Tuple[int, ...], axes: Tuple[int, ...]) -> Outp
     return Output(argument, tuple(shape[axis] for axis in back), lambda array: array.permuted(axes))
 
 
+def result_of(given: tuple, made: Sequence[Any], return_lse: bool) -> Any:
+    """`out` is the last one that is given."""
+    o = given[-1] if given[-1] is not None else made[0]
+    return Attended(o, made[-1]) if return_lse else o
+
+
 class _Forward(calls.Call):
     """What attention has in common with that of packed sequences."""
 
@@ -110,12 +116,7 @@ class _Forward(calls.Call):
 
     def run(self, given: tuple, layout: str, return_lse: bool, options: Dict[str, Any]):
         """Without gradients, on plain tensors."""
-        return self.result(given, self.launch(given, options, (layout, return_lse)), return_lse)
-
-    @staticmethod
-    def result(given: tuple, made: Sequence[Any], return_lse: bool):
-        o = given[-1] if given[-1] is not None else made[0]
-        return Attended(o, made[-1]) if return_lse else o
+        return result_of(given, self.launch(given, options, (layout, return_lse)), return_lse)
 
     def solve(self, device, given, options, settings) -> Problem:
         extents = extents_of(self, given, settings[0])
@@ -278,14 +279,15 @@ class AttentionDecode(calls.Call):
 
     def __call__(self, q, k, v, lengths_k, *, table=None, sink=None, dv: Optional[int] = None, return_lse: bool = False, out=None, **options):
         given = q, k, v, lengths_k, table, sink, out
-        calls.refuse_gradients(self.name, self.tensors, given)
-        route = calls.torch_route(q)
-        if route is not None and out is None and route.is_traced(q, k, v):
-            o, lse = route.torch.ops.tlc.attention_decode(q, k, v, lengths_k, table, sink, dv, route.packed_options(options))
-            return Attended(o, lse) if return_lse else o
-        made = self.launch(given, options, (dv, return_lse))
-        o = out if out is not None else made[0]
-        return Attended(o, made[-1]) if return_lse else o
+        made = self.again(given, options, (dv, return_lse))
+        if made is None:
+            calls.refuse_gradients(self.name, self.tensors, given)
+            route = calls.torch_route(q)
+            if route is not None and out is None and route.is_traced(q, k, v):
+                made = route.torch.ops.tlc.attention_decode(q, k, v, lengths_k, table, sink, dv, route.packed_options(options))
+            else:
+                made = self.anew(given, options, (dv, return_lse))
+        return result_of(given, made, return_lse)
 
     def bind(self, q, k, v, lengths_k, *, table=None, sink=None, dv: Optional[int] = None, out=None, **options) -> programs.Bound:
         """As `tlc.attention.bind`."""

@@ -2,7 +2,7 @@
 """What calls of all kernels have in common: from tensors and options to a launch."""
 
 import sys
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from . import _arrays as arrays
 from . import _devices as devices
@@ -14,16 +14,18 @@ from ._programs import Bound, Kernel, Option, Plan, Plans, Problem
 
 #: The module `_torch`, from the first time that PyTorch is there.
 TORCH: Any = None
+#: Whether torch.compile or torch.export reads a call: PyTorch's function, once it is there.
+is_tracing: Callable[[], bool] = lambda: False
 
 
 def torch_route(tensor):
     """What calls PyTorch's tensors, which have gradients and graphs; None for others."""
-    global TORCH
+    global TORCH, is_tracing
     if TORCH is None:
         if "torch" not in sys.modules:
             return None
         from . import _torch
-        TORCH = _torch
+        TORCH, is_tracing = _torch, _torch.is_compiling
     return TORCH if isinstance(tensor, TORCH.TENSOR) else None
 
 
@@ -116,32 +118,34 @@ class Call:
 
     def launch(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Sequence[Any]:
         """Launches on tensors in the order of `tensors`, of which some are None, and returns the tensors that it makes."""
-        repeat = self.repeat(objects, options, settings)
-        made = repeat(objects) if repeat is not None else None
-        if made is not None:
-            return made
-        key = settings, *option_key(options)
-        return self.work_out(objects, key, dict(zip(self.tensors, objects)), options, settings)[1]
+        made = self.repeated(objects, options, settings)
+        return made if made is not None else self.anew(objects, options, settings)
 
-    def repeat(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Optional[Repeat]:
-        """What may make this call, because an earlier one had the same options and shapes; it compares all else."""
-        first, second = objects[0], objects[1]
-        if type(first) not in EXCHANGES:
-            return None
-        if second is None:
-            shapes: tuple = first.shape, None
-        elif type(second) in EXCHANGES:
-            shapes = first.shape, second.shape
-        else:
-            return None
+    def anew(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Sequence[Any]:
+        return self.work_out(objects, (settings, *option_key(options)), dict(zip(self.tensors, objects)), options, settings)[1]
+
+    def again(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Any:
+        """`repeated` where a launch is all that has to be done."""
+        exchange = None if is_tracing() else EXCHANGES.get(type(objects[0]))
+        return None if exchange is None or not exchange.is_launch(objects) else self.repeated(objects, options, settings)
+
+    def repeated(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Any:
+        """What a launch like an earlier one makes, or None where there is none. It is found by the shapes of the first two tensors and by
+        options, and compares all else."""
+        second = objects[1]
         try:
-            return self._repeats.get((shapes, settings, *options.items()) if options else (shapes, settings))
-        except TypeError:  # a list
+            repeat = self._repeats.get((objects[0].shape, None if second is None else second.shape, settings, *options.items()))
+        except (AttributeError, TypeError):  # objects without a shape, a list among options
             return None
+        return None if repeat is None else repeat(objects)
+
+    def finish(self, plan: Plan) -> Optional[Callable[[tuple, Sequence[Any]], Any]]:
+        """What makes the result of `repeated` of tensors that are given and made, where it is not the latter."""
+        return None
 
     def work_out(self, objects: tuple, key: Optional[tuple], given: Given, options: Dict[str, Any],
                  settings: tuple) -> Tuple[Plan, List[Any]]:
-        """A launch of which nothing is known. `repeat` finds it by the key and shapes from then on, if the objects are all that is given."""
+        """A launch of which nothing is known. `repeated` finds it by the key and shapes, if the objects are all that is given."""
         plan, addresses, framework, owners = self.plan(given, options, settings)
         made = plan.run(addresses, framework)
         del owners  # until here
@@ -149,8 +153,9 @@ class Call:
         if key is not None and exchange is not None and plan.device.number != arrays.CPU:
             repeat = plan.repeated(exchange, objects, addresses, made, framework)
             if repeat is not None:
+                repeat.finish = self.finish(plan)
                 first, second = objects[0], objects[1]
-                self._repeats.keep(((first.shape, None if second is None else second.shape), *key), repeat)
+                self._repeats.keep((first.shape, None if second is None else second.shape, *key), repeat)
         return plan, made
 
     def values(self, kernel: Kernel, derived: Dict[str, Any], options: Dict[str, Any]) -> Dict[str, str]:

@@ -4,7 +4,7 @@ for C, compares them with those of the earlier call, and launches on that librar
 
 import ctypes
 import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from . import _interface as c
 from ._interface import interface
@@ -20,6 +20,8 @@ class Exchange(NamedTuple):
 
     api: int
     types: Tuple[type, ...]
+    is_launch: Callable[[tuple], bool]  # a launch is all that a call on these has to do
+    like: Optional[Callable[[Any], Any]]  # a new tensor like this one, which takes less time than one of a given shape
     capsule: Any  # keeps it
 
 
@@ -27,11 +29,15 @@ class Exchange(NamedTuple):
 EXCHANGES: Dict[type, Exchange] = {}
 
 
-def register(types: Tuple[type, ...]) -> None:
+def always(_objects: tuple) -> bool:
+    return True
+
+
+def register(types: Tuple[type, ...], is_launch: Callable[[tuple], bool] = always, like: Optional[Callable[[Any], Any]] = None) -> None:
     """Finds the exchange API of a library by its type of tensors, the first one, where that has one of its own."""
     capsule = vars(types[0]).get(ATTRIBUTE)
     if capsule is not None and _is_valid(capsule, CAPSULE) and interface().version >= 10:
-        exchange = Exchange(_pointer_of(capsule, CAPSULE), types, capsule)
+        exchange = Exchange(_pointer_of(capsule, CAPSULE), types, is_launch, like, capsule)
         EXCHANGES.update((one, exchange) for one in types)
 
 
@@ -41,6 +47,7 @@ class Repeat:
     def __init__(self, plan: Any, exchange: Exchange, tensors: Any, given: tuple, made: Sequence[Any], framework: Any):
         self.handle: Optional[int] = None
         self.plan, self.exchange = plan, exchange  # which outlive it
+        self.finish: Optional[Callable[[tuple, Sequence[Any]], Any]] = None
         positions = [place for place, one in enumerate(given) if one is not None]
         sources = [-1] * plan.count
         for number, source in plan.sources:
@@ -52,21 +59,31 @@ class Repeat:
         library = interface()
         self.handle = library.object(library.exchange_create(plan.handle, tensors, plan.count, plan.scalars, plan.scalar_count,
                                                              ctypes.byref(options)))
-        self.makers: List[Callable[[], Any]] = [framework.maker(shape, element, plan.device.number) for _, element, shape in plan.made]
         self.launch = library.exchange_launch
+        self.makers = [self._maker(given, one, framework.maker(shape, element, plan.device.number))
+                       for one, (_, element, shape) in zip(made, plan.made)]
 
-    def __call__(self, given: tuple) -> Optional[tuple]:
-        """The tensors that it makes, or None where the given ones are others."""
-        made = tuple([make() for make in self.makers])
+    def _maker(self, given: tuple, made: Any, make: Callable[[], Any]) -> Tuple[Callable[[Any], Any], int]:
+        """What makes such a tensor, and of which one."""
+        like = self.exchange.like
+        if like is not None:
+            for place, one in enumerate(given):
+                if one is not None and (one.dtype, one.shape, one.stride()) == (made.dtype, made.shape, made.stride()):
+                    return like, place
+        return lambda _: make(), 0
+
+    def __call__(self, given: tuple) -> Any:
+        """What the call makes, or None where the tensors are others."""
         try:
+            made = tuple([make(given[place]) for make, place in self.makers])
             status = self.launch(self.handle, given, made)
-        except Exception:  # of the tensors' library, of which an ordinary call says more
+        except Exception:  # of the tensors' library; an ordinary call says more
             return None
         if status:
             if status < 0:
                 return None
             raise interface().error()
-        return made
+        return made if self.finish is None else self.finish(given, made)
 
     def __del__(self):
         if getattr(self, "handle", None) and not sys.is_finalizing():

@@ -46,11 +46,14 @@ class Gemm(calls.Call):
     def __call__(self, a, b, *, bias=None, residual=None, scale_a=None, scale_b=None, out=None, out_dtype: Optional[str] = None,
                  accumulate: bool = False, **options):
         given = a, b, scale_a, scale_b, bias, residual, out
+        made = self.again(given, options, (out_dtype, accumulate))
+        if made is not None:
+            return out if out is not None else made[0]
         calls.refuse_gradients(self.name, self.tensors, given)
         route = calls.torch_route(a)
         if route is not None and out is None and route.is_traced(a, b):
             return route.torch.ops.tlc.gemm(a, b, bias, residual, scale_a, scale_b, out_dtype, route.packed_options(options))
-        made = self.launch(given, options, (out_dtype, accumulate))
+        made = self.anew(given, options, (out_dtype, accumulate))
         return out if out is not None else made[0]
 
     def bind(self, a, b, *, bias=None, residual=None, scale_a=None, scale_b=None, out=None, out_dtype: Optional[str] = None,
@@ -147,11 +150,14 @@ class Softmax(calls.Call):
 
     def __call__(self, x, *, out=None, **options):
         given = x, out
+        made = self.again(given, options, ())
+        if made is not None:
+            return out if out is not None else made[0]
         calls.refuse_gradients(self.name, self.tensors, given)
         route = calls.torch_route(x)
         if route is not None and out is None and route.is_traced(x):
             return route.torch.ops.tlc.softmax(x, route.packed_options(options))
-        made = self.launch(given, options, ())
+        made = self.anew(given, options, ())
         return out if out is not None else made[0]
 
     def bind(self, x, *, out=None, **options) -> programs.Bound:
@@ -252,18 +258,19 @@ class Op(calls.Call):
 
     def __call__(self, *tensors, out=None, **named):
         objects = *tensors, out
-        if tensors and not calls.wants_gradient(objects):
-            repeat = self.repeat(objects, named, ())
-            made = repeat(objects) if repeat is not None else None
-            if repeat is not None and made is not None:
-                return repeat.plan.results.of(objects, made)
+        found = self.again(objects, named, ()) if tensors else None
+        if found is not None:
+            return found
         given, options, numbers = self._sorted(tensors, out, named)
         # What is given by name is not in `objects`.
         key = ((), *calls.option_key(named)) if not isinstance(out, dict) and len(given) == len(tensors) + (out is not None) else None
         plan, made = self.work_out(objects, key, given, options, numbers)
+        return self.finish(plan)(given.values(), made)
+
+    def finish(self, plan):
         if plan.results is None:
             plan.results = _Results(self.name, plan)
-        return plan.results.of(given.values(), made)
+        return plan.results.of
 
     def bind(self, *tensors, out=None, **named) -> programs.Bound:
         """As `tlc.attention.bind`."""

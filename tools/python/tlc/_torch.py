@@ -7,7 +7,7 @@ required: operators need torch.library.register_fake or impl_abstract (2.1), and
 
 import ast
 import functools
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any, Dict, Optional, Tuple
 
 import torch
 
@@ -66,16 +66,11 @@ def _maker(shape, element: Element, device: int):
     return functools.partial(torch.empty, tuple(shape), dtype=_DTYPES[element.number], device=_device(device))
 
 
-TENSOR = torch.Tensor
-#: Types of tensors on which a launch is all that a call has to do.
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
-FRAMEWORK = Framework(_describe, _read, _empty, _stream, torch.Tensor.data_ptr, _maker, _PLAIN)
-
 if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
-    _is_compiling = torch.compiler.is_compiling
+    is_compiling = torch.compiler.is_compiling
 else:
 
-    def _is_compiling() -> bool:
+    def is_compiling() -> bool:
         return False
 
 
@@ -84,12 +79,35 @@ _functorch = getattr(torch._C, "_functorch", None)
 _transforms = getattr(_functorch, "maybe_current_level", None) or (lambda: None)
 
 
+TENSOR = torch.Tensor
+#: Types of tensors on which a launch is all that a call has to do, where no mode sees it.
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_PLAIN_OR_NONE = frozenset((*_PLAIN, type(None)))
+
+
+_is_grad_enabled = torch.is_grad_enabled
+
+
+def _is_launch(tensors) -> bool:
+    """Of the first of which the type is plain."""
+    if _dispatch_modes() != 0 or _transforms() is not None:
+        return False
+    if _is_grad_enabled():
+        for tensor in tensors:
+            if tensor is not None and getattr(tensor, "requires_grad", False):
+                return False
+    return True
+
+
+FRAMEWORK = Framework(_describe, _read, _empty, _stream, torch.Tensor.data_ptr, _maker, (_PLAIN, _is_launch, torch.empty_like))
+
+
 def is_plain(*tensors) -> bool:
     """Whether a launch is all that a call on these has to do."""
     if _dispatch_modes() != 0:
         return False
     for tensor in tensors:
-        if tensor is not None and type(tensor) not in _PLAIN:
+        if type(tensor) not in _PLAIN_OR_NONE:
             return False
     if _transforms() is not None:
         raise Error("expected tensors outside of torch.func's transforms and of vmap, which tlc does not have; give the call a batch axis, and "
@@ -97,20 +115,13 @@ def is_plain(*tensors) -> bool:
     return True
 
 
-Options = Union[str, Dict[str, Any]]  # eager calls do not pack them
-
-
-def packed_options(options: Options) -> str:
+def packed_options(options: Dict[str, Any]) -> str:
     """Options as a constant of a graph."""
-    return options if isinstance(options, str) else ";".join([f"{name}={value!r}" for name, value in options.items()])
-
-
-def _options_of(options: Options) -> Dict[str, Any]:
-    return _unpacked(options) if isinstance(options, str) else options
+    return ";".join([f"{name}={value!r}" for name, value in options.items()])
 
 
 @functools.lru_cache(maxsize=1024)
-def _unpacked(text: str) -> Dict[str, Any]:
+def _options_of(text: str) -> Dict[str, Any]:
     found = {}
     for part in text.split(";") if text else ():
         name, _, value = part.partition("=")
@@ -156,7 +167,7 @@ def _forward_kernel(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, sc
 
 
 def _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options):
-    return _attention.attention_backward.run((q, k, v, lengths_q, lengths_k, cu_q, cu_k, sink, o, do, lse), layout, _options_of(options))
+    return _attention.attention_backward.run((q, k, v, lengths_q, lengths_k, cu_q, cu_k, sink, o, do, lse), layout, options)
 
 
 def _forward_fake(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, layout, options):
@@ -172,7 +183,7 @@ def _forward_fake(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scal
 
 
 def _backward_kernel(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options):
-    made = _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options)
+    made = _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, _options_of(options))
     # An operator returns no None.
     return (*made[:3], made.dsink if made.dsink is not None else q.new_empty((0,), dtype=torch.float32))
 
@@ -183,30 +194,26 @@ def _backward_fake(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, 
     return (*gradients, q.new_empty(sink.shape if sink is not None else (0,), dtype=torch.float32))
 
 
-class _Attention(torch.autograd.Function):
-    """Gradients of attention. Options of backward, such as `deterministic`, come apart from those of forward."""
+class _Traced(torch.autograd.Function):
+    """Gradients of attention by operators. Options of backward, such as `deterministic`, come apart from those of forward."""
 
     @staticmethod
     def forward(ctx, q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options, of_backward):
         call = (q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k)
-        if not _is_compiling() and is_plain(*call):
-            o, lse = _forward_kernel(*call, None, None, None, layout, options)
-        else:
-            o, lse = torch.ops.tlc.attention_forward(*call, None, None, None, layout, packed_options(options))
+        o, lse = torch.ops.tlc.attention_forward(*call, None, None, None, layout, options)
         optional = call[3:]
         ctx.save_for_backward(q, k, v, o, lse, *[tensor for tensor in optional if tensor is not None])
         ctx.given = [tensor is not None for tensor in optional]
         ctx.layout, ctx.options = layout, of_backward
-        if not _is_compiling():
+        if not is_compiling():
             ctx.set_materialize_grads(False)  # of LSE, which has none
         ctx.mark_non_differentiable(lse)
         return o, lse
 
     @staticmethod
     def backward(ctx, do, _):
-        compiling = _is_compiling()
-        if not compiling and torch.is_grad_enabled():
-            raise Error("attention: second derivatives are not supported; call backward() or torch.autograd.grad without create_graph")
+        if not is_compiling():
+            _refuse_second_derivatives()
         if do is None:
             return (None,) * 11
         saved = ctx.saved_tensors
@@ -215,12 +222,55 @@ class _Attention(torch.autograd.Function):
         for given in ctx.given:
             optional.append(saved[at] if given else None)
             at += 1 if given else 0
-        call = (do if do.dtype == o.dtype else do.to(o.dtype), q, k, v, o, lse, *optional)
-        if not compiling and is_plain(*call):
-            dq, dk, dv, dsink = _run_backward(*call, ctx.layout, ctx.options)
-        else:
-            dq, dk, dv, dsink = torch.ops.tlc.attention_backward(*call, ctx.layout, packed_options(ctx.options))
+        dq, dk, dv, dsink = torch.ops.tlc.attention_backward(do.to(o.dtype), q, k, v, o, lse, *optional, ctx.layout, ctx.options)
         return dq, dk, dv, dsink if ctx.given[0] else None, None, None, None, None, None, None, None
+
+
+class _Eager(torch.autograd.Function):
+    """The same for plain tensors, by launches. What is no tensor comes as one argument, and optional tensors if there are any."""
+
+    @staticmethod
+    def forward(ctx, call, q, k, v, *optional):
+        kind, given, layout, options, of_backward = call
+        o, lse = kind.launch(given, options, (layout, True))
+        ctx.save_for_backward(q, k, v, o, lse, *optional)
+        ctx.call = kind, layout, of_backward
+        ctx.set_materialize_grads(False)  # of LSE, which has none
+        ctx.mark_non_differentiable(lse)
+        return o, lse
+
+    @staticmethod
+    def backward(ctx, do, _):
+        compiling = is_compiling()  # what of the graph is left of eager calls
+        if not compiling:
+            _refuse_second_derivatives()
+        if do is None:
+            return (None,) * len(ctx.needs_input_grad)
+        q, k, v, o, lse, *optional = ctx.saved_tensors
+        kind, layout, options = ctx.call
+        if do.dtype != o.dtype:
+            do = do.to(o.dtype)
+        sequences = _sequences(kind, *optional) if optional else _NO_SEQUENCES
+        if not compiling and is_plain(do, q, k, v, o, lse, *optional):
+            found = _run_backward(do, q, k, v, o, lse, *sequences, layout, options)
+        else:  # under a dispatch mode, or what hooks make of saved tensors
+            found = torch.ops.tlc.attention_backward(do, q, k, v, o, lse, *sequences, layout, packed_options(options))
+        return (None, *found[:3], found[3] if optional[0] is not None else None, None, None) if optional else (None, *found[:3])
+
+
+#: `Function.apply` less what it does for torch.func's transforms, which `is_plain` refuses.
+_apply_eager = super(torch.autograd.Function, _Eager).apply
+_NO_SEQUENCES = (None,) * 5
+
+
+def _sequences(kind, sink, one, other):
+    """Optional tensors as operators have them."""
+    return (sink, one, other, None, None) if kind.name == "attention_varlen" else (sink, None, None, one, other)
+
+
+def _refuse_second_derivatives() -> None:
+    if torch.is_grad_enabled():
+        raise Error("attention: second derivatives are not supported; call backward() or torch.autograd.grad without create_graph")
 
 
 #: Options of forward that backward needs, too, as the same.
@@ -228,28 +278,27 @@ _OF_BOTH = ("causal", "window", "window_right", "mask", "block", "scale", "softc
 _OF_BACKWARD = ("deterministic", "dq", "dkv")
 
 
-#: `Function.apply` less what it does for torch.func's transforms, which `is_plain` refuses.
-_apply_plain = super(torch.autograd.Function, _Attention).apply
-
-
 def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[str, Any]):
     """`tlc.attention` and `tlc.attention_varlen` of tensors of PyTorch."""
-    compiling = _is_compiling()
-    q, k, v, sink = given[:4]
-    needs_gradient = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or
-                                                  (sink is not None and sink.requires_grad))
-    of_forward = {name: value for name, value in options.items() if name not in _OF_BACKWARD} if options else options
+    q, k, v, sink = given[0], given[1], given[2], given[3]
+    needs_gradient = _is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or (sink is not None and sink.requires_grad))
+    of_forward = options
+    if "deterministic" in options or "dq" in options or "dkv" in options:
+        of_forward = {name: value for name, value in options.items() if name not in _OF_BACKWARD}
+    compiling = is_compiling()
+    if not compiling and not needs_gradient and _dispatch_modes() == 0 and _transforms() is None:
+        made = call.repeated(given, of_forward, (layout, return_lse))
+        if made is not None:
+            return _attention.result_of(given, made, return_lse)
     if q.dtype in _WIDE or k.dtype in _WIDE or v.dtype in _WIDE:
         q, k, v = autocast(q, k, v)
         given = q, k, v, *given[3:]
-    is_eager = not compiling and is_plain(q, k, v)
+    is_eager = not compiling and is_plain(*given)
     if is_eager and not needs_gradient:
-        return call.run(given, layout, return_lse, of_forward)
+        return _attention.result_of(given, call.anew(given, of_forward, (layout, return_lse)), return_lse)
     if given[-1] is not None:
         raise Error("attention: out= is for calls without gradients and outside of torch.compile and of dispatch modes; use the result")
-    is_packed = call.tensors[4] == "cu_seqlens_q"
-    sequences = (sink, *given[4:6], None, None) if is_packed else (sink, None, None, *given[4:6])
-    scales = given[6:9]
+    optional, scales = given[3:6], given[6:9]
     if needs_gradient:
         if scales[0] is not None:
             raise Error("attention: expected inputs that require no gradient with scales of fp8, which has no backward; detach them")
@@ -257,11 +306,12 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
         if torch.are_deterministic_algorithms_enabled():
             of_backward.setdefault("deterministic", True)
         if is_eager:
-            o, lse = _apply_plain(q, k, v, *sequences, layout, of_forward, of_backward)
+            is_alone = sink is None and given[4] is None and given[5] is None
+            o, lse = _apply_eager((call, given, layout, of_forward, of_backward), q, k, v, *(() if is_alone else optional))
         else:
-            o, lse = _Attention.apply(q, k, v, *sequences, layout, packed_options(of_forward), packed_options(of_backward))
+            o, lse = _Traced.apply(q, k, v, *_sequences(call, *optional), layout, packed_options(of_forward), packed_options(of_backward))
     else:
-        o, lse = torch.ops.tlc.attention_forward(q, k, v, *sequences, *scales, layout, packed_options(of_forward))
+        o, lse = torch.ops.tlc.attention_forward(q, k, v, *_sequences(call, *optional), *scales, layout, packed_options(of_forward))
     return _attention.Attended(o, lse) if return_lse else o
 
 
@@ -329,4 +379,4 @@ _library = _define()
 
 def is_traced(*tensors) -> bool:
     """Whether a call on these has to be an operator."""
-    return _is_compiling() or not is_plain(*tensors)
+    return is_compiling() or not is_plain(*tensors)
