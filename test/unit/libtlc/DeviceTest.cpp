@@ -325,3 +325,28 @@ TEST_CASE("devices of the C interface say what is wrong", "[libtlc][device]") {
   CHECK(std::string(tlc_device_target(nullptr)).empty());
   tlc_device_release(nullptr);
 }
+
+TEST_CASE("An exchange takes a program, tuples and an interpreter of Python", "[libtlc]") {
+  const Owned<tlc_device> device = emulator();
+  const Owned<tlc_program> program = compileGemm(device.get());
+  const Product product(device.get());
+  const std::vector<tlc_tensor> tensors = product.tensors();
+  tlc_exchange_options options = {};
+  auto create = [&](const tlc_program *of, const tlc_exchange_options *by) {
+    CHECK_FALSE(tlc_exchange_create(of, tensors.data(), 3, nullptr, 0, by));
+    return std::string(tlc_last_error());
+  };
+  CHECK_THAT(create(program.get(), nullptr), StartsWith("expected options"));
+  CHECK_THAT(create(program.get(), &options), StartsWith("expected size = "));
+  options.size = sizeof(options);
+  CHECK_THAT(create(program.get(), &options), StartsWith("expected a program, tuples, sources and scalars"));
+  int32_t sources[] = {0, 1, 2};
+  int tuple = 0; // is not looked at
+  options = {sizeof(options), nullptr, &tuple, &tuple, &tuple, sources};
+  CHECK_THAT(create(nullptr, &options), StartsWith("expected a program, tuples, sources and scalars"));
+  CHECK_THAT(create(program.get(), &options), StartsWith("expected an interpreter of Python"));
+  CHECK(tlc_last_status() == TLC_ENVIRONMENT);
+  CHECK(tlc_exchange_launch(nullptr, &tuple, &tuple) == TLC_INVALID_ARGUMENT);
+  CHECK(tlc_bound_launch_current(nullptr, nullptr) == TLC_INVALID_ARGUMENT);
+  tlc_exchange_release(nullptr);
+}
