@@ -332,7 +332,7 @@ class Exchange(Case):
         self.warm(tlc.softmax, given[0])
         plan = next(iter(tlc.softmax._plans.plans.values()))
         options = tlc._interface.ExchangeOptions(None, (self.type,), (given[0], None), (), None)
-        for change, text in ((lambda: setattr(options, "size", 8), "expected size = "),
+        for change, text in ((lambda: setattr(options, "size", 8), "expected options of 48 bytes"),
                              (lambda: setattr(options, "size", ctypes.sizeof(options)), "null pointer"),
                              (lambda: setattr(options, "sources", (ctypes.c_int32 * 2)(0, 5)), "exchange API of major version 1"),
                              (lambda: setattr(options, "api", ctypes.addressof(self.library.api)), "expected the address of object")):

@@ -5,7 +5,8 @@
     calls.py [--rounds 200] [--json] [--library libtlc.so]
 
 Medians over rounds, in each of which every call is made a few times in a random order, while the GPU is never full. `nothing` is a
-call through ctypes that does nothing. Needs PyTorch and a GPU.
+call through ctypes that does nothing, `allocation` an autograd.Function that does nothing but allocate: the least that calls can
+take. Needs PyTorch and a GPU.
 """
 
 import argparse
@@ -20,6 +21,21 @@ import tlc
 import torch
 
 
+class Allocation(torch.autograd.Function):
+    """What a function with gradients takes that has tensors as attention has and computes nothing."""
+
+    @staticmethod
+    def forward(ctx, q, k, v):
+        o, lse = torch.empty_like(q), torch.empty((1, 8, 128), dtype=torch.float32, device=q.device)
+        ctx.save_for_backward(q, k, v, o, lse)
+        return o
+
+    @staticmethod
+    def backward(ctx, do):
+        q, k, v, _, _ = ctx.saved_tensors
+        return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+
+
 def calls():
     """Name -> call."""
     q, k, v = (torch.randn(1, 128, 8, 128, dtype=torch.bfloat16, device="cuda") for _ in range(3))
@@ -31,20 +47,29 @@ def calls():
     of_sdpa = [x.transpose(1, 2) for x in (q, k, v)]
     with_gradient = [x.transpose(1, 2) for x in (qg, kg, vg)]
     do_sdpa = do.transpose(1, 2)
+    a = torch.randn(128, 1024, dtype=torch.bfloat16, device="cuda")
     x, weight = torch.randn(128, 1024, dtype=torch.bfloat16, device="cuda"), torch.ones(1024, device="cuda")
     found = {
         "nothing": nothing,
+        "torch.empty_like": lambda: torch.empty_like(q),
+        "torch.empty": lambda: torch.empty((1, 8, 128), dtype=torch.float32, device="cuda:0"),
         "attention": lambda: tlc.attention(q, k, v, causal="left"),
         "attention out=": lambda: tlc.attention(q, k, v, causal="left", out=out),
+        "attention return_lse=True": lambda: tlc.attention(q, k, v, causal="left", return_lse=True),
         "SDPA": lambda: sdpa(*of_sdpa, is_causal=True),
         "bound": bound,
         "attention with gradient": lambda: tlc.attention(qg, kg, vg, causal="left"),
         "SDPA with gradient": lambda: sdpa(*with_gradient, is_causal=True),
         "softmax": lambda: tlc.softmax(x),
         "torch.softmax": lambda: torch.softmax(x, -1),
+        "gemm": lambda: tlc.gemm(a, a.t()),
+        "torch.mm": lambda: torch.mm(a, a.t()),
         "ops.rms_norm": lambda: tlc.ops.rms_norm(x, weight),
+        "allocation with gradient": lambda: Allocation.apply(qg, kg, vg),
     }
     ours, theirs = tlc.attention(qg, kg, vg, causal="left"), sdpa(*with_gradient, is_causal=True)
+    allocated = Allocation.apply(qg, kg, vg)
+    found["allocation backward"] = lambda: torch.autograd.grad(allocated, (qg, kg, vg), do, retain_graph=True)
     found["backward"] = lambda: torch.autograd.grad(ours, (qg, kg, vg), do, retain_graph=True)
     found["SDPA backward"] = lambda: torch.autograd.grad(theirs, (qg, kg, vg), do_sdpa, retain_graph=True)
     if hasattr(torch, "compile"):

@@ -132,7 +132,8 @@ def long(_):
 
 def python(_):
     folder = os.path.join(ROOT, "test", "python")
-    return [run(f"python {name}", [sys.executable, "-B", os.path.join(folder, f"test_{name}.py")], 600) for name in ("arrays", "exchange", "pages", "torch", "torch_gpu", "torch_repeats")
+    names = "arrays", "exchange", "pages", "torch", "torch_gpu", "torch_repeats"
+    return [run(f"python {name}", [sys.executable, "-B", os.path.join(folder, f"test_{name}.py")], 600) for name in names
             ] + [run("calls of Python", [sys.executable, os.path.join(HERE, "calls.py"), "--json"], 300)]
 
 

@@ -336,7 +336,7 @@ Result<std::unique_ptr<tlc_exchange>> calls::createExchange(const tlc_program *p
     return invalid("expected options, but got a null pointer");
   if (options->size != sizeof(*options))
     return invalid(
-        fmt::format("expected size = {} of tlc_exchange_options in version {} of the interface, but got {}",
+        fmt::format("expected options of {} bytes, as version {} of the interface has them, but got {}",
                     sizeof(*options), TLC_INTERFACE_VERSION, options->size));
   return tlc_exchange::create(program, tensors, tensorCount, scalars, scalarCount, *options);
 }

@@ -1,54 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// What tlc_launch takes beyond the driver's call, with a driver that only notes what it is asked for.
-#include "test/unit/device/AllocationCount.h"
-#include "test/unit/device/CudaFixture.h"
-#include "test/unit/device/HostRank.h"
-#include "tools/libtlc/Calls.h"
+#include "test/unit/libtlc/Caller.h"
 
-#include <catch2/catch.hpp>
 #include <deque>
 
 using namespace tlc;
 using namespace tlc::test;
-
-namespace {
-
-/// Launches by the noting driver.
-class NotingDevice final : public RankDevice {
-public:
-  explicit NotingDevice(LaunchResources &resources) : RankDevice(0), resources(resources) {}
-  Result<void> launch(const LoadedProgram &program, const LaunchArguments &arguments,
-                      Stream stream) override {
-    return CudaLaunch::launch(resources, static_cast<const CudaProgram &>(program), arguments, sampleDevice(),
-                              stream);
-  }
-  Result<void> enqueue(const LaunchArguments &) override { return {}; }
-  Result<void> clear(void *, size_t, Stream) override { return {}; }
-
-private:
-  LaunchResources &resources;
-};
-
-struct Caller : CudaFixture {
-  std::shared_ptr<calls::Loaded> loaded =
-      std::make_shared<calls::Loaded>(std::make_shared<NotingDevice>(resources), program);
-  tlc_program own{loaded};
-  int64_t shapes[3][2] = {{200, 128}, {64, 128}, {200, 64}}, strides[3][2] = {{128, 1}, {128, 1}, {64, 1}};
-  std::vector<tlc_tensor> tensors = {{address(0x10000000), TLC_BF16, 2, shapes[0], strides[0]},
-                                     {address(0x20000000), TLC_BF16, 2, shapes[1], strides[1]},
-                                     {address(0x30000000), TLC_F32, 2, shapes[2], strides[2]}};
-  std::vector<tlc_scalar> scalars = {{TLC_F32, 0}};
-  std::vector<void *> workspaces = {address(0x40000000)};
-
-  int launch(const tlc_program &by) const {
-    return tlc_launch(&by, tensors.data(), int(tensors.size()), scalars.data(), int(scalars.size()),
-                      workspaces.data(), int(workspaces.size()), mainStream.handle);
-  }
-  int launch() const { return launch(own); }
-};
-
-} // namespace
 
 TEST_CASE("tlc_launch with the shapes of an earlier one checks memory alone, and allocates nothing",
           "[libtlc][launch]") {

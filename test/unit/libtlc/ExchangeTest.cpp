@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What an exchange takes beyond the driver's call, with an interpreter and a library of tensors that are
+/// this test's.
+#include "test/unit/libtlc/Caller.h"
+#include "tools/libtlc/DlpackStructs.h"
+
+#include <array>
+#include <cstdlib>
+#include <span>
+
+using namespace tlc;
+using namespace tlc::test;
+
+namespace {
+
+/// An object of the interpreter: a tensor, a tuple, or a type.
+struct Object {
+  Object *type = nullptr;
+  dlpack::Tensor tensor = {};
+  std::vector<Object *> items = {};
+};
+
+Object tensorType, otherType;
+int unlocked = 0; ///< how often the interpreter's lock was given away and not taken back
+int locksGiven = 0;
+
+} // namespace
+
+// Found by dlsym, as those of an interpreter.
+extern "C" {
+Object _Py_NoneStruct;
+ptrdiff_t PyTuple_Size(Object *tuple) { return ptrdiff_t(tuple->items.size()); }
+Object *PyTuple_GetItem(Object *tuple, ptrdiff_t i) { return tuple->items[size_t(i)]; }
+Object *PyObject_Type(Object *object) { return object->type; }
+void Py_DecRef(Object *) {}
+void *PyEval_SaveThread() {
+  ++unlocked, ++locksGiven;
+  return &unlocked;
+}
+void PyEval_RestoreThread(void *) { --unlocked; }
+}
+
+namespace {
+
+/// What the library has lent to launches.
+struct Lent {
+  dlpack::ManagedTensor memory = {};
+  int count = 0, sum = 0;
+  int64_t bytes = 0;
+};
+Lent lent;
+uintptr_t lendsAt = 0x70000010;
+
+dlpack::ExchangeApi library() {
+  dlpack::ExchangeApi api = {};
+  api.version = {1, 3};
+  api.describe = [](void *object, dlpack::Tensor *tensor) {
+    *tensor = static_cast<Object *>(object)->tensor;
+    return unlocked == 0 ? 0 : -1;
+  };
+  api.currentStream = [](int32_t, int32_t, void **stream) {
+    *stream = mainStream.handle;
+    return 0;
+  };
+  api.allocate = [](dlpack::Tensor *prototype, dlpack::ManagedTensor **made, void *,
+                    void (*)(void *, const char *, const char *)) {
+    lent.bytes = *prototype->shape;
+    lent.memory.tensor.data = address(lendsAt);
+    lent.memory.deleter = [](dlpack::ManagedTensor *) { lent.count -= unlocked == 0 ? 1 : 0; };
+    ++lent.count, ++lent.sum;
+    *made = &lent.memory;
+    return 0;
+  };
+  return api;
+}
+
+/// The tensors of a caller as objects: two that are given, and one that is made.
+struct Objects : Caller {
+  dlpack::ExchangeApi api = library();
+  Object a{&tensorType}, b{&tensorType}, c{&tensorType};
+  Object given{nullptr, {}, {&a, &_Py_NoneStruct, &b}}, made{nullptr, {}, {&c}},
+      types{nullptr, {}, {&tensorType}};
+  int32_t sources[3] = {0, 2, 3};
+  tlc_exchange_options options = {sizeof(options), &api, &types, &given, &made, sources};
+
+  Objects() {
+    lent = {};
+    const std::array<Object *, 3> all = {&a, &b, &c};
+    for (size_t i = 0; i != 3; ++i)
+      all[i]->tensor = {
+          tensors[i].data, {dlpack::cuda, 0}, 2, {uint8_t(i == 2 ? 2 : 4), uint8_t(i == 2 ? 32 : 16), 1},
+          shapes[i],       strides[i],        0};
+  }
+  tlc_exchange *create() const {
+    return tlc_exchange_create(&own, tensors.data(), 3, scalars.data(), 1, &options);
+  }
+};
+
+struct Exchange : Objects {
+  tlc_exchange *exchange = create();
+  Exchange() {
+    INFO(tlc_last_error());
+    REQUIRE(exchange);
+    REQUIRE(launch() == TLC_OK); // prepares
+    noted = {}, lent.sum = 0, locksGiven = 0;
+  }
+  Exchange(const Exchange &) = delete;
+  ~Exchange() { tlc_exchange_release(exchange); }
+  int launch() { return tlc_exchange_launch(exchange, &given, &made); }
+};
+
+} // namespace
+
+TEST_CASE("an exchange launches again without an allocation of its own", "[libtlc][exchange]") {
+  Exchange exchange;
+  bool succeeded = true;
+  {
+    AllocationCount count;
+    for (int i = 0; i < 3; ++i)
+      succeeded = succeeded && exchange.launch() == TLC_OK;
+  }
+  CHECK(succeeded);
+  CHECK(allocations == 0);
+  CHECK(noted.launches == 6); // of two kernels
+  CHECK(noted.pointerChecks == 0);
+  CHECK(noted.stream == mainStream.handle);
+  CHECK((lent.sum == 3 && lent.count == 0 && lent.bytes > 0));
+  CHECK((locksGiven == 3 && unlocked == 0));
+}
+
+TEST_CASE("an exchange moves tensors to where objects are", "[libtlc][exchange]") {
+  Exchange exchange;
+  exchange.a.tensor.data = address(0x50000000 - 64);
+  exchange.a.tensor.byte_offset = 64;
+  exchange.c.tensor.data = address(0x60000000);
+  lendsAt = 0x10000000;
+  CHECK(exchange.launch() == TLC_OK);
+  lendsAt = 0x70000010;
+  CHECK(noted.replacedMaps == 1);
+  CHECK(noted.encodedMaps == 0);
+  CHECK(noted.pointerChecks == 3);
+  CHECK(noted.mapAddress == 0x50000000);
+  CHECK(noted.output == 0x60000000);
+}
+
+TEST_CASE("objects of an exchange trade places, and overlap as those of tlc_launch may not",
+          "[libtlc][exchange]") {
+  Exchange exchange;
+  std::swap(exchange.a.tensor.data, exchange.c.tensor.data);
+  for (int i = 0; i < 2; ++i)
+    CHECK(exchange.launch() == TLC_OK);
+  CHECK(noted.launches == 4);
+  CHECK(noted.output == 0x10000000);
+  exchange.c.tensor.data = exchange.b.tensor.data;
+  CHECK(exchange.launch() == TLC_INVALID_ARGUMENT);
+  CHECK_THAT(tlc_last_error(), Catch::Contains("expected memory of its own"));
+  CHECK(noted.launches == 4);
+  exchange.c.tensor.data = address(0x60000000);
+  CHECK(exchange.launch() == TLC_OK);
+  CHECK(noted.output == 0x60000000);
+  CHECK((lent.count == 0 && unlocked == 0));
+}
+
+TEST_CASE("an exchange launches nothing on objects of another kind", "[libtlc][exchange]") {
+  Exchange exchange;
+  auto isRefused = [&](auto change) {
+    const Object a = exchange.a, c = exchange.c, given = exchange.given;
+    change();
+    const int found = exchange.launch();
+    exchange.a = a, exchange.c = c, exchange.given = given;
+    return found == -1;
+  };
+  int64_t shape[] = {200, 64}, strides[] = {256, 1};
+  CHECK(isRefused([&] { exchange.a.type = &otherType; }));
+  CHECK(isRefused([&] { exchange.a.tensor.device.id = 1; }));
+  CHECK(isRefused([&] { exchange.a.tensor.device.type = 1; }));
+  CHECK(isRefused([&] { exchange.a.tensor.dtype.code = 2; }));
+  CHECK(isRefused([&] { exchange.a.tensor.dtype.lanes = 2; }));
+  CHECK(isRefused([&] { exchange.a.tensor.ndim = 1; }));
+  CHECK(isRefused([&] { exchange.a.tensor.shape = shape; }));
+  CHECK(isRefused([&] { exchange.a.tensor.strides = strides; }));
+  CHECK(isRefused([&] { exchange.a.tensor.byte_offset = 8; }));
+  CHECK(isRefused([&] { exchange.c.tensor.strides = strides; }));
+  CHECK(isRefused([&] { exchange.given.items[1] = &exchange.b; }));
+  CHECK(isRefused([&] { exchange.given.items[2] = &_Py_NoneStruct; }));
+  CHECK(isRefused([&] { exchange.given.items.pop_back(); }));
+  CHECK(noted.launches == 0);
+  exchange.a.tensor.strides = nullptr; // contiguous
+  CHECK(exchange.launch() == TLC_OK);
+}
+
+TEST_CASE("what is no launch of these objects makes no exchange", "[libtlc][exchange]") {
+  auto error = [](const Objects &objects) {
+    CHECK_FALSE(objects.create());
+    return std::string(tlc_last_error());
+  };
+  Objects other;
+  other.a.tensor.data = address(0x50000000);
+  CHECK_THAT(error(other), Catch::Contains("tensor 0: expected the address of object 0"));
+  Objects typed;
+  typed.b.type = &otherType;
+  CHECK_THAT(error(typed), Catch::Contains("but object 2 is none"));
+  Objects old;
+  old.api.version = {2, 0};
+  CHECK_THAT(error(old), Catch::Contains("exchange API of major version 1"));
+  const dlpack::ExchangeApi next = library();
+  old.api.previous = &next;
+  tlc_exchange *made = old.create();
+  CHECK(made);
+  tlc_exchange_release(made);
+}
