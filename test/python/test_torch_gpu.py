@@ -369,6 +369,7 @@ class Compiled(Gpu):
         for make in (lambda x: x, lambda x: x.transpose(1, 2).contiguous().transpose(1, 2), lambda x: x[:1].expand(2, -1, -1, -1), lambda x: x[:, :0]):
             q, k, v = (make(x) for x in self.inputs(64))
             none = (None,) * 5
+            torch.library.opcheck(ops.attention, (q, k, v, "bshd", "causal='left'"))
             torch.library.opcheck(ops.attention_forward, (q, k, v, *none, None, None, None, "bshd", "causal='left'"))
             o, lse = tlc.attention(q, k, v, causal="left", return_lse=True)
             torch.library.opcheck(ops.attention_backward, (torch.randn_like(o), q, k, v, o, lse, *none, "bshd", "causal='left';deterministic=True"))
@@ -387,6 +388,7 @@ class Compiled(Gpu):
         with FakeTensorMode():
             q = torch.empty(2, 64, 4, 64, dtype=torch.bfloat16, device="cuda")
             self.assertEqual(tlc.attention(q, q, q).shape, q.shape)
+            self.assertEqual([one.shape for one in tlc.attention(q, q, q, return_lse=True)], [q.shape, (2, 4, 64)])
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ def _obstacles(query, key, attn_mask, dropout_p) -> List[str]:
     if dropout_p > 0:
         found.append(f"dropout_p is {dropout_p}, but only 0 is supported; apply dropout to the result, as by tlc.ops.dropout")
     route = torch_route(query)
-    if not (route.autocast(query, query, query)[0].dtype in route.HALF if route is not None else str(query.dtype) in HALF):
+    if not (query.dtype in route.HALF or route.autocast(query, query, query)[0].dtype in route.HALF if route is not None
+            else str(query.dtype) in HALF):
         found.append(f"query is {query.dtype}, but only float16 and bfloat16 are supported; convert it, or use torch.autocast")
     if len(query.shape) < 3 or len(key.shape) != len(query.shape):
         found.append(f"query has {len(query.shape)} axes and key {len(key.shape)}, but both need (..., L, E) with 3 axes or more")

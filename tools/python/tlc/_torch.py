@@ -155,6 +155,7 @@ def autocast(q, k, v):
 
 # Attention.
 
+_NO_OTHERS = (None,) * 7  # after q, k and v
 _SEQUENCES = "Tensor? sink, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, Tensor? lengths_q, Tensor? lengths_k"
 
 
@@ -168,6 +169,14 @@ def _forward_kernel(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, sc
 
 def _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options):
     return _attention.attention_backward.run((q, k, v, lengths_q, lengths_k, cu_q, cu_k, sink, o, do, lse), layout, options)
+
+
+def _plain_kernel(q, k, v, layout, options):
+    return _attention.attention.run((q, k, v, *_NO_OTHERS), layout, False, _options_of(options))
+
+
+def _plain_fake(q, k, v, layout, options):
+    return q.new_empty((*q.shape[:-1], v.shape[-1]))
 
 
 def _forward_fake(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, layout, options):
@@ -298,7 +307,7 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
         return _attention.result_of(given, call.anew(given, of_forward, (layout, return_lse)), return_lse)
     if given[-1] is not None:
         raise Error("attention: out= is for calls without gradients and outside of torch.compile and of dispatch modes; use the result")
-    optional, scales = given[3:6], given[6:9]
+    optional, scales, is_alone = given[3:6], given[6:9], sink is None and given[4] is None and given[5] is None
     if needs_gradient:
         if scales[0] is not None:
             raise Error("attention: expected inputs that require no gradient with scales of fp8, which has no backward; detach them")
@@ -306,10 +315,11 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
         if torch.are_deterministic_algorithms_enabled():
             of_backward.setdefault("deterministic", True)
         if is_eager:
-            is_alone = sink is None and given[4] is None and given[5] is None
             o, lse = _apply_eager((call, given, layout, of_forward, of_backward), q, k, v, *(() if is_alone else optional))
         else:
             o, lse = _Traced.apply(q, k, v, *_sequences(call, *optional), layout, packed_options(of_forward), packed_options(of_backward))
+    elif is_alone and scales[0] is None and not return_lse:
+        return torch.ops.tlc.attention(q, k, v, layout, packed_options(of_forward))
     else:
         o, lse = torch.ops.tlc.attention_forward(q, k, v, *_sequences(call, *optional), *scales, layout, packed_options(of_forward))
     return _attention.Attended(o, lse) if return_lse else o
@@ -348,6 +358,7 @@ def _softmax_fake(x, options):
 
 
 _OPERATORS: Dict[str, Tuple[str, Any, Any]] = {
+    "attention": ("(Tensor q, Tensor k, Tensor v, str layout, str options) -> Tensor", _plain_kernel, _plain_fake),
     "attention_forward": (f"(Tensor q, Tensor k, Tensor v, {_SEQUENCES}, Tensor? scale_q, Tensor? scale_k, Tensor? scale_v, str layout, "
                           "str options) -> (Tensor, Tensor)", _forward_kernel, _forward_fake),
     "attention_backward": (f"(Tensor do, Tensor q, Tensor k, Tensor v, Tensor o, Tensor lse, {_SEQUENCES}, str layout, str options) -> "
