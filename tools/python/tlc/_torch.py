@@ -240,16 +240,18 @@ class _Eager(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, call, q, k, v, *optional):
-        kind, given, layout, options, of_backward = call
+        kind, given, layout, options, of_backward, return_lse = call
         o, lse = kind.launch(given, options, (layout, True))
         ctx.save_for_backward(q, k, v, o, lse, *optional)
         ctx.call = kind, layout, of_backward
-        ctx.set_materialize_grads(False)  # of LSE, which has none
+        ctx.set_materialize_grads(False)
+        if not return_lse:
+            return o
         ctx.mark_non_differentiable(lse)
         return o, lse
 
     @staticmethod
-    def backward(ctx, do, _):
+    def backward(ctx, do, *_):
         compiling = is_compiling()  # what of the graph is left of eager calls
         if not compiling:
             _refuse_second_derivatives()
@@ -315,9 +317,9 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
         if torch.are_deterministic_algorithms_enabled():
             of_backward.setdefault("deterministic", True)
         if is_eager:
-            o, lse = _apply_eager((call, given, layout, of_forward, of_backward), q, k, v, *(() if is_alone else optional))
-        else:
-            o, lse = _Traced.apply(q, k, v, *_sequences(call, *optional), layout, packed_options(of_forward), packed_options(of_backward))
+            found = _apply_eager((call, given, layout, of_forward, of_backward, return_lse), q, k, v, *(() if is_alone else optional))
+            return _attention.Attended(*found) if return_lse else found
+        o, lse = _Traced.apply(q, k, v, *_sequences(call, *optional), layout, packed_options(of_forward), packed_options(of_backward))
     elif is_alone and scales[0] is None and not return_lse:
         return torch.ops.tlc.attention(q, k, v, layout, packed_options(of_forward))
     else:
