@@ -62,6 +62,7 @@ class Repeat:
         self.launch = library.exchange_launch
         self.makers = [self._maker(given, one, framework.maker(shape, element, plan.device.number))
                        for one, (_, element, shape) in zip(made, plan.made)]
+        self.only = self.makers[0] if len(self.makers) == 1 else None
 
     def _maker(self, given: tuple, made: Any, make: Callable[[], Any]) -> Tuple[Callable[[Any], Any], int]:
         """What makes such a tensor, and of which one."""
@@ -75,7 +76,11 @@ class Repeat:
     def __call__(self, given: tuple) -> Any:
         """What the call makes, or None where the tensors are others."""
         try:
-            made = tuple([make(given[place]) for make, place in self.makers])
+            if self.only is not None:
+                make, place = self.only
+                made: tuple = (make(given[place]),)
+            else:
+                made = tuple([make(given[place]) for make, place in self.makers])
             status = self.launch(self.handle, given, made)
         except Exception:  # of the tensors' library; an ordinary call says more
             return None
