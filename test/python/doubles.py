@@ -101,6 +101,13 @@ class Base:
     def shape(self):
         return self.array.shape
 
+    @property
+    def dtype(self):
+        return self.array.element.name
+
+    def stride(self):
+        return self.array.strides
+
     def tolist(self):
         return tlc.Tensor(self.array).tolist()
 
@@ -118,13 +125,13 @@ class Base:
         return tlc.Tensor(self.array).__dlpack__()
 
 
-def new_type(library, name="Tensor", api=None):
+def new_type(library, name="Tensor", api=None, **register):
     """A type of tensors, which this package makes results of, too."""
     made = type(name, (Base,), {"library": library, _exchange.ATTRIBUTE: library.capsule(api)})
     _arrays.FRAMEWORKS[made] = _arrays.DLPACK._replace(
         empty=made.empty, address=lambda one: one.array.data, stream=lambda device: library.stream,
         maker=lambda shape, element, device: lambda: made.empty(shape, element, device))
-    _exchange.register((made,))
+    _exchange.register((made,), **register)
     return made
 
 

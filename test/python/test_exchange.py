@@ -6,6 +6,7 @@ import ctypes
 import gc
 import threading
 import unittest
+import unittest.mock
 
 from doubles import DESCRIBE, FAILURE, SUCCESS, Api, Base, Library, emulated_gpus, new_type
 from support import Case, launches_worked_out, numbers, tlc
@@ -226,6 +227,45 @@ class Exchange(Case):
         self.same(self.is_worked_out(tlc.attention, *given), expected)
         self.library.api.describe = self.library.describe
         self.same(self.repeats(tlc.attention, *given), expected)
+
+    def test_results_like_an_input(self):
+        likes = []
+
+        def like(one):
+            likes.append(one)
+            return type(one).empty(one.shape, one.dtype, one.array.device)
+
+        self.type = new_type(self.library, like=like)
+        q, k, v = self.inputs()
+        self.warm(tlc.attention, q, k, v, return_lse=True)
+        o, lse = self.repeats(tlc.attention, q, k, v, return_lse=True)
+        self.assertEqual(likes, [q])
+        expected = self.expected(tlc.attention, q, k, v, return_lse=True)
+        self.same(o, expected.o)
+        self.same(lse, expected.lse)
+        turned = [self.type.of(numbers(i, 1, 2, 8, 16), "f16").permute(0, 2, 1, 3) for i in range(3)]  # whose result is like none of them
+        self.warm(tlc.attention, *turned)
+        self.same(self.repeats(tlc.attention, *turned), self.expected(tlc.attention, *turned))
+        self.assertEqual(likes, [q])
+        x = self.type.of(numbers(1, 24, 64), "f32")
+        out = self.type.empty((24, 64), "f32", 0)
+        for _ in range(3):
+            tlc.softmax(x, out=out)
+        self.assertEqual(likes, [q])  # nothing is made
+        self.same(self.is_worked_out(tlc.softmax, x), out)
+
+    def test_calls_that_are_more_than_a_launch(self):
+        """As of tensors that require gradients, or under a mode that sees calls."""
+        allowed = []
+        self.type = new_type(self.library, is_launch=lambda objects: bool(allowed))
+        x = self.type.of(numbers(1, 24, 64), "f32")
+        for _ in range(4):
+            self.is_worked_out(tlc.softmax, x)
+        allowed.append(True)
+        self.repeats(tlc.softmax, x)
+        with unittest.mock.patch.object(tlc._calls, "is_tracing", lambda: True):
+            self.is_worked_out(tlc.softmax, x)
+        self.repeats(tlc.softmax, x)
 
     def test_other_versions_of_the_api(self):
         newer = Api(2, 0, ctypes.addressof(self.library.api))

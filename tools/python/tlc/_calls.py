@@ -132,10 +132,12 @@ class Call:
     def repeated(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Any:
         """What a launch like an earlier one makes, or None where there is none. It is found by the shapes of the first two tensors and by
         options, and compares all else."""
-        second = objects[1]
+        first, second = objects[0], objects[1]
+        if type(first) not in EXCHANGES:
+            return None
         try:
-            repeat = self._repeats.get((objects[0].shape, None if second is None else second.shape, settings, *options.items()))
-        except (AttributeError, TypeError):  # objects without a shape, a list among options
+            repeat = self._repeats.get((first.shape, None if second is None else second.shape, settings, *options.items()))
+        except (AttributeError, TypeError):  # what has no shape, a list among options
             return None
         return None if repeat is None else repeat(objects)
 
