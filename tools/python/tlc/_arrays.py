@@ -88,8 +88,8 @@ class Memory:
         interface().check(interface().device_allocate(device.handle, size, ctypes.byref(address)))
         self.address = address.value or 0
 
-    def __del__(self):
-        if getattr(self, "address", None) and self.device.handle and not sys.is_finalizing():
+    def __del__(self, is_finalizing=sys.is_finalizing):  # globals may be gone
+        if getattr(self, "address", None) and self.device.handle and not is_finalizing():
             interface().device_free(self.device.handle, self.address)
 
 
