@@ -52,7 +52,7 @@ def calls():
     found = {
         "nothing": nothing,
         "torch.empty_like": lambda: torch.empty_like(q),
-        "torch.empty": lambda: torch.empty((1, 8, 128), dtype=torch.float32, device="cuda:0"),
+        "torch.empty": lambda: torch.empty((1, 8, 128), dtype=torch.float32, device=q.device),
         "attention": lambda: tlc.attention(q, k, v, causal="left"),
         "attention out=": lambda: tlc.attention(q, k, v, causal="left", out=out),
         "attention return_lse=True": lambda: tlc.attention(q, k, v, causal="left", return_lse=True),
