@@ -42,7 +42,7 @@ private:
   tlc::Result<void> setTensors(const tlc_tensor *tensors, int count, const tlc_exchange_options &options);
   /// The tensor that an object is, or false.
   bool read(void *object, tlc::dlpack::Tensor &tensor) const;
-  /// Appends the addresses of a tuple's objects; false if they are not like `objects` from number `first` on.
+  /// Writes the addresses of a tuple's objects; false if they are not like `objects` from number `first` on.
   bool readAll(void *tuple, size_t first, size_t count, void **addresses) const;
 
   /// A tensor of the program.
