@@ -132,7 +132,7 @@ def Tile_AnyInWarpOp : Tile_Op<"any_in_warp", [Pure, Tile_StatesLayouts]> {
     Constraints
     - any_in_warp_c1: the operand is a fragment of truth values.
     - any_in_warp_c2: the result, or what arithmetic on truth values makes of it, is used only as the condition of branches,
-      in which nothing touches memory, and to choose between fragments. Their results have to lie in the warps that
+      in which nothing touches memory but loads and stores of tensor memory, and to choose between fragments. Their results have to lie in the warps that
       decide on them (`tile-materialize-relayouts`).
   }];
   let arguments = (ins Tile_AnyFragment:$condition);
