@@ -2,6 +2,7 @@
 #include "compiler/analysis/PanelStores.h"
 
 #include "compiler/analysis/CopyGroups.h"
+#include "compiler/analysis/RolePlan.h"
 #include "compiler/analysis/TmaAccess.h"
 #include "dialects/tile/Shapes.h"
 #include "runtime/target/Hardware.h"
@@ -14,20 +15,31 @@ namespace {
 /// Fragments of 16 bits are stored.
 constexpr int storedBits = 16;
 
-/// The warpgroups that execute an operation; none if its warps are no whole ones.
-int64_t warpgroupsAt(Operation *op) {
-  auto role = op->getParentOfType<RoleOp>();
-  if (!role) {
-    auto warps = int64_t(op->getParentOfType<KernelOp>().getWarps());
-    return warps % warpsPerWarpgroup == 0 ? warps / warpsPerWarpgroup : 0;
-  }
-  int64_t first = 0, warps = int64_t(role.getWarps());
-  for (auto before : role->getParentOfType<RolesOp>().getOps<RoleOp>()) {
-    if (before == role)
-      break;
-    first += int64_t(before.getWarps());
-  }
+/// The warpgroups of so many warps that begin at one; none if they are no whole ones.
+int64_t warpgroupsOf(int64_t first, int64_t warps) {
   return first % warpsPerWarpgroup == 0 && warps % warpsPerWarpgroup == 0 ? warps / warpsPerWarpgroup : 0;
+}
+
+/// The warpgroups that execute an operation, or are planned to.
+int64_t warpgroupsAt(Operation *op) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  auto role = op->getParentOfType<RoleOp>();
+  int64_t first = 0;
+  if (role) {
+    for (auto before : role->getParentOfType<RolesOp>().getOps<RoleOp>()) {
+      if (before == role)
+        break;
+      first += int64_t(before.getWarps());
+    }
+    return warpgroupsOf(first, int64_t(role.getWarps()));
+  }
+  if (RolePlanAttr plan = rolePlanOf(kernel))
+    for (PlannedRoleAttr planned : plan.getRoles()) {
+      if (planned.getName() == plannedRoleOf(op))
+        return warpgroupsOf(first, planned.getWarps());
+      first += planned.getWarps();
+    }
+  return warpgroupsOf(0, int64_t(kernel.getWarps()));
 }
 } // namespace
 
