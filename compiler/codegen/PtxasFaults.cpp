@@ -57,7 +57,17 @@ Value *rewritten(FCmpInst &compare) {
                   "=b,f,f", {compare.getOperand(0), compare.getOperand(1)});
 }
 
+Value *absolute(IntrinsicInst &call) {
+  IRBuilder<> builder(&call);
+  return assembly(builder, call.getType(),
+                  "{\n.reg .b64 sign, other;\nshr.s64 sign, $1, 63;\nxor.b64 other, $1, sign;\n"
+                  "sub.s64 $0, other, sign;\n}",
+                  "=l,l", {call.getArgOperand(0)});
+}
+
 Value *rewritten(IntrinsicInst &conversion) {
+  if (conversion.getIntrinsicID() == Intrinsic::abs && conversion.getType()->isIntegerTy(64))
+    return absolute(conversion);
   const bool isE4m3 = conversion.getIntrinsicID() == Intrinsic::nvvm_e4m3x2_to_f16x2_rn;
   if (!isE4m3 && conversion.getIntrinsicID() != Intrinsic::nvvm_e5m2x2_to_f16x2_rn)
     return nullptr;

@@ -10,12 +10,13 @@ class Module;
 
 namespace tlc {
 
-/// Rewrites what follows, the first two by inline assembly, which no later optimisation may take back:
+/// Rewrites what follows, all but the last by inline assembly, which no later optimisation may take back:
 /// - Ordered comparisons of an f32 with a constant, as the opposite of the unordered ones. ptxas takes them
 ///   for true where the number's range says so, be it a NaN: |x| >= 0, ex2(x) > -1. Comparisons of two
 ///   numbers of which none is a literal constant were seen to be right, and stay.
 /// - Conversions of pairs of floats of 8 bits, which get a word. If ptxas finds the upper half of a register
 ///   to be 0, it converts another number.
+/// - Absolute values of 64 bits, as arithmetic. ptxas takes max(-|x|, -2) for -2.
 /// - Accesses whose guard is a constant false: loads become zeros, stores nothing. Of a guarded load of two
 ///   words that is never made, ptxas leaves the second register as it was, instead of 0.
 /// The PTX of functions written in CUDA is not rewritten.
