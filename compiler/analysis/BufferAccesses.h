@@ -10,8 +10,8 @@
 
 namespace tlc::tile {
 
-/// Which threads access which part: each warpgroup its own consecutive rows, so many, or one of these. In
-/// tensor memory each thread of a warpgroup has a lane of its own.
+/// The threads that access a part: the number of consecutive rows that each warpgroup has, or one of these.
+/// In tensor memory each thread of a single warpgroup accesses its own lane.
 constexpr int64_t anyThreads = 0, oneThread = -1, ownLane = -2;
 
 /// A buffer, or one slot of it.
@@ -36,9 +36,9 @@ public:
   /// Whether a thread may meet what another one, of another warpgroup if they have rows of their own, does
   /// there.
   bool overlapsOtherOwners(const BufferParts &other) const;
-  /// Whether two writes of different threads may meet.
+  /// True if two threads may write the same location.
   bool overwrites(const BufferParts &other) const;
-  /// Whether a thread may meet what another one did there, or it itself in shared memory.
+  /// True if both access a buffer, unless both access it in tensor memory, each thread its own lane.
   bool overlapsOtherLanes(const BufferParts &other) const;
 
 private:

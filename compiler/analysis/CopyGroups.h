@@ -38,11 +38,11 @@ struct CopyGroup {
   llvm::SmallVector<GroupedCopy> copies;
   int64_t slots = 1;
 
-  /// After the loop around: where the role that fills the slot uses what readers left in it. Null: nowhere.
+  /// The first operation after the loop by which the filling role uses the slot again; null if none does.
   mlir::Operation *reclaimedBy = nullptr;
 
   void add(const GroupedCopy &copy);
-  /// Whether the tile is a sum that the roles change in turn.
+  /// True if a branch of one role changes the tile before products of another role add to it.
   bool isSumInPlace() const;
 };
 

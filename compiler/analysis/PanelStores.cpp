@@ -15,7 +15,7 @@ namespace {
 /// Fragments of 16 bits are stored.
 constexpr int storedBits = 16;
 
-/// The warpgroups of so many warps that begin at one; none if they are no whole ones.
+/// The number of warpgroups in `warps` from warp `first` on; 0 if a warpgroup is not whole.
 int64_t warpgroupsOf(int64_t first, int64_t warps) {
   return first % warpsPerWarpgroup == 0 && warps % warpsPerWarpgroup == 0 ? warps / warpsPerWarpgroup : 0;
 }

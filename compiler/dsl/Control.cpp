@@ -305,7 +305,7 @@ void Scope::whenAny(const Predicate &condition, const Body &body, Loc loc) {
   branch ? trace->inside(branch.thenBlock(), body) : body();
   if (!branch || !value.getDefiningOp<tile::AnyInWarpOp>())
     return;
-  // The compiler itself may move sums there, where each warp has its own; of an author nobody knows.
+  // Passes access tensor memory in such branches where each warp has its own lanes. Authors may not.
   branch->walk(
       [&](Operation *op) {
         bool moves = llvm::any_of(tile::memoryAccessesOf(op),

@@ -10,10 +10,10 @@ namespace tlc::tile {
 /// What the fragment repeats for each of its columns, a scalar or a number of each row; null if it does not.
 mlir::Value numberOfRows(mlir::Value fragment);
 
-/// The fragment's type with so many columns.
+/// The fragment's type with `columns` columns.
 mlir::RankedTensorType withColumns(mlir::Value fragment, int64_t columns);
 
-/// A fragment of the type of so many columns of `fragment` that repeats `number`.
+/// A fragment with the rows of `fragment` and `columns` columns, each of which is `number`.
 mlir::Value repeat(mlir::OpBuilder &builder, mlir::Value fragment, mlir::Value number, int64_t columns);
 
 /// The tile's columns from `first` on.

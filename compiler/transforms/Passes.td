@@ -585,9 +585,9 @@ def SplitStores : Pass<"tile-split-stores", "::tlc::tile::KernelOp"> {
   let summary = "Store long rows of sums in tensor memory some columns at a time";
   let description = [{
     Requires: sums lie in tensor memory (`tile-place-sums`), which whole warpgroups load.
-    Ensures:  a store to a tensor of more than 64 columns for each warpgroup that are made of loaded sums and of numbers of rows, element
-              by element and for this store alone, is one of so many columns at a time, each with its own load and arithmetic: few are
-              in registers at once.
+    Ensures:  a store of more than 64 columns per warpgroup to a tensor is split into stores of 64 columns per warpgroup, each with its own
+              load and arithmetic, which bounds the registers. It is split if elementwise operations compute the columns from loaded sums,
+              from columns of inputs and from one number per row, and no other operation uses the results.
 
         tile.store (arith.mulf (tile.load %sum), %rows), %C[%i, %j]
         ==>

@@ -13,7 +13,6 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
-#include "runtime/target/BlockBudget.h"
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_PLACESUMS

@@ -118,7 +118,7 @@ SmallVector<Value> SumUpdate::numbersOfBranch() {
   return numbers;
 }
 
-/// The branch gives their numbers instead of the sum; the operations stand behind it.
+/// Makes the branch yield the numbers instead of the sum, and moves the operations after it.
 void SumUpdate::takeOutOfBranch() {
   const unsigned number = cast<OpResult>(product.getAcc()).getResultNumber();
   SmallVector<Value> numbers = numbersOfBranch();
@@ -143,7 +143,7 @@ void SumUpdate::takeOutOfBranch() {
   branch.replaceAllUsesWith(kept);
   branch.erase();
   branch = made;
-  // Behind the branch the operations use what it gives.
+  // After the branch the operations use its results.
   builder.setInsertionPointAfter(made);
   IRMapping outside;
   for (auto [each, result] : llvm::zip_equal(numbers, made.getResults().take_back(numbers.size())))

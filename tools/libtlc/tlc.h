@@ -417,10 +417,10 @@ typedef struct tlc_exchange_options {
   const int32_t *sources; ///< for each tensor of the program the number of its object, `given` before `made`
 } tlc_exchange_options;
 
-/// Describes that launch on GPU tensors: program, tensors and scalars as `tlc_launch` took them. A tensor
-/// that the program writes and nobody reads has the source -1: it lies, as workspaces do, in memory of the
-/// objects' library that each launch allocates and frees in the order of the stream. The program outlives it.
-/// Null on failure.
+/// Describes that launch on GPU tensors: program, tensors and scalars as `tlc_launch` took them. The source
+/// -1 marks a tensor that the program writes and the caller does not read: like workspaces it is stored in
+/// memory of the objects' library, which each launch allocates and frees in stream order. The program
+/// outlives it. Null on failure.
 TLC_API tlc_exchange *tlc_exchange_create(const tlc_program *program, const tlc_tensor *tensors,
                                           int tensor_count, const tlc_scalar *scalars, int scalar_count,
                                           const tlc_exchange_options *options);

@@ -10,8 +10,11 @@ namespace {
 
 /// The PTX of a function that stores `%r`, of the type, which `body` computes of %x and %y.
 std::string ptxOfBody(const std::string &body, const std::string &type) {
-  const std::string text = "llvm.func @f(%p: !llvm.ptr<1>, %x: f32, %y: f32, %i: i32, %h: i16) {\n" + body +
-                           "llvm.store %r, %p : " + type + ", !llvm.ptr<1>\nllvm.return\n}";
+  const std::string text = "llvm.func @f(%p: !llvm.ptr<1>, %x: f32, %y: f32, %i: i32, %h: i16, "
+                           "%l: i64, %g: !llvm.ptr<1>) {\n%no = llvm.mlir.constant(false) : i1\n%zero = "
+                           "llvm.mlir.constant(0 : i32) : i32\n"
+                           "%some = llvm.icmp \"sgt\" %i, %zero : i32\n" +
+                           body + "llvm.store %r, %p : " + type + ", !llvm.ptr<1>\nllvm.return\n}";
   return ptxOf(text);
 }
 
@@ -52,5 +55,32 @@ TEST_CASE("pairs of floats of 8 bits are converted from words", "[codegen]") {
     CHECK_THAT(ptx, Catch::Contains("cvt.u16.u32 pair, %") &&
                         Catch::Contains("cvt.rn.f16x2." + name + "x2 %") && Catch::Contains("x2 %r") &&
                         Catch::Contains(", pair;"));
+  }
+}
+
+TEST_CASE("absolute values of 64 bits are arithmetic", "[codegen]") {
+  const std::string wide =
+      ptxOfBody("%r = llvm.call_intrinsic \"llvm.abs.i64\"(%l, %no) : (i64, i1) -> i64\n", "i64");
+  CHECK_THAT(wide, Catch::Contains("shr.s64 sign, %") && Catch::Contains("sub.s64 %") &&
+                       !Catch::Contains("abs.s64"));
+  CHECK_THAT(ptxOfBody("%r = llvm.call_intrinsic \"llvm.abs.i32\"(%i, %no) : (i32, i1) -> i32\n", "i32"),
+             Catch::Contains("abs.s32"));
+}
+
+TEST_CASE("accesses with a guard that is false are left out", "[codegen]") {
+  for (bool guard : {false, true}) {
+    const std::string predicate = guard ? "%some" : "%no";
+    const std::string load =
+        ptxOfBody("%r = llvm.inline_asm has_side_effects \"mov.b32 $0, 0;\\0A@$2 ld.global.b32 $0, [$1];\", "
+                  "\"=&r,l,b\" %g, " +
+                      predicate + " : (!llvm.ptr<1>, i1) -> i32\n",
+                  "i32");
+    CHECK((load.find("ld.global.b32") != std::string::npos) == guard);
+    const std::string store =
+        ptxOfBody("%r = llvm.add %i, %i : i32\n"
+                  "llvm.inline_asm has_side_effects \"@$1 st.global.b32 [$0], $2;\", \"l,b,r\" %g, " +
+                      predicate + ", %r : (!llvm.ptr<1>, i1, i32) -> ()\n",
+                  "i32");
+    CHECK((store.find("@%p") != std::string::npos) == guard);
   }
 }
