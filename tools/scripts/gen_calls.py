@@ -29,6 +29,7 @@ SECTIONS = {
     "k.check": "Prints and checks",
     "k.launch": "Several launches",
     "k.ranks": "Several ranks",
+    "k.require": "What must not be missed",
     "max": "Elementwise arithmetic",
     "min": "Elementwise arithmetic",
     "where": "Elementwise arithmetic",
