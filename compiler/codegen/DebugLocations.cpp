@@ -57,10 +57,14 @@ public:
 
 private:
   LLVM::DIFileAttr fileOf(FileLineColLoc location) {
-    return LLVM::DIFileAttr::get(context, nameInPtx(location.getFilename()), /*directory=*/"");
+    LLVM::DIFileAttr &file = files[location.getFilename()];
+    if (!file)
+      file = LLVM::DIFileAttr::get(context, nameInPtx(location.getFilename()), /*directory=*/"");
+    return file;
   }
 
   MLIRContext *context;
+  llvm::SmallDenseMap<StringAttr, LLVM::DIFileAttr> files;
   LLVM::DISubprogramAttr subprogram;
 };
 
@@ -72,9 +76,12 @@ void tlc::attachDebugScopes(ModuleOp module) {
     if (!location || function.isExternal())
       continue;
     FunctionScopes scopes(function, location);
+    DenseMap<Location, Location> scoped; // many operations have the same
     function.getBody().walk([&](Operation *op) {
-      if (FileLineColLoc inner = tile::findSourceLocation(op->getLoc()))
-        op->setLoc(scopes.scoped(inner));
+      auto [known, isNew] = scoped.try_emplace(op->getLoc(), op->getLoc());
+      if (FileLineColLoc inner = isNew ? tile::findSourceLocation(op->getLoc()) : FileLineColLoc())
+        known->second = scopes.scoped(inner);
+      op->setLoc(known->second);
     });
   }
 }

@@ -145,10 +145,33 @@ RelayoutPlan tlc::planRelayout(const FragmentLayout &source, const FragmentLayou
 namespace {
 /// A bit for each warp that holds the element.
 uint64_t warpsOf(const FragmentLayout &layout, const Coordinates &element) {
-  uint64_t warps = 0;
-  for (const HardwareLocation &location : layout.locationsOf(element))
-    warps |= uint64_t(1) << location.warp;
+  uint64_t warps = 1;
+  int64_t stride = 1;
+  for (const LayoutMode &mode : layout.modes(HardwareAxis::warp)) {
+    uint64_t replicas = warps;
+    if (mode.isReplicated())
+      for (int64_t replica = 1; replica < mode.extent; ++replica)
+        replicas |= warps << (replica * stride);
+    else
+      replicas = warps << (element[size_t(mode.axis)] / mode.step % mode.extent * stride);
+    warps = replicas;
+    stride *= mode.extent;
+  }
   return warps;
+}
+
+/// The positions along an axis at which an element may be in other warps than the one before it.
+std::vector<int64_t> boundariesOfWarps(const std::array<const FragmentLayout *, 2> &layouts, int axis,
+                                       int64_t extent) {
+  std::vector<int64_t> positions = {0};
+  for (const FragmentLayout *layout : layouts)
+    for (const LayoutMode &mode : layout->modes(HardwareAxis::warp))
+      if (!mode.isReplicated() && mode.axis == axis)
+        for (int64_t position = mode.step; position < extent; position += mode.step)
+          positions.push_back(position);
+  std::sort(positions.begin(), positions.end());
+  positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+  return positions;
 }
 } // namespace
 
@@ -170,13 +193,19 @@ bool tlc::staysInWarps(const FragmentLayout &source, const Shape &sourceShape, c
       place[axis] = std::min(place[axis], shape[axis] - 1);
     return place;
   };
-  Coordinates place(box.size());
+  std::vector<std::vector<int64_t>> positions;
+  for (size_t axis = 0; axis < box.size(); ++axis)
+    positions.push_back(boundariesOfWarps({&source, &target}, int(axis), box[axis]));
+  std::vector<size_t> next(box.size());
   while (true) {
+    Coordinates place(box.size());
+    for (size_t axis = 0; axis < box.size(); ++axis)
+      place[axis] = positions[axis][next[axis]];
     if (warpsOf(target, within(place, targetShape)) & ~warpsOf(source, within(place, sourceShape)))
       return false;
     size_t axis = box.size();
-    while (axis > 0 && ++place[axis - 1] == box[axis - 1])
-      place[--axis] = 0;
+    while (axis > 0 && ++next[axis - 1] == positions[axis - 1].size())
+      next[--axis] = 0;
     if (axis == 0)
       return true;
   }

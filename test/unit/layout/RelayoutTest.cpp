@@ -6,6 +6,9 @@
 #include "dialects/layout/StockLayouts.h"
 #include "test/unit/layout/LayoutLaws.h"
 
+#include <algorithm>
+#include <set>
+
 using namespace tlc;
 using namespace tlc::test;
 
@@ -113,6 +116,33 @@ TEST_CASE("elements that belong together lie in the same warps, or not", "[layou
   CHECK(staysInWarps(everywhere, {64, 8}, blocks, {64, 8}));
   CHECK_FALSE(staysInWarps(blocks, {64, 8}, everywhere, {64, 8}));
   CHECK_FALSE(staysInWarps(blocks, {64, 8}, blocks, {64, 4}));
+}
+
+TEST_CASE("random layouts stay in their warps as each element says", "[layout][relayout][unit]") {
+  std::mt19937 random(Catch::rngSeed());
+  const auto warpsOf = [](const FragmentLayout &layout, const Coordinates &at) {
+    std::set<int64_t> warps;
+    for (const HardwareLocation &location : layout.locationsOf(at))
+      warps.insert(location.warp);
+    return warps;
+  };
+  int stay = 0, move = 0;
+  for (int i = 0; i < 20000 && (stay < 30 || move < 30); ++i) {
+    const FragmentLayout a = randomLayout(random, 2), b = randomLayout(random, 2);
+    if (a.numWarps() != b.numWarps() || a.numWarps() == 1 || a == b)
+      continue;
+    const Shape shape = {std::min(a.coveredExtent(0), b.coveredExtent(0)),
+                         std::min(a.coveredExtent(1), b.coveredExtent(1))};
+    bool expected = true;
+    for (int64_t row = 0; row < shape[0]; ++row)
+      for (int64_t column = 0; column < shape[1]; ++column)
+        expected &= std::ranges::includes(warpsOf(a, {row, column}), warpsOf(b, {row, column}));
+    INFO("from " << printLayout(a) << " to " << printLayout(b));
+    REQUIRE(staysInWarps(a, shape, b, shape) == expected);
+    (expected ? stay : move) += 1;
+  }
+  CHECK(stay >= 30);
+  CHECK(move >= 30);
 }
 
 TEST_CASE("plans between random layouts deliver or say that they cannot", "[layout][relayout][unit]") {
