@@ -8,6 +8,7 @@
 #include "kernels/file/Transport.h"
 #include "kernels/file/kernel.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/NearestName.h"
 #include "runtime/support/Printable.h"
 
 #include <algorithm>
