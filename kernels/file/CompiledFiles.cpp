@@ -31,7 +31,7 @@ std::vector<std::byte> kernels::serialize(const CompiledFile &file) {
   return {bytes.begin(), bytes.end()};
 }
 
-Result<CompiledFile> kernels::deserializeCompiledFile(std::span<const std::byte> bytes) {
+Result<std::string_view> kernels::objectIn(std::span<const std::byte> bytes, std::string_view *source) {
   std::string_view rest = textOf(bytes);
   const size_t digits = hashOf("").size();
   if (!rest.starts_with(mark) || rest.size() < mark.size() + digits)
@@ -42,7 +42,17 @@ Result<CompiledFile> kernels::deserializeCompiledFile(std::span<const std::byte>
   const size_t end = rest.find('\0');
   if (hash != hashOf(rest) || end == rest.npos)
     return Error{ErrorKind::environment, "it is a compiled file that is damaged"};
-  return CompiledFile{std::string(rest.substr(0, end)), std::string(rest.substr(end + 1))};
+  if (source)
+    *source = rest.substr(0, end);
+  return rest.substr(end + 1);
+}
+
+Result<CompiledFile> kernels::deserializeCompiledFile(std::span<const std::byte> bytes) {
+  std::string_view source;
+  const Result<std::string_view> object = objectIn(bytes, &source);
+  if (!object)
+    return object.error();
+  return CompiledFile{std::string(source), std::string(*object)};
 }
 
 bool kernels::isCompiledFile(std::span<const std::byte> bytes) { return textOf(bytes).starts_with(mark); }

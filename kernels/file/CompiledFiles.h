@@ -22,6 +22,8 @@ struct CompiledFile {
 std::vector<std::byte> serialize(const CompiledFile &file);
 /// The error says what is wrong with the bytes.
 Result<CompiledFile> deserializeCompiledFile(std::span<const std::byte> bytes);
+/// The object alone, where it is in the bytes: a precompiled header has 80 MB.
+Result<std::string_view> objectIn(std::span<const std::byte> bytes, std::string_view *source = nullptr);
 /// True for the content of an entry of this kind, damaged or not.
 bool isCompiledFile(std::span<const std::byte> bytes);
 

@@ -92,10 +92,9 @@ CommandLine kernels::precompiledHeader(const HeaderUse &use, const EntryStore &s
   const fs::path file = temporaries / (use.compiler.isClang ? "kernel.pch" : "tlc/kernel.h.gch");
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
-  std::optional<std::string> known;
-  if (Result<std::optional<EntryStore::Bytes>> content = store.load(key); content && *content)
-    if (Result<CompiledFile> entry = deserializeCompiledFile(**content))
-      known = std::move(entry->object);
+  const Result<std::optional<EntryStore::Bytes>> content = store.load(key);
+  const Result<std::string_view> known =
+      content && *content ? objectIn(**content) : Error{ErrorKind::environment, "there is none"};
   if (known) {
     std::ofstream(file, std::ios::binary) << *known;
   } else {

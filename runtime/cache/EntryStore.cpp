@@ -88,12 +88,23 @@ EntryStore::Pruned makeRoom(const Descriptor &folder, const std::filesystem::pat
   return pruned;
 }
 
-Result<EntryStore::Bytes> contentOf(const Key &key, EntryStore::Bytes bytes) {
+/// What comes after the header.
+Result<EntryStore::Bytes> readContent(const Key &key, const Descriptor &file,
+                                      const std::filesystem::path &path) {
   const std::string header = headerOf(key);
-  if (bytes.size() < header.size() || std::memcmp(bytes.data(), header.data(), header.size()) != 0)
+  std::string own(header.size(), '\0');
+  size_t size = 0;
+  while (size != own.size()) {
+    const ssize_t got = ::read(file.get(), own.data() + size, own.size() - size);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      break;
+    size += size_t(got);
+  }
+  if (own != header)
     return Error{ErrorKind::environment, "it is the entry of another key, of another version or damaged"};
-  bytes.erase(bytes.begin(), bytes.begin() + std::ptrdiff_t(header.size()));
-  return bytes;
+  return readEntry(file, path, mostBytes);
 }
 
 Result<Descriptor> existingFolder(const std::filesystem::path &directory) {
@@ -128,10 +139,7 @@ Result<std::optional<EntryStore::Bytes>> EntryStore::load(const Key &key) const 
     return file.error();
   if (!*file)
     return std::optional<Bytes>();
-  Result<Bytes> bytes = readEntry(*file, pathOf(key), mostBytes);
-  if (!bytes)
-    return std::optional<Bytes>();
-  Result<Bytes> content = contentOf(key, std::move(*bytes));
+  Result<Bytes> content = readContent(key, *file, pathOf(key));
   if (!content)
     return std::optional<Bytes>();
   ::futimens(file->get(), nullptr);
@@ -189,10 +197,7 @@ Result<EntryStore::Bytes> EntryStore::read(const Key &key) const {
     return file.error();
   if (!*file)
     return Error{ErrorKind::environment, "it is no ordinary file that can be read"};
-  Result<Bytes> bytes = readEntry(*file, pathOf(key), mostBytes);
-  if (!bytes)
-    return bytes.error();
-  return contentOf(key, std::move(*bytes));
+  return readContent(key, *file, pathOf(key));
 }
 
 Result<EntryStore::Pruned> EntryStore::prune(const Check &check) const {
