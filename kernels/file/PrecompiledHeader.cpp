@@ -4,6 +4,7 @@
 #include "kernels/file/CompiledFiles.h"
 #include "kernels/library/call/BuildId.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
@@ -17,6 +18,21 @@ namespace {
 std::string contentOf(const fs::path &path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The flags but for those that name folders of headers: the preprocessed text has what comes from these.
+CommandLine withoutFolders(const CommandLine &flags) {
+  constexpr std::string_view names[] = {"-isystem", "-iquote", "-idirafter", "-I"};
+  CommandLine others;
+  for (size_t i = 0; i != flags.size(); ++i) {
+    const auto *name =
+        std::ranges::find_if(names, [&](std::string_view each) { return flags[i].starts_with(each); });
+    if (name == std::end(names))
+      others.push_back(flags[i]);
+    else if (flags[i] == *name)
+      ++i; // its value
+  }
+  return others;
 }
 
 /// What the compiler makes of the header; empty if it fails.
@@ -85,7 +101,7 @@ CommandLine kernels::precompiledHeader(const HeaderUse &use, const EntryStore &s
     return {};
   KeyBuilder builder;
   builder.add("precompiled").add(identityOf(use.compiler)).add(buildId()).add(header).add(**text);
-  for (const std::string &flag : use.flags)
+  for (const std::string &flag : withoutFolders(use.flags))
     builder.add(flag);
   const Key key = builder.finish();
   // GCC looks for it in the folder where it would find the header.

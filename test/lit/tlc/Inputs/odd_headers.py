@@ -12,7 +12,7 @@ for name in ("a b.h", "a\\b.h", "a\tb.h", "a$b#.h", "a:b.h", "ä.h"):
         with open(header, "w") as file:
             file.write(f'#define ODD "{value}"\n')
         with open(source, "w") as file:
-            file.write(f'#include "{name}"\n#include <tlc/kernel.h>\nvoid registerKernels(tlc::KernelFile &file) '
+            file.write(f'#include <tlc/kernel.h>\n#include "{name}"\nvoid registerKernels(tlc::KernelFile &file) '
                        '{ file.kernel("odd", ODD).program([](tlc::dsl::Scope &) {}); }\n')
         shown = subprocess.run(command + [source], capture_output=True, text=True)
         if f"odd: {value}" not in shown.stdout:
