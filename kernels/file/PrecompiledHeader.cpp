@@ -94,7 +94,11 @@ CommandLine kernels::precompiledHeader(const HeaderUse &use, const EntryStore &s
   const std::string header = use.headers + "/tlc/kernel.h";
   // A flag, or a file beside the source, may let the same line include another header.
   const bool includesIt = use.text.find(fmt::format("# 1 \"{}\" 1", header)) != std::string::npos;
-  if (!includesIt || !beginsWithHeader(contentOf(use.source)))
+  // What a flag includes comes before, and might be there twice.
+  const bool includesMore = std::ranges::any_of(use.flags, [](std::string_view flag) {
+    return flag.starts_with("-include") || flag.starts_with("-imacros");
+  });
+  if (!includesIt || includesMore || !beginsWithHeader(contentOf(use.source)))
     return {};
   const Result<std::optional<std::string>> text = preprocess(use.compiler, use.flags, header);
   if (!text || !*text)
@@ -104,7 +108,7 @@ CommandLine kernels::precompiledHeader(const HeaderUse &use, const EntryStore &s
   for (const std::string &flag : withoutFolders(use.flags))
     builder.add(flag);
   const Key key = builder.finish();
-  // GCC looks for it in the folder where it would find the header.
+  // GCC takes it for a header beside it, which need not exist.
   const fs::path file = temporaries / (use.compiler.isClang ? "kernel.pch" : "tlc/kernel.h.gch");
   std::error_code error;
   fs::create_directories(file.parent_path(), error);
@@ -121,5 +125,6 @@ CommandLine kernels::precompiledHeader(const HeaderUse &use, const EntryStore &s
   }
   if (use.compiler.isClang)
     return {"-include-pch", file.native()};
-  return {"-isystem", temporaries.native()};
+  // GCC takes it only before everything else, and files include standard headers first.
+  return {"-include", (temporaries / "tlc/kernel.h").native()};
 }
