@@ -10,6 +10,8 @@
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "runtime/target/BlockBudget.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/MmaAtoms.h"
@@ -24,10 +26,10 @@ namespace {
 
 ElementType elementOf(Value value) { return *toElementType(elementTypeOf(value.getType())); }
 
-/// The instruction for these factors of one block, or null.
-const MmaAtom *findAtom(Value a, Value b, ElementType sums, const Target &target) {
+/// The instruction for these factors and as many rows in one block, or null.
+const MmaAtom *findAtom(Value a, Value b, ElementType sums, int64_t rows, const Target &target) {
   for (const MmaAtom *atom : findMmaAtoms(target, elementOf(a), elementOf(b), sums))
-    if (atom->kind == MmaKind::tcgen05 && atom->blocks == 1 && int64_t(atom->m) == tcgen05Rows)
+    if (atom->kind == MmaKind::tcgen05 && atom->blocks == 1 && int64_t(atom->m) == rows)
       return atom;
   return nullptr;
 }
@@ -42,8 +44,9 @@ std::string factorProblem(Value factor, StringRef name, int kAxis) {
   return operand ? "" : describe(factor, name) + " must lie as for wgmma: " + operand.error().message;
 }
 
-std::string productProblem(Value a, Value b, Value acc, int64_t n, const Target &target) {
-  const MmaAtom *atom = findAtom(a, b, elementOf(acc), target);
+std::string productProblem(Value a, Value b, Value acc, ArrayRef<int64_t> shape, const Target &target) {
+  const int64_t n = shape[1];
+  const MmaAtom *atom = findAtom(a, b, elementOf(acc), shape[0], target);
   if (!atom)
     return describeMissing(target, MmaKind::tcgen05, elementOf(a), elementOf(b), elementOf(acc));
   if (!atom->allowsN(unsigned(n)))
@@ -84,7 +87,7 @@ LogicalResult checkTensorMemory(KernelOp kernel, const Target &target) {
     }
     auto product = dyn_cast<GemmInPlaceOp>(op);
     std::string problem = product ? productProblem(product.getA(), product.getB(), product.getAcc(),
-                                                   product.getAcc().getType().getShape()[1], target)
+                                                   product.getAcc().getType().getShape(), target)
                                   : "";
     if (problem.empty())
       return WalkResult::advance();
@@ -99,20 +102,76 @@ static int64_t columnsOf(ArrayRef<int64_t> shape, Type element) {
   return shape.back() * int64_t(element.getIntOrFloatBitWidth()) / registerBits;
 }
 
+bool addsInTensorMemory(Operation *op) {
+  auto product = dyn_cast<GemmOp>(op);
+  return isa<GemmInPlaceOp>(op) || (product && product.getAtom() == MatrixAtom::tcgen05);
+}
+
+static int64_t columnsOf(Value fragment) {
+  auto type = cast<RankedTensorType>(fragment.getType());
+  return columnsOf(type.getShape(), type.getElementType());
+}
+
+/// Whether the sum begins anew each time.
+static bool isNew(GemmOp product) {
+  auto splat = product.getAcc().getDefiningOp<SplatOp>();
+  return splat &&
+         (matchPattern(splat.getValue(), m_PosZeroFloat()) || matchPattern(splat.getValue(), m_Zero()));
+}
+
+/// The product of the same block from whose sum alone the left factor is computed, if the factor fits over
+/// that sum; null if there is none.
+static GemmOp productBelow(GemmOp product) {
+  SmallVector<Value> worklist = {product.getA()};
+  llvm::SmallPtrSet<void *, 16> seen;
+  GemmOp found;
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    Operation *here = op ? product->getBlock()->findAncestorOpInBlock(*op) : nullptr;
+    if (!here || !here->isBeforeInBlock(product) || !seen.insert(value.getAsOpaquePointer()).second)
+      continue;
+    if (auto sum = dyn_cast<GemmOp>(op); sum && isNew(sum)) {
+      bool isBelow = op == here && sum.getType().getDimSize(0) == product.getType().getDimSize(0) &&
+                     columnsOf(sum) >= columnsOf(product.getA());
+      if (!isBelow || std::exchange(found, sum))
+        return {};
+      continue;
+    }
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      for (scf::YieldOp yield : {branch.thenYield(), branch.elseYield()})
+        worklist.push_back(yield.getOperand(cast<OpResult>(value).getResultNumber()));
+    llvm::copy_if(op->getOperands(), std::back_inserter(worklist),
+                  [](Value operand) { return isa<RankedTensorType>(operand.getType()); });
+  }
+  return found;
+}
+
+bool sharesColumns(Value tile, Value other) {
+  auto isOver = [](Value above, Value below) {
+    auto first = above.getDefiningOp<AllocTensorMemoryOp>(),
+         second = below.getDefiningOp<AllocTensorMemoryOp>();
+    return first && second && first.getOver() == second.getName();
+  };
+  return tile == other || isOver(tile, other) || isOver(other, tile);
+}
+
 TensorMemoryRoom::TensorMemoryRoom(KernelOp kernel, const Target &target, bool factors)
     : factors(factors), left(BlockBudget(target, int64_t(kernel.getResidents())).columnLimit()) {}
 
-void TensorMemoryRoom::takeSum(Operation *product) {
-  auto sum = cast<RankedTensorType>(product->getResult(0).getType());
-  left -= columnsOf(sum.getShape(), sum.getElementType());
-}
+void TensorMemoryRoom::takeSum(GemmOp product) { left -= columnsOf(product.getResult()); }
+void TensorMemoryRoom::returnSum(GemmOp product) { left += columnsOf(product.getResult()); }
 
-bool TensorMemoryRoom::takeFactor(RankedTensorType factor) {
-  int64_t columns = columnsOf(factor.getShape(), factor.getElementType());
-  if (!factors || factor.getShape().front() != tcgen05Rows || columns > left)
-    return false;
-  left -= columns;
-  return true;
+TensorMemoryRoom::FactorPlace TensorMemoryRoom::placeFactor(GemmOp product, function_ref<bool(GemmOp)> adds) {
+  if (!factors)
+    return {};
+  if (int64_t columns = columnsOf(product.getA()); columns <= left) {
+    left -= columns;
+    return {/*isTensorMemory=*/true};
+  }
+  if (GemmOp below = productBelow(product); below && adds(below) && covered.insert(below).second)
+    return {/*isTensorMemory=*/true, below};
+  return {};
 }
 
 std::string sumInTensorMemoryProblem(GemmOp product, const Target &target) {
@@ -122,16 +181,14 @@ std::string sumInTensorMemoryProblem(GemmOp product, const Target &target) {
   if (synchronisesByHand(kernel) || !kernel.getOps<AllocTensorMemoryOp>().empty())
     return "the kernel synchronises by hand";
   ArrayRef<int64_t> shape = product.getAcc().getType().getShape();
-  if (shape[0] != tcgen05Rows)
-    return llvm::formatv("m = {0} is not {1}", shape[0], tcgen05Rows);
-  if (!product.getAcc().getType().getElementType().isF32())
-    return "its sums are not of f32";
-  if (std::string problem =
-          productProblem(product.getA(), product.getB(), product.getAcc(), shape[1], target);
+  if (shape[0] != tcgen05Rows && shape[0] != tcgen05Rows / 2)
+    return llvm::formatv("m = {0} is not {1} or {2}", shape[0], tcgen05Rows / 2, tcgen05Rows);
+  if (std::string problem = productProblem(product.getA(), product.getB(), product.getAcc(), shape, target);
       !problem.empty())
     return problem;
   int64_t k = llvm::cast<SharedType>(product.getB().getType()).getShape()[0];
-  if (const MmaAtom *atom = findAtom(product.getA(), product.getB(), elementOf(product.getAcc()), target);
+  if (const MmaAtom *atom =
+          findAtom(product.getA(), product.getB(), elementOf(product.getAcc()), shape[0], target);
       k % atom->k)
     return llvm::formatv("k = {0} is not a multiple of {1}", k, atom->k);
   ComputedValues computed(kernel);

@@ -17,20 +17,37 @@ llvm::LogicalResult checkTensorMemory(KernelOp kernel, const Target &target);
 /// empty if it can. The kernel is in phase `promoted`.
 std::string sumInTensorMemoryProblem(GemmOp product, const Target &target);
 
-/// Columns that are left while products take theirs, in program order.
+/// Whether it is a product that adds in tensor memory, now or after `tile-place-sums`.
+bool addsInTensorMemory(mlir::Operation *op);
+
+/// Whether the tiles are the same, or one lies over the other.
+bool sharesColumns(mlir::Value tile, mlir::Value other);
+
+/// Columns that are left while products take theirs: first all sums, then left factors in registers.
 class TensorMemoryRoom {
 public:
   /// `factors`: whether left factors may lie there.
   TensorMemoryRoom(KernelOp kernel, const Target &target, bool factors);
 
   int64_t columns() const { return left; }
-  void takeSum(mlir::Operation *product);
-  /// Whether there are columns for a left factor in registers, which it then takes.
-  bool takeFactor(mlir::RankedTensorType factor);
+  void takeSum(GemmOp product);
+  void returnSum(GemmOp product);
+
+  /// Where a left factor lies.
+  struct FactorPlace {
+    bool isTensorMemory = false;
+    /// The product whose sum has the columns, null if the factor has its own. The factor is computed from
+    /// that sum, which nothing needs afterwards. The next product there comes after the one that reads the
+    /// factor because one thread's products are made in the order in which it starts them.
+    GemmOp below = {};
+  };
+  /// Takes columns for the factor, if there are any; `adds` says of which products the sums lie there.
+  FactorPlace placeFactor(GemmOp product, llvm::function_ref<bool(GemmOp)> adds);
 
 private:
   bool factors;
   int64_t left;
+  llvm::SmallPtrSet<mlir::Operation *, 4> covered; ///< products over whose sums factors lie
 };
 
 } // namespace tlc::tile

@@ -192,7 +192,8 @@ TensorMemory Scope::tensorMemory(std::string_view name, ElementType element, con
   if (!type)
     return trace->poison<TensorMemory>();
   return trace->make<TensorMemory>(
-      trace->create<tile::AllocTensorMemoryOp>(loc, type, trace->builder.getStringAttr(name), IntegerAttr()));
+      trace->create<tile::AllocTensorMemoryOp>(loc, type, trace->builder.getStringAttr(name),
+                                               /*over=*/StringAttr(), IntegerAttr()));
 }
 
 Fragment Scope::fragment(ElementType element, const TileExtents &shape, const Scalar &initial, Loc loc) {

@@ -16,6 +16,7 @@ std::span<const OptimizationSwitch> tlc::optimizationSwitches() {
       {"wgmma", &Optimizations::wgmma},
       {"tcgen05", &Optimizations::tcgen05},
       {"tensor-memory-factors", &Optimizations::tensorMemoryFactors},
+      {"row-splitting", &Optimizations::rowSplitting},
       {"warp-specialization", &Optimizations::warpSpecialization},
       {"store-role", &Optimizations::storeRole},
       {"async-copies", &Optimizations::asyncCopies},

@@ -19,6 +19,7 @@ struct Optimizations {
   bool wgmma = true;               ///< products by warpgroups
   bool tcgen05 = true;             ///< products that add in tensor memory, by a role of their own
   bool tensorMemoryFactors = true; ///< left factors that are computed go through tensor memory
+  bool rowSplitting = true;        ///< 256 rows are computed as two halves, next to products by tcgen05
   bool warpSpecialization = true;  ///< a role that loads ahead of those that compute
   bool storeRole = true;           ///< tiles are stored by a role of their own, in kernels that ask for it
   bool asyncCopies = true;         ///< pipelined loops outside of roles copy ahead by cp.async

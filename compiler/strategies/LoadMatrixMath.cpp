@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// One thread loads ahead, another one starts the products that add in tensor memory (tcgen05), and
-/// warpgroups load the sums from there and compute.
+/// warpgroups load the sums from there and compute: one role of them, or two if there are two groups of sums
+/// that are independent of each other, so that one computes while the other waits for products.
+#include "compiler/analysis/IndependentSums.h"
 #include "compiler/analysis/TileFills.h"
 #include "compiler/strategies/LoadRole.h"
 
@@ -24,13 +26,23 @@ std::optional<Obstacle> findObstacle(Candidate candidate) {
 /// some of the loads.
 SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
   RoleKind matrix = {"matrix", warpsPerWarpgroup, [](Operation *op) { return isa<GemmInPlaceOp>(op); }};
-  RoleKind math = {"math", int64_t(candidate.kernel.getWarps()), nullptr};
-  if (ahead.groups.empty())
-    return {matrix, math};
-  bool byThreads = needsThreads(candidate, ahead);
-  int64_t warps = byThreads ? warpsPerLoadRole : warpsPerLoadRole / 2;
-  matrix.warps = byThreads ? warpsPerWarpgroup : warpsPerWarpgroup - warps;
-  return {loadRole(ahead, warps), matrix, math};
+  const auto mathWarps = int64_t(candidate.kernel.getWarps());
+  SmallVector<RoleKind> roles;
+  if (!ahead.groups.empty()) {
+    bool byThreads = needsThreads(candidate, ahead);
+    int64_t warps = byThreads ? warpsPerLoadRole : warpsPerLoadRole / 2;
+    matrix.warps = byThreads ? warpsPerWarpgroup : warpsPerWarpgroup - warps;
+    roles.push_back(loadRole(ahead, warps));
+  }
+  roles.push_back(matrix);
+  auto sums = std::make_shared<IndependentSums>(candidate.kernel);
+  if (rolesOfSums(*sums) == 1) {
+    roles.push_back({"math", mathWarps, nullptr});
+  } else {
+    roles.push_back({"math.1", mathWarps, [sums](Operation *op) { return sums->of(op) == 0; }});
+    roles.push_back({"math.2", mathWarps, nullptr});
+  }
+  return roles;
 }
 
 } // namespace

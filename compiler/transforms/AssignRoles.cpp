@@ -7,6 +7,7 @@
 #include "compiler/analysis/PanelStores.h"
 #include "compiler/analysis/Requirements.h"
 #include "compiler/analysis/RolePlan.h"
+#include "compiler/analysis/TensorMemory.h"
 #include "compiler/analysis/TileFills.h"
 #include "compiler/strategies/FitSlots.h"
 #include "compiler/strategies/Strategy.h"
@@ -166,7 +167,16 @@ private:
   /// Two where tensor memory has room: one is read while the next one is added up.
   int64_t slotsOfSum(Value sum) {
     if (columns == 0)
-      kernel.walk([&](AllocTensorMemoryOp each) { columns += each.getBuffer().getType().slotColumns(); });
+      kernel.walk([&](AllocTensorMemoryOp each) {
+        columns += each.getOver() ? 0 : each.getBuffer().getType().slotColumns();
+      });
+    // What lies over it would be in one slot alone.
+    bool isCovered = false;
+    kernel.walk([&](AllocTensorMemoryOp each) {
+      isCovered |= each.getBuffer() != sum && sharesColumns(each.getBuffer(), sum);
+    });
+    if (isCovered)
+      return 1;
     int64_t more = cast<TensorMemoryType>(sum.getType()).slotColumns();
     if (columns + more > BlockBudget(candidate.target, int64_t(kernel.getResidents())).columnLimit())
       return 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/transforms/ColumnParts.h"
 
+#include "compiler/analysis/TensorMemory.h"
 #include "dialects/tile/Names.h"
 
 using namespace mlir;
@@ -47,7 +48,7 @@ bool tile::isUnchanged(LoadOp load, Operation *later) {
   };
   WalkResult walked = later->getParentOfType<KernelOp>().walk([&](Operation *op) {
     bool writes = llvm::any_of(memoryAccessesOf(op), [&](const MemoryAccess &access) {
-      return access.kind != AccessKind::read && declarationOf(access.memory) == sum;
+      return access.kind != AccessKind::read && sharesColumns(declarationOf(access.memory), sum);
     });
     return writes && isBetween(op) ? WalkResult::interrupt() : WalkResult::advance();
   });

@@ -26,6 +26,10 @@ public:
     kernel.walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : ops)
       visit(op);
+    // What each role has made for itself may be of no use where it was, which may be another role's branch.
+    for (Operation *op : llvm::reverse(ops))
+      if (op->getNumResults() == 1 && isCheapFragment(op->getResult(0)) && op->use_empty())
+        op->erase();
     return std::move(stores);
   }
 

@@ -581,6 +581,26 @@ def SplitLoops : Pass<"tile-split-loops", "::tlc::tile::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def SplitRows : Pass<"tile-split-rows", "::tlc::tile::KernelOp"> {
+  let summary = "Compute 256 rows as two halves, each by itself";
+  let description = [{
+    Requires: products have no instructions yet, phase `promoted`; a target with tcgen05.
+    Ensures:  if a product has 256 rows, and all operations on fragments of as many work on rows by themselves, each of these operations is
+              two, on the first 128 rows and on the others. A branch on which warps decide is two, too. Nothing else
+              changes, but for the warps that the author asks for, of which a half has half.
+    Leaves to others: roles for the halves (`tile-assign-roles`), of which one multiplies while the other computes.
+
+        %1 = tile.gemm %a, %b, %acc : ... tensor<256x64xf32>
+        ==>
+        %2 = tile.rows %a[0]
+        %3 = tile.gemm %2, %b, %acc0 : ... tensor<128x64xf32>
+        %4 = tile.rows %a[128]
+        %5 = tile.gemm %4, %b, %acc1 : ... tensor<128x64xf32>
+  }];
+  let options = [Option<"enable", "enable", "bool", /*default=*/"true", "`false`: they stay together">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def SplitStores : Pass<"tile-split-stores", "::tlc::tile::KernelOp"> {
   let summary = "Store long rows of sums in tensor memory some columns at a time";
   let description = [{

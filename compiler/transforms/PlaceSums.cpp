@@ -8,11 +8,14 @@
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/SumUpdate.h"
 #include "dialects/program/Program.h"
+#include "dialects/tile/Names.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+
+#include "llvm/ADT/StringSet.h"
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_PLACESUMS
@@ -24,7 +27,8 @@ namespace {
 
 bool isZero(Value fragment) {
   auto splat = fragment.getDefiningOp<SplatOp>();
-  return splat && matchPattern(splat.getValue(), m_PosZeroFloat());
+  return splat &&
+         (matchPattern(splat.getValue(), m_PosZeroFloat()) || matchPattern(splat.getValue(), m_Zero()));
 }
 
 bool isTcgen05(Operation *op) {
@@ -34,12 +38,13 @@ bool isTcgen05(Operation *op) {
 
 class SumPlacer {
 public:
-  SumPlacer(GemmOp product, TensorMemoryRoom &room)
-      : product(product), room(room), kernel(product->getParentOfType<KernelOp>()),
-        builder(product.getLoc(), product) {}
+  /// `sums` are those of the products before it, by product, and `names` those that tiles have.
+  SumPlacer(GemmOp product, TensorMemoryRoom::FactorPlace place, llvm::DenseMap<Operation *, Value> &sums,
+            llvm::StringSet<> &names)
+      : product(product), place(place), sums(sums), names(names),
+        kernel(product->getParentOfType<KernelOp>()), builder(product.getLoc(), product) {}
 
   void run() {
-    room.takeSum(product);
     std::optional<Carried> carried = carriedBy();
     carried ? addInLoop(*carried) : addOnce();
     product.erase();
@@ -56,8 +61,8 @@ private:
   void stageLeftFactor(TypedValue<RankedTensorType> factor) {
     RankedTensorType type = factor.getType();
     OpBuilder top = OpBuilder::atBlockBegin(&kernel.getBody().front());
-    Value buffer = room.takeFactor(type)
-                       ? allocate("factor", type)
+    Value buffer = place.isTensorMemory
+                       ? allocate("factor", type, place.below ? nameOf(sums.lookup(place.below)) : "")
                        : AllocSharedOp::create(
                              top, product.getLoc(),
                              SharedType::get(kernel.getContext(), type.getShape(), type.getElementType()),
@@ -90,15 +95,20 @@ private:
     return Carried{number, std::nullopt};
   }
 
-  Value allocate(StringRef name, RankedTensorType type) {
+  /// A tile of its own, or over the one with that name.
+  Value allocate(StringRef wanted, RankedTensorType type, StringRef over = {}) {
+    std::string name = wanted.str();
+    for (int number = 1; !names.insert(name).second; ++number)
+      name = (wanted + "." + Twine(number)).str();
     OpBuilder top = OpBuilder::atBlockBegin(&kernel.getBody().front());
     return AllocTensorMemoryOp::create(
         top, product.getLoc(),
-        TensorMemoryType::get(kernel.getContext(), type.getShape(), type.getElementType()), name,
-        IntegerAttr());
+        TensorMemoryType::get(kernel.getContext(), type.getShape(), type.getElementType()),
+        top.getStringAttr(name), over.empty() ? StringAttr() : top.getStringAttr(over), IntegerAttr());
   }
 
   void addTo(Value sum, Value accumulate) {
+    sums[product] = sum;
     if (auto factor = dyn_cast<TypedValue<RankedTensorType>>(product.getA()))
       stageLeftFactor(factor); // last: the role of products waits for it the longest
     GemmInPlaceOp::create(builder, product.getA(), product.getB(), sum, accumulate);
@@ -140,12 +150,16 @@ private:
     addTo(sum, arith::ConstantOp::create(builder, builder.getBoolAttr(false)));
     Value result = LoadOp::create(builder, product.getAcc().getType(), sum);
     if (!isZero(product.getAcc()))
-      result = arith::AddFOp::create(builder, product.getAcc(), result);
+      result = product.getAcc().getType().getElementType().isInteger()
+                   ? arith::AddIOp::create(builder, product.getAcc(), result).getResult()
+                   : arith::AddFOp::create(builder, product.getAcc(), result).getResult();
     product.getResult().replaceAllUsesWith(result);
   }
 
   GemmOp product;
-  TensorMemoryRoom &room;
+  TensorMemoryRoom::FactorPlace place;
+  llvm::DenseMap<Operation *, Value> &sums;
+  llvm::StringSet<> &names;
   KernelOp kernel;
   ImplicitLocOpBuilder builder;
 };
@@ -164,7 +178,15 @@ struct PlaceSums : impl::PlaceSumsBase<PlaceSums> {
       return;
     TensorMemoryRoom room(kernel, *program::findTarget(kernel), factors);
     for (GemmOp product : products)
-      SumPlacer(product, room).run();
+      room.takeSum(product);
+    SmallVector<TensorMemoryRoom::FactorPlace> places;
+    for (GemmOp product : products)
+      places.push_back(isa<RankedTensorType>(product.getA().getType()) ? room.placeFactor(product, isTcgen05)
+                                                                       : TensorMemoryRoom::FactorPlace());
+    llvm::DenseMap<Operation *, Value> sums;
+    llvm::StringSet<> names;
+    for (auto [product, place] : llvm::zip_equal(products, places))
+      SumPlacer(product, place, sums, names).run();
   }
 };
 

@@ -26,8 +26,23 @@ struct PlanTensorMemory : impl::PlanTensorMemoryBase<PlanTensorMemory> {
     const Target *target = program::findTarget(kernel);
     int64_t residents = kernel.getResidents();
     BlockBudget block(target ? *target : Target(), residents);
-    for (AllocationOpInterface buffer : buffers)
-      buffer.setPlace(buffer.takePlace(block));
+    llvm::StringMap<int64_t> places;
+    for (AllocTensorMemoryOp buffer : buffers)
+      if (!buffer.getOver()) {
+        places[buffer.getName()] = buffer.takePlace(block);
+        buffer.setOffset(places[buffer.getName()]);
+      }
+    for (AllocTensorMemoryOp buffer : buffers) {
+      if (!buffer.getOver())
+        continue;
+      auto below = places.find(*buffer.getOver());
+      if (below == places.end()) {
+        buffer.emitOpError() << "expected a tile '" << *buffer.getOver() << "' because '" << buffer.getName()
+                             << "' lies over it, but there is none";
+        return signalPassFailure();
+      }
+      buffer.setOffset(below->second);
+    }
     if (target && block.columnsReserved() > block.columnLimit()) {
       InFlightDiagnostic diag = kernel.emitError("kernel '")
                                 << kernel.getName() << "' needs " << block.columnsReserved()
@@ -36,6 +51,8 @@ struct PlanTensorMemory : impl::PlanTensorMemoryBase<PlanTensorMemory> {
       if (residents > 1)
         diag << " if " << residents << " share a multiprocessor";
       for (AllocTensorMemoryOp buffer : buffers) {
+        if (buffer.getOver())
+          continue;
         TensorMemoryType type = buffer.getBuffer().getType();
         diag.attachNote(buffer.getLoc())
             << "'" << buffer.getName() << "' takes " << type.numSlots() * type.slotColumns() << " columns";

@@ -52,7 +52,7 @@ public:
     for (Operation &op : loop.getBody()->without_terminator()) {
       auto get = dyn_cast<GetOp>(op);
       if (get && isAnswer(get, before))
-        return llvm::any_of(part, putsProducts) && canRunAhead();
+        return llvm::any_of(part, putsProducts) && canRunAhead() && findPlaces();
       if (!get && !isa<PutOp, ReleaseOldestOp>(op) && !isMemoryEffectFree(&op))
         return false;
       if (get)
@@ -69,11 +69,17 @@ public:
   void run() {
     ImplicitLocOpBuilder builder(loop.getLoc(), loop);
     Value first = loop.getLowerBound(), end = loop.getUpperBound(), step = loop.getStep();
-    startIf(arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, first, end), first, builder);
+    startIf(arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, first, end), first, builder,
+            part.getArrayRef());
     builder.setInsertionPointToStart(loop.getBody());
     Value left = arith::SubIOp::create(builder, end, loop.getInductionVar());
     Value next = arith::AddIOp::create(builder, loop.getInductionVar(), step);
-    startIf(arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, left, step), next, builder);
+    Value isNext = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, left, step);
+    for (const Piece &piece : pieces) {
+      if (piece.place)
+        builder.setInsertionPointAfter(piece.place);
+      startIf(isNext, next, builder, piece.ops);
+    }
     for (Operation *op : llvm::reverse(part))
       if (dependsOnSlot(op) || !isMemoryEffectFree(op))
         op->erase();
@@ -115,11 +121,61 @@ private:
     });
   }
 
+  /// Shares the part out: what fills the only slot of a channel comes after the answers of who gets it.
+  bool findPlaces() {
+    if (llvm::all_of(part, [](Operation *op) {
+          return !isa<PutOp>(op) || slotsOf(cast<PutOp>(op).getChannel()) > 1;
+        })) {
+      pieces.push_back({llvm::to_vector(part), nullptr});
+      return true;
+    }
+    Piece piece;
+    for (Operation *op : part) {
+      piece.ops.push_back(op);
+      auto put = dyn_cast<PutOp>(op);
+      if (!put)
+        continue;
+      piece.place = lastAnswer(put);
+      if (!piece.place || (!pieces.empty() && piece.place->isBeforeInBlock(pieces.back().place)))
+        return false;
+      pieces.push_back(std::exchange(piece, {}));
+    }
+    llvm::append_range(pieces.back().ops, piece.ops);
+    // One piece would come where it is: at the end of an iteration instead of the next one's begin.
+    return pieces.size() > 1 && llvm::all_of(part, [&](Operation *op) {
+             auto get = dyn_cast<GetOp>(op);
+             bool isUsed = isa<PutOp>(op) && !op->use_empty();
+             return !isUsed && (!get || isOnlyOneHeld(get));
+           });
+  }
+
+  /// The last operation after the part on what roles fill that get what the operation puts, or null.
+  Operation *lastAnswer(PutOp put) {
+    llvm::SmallPtrSet<Operation *, 2> roles;
+    for (Operation *user : put.getChannel().getUsers())
+      if (isa<GetOp>(user))
+        roles.insert(roleOf(user));
+    auto isAnswered = [&](Value channel) {
+      return llvm::any_of(channel.getUsers(),
+                          [&](Operation *user) { return isa<PutOp>(user) && roles.contains(roleOf(user)); });
+    };
+    Operation *last = nullptr;
+    for (Operation &op : loop.getBody()->without_terminator())
+      if (!part.contains(&op) && isa<GetOp, ReleaseOldestOp>(op) && isAnswered(op.getOperand(0)))
+        last = &op;
+    return last;
+  }
+
+  /// Whether the role holds no other slot of the channel in the loop.
+  bool isOnlyOneHeld(GetOp get) {
+    return llvm::none_of(get.getChannel().getUsers(), [&](Operation *user) {
+      return user != get && isa<GetOp>(user) && loop->isAncestor(user);
+    });
+  }
+
   /// Whether nothing else of the iteration needs the slot that it waits for, nor it what the iterations
-  /// carry, and each slot that it fills has another one beside it.
+  /// carry.
   bool canMove(Operation *op) {
-    if (auto put = dyn_cast<PutOp>(op); put && slotsOf(put.getChannel()) < 2)
-      return false;
     auto isCarried = [&](Value operand) {
       auto argument = dyn_cast<BlockArgument>(operand);
       return argument && argument.getOwner() == loop.getBody() && argument != loop.getInductionVar();
@@ -138,18 +194,41 @@ private:
   /// Whether it gives a slot, or a view of one.
   static bool dependsOnSlot(Operation *op) { return isa<GetOp, PutOp, ViewOpInterface>(op); }
 
-  /// The part of iteration `position`, if the condition holds.
-  void startIf(Value condition, Value position, ImplicitLocOpBuilder &builder) {
+  /// Those operations of iteration `position`, if the condition holds.
+  void startIf(Value condition, Value position, ImplicitLocOpBuilder &builder, ArrayRef<Operation *> ops) {
     auto branch = scf::IfOp::create(builder, condition, /*withElseRegion=*/false);
     OpBuilder inside = branch.getThenBodyBuilder();
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), position);
-    for (Operation *op : part)
-      inside.clone(*op, mapping);
+    for (Operation *op : ops)
+      cloneWithOperands(op, inside, mapping);
   }
+
+  /// What an earlier piece has computed is computed again; the slot that it holds is the oldest one.
+  void cloneWithOperands(Operation *op, OpBuilder &builder, IRMapping &mapping) {
+    op->walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands()) {
+        Operation *from = operand.getDefiningOp();
+        if (!from || !part.contains(from) || mapping.contains(operand))
+          continue;
+        if (auto get = dyn_cast<GetOp>(from))
+          mapping.map(operand, OldestOp::create(builder, get.getLoc(), get.getChannel()).getSlot());
+        else
+          cloneWithOperands(from, builder, mapping);
+      }
+    });
+    builder.clone(*op, mapping);
+  }
+
+  /// Operations that move together.
+  struct Piece {
+    SmallVector<Operation *> ops;
+    Operation *place = nullptr; ///< after which they come; null: the loop's begin
+  };
 
   scf::ForOp loop;
   llvm::SetVector<Operation *> part;
+  SmallVector<Piece, 2> pieces; ///< of it, in order
 };
 
 struct PutAhead : impl::PutAheadBase<PutAhead> {

@@ -4,6 +4,7 @@
 /// target's best leaves a remark with its reason.
 
 #include "compiler/analysis/CopyGroups.h"
+#include "compiler/analysis/IndependentSums.h"
 #include "compiler/analysis/ProductRegisters.h"
 #include "compiler/analysis/Requirements.h"
 #include "compiler/analysis/TensorMemory.h"
@@ -218,75 +219,84 @@ private:
   /// Sums that can lie in tensor memory do, as long as they fit there. A warpgroup loads their rows, or two
   /// if these are long.
   void selectTcgen05() {
-    const BlockBudget block(target, int64_t(kernel.getResidents()));
-    TensorMemoryRoom room(kernel, target, factors);
-    int64_t bytes = block.sharedLimit();
-    kernel.walk([&](AllocSharedOp buffer) { bytes -= sizeInBytes(buffer.getBuffer().getType()); });
-    int64_t warps = warpsPerWarpgroup;
     // Rows that warps decide on lie in one warp each.
     const bool decidesByWarp =
         kernel.walk([](AnyInWarpOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    llvm::SmallDenseMap<Operation *, std::string> problems;
-    for (const Product &product : products) {
-      auto gemm = dyn_cast<GemmOp>(product.op);
-      std::string problem = !gemm         ? "it adds in registers"
-                            : !useTcgen05 ? "tcgen05 is switched off"
-                                          : sumInTensorMemoryProblem(gemm, target);
-      if (problem.empty() && product.n > room.columns())
-        problem =
-            llvm::formatv("{0} columns of tensor memory are left for its {1}", room.columns(), product.n);
-      int64_t staged = 0;
-      if (problem.empty()) {
-        TensorMemoryRoom before = room;
-        room.takeSum(product.op);
-        auto factor = dyn_cast<RankedTensorType>(product.a.getType());
-        staged = factor && !room.takeFactor(factor) ? product.m * product.k * bitsOf(product.left) / 8 : 0;
-        if (staged > bytes) {
-          room = before;
-          problem = llvm::formatv("{0} bytes of shared memory are left for the {1} of its left factor",
-                                  std::max<int64_t>(bytes, 0), staged);
-        }
-      }
-      if (problem.empty()) {
-        bytes -= staged;
-        if (product.n > maxLoadedColumns && !decidesByWarp)
-          warps = 2 * warpsPerWarpgroup;
-      }
-      problems[product.op] = problem;
-    }
-    auto isOther = [&](const Product &product) { return !problems[product.op].empty(); };
-    if (auto *other = llvm::find_if(products, isOther); decidesByWarp && other != products.end())
-      for (auto &[op, problem] : problems)
-        if (problem.empty())
-          problem = "each warp decides on its rows, which the " + describeStatement(other->op) +
-                    " distributes otherwise: " + problems[other->op];
+    placeOperands();
+    auto *other = llvm::find_if(products, [&](const Product &product) { return !fits(product); });
+    if (decidesByWarp && other != products.end())
+      refuse("each warp decides on its rows, which the " + describeStatement(other->op) +
+             " distributes otherwise: " + whyNoTcgen05[other->op]);
+    int64_t warps = warpsPerWarpgroup;
+    for (const Product &product : products)
+      if (fits(product) && product.n > maxLoadedColumns && !decidesByWarp)
+        warps = 2 * warpsPerWarpgroup;
     if (kernel.getWarps())
       warps = kernel.getWarps();
-    auto canLoad = [&](const Product &product) {
-      return !problems[product.op].empty() ||
-             tensorMemoryFragment(product.n, int(bitsOf(product.sums)), warps);
-    };
-    bool anyFits =
-        llvm::any_of(products, [&](const Product &product) { return problems[product.op].empty(); });
-    constexpr int64_t otherRoles = 2 * warpsPerWarpgroup; // a warpgroup each, if threads make loads
-    bool hasRoom = (warps + otherRoles) * lanesPerWarp <= target.maxThreadsPerBlock;
-    if (warps % warpsPerWarpgroup || !hasRoom || !llvm::all_of(products, canLoad)) {
-      for (auto &[op, problem] : problems)
-        if (problem.empty())
-          problem = hasRoom
-                        ? llvm::formatv("{0} warps cannot load its sums", warps)
-                        : llvm::formatv("{0} warps leave no room for roles that load and multiply", warps);
-      anyFits = false;
-    }
-    if (anyFits)
-      kernel.setWarps(warps);
-    llvm::erase_if(products, [&](const Product &product) {
-      bool fits = problems[product.op].empty();
-      if (fits)
+    for (const Product &product : products)
+      if (fits(product))
         cast<GemmOp>(product.op).setAtom(MatrixAtom::tcgen05);
-      return fits;
-    });
-    whyNoTcgen05 = std::move(problems);
+    constexpr int64_t otherRoles = 2 * warpsPerWarpgroup; // a warpgroup each, if threads make loads
+    const int64_t most = target.maxThreadsPerBlock / lanesPerWarp;
+    auto canLoad = [&](const Product &product) {
+      return !fits(product) || tensorMemoryFragment(product.m, product.n, int(bitsOf(product.sums)), warps);
+    };
+    if (warps * rolesOfSums(IndependentSums(kernel)) + otherRoles > most)
+      refuse(llvm::formatv("{0} warps leave no room for roles that load and multiply", warps));
+    else if (warps % warpsPerWarpgroup || !llvm::all_of(products, canLoad))
+      refuse(llvm::formatv("{0} warps cannot load its sums", warps));
+    if (llvm::any_of(products, [&](const Product &product) { return fits(product); }))
+      kernel.setWarps(warps);
+    llvm::erase_if(products, [&](const Product &product) { return fits(product); });
+  }
+
+  bool fits(const Product &product) const { return whyNoTcgen05.lookup(product.op).empty(); }
+
+  /// Those that would fit do not for another reason.
+  void refuse(const std::string &reason) {
+    for (const Product &product : products)
+      if (fits(product)) {
+        whyNoTcgen05[product.op] = reason;
+        product.op->removeAttr(cast<GemmOp>(product.op).getAtomAttrName());
+      }
+  }
+
+  /// Finds what keeps each product from tcgen05: first places for the sums, then for the left factors.
+  void placeOperands() {
+    TensorMemoryRoom room(kernel, target, factors);
+    for (const Product &product : products) {
+      auto gemm = dyn_cast<GemmOp>(product.op);
+      std::string &problem = whyNoTcgen05[product.op];
+      problem = !gemm         ? "it adds in registers"
+                : !useTcgen05 ? "tcgen05 is switched off"
+                              : sumInTensorMemoryProblem(gemm, target);
+      if (!problem.empty())
+        continue;
+      if (product.n > room.columns())
+        problem =
+            llvm::formatv("{0} columns of tensor memory are left for its {1}", room.columns(), product.n);
+      else
+        room.takeSum(gemm);
+    }
+    int64_t bytes = BlockBudget(target, int64_t(kernel.getResidents())).sharedLimit();
+    kernel.walk([&](AllocSharedOp buffer) { bytes -= sizeInBytes(buffer.getBuffer().getType()); });
+    for (const Product &product : products) {
+      if (!fits(product) || !isa<RankedTensorType>(product.a.getType()))
+        continue;
+      auto gemm = cast<GemmOp>(product.op);
+      auto adds = [&](GemmOp other) { return whyNoTcgen05.lookup(other).empty(); };
+      if (room.placeFactor(gemm, adds).isTensorMemory)
+        continue;
+      int64_t staged = product.m * product.k * bitsOf(product.left) / 8;
+      if (staged <= bytes) {
+        bytes -= staged;
+        continue;
+      }
+      room.returnSum(gemm);
+      whyNoTcgen05[product.op] =
+          llvm::formatv("{0} bytes of shared memory are left for the {1} of its left factor",
+                        std::max<int64_t>(bytes, 0), staged);
+    }
   }
 
   BlockSize blockOf(int64_t warps) { return {warps, int64_t(kernel.getResidents())}; }

@@ -110,9 +110,32 @@ LayoutMap tlc::tcgen05Accumulator(const Tcgen05Accumulator &accumulator) {
           {Dim::tensorLane, Dim::tensorBit, Dim::block}};
 }
 
-LayoutMap tlc::tensorMemoryRows(int64_t k, int elementBits) {
-  return {{{axisDim(0), {{tcgen05Rows, toLane, 1}}}, {axisDim(1), {{k, toBit, elementBits}}}},
+LayoutMap tlc::tensorMemoryRows(int64_t rows, int64_t k, int elementBits) {
+  assert((rows == tcgen05Rows || rows == tcgen05Rows / 2) && "all lanes, or half of each warp's");
+  return {{{axisDim(0), {{rows / warpsPerWarpgroup, toLane, 1}, {warpsPerWarpgroup, toLane, warpLanes}}},
+           {axisDim(1), {{k, toBit, elementBits}}}},
           {Dim::tensorLane, Dim::tensorBit}};
+}
+
+TensorMemoryShape tlc::tensorMemoryShapeOf(int64_t rows, int elementBits) {
+  return rows == tcgen05Rows           ? TensorMemoryShape::lanes32x32b
+         : elementBits == registerBits ? TensorMemoryShape::lanes16x256b
+                                       : TensorMemoryShape::lanes16x128b;
+}
+
+TensorMemoryStep tlc::tensorMemoryStep(TensorMemoryShape shape) {
+  switch (shape) {
+  case TensorMemoryShape::lanes32x32b:
+  case TensorMemoryShape::lanes16x32bx2:
+    return {1, registersOf(shape)};
+  case TensorMemoryShape::lanes16x64b:
+    return {2, registersOf(shape)};
+  case TensorMemoryShape::lanes16x128b:
+    return {4, registersOf(shape)};
+  case TensorMemoryShape::lanes16x256b:
+    return {8, registersOf(shape)};
+  }
+  return {1, 1};
 }
 
 LayoutMap tlc::tcgen05ScaleFactors(int64_t rows) {

@@ -66,9 +66,16 @@ struct Tcgen05Accumulator {
 /// below 128 of a block leave lanes to further columns, but the 64 dense ones of one block, which take the
 /// first 16 lanes of each warp's 32.
 LayoutMap tcgen05Accumulator(const Tcgen05Accumulator &accumulator);
-/// Operand A [128, k] in tensor memory: (axis 0, axis 1) to (tensor lane, tensor bit). Rows fill lanes,
-/// elements lie side by side.
-LayoutMap tensorMemoryRows(int64_t k, int elementBits);
+/// Operand A [rows, k] in tensor memory: (axis 0, axis 1) to (tensor lane, tensor bit). 128 rows fill the
+/// lanes, 64 the first 16 of each warp's 32; elements lie side by side.
+LayoutMap tensorMemoryRows(int64_t rows, int64_t k, int elementBits);
+/// How whole rows of 128 or 64 move: a lane has a row, or four lanes share one.
+TensorMemoryShape tensorMemoryShapeOf(int64_t rows, int elementBits);
+/// Columns, and registers of a lane, of one repetition of a shape.
+struct TensorMemoryStep {
+  int64_t columns, registers;
+};
+TensorMemoryStep tensorMemoryStep(TensorMemoryShape shape);
 
 /// Scale factors of `rows` rows, a multiple of 32, up to 4 bytes each: (tensor lane, tensor bit) to (row,
 /// factor). Each warp's lanes have them all; the 8 bits of a factor are a digit that changes nothing.

@@ -156,7 +156,7 @@ FragmentLayout tlc::mmaOperandB(int64_t k, int64_t n, int elementBits, WarpGrid 
                   warpModes(warps, LayoutMode::replicatedAxis, 0, 1, pieces * mmaSyncColumns));
 }
 
-Result<FragmentLayout> tlc::tensorMemoryFragment(int64_t n, int elementBits, int64_t warps) {
+Result<FragmentLayout> tlc::tensorMemoryFragment(int64_t rows, int64_t n, int elementBits, int64_t warps) {
   int64_t warpgroups = warps / warpsPerWarpgroup;
   if (warps % warpsPerWarpgroup != 0 || warps == 0)
     return Error{
@@ -164,20 +164,22 @@ Result<FragmentLayout> tlc::tensorMemoryFragment(int64_t n, int elementBits, int
         fmt::format("expected whole warpgroups because each warp of one reaches a quarter of the lanes "
                     "of tensor memory, but got {} warps",
                     warps)};
-  if (!isMultipleOf(n * elementBits, warpgroups * registerBits))
+  const TensorMemoryShape shape = tensorMemoryShapeOf(rows, elementBits);
+  const int64_t bits = tensorMemoryStep(shape).columns * registerBits;
+  if (!isMultipleOf(n * elementBits, warpgroups * bits))
     return Error{
         ErrorKind::invalidArgument,
-        fmt::format("expected columns of {} bits that {} warpgroups can share because each has whole "
-                    "registers of tensor memory, but got {}",
-                    elementBits, warpgroups, n)};
+        fmt::format("expected columns of {} bits that {} warpgroups can share because each has a multiple of "
+                    "{} bits of {} rows of tensor memory, but got {}",
+                    elementBits, warpgroups, bits, rows, n)};
   // One move for each warp, in its lanes and its warpgroup's columns; then back from there to the tile.
-  int64_t threadBits = n * elementBits / warpgroups;
-  LayoutMap move = tensorMemoryMove({.repeat = threadBits / registerBits}, elementBits);
+  int64_t partBits = n * elementBits / warpgroups;
+  LayoutMap move = tensorMemoryMove({.shape = shape, .repeat = partBits / bits}, elementBits);
   LayoutMap moves({{Dim::reg, move.modes(0)},
                    {Dim::lane, move.modes(1)},
-                   {Dim::warp, {{warpsPerWarpgroup, 0, lanesPerWarp}, {warpgroups, 1, threadBits}}}},
+                   {Dim::warp, {{warpsPerWarpgroup, 0, lanesPerWarp}, {warpgroups, 1, partBits}}}},
                   move.outputs());
-  return FragmentLayout::get(*moves.then(*tensorMemoryRows(n, elementBits).inverse()));
+  return FragmentLayout::get(*moves.then(*tensorMemoryRows(rows, n, elementBits).inverse()));
 }
 
 std::optional<MatrixFragment> tlc::matchMatrixFragment(const FragmentLayout &layout, int columnAxis,

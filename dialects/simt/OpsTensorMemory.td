@@ -43,26 +43,31 @@ def Simt_Tcgen05FenceOp : Simt_Tcgen05Op<"fence"> {
 }
 
 def Simt_Tcgen05LoadOp : Simt_Tcgen05Op<"load"> {
-  let summary = "tcgen05.ld.32x32b: each lane of a warp starts to read consecutive columns of its lane of tensor memory";
+  let summary = "tcgen05.ld: a warp starts to read tensor memory";
   let description = [{
-    Warp w reaches the lanes from 32 (w mod 4) on.
+    Warp w reaches the lanes from 32 (w mod 4) on. The instruction's shape is 32x32b: each lane reads consecutive columns of
+    its lane; or 16x`row_bits`b: four lanes share a row of 16.
 
     Constraints
-    - tcgen05_load_c1: the result has a power of two of registers, from 1 to 128.
+    - tcgen05_load_c1: the result has a power of two of registers, up to 128, from 1 on, of 16x128b from 2 on, of
+      16x256b from 4 on.
+    - tcgen05_load_c2: `row_bits` is 32, 128 or 256.
   }];
-  let arguments = (ins I32:$address);
+  let arguments = (ins I32:$address, DefaultValuedAttr<I64Attr, "32">:$row_bits);
   let results = (outs VectorOfRankAndType<[1], [I32]>:$result);
   let assemblyFormat = "$address attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
 def Simt_Tcgen05StoreOp : Simt_Tcgen05Op<"store"> {
-  let summary = "tcgen05.st.32x32b: each lane of a warp starts to write consecutive columns of its lane of tensor memory";
+  let summary = "tcgen05.st: a warp starts to write tensor memory";
   let description = [{
+    As `simt.tcgen05_load` reads it.
+
     Constraints
-    - tcgen05_store_c1: as tcgen05_load_c1.
+    - tcgen05_store_c1: as tcgen05_load_c1 and tcgen05_load_c2.
   }];
-  let arguments = (ins VectorOfRankAndType<[1], [I32]>:$values, I32:$address);
+  let arguments = (ins VectorOfRankAndType<[1], [I32]>:$values, I32:$address, DefaultValuedAttr<I64Attr, "32">:$row_bits);
   let assemblyFormat = "$values `to` $address attr-dict `:` type($values)";
   let hasVerifier = 1;
 }
@@ -97,11 +102,12 @@ def Simt_Tcgen05MmaOp : Simt_Tcgen05Op<"mma"> {
     not count.
 
     Constraints
-    - tcgen05_mma_c1: `m` is 128, `n` a multiple of 16 from 16 to 256.
-    - tcgen05_mma_c2: `element` is f16, bf16, f32 (read as tf32, not transposed) or f8E4M3FN; `transpose_a` needs a descriptor.
+    - tcgen05_mma_c1: `m` is 128 or 64; `n` is at most 256, a multiple of 16, or of 8 for 64 rows of floats.
+    - tcgen05_mma_c2: `a_element` and `b_element` are both f16, bf16, f32 (read as tf32, not transposed), each f8E4M3FN or f8E5M2, or
+      each i8 or ui8, whose sums are i32; `transpose_a` needs a descriptor.
   }];
   let arguments = (ins I32:$acc, AnyTypeOf<[I64, I32]>:$a, I64:$b, I1:$accumulate,
-    I64Attr:$m, I64Attr:$n, TypeAttr:$element, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
+    I64Attr:$m, I64Attr:$n, TypeAttr:$a_element, TypeAttr:$b_element, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
   let assemblyFormat = "$acc `,` $a `,` $b `if` $accumulate attr-dict `:` type($a)";
   let hasVerifier = 1;
 }

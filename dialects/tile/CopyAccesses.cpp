@@ -66,8 +66,8 @@ constexpr StringLiteral sharedBytes = "elements that share a byte";
 
 /// The fragment's layout on its way from or to tensor memory; fails with a diagnostic where there is none.
 FailureOr<FragmentLayout> tensorMemoryLayout(Operation *op, Value value) {
-  Result<FragmentLayout> layout =
-      tensorMemoryFragment(shapeOf(value).back(), elementBitsOf(value), executingWarps(op));
+  Result<FragmentLayout> layout = tensorMemoryFragment(shapeOf(value).front(), shapeOf(value).back(),
+                                                       elementBitsOf(value), executingWarps(op));
   if (!layout)
     return op->emitError() << layout.error().message;
   return *layout;
@@ -191,7 +191,7 @@ LogicalResult StoreOp::stateLayouts(FragmentRules &rules) {
     int64_t warps = executingWarps(*this);
     // As it comes from tensor memory, or from wgmma.
     if (getStaging().getType().getShape().drop_back().back() == tcgen05Rows) {
-      Result<FragmentLayout> layout = tensorMemoryFragment(shape[1], registerBits, warps);
+      Result<FragmentLayout> layout = tensorMemoryFragment(shape[0], shape[1], registerBits, warps);
       if (!layout)
         return emitOpError() << layout.error().message;
       rules.takes(value, *layout, Strength::required, panels.str());

@@ -124,20 +124,8 @@ LogicalResult GemmOp::verify() {
   return success();
 }
 
-LogicalResult GemmInPlaceOp::verify() {
-  if (failed(verifyProductShape(*this)) || failed(verifyProductTypes(*this))) // gemm_in_place_c1
-    return failure();
-  Type left = elementTypeOf(getA().getType()), right = getB().getType().getElementType();
-  if (isa<IntegerType>(right)) // gemm_in_place_c2
-    return emitOpError()
-           << "expected factors of f16, bf16, f32 or f8E4M3FN because sums in tensor memory are "
-              "of f32, but got "
-           << right << "; add to a fragment of i32";
-  if (isa<Float8E5M2Type>(left) || isa<Float8E5M2Type>(right)) // gemm_in_place_c2
-    return emitOpError() << "expected factors of f16, bf16, f32 or f8E4M3FN because no product that adds in "
-                            "tensor memory takes others, but got "
-                         << left << " and " << right << "; convert them";
-  return success();
+LogicalResult GemmInPlaceOp::verify() { // gemm_in_place_c1
+  return success(succeeded(verifyProductShape(*this)) && succeeded(verifyProductTypes(*this)));
 }
 
 LogicalResult GemmAsyncOp::verify() {

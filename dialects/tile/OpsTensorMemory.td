@@ -16,14 +16,17 @@ def Tile_AllocTensorMemoryOp : Tile_Op<"alloc_tensor_memory", [Tile_AccessesNoth
     Lives as long as the kernel. `offset` is its first column among those that the block reserves, set by
     `tile-plan-tensor-memory`. What it holds first is undefined.
 
+    With `over` its columns are the first ones of another buffer of the kernel, which has that name: each is written when what the other one
+    holds is no longer needed.
+
     Constraints
     - alloc_tensor_memory_c1: `offset` is at least 0, and the buffer ends within tensor memory.
 
         %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x256xf32>
   }];
-  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$offset);
+  let arguments = (ins StrAttr:$name, OptionalAttr<StrAttr>:$over, OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<Tile_TensorMemoryType, "the buffer", [MemAlloc]>:$buffer);
-  let assemblyFormat = "$name (`at` $offset^)? attr-dict `:` qualified(type($buffer))";
+  let assemblyFormat = "$name (`over` $over^)? (`at` $offset^)? attr-dict `:` qualified(type($buffer))";
   let hasVerifier = 1;
 }
 
@@ -72,7 +75,6 @@ def Tile_GemmInPlaceOp : Tile_Op<"gemm_in_place", [Tile_AccessesForOne, Tile_Pro
 
     Constraints
     - gemm_in_place_c1: as gemm_c1 and gemm_c2.
-    - gemm_in_place_c2: the factors are f16, bf16, f32 or f8E4M3FN.
 
         tile.gemm_in_place %a, %b, %acc if %accumulate : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, !tile.tensor_memory<128x256xf32>
   }];

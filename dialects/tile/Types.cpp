@@ -233,11 +233,13 @@ LogicalResult TensorMemoryType::verify(function_ref<InFlightDiagnostic()> emitEr
                        << "; convert them";
   constexpr TensorMemoryFacts facts;
   if (shape.size() < 2 || shape.size() > 3 ||
-      shape[shape.size() - 2] != int64_t(facts.lanes)) // tensor_memory_c1
-    return emitError() << "expected " << facts.lanes
-                       << " rows because tensor memory has as many lanes, and axes of columns and at most of "
-                          "slots beside them, but got "
-                       << toText(shape);
+      (shape[shape.size() - 2] != int64_t(facts.lanes) &&
+       shape[shape.size() - 2] != int64_t(facts.lanes) / 2)) // tensor_memory_c1
+    return emitError()
+           << "expected " << facts.lanes / 2 << " or " << facts.lanes
+           << " rows because products that add in tensor memory have as many, and axes of columns "
+              "and at most of slots beside them, but got "
+           << toText(shape);
   int64_t bits = shape.back() * elementType.getIntOrFloatBitWidth(); // tensor_memory_c2
   if (elementType.getIntOrFloatBitWidth() > registerBits || bits % registerBits != 0)
     return emitError() << "expected rows that fill whole columns of " << registerBits

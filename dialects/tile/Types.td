@@ -55,10 +55,10 @@ def Tile_TensorMemoryType : Tile_ShapedType<"TensorMemory", "tensor_memory"> {
   let summary = "A tile in the block's tensor memory, where tcgen05 adds up products";
   let description = [{
     `!tile.tensor_memory<128x256xf32>`: row r is in lane r, and the elements of a row fill consecutive columns of 32 bits,
-    narrow ones several to a column. A buffer with slots has a leading axis for them: `!tile.tensor_memory<2x128x128xf32>`.
+    narrow ones several to a column. Of 64 rows, 16 each are in the first lanes of a quarter. A buffer with slots has a leading axis for them: `!tile.tensor_memory<2x128x128xf32>`.
 
     Constraints
-    - tensor_memory_c1: two axes, or three with slots; as many rows as tensor memory has lanes.
+    - tensor_memory_c1: two axes, or three with slots; as many rows as tensor memory has lanes, or half as many.
     - tensor_memory_c2: elements of 8, 16 or 32 bits whose rows fill whole columns, of all slots no more than there are.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);

@@ -84,11 +84,11 @@ constexpr MmaAtom sparseWgmma(ElementType operand, ElementType accumulator, unsi
   return sparseWgmma(operand, operand, accumulator, nMin, nStep, k);
 }
 
-constexpr MmaAtom tcgen05(ElementType operand, ElementType accumulator, unsigned blocks, unsigned m,
+constexpr MmaAtom tcgen05(ElementType a, ElementType b, ElementType accumulator, unsigned blocks, unsigned m,
                           unsigned nStep, unsigned k) {
   return {.kind = MmaKind::tcgen05,
-          .a = operand,
-          .b = operand,
+          .a = a,
+          .b = b,
           .accumulator = accumulator,
           .m = m,
           .nMin = nStep,
@@ -101,9 +101,14 @@ constexpr MmaAtom tcgen05(ElementType operand, ElementType accumulator, unsigned
           .bPlaces = OperandPlaces::shared,
           .accumulatorPlaces = OperandPlaces::tensorMemory,
           // Unlike with wgmma, bytes may be transposed. 32 bits would want a swizzle that no layout has.
-          .aMajors = bitsOf(operand) == 32 ? OperandMajors::kOnly : OperandMajors::kOrMn,
-          .bMajors = bitsOf(operand) == 32 ? OperandMajors::kOnly : OperandMajors::kOrMn,
+          .aMajors = bitsOf(a) == 32 ? OperandMajors::kOnly : OperandMajors::kOrMn,
+          .bMajors = bitsOf(a) == 32 ? OperandMajors::kOnly : OperandMajors::kOrMn,
           .minSm = 100};
+}
+
+constexpr MmaAtom tcgen05(ElementType operand, ElementType accumulator, unsigned blocks, unsigned m,
+                          unsigned nStep, unsigned k) {
+  return tcgen05(operand, operand, accumulator, blocks, m, nStep, k);
 }
 
 constexpr std::array atoms = {
@@ -183,10 +188,34 @@ constexpr std::array atoms = {
     tcgen05(e4m3, f32, 1, 128, 16, 32),
     tcgen05(e4m3, f32, 2, 128, 16, 32),
     tcgen05(e4m3, f32, 2, 256, 16, 32),
+    tcgen05(e4m3, e5m2, f32, 1, 64, 8, 32),
+    tcgen05(e4m3, e5m2, f32, 1, 128, 16, 32),
+    tcgen05(e4m3, e5m2, f32, 2, 128, 16, 32),
+    tcgen05(e4m3, e5m2, f32, 2, 256, 16, 32),
+    tcgen05(e5m2, e4m3, f32, 1, 64, 8, 32),
+    tcgen05(e5m2, e4m3, f32, 1, 128, 16, 32),
+    tcgen05(e5m2, e4m3, f32, 2, 128, 16, 32),
+    tcgen05(e5m2, e4m3, f32, 2, 256, 16, 32),
+    tcgen05(e5m2, f32, 1, 64, 8, 32),
+    tcgen05(e5m2, f32, 1, 128, 16, 32),
+    tcgen05(e5m2, f32, 2, 128, 16, 32),
+    tcgen05(e5m2, f32, 2, 256, 16, 32),
     tcgen05(i8, i32, 1, 64, 16, 32),
     tcgen05(i8, i32, 1, 128, 16, 32),
     tcgen05(i8, i32, 2, 128, 32, 32),
     tcgen05(i8, i32, 2, 256, 32, 32),
+    tcgen05(i8, u8, i32, 1, 64, 16, 32),
+    tcgen05(i8, u8, i32, 1, 128, 16, 32),
+    tcgen05(i8, u8, i32, 2, 128, 32, 32),
+    tcgen05(i8, u8, i32, 2, 256, 32, 32),
+    tcgen05(u8, i8, i32, 1, 64, 16, 32),
+    tcgen05(u8, i8, i32, 1, 128, 16, 32),
+    tcgen05(u8, i8, i32, 2, 128, 32, 32),
+    tcgen05(u8, i8, i32, 2, 256, 32, 32),
+    tcgen05(u8, i32, 1, 64, 16, 32),
+    tcgen05(u8, i32, 1, 128, 16, 32),
+    tcgen05(u8, i32, 2, 128, 32, 32),
+    tcgen05(u8, i32, 2, 256, 32, 32),
 };
 
 } // namespace

@@ -51,7 +51,8 @@ Spot spotOf(const PlacedTile &tile, const Coordinates &coordinates) {
   }
   const auto &memory = std::get<TensorMemoryLayout>(tile.layout);
   const std::array<int64_t, 2> position = {coordinates[0], coordinates[1]};
-  const std::vector<int64_t> place = tensorMemoryRows(memory.columns, memory.elementBits)(position);
+  const std::vector<int64_t> place =
+      tensorMemoryRows(tile.shape.front(), memory.columns, memory.elementBits)(position);
   return {{place[0]}, place[1]};
 }
 

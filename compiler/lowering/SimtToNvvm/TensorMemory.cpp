@@ -19,8 +19,11 @@ Value tensorPointer(OpBuilder &builder, Location loc, Value address) {
   return LLVM::IntToPtrOp::create(builder, loc, type, address);
 }
 
-NVVM::Tcgen05LdStShapeAttr rowPerLane(MLIRContext *context) {
-  return NVVM::Tcgen05LdStShapeAttr::get(context, NVVM::Tcgen05LdStShape::SHAPE_32X32B);
+NVVM::Tcgen05LdStShapeAttr shapeOf(MLIRContext *context, uint64_t rowBits) {
+  using Shape = NVVM::Tcgen05LdStShape;
+  return NVVM::Tcgen05LdStShapeAttr::get(context, rowBits == 32    ? Shape::SHAPE_32X32B
+                                                  : rowBits == 128 ? Shape::SHAPE_16X128B
+                                                                   : Shape::SHAPE_16X256B);
 }
 
 struct LowerAlloc : OpConversionPattern<Tcgen05AllocOp> {
@@ -68,9 +71,10 @@ struct LowerLoad : OpConversionPattern<Tcgen05LoadOp> {
     Location loc = op.getLoc();
     auto type = cast<VectorType>(op.getResult().getType());
     bool isOne = type.getNumElements() == 1;
-    Value loaded = NVVM::Tcgen05LdOp::create(
-        rewriter, loc, isOne ? rewriter.getI32Type() : Type(type), /*pack=*/UnitAttr(),
-        rowPerLane(getContext()), tensorPointer(rewriter, loc, adaptor.getAddress()), /*offset=*/Value());
+    Value loaded =
+        NVVM::Tcgen05LdOp::create(rewriter, loc, isOne ? rewriter.getI32Type() : Type(type),
+                                  /*pack=*/UnitAttr(), shapeOf(getContext(), op.getRowBits()),
+                                  tensorPointer(rewriter, loc, adaptor.getAddress()), /*offset=*/Value());
     rewriter.replaceOp(op, isOne ? pack(rewriter, loc, type, loaded) : loaded);
     return success();
   }
@@ -84,7 +88,7 @@ struct LowerStore : OpConversionPattern<Tcgen05StoreOp> {
     Value values = adaptor.getValues();
     if (cast<VectorType>(values.getType()).getNumElements() == 1)
       values = unpack(rewriter, loc, values).front();
-    NVVM::Tcgen05StOp::create(rewriter, loc, /*unpack=*/UnitAttr(), rowPerLane(getContext()),
+    NVVM::Tcgen05StOp::create(rewriter, loc, /*unpack=*/UnitAttr(), shapeOf(getContext(), op.getRowBits()),
                               tensorPointer(rewriter, loc, adaptor.getAddress()), values,
                               /*offset=*/Value());
     rewriter.eraseOp(op);
@@ -152,12 +156,19 @@ struct LowerDescriptor : OpConversionPattern<Tcgen05DescriptorOp> {
   }
 };
 
-/// PTX ISA "instruction descriptor" of the kinds f16, tf32 and f8f6f4, with sums in f32.
+/// Of the kind: f16, bf16 (1); tf32 (2); e4m3, e5m2 (1); u8, s8 (1).
+uint32_t codeOf(Type factor) {
+  if (factor.isF32())
+    return 2;
+  return factor.isBF16() || isa<Float8E5M2Type>(factor) || factor.isSignlessInteger(8);
+}
+
+/// PTX ISA "instruction descriptor" of the kinds f16, tf32, f8f6f4 and i8, with sums in f32 or s32.
 uint32_t instructionDescriptor(Tcgen05MmaOp op) {
-  constexpr uint32_t sumsAreF32 = 1 << 4;
-  uint32_t element = op.getElement().isF32() ? 2 : op.getElement().isBF16() ? 1 : 0; // 0 is f16, and e4m3
-  return sumsAreF32 | element << 7 | element << 10 | uint32_t(op.getTransposeA()) << 15 |
-         uint32_t(op.getTransposeB()) << 16 | uint32_t(op.getN() >> 3) << 17 | uint32_t(op.getM() >> 4) << 24;
+  const uint32_t sums = op.getAElement().isInteger() ? 2 : 1;
+  return sums << 4 | codeOf(op.getAElement()) << 7 | codeOf(op.getBElement()) << 10 |
+         uint32_t(op.getTransposeA()) << 15 | uint32_t(op.getTransposeB()) << 16 |
+         uint32_t(op.getN() >> 3) << 17 | uint32_t(op.getM() >> 4) << 24;
 }
 
 struct LowerMma : OpConversionPattern<Tcgen05MmaOp> {
@@ -165,10 +176,11 @@ struct LowerMma : OpConversionPattern<Tcgen05MmaOp> {
   LogicalResult matchAndRewrite(Tcgen05MmaOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    unsigned bits = op.getElement().getIntOrFloatBitWidth();
-    auto kind = bits == 32   ? NVVM::Tcgen05MMAKind::TF32
-                : bits == 16 ? NVVM::Tcgen05MMAKind::F16
-                             : NVVM::Tcgen05MMAKind::F8F6F4;
+    unsigned bits = op.getAElement().getIntOrFloatBitWidth();
+    auto kind = op.getAElement().isInteger() ? NVVM::Tcgen05MMAKind::I8
+                : bits == 32                 ? NVVM::Tcgen05MMAKind::TF32
+                : bits == 16                 ? NVVM::Tcgen05MMAKind::F16
+                                             : NVVM::Tcgen05MMAKind::F8F6F4;
     Value left = adaptor.getA();
     if (left.getType().isInteger(32))
       left = tensorPointer(rewriter, loc, left);

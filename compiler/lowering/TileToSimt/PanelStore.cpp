@@ -23,7 +23,7 @@ struct Share {
 
   /// The layout of a panel with `width` columns.
   FragmentLayout layoutOfPanel(int64_t width) const {
-    return rows == tcgen05Rows ? *tensorMemoryFragment(width, registerBits, warpsPerWarpgroup)
+    return rows == tcgen05Rows ? *tensorMemoryFragment(rows, width, registerBits, warpsPerWarpgroup)
                                : wgmmaAccumulator(panelRows, width, {1, 1});
   }
 };
@@ -35,7 +35,7 @@ std::optional<Share> shareOf(const FragmentLayout &layout, ArrayRef<int64_t> sha
     return Share{panelRows, share->blocks, share->columns};
   if (shape[0] != tcgen05Rows)
     return std::nullopt;
-  Result<FragmentLayout> ofTensorMemory = tensorMemoryFragment(shape[1], registerBits, warps);
+  Result<FragmentLayout> ofTensorMemory = tensorMemoryFragment(shape[0], shape[1], registerBits, warps);
   if (!ofTensorMemory || layout != *ofTensorMemory)
     return std::nullopt;
   return Share{tcgen05Rows, 1, shape[1] / (warps / warpsPerWarpgroup)};

@@ -5,6 +5,7 @@
 #include "compiler/lowering/TileToSimt/TensorMemory.h"
 
 #include "compiler/lowering/TileToSimt/Wgmma.h"
+#include "dialects/layout/InstructionLayouts.h"
 #include "dialects/layout/LayoutText.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/layout/StockLayouts.h"
@@ -76,17 +77,35 @@ Value lowering::slotInTensorMemory(KernelLowering &k, tile::SlotOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A fragment's part of one thread: consecutive columns of the lane that it reaches.
-struct ThreadColumns {
+/// A fragment's part of one warp, in the lanes that it reaches: `count` repetitions of what an instruction
+/// moves at least.
+struct WarpColumns {
   Value address;
-  int64_t registers;
+  TensorMemoryShape shape;
+  int64_t count;
+
+  int64_t rowBits() const { // of the instruction's name
+    const bool isRowPerLane = shape == TensorMemoryShape::lanes32x32b;
+    return isRowPerLane ? registerBits : tensorMemoryStep(shape).columns * registerBits;
+  }
+  /// Calls `move(columns, registers, count)` for as few pieces as instructions can move: the columns and
+  /// registers before a piece, and its registers.
+  void forEachMove(function_ref<void(int64_t, int64_t, int64_t)> move) const {
+    const TensorMemoryStep step = tensorMemoryStep(shape);
+    for (int64_t first = 0; first < count;) {
+      int64_t piece = std::min(int64_t(1) << log2Floor(count - first), maxRepeat(shape));
+      move(first * step.columns, first * step.registers, piece * step.registers);
+      first += piece;
+    }
+  }
 };
 
-std::optional<ThreadColumns> columnsOfThread(KernelLowering &k, Operation *op, Value tile,
-                                             RankedTensorType fragment) {
+std::optional<WarpColumns> columnsOfWarp(KernelLowering &k, Operation *op, Value tile,
+                                         RankedTensorType fragment) {
   Emitter &b = k.b;
   int64_t bits = fragment.getElementTypeBitWidth();
-  Result<FragmentLayout> layout = tensorMemoryFragment(fragment.getShape().back(), bits, k.team.warps);
+  Result<FragmentLayout> layout =
+      tensorMemoryFragment(fragment.getShape().front(), fragment.getShape().back(), bits, k.team.warps);
   if (!layout || !k.team.hasWarpgroups()) {
     op->emitOpError() << "expected whole warpgroups that begin at a multiple of " << warpsPerWarpgroup
                       << " warps because each warp of one reaches a quarter of the lanes, but " << k.team.name
@@ -98,34 +117,27 @@ std::optional<ThreadColumns> columnsOfThread(KernelLowering &k, Operation *op, V
                       << " because it is one of tensor memory, but got " << printLayout(k.layoutOf(fragment));
     return std::nullopt;
   }
-  int64_t registers = layout->registersPerThread() * bits / registerBits;
+  const TensorMemoryShape shape = tensorMemoryShapeOf(fragment.getShape().front(), int(bits));
+  const int64_t warpgroups = k.team.warps / warpsPerWarpgroup;
+  const int64_t columns = fragment.getShape().back() * bits / registerBits / warpgroups;
   Value warp = b.remainder(k.team.warp, warpsPerWarpgroup);
   Value address = b.add(k.value(tile), b.mul(warp, lanesPerWarp << tensorMemoryColumnBits));
-  if (k.team.warps > warpsPerWarpgroup)
-    address = b.add(address, b.mul(b.divide(k.team.warp, warpsPerWarpgroup), registers));
-  return ThreadColumns{address, registers};
-}
-
-/// Calls `move(first, count)` for as few pieces as instructions can move.
-void forEachMove(int64_t registers, function_ref<void(int64_t, int64_t)> move) {
-  for (int64_t first = 0; first < registers;) {
-    int64_t count = std::min(int64_t(1) << log2Floor(registers - first), maxTensorMemoryRegisters);
-    move(first, count);
-    first += count;
-  }
+  if (warpgroups > 1)
+    address = b.add(address, b.mul(b.divide(k.team.warp, warpsPerWarpgroup), columns));
+  return WarpColumns{address, shape, columns / tensorMemoryStep(shape).columns};
 }
 } // namespace
 
 Value lowering::loadTensorMemory(KernelLowering &k, tile::LoadOp op) {
   Emitter &b = k.b;
   RankedTensorType type = op.getValue().getType();
-  std::optional<ThreadColumns> columns = columnsOfThread(k, op, op.getSource(), type);
+  std::optional<WarpColumns> columns = columnsOfWarp(k, op, op.getSource(), type);
   if (!columns)
     return {};
   SmallVector<Value> words;
-  forEachMove(columns->registers, [&](int64_t first, int64_t count) {
-    Value loaded =
-        simt::Tcgen05LoadOp::create(b, b.vectorOf(count, b.getI32Type()), b.add(columns->address, first));
+  columns->forEachMove([&](int64_t first, int64_t, int64_t count) {
+    Value loaded = simt::Tcgen05LoadOp::create(b, b.vectorOf(count, b.getI32Type()),
+                                               b.add(columns->address, first), columns->rowBits());
     words.push_back(simt::Tcgen05WaitLoadOp::create(b, loaded.getType(), loaded));
   });
   return b.recast(b.join(words), k.registersOf(type).getElementType());
@@ -133,12 +145,13 @@ Value lowering::loadTensorMemory(KernelLowering &k, tile::LoadOp op) {
 
 LogicalResult lowering::storeTensorMemory(KernelLowering &k, tile::StoreOp op) {
   Emitter &b = k.b;
-  std::optional<ThreadColumns> columns = columnsOfThread(k, op, op.getDestination(), op.getValue().getType());
+  std::optional<WarpColumns> columns = columnsOfWarp(k, op, op.getDestination(), op.getValue().getType());
   if (!columns)
     return failure();
   Value words = b.recast(k.value(op.getValue()), b.getI32Type());
-  forEachMove(columns->registers, [&](int64_t first, int64_t count) {
-    simt::Tcgen05StoreOp::create(b, b.piece(words, first, count), b.add(columns->address, first));
+  columns->forEachMove([&](int64_t first, int64_t registers, int64_t count) {
+    simt::Tcgen05StoreOp::create(b, b.piece(words, registers, count), b.add(columns->address, first),
+                                 columns->rowBits());
   });
   simt::Tcgen05WaitStoreOp::create(b);
   return success();
@@ -198,7 +211,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::GemmInPlaceOp op) {
       simt::Tcgen05MmaOp::create(
           b, acc, left ? left->at(b, step) : b.add(k.value(op.getA()), step * columnsPerStep),
           right->at(b, step), step == 0 ? accumulate : b.i1(true), shape[0], shape[1],
-          op.getB().getType().getElementType(), left && left->isTransposed(), right->isTransposed());
+          tile::elementTypeOf(op.getA().getType()), op.getB().getType().getElementType(),
+          left && left->isTransposed(), right->isTransposed());
   });
   return success();
 }

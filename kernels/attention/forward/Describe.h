@@ -32,7 +32,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig
                 .description = "queries that a block works on",
                 .kind = Kind::integer,
                 .least = 64,
-                .most = 192,
+                .most = 256,
                 .multipleOf = 64};
       },
       bq);

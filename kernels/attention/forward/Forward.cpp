@@ -126,6 +126,21 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries, const Target 
   return isCausalAlone && !isPacked && queries >= 1536; // measured: slower at 1024, faster at 2048
 }
 
+/// Whether two tiles of the instruction's rows pay in the plain form, of which one is multiplied while the other
+/// is computed with: only where a block would otherwise have a single tile, and multiprocessors have work.
+bool hasWorkForTwoTiles(const ForwardConfig &config, const ForwardExtents &e, const Target &target) {
+  ElementType factor = config.problem.dtype;
+  const int64_t rows = rowsOfFastestAtom(target, factor, factor, ElementType::f32);
+  if (rows <= wgmmaRows)
+    return false;
+  constexpr double gain = 1.8; // by the emulator's model: two tiles take 2 / gain of one's time
+  auto time = [&](int64_t ofBlock) {
+    double tiles = double(e.b) * double(e.h) * double(ceilDiv(e.sq, ofBlock));
+    return std::ceil(tiles / double(target.multiprocessors));
+  };
+  return 2 * time(2 * rows) < gain * time(rows);
+}
+
 /// One warpgroup where two would have rows beyond the last query, or multiprocessors would have no tile.
 void chooseWarpgroups(ForwardConfig &config, const ForwardExtents &extents, const Target &target) {
   auto time = [&](int64_t rows) { return wholeKeysTime(config.problem, extents, rows, target); };
@@ -148,6 +163,10 @@ std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const
     return fmt::format("the columns of dv = {} take two roles that compute, and registers for no third, "
                        "which bq = {} takes",
                        problem.dv, bq);
+  constexpr int64_t mostQueries = 192;
+  if (given.bq.value_or(64) > mostQueries)
+    return fmt::format("bq = {} takes more warpgroups than registers of a block are enough for: at most {}",
+                       *given.bq, mostQueries);
   constexpr int64_t longestOfThree = 192; // rows whose sums three warpgroups have registers for
   if (given.bq.value_or(64) > 2 * wgmmaRows && paddedValues(problem) > longestOfThree)
     return fmt::format(
@@ -202,6 +221,10 @@ static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents
   } else if (longest <= 64 && hasWorkForThree(config, extents.sq, target)) {
     config.bq = 192;
     config.bk = 96;
+  } else if (isPlain && longest <= 128 && hasWorkForTwoTiles(config, extents, target)) {
+    config.bq = 256;
+    // By the emulator's model; two steps of more keys do not fit beside Q and what is stored.
+    config.bk = longest <= 64 ? 128 : 64;
   } else if (longest > 128) {
     config.bk = longest <= 192 && !isPlain ? 96 : 64;
   }

@@ -40,9 +40,9 @@ simt.kernel @tcgen05(%n: i32 {program.parameter = #program.parameter<dimension, 
   // Sums of f32, factors of bf16, the left one transposed, n = 64, m = 128.
   // CHECK: llvm.mlir.constant(135300240 : i32)
   // CHECK: nvvm.tcgen05.mma %{{.*}} {ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.tcgen05_mma_kind<f16>} : (!llvm.ptr<6>, i64, i64, i32, i1)
-  simt.tcgen05_mma %n, %b, %b if %true {m = 128 : i64, n = 64 : i64, element = bf16, transpose_a} : i64
+  simt.tcgen05_mma %n, %b, %b if %true {a_element = bf16, b_element = bf16, m = 128 : i64, n = 64 : i64, transpose_a} : i64
   // CHECK: nvvm.tcgen05.mma %{{.*}} {ctaGroup = #nvvm.cta_group<cta_1>, kind = #nvvm.tcgen05_mma_kind<f8f6f4>} : (!llvm.ptr<6>, !llvm.ptr<6>, i64, i32, i1)
-  simt.tcgen05_mma %n, %n, %b if %true {m = 128 : i64, n = 16 : i64, element = f8E4M3FN} : i32
+  simt.tcgen05_mma %n, %n, %b if %true {a_element = f8E4M3FN, b_element = f8E4M3FN, m = 128 : i64, n = 16 : i64} : i32
   // CHECK: nvvm.tcgen05.commit %{{.*}} : !llvm.ptr<3>
   simt.tcgen05_commit %base
   // CHECK: nvvm.tcgen05.dealloc %{{.*}}, %{{.*}} : !llvm.ptr<6>, i32

@@ -62,8 +62,8 @@ tile.kernel @pieces() attributes {launch = #program.launch<warps = 4>} {
 // CHECK:         simt.tcgen05_store %{{.*}} : vector<16xi32>
 // CHECK:         %[[B:.*]] = simt.tcgen05_descriptor %{{.*}} leading(16) stride(512) swizzle bytes64
 // CHECK:         simt.elect
-// CHECK:         simt.tcgen05_mma %{{.*}}, %{{.*}}, %[[B]] if %{{.*}} {element = bf16, m = 128 : i64, n = 64 : i64} : i32
-// CHECK:         simt.tcgen05_mma %{{.*}}, %{{.*}}, %{{.*}} if %true {element = bf16, m = 128 : i64, n = 64 : i64} : i32
+// CHECK:         simt.tcgen05_mma %{{.*}}, %{{.*}}, %[[B]] if %{{.*}} {a_element = bf16, b_element = bf16, m = 128 : i64, n = 64 : i64} : i32
+// CHECK:         simt.tcgen05_mma %{{.*}}, %{{.*}}, %{{.*}} if %true {a_element = bf16, b_element = bf16, m = 128 : i64, n = 64 : i64} : i32
 // CHECK-NOT:     simt.tcgen05_mma
 // CHECK:         simt.elect
 // CHECK:         simt.tcgen05_commit

@@ -28,10 +28,10 @@ simt.kernel @tcgen05(%d: i64 {program.parameter = #program.parameter<tensor_stri
   simt.tcgen05_wait_store
   // CHECK: %[[B:.*]] = simt.tcgen05_descriptor %[[BASE]] leading(16) stride(1024) swizzle bytes128
   %b = simt.tcgen05_descriptor %base leading(16) stride(1024) swizzle bytes128
-  // CHECK: simt.tcgen05_mma %[[N]], %[[B]], %[[B]] if %true {element = bf16, m = 128 : i64, n = 64 : i64, transpose_a} : i64
-  simt.tcgen05_mma %n, %b, %b if %true {m = 128 : i64, n = 64 : i64, element = bf16, transpose_a} : i64
-  // CHECK: simt.tcgen05_mma %[[N]], %[[N]], %[[B]] if %true {element = f16, m = 128 : i64, n = 16 : i64, transpose_b} : i32
-  simt.tcgen05_mma %n, %n, %b if %true {m = 128 : i64, n = 16 : i64, element = f16, transpose_b} : i32
+  // CHECK: simt.tcgen05_mma %[[N]], %[[B]], %[[B]] if %true {a_element = bf16, b_element = bf16, m = 128 : i64, n = 64 : i64, transpose_a} : i64
+  simt.tcgen05_mma %n, %b, %b if %true {a_element = bf16, b_element = bf16, m = 128 : i64, n = 64 : i64, transpose_a} : i64
+  // CHECK: simt.tcgen05_mma %[[N]], %[[N]], %[[B]] if %true {a_element = f16, b_element = f16, m = 128 : i64, n = 16 : i64, transpose_b} : i32
+  simt.tcgen05_mma %n, %n, %b if %true {a_element = f16, b_element = f16, m = 128 : i64, n = 16 : i64, transpose_b} : i32
   // CHECK: simt.tcgen05_commit %[[BASE]]
   simt.tcgen05_commit %base
   // CHECK: simt.tcgen05_dealloc 64 at %[[N]]

@@ -181,7 +181,7 @@ tile.kernel @changed_in_branch(%k: index {program.argument = #program.dimension<
 
 // A fragment of other numbers for each column, a second use, or a start from other numbers than zeros: added in registers.
 // CHECK-LABEL: tile.kernel @changed_otherwise(
-// CHECK-COUNT-3: tile.alloc_tensor_memory "product"
+// CHECK-COUNT-3: tile.alloc_tensor_memory "product
 // CHECK-NOT:     tile.columns
 module attributes {program.target = #program.target<"sm_100a">} {
 tile.kernel @changed_otherwise(%k: index {program.argument = #program.dimension<"k">}) attributes {launch = #program.launch<warps = 4>} {
@@ -205,6 +205,34 @@ tile.kernel @changed_otherwise(%k: index {program.argument = #program.dimension<
     %z1 = arith.mulf %z, %twos : tensor<128x48xf32>
     %z2 = tile.gemm %a, %b, %z1 atom tcgen05 : !tile.shared<128x64xbf16>, !tile.shared<64x48xbf16>, tensor<128x48xf32>
     scf.yield %x2, %y2, %z2 : tensor<128x48xf32>, tensor<128x48xf32>, tensor<128x48xf32>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// Where columns are not enough for a left factor, it takes those of the sum from which it is computed.
+// CHECK-LABEL: tile.kernel @over(
+// CHECK:         tile.alloc_tensor_memory "factor" over "product" : !tile.tensor_memory<128x128xbf16>
+// CHECK:         tile.alloc_tensor_memory "product" : !tile.tensor_memory<128x128xf32>
+// SHARED-LABEL: tile.kernel @over(
+// SHARED:        tile.alloc_shared "factor" : !tile.shared<128x128xbf16>
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @over(%k: index {program.argument = #program.dimension<"k">}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
+  %v = tile.alloc_shared "v" : !tile.shared<128x256xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<128x256xf32>
+  %none = tile.splat %f0 : f32 -> tensor<128x128xf32>
+  scf.for %kk = %c0 to %k step %c64 {
+    %s = tile.gemm %a, %b, %none atom tcgen05 : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
+    %p = tile.convert %s : tensor<128x128xf32> to tensor<128x128xbf16>
+    %o = tile.gemm %p, %v, %zero atom tcgen05 : tensor<128x128xbf16>, !tile.shared<128x256xbf16>, tensor<128x256xf32>
+    %w = tile.gemm %a, %b, %none atom tcgen05 : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
   }
   tile.return
 }

@@ -58,3 +58,28 @@ tile.kernel @residents() attributes {launch = #program.launch<warps = 4, residen
   tile.return
 }
 }
+
+// -----
+
+// A tile over another one takes no columns of its own.
+// CHECK-LABEL: tile.kernel @over(
+// CHECK-NEXT:    tile.reserve_tensor_memory "tensor memory" columns(256){{$}}
+// CHECK-NEXT:    tile.alloc_tensor_memory "p" over "s" at 128 :
+// CHECK-NEXT:    tile.alloc_tensor_memory "o" at 0 :
+// CHECK-NEXT:    tile.alloc_tensor_memory "s" at 128 :
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @over() attributes {launch = #program.launch<warps = 4>} {
+  %p = tile.alloc_tensor_memory "p" over "s" : !tile.tensor_memory<128x128xbf16>
+  %o = tile.alloc_tensor_memory "o" : !tile.tensor_memory<128x128xf32>
+  %s = tile.alloc_tensor_memory "s" : !tile.tensor_memory<128x128xf32>
+  tile.return
+}
+}
+
+// -----
+
+tile.kernel @nothing_below() attributes {launch = #program.launch<warps = 4>} {
+  // expected-error @below {{expected a tile 's' because 'p' lies over it, but there is none}}
+  %p = tile.alloc_tensor_memory "p" over "s" : !tile.tensor_memory<128x128xbf16>
+  tile.return
+}

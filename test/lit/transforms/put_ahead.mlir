@@ -149,3 +149,94 @@ tile.kernel @one_slot(%n: index {program.argument = #program.dimension<"n">}) {
   tile.return
 }
 }
+
+// -----
+
+// Of two tiles in turns, each with one slot, the next scores of either come after the output that its weights add to. Both read
+// the same keys: the second ones are the oldest that the role holds.
+// CHECK-LABEL: tile.kernel @turns(
+// CHECK:         tile.role "matrix" warps(4) {
+// CHECK:           scf.if
+// CHECK:             tile.get %keys
+// CHECK:             tile.put %scores
+// CHECK:             tile.put %others
+// CHECK:             tile.release_oldest %keys after_products
+// CHECK:           scf.for
+// CHECK:             %[[NEXT:.*]] = arith.cmpi sgt
+// CHECK-NEXT:        tile.get %weights
+// CHECK-NEXT:        tile.release_oldest %weights after_products
+// CHECK-NEXT:        scf.if %[[NEXT]] {
+// CHECK-NEXT:          %[[AT:.*]] = tile.get %keys
+// CHECK-NEXT:          %[[KEYS:.*]] = tile.slot %k[%[[AT]]]
+// CHECK-NEXT:          tile.put %scores
+// CHECK-NEXT:            tile.gemm_in_place %q, %[[KEYS]], %one
+// CHECK:             tile.get %changes
+// CHECK-NEXT:        tile.release_oldest %changes after_products
+// CHECK-NEXT:        scf.if %[[NEXT]] {
+// CHECK-NEXT:          %[[HELD:.*]] = tile.oldest %keys
+// CHECK-NEXT:          %[[SAME:.*]] = tile.slot %k[%[[HELD]]]
+// CHECK-NEXT:          tile.put %others
+// CHECK-NEXT:            tile.gemm_in_place %q, %[[SAME]], %two
+// CHECK-NEXT:          }
+// CHECK-NEXT:          tile.release_oldest %keys after_products
+// CHECK-NEXT:        }
+// CHECK-NEXT:      }
+// OFF-LABEL: tile.kernel @turns(
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @turns(%n: index {program.argument = #program.dimension<"n">}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %false = arith.constant false
+  %q = tile.alloc_shared "q" : !tile.shared<128x64xbf16>
+  %k = tile.alloc_shared "k" : !tile.shared<2x64x64xbf16>
+  %one = tile.alloc_tensor_memory "one" : !tile.tensor_memory<128x64xf32>
+  %two = tile.alloc_tensor_memory "two" : !tile.tensor_memory<128x64xf32>
+  %keys = tile.channel "keys" : !tile.channel<2>
+  %scores = tile.channel "scores" : !tile.channel<1>
+  %others = tile.channel "others" : !tile.channel<1>
+  %weights = tile.channel "weights" : !tile.channel<1>
+  %changes = tile.channel "changes" : !tile.channel<1>
+  tile.roles {
+    tile.role "load" warps(4) {
+      scf.for %i = %c0 to %n step %c1 {
+        %filled = tile.put %keys(%slot) : !tile.channel<2> {
+        }
+      }
+    }
+    tile.role "matrix" warps(4) {
+      scf.for %i = %c0 to %n step %c1 {
+        %at = tile.get %keys : !tile.channel<2>
+        %ks = tile.slot %k[%at] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %first = tile.put %scores(%slot) : !tile.channel<1> {
+          tile.gemm_in_place %q, %ks, %one if %false : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, !tile.tensor_memory<128x64xf32>
+        }
+        %second = tile.put %others(%slot) : !tile.channel<1> {
+          tile.gemm_in_place %q, %ks, %two if %false : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, !tile.tensor_memory<128x64xf32>
+        }
+        tile.release_oldest %keys after_products : !tile.channel<2>
+        %p = tile.get %weights : !tile.channel<1>
+        tile.release_oldest %weights after_products : !tile.channel<1>
+        %r = tile.get %changes : !tile.channel<1>
+        tile.release_oldest %changes after_products : !tile.channel<1>
+      }
+    }
+    tile.role "math.1" warps(4) {
+      scf.for %i = %c0 to %n step %c1 {
+        %got = tile.get %scores : !tile.channel<1>
+        tile.release_oldest %scores : !tile.channel<1>
+        %filled = tile.put %weights(%slot) : !tile.channel<1> {
+        }
+      }
+    }
+    tile.role "math.2" warps(4) {
+      scf.for %i = %c0 to %n step %c1 {
+        %got = tile.get %others : !tile.channel<1>
+        tile.release_oldest %others : !tile.channel<1>
+        %filled = tile.put %changes(%slot) : !tile.channel<1> {
+        }
+      }
+    }
+  }
+  tile.return
+}
+}

@@ -351,15 +351,15 @@ module attributes {program.target = #program.target<"sm_100a">} {
 tile.kernel @blackwell(%B: !tile.global<64x64xbf16> {program.argument = #program.tensor<"B", input, dims[-1, -1], alignment = 16>}) {
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
-  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %a = tile.alloc_shared "a" : !tile.shared<32x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
-  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %zero = tile.splat %f0 : f32 -> tensor<32x64xf32>
   %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
   // expected-remark @below {{[copy-without-tma] threads make this copy, not the TMA: no loop of the kernel is pipelined, and a role loads ahead only in pipelined loops}}
   tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   // CHECK: tile.gemm {{.*}} atom mma_sync
-  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: m = 64 is not 128}}
-  %0 = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: m = 32 is not 64 or 128}}
+  %0 = tile.gemm %a, %b, %zero : !tile.shared<32x64xbf16>, !tile.shared<64x64xbf16>, tensor<32x64xf32>
   tile.return
 }
 }
@@ -373,16 +373,17 @@ tile.kernel @blackwell_loop(%B: !tile.global<64x64xbf16> {program.argument = #pr
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<32x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
-  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-  %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+  %zero = tile.splat %f0 : f32 -> tensor<32x64xf32>
+  %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<32x64xf32>) {
     %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark-re @below {{[copy-without-tma] threads make this copy, not the TMA: the product of 'b' and 'b' uses mma.sync because sm_100a has no wgmma, and a role loads ahead only of wgmma ({{.*}}missed.mlir:{{[0-9]+}}:12)}}
+    // expected-remark-re @below {{[copy-without-tma] threads make this copy, not the TMA: the product of 'a' and 'b' uses mma.sync because sm_100a has no wgmma, and a role loads ahead only of wgmma ({{.*}}missed.mlir:{{[0-9]+}}:12)}}
     tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
-    // expected-remark @+2 {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: m = 64 is not 128}}
-    // expected-remark @below {{[not-warp-specialised] kernel 'blackwell_loop' is not warp-specialised: the product of 'b' and 'b' uses mma.sync because sm_100a has no wgmma, and a role loads ahead only of wgmma}}
-    %new = tile.gemm %b, %b, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
-    scf.yield %new : tensor<64x64xf32>
+    // expected-remark @+2 {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: m = 32 is not 64 or 128}}
+    // expected-remark @below {{[not-warp-specialised] kernel 'blackwell_loop' is not warp-specialised: the product of 'a' and 'b' uses mma.sync because sm_100a has no wgmma, and a role loads ahead only of wgmma}}
+    %new = tile.gemm %a, %b, %acc : !tile.shared<32x64xbf16>, !tile.shared<64x64xbf16>, tensor<32x64xf32>
+    scf.yield %new : tensor<32x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
   tile.return
 }

@@ -45,13 +45,13 @@ tile.kernel @ampere() {
 
 // CHECK-LABEL: tile.kernel @blackwell(
 // CHECK:       tile.gemm {{.*}} atom mma_sync
-module attributes {program.target = #program.target<"sm_100a">} {
+module attributes {program.target = #program.target<"sm_103a">} {
 tile.kernel @blackwell() {
   %zero = arith.constant dense<0> : tensor<128x32xi32>
   %a = tile.alloc_shared "a" : !tile.shared<128x32xi8>
   %b = tile.alloc_shared "b" : !tile.shared<32x32xi8>
   %bt = tile.transpose %b : !tile.shared<32x32xi8> -> !tile.shared<32x32xi8, transposed>
-  // expected-remark @below {{product uses mma.sync, not tcgen05: its sums are not of f32}}
+  // expected-remark @below {{product uses mma.sync, not tcgen05: sm_103a has no tcgen05.mma for i8 with sums of i32}}
   %0 = tile.gemm %a, %bt, %zero : !tile.shared<128x32xi8>, !tile.shared<32x32xi8, transposed>, tensor<128x32xi32>
   tile.return
 }

@@ -65,7 +65,7 @@ tile.kernel @few_rows(%k: index {program.argument = #program.dimension<"k">},
   %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x64xbf16>
   tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
   %za = tile.splat %f0 : f32 -> tensor<96x64xf32>
-  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: m = 96 is not 128}}
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: m = 96 is not 64 or 128}}
   %ra = tile.gemm %a, %b, %za : !tile.shared<96x64xbf16>, !tile.shared<64x64xbf16>, tensor<96x64xf32>
   tile.return
 }

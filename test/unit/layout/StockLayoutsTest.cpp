@@ -101,8 +101,9 @@ TEST_CASE("mma.sync fragments follow the instruction", "[layout][stock][unit]") 
 }
 
 // tcgen05.ld and st of the shape 32x32b.
-TEST_CASE("tiles of tensor memory have a row in each lane", "[layout][stock][unit]") {
-  Result<FragmentLayout> one = tensorMemoryFragment(48, 32, 4), two = tensorMemoryFragment(48, 16, 8);
+TEST_CASE("128 rows of tensor memory have a row in each lane", "[layout][stock][unit]") {
+  Result<FragmentLayout> one = tensorMemoryFragment(128, 48, 32, 4),
+                         two = tensorMemoryFragment(128, 48, 16, 8);
   REQUIRE((one && two));
   REQUIRE(follows(*one, [](const HardwareLocation &l) { return Coordinates{32 * l.warp + l.lane, l.reg}; }));
   REQUIRE(follows(*two, [](const HardwareLocation &l) {
@@ -110,14 +111,29 @@ TEST_CASE("tiles of tensor memory have a row in each lane", "[layout][stock][uni
   }));
   requireLaws(*one);
   requireLaws(*two);
-  REQUIRE(tensorMemoryFragment(48, 32, 6).error().message ==
+  REQUIRE(tensorMemoryFragment(128, 48, 32, 6).error().message ==
           "expected whole warpgroups because each warp of one reaches a quarter of the lanes of tensor "
           "memory, but "
           "got 6 warps");
+  REQUIRE(tensorMemoryFragment(128, 34, 16, 8).error().message ==
+          "expected columns of 16 bits that 2 warpgroups can share because each has a multiple of 32 "
+          "bits of 128 rows of tensor memory, but got 34");
+}
+
+// tcgen05.ld and st of the shapes 16x256b and 16x128b.
+TEST_CASE("64 rows of tensor memory are as in wgmma's accumulator", "[layout][stock][unit]") {
+  for (int bits : {32, 16})
+    for (int64_t warpgroups : {1, 2})
+      REQUIRE(tensorMemoryFragment(64, 48, bits, 4 * warpgroups).value() ==
+              wgmmaAccumulator(64, 48, {1, warpgroups}));
+  REQUIRE(follows(*tensorMemoryFragment(64, 32, 8, 4), [](const HardwareLocation &l) {
+    return Coordinates{16 * l.warp + l.lane / 4 + 8 * (l.reg / 4 % 2),
+                       4 * (l.lane % 4) + l.reg % 4 + 16 * (l.reg / 8)};
+  }));
   REQUIRE(
-      tensorMemoryFragment(34, 16, 8).error().message ==
-      "expected columns of 16 bits that 2 warpgroups can share because each has whole registers of tensor "
-      "memory, but got 34");
+      tensorMemoryFragment(64, 24, 32, 8).error().message ==
+      "expected columns of 32 bits that 2 warpgroups can share because each has a multiple of 256 bits of "
+      "64 rows of tensor memory, but got 24");
 }
 
 TEST_CASE("the operands of a warp meet its accumulator", "[layout][stock][unit]") {

@@ -163,7 +163,7 @@ void requireProduct(const Tcgen05Case &c, std::mt19937 &random) {
       return SharedLayout::swizzled({rows, alignTo(depth, span)}, bits, 1, c.swizzle);
     };
     if (c.aInTensorMemory) {
-      LayoutMap rows = tensorMemoryRows(depth, bits);
+      LayoutMap rows = tensorMemoryRows(tcgen05Rows, depth, bits);
       forEachInput(rows, [&](const Coordinates &at) {
         Coordinates cell = rows(at);
         blocks[i].setCells(cell[0], factorColumn * 32 + cell[1], bits, codeOf(c.element, a.at(at[0], at[1])));

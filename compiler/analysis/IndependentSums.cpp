@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Joins what operations, loops, branches and memory connect.
+#include "compiler/analysis/IndependentSums.h"
+
+#include "compiler/analysis/CheapFragments.h"
+#include "compiler/analysis/TensorMemory.h"
+#include "dialects/tile/Names.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tlc;
+using namespace tlc::tile;
+
+IndependentSums::IndependentSums(KernelOp kernel) {
+  kernel.walk([&](StoreOp store) { filled.insert(declarationOf(store.getDestination())); });
+  kernel.walk([&](Operation *op) { connect(op); });
+  kernel.walk([&](Operation *op) {
+    if (!addsInTensorMemory(op))
+      return;
+    for (Value value : valuesOf(op))
+      groups.try_emplace(connected.getLeaderValue(value.getAsOpaquePointer()), count());
+  });
+}
+
+int64_t tile::rolesOfSums(const IndependentSums &sums) { return sums.count() == 2 ? 2 : 1; }
+
+std::optional<int64_t> IndependentSums::of(Operation *op) const {
+  for (Value value : valuesOf(op))
+    if (auto leader = connected.findLeader(value.getAsOpaquePointer()); leader != connected.member_end())
+      if (auto group = groups.find(*leader); group != groups.end())
+        return group->second;
+  return std::nullopt;
+}
+
+void IndependentSums::join(ValueRange values) {
+  for (Value value : values)
+    connected.unionSets(values.front().getAsOpaquePointer(), value.getAsOpaquePointer());
+}
+
+/// The fragments that the operation uses and gives, and the memory that threads fill.
+SmallVector<Value> IndependentSums::valuesOf(Operation *op) const {
+  SmallVector<Value> values;
+  auto add = [&](Value value) {
+    if (isa<RankedTensorType>(value.getType()) && !isCheapFragment(value))
+      values.push_back(value);
+  };
+  llvm::for_each(op->getOperands(), add);
+  llvm::for_each(op->getResults(), add);
+  for (const MemoryAccess &access : memoryAccessesOf(op)) {
+    Value memory = access.isShared() || access.isTensorMemory() ? declarationOf(access.memory) : Value();
+    if (memory && (access.isTensorMemory() || filled.contains(memory)))
+      values.push_back(memory);
+  }
+  return values;
+}
+
+void IndependentSums::connect(Operation *op) {
+  auto joinEach = [&](ValueRange results, ValueRange others) {
+    for (auto [result, other] : llvm::zip_equal(results, others))
+      if (isa<RankedTensorType>(result.getType()) && !isCheapFragment(other))
+        join({result, other});
+  };
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    joinEach(loop.getResults(), loop.getInitArgs());
+    joinEach(loop.getResults(), loop.getRegionIterArgs());
+    joinEach(loop.getResults(), loop.getYieldedValues());
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    joinEach(branch.getResults(), branch.thenYield().getOperands());
+    if (branch.elseBlock())
+      joinEach(branch.getResults(), branch.elseYield().getOperands());
+  } else if (auto any = dyn_cast<AnyInWarpOp>(op)) {
+    SmallVector<Value> decided = {any.getCondition()};
+    for (Operation *by : decisionsBy(any.getResult()))
+      for (Value result : by->getResults())
+        if (isa<RankedTensorType>(result.getType()))
+          decided.push_back(result);
+    join(decided);
+  } else if (!op->hasTrait<OpTrait::IsTerminator>() && op->getNumRegions() == 0) {
+    if (SmallVector<Value> values = valuesOf(op); !values.empty())
+      join(values);
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Which sums in tensor memory are computed with by themselves.
+#pragma once
+
+#include "dialects/tile/Tile.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+namespace tlc::tile {
+
+/// Groups of sums by tcgen05 of a kernel without roles: no fragment is computed from sums of two groups, and
+/// no branch on a fragment of one gives a fragment of the other. What each thread can make is of none.
+class IndependentSums {
+public:
+  explicit IndependentSums(KernelOp kernel);
+
+  int64_t count() const { return int64_t(groups.size()); }
+  /// The group that the operation computes with, from 0 in the order of the program; nothing for others.
+  std::optional<int64_t> of(mlir::Operation *op) const;
+
+private:
+  void connect(mlir::Operation *op);
+  void join(mlir::ValueRange values);
+  llvm::SmallVector<mlir::Value> valuesOf(mlir::Operation *op) const;
+
+  llvm::DenseSet<mlir::Value> filled;          ///< memory, by threads with fragments
+  llvm::EquivalenceClasses<void *> connected;  ///< fragments, and memory that threads fill with them
+  llvm::SmallDenseMap<void *, int64_t> groups; ///< by the leader of what is connected
+};
+
+/// How many roles compute with the kernel's sums: two if there are two groups, otherwise one.
+int64_t rolesOfSums(const IndependentSums &sums);
+
+} // namespace tlc::tile

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Afterwards what is computed row by row for twice as many rows as tensor memory has lanes is computed for
+/// either half by itself.
+
+#include "compiler/analysis/TileFills.h"
+#include "compiler/transforms/Passes.h"
+#include "dialects/program/Program.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "runtime/target/Hardware.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <array>
+
+namespace tlc::tile {
+#define GEN_PASS_DEF_SPLITROWS
+#include "compiler/transforms/Passes.h.inc"
+
+using namespace mlir;
+
+namespace {
+
+constexpr int64_t halfRows = tcgen05Rows, allRows = 2 * halfRows;
+constexpr int halves = 2;
+
+/// A fragment with all rows.
+bool hasRows(Type type) {
+  auto fragment = dyn_cast<RankedTensorType>(type);
+  return fragment && fragment.getRank() == 2 && fragment.getDimSize(0) == allRows;
+}
+
+Type halfOf(Type type) {
+  auto fragment = cast<RankedTensorType>(type);
+  return fragment.clone(ArrayRef<int64_t>{halfRows, fragment.getDimSize(1)});
+}
+
+class RowSplitter {
+public:
+  explicit RowSplitter(KernelOp kernel) : kernel(kernel) {}
+
+  /// Whether a product has as many rows, and each operation works on rows by themselves.
+  bool canSplit() {
+    const int64_t warps = kernel.getWarps();
+    if (warps % (halves * warpsPerWarpgroup) != 0)
+      return false;
+    bool any = false;
+    WalkResult walked = kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      auto product = dyn_cast<GemmOp>(op);
+      any |= product && hasRows(product.getType());
+      return canSplit(op) ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return any && !walked.wasInterrupted();
+  }
+
+  void run() {
+    kernel.setWarps(kernel.getWarps() / halves);
+    Block &block = kernel.getBody().front();
+    SmallVector<Operation *> replaced;
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (!isPerHalf(&op) && !containsHalves(&op))
+        continue;
+      OpBuilder builder(&op);
+      write(&op, builder);
+      for (OpResult result : op.getResults())
+        if (!hasRows(result.getType())) // others may use it
+          result.replaceAllUsesWith(mappings.front().lookup(result));
+      replaced.push_back(&op);
+    }
+    for (Operation *op : llvm::reverse(replaced))
+      op->erase();
+  }
+
+private:
+  /// Each half has its own: what it computes, and what it decides on.
+  bool isPerHalf(Operation *op) const {
+    auto isFragment = llvm::IsaPred<RankedTensorType>;
+    if (isa<scf::ForOp, scf::IfOp>(op))
+      return false;
+    if (llvm::any_of(op->getOperandTypes(), hasRows) || llvm::any_of(op->getResultTypes(), hasRows))
+      return true;
+    bool repeats = isMemoryEffectFree(op) || isa<LoadOp>(op);
+    return repeats && !op->hasTrait<OpTrait::IsTerminator>() &&
+           (llvm::any_of(op->getResultTypes(), isFragment) ||
+            llvm::any_of(op->getOperands(), [&](Value operand) { return decided.contains(operand); }));
+  }
+
+  bool containsHalves(Operation *op) const {
+    return op->getNumRegions() > 0 && op->walk([&](Operation *inner) {
+                                          return isPerHalf(inner) ? WalkResult::interrupt()
+                                                                  : WalkResult::advance();
+                                        }).wasInterrupted();
+  }
+
+  bool canSplit(Operation *op) {
+    if (auto branch = dyn_cast<scf::IfOp>(op); branch && decided.contains(branch.getCondition()))
+      return isPure(branch);
+    if (isa<scf::ForOp, scf::IfOp>(op))
+      return true;
+    if (llvm::any_of(op->getOperands(), [&](Value operand) { return decided.contains(operand); })) {
+      if (isa<scf::YieldOp>(op))
+        return false;
+      decided.insert_range(op->getResults());
+      return isMemoryEffectFree(op) && op->getNumRegions() == 0;
+    }
+    if (isa<scf::YieldOp>(op) ||
+        (llvm::none_of(op->getOperandTypes(), hasRows) && llvm::none_of(op->getResultTypes(), hasRows)))
+      return true;
+    if (OpTrait::hasElementwiseMappableTraits(op))
+      return true;
+    return llvm::TypeSwitch<Operation *, bool>(op)
+        .Case<SplatOp, CoordinatesOp, BroadcastOp, ConvertOp>([](auto) { return true; })
+        .Case([](ReduceOp reduce) { return reduce.getAxis() != 0; })
+        .Case([](ScanOp scan) { return scan.getAxis() != 0; })
+        .Case([](arith::ConstantOp constant) { return isa<SplatElementsAttr>(constant.getValue()); })
+        .Case([&](AnyInWarpOp any) { return decided.insert(any.getResult()).second; })
+        .Case([](GemmOp gemm) { return !gemm.getMetadata(); })
+        .Case([](LoadOp load) { return isSplittable(load.getSource()); })
+        .Case([](StoreOp store) { return isSplittable(store.getDestination()); })
+        .Default(false);
+  }
+
+  /// Whether rows of it are a slice, or a view, too.
+  static bool isSplittable(Value memory) {
+    if (auto slice = memory.getDefiningOp<SliceOp>())
+      return axisOfRows(slice) && !slice.getGatheredAxis() &&
+             slice.getTensorOrder() == program::TensorOrder::natural;
+    auto shared = dyn_cast<SharedType>(memory.getType());
+    return shared && shared.getShape().size() == 2;
+  }
+
+  /// Whether each half can have the branch for itself: it does nothing but compute rows.
+  static bool isPure(scf::IfOp branch) {
+    WalkResult walked = branch.walk([&](Operation *op) {
+      auto inner = dyn_cast<scf::IfOp>(op);
+      bool isOwn = inner ? inner.elseBlock() && llvm::all_of(inner.getResultTypes(), hasRows)
+                         : op->getNumRegions() == 0 && (isMemoryEffectFree(op) || isa<LoadOp>(op));
+      return isOwn ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return !walked.wasInterrupted();
+  }
+
+  static std::optional<size_t> axisOfRows(SliceOp slice) {
+    ArrayRef<int64_t> shape = slice.getType().getShape();
+    auto *axis = llvm::find_if(shape, [](int64_t extent) { return extent != 1; });
+    return axis != shape.end() && *axis == allRows ? std::optional(size_t(axis - shape.begin()))
+                                                   : std::nullopt;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Writing
+  //===--------------------------------------------------------------------===//
+
+  void write(Operation *op, OpBuilder &builder) {
+    // What only computes is each half's own, also where both take the same way: passes move it as a whole.
+    if (auto branch = dyn_cast<scf::IfOp>(op); branch && containsHalves(op) && isPure(branch))
+      for (int half = 0; half < halves; ++half)
+        writeOwn(branch, half, builder);
+    else if (containsHalves(op))
+      isa<scf::ForOp>(op) ? writeLoop(cast<scf::ForOp>(op), builder)
+                          : writeBranch(cast<scf::IfOp>(op), builder);
+    else if (isPerHalf(op))
+      for (int half = 0; half < halves; ++half)
+        writeHalf(op, half, builder);
+    else
+      writeOnce(op, builder);
+  }
+
+  void writeOnce(Operation *op, OpBuilder &builder) {
+    Operation *made = builder.clone(*op, mappings.front());
+    for (auto [from, to] : llvm::zip_equal(op->getResults(), made->getResults()))
+      mappings.back().map(from, to);
+  }
+
+  /// The view or slice of the half's rows.
+  Value rowsOf(Value memory, int half, OpBuilder &builder) {
+    IRMapping &mapping = mappings[size_t(half)];
+    Location loc = memory.getLoc();
+    const int64_t first = half * halfRows;
+    if (auto slice = memory.getDefiningOp<SliceOp>()) {
+      const size_t axis = *axisOfRows(slice);
+      auto part = cast<SliceOp>(builder.clone(*slice, mapping));
+      if (first != 0) {
+        ImplicitLocOpBuilder before(loc, part);
+        Value offset = arith::ConstantIndexOp::create(before, first);
+        part.getOriginMutable()[axis].set(arith::AddIOp::create(before, part.getOrigin()[axis], offset));
+      }
+      SmallVector<int64_t> extents(slice.getType().getShape());
+      extents[axis] = halfRows;
+      part.getSlice().setType(
+          SliceType::get(builder.getContext(), extents, slice.getType().getElementType()));
+      return part;
+    }
+    auto type = cast<SharedType>(memory.getType());
+    SmallVector<int64_t> extents(type.getShape());
+    extents.front() = halfRows;
+    auto view = SharedType::get(builder.getContext(), extents, type.getElementType(), /*layout=*/{},
+                                type.getTransposed());
+    return RowsOp::create(builder, loc, view, mapping.lookupOrDefault(memory), first);
+  }
+
+  void writeHalf(Operation *op, int half, OpBuilder &builder) {
+    IRMapping &mapping = mappings[size_t(half)];
+    std::optional<std::pair<Value, Value>> rows; // of memory, which the operation accesses
+    auto access = [&](Value memory) { rows = {memory, mapping.lookupOrNull(memory)}; };
+    if (auto load = dyn_cast<LoadOp>(op); load && hasRows(load.getType()))
+      access(load.getSource());
+    else if (auto store = dyn_cast<StoreOp>(op); store && hasRows(store.getValue().getType()))
+      access(store.getDestination());
+    else if (auto gemm = dyn_cast<GemmOp>(op);
+             gemm && hasRows(gemm.getType()) && isa<SharedType>(gemm.getA().getType()))
+      access(gemm.getA());
+    if (rows)
+      mapping.map(rows->first, rowsOf(rows->first, half, builder));
+    Operation *made = builder.clone(*op, mapping);
+    if (rows && rows->second)
+      mapping.map(rows->first, rows->second);
+    else if (rows)
+      mapping.erase(rows->first);
+    for (OpResult result : made->getResults())
+      if (hasRows(result.getType()))
+        result.setType(halfOf(result.getType()));
+    if (auto constant = dyn_cast<arith::ConstantOp>(made))
+      if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()); splat && hasRows(splat.getType()))
+        constant.setValueAttr(splat.resizeSplat(cast<ShapedType>(halfOf(splat.getType()))));
+    if (auto at = dyn_cast<CoordinatesOp>(op); at && at.getAxis() == 0 && half > 0 && hasRows(at.getType())) {
+      ImplicitLocOpBuilder after(op->getLoc(), builder);
+      Value first = SplatOp::create(after, made->getResult(0).getType(),
+                                    arith::ConstantIndexOp::create(after, half * halfRows));
+      mapping.map(op->getResult(0), arith::AddIOp::create(after, made->getResult(0), first).getResult());
+    }
+  }
+
+  /// Of values that have them both halves, one after the other, of others the only one.
+  SmallVector<Value> expand(ValueRange values) const {
+    SmallVector<Value> expanded;
+    for (Value value : values)
+      for (const IRMapping &mapping : ArrayRef(mappings).take_front(hasRows(value.getType()) ? halves : 1))
+        expanded.push_back(mapping.lookupOrDefault(value));
+    return expanded;
+  }
+
+  void mapExpanded(ValueRange from, ValueRange to) {
+    size_t next = 0;
+    for (Value value : from)
+      for (int half = 0; half < halves; ++half) {
+        const bool isLast = half == halves - 1;
+        mappings[size_t(half)].map(value, to[next]);
+        next += hasRows(value.getType()) || isLast ? 1 : 0;
+      }
+  }
+
+  static SmallVector<Type> expandTypes(TypeRange types) {
+    SmallVector<Type> expanded;
+    for (Type type : types)
+      expanded.append(hasRows(type) ? halves : 1, hasRows(type) ? halfOf(type) : type);
+    return expanded;
+  }
+
+  void writeBlock(Block &from, Block &to) {
+    OpBuilder builder = OpBuilder::atBlockEnd(&to);
+    for (Operation &op : from.without_terminator())
+      write(&op, builder);
+    scf::YieldOp::create(builder, from.getTerminator()->getLoc(),
+                         expand(from.getTerminator()->getOperands()));
+  }
+
+  void writeLoop(scf::ForOp loop, OpBuilder &builder) {
+    IRMapping &mapping = mappings.front();
+    auto made = scf::ForOp::create(builder, loop.getLoc(), mapping.lookupOrDefault(loop.getLowerBound()),
+                                   mapping.lookupOrDefault(loop.getUpperBound()),
+                                   mapping.lookupOrDefault(loop.getStep()), expand(loop.getInitArgs()));
+    made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    made.getBody()->clear(); // of the builder's terminator
+    mapExpanded(loop.getInductionVar(), made.getInductionVar());
+    mapExpanded(loop.getRegionIterArgs(), made.getRegionIterArgs());
+    writeBlock(*loop.getBody(), *made.getBody());
+    mapExpanded(loop.getResults(), made.getResults());
+  }
+
+  void writeBranch(scf::IfOp branch, OpBuilder &builder) {
+    auto made = scf::IfOp::create(builder, branch.getLoc(), expandTypes(branch.getResultTypes()),
+                                  mappings.front().lookupOrDefault(branch.getCondition()),
+                                  /*addThenBlock=*/true, /*addElseBlock=*/branch.elseBlock() != nullptr);
+    for (auto [from, to] : llvm::zip_equal(branch->getRegions(), made->getRegions()))
+      if (!from.empty()) {
+        to.front().clear();
+        writeBlock(from.front(), to.front());
+      }
+    mapExpanded(branch.getResults(), made.getResults());
+  }
+
+  /// A branch of a half by itself.
+  void writeOwn(scf::IfOp branch, int half, OpBuilder &builder) {
+    IRMapping &mapping = mappings[size_t(half)];
+    SmallVector<Type> types = llvm::map_to_vector(branch.getResultTypes(), halfOf);
+    auto made =
+        scf::IfOp::create(builder, branch.getLoc(), types, mapping.lookupOrDefault(branch.getCondition()),
+                          /*addThenBlock=*/true, /*addElseBlock=*/true);
+    for (auto [from, to] : llvm::zip_equal(branch->getRegions(), made->getRegions())) {
+      to.front().clear();
+      OpBuilder inside = OpBuilder::atBlockEnd(&to.front());
+      for (Operation &op : from.front().without_terminator())
+        writeNested(&op, half, inside);
+      SmallVector<Value> yielded;
+      for (Value value : from.front().getTerminator()->getOperands())
+        yielded.push_back(mapping.lookupOrDefault(value));
+      scf::YieldOp::create(inside, branch.getLoc(), yielded);
+    }
+    for (auto [from, to] : llvm::zip_equal(branch.getResults(), made.getResults()))
+      mapping.map(from, to);
+  }
+
+  /// In a branch of a half: branches there are its own, too.
+  void writeNested(Operation *op, int half, OpBuilder &builder) {
+    auto branch = dyn_cast<scf::IfOp>(op);
+    branch &&containsHalves(op) ? writeOwn(branch, half, builder) : writeHalf(op, half, builder);
+  }
+
+  KernelOp kernel;
+  std::array<IRMapping, halves> mappings;
+  llvm::DenseSet<Value> decided; ///< truth values that each half has of its own
+};
+
+struct SplitRows : impl::SplitRowsBase<SplitRows> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    const Target *target = program::findTarget(kernel);
+    if (!enable || !target || !target->tcgen05 || synchronisesByHand(kernel))
+      return;
+    if (RowSplitter splitter(kernel); splitter.canSplit())
+      splitter.run();
+  }
+};
+
+} // namespace
+} // namespace tlc::tile
