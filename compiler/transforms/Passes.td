@@ -582,13 +582,13 @@ def SplitLoops : Pass<"tile-split-loops", "::tlc::tile::KernelOp"> {
 }
 
 def SplitRows : Pass<"tile-split-rows", "::tlc::tile::KernelOp"> {
-  let summary = "Compute 256 rows as two halves, each by itself";
+  let summary = "Compute 192 or 256 rows as two parts, each by itself";
   let description = [{
     Requires: products have no instructions yet, phase `promoted`; a target with tcgen05.
-    Ensures:  if a product has 256 rows, and all operations on fragments of as many work on rows by themselves, each of these operations is
+    Ensures:  if a product has 192 or 256 rows, and all operations on fragments of as many work on rows by themselves, each of these operations is
               two, on the first 128 rows and on the others. A branch on which warps decide is two, too. Nothing else
-              changes, but for the warps that the author asks for, of which a half has half.
-    Leaves to others: roles for the halves (`tile-assign-roles`), of which one multiplies while the other computes.
+              changes, but for the warps that the author asks for, of which a part has half.
+    Leaves to others: roles for the parts (`tile-assign-roles`), of which one multiplies while the other computes.
 
         %1 = tile.gemm %a, %b, %acc : ... tensor<256x64xf32>
         ==>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Afterwards what is computed row by row for twice as many rows as tensor memory has lanes is computed for
-/// either half by itself.
+/// Afterwards what is computed row by row for more rows than tensor memory has lanes is computed for the
+/// first 128 by themselves, and for the others.
 
 #include "compiler/analysis/TileFills.h"
 #include "compiler/transforms/Passes.h"
@@ -24,19 +24,8 @@ using namespace mlir;
 
 namespace {
 
-constexpr int64_t halfRows = tcgen05Rows, allRows = 2 * halfRows;
-constexpr int halves = 2;
-
-/// A fragment with all rows.
-bool hasRows(Type type) {
-  auto fragment = dyn_cast<RankedTensorType>(type);
-  return fragment && fragment.getRank() == 2 && fragment.getDimSize(0) == allRows;
-}
-
-Type halfOf(Type type) {
-  auto fragment = cast<RankedTensorType>(type);
-  return fragment.clone(ArrayRef<int64_t>{halfRows, fragment.getDimSize(1)});
-}
+constexpr int parts = 2;
+constexpr int64_t splitRows[] = {tcgen05Rows + tcgen05Rows / 2, 2 * tcgen05Rows};
 
 class RowSplitter {
 public:
@@ -45,23 +34,26 @@ public:
   /// Whether a product has as many rows, and each operation works on rows by themselves.
   bool canSplit() {
     const int64_t warps = kernel.getWarps();
-    if (warps % (halves * warpsPerWarpgroup) != 0)
+    if (warps % (parts * warpsPerWarpgroup) != 0)
       return false;
-    bool any = false;
-    WalkResult walked = kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      auto product = dyn_cast<GemmOp>(op);
-      any |= product && hasRows(product.getType());
-      return canSplit(op) ? WalkResult::advance() : WalkResult::interrupt();
+    kernel.walk([&](GemmOp product) {
+      int64_t ofProduct = product.getType().getDimSize(0);
+      if (rows == 0 && llvm::is_contained(splitRows, ofProduct))
+        rows = ofProduct;
     });
-    return any && !walked.wasInterrupted();
+    if (rows == 0)
+      return false;
+    WalkResult walked = kernel.walk<WalkOrder::PreOrder>(
+        [&](Operation *op) { return canSplit(op) ? WalkResult::advance() : WalkResult::interrupt(); });
+    return !walked.wasInterrupted();
   }
 
   void run() {
-    kernel.setWarps(kernel.getWarps() / halves);
+    kernel.setWarps(kernel.getWarps() / parts);
     Block &block = kernel.getBody().front();
     SmallVector<Operation *> replaced;
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (!isPerHalf(&op) && !containsHalves(&op))
+      if (!isPerPart(&op) && !containsParts(&op))
         continue;
       OpBuilder builder(&op);
       write(&op, builder);
@@ -75,12 +67,27 @@ public:
   }
 
 private:
-  /// Each half has its own: what it computes, and what it decides on.
-  bool isPerHalf(Operation *op) const {
+  /// A fragment with all rows.
+  bool hasRows(Type type) const {
+    auto fragment = dyn_cast<RankedTensorType>(type);
+    return fragment && fragment.getRank() == 2 && fragment.getDimSize(0) == rows;
+  }
+  bool anyHasRows(Operation *op) const {
+    auto has = [&](Type type) { return hasRows(type); };
+    return llvm::any_of(op->getOperandTypes(), has) || llvm::any_of(op->getResultTypes(), has);
+  }
+  int64_t rowsOfPart(int part) const { return part == 0 ? tcgen05Rows : rows - tcgen05Rows; }
+  Type partOf(Type type, int part) const {
+    auto fragment = cast<RankedTensorType>(type);
+    return fragment.clone(ArrayRef<int64_t>{rowsOfPart(part), fragment.getDimSize(1)});
+  }
+
+  /// Each part has its own: what it computes, and what it decides on.
+  bool isPerPart(Operation *op) const {
     auto isFragment = llvm::IsaPred<RankedTensorType>;
     if (isa<scf::ForOp, scf::IfOp>(op))
       return false;
-    if (llvm::any_of(op->getOperandTypes(), hasRows) || llvm::any_of(op->getResultTypes(), hasRows))
+    if (anyHasRows(op))
       return true;
     bool repeats = isMemoryEffectFree(op) || isa<LoadOp>(op);
     return repeats && !op->hasTrait<OpTrait::IsTerminator>() &&
@@ -88,9 +95,9 @@ private:
             llvm::any_of(op->getOperands(), [&](Value operand) { return decided.contains(operand); }));
   }
 
-  bool containsHalves(Operation *op) const {
+  bool containsParts(Operation *op) const {
     return op->getNumRegions() > 0 && op->walk([&](Operation *inner) {
-                                          return isPerHalf(inner) ? WalkResult::interrupt()
+                                          return isPerPart(inner) ? WalkResult::interrupt()
                                                                   : WalkResult::advance();
                                         }).wasInterrupted();
   }
@@ -106,8 +113,7 @@ private:
       decided.insert_range(op->getResults());
       return isMemoryEffectFree(op) && op->getNumRegions() == 0;
     }
-    if (isa<scf::YieldOp>(op) ||
-        (llvm::none_of(op->getOperandTypes(), hasRows) && llvm::none_of(op->getResultTypes(), hasRows)))
+    if (isa<scf::YieldOp>(op) || !anyHasRows(op))
       return true;
     if (OpTrait::hasElementwiseMappableTraits(op))
       return true;
@@ -118,13 +124,13 @@ private:
         .Case([](arith::ConstantOp constant) { return isa<SplatElementsAttr>(constant.getValue()); })
         .Case([&](AnyInWarpOp any) { return decided.insert(any.getResult()).second; })
         .Case([](GemmOp gemm) { return !gemm.getMetadata(); })
-        .Case([](LoadOp load) { return isSplittable(load.getSource()); })
-        .Case([](StoreOp store) { return isSplittable(store.getDestination()); })
+        .Case([&](LoadOp load) { return isSplittable(load.getSource()); })
+        .Case([&](StoreOp store) { return isSplittable(store.getDestination()); })
         .Default(false);
   }
 
   /// Whether rows of it are a slice, or a view, too.
-  static bool isSplittable(Value memory) {
+  bool isSplittable(Value memory) const {
     if (auto slice = memory.getDefiningOp<SliceOp>())
       return axisOfRows(slice) && !slice.getGatheredAxis() &&
              slice.getTensorOrder() == program::TensorOrder::natural;
@@ -132,22 +138,22 @@ private:
     return shared && shared.getShape().size() == 2;
   }
 
-  /// Whether each half can have the branch for itself: it does nothing but compute rows.
-  static bool isPure(scf::IfOp branch) {
+  /// Whether each part can have the branch for itself: it does nothing but compute rows.
+  bool isPure(scf::IfOp branch) const {
     WalkResult walked = branch.walk([&](Operation *op) {
       auto inner = dyn_cast<scf::IfOp>(op);
-      bool isOwn = inner ? inner.elseBlock() && llvm::all_of(inner.getResultTypes(), hasRows)
+      bool isOwn = inner ? inner.elseBlock() &&
+                               llvm::all_of(inner.getResultTypes(), [&](Type type) { return hasRows(type); })
                          : op->getNumRegions() == 0 && (isMemoryEffectFree(op) || isa<LoadOp>(op));
       return isOwn ? WalkResult::advance() : WalkResult::interrupt();
     });
     return !walked.wasInterrupted();
   }
 
-  static std::optional<size_t> axisOfRows(SliceOp slice) {
+  std::optional<size_t> axisOfRows(SliceOp slice) const {
     ArrayRef<int64_t> shape = slice.getType().getShape();
     auto *axis = llvm::find_if(shape, [](int64_t extent) { return extent != 1; });
-    return axis != shape.end() && *axis == allRows ? std::optional(size_t(axis - shape.begin()))
-                                                   : std::nullopt;
+    return axis != shape.end() && *axis == rows ? std::optional(size_t(axis - shape.begin())) : std::nullopt;
   }
 
   //===--------------------------------------------------------------------===//
@@ -155,16 +161,16 @@ private:
   //===--------------------------------------------------------------------===//
 
   void write(Operation *op, OpBuilder &builder) {
-    // What only computes is each half's own, also where both take the same way: passes move it as a whole.
-    if (auto branch = dyn_cast<scf::IfOp>(op); branch && containsHalves(op) && isPure(branch))
-      for (int half = 0; half < halves; ++half)
-        writeOwn(branch, half, builder);
-    else if (containsHalves(op))
+    // What only computes is each part's own, also where both take the same way: passes move it as a whole.
+    if (auto branch = dyn_cast<scf::IfOp>(op); branch && containsParts(op) && isPure(branch))
+      for (int part = 0; part < parts; ++part)
+        writeOwn(branch, part, builder);
+    else if (containsParts(op))
       isa<scf::ForOp>(op) ? writeLoop(cast<scf::ForOp>(op), builder)
                           : writeBranch(cast<scf::IfOp>(op), builder);
-    else if (isPerHalf(op))
-      for (int half = 0; half < halves; ++half)
-        writeHalf(op, half, builder);
+    else if (isPerPart(op))
+      for (int part = 0; part < parts; ++part)
+        writePart(op, part, builder);
     else
       writeOnce(op, builder);
   }
@@ -175,35 +181,35 @@ private:
       mappings.back().map(from, to);
   }
 
-  /// The view or slice of the half's rows.
-  Value rowsOf(Value memory, int half, OpBuilder &builder) {
-    IRMapping &mapping = mappings[size_t(half)];
+  /// The view or slice of the part's rows.
+  Value rowsOf(Value memory, int part, OpBuilder &builder) {
+    IRMapping &mapping = mappings[size_t(part)];
     Location loc = memory.getLoc();
-    const int64_t first = half * halfRows;
+    const int64_t first = part * tcgen05Rows;
     if (auto slice = memory.getDefiningOp<SliceOp>()) {
       const size_t axis = *axisOfRows(slice);
-      auto part = cast<SliceOp>(builder.clone(*slice, mapping));
+      auto made = cast<SliceOp>(builder.clone(*slice, mapping));
       if (first != 0) {
-        ImplicitLocOpBuilder before(loc, part);
+        ImplicitLocOpBuilder before(loc, made);
         Value offset = arith::ConstantIndexOp::create(before, first);
-        part.getOriginMutable()[axis].set(arith::AddIOp::create(before, part.getOrigin()[axis], offset));
+        made.getOriginMutable()[axis].set(arith::AddIOp::create(before, made.getOrigin()[axis], offset));
       }
       SmallVector<int64_t> extents(slice.getType().getShape());
-      extents[axis] = halfRows;
-      part.getSlice().setType(
+      extents[axis] = rowsOfPart(part);
+      made.getSlice().setType(
           SliceType::get(builder.getContext(), extents, slice.getType().getElementType()));
-      return part;
+      return made;
     }
     auto type = cast<SharedType>(memory.getType());
     SmallVector<int64_t> extents(type.getShape());
-    extents.front() = halfRows;
+    extents.front() = rowsOfPart(part);
     auto view = SharedType::get(builder.getContext(), extents, type.getElementType(), /*layout=*/{},
                                 type.getTransposed());
     return RowsOp::create(builder, loc, view, mapping.lookupOrDefault(memory), first);
   }
 
-  void writeHalf(Operation *op, int half, OpBuilder &builder) {
-    IRMapping &mapping = mappings[size_t(half)];
+  void writePart(Operation *op, int part, OpBuilder &builder) {
+    IRMapping &mapping = mappings[size_t(part)];
     std::optional<std::pair<Value, Value>> rows; // of memory, which the operation accesses
     auto access = [&](Value memory) { rows = {memory, mapping.lookupOrNull(memory)}; };
     if (auto load = dyn_cast<LoadOp>(op); load && hasRows(load.getType()))
@@ -214,7 +220,7 @@ private:
              gemm && hasRows(gemm.getType()) && isa<SharedType>(gemm.getA().getType()))
       access(gemm.getA());
     if (rows)
-      mapping.map(rows->first, rowsOf(rows->first, half, builder));
+      mapping.map(rows->first, rowsOf(rows->first, part, builder));
     Operation *made = builder.clone(*op, mapping);
     if (rows && rows->second)
       mapping.map(rows->first, rows->second);
@@ -222,23 +228,23 @@ private:
       mapping.erase(rows->first);
     for (OpResult result : made->getResults())
       if (hasRows(result.getType()))
-        result.setType(halfOf(result.getType()));
+        result.setType(partOf(result.getType(), part));
     if (auto constant = dyn_cast<arith::ConstantOp>(made))
       if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()); splat && hasRows(splat.getType()))
-        constant.setValueAttr(splat.resizeSplat(cast<ShapedType>(halfOf(splat.getType()))));
-    if (auto at = dyn_cast<CoordinatesOp>(op); at && at.getAxis() == 0 && half > 0 && hasRows(at.getType())) {
+        constant.setValueAttr(splat.resizeSplat(cast<ShapedType>(partOf(splat.getType(), part))));
+    if (auto at = dyn_cast<CoordinatesOp>(op); at && at.getAxis() == 0 && part > 0 && hasRows(at.getType())) {
       ImplicitLocOpBuilder after(op->getLoc(), builder);
       Value first = SplatOp::create(after, made->getResult(0).getType(),
-                                    arith::ConstantIndexOp::create(after, half * halfRows));
+                                    arith::ConstantIndexOp::create(after, part * tcgen05Rows));
       mapping.map(op->getResult(0), arith::AddIOp::create(after, made->getResult(0), first).getResult());
     }
   }
 
-  /// Of values that have them both halves, one after the other, of others the only one.
+  /// Of values that have them both parts, one after the other, of others the only one.
   SmallVector<Value> expand(ValueRange values) const {
     SmallVector<Value> expanded;
     for (Value value : values)
-      for (const IRMapping &mapping : ArrayRef(mappings).take_front(hasRows(value.getType()) ? halves : 1))
+      for (const IRMapping &mapping : ArrayRef(mappings).take_front(hasRows(value.getType()) ? parts : 1))
         expanded.push_back(mapping.lookupOrDefault(value));
     return expanded;
   }
@@ -246,17 +252,18 @@ private:
   void mapExpanded(ValueRange from, ValueRange to) {
     size_t next = 0;
     for (Value value : from)
-      for (int half = 0; half < halves; ++half) {
-        const bool isLast = half == halves - 1;
-        mappings[size_t(half)].map(value, to[next]);
+      for (int part = 0; part < parts; ++part) {
+        const bool isLast = part == parts - 1;
+        mappings[size_t(part)].map(value, to[next]);
         next += hasRows(value.getType()) || isLast ? 1 : 0;
       }
   }
 
-  static SmallVector<Type> expandTypes(TypeRange types) {
+  SmallVector<Type> expandTypes(TypeRange types) const {
     SmallVector<Type> expanded;
     for (Type type : types)
-      expanded.append(hasRows(type) ? halves : 1, hasRows(type) ? halfOf(type) : type);
+      for (int part = 0; part < (hasRows(type) ? parts : 1); ++part)
+        expanded.push_back(hasRows(type) ? partOf(type, part) : type);
     return expanded;
   }
 
@@ -293,10 +300,11 @@ private:
     mapExpanded(branch.getResults(), made.getResults());
   }
 
-  /// A branch of a half by itself.
-  void writeOwn(scf::IfOp branch, int half, OpBuilder &builder) {
-    IRMapping &mapping = mappings[size_t(half)];
-    SmallVector<Type> types = llvm::map_to_vector(branch.getResultTypes(), halfOf);
+  /// A branch of a part by itself.
+  void writeOwn(scf::IfOp branch, int part, OpBuilder &builder) {
+    IRMapping &mapping = mappings[size_t(part)];
+    SmallVector<Type> types =
+        llvm::map_to_vector(branch.getResultTypes(), [&](Type type) { return partOf(type, part); });
     auto made =
         scf::IfOp::create(builder, branch.getLoc(), types, mapping.lookupOrDefault(branch.getCondition()),
                           /*addThenBlock=*/true, /*addElseBlock=*/true);
@@ -304,7 +312,7 @@ private:
       to.front().clear();
       OpBuilder inside = OpBuilder::atBlockEnd(&to.front());
       for (Operation &op : from.front().without_terminator())
-        writeNested(&op, half, inside);
+        writeNested(&op, part, inside);
       SmallVector<Value> yielded;
       for (Value value : from.front().getTerminator()->getOperands())
         yielded.push_back(mapping.lookupOrDefault(value));
@@ -314,15 +322,16 @@ private:
       mapping.map(from, to);
   }
 
-  /// In a branch of a half: branches there are its own, too.
-  void writeNested(Operation *op, int half, OpBuilder &builder) {
+  /// In a branch of a part: branches there are its own, too.
+  void writeNested(Operation *op, int part, OpBuilder &builder) {
     auto branch = dyn_cast<scf::IfOp>(op);
-    branch &&containsHalves(op) ? writeOwn(branch, half, builder) : writeHalf(op, half, builder);
+    branch &&containsParts(op) ? writeOwn(branch, part, builder) : writePart(op, part, builder);
   }
 
   KernelOp kernel;
-  std::array<IRMapping, halves> mappings;
-  llvm::DenseSet<Value> decided; ///< truth values that each half has of its own
+  int64_t rows = 0; ///< that are split
+  std::array<IRMapping, parts> mappings;
+  llvm::DenseSet<Value> decided; ///< truth values that each part has of its own
 };
 
 struct SplitRows : impl::SplitRowsBase<SplitRows> {

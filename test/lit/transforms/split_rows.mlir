@@ -105,3 +105,22 @@ tile.kernel @hopper() {
   tile.return
 }
 }
+
+// -----
+
+// 192 rows are 128 and 64.
+// CHECK-LABEL: tile.kernel @uneven(
+// CHECK:         %[[A:.*]] = tile.rows %a[0] : !tile.shared<192x64xbf16> -> !tile.shared<128x64xbf16>
+// CHECK-NEXT:    tile.gemm %[[A]], {{.*}} tensor<128x64xf32>
+// CHECK-NEXT:    %[[B:.*]] = tile.rows %a[128] : !tile.shared<192x64xbf16> -> !tile.shared<64x64xbf16>
+// CHECK-NEXT:    tile.gemm %[[B]], {{.*}} tensor<64x64xf32>
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @uneven() {
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<192x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<192x64xf32>
+  %new = tile.gemm %a, %b, %zero : !tile.shared<192x64xbf16>, !tile.shared<64x64xbf16>, tensor<192x64xf32>
+  tile.return
+}
+}
