@@ -174,23 +174,27 @@ TensorMemoryRoom::FactorPlace TensorMemoryRoom::placeFactor(GemmOp product, func
   return {};
 }
 
-std::string sumInTensorMemoryProblem(GemmOp product, const Target &target) {
-  auto kernel = product->getParentOfType<KernelOp>();
-  if (product.getMetadata())
-    return "its left factor is sparse";
-  if (synchronisesByHand(kernel) || !kernel.getOps<AllocTensorMemoryOp>().empty())
-    return "the kernel synchronises by hand";
-  ArrayRef<int64_t> shape = product.getAcc().getType().getShape();
+std::string tensorMemoryProductProblem(ProductOpInterface product, const Target &target) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(product.getAcc().getType()).getShape();
   if (shape[0] != tcgen05Rows && shape[0] != tcgen05Rows / 2)
     return llvm::formatv("m = {0} is not {1} or {2}", shape[0], tcgen05Rows / 2, tcgen05Rows);
   if (std::string problem = productProblem(product.getA(), product.getB(), product.getAcc(), shape, target);
       !problem.empty())
     return problem;
   int64_t k = llvm::cast<SharedType>(product.getB().getType()).getShape()[0];
-  if (const MmaAtom *atom =
-          findAtom(product.getA(), product.getB(), elementOf(product.getAcc()), shape[0], target);
-      k % atom->k)
-    return llvm::formatv("k = {0} is not a multiple of {1}", k, atom->k);
+  const MmaAtom *atom =
+      findAtom(product.getA(), product.getB(), elementOf(product.getAcc()), shape[0], target);
+  return k % atom->k == 0 ? "" : llvm::formatv("k = {0} is not a multiple of {1}", k, atom->k).str();
+}
+
+std::string sumInTensorMemoryProblem(GemmOp product, const Target &target) {
+  auto kernel = product->getParentOfType<KernelOp>();
+  if (product.getMetadata())
+    return "its left factor is sparse";
+  if (synchronisesByHand(kernel) || !kernel.getOps<AllocTensorMemoryOp>().empty())
+    return "the kernel synchronises by hand";
+  if (std::string problem = tensorMemoryProductProblem(product, target); !problem.empty())
+    return problem;
   ComputedValues computed(kernel);
   auto isComputed = [&](Value value) { return computed.contains(value); };
   for (Operation *around = product->getParentOp(); around != kernel; around = around->getParentOp())

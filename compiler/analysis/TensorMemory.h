@@ -17,6 +17,9 @@ llvm::LogicalResult checkTensorMemory(KernelOp kernel, const Target &target);
 /// empty if it can. The kernel is in phase `promoted`.
 std::string sumInTensorMemoryProblem(GemmOp product, const Target &target);
 
+/// Why no instruction makes the product with its sum in tensor memory; empty if one does.
+std::string tensorMemoryProductProblem(ProductOpInterface product, const Target &target);
+
 /// Whether it is a product that adds in tensor memory, now or after `tile-place-sums`.
 bool addsInTensorMemory(mlir::Operation *op);
 

@@ -57,9 +57,9 @@ void toAtoms(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   const bool byMatrixRole = llvm::is_contained(strategiesOf(on), "load-matrix-math");
   kernels.addPass(tile::createSplitRows({/*enable=*/on.rowSplitting && byMatrixRole}));
-  kernels.addPass(tile::createSelectProducts(
-      {/*wgmma=*/on.wgmma, /*tcgen05=*/byMatrixRole,
-       /*factors=*/on.tensorMemoryFactors}));
+  kernels.addPass(tile::createSelectProducts({/*wgmma=*/on.wgmma, /*tcgen05=*/byMatrixRole,
+                                              /*factors=*/on.tensorMemoryFactors}));
+  kernels.addPass(tile::createPromoteVariables()); // after: products that roles start are counted
   kernels.addPass(tile::createPlaceSums(
       {/*factors=*/on.tensorMemoryFactors})); // before: what adds in tensor memory is a role's
   kernels.addPass(tile::createSplitStores());

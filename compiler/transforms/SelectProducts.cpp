@@ -10,6 +10,7 @@
 #include "compiler/analysis/TensorMemory.h"
 #include "compiler/analysis/TmaAccess.h"
 #include "compiler/transforms/Passes.h"
+#include "compiler/transforms/StartedProducts.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/layout/StockLayouts.h"
 #include "dialects/program/Program.h"
@@ -166,6 +167,11 @@ class ProductSelector {
 public:
   ProductSelector(KernelOp kernel, const Target &target, bool useWgmma, bool useTcgen05, bool factors)
       : kernel(kernel), target(target), useWgmma(useWgmma), useTcgen05(useTcgen05), factors(factors) {
+    if (target.tcgen05 && useTcgen05 && hasRoles(kernel)) {
+      whyNotStarted = startedProductsProblem(kernel, target);
+      if (whyNotStarted.empty())
+        startInTensorMemory(kernel, target);
+    }
     if (!target.wgmma)
       completeAtOnce(kernel);
     kernel.walk([&](Operation *op) {
@@ -193,6 +199,10 @@ private:
         return require.emitError() << "products of " << stringifyRequirement(what) << " are required, which "
                                    << target.name << " does not have";
     return success();
+  }
+
+  static bool hasRoles(KernelOp kernel) {
+    return kernel.walk([](RolesOp) { return WalkResult::interrupt(); }).wasInterrupted();
   }
 
   /// Where no product with sums in registers is asynchronous, one that an author starts and awaits is
@@ -267,9 +277,10 @@ private:
     for (const Product &product : products) {
       auto gemm = dyn_cast<GemmOp>(product.op);
       std::string &problem = whyNoTcgen05[product.op];
-      problem = !gemm         ? "it adds in registers"
-                : !useTcgen05 ? "tcgen05 is switched off"
-                              : sumInTensorMemoryProblem(gemm, target);
+      problem = !gemm                    ? "it adds in registers"
+                : !useTcgen05            ? "tcgen05 is switched off"
+                : !whyNotStarted.empty() ? whyNotStarted
+                                         : sumInTensorMemoryProblem(gemm, target);
       if (!problem.empty())
         continue;
       if (product.n > room.columns())
@@ -453,7 +464,8 @@ private:
   KernelOp kernel;
   const Target &target;
   bool useWgmma, useTcgen05;
-  bool factors; ///< in tensor memory
+  bool factors;              ///< in tensor memory
+  std::string whyNotStarted; ///< what keeps products of roles from tcgen05
   llvm::SmallDenseMap<Operation *, std::string> whyNoTcgen05;
   RolesOp roles;
   SmallVector<Product> products;

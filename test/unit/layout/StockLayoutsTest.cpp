@@ -124,7 +124,7 @@ TEST_CASE("128 rows of tensor memory have a row in each lane", "[layout][stock][
 TEST_CASE("64 rows of tensor memory are as in wgmma's accumulator", "[layout][stock][unit]") {
   for (int bits : {32, 16})
     for (int64_t warpgroups : {1, 2})
-      REQUIRE(tensorMemoryFragment(64, 48, bits, 4 * warpgroups).value() ==
+      REQUIRE(*tensorMemoryFragment(64, 48, bits, 4 * warpgroups) ==
               wgmmaAccumulator(64, 48, {1, warpgroups}));
   REQUIRE(follows(*tensorMemoryFragment(64, 32, 8, 4), [](const HardwareLocation &l) {
     return Coordinates{16 * l.warp + l.lane / 4 + 8 * (l.reg / 4 % 2),
