@@ -162,13 +162,16 @@ TensorMemoryRoom::TensorMemoryRoom(KernelOp kernel, const Target &target, bool f
 void TensorMemoryRoom::takeSum(GemmOp product) { left -= columnsOf(product.getResult()); }
 void TensorMemoryRoom::returnSum(GemmOp product) { left += columnsOf(product.getResult()); }
 
-TensorMemoryRoom::FactorPlace TensorMemoryRoom::placeFactor(GemmOp product, function_ref<bool(GemmOp)> adds) {
+TensorMemoryRoom::FactorPlace TensorMemoryRoom::placeFactor(GemmOp product, int64_t warps,
+                                                            function_ref<bool(GemmOp)> adds) {
   if (!factors)
     return {};
   if (int64_t columns = columnsOf(product.getA()); columns <= left) {
     left -= columns;
     return {/*isTensorMemory=*/true};
   }
+  if (warps != warpsPerWarpgroup)
+    return {};
   if (GemmOp below = productBelow(product); below && adds(below) && covered.insert(below).second)
     return {/*isTensorMemory=*/true, below};
   return {};

@@ -44,8 +44,9 @@ public:
     /// factor because one thread's products are made in the order in which it starts them.
     GemmOp below = {};
   };
-  /// Takes columns for the factor, if there are any; `adds` says of which products the sums lie there.
-  FactorPlace placeFactor(GemmOp product, llvm::function_ref<bool(GemmOp)> adds);
+  /// Takes columns for the factor, if there are any; `adds` says of which products the sums lie there, and
+  /// `warps` load and store. Of two warpgroups one would store where the other may not have loaded yet.
+  FactorPlace placeFactor(GemmOp product, int64_t warps, llvm::function_ref<bool(GemmOp)> adds);
 
 private:
   bool factors;

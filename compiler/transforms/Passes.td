@@ -587,7 +587,8 @@ def SplitRows : Pass<"tile-split-rows", "::tlc::tile::KernelOp"> {
     Requires: products have no instructions yet, phase `promoted`; a target with tcgen05.
     Ensures:  if a product has 192 or 256 rows, and all operations on fragments of as many work on rows by themselves, each of these operations is
               two, on the first 128 rows and on the others. A branch on which warps decide is two, too. Nothing else
-              changes, but for the warps that the author asks for, of which a part has half.
+              changes. A kernel stays as it is whose author sets its warps, which counts or combines elements atomically, or in which a
+              part could access what the other one stores.
     Leaves to others: roles for the parts (`tile-assign-roles`), of which one multiplies while the other computes.
 
         %1 = tile.gemm %a, %b, %acc : ... tensor<256x64xf32>

@@ -181,8 +181,9 @@ struct PlaceSums : impl::PlaceSumsBase<PlaceSums> {
       room.takeSum(product);
     SmallVector<TensorMemoryRoom::FactorPlace> places;
     for (GemmOp product : products)
-      places.push_back(isa<RankedTensorType>(product.getA().getType()) ? room.placeFactor(product, isTcgen05)
-                                                                       : TensorMemoryRoom::FactorPlace());
+      places.push_back(isa<RankedTensorType>(product.getA().getType())
+                           ? room.placeFactor(product, kernel.getWarps(), isTcgen05)
+                           : TensorMemoryRoom::FactorPlace());
     llvm::DenseMap<Operation *, Value> sums;
     llvm::StringSet<> names;
     for (auto [product, place] : llvm::zip_equal(products, places))

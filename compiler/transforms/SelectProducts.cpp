@@ -232,17 +232,17 @@ private:
     // Rows that warps decide on lie in one warp each.
     const bool decidesByWarp =
         kernel.walk([](AnyInWarpOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    placeOperands();
+    int64_t warps = warpsPerWarpgroup;
+    for (const Product &product : products)
+      if (isa<GemmOp>(product.op) && product.n > maxLoadedColumns && !decidesByWarp)
+        warps = 2 * warpsPerWarpgroup;
+    if (kernel.getWarps())
+      warps = kernel.getWarps();
+    placeOperands(warps);
     auto *other = llvm::find_if(products, [&](const Product &product) { return !fits(product); });
     if (decidesByWarp && other != products.end())
       refuse("each warp decides on its rows, which the " + describeStatement(other->op) +
              " distributes otherwise: " + whyNoTcgen05[other->op]);
-    int64_t warps = warpsPerWarpgroup;
-    for (const Product &product : products)
-      if (fits(product) && product.n > maxLoadedColumns && !decidesByWarp)
-        warps = 2 * warpsPerWarpgroup;
-    if (kernel.getWarps())
-      warps = kernel.getWarps();
     for (const Product &product : products)
       if (fits(product))
         cast<GemmOp>(product.op).setAtom(MatrixAtom::tcgen05);
@@ -272,7 +272,7 @@ private:
   }
 
   /// Finds what keeps each product from tcgen05: first places for the sums, then for the left factors.
-  void placeOperands() {
+  void placeOperands(int64_t warps) {
     TensorMemoryRoom room(kernel, target, factors);
     for (const Product &product : products) {
       auto gemm = dyn_cast<GemmOp>(product.op);
@@ -296,7 +296,7 @@ private:
         continue;
       auto gemm = cast<GemmOp>(product.op);
       auto adds = [&](GemmOp other) { return whyNoTcgen05.lookup(other).empty(); };
-      if (room.placeFactor(gemm, adds).isTensorMemory)
+      if (room.placeFactor(gemm, warps, adds).isTensorMemory)
         continue;
       int64_t staged = product.m * product.k * bitsOf(product.left) / 8;
       if (staged <= bytes) {

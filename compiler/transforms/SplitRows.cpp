@@ -3,6 +3,9 @@
 /// Afterwards what is computed row by row for more rows than tensor memory has lanes is computed for the
 /// first 128 by themselves, and for the others.
 
+#include "compiler/analysis/Divisibility.h"
+#include "compiler/analysis/IndependentSums.h"
+#include "compiler/analysis/TensorAccesses.h"
 #include "compiler/analysis/TileFills.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
@@ -33,15 +36,14 @@ public:
 
   /// Whether a product has as many rows, and each operation works on rows by themselves.
   bool canSplit() {
-    const int64_t warps = kernel.getWarps();
-    if (warps % (parts * warpsPerWarpgroup) != 0)
+    if (kernel.getWarps() != 0) // the author has shared the rows out
       return false;
     kernel.walk([&](GemmOp product) {
       int64_t ofProduct = product.getType().getDimSize(0);
       if (rows == 0 && llvm::is_contained(splitRows, ofProduct))
         rows = ofProduct;
     });
-    if (rows == 0)
+    if (rows == 0 || !isOrderedByDataAlone(kernel) || !areStoresApart())
       return false;
     WalkResult walked = kernel.walk<WalkOrder::PreOrder>(
         [&](Operation *op) { return canSplit(op) ? WalkResult::advance() : WalkResult::interrupt(); });
@@ -49,7 +51,6 @@ public:
   }
 
   void run() {
-    kernel.setWarps(kernel.getWarps() / parts);
     Block &block = kernel.getBody().front();
     SmallVector<Operation *> replaced;
     for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -57,11 +58,12 @@ public:
         continue;
       OpBuilder builder(&op);
       write(&op, builder);
-      for (OpResult result : op.getResults())
-        if (!hasRows(result.getType())) // others may use it
-          result.replaceAllUsesWith(mappings.front().lookup(result));
       replaced.push_back(&op);
     }
+    for (Operation *op : replaced)
+      for (OpResult result : op->getResults())
+        if (!hasRows(result.getType())) // what has no parts may use it
+          result.replaceAllUsesWith(mappings.front().lookup(result));
     for (Operation *op : llvm::reverse(replaced))
       op->erase();
   }
@@ -80,6 +82,22 @@ private:
   Type partOf(Type type, int part) const {
     auto fragment = cast<RankedTensorType>(type);
     return fragment.clone(ArrayRef<int64_t>{rowsOfPart(part), fragment.getDimSize(1)});
+  }
+
+  /// Whether the parts store other elements, whatever tiles of rows other rounds of loops have. No tensor is
+  /// read and written.
+  bool areStoresApart() const {
+    SmallVector<TensorAccess> accesses = tensorAccessesIn(kernel);
+    return llvm::all_of(accesses, [&](TensorAccess &write) {
+      if (write.kind == AccessKind::read)
+        return true;
+      bool isAlone = llvm::all_of(accesses, [&](TensorAccess &other) {
+        return other.kind != AccessKind::read || other.slice.getTensor() != write.slice.getTensor();
+      });
+      std::optional<size_t> axis = axisOfRows(write.slice);
+      return isAlone &&
+             (write.slice.getDisjoint() || !axis || knownDivisor(write.slice.getOrigin()[*axis]) % rows == 0);
+    });
   }
 
   /// Each part has its own: what it computes, and what it decides on.
@@ -210,22 +228,18 @@ private:
 
   void writePart(Operation *op, int part, OpBuilder &builder) {
     IRMapping &mapping = mappings[size_t(part)];
-    std::optional<std::pair<Value, Value>> rows; // of memory, which the operation accesses
-    auto access = [&](Value memory) { rows = {memory, mapping.lookupOrNull(memory)}; };
+    OpOperand *memory = nullptr; // of which it accesses the part's rows
     if (auto load = dyn_cast<LoadOp>(op); load && hasRows(load.getType()))
-      access(load.getSource());
+      memory = &load.getSourceMutable();
     else if (auto store = dyn_cast<StoreOp>(op); store && hasRows(store.getValue().getType()))
-      access(store.getDestination());
+      memory = &store.getDestinationMutable();
     else if (auto gemm = dyn_cast<GemmOp>(op);
              gemm && hasRows(gemm.getType()) && isa<SharedType>(gemm.getA().getType()))
-      access(gemm.getA());
-    if (rows)
-      mapping.map(rows->first, rowsOf(rows->first, part, builder));
+      memory = &gemm.getAMutable();
+    Value view = memory ? rowsOf(memory->get(), part, builder) : Value();
     Operation *made = builder.clone(*op, mapping);
-    if (rows && rows->second)
-      mapping.map(rows->first, rows->second);
-    else if (rows)
-      mapping.erase(rows->first);
+    if (view)
+      made->setOperand(memory->getOperandNumber(), view);
     for (OpResult result : made->getResults())
       if (hasRows(result.getType()))
         result.setType(partOf(result.getType(), part));

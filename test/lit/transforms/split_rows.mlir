@@ -2,9 +2,8 @@
 // RUN: %tile-opt %s --tile-split-rows=enable=false -split-input-file | FileCheck %s --check-prefix=OFF
 
 // Each half has its own rows of what products and stores take, its own numbers of rows, and its own branch where its warps
-// decide. Columns are the same for both; what warps the author asks for are shared.
+// decide. Columns are the same for both.
 // CHECK-LABEL: tile.kernel @rows(
-// CHECK-SAME:    launch = #program.launch<warps = 4>
 // CHECK:         %[[LOOP:.*]]:4 = scf.for {{.*}} iter_args(%[[A0:.*]] = %{{.*}}, %[[A1:.*]] = %{{.*}}, %[[M0:.*]] = %{{.*}}, %[[M1:.*]] = %{{.*}}) -> (tensor<128x64xf32>, tensor<128x64xf32>, tensor<128x1xf32>, tensor<128x1xf32>)
 // CHECK:           tile.copy %{{.*}}, %b
 // CHECK-NOT:       tile.copy
@@ -39,7 +38,7 @@
 module attributes {program.target = #program.target<"sm_100a">} {
 tile.kernel @rows(%k: index {program.argument = #program.dimension<"k">},
     %B: !tile.global<?x64xbf16> {program.argument = #program.tensor<"B", input, dims[0, -1], alignment = 16>},
-    %C: !tile.global<256x64xi32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
+    %C: !tile.global<256x64xi32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %f0 = arith.constant 0.0 : f32
