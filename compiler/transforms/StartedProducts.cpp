@@ -37,7 +37,7 @@ public:
   explicit Sums(RoleOp role) {
     role.walk([&](Operation *op) {
       if (isProduct(op))
-        join(accumulatorOf(op), op->getResult(0));
+        joinKept(op->getResult(0), accumulatorOf(op));
     });
     // What a sum passes through holds it, too.
     for (bool grows = true; grows;) {
@@ -63,27 +63,28 @@ private:
     sums.unionSets(a, b);
     return true;
   }
-  bool joinIfHeld(Value one, Value other) { return (holds(one) || holds(other)) && join(one, other); }
+  /// What enters a sum may enter others, too, and is none of them.
+  bool joinKept(Value sum, Value other) { return join(sum, keeps(other) ? other : sum); }
 
   bool follow(Operation *op) {
     bool grows = false;
     if (auto wait = dyn_cast<GemmWaitOp>(op))
-      grows |= joinIfHeld(wait.getAcc(), wait.getResult());
+      if (holds(wait.getAcc()) || holds(wait.getResult()))
+        grows |= joinKept(wait.getResult(), wait.getAcc());
     if (auto loop = dyn_cast<scf::ForOp>(op))
       for (auto [init, argument, yielded, result] : llvm::zip_equal(
                loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(), loop.getResults()))
         if (holds(argument) || holds(yielded) || holds(result)) {
-          grows |= join(argument, yielded);
           grows |= join(argument, result);
-          if (keeps(init))
-            grows |= join(argument, init);
+          grows |= joinKept(argument, yielded);
+          grows |= joinKept(argument, init);
         }
     if (auto branch = dyn_cast<scf::IfOp>(op); branch && branch.elseBlock())
       for (auto [first, second, result] : llvm::zip_equal(
                branch.thenYield().getOperands(), branch.elseYield().getOperands(), branch.getResults()))
         if (holds(first) || holds(second) || holds(result)) {
-          grows |= join(result, first);
-          grows |= join(result, second);
+          grows |= joinKept(result, first);
+          grows |= joinKept(result, second);
         }
     return grows;
   }
@@ -111,6 +112,15 @@ std::string valueProblem(Value value, const Sums &sums) {
     passed += passesOn(use, sums);
   bool branches = llvm::all_of(value.getUsers(), llvm::IsaPred<scf::YieldOp>);
   return Sums::keeps(value) && passed > 1 && !branches ? "a sum goes on in two ways" : "";
+}
+
+/// Why the operation's results cannot be tiles: two would be one.
+std::string resultsProblem(Operation *op, const Sums &sums) {
+  llvm::SmallPtrSet<void *, 4> tiles;
+  for (Value result : op->getResults())
+    if (sums.holds(result) && !tiles.insert(sums.leaderOf(result)).second)
+      return "two values of a loop or a branch are one sum";
+  return "";
 }
 
 int64_t columnsOf(RankedTensorType type) {
@@ -234,8 +244,7 @@ private:
         continue;
       Value sum = isa<scf::YieldOp>(op) ? op->getParentOp()->getResult(entry->getOperandNumber())
                   : isa<scf::ForOp>(op) ? Value(cast<scf::ForOp>(op).getTiedLoopRegionIterArg(entry))
-                  : isa<GemmWaitOp>(op) ? op->getResult(0)
-                                        : op->getResult(0);
+                                        : Value(op->getResult(0));
       OpBuilder builder(op);
       StoreOp::create(builder, op->getLoc(), entry->get(), tileOf(sum), /*staging=*/Value(),
                       /*atom=*/CopyAtomAttr());
@@ -308,10 +317,6 @@ private:
   llvm::DenseMap<Operation *, SmallVector<OpOperand *>> loadsAfter;
 };
 
-} // namespace
-
-namespace {
-
 /// What the products of a kernel's roles take, and the first thing that keeps them from tcgen05.
 struct Needs {
   int64_t columns = 0, factorColumns = 0; ///< of tensor memory
@@ -335,6 +340,8 @@ Needs needsOf(KernelOp kernel, const Target &target) {
       llvm::for_each(op->getResults(), check);
       if (auto loop = dyn_cast<scf::ForOp>(op))
         llvm::for_each(loop.getRegionIterArgs(), check);
+      if (needs.problem.empty())
+        needs.problem = resultsProblem(op, sums);
       if (!isProduct(op))
         return;
       ++needs.products;

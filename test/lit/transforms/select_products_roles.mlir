@@ -112,3 +112,65 @@ tile.kernel @two_ways(%C: !tile.global<64x64xf32> {program.argument = #program.t
   tile.return
 }
 }
+
+// -----
+
+// Two sums from the same zeros, both in flight, are two tiles; what a loop exchanges would be one.
+// CHECK-LABEL: tile.kernel @same_zeros(
+// CHECK-DAG:     %[[ONE:.*]] = tile.alloc_tensor_memory "math.sum" : !tile.tensor_memory<64x64xf32>
+// CHECK-DAG:     %[[TWO:.*]] = tile.alloc_tensor_memory "math.sum2" : !tile.tensor_memory<64x64xf32>
+// CHECK:           tile.gemm_in_place %a, %b, %[[ONE]] if %false
+// CHECK:           tile.gemm_in_place %a, %b, %[[TWO]] if %false
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @same_zeros(%C: !tile.global<64x64xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) {
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %c0 = arith.constant 0 : index
+      %f0 = arith.constant 0.0 : f32
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %x = tile.gemm_async %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+      %y = tile.gemm_async %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+      %dx = tile.gemm_wait %x pending(0) : tensor<64x64xf32>
+      %dy = tile.gemm_wait %y pending(0) : tensor<64x64xf32>
+      %z = arith.addf %dx, %dy : tensor<64x64xf32>
+      %sc = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+      tile.store %z, %sc : tensor<64x64xf32>, !tile.slice<64x64xf32>
+    }
+    tile.role "load" warps(4) {
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
+// CHECK-LABEL: tile.kernel @exchanged(
+// CHECK-NOT:     tile.gemm_in_place
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @exchanged(%k: index {program.argument = #program.dimension<"k">},
+    %C: !tile.global<64x64xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) {
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %f0 = arith.constant 0.0 : f32
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      %r:2 = scf.for %i = %c0 to %k step %c1 iter_args(%x = %zero, %y = %zero) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+        // expected-remark @below {{product uses mma.sync, not tcgen05: two values of a loop or a branch are one sum}}
+        %new = tile.gemm %a, %b, %x : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        scf.yield %y, %new : tensor<64x64xf32>, tensor<64x64xf32>
+      }
+      %sc = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+      tile.store %r#0, %sc : tensor<64x64xf32>, !tile.slice<64x64xf32>
+    }
+    tile.role "load" warps(4) {
+    }
+  }
+  tile.return
+}
+}
