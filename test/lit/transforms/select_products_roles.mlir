@@ -50,7 +50,7 @@ tile.kernel @started(%k: index {program.argument = #program.dimension<"k">},
 // From zeros a product overwrites. A left factor in registers is stored first; one that is complete at once is waited for.
 // CHECK-LABEL: tile.kernel @factor(
 // CHECK-DAG:     %[[FACTOR:.*]] = tile.alloc_tensor_memory "math.factor" : !tile.tensor_memory<64x64xbf16>
-// CHECK-DAG:     %[[ONE:.*]] = tile.alloc_tensor_memory "math.sum" : !tile.tensor_memory<64x64xf32>
+// CHECK-DAG:     %[[ONE:.*]] = tile.alloc_tensor_memory "math.sum2" : !tile.tensor_memory<64x64xf32>
 // CHECK:           tile.gemm_in_place %a, %b, %[[ONE]] if %false
 // CHECK-NEXT:      tile.sync
 // CHECK-NEXT:      tile.arrive
