@@ -328,9 +328,11 @@ FailureOr<Variant> finishVariant(Lowering &lowering, StringRef name) {
   FailureOr<std::vector<Transfer>> transfers = describeTransfers(lowering.getModule());
   if (failed(transfers))
     return failure();
-  return Variant{
-      name.str(),           {}, std::move(*launches), std::move(*ptx), describeReports(lowering.getModule()),
-      std::move(*transfers)};
+  return Variant{.name = name.str(),
+                 .launches = std::move(*launches),
+                 .ptx = std::move(*ptx),
+                 .reports = describeReports(lowering.getModule()),
+                 .transfers = std::move(*transfers)};
 }
 
 } // namespace

@@ -22,12 +22,6 @@ public:
     number(text.size());
     append(text.data(), text.size());
   }
-  /// Text at a multiple of `imageAlignment`.
-  void aligned(std::string_view text) {
-    number(text.size());
-    bytes.resize(imageStride(bytes.size()));
-    append(text.data(), text.size());
-  }
   void append(const void *data, size_t size) {
     const auto *begin = static_cast<const std::byte *>(data);
     bytes.insert(bytes.end(), begin, begin + size);
@@ -46,11 +40,6 @@ public:
     return value;
   }
   std::string_view text() { return take(number()); }
-  std::string_view aligned() {
-    const uint64_t size = number();
-    take(imageStride(position) - position);
-    return take(size);
-  }
   /// Of elements that take a number each at least.
   uint64_t count() {
     const uint64_t value = number();
@@ -86,9 +75,6 @@ std::vector<std::byte> aot::serialize(const KernelImage &image) {
   for (const ProgramImage &program : image.programs) {
     writer.text(program.target);
     writer.text({reinterpret_cast<const char *>(program.artifact.data()), program.artifact.size()});
-    writer.number(program.cubins.size());
-    for (const std::string &cubin : program.cubins)
-      writer.aligned(cubin);
   }
   const uint64_t size = writer.bytes.size();
   std::memcpy(writer.bytes.data() + sizeAt, &size, sizeof(size));
@@ -118,8 +104,6 @@ Result<KernelView> aot::viewImage(std::span<const std::byte> bytes) {
     program.target = reader.text();
     const std::string_view artifact = reader.text();
     program.artifact = std::as_bytes(std::span(artifact));
-    for (uint64_t cubins = reader.count(); cubins != 0 && !reader.hasFailed; --cubins)
-      program.cubins.push_back(reader.aligned());
   }
   if (reader.hasFailed || reader.position != size || view.programs.empty())
     return Error{.message =

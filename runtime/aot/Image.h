@@ -17,16 +17,15 @@
 namespace tlc::aot {
 
 /// Raised whenever the form changes; other versions are refused.
-inline constexpr uint32_t imageVersion = 1;
+inline constexpr uint32_t imageVersion = 2;
 inline constexpr std::string_view imageSection = ".tlc.image";
-/// What the address of an image, and that of each cubin in it, is a multiple of.
+/// What the address of an image is a multiple of.
 inline constexpr size_t imageAlignment = 16;
 
 /// The program for one target.
 struct ProgramImage {
   std::string target;
   std::vector<std::byte> artifact; ///< serialized
-  std::vector<std::string> cubins; ///< empty, or machine code for each variant
 };
 
 struct KernelImage {
@@ -40,7 +39,6 @@ std::vector<std::byte> serialize(const KernelImage &image);
 struct ProgramView {
   std::string_view target;
   std::span<const std::byte> artifact;
-  std::vector<std::string_view> cubins;
 };
 
 struct KernelView {

@@ -68,8 +68,7 @@ Result<std::unique_ptr<LoadedKernel>> loadOnGpu(const KernelView &image, int ord
   Result<Artifact> artifact = deserialize((*chosen)->artifact);
   if (!artifact)
     return artifact.error();
-  Result<std::shared_ptr<const LoadedProgram>> program =
-      tlc::loadOnGpu(**device, std::move(*artifact), (*chosen)->cubins);
+  Result<std::shared_ptr<const LoadedProgram>> program = (*device)->load(std::move(*artifact));
   if (!program)
     return program.error();
   return std::make_unique<LoadedKernel>(std::move(*device), std::move(*program));

@@ -97,10 +97,11 @@ unsigned tlc::parameterBytes(const Artifact &artifact, const KernelParameter &pa
   switch (parameter.kind) {
   case KernelParameter::Kind::tensorPointer:
   case KernelParameter::Kind::multicastPointer:
+    return pointerBytes;
   case KernelParameter::Kind::tensorStride:
-    return 8;
+    return parameter.bytes == 0 ? 8 : parameter.bytes;
   case KernelParameter::Kind::dimension:
-    return 4;
+    return parameter.bytes == 0 ? 4 : parameter.bytes;
   case KernelParameter::Kind::scalar:
     return unsigned(bytesOf(artifact.scalars[parameter.index].element, 1));
   case KernelParameter::Kind::tensorMap:

@@ -86,9 +86,10 @@ struct Extent {
 /// What the address of a workspace is a multiple of.
 inline constexpr size_t workspaceAlignment = 256;
 
-/// A tensor argument. Rows may have any stride; the innermost stride is 1 unless the tensor is `strided`.
-/// Workspaces are contiguous but for the ends of rows that the alignment leaves empty, their sizes are host
-/// expressions and the caller (or `Device::run`, which asks for them) provides the memory.
+/// A tensor argument. Rows may have any stride unless the tensor is `contiguous`; the innermost stride is 1
+/// unless it is `strided`. Workspaces are contiguous but for the ends of rows that the alignment leaves
+/// empty, their sizes are host expressions and the caller (or `Device::run`, which asks for them) provides
+/// the memory.
 struct TensorArgument {
   std::string name;
   ElementType element = ElementType::f32;
@@ -99,8 +100,9 @@ struct TensorArgument {
   /// Bytes of which base address and outer strides are multiples: the program says so, the launcher checks
   /// it.
   int64_t alignment = 1;
-  bool symmetric = false; ///< every rank has its own and reaches those of all
-  bool strided = false;   ///< kernels take any innermost stride
+  bool symmetric = false;  ///< every rank has its own and reaches those of all
+  bool strided = false;    ///< kernels take any innermost stride
+  bool contiguous = false; ///< rows follow each other without gaps; kernels get no strides
 };
 
 struct ScalarArgument {
@@ -131,8 +133,8 @@ struct TensorMapRecipe {
 };
 
 /// - `tensorPointer`, .u64: base address of tensor `index`
-/// - `tensorStride`, .u64: stride in elements of `axis` of tensor `index`
-/// - `dimension`, .u32: value of dimension `index`
+/// - `tensorStride`, .u64 or .u32: stride in elements of `axis` of tensor `index`
+/// - `dimension`, .u32 or .u64: value of dimension `index`
 /// - `scalar`: the scalar `index`, in its own width
 /// - `tensorMap`, .b8[128], 64-byte aligned: map `index` of the launch
 /// - `tensorPointers`, .b8[8 maxRanks], 8-byte aligned: base addresses of symmetric tensor `index`, by rank
@@ -149,6 +151,7 @@ struct KernelParameter {
   Kind kind = Kind::tensorPointer;
   int64_t index = 0;
   int64_t axis = 0;
+  unsigned bytes = 0; ///< 4 or 8 of a stride or dimension; 0: those of the first type above
 };
 
 /// Warps of a block that do the same, as the source calls them.
@@ -190,8 +193,9 @@ struct LaunchNames {
 /// One kernel launch. If any grid extent evaluates to 0 nothing is launched.
 struct Launch {
   std::string entry;
-  std::array<HostExpr, 3> grid = {}; ///< in blocks
-  unsigned threads = 0;              ///< per block, one-dimensional
+  std::array<HostExpr, 3> grid = {};   ///< in blocks
+  unsigned threads = 0;                ///< per block
+  unsigned threadsY = 1, threadsZ = 1; ///< of them, along these axes of the block
   std::array<unsigned, 3> cluster = {1, 1, 1};
   unsigned sharedBytes = 0; ///< dynamic shared memory
   /// The kernel waits for the launch before it (griddepcontrol) where it must, so that
@@ -200,6 +204,9 @@ struct Launch {
   std::vector<TensorMapRecipe> tensorMaps = {};
   std::vector<KernelParameter> parameters = {};
   LaunchNames names = {};
+
+  /// Threads along each axis.
+  std::array<unsigned, 3> block() const { return {threads / (threadsY * threadsZ), threadsY, threadsZ}; }
 };
 
 /// An element of a tensor.
@@ -260,6 +267,7 @@ struct Variant {
   std::vector<AlignmentCondition> conditions = {};
   std::vector<Launch> launches = {};
   std::string ptx = {};
+  std::string cubin = {};               ///< machine code for the target, or empty; the emulator needs the PTX
   std::vector<ReportSite> reports = {}; ///< if there are any, the PTX has the variable `reportBufferName`
   std::vector<Transfer> transfers = {}; ///< in stream order
 };

@@ -32,7 +32,7 @@ void fields(auto &archive, Of<Dimension> auto &dimension) {
 void fields(auto &archive, Of<Extent> auto &extent) { archive(extent.dimension, extent.constant); }
 void fields(auto &archive, Of<TensorArgument> auto &tensor) {
   archive(tensor.name, tensor.element, tensor.access, tensor.shape, tensor.workspaceShape, tensor.zeroFill,
-          tensor.alignment, tensor.symmetric, tensor.strided);
+          tensor.alignment, tensor.symmetric, tensor.strided, tensor.contiguous);
 }
 void fields(auto &archive, Of<ScalarArgument> auto &scalar) { archive(scalar.name, scalar.element); }
 void fields(auto &archive, Of<TensorWindow> auto &window) {
@@ -42,7 +42,7 @@ void fields(auto &archive, Of<TensorMapRecipe> auto &map) {
   archive(map.tensor, map.box, map.swizzle, map.limitedAxis, map.before, map.window);
 }
 void fields(auto &archive, Of<KernelParameter> auto &parameter) {
-  archive(parameter.kind, parameter.index, parameter.axis);
+  archive(parameter.kind, parameter.index, parameter.axis, parameter.bytes);
 }
 void fields(auto &archive, Of<WarpRole> auto &role) { archive(role.name, role.firstWarp, role.warps); }
 void fields(auto &archive, Of<SharedObject> auto &object) {
@@ -50,8 +50,8 @@ void fields(auto &archive, Of<SharedObject> auto &object) {
 }
 void fields(auto &archive, Of<LaunchNames> auto &names) { archive(names.roles, names.shared); }
 void fields(auto &archive, Of<Launch> auto &launch) {
-  archive(launch.entry, launch.grid, launch.threads, launch.cluster, launch.sharedBytes, launch.ordered,
-          launch.tensorMaps, launch.parameters, launch.names);
+  archive(launch.entry, launch.grid, launch.threads, launch.threadsY, launch.threadsZ, launch.cluster,
+          launch.sharedBytes, launch.ordered, launch.tensorMaps, launch.parameters, launch.names);
 }
 void fields(auto &archive, Of<AlignmentCondition> auto &condition) {
   archive(condition.tensor, condition.bytes);
@@ -66,7 +66,7 @@ void fields(auto &archive, Of<Transfer> auto &transfer) {
   archive(transfer.name, transfer.after, transfer.until, transfer.rounds, transfer.copies, transfer.sets);
 }
 void fields(auto &archive, Of<Variant> auto &variant) {
-  archive(variant.name, variant.conditions, variant.launches, variant.ptx, variant.reports,
+  archive(variant.name, variant.conditions, variant.launches, variant.ptx, variant.cubin, variant.reports,
           variant.transfers);
 }
 void fields(auto &archive, Of<Remark> auto &remark) { archive(remark.id, remark.location, remark.message); }

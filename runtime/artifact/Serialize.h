@@ -16,7 +16,7 @@
 namespace tlc {
 
 /// Raised whenever the form changes; other versions are refused.
-inline constexpr uint32_t artifactFormatVersion = 14;
+inline constexpr uint32_t artifactFormatVersion = 15;
 
 std::vector<std::byte> serialize(const Artifact &artifact);
 /// The result has passed `verify`.

@@ -131,6 +131,8 @@ private:
       }
       require(!workspaces, "tensor '{}' comes after a workspace", tensor.name);
       require(tensor.workspaceShape.empty(), "tensor '{}' has the shape of a workspace", tensor.name);
+      require(!tensor.contiguous || !tensor.strided, "tensor '{}' is contiguous and has any innermost stride",
+              tensor.name);
       require(!tensor.zeroFill || tensor.access == Access::output,
               "tensor '{}' is filled with zeros, but it is no output", tensor.name);
       for (size_t axis = 0; axis < tensor.shape.size(); ++axis) {
@@ -168,7 +170,8 @@ private:
                 "a condition of variant '{}' asks for an alignment to {} bytes", variant.name,
                 condition.bytes);
       }
-      require(variant.launches.empty() || !variant.ptx.empty(), "variant '{}' has no PTX", variant.name);
+      require(variant.launches.empty() || !variant.ptx.empty() || !variant.cubin.empty(),
+              "variant '{}' has neither PTX nor machine code", variant.name);
       for (const Launch &launch : variant.launches)
         checkLaunch(launch);
       for (const ReportSite &site : variant.reports)
@@ -274,6 +277,15 @@ private:
     require(launch.threads >= 1 && launch.threads <= target->maxThreadsPerBlock,
             "'{}' has {} threads per block, but {} allows 1 to {}", launch.entry, launch.threads,
             target->name, target->maxThreadsPerBlock);
+    if (failure)
+      return;
+    require(launch.threadsY >= 1 && launch.threadsY <= launch.threads && launch.threadsZ >= 1 &&
+                launch.threadsZ <= target->maxBlockZ &&
+                launch.threads % (launch.threadsY * launch.threadsZ) == 0,
+            "'{}' has {} threads per block, but {} along y and {} along z, of which {} allows {}",
+            launch.entry, launch.threads, launch.threadsY, launch.threadsZ, target->name, target->maxBlockZ);
+    if (failure)
+      return;
     uint64_t blocks = 1;
     for (unsigned extent : launch.cluster)
       blocks = std::min<uint64_t>(blocks * extent, UINT32_MAX);
@@ -406,6 +418,13 @@ private:
       size_t limit = limitOf(launch, parameter.kind);
       require(parameter.index >= 0 && parameter.index < int64_t(limit),
               "parameter {} of '{}' has index {}, but there are {}", i, launch.entry, parameter.index, limit);
+      if (failure)
+        return;
+      const bool isInteger = parameter.kind == KernelParameter::Kind::tensorStride ||
+                             parameter.kind == KernelParameter::Kind::dimension;
+      require(parameter.bytes == 0 || (isInteger && (parameter.bytes == 4 || parameter.bytes == 8)),
+              "parameter {} of '{}' has {} bytes, but expected 4 or 8, of a stride or dimension", i,
+              launch.entry, parameter.bytes);
       if (failure)
         return;
       if (parameter.kind == KernelParameter::Kind::tensorStride) {

@@ -52,11 +52,7 @@ public:
   Result<void> freeHost(void *address) override;
   Result<void> copyToDevice(void *device, const void *host, size_t bytes, std::optional<Stream> on) override;
   Result<void> copyToHost(void *host, const void *device, size_t bytes, std::optional<Stream> on) override;
-  Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override {
-    return load(std::move(artifact), {});
-  }
-  Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact,
-                                                    std::span<const std::string_view> cubins);
+  Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) override;
   Result<std::unique_ptr<PreparedLaunch>> prepare(const LoadedProgram &loaded,
                                                   const LaunchArguments &arguments) override;
   Result<void> launch(const LoadedProgram &loaded, const LaunchArguments &arguments, Stream stream) override;
@@ -204,8 +200,7 @@ Result<void> CudaDeviceImpl::copyToHost(void *host, const void *device, size_t b
   });
 }
 
-Result<std::shared_ptr<const LoadedProgram>> CudaDeviceImpl::load(Artifact artifact,
-                                                                  std::span<const std::string_view> cubins) {
+Result<std::shared_ptr<const LoadedProgram>> CudaDeviceImpl::load(Artifact artifact) {
   if (CaptureRegistry::ofProcess().isOfThisThread())
     return errorOfLoadInCapture(artifact.name);
   if (Result<void> valid = verify(artifact); !valid)
@@ -218,12 +213,15 @@ Result<std::shared_ptr<const LoadedProgram>> CudaDeviceImpl::load(Artifact artif
                      fmt::format("'{}' is compiled for {}, but {} has compute capability {}.{}; "
                                  "compile it for {}",
                                  artifact.name, wanted.name, description.name, major, minor, target.name)};
-  if (!cubins.empty() && cubins.size() != artifact.variants.size())
-    return Error{.message = fmt::format("expected a cubin for each of the {} variants of '{}', but got {}",
-                                        artifact.variants.size(), artifact.name, cubins.size())};
   if (major != wanted.computeMajor) // of later devices machine code runs on those of the same major version
-    cubins = {};
-  Result<std::shared_ptr<const CudaProgram>> program = CudaProgram::load(cuda, std::move(artifact), cubins);
+    for (Variant &variant : artifact.variants) {
+      if (variant.ptx.empty() && !variant.launches.empty())
+        return Error{ErrorKind::environment,
+                     fmt::format("'{}' has machine code for {} alone, but {} has compute capability {}.{}",
+                                 artifact.name, wanted.name, description.name, major, minor)};
+      variant.cubin.clear();
+    }
+  Result<std::shared_ptr<const CudaProgram>> program = CudaProgram::load(cuda, std::move(artifact));
   if (!program)
     return program.error();
   return std::shared_ptr<const LoadedProgram>(std::move(*program));
@@ -381,15 +379,6 @@ Result<std::unique_ptr<Device>> tlc::createCudaDevice(std::shared_ptr<const Cuda
   if (Result<void> created = device->create(); !created)
     return created.error();
   return std::unique_ptr<Device>(std::move(device));
-}
-
-Result<std::shared_ptr<const LoadedProgram>> tlc::loadOnGpu(Device &device, Artifact artifact,
-                                                            std::span<const std::string_view> cubins) {
-  auto *gpu = dynamic_cast<CudaDeviceImpl *>(&device);
-  if (!gpu)
-    return Error{.message = fmt::format("expected a GPU for '{}', but got {}", artifact.name,
-                                        device.properties().name)};
-  return gpu->load(std::move(artifact), cubins);
 }
 
 /// Opens the driver at the first call that succeeds.

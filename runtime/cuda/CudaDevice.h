@@ -9,7 +9,6 @@
 
 #include <functional>
 #include <optional>
-#include <span>
 #include <string_view>
 
 namespace tlc {
@@ -30,12 +29,6 @@ struct CudaDeviceOptions {
 /// driver's library, a recent driver, a device, or CUDA's headers at build time;
 /// an `invalidArgument` error that the GPU has not so many multiprocessors.
 Result<std::unique_ptr<Device>> createCudaDevice(int ordinal, CudaDeviceOptions options = {});
-
-/// `Device::load` on a GPU with machine code (cubins) for the artifact's target: one per variant, empty where
-/// it has none, or no cubins at all. The driver loads a cubin if it is for this GPU, and compiles the PTX
-/// otherwise.
-Result<std::shared_ptr<const LoadedProgram>> loadOnGpu(Device &device, Artifact artifact,
-                                                       std::span<const std::string_view> cubins);
 
 /// The ordinal of the GPU whose context is current on the calling thread, 0 where none is.
 Result<int> currentCudaOrdinal();

@@ -116,8 +116,10 @@ void CudaLaunch::makeKernel(Kernel &kernel, PlannedLaunch &planned) const {
   config.gridDimX = planned.grid[0];
   config.gridDimY = planned.grid[1];
   config.gridDimZ = planned.grid[2];
-  config.blockDimX = launch.threads;
-  config.blockDimY = config.blockDimZ = 1;
+  const std::array<unsigned, 3> block = launch.block();
+  config.blockDimX = block[0];
+  config.blockDimY = block[1];
+  config.blockDimZ = block[2];
   config.sharedMemBytes = launch.sharedBytes;
   config.attrs = kernel.attributes.data();
   if (launch.cluster != std::array<unsigned, 3>{1, 1, 1}) {

@@ -17,8 +17,7 @@ CudaProgram::CudaProgram(std::shared_ptr<const CudaContext> context, Artifact ar
       launchLabel(std::make_shared<const LaunchLabel>(content)) {}
 
 Result<std::shared_ptr<const CudaProgram>> CudaProgram::load(std::shared_ptr<const CudaContext> context,
-                                                             Artifact artifact,
-                                                             std::span<const std::string_view> cubins) {
+                                                             Artifact artifact) {
   // Owned from the start, so that a failure unloads what was loaded before it.
   std::shared_ptr<CudaProgram> program(new CudaProgram(std::move(context), std::move(artifact)));
   CurrentContext scope(*program->cuda);
@@ -27,7 +26,7 @@ Result<std::shared_ptr<const CudaProgram>> CudaProgram::load(std::shared_ptr<con
     if (variant.launches.empty())
       continue;
     const auto number = size_t(&variant - program->content.variants.data());
-    Result<CUmodule> module = program->loadModule(variant, cubins.empty() ? "" : cubins[number]);
+    Result<CUmodule> module = program->loadModule(variant);
     if (!module)
       return module.error();
     program->modules.push_back(*module);
@@ -53,12 +52,18 @@ CudaProgram::~CudaProgram() {
     cuda->driver.cuModuleUnload(module);
 }
 
-Result<CUmodule> CudaProgram::loadModule(const Variant &variant, std::string_view cubin) {
-  // A driver that is older than the assembler may refuse its machine code.
-  if (CUmodule module = nullptr;
-      !cubin.empty() &&
-      cuda->driver.cuModuleLoadDataEx(&module, cubin.data(), 0, nullptr, nullptr) == CUDA_SUCCESS)
-    return module;
+Result<CUmodule> CudaProgram::loadModule(const Variant &variant) {
+  if (!variant.cubin.empty()) {
+    CUmodule module = nullptr;
+    const CUresult status =
+        cuda->driver.cuModuleLoadDataEx(&module, variant.cubin.data(), 0, nullptr, nullptr);
+    if (status == CUDA_SUCCESS)
+      return module;
+    if (variant.ptx.empty())
+      return cuda->error(status, fmt::format("cannot load the machine code of '{}', which has no PTX besides",
+                                             content.name));
+    // A driver that is older than the assembler may refuse its machine code.
+  }
   std::vector<char> information(16384), errors(16384);
   auto asValue = [](uintptr_t value) { return reinterpret_cast<void *>(value); };
   std::array options = {CU_JIT_INFO_LOG_BUFFER,  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,

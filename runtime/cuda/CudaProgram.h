@@ -9,20 +9,16 @@
 #include "runtime/device/LaunchLog.h"
 #include "runtime/device/RecentlyUsed.h"
 
-#include <span>
-#include <string_view>
-
 namespace tlc {
 
 class CudaLaunch;
 
 class CudaProgram final : public LoadedProgram, public std::enable_shared_from_this<CudaProgram> {
 public:
-  /// The artifact has passed `verify` and its target runs on the GPU. `cubins` are empty, or one for each
-  /// variant that runs on the GPU; an empty one stands for the PTX.
+  /// The artifact has passed `verify` and its target runs on the GPU, as the machine code of its variants
+  /// does.
   static Result<std::shared_ptr<const CudaProgram>> load(std::shared_ptr<const CudaContext> context,
-                                                         Artifact artifact,
-                                                         std::span<const std::string_view> cubins = {});
+                                                         Artifact artifact);
   CudaProgram(const CudaProgram &) = delete;
   ~CudaProgram() override;
 
@@ -42,7 +38,7 @@ public:
 
 private:
   CudaProgram(std::shared_ptr<const CudaContext> context, Artifact artifact);
-  Result<CUmodule> loadModule(const Variant &variant, std::string_view cubin);
+  Result<CUmodule> loadModule(const Variant &variant);
   Result<CUfunction> prepare(CUmodule module, const Launch &launch);
   Result<CUdeviceptr> findReportBuffer(CUmodule module) const;
 

@@ -17,10 +17,6 @@ Error unavailable() {
 } // namespace
 
 Result<std::unique_ptr<Device>> tlc::createCudaDevice(int, CudaDeviceOptions) { return unavailable(); }
-Result<std::shared_ptr<const LoadedProgram>> tlc::loadOnGpu(Device &, Artifact,
-                                                            std::span<const std::string_view>) {
-  return unavailable();
-}
 Result<int> tlc::currentCudaOrdinal() { return unavailable(); }
 const CudaCompilation *tlc::cudaCompilationOf(const LoadedProgram &) { return nullptr; }
 Result<MemoryHandle> tlc::exportMemory(int, const void *, size_t) { return unavailable(); }

@@ -264,9 +264,16 @@ struct Planner {
       store(reinterpret_cast<uintptr_t>(tensor.ofAll));
       break;
     }
-    case KernelParameter::Kind::tensorStride:
-      store(effectiveStride(arguments.tensors[parameter.index], parameter.axis));
+    case KernelParameter::Kind::tensorStride: {
+      const int64_t stride = effectiveStride(arguments.tensors[parameter.index], parameter.axis);
+      if (bytes == 4 && stride > INT32_MAX)
+        return Error{.message = fmt::format("argument '{}' axis {}: expected a stride of at most {} because "
+                                            "'{}' takes it in 32 bits, but got {}",
+                                            artifact.tensors[parameter.index].name, parameter.axis, INT32_MAX,
+                                            launch.entry, stride)};
+      store(uint64_t(stride));
       break;
+    }
     case KernelParameter::Kind::dimension:
       store(dimensions[parameter.index]);
       break;

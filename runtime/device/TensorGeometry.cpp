@@ -174,6 +174,20 @@ bool tlc::mayOverlap(const TensorView &one, const TensorView &other) {
   return AddressRange(one).meets(AddressRange(other)) && haveCommonBytes(one, other);
 }
 
+static Result<void> checkContiguous(const TensorArgument &argument, const TensorView &tensor) {
+  int64_t expected = 1;
+  for (size_t axis = tensor.shape.size(); axis-- > 0;) {
+    if (tensor.shape[axis] > 1 && tensor.strides[axis] != expected)
+      return mistake(
+          "argument '{}' axis {}: expected stride {} because the kernel gets no strides, but got {}; "
+          "copy the tensor to one without gaps",
+          argument.name, axis, expected, tensor.strides[axis]);
+    if (__builtin_mul_overflow(expected, tensor.shape[axis], &expected))
+      return mistake("argument '{}': its extents span more than 2^63 elements", argument.name);
+  }
+  return {};
+}
+
 Result<void> tlc::checkStrides(const TensorArgument &argument, const TensorView &tensor) {
   const size_t rank = tensor.shape.size();
   if (tensor.strides.size() != rank)
@@ -204,6 +218,9 @@ Result<void> tlc::checkStrides(const TensorArgument &argument, const TensorView 
                      "got {}",
                      argument.name, axis, stride);
   }
+  if (argument.contiguous)
+    if (Result<void> valid = checkContiguous(argument, tensor); !valid)
+      return valid;
   if (!spanBytes(tensor))
     return mistake("argument '{}': its extents and strides span more than 2^63 bytes", argument.name);
   if (argument.access == Access::input)

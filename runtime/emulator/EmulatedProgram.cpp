@@ -32,6 +32,10 @@ Result<std::shared_ptr<const EmulatedProgram>> EmulatedProgram::load(Artifact ar
   Programs programs;
   std::vector<Programs> transfers;
   for (const Variant &variant : artifact.variants) {
+    if (variant.ptx.empty() && !variant.launches.empty())
+      return Error{.message = fmt::format("expected PTX of '{}' for the emulator, but it has machine code "
+                                          "alone; a GPU runs it",
+                                          artifact.name)};
     auto program = emulator::loadProgram(variant.ptx);
     if (!program)
       return program.error();

@@ -425,7 +425,7 @@ private:
       emulator::LaunchConfiguration configuration;
       configuration.entry = planned.launch->entry;
       configuration.grid = planned.grid;
-      configuration.block = {planned.launch->threads, 1, 1};
+      configuration.block = planned.launch->block();
       std::copy(planned.launch->cluster.begin(), planned.launch->cluster.end(),
                 configuration.cluster.begin());
       configuration.dynamicSharedBytes = planned.launch->sharedBytes;

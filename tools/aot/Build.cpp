@@ -25,8 +25,7 @@ tlc::Error invalid(std::string message) { return {ErrorKind::invalidArgument, st
 /// A kernel whose programs are compiled.
 struct Compiled {
   const KernelRequest *request;
-  std::vector<Artifact> artifacts = {};              ///< per target, as they are shipped
-  std::vector<std::vector<std::string>> cubins = {}; ///< per target and variant
+  std::vector<Artifact> artifacts = {}; ///< per target, as they are shipped
 };
 
 /// PTX whose `.file` directives have names without folders.
@@ -103,23 +102,21 @@ Result<void> assembleAll(std::vector<Compiled> &kernels, const BuildOptions &opt
   std::string failure;
   DefaultThreadPool pool(hardware_concurrency(options.threads));
   for (Compiled &kernel : kernels)
-    for (const Artifact &artifact : kernel.artifacts) {
-      kernel.cubins.emplace_back(artifact.variants.size());
-      for (const auto &[number, variant] : enumerate(artifact.variants)) {
-        if (variant.launches.empty())
+    for (Artifact &artifact : kernel.artifacts)
+      for (Variant &variant : artifact.variants) {
+        if (variant.launches.empty() || variant.ptx.empty() || !variant.cubin.empty())
           continue;
-        std::string &cubin = kernel.cubins.back()[number];
-        pool.async([&, &ptx = variant.ptx, &name = kernel.request->function, &target = artifact.target] {
-          Expected<MachineCode> code = assemble(*options.ptxas, ptx, *findTarget(target), SourceLines::drop);
+        pool.async([&, &name = kernel.request->function, &target = artifact.target] {
+          Expected<MachineCode> code =
+              assemble(*options.ptxas, variant.ptx, *findTarget(target), SourceLines::drop);
           std::string reason = code ? "" : toString(code.takeError());
           const std::lock_guard lock(mutex);
           if (code)
-            cubin = std::move(code->cubin);
+            variant.cubin = std::move(code->cubin);
           else if (failure.empty())
             failure = fmt::format("{} for {}: {}", name, target, reason);
         });
       }
-    }
   pool.wait();
   if (!failure.empty())
     return tlc::Error{ErrorKind::environment, failure};
@@ -143,9 +140,8 @@ HeaderKernel headerOf(const Compiled &kernel) {
 
 KernelData dataOf(const Compiled &kernel) {
   KernelImage image{kernel.request->function, {}};
-  for (const auto &[number, artifact] : enumerate(kernel.artifacts))
-    image.programs.push_back({artifact.target, tlc::serialize(artifact),
-                              kernel.cubins.empty() ? std::vector<std::string>() : kernel.cubins[number]});
+  for (const Artifact &artifact : kernel.artifacts)
+    image.programs.push_back({artifact.target, tlc::serialize(artifact)});
   return {kernel.request->function, aot::serialize(image)};
 }
 

@@ -19,55 +19,46 @@ using namespace tlc::driver;
 
 namespace {
 
-/// A program of a kernel, read.
-struct Program {
-  Artifact artifact;
-  std::vector<std::string_view> cubins;
-
-  size_t cubinBytes(size_t variant) const { return cubins.empty() ? 0 : cubins[variant].size(); }
-};
 struct Kernel {
-  std::string_view function;
-  std::vector<Program> programs;
+  std::string function;
+  std::vector<Artifact> programs; ///< for each target
 };
 
 Result<std::vector<Kernel>> read(const std::vector<aot::KernelView> &views) {
   std::vector<Kernel> kernels;
   for (const aot::KernelView &view : views) {
-    Kernel &kernel = kernels.emplace_back(view.function);
+    Kernel &kernel = kernels.emplace_back(std::string(view.function));
     for (const aot::ProgramView &program : view.programs) {
       Result<Artifact> artifact = deserialize(program.artifact);
-      if (artifact && !program.cubins.empty() && program.cubins.size() != artifact->variants.size())
-        artifact = tlc::Error{.message = "the number of cubins is not that of variants"};
       if (!artifact)
         return tlc::Error{artifact.error().kind, formatMessage("{} for {}: {}", view.function, program.target,
                                                                artifact.error().message)};
-      kernel.programs.push_back({std::move(*artifact), program.cubins});
+      kernel.programs.push_back(std::move(*artifact));
     }
   }
   return kernels;
 }
 
 void printText(const Kernel &kernel) {
-  const Artifact &first = kernel.programs.front().artifact;
+  const Artifact &first = kernel.programs.front();
   outs() << formatMessage("{}: {}\n", kernel.function, first.name);
   for (const TensorArgument &tensor : aot::tensorsOf(first))
     outs() << formatMessage("  {} {} {} {}\n", toString(tensor.access), toString(tensor.element), tensor.name,
                             aot::shapeOf(first, tensor));
   for (const ScalarArgument &scalar : first.scalars)
     outs() << formatMessage("  scalar {} {}\n", toString(scalar.element), scalar.name);
-  for (const Program &program : kernel.programs)
-    for (const auto &[number, variant] : enumerate(program.artifact.variants)) {
-      outs() << formatMessage("  {}, {}: {} launches, {} bytes of PTX", program.artifact.target, variant.name,
+  for (const Artifact &program : kernel.programs)
+    for (const Variant &variant : program.variants) {
+      outs() << formatMessage("  {}, {}: {} launches, {} bytes of PTX", program.target, variant.name,
                               variant.launches.size(), variant.ptx.size());
-      if (const size_t bytes = program.cubinBytes(number))
-        outs() << formatMessage(", {} of machine code", bytes);
+      if (!variant.cubin.empty())
+        outs() << formatMessage(", {} of machine code", variant.cubin.size());
       outs() << '\n';
     }
 }
 
 void writeJson(json::OStream &os, const Kernel &kernel) {
-  const Artifact &first = kernel.programs.front().artifact;
+  const Artifact &first = kernel.programs.front();
   os.attribute("function", json::fixUTF8(kernel.function));
   os.attribute("kernel", json::fixUTF8(first.name));
   os.attributeArray("tensors", [&] {
@@ -87,14 +78,14 @@ void writeJson(json::OStream &os, const Kernel &kernel) {
       });
   });
   os.attributeArray("variants", [&] {
-    for (const Program &program : kernel.programs)
-      for (const auto &[number, variant] : enumerate(program.artifact.variants))
+    for (const Artifact &program : kernel.programs)
+      for (const Variant &variant : program.variants)
         os.object([&] {
-          os.attribute("target", json::fixUTF8(program.artifact.target));
+          os.attribute("target", json::fixUTF8(program.target));
           os.attribute("variant", json::fixUTF8(variant.name));
           os.attribute("launches", int64_t(variant.launches.size()));
           os.attribute("ptx_bytes", int64_t(variant.ptx.size()));
-          os.attribute("cubin_bytes", int64_t(program.cubinBytes(number)));
+          os.attribute("cubin_bytes", int64_t(variant.cubin.size()));
         });
   });
 }

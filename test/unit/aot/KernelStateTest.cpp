@@ -23,7 +23,7 @@ private:
 };
 
 std::vector<std::byte> sampleBytes() {
-  return aot::serialize({"fa_kernel", {{"sm_90a", tlc::serialize(test::sampleArtifact()), {}}}});
+  return aot::serialize({"fa_kernel", {{"sm_90a", tlc::serialize(test::sampleArtifact())}}});
 }
 
 /// It stays, as those of archives do, and with it what the runtime keeps of it.

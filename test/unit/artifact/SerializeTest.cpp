@@ -55,6 +55,9 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   sample.dimensions[1].least = 16;
   sample.dimensions[1].most = 256;
   sample.tensors[2].strided = true;
+  sample.tensors[1].contiguous = true;
+  sample.variants[0].cubin = "machine code";
+  sample.variants[0].launches[0].parameters[0].bytes = 8;
   const TensorWindow window = {{3}, {2}, {4}, {1}, {0}};
   sample.tensors[0].shape.insert(sample.tensors[0].shape.begin(), {.constant = 1});
   sample.variants[0].launches[0].tensorMaps[0].box = {128, 1, 64};
@@ -78,6 +81,10 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   CHECK(read->tensors[3].access == Access::workspace);
   CHECK(read->tensors[2].strided);
   CHECK_FALSE(read->tensors[1].strided);
+  CHECK(read->tensors[1].contiguous);
+  CHECK_FALSE(read->tensors[2].contiguous);
+  CHECK(read->variants[0].cubin == "machine code");
+  CHECK(read->variants[0].launches[0].parameters[0].bytes == 8);
   CHECK(read->variants[0].launches[0].grid == sample.variants[0].launches[0].grid);
   CHECK(read->variants[0].launches[0].tensorMaps[1].box == std::vector<int64_t>{64, 64});
   CHECK(read->variants[0].launches[0].tensorMaps[0].limitedAxis == -1);
@@ -187,7 +194,7 @@ TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
   SECTION("another version") {
     bytes[8] = std::byte(99);
     CHECK(failureOf(bytes) ==
-          "expected version 14 of the artifact format, but got version 99; compile the program again");
+          "expected version 15 of the artifact format, but got version 99; compile the program again");
   }
   SECTION("a truncated file") {
     bytes.resize(bytes.size() - 10);

@@ -54,6 +54,8 @@ TEST_CASE("inconsistent schemas are named", "[artifact][verify]") {
         "artifact 'gemm': tensor 'A' axis 1 has the extent -5");
   CHECK(failureAfter([](Artifact &a) { a.tensors[0].zeroFill = true; }) ==
         "artifact 'gemm': tensor 'A' is filled with zeros, but it is no output");
+  CHECK(failureAfter([](Artifact &a) { a.tensors[0].strided = a.tensors[0].contiguous = true; }) ==
+        "artifact 'gemm': tensor 'A' is contiguous and has any innermost stride");
   CHECK(failureAfter([](Artifact &a) { std::swap(a.tensors[2], a.tensors[3]); }) ==
         "artifact 'gemm': tensor 'C' comes after a workspace");
   CHECK(failureAfter([](Artifact &a) { a.tensors[3].workspaceShape[0] = {}; }) ==
@@ -69,7 +71,7 @@ TEST_CASE("inconsistent variants are named", "[artifact][verify]") {
   CHECK(failureAfter([](Artifact &a) { a.variants[0].conditions[0].bytes = 12; }) ==
         "artifact 'gemm': a condition of variant 'aligned' asks for an alignment to 12 bytes");
   CHECK(failureAfter([](Artifact &a) { a.variants[0].ptx.clear(); }) ==
-        "artifact 'gemm': variant 'aligned' has no PTX");
+        "artifact 'gemm': variant 'aligned' has neither PTX nor machine code");
 }
 
 TEST_CASE("addresses of ranks are those of symmetric tensors", "[artifact][verify]") {
@@ -204,6 +206,22 @@ TEST_CASE("parameters that refer to nothing are named", "[artifact][verify]") {
         "artifact 'gemm': parameter 5 of 'gemm_aligned' is a stride of axis 2, but 'C' has rank 2");
   CHECK(failureOfLaunch([](Launch &l) { l.parameters.resize(5000, {.index = 0}); }) ==
         "artifact 'gemm': the parameters of 'gemm_aligned' take 40296 bytes, but sm_90a allows 32764");
+  CHECK(failureOfLaunch([](Launch &l) { l.parameters[0].bytes = 2; }) ==
+        "artifact 'gemm': parameter 0 of 'gemm_aligned' has 2 bytes, but expected 4 or 8, of a stride or "
+        "dimension");
+  CHECK(failureOfLaunch([](Launch &l) { l.parameters[4].bytes = 8; }) ==
+        "artifact 'gemm': parameter 4 of 'gemm_aligned' has 8 bytes, but expected 4 or 8, of a stride or "
+        "dimension");
+}
+
+TEST_CASE("blocks of several axes have a whole number of threads along each", "[artifact][verify]") {
+  CHECK(failureOfLaunch([](Launch &l) { l.threadsY = 2, l.threadsZ = 64; }) == "");
+  CHECK(failureOfLaunch([](Launch &l) { l.threadsY = 7; }) ==
+        "artifact 'gemm': 'gemm_aligned' has 384 threads per block, but 7 along y and 1 along z, of which "
+        "sm_90a allows 64");
+  CHECK_FALSE(failureOfLaunch([](Launch &l) { l.threadsZ = 128; }).empty());
+  CHECK_FALSE(failureOfLaunch([](Launch &l) { l.threadsY = 0; }).empty());
+  CHECK_FALSE(failureOfLaunch([](Launch &l) { l.threadsY = l.threadsZ = 1u << 16; }).empty());
 }
 
 TEST_CASE("inconsistent names of warps and shared memory are named", "[artifact][verify]") {

@@ -68,6 +68,29 @@ TEST_CASE("extents outside the 32-bit range are refused", "[device][errors]") {
         "argument 'A' axis 1: expected an extent from 0 to 2147483647, but got 2147483648");
 }
 
+TEST_CASE("a kernel without strides takes tensors without gaps", "[device][errors]") {
+  Artifact artifact = sampleArtifact();
+  artifact.tensors[0].contiguous = true;
+  LaunchArguments arguments = sampleArguments();
+  arguments.tensors[0].strides[0] = arguments.tensors[0].shape[1];
+  CHECK(failureOf(artifact, arguments) == "");
+  arguments.tensors[0].strides[0] += 8;
+  CHECK(failureOf(artifact, arguments) ==
+        "argument 'A' axis 0: expected stride 128 because the kernel gets no strides, but got 136; copy the "
+        "tensor to one without gaps");
+}
+
+TEST_CASE("a stride of 32 bits has them", "[device][errors]") {
+  Artifact artifact = sampleArtifact();
+  artifact.variants.erase(artifact.variants.begin());
+  artifact.variants[0].launches[0].parameters[1].bytes = 4;
+  LaunchArguments arguments = sampleArguments();
+  arguments.tensors[0].strides[0] = int64_t(1) << 31;
+  CHECK(failureOf(artifact, arguments) ==
+        "argument 'A' axis 0: expected a stride of at most 2147483647 because 'gemm_general' takes it in 32 "
+        "bits, but got 2147483648");
+}
+
 TEST_CASE("facts that the program relies on are checked", "[device][errors]") {
   CHECK(failureOf(sampleArtifact(), sampleArguments(200, 60)) ==
         "argument 'B' axis 0: expected a multiple of 8 because the program relies on it for dimension 'N', "

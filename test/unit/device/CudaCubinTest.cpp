@@ -24,27 +24,41 @@ std::shared_ptr<const CudaContext> context() {
   return std::make_shared<const CudaContext>(driver, 0, 1, 0, nullptr);
 }
 
-Artifact artifact() {
+Artifact artifact(std::string first = "", std::string second = "") {
   Artifact artifact = sampleArtifact();
   artifact.variants[0].ptx = ".version aligned";
   artifact.variants[1].ptx = ".version general";
+  artifact.variants[0].cubin = std::move(first);
+  artifact.variants[1].cubin = std::move(second);
   return artifact;
 }
 
 } // namespace
 
 TEST_CASE("the driver loads machine code instead of PTX where there is some", "[device][cubin]") {
-  const std::array<std::string_view, 2> cubins = {"cubin of the first", ""};
-  CHECK(CudaProgram::load(context(), artifact(), cubins));
+  CHECK(CudaProgram::load(context(), artifact("cubin of the first")));
   CHECK(loaded == std::vector<std::string>{"cubin", ".vers"});
   CHECK(CudaProgram::load(context(), artifact()));
   CHECK(loaded == std::vector<std::string>{".vers", ".vers"});
 }
 
 TEST_CASE("the driver compiles the PTX where it refuses the machine code", "[device][cubin]") {
-  const std::array<std::string_view, 2> cubins = {"cubin of the first", "cubin of the second"};
   const auto refusing = context();
   refusesCubins = true;
-  CHECK(CudaProgram::load(refusing, artifact(), cubins));
+  CHECK(CudaProgram::load(refusing, artifact("cubin of the first", "cubin of the second")));
   CHECK(loaded == std::vector<std::string>{"cubin", ".vers", "cubin", ".vers"});
+}
+
+TEST_CASE("machine code without PTX is loaded, or the error says that it has none", "[device][cubin]") {
+  Artifact alone = artifact("cubin of the first", "cubin of the second");
+  for (Variant &variant : alone.variants)
+    variant.ptx.clear();
+  CHECK(CudaProgram::load(context(), alone));
+  CHECK(loaded == std::vector<std::string>{"cubin", "cubin"});
+  const auto refusing = context();
+  refusesCubins = true;
+  Result<std::shared_ptr<const CudaProgram>> program = CudaProgram::load(refusing, alone);
+  REQUIRE_FALSE(program);
+  CHECK(program.error().message.starts_with(
+      "cannot load the machine code of 'gemm', which has no PTX besides: "));
 }

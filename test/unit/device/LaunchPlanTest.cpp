@@ -303,6 +303,25 @@ TEST_CASE("a scalar occupies its own width", "[device][plan]") {
   CHECK(read<uint32_t>(plan.launches[0], 4) == 64);
 }
 
+TEST_CASE("dimensions and strides have the widths that the kernel takes them in", "[device][plan]") {
+  using Kind = KernelParameter::Kind;
+  Artifact artifact = sampleArtifact();
+  artifact.variants[1].launches[0].parameters = {
+      {.kind = Kind::dimension, .index = 1},
+      {.kind = Kind::dimension, .index = 1, .bytes = 8},
+      {.kind = Kind::tensorStride, .index = 0, .axis = 0, .bytes = 4},
+      {.kind = Kind::tensorStride, .index = 0, .axis = 0}};
+  artifact.variants.erase(artifact.variants.begin());
+  const LaunchArguments arguments = sampleArguments();
+  const LaunchPlan plan = planOf(artifact, arguments);
+  const uint64_t stride = uint64_t(arguments.tensors[0].strides[0]);
+  CHECK(plan.launches[0].parameters.size() == 32);
+  CHECK(read<uint32_t>(plan.launches[0], 0) == 64);
+  CHECK(read<uint64_t>(plan.launches[0], 8) == 64);
+  CHECK(read<uint32_t>(plan.launches[0], 16) == stride);
+  CHECK(read<uint64_t>(plan.launches[0], 24) == stride);
+}
+
 TEST_CASE("a multicast address is the caller's, of a tensor of all ranks", "[device][plan]") {
   Artifact artifact = sampleArtifact();
   artifact.tensors[2].symmetric = true;
