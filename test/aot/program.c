@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A program in C11 with two archives of kernels, on the emulator.
+/// A program in C11 with three archives of kernels, the last of nvcc's, on the emulator.
 #include "first.h"
 #include "second.h"
+#include "third.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -58,7 +59,8 @@ static void testSoftcap(void) {
         "first_softcap: expected arguments, but got a null pointer");
   arguments.Y.shape[0] = m;
   fails(first_softcap_emulate(&arguments), first_INVALID_ARGUMENT,
-        "first_softcap: argument 'Y' axis 0: expected extent 19 because dimension 'm' is 19 in argument 'X' axis 0, but "
+        "first_softcap: argument 'Y' axis 0: expected extent 19 because dimension 'm' is 19 in argument 'X' "
+        "axis 0, but "
         "got 20");
   arguments.Y.shape[0] = m - 1;
   arguments.Y.data = NULL;
@@ -87,9 +89,8 @@ static void testGemm(void) {
     for (int j = 0; j < columns; ++j)
       b[j][k] = half(numberAt(j + 1, k * k));
   }
-  second_gemm_arguments arguments = {.A = {a, {rows, depth}, {0}},
-                                     .B = {b, {columns, depth}, {0}},
-                                     .C = {&c[0][0], {rows, columns}, {0}}};
+  second_gemm_arguments arguments = {
+      .A = {a, {rows, depth}, {0}}, .B = {b, {columns, depth}, {0}}, .C = {&c[0][0], {rows, columns}, {0}}};
   check(second_gemm_emulate(&arguments) == second_OK, "gemm to run");
   int wrong = 0;
   for (int i = 0; i < rows; ++i)
@@ -102,9 +103,32 @@ static void testGemm(void) {
   check(wrong == 0, "gemm to be right");
 }
 
+/// A kernel of nvcc, in memory of the host.
+static void testTranspose(void) {
+  static float x[m][n + 6], y[n][m];
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n + 6; ++j)
+      x[i][j] = (float)(1000 * i + j);
+  third_transpose_arguments arguments = {.X = {&x[0][0], {m, n}, {n + 6, 1}}, .Y = {&y[0][0], {n, m}, {0}}};
+  check(third_transpose_emulate(&arguments) == third_OK, "transpose to run");
+  int wrong = 0;
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j)
+      wrong += y[j][i] != x[i][j];
+  check(wrong == 0, "transpose to be right");
+  const int64_t apart[] = {m + 4, 1};
+  memcpy(arguments.Y.strides, apart, sizeof(apart));
+  check(third_transpose_emulate(&arguments) == third_INVALID_ARGUMENT, "strides to be refused");
+  check(strcmp(third_last_error(),
+               "third_transpose: argument 'Y' axis 0: expected stride 20 because the kernel gets no "
+               "strides, but got 24; copy the tensor to one without gaps") == 0,
+        "the error of strides");
+}
+
 int main(void) {
   testSoftcap();
   testGemm();
+  testTranspose();
   if (failures == 0)
     puts("ok");
   return failures != 0;

@@ -30,6 +30,10 @@ config.substitutions.append((r"%python\b", sys.executable))
 # Files of kernels; what they are compiled to is kept here. Tests compile them with each compiler that there is.
 config.substitutions.append((r"%headers\b", os.path.join(config.tlc_binary_dir, "include")))
 config.substitutions.append((r"%files\b", os.path.join(config.tlc_source_dir, "test", "files")))
+config.substitutions.append((r"%languages\b", os.path.join(config.tlc_source_dir, "test", "languages")))
+config.substitutions.append((r"%libtlc_headers\b", os.path.join(config.tlc_source_dir, "tools", "libtlc")))
+config.substitutions.append((r"%go_cache\b", os.path.join(config.test_exec_root, "go")))
+config.substitutions.append((r"%wrapped\b", os.path.join(config.tlc_source_dir, "test", "wrap")))
 config.substitutions.append((r"%cookbook\b", os.path.join(config.tlc_source_dir, "kernels", "cookbook")))
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
 

@@ -80,8 +80,13 @@ bool takeTheSame(const Artifact &one, const Artifact &other) {
   });
 }
 
-Result<void> check(const Compiled &kernel) {
+Result<void> check(const Compiled &kernel, const BuildOptions &options) {
   const Artifact &first = kernel.artifacts.front();
+  if (options.hasEmulator)
+    for (const Variant &variant : first.variants)
+      if (variant.ptx.empty() && !variant.launches.empty())
+        return invalid(
+            fmt::format("expected PTX of '{}' for --emulator, but it has machine code alone", first.name));
   if (isOfRanks(first))
     return invalid(
         fmt::format("expected a kernel of one GPU, but '{}' runs on several ranks; 'tlc_launch_ranks' "
@@ -124,13 +129,16 @@ Result<void> assembleAll(std::vector<Compiled> &kernels, const BuildOptions &opt
 }
 
 HeaderKernel headerOf(const Compiled &kernel) {
-  const kernels::ListedProgram &program = kernel.request->programs.front();
-  std::string line = kernels::lineOf(program.request, program.options);
-  line.resize(line.find(" --target="));
-  const std::string file = program.request.kernel->file();
-  line.erase(0, StringRef(file).rfind('/') + 1); // equal headers in all folders
-  HeaderKernel header{kernel.request->function, std::move(line),
-                      std::string(program.request.kernel->summary()), &kernel.artifacts.front()};
+  HeaderKernel header{kernel.request->function, kernel.artifacts.front().name,
+                      "A kernel of another compiler, by 'tlc wrap'.", &kernel.artifacts.front()};
+  if (!kernel.request->artifact) {
+    const kernels::ListedProgram &program = kernel.request->programs.front();
+    header.line = kernels::lineOf(program.request, program.options);
+    header.line.resize(header.line.find(" --target="));
+    const std::string file = program.request.kernel->file();
+    header.line.erase(0, StringRef(file).rfind('/') + 1); // equal headers in all folders
+    header.summary = program.request.kernel->summary();
+  }
   for (const Artifact &artifact : kernel.artifacts) {
     header.targets.push_back(artifact.target);
     header.hasWorkspaces |= firstWorkspaceOf(artifact) != artifact.tensors.size();
@@ -170,6 +178,8 @@ Result<Built> aot::build(kernels::Library &library, std::span<const KernelReques
   std::vector<Compiled> kernels;
   for (const KernelRequest &request : requests) {
     Compiled &kernel = kernels.emplace_back(&request);
+    if (request.artifact)
+      kernel.artifacts.push_back(shippedOf(*request.artifact));
     for (const kernels::ListedProgram &program : request.programs) {
       kernels::CompileLog log;
       Result<std::shared_ptr<const Artifact>> artifact =
@@ -178,7 +188,7 @@ Result<Built> aot::build(kernels::Library &library, std::span<const KernelReques
         return artifact.error();
       kernel.artifacts.push_back(shippedOf(**artifact));
     }
-    if (Result<void> valid = check(kernel); !valid)
+    if (Result<void> valid = check(kernel, options); !valid)
       return valid.error();
   }
   if (options.ptxas)

@@ -14,10 +14,11 @@
 
 namespace tlc::aot {
 
-/// A function of the header, and its program for each target.
+/// A function of the header, and its program for each target, or one that is compiled.
 struct KernelRequest {
   std::string function;
   std::vector<kernels::ListedProgram> programs = {};
+  std::optional<Artifact> artifact = {};
 };
 
 struct BuildOptions {

@@ -26,7 +26,7 @@ OWN = "tlc"  # our headers as files of kernels include them
 LIBRARIES = [AHEAD, OWN, MLIR, LLVM, FMT, CATCH2, BENCHMARK, CUDA, CUDA_SIGNATURES, CUDA_RUNTIME]
 
 # Headers of the C library and of Linux that have no C++ name; more may be added.
-SYSTEM = ["cxxabi.h", "dirent.h", "dlfcn.h", "fcntl.h", "link.h", "poll.h", "pthread.h", "signal.h", "stddef.h", "stdint.h",
+SYSTEM = ["cxxabi.h", "dirent.h", "dlfcn.h", "elf.h", "fcntl.h", "link.h", "poll.h", "pthread.h", "signal.h", "stddef.h", "stdint.h",
           "stdlib.h", "spawn.h", "unistd.h"]
 
 # Short names for groups of folders that rows share.
@@ -111,6 +111,7 @@ LAYERS = {
     "tools/tlc/New.cpp": [OWN, "tools", "kernels", "runtime", LLVM],  # it has the text of such a file
     "tools": ["tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM],
     "tools/conformance": ["runtime", FMT, CUDA],
+    "tools/wrap": ARTIFACT + ["runtime/emulator/ptx", "tools/aot/ArgumentText.h"],
     "test/aot": [AHEAD],
     "test/files": [OWN],
     "test/install/first": [OWN],

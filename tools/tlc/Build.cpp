@@ -8,8 +8,10 @@
 #include "runtime/target/Target.h"
 #include "tools/aot/CHeader.h"
 #include "tools/aot/SharedObject.h"
+#include "tools/tlc/InspectLibrary.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
+#include "tools/tlc/Wrap.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -27,8 +29,9 @@ static tlc::Error invalid(std::string message) { return {ErrorKind::invalidArgum
 
 BuildCommand::BuildCommand()
     : command("build", "Compile kernels ahead of time, to a library and a C header"),
-      kernelList(cl::sub(command), cl::Positional, cl::value_desc("kernel"),
-                 cl::desc("<[name=]kernel | [name=]file.cpp:kernel, each with its -D> ...")),
+      kernelList(
+          cl::sub(command), cl::Positional, cl::value_desc("kernel"),
+          cl::desc("<[name=]kernel | [name=]file.cpp:kernel, each with its -D | [name=]file.artifact> ...")),
       output("out", cl::sub(command), cl::value_desc("lib.a"),
              cl::desc("Static archive to write, or with --shared a shared object")),
       header("header", cl::sub(command), cl::value_desc("name.h"),
@@ -81,6 +84,15 @@ Result<aot::KernelRequest> BuildCommand::request(size_t number, const std::strin
   for (const auto &[i, dimension] : enumerate(fixed))
     if (const unsigned position = fixed.getPosition(unsigned(i)); position > begin && position < end)
       fixedHere.push_back(dimension);
+  if (StringRef(kernelName).ends_with(artifactEnding)) {
+    if (!definitions->empty() || !fixedHere.empty())
+      return invalid("expected no -D and no --static after '" + excerpt(kernelName) + "', which is compiled");
+    Result<Artifact> artifact = readArtifact(kernelName);
+    if (!artifact)
+      return artifact.error();
+    std::string function = prefix + "_" + (name.empty() ? aot::identifierOf(artifact->name) : name.str());
+    return aot::KernelRequest{std::move(function), {}, std::move(*artifact)};
+  }
   Result<const kernels::Kernel *> kernel = kernelNames.find(kernelName);
   if (!kernel)
     return kernel.error();

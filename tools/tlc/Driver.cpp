@@ -21,6 +21,7 @@
 #include "tools/tlc/Reproduce.h"
 #include "tools/tlc/Run.h"
 #include "tools/tlc/Trace.h"
+#include "tools/tlc/Wrap.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Config/llvm-config.h"
@@ -95,7 +96,7 @@ int tlc_main(int argc, char **argv) {
       [](raw_ostream &os) { os << "tlc " << TLC_VERSION << ", LLVM " << LLVM_VERSION_STRING << '\n'; });
 
   std::tuple<ListCommand, CompileCommand, LayoutCommand, InspectCommand, DiffCommand, RunCommand,
-             BenchCommand, MutateCommand, NewCommand, CacheCommand, PrewarmCommand, BuildCommand,
+             BenchCommand, MutateCommand, NewCommand, CacheCommand, PrewarmCommand, BuildCommand, WrapCommand,
              EmulateCommand, EvaluateCommand, TraceCommand, ReproduceCommand, ReduceCommand>
       commands;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",

@@ -271,7 +271,7 @@ void addSpills(std::vector<Remark> &remarks, const std::optional<MachineCode> &m
 
 InspectCommand::InspectCommand()
     : command("inspect", "Show what a compiled kernel takes of the machine, and its instructions; or what a "
-                         "library of 'tlc build' has"),
+                         "library of 'tlc build' or an artifact of 'tlc wrap' has"),
       programs(command), lines("lines", cl::sub(command), cl::value_desc("number"), cl::init(10),
                                cl::desc("How many lines of the source to show (default 10)")),
       json("json", cl::sub(command), cl::desc("One JSON object")) {}

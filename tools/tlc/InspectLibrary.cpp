@@ -5,6 +5,7 @@
 #include "runtime/support/Excerpt.h"
 #include "tools/aot/ArchiveFile.h"
 #include "tools/aot/ArgumentText.h"
+#include "tools/tlc/Wrap.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
@@ -92,16 +93,52 @@ void writeJson(json::OStream &os, const Kernel &kernel) {
 
 } // namespace
 
-bool driver::namesLibrary(StringRef source) { return source.ends_with(".a") || source.ends_with(".so"); }
+bool driver::namesLibrary(StringRef source) {
+  return source.ends_with(".a") || source.ends_with(".so") || source.ends_with(artifactEnding);
+}
 
-ExitCode driver::inspectLibrary(const std::string &path, Format format) {
+static Result<std::unique_ptr<MemoryBuffer>> open(const std::string &path) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path);
   if (!buffer)
-    return failUsage("cannot read '" + excerpt(path) + "': " + buffer.getError().message());
-  Result<std::vector<aot::KernelView>> views = aot::kernelsIn((*buffer)->getBuffer());
+    return tlc::Error{.message = "cannot read '" + excerpt(path) + "': " + buffer.getError().message()};
+  return std::move(*buffer);
+}
+
+static Result<Artifact> artifactIn(const std::string &path, const MemoryBuffer &buffer) {
+  Result<Artifact> artifact =
+      deserialize({reinterpret_cast<const std::byte *>(buffer.getBufferStart()), buffer.getBufferSize()});
+  if (!artifact)
+    return tlc::Error{artifact.error().kind, "'" + excerpt(path) + "': " + artifact.error().message};
+  return artifact;
+}
+
+Result<Artifact> driver::readArtifact(const std::string &path) {
+  Result<std::unique_ptr<MemoryBuffer>> buffer = open(path);
+  return buffer ? artifactIn(path, **buffer) : buffer.error();
+}
+
+static Result<std::vector<Kernel>> kernelsIn(const std::string &path, const MemoryBuffer &buffer) {
+  if (StringRef(path).ends_with(artifactEnding)) {
+    Result<Artifact> artifact = artifactIn(path, buffer);
+    if (!artifact)
+      return artifact.error();
+    std::string name = artifact->name;
+    return std::vector{Kernel{std::move(name), {std::move(*artifact)}}};
+  }
+  Result<std::vector<aot::KernelView>> views = aot::kernelsIn(buffer.getBuffer());
   Result<std::vector<Kernel>> kernels = views ? read(*views) : views.error();
   if (!kernels)
-    return fail("'" + excerpt(path) + "': " + kernels.error().message);
+    return tlc::Error{kernels.error().kind, "'" + excerpt(path) + "': " + kernels.error().message};
+  return kernels;
+}
+
+ExitCode driver::inspectLibrary(const std::string &path, Format format) {
+  Result<std::unique_ptr<MemoryBuffer>> buffer = open(path);
+  if (!buffer)
+    return failUsage(buffer.error().message);
+  Result<std::vector<Kernel>> kernels = kernelsIn(path, **buffer);
+  if (!kernels)
+    return fail(kernels.error().message);
   if (kernels->empty())
     return fail("expected a library of 'tlc build', but '" + excerpt(path) + "' has no kernels");
   if (format == Format::json) {
