@@ -52,6 +52,7 @@ show_log() {
 name=tlc-$version-linux-$(uname -m)
 cmake --install "$build" --prefix "$staging/$name" >"$log" 2>&1 || show_log "cannot install '$build'"
 cp "$here/LICENSE" "$staging/$name"
+python3 -B "$here/tools/scripts/check_linked.py" "$build" >"$log" || show_log "expected a licence of all that is linked into '$build'"
 find "$staging/$name" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 tar=$output/$name.tar.xz
 tar -C "$staging" --sort=name --owner=0 --group=0 --numeric-owner -cf - "$name" | xz "-$level" --threads=1 >"$tar"

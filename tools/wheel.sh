@@ -37,16 +37,10 @@ cp "$here"/tools/python/tlc/*.py "$here/tools/python/tlc/py.typed" "$staging/whe
 cp "$staging"/prefix/lib/libtlc.so "$staging"/prefix/lib/libtlc_runtime.so "$staging/wheel/tlc/lib"
 cp -r "$staging/prefix/include" "$staging/wheel/tlc/include"
 
-# The licences of tlc and of what is linked in, as Debian has them.
-mkdir "$staging/licenses"
-cp "$here/LICENSE" "$staging/licenses/LICENSE"
-for package in libmlir-22-dev llvm-22-dev libfmt-dev libzstd-dev zlib1g-dev libstdc++-12-dev; do
-  copyright=/usr/share/doc/$package/copyright
-  [ -f "$copyright" ] || fail "expected the licence of $package in $copyright, but found none"
-  cp -L "$copyright" "$staging/licenses/$package"
-done
+# The licences of tlc and of what is linked in.
+python3 -B "$here/tools/scripts/check_linked.py" "$build" >"$log" || { cat "$log" >&2 && fail "expected a licence of all that is linked in"; }
 
-python3 -B "$here/tools/scripts/make_wheel.py" "$staging/wheel" "$staging/licenses" "$output" >"$staging/name" || fail "cannot write the wheel"
+python3 -B "$here/tools/scripts/make_wheel.py" "$staging/wheel" "$staging/prefix/share/doc/tlc/licenses" "$output" >"$staging/name" || fail "cannot write the wheel"
 wheel=$(cat "$staging/name")
 bytes=$(stat -c %s "$wheel")
 echo "wheel: $wheel has $((bytes / 1000000)) MB"

@@ -33,7 +33,7 @@ file=$(basename one/*.whl)
 cmp one/*.whl other/*.whl || fail "expected equal wheels of equal builds"
 "$python" -m zipfile -l "one/$file" >listed
 for name in tlc/__init__.py tlc/py.typed tlc/lib/libtlc.so tlc/lib/libtlc_runtime.so tlc/include/tlc/kernel.h dist-info/RECORD \
-  dist-info/licenses/LICENSE dist-info/licenses/llvm-22-dev; do
+  dist-info/licenses/tlc dist-info/licenses/llvm dist-info/licenses/fmt; do
   grep -q "$name" listed || fail "expected $name in the wheel"
 done
 

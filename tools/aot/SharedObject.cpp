@@ -31,10 +31,30 @@ static Result<std::string> runtimeArchive() {
   return runtime.string();
 }
 
-Result<std::string> aot::linkShared(StringRef archive, const std::string &name, const std::string &compiler) {
+/// The texts that are installed with the runtime: its own, and that of fmt, which it contains.
+static Result<std::string> licencesOf(const fs::path &runtime) {
+  const fs::path folder = runtime.parent_path().parent_path() / "share" / "doc" / "tlc" / "licenses";
+  std::string text = "This file is linked with libtlc_runtime.a, which contains tlc and fmt.\n";
+  for (const char *name : {"tlc", "fmt"}) {
+    const std::string path = (folder / name).string();
+    ErrorOr<std::unique_ptr<MemoryBuffer>> licence = MemoryBuffer::getFile(path);
+    if (!licence)
+      return environment(
+          fmt::format("cannot read the licence of {} in '{}': {}; install tlc with its documents", name, path,
+                      licence.getError().message()));
+    text += fmt::format("\n==== {} ====\n\n{}", name, std::string_view((*licence)->getBuffer()));
+  }
+  return text;
+}
+
+Result<aot::SharedObject> aot::linkShared(StringRef archive, const std::string &name,
+                                          const std::string &compiler) {
   Result<std::string> runtime = runtimeArchive();
   if (!runtime)
     return runtime.error();
+  Result<std::string> licences = licencesOf(*runtime);
+  if (!licences)
+    return licences.error();
   Result<kernels::HostCompiler> linker = kernels::findCompiler(compiler);
   if (!linker)
     return linker.error();
@@ -68,5 +88,5 @@ Result<std::string> aot::linkShared(StringRef archive, const std::string &name, 
   ErrorOr<std::unique_ptr<MemoryBuffer>> bytes = MemoryBuffer::getFile(output);
   if (!bytes)
     return environment(fmt::format("cannot read '{}': {}", output, bytes.getError().message()));
-  return (*bytes)->getBuffer().str();
+  return SharedObject{(*bytes)->getBuffer().str(), std::move(*licences)};
 }

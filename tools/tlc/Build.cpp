@@ -127,6 +127,9 @@ Result<std::vector<aot::KernelRequest>> BuildCommand::requests(const std::string
   return all;
 }
 
+/// Of the file next to a shared object.
+static constexpr StringLiteral licencesEnding = ".licenses.txt";
+
 static void printStep(const kernels::PrewarmStep &step) {
   outs() << fmt::format("[{}/{}] {}{}\n", step.done, step.all,
                         kernels::lineOf(step.program.request, step.program.options),
@@ -166,14 +169,19 @@ ExitCode BuildCommand::execute() const {
   if (!options.ptxas)
     errs() << "tlc: note: expected ptxas of the CUDA toolkit on PATH for machine code, but found none; the "
               "driver compiles the PTX at the first call\n";
+  SmallVector<OutputFile> files = {{output, built->archive}, {header, built->header}};
+  const std::string licencesPath = output + licencesEnding.str();
+  std::string licences;
   if (shared) {
-    Result<std::string> linked =
+    Result<aot::SharedObject> linked =
         aot::linkShared(built->archive, sys::path::filename(output).str(), kernelNames.compilerName());
     if (!linked)
       return fail(linked.error().message);
-    built->archive = std::move(*linked);
+    built->archive = std::move(linked->bytes);
+    licences = std::move(linked->licences);
+    files = {{output, built->archive}, {header, built->header}, {licencesPath, licences}};
   }
-  if (Result<void> written = writeOutputs({{output, built->archive}, {header, built->header}}); !written)
+  if (Result<void> written = writeOutputs(files); !written)
     return fail(written.error().message);
   return ExitCode::success;
 }
