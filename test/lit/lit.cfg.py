@@ -51,6 +51,9 @@ have = features.detect()
 config.available_features.update(have)
 if "ptxas" in have:
     config.substitutions.append((r"%ptxas\b", have["ptxas"]))
+for tool in ("rustc", "go"):
+    if tool in have:
+        config.substitutions.append((rf"%{tool}\b", have[tool]))
 # What `tools/test.sh long` adds: `lit --param long=1`.
 if "long" in lit_config.params:
     config.available_features.add("long")

@@ -53,6 +53,15 @@ def find_gcc():
     return compiler if compiler and is_new_enough(compiler) else None
 
 
+def find_rustc():
+    """That of Debian, or any, with a C compiler, which links."""
+    return shutil.which("cc") and shutil.which("rustc")
+
+
+def find_go():
+    return shutil.which("cc") and shutil.which("go")
+
+
 def is_new_enough(compiler):
     done = subprocess.run([compiler, "-dM", "-E", "-x", "c++", os.devnull], capture_output=True, text=True)
     macros = dict(re.findall(r"#define (__clang_major__|__GNUC__) (\d+)", done.stdout))
@@ -67,6 +76,8 @@ FEATURES = [
     ("cuda-toolkit", find_cuda_toolkit, "PTX of NVIDIA's own compilers on the emulator"),
     ("host-compiler", find_host_compiler, "files of kernels, which a C++ compiler compiles"),
     ("gcc", find_gcc, "files of kernels compiled by GCC"),
+    ("rustc", find_rustc, "the C interface called from Rust"),
+    ("go", find_go, "the C interface called from Go"),
     ("gpu", find_gpu, "everything that runs on a GPU; kernels run on the emulator alone"),
 ]
 
