@@ -335,7 +335,7 @@ private:
             "the tensor map of '{}' in '{}' has a box of rank {}, but the tensor's rank is {} and the limit "
             "is {}",
             tensor.name, launch.entry, map.box.size(), rank, limit);
-    require(map.limitedAxis >= -1 && map.limitedAxis + 1 < int64_t(rank),
+    require(map.limitedAxis >= -1 && map.limitedAxis < int64_t(rank) - 1,
             "the tensor map of '{}' in '{}' has limited axis {}, but expected one of the tensor's {} other "
             "than the innermost, or -1",
             tensor.name, launch.entry, map.limitedAxis, rank);
@@ -396,6 +396,13 @@ private:
           "but expected at least 1, a stride of 1 to {} and boxes of one tap",
           tensor.name, launch.entry, taps, dilation, stride, map.box[axis + 1], axis + 1,
           tma.maxElementStride);
+      const auto isNear = [](int64_t distance) {
+        return distance >= -maxWindowReach && distance <= maxWindowReach;
+      };
+      require(
+          isNear(window.before[axis]) && isNear(window.after[axis]),
+          "the window of '{}' in '{}' begins {} before and ends {} beyond axis {}, but expected {} at most",
+          tensor.name, launch.entry, window.before[axis], window.after[axis], axis + 1, maxWindowReach);
       if (failure)
         return;
       const int64_t lower = window.lowerCorner(axis), upper = window.upperCorner(axis);

@@ -121,6 +121,7 @@ TEST_CASE("tensor maps that the hardware refuses are named", "[artifact][verify]
   CHECK(failureOfLaunch([](Launch &l) { l.tensorMaps[0].box = {64}; }) ==
         "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' has a box of rank 1, but the tensor's rank "
         "is 2 and the limit is 5");
+  CHECK_FALSE(failureOfLaunch([](Launch &l) { l.tensorMaps[0].limitedAxis = INT64_MAX; }).empty());
   CHECK(failureOfLaunch([](Launch &l) { l.tensorMaps[0].box = {257, 64}; }) ==
         "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' has a box extent of 257, but expected 1 to "
         "256");
@@ -191,6 +192,10 @@ TEST_CASE("tensor maps of windows that the hardware refuses are named", "[artifa
         prefix +
             "corners -32769 and -1 and a span of 3 along axis 1, but expected -32768 to 32767 and at most "
             "65536");
+  CHECK(failureWith({{3}, {1}, {1}, {INT64_MIN}, {1}}) ==
+        prefix.substr(0, prefix.size() - 4) +
+            "begins -9223372036854775808 before and ends 1 beyond axis 1, but "
+            "expected 16777216 at most");
   CHECK(failureOfLaunch([&](Launch &l) { l.tensorMaps[0].window = window; }) ==
         "artifact 'gemm': the tensor map of 'A' in 'gemm_aligned' has a window, rank 2 and limited axis -1, "
         "but "

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What reads bytes that others may have written: artifacts, kernels of archives, entries of the cache,
+/// exports of it, descriptions and machine code for `tlc wrap`.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tlc::fuzz {
+
+/// Reads any bytes, and does with what it has read what callers do. Files are in the folder. Ends the process
+/// where what it has read contradicts itself.
+struct Reader {
+  std::string_view name;
+  std::vector<std::string> (*seeds)(const std::filesystem::path &folder);
+  /// True if the bytes are taken.
+  bool (*read)(std::string_view bytes, const std::filesystem::path &folder);
+};
+
+std::span<const Reader> readers();
+
+} // namespace tlc::fuzz
