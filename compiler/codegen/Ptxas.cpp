@@ -3,11 +3,13 @@
 /// Runs ptxas on files in the temporary folder and reads what it prints.
 #include "compiler/codegen/Ptxas.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/Signals.h"
@@ -94,12 +96,47 @@ void readReport(StringRef report, MachineCode &code) {
 
 } // namespace
 
+std::optional<std::string> tlc::findPtxasOfWheels(StringRef paths) {
+  SmallVector<StringRef> folders;
+  paths.split(folders, ':', -1, /*KeepEmpty=*/false);
+  for (StringRef folder : folders) {
+    // The packages are beside the folder of the interpreter, or of the one that it is a link to.
+    SmallString<128> python(folder), real;
+    sys::path::append(python, "python3");
+    if (!sys::path::is_absolute(folder) || !sys::fs::can_execute(python))
+      continue;
+    SmallVector<std::string> prefixes = {sys::path::parent_path(folder).str()};
+    if (!sys::fs::real_path(python, real))
+      prefixes.push_back(sys::path::parent_path(sys::path::parent_path(real)).str());
+    for (const std::string &prefix : prefixes) {
+      std::vector<std::string> libraries;
+      std::error_code error;
+      for (sys::fs::directory_iterator each(prefix + "/lib", error), end; each != end && !error;
+           each.increment(error))
+        if (sys::path::filename(each->path()).starts_with("python3"))
+          libraries.push_back(each->path());
+      llvm::sort(libraries);
+      for (const std::string &library : libraries)
+        for (StringRef packages : {"site-packages", "dist-packages"})
+          for (StringRef name :
+               {"nvidia/cu13/bin/ptxas", "nvidia/cuda_nvcc/bin/ptxas", "triton/backends/nvidia/bin/ptxas"}) {
+            SmallString<128> path(library);
+            sys::path::append(path, packages, name);
+            if (sys::fs::can_execute(path))
+              return path.str().str();
+          }
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> tlc::findPtxas() {
   if (ErrorOr<std::string> found = sys::findProgramByName("ptxas"))
     return *found;
   if (ErrorOr<std::string> found = sys::findProgramByName("ptxas", {"/usr/local/cuda/bin"}))
     return *found;
-  return std::nullopt;
+  const char *paths = std::getenv("PATH");
+  return findPtxasOfWheels(paths ? paths : "");
 }
 
 std::string tlc::withoutSourceLines(StringRef ptx) {

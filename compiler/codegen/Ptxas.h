@@ -33,8 +33,11 @@ struct MachineCode {
   std::vector<std::string> messages;
 };
 
-/// Path of ptxas: on PATH, or in the toolkit's usual place.
+/// Path of ptxas: on PATH, in the toolkit's usual place, or in a wheel.
 std::optional<std::string> findPtxas();
+/// That of Python's packages of nvidia-cuda-nvcc or Triton, of the interpreters python3 in these folders,
+/// which are written as in PATH.
+std::optional<std::string> findPtxasOfWheels(llvm::StringRef paths);
 
 /// For profilers; with them the machine code contains the PTX, too.
 enum class SourceLines : uint8_t { keep, drop };

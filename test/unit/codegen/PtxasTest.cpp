@@ -56,6 +56,36 @@ TEST_CASE("ptxas reports the resources of every kernel", "[codegen]") {
   }
 }
 
+TEST_CASE("ptxas of a wheel is found beside the interpreter, or what it is a link to", "[codegen]") {
+  namespace fs = std::filesystem;
+  std::string pattern = fs::temp_directory_path() / "tlc-ptxas-XXXXXX";
+  REQUIRE(::mkdtemp(pattern.data()));
+  const fs::path root = pattern;
+  const auto program = [](const fs::path &path) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << "#!/bin/true\n";
+    fs::permissions(path, fs::perms::owner_all);
+    return path.string();
+  };
+  program(root / "usr/bin/python3.11");
+  fs::create_directories(root / "venv/bin");
+  fs::create_symlink(root / "usr/bin/python3.11", root / "venv/bin/python3");
+  const std::string paths = ":relative:" + (root / "none").string() + ":" + (root / "venv/bin").string();
+  CHECK_FALSE(findPtxasOfWheels(paths));
+  CHECK_FALSE(findPtxasOfWheels(""));
+  const std::string ofSystem = program(root / "usr/lib/python3/dist-packages/nvidia/cuda_nvcc/bin/ptxas");
+  CHECK(findPtxasOfWheels(paths) == ofSystem);
+  const std::string own =
+      program(root / "venv/lib/python3.11/site-packages/triton/backends/nvidia/bin/ptxas");
+  CHECK(findPtxasOfWheels(paths) == own);
+  const std::string newer = program(root / "venv/lib/python3.11/site-packages/nvidia/cu13/bin/ptxas");
+  CHECK(findPtxasOfWheels(paths) == newer);
+  fs::permissions(newer, fs::perms::owner_read);
+  if (::geteuid() != 0)
+    CHECK(findPtxasOfWheels(paths) == own);
+  fs::remove_all(root);
+}
+
 TEST_CASE("ptxas's objections are the error's text", "[codegen]") {
   std::optional<std::string> ptxas = ptxasOrSkip();
   if (!ptxas)
