@@ -3,6 +3,7 @@
 
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/support/Math.h"
+#include "runtime/target/Target.h"
 
 #include <fmt/format.h>
 #include <utility>
@@ -117,6 +118,25 @@ Result<void> LoadedKernel::launch(const void *given, Workspace workspace, void *
   Result<void> launched = device->launch(*program, *kept, {stream});
   arguments.keep(std::move(kept));
   return launched;
+}
+
+Result<const ProgramView *> aot::chooseProgram(const KernelView &image, const DeviceProperties &device) {
+  const Target &own = *findTarget(device.target);
+  const ProgramView *best = nullptr;
+  for (const Target &target : allTargets())
+    if (target.runsOn(own.computeMajor, own.computeMinor))
+      for (const ProgramView &program : image.programs)
+        if (program.target == target.name)
+          best = &program;
+  std::string names;
+  for (const ProgramView &program : image.programs)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", program.target);
+  if (!best)
+    return Error{ErrorKind::environment,
+                 fmt::format("expected a GPU that runs code for {}, but {} runs {}; build the archive with "
+                             "--targets {}",
+                             names, device.name, device.target, device.target)};
+  return best;
 }
 
 Result<KernelState *> KernelState::of(tlc_aot_kernel *kernel) {

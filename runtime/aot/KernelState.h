@@ -54,6 +54,9 @@ private:
   RecentlyUsed<LaunchArguments> arguments;
 };
 
+/// The program for the best target whose code runs on the device; an error where none does.
+Result<const ProgramView *> chooseProgram(const KernelView &image, const DeviceProperties &device);
+
 /// The error has the kernel's name in front.
 Error ofKernel(std::string_view function, Error error);
 

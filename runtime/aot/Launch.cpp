@@ -4,7 +4,6 @@
 #include "runtime/aot/KernelState.h"
 #include "runtime/artifact/Serialize.h"
 #include "runtime/cuda/CudaDevice.h"
-#include "runtime/target/Target.h"
 
 #include <fmt/format.h>
 
@@ -38,31 +37,11 @@ private:
   std::map<int, std::shared_ptr<Device>> devices;
 };
 
-/// The program for the best target whose code runs on the device.
-Result<const ProgramView *> choose(const KernelView &image, const DeviceProperties &device) {
-  const Target &own = *findTarget(device.target);
-  const ProgramView *best = nullptr;
-  for (const Target &target : allTargets())
-    if (target.runsOn(own.computeMajor, own.computeMinor))
-      for (const ProgramView &program : image.programs)
-        if (program.target == target.name)
-          best = &program;
-  std::string names;
-  for (const ProgramView &program : image.programs)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", program.target);
-  if (!best)
-    return Error{ErrorKind::environment,
-                 fmt::format("expected a GPU that runs code for {}, but {} runs {}; build the archive with "
-                             "--targets {}",
-                             names, device.name, device.target, device.target)};
-  return best;
-}
-
 Result<std::unique_ptr<LoadedKernel>> loadOnGpu(const KernelView &image, int ordinal) {
   Result<std::shared_ptr<Device>> device = Gpus::ofProcess().find(ordinal);
   if (!device)
     return device.error();
-  Result<const ProgramView *> chosen = choose(image, (*device)->properties());
+  Result<const ProgramView *> chosen = chooseProgram(image, (*device)->properties());
   if (!chosen)
     return chosen.error();
   Result<Artifact> artifact = deserialize((*chosen)->artifact);

@@ -32,7 +32,9 @@ struct Tensor {
   int64_t *strides; ///< null: contiguous
   uint64_t byte_offset;
 
-  void *address() const { return data ? static_cast<std::byte *>(data) + byte_offset : nullptr; }
+  void *address() const {
+    return data ? reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(data) + byte_offset) : nullptr;
+  }
 };
 
 struct Version {

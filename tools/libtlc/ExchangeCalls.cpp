@@ -36,6 +36,10 @@ Result<void> calls::tensorOfDlpack(const void *given, tlc_tensor *tensor, int64_
         fmt::format("expected a DLTensor of 0 to {} axes, but got {}", TLC_MOST_AXES, source->ndim));
   if (source->ndim > 0 && !source->shape)
     return invalid("expected a DLTensor with a shape, but got a null pointer");
+  if (source->data && source->byte_offset > UINTPTR_MAX - reinterpret_cast<uintptr_t>(source->data))
+    return invalid(
+        fmt::format("expected a DLTensor in the address space, but its offset of {} bytes leaves it",
+                    source->byte_offset));
   if (source->dtype.lanes != 1)
     return invalid(fmt::format("expected a DLTensor of one lane, but got {}", source->dtype.lanes));
   Result<int> element = elementOfDlpack(source->dtype.code, source->dtype.bits);

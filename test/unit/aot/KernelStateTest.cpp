@@ -101,6 +101,26 @@ TEST_CASE("kernels of other versions and damaged ones are errors with their name
   CHECK(std::string(tlc_aot_last_error()) == state.error().message);
 }
 
+TEST_CASE("a device takes the latest program that runs there, an older one none", "[aot][unit]") {
+  const std::vector<std::byte> bytes =
+      aot::serialize({"fa_kernel", {{"sm_90a", {}}, {"sm_80", {}}, {"sm_100a", {}}}});
+  Result<KernelView> image = viewImage(bytes);
+  REQUIRE(image);
+  const auto chosen = [&](const char *target) {
+    Result<const ProgramView *> program = chooseProgram(*image, {.name = "a GPU", .target = target});
+    return program ? std::string((*program)->target) : program.error().message;
+  };
+  CHECK(chosen("sm_80") == "sm_80");
+  CHECK(chosen("sm_89") == "sm_80");
+  CHECK(chosen("sm_90a") == "sm_90a");
+  CHECK(chosen("sm_100a") == "sm_100a");
+  CHECK(chosen("sm_120a") == "sm_80"); // the others are for their own devices alone
+  image->programs.erase(image->programs.begin() + 1);
+  CHECK(chosen("sm_80") ==
+        "expected a GPU that runs code for sm_90a, sm_100a, but a GPU runs sm_80; build the "
+        "archive with --targets sm_80");
+}
+
 TEST_CASE("null pointers are errors that say which", "[aot][unit]") {
   const std::vector<std::byte> bytes = sampleBytes();
   tlc_aot_kernel kernel = kernelOf(bytes);

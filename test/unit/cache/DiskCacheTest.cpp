@@ -332,6 +332,31 @@ TEST_CASE("the least recently used entries make room", "[cache][disk]") {
   CHECK_FALSE(isHit(cache, keyOf(2)));
 }
 
+TEST_CASE("a clock that jumps loses and keeps no entry", "[cache][disk]") {
+  TemporaryDirectory directory;
+  auto keyOf = [](int64_t number) { return KeyBuilder().add(number).finish(); };
+  DiskCache unlimited(directory.path);
+  for (int64_t i = 0; i != 3; ++i)
+    REQUIRE(unlimited.store(keyOf(i), test::sampleArtifact()));
+  const uint64_t size = fs::file_size(unlimited.pathOf(keyOf(0)));
+  // Written when the clock was a century ahead, and before 1970.
+  makeOlder(unlimited.pathOf(keyOf(0)), -std::chrono::hours(24 * 36500));
+  makeOlder(unlimited.pathOf(keyOf(1)), std::chrono::hours(24 * 36500));
+  Result<std::vector<CacheEntry>> entries = unlimited.entries();
+  REQUIRE(entries);
+  REQUIRE(entries->size() == 3);
+  CHECK(entries->front().key == keyOf(1));
+  CHECK(entries->back().key == keyOf(0));
+  for (int64_t i = 0; i != 3; ++i)
+    CHECK(isHit(unlimited, keyOf(i))); // which makes it the one used last, by the clock as it is now
+  DiskCache cache(directory.path, 3 * size);
+  makeOlder(cache.pathOf(keyOf(1)), std::chrono::hours(1));
+  REQUIRE(cache.store(keyOf(3), test::sampleArtifact()));
+  CHECK_FALSE(isHit(cache, keyOf(1)));
+  for (int64_t i : {0, 2, 3})
+    CHECK(isHit(cache, keyOf(i)));
+}
+
 TEST_CASE("what interrupted writers left is removed, what others write is not", "[cache][disk]") {
   TemporaryDirectory directory;
   DiskCache cache(directory.path);

@@ -222,6 +222,8 @@ TEST_CASE("tensors of DLPack are arguments", "[libtlc][device]") {
   CHECK(refusal([](DLTensor &wrong) { wrong.ndim = 9; }) == "expected a DLTensor of 0 to 8 axes, but got 9");
   CHECK(refusal([](DLTensor &wrong) { wrong.bits = 17; }) ==
         "expected a DLPack type of tensors, but got code 2 with 17 bits");
+  CHECK(refusal([](DLTensor &wrong) { wrong.byteOffset = UINT64_MAX; }) ==
+        "expected a DLTensor in the address space, but its offset of 18446744073709551615 bytes leaves it");
   CHECK(refusal([](DLTensor &wrong) { wrong.shape = nullptr; }) ==
         "expected a DLTensor with a shape, but got a null pointer");
   CHECK(tlc_tensor_of_dlpack(nullptr, &tensor, room) == TLC_INVALID_ARGUMENT);
