@@ -44,7 +44,7 @@ void fp8BlockGemm(Scope &k) {
       loadScales(s + 1); // which the next step need not wait for
       gemmScaled(a, b.t(), scale, sum);
     });
-    copy(sum.to(bf16), C.tile({i * bm, j * bn}, {bm, bn}));
+    copy(sum.to(bf16), C.tile({i * bm, j * bn}, {bm, bn}).disjoint("a block has a tile once"));
   });
 }
 
