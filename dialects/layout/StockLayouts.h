@@ -51,9 +51,9 @@ FragmentLayout mmaOperandA(int64_t m, int64_t k, int elementBits, WarpGrid warps
 /// Operand B [k, n] of mma.sync (its "col" form); warps along m hold replicas.
 FragmentLayout mmaOperandB(int64_t k, int64_t n, int elementBits, WarpGrid warps);
 
-/// A tile [rows, n] on its way from or to tensor memory, of which each warp of a warpgroup reaches a quarter of
-/// the lanes. Of 128 rows each thread has one; 64 rows are as in wgmma's accumulator. Warpgroups have columns
-/// of their own. Fails where these do not divide the columns into what an instruction moves.
+/// A tile [rows, n] on its way from or to tensor memory, of which each warp of a warpgroup reaches a quarter
+/// of the lanes. Of 128 rows each thread has one; 64 rows are as in wgmma's accumulator. Warpgroups have
+/// columns of their own. Fails where these do not divide the columns into what an instruction moves.
 Result<FragmentLayout> tensorMemoryFragment(int64_t rows, int64_t n, int elementBits, int64_t warps);
 
 /// How ldmatrix or stmatrix moves a fragment: 8x8 matrices of 16 bits, 8x16 of 8 bits or 8x4 of 32, `rowAxis`

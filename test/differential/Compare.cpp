@@ -93,7 +93,16 @@ std::vector<Optimizations> subsets(const ProgramTree &tree, bool all) {
       result.push_back(tree.optimizations);
     return result;
   }
-  std::span<const OptimizationSwitch> switches = optimizationSwitches();
+  // Those that change what the target has: twice the time for each of the others.
+  const Target target = *findTarget(tree.target);
+  std::vector<OptimizationSwitch> switches;
+  for (const OptimizationSwitch &one : optimizationSwitches()) {
+    const bool isOfTcgen05 = one.member == &Optimizations::tcgen05 ||
+                             one.member == &Optimizations::rowSplitting ||
+                             one.member == &Optimizations::tensorMemoryFactors;
+    if ((target.tcgen05 || !isOfTcgen05) && (target.wgmma || one.member != &Optimizations::wgmma))
+      switches.push_back(one);
+  }
   for (unsigned bits = 1; bits < 1U << switches.size(); ++bits) {
     Optimizations subset;
     for (size_t i = 0; i < switches.size(); ++i)
