@@ -126,9 +126,8 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries, const Target 
   return isCausalAlone && !isPacked && queries >= 1536; // measured: slower at 1024, faster at 2048
 }
 
-/// Whether two tiles of the instruction's rows pay in the plain form, of which one is multiplied while the
-/// other is computed with: only where a block would otherwise have a single tile, and multiprocessors have
-/// work.
+/// Whether two tiles of the instruction's rows pay in the plain form: one is multiplied while the other is
+/// computed with. Only where a block would have a single one otherwise, and multiprocessors have work.
 bool hasWorkForTwoTiles(const ForwardConfig &config, const ForwardExtents &e, const Target &target) {
   ElementType factor = config.problem.dtype;
   const int64_t rows = rowsOfFastestAtom(target, factor, factor, ElementType::f32);
