@@ -7,6 +7,7 @@
 #include "compiler/analysis/RegisterWriters.h"
 #include "compiler/analysis/RingBuffers.h"
 #include "compiler/analysis/SlotPlaces.h"
+#include "compiler/analysis/TensorMemory.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -335,20 +336,14 @@ private:
     if (Value own = ownMemoryOf(op))
       written.push_back(own);
     for (Value memory : written) {
-      if (startsProduct(op) && liesOver(factor.buffer, placeOf(memory).buffer))
+      AllocationOpInterface above = factor.buffer, below = placeOf(memory).buffer;
+      if (startsProduct(op) && above && below && liesOver(above->getResult(0), below->getResult(0)))
         continue; // a thread's products are made in the order in which it starts them
       Relation relation = relationOf(factor, placeOf(memory));
       if (isBroken(relation, op))
         return report(op, flying, nameOf(factor) + " is written", "reads it");
     }
     return success();
-  }
-
-  /// Whether the factor has the columns of the sum on purpose.
-  static bool liesOver(AllocationOpInterface factor, AllocationOpInterface sum) {
-    auto above = dyn_cast_if_present<AllocTensorMemoryOp>(factor.getOperation());
-    auto below = dyn_cast_if_present<AllocTensorMemoryOp>(sum.getOperation());
-    return above && below && above.getOver() == below.getName();
   }
 
   /// By hand cursors may move as their author knows and nobody can prove.

@@ -112,9 +112,8 @@ static int64_t columnsOf(Value fragment) {
   return columnsOf(type.getShape(), type.getElementType());
 }
 
-/// Whether the sum begins anew each time.
-static bool isNew(GemmOp product) {
-  auto splat = product.getAcc().getDefiningOp<SplatOp>();
+bool isZero(Value fragment) {
+  auto splat = fragment.getDefiningOp<SplatOp>();
   return splat &&
          (matchPattern(splat.getValue(), m_PosZeroFloat()) || matchPattern(splat.getValue(), m_Zero()));
 }
@@ -131,7 +130,7 @@ static GemmOp productBelow(GemmOp product) {
     Operation *here = op ? product->getBlock()->findAncestorOpInBlock(*op) : nullptr;
     if (!here || !here->isBeforeInBlock(product) || !seen.insert(value.getAsOpaquePointer()).second)
       continue;
-    if (auto sum = dyn_cast<GemmOp>(op); sum && isNew(sum)) {
+    if (auto sum = dyn_cast<GemmOp>(op); sum && isZero(sum.getAcc())) {
       bool isBelow = op == here && sum.getType().getDimSize(0) == product.getType().getDimSize(0) &&
                      columnsOf(sum) >= columnsOf(product.getA());
       if (!isBelow || std::exchange(found, sum))
@@ -147,13 +146,13 @@ static GemmOp productBelow(GemmOp product) {
   return found;
 }
 
+bool liesOver(Value tile, Value below) {
+  auto first = tile.getDefiningOp<AllocTensorMemoryOp>(), second = below.getDefiningOp<AllocTensorMemoryOp>();
+  return first && second && first.getOver() == second.getName();
+}
+
 bool sharesColumns(Value tile, Value other) {
-  auto isOver = [](Value above, Value below) {
-    auto first = above.getDefiningOp<AllocTensorMemoryOp>(),
-         second = below.getDefiningOp<AllocTensorMemoryOp>();
-    return first && second && first.getOver() == second.getName();
-  };
-  return tile == other || isOver(tile, other) || isOver(other, tile);
+  return tile == other || liesOver(tile, other) || liesOver(other, tile);
 }
 
 TensorMemoryRoom::TensorMemoryRoom(KernelOp kernel, const Target &target, bool factors)

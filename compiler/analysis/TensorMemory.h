@@ -23,6 +23,11 @@ std::string tensorMemoryProductProblem(ProductOpInterface product, const Target 
 /// Whether it is a product that adds in tensor memory, now or after `tile-place-sums`.
 bool addsInTensorMemory(mlir::Operation *op);
 
+/// Whether each element of the fragment is known to be 0, of floats the positive zero.
+bool isZero(mlir::Value fragment);
+
+/// Whether the first tile has columns of the second one (`over`).
+bool liesOver(mlir::Value tile, mlir::Value below);
 /// Whether the tiles are the same, or one lies over the other.
 bool sharesColumns(mlir::Value tile, mlir::Value other);
 
@@ -44,8 +49,9 @@ public:
     /// factor because one thread's products are made in the order in which it starts them.
     GemmOp below = {};
   };
-  /// Takes columns for the factor, if there are any; `adds` says of which products the sums lie there, and
-  /// `warps` load and store. Of two warpgroups one would store where the other may not have loaded yet.
+  /// Allocates columns for the factor, if enough are left. `adds`: whether a product's sum lies in tensor
+  /// memory. `warps` load and store: with more than one warpgroup a factor does not lie over a sum, since one
+  /// would store where another one may not have loaded yet.
   FactorPlace placeFactor(GemmOp product, int64_t warps, llvm::function_ref<bool(GemmOp)> adds);
 
 private:

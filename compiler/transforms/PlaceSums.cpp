@@ -25,12 +25,6 @@ using namespace mlir;
 
 namespace {
 
-bool isZero(Value fragment) {
-  auto splat = fragment.getDefiningOp<SplatOp>();
-  return splat &&
-         (matchPattern(splat.getValue(), m_PosZeroFloat()) || matchPattern(splat.getValue(), m_Zero()));
-}
-
 bool isTcgen05(Operation *op) {
   auto product = dyn_cast<GemmOp>(op);
   return product && product.getAtom() == MatrixAtom::tcgen05;

@@ -111,7 +111,7 @@ std::string valueProblem(Value value, const Sums &sums) {
   for (OpOperand &use : value.getUses())
     passed += passesOn(use, sums);
   bool branches = llvm::all_of(value.getUsers(), llvm::IsaPred<scf::YieldOp>);
-  return Sums::keeps(value) && passed > 1 && !branches ? "a sum goes on in two ways" : "";
+  return Sums::keeps(value) && passed > 1 && !branches ? "two operations continue one sum" : "";
 }
 
 /// Why the operation's results cannot be tiles: two would be one.
@@ -249,12 +249,6 @@ private:
       StoreOp::create(builder, op->getLoc(), entry->get(), tileOf(sum), /*staging=*/Value(),
                       /*atom=*/CopyAtomAttr());
     }
-  }
-
-  static bool isZero(Value fragment) {
-    auto splat = fragment.getDefiningOp<SplatOp>();
-    return splat &&
-           (matchPattern(splat.getValue(), m_PosZeroFloat()) || matchPattern(splat.getValue(), m_Zero()));
   }
 
   /// To tensor memory, if all factors fit there beside the sums, otherwise to shared memory.

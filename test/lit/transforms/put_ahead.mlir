@@ -152,8 +152,8 @@ tile.kernel @one_slot(%n: index {program.argument = #program.dimension<"n">}) {
 
 // -----
 
-// Of two tiles in turns, each with one slot, the next scores of either come after the output that its weights add to. Both read
-// the same keys: the second ones are the oldest that the role holds.
+// Two score tiles with one slot each: the role starts the next scores of a tile after the product that reads the tile's weights.
+// Both products read the same slot of keys, the oldest that the role holds.
 // CHECK-LABEL: tile.kernel @turns(
 // CHECK:         tile.role "matrix" warps(4) {
 // CHECK:           scf.if

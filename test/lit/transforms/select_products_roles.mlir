@@ -84,7 +84,7 @@ tile.kernel @factor(%C: !tile.global<64x64xf32> {program.argument = #program.ten
 
 // -----
 
-// Two products go on from one sum: they would need a tile each.
+// Two products add to one sum: each would need a tile of its own.
 // CHECK-LABEL: tile.kernel @two_ways(
 // CHECK-NOT:     tile.gemm_in_place
 module attributes {program.target = #program.target<"sm_100a">} {
@@ -96,11 +96,11 @@ tile.kernel @two_ways(%C: !tile.global<64x64xf32> {program.argument = #program.t
       %c0 = arith.constant 0 : index
       %f0 = arith.constant 0.0 : f32
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-      // expected-remark @below {{product uses mma.sync, not tcgen05: a sum goes on in two ways}}
+      // expected-remark @below {{product uses mma.sync, not tcgen05: two operations continue one sum}}
       %s = tile.gemm %a, %b, %zero : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
-      // expected-remark @below {{product uses mma.sync, not tcgen05: a sum goes on in two ways}}
+      // expected-remark @below {{product uses mma.sync, not tcgen05: two operations continue one sum}}
       %x = tile.gemm %a, %b, %s : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
-      // expected-remark @below {{product uses mma.sync, not tcgen05: a sum goes on in two ways}}
+      // expected-remark @below {{product uses mma.sync, not tcgen05: two operations continue one sum}}
       %y = tile.gemm %a, %b, %s : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
       %z = arith.addf %x, %y : tensor<64x64xf32>
       %sc = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
