@@ -103,9 +103,67 @@ Value *guardOf(const CallInst &call) {
              : nullptr;
 }
 
+bool isFloatOf16Bits(Type *type) {
+  return type->getScalarType()->isHalfTy() || type->getScalarType()->isBFloatTy();
+}
+
+enum class SignChange { invert, clear };
+
+/// \p value, one number or two, with other sign bits. LLVM would take integer operations for a negation
+/// again.
+Value *withSigns(IRBuilder<> &builder, Value *value, SignChange change) {
+  const bool isPair = value->getType()->isVectorTy();
+  Type *bits = isPair ? builder.getInt32Ty() : builder.getInt16Ty();
+  const bool inverts = change == SignChange::invert;
+  const unsigned signs = isPair ? 0x80008000 : 0x8000, others = isPair ? 0x7fff7fff : 0x7fff;
+  Value *changed = assembly(
+      builder, bits,
+      formatv("{0}.b{1} $0, $1, {2:x};", inverts ? "xor" : "and", isPair ? 32 : 16, inverts ? signs : others),
+      isPair ? "=r,r" : "=h,h", {builder.CreateBitCast(value, bits)});
+  return builder.CreateBitCast(changed, value->getType());
+}
+
+Value *withSignsOfAll(IRBuilder<> &builder, Value *value, SignChange change) {
+  auto *vector = dyn_cast<FixedVectorType>(value->getType());
+  if (!vector || vector->getNumElements() == 2)
+    return withSigns(builder, value, change);
+  Value *all = PoisonValue::get(vector);
+  for (unsigned at = 0; at < vector->getNumElements(); ++at) {
+    Value *each = withSigns(builder, builder.CreateExtractElement(value, at), change);
+    all = builder.CreateInsertElement(all, each, at);
+  }
+  return all;
+}
+
+/// Null if there is nothing to rewrite.
+Value *rewrittenSign(Instruction &instruction) {
+  if (!isFloatOf16Bits(instruction.getType()))
+    return nullptr;
+  IRBuilder<> builder(&instruction);
+  if (instruction.getOpcode() == Instruction::FNeg)
+    return withSignsOfAll(builder, instruction.getOperand(0), SignChange::invert);
+  if (auto *call = dyn_cast<IntrinsicInst>(&instruction); call && call->getIntrinsicID() == Intrinsic::fabs)
+    return withSignsOfAll(builder, call->getArgOperand(0), SignChange::clear);
+  return nullptr;
+}
+
 bool isNeverMade(const CallInst &call) {
   auto *guard = dyn_cast_or_null<ConstantInt>(guardOf(call));
   return guard && guard->isZero();
+}
+
+/// What \p instruction becomes; null if it stays.
+Value *rewrittenValue(Instruction &instruction) {
+  if (Value *value = rewrittenSign(instruction))
+    return value;
+  if (auto *compare = dyn_cast<FCmpInst>(&instruction))
+    return rewritten(*compare);
+  if (auto *intrinsic = dyn_cast<IntrinsicInst>(&instruction))
+    return rewritten(*intrinsic);
+  if (auto *call = dyn_cast<CallInst>(&instruction);
+      call && !call->getType()->isVoidTy() && isNeverMade(*call))
+    return Constant::getNullValue(call->getType());
+  return nullptr;
 }
 
 } // namespace
@@ -113,20 +171,11 @@ bool isNeverMade(const CallInst &call) {
 void tlc::avoidPtxasFaults(Module &module) {
   for (Function &function : module)
     for (Instruction &instruction : make_early_inc_range(instructions(function))) {
-      Value *value = nullptr;
-      if (auto *compare = dyn_cast<FCmpInst>(&instruction))
-        value = rewritten(*compare);
-      else if (auto *conversion = dyn_cast<IntrinsicInst>(&instruction))
-        value = rewritten(*conversion);
-      else if (auto *call = dyn_cast<CallInst>(&instruction); call && isNeverMade(*call)) {
-        if (!call->getType()->isVoidTy())
-          call->replaceAllUsesWith(Constant::getNullValue(call->getType()));
-        call->eraseFromParent();
-        continue;
-      }
-      if (!value)
-        continue;
-      instruction.replaceAllUsesWith(value);
-      instruction.eraseFromParent();
+      Value *value = rewrittenValue(instruction);
+      if (value)
+        instruction.replaceAllUsesWith(value);
+      auto *call = dyn_cast<CallInst>(&instruction);
+      if (value || (call && isNeverMade(*call)))
+        instruction.eraseFromParent();
     }
 }

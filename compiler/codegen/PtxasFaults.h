@@ -10,7 +10,7 @@ class Module;
 
 namespace tlc {
 
-/// Rewrites what follows, all but the last by inline assembly, which no later optimisation may take back:
+/// Rewrites what follows, all but accesses by inline assembly, which no later optimisation may take back:
 /// - Ordered comparisons of an f32 with a constant, as the opposite of the unordered ones. ptxas takes them
 ///   for true where the number's range says so, be it a NaN: |x| >= 0, ex2(x) > -1. Comparisons of two
 ///   numbers of which none is a literal constant were seen to be right, and stay.
@@ -19,6 +19,9 @@ namespace tlc {
 /// - Absolute values of 64 bits, as arithmetic. ptxas takes max(-|x|, -2) for -2.
 /// - Accesses whose guard is a constant false: loads become zeros, stores nothing. Of a guarded load of two
 ///   words that is never made, ptxas leaves the second register as it was, instead of 0.
+/// - Negations and absolute values of floats of 16 bits, as bitwise operations on the sign. ptxas makes them
+///   a modifier of the instruction that reads them, and loses it where the maximum or minimum of three
+///   numbers reads them, or where a pair has one half with the modifier and one without.
 /// The PTX of functions written in CUDA is not rewritten.
 void avoidPtxasFaults(llvm::Module &module);
 

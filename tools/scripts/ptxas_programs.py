@@ -7,7 +7,8 @@
 Fails if ptxas refuses a program or warns of more than lost speed, and, where the toolkit has nvdisasm, if an access has
 an odd uniform register as its descriptor (descriptors are pairs of registers, and a GPU does not execute such an
 instruction), or if floats of 8 bits come from a constant but 0, which ptxas makes of the upper half of a register that
-it knows to be 0. Without ptxas it says so and counts as skipped.
+it knows to be 0. Nor may the PTX negate floats of 16 bits, whose sign ptxas loses. Without ptxas it says so and counts
+as skipped.
 """
 
 import argparse
@@ -30,6 +31,7 @@ ADVICE = re.compile(r"Potential Performance Loss|^ptxas info")
 # An nvdisasm older than ptxas.
 UNKNOWN_TARGET = "Cannot decode architecture"
 WRONG_CODE = re.compile(r"[^;]*(?:\bdesc\[UR\d*[13579]\]|\.UNPACK_B R\d+, [-+\d.])[^;]*")
+WRONG_TEXT = re.compile(r"\b(?:neg|abs)\S*\.b?f16\S*[^;]*")
 
 
 def find_nvdisasm(ptxas):
@@ -43,13 +45,14 @@ def run(*command):
 def problems_of(path, ptxas, nvdisasm):
     """What is wrong with a PTX file, one line each."""
     with open(path, encoding="utf-8") as file:
-        target = re.search(r"^\.target\s+(\w+)", file.read(), re.MULTILINE).group(1)
+        text = file.read()
+    target = re.search(r"^\.target\s+(\w+)", text, re.MULTILINE).group(1)
     cubin = path + ".cubin"
     done = run(ptxas, f"-arch={target}", path, "-o", cubin)
     lines = (done.stdout + done.stderr).splitlines()
     if done.returncode != 0:
         return lines or [f"ptxas ends with {done.returncode}"]
-    problems = [line for line in lines if line.strip() and not ADVICE.search(line)]
+    problems = [line for line in lines if line.strip() and not ADVICE.search(line)] + WRONG_TEXT.findall(text)
     if nvdisasm:
         shown = run(nvdisasm, "-c", cubin)
         if shown.returncode != 0 and UNKNOWN_TARGET not in shown.stderr:

@@ -84,3 +84,26 @@ TEST_CASE("accesses with a guard that is false are left out", "[codegen]") {
     CHECK((store.find("@%p") != std::string::npos) == guard);
   }
 }
+
+TEST_CASE("the sign of floats of 16 bits is changed by bitwise operations", "[codegen]") {
+  for (const std::string type : {"f16", "bf16"}) {
+    const std::string number =
+        "%a = llvm.load %g : !llvm.ptr<1> -> " + type + "\n%s = llvm.fadd %a, %a : " + type + "\n";
+    const std::string negated = ptxOfBody(number + "%r = llvm.fneg %s : " + type + "\n", type);
+    CHECK_THAT(negated,
+               Catch::Contains("xor.b16") && Catch::Contains(", 0x8000;") && !Catch::Contains("neg."));
+    const std::string absolute =
+        ptxOfBody(number + "%r = llvm.intr.fabs(%s) : (" + type + ") -> " + type + "\n", type);
+    CHECK_THAT(absolute,
+               Catch::Contains("and.b16") && Catch::Contains(", 0x7fff;") && !Catch::Contains("abs."));
+    const std::string pair = "vector<2x" + type + ">";
+    const std::string pairs =
+        ptxOfBody("%a = llvm.load %g : !llvm.ptr<1> -> " + pair + "\n%n = llvm.fneg %a : " + pair +
+                      "\n%s = llvm.fadd %n, %a : " + pair + "\n%r = llvm.intr.fabs(%s) : (" + pair + ") -> " +
+                      pair + "\n",
+                  pair);
+    CHECK_THAT(pairs, Catch::Contains(", 0x80008000;") && Catch::Contains(", 0x7fff7fff;") &&
+                          !Catch::Contains("neg.") && !Catch::Contains("abs."));
+  }
+  CHECK_THAT(ptxOfBody("%r = llvm.fneg %x : f32\n", "f32"), Catch::Contains("neg.f32"));
+}
