@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <numeric>
 
 using namespace tlc;
 using namespace tlc::differential;
@@ -36,6 +37,12 @@ Statement releaseWhen(IndexNode a, int channel) {
 
 void append(Body &body, Body more) {
   body.insert(body.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+/// Registers of a thread, of blocks of so many threads.
+int64_t registersOfThreads(int64_t threads) {
+  constexpr int64_t ofBlock = 65536, granule = 8;
+  return ofBlock / threads / granule * granule;
 }
 
 } // namespace
@@ -407,9 +414,12 @@ bool Generator::roles(LaunchTree &launch) {
       append(statements, forTiles(std::move(tile)));
     }));
   bool hasTurns = isProduct && draw.wants(Feature::turns);
-  bool hasRegisters = launch.residents == 1; // what an asynchronous product takes, which cannot do without
-  for (int64_t warps : consumerWarps)
-    add(role(newRole("use", warps),
+  int64_t warps = std::accumulate(consumerWarps.begin(), consumerWarps.end(), loaderWarps * int64_t(loaders));
+  // What an asynchronous product of 128 columns takes, which cannot do without.
+  constexpr int64_t ofProduct = 90;
+  bool hasRegisters = launch.residents == 1 && registersOfThreads(warps * lanesPerWarp) >= ofProduct;
+  for (int64_t each : consumerWarps)
+    add(role(newRole("use", each),
              [&](Body &statements) { consume(statements, handed, hasTurns, hasRegisters); }));
   if (loaderWarps == 1) // whole warpgroups come first
     add(loader);
@@ -421,7 +431,7 @@ bool Generator::roles(LaunchTree &launch) {
     threads += role.warps * lanesPerWarp;
     registers += role.warps * lanesPerWarp * registersOf(role);
   }
-  bool areWarpgroups = loaderWarps > 1, hasRoom = registers <= 65536 / threads / 8 * 8 * threads;
+  bool areWarpgroups = loaderWarps > 1, hasRoom = registers <= registersOfThreads(threads) * threads;
   if (areWarpgroups && hasRoom && launch.residents == 1 && draw.wants(Feature::roleRegisters)) {
     draw.note(Feature::roleRegisters);
     for (const Statement &each : roles.bodies[0])
