@@ -40,8 +40,9 @@ std::string factorProblem(Value factor, StringRef name, int kAxis) {
   if (!shared)
     return "";
   int axis = shared.getType().getTransposed() ? 1 - kAxis : kAxis;
-  Result<WgmmaOperand> operand = wgmmaOperand(preferredLayout(shared), axis);
-  return operand ? "" : describe(factor, name) + " must lie as for wgmma: " + operand.error().message;
+  Result<WgmmaOperand> operand = wgmmaOperand(preferredLayout(shared), axis, matrixDepthBytes, "tcgen05.mma");
+  return operand ? ""
+                 : "the layout of " + describe(factor, name) + " does not fit: " + operand.error().message;
 }
 
 std::string productProblem(Value a, Value b, Value acc, ArrayRef<int64_t> shape, const Target &target) {

@@ -31,10 +31,13 @@ StringRef nameOfInstruction(MatrixAtom atom) {
 }
 
 std::string productProblem(GemmOp product, const Target &target) {
-  std::string instruction = product.getAtom() ? nameOfInstruction(*product.getAtom()).str() : "no wgmma";
-  std::string why = target.wgmma ? "" : " because " + std::string(target.name) + " has no wgmma";
+  const bool hasTcgen05 = target.tensorMemory.available; // a remark of its own says why the product is none
+  const std::string wanted = hasTcgen05 ? "tcgen05.mma" : "wgmma";
+  std::string instruction = product.getAtom() ? nameOfInstruction(*product.getAtom()).str() : "no " + wanted;
+  std::string why =
+      target.wgmma || hasTcgen05 ? "" : " because " + std::string(target.name) + " has no wgmma";
   return "the " + describeStatement(product) + " uses " + instruction + why +
-         ", and a role loads ahead only of wgmma";
+         ", and a role loads ahead only of " + wanted;
 }
 
 } // namespace

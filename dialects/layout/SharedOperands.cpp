@@ -32,33 +32,32 @@ int64_t largestPart(int64_t extent, int64_t granule) {
   return 0;
 }
 
-Result<void> checkOperand(const SharedLayout &layout, int kAxis, int64_t depthBytes) {
+Result<void> checkOperand(const SharedLayout &layout, int kAxis, int64_t depthBytes,
+                          std::string_view instruction) {
   if (layout.rank() < 2 || kAxis < layout.rank() - 2 || kAxis >= layout.rank())
     return invalid(fmt::format("expected the reduction axis to be one of the last two of {} axes, but got {}",
                                layout.rank(), kAxis));
   if (layout.elementBits() != 8 && layout.elementBits() != 16 && layout.elementBits() != 32)
-    return invalid(
-        fmt::format("expected elements of 8, 16 or 32 bits because wgmma reads no others, but got {}",
-                    layout.elementBits()));
+    return invalid(fmt::format("expected elements of 8, 16 or 32 bits because {} reads no others, but got {}",
+                               instruction, layout.elementBits()));
   if (layout.contiguousAxis() != kAxis && layout.elementBits() != 16)
     return invalid(
-        fmt::format("expected axis {} to be contiguous because wgmma reads operands of {} bits only "
+        fmt::format("expected axis {} to be contiguous because {} reads operands of {} bits only "
                     "K-major, but axis {} is; store the tile transposed, or copy its t() to a second tile",
-                    kAxis, layout.elementBits(), layout.contiguousAxis()));
+                    kAxis, instruction, layout.elementBits(), layout.contiguousAxis()));
   if (layout.rowPadding() != 0)
-    return invalid(
-        fmt::format("expected no row padding because wgmma reads whole 8-row atoms, but got {} bytes",
-                    layout.rowPadding()));
+    return invalid(fmt::format("expected no row padding because {} reads whole 8-row atoms, but got {} bytes",
+                               instruction, layout.rowPadding()));
   if (!layout.hasNaturalOrder() && layout.contiguousAxis() != kAxis)
     return invalid(fmt::format("expected elements in order because axis {} is not reduced, but they are "
                                "interleaved",
                                layout.contiguousAxis()));
   int64_t span = swizzleSpan(layout.swizzle()) * 8 / layout.elementBits();
   if (layout.panelExtent() != span)
-    return invalid(
-        fmt::format("expected panels of {} elements because wgmma reads {} bytes per row of an atom "
-                    "with swizzle {}, but got {}",
-                    span, swizzleSpan(layout.swizzle()), toString(layout.swizzle()), layout.panelExtent()));
+    return invalid(fmt::format("expected panels of {} elements because {} reads {} bytes per row of an atom "
+                               "with swizzle {}, but got {}",
+                               span, instruction, swizzleSpan(layout.swizzle()), toString(layout.swizzle()),
+                               layout.panelExtent()));
   if (!isMultipleOf(layout.shape()[size_t(layout.contiguousAxis())], span))
     return invalid(
         fmt::format("expected a multiple of {} elements along axis {} because panels must be full, "
@@ -70,28 +69,28 @@ Result<void> checkOperand(const SharedLayout &layout, int kAxis, int64_t depthBy
                     swizzleRows, *layout.rowAxis(), layout.rows()));
   int64_t k = layout.shape()[size_t(kAxis)], perInstruction = depthBytes * 8 / layout.elementBits();
   if (int64_t period = periodOf(layout.rowOrder()); !isMultipleOf(perInstruction, period))
-    return invalid(fmt::format(
-        "expected an order whose period divides {0} elements of {1} bits because one wgmma reduces "
-        "that many, but got a period of {2}",
-        perInstruction, layout.elementBits(), period));
-  if (!isMultipleOf(k, perInstruction))
     return invalid(
-        fmt::format("expected a multiple of {} along the reduction axis {} because one wgmma reduces "
-                    "that many elements of {} bits, but got {}",
-                    perInstruction, kAxis, layout.elementBits(), k));
+        fmt::format("expected an order whose period divides {0} elements of {1} bits because one {2} reduces "
+                    "that many, but got a period of {3}",
+                    perInstruction, layout.elementBits(), instruction, period));
+  if (!isMultipleOf(k, perInstruction))
+    return invalid(fmt::format("expected a multiple of {} along the reduction axis {} because one {} reduces "
+                               "that many elements of {} bits, but got {}",
+                               perInstruction, kAxis, instruction, layout.elementBits(), k));
   if (layout.contiguousAxis() == kAxis && layout.swizzle() != Swizzle::none &&
       swizzleSpan(layout.swizzle()) < depthBytes)
     return invalid(
-        fmt::format("expected a swizzle of {} bytes or more because one wgmma reads as many of a row, but "
+        fmt::format("expected a swizzle of {} bytes or more because one {} reads as many of a row, but "
                     "got {}",
-                    depthBytes, toString(layout.swizzle())));
+                    depthBytes, instruction, toString(layout.swizzle())));
   return {};
 }
 
 } // namespace
 
-Result<WgmmaOperand> tlc::wgmmaOperand(const SharedLayout &layout, int kAxis, int64_t depthBytes) {
-  if (Result<void> ok = checkOperand(layout, kAxis, depthBytes); !ok)
+Result<WgmmaOperand> tlc::wgmmaOperand(const SharedLayout &layout, int kAxis, int64_t depthBytes,
+                                       std::string_view instruction) {
+  if (Result<void> ok = checkOperand(layout, kAxis, depthBytes, instruction); !ok)
     return ok.error();
   WgmmaOperand operand;
   operand.layout = layout;

@@ -6,6 +6,8 @@
 
 #include "dialects/layout/SharedLayout.h"
 
+#include <string_view>
+
 namespace tlc {
 
 enum class Majorness {
@@ -46,9 +48,10 @@ struct WgmmaOperand {
 
 /// `kAxis` is the reduction axis of the tile (the last two axes count; those before
 /// must have extent 1 or be sliced away by the caller); an instruction takes so many bytes along it. Fails,
-/// saying why and what would do, where wgmma cannot read the layout.
+/// saying why and what would do, where the instruction, wgmma or tcgen05.mma, cannot read the layout.
 Result<WgmmaOperand> wgmmaOperand(const SharedLayout &layout, int kAxis,
-                                  int64_t depthBytes = matrixDepthBytes);
+                                  int64_t depthBytes = matrixDepthBytes,
+                                  std::string_view instruction = "wgmma");
 
 /// One TMA instruction's share of a tile.
 struct TmaPiece {

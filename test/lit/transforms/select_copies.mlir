@@ -378,10 +378,10 @@ tile.kernel @blackwell_loop(%B: !tile.global<64x64xbf16> {program.argument = #pr
   %zero = tile.splat %f0 : f32 -> tensor<32x64xf32>
   %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<32x64xf32>) {
     %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark-re @below {{[copy-without-tma] threads make this copy, not the TMA: the product of 'a' and 'b' uses mma.sync because sm_100a has no wgmma, and a role loads ahead only of wgmma ({{.*}}missed.mlir:{{[0-9]+}}:12)}}
+    // expected-remark-re @below {{[copy-without-tma] threads make this copy, not the TMA: the product of 'a' and 'b' uses mma.sync, and a role loads ahead only of tcgen05.mma ({{.*}}missed.mlir:{{[0-9]+}}:12)}}
     tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     // expected-remark @+2 {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: m = 32 is not 64 or 128}}
-    // expected-remark @below {{[not-warp-specialised] kernel 'blackwell_loop' is not warp-specialised: the product of 'a' and 'b' uses mma.sync because sm_100a has no wgmma, and a role loads ahead only of wgmma}}
+    // expected-remark @below {{[not-warp-specialised] kernel 'blackwell_loop' is not warp-specialised: the product of 'a' and 'b' uses mma.sync, and a role loads ahead only of tcgen05.mma}}
     %new = tile.gemm %a, %b, %acc : !tile.shared<32x64xbf16>, !tile.shared<64x64xbf16>, tensor<32x64xf32>
     scf.yield %new : tensor<32x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}

@@ -30,7 +30,7 @@ tile.kernel @depth() attributes {launch = #program.launch<warps = 4>} {
   %a = tile.alloc_tensor_memory "a" : !tile.tensor_memory<128x24xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<24x64xbf16>
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
-  // expected-error @below {{expected a product that tcgen05.mma can make because it adds in tensor memory, but 'b' must lie as for wgmma: expected a multiple of 16 along the reduction axis 0 because one wgmma reduces that many elements of 16 bits, but got 24}}
+  // expected-error @below {{expected a product that tcgen05.mma can make because it adds in tensor memory, but the layout of 'b' does not fit: expected a multiple of 16 along the reduction axis 0 because one tcgen05.mma reduces that many elements of 16 bits, but got 24}}
   tile.gemm_in_place %a, %b, %acc if %true : !tile.tensor_memory<128x24xbf16>, !tile.shared<24x64xbf16>, !tile.tensor_memory<128x64xf32>
   tile.return
 }
@@ -46,7 +46,7 @@ tile.kernel @across() attributes {launch = #program.launch<warps = 4>} {
   %b = tile.alloc_shared "b" : !tile.shared<32x64xf8E4M3FN>
   %bView = tile.transpose %b : !tile.shared<32x64xf8E4M3FN> -> !tile.shared<64x32xf8E4M3FN, transposed>
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x32xf32>
-  // expected-error @below {{but 'a' must lie as for wgmma: expected axis 0 to be contiguous because wgmma reads operands of 8 bits only K-major, but axis 1 is; store the tile transposed}}
+  // expected-error @below {{but the layout of 'a' does not fit: expected axis 0 to be contiguous because tcgen05.mma reads operands of 8 bits only K-major, but axis 1 is; store the tile transposed}}
   tile.gemm_in_place %aView, %bView, %acc if %true : !tile.shared<128x64xf8E4M3FN, transposed>, !tile.shared<64x32xf8E4M3FN, transposed>, !tile.tensor_memory<128x32xf32>
   tile.return
 }

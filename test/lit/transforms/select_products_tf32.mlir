@@ -87,7 +87,7 @@ tile.kernel @in_tensor_memory() attributes {launch = #program.launch<warps = 4>}
   %a = tile.alloc_shared "a" : !tile.shared<128x32xf32>
   %b = tile.alloc_shared "b" : !tile.shared<32x64xf32>
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x64xf32>
-  // expected-error @below {{expected a product that tcgen05.mma can make because it adds in tensor memory, but 'b' must lie as for wgmma: expected axis 0 to be contiguous because wgmma reads operands of 32 bits only K-major, but axis 1 is; store the tile transposed, or copy its t() to a second tile}}
+  // expected-error @below {{expected a product that tcgen05.mma can make because it adds in tensor memory, but the layout of 'b' does not fit: expected axis 0 to be contiguous because tcgen05.mma reads operands of 32 bits only K-major, but axis 1 is; store the tile transposed, or copy its t() to a second tile}}
   tile.gemm_in_place %a, %b, %acc if %true : !tile.shared<128x32xf32>, !tile.shared<32x64xf32>, !tile.tensor_memory<128x64xf32>
   tile.return
 }
