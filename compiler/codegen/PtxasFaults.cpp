@@ -103,48 +103,63 @@ Value *guardOf(const CallInst &call) {
              : nullptr;
 }
 
-bool isFloatOf16Bits(Type *type) {
-  return type->getScalarType()->isHalfTy() || type->getScalarType()->isBFloatTy();
-}
+/// $0: the number $1, or two, with other sign bits; `S` stands for these, `M` for all others and `B` for the
+/// type. ptxas takes the wrong half of a register where they are masked by `and`, so that `or`, then `xor`
+/// masks them.
+constexpr StringLiteral negation = "xor.B $0, $1, S;";
+constexpr StringLiteral absoluteValue =
+    "{\n.reg .B negative;\nor.B negative, $1, S;\nxor.B $0, negative, S;\n}";
+constexpr StringLiteral signOfOther =
+    "{\n.reg .B negative, sign;\nor.B negative, $1, S;\nxor.B negative, negative, S;\n"
+    "or.B sign, $2, M;\nxor.B sign, sign, M;\nor.B $0, negative, sign;\n}";
 
-enum class SignChange { invert, clear };
-
-/// \p value, one number or two, with other sign bits. LLVM would take integer operations for a negation
-/// again.
-Value *withSigns(IRBuilder<> &builder, Value *value, SignChange change) {
-  const bool isPair = value->getType()->isVectorTy();
+/// LLVM would take integer operations for a negation again.
+Value *bitwise(IRBuilder<> &builder, StringRef operation, ArrayRef<Value *> operands) {
+  Type *result = operands.front()->getType();
+  const bool isPair = result->isVectorTy();
+  std::string text;
+  for (char each : operation)
+    text += each == 'S'   ? (isPair ? "0x80008000" : "0x8000")
+            : each == 'M' ? (isPair ? "0x7fff7fff" : "0x7fff")
+            : each == 'B' ? (isPair ? "b32" : "b16")
+                          : std::string(1, each);
+  std::string constraints = isPair ? "=r" : "=h";
   Type *bits = isPair ? builder.getInt32Ty() : builder.getInt16Ty();
-  const bool inverts = change == SignChange::invert;
-  const unsigned signs = isPair ? 0x80008000 : 0x8000, others = isPair ? 0x7fff7fff : 0x7fff;
-  Value *changed = assembly(
-      builder, bits,
-      formatv("{0}.b{1} $0, $1, {2:x};", inverts ? "xor" : "and", isPair ? 32 : 16, inverts ? signs : others),
-      isPair ? "=r,r" : "=h,h", {builder.CreateBitCast(value, bits)});
-  return builder.CreateBitCast(changed, value->getType());
-}
-
-Value *withSignsOfAll(IRBuilder<> &builder, Value *value, SignChange change) {
-  auto *vector = dyn_cast<FixedVectorType>(value->getType());
-  if (!vector || vector->getNumElements() == 2)
-    return withSigns(builder, value, change);
-  Value *all = PoisonValue::get(vector);
-  for (unsigned at = 0; at < vector->getNumElements(); ++at) {
-    Value *each = withSigns(builder, builder.CreateExtractElement(value, at), change);
-    all = builder.CreateInsertElement(all, each, at);
+  SmallVector<Value *> words;
+  for (Value *operand : operands) {
+    constraints += isPair ? ",r" : ",h";
+    words.push_back(builder.CreateBitCast(operand, bits));
   }
-  return all;
+  return builder.CreateBitCast(assembly(builder, bits, text, constraints.c_str(), words), result);
 }
 
 /// Null if there is nothing to rewrite.
 Value *rewrittenSign(Instruction &instruction) {
-  if (!isFloatOf16Bits(instruction.getType()))
+  Type *element = instruction.getType()->getScalarType();
+  if (!element->isHalfTy() && !element->isBFloatTy())
+    return nullptr;
+  StringRef operation;
+  auto *call = dyn_cast<IntrinsicInst>(&instruction);
+  if (instruction.getOpcode() == Instruction::FNeg)
+    operation = negation;
+  else if (call && call->getIntrinsicID() == Intrinsic::fabs)
+    operation = absoluteValue;
+  else if (call && call->getIntrinsicID() == Intrinsic::copysign)
+    operation = signOfOther;
+  else
     return nullptr;
   IRBuilder<> builder(&instruction);
-  if (instruction.getOpcode() == Instruction::FNeg)
-    return withSignsOfAll(builder, instruction.getOperand(0), SignChange::invert);
-  if (auto *call = dyn_cast<IntrinsicInst>(&instruction); call && call->getIntrinsicID() == Intrinsic::fabs)
-    return withSignsOfAll(builder, call->getArgOperand(0), SignChange::clear);
-  return nullptr;
+  SmallVector<Value *> operands(call ? call->args() : instruction.operands());
+  auto *vector = dyn_cast<FixedVectorType>(instruction.getType());
+  if (!vector || vector->getNumElements() == 2)
+    return bitwise(builder, operation, operands);
+  Value *all = PoisonValue::get(vector);
+  for (unsigned at = 0; at < vector->getNumElements(); ++at) {
+    SmallVector<Value *> each(
+        map_range(operands, [&](Value *operand) { return builder.CreateExtractElement(operand, at); }));
+    all = builder.CreateInsertElement(all, bitwise(builder, operation, each), at);
+  }
+  return all;
 }
 
 bool isNeverMade(const CallInst &call) {

@@ -19,9 +19,10 @@ namespace tlc {
 /// - Absolute values of 64 bits, as arithmetic. ptxas takes max(-|x|, -2) for -2.
 /// - Accesses whose guard is a constant false: loads become zeros, stores nothing. Of a guarded load of two
 ///   words that is never made, ptxas leaves the second register as it was, instead of 0.
-/// - Negations and absolute values of floats of 16 bits, as bitwise operations on the sign. ptxas makes them
-///   a modifier of the instruction that reads them, and loses it where the maximum or minimum of three
-///   numbers reads them, or where a pair has one half with the modifier and one without.
+/// - Negations, absolute values and copied signs of floats of 16 bits, as bitwise operations without `and`.
+///   ptxas makes a modifier of a sign, and loses it where the maximum or minimum of three numbers reads it,
+///   or where a pair has one half with the modifier and one without. Where `and` masks the sign of a number
+///   that was converted, it takes another half of the register.
 /// The PTX of functions written in CUDA is not rewritten.
 void avoidPtxasFaults(llvm::Module &module);
 

@@ -31,7 +31,7 @@ ADVICE = re.compile(r"Potential Performance Loss|^ptxas info")
 # An nvdisasm older than ptxas.
 UNKNOWN_TARGET = "Cannot decode architecture"
 WRONG_CODE = re.compile(r"[^;]*(?:\bdesc\[UR\d*[13579]\]|\.UNPACK_B R\d+, [-+\d.])[^;]*")
-WRONG_TEXT = re.compile(r"\b(?:neg|abs)\S*\.b?f16\S*[^;]*")
+WRONG_TEXT = re.compile(r"\b(?:(?:neg|abs)\S*\.b?f16|and\.b16\s[^;]*, (?:0x7fff|32767|-32768)\b)[^;]*")
 
 
 def find_nvdisasm(ptxas):

@@ -94,15 +94,18 @@ TEST_CASE("the sign of floats of 16 bits is changed by bitwise operations", "[co
                Catch::Contains("xor.b16") && Catch::Contains(", 0x8000;") && !Catch::Contains("neg."));
     const std::string absolute =
         ptxOfBody(number + "%r = llvm.intr.fabs(%s) : (" + type + ") -> " + type + "\n", type);
-    CHECK_THAT(absolute,
-               Catch::Contains("and.b16") && Catch::Contains(", 0x7fff;") && !Catch::Contains("abs."));
+    CHECK_THAT(absolute, Catch::Contains("or.b16 negative, %") && Catch::Contains(", negative, 0x8000;") &&
+                             !Catch::Contains("abs."));
+    const std::string copied = ptxOfBody(
+        number + "%r = llvm.intr.copysign(%s, %a) : (" + type + ", " + type + ") -> " + type + "\n", type);
+    CHECK_THAT(copied, Catch::Contains("or.b16 sign, %") && !Catch::Contains("and.b16"));
     const std::string pair = "vector<2x" + type + ">";
     const std::string pairs =
         ptxOfBody("%a = llvm.load %g : !llvm.ptr<1> -> " + pair + "\n%n = llvm.fneg %a : " + pair +
                       "\n%s = llvm.fadd %n, %a : " + pair + "\n%r = llvm.intr.fabs(%s) : (" + pair + ") -> " +
                       pair + "\n",
                   pair);
-    CHECK_THAT(pairs, Catch::Contains(", 0x80008000;") && Catch::Contains(", 0x7fff7fff;") &&
+    CHECK_THAT(pairs, Catch::Contains("xor.b32 %") && Catch::Contains("or.b32 negative, %") &&
                           !Catch::Contains("neg.") && !Catch::Contains("abs."));
   }
   CHECK_THAT(ptxOfBody("%r = llvm.fneg %x : f32\n", "f32"), Catch::Contains("neg.f32"));
