@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Registration that disturbs its process or others, one way for each value of the environment's TLC_FAULT.
+#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <poll.h>
 #include <stdexcept>
 #include <string>
+#include <sys/stat.h>
 #include <tlc/kernel.h>
 #include <unistd.h>
+#include <vector>
 
 using namespace tlc;
 using namespace tlc::dsl;
@@ -17,6 +21,18 @@ namespace {
 void writeEverywhere(std::string_view bytes) {
   for (int file = 3; file < 1024; ++file)
     (void)!write(file, bytes.data(), bytes.size());
+}
+
+/// To every pipe that takes more.
+[[noreturn]] void writeForEver(std::string_view bytes) {
+  std::vector<pollfd> pipes;
+  for (int file = 3; file < 1024; ++file)
+    if (struct stat status = {}; fstat(file, &status) == 0 && S_ISFIFO(status.st_mode))
+      pipes.push_back({.fd = file, .events = POLLOUT, .revents = 0});
+  for (;; poll(pipes.data(), pipes.size(), -1))
+    for (const pollfd &each : pipes)
+      if ((each.revents & POLLOUT) != 0)
+        (void)!write(each.fd, bytes.data(), bytes.size());
 }
 
 /// Starts a process that says its number in the file that TLC_PROCESS names, and sleeps. Returns after that.
@@ -61,8 +77,7 @@ void registerKernels(KernelFile &file) {
   else if (fault == "count")
     writeEverywhere(std::string("+") + std::string(7, '\0') + "\x80");
   else if (fault == "endless")
-    for (;;)
-      writeEverywhere(std::string(1 << 16, 'x'));
+    writeForEver(std::string(PIPE_BUF, 'x')); // as many as a pipe takes without waiting
   else if (fault == "exit") {
     writeEverywhere("+");
     std::exit(0);

@@ -11,7 +11,9 @@ process, command = sys.argv[1], sys.argv[2:]
 ended = os.path.join(os.path.dirname(__file__), "ended.py")
 environment = dict(os.environ, TLC_FAULT="hangs", TLC_PROCESS=process)
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
-    tlc = subprocess.Popen(command, env=environment, start_new_session=True)
+    # A test that runs in the background may have been left signals that are ignored.
+    tlc = subprocess.Popen(command, env=environment, start_new_session=True,
+                           preexec_fn=lambda: number == signal.SIGKILL or signal.signal(number, signal.SIG_DFL))
     while not (os.path.exists(process) and open(process).read().endswith("\n")):
         if tlc.poll() is not None:
             sys.exit("the command has ended by itself")
