@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// What becomes of each instruction that synchronises; lists; surveys.
+#include "test/Expect.h"
 #include "tools/mutate/KernelTrial.h"
 #include "tools/mutate/Survey.h"
 
@@ -211,6 +212,9 @@ TEST_CASE("lists and cases that cannot be read say which line", "[mutate]") {
   REQUIRE(cases->size() == 1);
   CHECK(cases->front().origin().text() == "gemm bm=64 disable=tma");
   CHECK(cases->front().sizes == std::vector<kernels::Definitions>{{{"m", "1"}, {"n", "2"}}, {{"m", "3"}}});
+  CHECK(tlc::test::expectValue(parseCases("gemm target=sm_100a : m=1")).front().origin().text() ==
+        "gemm target=sm_100a");
+  CHECK(parseCases("gemm target=sm_1 : m=1").error().message == "line 1: 'sm_1' is not a target");
   CHECK_THAT(parseCases("gemm bm=65 : m=1").error().message,
              Catch::StartsWith("line 1: ") && Catch::Contains("'bm'"));
 }

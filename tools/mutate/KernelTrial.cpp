@@ -6,6 +6,7 @@
 #include "kernels/harness/KernelRun.h"
 #include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/target/Target.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -60,6 +61,8 @@ Origin Case::origin() const {
   for (const OptimizationSwitch &each : optimizationSwitches())
     if (!(optimizations.*each.member))
       origin.words.push_back("disable=" + std::string(each.name));
+  if (target != CompileOptions().target)
+    origin.words.push_back("target=" + target);
   return origin;
 }
 
@@ -101,6 +104,14 @@ Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
                          fmt::format("line {}: {}", number, done.error().message)};
           definitions->erase(disabled);
         }
+        if (auto target = definitions->find("target"); target != definitions->end()) {
+          if (!findTarget(target->second))
+            return Error{
+                ErrorKind::invalidArgument,
+                fmt::format("line {}: {}", number, formatMessage("'{}' is not a target", target->second))};
+          next.target = target->second;
+          definitions->erase(target);
+        }
         next.parameters = std::move(*definitions);
       } else if (definitions->empty()) {
         return Error{ErrorKind::invalidArgument,
@@ -128,7 +139,7 @@ Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, 
                                                      const TrialOptions &options) {
   kernels::CompileLog log;
   CompileOptions compileOptions;
-  compileOptions.target = options.target;
+  compileOptions.target = of.target;
   compileOptions.optimizations = of.optimizations;
   compileOptions.waitLimit = options.waitLimit;
   compileOptions.multicast = options.multicast;
@@ -155,6 +166,7 @@ Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, 
     trial.from.words.push_back("variant=" + (*compiled)->variants[variant].name);
     trial.artifact = *compiled;
     trial.variant = variant;
+    trial.target = findTarget(of.target);
     trial.options = options;
     for (const Problem &problem : problems) {
       Result<bool> suits = trial.suits(problem);
@@ -172,8 +184,8 @@ Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, 
 Result<bool> KernelTrial::suits(const Problem &problem) const {
   if (alignment() == Alignment::general)
     return true;
-  std::vector<std::unique_ptr<Device>> devices =
-      createEmulatorDevices(unsigned(problem->ranks()), {.multiprocessors = multiprocessors});
+  std::vector<std::unique_ptr<Device>> devices = createEmulatorDevices(
+      unsigned(problem->ranks()), {.target = target, .multiprocessors = multiprocessors});
   Result<KernelRun> run = KernelRun::create(devices, problem, artifact);
   if (!run)
     return run.error();
@@ -193,6 +205,7 @@ Outcome KernelTrial::run(const std::string &module, unsigned schedules) const {
 Outcome KernelTrial::run(const Problem &problem, const std::shared_ptr<const Artifact> &changed,
                          unsigned schedule) const {
   EmulatorOptions emulator;
+  emulator.target = target;
   emulator.multiprocessors = multiprocessors;
   emulator.hostThreads = 1;
   emulator.maximumSteps = maximumSteps;

@@ -16,6 +16,7 @@ struct Case {
   std::string kernel;
   kernels::Definitions parameters;
   Optimizations optimizations;
+  std::string target = CompileOptions().target;
   std::vector<kernels::Definitions> sizes;
   kernels::DefaultSizes defaults = kernels::DefaultSizes::usual;
   const kernels::Kernel *ofFile = nullptr; ///< instead of the registry's of that name
@@ -26,11 +27,11 @@ struct Case {
 };
 
 /// Lines `kernel name=value ... : size=value ... : size=value ...`; # begins a comment. `disable=tma,wgmma`
-/// is no parameter of the kernel but does without optimisations.
+/// and `target=sm_100a` are no parameters of the kernel: the one does without optimisations, the other
+/// compiles for another target.
 Result<std::vector<Case>> parseCases(std::string_view text);
 
 struct TrialOptions {
-  std::string target = CompileOptions().target;
   std::chrono::nanoseconds waitLimit = CompileOptions().waitLimit;
   bool multicast = CompileOptions().multicast;
   uint64_t seed = 0; ///< of the inputs
@@ -67,6 +68,7 @@ private:
   Origin from;
   std::shared_ptr<const Artifact> artifact;
   size_t variant = 0;
+  const Target *target = nullptr;
   std::vector<Problem> problems;
   TrialOptions options;
 };

@@ -40,6 +40,9 @@ Result<std::vector<mutate::Case>> MutateCommand::cases(const CompileOptions &opt
     if (!parsed)
       return inFile(caseFile, parsed.error());
     cases = std::move(*parsed);
+    for (mutate::Case &each : cases)
+      if (each.target == CompileOptions().target)
+        each.target = options.target;
   } else {
     if (kernel.empty())
       return tlc::Error{ErrorKind::invalidArgument, "expected a kernel or --cases, but got neither"};
@@ -52,6 +55,7 @@ Result<std::vector<mutate::Case>> MutateCommand::cases(const CompileOptions &opt
     cases.push_back({std::string((*found)->name()),
                      *definitions,
                      options.optimizations,
+                     options.target,
                      {{}},
                      kernels::DefaultSizes::emulator,
                      *found});
@@ -97,8 +101,7 @@ ExitCode MutateCommand::execute() const {
     return failUsage(equivalents.error().message);
 
   kernels::Library library(std::move(*cache));
-  mutate::TrialOptions trialOptions{.target = options->target,
-                                    .waitLimit = options->waitLimit,
+  mutate::TrialOptions trialOptions{.waitLimit = options->waitLimit,
                                     .multicast = options->multicast,
                                     .seed = seed.getNumOccurrences() ? seed : std::random_device()(),
                                     .schedules = schedules};
