@@ -265,7 +265,8 @@ std::optional<std::array<int64_t, 3>> gridOf(Evaluation &evaluation, tile::Kerne
         return grid;
       auto cluster = static_cast<int64_t>(kernel.getCluster());
       grid[tiles.getClusterAxis()] = llvm::divideCeil(grid[tiles.getClusterAxis()], cluster);
-      int64_t most = std::max<int64_t>(evaluation.options.multiprocessors / cluster, 1);
+      const int64_t together = evaluation.options.multiprocessors * int64_t(kernel.getResidents());
+      int64_t most = std::max<int64_t>(together / cluster, 1);
       return std::array<int64_t, 3>{std::min(grid[0] * grid[1] * grid[2], most) * cluster, 1, 1};
     }
     bool isHosts =

@@ -41,6 +41,26 @@ TEST_CASE("persistent tiles are all visited, by clusters in part", "[evaluator][
   CHECK(visits(2, ClusterAxis::columns, 132) == Numbers(15, 1));
 }
 
+TEST_CASE("a persistent grid has as many blocks as are resident at once", "[evaluator][unit]") {
+  auto blocks = [](int64_t residents) {
+    Options options;
+    options.multiprocessors = 2;
+    return exactValues(run(
+        {{given(i32, {5}, Numbers(5, 0))}, {}},
+        [&](Scope &k) {
+          Index n = k.dim("n");
+          Global Y = k.inout("Y", i32, {n});
+          k.residents(residents);
+          k.persistent({n}, {},
+                       [&](Index i) { copy(k.fragment(i32, {1}) + k.blocks().to(i32), Y.tile({i}, {1})); });
+        },
+        options));
+  };
+  CHECK(blocks(1) == Numbers(5, 2));
+  CHECK(blocks(2) == Numbers(5, 4));
+  CHECK(blocks(3) == Numbers(5, 5));
+}
+
 TEST_CASE("loops run from, by steps, below", "[evaluator][unit]") {
   Tensor y = run({{unwritten(i32, {4})}, {}}, [](Scope &k) {
     Index n = k.dim("n");
