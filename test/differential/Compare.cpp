@@ -103,7 +103,12 @@ std::vector<Optimizations> subsets(const ProgramTree &tree, bool all) {
     if ((target.tcgen05 || !isOfTcgen05) && (target.wgmma || one.member != &Optimizations::wgmma))
       switches.push_back(one);
   }
+  // Of many switches few are off together, or few are on: otherwise it takes over a minute.
+  constexpr size_t mostInAllWays = 9, together = 3;
   for (unsigned bits = 1; bits < 1U << switches.size(); ++bits) {
+    const auto off = size_t(std::popcount(bits));
+    if (switches.size() > mostInAllWays && std::min(off, switches.size() - off) > together)
+      continue;
     Optimizations subset;
     for (size_t i = 0; i < switches.size(); ++i)
       subset.*switches[i].member = (bits >> i & 1) == 0;
