@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/BoxRelation.h"
 #include "compiler/analysis/CheapFragments.h"
+#include "compiler/analysis/CopyGroups.h"
 #include "compiler/analysis/Divisibility.h"
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/analysis/TensorMemory.h"
@@ -88,7 +89,15 @@ bool IndependentSums::shareTensors(KernelOp kernel) const {
 }
 
 IndependentSums::IndependentSums(KernelOp kernel) {
-  kernel.walk([&](StoreOp store) { filled.insert(declarationOf(store.getDestination())); });
+  // Roles cannot share a tile that they fill again.
+  llvm::SmallDenseSet<Value> copied;
+  kernel.walk([&](Operation *op) {
+    if (auto store = dyn_cast<StoreOp>(op))
+      filled.insert(declarationOf(store.getDestination()));
+    else if (auto copy = dyn_cast<CopyOp>(op); copy && isLoad(copy))
+      if (Value tile = declarationOf(copy.getDestination()); !copied.insert(tile).second)
+        filled.insert(tile);
+  });
   kernel.walk([&](Operation *op) { connect(op); });
   kernel.walk([&](Operation *op) {
     if (!addsInTensorMemory(op))

@@ -37,8 +37,8 @@ private:
   llvm::SmallVector<mlir::Value> valuesOf(mlir::Operation *op) const;
 
   bool areOrdered = false;                     ///< by more than fragments
-  llvm::DenseSet<mlir::Value> filled;          ///< memory, by threads with fragments
-  llvm::EquivalenceClasses<void *> connected;  ///< fragments, and memory that threads fill with them
+  llvm::DenseSet<mlir::Value> filled;          ///< memory, by threads with fragments or more than once
+  llvm::EquivalenceClasses<void *> connected;  ///< fragments, and such memory
   llvm::SmallDenseMap<void *, int64_t> groups; ///< by the leader of what is connected
 };
 

@@ -57,24 +57,25 @@ std::string productProblem(Value a, Value b, Value acc, ArrayRef<int64_t> shape,
   return left.empty() ? factorProblem(b, "the right factor", 0) : left;
 }
 
+SmallVector<Operation *> usersOf(Value buffer, KernelOp kernel) {
+  SmallVector<Operation *> users;
+  kernel.walk([&](Operation *op) {
+    if (llvm::any_of(memoryAccessesOf(op),
+                     [&](const MemoryAccess &access) { return declarationOf(access.memory) == buffer; }))
+      users.push_back(op);
+  });
+  return users;
+}
+
 /// Why no role of its own can use the factor, which others fill; empty if it can.
 std::string sharedFactorProblem(Value factor, GemmOp product) {
   Value buffer = declarationOf(factor);
   std::string name = describe(buffer, "a factor");
   if (!buffer.getDefiningOp<AllocSharedOp>())
     return name + " is no tile of its own";
-  SmallVector<Operation *> users;
-  product->getParentOfType<KernelOp>().walk([&](Operation *op) {
-    if (llvm::any_of(memoryAccessesOf(op),
-                     [&](const MemoryAccess &access) { return declarationOf(access.memory) == buffer; }))
-      users.push_back(op);
-  });
-  Operation *fill = findFill(buffer, users);
-  if (!fill)
+  if (!findFill(buffer, usersOf(buffer, product->getParentOfType<KernelOp>())))
     return name + " is not filled by one operation as a whole, before others use it in its loop or branch";
-  // Threads that copy do not wait for the copy in the role that they hand the tile to.
-  bool isReadByThreads = llvm::any_of(users, [&](Operation *op) { return op != fill && !isa<GemmOp>(op); });
-  return isa<CopyOp>(fill) && isReadByThreads ? name + " is also read by threads" : "";
+  return "";
 }
 
 } // namespace
@@ -207,6 +208,25 @@ std::string sumInTensorMemoryProblem(GemmOp product, const Target &target) {
     if (isa<SharedType>(factor.getType()))
       if (std::string problem = sharedFactorProblem(factor, product); !problem.empty())
         return problem;
+  return "";
+}
+
+std::string factorReadByThreads(GemmOp product, llvm::function_ref<bool(GemmOp)> adds) {
+  auto isOfThreads = [&](Operation *op) {
+    auto other = dyn_cast<GemmOp>(op);
+    return !other || !adds(other);
+  };
+  for (Value factor : {product.getA(), Value(product.getB())}) {
+    if (!isa<SharedType>(factor.getType()))
+      continue;
+    Value buffer = declarationOf(factor);
+    SmallVector<Operation *> users = usersOf(buffer, product->getParentOfType<KernelOp>());
+    Operation *fill = findFill(buffer, users);
+    // Threads that copy do not wait for the copy in the role that they hand the tile to.
+    if (isa_and_nonnull<CopyOp>(fill) &&
+        llvm::any_of(users, [&](Operation *op) { return op != fill && isOfThreads(op); }))
+      return describe(buffer, "a factor") + " is also read by threads";
+  }
   return "";
 }
 

@@ -289,13 +289,27 @@ private:
       else
         room.takeSum(gemm);
     }
+    auto adds = [&](GemmOp other) { return whyNoTcgen05.lookup(other).empty(); };
+    // One that threads make may read what others would be handed.
+    auto leaveReadFactors = [&] {
+      for (bool changes = true; std::exchange(changes, false);)
+        for (const Product &product : products)
+          if (fits(product)) {
+            auto gemm = cast<GemmOp>(product.op);
+            std::string problem = factorReadByThreads(gemm, adds);
+            changes |= !problem.empty();
+            if (!problem.empty())
+              room.returnSum(gemm);
+            whyNoTcgen05[gemm] = problem;
+          }
+    };
+    leaveReadFactors();
     int64_t bytes = BlockBudget(target, int64_t(kernel.getResidents())).sharedLimit();
     kernel.walk([&](AllocSharedOp buffer) { bytes -= sizeInBytes(buffer.getBuffer().getType()); });
     for (const Product &product : products) {
       if (!fits(product) || !isa<RankedTensorType>(product.a.getType()))
         continue;
       auto gemm = cast<GemmOp>(product.op);
-      auto adds = [&](GemmOp other) { return whyNoTcgen05.lookup(other).empty(); };
       if (room.placeFactor(gemm, warps, adds).isTensorMemory)
         continue;
       int64_t staged = product.m * product.k * bitsOf(product.left) / 8;
@@ -308,6 +322,7 @@ private:
           llvm::formatv("{0} bytes of shared memory are left for the {1} of its left factor",
                         std::max<int64_t>(bytes, 0), staged);
     }
+    leaveReadFactors();
   }
 
   BlockSize blockOf(int64_t warps) { return {warps, int64_t(kernel.getResidents())}; }

@@ -15,11 +15,13 @@ namespace {
 
 constexpr int64_t width = 64, bk = 64;
 
+double numberAt(int64_t i, int64_t seed) { return double((i * 7 + i / 5 * 3 + seed) % 5 - 2); }
+
 /// Whole numbers, so that all sums are exact.
 Memory numbers(std::vector<int64_t> shape, int64_t seed) {
   Memory memory = Memory::filled(bf16, std::move(shape), 0);
   for (size_t i = 0; i < memory.values.size(); ++i)
-    memory.values[i] = double((int64_t(i) * 7 + int64_t(i / 5) * 3 + seed) % 5 - 2);
+    memory.values[i] = numberAt(int64_t(i), seed);
   return memory;
 }
 
@@ -41,6 +43,7 @@ struct Sums {
   Fragment &ofB, &ofD;
   Global C, E;
   int64_t rows;
+  Global A;
 };
 
 /// The tile's rows of C and E, from `k.grid` over tiles of `rows`.
@@ -63,7 +66,7 @@ Program sumsOfTiles(int64_t rows, bool two, const std::function<void(Sums)> &sto
         gemm(a, d.t(), ofD);
       }
     });
-    store({k, i * rows, ofB, ofD, C, E, rows});
+    store({k, i * rows, ofB, ofD, C, E, rows, A});
   });
 }
 
@@ -225,4 +228,21 @@ TEST_CASE("a tile is both factors of 256 rows", "[programs][tcgen05]") {
       wrong += c.at({i, j}) != sum;
     }
   CHECK(wrong == 0);
+}
+
+TEST_CASE("a tile that is filled again is of one role", "[programs][tcgen05]") {
+  check(
+      /*rows=*/128, /*two=*/true,
+      [](Sums x) {
+        Shared t = x.k.shared("t", bf16, {x.rows, width});
+        Fragment first = x.k.fragment(bf16, {x.rows, width}), second = x.k.fragment(bf16, {x.rows, width});
+        copy(x.A.tile({x.row, 0}, {x.rows, width}), t);
+        copy(t, first);
+        copy(x.A.tile({x.row, width}, {x.rows, width}), t);
+        copy(t, second);
+        copy(x.ofB + first.to(f32), x.C.tile({x.row, 0}, {x.rows, width}));
+        copy(x.ofD + second.to(f32), x.E.tile({x.row, 0}, {x.rows, width}));
+      },
+      [](double ofB, double, int64_t i, int64_t j) { return ofB + numberAt(i * 130 + j, 1); },
+      [](double, double ofD, int64_t i, int64_t j) { return ofD + numberAt(i * 130 + width + j, 1); });
 }
