@@ -14,6 +14,7 @@
 #include "runtime/support/Result.h"
 #include "tools/libtlc/tlc.h"
 
+#include <fmt/format.h>
 #include <memory>
 #include <vector>
 
@@ -86,6 +87,18 @@ struct tlc_group {
 };
 
 namespace tlc::calls {
+
+/// Whether a caller's struct, which says its size, has room for all of today's.
+template <class Info> Result<void> checkRoom(const Info *info) {
+  if (!info)
+    return Error{ErrorKind::invalidArgument, "expected room for what is asked for, but got a null pointer"};
+  if (info->size != sizeof(Info))
+    return Error{
+        ErrorKind::invalidArgument,
+        fmt::format("expected room for {} bytes, as version {} of the interface has them, but got {}",
+                    sizeof(Info), TLC_INTERFACE_VERSION, info->size)};
+  return {};
+}
 
 /// Of tensors that are there.
 Result<std::vector<TensorView>> viewsOf(const tlc_tensor *tensors, int count);

@@ -35,7 +35,7 @@ extern "C" {
 
 /// Version of this interface. Grows by one when something is added; what is
 /// here keeps its meaning.
-#define TLC_INTERFACE_VERSION 10
+#define TLC_INTERFACE_VERSION 11
 
 /// What a call came to.
 typedef enum tlc_status {
@@ -108,6 +108,18 @@ TLC_API const char *tlc_last_error(void);
 /// The tlc_status of that failure, also where a function returned null; TLC_OK before the first. Since
 /// version 9.
 TLC_API int tlc_last_status(void);
+
+/// That failure as data. Since version 11.
+typedef struct tlc_error_info {
+  size_t size;          ///< sizeof(tlc_error_info), set by the caller
+  int32_t status;       ///< as of tlc_last_status
+  const char *text;     ///< as of tlc_last_error
+  const char *file;     ///< the first source file that a line of the text begins with; null: none does
+  int32_t line, column; ///< in that file, from 1; 0 where there is none
+} tlc_error_info;
+
+/// Texts are valid until the thread's next call of this library. A tlc_status. Since version 11.
+TLC_API int tlc_last_error_info(tlc_error_info *info);
 
 /// Compiles the kernel `kernel`, registered or of the cookbook, with parameters names[i] =
 /// values[i], `count` of them, as `tlc compile <kernel> -D name=value` does:

@@ -188,7 +188,7 @@ TEST_CASE("options of a compilation that are none are errors, not crashes", "[li
   CHECK_THAT(errorOf(&options), Catch::StartsWith("expected a target among "));
   options.size = 8;
   CHECK(errorOf(&options) ==
-        "expected options of 40 bytes, as version 10 of the interface has them, or of 24, but got 8");
+        "expected options of 40 bytes, as version 11 of the interface has them, or of 24, but got 8");
 }
 
 TEST_CASE("a cache that cannot be, and lists with mistakes, are errors, not crashes", "[libtlc]") {
@@ -201,11 +201,45 @@ TEST_CASE("a cache that cannot be, and lists with mistakes, are errors, not cras
   CHECK(errorOf(tlc_set_cache(&options)) == "expected a tlc_cache_use from 0 to 2, but got 3");
   options.size = 8;
   CHECK(errorOf(tlc_set_cache(&options)) ==
-        "expected options of 48 bytes, as version 10 of the interface has them, but got 8");
+        "expected options of 48 bytes, as version 11 of the interface has them, but got 8");
   CHECK(errorOf(tlc_prewarm(nullptr, nullptr)) == "expected lines of programs, but got a null pointer");
   CHECK_THAT(errorOf(tlc_prewarm("", "sm_1")), Catch::EndsWith(", but got 'sm_1'"));
   CHECK(errorOf(tlc_prewarm("gemm\nsoftmax rows", "sm_90a")) ==
         "line 2: expected name=value, but got 'rows'");
+}
+
+TEST_CASE("an error has its source line as data", "[libtlc]") {
+  tlc_error_info info = {};
+  info.size = sizeof(info);
+  const char *names[] = {"bm", "bn", "bk", "stages"}, *values[] = {"256", "256", "256", "8"};
+  tlc_device *device = tlc_device_emulator(nullptr);
+  REQUIRE(device);
+  const tlc_compile_options options = {sizeof(options), nullptr, 0, device, nullptr};
+  CHECK_FALSE(tlc_compile_with("gemm", names, values, 4, &options));
+  tlc_device_release(device);
+  const std::string text = tlc_last_error();
+  REQUIRE(tlc_last_error_info(&info) == TLC_OK);
+  CHECK(info.status == tlc_last_status());
+  CHECK(info.status == TLC_INVALID_ARGUMENT);
+  CHECK(info.text == text);
+  REQUIRE(info.file);
+  CHECK_THAT(info.file, Catch::EndsWith("Gemm.cpp"));
+  CHECK_THAT(text, Catch::Contains("\n" + std::string(info.file) + ":" + std::to_string(info.line) + ":" +
+                                   std::to_string(info.column) + ": "));
+  CHECK(info.line > 0);
+  CHECK(info.column > 0);
+
+  CHECK(tlc_prewarm("softmax rows", "sm_90a") == TLC_INVALID_ARGUMENT);
+  REQUIRE(tlc_last_error_info(&info) == TLC_OK);
+  CHECK(std::string(info.text) == "line 1: expected name=value, but got 'rows'");
+  CHECK(info.file == nullptr);
+  CHECK(info.line == 0);
+  CHECK(info.column == 0);
+  info.size = 8;
+  CHECK(tlc_last_error_info(&info) == TLC_INVALID_ARGUMENT);
+  CHECK(std::string(tlc_last_error()) ==
+        "expected room for 40 bytes, as version 11 of the interface has them, but got 8");
+  CHECK(tlc_last_error_info(nullptr) == TLC_INVALID_ARGUMENT);
 }
 
 TEST_CASE("programs come into the cache without a GPU, and its owner is told", "[libtlc]") {
