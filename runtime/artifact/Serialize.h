@@ -19,6 +19,8 @@ namespace tlc {
 inline constexpr uint32_t artifactFormatVersion = 15;
 
 std::vector<std::byte> serialize(const Artifact &artifact);
+/// Length of the artifact that the data begins with, as its header has it; at most all of the data.
+size_t artifactBytes(std::span<const std::byte> bytes);
 /// The result has passed `verify`.
 Result<Artifact> deserialize(std::span<const std::byte> bytes);
 

@@ -143,14 +143,20 @@ class ErrorInfo(Sized):
 
 
 class CacheEvent(ctypes.Structure):
-    _fields_ = [("size", SIZE), ("kind", I32), ("program", TEXT), ("target", TEXT), ("milliseconds", DOUBLE)]
+    _fields_ = [("size", SIZE), ("kind", I32), ("program", TEXT), ("target", TEXT), ("milliseconds", DOUBLE), ("code", I32)]
 
 
 ON_EVENT = ctypes.CFUNCTYPE(None, ctypes.POINTER(CacheEvent), ADDRESS)
 
 
-class CacheOptions(Sized):
+class OldCacheOptions(Sized):
+    """Of versions 8 to 10."""
+
     _fields_ = [("size", SIZE), ("folder", TEXT), ("bytes", ctypes.c_uint64), ("use", I32), ("on_event", ON_EVENT), ("user", ADDRESS)]
+
+
+class CacheOptions(Sized):
+    _fields_ = [*OldCacheOptions._fields_, ("ptx_only", I32)]
 
 
 class ExchangeOptions(Sized):
@@ -192,7 +198,7 @@ FUNCTIONS: Dict[int, tuple] = {
         ("tlc_kernel_of", INT, ADDRESS, INT, ctypes.POINTER(KernelInfo)),
         ("tlc_parameter_of", INT, ADDRESS, INT, INT, ctypes.POINTER(ParameterInfo)),
         ("tlc_argument_count", INT, ADDRESS), ("tlc_argument_of", INT, ADDRESS, INT, ctypes.POINTER(ArgumentInfo)),
-        ("tlc_extent_of", INT, ADDRESS, INT, INT, ctypes.POINTER(ExtentInfo)), ("tlc_set_cache", INT, ctypes.POINTER(CacheOptions)),
+        ("tlc_extent_of", INT, ADDRESS, INT, INT, ctypes.POINTER(ExtentInfo)), ("tlc_set_cache", INT, ADDRESS),
         ("tlc_prewarm", INT, TEXT, TEXT), ("tlc_bind", ADDRESS, ADDRESS, *LAUNCH), ("tlc_bound_set_address", INT, ADDRESS, INT, ADDRESS),
         ("tlc_bound_launch", INT, ADDRESS, ADDRESS), ("tlc_bound_release", None, ADDRESS)),
     9: (("tlc_last_status", INT), ("tlc_shape_of", INT, ADDRESS, INT, TEXTS, I64S, INT, I64S, INT)),
