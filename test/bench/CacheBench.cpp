@@ -47,17 +47,24 @@ void byName(benchmark::State &state, const CacheOptions &options, bool isNewProc
 
 void inMemoryByName(benchmark::State &state) { byName(state, CacheOptions::inMemory(), false); }
 
-void onDiskByName(benchmark::State &state) {
+void onDisk(benchmark::State &state, ProgramCode code) {
   std::string folder = std::filesystem::temp_directory_path() / "tlc-bench-XXXXXX";
   if (!::mkdtemp(folder.data()))
     return state.SkipWithError("expected a temporary folder");
-  byName(state, CacheOptions::in(folder), true);
+  CacheOptions options = CacheOptions::in(folder);
+  options.code = code;
+  byName(state, options, true);
   std::filesystem::remove_all(folder);
 }
+
+/// With machine code where ptxas is found.
+void onDiskByName(benchmark::State &state) { onDisk(state, ProgramCode::cubin); }
+void onDiskByNamePtx(benchmark::State &state) { onDisk(state, ProgramCode::ptx); }
 
 BENCHMARK(inMemoryByKey);
 BENCHMARK(inMemoryByName);
 BENCHMARK(onDiskByName)->Unit(benchmark::kMicrosecond);
+BENCHMARK(onDiskByNamePtx)->Unit(benchmark::kMicrosecond);
 
 } // namespace
 
