@@ -33,13 +33,13 @@ void byName(benchmark::State &state, const CacheOptions &options, bool isNewProc
   const Result<Request> request = gemm();
   std::optional<Library> library(options);
   CompileLog log;
-  if (auto compiled = library->compile(*request, {}, log); !compiled)
+  if (auto compiled = library->compile(*request, {}, log, ProgramCode::cubin); !compiled)
     return state.SkipWithError(compiled.error().message.c_str());
   for (auto _ : state) {
     if (isNewProcess)
       library.emplace(options);
     CompileLog found;
-    benchmark::DoNotOptimize(library->compile(*request, {}, found));
+    benchmark::DoNotOptimize(library->compile(*request, {}, found, ProgramCode::cubin));
     if (!found.foundAfter)
       return state.SkipWithError("expected a hit");
   }

@@ -204,7 +204,8 @@ TEST_CASE("a folder that cannot be written costs no run of ptxas", "[library][cu
   std::ofstream(folder.path / "file") << "in the way";
   const Result<Request> request = Request::parse("softmax", {{"rows", "8"}, {"columns", "64"}});
   CompileLog log;
-  auto compiled = Library(CacheOptions::in(folder.path / "file")).compile(*request, {}, log);
+  auto compiled =
+      Library(CacheOptions::in(folder.path / "file")).compile(*request, {}, log, ProgramCode::cubin);
   REQUIRE(compiled);
   CHECK(codeOf(**compiled) == ProgramCode::ptx);
   CHECK(ptxas.runs() == 0);
