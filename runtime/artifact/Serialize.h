@@ -19,9 +19,10 @@ namespace tlc {
 inline constexpr uint32_t artifactFormatVersion = 15;
 
 std::vector<std::byte> serialize(const Artifact &artifact);
-/// Length of the artifact that the data begins with, as its header has it; at most all of the data.
-size_t artifactBytes(std::span<const std::byte> bytes);
 /// The result has passed `verify`.
 Result<Artifact> deserialize(std::span<const std::byte> bytes);
+
+/// Length of the artifact that the data begins with, as its header has it; at most all of the data.
+size_t artifactBytes(std::span<const std::byte> bytes);
 
 } // namespace tlc
