@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check.sh [--since COMMIT] [fuzz] [asan] [tidy] [gcc]: the checks that take
-# longer than tests; all if none is named, the cheapest first. They end clean.
+# check.sh [--since COMMIT] [fuzz] [asan] [tidy] [gcc] [aarch64]: the checks that take
+# longer than tests; the first four if none is named. They end clean.
 #
 #   fuzz  emulator and runtime under sanitizers: their tests, and ten thousand
 #         executions of each fuzzer
@@ -9,6 +9,7 @@
 #   tidy  clang-tidy over all product files, with --since over those that differ
 #         from COMMIT; files that were clean before are skipped
 #   gcc   the front end of GCC over the same files
+#   aarch64  runtime and emulator cross-built, their quick tests under QEMU
 #
 # TLC_JOBS is how many processes run at once, instead of one per processor.
 set -euo pipefail
@@ -54,11 +55,17 @@ check_with() {
 tidy() { check_with tidy tlc_mlir_pch; }
 gcc() { check_with gcc; }
 
+aarch64() {
+  tools/setup.sh aarch64
+  tools/scripts/build.sh aarch64 --parallel "$jobs"
+  ctest --preset aarch64 --parallel "$jobs"
+}
+
 for step in "${steps[@]}"; do
   case $step in
-  fuzz | asan | tidy | gcc) ;;
+  fuzz | asan | tidy | gcc | aarch64) ;;
   *)
-    echo "check.sh: expected fuzz, asan, tidy or gcc, but got '$step'" >&2
+    echo "check.sh: expected fuzz, asan, tidy, gcc or aarch64, but got '$step'" >&2
     exit 2
     ;;
   esac

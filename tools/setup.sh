@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what the project is built and tested with on Debian 12. Does
 # nothing, quickly, when everything is there.
+# setup.sh [aarch64]: also what the preset aarch64 is cross-built and tested with.
 set -euo pipefail
 
 packages=(
@@ -19,6 +20,12 @@ fail() {
   echo "setup: $*" >&2
   exit 1
 }
+
+case "${1:-}" in
+"") ;;
+aarch64) packages+=(g++-aarch64-linux-gnu qemu-user) ;;
+*) fail "expected aarch64 or nothing, but got '$1'" ;;
+esac
 
 if ! command -v dpkg-query >/dev/null; then
   fail "expected a Debian 12 system, but there is no dpkg here; install by other means: ${packages[*]}"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Runs ptxas on files in the temporary folder and reads what it prints.
+/// Runs ptxas on temporary files and reads what it prints.
 #include "compiler/codegen/Ptxas.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -20,21 +20,35 @@ using namespace tlc;
 
 namespace {
 
-/// A file of the temporary folder that is gone with the object, or if a signal ends the process.
+/// A file that is gone with the object: in a folder, or in the one for temporary files, where it is also gone
+/// if a signal ends the process. Libraries leave the handlers of signals to the program that they are part
+/// of.
 class TemporaryFile {
 public:
-  static Expected<TemporaryFile> create(StringRef suffix) {
+  static Expected<TemporaryFile> create(StringRef folder, StringRef suffix) {
     SmallString<128> path;
-    if (std::error_code error = sys::fs::createTemporaryFile("tlc", suffix, path))
+    std::error_code error;
+    if (folder.empty()) {
+      error = sys::fs::createTemporaryFile("tlc", suffix, path);
+    } else {
+      path = folder;
+      sys::path::append(path, "tlc-%%%%%%." + suffix);
+      error = sys::fs::createUniqueFile(Twine(path), path);
+    }
+    if (error)
       return createStringError(error, "cannot make a temporary file: " + error.message());
-    return TemporaryFile(path);
+    if (folder.empty())
+      (void)sys::RemoveFileOnSignal(path);
+    return TemporaryFile(path, folder.empty());
   }
-  TemporaryFile(TemporaryFile &&other) : path(std::exchange(other.path, {})) {}
+  TemporaryFile(TemporaryFile &&other)
+      : path(std::exchange(other.path, {})), goesBySignal(other.goesBySignal) {}
   ~TemporaryFile() {
     if (path.empty())
       return;
     (void)sys::fs::remove(path);
-    sys::DontRemoveFileOnSignal(path);
+    if (goesBySignal)
+      sys::DontRemoveFileOnSignal(path);
   }
 
   StringRef name() const { return path; }
@@ -62,8 +76,9 @@ public:
   }
 
 private:
-  explicit TemporaryFile(StringRef path) : path(path) { (void)sys::RemoveFileOnSignal(path); }
+  TemporaryFile(StringRef path, bool goesBySignal) : path(path), goesBySignal(goesBySignal) {}
   std::string path;
+  bool goesBySignal;
 };
 
 unsigned number(StringRef text) {
@@ -131,12 +146,15 @@ std::optional<std::string> tlc::findPtxasOfWheels(StringRef paths) {
 }
 
 std::optional<std::string> tlc::findPtxas() {
-  if (ErrorOr<std::string> found = sys::findProgramByName("ptxas"))
+  const char *variable = ::secure_getenv("PATH");
+  const StringRef paths = variable ? variable : "";
+  SmallVector<StringRef> folders;
+  paths.split(folders, ':', -1, /*KeepEmpty=*/false);
+  llvm::erase_if(folders, [](StringRef folder) { return !sys::path::is_absolute(folder); });
+  folders.push_back("/usr/local/cuda/bin");
+  if (ErrorOr<std::string> found = sys::findProgramByName("ptxas", folders))
     return *found;
-  if (ErrorOr<std::string> found = sys::findProgramByName("ptxas", {"/usr/local/cuda/bin"}))
-    return *found;
-  const char *paths = std::getenv("PATH");
-  return findPtxasOfWheels(paths ? paths : "");
+  return findPtxasOfWheels(paths);
 }
 
 std::string tlc::withoutSourceLines(StringRef ptx) {
@@ -152,14 +170,15 @@ std::string tlc::withoutSourceLines(StringRef ptx) {
   return text;
 }
 
-Expected<MachineCode> tlc::assemble(StringRef ptxas, StringRef ptx, const Target &target, SourceLines lines) {
-  Expected<TemporaryFile> source = TemporaryFile::create("ptx");
+Expected<MachineCode> tlc::assemble(StringRef ptxas, StringRef ptx, const Target &target, SourceLines lines,
+                                    StringRef folder) {
+  Expected<TemporaryFile> source = TemporaryFile::create(folder, "ptx");
   if (!source)
     return source.takeError();
-  Expected<TemporaryFile> cubin = TemporaryFile::create("cubin");
+  Expected<TemporaryFile> cubin = TemporaryFile::create(folder, "cubin");
   if (!cubin)
     return cubin.takeError();
-  Expected<TemporaryFile> report = TemporaryFile::create("log");
+  Expected<TemporaryFile> report = TemporaryFile::create(folder, "log");
   if (!report)
     return report.takeError();
   if (Error error = source->write(lines == SourceLines::keep ? ptx.str() : withoutSourceLines(ptx)))

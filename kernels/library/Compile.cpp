@@ -15,9 +15,9 @@ Result<Artifact> tlc::compile(dsl::Program program, const CompileOptions &option
 }
 
 Result<std::shared_ptr<const Artifact>> tlc::compile(dsl::Program program, const CompileOptions &options,
-                                                     kernels::ArtifactCache &cache) {
+                                                     kernels::ArtifactCache &cache, ProgramCode code) {
   Result<TracedProgram> traced = TracedProgram::take(std::move(program));
   if (!traced)
     return traced.error();
-  return kernels::compile(std::move(*traced), options, cache);
+  return kernels::compile(std::move(*traced), options, cache, code);
 }

@@ -22,8 +22,10 @@ namespace tlc {
 Result<Artifact> compile(dsl::Program program, const CompileOptions &options = {});
 /// The same through a cache of the caller's, which says where it keeps programs, if at all: an equal program
 /// with equal options is not compiled again, and gives the same object. Programs are equal if their canonical
-/// modules are, source locations included.
+/// modules are, source locations included. For a device that runs machine code (`DeviceProperties::code`) the
+/// cache adds that.
 Result<std::shared_ptr<const Artifact>> compile(dsl::Program program, const CompileOptions &options,
-                                                kernels::ArtifactCache &cache);
+                                                kernels::ArtifactCache &cache,
+                                                ProgramCode code = ProgramCode::ptx);
 
 } // namespace tlc

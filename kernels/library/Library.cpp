@@ -110,8 +110,8 @@ KeyBuilder Library::keyOf(const Request &request, const CompileOptions &options)
   return key;
 }
 
-Result<std::shared_ptr<const Artifact>> Library::compile(const Request &request,
-                                                         const CompileOptions &options, CompileLog &log) {
+Result<std::shared_ptr<const Artifact>>
+Library::compile(const Request &request, const CompileOptions &options, CompileLog &log, ProgramCode code) {
   if (options.showsPasses())
     return compileAnew(request, options, log);
   const CacheObserver observer = {.onWarning =
@@ -128,7 +128,8 @@ Result<std::shared_ptr<const Artifact>> Library::compile(const Request &request,
       .key = keyOf(request, options),
       .program = request.kernel->name(),
       .target = options.target,
-      .remedy = [&] { return "'tlc prewarm' makes it from the line '" + lineOf(request, options) + "'"; }};
+      .remedy = [&] { return "'tlc prewarm' makes it from the line '" + lineOf(request, options) + "'"; },
+      .code = code};
   return artifacts.getOrCompile(asked, [&] { return compileAnew(request, options, log); }, observer);
 }
 

@@ -60,9 +60,10 @@ public:
   explicit Library(CacheOptions options = {}) : artifacts(std::move(options)) {}
 
   /// The same request with the same options gives the same object, at once, as long as that is kept. Options
-  /// that ask for dumps always compile.
+  /// that ask for dumps always compile. For a device that runs machine code (`DeviceProperties::code`) the
+  /// cache adds that.
   Result<std::shared_ptr<const Artifact>> compile(const Request &request, const CompileOptions &options,
-                                                  CompileLog &log);
+                                                  CompileLog &log, ProgramCode code = ProgramCode::ptx);
 
   /// What decides a program but this build of the compiler.
   static KeyBuilder keyOf(const Request &request, const CompileOptions &options);

@@ -174,7 +174,7 @@ size_t kernels::prewarm(Library &library, std::span<const ListedProgram> program
       const ListedProgram &program = *order[i];
       CompileLog log;
       const auto begin = std::chrono::steady_clock::now();
-      const auto artifact = library.compile(program.request, program.options, log);
+      const auto artifact = library.compile(program.request, program.options, log, ProgramCode::cubin);
       const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
       std::lock_guard lock(mutex);
       failed += !artifact;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/artifact/Artifact.h"
 
+#include "runtime/artifact/ProgramCode.h"
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
@@ -8,6 +9,13 @@
 #include <limits>
 
 using namespace tlc;
+
+ProgramCode tlc::codeOf(const Artifact &artifact) {
+  const bool isCubin = std::ranges::all_of(artifact.variants, [](const Variant &variant) {
+    return variant.launches.empty() || !variant.cubin.empty();
+  });
+  return isCubin ? ProgramCode::cubin : ProgramCode::ptx;
+}
 
 namespace {
 

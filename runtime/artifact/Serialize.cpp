@@ -225,6 +225,15 @@ std::vector<std::byte> tlc::serialize(const Artifact &artifact) {
   return std::move(whole.bytes);
 }
 
+size_t tlc::artifactBytes(std::span<const std::byte> bytes) {
+  Reader reader(bytes);
+  Header header;
+  reader(header);
+  if (reader.failure || header.payloadBytes > bytes.size() - reader.position)
+    return bytes.size();
+  return reader.position + size_t(header.payloadBytes);
+}
+
 Result<Artifact> tlc::deserialize(std::span<const std::byte> bytes) {
   Reader reader(bytes);
   Header header;

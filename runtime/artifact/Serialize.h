@@ -22,4 +22,7 @@ std::vector<std::byte> serialize(const Artifact &artifact);
 /// The result has passed `verify`.
 Result<Artifact> deserialize(std::span<const std::byte> bytes);
 
+/// Length of the artifact that the data begins with, as its header has it; at most all of the data.
+size_t artifactBytes(std::span<const std::byte> bytes);
+
 } // namespace tlc

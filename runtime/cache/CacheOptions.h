@@ -3,6 +3,7 @@
 /// Where compiled programs are kept, what a miss does, and who is told.
 #pragma once
 
+#include "runtime/artifact/ProgramCode.h"
 #include "runtime/cache/EntryStore.h"
 
 #include <cstdint>
@@ -33,12 +34,15 @@ struct CacheEvent {
   Kind kind = Kind::compiled;
   std::string_view program, target;
   double milliseconds = 0;
+  ProgramCode code = ProgramCode::ptx; ///< that the program has, or that the device has loaded
 };
 
 struct CacheOptions {
   std::optional<std::filesystem::path> folder = defaultCacheFolder(); ///< nothing: in memory only
   uint64_t bytes = EntryStore::defaultCapacity; ///< of the folder's entries together, at most
   CachePolicy policy = CachePolicy::compile;
+  /// With `cubin` new entries of the folder have machine code, too, where ptxas is found.
+  ProgramCode code = ProgramCode::cubin;
   /// May be called from several threads at once.
   std::function<void(const CacheEvent &)> onEvent = {};
 

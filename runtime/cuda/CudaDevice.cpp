@@ -373,7 +373,8 @@ Result<std::unique_ptr<Device>> tlc::createCudaDevice(std::shared_ptr<const Cuda
   DeviceProperties properties = {.name = name.data(),
                                  .target = std::string(target->name),
                                  .multiprocessors = multiprocessors,
-                                 .ordinal = cuda.ordinal};
+                                 .ordinal = cuda.ordinal,
+                                 .code = ProgramCode::cubin};
   auto device = std::make_unique<CudaDeviceImpl>(std::move(context), std::move(properties), *target,
                                                  std::move(options));
   if (Result<void> created = device->create(); !created)

@@ -64,6 +64,7 @@ Result<CUmodule> CudaProgram::loadModule(const Variant &variant) {
                                              content.name));
     // A driver that is older than the assembler may refuse its machine code.
   }
+  loadedCode = ProgramCode::ptx;
   std::vector<char> information(16384), errors(16384);
   auto asValue = [](uintptr_t value) { return reinterpret_cast<void *>(value); };
   std::array options = {CU_JIT_INFO_LOG_BUFFER,  CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,

@@ -26,6 +26,7 @@ public:
   const std::shared_ptr<const LaunchLabel> &label() const { return launchLabel; }
   const CudaContext &context() const { return *cuda; }
   CUfunction function(size_t variant, size_t launch) const { return functions[variant][launch]; }
+  ProgramCode code() const override { return loadedCode; }
   const CudaCompilation &compilation() const { return compiled; }
   /// Its last launches by `Device::launch`.
   RecentlyUsed<CudaLaunch> &kept() const { return launches; }
@@ -48,6 +49,7 @@ private:
   std::vector<CUmodule> modules;                  ///< per variant
   std::vector<std::vector<CUfunction>> functions; ///< per variant and launch
   CudaCompilation compiled;
+  ProgramCode loadedCode = ProgramCode::cubin;
   struct ReportBuffer {
     size_t variant = 0;
     CUdeviceptr address = 0;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/artifact/Artifact.h"
+#include "runtime/artifact/ProgramCode.h"
 #include "runtime/support/Result.h"
 
 #include <cstddef>
@@ -60,7 +61,8 @@ struct DeviceProperties {
   std::string name;   ///< "NVIDIA H200", "emulator (sm_90a)"
   std::string target; ///< best target of runtime/target that it executes
   int multiprocessors = 0;
-  int ordinal = 0; ///< among the devices of its kind
+  int ordinal = 0;                     ///< among the devices of its kind
+  ProgramCode code = ProgramCode::ptx; ///< the best that it runs
 };
 
 /// An artifact made ready on one device. Immutable; safe to launch from
@@ -69,6 +71,8 @@ class LoadedProgram {
 public:
   virtual ~LoadedProgram() = default;
   virtual const Artifact &artifact() const = 0;
+  /// What the device runs of it: PTX if that of any variant was compiled.
+  virtual ProgramCode code() const { return ProgramCode::ptx; }
 };
 
 /// A stream that ends with the object, once its work has ended. The device outlives it.
@@ -139,7 +143,7 @@ public:
   virtual Result<void> copyToHost(void *host, const void *device, size_t bytes,
                                   std::optional<Stream> on = {}) = 0;
 
-  /// Compiles the artifact's PTX for this device. Not on the launch path.
+  /// Loads the artifact's machine code, or compiles its PTX for this device. Not on the launch path.
   virtual Result<std::shared_ptr<const LoadedProgram>> load(Artifact artifact) = 0;
 
   /// Checks the arguments against the schema and picks the variant. Enqueues nothing. A launch that is made

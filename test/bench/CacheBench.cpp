@@ -33,13 +33,13 @@ void byName(benchmark::State &state, const CacheOptions &options, bool isNewProc
   const Result<Request> request = gemm();
   std::optional<Library> library(options);
   CompileLog log;
-  if (auto compiled = library->compile(*request, {}, log); !compiled)
+  if (auto compiled = library->compile(*request, {}, log, ProgramCode::cubin); !compiled)
     return state.SkipWithError(compiled.error().message.c_str());
   for (auto _ : state) {
     if (isNewProcess)
       library.emplace(options);
     CompileLog found;
-    benchmark::DoNotOptimize(library->compile(*request, {}, found));
+    benchmark::DoNotOptimize(library->compile(*request, {}, found, ProgramCode::cubin));
     if (!found.foundAfter)
       return state.SkipWithError("expected a hit");
   }
@@ -47,17 +47,24 @@ void byName(benchmark::State &state, const CacheOptions &options, bool isNewProc
 
 void inMemoryByName(benchmark::State &state) { byName(state, CacheOptions::inMemory(), false); }
 
-void onDiskByName(benchmark::State &state) {
+void onDisk(benchmark::State &state, ProgramCode code) {
   std::string folder = std::filesystem::temp_directory_path() / "tlc-bench-XXXXXX";
   if (!::mkdtemp(folder.data()))
     return state.SkipWithError("expected a temporary folder");
-  byName(state, CacheOptions::in(folder), true);
+  CacheOptions options = CacheOptions::in(folder);
+  options.code = code;
+  byName(state, options, true);
   std::filesystem::remove_all(folder);
 }
+
+/// With machine code where ptxas is found.
+void onDiskByName(benchmark::State &state) { onDisk(state, ProgramCode::cubin); }
+void onDiskByNamePtx(benchmark::State &state) { onDisk(state, ProgramCode::ptx); }
 
 BENCHMARK(inMemoryByKey);
 BENCHMARK(inMemoryByName);
 BENCHMARK(onDiskByName)->Unit(benchmark::kMicrosecond);
+BENCHMARK(onDiskByNamePtx)->Unit(benchmark::kMicrosecond);
 
 } // namespace
 

@@ -39,12 +39,12 @@ Result<std::string> translate(const std::string &source, Translation translation
     key.add(option);
   if (kept())
     if (const auto artifact = kept()->load(key.finish()); artifact && *artifact)
-      return (*artifact)->variants[0].ptx;
+      return (*artifact)->artifact.variants[0].ptx;
   Result<std::string> ptx = compiler()->compile(source, "kernel.cu", options);
   if (ptx && kept())
     if (auto stored = kept()->store(
             key.finish(),
-            {.name = "kernel", .target = "sm_90a", .variants = {{.name = "only", .ptx = *ptx}}});
+            {{.name = "kernel", .target = "sm_90a", .variants = {{.name = "only", .ptx = *ptx}}}});
         !stored)
       return stored.error();
   return ptx;

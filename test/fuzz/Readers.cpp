@@ -130,15 +130,19 @@ std::string contentOf(const Folder &path) {
 
 std::vector<std::string> entrySeeds(const Folder &folder) {
   const DiskCache cache(folder);
-  require(bool(cache.store(entryKey(), test::sampleArtifact())), "to store an entry of a test");
-  return {contentOf(cache.pathOf(entryKey()))};
+  std::vector<std::string> seeds;
+  for (const char *note : {"", "ptxas refuses the code"}) {
+    require(bool(cache.store(entryKey(), {test::sampleArtifact(), note})), "to store an entry of a test");
+    seeds.push_back(contentOf(cache.pathOf(entryKey())));
+  }
+  return seeds;
 }
 bool readEntryFile(std::string_view bytes, const Folder &folder) {
   const DiskCache cache(folder);
   write(cache.pathOf(entryKey()), bytes);
-  const Result<std::optional<Artifact>> artifact = cache.load(entryKey());
-  require(bool(artifact), "an entry or a miss");
-  return artifact->has_value();
+  const Result<std::optional<CachedProgram>> program = cache.load(entryKey());
+  require(bool(program), "an entry or a miss");
+  return program->has_value();
 }
 
 std::vector<std::string> exportSeeds(const Folder &folder) {

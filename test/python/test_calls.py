@@ -377,12 +377,15 @@ class Files(Case):
             error = self.refused("expected less than 70, but got 70", lambda: counting(out=tlc.empty((96,), "i32")), tlc.Kind.EXECUTION)
         self.assertNotIsInstance(error, tlc.RaceError)
         self.assertEqual((os.path.basename(error.file), error.line), ("reports.cpp", 18))
+        self.assertGreater(error.column, 0)
         self.refused("expected at least one tensor", lambda: counting(n=64))
 
     def test_a_file_that_does_not_compile(self):
         error = self.refused("error: ", lambda: tlc.load(os.path.join(FILES, "does_not_compile.cpp")))
         self.assertEqual(os.path.basename(error.file), "does_not_compile.cpp")
-        self.assertGreater(error.line, 0)
+        with open(error.file, encoding="utf-8") as file:
+            line = file.read().splitlines()[error.line - 1]
+        self.assertTrue(0 < error.column <= len(line))
         self.refused("has no kernel 'softcapp'; nearest: softcap", lambda: self.load("softcap.cpp").softcapp)
 
     def load(self, name):

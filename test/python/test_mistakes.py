@@ -107,6 +107,21 @@ class Mistakes(Case):
             warnings.simplefilter("error")
             _devices.warn_of_findings()  # of the next launch there are none
 
+    def test_an_error_without_a_place(self):
+        error = self.refused("expected an option among", lambda: tlc.softmax(tensor(4, 16), row=1))
+        self.assertEqual((error.file, error.line, error.column), (None, None, None))
+        interface, info = _interface.interface(), _interface.ErrorInfo()
+        self.assertNotEqual(interface.prewarm(b"softmax rows", b"sm_90a"), 0)
+        interface.check(interface.last_error_info(_interface.ctypes.byref(info)))
+        self.assertEqual((info.status, info.text, info.file, info.line, info.column),
+                         (Kind.INVALID_ARGUMENT, b"line 1: expected name=value, but got 'rows'", None, 0, 0))
+
+    def test_places_of_older_libraries(self):
+        old = _interface.Interface.__new__(_interface.Interface)
+        old.version = 10
+        self.assertEqual(old._place("a kernel\n  my file.cpp:12:3: error: no"), _interface.Place("my file.cpp", 12, 3))
+        self.assertIsNone(old._place("line 1: expected name=value"))
+
     def test_no_driver(self):
         # Where there is a GPU this says nothing.
         try:

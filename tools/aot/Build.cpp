@@ -187,6 +187,9 @@ Result<Built> aot::build(kernels::Library &library, std::span<const KernelReques
       if (!artifact)
         return artifact.error();
       kernel.artifacts.push_back(shippedOf(**artifact));
+      // That of the cache has source lines.
+      for (Variant &variant : kernel.artifacts.back().variants)
+        variant.cubin.clear();
     }
     if (Result<void> valid = check(kernel, options); !valid)
       return valid.error();

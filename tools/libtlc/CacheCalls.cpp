@@ -7,6 +7,7 @@
 #include "tools/libtlc/Calls.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <fmt/format.h>
 #include <memory>
 #include <mutex>
@@ -34,7 +35,8 @@ ProcessCache &processCache() {
 static_assert(TLC_CACHE_COMPILED == int(CacheEvent::Kind::compiled) &&
               TLC_CACHE_FOUND_IN_MEMORY == int(CacheEvent::Kind::foundInMemory) &&
               TLC_CACHE_FOUND_ON_DISK == int(CacheEvent::Kind::foundOnDisk) &&
-              TLC_CACHE_LOADED == int(CacheEvent::Kind::loaded));
+              TLC_CACHE_LOADED == int(CacheEvent::Kind::loaded) && TLC_CODE_PTX == int(ProgramCode::ptx) &&
+              TLC_CODE_CUBIN == int(ProgramCode::cubin));
 
 } // namespace
 
@@ -52,13 +54,12 @@ CacheOptions calls::cacheOptions() {
   return cache.options;
 }
 
-Result<void> calls::setCache(const tlc_cache_options *given) {
+Result<void> calls::setCache(const tlc_cache_options *all) {
+  constexpr size_t version8 = offsetof(tlc_cache_options, ptx_only);
+  static_assert(version8 == 6 * sizeof(void *));
+  const Result<tlc_cache_options> given = todays(all, version8);
   if (!given)
-    return invalid("expected options, but got a null pointer");
-  if (given->size != sizeof(*given))
-    return invalid(
-        fmt::format("expected options of {} bytes, as version {} of the interface has them, but got {}",
-                    sizeof(*given), TLC_INTERFACE_VERSION, given->size));
+    return given.error();
   if (given->use < TLC_CACHE_USUAL || given->use > TLC_CACHE_HITS_ONLY)
     return invalid(fmt::format("expected a tlc_cache_use from {} to {}, but got {}", int(TLC_CACHE_USUAL),
                                int(TLC_CACHE_HITS_ONLY), given->use));
@@ -71,11 +72,13 @@ Result<void> calls::setCache(const tlc_cache_options *given) {
     options.bytes = given->bytes;
   if (given->use == TLC_CACHE_HITS_ONLY)
     options.policy = CachePolicy::hitsOnly;
+  if (given->ptx_only)
+    options.code = ProgramCode::ptx;
   if (given->on_event)
     options.onEvent = [onEvent = given->on_event, user = given->user](const CacheEvent &event) {
       const std::string program(event.program), target(event.target);
-      const tlc_cache_event told = {sizeof(told), int32_t(event.kind), program.c_str(), target.c_str(),
-                                    event.milliseconds};
+      const tlc_cache_event told = {sizeof(told),   int32_t(event.kind), program.c_str(),
+                                    target.c_str(), event.milliseconds,  int32_t(event.code)};
       onEvent(&told, user);
     };
   ProcessCache &cache = processCache();

@@ -46,21 +46,6 @@ MemoryHandle handleOf(const tlc_memory_handle &given) {
   return handle;
 }
 
-/// The options as this version has them, 0 where an older one has none.
-Result<tlc_compile_options> todays(const tlc_compile_options *given) {
-  if (!given)
-    return invalid("expected options, but got a null pointer");
-  constexpr size_t version6 = offsetof(tlc_compile_options, device);
-  static_assert(version6 == 2 * sizeof(void *) + sizeof(double));
-  if (given->size != version6 && given->size != sizeof(*given))
-    return invalid(fmt::format(
-        "expected options of {} bytes, as version {} of the interface has them, or of {}, but got {}",
-        sizeof(*given), TLC_INTERFACE_VERSION, version6, given->size));
-  tlc_compile_options options = {};
-  std::memcpy(&options, given, given->size);
-  return options;
-}
-
 /// With the usual target where none is given.
 Result<CompileOptions> optionsOf(const tlc_compile_options &given) {
   CompileOptions options;
@@ -125,7 +110,9 @@ Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const ch
                                                     const tlc_compile_options *given) {
   if (!kernel)
     return invalid("expected the name of a kernel, but got a null pointer");
-  Result<tlc_compile_options> asked = todays(given);
+  constexpr size_t version6 = offsetof(tlc_compile_options, device);
+  static_assert(version6 == 2 * sizeof(void *) + sizeof(double));
+  Result<tlc_compile_options> asked = todays(given, version6);
   if (!asked)
     return asked.error();
   Result<CompileOptions> options = optionsOf(*asked);
@@ -147,7 +134,8 @@ Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const ch
     options->target = home->device->properties().target;
   const std::shared_ptr<kernels::Library> library = calls::library();
   kernels::CompileLog log;
-  Result<std::shared_ptr<const Artifact>> artifact = library->compile(*request, *options, log);
+  Result<std::shared_ptr<const Artifact>> artifact =
+      library->compile(*request, *options, log, home->device->properties().code);
   if (!artifact)
     return artifact.error();
   KeyBuilder key = kernels::Library::keyOf(*request, *options);

@@ -14,6 +14,8 @@
 #include "runtime/support/Result.h"
 #include "tools/libtlc/tlc.h"
 
+#include <cstring>
+#include <fmt/format.h>
 #include <memory>
 #include <vector>
 
@@ -86,6 +88,33 @@ struct tlc_group {
 };
 
 namespace tlc::calls {
+
+/// Options as this version has them, with 0 for what an older one lacks, whose options have `former` bytes.
+template <class Options> Result<Options> todays(const Options *given, size_t former) {
+  if (!given)
+    return Error{ErrorKind::invalidArgument, "expected options, but got a null pointer"};
+  if (given->size != former && given->size != sizeof(*given))
+    return Error{
+        ErrorKind::invalidArgument,
+        fmt::format(
+            "expected options of {} bytes, as version {} of the interface has them, or of {}, but got {}",
+            sizeof(*given), TLC_INTERFACE_VERSION, former, given->size)};
+  Options options = {};
+  std::memcpy(&options, given, given->size);
+  return options;
+}
+
+/// Whether a caller's struct, which says its size, has room for all of today's.
+template <class Info> Result<void> checkRoom(const Info *info) {
+  if (!info)
+    return Error{ErrorKind::invalidArgument, "expected room for what is asked for, but got a null pointer"};
+  if (info->size != sizeof(Info))
+    return Error{
+        ErrorKind::invalidArgument,
+        fmt::format("expected room for {} bytes, as version {} of the interface has them, but got {}",
+                    sizeof(Info), TLC_INTERFACE_VERSION, info->size)};
+  return {};
+}
 
 /// Of tensors that are there.
 Result<std::vector<TensorView>> viewsOf(const tlc_tensor *tensors, int count);

@@ -3,6 +3,7 @@
 /// The functions of the C interface.
 #include "tools/libtlc/Boundary.h"
 #include "tools/libtlc/Calls.h"
+#include "tools/libtlc/ErrorPlace.h"
 #include "tools/libtlc/ExchangeLaunch.h"
 
 using namespace tlc;
@@ -12,6 +13,7 @@ namespace {
 /// The interface asks for an error of its own on every thread.
 thread_local LastError lastError;
 thread_local tlc_status lastStatus = TLC_OK;
+thread_local std::string lastFile; ///< where `tlc_last_error_info` was asked for it
 
 template <class Body> tlc_status run(Body &&body) {
   const tlc_status status = guarded(body, [](const char *reason) noexcept { lastError.remember(reason); });
@@ -66,6 +68,19 @@ int tlc_version(void) { return TLC_INTERFACE_VERSION; }
 const char *tlc_last_error(void) { return lastError.get(); }
 
 int tlc_last_status(void) { return lastStatus; }
+
+int tlc_last_error_info(tlc_error_info *info) {
+  return run([&]() -> Result<void> {
+    if (Result<void> valid = calls::checkRoom(info); !valid)
+      return valid;
+    const std::optional<ErrorPlace> place = placeOf(lastError.get());
+    lastFile = place ? place->file : "";
+    *info = {sizeof(*info),           lastStatus,
+             lastError.get(),         place ? lastFile.c_str() : nullptr,
+             place ? place->line : 0, place ? place->column : 0};
+    return {};
+  });
+}
 
 int tlc_element_of_dlpack(int code, int bits) {
   return number([&] { return calls::elementOfDlpack(code, bits); });

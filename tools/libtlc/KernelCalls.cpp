@@ -22,17 +22,6 @@ namespace {
 
 Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
 
-/// Whether a caller's struct, which says its size, has room for all of today's.
-template <class Info> Result<void> checkRoom(const Info *info) {
-  if (!info)
-    return invalid("expected room for what is asked for, but got a null pointer");
-  if (info->size != sizeof(Info))
-    return invalid(
-        fmt::format("expected room for {} bytes, as version {} of the interface has them, but got {}",
-                    sizeof(Info), TLC_INTERFACE_VERSION, info->size));
-  return {};
-}
-
 Result<void> checkNumber(std::string_view what, int number, size_t count) {
   if (number < 0 || size_t(number) >= count)
     return invalid(fmt::format("expected {} from 0 to {}, but got {}", what, int64_t(count) - 1, number));
@@ -104,7 +93,7 @@ Result<std::unique_ptr<tlc_file>> calls::openFile(const char *path, const tlc_fi
     return invalid("expected the path of a file, but got a null pointer");
   tlc_file_options asked = {};
   if (given) {
-    if (Result<void> valid = checkRoom(given); !valid)
+    if (Result<void> valid = calls::checkRoom(given); !valid)
       return valid.error();
     asked = *given;
   }
@@ -142,7 +131,7 @@ Result<void> calls::describe(const tlc_file *file, int kernel, tlc_kernel_info *
   Result<const KernelList::Entry *> entry = entryOf(file, kernel);
   if (!entry)
     return entry.error();
-  if (Result<void> valid = checkRoom(info); !valid)
+  if (Result<void> valid = calls::checkRoom(info); !valid)
     return valid;
   *info = {sizeof(*info), (*entry)->name.c_str(), (*entry)->summary.c_str(),
            int32_t((*entry)->parameters.size())};
@@ -155,7 +144,7 @@ Result<void> calls::describe(const tlc_file *file, int kernel, int parameter, tl
     return entry.error();
   if (Result<void> valid = checkNumber("a parameter", parameter, (*entry)->parameters.size()); !valid)
     return valid;
-  if (Result<void> valid = checkRoom(info); !valid)
+  if (Result<void> valid = calls::checkRoom(info); !valid)
     return valid;
   const KernelList::ParameterTexts &texts = (*entry)->parameters[size_t(parameter)];
   *info = {sizeof(*info), texts.name.c_str(), texts.allowed.c_str(), texts.fallback.c_str(),
@@ -190,7 +179,7 @@ Result<void> calls::describe(const tlc_program *program, int argument, tlc_argum
     return count.error();
   if (Result<void> valid = checkNumber("an argument", argument, size_t(*count)); !valid)
     return valid;
-  if (Result<void> valid = checkRoom(info); !valid)
+  if (Result<void> valid = calls::checkRoom(info); !valid)
     return valid;
   const Artifact &artifact = program->loaded->artifact();
   const std::span<const TensorArgument> tensors = inputsAndOutputs(artifact);
@@ -216,7 +205,7 @@ Result<void> calls::describe(const tlc_program *program, int argument, int axis,
   const std::vector<Extent> &shape = tensors[size_t(argument)].shape;
   if (Result<void> valid = checkNumber("an axis", axis, shape.size()); !valid)
     return valid;
-  if (Result<void> valid = checkRoom(info); !valid)
+  if (Result<void> valid = calls::checkRoom(info); !valid)
     return valid;
   const Extent &extent = shape[size_t(axis)];
   if (extent.dimension < 0) {

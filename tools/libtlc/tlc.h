@@ -35,7 +35,7 @@ extern "C" {
 
 /// Version of this interface. Grows by one when something is added; what is
 /// here keeps its meaning.
-#define TLC_INTERFACE_VERSION 10
+#define TLC_INTERFACE_VERSION 11
 
 /// What a call came to.
 typedef enum tlc_status {
@@ -108,6 +108,18 @@ TLC_API const char *tlc_last_error(void);
 /// The tlc_status of that failure, also where a function returned null; TLC_OK before the first. Since
 /// version 9.
 TLC_API int tlc_last_status(void);
+
+/// That failure as data. Since version 11.
+typedef struct tlc_error_info {
+  size_t size;          ///< sizeof(tlc_error_info), set by the caller
+  int32_t status;       ///< as of tlc_last_status
+  const char *text;     ///< as of tlc_last_error
+  const char *file;     ///< the first source file that a line of the text begins with; null: none does
+  int32_t line, column; ///< in that file, from 1; 0 where there is none
+} tlc_error_info;
+
+/// Texts are valid until the thread's next call of this library. A tlc_status. Since version 11.
+TLC_API int tlc_last_error_info(tlc_error_info *info);
 
 /// Compiles the kernel `kernel`, registered or of the cookbook, with parameters names[i] =
 /// values[i], `count` of them, as `tlc compile <kernel> -D name=value` does:
@@ -268,12 +280,19 @@ typedef enum tlc_cache_event_kind {
   TLC_CACHE_LOADED = 3, ///< on a device
 } tlc_cache_event_kind;
 
+/// Since version 11.
+typedef enum tlc_code {
+  TLC_CODE_PTX = 0,
+  TLC_CODE_CUBIN = 1, ///< machine code, next to PTX in entries of the cache
+} tlc_code;
+
 /// The texts are valid during the call that tells of it.
 typedef struct tlc_cache_event {
   size_t size;  ///< sizeof(tlc_cache_event) of the library; later versions append members
   int32_t kind; ///< a tlc_cache_event_kind
   const char *program, *target;
   double milliseconds;
+  int32_t code; ///< a tlc_code: that the program has, or that the device has loaded; since version 11
 } tlc_cache_event;
 
 typedef enum tlc_cache_use {
@@ -285,7 +304,7 @@ typedef enum tlc_cache_use {
 /// Where compiled programs are kept: the last 256 in memory, and in a folder, which must belong to this user
 /// or root and not be writable by others: whoever writes it chooses what runs here.
 typedef struct tlc_cache_options {
-  size_t size;        ///< sizeof(tlc_cache_options)
+  size_t size;        ///< sizeof(tlc_cache_options), also of an older version
   const char *folder; ///< null: $XDG_CACHE_HOME/tlc or ~/.cache/tlc, shared with `tlc`
   uint64_t bytes;     ///< of the folder's entries together, at most; 0: 1 GiB
   int32_t use;        ///< a tlc_cache_use
@@ -293,6 +312,9 @@ typedef struct tlc_cache_options {
   /// called by several threads at once, calls no function of this library and throws nothing.
   void (*on_event)(const tlc_cache_event *event, void *user);
   void *user; ///< for on_event
+  /// 0: new entries of the folder also have machine code where ptxas is found, which is run for that; else
+  /// they have PTX alone. Since version 11.
+  int32_t ptx_only;
 } tlc_cache_options;
 
 /// The cache of all calls of this process from now on; without it the usual one. Programs stay as they are. A

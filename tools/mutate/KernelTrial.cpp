@@ -146,7 +146,8 @@ Result<std::vector<KernelTrial>> KernelTrial::create(kernels::Library &library, 
   Result<Request> first = of.problem(of.sizes.front());
   if (!first)
     return first.error();
-  Result<std::shared_ptr<const Artifact>> compiled = library.compile(*first, compileOptions, log);
+  Result<std::shared_ptr<const Artifact>> compiled =
+      library.compile(*first, compileOptions, log, ProgramCode::ptx);
   if (!compiled)
     return compiled.error();
   std::vector<Problem> problems;

@@ -27,7 +27,7 @@ LIBRARIES = [AHEAD, OWN, MLIR, LLVM, FMT, CATCH2, BENCHMARK, CUDA, CUDA_SIGNATUR
 
 # Headers of the C library and of Linux that have no C++ name; more may be added.
 SYSTEM = ["cxxabi.h", "dirent.h", "dlfcn.h", "elf.h", "fcntl.h", "link.h", "poll.h", "pthread.h", "signal.h", "stddef.h", "stdint.h",
-          "stdlib.h", "spawn.h", "unistd.h"]
+          "stdio.h", "stdlib.h", "spawn.h", "time.h", "unistd.h"]
 
 # Short names for groups of folders that rows share.
 BASE = ["runtime/support", FMT]
@@ -102,7 +102,7 @@ LAYERS = {
     "kernels/attention/decode": ARTIFACT + ATTENTION,
     "kernels/attention/dispatch": ARTIFACT + ATTENTION + ["kernels/attention/forward", "kernels/attention/decode"],
     "kernels/library": ARTIFACT + LIBRARY + ["kernels/library/call"],
-    "kernels/library/call": ARTIFACT + LIBRARY + ["kernels/library/Compile.h", MLIR, LLVM],
+    "kernels/library/call": ARTIFACT + LIBRARY + ["kernels/library/Compile.h", "compiler/codegen/Ptxas.h", MLIR, LLVM],
     "kernels/harness": ARTIFACT + LIBRARY + ["kernels/library"],
     "kernels/file": ARTIFACT + LIBRARY + ["kernels/library/call", "dialects/program", "dialects/tile", MLIR, LLVM],
     "kernels/cookbook": [OWN],  # files as users write them

@@ -236,7 +236,8 @@ ExitCode BenchCommand::execute() const {
                                               &request - requests.data() + 1, requests.size())
                                           .str()] { return what; });
     kernels::CompileLog log;
-    Result<std::shared_ptr<const Artifact>> artifact = library.compile(request, *options, log);
+    Result<std::shared_ptr<const Artifact>> artifact =
+        library.compile(request, *options, log, ProgramCode::cubin);
     if (!artifact)
       return failCompile(artifact.error(), log.diagnostics, format);
     print(log.diagnostics, Remarks::hide);

@@ -162,6 +162,7 @@ ExitCode BuildCommand::execute() const {
   for (const std::string &path : {output.getValue(), header.getValue()})
     if (Result<void> writable = checkOutput(path); !writable)
       return fail(writable.error().message);
+  cache->code = ProgramCode::ptx; // the library has machine code without source lines
   kernels::Library library(std::move(*cache));
   Result<aot::Built> built = aot::build(library, *kernels, options, printStep);
   if (!built)

@@ -4,7 +4,7 @@
 #include "tools/tlc/Cache.h"
 
 #include "kernels/file/CompiledFiles.h"
-#include "runtime/artifact/Serialize.h"
+#include "runtime/cache/DiskCache.h"
 #include "runtime/support/Excerpt.h"
 #include "tools/tlc/Messages.h"
 
@@ -34,10 +34,15 @@ uint64_t sumOf(ArrayRef<CacheEntry> entries) {
 /// An entry in words.
 struct Description {
   std::string program = {}, target = {}; ///< of a compiled kernel
-  std::string file = {};                 ///< of a compiled file: its source
+  ProgramCode code = ProgramCode::ptx;
+  std::string note = {}; ///< why it has PTX alone
+  std::string file = {}; ///< of a compiled file: its source
 
   std::string text() const {
-    return file.empty() ? program + " for " + target : "compiled from '" + file + "'";
+    if (!file.empty())
+      return "compiled from '" + file + "'";
+    return program + " for " + target + (code == ProgramCode::cubin ? ", PTX and cubin" : ", PTX") +
+           (note.empty() ? "" : ": " + note);
   }
 };
 
@@ -46,9 +51,13 @@ tlc::Result<Description> describe(std::span<const std::byte> content) {
     Result<kernels::CompiledFile> file = kernels::deserializeCompiledFile(content);
     return file ? Result<Description>({.file = file->source}) : file.error();
   }
-  Result<Artifact> artifact = deserialize(content);
-  return artifact ? Result<Description>({.program = artifact->name, .target = artifact->target})
-                  : artifact.error();
+  Result<CachedProgram> program = deserializeCachedProgram(content);
+  if (!program)
+    return program.error();
+  return Description{.program = program->artifact.name,
+                     .target = program->artifact.target,
+                     .code = codeOf(program->artifact),
+                     .note = program->note};
 }
 
 tlc::Result<Description> describe(const EntryStore &store, const CacheEntry &entry) {
@@ -158,6 +167,9 @@ ExitCode CacheCommand::list(const EntryStore &store) const {
             return os.attribute("file", described->file);
           os.attribute("program", described->program);
           os.attribute("target", described->target);
+          os.attribute("code", described->code == ProgramCode::cubin ? "cubin" : "ptx");
+          if (!described->note.empty())
+            os.attribute("note", json::fixUTF8(described->note));
         });
     });
   });

@@ -36,7 +36,9 @@ CacheFlags::CacheFlags(cl::SubCommand &command)
     : folder(command), without("no-cache", cl::sub(command), cl::desc("Compile anew, and keep nothing")),
       hitsOnly("cached-only", cl::sub(command),
                cl::desc("Compile nothing: what the cache lacks is an error that tells its line for 'tlc "
-                        "prewarm'")) {}
+                        "prewarm'")),
+      ptxOnly("ptx-only", cl::sub(command),
+              cl::desc("Keep PTX alone in the cache, without machine code by ptxas")) {}
 
 Result<CacheOptions> CacheFlags::options() const {
   if (without && (hitsOnly || folder.namesFolder()))
@@ -48,5 +50,7 @@ Result<CacheOptions> CacheFlags::options() const {
     options.folder.reset();
   if (hitsOnly)
     options.policy = CachePolicy::hitsOnly;
+  if (ptxOnly)
+    options.code = ProgramCode::ptx;
   return options;
 }

@@ -37,6 +37,7 @@ private:
   CacheFolderFlags folder;
   llvm::cl::opt<bool> without;
   llvm::cl::opt<bool> hitsOnly;
+  llvm::cl::opt<bool> ptxOnly;
 };
 
 } // namespace tlc::driver

@@ -133,7 +133,8 @@ std::variant<SourceProgram, ExitCode> ProgramFlags::traceKernel(SourceProgram pr
     Result<CacheOptions> cache = flags.kernelFlags().cache();
     if (!cache)
       return failUsage(cache.error().message);
-    auto artifact = kernels::Library(std::move(*cache)).compile(*request, program.options, log);
+    auto artifact =
+        kernels::Library(std::move(*cache)).compile(*request, program.options, log, ProgramCode::ptx);
     if (!artifact)
       return failCompile(artifact.error(), log.diagnostics, format);
     print(log.diagnostics, Remarks::hide);

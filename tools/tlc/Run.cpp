@@ -207,7 +207,8 @@ ExitCode RunCommand::execute() const {
 
   kernels::CompileLog log;
   kernels::Library library(std::move(choice->cache));
-  Result<std::shared_ptr<const Artifact>> artifact = library.compile(choice->request, choice->options, log);
+  Result<std::shared_ptr<const Artifact>> artifact =
+      library.compile(choice->request, choice->options, log, chosen->device().properties().code);
   if (!artifact)
     return failCompile(artifact.error(), log.diagnostics, format);
   print(log.diagnostics, Remarks::hide);

@@ -138,7 +138,8 @@ ExitCode TraceCommand::execute() const {
   const Heartbeat heartbeat([what = "tracing " + kernel] { return what; });
   kernels::CompileLog log;
   Result<std::shared_ptr<const Artifact>> artifact =
-      kernels::Library(std::move(choice->cache)).compile(choice->request, choice->options, log);
+      kernels::Library(std::move(choice->cache))
+          .compile(choice->request, choice->options, log, device->properties().code);
   if (!artifact)
     return failCompile(artifact.error(), log.diagnostics, format);
   print(log.diagnostics, Remarks::hide);

@@ -26,6 +26,7 @@ struct CacheRequest {
   std::string_view program, target;
   /// How an entry is made, for the error of a cache that only has hits: the end of a sentence.
   std::function<std::string()> remedy;
+  ProgramCode code = ProgramCode::cubin; ///< that the program is wanted for (`DeviceProperties::code`)
 };
 
 /// Who is told of one request, beside `CacheOptions::onEvent`.
@@ -44,7 +45,8 @@ public:
 
   /// The program; the same object for the same key as long as that is kept in memory. `compile` makes it
   /// where there is none; of concurrent requests for one key one compiles, and the others wait for it. A
-  /// folder that cannot be used costs time only: `onWarning` is told, once for each reason.
+  /// folder that cannot be used costs time only: `onWarning` is told, once for each reason. An entry of the
+  /// folder gets machine code when it is made, or at the first hit by a request that wants it.
   Result<Pointer> getOrCompile(const CacheRequest &request, const std::function<Result<Pointer>()> &compile,
                                const CacheObserver &observer = {});
 
@@ -56,6 +58,8 @@ private:
   static constexpr size_t mostPrograms = 256;
 
   bool isNew(const std::string &warning);
+  /// Adds machine code where it is wanted and may be had. True if the program has changed.
+  bool complete(CachedProgram &program, const CacheRequest &request, const Key &key) const;
 
   CacheOptions given;
   MemoryCache<Artifact> memory{mostPrograms};

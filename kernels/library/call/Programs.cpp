@@ -77,7 +77,8 @@ Result<std::shared_ptr<const LoadedProgram>> Programs::load(dsl::Program program
     return traced.error();
   KeyBuilder key = traced->key(options);
   return loaded.getOrCompute(key.finish(), [&]() -> Result<std::shared_ptr<const LoadedProgram>> {
-    Result<ArtifactCache::Pointer> artifact = compile(std::move(*traced), options, artifacts);
+    Result<ArtifactCache::Pointer> artifact =
+        compile(std::move(*traced), options, artifacts, onDevice.properties().code);
     if (!artifact)
       return artifact.error();
     return artifacts.load(onDevice, **artifact);
@@ -92,7 +93,8 @@ Result<std::shared_ptr<const LoadedProgram>> Programs::load(const CallProgram &p
     const CacheRequest request = {.key = key,
                                   .program = program.call,
                                   .target = options.target,
-                                  .remedy = [&] { return callRemedy(options.target); }};
+                                  .remedy = [&] { return callRemedy(options.target); },
+                                  .code = onDevice.properties().code};
     auto artifact = artifacts.getOrCompile(request, [&]() -> Result<ArtifactCache::Pointer> {
       if (Result<void> valid = program.check(); !valid)
         return valid.error();

@@ -49,7 +49,7 @@ Result<Artifact> kernels::compile(TracedProgram program, const CompileOptions &o
 }
 
 Result<ArtifactCache::Pointer> kernels::compile(TracedProgram program, const CompileOptions &options,
-                                                ArtifactCache &cache) {
+                                                ArtifactCache &cache, ProgramCode code) {
   auto compileAnew = [&]() -> Result<ArtifactCache::Pointer> {
     Result<Artifact> artifact = compile(std::move(program), options);
     if (!artifact)
@@ -62,6 +62,7 @@ Result<ArtifactCache::Pointer> kernels::compile(TracedProgram program, const Com
   return cache.getOrCompile({.key = program.key(options),
                              .program = name,
                              .target = options.target,
-                             .remedy = [&] { return callRemedy(options.target); }},
+                             .remedy = [&] { return callRemedy(options.target); },
+                             .code = code},
                             compileAnew);
 }

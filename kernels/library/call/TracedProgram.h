@@ -32,6 +32,6 @@ std::string callRemedy(std::string_view target);
 Result<Artifact> compile(TracedProgram program, const CompileOptions &options);
 /// From the cache if it is there.
 Result<ArtifactCache::Pointer> compile(TracedProgram program, const CompileOptions &options,
-                                       ArtifactCache &cache);
+                                       ArtifactCache &cache, ProgramCode code);
 
 } // namespace tlc::kernels

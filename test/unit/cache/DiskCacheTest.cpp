@@ -31,13 +31,13 @@ const Key key = KeyBuilder().add("gemm").finish();
 const Key other = KeyBuilder().add("other").finish();
 
 bool isHit(const DiskCache &cache, const Key &wanted) {
-  Result<std::optional<Artifact>> loaded = cache.load(wanted);
+  Result<std::optional<CachedProgram>> loaded = cache.load(wanted);
   REQUIRE(loaded);
   return loaded->has_value();
 }
 
 std::string errorOfLoad(const DiskCache &cache) {
-  Result<std::optional<Artifact>> loaded = cache.load(key);
+  Result<std::optional<CachedProgram>> loaded = cache.load(key);
   REQUIRE_FALSE(loaded);
   CHECK(loaded.error().kind == ErrorKind::environment);
   return loaded.error().message;
@@ -63,19 +63,20 @@ TEST_CASE("what is stored on disk comes back", "[cache][disk]") {
   const fs::path nested = directory.path / "a" / "b";
   Artifact sample = test::sampleArtifact();
   CHECK_FALSE(isHit(DiskCache(nested), key));
-  REQUIRE(DiskCache(nested).store(key, sample));
+  REQUIRE(DiskCache(nested).store(key, {sample}));
   // Another instance, as in another process.
-  Result<std::optional<Artifact>> loaded = DiskCache(nested).load(key);
+  Result<std::optional<CachedProgram>> loaded = DiskCache(nested).load(key);
   REQUIRE(loaded);
   REQUIRE(*loaded);
-  CHECK(serialize(**loaded) == serialize(sample));
+  CHECK(serialize((*loaded)->artifact) == serialize(sample));
+  CHECK((*loaded)->note.empty());
   CHECK_FALSE(isHit(DiskCache(nested), other));
 }
 
 TEST_CASE("a damaged entry is a miss and can be replaced", "[cache][disk]") {
   TemporaryDirectory directory;
   DiskCache cache(directory.path);
-  REQUIRE(cache.store(key, test::sampleArtifact()));
+  REQUIRE(cache.store(key, {test::sampleArtifact()}));
   SECTION("truncated") { fs::resize_file(cache.pathOf(key), 100); }
   SECTION("empty") { fs::resize_file(cache.pathOf(key), 0); }
   SECTION("altered") {
@@ -91,18 +92,38 @@ TEST_CASE("a damaged entry is a miss and can be replaced", "[cache][disk]") {
   }
   CHECK_FALSE(isHit(cache, key));
   CHECK_FALSE(cache.read(key));
-  REQUIRE(cache.store(key, test::sampleArtifact()));
+  REQUIRE(cache.store(key, {test::sampleArtifact()}));
   CHECK(isHit(cache, key));
+}
+
+TEST_CASE("the note of an entry comes back, and a damaged one is a miss", "[cache][disk]") {
+  TemporaryDirectory directory;
+  DiskCache cache(directory.path);
+  REQUIRE(cache.store(key, {test::sampleArtifact(), "no ptxas was found"}));
+  Result<CachedProgram> read = cache.read(key);
+  REQUIRE(read);
+  CHECK(read->note == "no ptxas was found");
+  CHECK(serialize(read->artifact) == serialize(test::sampleArtifact()));
+  const uintmax_t size = fs::file_size(cache.pathOf(key));
+  SECTION("truncated") { fs::resize_file(cache.pathOf(key), size - 1); }
+  SECTION("truncated before its text") { fs::resize_file(cache.pathOf(key), size - read->note.size()); }
+  SECTION("altered") {
+    std::fstream file(cache.pathOf(key), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(std::streamoff(size) - 1);
+    file.put('D');
+  }
+  CHECK_FALSE(isHit(cache, key));
+  CHECK_THAT(cache.read(key).error().message, StartsWith("expected a note after the artifact, but got "));
 }
 
 TEST_CASE("an entry under the name of another key is a miss", "[cache][disk]") {
   TemporaryDirectory directory;
   DiskCache cache(directory.path);
-  REQUIRE(cache.store(key, test::sampleArtifact()));
+  REQUIRE(cache.store(key, {test::sampleArtifact()}));
   fs::copy_file(cache.pathOf(key), cache.pathOf(other));
   fs::permissions(cache.pathOf(other), fs::perms::owner_read | fs::perms::owner_write);
   CHECK_FALSE(isHit(cache, other));
-  Result<Artifact> read = cache.read(other);
+  Result<CachedProgram> read = cache.read(other);
   REQUIRE_FALSE(read);
   CHECK(read.error().message == "it is the entry of another key, of another version or damaged");
   CHECK(isHit(cache, key));
@@ -114,12 +135,12 @@ TEST_CASE("what is no ordinary file is a miss, at once, and can be replaced", "[
   SECTION("a pipe that nobody writes to") { REQUIRE(::mkfifo(cache.pathOf(key).c_str(), 0600) == 0); }
   SECTION("a link to what never ends") { fs::create_symlink("/dev/zero", cache.pathOf(key)); }
   SECTION("a link to a good entry") {
-    REQUIRE(cache.store(other, test::sampleArtifact()));
+    REQUIRE(cache.store(other, {test::sampleArtifact()}));
     fs::create_symlink(cache.pathOf(other), cache.pathOf(key));
   }
   CHECK_FALSE(isHit(cache, key));
   CHECK_FALSE(cache.read(key));
-  REQUIRE(cache.store(key, test::sampleArtifact()));
+  REQUIRE(cache.store(key, {test::sampleArtifact()}));
   CHECK(isHit(cache, key));
   CHECK(fs::is_regular_file(fs::symlink_status(cache.pathOf(key))));
 }
@@ -128,7 +149,7 @@ TEST_CASE("directories and entries are made for this user alone", "[cache][disk]
   TemporaryDirectory directory;
   const mode_t before = ::umask(0);
   DiskCache cache(directory.path / "a" / "b");
-  Result<void> stored = cache.store(key, test::sampleArtifact());
+  Result<void> stored = cache.store(key, {test::sampleArtifact()});
   ::umask(before);
   REQUIRE(stored);
   CHECK(modeOf(directory.path / "a") == 0700);
@@ -139,14 +160,14 @@ TEST_CASE("directories and entries are made for this user alone", "[cache][disk]
 TEST_CASE("what others may write is not used", "[cache][disk]") {
   TemporaryDirectory directory;
   DiskCache cache(directory.path);
-  REQUIRE(cache.store(key, test::sampleArtifact()));
+  REQUIRE(cache.store(key, {test::sampleArtifact()}));
   SECTION("the directory, by anybody") {
     fs::permissions(directory.path, fs::perms::all);
     const std::string reason = "the cache directory '" + directory.path.native() +
                                "' is not used because others may write it (mode 777); 'chmod go-w' forbids "
                                "them";
     CHECK(errorOfLoad(cache) == reason);
-    CHECK(cache.store(key, test::sampleArtifact()).error().message == reason);
+    CHECK(cache.store(key, {test::sampleArtifact()}).error().message == reason);
     CHECK(cache.prune().error().message == reason);
     CHECK(cache.entries().error().message == reason);
   }
@@ -158,7 +179,7 @@ TEST_CASE("what others may write is not used", "[cache][disk]") {
     fs::permissions(cache.pathOf(key), fs::perms::others_write, fs::perm_options::add);
     CHECK_THAT(errorOfLoad(cache),
                StartsWith("the cache entry '") && Contains("others may write it (mode 602)"));
-    REQUIRE(cache.store(key, test::sampleArtifact()));
+    REQUIRE(cache.store(key, {test::sampleArtifact()}));
     CHECK(isHit(cache, key));
   }
 }
@@ -169,12 +190,12 @@ TEST_CASE("what belongs to another user is not used", "[cache][disk]") {
   constexpr uid_t nobody = 65534;
   TemporaryDirectory directory;
   DiskCache cache(directory.path);
-  REQUIRE(cache.store(key, test::sampleArtifact()));
+  REQUIRE(cache.store(key, {test::sampleArtifact()}));
   SECTION("the directory") {
     REQUIRE(::chown(directory.path.c_str(), nobody, nobody) == 0);
     CHECK_THAT(errorOfLoad(cache), StartsWith("the cache directory '") &&
                                        Catch::EndsWith("because it belongs to user 65534, not to user 0"));
-    CHECK_FALSE(cache.store(key, test::sampleArtifact()));
+    CHECK_FALSE(cache.store(key, {test::sampleArtifact()}));
   }
   SECTION("the entry") {
     REQUIRE(::chown(cache.pathOf(key).c_str(), nobody, nobody) == 0);
@@ -190,7 +211,7 @@ TEST_CASE("what root has made for others is read by them, and by them only read"
   fs::permissions(directory.path, fs::perms(0755));
   const fs::path folder = directory.path / "cache";
   DiskCache cache(folder);
-  REQUIRE(cache.store(key, test::sampleArtifact()));
+  REQUIRE(cache.store(key, {test::sampleArtifact()}));
   fs::permissions(folder, fs::perms(0755));
   fs::permissions(cache.pathOf(key), fs::perms(0644));
   const std::string reason = "the cache directory '" + folder.native() +
@@ -201,8 +222,8 @@ TEST_CASE("what root has made for others is read by them, and by them only read"
     REQUIRE(child >= 0);
     if (child == 0) {
       const bool isOther = ::setresuid(nobody, nobody, nobody) == 0;
-      const Result<std::optional<Artifact>> loaded = cache.load(key);
-      const Result<void> stored = cache.store(other, test::sampleArtifact());
+      const Result<std::optional<CachedProgram>> loaded = cache.load(key);
+      const Result<void> stored = cache.store(other, {test::sampleArtifact()});
       const Result<DiskCache::Pruned> pruned = cache.prune();
       const bool isHit = loaded && loaded->has_value();
       const bool isRight =
@@ -265,8 +286,8 @@ TEST_CASE("concurrent writers leave a whole entry and nothing else", "[cache][di
     threads.emplace_back([&] {
       for (int round = 0; round < 5; ++round) {
         DiskCache cache(directory.path);
-        Result<void> stored = cache.store(key, test::sampleArtifact());
-        Result<std::optional<Artifact>> loaded = cache.load(key);
+        Result<void> stored = cache.store(key, {test::sampleArtifact()});
+        Result<std::optional<CachedProgram>> loaded = cache.load(key);
         if (!stored || !loaded || !*loaded)
           std::abort();
       }
@@ -281,7 +302,7 @@ TEST_CASE("concurrent writers leave a whole entry and nothing else", "[cache][di
 TEST_CASE("a directory that cannot be created is an error", "[cache][disk]") {
   TemporaryDirectory directory;
   std::ofstream(directory.path / "file") << "in the way";
-  Result<void> stored = DiskCache(directory.path / "file" / "cache").store(key, test::sampleArtifact());
+  Result<void> stored = DiskCache(directory.path / "file" / "cache").store(key, {test::sampleArtifact()});
   REQUIRE_FALSE(stored);
   CHECK(stored.error().kind == ErrorKind::environment);
   CHECK_THAT(stored.error().message, StartsWith("cannot create the cache directory '"));
@@ -294,7 +315,7 @@ TEST_CASE("a limit on the size of files is an error, not a signal, and leaves no
   if (child == 0) {
     const rlimit limit = {100, 100};
     Result<void> stored = ::setrlimit(RLIMIT_FSIZE, &limit) == 0
-                              ? DiskCache(directory.path).store(key, test::sampleArtifact())
+                              ? DiskCache(directory.path).store(key, {test::sampleArtifact()})
                               : Result<void>();
     const bool isTold = !stored && stored.error().message.find("File too large") != std::string::npos;
     ::_exit(isTold ? 0 : 1);
@@ -310,16 +331,16 @@ TEST_CASE("the least recently used entries make room", "[cache][disk]") {
   TemporaryDirectory directory;
   auto keyOf = [](int64_t number) { return KeyBuilder().add(number).finish(); };
   DiskCache unlimited(directory.path);
-  REQUIRE(unlimited.store(keyOf(0), test::sampleArtifact()));
+  REQUIRE(unlimited.store(keyOf(0), {test::sampleArtifact()}));
   const uint64_t size = fs::file_size(unlimited.pathOf(keyOf(0)));
 
   DiskCache cache(directory.path, 3 * size);
   for (int64_t i = 1; i != 3; ++i)
-    REQUIRE(cache.store(keyOf(i), test::sampleArtifact()));
+    REQUIRE(cache.store(keyOf(i), {test::sampleArtifact()}));
   for (int64_t i = 0; i != 3; ++i)
     makeOlder(cache.pathOf(keyOf(i)), std::chrono::hours(3 - i));
   CHECK(isHit(cache, keyOf(0))); // now the one used last
-  REQUIRE(cache.store(keyOf(3), test::sampleArtifact()));
+  REQUIRE(cache.store(keyOf(3), {test::sampleArtifact()}));
   CHECK_FALSE(isHit(cache, keyOf(1)));
   for (int64_t i : {0, 2, 3})
     CHECK(isHit(cache, keyOf(i)));
@@ -337,7 +358,7 @@ TEST_CASE("a clock that jumps loses and keeps no entry", "[cache][disk]") {
   auto keyOf = [](int64_t number) { return KeyBuilder().add(number).finish(); };
   DiskCache unlimited(directory.path);
   for (int64_t i = 0; i != 3; ++i)
-    REQUIRE(unlimited.store(keyOf(i), test::sampleArtifact()));
+    REQUIRE(unlimited.store(keyOf(i), {test::sampleArtifact()}));
   const uint64_t size = fs::file_size(unlimited.pathOf(keyOf(0)));
   // Written when the clock was a century ahead, and before 1970.
   makeOlder(unlimited.pathOf(keyOf(0)), -std::chrono::hours(24 * 36500));
@@ -351,7 +372,7 @@ TEST_CASE("a clock that jumps loses and keeps no entry", "[cache][disk]") {
     CHECK(isHit(unlimited, keyOf(i))); // which makes it the one used last, by the clock as it is now
   DiskCache cache(directory.path, 3 * size);
   makeOlder(cache.pathOf(keyOf(1)), std::chrono::hours(1));
-  REQUIRE(cache.store(keyOf(3), test::sampleArtifact()));
+  REQUIRE(cache.store(keyOf(3), {test::sampleArtifact()}));
   CHECK_FALSE(isHit(cache, keyOf(1)));
   for (int64_t i : {0, 2, 3})
     CHECK(isHit(cache, keyOf(i)));
@@ -360,7 +381,7 @@ TEST_CASE("a clock that jumps loses and keeps no entry", "[cache][disk]") {
 TEST_CASE("what interrupted writers left is removed, what others write is not", "[cache][disk]") {
   TemporaryDirectory directory;
   DiskCache cache(directory.path);
-  REQUIRE(cache.store(key, test::sampleArtifact()));
+  REQUIRE(cache.store(key, {test::sampleArtifact()}));
   const std::string left = cache.pathOf(key).native() + ".123.0",
                     inUse = cache.pathOf(key).native() + ".123.1",
                     folder = cache.pathOf(key).native() + ".abcdef";
@@ -370,7 +391,7 @@ TEST_CASE("what interrupted writers left is removed, what others write is not", 
   std::ofstream(directory.path / "notes.txt") << "not ours";
   const Descriptor lock(::open(inUse.c_str(), O_RDONLY | O_CLOEXEC));
   REQUIRE(::flock(lock.get(), LOCK_EX | LOCK_NB) == 0);
-  SECTION("by the next entry") { REQUIRE(cache.store(other, test::sampleArtifact())); }
+  SECTION("by the next entry") { REQUIRE(cache.store(other, {test::sampleArtifact()})); }
   SECTION("by pruning") {
     Result<DiskCache::Pruned> pruned = cache.prune();
     REQUIRE(pruned);
@@ -410,7 +431,7 @@ TEST_CASE("a folder with the name of an entry is a miss, replaced and pruned", "
   fs::create_directories(cache.pathOf(key) / "inner");
   CHECK_FALSE(isHit(cache, key));
   SECTION("replaced") {
-    REQUIRE(cache.store(key, test::sampleArtifact()));
+    REQUIRE(cache.store(key, {test::sampleArtifact()}));
     CHECK(isHit(cache, key));
   }
   SECTION("pruned") {
@@ -440,8 +461,8 @@ TEST_CASE("bytes are kept by key, whatever they are", "[cache][disk]") {
 TEST_CASE("pruning removes what cannot be read", "[cache][disk]") {
   TemporaryDirectory directory;
   DiskCache cache(directory.path);
-  REQUIRE(cache.store(key, test::sampleArtifact()));
-  REQUIRE(cache.store(other, test::sampleArtifact()));
+  REQUIRE(cache.store(key, {test::sampleArtifact()}));
+  REQUIRE(cache.store(other, {test::sampleArtifact()}));
   fs::resize_file(cache.pathOf(other), 100);
   Result<std::vector<CacheEntry>> entries = cache.entries();
   REQUIRE(entries);
@@ -457,8 +478,8 @@ TEST_CASE("pruning removes what cannot be read", "[cache][disk]") {
 TEST_CASE("entries are listed, the least recently used first", "[cache][disk]") {
   TemporaryDirectory directory;
   DiskCache cache(directory.path);
-  REQUIRE(cache.store(key, test::sampleArtifact()));
-  REQUIRE(cache.store(other, test::sampleArtifact()));
+  REQUIRE(cache.store(key, {test::sampleArtifact()}));
+  REQUIRE(cache.store(other, {test::sampleArtifact()}));
   makeOlder(cache.pathOf(other), std::chrono::hours(1));
   std::ofstream(directory.path / "notes.tlc") << "not ours";
   Result<std::vector<CacheEntry>> entries = cache.entries();

@@ -33,19 +33,28 @@ Artifact artifact(std::string first = "", std::string second = "") {
   return artifact;
 }
 
+ProgramCode codeOfLoaded(std::shared_ptr<const CudaContext> context, Artifact artifact) {
+  Result<std::shared_ptr<const CudaProgram>> program =
+      CudaProgram::load(std::move(context), std::move(artifact));
+  REQUIRE(program);
+  return (*program)->code();
+}
+
 } // namespace
 
 TEST_CASE("the driver loads machine code instead of PTX where there is some", "[device][cubin]") {
-  CHECK(CudaProgram::load(context(), artifact("cubin of the first")));
+  CHECK(codeOfLoaded(context(), artifact("cubin of the first")) == ProgramCode::ptx);
   CHECK(loaded == std::vector<std::string>{"cubin", ".vers"});
-  CHECK(CudaProgram::load(context(), artifact()));
+  CHECK(codeOfLoaded(context(), artifact("cubin of the first", "cubin of the second")) == ProgramCode::cubin);
+  CHECK(loaded == std::vector<std::string>{"cubin", "cubin"});
+  CHECK(codeOfLoaded(context(), artifact()) == ProgramCode::ptx);
   CHECK(loaded == std::vector<std::string>{".vers", ".vers"});
 }
 
 TEST_CASE("the driver compiles the PTX where it refuses the machine code", "[device][cubin]") {
   const auto refusing = context();
   refusesCubins = true;
-  CHECK(CudaProgram::load(refusing, artifact("cubin of the first", "cubin of the second")));
+  CHECK(codeOfLoaded(refusing, artifact("cubin of the first", "cubin of the second")) == ProgramCode::ptx);
   CHECK(loaded == std::vector<std::string>{"cubin", ".vers", "cubin", ".vers"});
 }
 

@@ -188,7 +188,7 @@ TEST_CASE("options of a compilation that are none are errors, not crashes", "[li
   CHECK_THAT(errorOf(&options), Catch::StartsWith("expected a target among "));
   options.size = 8;
   CHECK(errorOf(&options) ==
-        "expected options of 40 bytes, as version 10 of the interface has them, or of 24, but got 8");
+        "expected options of 40 bytes, as version 11 of the interface has them, or of 24, but got 8");
 }
 
 TEST_CASE("a cache that cannot be, and lists with mistakes, are errors, not crashes", "[libtlc]") {
@@ -196,16 +196,58 @@ TEST_CASE("a cache that cannot be, and lists with mistakes, are errors, not cras
     CHECK(status == TLC_INVALID_ARGUMENT);
     return std::string(tlc_last_error());
   };
-  tlc_cache_options options = {sizeof(options), nullptr, 0, 3, nullptr, nullptr};
+  tlc_cache_options options = {sizeof(options), nullptr, 0, 3, nullptr, nullptr, 0};
   CHECK(errorOf(tlc_set_cache(nullptr)) == "expected options, but got a null pointer");
   CHECK(errorOf(tlc_set_cache(&options)) == "expected a tlc_cache_use from 0 to 2, but got 3");
   options.size = 8;
   CHECK(errorOf(tlc_set_cache(&options)) ==
-        "expected options of 48 bytes, as version 10 of the interface has them, but got 8");
+        "expected options of 56 bytes, as version 11 of the interface has them, or of 48, but got 8");
   CHECK(errorOf(tlc_prewarm(nullptr, nullptr)) == "expected lines of programs, but got a null pointer");
   CHECK_THAT(errorOf(tlc_prewarm("", "sm_1")), Catch::EndsWith(", but got 'sm_1'"));
   CHECK(errorOf(tlc_prewarm("gemm\nsoftmax rows", "sm_90a")) ==
         "line 2: expected name=value, but got 'rows'");
+}
+
+TEST_CASE("options of the cache of version 8 are taken", "[libtlc]") {
+  tlc_cache_options options = {
+      offsetof(tlc_cache_options, ptx_only), nullptr, 0, TLC_CACHE_MEMORY, nullptr, nullptr, 1};
+  CHECK(tlc_set_cache(&options) == TLC_OK);
+  options = {sizeof(options), nullptr, 0, TLC_CACHE_USUAL, nullptr, nullptr, 0};
+  CHECK(tlc_set_cache(&options) == TLC_OK);
+}
+
+TEST_CASE("an error has its source line as data", "[libtlc]") {
+  tlc_error_info info = {};
+  info.size = sizeof(info);
+  const char *names[] = {"bm", "bn", "bk", "stages"}, *values[] = {"256", "256", "256", "8"};
+  tlc_device *device = tlc_device_emulator(nullptr);
+  REQUIRE(device);
+  const tlc_compile_options options = {sizeof(options), nullptr, 0, device, nullptr};
+  CHECK_FALSE(tlc_compile_with("gemm", names, values, 4, &options));
+  tlc_device_release(device);
+  const std::string text = tlc_last_error();
+  REQUIRE(tlc_last_error_info(&info) == TLC_OK);
+  CHECK(info.status == tlc_last_status());
+  CHECK(info.status == TLC_INVALID_ARGUMENT);
+  CHECK(info.text == text);
+  REQUIRE(info.file);
+  CHECK_THAT(info.file, Catch::EndsWith("Gemm.cpp"));
+  CHECK_THAT(text, Catch::Contains("\n" + std::string(info.file) + ":" + std::to_string(info.line) + ":" +
+                                   std::to_string(info.column) + ": "));
+  CHECK(info.line > 0);
+  CHECK(info.column > 0);
+
+  CHECK(tlc_prewarm("softmax rows", "sm_90a") == TLC_INVALID_ARGUMENT);
+  REQUIRE(tlc_last_error_info(&info) == TLC_OK);
+  CHECK(std::string(info.text) == "line 1: expected name=value, but got 'rows'");
+  CHECK(info.file == nullptr);
+  CHECK(info.line == 0);
+  CHECK(info.column == 0);
+  info.size = 8;
+  CHECK(tlc_last_error_info(&info) == TLC_INVALID_ARGUMENT);
+  CHECK(std::string(tlc_last_error()) ==
+        "expected room for 40 bytes, as version 11 of the interface has them, but got 8");
+  CHECK(tlc_last_error_info(nullptr) == TLC_INVALID_ARGUMENT);
 }
 
 TEST_CASE("programs come into the cache without a GPU, and its owner is told", "[libtlc]") {
@@ -215,9 +257,11 @@ TEST_CASE("programs come into the cache without a GPU, and its owner is told", "
   const auto onEvent = [](const tlc_cache_event *event, void *user) {
     static_cast<std::vector<std::string> *>(user)->push_back(
         std::to_string(event->kind) + " " + event->program + " " + event->target +
-        (event->size == sizeof(*event) && event->milliseconds >= 0 ? "" : " wrong"));
+        (event->size == sizeof(*event) && event->milliseconds >= 0 && event->code == TLC_CODE_PTX
+             ? ""
+             : " wrong"));
   };
-  tlc_cache_options options = {sizeof(options), pattern.c_str(), 0, TLC_CACHE_HITS_ONLY, onEvent, &events};
+  tlc_cache_options options = {sizeof(options), pattern.c_str(), 0, TLC_CACHE_HITS_ONLY, onEvent, &events, 1};
   const char *line = "softmax rows=8 columns=64 # one\n";
   REQUIRE(tlc_set_cache(&options) == TLC_OK);
   CHECK(tlc_prewarm(line, "sm_90a") == TLC_ENVIRONMENT);
@@ -230,7 +274,7 @@ TEST_CASE("programs come into the cache without a GPU, and its owner is told", "
   REQUIRE(tlc_set_cache(&options) == TLC_OK); // whose memory is empty
   CHECK(tlc_prewarm(line, "sm_90a") == TLC_OK);
   CHECK(events == std::vector<std::string>{"0 softmax sm_90a", "1 softmax sm_90a", "2 softmax sm_90a"});
-  options = {sizeof(options), nullptr, 0, TLC_CACHE_USUAL, nullptr, nullptr};
+  options = {sizeof(options), nullptr, 0, TLC_CACHE_USUAL, nullptr, nullptr, 0};
   REQUIRE(tlc_set_cache(&options) == TLC_OK);
   std::filesystem::remove_all(pattern);
 }
@@ -240,7 +284,7 @@ TEST_CASE("equal requests share what is loaded until the last is released", "[.h
   const auto onEvent = [](const tlc_cache_event *event, void *user) {
     static_cast<std::vector<int> *>(user)->push_back(event->kind);
   };
-  tlc_cache_options options = {sizeof(options), nullptr, 0, TLC_CACHE_MEMORY, onEvent, &events};
+  tlc_cache_options options = {sizeof(options), nullptr, 0, TLC_CACHE_MEMORY, onEvent, &events, 0};
   REQUIRE(tlc_set_cache(&options) == TLC_OK);
   const char *names[] = {"rows", "columns"}, *values[] = {"8", "64"};
   const auto compile = [&] {
@@ -257,7 +301,7 @@ TEST_CASE("equal requests share what is loaded until the last is released", "[.h
   tlc_release(second);
   tlc_release(compile());
   CHECK(events.back() == TLC_CACHE_LOADED);
-  options = {sizeof(options), nullptr, 0, TLC_CACHE_USUAL, nullptr, nullptr};
+  options = {sizeof(options), nullptr, 0, TLC_CACHE_USUAL, nullptr, nullptr, 0};
   REQUIRE(tlc_set_cache(&options) == TLC_OK);
 }
 

@@ -11,6 +11,7 @@ from . import _interface as c
 
 USUAL, MEMORY, HITS_ONLY = 0, 1, 2
 KINDS = ("compiled", "found in memory", "found on disk", "loaded")
+CODES = ("ptx", "cubin")
 
 
 class CacheEvent(NamedTuple):
@@ -20,18 +21,21 @@ class CacheEvent(NamedTuple):
     program: str
     target: str
     milliseconds: float
+    #: That the program has, or that the device has loaded: "ptx", or "cubin", which is machine code.
+    code: str
 
 
 _listeners: List[List[CacheEvent]] = []
 _lock = threading.Lock()
-_options: Dict[str, Any] = {"folder": None, "bytes": 0, "use": USUAL}
+_options: Dict[str, Any] = {"folder": None, "bytes": 0, "use": USUAL, "ptx_only": False}
 _begun = False
 
 
 @c.ON_EVENT
 def _tell(event, _user):
     one = event[0]
-    told = CacheEvent(KINDS[one.kind], one.program.decode(), one.target.decode(), one.milliseconds)
+    code = CODES[one.code] if one.size >= ctypes.sizeof(c.CacheEvent) else CODES[0]
+    told = CacheEvent(KINDS[one.kind], one.program.decode(), one.target.decode(), one.milliseconds, code)
     for listener in tuple(_listeners):
         listener.append(told)
 
@@ -41,7 +45,14 @@ def _set(**changed) -> None:
     with _lock:
         _options.update(changed)
         folder = _options["folder"]
-        options = c.CacheOptions(os.fsencode(folder) if folder is not None else None, _options["bytes"], _options["use"], _tell, None)
+        values = os.fsencode(folder) if folder is not None else None, _options["bytes"], _options["use"], _tell, None
+        if c.interface().version < 11:
+            if _options["ptx_only"]:
+                raise c.Error(f"expected version 11 of the C interface for ptx_only=True, but '{c.interface().path}' has {c.interface().version}",
+                              c.Kind.ENVIRONMENT)
+            options = c.OldCacheOptions(*values)
+        else:
+            options = c.CacheOptions(*values, _options["ptx_only"])
         c.interface().check(c.interface().set_cache(ctypes.byref(options)))
         _begun = True
 
@@ -52,10 +63,11 @@ def begin() -> None:
         _set()
 
 
-def set_cache(folder: Optional[str] = None, bytes: int = 0, in_memory: bool = False) -> None:
+def set_cache(folder: Optional[str] = None, bytes: int = 0, in_memory: bool = False, ptx_only: bool = False) -> None:
     """Keeps compiled programs in another folder, of at most so many bytes (0: 1 GiB), or in memory only. Without arguments it
-    is the usual folder, $XDG_CACHE_HOME/tlc or ~/.cache/tlc, which the tool `tlc` uses, too."""
-    _set(folder=folder, bytes=bytes, use=MEMORY if in_memory else USUAL)
+    is the usual folder, $XDG_CACHE_HOME/tlc or ~/.cache/tlc, which the tool `tlc` uses, too. New entries for a GPU have machine
+    code where ptxas is found, unless `ptx_only`."""
+    _set(folder=folder, bytes=bytes, use=MEMORY if in_memory else USUAL, ptx_only=ptx_only)
 
 
 def cache_folder() -> Optional[str]:

@@ -33,8 +33,8 @@ LOCATION = re.compile(r"^ *(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?P<column>\d+)
 
 
 class Error(RuntimeError):
-    """A failure of tlc. `kind` is a `Kind`, `text` the message, and `file` and `line` the first place in a source file that a
-    line of it begins with, or None.
+    """A failure of tlc. `kind` is a `Kind`, `text` the message, and `file`, `line` and `column` the first place in a source file
+    that a line of it begins with, or None.
 
     >>> import tlc
     >>> try:
@@ -44,12 +44,12 @@ class Error(RuntimeError):
     INVALID_ARGUMENT True
     """
 
-    def __init__(self, text: str, kind: Kind = Kind.INVALID_ARGUMENT):
+    def __init__(self, text: str, kind: Kind = Kind.INVALID_ARGUMENT, place: Optional[Place] = None):
         super().__init__(text)
         self.text, self.kind = text, kind
-        found = LOCATION.search(text)
-        self.file: Optional[str] = found["file"] if found else None
-        self.line: Optional[int] = int(found["line"]) if found else None
+        self.file: Optional[str] = place.file if place else None
+        self.line: Optional[int] = place.line if place else None
+        self.column: Optional[int] = place.column if place else None
 
 
 class RaceError(Error):
@@ -57,10 +57,8 @@ class RaceError(Error):
     access first; `file` and `line` are the first one's."""
 
     def __init__(self, text: str, places: List[Place]):
-        super().__init__(text, Kind.EXECUTION)
+        super().__init__(text, Kind.EXECUTION, places[0] if places else None)
         self.places = places
-        if places:
-            self.file, self.line = places[0].file, places[0].line
 
 
 class Tensor(ctypes.Structure):
@@ -140,15 +138,25 @@ class ExtentInfo(Sized):
     _fields_ = [("size", SIZE), ("dimension", TEXT), ("least", I64), ("most", I64), ("multiple_of", I64)]
 
 
+class ErrorInfo(Sized):
+    _fields_ = [("size", SIZE), ("status", I32), ("text", TEXT), ("file", TEXT), ("line", I32), ("column", I32)]
+
+
 class CacheEvent(ctypes.Structure):
-    _fields_ = [("size", SIZE), ("kind", I32), ("program", TEXT), ("target", TEXT), ("milliseconds", DOUBLE)]
+    _fields_ = [("size", SIZE), ("kind", I32), ("program", TEXT), ("target", TEXT), ("milliseconds", DOUBLE), ("code", I32)]
 
 
 ON_EVENT = ctypes.CFUNCTYPE(None, ctypes.POINTER(CacheEvent), ADDRESS)
 
 
-class CacheOptions(Sized):
+class OldCacheOptions(Sized):
+    """Of versions 8 to 10."""
+
     _fields_ = [("size", SIZE), ("folder", TEXT), ("bytes", ctypes.c_uint64), ("use", I32), ("on_event", ON_EVENT), ("user", ADDRESS)]
+
+
+class CacheOptions(Sized):
+    _fields_ = [*OldCacheOptions._fields_, ("ptx_only", I32)]
 
 
 class ExchangeOptions(Sized):
@@ -190,13 +198,14 @@ FUNCTIONS: Dict[int, tuple] = {
         ("tlc_kernel_of", INT, ADDRESS, INT, ctypes.POINTER(KernelInfo)),
         ("tlc_parameter_of", INT, ADDRESS, INT, INT, ctypes.POINTER(ParameterInfo)),
         ("tlc_argument_count", INT, ADDRESS), ("tlc_argument_of", INT, ADDRESS, INT, ctypes.POINTER(ArgumentInfo)),
-        ("tlc_extent_of", INT, ADDRESS, INT, INT, ctypes.POINTER(ExtentInfo)), ("tlc_set_cache", INT, ctypes.POINTER(CacheOptions)),
+        ("tlc_extent_of", INT, ADDRESS, INT, INT, ctypes.POINTER(ExtentInfo)), ("tlc_set_cache", INT, ADDRESS),
         ("tlc_prewarm", INT, TEXT, TEXT), ("tlc_bind", ADDRESS, ADDRESS, *LAUNCH), ("tlc_bound_set_address", INT, ADDRESS, INT, ADDRESS),
         ("tlc_bound_launch", INT, ADDRESS, ADDRESS), ("tlc_bound_release", None, ADDRESS)),
     9: (("tlc_last_status", INT), ("tlc_shape_of", INT, ADDRESS, INT, TEXTS, I64S, INT, I64S, INT)),
     10: (("tlc_exchange_create", ADDRESS, ADDRESS, TENSORS, INT, ADDRESS, INT, ctypes.POINTER(ExchangeOptions)),
          ("tlc_exchange_launch", INT, ADDRESS, ctypes.py_object, ctypes.py_object), ("tlc_exchange_release", None, ADDRESS),
          ("tlc_bound_launch_current", INT, ADDRESS, ADDRESS)),
+    11: (("tlc_last_error_info", INT, ctypes.POINTER(ErrorInfo)),),
 }
 #: Functions that ask objects of Python, for which they need the interpreter's lock.
 LOCKED = ("tlc_exchange_create", "tlc_exchange_launch", "tlc_bound_launch_current")
@@ -239,7 +248,16 @@ class Interface:
         text = self.last_error().decode(errors="replace")
         kind = Kind(self.last_status()) if self.version >= 9 else Kind.INVALID_ARGUMENT
         places, found.races = getattr(found, "races", None), None
-        return RaceError(text, places) if places and kind == Kind.EXECUTION else Error(text, kind)
+        return RaceError(text, places) if places and kind == Kind.EXECUTION else Error(text, kind, self._place(text))
+
+    def _place(self, text: str) -> Optional[Place]:
+        if self.version < 11:
+            match = LOCATION.search(text)
+            return Place(match["file"], int(match["line"]), int(match["column"])) if match else None
+        info = ErrorInfo()
+        if self.last_error_info(ctypes.byref(info)) != 0 or info.file is None:
+            return None
+        return Place(info.file.decode(errors="replace"), info.line, info.column)
 
     def check(self, status: int) -> None:
         if status != 0:
