@@ -23,7 +23,7 @@ constexpr std::array<uint8_t, 8> magic = {'t', 'l', 'c', 'a', 'r', 't', '\r', '\
 template <class Field, class T>
 concept Of = std::same_as<std::remove_const_t<Field>, T>;
 
-/// A field that artifacts have from a version on. What an earlier version is read to keeps its value.
+/// A field that artifacts have from a version on. Reading an earlier version leaves its default.
 template <class T> struct Since {
   uint32_t version;
   T &field;
