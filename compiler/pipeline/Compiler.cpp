@@ -88,8 +88,10 @@ void setAlignment(ModuleOp module, Alignment alignment) {
     module.walk([](tile::RequireOp require) { require.erase(); });
 }
 
-/// Gives every wait for a count a limit.
+/// Gives every wait for a count a limit, and every kernel one for its waits on mbarriers.
 void setWaitLimit(ModuleOp module, std::chrono::nanoseconds limit) {
+  for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
+    kernel->setAttr(tile::waitLimitAttrName, Builder(module).getI64IntegerAttr(limit.count()));
   module.walk([&](tile::WaitForOp wait) { wait.setLimit(limit.count()); });
 }
 

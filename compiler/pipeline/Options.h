@@ -65,7 +65,7 @@ struct CompileOptions {
   // What decides the result, besides the program.
   std::string target = "sm_90a"; ///< a row of runtime/target; a target that the module names itself wins
   Optimizations optimizations;
-  /// How long a wait for a count may last before it gives up, which is reported; zero: for ever.
+  /// How long waits for counts and at mbarriers may last before they give up, reported; zero: for ever.
   std::chrono::nanoseconds waitLimit{0};
   /// Whether a program may access all ranks' tensors at once, by NVLink multicast, which takes memory that
   /// the driver joins for it.

@@ -42,6 +42,17 @@ def Simt_BarrierWaitOp : Simt_EffectOp<"barrier_wait", [Program_Needs<"mbarrier"
   let assemblyFormat = "$barrier `parity` `(` $parity `)` attr-dict";
 }
 
+def Simt_BarrierTryWaitOp : Simt_EffectOp<"barrier_try_wait", [Program_Needs<"mbarrier">]> {
+  let summary = "mbarrier.try_wait: true once the phase is complete, false if it is not after a while";
+  let description = [{
+    `phase` is the phase's parity, 0 or 1, as an i32, with acquire at the scope of the block; or its state, of
+    `simt.barrier_state`, with acquire at the scope of the cluster.
+  }];
+  let arguments = (ins Simt_SharedPtr:$barrier, AnyTypeOf<[I32, I64]>:$phase);
+  let results = (outs I1:$complete);
+  let assemblyFormat = "$barrier `phase` `(` $phase `)` attr-dict `:` type($phase)";
+}
+
 def Simt_TmaLoadOp : Simt_EffectOp<"tma_load", [Program_Needs<"tma">, AttrSizedOperandSegments]> {
   let summary = "One thread starts a load of a box into shared memory; its bytes count on `barrier`";
   let description = [{

@@ -10,6 +10,10 @@
 
 namespace tlc::tile {
 
+/// On a kernel: the nanoseconds that its waits on mbarriers may last, as an i64. A `tile.wait_for` has its
+/// own limit.
+inline constexpr llvm::StringLiteral waitLimitAttrName = "tile.wait_limit";
+
 /// Whether other blocks may go on from the operation with what its threads did before.
 bool letsBlocksGoOn(mlir::Operation *op);
 /// Whether its threads go on from the operation with what other blocks did before.

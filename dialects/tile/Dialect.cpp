@@ -144,11 +144,19 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
                              << attribute.getValue() << " of '" << op->getName() << "'";
     return success();
   }
+  if (attribute.getName() == waitLimitAttrName) {
+    auto limit = dyn_cast<IntegerAttr>(attribute.getValue());
+    if (!isa<KernelOp>(op) || !limit || !limit.getType().isInteger(64) || limit.getInt() <= 0)
+      return op->emitError() << "expected '" << waitLimitAttrName
+                             << "' to be a positive number of nanoseconds on a kernel, but got "
+                             << attribute.getValue() << " of '" << op->getName() << "'";
+    return success();
+  }
   return op->emitError() << "expected '" << pipelineAttrName << "', '" << stageAttrName << "', '"
                          << rolePlanAttrName << "', '" << roleAttrName << "', '" << channelAttrName << "', '"
-                         << multicastAttrName << "' or '" << withoutRoleAttrName
-                         << "', but the tile dialect has no attribute '" << attribute.getName().getValue()
-                         << "'";
+                         << multicastAttrName << "', '" << withoutRoleAttrName << "' or '"
+                         << waitLimitAttrName << "', but the tile dialect has no attribute '"
+                         << attribute.getName().getValue() << "'";
 }
 
 #define GET_OP_CLASSES

@@ -23,6 +23,13 @@ constexpr std::array<uint8_t, 8> magic = {'t', 'l', 'c', 'a', 'r', 't', '\r', '\
 template <class Field, class T>
 concept Of = std::same_as<std::remove_const_t<Field>, T>;
 
+/// A field that artifacts have from a version on. Reading an earlier version leaves its default.
+template <class T> struct Since {
+  uint32_t version;
+  T &field;
+};
+template <class T> Since<T> since(uint32_t version, T &field) { return {version, field}; }
+
 void fields(auto &archive, Of<HostExpr::Step> auto &step) { archive(step.op, step.operand); }
 void fields(auto &archive, Of<HostExpr> auto &expr) { archive(expr.steps); }
 void fields(auto &archive, Of<Dimension> auto &dimension) {
@@ -32,7 +39,7 @@ void fields(auto &archive, Of<Dimension> auto &dimension) {
 void fields(auto &archive, Of<Extent> auto &extent) { archive(extent.dimension, extent.constant); }
 void fields(auto &archive, Of<TensorArgument> auto &tensor) {
   archive(tensor.name, tensor.element, tensor.access, tensor.shape, tensor.workspaceShape, tensor.zeroFill,
-          tensor.alignment, tensor.symmetric, tensor.strided, tensor.contiguous);
+          tensor.alignment, tensor.symmetric, tensor.strided, since(15, tensor.contiguous));
 }
 void fields(auto &archive, Of<ScalarArgument> auto &scalar) { archive(scalar.name, scalar.element); }
 void fields(auto &archive, Of<TensorWindow> auto &window) {
@@ -42,7 +49,7 @@ void fields(auto &archive, Of<TensorMapRecipe> auto &map) {
   archive(map.tensor, map.box, map.swizzle, map.limitedAxis, map.before, map.window);
 }
 void fields(auto &archive, Of<KernelParameter> auto &parameter) {
-  archive(parameter.kind, parameter.index, parameter.axis, parameter.bytes);
+  archive(parameter.kind, parameter.index, parameter.axis, since(15, parameter.bytes));
 }
 void fields(auto &archive, Of<WarpRole> auto &role) { archive(role.name, role.firstWarp, role.warps); }
 void fields(auto &archive, Of<SharedObject> auto &object) {
@@ -50,8 +57,9 @@ void fields(auto &archive, Of<SharedObject> auto &object) {
 }
 void fields(auto &archive, Of<LaunchNames> auto &names) { archive(names.roles, names.shared); }
 void fields(auto &archive, Of<Launch> auto &launch) {
-  archive(launch.entry, launch.grid, launch.threads, launch.threadsY, launch.threadsZ, launch.cluster,
-          launch.sharedBytes, launch.ordered, launch.tensorMaps, launch.parameters, launch.names);
+  archive(launch.entry, launch.grid, launch.threads, since(15, launch.threadsY), since(15, launch.threadsZ),
+          launch.cluster, launch.sharedBytes, launch.ordered, launch.tensorMaps, launch.parameters,
+          launch.names);
 }
 void fields(auto &archive, Of<AlignmentCondition> auto &condition) {
   archive(condition.tensor, condition.bytes);
@@ -66,8 +74,8 @@ void fields(auto &archive, Of<Transfer> auto &transfer) {
   archive(transfer.name, transfer.after, transfer.until, transfer.rounds, transfer.copies, transfer.sets);
 }
 void fields(auto &archive, Of<Variant> auto &variant) {
-  archive(variant.name, variant.conditions, variant.launches, variant.ptx, variant.cubin, variant.reports,
-          variant.transfers);
+  archive(variant.name, variant.conditions, variant.launches, variant.ptx, since(15, variant.cubin),
+          variant.reports, variant.transfers);
 }
 void fields(auto &archive, Of<Remark> auto &remark) { archive(remark.id, remark.location, remark.message); }
 void fields(auto &archive, Of<Artifact> auto &artifact) {
@@ -81,6 +89,8 @@ template <> constexpr ElementType lastOf<ElementType> = allElementTypes.back();
 
 class Writer {
 public:
+  explicit Writer(uint32_t version = artifactFormatVersion) : version(version) {}
+
   std::vector<std::byte> bytes;
 
   template <class... Fields> void operator()(const Fields &...values) { (write(values), ...); }
@@ -121,14 +131,21 @@ private:
   void write(const T &value) {
     fields(*this, value);
   }
+  template <class T> void write(const Since<T> &added) {
+    if (version >= added.version)
+      write(added.field);
+  }
+
+  uint32_t version;
 };
 
 /// After the first failure reads nothing more; `failure` says where it was.
 class Reader {
 public:
-  explicit Reader(std::span<const std::byte> bytes) : bytes(bytes) {}
+  explicit Reader(std::span<const std::byte> bytes, uint32_t version = artifactFormatVersion)
+      : bytes(bytes), version(version) {}
 
-  template <class... Fields> void operator()(Fields &...values) { (read(values), ...); }
+  template <class... Fields> void operator()(Fields &&...values) { (read(values), ...); }
 
   std::span<const std::byte> bytes;
   size_t position = 0;
@@ -199,6 +216,12 @@ private:
   void read(T &value) {
     fields(*this, value);
   }
+  template <class T> void read(Since<T> &added) {
+    if (version >= added.version)
+      read(added.field);
+  }
+
+  uint32_t version;
 };
 
 struct Header {
@@ -213,10 +236,11 @@ void fields(auto &archive, Of<Header> auto &header) {
 
 } // namespace
 
-std::vector<std::byte> tlc::serialize(const Artifact &artifact) {
-  Writer payload;
+std::vector<std::byte> tlc::serialize(const Artifact &artifact, uint32_t version) {
+  Writer payload(version);
   payload(artifact);
   Header header;
+  header.version = version;
   header.payloadBytes = payload.bytes.size();
   header.checksum.update(payload.bytes);
   Writer whole;
@@ -240,10 +264,11 @@ Result<Artifact> tlc::deserialize(std::span<const std::byte> bytes) {
   reader(header);
   if (reader.failure || header.magic != magic)
     return Error{.message = "expected a tlc artifact, but the data does not begin like one"};
-  if (header.version != artifactFormatVersion)
-    return Error{.message = fmt::format("expected version {} of the artifact format, but got version {}; "
-                                        "compile the program again",
-                                        artifactFormatVersion, header.version)};
+  if (header.version < oldestArtifactVersion || header.version > artifactFormatVersion)
+    return Error{
+        .message = fmt::format("expected a version of the artifact format from {} to {}, but got version {}; "
+                               "compile the program again",
+                               oldestArtifactVersion, artifactFormatVersion, header.version)};
   std::span<const std::byte> payload = bytes.subspan(reader.position);
   if (payload.size() != header.payloadBytes)
     return Error{.message = fmt::format("expected {} bytes of artifact after its header, but got {}",
@@ -253,7 +278,7 @@ Result<Artifact> tlc::deserialize(std::span<const std::byte> bytes) {
   if (checksum != header.checksum)
     return Error{.message = "the artifact is damaged: its checksum does not match its content"};
 
-  Reader payloadReader(payload);
+  Reader payloadReader(payload, header.version);
   Artifact artifact;
   payloadReader(artifact);
   if (!payloadReader.failure && payloadReader.position != payload.size())

@@ -15,10 +15,14 @@
 
 namespace tlc {
 
-/// Raised whenever the form changes; other versions are refused.
+/// Raised whenever the form changes.
 inline constexpr uint32_t artifactFormatVersion = 15;
+/// Versions from here on are read, so that archives of an earlier tlc link with a later runtime; others are
+/// refused.
+inline constexpr uint32_t oldestArtifactVersion = 14;
 
-std::vector<std::byte> serialize(const Artifact &artifact);
+/// As an earlier version has it, without what that lacks, or as this one.
+std::vector<std::byte> serialize(const Artifact &artifact, uint32_t version = artifactFormatVersion);
 /// The result has passed `verify`.
 Result<Artifact> deserialize(std::span<const std::byte> bytes);
 

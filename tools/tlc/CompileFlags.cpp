@@ -72,7 +72,7 @@ CompileFlags::CompileFlags(cl::SubCommand &command)
       strategy("strategy", cl::sub(command), cl::value_desc("name"),
                cl::desc("Share kernels out among roles in this way alone")),
       boundedWaits("bounded-waits", cl::sub(command), cl::value_desc("seconds"),
-                   cl::desc("A wait for a count that lasts longer ends, and is reported")),
+                   cl::desc("A wait for a count or at an mbarrier that lasts longer ends, and is reported")),
       multicast("multicast", cl::sub(command),
                 cl::desc("Let the program access all ranks' tensors at once, by NVLink multicast")),
       dumpDirectory("dump-dir", cl::sub(command), cl::value_desc("folder"),

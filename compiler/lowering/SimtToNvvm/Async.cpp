@@ -95,6 +95,19 @@ struct LowerBarrierWait : OpConversionPattern<BarrierWaitOp> {
   }
 };
 
+struct LowerBarrierTryWait : OpConversionPattern<BarrierTryWaitOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(BarrierTryWaitOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto tried = NVVM::MBarrierTryWaitOp::create(rewriter, op.getLoc(), rewriter.getI1Type(),
+                                                 adaptor.getBarrier(), adaptor.getPhase(), /*ticks=*/Value());
+    if (adaptor.getPhase().getType().isInteger(64))
+      tried.setScope(NVVM::MemScopeKind::CLUSTER);
+    rewriter.replaceOp(op, tried.getRes());
+    return success();
+  }
+};
+
 struct LowerTmaLoad : OpConversionPattern<TmaLoadOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(TmaLoadOp op, OpAdaptor adaptor,
@@ -202,7 +215,7 @@ struct LowerProxyFence : OpConversionPattern<ProxyFenceOp> {
 
 void tlc::simt::populateAsyncPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<LowerBarrierInit, LowerBarrierInitFence, LowerBarrierArrive, LowerBarrierArriveAfterCopies,
-               LowerBarrierExpect, LowerBarrierWait, LowerTmaLoad, LowerTmaStore, LowerTmaPrefetch,
-               LowerBulkCommit, LowerBulkWait, LowerCopyAsync, LowerCommitCopies, LowerAwaitCopies,
-               LowerProxyFence>(converter, patterns.getContext());
+               LowerBarrierExpect, LowerBarrierWait, LowerBarrierTryWait, LowerTmaLoad, LowerTmaStore,
+               LowerTmaPrefetch, LowerBulkCommit, LowerBulkWait, LowerCopyAsync, LowerCommitCopies,
+               LowerAwaitCopies, LowerProxyFence>(converter, patterns.getContext());
 }

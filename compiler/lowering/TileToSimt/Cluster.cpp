@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/Divisibility.h"
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
+#include "compiler/lowering/TileToSimt/Waits.h"
 #include "dialects/tile/Cluster.h"
 #include "dialects/tile/Names.h"
 #include "runtime/target/Hardware.h"
@@ -78,7 +79,10 @@ static LogicalResult lowerOp(KernelLowering &k, tile::ClusterSyncOp op) {
   Value isOther = arith::CmpIOp::create(k.b, arith::CmpIPredicate::ne, k.team.thread, own);
   k.b.when(k.b.both(k.b.isBelow(k.team.thread, k.b.i32(k.source.getCluster())), isOther),
            [&] { simt::ClusterArriveOp::create(k.b, barrier, k.team.thread); });
-  simt::ClusterWaitOp::create(k.b, barrier, state);
+  waitAtBarrier(k, op, barrier, state,
+                "the other blocks of the cluster at " +
+                    nameInReport("barrier", tile::nameOf(op.getBarrier())),
+                ValueRange());
   return success();
 }
 

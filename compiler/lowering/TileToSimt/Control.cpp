@@ -213,6 +213,7 @@ LogicalResult lowerRole(KernelLowering &k, tile::RoleOp role, int64_t firstWarp)
   k.team.thread = k.b.add(block.thread, -firstWarp * lanesPerWarp);
   k.team.warp = k.b.add(block.warp, -firstWarp);
   k.team.name = ("role '" + role.getName() + "'").str();
+  k.team.role = role.getName().str();
   bool hasTurns = role.walk([](tile::TakeTurnOp) { return WalkResult::interrupt(); }).wasInterrupted();
   if (hasTurns && k.team.warps > warpsPerWarpgroup && failed(k.beginTurns()))
     return failure();

@@ -3,12 +3,10 @@
 /// Single elements of tiles and tensors, and counts in tensors, by which blocks order what they do.
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Multicast.h"
+#include "compiler/lowering/TileToSimt/Waits.h"
 #include "dialects/tile/Counts.h"
-#include "dialects/tile/Reports.h"
 #include "runtime/artifact/Reports.h"
 #include "runtime/support/Excerpt.h"
-
-#include "llvm/Support/Format.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -116,32 +114,17 @@ public:
     scf::WhileOp::create(b, TypeRange(), ValueRange(), read, again);
   }
 
-  /// Carried are the reads since the last look at the clock, and the time of the first look or 0.
-  void emit(uint64_t limit) {
-    auto read = [&](OpBuilder &, Location, ValueRange carried) {
-      Value count = readCount();
-      auto lookSometimes = [&](OpBuilder &, Location) {
-        Value reads = b.bitAnd(b.add(carried[0], 1), readsPerLook - 1);
-        auto look = [&](OpBuilder &, Location) { lookAtClock(count, carried[1], limit); };
-        auto goOn = [&](OpBuilder &, Location) {
-          scf::YieldOp::create(b, ValueRange{b.i1(true), carried[1]});
-        };
-        auto looked = scf::IfOp::create(b, b.isEqual(reads, 0), look, goOn);
-        scf::YieldOp::create(b, ValueRange{looked.getResult(0), reads, looked.getResult(1)});
-      };
-      auto end = [&](OpBuilder &, Location) {
-        scf::YieldOp::create(b, ValueRange{b.i1(false), carried[0], carried[1]});
-      };
-      auto next = scf::IfOp::create(b, isLess(count), lookSometimes, end);
-      scf::ConditionOp::create(b, next.getResult(0), next.getResults().drop_front());
+  void emit(int64_t limit) {
+    Value count;
+    auto readInVain = [&] {
+      count = readCount();
+      return isLess(count);
     };
-    auto again = [&](OpBuilder &, Location, ValueRange carried) { scf::YieldOp::create(b, carried); };
-    Type types[] = {b.getI32Type(), b.getI64Type()};
-    scf::WhileOp::create(b, types, ValueRange{b.i32(0), b.i64(0)}, read, again);
+    waitWithin(b, limit, readsPerLook, readInVain, [&] { report(count, limit); });
   }
 
 private:
-  /// A power of 2. The clock takes time.
+  /// The clock takes time.
   static constexpr int64_t readsPerLook = 16;
 
   Value readCount() {
@@ -155,40 +138,22 @@ private:
     return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, count, k.value(op.getLeast()));
   }
 
-  /// Yields whether the wait goes on, and when it began.
-  void lookAtClock(Value count, Value since, uint64_t limit) {
-    Value now = NVVM::GlobalTimerOp::create(b, b.getI64Type());
-    Value begin = b.select(b.isEqual(since, 0), now, since);
-    Value isLate = b.isBelow(b.i64(int64_t(limit)), b.sub(now, begin));
-    b.when(isLate, [&] { report(count, limit); });
-    Value goesOn = b.isEqual(simt::WaitsEndOp::create(b), 0);
-    scf::YieldOp::create(b, ValueRange{goesOn, begin});
-  }
-
-  void report(Value count, uint64_t limit) {
+  void report(Value count, int64_t limit) {
     const Slice &slice = k.slice(op.getCount());
     SmallVector<Value> position = slice.origin, values = {k.value(op.getLeast())};
     if (position.size() > maxReportAxes)
       position.clear();
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    os << '\'' << k.source.getSymName() << "' waited " << llvm::format("%g", double(limit) * 1e-9)
-       << " s for at least {} in ";
-    if (std::string name = excerpt(slice.tensor->argument.getName()); countPlaceholders(name) != 0) {
-      os << "a count";
+    std::string name = excerpt(slice.tensor->argument.getName());
+    if (countPlaceholders(name) != 0) {
+      name = "a count";
     } else if (slice.rank) {
-      os << '\'' << name << ".of({})'";
+      name = "'" + name + ".of({})'";
       values.push_back(slice.rank);
     } else {
-      os << '\'' << name << '\'';
+      name = "'" + name + "'";
     }
-    os << ", which is {}";
     values.push_back(count);
-    SmallVector<Type> types(values.size(), b.getI32Type());
-    auto site = program::ReportAttr::get(b.getContext(), program::ReportKind::check, text,
-                                         tile::sourcePlaceOf(op), types, int64_t(position.size()));
-    simt::ReportOp::create(b, site, position, values);
-    simt::EndWaitsOp::create(b);
+    reportWait(k, op, limit, "at least {} in " + name + ", which is {}", position, values);
   }
 
   KernelLowering &k;
@@ -203,7 +168,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::WaitForOp op) {
   auto wait = [&](Value address) {
     CountWait loop(k, op, address);
     std::optional<uint64_t> limit = op.getLimit();
-    limit ? loop.emit(*limit) : loop.emit();
+    limit ? loop.emit(int64_t(*limit)) : loop.emit();
   };
   withCount(k, op.getCount(), wait, [] {});
   return k.syncTeam();

@@ -6,6 +6,7 @@
 
 #include "compiler/lowering/TileToSimt/PackedElements.h"
 #include "dialects/tile/Cluster.h"
+#include "dialects/tile/Counts.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/support/Math.h"
@@ -86,6 +87,8 @@ int64_t lowering::slotPitch(const SharedLayout &layout) {
 KernelLowering::KernelLowering(tile::KernelOp source)
     : source(source), kernel(createKernel(source)), b(source.getLoc(), &kernel.getBody().front()),
       target(*program::findTarget(source)), accessesOtherBlocks(!tile::buffersOfCluster(source).empty()) {
+  if (auto limit = source->getAttrOfType<IntegerAttr>(tile::waitLimitAttrName))
+    waitLimit = limit.getInt();
   source.walk([&](tile::NamedBarrierOp op) { usedBarriers |= uint32_t(1) << op.getId(); });
 }
 

@@ -39,6 +39,7 @@ struct Team {
   bool isBlock = true;
   Value thread, lane, warp; ///< i32; thread and warp count from the team's first
   std::string name;         ///< for messages: role "math", kernel "gemm"
+  std::string role;         ///< its name; empty outside roles
 
   bool hasWarpgroups() const { return firstWarp % warpsPerWarpgroup == 0 && warps % warpsPerWarpgroup == 0; }
 };
@@ -141,6 +142,7 @@ public:
   Team team;
   const Target &target;
   bool accessesOtherBlocks;            ///< of the cluster: their shared tiles
+  std::optional<int64_t> waitLimit;    ///< nanoseconds that waits on mbarriers may last
   Value sharedBase, thread, warpIndex; ///< of the block
   /// What the team's accesses say to L2, by the hint; see `makePolicies`.
   llvm::DenseMap<Attribute, Value> policies;

@@ -4,6 +4,8 @@
 ///
 /// A ring is its mbarriers: `full` of all slots, then `empty` of all slots.
 #include "compiler/lowering/TileToSimt/TensorMemory.h"
+#include "compiler/lowering/TileToSimt/Waits.h"
+#include "dialects/tile/Names.h"
 #include "dialects/tile/RingArrivals.h"
 
 using namespace mlir;
@@ -27,6 +29,15 @@ Value fullBarrier(KernelLowering &k, Value ring, Value cursor) {
 
 Value emptyBarrier(KernelLowering &k, Value ring, Value cursor) {
   return k.b.offset(fullBarrier(k, ring, cursor), k.ring(ring).slots * mbarrierBytes);
+}
+
+/// Waits until a slot's barrier has completed the phase of a parity.
+void waitForSlot(KernelLowering &k, Operation *op, Value ring, Value cursor, Value barrier, Value parity,
+                 StringRef state) {
+  std::string channel = nameInReport("channel", tile::nameOf(ring));
+  waitAtBarrier(k, op, barrier, parity,
+                Twine("slot {} of ") + channel + " to be " + state + " (phase parity {})",
+                {k.cursor(cursor).slot, parity});
 }
 
 /// One thread of each warpgroup (of the team, if it is smaller) arrives.
@@ -84,7 +95,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AdvanceOp op) {
 static LogicalResult lowerOp(KernelLowering &k, tile::AcquireOp op) {
   // A new barrier counts as having completed the phase before its first.
   Value parity = k.b.bitXor(k.cursor(op.getCursor()).phase, k.b.i32(1));
-  simt::BarrierWaitOp::create(k.b, emptyBarrier(k, op.getRing(), op.getCursor()), parity);
+  waitForSlot(k, op, op.getRing(), op.getCursor(), emptyBarrier(k, op.getRing(), op.getCursor()), parity,
+              "empty");
   return success();
 }
 
@@ -124,8 +136,8 @@ static LogicalResult lowerOp(KernelLowering &k, tile::PublishOp op) {
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::AwaitOp op) {
-  simt::BarrierWaitOp::create(k.b, fullBarrier(k, op.getRing(), op.getCursor()),
-                              k.cursor(op.getCursor()).phase);
+  waitForSlot(k, op, op.getRing(), op.getCursor(), fullBarrier(k, op.getRing(), op.getCursor()),
+              k.cursor(op.getCursor()).phase, "full");
   return success();
 }
 
@@ -171,7 +183,9 @@ static LogicalResult lowerOp(KernelLowering &k, tile::ArriveOp op) {
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::WaitOp op) {
-  simt::BarrierWaitOp::create(k.b, k.value(op.getBarrier()), k.b.bitAnd(k.value(op.getPhase()), 1));
+  Value phase = k.value(op.getPhase());
+  waitAtBarrier(k, op, k.value(op.getBarrier()), k.b.bitAnd(phase, 1),
+                nameInReport("barrier", tile::nameOf(op.getBarrier())) + " to complete phase {}", phase);
   return success();
 }
 

@@ -29,6 +29,9 @@ simt.kernel @barriers(%parity: i32 {program.parameter = #program.parameter<dimen
   // CHECK: llvm.cond_br %[[DONE]], ^[[AFTER:.*]], ^[[TRY]]
   // CHECK: ^[[AFTER]]:
   simt.barrier_wait %bar parity(%parity)
+  // A try is one instruction, of a parity at the scope of the block.
+  // CHECK: nvvm.mbarrier.try_wait %[[BAR]], %[[PARITY]] : !llvm.ptr<3>, i32 -> i1
+  %complete = simt.barrier_try_wait %bar phase(%parity) : i32
   // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
   simt.proxy_fence
   // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async>}

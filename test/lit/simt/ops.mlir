@@ -107,6 +107,8 @@ simt.kernel @asynchronous(%map: !llvm.ptr {program.parameter = #program.paramete
   simt.barrier_expect %b bytes(4096)
   // CHECK: simt.barrier_wait %[[B]] parity(%[[X]])
   simt.barrier_wait %b parity(%x)
+  // CHECK: simt.barrier_try_wait %[[B]] phase(%[[X]]) : i32
+  %complete = simt.barrier_try_wait %b phase(%x) : i32
   // CHECK: simt.tma_prefetch %[[MAP:.*]]
   simt.tma_prefetch %map
   // CHECK: simt.tma_load %[[MAP]][%[[X]], %[[X]]] to %[[B]] on %[[B]]

@@ -146,10 +146,23 @@ tile.kernel @stage_type() {
 // -----
 
 tile.kernel @unknown() {
-  // expected-error @below {{expected 'tile.pipeline', 'tile.stage', 'tile.role_plan', 'tile.role', 'tile.channel', 'tile.multicast' or 'tile.without_role', but the tile dialect has no attribute 'tile.unroll'}}
+  // expected-error @below {{expected 'tile.pipeline', 'tile.stage', 'tile.role_plan', 'tile.role', 'tile.channel', 'tile.multicast', 'tile.without_role' or 'tile.wait_limit', but the tile dialect has no attribute 'tile.unroll'}}
   tile.sync {tile.unroll = 2}
   tile.return
 }
+
+// -----
+
+tile.kernel @wait_limit() {
+  // expected-error @below {{expected 'tile.wait_limit' to be a positive number of nanoseconds on a kernel, but got 5 : i64 of 'tile.sync'}}
+  tile.sync {tile.wait_limit = 5}
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{expected 'tile.wait_limit' to be a positive number of nanoseconds on a kernel, but got 0 : i64 of 'tile.kernel'}}
+tile.kernel @no_time() attributes {tile.wait_limit = 0} { tile.return }
 
 // -----
 

@@ -7,6 +7,7 @@
 #include "test/unit/artifact/SampleArtifact.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 #include <random>
 
 using namespace tlc;
@@ -105,6 +106,27 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   CHECK(read->nvrtc == "13.0");
 }
 
+TEST_CASE("what an earlier version wrote is read", "[artifact][serialize]") {
+  const Artifact sample = test::sampleArtifact();
+  const std::vector<std::byte> then = serialize(sample, oldestArtifactVersion), now = serialize(sample);
+  CHECK(then.size() < now.size());
+  Result<Artifact> read = deserialize(then);
+  REQUIRE(read);
+  CHECK(serialize(*read) == now);
+  // The fields that it lacks have their defaults.
+  Artifact later = sample;
+  later.variants[0].cubin = "machine code";
+  read = deserialize(serialize(later, oldestArtifactVersion));
+  REQUIRE(read);
+  CHECK(read->variants[0].cubin.empty());
+  CHECK(read->variants[0].launches[0].block() == sample.variants[0].launches[0].block());
+  for (uint32_t version : {oldestArtifactVersion - 1, artifactFormatVersion + 1})
+    CHECK(failureOf(serialize(sample, version)) ==
+          fmt::format("expected a version of the artifact format from 14 to 15, but got version {}; compile "
+                      "the program again",
+                      version));
+}
+
 TEST_CASE("every enumerator survives serialization", "[artifact][serialize]") {
   Artifact sample = test::sampleArtifact();
   auto each = [&]<class Enum>(Enum last, auto set) {
@@ -194,7 +216,8 @@ TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
   SECTION("another version") {
     bytes[8] = std::byte(99);
     CHECK(failureOf(bytes) ==
-          "expected version 15 of the artifact format, but got version 99; compile the program again");
+          "expected a version of the artifact format from 14 to 15, but got version 99; compile the program "
+          "again");
   }
   SECTION("a truncated file") {
     bytes.resize(bytes.size() - 10);

@@ -168,6 +168,59 @@ $end:
   }
 }
 
+namespace {
+
+/// Waits for a barrier of two arrivals, one of which comes, and looks at the clock after every third try.
+const std::string waitForBarrier = R"(
+  .shared .align 8 .b64 bar;
+  setp.eq.u32 %p1, %t, 0;
+  @%p1 mbarrier.init.shared.b64 [bar], 2;
+  bar.sync 0;
+  @%p1 mbarrier.arrive.shared.b64 _, [bar];
+  mov.u64 %d1, %globaltimer;
+  mov.u32 %r2, 0;
+$try:
+  mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0, 20000;
+  @%p2 bra $end;
+  add.u32 %r2, %r2, 1;
+  rem.u32 %r2, %r2, 3;
+  setp.ne.u32 %p2, %r2, 0;
+  @%p2 bra $try;
+  LOOK
+  st.global.u32 [%mine], 2;
+$end:
+)";
+
+std::string waitThatLooks(const std::string &look) {
+  std::string text = waitForBarrier;
+  return text.replace(text.find("LOOK"), 4, look);
+}
+
+} // namespace
+
+TEST_CASE("a wait for an mbarrier with a limit ends when nobody else can go on", "[polling]") {
+  KernelText kernel{.body = waitThatLooks(R"(
+  mov.u64 %d2, %globaltimer;
+  sub.u64 %d3, %d2, %d1;
+  setp.lt.u64 %p2, %d3, 10000000000;
+  @%p2 bra $try;)"),
+                    .threads = 128,
+                    .blocks = 2,
+                    .maximumSteps = forEver};
+  for (std::optional<uint64_t> seed : {std::optional<uint64_t>(), std::optional<uint64_t>(3)}) {
+    kernel.scheduleSeed = seed;
+    const std::vector<uint32_t> out = output(kernel);
+    CHECK(out[0] == 2);
+    CHECK(out[127] == 2);
+  }
+}
+
+TEST_CASE("a wait for an mbarrier that does not look at the clock is a deadlock", "[polling]") {
+  CHECK_THAT(failure({.body = waitThatLooks("bra $try;"), .threads = 64, .maximumSteps = forEver}),
+             Contains("deadlock in 'k'") &&
+                 Contains("waits for the mbarrier at shared offset 0 to end phase 0"));
+}
+
 TEST_CASE("a loop that reads the clock without a limit is a deadlock at the end of time", "[polling]") {
   CHECK_THAT(failure({.body = R"(
 $poll:

@@ -130,7 +130,8 @@ std::vector<std::byte> stateOf(const Warp &warp) {
 /// Lanes that wait cannot, all others have run since.
 bool allHaveRun(const Warp &warp, uint64_t steps) {
   return std::none_of(warp.groups.begin(), warp.groups.end(), [&](const Group &group) {
-    const bool runs = group.wait.kind == Wait::Kind::none || group.wait.kind == Wait::Kind::yield;
+    const bool runs =
+        group.wait.kind == Wait::Kind::none || group.wait.kind == Wait::Kind::yield || group.timedOut;
     return runs && group.ranAt <= steps;
   });
 }

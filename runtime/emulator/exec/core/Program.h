@@ -145,6 +145,7 @@ struct Kernel {
   std::vector<RegisterName> registerNames; ///< by offset
   bool usesSetmaxnreg = false;
   bool readsGridWorkspace = false; ///< which only cooperative launches give
+  bool readsTime = false;          ///< %globaltimer
   bool sharesRegisters = false;    ///< with wgmma or tcgen05.ld, which take their time
   unsigned ctaGroup = 0;           ///< of its tcgen05 instructions; 0: it has none
   uint32_t ctaGroupLine = 0;       ///< where it was first named

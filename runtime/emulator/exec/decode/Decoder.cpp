@@ -282,6 +282,7 @@ Slot Decoder::in(const Operand &operand, Type type) {
 
 void Decoder::emitSpecial(const SpecialRegister &special, Slot to) {
   kernel.readsGridWorkspace |= special.isGridWorkspace;
+  kernel.readsTime |= special.isTime;
   if (special.isReservedShared)
     kernel.sharedStart = 0;
   emit(special.eval, {to});

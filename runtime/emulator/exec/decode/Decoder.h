@@ -38,6 +38,7 @@ struct SpecialRegister {
   unsigned bytes = 4;
   bool isGridWorkspace = false;  ///< half of the address that a cooperative launch gives
   bool isReservedShared = false; ///< tells where the system has shared memory
+  bool isTime = false;
 };
 
 class Decoder {

@@ -76,13 +76,8 @@ bool isDone(const Cluster &cluster) {
   });
 }
 
-} // namespace
-
-bool expireWaits(Cluster &cluster) {
-  // If nothing has changed since waits expired last, nothing comes of it again.
-  if (cluster.progress == cluster.progressAtExpiry)
-    return false;
-  cluster.progressAtExpiry = cluster.progress;
+/// False if there are none.
+bool expireAllWaits(Cluster &cluster) {
   bool any = false;
   // Groups that wait for an mbarrier give up once: try_wait has a time limit.
   for (Block &block : cluster.blocks)
@@ -91,6 +86,16 @@ bool expireWaits(Cluster &cluster) {
         if (group.wait.kind == Wait::Kind::mbarrier)
           group.timedOut = any = true;
   return any;
+}
+
+} // namespace
+
+bool expireWaits(Cluster &cluster) {
+  // If nothing has changed since waits expired last, nothing comes of it again.
+  if (cluster.progress == cluster.progressAtExpiry)
+    return false;
+  cluster.progressAtExpiry = cluster.progress;
+  return expireAllWaits(cluster);
 }
 
 std::unique_ptr<Cluster> createCluster(Grid &grid, uint32_t index, std::unique_ptr<Cluster> ended) {
@@ -140,6 +145,9 @@ ClusterOutcome runCluster(Cluster &cluster) {
       return ClusterOutcome::done;
     if (expireWaits(cluster))
       continue;
+    // A wait that gives up may look at the clock, so these waits are polls as long as time passes.
+    if (cluster.grid->kernel->readsTime && expireAllWaits(cluster))
+      return ClusterOutcome::yielded;
     cluster.findings.add(deadlockReport(cluster));
     cluster.faulted = true;
     return ClusterOutcome::failed;
