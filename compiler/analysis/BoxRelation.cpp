@@ -8,6 +8,7 @@
 /// so on.
 #include "compiler/analysis/BoxRelation.h"
 
+#include "compiler/analysis/Divisibility.h"
 #include "compiler/analysis/PositionRanges.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -15,6 +16,8 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace tlc;
@@ -243,10 +246,49 @@ private:
   llvm::DenseSet<Value> equal; ///< beside what does not change
 };
 
+/// A position as a multiple of a number, and what is added.
+struct Residue {
+  int64_t divisor; ///< 0: the position is `rest`
+  int64_t rest;
+
+  static Residue of(Value position) {
+    if (std::optional<int64_t> known = getConstantIntValue(position))
+      return {0, *known};
+    if (auto add = position.getDefiningOp<arith::AddIOp>())
+      for (unsigned side : {0u, 1u})
+        if (std::optional<int64_t> known = getConstantIntValue(add->getOperand(side)))
+          return {knownDivisor(add->getOperand(1 - side)), *known};
+    return {knownDivisor(position), 0};
+  }
+};
+
+bool areApartAlong(Residue one, int64_t extent, Residue other, int64_t otherExtent) {
+  const int64_t between = other.rest - one.rest, divisor = std::gcd(one.divisor, other.divisor);
+  if (divisor == 0)
+    return between >= extent || -between >= otherExtent;
+  const int64_t distance = ((between % divisor) + divisor) % divisor;
+  return distance >= extent && distance + otherExtent <= divisor;
+}
+
 } // namespace
 
 BoxRelation tile::relate(SliceOp earlier, SliceOp later, scf::ForOp loop) {
   if (earlier.getDisjoint() || later.getDisjoint())
     return BoxRelation::disjoint;
   return IterationPair(loop).relate(earlier, later);
+}
+
+bool tile::areApart(SliceOp one, SliceOp other) {
+  // Windows of a tensor overlap.
+  if (one.getTensor() != other.getTensor() || one.getTensor().getDefiningOp<WindowsOp>() ||
+      one.getGatheredAxis() || other.getGatheredAxis())
+    return false;
+  if (one.getDisjoint() && other.getDisjoint() && relate(one, other, {}) == BoxRelation::disjoint)
+    return true;
+  ArrayRef<int64_t> extents = one.getType().getShape(), others = other.getType().getShape();
+  for (auto [origin, extent, otherOrigin, otherExtent] :
+       llvm::zip_equal(one.getOrigin(), extents, other.getOrigin(), others))
+    if (areApartAlong(Residue::of(origin), extent, Residue::of(otherOrigin), otherExtent))
+      return true;
+  return false;
 }

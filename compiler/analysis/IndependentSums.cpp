@@ -6,16 +6,12 @@
 #include "compiler/analysis/BoxRelation.h"
 #include "compiler/analysis/CheapFragments.h"
 #include "compiler/analysis/CopyGroups.h"
-#include "compiler/analysis/Divisibility.h"
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/analysis/TensorMemory.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Reports.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace tlc;
@@ -32,47 +28,6 @@ bool tile::isOrderedByDataAlone(KernelOp kernel) {
   return !walked.wasInterrupted();
 }
 
-namespace {
-
-/// A position as a multiple of a number, and what is added.
-struct Residue {
-  int64_t divisor; ///< 0: the position is `rest`
-  int64_t rest;
-
-  static Residue of(Value position) {
-    if (std::optional<int64_t> known = getConstantIntValue(position))
-      return {0, *known};
-    if (auto add = position.getDefiningOp<arith::AddIOp>())
-      for (unsigned side : {0u, 1u})
-        if (std::optional<int64_t> known = getConstantIntValue(add->getOperand(side)))
-          return {knownDivisor(add->getOperand(1 - side)), *known};
-    return {knownDivisor(position), 0};
-  }
-};
-
-bool areApartAlong(Residue one, int64_t extent, Residue other, int64_t otherExtent) {
-  const int64_t between = other.rest - one.rest, divisor = std::gcd(one.divisor, other.divisor);
-  if (divisor == 0)
-    return between >= extent || -between >= otherExtent;
-  const int64_t distance = ((between % divisor) + divisor) % divisor;
-  return distance >= extent && distance + otherExtent <= divisor;
-}
-
-} // namespace
-
-bool tile::areApart(SliceOp one, SliceOp other) {
-  if (one.getGatheredAxis() || other.getGatheredAxis())
-    return false;
-  if (one.getDisjoint() && other.getDisjoint() && relate(one, other, {}) == BoxRelation::disjoint)
-    return true;
-  ArrayRef<int64_t> extents = one.getType().getShape(), others = other.getType().getShape();
-  for (auto [origin, extent, otherOrigin, otherExtent] :
-       llvm::zip_equal(one.getOrigin(), extents, other.getOrigin(), others))
-    if (areApartAlong(Residue::of(origin), extent, Residue::of(otherOrigin), otherExtent))
-      return true;
-  return false;
-}
-
 /// Whether an access of one group, or of none, may meet what another one writes.
 bool IndependentSums::shareTensors(KernelOp kernel) const {
   SmallVector<TensorAccess> accesses = tensorAccessesIn(kernel);
@@ -81,8 +36,8 @@ bool IndependentSums::shareTensors(KernelOp kernel) const {
       bool isRead = one.kind == AccessKind::read && other.kind == AccessKind::read;
       std::optional<int64_t> group = of(one.op), otherGroup = of(other.op);
       bool isOneGroup = group && group == otherGroup;
-      if (!isRead && !isOneGroup && one.slice.getTensor() == other.slice.getTensor() &&
-          !areApart(one.slice, other.slice))
+      bool isOneTensor = declarationOf(one.slice.getTensor()) == declarationOf(other.slice.getTensor());
+      if (!isRead && !isOneGroup && isOneTensor && !areApart(one.slice, other.slice))
         return true;
     }
   return false;

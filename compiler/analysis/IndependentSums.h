@@ -15,9 +15,6 @@ namespace tlc::tile {
 /// atomic operation or cluster orders what it does.
 bool isOrderedByDataAlone(KernelOp kernel);
 
-/// Whether no element is in both boxes, in whatever rounds of loops.
-bool areApart(SliceOp one, SliceOp other);
-
 /// Groups of sums by tcgen05 of a kernel without roles: no fragment is computed from sums of two groups, no
 /// branch on a fragment of one gives a fragment of the other, and of a tensor that one writes the other
 /// accesses other elements. What each thread can make is of none. All are one group if the kernel is not

@@ -35,7 +35,7 @@ bool tile::mayConflict(const TensorAccess &earlier, const TensorAccess &later) {
   return declarationOf(from.getTensor()) == declarationOf(to.getTensor()) &&
          (earlier.kind == AccessKind::write || later.kind == AccessKind::write ||
           earlier.kind != later.kind) &&
-         relate(from, to, earlier.round) != BoxRelation::disjoint;
+         relate(from, to, earlier.round) != BoxRelation::disjoint && !areApart(from, to);
 }
 
 /// Whether each element that both store is stored by one thread, which does it in order.

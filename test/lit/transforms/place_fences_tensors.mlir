@@ -354,6 +354,60 @@ tile.kernel @waits(%n: index {program.argument = #program.dimension<"n">},
 
 // -----
 
+// Roles that store rows apart, in whatever rounds: none ends its stores before the other one goes on.
+// CHECK-LABEL: tile.kernel @apart(
+// CHECK:         tile.role "one" warps(4) {
+// CHECK:           tile.store {{.*}} atom tma
+// CHECK-NEXT:      tile.arrive
+// CHECK:         tile.role "two" warps(4) {
+// CHECK:           tile.store {{.*}} atom tma
+// CHECK-NEXT:      tile.await_stores
+// CHECK-NEXT:      tile.arrive
+// CHECK:         tile.role "three" warps(4) {
+tile.kernel @apart(%n: index {program.argument = #program.dimension<"n">},
+    %Y: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Y", output, dims[0, -1]>},
+    %Z: !tile.global<?x64xbf16> {program.argument = #program.tensor<"Z", output, dims[0, -1]>}) attributes {launch = #program.launch<warps = 12>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %h0 = arith.constant 0.0 : bf16
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %staging = tile.alloc_shared "staging" : !tile.shared<1x2x64x64xbf16>
+  %others = tile.alloc_shared "others" : !tile.shared<1x2x64x64xbf16>
+  %bar = tile.alloc_barrier "bar" count(4)
+  tile.roles {
+    tile.role "one" warps(4) {
+      scf.for %i = %c0 to %n step %c1 {
+        %row = arith.muli %i, %c128 : index
+        %y = tile.slice %Y[%row, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+        tile.store %h, %y staging %staging : !tile.shared<1x2x64x64xbf16> atom tma : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+        tile.arrive %bar
+      }
+    }
+    tile.role "two" warps(4) {
+      scf.for %i = %c0 to %n step %c1 {
+        %first = arith.muli %i, %c128 : index
+        %row = arith.addi %first, %c64 : index
+        %y = tile.slice %Y[%row, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+        %z = tile.slice %Z[%row, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+        tile.store %h, %y staging %others : !tile.shared<1x2x64x64xbf16> atom tma : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+        tile.store %h, %z staging %others : !tile.shared<1x2x64x64xbf16> atom tma : tensor<64x64xbf16>, !tile.slice<64x64xbf16>
+        tile.arrive %bar
+      }
+    }
+    tile.role "three" warps(4) {
+      scf.for %i = %c0 to %n step %c1 {
+        %z = tile.slice %Z[%i, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+        %l = tile.load %z : !tile.slice<64x64xbf16> -> tensor<64x64xbf16>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
 // The TMA reads what threads have written: they tell it, and meet. It adds to what threads add to without an order; that
 // they read it has one.
 // CHECK-LABEL: tile.kernel @sums(
