@@ -261,8 +261,8 @@ TLC_API int tlc_parameter_of(const tlc_file *file, int kernel, int parameter, tl
 typedef struct tlc_compile_options {
   size_t size; ///< sizeof(tlc_compile_options), also of an older version
   const char *target;
-  /// Seconds, from 0.001 to 86400, after which a wait at an mbarrier, or for a count of another block or rank,
-  /// ends as a failed check, which synchronising a group tells; 0: waits last for ever.
+  /// Seconds, from 0.001 to 86400, after which a wait at an mbarrier, or for a count of another block or
+  /// rank, ends as a failed check, which synchronising a group tells; 0: waits last for ever.
   double wait_limit;
   tlc_device *device;   ///< null: the current CUDA device; since version 8
   const tlc_file *file; ///< that has the kernel; null: tlc has it; since version 8

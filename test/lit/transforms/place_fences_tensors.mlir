@@ -360,7 +360,7 @@ tile.kernel @waits(%n: index {program.argument = #program.dimension<"n">},
 // CHECK:           tile.store {{.*}} atom tma
 // CHECK-NEXT:      tile.arrive
 // CHECK:         tile.role "two" warps(4) {
-// CHECK:           tile.store {{.*}} atom tma
+// CHECK-COUNT-2:   tile.store {{.*}} atom tma
 // CHECK-NEXT:      tile.await_stores
 // CHECK-NEXT:      tile.arrive
 // CHECK:         tile.role "three" warps(4) {
