@@ -120,13 +120,10 @@ public:
       count = readCount();
       return isLess(count);
     };
-    waitWithin(b, limit, readsPerLook, readInVain, [&] { report(count, limit); });
+    waitWithin(b, limit, readInVain, [&] { report(count, limit); });
   }
 
 private:
-  /// The clock takes time.
-  static constexpr int64_t readsPerLook = 16;
-
   Value readCount() {
     // LLVM's scope without a name is the system.
     StringRef scope = hasSystemScope(k, op.getCount()) ? "" : "device";

@@ -11,25 +11,32 @@
 
 #include "llvm/Support/Format.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace tlc;
 using namespace tlc::lowering;
 
 namespace {
 
-/// The clock counts in units of 2^16 ns, so that a wait of up to 78 hours takes one register.
+/// The clock counts in units of 2^16 ns, so that a wait of up to 39 hours takes one register.
 constexpr int64_t log2Unit = 16;
+/// Most waits are short, and looking at the clock takes as long as they do.
+constexpr int64_t triesBeforeClock = 64;
+
+/// Not below 0.
+Value ofClock(Emitter &b, Value units) { return b.bitAnd(units, std::numeric_limits<int32_t>::max()); }
 
 Value readClock(Emitter &b) {
   Value now = NVVM::GlobalTimerOp::create(b, b.getI64Type());
-  return arith::TruncIOp::create(b, b.getI32Type(), b.shiftRight(now, log2Unit));
+  return ofClock(b, arith::TruncIOp::create(b, b.getI32Type(), b.shiftRight(now, log2Unit)));
 }
 
 /// Yields whether the wait continues, and when it began.
 void lookAtClock(Emitter &b, Value since, int64_t limit, function_ref<void()> report) {
   Value now = readClock(b);
   Value begin = b.select(b.isEqual(since, 0), now, since);
-  Value units = b.sub(now, begin);
+  Value units = ofClock(b, b.sub(now, begin));
   auto isShort = [&](OpBuilder &, Location) { scf::YieldOp::create(b, b.i1(true)); };
   auto isLong = [&](OpBuilder &, Location) {
     b.when(b.isBelow(b.i32(ceilDiv(limit, int64_t(1) << log2Unit)), units), [&] {
@@ -44,35 +51,26 @@ void lookAtClock(Emitter &b, Value since, int64_t limit, function_ref<void()> re
 
 } // namespace
 
-/// Carried are the time of the first look or 0, and the tries since the last look.
-void lowering::waitWithin(Emitter &b, int64_t limit, int64_t triesPerLook, function_ref<Value()> tryInVain,
+/// Carried is the number of tries until the first look at the clock, negative, then 0, then the time of that.
+void lowering::waitWithin(Emitter &b, int64_t limit, function_ref<Value()> tryInVain,
                           function_ref<void()> report) {
-  const bool counts = triesPerLook > 1;
   auto attempt = [&](OpBuilder &, Location, ValueRange carried) {
-    Value inVain = tryInVain();
-    auto lookSometimes = [&](OpBuilder &, Location) {
-      auto look = [&](OpBuilder &, Location) { lookAtClock(b, carried[0], limit, report); };
-      if (!counts)
-        return look(b, b.getLoc());
-      Value tries = b.bitAnd(b.add(carried[1], 1), triesPerLook - 1);
-      auto tryAgain = [&](OpBuilder &, Location) {
-        scf::YieldOp::create(b, ValueRange{b.i1(true), carried[0]});
-      };
-      auto looked = scf::IfOp::create(b, b.isEqual(tries, 0), look, tryAgain);
-      scf::YieldOp::create(b, ValueRange{looked.getResult(0), looked.getResult(1), tries});
+    Value since = carried.front();
+    auto tryAgain = [&](OpBuilder &, Location) {
+      scf::YieldOp::create(b, ValueRange{b.i1(true), b.add(since, 1)});
     };
-    auto end = [&](OpBuilder &, Location) {
-      SmallVector<Value> yielded = {b.i1(false)};
-      llvm::append_range(yielded, carried);
-      scf::YieldOp::create(b, yielded);
+    auto look = [&](OpBuilder &, Location) { lookAtClock(b, since, limit, report); };
+    auto lookLater = [&](OpBuilder &, Location) {
+      Value isEarly = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, since, b.i32(0));
+      auto tried = scf::IfOp::create(b, isEarly, tryAgain, look);
+      scf::YieldOp::create(b, tried.getResults());
     };
-    auto next = scf::IfOp::create(b, inVain, lookSometimes, end);
+    auto end = [&](OpBuilder &, Location) { scf::YieldOp::create(b, ValueRange{b.i1(false), since}); };
+    auto next = scf::IfOp::create(b, tryInVain(), lookLater, end);
     scf::ConditionOp::create(b, next.getResult(0), next.getResults().drop_front());
   };
   auto again = [&](OpBuilder &, Location, ValueRange carried) { scf::YieldOp::create(b, carried); };
-  SmallVector<Value> first(counts ? 2 : 1, b.i32(0));
-  SmallVector<Type> types(first.size(), b.getI32Type());
-  scf::WhileOp::create(b, types, first, attempt, again);
+  scf::WhileOp::create(b, TypeRange{b.getI32Type()}, ValueRange{b.i32(-triesBeforeClock)}, attempt, again);
 }
 
 std::string lowering::nameInReport(StringRef kind, StringRef name) {
@@ -110,5 +108,5 @@ void lowering::waitAtBarrier(KernelLowering &k, Operation *op, Value barrier, Va
     b.when(k.team.threads == Team::Threads::all ? b.isEqual(k.team.lane, 0) : Value(),
            [&] { reportWait(k, op, *k.waitLimit, awaited, ValueRange(), values); });
   };
-  waitWithin(b, *k.waitLimit, /*triesPerLook=*/1, tryInVain, report);
+  waitWithin(b, *k.waitLimit, tryInVain, report);
 }

@@ -7,10 +7,10 @@
 
 namespace tlc::lowering {
 
-/// Emits a loop that ends once a try succeeds: `tryInVain` emits one, and yields whether it failed. The loop
-/// looks at the clock after every `triesPerLook` tries, a power of 2. After `limit` nanoseconds the loop
-/// emits `report` and ends, as do all such loops of the program from then on.
-void waitWithin(Emitter &b, int64_t limit, int64_t triesPerLook, mlir::function_ref<Value()> tryInVain,
+/// Emits a loop that ends once a try succeeds: `tryInVain` emits one, and yields whether it failed. After the
+/// first tries the loop looks at the clock after each. `limit` nanoseconds later it emits `report` and ends,
+/// as do all such loops of the program from then on.
+void waitWithin(Emitter &b, int64_t limit, mlir::function_ref<mlir::Value()> tryInVain,
                 mlir::function_ref<void()> report);
 
 /// Reports that `op` has waited `limit` nanoseconds for `awaited`, which shows `values` in place of each
