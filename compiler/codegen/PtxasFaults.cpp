@@ -9,6 +9,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <string>
@@ -63,6 +64,25 @@ Value *absolute(IntrinsicInst &call) {
                   "{\n.reg .b64 sign, other;\nshr.s64 sign, $1, 63;\nxor.b64 other, $1, sign;\n"
                   "sub.s64 $0, other, sign;\n}",
                   "=l,l", {call.getArgOperand(0)});
+}
+
+/// A negation of 32 bits whose maximum or minimum with other numbers is taken; null for others. What is
+/// subtracted from is 0, which ptxas does not find out: the square of a number is 0 or 1 modulo 4.
+Value *rewrittenNegation(Instruction &instruction) {
+  auto *negation = dyn_cast<BinaryOperator>(&instruction);
+  auto isExtremum = [](User *user) {
+    auto *call = dyn_cast<IntrinsicInst>(user);
+    return call && is_contained({Intrinsic::smax, Intrinsic::smin, Intrinsic::umax, Intrinsic::umin},
+                                call->getIntrinsicID());
+  };
+  if (!negation || negation->getOpcode() != Instruction::Sub || !negation->getType()->isIntegerTy(32) ||
+      !match(negation->getOperand(0), PatternMatch::m_Zero()) || !any_of(negation->users(), isExtremum))
+    return nullptr;
+  IRBuilder<> builder(negation);
+  return assembly(builder, negation->getType(),
+                  "{\n.reg .b32 zero;\nmul.lo.s32 zero, $1, $1;\nand.b32 zero, zero, 2;\n"
+                  "sub.s32 $0, zero, $1;\n}",
+                  "=r,r", {negation->getOperand(1)});
 }
 
 Value *rewritten(IntrinsicInst &conversion) {
@@ -170,6 +190,8 @@ bool isNeverMade(const CallInst &call) {
 /// What \p instruction becomes; null if it stays.
 Value *rewrittenValue(Instruction &instruction) {
   if (Value *value = rewrittenSign(instruction))
+    return value;
+  if (Value *value = rewrittenNegation(instruction))
     return value;
   if (auto *compare = dyn_cast<FCmpInst>(&instruction))
     return rewritten(*compare);

@@ -110,3 +110,12 @@ TEST_CASE("the sign of floats of 16 bits is changed by bitwise operations", "[co
   }
   CHECK_THAT(ptxOfBody("%r = llvm.fneg %x : f32\n", "f32"), Catch::Contains("neg.f32"));
 }
+
+TEST_CASE("negations of which a maximum is taken subtract from an unknown zero", "[codegen]") {
+  const std::string negation = "%z = llvm.mlir.constant(0 : i32) : i32\n%n = llvm.sub %z, %i : i32\n";
+  const std::string maximum = ptxOfBody(
+      negation + "%k = llvm.zext %h : i16 to i32\n%r = llvm.intr.smax(%n, %k) : (i32, i32) -> i32\n", "i32");
+  CHECK_THAT(maximum, Catch::Contains("mul.lo.s32 zero, %") && Catch::Contains("sub.s32 %r") &&
+                          !Catch::Contains("neg."));
+  CHECK_THAT(ptxOfBody(negation + "%r = llvm.mul %n, %n : i32\n", "i32"), !Catch::Contains("zero, "));
+}
