@@ -25,6 +25,7 @@ set(TLC_HEADERS
   runtime/support/NearestName.h
   # launching: <tlc/runtime/device/Device.h>, both devices, artifacts
   runtime/artifact/Artifact.h
+  runtime/artifact/ProgramCode.h
   runtime/artifact/Serialize.h
   runtime/artifact/TensorWindow.h
   runtime/cuda/CudaDevice.h
