@@ -211,11 +211,8 @@ std::string sumInTensorMemoryProblem(GemmOp product, const Target &target) {
   return "";
 }
 
-std::string factorReadByThreads(GemmOp product, llvm::function_ref<bool(GemmOp)> adds) {
-  auto isOfThreads = [&](Operation *op) {
-    auto other = dyn_cast<GemmOp>(op);
-    return !other || !adds(other);
-  };
+std::string factorReadByThreads(GemmOp product, llvm::function_ref<bool(GemmOp)> adds,
+                                llvm::function_ref<bool(Operation *)> isAhead) {
   for (Value factor : {product.getA(), Value(product.getB())}) {
     if (!isa<SharedType>(factor.getType()))
       continue;
@@ -223,8 +220,10 @@ std::string factorReadByThreads(GemmOp product, llvm::function_ref<bool(GemmOp)>
     SmallVector<Operation *> users = usersOf(buffer, product->getParentOfType<KernelOp>());
     Operation *fill = findFill(buffer, users);
     // Threads that copy do not wait for the copy in the role that they hand the tile to.
-    if (isa_and_nonnull<CopyOp>(fill) &&
-        llvm::any_of(users, [&](Operation *op) { return op != fill && isOfThreads(op); }))
+    if (isa_and_nonnull<CopyOp>(fill) && llvm::any_of(users, [&](Operation *op) {
+          auto other = dyn_cast<GemmOp>(op);
+          return op != fill && (!other || (!adds(other) && !isAhead(fill)));
+        }))
       return describe(buffer, "a factor") + " is also read by threads";
   }
   return "";

@@ -18,8 +18,9 @@ llvm::LogicalResult checkTensorMemory(KernelOp kernel, const Target &target);
 std::string sumInTensorMemoryProblem(GemmOp product, const Target &target);
 
 /// Why no role of its own can use a factor that a copy fills, if products for which `adds` holds are that
-/// role's; empty if it can.
-std::string factorReadByThreads(GemmOp product, llvm::function_ref<bool(GemmOp)> adds);
+/// role's, and another role makes the copies for which `isAhead` holds; empty if it can.
+std::string factorReadByThreads(GemmOp product, llvm::function_ref<bool(GemmOp)> adds,
+                                llvm::function_ref<bool(mlir::Operation *)> isAhead);
 
 /// Why no instruction makes the product with its sum in tensor memory; empty if one does.
 std::string tensorMemoryProductProblem(ProductOpInterface product, const Target &target);

@@ -290,13 +290,19 @@ private:
         room.takeSum(gemm);
     }
     auto adds = [&](GemmOp other) { return whyNoTcgen05.lookup(other).empty(); };
+    const CopyGroups ahead = findCopyGroups(kernel, isLoad);
+    auto isAhead = [&](Operation *copy) {
+      return llvm::any_of(ahead.groups, [&](const auto &group) {
+        return llvm::any_of(group->copies, [&](const GroupedCopy &each) { return each.op == copy; });
+      });
+    };
     // One that threads make may read what others would be handed.
     auto leaveReadFactors = [&] {
       for (bool changes = true; std::exchange(changes, false);)
         for (const Product &product : products)
           if (fits(product)) {
             auto gemm = cast<GemmOp>(product.op);
-            std::string problem = factorReadByThreads(gemm, adds);
+            std::string problem = factorReadByThreads(gemm, adds, isAhead);
             changes |= !problem.empty();
             if (!problem.empty())
               room.returnSum(gemm);

@@ -50,7 +50,7 @@ def _set(**changed) -> None:
             if _options["ptx_only"]:
                 raise c.Error(f"expected version 11 of the C interface for ptx_only=True, but '{c.interface().path}' has {c.interface().version}",
                               c.Kind.ENVIRONMENT)
-            options = c.OldCacheOptions(*values)
+            options: ctypes.Structure = c.OldCacheOptions(*values)
         else:
             options = c.CacheOptions(*values, _options["ptx_only"])
         c.interface().check(c.interface().set_cache(ctypes.byref(options)))
