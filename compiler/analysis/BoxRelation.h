@@ -18,8 +18,8 @@ enum class BoxRelation : uint8_t {
 /// `earlier` was in an earlier round of it; without, in the same round of all loops around both.
 BoxRelation relate(SliceOp earlier, SliceOp later, mlir::scf::ForOp loop);
 
-/// Whether no element is in both boxes, whoever accesses them in whatever rounds of loops: one begins at a
-/// multiple of 256, the other one 128 after a multiple.
+/// Whether the boxes are disjoint in all rounds of all loops, also of different roles: of 128 rows, one
+/// begins at a multiple of 256, the other one 128 after a multiple.
 bool areApart(SliceOp one, SliceOp other);
 
 } // namespace tlc::tile

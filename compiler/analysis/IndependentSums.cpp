@@ -5,7 +5,6 @@
 
 #include "compiler/analysis/BoxRelation.h"
 #include "compiler/analysis/CheapFragments.h"
-#include "compiler/analysis/CopyGroups.h"
 #include "compiler/analysis/TensorAccesses.h"
 #include "compiler/analysis/TensorMemory.h"
 #include "dialects/tile/Names.h"
@@ -46,12 +45,10 @@ bool IndependentSums::shareTensors(KernelOp kernel) const {
 IndependentSums::IndependentSums(KernelOp kernel) {
   // Roles cannot share a tile that they fill again.
   llvm::SmallDenseSet<Value> copied;
-  kernel.walk([&](Operation *op) {
-    if (auto store = dyn_cast<StoreOp>(op))
-      filled.insert(declarationOf(store.getDestination()));
-    else if (auto copy = dyn_cast<CopyOp>(op); copy && isLoad(copy))
-      if (Value tile = declarationOf(copy.getDestination()); !copied.insert(tile).second)
-        filled.insert(tile);
+  kernel.walk([&](StoreOp store) { filled.insert(declarationOf(store.getDestination())); });
+  kernel.walk([&](CopyOp copy) {
+    if (Value memory = declarationOf(copy.getDestination()); !copied.insert(memory).second)
+      filled.insert(memory);
   });
   kernel.walk([&](Operation *op) { connect(op); });
   kernel.walk([&](Operation *op) {

@@ -31,9 +31,9 @@ public:
     if (folder.empty()) {
       error = sys::fs::createTemporaryFile("tlc", suffix, path);
     } else {
-      path = folder;
-      sys::path::append(path, "tlc-%%%%%%." + suffix);
-      error = sys::fs::createUniqueFile(Twine(path), path);
+      SmallString<128> model(folder);
+      sys::path::append(model, "tlc-%%%%%%." + suffix);
+      error = sys::fs::createUniqueFile(model, path);
     }
     if (error)
       return createStringError(error, "cannot make a temporary file: " + error.message());

@@ -23,9 +23,8 @@ namespace tlc {
 ///   ptxas makes a modifier of a sign, and loses it where the maximum or minimum of three numbers reads it,
 ///   or where a pair has one half with the modifier and one without. Where `and` masks the sign of a number
 ///   that was converted, it takes another half of the register.
-/// - Negations of 32 bits of which a maximum or minimum is taken, as subtractions from a 0 that ptxas does
-/// not
-///   know. It loses the sign of those that the maximum of three numbers reads.
+/// - Negations of 32 bits of which a maximum or minimum is taken, as subtractions from a 0 that ptxas
+///   does not know. It loses the sign of those that the maximum of three numbers reads.
 /// The PTX of functions written in CUDA is not rewritten.
 void avoidPtxasFaults(llvm::Module &module);
 

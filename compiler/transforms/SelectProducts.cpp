@@ -260,7 +260,8 @@ private:
     llvm::erase_if(products, [&](const Product &product) { return fits(product); });
   }
 
-  bool fits(const Product &product) const { return whyNoTcgen05.lookup(product.op).empty(); }
+  bool fits(Operation *product) const { return whyNoTcgen05.lookup(product).empty(); }
+  bool fits(const Product &product) const { return fits(product.op); }
 
   /// Those that would fit do not for another reason.
   void refuse(const std::string &reason) {
@@ -289,34 +290,14 @@ private:
       else
         room.takeSum(gemm);
     }
-    auto adds = [&](GemmOp other) { return whyNoTcgen05.lookup(other).empty(); };
-    const CopyGroups ahead = findCopyGroups(kernel, isLoad);
-    auto isAhead = [&](Operation *copy) {
-      return llvm::any_of(ahead.groups, [&](const auto &group) {
-        return llvm::any_of(group->copies, [&](const GroupedCopy &each) { return each.op == copy; });
-      });
-    };
-    // One that threads make may read what others would be handed.
-    auto leaveReadFactors = [&] {
-      for (bool changes = true; std::exchange(changes, false);)
-        for (const Product &product : products)
-          if (fits(product)) {
-            auto gemm = cast<GemmOp>(product.op);
-            std::string problem = factorReadByThreads(gemm, adds, isAhead);
-            changes |= !problem.empty();
-            if (!problem.empty())
-              room.returnSum(gemm);
-            whyNoTcgen05[gemm] = problem;
-          }
-    };
-    leaveReadFactors();
+    leaveReadFactors(room);
     int64_t bytes = BlockBudget(target, int64_t(kernel.getResidents())).sharedLimit();
     kernel.walk([&](AllocSharedOp buffer) { bytes -= sizeInBytes(buffer.getBuffer().getType()); });
     for (const Product &product : products) {
       if (!fits(product) || !isa<RankedTensorType>(product.a.getType()))
         continue;
       auto gemm = cast<GemmOp>(product.op);
-      if (room.placeFactor(gemm, warps, adds).isTensorMemory)
+      if (room.placeFactor(gemm, warps, [&](GemmOp other) { return fits(other); }).isTensorMemory)
         continue;
       int64_t staged = product.m * product.k * bitsOf(product.left) / 8;
       if (staged <= bytes) {
@@ -328,7 +309,29 @@ private:
           llvm::formatv("{0} bytes of shared memory are left for the {1} of its left factor",
                         std::max<int64_t>(bytes, 0), staged);
     }
-    leaveReadFactors();
+    leaveReadFactors(room);
+  }
+
+  /// Leaves products to threads whose factors threads read: for another product, which may be one of these.
+  void leaveReadFactors(TensorMemoryRoom &room) {
+    llvm::SmallPtrSet<Operation *, 8> ahead; // copies of a role that loads
+    for (const auto &group : findCopyGroups(kernel, isLoad).groups)
+      for (const GroupedCopy &copy : group->copies)
+        ahead.insert(copy.op);
+    for (bool changes = true; std::exchange(changes, false);)
+      for (const Product &product : products) {
+        if (!fits(product))
+          continue;
+        auto gemm = cast<GemmOp>(product.op);
+        std::string problem = factorReadByThreads(
+            gemm, [&](GemmOp other) { return fits(other); },
+            [&](Operation *copy) { return ahead.contains(copy); });
+        if (problem.empty())
+          continue;
+        room.returnSum(gemm);
+        whyNoTcgen05[gemm] = problem;
+        changes = true;
+      }
   }
 
   BlockSize blockOf(int64_t warps) { return {warps, int64_t(kernel.getResidents())}; }

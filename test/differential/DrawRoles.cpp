@@ -3,6 +3,7 @@
 /// Draws kernels whose roles meet at channels: a role that puts into slots, one that may compute from them
 /// what it passes on, and those that use them. All go round as often and release what they got, so that none
 /// waits for ever.
+#include "runtime/target/BlockBudget.h"
 #include "runtime/target/Hardware.h"
 #include "test/differential/Generator.h"
 
@@ -37,12 +38,6 @@ Statement releaseWhen(IndexNode a, int channel) {
 
 void append(Body &body, Body more) {
   body.insert(body.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-}
-
-/// Registers of a thread, of blocks of so many threads.
-int64_t registersOfThreads(int64_t threads) {
-  constexpr int64_t ofBlock = 65536, granule = 8;
-  return ofBlock / threads / granule * granule;
 }
 
 } // namespace
@@ -417,21 +412,21 @@ bool Generator::roles(LaunchTree &launch) {
   int64_t warps = std::accumulate(consumerWarps.begin(), consumerWarps.end(), loaderWarps * int64_t(loaders));
   // What an asynchronous product of 128 columns takes, which cannot do without.
   constexpr int64_t ofProduct = 90;
-  bool hasRegisters = launch.residents == 1 && registersOfThreads(warps * lanesPerWarp) >= ofProduct;
+  const BlockBudget budget(*findTarget("sm_90a"));
+  bool hasRegisters = launch.residents == 1 && budget.registersAtLaunch(warps) >= ofProduct;
   for (int64_t each : consumerWarps)
     add(role(newRole("use", each),
              [&](Body &statements) { consume(statements, handed, hasTurns, hasRegisters); }));
   if (loaderWarps == 1) // whole warpgroups come first
     add(loader);
   constexpr int64_t ofLoads = 40, ofOthers = 104;
-  int64_t threads = 0, registers = 0;
   auto registersOf = [&](const RoleInfo &role) { return role.name.starts_with("load") ? ofLoads : ofOthers; };
+  std::vector<RoleRegisters> set;
   for (const Statement &each : roles.bodies[0]) {
     const RoleInfo &role = tree.roles[size_t(each.id)];
-    threads += role.warps * lanesPerWarp;
-    registers += role.warps * lanesPerWarp * registersOf(role);
+    set.push_back({role.warps, registersOf(role)});
   }
-  bool areWarpgroups = loaderWarps > 1, hasRoom = registers <= registersOfThreads(threads) * threads;
+  bool areWarpgroups = loaderWarps > 1, hasRoom = budget.fits(set);
   if (areWarpgroups && hasRoom && launch.residents == 1 && draw.wants(Feature::roleRegisters)) {
     draw.note(Feature::roleRegisters);
     for (const Statement &each : roles.bodies[0])

@@ -72,7 +72,7 @@ Result<Request> Case::problem(const Definitions &at) const {
   return ofFile ? Request::parse(*ofFile, all, {}, defaults) : Request::parse(kernel, all, {}, defaults);
 }
 
-Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
+Result<std::vector<Case>> mutate::parseCases(std::string_view text, const std::string &target) {
   std::vector<Case> cases;
   std::istringstream lines{std::string(text)};
   unsigned number = 0;
@@ -85,6 +85,7 @@ Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
     std::istringstream parts(line);
     std::string part;
     Case next;
+    next.target = target;
     for (bool first = true; std::getline(parts, part, ':'); first = false) {
       if (first) {
         std::istringstream words(part);
@@ -104,13 +105,13 @@ Result<std::vector<Case>> mutate::parseCases(std::string_view text) {
                          fmt::format("line {}: {}", number, done.error().message)};
           definitions->erase(disabled);
         }
-        if (auto target = definitions->find("target"); target != definitions->end()) {
-          if (!findTarget(target->second))
+        if (auto other = definitions->find("target"); other != definitions->end()) {
+          if (!findTarget(other->second))
             return Error{
                 ErrorKind::invalidArgument,
-                fmt::format("line {}: {}", number, formatMessage("'{}' is not a target", target->second))};
-          next.target = target->second;
-          definitions->erase(target);
+                fmt::format("line {}: {}", number, formatMessage("'{}' is not a target", other->second))};
+          next.target = other->second;
+          definitions->erase(other);
         }
         next.parameters = std::move(*definitions);
       } else if (definitions->empty()) {

@@ -29,7 +29,9 @@ struct Case {
 /// Lines `kernel name=value ... : size=value ... : size=value ...`; # begins a comment. `disable=tma,wgmma`
 /// and `target=sm_100a` are no parameters of the kernel: the one does without optimisations, the other
 /// compiles for another target.
-Result<std::vector<Case>> parseCases(std::string_view text);
+/// Lines that name no target have `target`.
+Result<std::vector<Case>> parseCases(std::string_view text,
+                                     const std::string &target = CompileOptions().target);
 
 struct TrialOptions {
   std::chrono::nanoseconds waitLimit = CompileOptions().waitLimit;

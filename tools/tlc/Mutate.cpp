@@ -36,13 +36,10 @@ Result<std::vector<mutate::Case>> MutateCommand::cases(const CompileOptions &opt
     Result<std::string> text = readTextFile(caseFile);
     if (!text)
       return text.error();
-    Result<std::vector<mutate::Case>> parsed = mutate::parseCases(*text);
+    Result<std::vector<mutate::Case>> parsed = mutate::parseCases(*text, options.target);
     if (!parsed)
       return inFile(caseFile, parsed.error());
     cases = std::move(*parsed);
-    for (mutate::Case &each : cases)
-      if (each.target == CompileOptions().target)
-        each.target = options.target;
   } else {
     if (kernel.empty())
       return tlc::Error{ErrorKind::invalidArgument, "expected a kernel or --cases, but got neither"};

@@ -354,7 +354,7 @@ tile.kernel @waits(%n: index {program.argument = #program.dimension<"n">},
 
 // -----
 
-// Roles that store rows apart, in whatever rounds: none ends its stores before the other one goes on.
+// Two roles store disjoint rows in all rounds: neither waits for its stores before it arrives at a barrier.
 // CHECK-LABEL: tile.kernel @apart(
 // CHECK:         tile.role "one" warps(4) {
 // CHECK:           tile.store {{.*}} atom tma
