@@ -46,6 +46,25 @@ public:
 
   void add(Value fragment) { add(fragment, /*isMoved=*/false, elementBits(fragment)); }
 
+  /// What the value may be.
+  llvm::SmallVector<Value> equalsOf(Value value) {
+    if (auto known = equals.find(value); known != equals.end())
+      return known->second;
+    llvm::SmallVector<Value> result = {value};
+    if (Operation *op = value.getDefiningOp(); op && (passesOn(op) || mayBeIdentity(op))) {
+      for (OpOperand &operand : op->getOpOperands())
+        if (passesOn(op) || mayEqualResult(operand))
+          llvm::append_range(result, equalsOf(operand.get()));
+    } else if (auto branch = dyn_cast_if_present<scf::IfOp>(op)) { // its condition may be known later
+      unsigned number = cast<OpResult>(value).getResultNumber();
+      for (scf::YieldOp yield : {branch.thenYield(), branch.elseYield()})
+        llvm::append_range(result, equalsOf(yield.getOperand(number)));
+    }
+    llvm::sort(result, [](Value a, Value b) { return a.getAsOpaquePointer() < b.getAsOpaquePointer(); });
+    result.erase(llvm::unique(result), result.end());
+    return equals[value] = result;
+  }
+
 private:
   void add(Value value, bool isMoved, unsigned bits) {
     if (!visited.insert({value, bits}).second)
@@ -107,20 +126,6 @@ private:
 
   bool mayBeSame(Value a, Value b) {
     return llvm::any_of(equalsOf(a), [&](Value equal) { return llvm::is_contained(equalsOf(b), equal); });
-  }
-
-  /// What the value may be.
-  llvm::SmallVector<Value> equalsOf(Value value) {
-    if (auto known = equals.find(value); known != equals.end())
-      return known->second;
-    llvm::SmallVector<Value> result = {value};
-    if (Operation *op = value.getDefiningOp(); op && (passesOn(op) || mayBeIdentity(op)))
-      for (OpOperand &operand : op->getOpOperands())
-        if (passesOn(op) || mayEqualResult(operand))
-          llvm::append_range(result, equalsOf(operand.get()));
-    llvm::sort(result, [](Value a, Value b) { return a.getAsOpaquePointer() < b.getAsOpaquePointer(); });
-    result.erase(llvm::unique(result), result.end());
-    return equals[value] = result;
   }
 
   /// Whether the machine's compiler may know all elements: they follow from constants, coordinates and
@@ -196,6 +201,10 @@ bool readsFactor(Operation *op, InFlightOpInterface product,
 
 bool readsFactor(Operation *op, InFlightOpInterface product) {
   return readsFactor(op, product, std::equal_to<Value>());
+}
+
+bool mayBe(Value fragment, Value other) {
+  return llvm::is_contained(Collector(RegisterAliases::possible).equalsOf(fragment), other);
 }
 
 RegisterWriters writersOf(Value fragment, RegisterAliases aliases) {

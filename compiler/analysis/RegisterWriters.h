@@ -44,6 +44,10 @@ bool readsFactor(mlir::Operation *op, InFlightOpInterface product,
 /// By the value itself.
 bool readsFactor(mlir::Operation *op, InFlightOpInterface product);
 
+/// Whether a later pass or the machine's compiler may find that the fragment is the other one: of a branch
+/// whose condition it knows, of a choice, of a sum with zeros.
+bool mayBe(mlir::Value fragment, mlir::Value other);
+
 /// Expects a fragment.
 RegisterWriters writersOf(mlir::Value fragment, RegisterAliases aliases);
 
