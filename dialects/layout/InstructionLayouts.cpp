@@ -59,7 +59,14 @@ LayoutMap tlc::sparseMetadata(int elementBits, int64_t steps) {
   return fragment({{2, 1, 1}, {2, 0, matrixRows}}, {{2, 1, 2}, others, {matrixRows, 0, 1}});
 }
 
-int64_t tlc::maxRepeat(TensorMemoryShape shape) { return maxTensorMemoryRegisters / registersOf(shape); }
+/// What ptxas 13.0 wants a thread to have when a kernel starts, besides the registers that an instruction
+/// moves to or from tensor memory (C7602).
+static constexpr int64_t otherRegisters = 18;
+
+int64_t tlc::maxRepeat(TensorMemoryShape shape, int64_t registersAtLaunch) {
+  int64_t registers = std::min(maxTensorMemoryRegisters, registersAtLaunch - otherRegisters);
+  return int64_t(1) << log2Floor(std::max<int64_t>(registers / registersOf(shape), 1));
+}
 
 LayoutMap tlc::tensorMemoryMove(const TensorMemoryMove &move, int elementBits) {
   assert((!move.packs || elementBits * 2 == registerBits) && "halves of columns");

@@ -12,6 +12,7 @@
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 #include "runtime/support/Math.h"
+#include "runtime/target/BlockBudget.h"
 
 #include <bit>
 
@@ -83,6 +84,7 @@ struct WarpColumns {
   Value address;
   TensorMemoryShape shape;
   int64_t count;
+  int64_t mostAtOnce; ///< of them by an instruction
 
   int64_t rowBits() const { // of the instruction's name
     const bool isRowPerLane = shape == TensorMemoryShape::lanes32x32b;
@@ -93,7 +95,7 @@ struct WarpColumns {
   void forEachMove(function_ref<void(int64_t, int64_t, int64_t)> move) const {
     const TensorMemoryStep step = tensorMemoryStep(shape);
     for (int64_t first = 0; first < count;) {
-      int64_t piece = std::min(int64_t(1) << log2Floor(count - first), maxRepeat(shape));
+      int64_t piece = std::min(int64_t(1) << log2Floor(count - first), mostAtOnce);
       move(first * step.columns, first * step.registers, piece * step.registers);
       first += piece;
     }
@@ -124,7 +126,9 @@ std::optional<WarpColumns> columnsOfWarp(KernelLowering &k, Operation *op, Value
   Value address = b.add(k.value(tile), b.mul(warp, lanesPerWarp << tensorMemoryColumnBits));
   if (warpgroups > 1)
     address = b.add(address, b.mul(b.divide(k.team.warp, warpsPerWarpgroup), columns));
-  return WarpColumns{address, shape, columns / tensorMemoryStep(shape).columns};
+  BlockBudget block(k.target, int64_t(k.source.getResidents()));
+  return WarpColumns{address, shape, columns / tensorMemoryStep(shape).columns,
+                     maxRepeat(shape, block.registersAtLaunch(int64_t(k.source.getWarps())))};
 }
 } // namespace
 

@@ -55,6 +55,31 @@ tile.kernel @pieces() attributes {launch = #program.launch<warps = 4>} {
 
 // -----
 
+// A thread of 16 warps has 128 registers when the kernel starts: too few for ptxas to move 128 by one instruction.
+#f32 = #tile.layout<"reg(128@1:1) lane(32@0:1) warp(4@0:32)">
+// CHECK-LABEL: simt.kernel @few_registers(
+// CHECK:         simt.tcgen05_load %{{.*}} : vector<64xi32>
+// CHECK:         simt.tcgen05_load %{{.*}} : vector<64xi32>
+// CHECK:         simt.tcgen05_store %{{.*}} : vector<64xi32>
+// CHECK:         simt.tcgen05_store %{{.*}} : vector<64xi32>
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @few_registers() attributes {launch = #program.launch<warps = 16>} {
+  tile.reserve_tensor_memory "tensor memory" columns(128) at 8
+  %acc = tile.alloc_tensor_memory "acc" at 0 : !tile.tensor_memory<128x128xf32>
+  tile.roles {
+    tile.role "load" warps(12) {
+    }
+    tile.role "math" warps(4) {
+      %f = tile.load %acc : !tile.tensor_memory<128x128xf32> -> tensor<128x128xf32, #f32>
+      tile.store %f, %acc atom simt : tensor<128x128xf32, #f32>, !tile.tensor_memory<128x128xf32>
+    }
+  }
+  tile.return
+}
+}
+
+// -----
+
 // A product by one thread: 32 bytes of k in each step, 8 columns of a left factor in tensor memory. The arrival waits for it.
 #bf16 = #tile.layout<"reg(32@1:1) lane(32@0:1) warp(4@0:32)">
 #b = #tile.shared_layout<"64x32 16b axis 1 panel 32 swizzle 64 pad 0">
