@@ -40,9 +40,16 @@ std::string factorProblem(Value factor, StringRef name, int kAxis) {
   if (!shared)
     return "";
   int axis = shared.getType().getTransposed() ? 1 - kAxis : kAxis;
-  Result<WgmmaOperand> operand = wgmmaOperand(preferredLayout(shared), axis, matrixDepthBytes, "tcgen05.mma");
+  Result<WgmmaOperand> operand = wgmmaOperand(preferredLayout(shared), axis, tcgen05Reader);
   return operand ? ""
                  : "the layout of " + describe(factor, name) + " does not fit: " + operand.error().message;
+}
+
+/// Whether it is a right factor of bytes that lies MN-major.
+bool isTransposedBytes(Value b) {
+  auto shared = dyn_cast<TypedValue<SharedType>>(b);
+  return shared && !shared.getType().getTransposed() &&
+         elementTypeOf(shared.getType()).getIntOrFloatBitWidth() == 8;
 }
 
 std::string productProblem(Value a, Value b, Value acc, ArrayRef<int64_t> shape, const Target &target) {
@@ -53,6 +60,10 @@ std::string productProblem(Value a, Value b, Value acc, ArrayRef<int64_t> shape,
   if (!atom->allowsN(unsigned(n)))
     return llvm::formatv("n = {0} is not a multiple of {1} from {2} to {3}", n, atom->nStep, atom->nMin,
                          atom->nMax);
+  if (int64_t step = 2 * atom->nStep; isTransposedBytes(b) && n % step) // PTX ISA, "Matrix shape" of tcgen05
+    return llvm::formatv("n = {0} is not a multiple of {1}, the step for a right factor of 8 bits whose rows "
+                         "run along n",
+                         n, step);
   std::string left = factorProblem(a, "the left factor", 1);
   return left.empty() ? factorProblem(b, "the right factor", 0) : left;
 }

@@ -70,7 +70,7 @@ std::string wgmmaOperandProblem(Value operand, int kAxis, std::optional<int64_t>
   if (!shared)
     return kAxis == 1 ? "" : "a transposed operand must be in shared memory";
   int axis = shared.getType().getTransposed() ? 1 - kAxis : kAxis;
-  Result<WgmmaOperand> described = wgmmaOperand(preferredLayout(shared), axis, depthBytes);
+  Result<WgmmaOperand> described = wgmmaOperand(preferredLayout(shared), axis, {.depthBytes = depthBytes});
   if (!described)
     return described.error().message;
   if (!part || described->hasPartsOf(*part))

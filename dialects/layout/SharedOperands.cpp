@@ -32,15 +32,16 @@ int64_t largestPart(int64_t extent, int64_t granule) {
   return 0;
 }
 
-Result<void> checkOperand(const SharedLayout &layout, int kAxis, int64_t depthBytes,
-                          std::string_view instruction) {
+Result<void> checkOperand(const SharedLayout &layout, int kAxis, const FactorReader &reader) {
+  const auto [instruction, depthBytes, transposesBytes] = reader;
   if (layout.rank() < 2 || kAxis < layout.rank() - 2 || kAxis >= layout.rank())
     return invalid(fmt::format("expected the reduction axis to be one of the last two of {} axes, but got {}",
                                layout.rank(), kAxis));
   if (layout.elementBits() != 8 && layout.elementBits() != 16 && layout.elementBits() != 32)
     return invalid(fmt::format("expected elements of 8, 16 or 32 bits because {} reads no others, but got {}",
                                instruction, layout.elementBits()));
-  if (layout.contiguousAxis() != kAxis && layout.elementBits() != 16)
+  const bool canBeTransposed = layout.elementBits() == 16 || (layout.elementBits() == 8 && transposesBytes);
+  if (layout.contiguousAxis() != kAxis && !canBeTransposed)
     return invalid(
         fmt::format("expected axis {} to be contiguous because {} reads operands of {} bits only "
                     "K-major, but axis {} is; store the tile transposed, or copy its t() to a second tile",
@@ -88,16 +89,15 @@ Result<void> checkOperand(const SharedLayout &layout, int kAxis, int64_t depthBy
 
 } // namespace
 
-Result<WgmmaOperand> tlc::wgmmaOperand(const SharedLayout &layout, int kAxis, int64_t depthBytes,
-                                       std::string_view instruction) {
-  if (Result<void> ok = checkOperand(layout, kAxis, depthBytes, instruction); !ok)
+Result<WgmmaOperand> tlc::wgmmaOperand(const SharedLayout &layout, int kAxis, const FactorReader &reader) {
+  if (Result<void> ok = checkOperand(layout, kAxis, reader); !ok)
     return ok.error();
   WgmmaOperand operand;
   operand.layout = layout;
   operand.kAxis = kAxis;
   operand.swizzle = layout.swizzle();
   operand.majorness = layout.contiguousAxis() == kAxis ? Majorness::k : Majorness::mn;
-  operand.kPerInstruction = depthBytes * 8 / layout.elementBits();
+  operand.kPerInstruction = reader.depthBytes * 8 / layout.elementBits();
 
   int64_t nextAtom = swizzleRows * layout.rowPitch(), nextPanel = layout.panelPitch();
   bool coreMatrices = layout.swizzle() == Swizzle::none;

@@ -46,12 +46,18 @@ struct WgmmaOperand {
   int kAxis = 1;
 };
 
+/// An instruction that reads factors from shared memory.
+struct FactorReader {
+  std::string_view name = "wgmma";
+  int64_t depthBytes = matrixDepthBytes; ///< of a row, that it reduces
+  bool transposesBytes = false;          ///< reads elements of 8 bits MN-major, too
+};
+inline constexpr FactorReader tcgen05Reader = {"tcgen05.mma", matrixDepthBytes, true};
+
 /// `kAxis` is the reduction axis of the tile (the last two axes count; those before
-/// must have extent 1 or be sliced away by the caller); an instruction takes so many bytes along it. Fails,
-/// saying why and what would do, where the instruction, wgmma or tcgen05.mma, cannot read the layout.
-Result<WgmmaOperand> wgmmaOperand(const SharedLayout &layout, int kAxis,
-                                  int64_t depthBytes = matrixDepthBytes,
-                                  std::string_view instruction = "wgmma");
+/// must have extent 1 or be sliced away by the caller). Fails, saying why and what would do, where the
+/// instruction cannot read the layout.
+Result<WgmmaOperand> wgmmaOperand(const SharedLayout &layout, int kAxis, const FactorReader &reader = {});
 
 /// One TMA instruction's share of a tile.
 struct TmaPiece {

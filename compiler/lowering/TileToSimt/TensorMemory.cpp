@@ -174,7 +174,7 @@ struct SharedFactor {
   static std::optional<SharedFactor> create(KernelLowering &k, Operation *op, Value factor, StringRef name,
                                             int kAxis) {
     const SharedTile &tile = k.shared(factor);
-    Result<WgmmaOperand> operand = wgmmaOperand(tile.layout, tile.layoutAxis(kAxis));
+    Result<WgmmaOperand> operand = wgmmaOperand(tile.layout, tile.layoutAxis(kAxis), tcgen05Reader);
     if (!operand) {
       op->emitOpError() << "expected " << tile::describe(factor, name)
                         << " in a layout that tcgen05.mma reads, as wgmma does: " << operand.error().message;

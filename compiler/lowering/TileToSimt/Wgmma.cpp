@@ -36,7 +36,8 @@ public:
                         << " has " << tile.rank();
       return std::nullopt;
     }
-    Result<WgmmaOperand> operand = wgmmaOperand(tile.layout, tile.layoutAxis(kAxis), depthBytes);
+    Result<WgmmaOperand> operand =
+        wgmmaOperand(tile.layout, tile.layoutAxis(kAxis), {.depthBytes = depthBytes});
     if (!operand) {
       op->emitOpError() << "expected " << name << " in a layout that wgmma reads because the atom is wgmma: "
                         << operand.error().message;

@@ -43,11 +43,10 @@ tile.kernel @across() attributes {launch = #program.launch<warps = 4>} {
   %true = arith.constant true
   %a = tile.alloc_shared "a" : !tile.shared<64x128xf8E4M3FN>
   %aView = tile.transpose %a : !tile.shared<64x128xf8E4M3FN> -> !tile.shared<128x64xf8E4M3FN, transposed>
-  %b = tile.alloc_shared "b" : !tile.shared<32x64xf8E4M3FN>
-  %bView = tile.transpose %b : !tile.shared<32x64xf8E4M3FN> -> !tile.shared<64x32xf8E4M3FN, transposed>
-  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x32xf32>
-  // expected-error @below {{but the layout of 'a' does not fit: expected axis 0 to be contiguous because tcgen05.mma reads operands of 8 bits only K-major, but axis 1 is; store the tile transposed}}
-  tile.gemm_in_place %aView, %bView, %acc if %true : !tile.shared<128x64xf8E4M3FN, transposed>, !tile.shared<64x32xf8E4M3FN, transposed>, !tile.tensor_memory<128x32xf32>
+  %b = tile.alloc_shared "b" : !tile.shared<64x48xf8E4M3FN>
+  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x48xf32>
+  // expected-error @below {{but n = 48 is not a multiple of 32, the step for a right factor of 8 bits whose rows run along n}}
+  tile.gemm_in_place %aView, %b, %acc if %true : !tile.shared<128x64xf8E4M3FN, transposed>, !tile.shared<64x48xf8E4M3FN>, !tile.tensor_memory<128x48xf32>
   tile.return
 }
 }

@@ -97,6 +97,17 @@ TEST_CASE("warpgroups share operands where parts do not end within a panel",
   CHECK(wgmmaOperand(SharedLayout::preferred({96, 64}, 16, 1), 1)->hasPartsOf(48));
 }
 
+TEST_CASE("tcgen05 reads bytes along either axis, wgmma along k alone", "[layout][instruction][unit]") {
+  const SharedLayout bytes = SharedLayout::preferred({64, 128}, 8, 1),
+                     words = SharedLayout::preferred({64, 32}, 32, 1);
+  WgmmaOperand operand = *wgmmaOperand(bytes, 0, tcgen05Reader);
+  CHECK(operand.majorness == Majorness::mn);
+  CHECK(operand.kPerInstruction == 32);
+  CHECK(operand.startOffset(0, 1) == 32 * 128);
+  CHECK_FALSE(wgmmaOperand(bytes, 0));
+  CHECK_FALSE(wgmmaOperand(words, 0, tcgen05Reader));
+}
+
 TEST_CASE("what wgmma cannot read is refused with the way out", "[layout][shared][wgmma][unit]") {
   REQUIRE_THAT(failure(SharedLayout::plain({64, 64}, 16, 1), 1), Contains("expected panels of 8 elements"));
   REQUIRE_THAT(failure(SharedLayout::preferred({64, 128}, 8, 1), 0),
