@@ -33,6 +33,19 @@ ForwardExtents forwardExtentsOf(const Parameters &values) {
   AttentionExtents e = extentsOf(values);
   return {.b = e.b, .sq = e.sq, .sk = e.sk, .h = e.h, .hkv = e.hkv};
 }
+
+std::string conflictOfDataflow(Dataflow dataflow, std::optional<int64_t> bq) {
+  if (dataflow == Dataflow::oneChain && bq.value_or(tcgen05Rows) != tcgen05Rows)
+    return fmt::format(
+        "expected bq = {} with dataflow = wasp because a block computes with one tile of as many "
+        "queries, but got bq = {}",
+        tcgen05Rows, *bq);
+  if (dataflow == Dataflow::shared && bq.value_or(tcgen05Rows) > tcgen05Rows)
+    return fmt::format("expected bq up to {} with dataflow = ss because weights in shared memory are of one "
+                       "product's rows, but got bq = {}",
+                       tcgen05Rows, *bq);
+  return {};
+}
 } // namespace
 
 RegisteredForward::RegisteredForward(std::string_view name, std::string_view summary,
@@ -42,6 +55,9 @@ RegisteredForward::RegisteredForward(std::string_view name, std::string_view sum
 std::string RegisteredForward::conflict(const Parameters &values) const {
   if (std::string sequences = conflictOfSequences(problemOf(values).problem, values); !sequences.empty())
     return sequences;
+  if (std::string tiles = conflictOfDataflow(problemOf(values).dataflow, values.integer("bq"));
+      !tiles.empty())
+    return tiles;
   if (std::string why = whyNotExplicit(values); values.choice("form") == "explicit" && !why.empty())
     return fmt::format("expected form = plain or auto because {}, but got form = explicit", why);
   if (std::string why = whyNotSplitKeys(values); values.choice("form") == "split-keys" && !why.empty())
@@ -76,6 +92,8 @@ ForwardChoice RegisteredForward::formOf(const Parameters &values, const Target &
 
 std::string RegisteredForward::whyNotExplicit(const Parameters &values) const {
   ForwardConfig config = problemOf(values);
+  if (config.dataflow != Dataflow::automatic)
+    return fmt::format("dataflow = {} is of the plain form", values.choice("dataflow"));
   return kernels::whyNotExplicit(config.problem, config.sum,
                                  {.bq = values.integer("bq"), .bk = values.integer("bk")});
 }

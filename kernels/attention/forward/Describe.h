@@ -11,7 +11,7 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig> &config) {
   using Kind = Parameter::Kind;
-  auto &[problem, bq, bk, stages, queryStages, form, order, sum] = config;
+  auto &[problem, bq, bk, stages, queryStages, form, order, sum, dataflow] = config;
   describe(visit, problem);
   visit.hidden(form); // the registry's may be left open
   if (problem.hasBytes())
@@ -26,6 +26,19 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig
         sum);
   else
     visit.hidden(sum);
+  if (problem.hasBytes())
+    visit.hidden(dataflow);
+  else
+    visit.option(
+        [&]() -> Parameter {
+          return {.name = "dataflow",
+                  .description =
+                      "where weights lie for the product with V, in the plain form: ss: shared memory; "
+                      "ts: tensor memory; wasp: so, with one tile of 128 queries",
+                  .kind = Kind::choice,
+                  .choices = {"auto", "ss", "ts", "wasp"}};
+        },
+        dataflow);
   visit.tuned(
       [&]() -> Parameter {
         return {.name = "bq",

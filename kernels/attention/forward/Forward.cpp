@@ -30,12 +30,11 @@ void plainTile(Scope &k, const ForwardConfig &c, const ForwardArguments &p, cons
   for (const ColumnRange &columns : columnParts(paddedValues(c.problem))) {
     Shared kt = k.shared("k", c.problem.dtype, {c.bk, depth}),
            v = k.shared("v", c.problem.dtype, {c.bk, columns.count});
-    // Products of bytes take factors that are contiguous along the sum.
     Shared weights, values;
-    if (c.problem.hasBytes()) {
+    if (c.hasWeightsInShared())
       weights = k.shared("p", c.problem.dtype, {c.bq, c.bk});
+    if (c.problem.hasBytes()) // whose products take factors that are contiguous along the sum
       values = k.shared("vt", c.problem.dtype, {columns.count, c.bk});
-    }
     Scores::Scale scale = p.scores.scale();
     p.scores.setScale(scale, tile.sequence, tile.kvHead);
     LazySoftmax softmax = p.softmax(scale);
@@ -51,10 +50,12 @@ void plainTile(Scope &k, const ForwardConfig &c, const ForwardArguments &p, cons
       k.when(i == 0, [&] { softmax.start(scores); });
       LazySoftmax::Step next = softmax.add(scores);
       softmax.settle(next, o);
-      if (!c.problem.hasBytes())
+      if (!c.hasWeightsInShared())
         return gemm(next.weights, v, o);
-      Fragment share = k.fragment(f32, {c.bq, columns.count});
       copy(next.weights, weights);
+      if (!c.problem.hasBytes())
+        return gemm(weights, v, o);
+      Fragment share = k.fragment(f32, {c.bq, columns.count});
       copy(v.t(), values);
       gemm(weights, values.t(), share);
       o = o + share;
@@ -81,6 +82,8 @@ BlockBudget budgetOf(const ForwardConfig &c, int64_t queryStages, const Target &
   block.addBuffer(SharedBytes::tile(c.bq, paddedDepth(c.problem) * elementBytes), queryStages);
   block.addBuffer(SharedBytes::tile(c.bk, paddedDepth(c.problem) * elementBytes), c.stages);
   block.addBuffer(SharedBytes::tile(c.bk, paddedValues(c.problem) * elementBytes), c.stages);
+  if (c.dataflow == Dataflow::shared)
+    block.addBuffer(SharedBytes::tile(c.bq, c.bk * elementBytes));
   if (c.form == AttentionForm::explicitRoles && outputPath(c) == OutputPath::ownTile)
     block.addBuffer(outputTile(c), queryStages);
   return block;
@@ -88,6 +91,8 @@ BlockBudget budgetOf(const ForwardConfig &c, int64_t queryStages, const Target &
 
 void plainForward(Scope &k, const ForwardConfig &c, const ForwardArguments &p,
                   const TileScheduler &scheduler) {
+  if (c.dataflow == Dataflow::tensor || c.dataflow == Dataflow::oneChain)
+    k.require(Requirement::tcgen05);
   auto [block] = k.grid(p.inputs.blocksOfStep(min(scheduler.tilesAtMost(), k.multiprocessors())));
   TileScheduler::Share tiles = scheduler.shareOf(block, k.blocks());
   auto tile = [&](const Index &n) {
@@ -131,7 +136,7 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries, const Target 
 bool hasWorkForTwoTiles(const ForwardConfig &config, const ForwardExtents &e, const Target &target) {
   ElementType factor = config.problem.dtype;
   const int64_t rows = rowsOfFastestAtom(target, factor, factor, ElementType::f32);
-  if (rows <= wgmmaRows)
+  if (rows <= wgmmaRows || config.dataflow == Dataflow::shared || config.dataflow == Dataflow::oneChain)
     return false;
   constexpr double gain = 1.8; // by the emulator's model: two tiles take 2 / gain of one's time
   auto time = [&](int64_t ofBlock) {

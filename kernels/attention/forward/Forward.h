@@ -30,6 +30,14 @@ struct ForwardExtents {
   int64_t b = 1, sq = 0, sk = 0, h = 1, hkv = 1;
 };
 
+/// How weights reach the product with V, in the plain form.
+enum class Dataflow : uint8_t {
+  automatic, ///< as the compiler places them
+  shared,    ///< "ss": both factors lie in shared memory
+  tensor,    ///< "ts": weights lie in tensor memory
+  oneChain,  ///< "wasp": so, and a block computes with one tile of 128 queries
+};
+
 struct ForwardConfig {
   AttentionProblem problem = {}; ///< what is computed
 
@@ -41,8 +49,11 @@ struct ForwardConfig {
   /// with 2.
   int64_t queryStages = 2;
   AttentionForm form = AttentionForm::explicitRoles;
-  ProductOrder order = ProductOrder::any; ///< of the explicit form
-  OutputSum sum = OutputSum::inPlace;     ///< `perTile` of e4m3 only
+  ProductOrder order = ProductOrder::any;  ///< of the explicit form
+  OutputSum sum = OutputSum::inPlace;      ///< `perTile` of e4m3 only
+  Dataflow dataflow = Dataflow::automatic; ///< of 16-bit elements only
+
+  bool hasWeightsInShared() const { return problem.hasBytes() || dataflow == Dataflow::shared; }
 };
 
 /// What keeps a program from the explicit form, whatever tensors it gets; empty if nothing does. Tiles count
