@@ -11,10 +11,12 @@ devices    each line of checks.txt twice on the GPU and once on the emulator,
 sanitizer  the same lines under compute-sanitizer's memcheck
 matrix     tlc-attention-matrix on the GPU, every n-th combination of options; a prime n
            meets all values
+random     tlc-differential for five minutes from a seed by the clock, on Blackwell
+           also with plain products wherever they can be
 long       long_sequences.py: attention of sequences of 131072 tokens; needs PyTorch
 python     the tests of the Python package; those of PyTorch need it
 bench      tlc bench
-peers      peers.py, all suites; needs PyTorch
+peers      peers.py, all suites, on Blackwell also attention's dataflows; needs PyTorch
 
 All but long, python, bench and peers run several programs at a time. Works on the folder of
 an unpacked archive of tools/pack.sh. Writes one JSON object; exit status 1 if
@@ -123,6 +125,14 @@ def matrix(options):
     return run_all(commands)
 
 
+def random(_):
+    seed = int(time.time()) * 1000
+    command = [os.path.join(ROOT, "bin", "tlc-differential"), *ON_GPU, "--jobs", str(min(os.cpu_count() or 1, 16)), "--seeds",
+               f"{seed}:1000000", "--time-limit", "300"]
+    features = [[], ["--feature", "plainTcgen05"]] if has_tcgen05() else [[]]
+    return [run(" ".join(["random programs", *more, f"from seed {seed}"]), command + more, 900) for more in features]
+
+
 def long(_):
     if importlib.util.find_spec("torch") is None:
         print("skipped: PyTorch is not installed, no tensors for long sequences", flush=True)
@@ -163,25 +173,39 @@ attention_fwd_fp8 -D sums=fast
 """
 
 
+DATAFLOWS = """
+attention_fwd --against dataflow=wasp --against dataflow=ss --shape 16,1024,16,16 --shape 4,4096,16,16 --shape 2,8192,16,16
+attention_fwd --d 64 --against dataflow=wasp --against dataflow=ss --shape 4,4096,32,32 --shape 2,8192,32,32
+"""
+
+
 def peers(_):
     if importlib.util.find_spec("torch") is None:
         print("skipped: PyTorch is not installed, no comparison with its kernels", flush=True)
         return []
     script = [sys.executable, os.path.join(HERE, "peers.py")]
-    return [run(f"peers {line}", script + line.split() + ["--rounds", "15"], 300) for line in PEERS.split("\n") if line]
+    lines = PEERS + (DATAFLOWS if has_tcgen05() else "")
+    return [run(f"peers {line}", script + line.split() + ["--rounds", "15"], 300) for line in lines.split("\n") if line]
 
 
-STEPS = {"tests": tests, "devices": devices, "sanitizer": sanitizer, "matrix": matrix, "long": long, "python": python,
+STEPS = {"tests": tests, "devices": devices, "sanitizer": sanitizer, "matrix": matrix, "random": random, "long": long, "python": python,
          "bench": bench, "peers": peers}
 
 
-def describe_machine():
-    query = ["nvidia-smi", "--query-gpu=name,driver_version,clocks.max.sm,power.limit", "--format=csv,noheader"]
+def ask_gpus(what):
+    query = ["nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader"]
     try:
-        gpus = subprocess.run(query, capture_output=True, text=True, timeout=60).stdout.strip().splitlines()
+        return subprocess.run(query, capture_output=True, text=True, timeout=60).stdout.strip().splitlines()
     except (OSError, subprocess.TimeoutExpired):
-        gpus = []
-    return {"gpus": gpus, "system": platform.platform(), "python": platform.python_version()}
+        return []
+
+
+def has_tcgen05():
+    return any(capability.startswith(("10.", "11.")) for capability in ask_gpus("compute_cap"))
+
+
+def describe_machine():
+    return {"gpus": ask_gpus("name,driver_version,clocks.max.sm,power.limit"), "system": platform.platform(), "python": platform.python_version()}
 
 
 def main():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the pictures of layouts and of a timeline in docs/generated with `tlc layout` and `tlc trace`.
+"""Writes the pictures of layouts and of timelines in docs/generated with `tlc layout` and `tlc trace`.
 
     gen_pictures.py --tlc <tlc> [--check]
 
@@ -19,6 +19,8 @@ PICTURES = {
     "docs/generated/swizzled_tile.svg": f"layout {GEMM} a --rows 0:8 --svg",
     "docs/generated/wgmma_accumulator.svg": f"layout {GEMM} acc --rows 0:32 --columns 0:8 --svg",
     "docs/generated/attention_timeline.svg": "trace attention_fwd -D b=1 -D h=32 -D hkv=32 -D sq=384 -D sk=512 -D d=128 -D causal=none -o",
+    "docs/generated/blackwell_attention_timeline.svg": "trace attention_fwd --target sm_100a -D b=1 -D h=1 -D hkv=1 -D sq=256 -D sk=256 -D d=128 -D bq=256 -D bk=64 -o",
+    "docs/generated/blackwell_gemm_timeline.svg": "trace gemm --target sm_100a -D m=512 -D n=512 -D k=512 -D bm=128 -D bn=256 -D stages=4 -o",
 }
 
 
