@@ -143,9 +143,13 @@ private:
     if (!group.copies.empty() && group.block != op->getBlock())
       return op->emitError("expected the copies of channel '")
              << name << "' in one loop or branch because they share its slots";
-    if (!group.copies.empty() && (isa<StoreOp>(op) || isa<StoreOp>(group.copies.front().op)))
+    auto fillsShared = [](Operation *each) {
+      auto store = dyn_cast<StoreOp>(each);
+      return store && isa<SharedType>(store.getDestination().getType());
+    };
+    if (!group.copies.empty() && (fillsShared(op) || fillsShared(group.copies.front().op)))
       return op->emitError("expected nothing else to fill channel '")
-             << name << "' because a store of a fragment fills a slot by itself";
+             << name << "' because a store of a fragment to shared memory fills a slot by itself";
     group.add(filling);
     return success();
   }

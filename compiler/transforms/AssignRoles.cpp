@@ -160,8 +160,29 @@ private:
   /// Hands over the tile that the operation fills.
   void addChannel(Operation *fill) {
     Value tile = tileFilledBy(fill);
+    if (StringAttr withSum = channelOfSum(fill)) {
+      fill->setDiscardableAttr(TileDialect::channelAttrName, withSum);
+      return;
+    }
     int64_t slots = isa<GemmInPlaceOp, scf::ForOp>(fill) ? slotsOfSum(tile) : 1;
     setName(fill, TileDialect::channelAttrName, add(nameOf(tile), GroupedCopy{fill, tile}, slots));
+  }
+
+  /// The channel of a sum that the role of the fill changes for the product that reads what is filled: the
+  /// left factor is handed over with it. Null if there is none.
+  StringAttr channelOfSum(Operation *fill) {
+    auto store = dyn_cast<StoreOp>(fill);
+    if (!store || !isa<TensorMemoryType>(store.getDestination().getType()))
+      return {};
+    for (Operation *user : store.getDestination().getUsers())
+      if (auto product = dyn_cast<GemmInPlaceOp>(user); product && product.getA() == store.getDestination())
+        for (Operation *update : shared)
+          if (isa<scf::IfOp>(update) && update->getBlock() == fill->getBlock() &&
+              update->isBeforeInBlock(fill) && product->getBlock() == fill->getBlock() &&
+              tileFilledBy(update) == declarationOf(product.getAcc()) &&
+              roleThatFills(update) == roleThatFills(fill))
+            return update->getAttrOfType<StringAttr>(TileDialect::channelAttrName);
+    return {};
   }
 
   /// Two where tensor memory has room: one is read while the next one is added up.

@@ -52,10 +52,8 @@ private:
         use(*each, ReclaimOp::create(builder, op->getLoc(), channels.lookup(each)), op->getLoc());
     if (!group)
       writeOther(op);
-    else if (isTensorMemory(*group))
-      putInPlace(*group);
     else if (op == group->copies.back().op)
-      put(*group);
+      isTensorMemory(*group) ? putInPlace(*group) : put(*group);
     for (auto &[each, readers] : read)
       if (readers.last == op)
         ReleaseOldestOp::create(builder, op->getLoc(), channels.lookup(each), readers.byProducts,
@@ -108,14 +106,16 @@ private:
     return isa<TensorMemoryType>(group.copies.front().buffer.getType());
   }
 
-  /// What fills the slots keeps its form: a store, a product or those of a loop, a branch that changes a sum.
+  /// What fills the slots keeps its form: a store, a product or those of a loop, a branch that changes a sum,
+  /// which a store of a factor follows.
   void putInPlace(const CopyGroup &group) {
-    Operation *fill = group.copies.front().op;
-    auto put = PutOp::create(builder, fill->getLoc(), channels.lookup(&group));
+    Location loc = group.copies.back().op->getLoc();
+    auto put = PutOp::create(builder, loc, channels.lookup(&group));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&put.getBody().front());
-    use(group, put.getSlot(), fill->getLoc());
-    writeOther(fill);
+    use(group, put.getSlot(), loc);
+    for (const GroupedCopy &copy : group.copies)
+      writeOther(copy.op);
   }
 
   /// Those that take the role's threads longer come later: the others are on their way meanwhile.

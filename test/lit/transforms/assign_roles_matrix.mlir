@@ -85,21 +85,20 @@ tile.kernel @by_hand(%A: !tile.global<128x64xbf16> {program.argument = #program.
 
 // -----
 
-// Attention: the scores go from the role of products to that which computes, the weights and the output go back. Both have the output in
-// turn: the branch that scales it fills its only slot, the product after it releases that, and after the loop the role that computes
-// takes it back.
+// Attention: the scores go from the role of products to that which computes, the output and the weights go back by one channel. Both
+// roles have the output in turn: the branch that scales it fills the only slot, then the weights for the product, which releases that, and
+// after the loop the role that computes takes it back.
 // CHECK-LABEL: tile.kernel @attention(
 // CHECK-SAME:    <"product", from = "matrix", to = "math", slots = 2>
 // CHECK-SAME:    <"sum", from = "math", to = "matrix", slots = 1>
-// CHECK-SAME:    <"factor", from = "math", to = "matrix", slots = 1>
+// CHECK-NOT:     <"factor"
 // ROLES-LABEL: tile.kernel @attention(
 // ROLES:         tile.role "matrix"
 // ROLES:           tile.put %product(
 // ROLES:           tile.get %sum
-// ROLES:           tile.get %factor
+// ROLES-NOT:       tile.get
 // ROLES:           tile.gemm_in_place
 // ROLES:           tile.release_oldest %sum after_products
-// ROLES:           tile.release_oldest %factor after_products
 // ROLES:         tile.role "math"
 // ROLES:           scf.for
 // ROLES:             tile.get %product
@@ -111,7 +110,7 @@ tile.kernel @by_hand(%A: !tile.global<128x64xbf16> {program.argument = #program.
 // ROLES:               } else {
 // ROLES:                 tile.load
 // ROLES:                 tile.store
-// ROLES:             tile.put %factor(
+// ROLES:               }
 // ROLES:               tile.store
 // ROLES:           %[[MINE:.*]] = tile.reclaim %sum
 // ROLES:           %[[ALL:.*]] = tile.slot %{{.*}}[%[[MINE]]]

@@ -306,7 +306,7 @@ tile.kernel @filled_twice(%x: f32 {program.argument = #program.scalar<"x">},
   %v = tile.splat %x {tile.role = "math"} : f32 -> tensor<64x64xf32>
   %s = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
   tile.store %v, %c atom simt {tile.channel = "c", tile.role = "math"} : tensor<64x64xf32>, !tile.shared<64x64xf32>
-  // expected-error @below {{expected nothing else to fill channel 'c' because a store of a fragment fills a slot by itself}}
+  // expected-error @below {{expected nothing else to fill channel 'c' because a store of a fragment to shared memory fills a slot by itself}}
   tile.copy %s, %d atom simt {tile.channel = "c", tile.role = "math"} : !tile.slice<64x64xf32>, !tile.shared<64x64xf32>
   tile.return
 }
