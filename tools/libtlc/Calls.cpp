@@ -133,15 +133,21 @@ Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const ch
     request.options.target = home->device->properties().target;
   request.code = home->device->properties().code;
   const SharedCache programs = calls::cache();
+  const ProgramName name = {kernel, *definitions, request.options.target, request.options.waitLimit};
   std::optional<ProgramCache::Named> found;
-  if (!request.file)
-    found = programs->find({kernel, *definitions, request.options.target, request.options.waitLimit},
-                           request.code);
+  if (!request.file) // those of files are known by what the compiler knows of the file
+    found = programs->find(name, request.code);
   if (!found) {
-    Result<ProgramCache::Named> compiled = ask(&Compiler::compile, programs, request);
-    if (!compiled)
-      return compiled.error();
-    found = std::move(*compiled);
+    if (Result<const Compiler *> opened = compiler(); opened) {
+      Result<ProgramCache::Named> compiled = ask(&Compiler::compile, programs, request);
+      if (!compiled)
+        return compiled.error();
+      found = std::move(*compiled);
+    } else if (found = programs->find(name, ProgramCode::ptx); !found) { // nobody adds machine code
+      return Error{opened.error().kind,
+                   formatMessage("the cache does not have '{}', and there is no compiler: ", name.text()) +
+                       opened.error().message};
+    }
   }
   KeyBuilder key;
   key.add(int64_t(found->key.hash.high)).add(int64_t(found->key.hash.low)).add(home->kind).add(home->number);

@@ -33,7 +33,7 @@ struct ProgramRequest {
 };
 
 /// Programs of kernels of ranks that do not reach each other's memory.
-class RankPrograms;
+struct RankPrograms;
 
 /// What a kernel of ranks is to do on tensors.
 struct RankWork {

@@ -7,14 +7,10 @@
 
 using namespace tlc;
 
-class calls::RankPrograms {
-public:
+struct calls::RankPrograms {
   RankPrograms(const SharedCache &cache, Device &device) : artifacts(cache), programs(device, artifacts) {}
 
-private:
   kernels::ArtifactCache artifacts;
-
-public:
   kernels::Programs programs;
 };
 

@@ -3,7 +3,9 @@
 
     <columns>   sums of the rows of one with so many columns, or the status and the error
     mapped      the libraries of the compiler that are in the address space
-    kernels, prewarm, file, communicator, tool   the status and the error of that part of the interface, or 'done'
+    kernels, prewarm, file, gpu   'done', or the status and the error of that part of the interface; gpu: of one with
+                64 columns on GPU 0, which is not launched
+    tool        the exit status of `tlc list`
 """
 
 import ctypes
@@ -11,7 +13,7 @@ import os
 import re
 import sys
 
-from softmax_by_name import opened, sums
+from softmax_by_name import compiled, opened, sums
 
 
 def mapped():
@@ -34,6 +36,10 @@ def answer(library, question):
     if question == "file":
         library.tlc_file_open.restype = ctypes.c_void_p
         return status(library, library.tlc_file_open(os.fsencode(__file__), None) and "done")
+    if question == "gpu":
+        library.tlc_device_gpu.restype = ctypes.c_void_p
+        library.own_device = ctypes.c_void_p(library.tlc_device_gpu(0))
+        return status(library, compiled(library, b"softmax").value and "done")
     if question == "tool":
         return f"exit status {library.tlc_main(2, (ctypes.c_char_p * 3)(b'tlc', b'list', None))}"
     done = sums(library, int(question))
