@@ -17,7 +17,7 @@
 /// `tlc run file.cpp` compiles it to a shared object and calls `registerKernels` in a process of its own. The
 /// tensors are those that the program declares, their extents the values of the sizes that have their names.
 /// A function of the file may throw: what it says is reported. Here is what has to be compiled with the file:
-/// templates, and all that throws. The rest is in libtlc_compiler (docs/rationale/kernel_files.md).
+/// templates, and all that throws. The rest is in libtlc (docs/rationale/kernel_files.md).
 #pragma once
 
 #if defined(__clang__) ? __clang_major__ < 16 : __GNUC__ < 12
@@ -326,7 +326,7 @@ struct Thrown {
   std::optional<dsl::Loc> where = {}; ///< of a wrong use
 };
 
-/// What libtlc_compiler finds in the shared object. The first two members stay what they are in all versions.
+/// What libtlc finds in the shared object. The first two members stay what they are in all versions.
 struct KernelFileInterface {
   uint32_t version;
   uint32_t layout; ///< sizes of what both sides share, as the file's compiler sees them
@@ -391,7 +391,7 @@ inline bool guard(const std::function<void()> &body, Thrown &thrown) {
 
 } // namespace tlc::inline v1
 
-#ifndef TLC_READS_KERNEL_FILES // libtlc_compiler itself
+#ifndef TLC_READS_KERNEL_FILES // libtlc itself
 /// The file defines it.
 [[gnu::weak]] void registerKernels(tlc::KernelFile &file);
 
