@@ -3,7 +3,7 @@
 /// The part of the C interface that is about the cache.
 #include "runtime/cache/BuildId.h"
 #include "tools/libtlc/Calls.h"
-#include "tools/libtlc/CompilerBuild.h"
+#include "tools/libtlc/CompilerFacts.h"
 
 #include <cstddef>
 #include <fmt/format.h>

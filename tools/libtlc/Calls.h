@@ -131,6 +131,9 @@ Result<void> copyIn(tlc_device *device, void *to, const void *host, size_t bytes
 Result<void> copyOut(tlc_device *device, void *host, const void *from, size_t bytes);
 Result<void> synchronize(tlc_device *device, void *stream);
 
+Result<int> kernelCount(const tlc_file *file);
+Result<void> kernelOf(const tlc_file *file, int kernel, tlc_kernel_info *info);
+Result<void> parameterOf(const tlc_file *file, int kernel, int parameter, tlc_parameter_info *info);
 Result<int> countArguments(const tlc_program *program);
 Result<void> describe(const tlc_program *program, int argument, tlc_argument_info *info);
 Result<void> describe(const tlc_program *program, int argument, int axis, tlc_extent_info *info);

@@ -4,7 +4,7 @@
 #include "runtime/cache/BuildId.h"
 #include "runtime/support/Excerpt.h"
 #include "tools/libtlc/Compiler.h"
-#include "tools/libtlc/CompilerBuild.h"
+#include "tools/libtlc/CompilerFacts.h"
 
 #include <atomic>
 #include <climits>

@@ -148,15 +148,15 @@ tlc_file *tlc_file_open(const char *path, const tlc_file_options *options) {
 void tlc_file_release(tlc_file *file) { delete file; }
 
 int tlc_kernel_count(const tlc_file *file) {
-  return number([&] { return calls::ask(&calls::Compiler::countKernels, file); });
+  return number([&] { return calls::kernelCount(file); });
 }
 
 int tlc_kernel_of(const tlc_file *file, int kernel, tlc_kernel_info *info) {
-  return run([&] { return calls::ask(&calls::Compiler::describeKernel, file, kernel, info); });
+  return run([&] { return calls::kernelOf(file, kernel, info); });
 }
 
 int tlc_parameter_of(const tlc_file *file, int kernel, int parameter, tlc_parameter_info *info) {
-  return run([&] { return calls::ask(&calls::Compiler::describeParameter, file, kernel, parameter, info); });
+  return run([&] { return calls::parameterOf(file, kernel, parameter, info); });
 }
 
 int tlc_argument_count(const tlc_program *program) {

@@ -26,11 +26,18 @@ def status(library, answer):
     return f"status {library.tlc_last_status()}: {library.tlc_last_error().decode()}" if not answer else answer
 
 
+def kernels_are_told(library):
+    """Whether the last one is, with its first parameter."""
+    info, row = (ctypes.c_size_t * 4)(32), (ctypes.c_size_t * 5)(40)
+    last = library.tlc_kernel_count(None) - 1
+    return last > 0 and library.tlc_kernel_of(None, last, info) == 0 and library.tlc_parameter_of(None, last, 0, row) == 0
+
+
 def answer(library, question):
     if question == "mapped":
         return mapped()
     if question == "kernels":
-        return status(library, library.tlc_kernel_count(None) > 0 and "done")
+        return status(library, kernels_are_told(library) and "done")
     if question == "prewarm":
         return status(library, library.tlc_prewarm(b"softmax columns=64 dtype=f32", b"sm_90a") == 0 and "done")
     if question == "file":
@@ -46,6 +53,7 @@ def answer(library, question):
     return done if done[0].isdigit() else status(library, None)
 
 
-library = opened(sys.argv[1])
-for question in sys.argv[2:]:
-    print(f"{question}: {answer(library, question)}", flush=True)
+if __name__ == "__main__":
+    library = opened(sys.argv[1])
+    for question in sys.argv[2:]:
+        print(f"{question}: {answer(library, question)}", flush=True)
