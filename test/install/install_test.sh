@@ -46,6 +46,8 @@ for compiler in clang++-22 clang++ g++; do
   ! needs "$bin/launch" | grep -E 'LLVM|MLIR|libtlc(_compiler)?\.so' || fail "expected a program of tlc::runtime without the compiler"
   "${environment[@]}" "$bin/launch" "$bin/scaled.artifact"
   "${environment[@]}" "$bin/multiply"
+  ! needs "$bin/call" | grep -E 'LLVM|MLIR|libtlc_compiler' || fail "expected a program of tlc::tlc without the compiler"
+  "${environment[@]}" "$bin/call" | grep -x compiled
   "${environment[@]}" cmake -S first -B "first/$compiler" -DCMAKE_CXX_COMPILER="$path" \
     -DCMAKE_PREFIX_PATH="$folder/prefix" >/dev/null
   "${environment[@]}" cmake --build "first/$compiler" >/dev/null
