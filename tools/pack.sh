@@ -16,7 +16,7 @@ mkdir -p "$folder/tlc/bin" "$folder/tlc/lib"
 cp build/portable/bin/tlc build/portable/bin/tlc-attention-matrix build/portable/bin/tlc-conformance \
   build/portable/bin/tlc-differential build/portable/bin/*_test tools/conformance/record_sequences.sh "$folder/tlc/bin"
 cp build/portable/bin/{launch,start,compile}_bench build/portable/bin/start_{raw,runtime,interface} "$folder/tlc/bin"
-cp build/portable/lib/libtlc.so build/portable/lib/libtlc_runtime.so "$folder/tlc/lib"
+cp build/portable/lib/libtlc{,_compiler,_runtime}.so "$folder/tlc/lib"
 cp -r build/portable/include "$folder/tlc/include"
 cp -r tools/bench "$folder/tlc/bench"
 mkdir "$folder/tlc/test" "$folder/tlc/docs"

@@ -28,7 +28,7 @@ build=${1:-$here/build/portable}
 [ $# -gt 0 ] || "$here/tools/scripts/build.sh" portable
 [ -f "$build/CMakeCache.txt" ] || fail "expected a build folder, but '$build' has no CMakeCache.txt"
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
-for file in bin/tlc lib/libtlc.so lib/libtlc_runtime.so include/tlc/kernel.h; do
+for file in bin/tlc lib/libtlc.so lib/libtlc_compiler.so lib/libtlc_runtime.so include/tlc/kernel.h; do
   [ -f "$build/$file" ] || fail "expected a finished build, but '$build' has no $file; cmake --build '$build'"
 done
 output=${2:-$build/packages}

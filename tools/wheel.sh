@@ -19,7 +19,7 @@ case ${1:-} in -*) fail "expected a build folder and a folder for the wheel, but
 build=${1:-$here/build/portable}
 [ $# -gt 0 ] || "$here/tools/scripts/build.sh" portable
 [ -f "$build/CMakeCache.txt" ] || fail "expected a build folder, but '$build' has no CMakeCache.txt"
-for file in lib/libtlc.so lib/libtlc_runtime.so include/tlc/kernel.h; do
+for file in lib/libtlc.so lib/libtlc_compiler.so lib/libtlc_runtime.so include/tlc/kernel.h; do
   [ -f "$build/$file" ] || fail "expected a finished build, but '$build' has no $file; cmake --build '$build'"
 done
 output=${2:-$build/packages}
@@ -34,7 +34,7 @@ log=$staging/log
 cmake --install "$build" --prefix "$staging/prefix" >"$log" 2>&1 || { cat "$log" >&2 && fail "cannot install '$build'"; }
 mkdir -p "$staging/wheel/tlc/lib"
 cp "$here"/tools/python/tlc/*.py "$here/tools/python/tlc/py.typed" "$staging/wheel/tlc"
-cp "$staging"/prefix/lib/libtlc.so "$staging"/prefix/lib/libtlc_runtime.so "$staging/wheel/tlc/lib"
+cp "$staging"/prefix/lib/libtlc{,_compiler,_runtime}.so "$staging/wheel/tlc/lib"
 cp -r "$staging/prefix/include" "$staging/wheel/tlc/include"
 
 # The licences of tlc and of what is linked in.

@@ -3,10 +3,7 @@
 /// Options as text.
 #include "compiler/pipeline/Options.h"
 
-#include "compiler/pipeline/WaitLimit.h"
 #include "compiler/strategies/Strategy.h"
-
-#include <fmt/format.h>
 
 using namespace tlc;
 
@@ -46,13 +43,4 @@ std::string tlc::fingerprint(const CompileOptions &options) {
   if (options.multicast)
     text += " multicast";
   return text;
-}
-
-Result<std::chrono::nanoseconds> tlc::waitLimitOf(double seconds, std::string_view name) {
-  using Seconds = std::chrono::duration<double>;
-  if (!(Seconds(seconds) >= leastWaitLimit && Seconds(seconds) <= mostWaitLimit))
-    return Error{ErrorKind::invalidArgument,
-                 fmt::format("expected {} from {} to {} seconds, but got {}", name,
-                             Seconds(leastWaitLimit).count(), Seconds(mostWaitLimit).count(), seconds)};
-  return std::chrono::round<std::chrono::nanoseconds>(Seconds(seconds));
 }

@@ -144,7 +144,7 @@ Result<std::string> kernels::headerFolder() {
   if (!::dladdr(reinterpret_cast<const void *>(&kernels::headerFolder), &image) ||
       llvm::sys::fs::real_path(image.dli_fname, real))
     return environment("cannot find the file that tlc is loaded from");
-  // lib/libtlc.so, or lib/<machine>/libtlc.so, or bin/<a program with all of it>.
+  // lib/libtlc_compiler.so, or lib/<machine>/libtlc_compiler.so, or bin/<a program with all of it>.
   const fs::path own(real.str().str());
   for (const fs::path &above :
        {own.parent_path().parent_path(), own.parent_path().parent_path().parent_path()})

@@ -34,7 +34,7 @@ struct SharedObject {
 /// and the file is compiled each time.
 Result<SharedObject> compileFile(const std::string &source, const HostCompilerOptions &options);
 
-/// The folder of the headers, beside libtlc: `include`, with `tlc/kernel.h` in it.
+/// The folder of the headers, beside the libraries: `include`, with `tlc/kernel.h` in it.
 Result<std::string> headerFolder();
 
 } // namespace tlc::kernels

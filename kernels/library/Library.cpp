@@ -110,8 +110,18 @@ KeyBuilder Library::keyOf(const Request &request, const CompileOptions &options)
   return key;
 }
 
-Result<std::shared_ptr<const Artifact>>
-Library::compile(const Request &request, const CompileOptions &options, CompileLog &log, ProgramCode code) {
+/// Whether a name tells all of what is asked for: the kernel is one of ours, and the options are usual ones.
+static bool hasName(const Request &request, const CompileOptions &options) {
+  CompileOptions named;
+  named.target = options.target;
+  named.waitLimit = options.waitLimit;
+  return request.kernel->file().empty() && request.fixedDimensions.empty() && request.ofEmulator.empty() &&
+         fingerprint(options) == fingerprint(named);
+}
+
+Result<std::shared_ptr<const Artifact>> Library::compile(const Request &request,
+                                                         const CompileOptions &options, CompileLog &log,
+                                                         ProgramCode code, const Definitions *given) {
   if (options.showsPasses())
     return compileAnew(request, options, log);
   const CacheObserver observer = {.onWarning =
@@ -124,12 +134,16 @@ Library::compile(const Request &request, const CompileOptions &options, CompileL
                                         if (event.kind != CacheEvent::Kind::compiled)
                                           log.foundAfter = event.milliseconds;
                                       }};
+  std::optional<ProgramName> name;
+  if (given && hasName(request, options))
+    name.emplace(request.kernel->name(), *given, options.target, options.waitLimit);
   const CacheRequest asked = {
       .key = keyOf(request, options),
       .program = request.kernel->name(),
       .target = options.target,
       .remedy = [&] { return "'tlc prewarm' makes it from the line '" + lineOf(request, options) + "'"; },
-      .code = code};
+      .code = code,
+      .name = name ? &*name : nullptr};
   return artifacts.getOrCompile(asked, [&] { return compileAnew(request, options, log); }, observer);
 }
 

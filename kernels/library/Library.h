@@ -58,12 +58,16 @@ Result<dsl::ProgramModule> trace(const Request &request, const Target &target, C
 class Library {
 public:
   explicit Library(CacheOptions options = {}) : artifacts(std::move(options)) {}
+  /// With a cache that others use, too.
+  explicit Library(std::shared_ptr<ProgramCache> programs) : artifacts(std::move(programs)) {}
 
   /// The same request with the same options gives the same object, at once, as long as that is kept. Options
   /// that ask for dumps always compile. For a device that runs machine code (`DeviceProperties::code`) the
-  /// cache adds that.
+  /// cache adds that. From now on the cache has what is compiled for the device under `given`, the parameters
+  /// from which the request was made, where that is not null (`ProgramCache::find`).
   Result<std::shared_ptr<const Artifact>> compile(const Request &request, const CompileOptions &options,
-                                                  CompileLog &log, ProgramCode code = ProgramCode::ptx);
+                                                  CompileLog &log, ProgramCode code = ProgramCode::ptx,
+                                                  const Definitions *given = nullptr);
 
   /// What decides a program but this build of the compiler.
   static KeyBuilder keyOf(const Request &request, const CompileOptions &options);

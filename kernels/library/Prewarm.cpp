@@ -104,7 +104,7 @@ Result<ListedProgram> parseLine(std::istringstream &words, Line line, const Find
   Result<Request> request = Request::parse(**kernel, line.definitions, line.fixedDimensions);
   if (!request)
     return request.error();
-  return ListedProgram{std::move(*request), std::move(line.options)};
+  return ListedProgram{std::move(*request), std::move(line.options), std::move(line.definitions)};
 }
 
 } // namespace
@@ -174,7 +174,8 @@ size_t kernels::prewarm(Library &library, std::span<const ListedProgram> program
       const ListedProgram &program = *order[i];
       CompileLog log;
       const auto begin = std::chrono::steady_clock::now();
-      const auto artifact = library.compile(program.request, program.options, log, ProgramCode::cubin);
+      const auto artifact =
+          library.compile(program.request, program.options, log, ProgramCode::cubin, &program.given);
       const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
       std::lock_guard lock(mutex);
       failed += !artifact;

@@ -21,6 +21,7 @@ namespace tlc::kernels {
 struct ListedProgram {
   Request request;
   CompileOptions options;
+  Definitions given = {}; ///< in the line
 };
 
 /// The line of a program: it gives the same program again.

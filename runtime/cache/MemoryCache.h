@@ -53,11 +53,12 @@ public:
   }
 
   /// The value of `key` if it is there already.
-  Pointer find(const Key &key) const {
+  Pointer find(const Key &key) {
     std::lock_guard lock(mutex);
     auto found = entries.find(key);
     if (found == entries.end() || !found->second->result)
       return nullptr;
+    found->second->lastUse = ++uses;
     return **found->second->result;
   }
 
@@ -83,7 +84,7 @@ private:
 
   const size_t capacity;
   uint64_t uses = 0;
-  mutable std::mutex mutex;
+  std::mutex mutex;
   std::unordered_map<Key, std::shared_ptr<Entry>, KeyHash> entries;
 };
 

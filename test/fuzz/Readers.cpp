@@ -135,6 +135,9 @@ std::vector<std::string> entrySeeds(const Folder &folder) {
     require(bool(cache.store(entryKey(), {test::sampleArtifact(), note})), "to store an entry of a test");
     seeds.push_back(contentOf(cache.pathOf(entryKey())));
   }
+  require(bool(cache.storeAlias(entryKey(), {entryKey(), "softmax --target=sm_90a"})),
+          "to store a name of a test");
+  seeds.push_back(contentOf(cache.pathOf(entryKey())));
   return seeds;
 }
 bool readEntryFile(std::string_view bytes, const Folder &folder) {
@@ -142,7 +145,7 @@ bool readEntryFile(std::string_view bytes, const Folder &folder) {
   write(cache.pathOf(entryKey()), bytes);
   const Result<std::optional<CachedProgram>> program = cache.load(entryKey());
   require(bool(program), "an entry or a miss");
-  return program->has_value();
+  return program->has_value() || cache.findAlias(entryKey());
 }
 
 std::vector<std::string> exportSeeds(const Folder &folder) {

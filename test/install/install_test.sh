@@ -21,6 +21,7 @@ fail() {
 # What $1 needs, by name and all that needs in turn.
 needs() { ldd "$1" | awk '{ print $1 }'; }
 ! needs prefix/lib/libtlc_runtime.so | grep -E 'LLVM|MLIR|libtlc' || fail "expected a runtime without the compiler"
+! needs prefix/lib/libtlc.so | grep -E 'LLVM|MLIR|libtlc_compiler' || fail "expected a C interface without the compiler"
 
 tried=0
 for compiler in clang++-22 clang++ g++; do
@@ -42,9 +43,11 @@ for compiler in clang++-22 clang++ g++; do
   "${environment[@]}" "$bin/trace" >said
   grep -q 'tile.kernel @copied' said
   "${environment[@]}" "$bin/compile" "$bin/scaled.artifact"
-  ! needs "$bin/launch" | grep -E 'LLVM|MLIR|libtlc\.so' || fail "expected a program of tlc::runtime without the compiler"
+  ! needs "$bin/launch" | grep -E 'LLVM|MLIR|libtlc(_compiler)?\.so' || fail "expected a program of tlc::runtime without the compiler"
   "${environment[@]}" "$bin/launch" "$bin/scaled.artifact"
   "${environment[@]}" "$bin/multiply"
+  ! needs "$bin/call" | grep -E 'LLVM|MLIR|libtlc_compiler' || fail "expected a program of tlc::tlc without the compiler"
+  "${environment[@]}" "$bin/call" | grep -x compiled
   "${environment[@]}" cmake -S first -B "first/$compiler" -DCMAKE_CXX_COMPILER="$path" \
     -DCMAKE_PREFIX_PATH="$folder/prefix" >/dev/null
   "${environment[@]}" cmake --build "first/$compiler" >/dev/null

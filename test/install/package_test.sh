@@ -36,7 +36,7 @@ tar -tJf "$tar" >listed
 grep -v '/$' listed | sed "s|^$name/||" | grep -v '^LICENSE$' | sort >in_tar
 dpkg-deb --fsys-tarfile "$deb" | tar -t | grep -v '/$' | sed 's|^\./usr/||' | grep -v '^share/doc/tlc/copyright$' | sort >in_deb
 diff in_tar in_deb
-for file in bin/tlc lib/libtlc.so lib/libtlc_runtime.so lib/libtlc_runtime.a lib/cmake/tlc/tlcConfig.cmake include/tlc/kernel.h include/tlc/tlc.h \
+for file in bin/tlc lib/libtlc.so lib/libtlc_compiler.so lib/libtlc_runtime.so lib/libtlc_runtime.a lib/cmake/tlc/tlcConfig.cmake include/tlc/kernel.h include/tlc/tlc.h \
   include/tlc/kernels/library/Compile.h include/tlc/runtime/device/Device.h share/doc/tlc/licenses/{tlc,llvm,fmt,zstd,zlib,libstdc++}; do
   grep -qxF "$file" in_tar || fail "expected $file in $tar"
 done

@@ -32,7 +32,7 @@ file=$(basename one/*.whl)
 [[ $file == tlc-*-py3-none-manylinux_2_36_"$(uname -m)".whl ]] || fail "expected the name of a wheel, but got $file"
 cmp one/*.whl other/*.whl || fail "expected equal wheels of equal builds"
 "$python" -m zipfile -l "one/$file" >listed
-for name in tlc/__init__.py tlc/py.typed tlc/lib/libtlc.so tlc/lib/libtlc_runtime.so tlc/include/tlc/kernel.h dist-info/RECORD \
+for name in tlc/__init__.py tlc/py.typed tlc/lib/libtlc.so tlc/lib/libtlc_compiler.so tlc/lib/libtlc_runtime.so tlc/include/tlc/kernel.h dist-info/RECORD \
   dist-info/licenses/tlc dist-info/licenses/llvm dist-info/licenses/fmt; do
   grep -q "$name" listed || fail "expected $name in the wheel"
 done

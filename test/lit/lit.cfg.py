@@ -20,7 +20,7 @@ config.test_exec_root = os.path.join(config.tlc_binary_dir, "test", "lit")
 binaries = os.path.join(config.tlc_binary_dir, "bin")
 for tool in ("tlc-opt", "tlc-lsp-server", "tile-opt", "simt-opt", "tlc"):
     config.substitutions.append((rf"%{tool}\b", os.path.join(binaries, tool)))
-for name, library in (("%libtlc", "libtlc.so"), ("%runtime", "libtlc_runtime.so")):
+for name, library in (("%libtlc_compiler", "libtlc_compiler.so"), ("%libtlc", "libtlc.so"), ("%runtime", "libtlc_runtime.so")):
     config.substitutions.append((rf"{name}\b", os.path.join(config.tlc_binary_dir, "lib", library)))
 compilers = os.path.join(config.tlc_binary_dir, "test", "compilers")
 config.environment["PATH"] = os.pathsep.join([compilers, config.llvm_tools_dir, os.environ["PATH"]])

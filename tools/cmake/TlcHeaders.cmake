@@ -48,6 +48,8 @@ set(TLC_HEADERS
   runtime/cache/EntryStore.h
   runtime/cache/Key.h
   runtime/cache/MemoryCache.h
+  runtime/cache/ProgramCache.h
+  runtime/cache/ProgramName.h
   runtime/support/Hash.h
   # calls of kernels: <tlc/kernels/library/Gemm.h> and the others of that folder
   kernels/Describe.h

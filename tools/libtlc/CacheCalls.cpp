@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The part of the C interface that is about the cache.
-#include "kernels/cookbook/Cookbook.h"
-#include "kernels/library/Prewarm.h"
-#include "runtime/cuda/CudaDevice.h"
+#include "runtime/cache/BuildId.h"
 #include "tools/libtlc/Calls.h"
+#include "tools/libtlc/CompilerFacts.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 
 using namespace tlc;
@@ -23,12 +20,16 @@ Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::mo
 /// Of compiled programs.
 struct ProcessCache {
   std::mutex mutex;
-  std::shared_ptr<kernels::Library> library;
-  CacheOptions options;
+  calls::SharedCache programs;
 };
 ProcessCache &processCache() {
   static ProcessCache cache;
   return cache;
+}
+
+/// Has the entries of the compiler that is opened where they are missing.
+calls::SharedCache makeCache(CacheOptions options) {
+  return std::make_shared<ProgramCache>(std::move(options), buildOfPrograms(calls::compilerBuild));
 }
 
 // The numbers of both are one.
@@ -40,18 +41,12 @@ static_assert(TLC_CACHE_COMPILED == int(CacheEvent::Kind::compiled) &&
 
 } // namespace
 
-std::shared_ptr<kernels::Library> calls::library() {
+calls::SharedCache calls::cache() {
   ProcessCache &cache = processCache();
   std::lock_guard lock(cache.mutex);
-  if (!cache.library)
-    cache.library = std::make_shared<kernels::Library>();
-  return cache.library;
-}
-
-CacheOptions calls::cacheOptions() {
-  ProcessCache &cache = processCache();
-  std::lock_guard lock(cache.mutex);
-  return cache.options;
+  if (!cache.programs)
+    cache.programs = makeCache({});
+  return cache.programs;
 }
 
 Result<void> calls::setCache(const tlc_cache_options *all) {
@@ -81,41 +76,17 @@ Result<void> calls::setCache(const tlc_cache_options *all) {
                                     target.c_str(), event.milliseconds,  int32_t(event.code)};
       onEvent(&told, user);
     };
+  SharedCache programs = makeCache(std::move(options));
   ProcessCache &cache = processCache();
-  auto library = std::make_shared<kernels::Library>(options);
   std::lock_guard lock(cache.mutex);
-  cache.library = std::move(library);
-  cache.options = std::move(options);
+  cache.programs = std::move(programs);
   return {};
 }
 
 Result<void> calls::prewarm(const char *lines, const char *target) {
   if (!lines)
     return invalid("expected lines of programs, but got a null pointer");
-  Result<std::string> ofOthers = calls::targetOf(target);
-  if (!ofOthers)
-    return ofOthers.error();
-  Result<std::vector<kernels::ListedProgram>> programs = kernels::parseList(
-      lines, [](const std::string &name) { return kernels::findShippedKernel(name); },
-      target ? std::string_view(*ofOthers) : "");
-  if (!programs)
-    return programs.error();
-  const auto isOpen = [](const kernels::ListedProgram &program) { return program.options.target.empty(); };
-  if (std::ranges::any_of(*programs, isOpen)) {
-    Result<int> ordinal = currentCudaOrdinal();
-    if (!ordinal)
-      return ordinal.error();
-    Result<std::unique_ptr<Device>> device = createCudaDevice(*ordinal);
-    if (!device)
-      return device.error();
-    for (kernels::ListedProgram &program : *programs)
-      if (isOpen(program))
-        program.options.target = (*device)->properties().target;
-  }
-  std::optional<Error> first;
-  kernels::prewarm(*library(), *programs, 0, [&](const kernels::PrewarmStep &step) {
-    if (!step.result && !first)
-      first = step.result.error();
-  });
-  return first ? Result<void>(*first) : Result<void>();
+  if (Result<std::string> known = calls::targetOf(target); !known)
+    return known.error();
+  return ask(&Compiler::prewarm, cache(), lines, target);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The C interface over the library of kernels and the CUDA device.
+/// The C interface over the cache of programs and the CUDA device.
 #include "tools/libtlc/Calls.h"
 
 #include "compiler/pipeline/WaitLimit.h"
-#include "kernels/library/Library.h"
 #include "runtime/cache/SharedValues.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaPeers.h"
@@ -121,30 +120,41 @@ Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const ch
   Result<kernels::Definitions> definitions = definitionsOf(names, values, count);
   if (!definitions)
     return definitions.error();
-  Result<const kernels::Kernel *> found = findKernel(asked->file, kernel);
-  if (!found)
-    return found.error();
-  Result<kernels::Request> request = kernels::Request::parse(**found, *definitions);
-  if (!request)
-    return request.error();
+  ProgramRequest request = {
+      .file = asked->file, .kernel = kernel, .given = *definitions, .options = *options};
   Result<Home> home = homeOf(*asked);
-  if (!home)
+  if (!home) {
+    if (compiler()) // which tells what is wrong on any device
+      if (Result<void> valid = ask(&Compiler::check, request); !valid)
+        return valid.error();
     return home.error();
+  }
   if (!asked->target)
-    options->target = home->device->properties().target;
-  const std::shared_ptr<kernels::Library> library = calls::library();
-  kernels::CompileLog log;
-  Result<std::shared_ptr<const Artifact>> artifact =
-      library->compile(*request, *options, log, home->device->properties().code);
-  if (!artifact)
-    return artifact.error();
-  KeyBuilder key = kernels::Library::keyOf(*request, *options);
-  key.add(home->kind).add(home->number);
+    request.options.target = home->device->properties().target;
+  request.code = home->device->properties().code;
+  const SharedCache programs = calls::cache();
+  const ProgramName name = {kernel, *definitions, request.options.target, request.options.waitLimit};
+  std::optional<ProgramCache::Named> found;
+  if (!request.file) // those of files are known by what the compiler knows of the file
+    found = programs->find(name, request.code);
+  if (!found) {
+    if (Result<const Compiler *> opened = compiler(); opened) {
+      Result<ProgramCache::Named> compiled = ask(&Compiler::compile, programs, request);
+      if (!compiled)
+        return compiled.error();
+      found = std::move(*compiled);
+    } else if (found = programs->find(name, ProgramCode::ptx); !found) { // nobody adds machine code
+      return Error{opened.error().kind,
+                   formatMessage("the cache does not have '{}', and there is no compiler: ", name.text()) +
+                       opened.error().message};
+    }
+  }
+  KeyBuilder key;
+  key.add(int64_t(found->key.hash.high)).add(int64_t(found->key.hash.low)).add(home->kind).add(home->number);
   static SharedValues<Loaded> shared;
   Result<std::shared_ptr<Loaded>> loaded =
       shared.getOrMake(key.finish(), [&]() -> Result<std::shared_ptr<Loaded>> {
-        Result<std::shared_ptr<const LoadedProgram>> program =
-            library->cache().load(*home->device, **artifact);
+        Result<std::shared_ptr<const LoadedProgram>> program = programs->load(*home->device, *found->program);
         if (!program)
           return program.error();
         return std::make_shared<Loaded>(home->device, std::move(*program));

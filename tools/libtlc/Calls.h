@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The calls of the C interface, with results instead of a last error. Built without exceptions like all that
-/// includes MLIR; Interface.cpp catches what passes through.
+/// The calls of the C interface, with results instead of a last error.
 #pragma once
 
-#include "kernels/Registry.h"
-#include "kernels/library/call/Programs.h"
-#include "runtime/cache/CacheOptions.h"
 #include "runtime/cuda/ConnectedGroup.h"
 #include "runtime/device/Device.h"
 #include "runtime/device/RankGroup.h"
 #include "runtime/device/RecentlyUsed.h"
 #include "runtime/support/Result.h"
+#include "tools/libtlc/Compiler.h"
 #include "tools/libtlc/tlc.h"
 
 #include <cstring>
 #include <fmt/format.h>
 #include <memory>
 #include <vector>
-
-namespace tlc::kernels {
-class Library;
-} // namespace tlc::kernels
 
 namespace tlc::calls {
 
@@ -34,10 +27,10 @@ struct Loaded {
 /// The device that is given, or for null the current GPU.
 Result<std::shared_ptr<Device>> deviceOr(tlc_device *given);
 
-/// The cache of this process, and where it is.
-std::shared_ptr<kernels::Library> library();
-CacheOptions cacheOptions();
+/// The cache of this process.
+SharedCache cache();
 
+/// Kernels of a file, which the compiler knows.
 class KernelList;
 
 } // namespace tlc::calls
@@ -69,14 +62,9 @@ struct tlc_bound {
 };
 
 struct tlc_communicator {
-  tlc_communicator(std::shared_ptr<tlc::Communicator> communicator, std::unique_ptr<tlc::Device> onDevice,
-                   std::shared_ptr<tlc::kernels::Library> itsLibrary, tlc::kernels::ArtifactCache &artifacts)
-      : library(std::move(itsLibrary)), device(std::move(onDevice)), programs(*device, artifacts),
-        communicator(std::move(communicator)) {}
-
-  std::shared_ptr<tlc::kernels::Library> library; ///< whose cache has the programs
+  tlc::calls::SharedCache cache; ///< that has its programs
   std::unique_ptr<tlc::Device> device;
-  tlc::kernels::Programs programs; ///< of kernels of ranks that do not reach each other's memory
+  std::shared_ptr<tlc::calls::RankPrograms> programs; ///< made by the first call that needs them
   /// Ends first: to unload programs the driver waits for streams, which may wait for ranks until then.
   std::shared_ptr<tlc::Communicator> communicator;
 };
@@ -116,6 +104,13 @@ template <class Info> Result<void> checkRoom(const Info *info) {
   return {};
 }
 
+inline Result<void> checkNumber(std::string_view what, int number, size_t count) {
+  if (number < 0 || size_t(number) >= count)
+    return Error{ErrorKind::invalidArgument,
+                 fmt::format("expected {} from 0 to {}, but got {}", what, int64_t(count) - 1, number)};
+  return {};
+}
+
 /// Of tensors that are there.
 Result<std::vector<TensorView>> viewsOf(const tlc_tensor *tensors, int count);
 /// The name of a target, or the usual one where it is null.
@@ -136,12 +131,9 @@ Result<void> copyIn(tlc_device *device, void *to, const void *host, size_t bytes
 Result<void> copyOut(tlc_device *device, void *host, const void *from, size_t bytes);
 Result<void> synchronize(tlc_device *device, void *stream);
 
-Result<std::unique_ptr<tlc_file>> openFile(const char *path, const tlc_file_options *options);
-/// The kernel of the file, or where there is none of tlc.
-Result<const kernels::Kernel *> findKernel(const tlc_file *file, std::string_view name);
-Result<int> countKernels(const tlc_file *file);
-Result<void> describe(const tlc_file *file, int kernel, tlc_kernel_info *info);
-Result<void> describe(const tlc_file *file, int kernel, int parameter, tlc_parameter_info *info);
+Result<int> kernelCount(const tlc_file *file);
+Result<void> kernelOf(const tlc_file *file, int kernel, tlc_kernel_info *info);
+Result<void> parameterOf(const tlc_file *file, int kernel, int parameter, tlc_parameter_info *info);
 Result<int> countArguments(const tlc_program *program);
 Result<void> describe(const tlc_program *program, int argument, tlc_argument_info *info);
 Result<void> describe(const tlc_program *program, int argument, int axis, tlc_extent_info *info);

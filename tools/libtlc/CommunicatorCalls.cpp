@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The part of the C interface that is about ranks that NCCL connects.
-#include "kernels/library/Collectives.h"
-#include "kernels/library/Library.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/NcclCommunicator.h"
 #include "runtime/device/LaunchRanks.h"
@@ -31,21 +29,32 @@ Error notConnected() {
 Result<Nccl> openNccl(const char *library) { return Nccl::open(library ? library : ""); }
 
 /// What a kernel by its name is to do on tensors.
-struct Work {
-  static Result<Work> make(const char *kernel, const tlc_tensor *tensors, int count) {
+struct GivenWork {
+  static Result<GivenWork> make(const char *kernel, const tlc_tensor *tensors, int count) {
     if (!kernel)
       return invalid("expected the name of a kernel, but got a null pointer");
-    Result<collectives::RankKernel> found = collectives::findRankKernel(kernel);
-    if (!found)
-      return found.error();
     Result<std::vector<TensorView>> views = calls::viewsOf(tensors, count);
     if (!views)
       return views.error();
-    return Work{*found, std::move(*views)};
+    return GivenWork{kernel, std::move(*views)};
   }
-  collectives::RankKernel kernel;
+  calls::RankWork work() const { return {kernel, tensors}; }
+
+  const char *kernel;
   std::vector<TensorView> tensors;
 };
+
+/// One thread at a time uses a communicator.
+Result<calls::RankPrograms *> programsOf(tlc_communicator &communicator) {
+  if (!communicator.programs) {
+    Result<std::shared_ptr<calls::RankPrograms>> made =
+        calls::ask(&calls::Compiler::makeRankPrograms, communicator.cache, *communicator.device);
+    if (!made)
+      return made.error();
+    communicator.programs = std::move(*made);
+  }
+  return communicator.programs.get();
+}
 
 } // namespace
 
@@ -87,9 +96,8 @@ Result<std::unique_ptr<tlc_communicator>> calls::createCommunicator(const char *
   Result<std::unique_ptr<Device>> device = createCudaDevice(*ordinal);
   if (!device)
     return ofRank(static_cast<size_t>(rank), device.error());
-  const std::shared_ptr<kernels::Library> kept = calls::library();
-  return std::make_unique<tlc_communicator>(std::move(*communicator), std::move(*device), kept,
-                                            kept->cache());
+  return std::make_unique<tlc_communicator>(calls::cache(), std::move(*device), nullptr,
+                                            std::move(*communicator));
 }
 
 Result<void> calls::checkPeers(tlc_communicator *communicator) {
@@ -129,13 +137,16 @@ Result<void> calls::workspace(tlc_communicator *communicator, const char *kernel
     return noCommunicator();
   if (!bytes)
     return invalid("expected room for a size, but got a null pointer");
-  Result<Work> work = Work::make(kernel, tensors, tensorCount);
-  if (!work)
-    return work.error();
-  Result<size_t> found = collectives::workspaceSize(communicator->programs, *communicator->communicator,
-                                                    work->kernel, work->tensors);
+  Result<GivenWork> given = GivenWork::make(kernel, tensors, tensorCount);
+  if (!given)
+    return given.error();
+  Result<RankPrograms *> programs = programsOf(*communicator);
+  if (!programs)
+    return programs.error();
+  Result<size_t> found =
+      ask(&Compiler::rankWorkspace, **programs, *communicator->communicator, given->work());
   if (!found)
-    return ofRank(static_cast<size_t>(communicator->communicator->rank()), found.error());
+    return found.error();
   *bytes = *found;
   return {};
 }
@@ -144,12 +155,14 @@ Result<void> calls::launch(tlc_communicator *communicator, const char *kernel, c
                            int tensorCount, void *workspace, size_t bytes, void *stream) {
   if (!communicator)
     return noCommunicator();
-  Result<Work> work = Work::make(kernel, tensors, tensorCount);
-  if (!work)
-    return work.error();
-  Result<void> done = collectives::launch(communicator->programs, *communicator->communicator, work->kernel,
-                                          work->tensors, {workspace, bytes}, {stream});
-  return done ? done : ofRank(static_cast<size_t>(communicator->communicator->rank()), done.error());
+  Result<GivenWork> given = GivenWork::make(kernel, tensors, tensorCount);
+  if (!given)
+    return given.error();
+  Result<RankPrograms *> programs = programsOf(*communicator);
+  if (!programs)
+    return programs.error();
+  return ask(&Compiler::launchRank, **programs, *communicator->communicator, given->work(), workspace, bytes,
+             stream);
 }
 
 Result<void> calls::isFaster(tlc_communicator *communicator, const char *kernel, const tlc_tensor *tensors,
@@ -158,12 +171,12 @@ Result<void> calls::isFaster(tlc_communicator *communicator, const char *kernel,
     return noCommunicator();
   if (!faster)
     return invalid("expected room for the answer, but got a null pointer");
-  Result<Work> work = Work::make(kernel, tensors, tensorCount);
-  if (!work)
-    return work.error();
-  Result<bool> is = collectives::isFaster(*communicator->communicator, work->kernel, work->tensors);
+  Result<GivenWork> given = GivenWork::make(kernel, tensors, tensorCount);
+  if (!given)
+    return given.error();
+  Result<bool> is = ask(&Compiler::isFaster, *communicator->communicator, given->work());
   if (!is)
-    return ofRank(static_cast<size_t>(communicator->communicator->rank()), is.error());
+    return is.error();
   *faster = *is ? 1 : 0;
   return {};
 }

@@ -5,6 +5,10 @@
 #include "tools/libtlc/Calls.h"
 #include "tools/libtlc/ErrorPlace.h"
 #include "tools/libtlc/ExchangeLaunch.h"
+#include "tools/tlc/Driver.h"
+#include "tools/tlc/ExitCode.h"
+
+#include <cstdio>
 
 using namespace tlc;
 
@@ -137,21 +141,22 @@ tlc_program *tlc_program_load(tlc_device *device, const void *bytes, size_t size
 }
 
 tlc_file *tlc_file_open(const char *path, const tlc_file_options *options) {
-  return object<tlc_file>([&] { return calls::openFile(path, options); });
+  return object<tlc_file>(
+      [&] { return calls::ask(&calls::Compiler::openFile, calls::cache()->options(), path, options); });
 }
 
 void tlc_file_release(tlc_file *file) { delete file; }
 
 int tlc_kernel_count(const tlc_file *file) {
-  return number([&] { return calls::countKernels(file); });
+  return number([&] { return calls::kernelCount(file); });
 }
 
 int tlc_kernel_of(const tlc_file *file, int kernel, tlc_kernel_info *info) {
-  return run([&] { return calls::describe(file, kernel, info); });
+  return run([&] { return calls::kernelOf(file, kernel, info); });
 }
 
 int tlc_parameter_of(const tlc_file *file, int kernel, int parameter, tlc_parameter_info *info) {
-  return run([&] { return calls::describe(file, kernel, parameter, info); });
+  return run([&] { return calls::parameterOf(file, kernel, parameter, info); });
 }
 
 int tlc_argument_count(const tlc_program *program) {
@@ -351,3 +356,11 @@ int tlc_bound_launch_current(tlc_bound *bound, const void *api) {
 }
 
 void tlc_release(tlc_program *program) { delete program; }
+
+int tlc_main(int argc, char **argv) {
+  const Result<const calls::Compiler *> compiler = calls::compiler();
+  if (compiler)
+    return (*compiler)->main(argc, argv);
+  std::fprintf(stderr, "tlc: error: %s\n", compiler.error().message.c_str());
+  return int(driver::ExitCode::failure);
+}

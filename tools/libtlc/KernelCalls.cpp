@@ -1,281 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The part of the C interface that tells of kernels, of ours and of a user's file, and of programs'
-/// arguments.
-#include "kernels/cookbook/Cookbook.h"
-#include "kernels/file/UserFile.h"
-#include "runtime/device/LaunchPlan.h"
-#include "runtime/support/Excerpt.h"
+/// The part of the C interface that tells of kernels: of those of tlc without the compiler.
 #include "tools/libtlc/Calls.h"
-
-#include <algorithm>
-#include <fmt/format.h>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
+#include "tools/libtlc/CompilerFacts.h"
 
 using namespace tlc;
 
-namespace {
+Result<int> calls::kernelCount(const tlc_file *file) {
+  return file ? ask(&Compiler::countKernels, file) : Result<int>(int(ourKernels.size()));
+}
 
-Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
-
-Result<void> checkNumber(std::string_view what, int number, size_t count) {
-  if (number < 0 || size_t(number) >= count)
-    return invalid(fmt::format("expected {} from 0 to {}, but got {}", what, int64_t(count) - 1, number));
+Result<void> calls::kernelOf(const tlc_file *file, int kernel, tlc_kernel_info *info) {
+  if (file)
+    return ask(&Compiler::describeKernel, file, kernel, info);
+  if (Result<void> valid = checkNumber("a kernel", kernel, ourKernels.size()); !valid)
+    return valid;
+  if (Result<void> valid = checkRoom(info); !valid)
+    return valid;
+  const KernelFacts &facts = ourKernels[size_t(kernel)];
+  *info = {sizeof(*info), facts.name, facts.summary, int32_t(facts.parameters.size())};
   return {};
 }
 
-} // namespace
-
-/// Kernels with the texts that callers get.
-class calls::KernelList {
-public:
-  explicit KernelList(std::unique_ptr<const kernels::UserFile> file) : file(std::move(file)) {
-    add(this->file->kernels());
-  }
-  /// Those of tlc.
-  KernelList() {
-    add(kernels::allKernels());
-    add(kernels::cookbookKernels());
-  }
-  static const KernelList &ours() {
-    static const KernelList list;
-    return list;
-  }
-
-  struct ParameterTexts {
-    std::string name, allowed, fallback, description;
-  };
-  struct Entry {
-    std::string name, summary;
-    std::vector<ParameterTexts> parameters;
-  };
-
-  std::span<const Entry> all() const { return entries; }
-  Result<const kernels::Kernel *> find(std::string_view name) const {
-    return file ? file->find(name) : kernels::findShippedKernel(name);
-  }
-
-private:
-  void add(std::span<const kernels::Kernel *const> kernels) {
-    for (const kernels::Kernel *kernel : kernels) {
-      Entry &entry = entries.emplace_back(std::string(kernel->name()), std::string(kernel->summary()));
-      for (const kernels::Parameter &parameter : kernel->parameters())
-        entry.parameters.emplace_back(parameter.name, parameter.allowed(), parameter.fallback,
-                                      parameter.description);
-    }
-  }
-
-  std::unique_ptr<const kernels::UserFile> file;
-  std::vector<Entry> entries;
-};
-
-namespace {
-
-const calls::KernelList &listOf(const tlc_file *file) {
-  return file ? *file->kernels : calls::KernelList::ours();
-}
-
-Result<const calls::KernelList::Entry *> entryOf(const tlc_file *file, int kernel) {
-  const std::span<const calls::KernelList::Entry> entries = listOf(file).all();
-  if (Result<void> valid = checkNumber("a kernel", kernel, entries.size()); !valid)
-    return valid.error();
-  return &entries[size_t(kernel)];
-}
-
-} // namespace
-
-Result<std::unique_ptr<tlc_file>> calls::openFile(const char *path, const tlc_file_options *given) {
-  if (!path)
-    return invalid("expected the path of a file, but got a null pointer");
-  tlc_file_options asked = {};
-  if (given) {
-    if (Result<void> valid = calls::checkRoom(given); !valid)
-      return valid.error();
-    asked = *given;
-  }
-  if (asked.flag_count < 0 || (asked.flag_count > 0 && !asked.flags))
-    return invalid(fmt::format("expected {} flags, but got {}",
-                               asked.flag_count < 0 ? "no negative number of" : "an array of",
-                               asked.flag_count < 0 ? std::to_string(asked.flag_count) : "a null pointer"));
-  if (asked.seconds < 0)
-    return invalid(fmt::format("expected seconds from 0 on, but got {}", asked.seconds));
-  kernels::UserFileOptions options;
-  std::string said;
-  options.compiler = {.output = &said, .cache = cacheOptions()};
-  if (asked.compiler)
-    options.compiler.compiler = asked.compiler;
-  for (const char *flag : std::span(asked.flags, size_t(asked.flag_count))) {
-    if (!flag)
-      return invalid("expected flags of the compiler, but got a null pointer among them");
-    options.compiler.flags.emplace_back(flag);
-  }
-  if (asked.seconds > 0)
-    options.limit = std::chrono::seconds(asked.seconds);
-  Result<std::unique_ptr<kernels::UserFile>> file = kernels::UserFile::open(path, options);
-  if (!file)
-    return Error{file.error().kind, said.empty() ? file.error().message : said + file.error().message};
-  return std::make_unique<tlc_file>(std::make_shared<const KernelList>(std::move(*file)));
-}
-
-Result<const kernels::Kernel *> calls::findKernel(const tlc_file *file, std::string_view name) {
-  return listOf(file).find(name);
-}
-
-Result<int> calls::countKernels(const tlc_file *file) { return int(listOf(file).all().size()); }
-
-Result<void> calls::describe(const tlc_file *file, int kernel, tlc_kernel_info *info) {
-  Result<const KernelList::Entry *> entry = entryOf(file, kernel);
-  if (!entry)
-    return entry.error();
-  if (Result<void> valid = calls::checkRoom(info); !valid)
+Result<void> calls::parameterOf(const tlc_file *file, int kernel, int parameter, tlc_parameter_info *info) {
+  if (file)
+    return ask(&Compiler::describeParameter, file, kernel, parameter, info);
+  if (Result<void> valid = checkNumber("a kernel", kernel, ourKernels.size()); !valid)
     return valid;
-  *info = {sizeof(*info), (*entry)->name.c_str(), (*entry)->summary.c_str(),
-           int32_t((*entry)->parameters.size())};
+  const std::span<const ParameterFacts> parameters = ourKernels[size_t(kernel)].parameters;
+  if (Result<void> valid = checkNumber("a parameter", parameter, parameters.size()); !valid)
+    return valid;
+  if (Result<void> valid = checkRoom(info); !valid)
+    return valid;
+  const ParameterFacts &facts = parameters[size_t(parameter)];
+  *info = {sizeof(*info), facts.name, facts.allowed, facts.fallback, facts.description};
   return {};
-}
-
-Result<void> calls::describe(const tlc_file *file, int kernel, int parameter, tlc_parameter_info *info) {
-  Result<const KernelList::Entry *> entry = entryOf(file, kernel);
-  if (!entry)
-    return entry.error();
-  if (Result<void> valid = checkNumber("a parameter", parameter, (*entry)->parameters.size()); !valid)
-    return valid;
-  if (Result<void> valid = calls::checkRoom(info); !valid)
-    return valid;
-  const KernelList::ParameterTexts &texts = (*entry)->parameters[size_t(parameter)];
-  *info = {sizeof(*info), texts.name.c_str(), texts.allowed.c_str(), texts.fallback.c_str(),
-           texts.description.c_str()};
-  return {};
-}
-
-namespace {
-
-std::span<const TensorArgument> inputsAndOutputs(const Artifact &artifact) {
-  return std::span(artifact.tensors).first(firstWorkspaceOf(artifact));
-}
-
-Error noProgram() { return invalid("expected a program, but got a null pointer"); }
-
-// The numbers of both are one.
-static_assert(TLC_ACCESS_INPUT == int(Access::input) && TLC_ACCESS_OUTPUT == int(Access::output) &&
-              TLC_ACCESS_INOUT == int(Access::inout));
-
-} // namespace
-
-Result<int> calls::countArguments(const tlc_program *program) {
-  if (!program)
-    return noProgram();
-  const Artifact &artifact = program->loaded->artifact();
-  return int(inputsAndOutputs(artifact).size() + artifact.scalars.size());
-}
-
-Result<void> calls::describe(const tlc_program *program, int argument, tlc_argument_info *info) {
-  Result<int> count = countArguments(program);
-  if (!count)
-    return count.error();
-  if (Result<void> valid = checkNumber("an argument", argument, size_t(*count)); !valid)
-    return valid;
-  if (Result<void> valid = calls::checkRoom(info); !valid)
-    return valid;
-  const Artifact &artifact = program->loaded->artifact();
-  const std::span<const TensorArgument> tensors = inputsAndOutputs(artifact);
-  const auto number = size_t(argument);
-  if (number >= tensors.size()) {
-    const ScalarArgument &scalar = artifact.scalars[number - tensors.size()];
-    *info = {sizeof(*info), scalar.name.c_str(), int32_t(scalar.element), TLC_ACCESS_INPUT, -1, 0};
-    return {};
-  }
-  const TensorArgument &tensor = tensors[number];
-  *info = {sizeof(*info),          tensor.name.c_str(),          int32_t(tensor.element),
-           int32_t(tensor.access), int32_t(tensor.shape.size()), tensor.symmetric};
-  return {};
-}
-
-Result<void> calls::describe(const tlc_program *program, int argument, int axis, tlc_extent_info *info) {
-  if (!program)
-    return noProgram();
-  const Artifact &artifact = program->loaded->artifact();
-  const std::span<const TensorArgument> tensors = inputsAndOutputs(artifact);
-  if (Result<void> valid = checkNumber("a tensor", argument, tensors.size()); !valid)
-    return valid;
-  const std::vector<Extent> &shape = tensors[size_t(argument)].shape;
-  if (Result<void> valid = checkNumber("an axis", axis, shape.size()); !valid)
-    return valid;
-  if (Result<void> valid = calls::checkRoom(info); !valid)
-    return valid;
-  const Extent &extent = shape[size_t(axis)];
-  if (extent.dimension < 0) {
-    *info = {sizeof(*info), nullptr, extent.constant, extent.constant, 1};
-    return {};
-  }
-  const Dimension &dimension = artifact.dimensions[size_t(extent.dimension)];
-  *info = {sizeof(*info), dimension.name.c_str(), dimension.fixed.value_or(dimension.least),
-           dimension.fixed.value_or(dimension.most), dimension.multipleOf};
-  return {};
-}
-
-namespace {
-
-/// Values of all dimensions of which names are given or that are computed from those; none for the others.
-Result<std::vector<std::optional<int64_t>>>
-valuesOf(const Artifact &artifact, std::span<const char *const> names, std::span<const int64_t> given) {
-  std::vector<std::optional<int64_t>> found;
-  std::vector<int64_t> values; // 0 for those that have none
-  for (const Dimension &dimension : artifact.dimensions) {
-    std::optional<int64_t> value = dimension.fixed;
-    for (size_t i = 0; i != names.size(); ++i)
-      if (dimension.name == names[i])
-        value = given[i];
-    const auto isKnown = [&](const HostExpr::Step &step) {
-      return step.op != HostExpr::Op::dimension || found[size_t(step.operand)].has_value();
-    };
-    if (dimension.computed && std::ranges::all_of(dimension.computed->steps, isKnown)) {
-      Result<int64_t> computed = evaluateExtent(*dimension.computed, values, 0);
-      if (!computed)
-        return Error{computed.error().kind,
-                     placeOfComputed(dimension.name) + ": " + computed.error().message};
-      value = *computed;
-    }
-    found.push_back(value);
-    values.push_back(value.value_or(0));
-  }
-  return found;
-}
-
-} // namespace
-
-Result<int> calls::shapeOf(const tlc_program *program, int argument, const char *const *names,
-                           const int64_t *values, int count, int64_t *shape, int capacity) {
-  if (!program)
-    return noProgram();
-  const Artifact &artifact = program->loaded->artifact();
-  const std::span<const TensorArgument> tensors = inputsAndOutputs(artifact);
-  if (Result<void> valid = checkNumber("a tensor", argument, tensors.size()); !valid)
-    return valid.error();
-  if (count < 0 || (count > 0 && (!names || !values)) || capacity < 0 || (capacity > 0 && !shape))
-    return invalid(
-        "expected names, values and room for extents, but got a null pointer or a negative number");
-  const std::span<const char *const> given(names, size_t(count));
-  for (const char *name : given)
-    if (!name)
-      return invalid("expected names of dimensions, but got a null pointer among them");
-  Result<std::vector<std::optional<int64_t>>> found =
-      valuesOf(artifact, given, std::span(values, size_t(count)));
-  if (!found)
-    return found.error();
-  const TensorArgument &tensor = tensors[size_t(argument)];
-  for (size_t axis = 0; axis != tensor.shape.size() && axis != size_t(capacity); ++axis) {
-    const Extent &extent = tensor.shape[axis];
-    const std::optional<int64_t> value =
-        extent.dimension < 0 ? extent.constant : (*found)[size_t(extent.dimension)];
-    if (!value)
-      return invalid(fmt::format("argument '{}' axis {}: expected a value of dimension '{}', but got none",
-                                 tensor.name, axis, artifact.dimensions[size_t(extent.dimension)].name));
-    shape[axis] = *value;
-  }
-  return int(tensor.shape.size());
 }

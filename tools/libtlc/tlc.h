@@ -17,6 +17,9 @@
 /// the CUDA device whose context is current on the calling thread, or device 0's primary context where none
 /// is. No function throws or aborts on bad arguments: each says what is wrong through its result and
 /// `tlc_last_error`. A program is immutable: any number of threads may use it at once, until it is released.
+///
+/// The compiler is a library beside this one, libtlc_compiler.so, which is opened by the first call that
+/// needs it: a program that the cache has does not. Calls that do are TLC_ENVIRONMENT without it.
 #ifndef TLC_TOOLS_LIBTLC_TLC_H
 #define TLC_TOOLS_LIBTLC_TLC_H
 
@@ -41,7 +44,7 @@ extern "C" {
 typedef enum tlc_status {
   TLC_OK = 0,
   TLC_INVALID_ARGUMENT = 1, ///< the caller passed something wrong
-  TLC_ENVIRONMENT = 2,      ///< something is missing or too old: driver, device
+  TLC_ENVIRONMENT = 2,      ///< something is missing or too old: driver, device, the compiler's library
   TLC_EXECUTION = 3,        ///< the device could not run it
   TLC_INTERNAL = 4,         ///< a mistake of this library, which is worth a report; since version 2
 } tlc_status;

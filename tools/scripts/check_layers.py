@@ -50,7 +50,7 @@ LAYERS = {
     "runtime/support": [FMT],
     "runtime/target": BASE,
     "runtime/artifact": BASE + ["runtime/target"],
-    "runtime/cache": ARTIFACT,
+    "runtime/cache": ARTIFACT + ["runtime/device", "runtime/nvrtc"],
     "runtime/device": ARTIFACT,
     "runtime/cuda": ARTIFACT + ["runtime/device", "runtime/nccl", CUDA, CUDA_SIGNATURES],
     "runtime/nccl": BASE,

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 
-OUTPUTS = ["bin/tlc", "lib/libtlc.so", "lib/libtlc_runtime.so", "lib/libtlc_runtime.a"]
+OUTPUTS = ["bin/tlc", "lib/libtlc.so", "lib/libtlc_compiler.so", "lib/libtlc_runtime.so", "lib/libtlc_runtime.a"]
 # The licence of a library, by the begin of its file's name.
 LICENCES = [("libMLIR", "llvm"), ("libLLVM", "llvm"), ("libz.a", "zlib"), ("libzstd.a", "zstd"), ("libfmt.a", "fmt")]
 

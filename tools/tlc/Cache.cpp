@@ -37,10 +37,14 @@ struct Description {
   ProgramCode code = ProgramCode::ptx;
   std::string note = {}; ///< why it has PTX alone
   std::string file = {}; ///< of a compiled file: its source
+  /// Of the name of a program: the request, and the program's entry.
+  std::optional<CachedAlias> alias = {};
 
   std::string text() const {
     if (!file.empty())
       return "compiled from '" + file + "'";
+    if (alias)
+      return "'" + alias->text + "' is " + alias->program.toHex();
     return program + " for " + target + (code == ProgramCode::cubin ? ", PTX and cubin" : ", PTX") +
            (note.empty() ? "" : ": " + note);
   }
@@ -50,6 +54,10 @@ tlc::Result<Description> describe(std::span<const std::byte> content) {
   if (kernels::isCompiledFile(content)) {
     Result<kernels::CompiledFile> file = kernels::deserializeCompiledFile(content);
     return file ? Result<Description>({.file = file->source}) : file.error();
+  }
+  if (isAlias(content)) {
+    Result<CachedAlias> alias = deserializeAlias(content);
+    return alias ? Result<Description>({.alias = *alias}) : alias.error();
   }
   Result<CachedProgram> program = deserializeCachedProgram(content);
   if (!program)
@@ -165,6 +173,10 @@ ExitCode CacheCommand::list(const EntryStore &store) const {
             return os.attribute("error", described.error().message);
           if (!described->file.empty())
             return os.attribute("file", described->file);
+          if (described->alias) {
+            os.attribute("request", json::fixUTF8(described->alias->text));
+            return os.attribute("of", described->alias->program.toHex());
+          }
           os.attribute("program", described->program);
           os.attribute("target", described->target);
           os.attribute("code", described->code == ProgramCode::cubin ? "cubin" : "ptx");
@@ -208,7 +220,12 @@ ExitCode CacheCommand::verify(const EntryStore &store) const {
 }
 
 ExitCode CacheCommand::prune(const EntryStore &store) const {
-  Result<EntryStore::Pruned> pruned = store.prune(checkContent);
+  Result<EntryStore::Pruned> pruned = store.prune([&](std::span<const std::byte> content) {
+    Result<Description> described = describe(content);
+    if (!described)
+      return Result<void>(described.error());
+    return described->alias ? checkProgramOf(store, *described->alias) : Result<void>();
+  });
   if (!pruned)
     return fail(pruned.error().message);
   if (json) {

@@ -46,10 +46,6 @@ std::string noteOf(const std::string &failure, const std::filesystem::path &fold
 
 } // namespace
 
-bool kernels::lacksMachineCode(const CachedProgram &program) {
-  return program.note.empty() && std::ranges::any_of(program.artifact.variants, isMissing);
-}
-
 void kernels::addMachineCode(CachedProgram &program, const std::filesystem::path &folder) {
   Artifact &artifact = program.artifact;
   const Target *target = findTarget(artifact.target);

@@ -9,9 +9,6 @@
 
 namespace tlc::kernels {
 
-/// True if some variant has PTX alone, and no note says why.
-bool lacksMachineCode(const CachedProgram &program);
-
 /// Adds machine code to all variants, or to none: then the note says why. Temporary files are written to
 /// `folder`.
 void addMachineCode(CachedProgram &program, const std::filesystem::path &folder);

@@ -101,9 +101,11 @@ TEST_CASE("the least recently used are forgotten, and kept by whoever has them",
   get(2);
   CHECK(get(1) == first); // now the one used last
   get(3);
-  CHECK(cache.find(keyOf(1)) == first);
   CHECK(cache.find(keyOf(2)) == nullptr);
+  CHECK(cache.find(keyOf(1)) == first); // again
   get(4);
+  CHECK(cache.find(keyOf(3)) == nullptr);
+  get(5);
   CHECK(cache.find(keyOf(1)) == nullptr);
   CHECK(*first == "1");
 }
