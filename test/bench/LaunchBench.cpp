@@ -183,9 +183,10 @@ public:
   }
   Result<void> launchBound() const { return toResult(tlc_bound_launch(bound, stream)); }
   Result<void> launchBoundMoved(std::span<void *const> addresses) const {
-    for (size_t i = 0; i < addresses.size(); ++i)
-      if (Result<void> set = toResult(tlc_bound_set_address(bound, int(i), addresses[i])); !set)
-        return set;
+    if (Result<void> set =
+            toResult(tlc_bound_set_addresses(bound, 0, addresses.data(), int(addresses.size())));
+        !set)
+      return set;
     return launchBound();
   }
 
@@ -334,10 +335,8 @@ void run(Device &device, int rounds, bool asJson) {
     return addresses;
   };
   auto launchMoved = [&]() -> Result<void> {
-    const std::array<void *, mapped> addresses = nextAddresses();
-    for (size_t i = 0; i < mapped; ++i)
-      if (Result<void> set = moved->setAddress(i, addresses[i]); !set)
-        return set;
+    if (Result<void> set = moved->setAddresses(0, nextAddresses()); !set)
+      return set;
     return moved->enqueue(stream);
   };
   ExchangeLaunch exchange(artifact, arguments, stream.handle),
