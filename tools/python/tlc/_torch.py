@@ -63,7 +63,12 @@ def _stream(device: int) -> Optional[int]:
 
 
 def _maker(shape, element: Element, device: int):
-    return functools.partial(torch.empty, tuple(shape), dtype=_DTYPES[element.number], device=_device(device))
+    """A tensor without memory tells all that `torch.empty_like` asks for, in less time than `torch.empty` takes arguments."""
+    with torch.inference_mode(False):
+        template = torch.empty(tuple(shape), dtype=_DTYPES[element.number], device=_device(device))
+    storage = template.untyped_storage() if hasattr(template, "untyped_storage") else template.storage()
+    storage.resize_(0)
+    return functools.partial(torch.empty_like, template)
 
 
 if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
@@ -261,6 +266,8 @@ class _Eager(torch.autograd.Function):
         kind, layout, options = ctx.call
         if do.dtype != o.dtype:
             do = do.to(o.dtype)
+        if not optional and not compiling and is_plain(do, q, k, v, o, lse):
+            return (None, *_attention.attention_backward.launch((q, k, v, *_NO_SEQUENCES, o, do, lse), options, (layout,)))
         sequences = _sequences(kind, *optional) if optional else _NO_SEQUENCES
         if not compiling and is_plain(do, q, k, v, o, lse, *optional):
             found = _run_backward(do, q, k, v, o, lse, *sequences, layout, options)
