@@ -321,7 +321,7 @@ class Exchange(Case):
         repeat = next(iter(tlc.attention._repeats.plans.values()))
         self.forget()
         gc.collect()
-        self.assertIsNotNone(repeat.call(tuple([*given, *[None] * 7])))  # holds what it needs
+        self.assertIsNotNone(repeat.call(tuple([*given, *[None] * 8])))  # holds what it needs
         del repeat
         gc.collect()
         self.same(self.is_worked_out(tlc.attention, *given), self.expected(tlc.attention, *given))
