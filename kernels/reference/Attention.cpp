@@ -47,6 +47,13 @@ int64_t visiblePairs(const MaskConfig &mask, int64_t queries, int64_t keys) {
   return pairs;
 }
 
+double AttentionShape::keptShare(size_t sequence, int64_t head, int64_t query, int64_t key) const {
+  if (!problem.drops())
+    return 1;
+  const uint32_t word = philox.wordAt(uint32_t(int64_t(sequence) * h + head), uint32_t(query), uint32_t(key));
+  return word < problem.leastKept() ? 0 : 1 / (1 - problem.dropout);
+}
+
 double attentionForwardFlops(const AttentionShape &s) {
   double pairs = 0;
   for (const SequenceRows &sequence : s.sequences)
@@ -76,8 +83,9 @@ std::vector<double> referenceAttention(const AttentionShape &s, std::span<const 
         continue;
       auto values =
           v.subspan(size_t(((row.sequence.firstKey + key) * s.hkv + kvHead) * dv + first), sums.size());
+      const double share = s.keptShare(row.number, line % s.h, row.query, key);
       for (size_t column = 0; column < sums.size(); ++column)
-        sums[column] += weight * values[column];
+        sums[column] += weight * share * values[column];
     }
     for (size_t i = begin; i < end; ++i)
       result.push_back(row.sum == 0 ? 0 : sums[size_t(elements[i] % dv - first)] / row.sum);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/attention/problem/Options.h"
+#include "kernels/reference/Philox.h"
 
 #include <cstdint>
 #include <span>
@@ -26,6 +27,10 @@ struct AttentionShape {
   AttentionProblem problem = {}; ///< but for types, sink and lengths
   std::vector<SequenceRows> sequences = {};
   int64_t h = 1, hkv = 1;
+  PhiloxState philox = {};
+
+  /// What dropout multiplies the weight of a key by; query and key count from where this sequence begins.
+  double keptShare(size_t sequence, int64_t head, int64_t query, int64_t key) const;
 };
 
 /// Of both products, visible pairs alone.

@@ -41,8 +41,9 @@ const AttentionGradients::Line &AttentionGradients::lineOf(int64_t number) {
   int64_t kvHead = number % s.h / (s.h / s.hkv), dv = s.problem.dv;
   for (int64_t key = 0; key < row.sequence.keys; ++key)
     if (double weight = row.probability(key); weight != 0)
-      line.delta += weight * dot(rowOf(in.dO, number, dv),
-                                 rowOf(in.v, (row.sequence.firstKey + key) * s.hkv + kvHead, dv));
+      line.delta +=
+          weight * s.keptShare(row.number, number % s.h, row.query, key) *
+          dot(rowOf(in.dO, number, dv), rowOf(in.v, (row.sequence.firstKey + key) * s.hkv + kvHead, dv));
   return line;
 }
 
@@ -72,8 +73,10 @@ const AttentionGradients::KeyRows &AttentionGradients::rowsOfKey(int64_t keyLine
       double score = dot(q, k) * s.problem.scoreScale();
       if (s.problem.softCap != 0)
         score = s.problem.softCap * std::tanh(score / s.problem.softCap);
-      add(rows.value, std::exp(score - line.base) / line.sum, dO);
-      add(rows.key, gradientOfProduct(line, score, dot(dO, v)), q);
+      const double share = s.keptShare(size_t(sequence - s.sequences.begin()), number % s.h, query,
+                                       keyRow - sequence->firstKey);
+      add(rows.value, share * std::exp(score - line.base) / line.sum, dO);
+      add(rows.key, gradientOfProduct(line, score, share * dot(dO, v)), q);
     }
   }
   return rows;
@@ -105,7 +108,8 @@ std::vector<double> AttentionGradients::ofQueries(std::span<const int64_t> eleme
       if (row.weights[size_t(key)] == 0)
         continue;
       int64_t keyLine = (row.sequence.firstKey + key) * s.hkv + number % s.h / (s.h / s.hkv);
-      double ofWeight = dot(rowOf(in.dO, number, dv), rowOf(in.v, keyLine, dv));
+      double ofWeight = s.keptShare(row.number, number % s.h, row.query, key) *
+                        dot(rowOf(in.dO, number, dv), rowOf(in.v, keyLine, dv));
       add(sum, gradientOfProduct(line, row.scores[size_t(key)], ofWeight), rowOf(in.k, keyLine, d));
     }
     return sum;

@@ -32,9 +32,11 @@ AttentionRow AttentionRow::of(const AttentionShape &s, int64_t line, std::span<c
     return queryRow >= sequence.firstQuery && queryRow < sequence.firstQuery + sequence.queries;
   });
   double maximum = -std::numeric_limits<double>::infinity();
-  if (found != s.sequences.end())
+  if (found != s.sequences.end()) {
     row.sequence = *found;
-  else
+    row.number = size_t(found - s.sequences.begin());
+    row.query = queryRow - found->firstQuery;
+  } else
     return row.base = maximum, row;
   row.scores.assign(size_t(row.sequence.keys), maximum);
   auto left = q.subspan(size_t(line * s.problem.d), size_t(s.problem.d));

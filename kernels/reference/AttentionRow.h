@@ -16,6 +16,8 @@ struct AttentionRow {
   double probability(int64_t key) const { return sum == 0 ? 0 : weights[size_t(key)] / sum; }
 
   SequenceRows sequence;       ///< of which the query is; one of no rows where it is of none
+  size_t number = 0;           ///< of the sequence
+  int64_t query = 0;           ///< in the sequence
   std::vector<double> scores;  ///< of its keys, capped; -inf where they are not seen
   std::vector<double> weights; ///< exponentials of scores less `base`
   double base = 0, sum = 0;    ///< `sum` counts the sink

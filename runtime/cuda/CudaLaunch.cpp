@@ -15,8 +15,8 @@ class Prepared final : public PreparedLaunch {
 public:
   explicit Prepared(std::shared_ptr<CudaLaunch> launch) : launch(std::move(launch)) {}
   Result<void> enqueue(Stream stream) override { return launch->enqueue(stream); }
-  Result<void> setAddress(size_t tensor, void *address) override {
-    return launch->setAddress(tensor, address);
+  Result<void> setAddresses(size_t first, std::span<void *const> addresses) override {
+    return launch->setAddresses(first, addresses);
   }
 
 private:
@@ -56,7 +56,7 @@ Result<void> CudaLaunch::launch(LaunchResources &resources, const CudaProgram &p
   Result<void> ready;
   if (launch) {
     std::ranges::transform(arguments.tensors, launch->addresses.begin(), &TensorView::data);
-    ready = launch->move(0, launch->addresses);
+    ready = launch->move(0, launch->addresses, Checked::all);
   } else {
     launch.reset(new CudaLaunch(resources, program, device));
     ready = launch->make(arguments);
@@ -157,14 +157,19 @@ Result<void> CudaLaunch::checkMap(CUresult status, const PlannedTensorMap &map) 
   return {};
 }
 
-Result<void> CudaLaunch::setAddress(size_t tensor, void *address) {
-  if (Result<void> movable = checkMovable(program.artifact(), tensor); !movable)
-    return movable;
+Result<void> CudaLaunch::setAddresses(size_t first, std::span<void *const> to) {
+  if (Result<void> valid = checkTensors(program.artifact(), first, to.size()); !valid)
+    return valid;
+  if (std::ranges::equal(to, std::span(arguments.tensors).subspan(first, to.size()), {}, {},
+                         &TensorView::data))
+    return {};
   CurrentContext scope(*resources.cuda);
-  return move(tensor, {&address, 1});
+  const std::span<void *> room = std::span(addresses).subspan(first, to.size());
+  std::ranges::copy(to, room.begin());
+  return move(first, room, Checked::moved);
 }
 
-Result<void> CudaLaunch::move(size_t first, std::span<void *> to) {
+Result<void> CudaLaunch::move(size_t first, std::span<void *> to, Checked checked) {
   const Artifact &artifact = program.artifact();
   auto exchange = [&] { return moveTensors(plan, artifact, arguments, device, first, to); };
   const Result<PlanChange> change = exchange();
@@ -172,7 +177,8 @@ Result<void> CudaLaunch::move(size_t first, std::span<void *> to) {
     return change.error();
   Result<void> moved;
   for (size_t i = first; moved && i < first + to.size(); ++i)
-    moved = resources.memory.check(artifact.tensors[i], arguments.tensors[i]);
+    if (checked == Checked::all || arguments.tensors[i].data != to[i - first])
+      moved = resources.memory.check(artifact.tensors[i], arguments.tensors[i]);
   if (moved)
     moved = changeKernels(first, to, *change);
   if (moved) {

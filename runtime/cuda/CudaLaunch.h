@@ -57,7 +57,7 @@ public:
                              const LaunchArguments &arguments, const DeviceProperties &device, Stream stream);
   CudaLaunch(const CudaLaunch &) = delete; // kernels point into it
   Result<void> enqueue(Stream stream);
-  Result<void> setAddress(size_t tensor, void *address);
+  Result<void> setAddresses(size_t first, std::span<void *const> addresses);
 
   /// How often a tensor has moved.
   uint64_t moveCount() const { return moves; }
@@ -80,9 +80,11 @@ private:
   Result<void> make(const LaunchArguments &of);
   /// The launch becomes one of the arguments on that device where tensors move.
   bool fits(const LaunchResources &of, const LaunchArguments &wanted) const;
+  /// Tensors of which the driver is asked.
+  enum class Checked : uint8_t { moved, all };
   /// Moves the tensors from number `first` on to the addresses, which are the former ones then, and checks
-  /// their memory. On an error all is as before.
-  Result<void> move(size_t first, std::span<void *> addresses);
+  /// memory. On an error all is as before.
+  Result<void> move(size_t first, std::span<void *> addresses, Checked checked);
   /// Changes the tensor maps and kernels as the change asks for; the tensors had those addresses.
   Result<void> changeKernels(size_t first, std::span<void *const> former, PlanChange change);
   /// Encodes all tensor maps, and makes `kernels` of the plan.

@@ -23,21 +23,29 @@ Result<void> MemoryCheck::check(const TensorArgument &argument, const TensorView
 }
 
 Result<void> MemoryCheck::check(const TensorArgument &argument, CUdeviceptr address) const {
+  auto ask = [&]<class First, class Second>(CUpointer_attribute first, First &one, CUpointer_attribute second,
+                                            Second &other) {
+    std::array attributes = {first, second};
+    std::array<void *, 2> values = {static_cast<void *>(&one), static_cast<void *>(&other)};
+    return cuda->driver.cuPointerGetAttributes(unsigned(attributes.size()), attributes.data(), values.data(),
+                                               address) == CUDA_SUCCESS;
+  };
   unsigned type = 0, managed = 0;
   int owner = 0;
+  const bool isKnown =
+      ask(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, type, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, owner);
+  if (isKnown && type == CU_MEMORYTYPE_DEVICE && owner == cuda->ordinal)
+    return {};
   CUcontext context = nullptr; // of a mapping by virtual memory management: none
-  std::array attributes = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-                           CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT};
-  std::array<void *, 4> values = {&type, &managed, &owner, static_cast<void *>(&context)};
-  const CUresult status = cuda->driver.cuPointerGetAttributes(unsigned(attributes.size()), attributes.data(),
-                                                              values.data(), address);
+  const bool isMore =
+      isKnown && ask(CU_POINTER_ATTRIBUTE_IS_MANAGED, managed, CU_POINTER_ATTRIBUTE_CONTEXT, context);
   auto fail = [&](std::string_view what) -> Result<void> {
     return Error{.message = fmt::format("argument '{}': expected memory of GPU {}, but {:#x} is {}",
                                         argument.name, cuda->ordinal, address, what)};
   };
-  if (status == CUDA_SUCCESS && managed)
+  if (isMore && managed)
     return {};
-  if (status != CUDA_SUCCESS || type != CU_MEMORYTYPE_DEVICE)
+  if (!isMore || type != CU_MEMORYTYPE_DEVICE)
     return fail("an address of the host");
   // Memory of another GPU in this context is another process's, which the driver has mapped here because this
   // GPU reaches it. In that GPU's context it is this process's, of which the driver says in any case that it

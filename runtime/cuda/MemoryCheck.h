@@ -18,9 +18,9 @@ public:
 
   /// Kernels reach all memory of that GPU from now on.
   void addPeer(int ordinal);
-  /// Asks the driver for each address, once, or twice of a mapping by virtual memory management of another
-  /// GPU's memory, and remembers nothing: memory may be freed and mapped again. Takes a fraction of a
-  /// microsecond for each. The GPU's context is current.
+  /// Asks the driver for each address, once of this GPU's memory and up to three times of other memory, and
+  /// remembers nothing: memory may be freed and mapped again. Takes a fraction of a microsecond for each. The
+  /// GPU's context is current.
   Result<void> check(const TensorArgument &argument, const TensorView &tensor) const;
 
 private:

@@ -104,11 +104,12 @@ public:
   /// As `Device::launch`, any number of times. Checks nothing, and allocates no memory of the host either
   /// where the program neither reports nor has transfers (on a GPU).
   virtual Result<void> enqueue(Stream stream = {}) = 0;
-  /// From the next `enqueue` on the tensor, an index into `Artifact::tensors`, is at another address, with
-  /// the shape and strides as they are. Checks what depends on that, and changes its tensor maps. An error,
-  /// also of a symmetric tensor, leaves the launch as it was. The tensor has moved if the address is another
-  /// one than before.
-  virtual Result<void> setAddress(size_t tensor, void *address) = 0;
+  /// From the next `enqueue` on the tensors from number `first` of `Artifact::tensors` on are at these
+  /// addresses, with their shapes and strides as they are. A tensor moves if its address is another one than
+  /// before: what depends on that is checked, and its tensor maps are changed. All move at once, so two may
+  /// trade places. An error, also of a symmetric tensor that moves, leaves the launch as it was.
+  virtual Result<void> setAddresses(size_t first, std::span<void *const> addresses) = 0;
+  Result<void> setAddress(size_t tensor, void *address) { return setAddresses(tensor, {&address, 1}); }
 };
 
 /// Work that was captured, of one thread at a time. The device, and the programs that it launches, outlive

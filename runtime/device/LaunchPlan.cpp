@@ -442,10 +442,17 @@ Result<void> checkMoved(const TensorArgument &argument, const TensorView &tensor
 
 } // namespace
 
-Result<void> tlc::checkMovable(const Artifact &artifact, size_t tensor) {
-  if (tensor >= artifact.tensors.size())
+Result<void> tlc::checkTensors(const Artifact &artifact, size_t first, size_t count) {
+  const size_t most = artifact.tensors.size();
+  if (first > most || count > most - first)
     return mistake("'{}' has {} tensors, so there is no tensor {}; they count from 0, workspaces last",
-                   artifact.name, artifact.tensors.size(), tensor);
+                   artifact.name, most, std::max(first, most));
+  return {};
+}
+
+Result<void> tlc::checkMovable(const Artifact &artifact, size_t tensor) {
+  if (Result<void> exists = checkTensors(artifact, tensor, 1); !exists)
+    return exists;
   if (artifact.tensors[tensor].symmetric)
     return mistake("argument '{}': expected a tensor that other ranks do not reach, but it is symmetric; "
                    "prepare the launch again",

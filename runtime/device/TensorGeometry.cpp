@@ -6,6 +6,7 @@
 #include "runtime/target/Target.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <numeric>
 #include <ranges>
@@ -138,8 +139,9 @@ struct Axes {
 namespace {
 /// The addresses from the first to the end of the last element, none of an empty tensor.
 struct AddressRange {
-  uintptr_t begin, bytes;
+  uintptr_t begin = 0, bytes = 0;
 
+  AddressRange() = default;
   explicit AddressRange(const TensorView &tensor)
       : begin(reinterpret_cast<uintptr_t>(tensor.data)), bytes(uintptr_t(*spanBytes(tensor))) {}
   bool meets(const AddressRange &other) const {
@@ -272,13 +274,18 @@ Result<void> tlc::checkAddress(const TensorArgument &argument, const TensorView 
 
 Result<void> tlc::checkWrittenApart(const Artifact &artifact, std::span<const TensorView> tensors,
                                     std::string_view writer) {
+  // Of the first ones, once; more tensors are rare.
+  std::array<AddressRange, 32> ranges;
+  const size_t count = std::min(tensors.size(), ranges.size());
+  std::ranges::transform(tensors.first(count), ranges.begin(),
+                         [](const TensorView &tensor) { return AddressRange(tensor); });
+  auto rangeOf = [&](size_t i) { return i < count ? ranges[i] : AddressRange(tensors[i]); };
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (artifact.tensors[i].access == Access::input)
       continue;
-    const AddressRange written(tensors[i]);
+    const AddressRange written = rangeOf(i);
     for (size_t other = 0; other < tensors.size(); ++other)
-      if (other != i && written.meets(AddressRange(tensors[other])) &&
-          haveCommonBytes(tensors[i], tensors[other]))
+      if (other != i && written.meets(rangeOf(other)) && haveCommonBytes(tensors[i], tensors[other]))
         return mistake("argument '{}': expected memory of its own because {} writes it, but it overlaps "
                        "argument '{}'",
                        artifact.tensors[i].name, writer, artifact.tensors[other].name);

@@ -51,16 +51,26 @@ public:
     }
     return device.enqueue(current->ready, stream);
   }
-  Result<void> setAddress(size_t tensor, void *address) override {
+  Result<void> setAddresses(size_t first, std::span<void *const> addresses) override {
     const ReadyLaunch &before = *current->ready;
-    if (Result<void> movable = checkMovable(before.program.artifact(), tensor); !movable)
-      return movable;
+    const Artifact &artifact = before.program.artifact();
+    if (Result<void> valid = checkTensors(artifact, first, addresses.size()); !valid)
+      return valid;
     LaunchArguments arguments = before.arguments;
-    const bool moves = std::exchange(arguments.tensors[tensor].data, address) != address;
+    bool moves = false;
+    for (size_t i = 0; i < addresses.size(); ++i) {
+      if (std::exchange(arguments.tensors[first + i].data, addresses[i]) == addresses[i])
+        continue;
+      if (Result<void> movable = checkMovable(artifact, first + i); !movable)
+        return movable;
+      moves = true;
+    }
+    if (!moves)
+      return {};
     Result<std::shared_ptr<const ReadyLaunch>> ready = device.makeReady(before.program, std::move(arguments));
     if (!ready)
       return ready.error();
-    *current = {std::move(*ready), current->moves + moves};
+    *current = {std::move(*ready), current->moves + 1};
     return {};
   }
 

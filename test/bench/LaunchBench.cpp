@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What a launch takes of the host's time: by the driver alone, as a prepared launch, with all checks, and
-/// through the C interface. The kernel has eight tensors, three of them with tensor maps, and returns at
-/// once.
+/// What a launch takes of the host's time: by the driver alone, as a prepared launch, with all checks,
+/// through the C interface, and on objects as calls from Python make it. The kernel has eight tensors, three
+/// of them with tensor maps, and returns at once.
 ///
 ///     launch_bench [--json] [--rounds N]
 #include "runtime/artifact/Serialize.h"
@@ -12,6 +12,7 @@
 #include "runtime/cuda/TensorMap.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/support/Math.h"
+#include "test/unit/libtlc/Interpreter.h"
 #include "tools/libtlc/tlc.h"
 
 #include <algorithm>
@@ -181,12 +182,81 @@ public:
     return launch();
   }
   Result<void> launchBound() const { return toResult(tlc_bound_launch(bound, stream)); }
+  Result<void> launchBoundMoved(std::span<void *const> addresses) const {
+    if (Result<void> set =
+            toResult(tlc_bound_set_addresses(bound, 0, addresses.data(), int(addresses.size())));
+        !set)
+      return set;
+    return launchBound();
+  }
 
 private:
   void *stream;
   tlc_program *program = nullptr;
   tlc_bound *bound = nullptr;
   std::vector<tlc_tensor> views;
+};
+
+/// The same as a call from Python makes it, without an interpreter and without tensors that are made.
+class ExchangeLaunch {
+public:
+  ExchangeLaunch(const Artifact &artifact, const LaunchArguments &arguments, void *onStream) {
+    stream = onStream;
+    const std::vector<std::byte> bytes = serialize(artifact);
+    requireC(program = tlc_program_load(nullptr, bytes.data(), bytes.size()));
+    std::vector<tlc_tensor> views;
+    std::vector<int32_t> sources;
+    for (const TensorView &tensor : arguments.tensors) {
+      sources.push_back(int32_t(views.size()));
+      views.push_back({tensor.data, TLC_BF16, 2, tensor.shape.data(), tensor.strides.data()});
+      objects.push_back({&test::tensorType,
+                         {tensor.data, {dlpack::cuda, 0}, 2, {4, 16, 1}, shape.data(), strides.data(), 0}});
+    }
+    for (test::Object &object : objects)
+      given.items.push_back(&object);
+    const tlc_exchange_options options = {sizeof(options), &api, &types, &given, &made, sources.data()};
+    requireC(exchange = tlc_exchange_create(program, views.data(), int(views.size()), nullptr, 0, &options));
+  }
+  ExchangeLaunch(const ExchangeLaunch &) = delete;
+  ~ExchangeLaunch() {
+    tlc_exchange_release(exchange);
+    tlc_release(program);
+  }
+
+  Result<void> operator()() { return CLaunch::toResult(tlc_exchange_launch(exchange, &given, &made)); }
+  Result<void> launchMoved(std::span<void *const> addresses) {
+    for (size_t i = 0; i < addresses.size(); ++i)
+      objects[i].tensor.data = addresses[i];
+    return (*this)();
+  }
+
+private:
+  static int describe(void *object, dlpack::Tensor *tensor) {
+    *tensor = static_cast<test::Object *>(object)->tensor;
+    return 0;
+  }
+  static int currentStream(int32_t, int32_t, void **current) {
+    *current = stream;
+    return 0;
+  }
+  static int allocate(dlpack::Tensor *, dlpack::ManagedTensor **, void *,
+                      void (*)(void *, const char *, const char *)) {
+    return -1; // the kernel has no workspace
+  }
+  static dlpack::ExchangeApi makeApi() {
+    dlpack::ExchangeApi made = {};
+    made.version = {1, 3};
+    made.describe = describe, made.currentStream = currentStream, made.allocate = allocate;
+    return made;
+  }
+
+  static inline void *stream = nullptr;
+  const dlpack::ExchangeApi api = makeApi();
+  std::array<int64_t, 2> shape = {rows, columns}, strides = {columns, 1};
+  std::vector<test::Object> objects;
+  test::Object given, made, types{nullptr, {}, {&test::tensorType}};
+  tlc_program *program = nullptr;
+  tlc_exchange *exchange = nullptr;
 };
 
 struct Contestant {
@@ -265,21 +335,26 @@ void run(Device &device, int rounds, bool asJson) {
     return addresses;
   };
   auto launchMoved = [&]() -> Result<void> {
-    const std::array<void *, mapped> addresses = nextAddresses();
-    for (size_t i = 0; i < mapped; ++i)
-      if (Result<void> set = moved->setAddress(i, addresses[i]); !set)
-        return set;
+    if (Result<void> set = moved->setAddresses(0, nextAddresses()); !set)
+      return set;
     return moved->enqueue(stream);
   };
+  ExchangeLaunch exchange(artifact, arguments, stream.handle),
+      exchangeMoved(artifact, arguments, stream.handle);
   std::vector<Contestant> contestants = {
       {"raw", "cuLaunchKernelEx, parameters ready", std::ref(raw)},
       {"prepared", "PreparedLaunch, same addresses", [&] { return same->enqueue(stream); }},
       {"moved", "PreparedLaunch, three new addresses, with maps", launchMoved},
       {"checked", "Device::launch, all checks", [&] { return device.launch(*program, arguments, stream); }},
       {"c_bound", "tlc_bound_launch, same addresses", [&] { return c.launchBound(); }},
+      {"c_bound_moved", "tlc_bound_launch, three new addresses",
+       [&] { return cMoved.launchBoundMoved(nextAddresses()); }},
       {"c_checked", "tlc_launch, all checks", [&] { return c.launch(); }},
       {"c_moved", "tlc_launch, all checks, three new addresses",
-       [&] { return cMoved.launchMoved(nextAddresses()); }}};
+       [&] { return cMoved.launchMoved(nextAddresses()); }},
+      {"exchange", "tlc_exchange_launch, same addresses", std::ref(exchange)},
+      {"exchange_moved", "tlc_exchange_launch, three new addresses",
+       [&] { return exchangeMoved.launchMoved(nextAddresses()); }}};
 
   for (Contestant &contestant : contestants) {
     measure(contestant, device, stream); // not counted

@@ -6,6 +6,7 @@
 #include "test/Expect.h"
 #include "test/programs/ProgramRun.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <numeric>
 
@@ -99,4 +100,14 @@ TEST_CASE("a prepared launch runs again, also at other addresses", "[prepared]")
   expectSuccess(launch->setAddress(2, y.address()));
   runOnce();
   CHECK(y.values() == sumOf(5000, 7));
+
+  const std::array<void *, 3> traded = {z.address(), x.address(), otherY.address()};
+  expectSuccess(launch->setAddresses(0, traded));
+  runOnce();
+  CHECK(otherY.values() == sumOf(0, 7));
+  const std::array<void *, 2> wrong = {x.address(), nullptr};
+  CHECK_FALSE(launch->setAddresses(0, wrong));
+  CHECK_FALSE(launch->setAddresses(2, wrong));
+  runOnce();
+  CHECK(otherY.values() == sumOf(0, 7));
 }

@@ -72,6 +72,28 @@ class Attention(Case):
         self.close(o.tolist()[1][:2], self.expected(*lists)[0][1][:2])
         self.assertEqual(set(flat(o.tolist()[1][2:])), {0.0})
 
+    def test_dropout(self):
+        """The identity as V, and as the gradient of O, shows which weights forward and backward keep."""
+        n, p = 24, 0.25
+        q, k = (tlc.tensor(numbers(seed, 1, n, 2, n), "f16") for seed in (1, 2))
+        unit = tlc.tensor([[[[float(i == j) for j in range(n)]] * 2 for i in range(n)]], "f16")
+        plain = tlc.attention(q, k, unit).tolist()[0]
+        shown = {}
+        for state in ((3, 4), (3, 5), (3, 4)):
+            call = {"dropout_p": p, "philox": tlc.tensor(state, "i64")}
+            o, lse = tlc.attention(q, k, unit, return_lse=True, **call)
+            dv = tlc.attention_backward(unit, q, k, unit, o, lse, deterministic=True, **call).dv
+            rows, gradients = o.tolist()[0], dv.tolist()[0]
+            kept = [[[rows[i][h][j] for j in range(n)] for i in range(n)] for h in range(2)]
+            self.close([[[gradients[j][h][i] for j in range(n)] for i in range(n)] for h in range(2)], kept, 1e-3)
+            mask = [[[float(kept[h][i][j] != 0) for j in range(n)] for i in range(n)] for h in range(2)]
+            self.close(kept, [[[plain[i][h][j] / (1 - p) * mask[h][i][j] for j in range(n)] for i in range(n)] for h in range(2)], 2e-3)
+            self.assertLess(abs(sum(flat(mask)) / (2 * n * n) - (1 - p)), 0.05)
+            self.assertNotEqual(mask[0], mask[1])
+            self.assertEqual(shown.setdefault(state, mask), mask)
+        self.assertNotEqual(shown[3, 4], shown[3, 5])
+        self.assertEqual(tlc.attention(q, k, unit, dropout_p=0.0).tolist()[0], plain)
+
     def test_rows_that_begin_anywhere(self):
         (q, k, v), _ = self.inputs()
         # A row has 4 bytes more than its elements: no multiple of 16.

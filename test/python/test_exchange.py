@@ -29,8 +29,7 @@ class Exchange(Case):
     def forget(self):
         """Plans on this device, which ends."""
         for call in (tlc.attention, tlc.attention_varlen, tlc.attention_backward, tlc.attention_decode, tlc.gemm, tlc.softmax, tlc.ops.rms_norm):
-            call._plans.plans.clear()
-            call._repeats.plans.clear()
+            call.forget()
 
     def inputs(self, seed=1, dtype="f16", offset=0, shape=None):
         return [self.type.of(numbers(seed + i, *(shape or self.shape)), dtype, offset) for i in range(3)]
@@ -153,6 +152,26 @@ class Exchange(Case):
                 if "sink" in options:
                     options["sink"] = tlc.tensor([0.5, 0.25])
                 self.same(result, self.expected(tlc.attention, q, k, v, **options))
+
+    def test_a_call_that_is_made_often(self):
+        """From its second look-up on a launch is tried without one."""
+        q, k, v = self.inputs()
+        longer, bf16 = self.inputs(shape=(1, 11, 2, 16)), self.inputs(dtype="bf16")
+        expected = self.expected(tlc.attention, q, k, v, causal="left")
+        self.warm(tlc.attention, q, k, v, causal="left")
+        self.warm(tlc.attention, *longer, causal="left")
+        for others, options in ((longer, {"causal": "left"}), (bf16, {"causal": "left"}), ((q, k, v), {}), ((q, k, v), {"causal": q})):
+            for _ in range(3):
+                self.same(self.repeats(tlc.attention, q, k, v, causal="left"), expected)
+            self.assertIsNotNone(tlc.attention._last)
+            if "causal" in options and options["causal"] is q:
+                self.refused("to be none | left | right", lambda: tlc.attention(*others, **options))
+            else:
+                self.same(tlc.attention(*others, **options), self.expected(tlc.attention, *others, **options))
+        for _ in range(2):  # none of them is made often
+            self.repeats(tlc.attention, *longer, causal="left")
+            self.repeats(tlc.attention, q, k, v, causal="left")
+        self.assertIsNone(tlc.attention._last)
 
     def test_what_only_another_tensor_tells(self):
         """The key of the last call has the shapes of the first two tensors."""
@@ -302,7 +321,7 @@ class Exchange(Case):
         repeat = next(iter(tlc.attention._repeats.plans.values()))
         self.forget()
         gc.collect()
-        self.assertIsNotNone(repeat(tuple([*given, *[None] * 7])))  # holds what it needs
+        self.assertIsNotNone(repeat.call(tuple([*given, *[None] * 8])))  # holds what it needs
         del repeat
         gc.collect()
         self.same(self.is_worked_out(tlc.attention, *given), self.expected(tlc.attention, *given))

@@ -61,6 +61,16 @@ class Mistakes(Case):
         self.refused("attention: expected 'd' to follow from the tensors, but it is given, too", lambda: tlc.attention(q, q, q, d=16))
         self.refused("expected both scale_a and scale_b, or none", lambda: tlc.gemm(tensor(8, 8), tensor(8, 8), scale_a=tensor(1, dtype="f32")))
 
+    def test_dropout(self):
+        q, philox = tensor(1, 4, 2, 16), tlc.tensor([1, 2], "i64")
+        self.refused("attention: expected philox, a tensor of i64[2] with seed and offset, with dropout_p", lambda: tlc.attention(q, q, q, dropout_p=0.5))
+        self.refused("expected dropout_p below 1 because some weights have to stay, but got 1",
+                     lambda: tlc.attention(q, q, q, dropout_p=1.0, philox=philox))
+        self.refused("to be a number from 0 to 1, or auto, but got '-0.5'", lambda: tlc.attention(q, q, q, dropout_p=-0.5, philox=philox))
+        self.refused("argument 'philox'", lambda: tlc.attention(q, q, q, dropout_p=0.5, philox=tlc.tensor([1.0, 2.0])))
+        self.refused("expected form = plain or auto because dropout is computed by the plain form alone",
+                     lambda: tlc.attention(q, q, q, dropout_p=0.5, philox=philox, form="explicit"))
+
     def test_misaligned_rows(self):
         x = tensor(1, 4, 2, 17)
         q = tlc.Tensor(x._array.viewed((1, 4, 2, 16), x.strides))
@@ -137,7 +147,9 @@ class Sdpa(Case):
         q = tensor(1, 2, 4, 16)
         call = tlc.scaled_dot_product_attention
         self.refused("attn_mask is not supported; use is_causal", lambda: call(q, q, q, attn_mask=q))
-        self.refused("dropout_p is 0.1, but only 0 is supported; apply dropout to the result", lambda: call(q, q, q, dropout_p=0.1))
+        self.refused("dropout_p is 0.1, for which query's library draws no seed; use tlc.attention(..., dropout_p=, philox=)",
+                     lambda: call(q, q, q, dropout_p=0.1))
+        self.refused("dropout_p is 1.0, but only 0 to less than 1 is supported", lambda: call(q, q, q, dropout_p=1.0))
         self.refused("query is f32, but only float16 and bfloat16 are supported", lambda: call(*[tensor(1, 2, 4, 16, dtype="f32")] * 3))
         self.refused("E is 12, but only multiples of 8 up to 576 are supported", lambda: call(*[tensor(1, 2, 4, 12)] * 3))
         self.refused("expected 2 heads of key, as query has, but got 1; pass enable_gqa=True", lambda: call(q, *[tensor(1, 1, 4, 16)] * 2))

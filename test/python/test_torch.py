@@ -70,6 +70,46 @@ class Torch(Case):
         self.assertEqual(q.grad.shape, q.shape)
         self.assertNotEqual(sink.grad.abs().sum().item(), 0)
 
+    def test_dropout(self):
+        """The mask is read back by V = 1, and O and gradients are those with this mask in double precision."""
+        p, state = 0.3, torch.tensor([7, 2**40 + 1])
+        for s, hkv in ((16, 2), (24, 4)):
+            q, k, v = (torch.randn(2, n, h, 16).half().requires_grad_() for n, h in ((9, 4), (s, hkv), (s, hkv)))
+            unit = torch.eye(s).half()[None, :, None].expand(2, -1, hkv, -1)
+            with torch.no_grad():
+                mask = (tlc.attention(q, k, unit, dropout_p=p, philox=state) != 0).transpose(1, 2).double()
+            self.assertLess(abs(mask.mean().item() - (1 - p)), 0.05)
+            o = tlc.attention(q, k, v, dropout_p=p, philox=state)
+            do = torch.randn(o.shape).half()
+            o.backward(do)
+            exact = [x.detach().double().requires_grad_() for x in (q, k, v)]
+            eq, ek, ev = (x.transpose(1, 2) for x in exact)
+            ek, ev = (x.repeat_interleave(4 // hkv, 1) for x in (ek, ev))
+            weights = (eq @ ek.transpose(-1, -2) / 4).softmax(-1) * mask / (1 - p)
+            expected = (weights @ ev).transpose(1, 2)
+            expected.backward(do.double())
+            self.close_tensors(o, expected, 2e-2)
+            for x, e in zip((q, k, v), exact):
+                self.close_tensors(x.grad, e.grad, 4e-2)
+
+    def test_dropout_is_drawn_by_a_generator(self):
+        q, k, v = (torch.randn(1, 2, 32, 16).half() for _ in range(3))
+
+        def call(seed, **options):
+            return tlc.scaled_dot_product_attention(q, k, v, dropout_p=0.5, generator=torch.Generator().manual_seed(seed), **options)
+
+        self.assertTrue(torch.equal(call(1), call(1)))
+        self.assertFalse(torch.equal(call(1), call(2)))
+        torch.manual_seed(5)
+        one, other = (tlc.attention(q, k, v, layout="bhsd", dropout_p=0.5) for _ in range(2))
+        self.assertFalse(torch.equal(one, other))
+        torch.manual_seed(5)
+        self.assertTrue(torch.equal(tlc.attention(q, k, v, layout="bhsd", dropout_p=0.5), one))
+        begins = torch.tensor([0, 5, 32], dtype=torch.int32)
+        rows = q[0].transpose(0, 1).contiguous().requires_grad_()
+        tlc.attention_varlen(rows, rows, rows, begins, dropout_p=0.5).sum().backward()
+        self.assertEqual(rows.grad.shape, rows.shape)
+
     def test_without_gradients_there_is_no_graph(self):
         q, k, v = self.inputs(requires_grad=True)
         with torch.no_grad():

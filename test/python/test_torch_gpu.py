@@ -154,6 +154,39 @@ class Eager(Gpu):
         self.close_tensors(y, x.float() * r[:, None] * w)
         self.close_tensors(tlc.softmax(x), x.float().softmax(-1))
 
+    def test_dropout(self):
+        q, k, v = self.inputs(s=128, h=2, hkv=2, requires_grad=True)
+        p, unit = 0.25, torch.eye(128, dtype=q.dtype, device="cuda")[None, :, None].expand(2, -1, 2, -1)
+        state = torch.tensor([11, 5], device="cuda")
+        with torch.no_grad():
+            mask = (tlc.attention(q, k, unit, dropout_p=p, philox=state) != 0).transpose(1, 2).double()
+        self.assertLess(abs(mask.mean().item() - (1 - p)), 0.02)
+        do = torch.randn_like(q)
+        found = torch.autograd.grad(tlc.attention(q, k, v, dropout_p=p, philox=state), (q, k, v), do)
+        exact = [x.detach().double().requires_grad_() for x in (q, k, v)]
+        eq, ek, ev = (x.transpose(1, 2) for x in exact)
+        o = ((eq @ ek.transpose(-1, -2) / 8).softmax(-1) * mask / (1 - p)) @ ev
+        for a, b in zip(found, torch.autograd.grad(o.transpose(1, 2), exact, do.double())):
+            self.close_tensors(a, b)
+
+    def test_dropout_is_drawn_again_by_a_graph(self):
+        q, k, v = self.inputs()
+        tlc.attention(q, k, v, dropout_p=0.5)  # compiles
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            o = tlc.attention(q, k, v, dropout_p=0.5)
+        graph.replay()
+        first = o.clone()
+        graph.replay()
+        self.assertFalse(torch.equal(first, o))
+
+    @needs("compile")
+    def test_dropout_is_compiled(self):
+        f = torch.compile(lambda *x: tlc.attention(*x, dropout_p=0.5), fullgraph=True)
+        q, k, v = self.inputs(requires_grad=True)
+        f(q, k, v).sum().backward()
+        self.assertEqual(q.grad.shape, q.shape)
+
     def test_the_current_stream(self):
         q, k, v = self.inputs(s=4096)
         expected = sdpa(q, k, v)
@@ -368,7 +401,7 @@ class Compiled(Gpu):
         ops = torch.ops.tlc
         for make in (lambda x: x, lambda x: x.transpose(1, 2).contiguous().transpose(1, 2), lambda x: x[:1].expand(2, -1, -1, -1), lambda x: x[:, :0]):
             q, k, v = (make(x) for x in self.inputs(64))
-            none = (None,) * 5
+            none = (None,) * 6
             torch.library.opcheck(ops.attention, (q, k, v, "bshd", "causal='left'"))
             torch.library.opcheck(ops.attention_forward, (q, k, v, *none, None, None, None, "bshd", "causal='left'"))
             o, lse = tlc.attention(q, k, v, causal="left", return_lse=True)

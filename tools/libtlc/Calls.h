@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fmt/format.h>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace tlc::calls {
@@ -58,6 +59,7 @@ struct tlc_bound {
   std::shared_ptr<tlc::Device> device;
   std::shared_ptr<const tlc::LoadedProgram> loaded;
   std::vector<tlc::TensorView> tensors; ///< without workspaces
+  std::vector<void *> former;           ///< room for the address of each
   std::unique_ptr<tlc::PreparedLaunch> launch;
 };
 
@@ -158,7 +160,8 @@ Result<void> launch(const tlc_program *program, const tlc_tensor *tensors, int t
 Result<std::unique_ptr<tlc_bound>> bind(const tlc_program *program, const tlc_tensor *tensors,
                                         int tensorCount, const tlc_scalar *scalars, int scalarCount,
                                         void *const *workspaces, int workspaceCount);
-Result<void> setAddress(tlc_bound *bound, int tensor, void *address);
+Result<void> setAddresses(tlc_bound &bound, size_t first, std::span<void *const> addresses);
+Result<void> setAddresses(tlc_bound *bound, int first, void *const *addresses, int count);
 Result<void> launch(tlc_bound *bound, void *stream);
 
 Result<void> connect(tlc_program *const *programs, int count);

@@ -143,9 +143,9 @@ bool tlc_exchange::readAll(void *tuple, size_t first, size_t count, void **addre
 }
 
 Result<bool> tlc_exchange::launch(void *given, void *made) const {
-  std::array<void *, mostObjects> addresses = {};
-  if (!readAll(given, 0, givenCount, addresses.data()) ||
-      !readAll(made, givenCount, objects.size() - givenCount, addresses.data()))
+  std::array<void *, mostObjects> read = {};
+  if (!readAll(given, 0, givenCount, read.data()) ||
+      !readAll(made, givenCount, objects.size() - givenCount, read.data()))
     return false;
   void *stream = nullptr;
   if (api->currentStream(device.type, device.id, &stream) != 0)
@@ -157,69 +157,48 @@ Result<bool> tlc_exchange::launch(void *given, void *made) const {
       return false;
     begin = scratch.begin();
   }
-  std::array<tlc_tensor, mostObjects> tensors;
-  for (size_t i = 0; i != arguments.size(); ++i) {
-    const Argument &argument = arguments[i];
-    void *data =
-        argument.object < 0 ? begin + argument.offset : addresses[static_cast<size_t>(argument.object)];
-    tensors[i] = {data, argument.element, static_cast<int32_t>(argument.shape.size()), argument.shape.data(),
-                  argument.strides.data()};
-  }
-  std::array<void *, mostObjects> inScratch;
-  std::ranges::transform(workspaces, inScratch.begin(), [&](size_t offset) { return begin + offset; });
+  std::array<void *, 2 * mostObjects> addresses;
+  size_t count = 0;
+  for (const Argument &argument : arguments)
+    addresses[count++] =
+        argument.object < 0 ? begin + argument.offset : read[static_cast<size_t>(argument.object)];
+  for (size_t offset : workspaces)
+    addresses[count++] = begin + offset;
   const WithoutLock unlocked(*Python::find());
-  Result<void> launched = launch(std::span(tensors).first(arguments.size()),
-                                 std::span(inScratch).first(workspaces.size()), stream);
+  Result<void> launched = launchAt(std::span(addresses).first(count), stream);
   if (!launched)
     return launched.error();
   return true;
 }
 
-Result<void> tlc_exchange::launch(std::span<const tlc_tensor> tensors, std::span<void *const> inScratch,
-                                  void *stream) const {
-  const auto tensorCount = static_cast<int>(tensors.size()), scalarCount = static_cast<int>(scalars.size()),
-             workspaceCount = static_cast<int>(inScratch.size());
-  std::unique_ptr<Prepared> launch = prepared.take([](const Prepared &) { return true; });
+Result<void> tlc_exchange::launchAt(std::span<void *const> addresses, void *stream) const {
+  std::unique_ptr<tlc_bound> launch = prepared.take([](const tlc_bound &) { return true; });
   Result<void> launched;
-  if (!launch) {
-    Result<std::unique_ptr<tlc_bound>> bound = calls::bind(
-        program, tensors.data(), tensorCount, scalars.data(), scalarCount, inScratch.data(), workspaceCount);
-    if (!bound)
-      return bound.error();
-    launch = std::make_unique<Prepared>(std::move(*bound));
-    for (const tlc_tensor &tensor : tensors)
-      launch->addresses.push_back(tensor.data);
-    launch->addresses.insert(launch->addresses.end(), inScratch.begin(), inScratch.end());
-    launched = launch->bound->launch->enqueue({stream});
-  } else if (launch->move(tensors, inScratch)) {
-    launched = launch->bound->launch->enqueue({stream});
-  } else { // wrong addresses, or tensors that trade places, which seem to overlap when one after the other
-           // moves
-    launched = calls::launch(program, tensors.data(), tensorCount, scalars.data(), scalarCount,
-                             inScratch.data(), workspaceCount, stream);
+  if (launch && calls::setAddresses(*launch, 0, addresses)) {
+    launched = launch->launch->enqueue({stream});
+  } else {
+    std::vector<tlc_tensor> tensors;
+    for (const Argument &argument : arguments)
+      tensors.push_back({addresses[tensors.size()], argument.element,
+                         static_cast<int32_t>(argument.shape.size()), argument.shape.data(),
+                         argument.strides.data()});
+    const auto tensorCount = static_cast<int>(tensors.size()), scalarCount = static_cast<int>(scalars.size()),
+               workspaceCount = static_cast<int>(workspaces.size());
+    void *const *const inScratch = addresses.data() + tensors.size();
+    if (launch) { // for the error of a first launch
+      launched = calls::launch(program, tensors.data(), tensorCount, scalars.data(), scalarCount, inScratch,
+                               workspaceCount, stream);
+    } else {
+      Result<std::unique_ptr<tlc_bound>> bound = calls::bind(
+          program, tensors.data(), tensorCount, scalars.data(), scalarCount, inScratch, workspaceCount);
+      if (!bound)
+        return bound.error();
+      launch = std::move(*bound);
+      launched = launch->launch->enqueue({stream});
+    }
   }
   prepared.keep(std::move(launch));
   return launched;
-}
-
-bool tlc_exchange::Prepared::move(std::span<const tlc_tensor> tensors, std::span<void *const> inScratch) {
-  bool moves = false;
-  for (size_t i = 0; i != tensors.size(); ++i) {
-    moves |= addresses[i] != tensors[i].data;
-    bound->tensors[i].data = tensors[i].data;
-  }
-  const Artifact &artifact = bound->loaded->artifact();
-  if (moves && !checkWrittenApart(artifact, bound->tensors, artifact.name))
-    return false;
-  for (size_t i = 0; i != addresses.size(); ++i) {
-    void *const to = i < tensors.size() ? tensors[i].data : inScratch[i - tensors.size()];
-    if (addresses[i] == to)
-      continue;
-    if (!bound->launch->setAddress(i, to))
-      return false;
-    addresses[i] = to;
-  }
-  return true;
 }
 
 Result<void> tlc_exchange::describe(const tlc_exchange_options &options) {

@@ -53,17 +53,8 @@ private:
     size_t offset = 0; ///< in that memory
   };
 
-  /// A launch, which one thread at a time uses, and where its tensors and workspaces are.
-  struct Prepared {
-    explicit Prepared(std::unique_ptr<tlc_bound> bound) : bound(std::move(bound)) {}
-    /// Moves them all. If false, some have moved.
-    bool move(std::span<const tlc_tensor> tensors, std::span<void *const> inScratch);
-
-    std::unique_ptr<tlc_bound> bound;
-    std::vector<void *> addresses = {};
-  };
-  tlc::Result<void> launch(std::span<const tlc_tensor> tensors, std::span<void *const> inScratch,
-                           void *stream) const;
+  /// At these addresses of the tensors and, after them, of the workspaces.
+  tlc::Result<void> launchAt(std::span<void *const> addresses, void *stream) const;
 
   const tlc_program *program = nullptr;
   const tlc::dlpack::ExchangeApi *api = nullptr;
@@ -73,9 +64,9 @@ private:
   size_t givenCount = 0;
   std::vector<Argument> arguments;
   std::vector<tlc_scalar> scalars;
-  std::vector<size_t> workspaces; ///< their offsets in the memory of the launch
-  int64_t room = 0;               ///< bytes of that memory
-  mutable tlc::RecentlyUsed<Prepared> prepared;
+  std::vector<size_t> workspaces;                ///< their offsets in the memory of the launch
+  int64_t room = 0;                              ///< bytes of that memory
+  mutable tlc::RecentlyUsed<tlc_bound> prepared; ///< each used by one thread at a time
 };
 
 namespace tlc::calls {

@@ -224,7 +224,11 @@ tlc_bound *tlc_bind(const tlc_program *program, const tlc_tensor *tensors, int t
 }
 
 int tlc_bound_set_address(tlc_bound *bound, int tensor, void *address) {
-  return run([&] { return calls::setAddress(bound, tensor, address); });
+  return run([&] { return calls::setAddresses(bound, tensor, &address, 1); });
+}
+
+int tlc_bound_set_addresses(tlc_bound *bound, int first, void *const *addresses, int count) {
+  return run([&] { return calls::setAddresses(bound, first, addresses, count); });
 }
 
 int tlc_bound_launch(tlc_bound *bound, void *stream) {

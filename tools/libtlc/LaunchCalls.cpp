@@ -210,32 +210,40 @@ Result<std::unique_ptr<tlc_bound>> calls::bind(const tlc_program *program, const
   if (!prepared)
     return prepared.error();
   arguments->tensors.resize(static_cast<size_t>(tensorCount));
+  std::vector<void *> former(arguments->tensors.size());
   return std::make_unique<tlc_bound>(program->device, program->loaded, std::move(arguments->tensors),
-                                     std::move(*prepared));
+                                     std::move(former), std::move(*prepared));
 }
 
-Result<void> calls::setAddress(tlc_bound *bound, int tensor, void *address) {
+Result<void> calls::setAddresses(tlc_bound &bound, size_t first, std::span<void *const> addresses) {
+  // Those of workspaces are the launch's alone.
+  const std::span<TensorView> views = bound.tensors;
+  const size_t begin = std::min(first, views.size());
+  const std::span<TensorView> tensors =
+      views.subspan(begin, std::min(views.size() - begin, addresses.size()));
+  bool moves = false;
+  for (size_t i = 0; i != tensors.size(); ++i) {
+    bound.former[i] = std::exchange(tensors[i].data, addresses[i]);
+    moves |= bound.former[i] != addresses[i];
+  }
+  const Artifact &artifact = bound.loaded->artifact();
+  Result<void> moved = moves ? checkWrittenApart(artifact, views, artifact.name) : Result<void>();
+  if (moved)
+    moved = bound.launch->setAddresses(first, addresses);
+  if (!moved)
+    for (size_t i = 0; i != tensors.size(); ++i)
+      tensors[i].data = bound.former[i];
+  return moved;
+}
+
+Result<void> calls::setAddresses(tlc_bound *bound, int first, void *const *addresses, int count) {
   if (!bound)
     return noBound();
-  const Artifact &artifact = bound->loaded->artifact();
-  if (tensor < 0)
-    return invalid(fmt::format("expected the number of a tensor, but got {}", tensor));
-  const auto index = static_cast<size_t>(tensor);
-  if (index >= bound->tensors.size())
-    return bound->launch->setAddress(index, address);
-  TensorView &view = bound->tensors[index];
-  void *const before = std::exchange(view.data, address);
-  auto move = [&]() -> Result<void> {
-    if (Result<void> valid = checkMemory(artifact.tensors[index], view); !valid)
-      return valid;
-    if (Result<void> apart = checkWrittenApart(artifact, bound->tensors, artifact.name); !apart)
-      return apart;
-    return bound->launch->setAddress(index, address);
-  };
-  Result<void> moved = move();
-  if (!moved)
-    view.data = before;
-  return moved;
+  if (first < 0 || count < 0)
+    return invalid(fmt::format("expected the number of a tensor, but got {}", first < 0 ? first : count));
+  if (count > 0 && !addresses)
+    return invalid("expected an array of addresses, but got a null pointer");
+  return setAddresses(*bound, static_cast<size_t>(first), {addresses, static_cast<size_t>(count)});
 }
 
 Result<void> calls::launch(tlc_bound *bound, void *stream) {

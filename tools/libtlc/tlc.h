@@ -38,7 +38,7 @@ extern "C" {
 
 /// Version of this interface. Grows by one when something is added; what is
 /// here keeps its meaning.
-#define TLC_INTERFACE_VERSION 11
+#define TLC_INTERFACE_VERSION 12
 
 /// What a call came to.
 typedef enum tlc_status {
@@ -415,8 +415,12 @@ TLC_API tlc_bound *tlc_bind(const tlc_program *program, const tlc_tensor *tensor
 /// From the next launch on `tensor` is at another address: the number of a tensor, or tensor_count and more
 /// for a workspace. Checks the address, and that tensors and workspaces stay apart; after a failure the
 /// launch is as it was. On a GPU it allocates nothing, unless an address that is aligned otherwise takes
-/// other code. Two tensors exchange addresses by way of a third address. A tlc_status.
+/// other code. A tensor that is there already is not checked again. A tlc_status.
 TLC_API int tlc_bound_set_address(tlc_bound *bound, int tensor, void *address);
+
+/// The same of `count` tensors and workspaces from number `first` on, all at once: two may exchange
+/// addresses. Since version 12.
+TLC_API int tlc_bound_set_addresses(tlc_bound *bound, int first, void *const *addresses, int count);
 
 /// Enqueues the program as `tlc_launch` does, without checks. A tlc_status.
 TLC_API int tlc_bound_launch(tlc_bound *bound, void *stream);

@@ -66,6 +66,7 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     copy(p.values(tile.sequence, tile.row, tile.kvHead, c.bk, valueColumns[i]), values[i]);
   std::vector<Fragment> keySum = sumOfRows("dk", c.bk, columns),
                         valueSum = sumOfRows("dv", c.bk, valueColumns);
+  const Dropout dropout(k, p.inputs);
   WarpPolicy policy = hasNarrowTiles(c) ? WarpPolicy::fullColumn : WarpPolicy::fullRow;
   auto numbersIn = [&](const Shared &tile) {
     Fragment numbers = k.fragment(f32, {1, c.bq});
@@ -105,17 +106,23 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     FragmentValue scores = p.scores.of(s, p.scores.scale());
     Fragment seen = scores;
     k.when(visited.isPartial(i), [&] { seen = p.masked(sequence, {row, tile.row, Axis::keys}, seen); });
-    FragmentValue weights = p.weights(seen, numbers.exponent),
-                  ds = p.gradients(weights, dp, scores, numbers.delta);
+    FragmentValue weights = p.weights(seen, numbers.exponent), ofWeights = dp;
+    FragmentValue ofValues = weights; // those that V is multiplied by
+    if (problem.drops()) {
+      const Predicate stays = dropout.stays(sequence, {row, tile.row, Axis::keys}, {c.bk, c.bq});
+      ofValues = where(stays, weights, 0);
+      ofWeights = where(stays, dp * dropout.factor(), 0);
+    }
+    FragmentValue ds = p.gradients(weights, ofWeights, scores, numbers.delta);
     if (hasNarrowTiles(c)) {
-      copy(weights.to(problem.dtype), weightTile);
+      copy(ofValues.to(problem.dtype), weightTile);
       copy(ds.to(problem.dtype), products);
       for (size_t i = 0; i < valueColumns.size(); ++i)
         gemm(weightTile, outputs[i], valueSum[i], policy);
       for (size_t i = 0; i < columns.size(); ++i)
         gemm(products, queries[i], keySum[i], policy);
     } else {
-      gemm(weights.to(problem.dtype), outputs.front(), valueSum.front());
+      gemm(ofValues.to(problem.dtype), outputs.front(), valueSum.front());
       gemm(ds.to(problem.dtype), queries.front(), keySum.front());
       if (sharesProducts)
         copy(ds.to(problem.dtype), products);
@@ -199,6 +206,7 @@ void plainQueryTile(Scope &k, const BackwardConfig &c, const BackwardArguments &
   copy(p.outputGradients(tile.sequence, tile.row, count, {0, dv}), outputs);
   BackwardArguments::RowNumbers numbers = p.rowNumbers(tile.sequence, tile.row, {count, 1});
   Fragment dq = k.fragment(f32, {count, d}).named("dq");
+  const Dropout dropout(k, p.inputs);
   VisitedTiles visited = p.keysSeen(tile, together);
   k.pipelined(visited.count, {.stages = c.stages}, [&](Index i) {
     Index row = visited.at(i) * together;
@@ -211,8 +219,11 @@ void plainQueryTile(Scope &k, const BackwardConfig &c, const BackwardArguments &
     FragmentValue scores = p.scores.of(s, p.scores.scale());
     Fragment seen = scores;
     k.when(i < visited.partial, [&] { seen = p.masked(tile.sequence, {tile.row, row}, seen); });
-    FragmentValue weights = p.weights(seen, numbers.exponent);
-    gemm(p.gradients(weights, dp, scores, numbers.delta).to(problem.dtype), keys, dq);
+    FragmentValue weights = p.weights(seen, numbers.exponent), ofWeights = dp;
+    if (problem.drops())
+      ofWeights =
+          where(dropout.stays(tile.sequence, {tile.row, row}, {count, together}), dp * dropout.factor(), 0);
+    gemm(p.gradients(weights, ofWeights, scores, numbers.delta).to(problem.dtype), keys, dq);
   });
   p.store(p.ofQueries, tile, dq, {0, d});
 }

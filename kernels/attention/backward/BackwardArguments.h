@@ -7,6 +7,7 @@
 #include "kernels/attention/backward/TermsOfRanks.h"
 #include "kernels/attention/backward/TermsOfRing.h"
 #include "kernels/attention/logits/AppliedMask.h"
+#include "kernels/attention/logits/Dropout.h"
 #include "kernels/attention/logits/Scores.h"
 #include "kernels/attention/problem/Inputs.h"
 #include "kernels/attention/schedule/TileScheduler.h"

@@ -112,7 +112,8 @@ std::vector<Parameter> backwardParameters(const std::vector<Parameter> &ofSequen
 BackwardConfig backwardConfig(const Parameters &values, const BackwardConfig &problem,
                               const BackwardExtents &extents, const Target &target) {
   std::string_view form = values.choice("form");
-  bool isPlain = form == "plain" || (form == "auto" && !whyNotExplicit(target).empty());
+  bool isPlain =
+      form == "plain" || (form == "auto" && (problem.problem.drops() || !whyNotExplicit(target).empty()));
   BackwardConfig config =
       tilesOf(values, problem, isPlain ? AttentionForm::plain : AttentionForm::explicitRoles, &target);
   chooseScheduleOfTiles(config, scheduleOptionsOf(values), extents, target);
@@ -120,7 +121,17 @@ BackwardConfig backwardConfig(const Parameters &values, const BackwardConfig &pr
 }
 
 std::string conflictOfSchedule(const Parameters &values, const BackwardConfig &problem) {
-  bool isPlain = values.choice("form") == "plain";
+  const bool drops = problem.problem.drops();
+  if (drops)
+    for (auto [name, choice, others] : {std::tuple("form", "explicit", "plain or auto"),
+                                        {"overlap", "by_hand", "scheduled or auto"},
+                                        {"dealing", "taken", "fixed or auto"}})
+      if (values.choice(name) == choice)
+        return fmt::format(
+            "expected {} = {} because dropout is computed by the plain form alone, whose products "
+            "the compiler schedules, but got {} = {}",
+            name, others, name, choice);
+  bool isPlain = drops || values.choice("form") == "plain";
   BackwardConfig tiles =
       tilesOf(values, problem, isPlain ? AttentionForm::plain : AttentionForm::explicitRoles);
   if (std::string conflict = conflictOfTiles(tiles); !conflict.empty())

@@ -16,6 +16,7 @@ namespace {
 
 std::vector<Parameter> allParameters() {
   std::vector<Parameter> all = shardParameters("2048"), others = backwardParameters({});
+  std::erase_if(others, [](const Parameter &each) { return each.name == "dropout_p"; });
   all.insert(all.end(), others.begin(), others.end());
   return all;
 }

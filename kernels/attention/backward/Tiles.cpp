@@ -178,7 +178,8 @@ void chooseOverlap(BackwardConfig &config, std::optional<ProductOverlap> given, 
   // The compiler's schedule leaves sums in flight when a step ends, for which 128 keys have no registers with
   // longer rows: ptxas then serialises all products.
   constexpr int64_t shortRow = 64;
-  bool isByHand = target.wgmma && !hasNarrowTiles(config) && paddedRow(config.problem.d) > shortRow;
+  bool isByHand = target.wgmma && !config.problem.drops() && !hasNarrowTiles(config) &&
+                  paddedRow(config.problem.d) > shortRow;
   config.overlap = given.value_or(isByHand ? ProductOverlap::byHand : ProductOverlap::scheduled);
 }
 

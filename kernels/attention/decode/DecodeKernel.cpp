@@ -54,7 +54,9 @@ std::vector<Parameter> allParameters() {
       {"shortest", "keys of a sequence, at least, where sk allows it; auto: 0", Kind::integer, "auto", 0,
        maxExtent},
   };
-  std::vector<Parameter> config = without(without(parametersOf(DecodeConfig{.group = 1}), "mask"), "block");
+  std::vector<Parameter> config = parametersOf(DecodeConfig{.group = 1});
+  for (const char *name : {"mask", "block", "dropout_p"})
+    config = without(std::move(config), name);
   all.insert(all.end(), config.begin(), config.end());
   return all;
 }

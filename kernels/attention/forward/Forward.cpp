@@ -27,6 +27,7 @@ void plainTile(Scope &k, const ForwardConfig &c, const ForwardArguments &p, cons
     k.loop(tile.keys.count, [&](Index i) { p.awaitKeys(tile, i); });
   Shared q = k.shared("q", c.problem.dtype, {c.bq, depth});
   copy(p.queries(tile), q);
+  const Dropout dropout(k, p.inputs);
   for (const ColumnRange &columns : columnParts(paddedValues(c.problem))) {
     Shared kt = k.shared("k", c.problem.dtype, {c.bk, depth}),
            v = k.shared("v", c.problem.dtype, {c.bk, columns.count});
@@ -50,6 +51,9 @@ void plainTile(Scope &k, const ForwardConfig &c, const ForwardArguments &p, cons
       k.when(i == 0, [&] { softmax.start(scores); });
       LazySoftmax::Step next = softmax.add(scores);
       softmax.settle(next, o);
+      if (c.problem.drops())
+        next.weights =
+            where(dropout.stays(tile.sequence, {tile.row, j * c.bk}, {c.bq, c.bk}), next.weights, 0);
       if (!c.hasWeightsInShared())
         return gemm(next.weights, v, o);
       copy(next.weights, weights);
@@ -177,6 +181,8 @@ std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const
     return fmt::format(
         "bq = {} takes three warpgroups, which have registers for rows of O up to dv = {}, but dv is {}",
         *given.bq, longestOfThree, problem.dv);
+  if (problem.drops())
+    return "dropout is computed by the plain form alone";
   if (!problem.hasBytes())
     return {};
   if (given.bk && TransposedValues::keysOfTile % *given.bk != 0)

@@ -5,6 +5,7 @@
 
 #include "kernels/attention/forward/Forward.h"
 #include "kernels/attention/logits/AppliedMask.h"
+#include "kernels/attention/logits/Dropout.h"
 #include "kernels/attention/logits/FinishedRows.h"
 #include "kernels/attention/logits/LazySoftmax.h"
 #include "kernels/attention/logits/Scores.h"

@@ -32,6 +32,13 @@ std::string conflictOf(const AttentionProblem &problem) {
   if (problem.isCapped() && problem.softCap < leastSoftCap)
     return fmt::format("expected a softcap of 0, which is none, or of at least {}, but got {}", leastSoftCap,
                        problem.softCap);
+  if (problem.dropout >= 1)
+    return fmt::format("expected dropout_p below 1 because some weights have to stay, but got {}",
+                       problem.dropout);
+  if (problem.drops() && (problem.shards || problem.hasBytes()))
+    return fmt::format("expected dropout_p = 0 because {}, but got {}",
+                       problem.shards ? "ranks have parts of sequences" : "elements have 8 bits",
+                       problem.dropout);
   const MaskConfig &mask = problem.mask;
   if (mask.blockCausal && (mask.causal != CausalAlignment::none || mask.windowLeft || mask.windowRight))
     return "expected the block-causal mask alone, but got a causal mask or a window beside it";

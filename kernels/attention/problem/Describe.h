@@ -61,8 +61,8 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, MaskConfig> &
 /// Elements of 8 bits have rows that products take whole, and a type of O.
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, AttentionProblem> &problem) {
   using Kind = Parameter::Kind;
-  auto &[dtype, out, d, dv, mask, scale, softCap, sink, logBase, lengths, shards, gather, exchange, ranks] =
-      problem;
+  auto &[dtype, out, d, dv, mask, scale, softCap, sink, logBase, dropout, lengths, shards, gather, exchange,
+         ranks] = problem;
   bool hasBytes = problem.hasBytes();
   int64_t least = hasBytes ? 32 : rowGranularity, longest = hasBytes ? 256 : longestRow;
   int64_t longestValue = hasBytes ? 256 : longestValueRow;
@@ -138,6 +138,18 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, AttentionProb
                 .choices = {"e", "2"}};
       },
       logBase);
+  if (hasBytes || problem.shards)
+    visit.hidden(dropout);
+  else
+    visit.option(
+        [&]() -> Parameter {
+          return {.name = "dropout_p",
+                  .description = "chance that a weight becomes 0, the others are divided by 1 - dropout_p; "
+                                 "the input philox has seed and offset",
+                  .kind = Kind::number,
+                  .most = 1};
+        },
+        dropout);
   visit.hidden(lengths);
   visit.hidden(shards);
   visit.hidden(gather);

@@ -46,6 +46,8 @@ Inputs::Inputs(Scope &k, const AttentionProblem &problem, TensorFacts facts,
   sequences.declareLengths(k);
   if (problem.sink == AttentionSink::perHead)
     sink = k.input("sink", f32, {sinks});
+  if (problem.drops())
+    philox = k.input("philox", i64, {2});
 }
 
 Slice Inputs::rowsOf(const Global &tensor, Axis axis, const Sequence &sequence, const Index &row,

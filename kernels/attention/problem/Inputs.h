@@ -66,6 +66,7 @@ public:
   int64_t step = 0;                   ///< of the ring
   dsl::Global scaleQ, scaleK, scaleV; ///< of 8-bit elements
   dsl::Global sink;                   ///< if there is one
+  dsl::Global philox;                 ///< seed and offset, of dropout
 };
 
 } // namespace tlc::kernels

@@ -6,6 +6,7 @@
 
 #include "runtime/support/ElementType.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -111,6 +112,9 @@ struct AttentionProblem {
   double softCap = 0;               ///< scores become cap tanh(score / cap); 0: they stay
   AttentionSink sink = AttentionSink::none;
   LogBase logBase = LogBase::e; ///< of LSE
+  /// The chance that a weight becomes 0; others are divided by 1 - dropout, after they were summed up. Which
+  /// ones is said by Philox (logits/Dropout.h), with seed and offset from an input `philox`.
+  double dropout = 0;
   Lengths lengths = Lengths::uniform;
   std::optional<ShardOrder> shards = {}; ///< of sequences that several ranks have
   KeyGather gather = KeyGather::launch;  ///< where keys are gathered
@@ -124,6 +128,9 @@ struct AttentionProblem {
   ElementType outputType() const { return hasBytes() ? out : dtype; }
   double scoreScale() const { return scale.value_or(1 / std::sqrt(double(d))); }
   bool isCapped() const { return softCap != 0; }
+  bool drops() const { return dropout != 0; }
+  /// The least word of random bits that keeps a weight.
+  uint32_t leastKept() const { return uint32_t(std::min(std::round(std::ldexp(dropout, 32)), 4294967295.0)); }
 };
 
 } // namespace tlc::kernels

@@ -151,6 +151,11 @@ TensorSpec lengthsSpec(Lengths kind, std::string_view which, const std::vector<i
 }
 } // namespace
 
+namespace {
+/// Seed and offset of inputs that are made, with bits in both halves.
+constexpr PhiloxState dropoutOfTests = {.seed = (int64_t(1) << 45) + 20261, .offset = (int64_t(1) << 33) + 7};
+} // namespace
+
 std::vector<TensorSpec> inputSpecs(const AttentionProblem &problem, const AttentionExtents &e) {
   constexpr ElementType f32 = ElementType::f32;
   std::vector<TensorSpec> specs = {
@@ -172,11 +177,17 @@ std::vector<TensorSpec> inputSpecs(const AttentionProblem &problem, const Attent
   }
   if (problem.sink == AttentionSink::perHead)
     specs.push_back({"sink", f32, Access::input, {e.h}});
+  if (problem.drops())
+    specs.push_back({.name = "philox",
+                     .element = ElementType::i64,
+                     .access = Access::input,
+                     .shape = {2},
+                     .contents = {double(dropoutOfTests.seed), double(dropoutOfTests.offset)}});
   return specs;
 }
 
 AttentionShape attentionShape(const AttentionProblem &problem, const AttentionExtents &e) {
-  AttentionShape shape{.problem = problem, .h = e.h, .hkv = e.hkv};
+  AttentionShape shape{.problem = problem, .h = e.h, .hkv = e.hkv, .philox = dropoutOfTests};
   bool isPacked = problem.lengths == Lengths::packed;
   SequenceRows next;
   for (size_t i = 0; i < size_t(e.b); ++i) {

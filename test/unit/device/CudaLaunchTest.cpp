@@ -5,6 +5,7 @@
 #include "test/unit/device/AllocationCount.h"
 #include "test/unit/device/CudaFixture.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <fmt/format.h>
@@ -52,6 +53,30 @@ TEST_CASE("another address of a tensor changes its maps alone, and allocates not
   CHECK(noted.mapAddress == 0x50000000);
   CHECK(noted.pointerChecks == checks + 2);
   CHECK(noted.output == 0x60000000);
+}
+
+TEST_CASE("tensors move at once, and those that stay are not checked again", "[device][launch]") {
+  CudaFixture fixture;
+  const size_t checks = noted.pointerChecks, contexts = noted.contexts;
+  const std::array addresses = {address(0x30000000), address(0x20000000), address(0x10000000),
+                                address(0x60000000)}; // A and C trade places
+  CHECK(bool(fixture.launch->setAddresses(0, addresses)));
+  CHECK(noted.pointerChecks == checks + 3);
+  CHECK(noted.contexts == contexts + 1);
+  CHECK(noted.replacedMaps == 1);
+  CHECK(bool(fixture.launch->enqueue(mainStream)));
+  CHECK(noted.mapAddress == 0x30000000);
+  CHECK(noted.output == 0x10000000);
+  CHECK(bool(fixture.launch->setAddresses(0, addresses)));
+  CHECK(noted.pointerChecks == checks + 3);
+
+  noted.hostMemory = 0x70000000;
+  const std::array wrong = {address(0x50000000), address(0x20000000), address(0x70000000)};
+  CHECK_FALSE(fixture.launch->setAddresses(0, wrong));
+  CHECK(bool(fixture.launch->enqueue(mainStream)));
+  CHECK(noted.mapAddress == 0x30000000);
+  CHECK(noted.output == 0x10000000);
+  CHECK_FALSE(fixture.launch->setAddresses(3, std::span(addresses).first(2)));
 }
 
 TEST_CASE("an address that the driver refuses leaves the launch as it was", "[device][launch]") {

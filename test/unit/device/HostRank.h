@@ -125,7 +125,7 @@ private:
     Prepared(RankDevice &device, LaunchArguments arguments)
         : device(device), arguments(std::move(arguments)) {}
     Result<void> enqueue(Stream) override { return device.enqueue(arguments); }
-    Result<void> setAddress(size_t, void *) override { return none(); }
+    Result<void> setAddresses(size_t, std::span<void *const>) override { return none(); }
     RankDevice &device;
     LaunchArguments arguments;
   };

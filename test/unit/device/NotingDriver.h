@@ -127,7 +127,10 @@ inline Driver notingDriver() {
     return CUDA_SUCCESS;
   };
   driver.cuFuncSetAttribute = [](CUfunction, CUfunction_attribute, int) { return CUDA_SUCCESS; };
-  driver.cuPointerGetAttributes = [](unsigned, CUpointer_attribute *, void **values, CUdeviceptr address) {
+  driver.cuPointerGetAttributes = [](unsigned, CUpointer_attribute *attributes, void **values,
+                                     CUdeviceptr address) {
+    if (attributes[0] != CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+      return CUDA_SUCCESS;
     ++noted.pointerChecks;
     *static_cast<unsigned *>(values[0]) =
         address == noted.hostMemory ? unsigned(CU_MEMORYTYPE_HOST) : unsigned(CU_MEMORYTYPE_DEVICE);

@@ -5,7 +5,10 @@
 
 #include "kernels/Tolerance.h"
 #include "kernels/reference/MoeExchange.h"
+#include "kernels/reference/Philox.h"
 
+#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -97,4 +100,27 @@ TEST_CASE("the reference sum adds tensors element by element", "[kernels][unit]"
   std::vector<std::vector<double>> terms = {{1, 2, 3}, {10, 20, 30}, {100, 200, 300}};
   std::vector<int64_t> elements = {2, 0};
   CHECK(referenceSum(terms, elements) == std::vector<double>{333, 111});
+}
+
+TEST_CASE("Philox gives the words of its authors' test vectors", "[kernels][unit]") {
+  using Words = std::array<uint32_t, 4>;
+  CHECK(philox({0, 0, 0, 0}, {0, 0}) == Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+  constexpr uint32_t all = 0xffffffff;
+  CHECK(philox({all, all, all, all}, {all, all}) == Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+}
+
+TEST_CASE("words of dropout differ from place to place, and depend on seed and offset", "[kernels][unit]") {
+  const PhiloxState state = {.seed = 1, .offset = 2};
+  std::vector<uint32_t> words;
+  for (uint32_t matrix = 0; matrix < 2; ++matrix)
+    for (uint32_t query = 0; query < 40; ++query)
+      for (uint32_t key = 0; key < 40; ++key)
+        words.push_back(state.wordAt(matrix, query, key));
+  const auto low = double(std::ranges::count_if(words, [](uint32_t word) { return word < 0x40000000; }));
+  CHECK(low / double(words.size()) == Approx(0.25).margin(0.03));
+  std::ranges::sort(words);
+  CHECK(std::ranges::adjacent_find(words) == words.end());
+  for (const PhiloxState &other :
+       {PhiloxState{2, 2}, {1, 3}, {1 + (int64_t(1) << 32), 2}, {1, 2 + (int64_t(1) << 32)}})
+    CHECK(other.wordAt(0, 0, 0) != state.wordAt(0, 0, 0));
 }

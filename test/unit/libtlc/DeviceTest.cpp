@@ -162,6 +162,18 @@ TEST_CASE("a bound launch runs again, at other addresses, and outlives its progr
   product.c.fill(std::vector<float>(size_t(m * n), -1));
   CHECK(tlc_bound_launch(bound.get(), nullptr) == TLC_OK); // as before the failures
   CHECK(product.isAll(2 * k));
+
+  const Memory elsewhere(device.get(), size_t(m * n) * sizeof(float));
+  elsewhere.fill(std::vector<float>(size_t(m * n), -1));
+  void *const all[] = {tensors[0].data, tensors[1].data, elsewhere.address};
+  CHECK(tlc_bound_set_addresses(bound.get(), 0, all, 4) == TLC_INVALID_ARGUMENT);
+  CHECK_THAT(tlc_last_error(), StartsWith("'gemm' has 3 tensors, so there is no tensor 3"));
+  CHECK(tlc_bound_set_addresses(bound.get(), 4, all, 0) == TLC_INVALID_ARGUMENT);
+  CHECK(tlc_bound_set_addresses(bound.get(), 0, nullptr, 1) == TLC_INVALID_ARGUMENT);
+  CHECK(tlc_bound_set_addresses(bound.get(), 0, all, -1) == TLC_INVALID_ARGUMENT);
+  CHECK(tlc_bound_set_addresses(bound.get(), 0, all, 3) == TLC_OK);
+  CHECK(tlc_bound_launch(bound.get(), nullptr) == TLC_OK);
+  CHECK(elsewhere.floats() == std::vector<float>(size_t(m * n), float(k)));
 }
 
 TEST_CASE("a program is saved as bytes and loaded from them", "[libtlc][device]") {

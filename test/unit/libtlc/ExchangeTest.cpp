@@ -3,7 +3,7 @@
 /// What an exchange takes beyond the driver's call, with an interpreter and a library of tensors that are
 /// this test's.
 #include "test/unit/libtlc/Caller.h"
-#include "tools/libtlc/DlpackStructs.h"
+#include "test/unit/libtlc/Interpreter.h"
 
 #include <array>
 #include <cstdlib>
@@ -11,35 +11,6 @@
 
 using namespace tlc;
 using namespace tlc::test;
-
-namespace {
-
-/// An object of the interpreter: a tensor, a tuple, or a type.
-struct Object {
-  Object *type = nullptr;
-  dlpack::Tensor tensor = {};
-  std::vector<Object *> items = {};
-};
-
-Object tensorType, otherType;
-int unlocked = 0; ///< how often the interpreter's lock was given away and not taken back
-int locksGiven = 0;
-
-} // namespace
-
-// Found by dlsym, as those of an interpreter.
-extern "C" {
-Object _Py_NoneStruct;
-ptrdiff_t PyTuple_Size(Object *tuple) { return ptrdiff_t(tuple->items.size()); }
-Object *PyTuple_GetItem(Object *tuple, ptrdiff_t i) { return tuple->items[size_t(i)]; }
-Object *PyObject_Type(Object *object) { return object->type; }
-void Py_DecRef(Object *) {}
-void *PyEval_SaveThread() {
-  ++unlocked, ++locksGiven;
-  return &unlocked;
-}
-void PyEval_RestoreThread(void *) { --unlocked; }
-}
 
 namespace {
 

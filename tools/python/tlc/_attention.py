@@ -87,9 +87,9 @@ def check_dtype(call: calls.Call, kernel: programs.Kernel, q: Array) -> None:
 
 
 def lengths_of(given: calls.Arrays, index: Dict[str, int]) -> Dict[str, Tuple[int, Array]]:
-    """The arguments of packed and padded sequences, of the sink and of scales."""
+    """The arguments of packed and padded sequences, of the sink, of scales and of dropout."""
     renamed = {"cu_seqlens_q": "begins_q", "cu_seqlens_k": "begins_k", "lengths_q": "lengths_q", "lengths_k": "lengths_k", "sink": "sink",
-               "scale_q": "scaleQ", "scale_k": "scaleK", "scale_v": "scaleV"}
+               "scale_q": "scaleQ", "scale_k": "scaleK", "scale_v": "scaleV", "philox": "philox"}
     return {argument: (index[name], given[name]) for name, argument in renamed.items() if name in given}
 
 
@@ -117,6 +117,18 @@ class _Forward(calls.Call):
     def run(self, given: tuple, layout: str, return_lse: bool, options: Dict[str, Any]):
         """Without gradients, on plain tensors."""
         return result_of(given, self.launch(given, options, (layout, return_lse)), return_lse)
+
+    def dropped(self, route, q, philox, generator, options: Dict[str, Any]) -> Any:
+        """The seed and offset of a call with dropout, which it draws where none are given; none without dropout."""
+        if not options["dropout_p"]:
+            del options["dropout_p"]  # which takes no other program
+            return None
+        if philox is not None:
+            return philox
+        if route is None:
+            raise self.mistake("expected philox, a tensor of i64[2] with seed and offset, with dropout_p, because these tensors' library draws "
+                               "none")
+        return route.draw(q, generator)
 
     def solve(self, device, given, options, settings) -> Problem:
         extents = extents_of(self, given, settings[0])
@@ -154,7 +166,8 @@ class Attention(_Forward):
     query with the last key. `tlc.attention.options` lists this and all other options. Sequences that do not fill the tensors
     have `lengths_q` and `lengths_k`, i32 of the device. A `sink` is a further score for each head. With `return_lse` the result is
     (o, lse), where lse[b, h, s] has the logarithms of the sums to the base e, or 2 with `lse="2"`. Without `out` the tensors' library
-    makes the result.
+    makes the result. `dropout_p` is the chance that a weight becomes 0; the others are divided by 1 - dropout_p. `philox`, i64[2] on the
+    device, says which ones by a seed and an offset; PyTorch draws it, from `generator` or its own, where it is not given.
 
     With tensors of PyTorch that require gradients it is differentiable, and works under torch.compile (docs/python.md).
 
@@ -166,22 +179,24 @@ class Attention(_Forward):
     """
 
     name = "attention"
-    tensors = "q", "k", "v", "sink", "lengths_q", "lengths_k", "scale_q", "scale_k", "scale_v", "out"
+    tensors = "q", "k", "v", "sink", "lengths_q", "lengths_k", "scale_q", "scale_k", "scale_v", "philox", "out"
 
     def __call__(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None,
-                 scale_v=None, return_lse: bool = False, out=None, **options):
-        given = q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, out
+                 scale_v=None, philox=None, generator=None, return_lse: bool = False, out=None, **options):
         route = calls.torch_route(q)
+        if "dropout_p" in options:
+            philox = self.dropped(route, q, philox, generator, options)
+        given = q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, philox, out
         if route is not None:
             return route.attention(self, given, layout, return_lse, options)
         return self.run(given, layout, return_lse, options)
 
     def bind(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None, scale_v=None,
-             out=None, **options) -> programs.Bound:
+             philox=None, out=None, **options) -> programs.Bound:
         """A function of no arguments that computes `tlc.attention` of these tensors again, at their addresses, on the stream
         that is current then. What is not given by `out` is in `outputs`."""
         return calls.bind(self, dict(q=q, k=k, v=v, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q, scale_k=scale_k,
-                                     scale_v=scale_v, out=out), options, (layout, True))
+                                     scale_v=scale_v, philox=philox, out=out), options, (layout, True))
 
 
 class AttentionVarlen(_Forward):
@@ -196,27 +211,29 @@ class AttentionVarlen(_Forward):
     """
 
     name = "attention_varlen"
-    tensors = "q", "k", "v", "sink", "cu_seqlens_q", "cu_seqlens_k", "scale_q", "scale_k", "scale_v", "out"
+    tensors = "q", "k", "v", "sink", "cu_seqlens_q", "cu_seqlens_k", "scale_q", "scale_k", "scale_v", "philox", "out"
 
     def __call__(self, q, k, v, cu_seqlens_q, cu_seqlens_k=None, *, sink=None, scale_q=None, scale_k=None, scale_v=None,
-                 return_lse: bool = False, out=None, **options):
+                 philox=None, generator=None, return_lse: bool = False, out=None, **options):
         cu_seqlens_k = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
-        given = q, k, v, sink, cu_seqlens_q, cu_seqlens_k, scale_q, scale_k, scale_v, out
         route = calls.torch_route(q)
+        if "dropout_p" in options:
+            philox = self.dropped(route, q, philox, generator, options)
+        given = q, k, v, sink, cu_seqlens_q, cu_seqlens_k, scale_q, scale_k, scale_v, philox, out
         if route is not None:
             return route.attention(self, given, "", return_lse, options)
         return self.run(given, "", return_lse, options)
 
-    def bind(self, q, k, v, cu_seqlens_q, cu_seqlens_k=None, *, sink=None, scale_q=None, scale_k=None, scale_v=None, out=None,
-             **options) -> programs.Bound:
+    def bind(self, q, k, v, cu_seqlens_q, cu_seqlens_k=None, *, sink=None, scale_q=None, scale_k=None, scale_v=None, philox=None,
+             out=None, **options) -> programs.Bound:
         cu_seqlens_k = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
         return calls.bind(self, dict(q=q, k=k, v=v, sink=sink, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, scale_q=scale_q,
-                                     scale_k=scale_k, scale_v=scale_v, out=out), options, ("", True))
+                                     scale_k=scale_k, scale_v=scale_v, philox=philox, out=out), options, ("", True))
 
 
 class AttentionBackward(calls.Call):
     """The gradients of `tlc.attention`, from its tensors, its results and the gradient `do` of O; options are those of forward,
-    in particular `lse`, and of backward (`tlc.attention_backward.options`). `deterministic=True` asks for the same bits in
+    in particular `lse` and `dropout_p` with `philox`, and of backward (`tlc.attention_backward.options`). `deterministic=True` asks for the same bits in
     every run.
 
     >>> import tlc
@@ -227,11 +244,11 @@ class AttentionBackward(calls.Call):
     """
 
     name, kernel_name, derived = "attention_backward", "attention_bwd", DERIVED
-    tensors = "q", "k", "v", "lengths_q", "lengths_k", "cu_seqlens_q", "cu_seqlens_k", "sink", "o", "do", "lse"
+    tensors = "q", "k", "v", "lengths_q", "lengths_k", "cu_seqlens_q", "cu_seqlens_k", "sink", "o", "do", "lse", "philox"
 
     def __call__(self, do, q, k, v, o, lse, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, cu_seqlens_q=None,
-                 cu_seqlens_k=None, **options) -> Gradients:
-        return self.run((q, k, v, lengths_q, lengths_k, cu_seqlens_q, cu_seqlens_k, sink, o, do, lse), layout, options)
+                 cu_seqlens_k=None, philox=None, **options) -> Gradients:
+        return self.run((q, k, v, lengths_q, lengths_k, cu_seqlens_q, cu_seqlens_k, sink, o, do, lse, philox), layout, options)
 
     def run(self, given: tuple, layout: str, options: Dict[str, Any]) -> Gradients:
         made = self.launch(given, options, (layout,))

@@ -53,6 +53,13 @@ def refuse_gradients(call: str, names: Sequence[str], objects: Sequence[Any]) ->
                     "torch.no_grad(), or use tlc.attention")
 
 
+def _is_equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # of what does not compare, such as a tensor among options
+        return False
+
+
 def option_key(options: Dict[str, Any]) -> tuple:
     """In the order in which they are given, of which another one takes another plan."""
     return tuple([(name, tuple(value) if isinstance(value, list) else value) for name, value in options.items()])
@@ -73,6 +80,8 @@ class Call:
     def __init__(self):
         self._plans: Plans[Plan] = Plans()
         self._repeats: Plans[Repeat] = Plans()
+        self._before: Optional[Repeat] = None  # the one that was looked up last
+        self._last: Optional[Tuple[tuple, Dict[str, Any], Repeat]] = None
 
     @property
     def options(self) -> Tuple[Option, ...]:
@@ -135,11 +144,28 @@ class Call:
         first, second = objects[0], objects[1]
         if type(first) not in EXCHANGES:
             return None
+        last = self._last
+        if last is not None and _is_equal(last[0], settings) and _is_equal(last[1], options):
+            made = last[2].call(objects)
+            if made is not None:
+                return made
+            self._last = None
         try:
             repeat = self._repeats.get((first.shape, None if second is None else second.shape, settings, *options.items()))
         except (AttributeError, TypeError):  # what has no shape, a list among options
             return None
-        return None if repeat is None else repeat(objects)
+        if repeat is None or (last is not None and repeat is last[2] and self._last is None):
+            return None
+        # A launch that is repeated at once is tried without a look-up next time: it compares all tensors itself.
+        self._last = (settings, options, repeat) if repeat is self._before else None
+        self._before = repeat
+        return repeat.call(objects)
+
+    def forget(self) -> None:
+        """All earlier calls."""
+        self._plans.plans.clear()
+        self._repeats.plans.clear()
+        self._before = self._last = None
 
     def finish(self, plan: Plan) -> Optional[Callable[[tuple, Sequence[Any]], Any]]:
         """What makes the result of `repeated` of tensors that are given and made, where it is not the latter."""
@@ -153,9 +179,8 @@ class Call:
         del owners  # until here
         exchange = exchange_of(objects)
         if key is not None and exchange is not None and plan.device.number != arrays.CPU:
-            repeat = plan.repeated(exchange, objects, addresses, made, framework)
+            repeat = plan.repeated(exchange, objects, addresses, made, framework, self.finish(plan))
             if repeat is not None:
-                repeat.finish = self.finish(plan)
                 first, second = objects[0], objects[1]
                 self._repeats.keep((first.shape, None if second is None else second.shape, *key), repeat)
         return plan, made

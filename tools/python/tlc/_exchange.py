@@ -44,10 +44,10 @@ def register(types: Tuple[type, ...], is_launch: Callable[[tuple], bool] = alway
 class Repeat:
     """Launches like an earlier one, of which `tensors` are the arguments, on a GPU."""
 
-    def __init__(self, plan: Any, exchange: Exchange, tensors: Any, given: tuple, made: Sequence[Any], framework: Any):
+    def __init__(self, plan: Any, exchange: Exchange, tensors: Any, given: tuple, made: Sequence[Any], framework: Any,
+                 finish: Optional[Callable[[tuple, Sequence[Any]], Any]]):
         self.handle: Optional[int] = None
         self.plan, self.exchange = plan, exchange  # which outlive it
-        self.finish: Optional[Callable[[tuple, Sequence[Any]], Any]] = None
         positions = [place for place, one in enumerate(given) if one is not None]
         sources = [-1] * plan.count
         for number, source in plan.sources:
@@ -59,10 +59,10 @@ class Repeat:
         library = interface()
         self.handle = library.object(library.exchange_create(plan.handle, tensors, plan.count, plan.scalars, plan.scalar_count,
                                                              ctypes.byref(options)))
-        self.launch = library.exchange_launch
-        self.makers = [self._maker(given, one, framework.maker(shape, element, plan.device.number))
-                       for one, (_, element, shape) in zip(made, plan.made)]
-        self.only = self.makers[0] if len(self.makers) == 1 else None
+        makers = [self._maker(given, one, framework.maker(shape, element, plan.device.number))
+                  for one, (_, element, shape) in zip(made, plan.made)]
+        #: What a call makes of what is given, or None where the tensors are others. The object lives as long as it is called.
+        self.call = _caller(library, self.handle, makers, finish)
 
     def _maker(self, given: tuple, made: Any, make: Callable[[], Any]) -> Tuple[Callable[[Any], Any], int]:
         """What makes such a tensor, and of which one."""
@@ -73,23 +73,43 @@ class Repeat:
                     return like, place
         return lambda _: make(), 0
 
-    def __call__(self, given: tuple) -> Any:
-        """What the call makes, or None where the tensors are others."""
-        try:
-            if self.only is not None:
-                make, place = self.only
-                made: tuple = (make(given[place]),)
-            else:
-                made = tuple([make(given[place]) for make, place in self.makers])
-            status = self.launch(self.handle, given, made)
-        except Exception:  # of the tensors' library; an ordinary call says more
-            return None
-        if status:
-            if status < 0:
-                return None
-            raise interface().error()
-        return made if self.finish is None else self.finish(given, made)
-
     def __del__(self):
         if getattr(self, "handle", None) and not sys.is_finalizing():
             interface().exchange_release(self.handle)
+
+
+def _caller(library: Any, handle: int, makers: Sequence[Tuple[Callable[[Any], Any], int]],
+            finish: Optional[Callable[[tuple, Sequence[Any]], Any]]) -> Callable[[tuple], Any]:
+    """A function for the usual numbers of results, whose values are all its own: it is what a call costs in Python."""
+    launch = library.exchange_launch
+
+    def refused(status: int) -> None:
+        if status > 0:
+            raise library.error()
+
+    if len(makers) == 1:
+        (make, place), = makers
+
+        def one(given: tuple) -> Any:
+            try:
+                made = make(given[place]),
+                status = launch(handle, given, made)
+            except Exception:  # of the tensors' library; an ordinary call says more
+                return None
+            if status:
+                return refused(status)
+            return made if finish is None else finish(given, made)
+
+        return one
+
+    def any_number(given: tuple) -> Any:
+        try:
+            made = tuple([make(given[place]) for make, place in makers])
+            status = launch(handle, given, made)
+        except Exception:
+            return None
+        if status:
+            return refused(status)
+        return made if finish is None else finish(given, made)
+
+    return any_number

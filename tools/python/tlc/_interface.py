@@ -206,6 +206,7 @@ FUNCTIONS: Dict[int, tuple] = {
          ("tlc_exchange_launch", INT, ADDRESS, ctypes.py_object, ctypes.py_object), ("tlc_exchange_release", None, ADDRESS),
          ("tlc_bound_launch_current", INT, ADDRESS, ADDRESS)),
     11: (("tlc_last_error_info", INT, ctypes.POINTER(ErrorInfo)),),
+    12: (("tlc_bound_set_addresses", INT, ADDRESS, INT, ADDRESSES, INT),),
 }
 #: Functions that ask objects of Python, for which they need the interpreter's lock.
 LOCKED = ("tlc_exchange_create", "tlc_exchange_launch", "tlc_bound_launch_current")

@@ -336,14 +336,15 @@ class Plan:
             state.each[number].data = framework.address(one)
         return state
 
-    def repeated(self, exchange: Exchange, given: tuple, addresses: Sequence[int], made: Sequence[Any], framework: Framework) -> Optional[Repeat]:
+    def repeated(self, exchange: Exchange, given: tuple, addresses: Sequence[int], made: Sequence[Any], framework: Framework,
+                 finish: Any) -> Optional[Repeat]:
         """What makes launches like this one, where the tensors' library can tell what is like it."""
         if self.is_new:  # which may be the only call
             self.is_new = False
         elif self.is_unknown:
             self.is_unknown = False
             try:
-                self.repeat = Repeat(self, exchange, self.state(addresses, made, framework).tensors, given, made, framework)
+                self.repeat = Repeat(self, exchange, self.state(addresses, made, framework).tensors, given, made, framework, finish)
             except Error:  # as of an API without functions that this needs
                 pass
         return self.repeat

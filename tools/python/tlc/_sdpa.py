@@ -19,9 +19,11 @@ def _obstacles(query, key, attn_mask, dropout_p) -> List[str]:
     if attn_mask is not None:
         found.append("attn_mask is not supported; use is_causal, tlc.attention(..., window=, mask=\"block_causal\"), or a mask rule in C++ "
                      "(docs/attention.md#masks-of-your-own)")
-    if dropout_p > 0:
-        found.append(f"dropout_p is {dropout_p}, but only 0 is supported; apply dropout to the result, as by tlc.ops.dropout")
     route = torch_route(query)
+    if not 0 <= dropout_p < 1:
+        found.append(f"dropout_p is {dropout_p}, but only 0 to less than 1 is supported; multiply the result by 0 instead")
+    elif dropout_p > 0 and route is None:
+        found.append(f"dropout_p is {dropout_p}, for which query's library draws no seed; use tlc.attention(..., dropout_p=, philox=)")
     if not (query.dtype in route.HALF or route.autocast(query, query, query)[0].dtype in route.HALF if route is not None
             else str(query.dtype) in HALF):
         found.append(f"query is {query.dtype}, but only float16 and bfloat16 are supported; convert it, or use torch.autocast")
@@ -33,10 +35,12 @@ def _obstacles(query, key, attn_mask, dropout_p) -> List[str]:
 
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p: float = 0.0, is_causal: bool = False,
-                                 scale: Optional[float] = None, enable_gqa: bool = False, *, fallback: bool = False) -> Any:
+                                 scale: Optional[float] = None, enable_gqa: bool = False, *, generator=None,
+                                 fallback: bool = False) -> Any:
     """`torch.nn.functional.scaled_dot_product_attention` by `tlc.attention`, with the layout (..., heads, L, E). `is_causal` lets
-    query i see keys up to i. What it cannot do is an error, which names the alternative; with `fallback=True` PyTorch's
-    function does it, with one warning for each reason. Rows that see no key are 0, where PyTorch's are NaN.
+    query i see keys up to i. Dropout is drawn from `generator`, or PyTorch's own. What it cannot do is an error, which names the
+    alternative; with `fallback=True` PyTorch's function does it, with one warning for each reason. Rows that see no key are 0, where
+    PyTorch's are NaN.
 
     >>> import tlc
     >>> q = tlc.tensor([[[[1.0] * 8] * 2]], "f16")
@@ -57,7 +61,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p: f
     if not enable_gqa and query.ndim > 3 and query.shape[-3] != key.shape[-3]:
         raise Error(f"scaled_dot_product_attention: expected {query.shape[-3]} heads of key, as query has, but got {key.shape[-3]}; "
                     "pass enable_gqa=True")
-    options: Dict[str, Any] = {"causal": "left" if is_causal else None, "scale": None if scale is None else float(scale)}
+    options: Dict[str, Any] = {"causal": "left" if is_causal else None, "scale": None if scale is None else float(scale),
+                               "dropout_p": float(dropout_p) if dropout_p else None, "generator": generator if dropout_p else None}
     options = {name: value for name, value in options.items() if value is not None}
     if query.ndim == 4:
         return attention(query, key, value, layout="bhsd", **options)

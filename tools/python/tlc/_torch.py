@@ -63,7 +63,12 @@ def _stream(device: int) -> Optional[int]:
 
 
 def _maker(shape, element: Element, device: int):
-    return functools.partial(torch.empty, tuple(shape), dtype=_DTYPES[element.number], device=_device(device))
+    """A tensor without memory tells all that `torch.empty_like` asks for, in less time than `torch.empty` takes arguments."""
+    with torch.inference_mode(False):
+        template = torch.empty(tuple(shape), dtype=_DTYPES[element.number], device=_device(device))
+    storage = template.untyped_storage() if hasattr(template, "untyped_storage") else template.storage()
+    storage.resize_(0)
+    return functools.partial(torch.empty_like, template)
 
 
 if hasattr(torch, "compiler") and hasattr(torch.compiler, "is_compiling"):
@@ -155,20 +160,25 @@ def autocast(q, k, v):
 
 # Attention.
 
-_NO_OTHERS = (None,) * 7  # after q, k and v
-_SEQUENCES = "Tensor? sink, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, Tensor? lengths_q, Tensor? lengths_k"
+_NO_OTHERS = (None,) * 8  # after q, k and v
+_SEQUENCES = "Tensor? sink, Tensor? cu_seqlens_q, Tensor? cu_seqlens_k, Tensor? lengths_q, Tensor? lengths_k, Tensor? philox"
 
 
-def _forward_kernel(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, layout, options):
+def draw(q, generator):
+    """A seed and an offset, on the device, where a graph draws them again."""
+    return torch.randint(-2**63, 2**63 - 1, (2,), dtype=torch.int64, device=q.device, generator=generator)
+
+
+def _forward_kernel(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, philox, scale_q, scale_k, scale_v, layout, options):
     if cu_q is None:
-        return tuple(_attention.attention.run((q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, None), layout, True,
+        return tuple(_attention.attention.run((q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, philox, None), layout, True,
                                               _options_of(options)))
-    return tuple(_attention.attention_varlen.run((q, k, v, sink, cu_q, cu_k, scale_q, scale_k, scale_v, None), layout, True,
+    return tuple(_attention.attention_varlen.run((q, k, v, sink, cu_q, cu_k, scale_q, scale_k, scale_v, philox, None), layout, True,
                                                  _options_of(options)))
 
 
-def _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options):
-    return _attention.attention_backward.run((q, k, v, lengths_q, lengths_k, cu_q, cu_k, sink, o, do, lse), layout, options)
+def _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, philox, layout, options):
+    return _attention.attention_backward.run((q, k, v, lengths_q, lengths_k, cu_q, cu_k, sink, o, do, lse, philox), layout, options)
 
 
 def _plain_kernel(q, k, v, layout, options):
@@ -179,7 +189,7 @@ def _plain_fake(q, k, v, layout, options):
     return q.new_empty((*q.shape[:-1], v.shape[-1]))
 
 
-def _forward_fake(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scale_k, scale_v, layout, options):
+def _forward_fake(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, philox, scale_q, scale_k, scale_v, layout, options):
     dtype = q.dtype
     if dtype not in (torch.float16, torch.bfloat16):
         dtype = torch.float16 if _options_of(options).get("out") == "f16" else torch.bfloat16
@@ -191,13 +201,13 @@ def _forward_fake(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, scale_q, scal
     return o, q.new_empty(heads, dtype=torch.float32)
 
 
-def _backward_kernel(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options):
-    made = _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, _options_of(options))
+def _backward_kernel(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, philox, layout, options):
+    made = _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, philox, layout, _options_of(options))
     # An operator returns no None.
     return (*made[:3], made.dsink if made.dsink is not None else q.new_empty((0,), dtype=torch.float32))
 
 
-def _backward_fake(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options):
+def _backward_fake(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, philox, layout, options):
     dtype = torch.float32 if _options_of(options).get("gradients") == "f32" else q.dtype
     gradients = [x.new_empty(x.shape, dtype=dtype) for x in (q, k, v)]
     return (*gradients, q.new_empty(sink.shape if sink is not None else (0,), dtype=torch.float32))
@@ -207,8 +217,8 @@ class _Traced(torch.autograd.Function):
     """Gradients of attention by operators. Options of backward, such as `deterministic`, come apart from those of forward."""
 
     @staticmethod
-    def forward(ctx, q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, layout, options, of_backward):
-        call = (q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k)
+    def forward(ctx, q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, philox, layout, options, of_backward):
+        call = (q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, philox)
         o, lse = torch.ops.tlc.attention_forward(*call, None, None, None, layout, options)
         optional = call[3:]
         ctx.save_for_backward(q, k, v, o, lse, *[tensor for tensor in optional if tensor is not None])
@@ -224,7 +234,7 @@ class _Traced(torch.autograd.Function):
         if not is_compiling():
             _refuse_second_derivatives()
         if do is None:
-            return (None,) * 11
+            return (None,) * 12
         saved = ctx.saved_tensors
         q, k, v, o, lse = saved[:5]
         optional, at = [], 5
@@ -232,7 +242,7 @@ class _Traced(torch.autograd.Function):
             optional.append(saved[at] if given else None)
             at += 1 if given else 0
         dq, dk, dv, dsink = torch.ops.tlc.attention_backward(do.to(o.dtype), q, k, v, o, lse, *optional, ctx.layout, ctx.options)
-        return dq, dk, dv, dsink if ctx.given[0] else None, None, None, None, None, None, None, None
+        return dq, dk, dv, dsink if ctx.given[0] else None, None, None, None, None, None, None, None, None
 
 
 class _Eager(torch.autograd.Function):
@@ -261,22 +271,24 @@ class _Eager(torch.autograd.Function):
         kind, layout, options = ctx.call
         if do.dtype != o.dtype:
             do = do.to(o.dtype)
+        if not optional and not compiling and is_plain(do, q, k, v, o, lse):
+            return (None, *_attention.attention_backward.launch((q, k, v, None, None, None, None, None, o, do, lse, None), options, (layout,)))
         sequences = _sequences(kind, *optional) if optional else _NO_SEQUENCES
         if not compiling and is_plain(do, q, k, v, o, lse, *optional):
             found = _run_backward(do, q, k, v, o, lse, *sequences, layout, options)
         else:  # under a dispatch mode, or what hooks make of saved tensors
             found = torch.ops.tlc.attention_backward(do, q, k, v, o, lse, *sequences, layout, packed_options(options))
-        return (None, *found[:3], found[3] if optional[0] is not None else None, None, None) if optional else (None, *found[:3])
+        return (None, *found[:3], found[3] if optional[0] is not None else None, None, None, None) if optional else (None, *found[:3])
 
 
 #: `Function.apply` less what it does for torch.func's transforms, which `is_plain` refuses.
 _apply_eager = super(torch.autograd.Function, _Eager).apply
-_NO_SEQUENCES = (None,) * 5
+_NO_SEQUENCES = (None,) * 6
 
 
-def _sequences(kind, sink, one, other):
+def _sequences(kind, sink, one, other, philox):
     """Optional tensors as operators have them."""
-    return (sink, one, other, None, None) if kind.name == "attention_varlen" else (sink, None, None, one, other)
+    return (sink, one, other, None, None, philox) if kind.name == "attention_varlen" else (sink, None, None, one, other, philox)
 
 
 def _refuse_second_derivatives() -> None:
@@ -285,7 +297,7 @@ def _refuse_second_derivatives() -> None:
 
 
 #: Options of forward that backward needs, too, as the same.
-_OF_BOTH = ("causal", "window", "window_right", "mask", "block", "scale", "softcap", "lse")
+_OF_BOTH = ("causal", "window", "window_right", "mask", "block", "scale", "softcap", "lse", "dropout_p")
 _OF_BACKWARD = ("deterministic", "dq", "dkv")
 
 
@@ -309,7 +321,8 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
         return _attention.result_of(given, call.anew(given, of_forward, (layout, return_lse)), return_lse)
     if given[-1] is not None:
         raise Error("attention: out= is for calls without gradients and outside of torch.compile and of dispatch modes; use the result")
-    optional, scales, is_alone = given[3:6], given[6:9], sink is None and given[4] is None and given[5] is None
+    optional, scales = (*given[3:6], given[9]), given[6:9]
+    is_alone = sink is None and given[4] is None and given[5] is None and given[9] is None
     if needs_gradient:
         if scales[0] is not None:
             raise Error("attention: expected inputs that require no gradient with scales of fp8, which has no backward; detach them")

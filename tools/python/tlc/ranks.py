@@ -246,6 +246,14 @@ class Group:
         self.library.check(self.library.library.group_synchronize(self.handle, stream, seconds))
 
 
+def _first_of(distributed, group) -> int:
+    """The process, by its number among all, that is rank 0 of the group."""
+    if group is None:
+        return 0
+    of_group = getattr(distributed, "get_global_rank", None) or distributed.distributed_c10d._get_global_rank  # before 2.0
+    return of_group(group, 0)
+
+
 class Communicator:
     """This process's rank of several that NCCL connects, on its current device. `identifier` is the bytes of
     `Library.nccl_id`, which all ranks have. What waits for the other ranks ends with an error after so many seconds."""
@@ -257,8 +265,28 @@ class Communicator:
         if not self.handle:
             raise library.error()
 
+    @classmethod
+    def of_group(cls, library, group=None, nccl=None, seconds=60.0):
+        """That of a group of torch.distributed, the default one if there is none, of any backend: it carries NCCL's identifier to all ranks,
+        or why there is none. All ranks of the group call this, each with its GPU current."""
+        import torch.distributed as distributed
+        rank, ranks = distributed.get_rank(group), distributed.get_world_size(group)
+        if rank < 0:
+            raise Error("expected a group of torch.distributed that has this process, but it is no rank of it")
+        found = [None, None]  # the identifier, or an error
+        if rank == 0:
+            try:
+                found[0] = library.nccl_id(nccl)
+            except Error as error:
+                found[1] = error.text, error.kind
+        distributed.broadcast_object_list(found, _first_of(distributed, group), group)
+        if found[1] is not None:
+            raise Error(*found[1])
+        return cls(library, rank, ranks, found[0], nccl, seconds)
+
     def __del__(self):
-        self.library.library.communicator_release(self.handle)
+        if getattr(self, "handle", None):
+            self.library.library.communicator_release(self.handle)
 
     def check_peers(self):
         """An error, the same on all ranks, if they are of several machines or do not reach each other's memory."""

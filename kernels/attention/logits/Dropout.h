@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Weights that dropout takes away, the same ones in forward and in backward.
+#pragma once
+
+#include "kernels/attention/logits/AppliedMask.h"
+#include "kernels/attention/problem/Inputs.h"
+
+namespace tlc::kernels {
+
+/// Whether a weight stays is said by a word of Philox 4 x 32 with 10 rounds (reference/Philox.h): of a key,
+/// which is the seed, and of a counter of the places of the weight's query and key in their sequence, of the
+/// number of the sequence x heads + head, and of the offset. A counter has four words, for rows 8 apart and
+/// columns 8 apart, which one thread has of an accumulator and of its transpose.
+class Dropout {
+public:
+  /// Reads seed and offset where the problem has dropout.
+  Dropout(dsl::Scope &k, const Inputs &inputs);
+
+  /// Whether the weight of a pair stays, for each of a tile of pairs. There is dropout.
+  dsl::Predicate stays(const Sequence &sequence, const ScoreTile &at, const dsl::Shape &tile) const;
+  /// What weights that stay are multiplied by.
+  double factor() const { return 1 / (1 - inputs.problem.dropout); }
+
+private:
+  dsl::Scope &k;
+  const Inputs &inputs;
+  dsl::Fragment seed, offset; ///< if there is dropout
+};
+
+} // namespace tlc::kernels

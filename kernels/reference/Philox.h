@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Random bits that depend on a counter and a key alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace tlc::kernels {
+
+/// Four words of Philox 4 x 32 with 10 rounds.
+std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+/// What decides, with its place, whether a weight of attention is dropped.
+struct PhiloxState {
+  int64_t seed = 0, offset = 0;
+
+  /// The word of a weight: of row `query` and column `key` of matrix `matrix`, which is a sequence's number
+  /// times the number of heads, plus the head.
+  uint32_t wordAt(uint32_t matrix, uint32_t query, uint32_t key) const;
+};
+
+} // namespace tlc::kernels

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Groups of torch.distributed: NCCL's identifier reaches their ranks. Processes of the CPU, with a library that only notes."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from support import Case, needs_torch, tlc, torch
+
+PROCESSES = 3
+
+
+class Library:
+    """Of one process; only the first one of a group is asked for an identifier."""
+
+    def __init__(self, process, fails):
+        self.process, self.fails = process, fails
+
+    def nccl_id(self, nccl=None):
+        if self.fails:
+            raise tlc.Error("cannot open libnccl.so.2", tlc.Kind.ENVIRONMENT)
+        return bytes([self.process]) * 128
+
+
+def process(number, folder):
+    import torch.distributed as distributed
+    from tlc import ranks
+
+    class Communicator(ranks.Communicator):
+        def __init__(self, library, rank, count, identifier, nccl=None, seconds=60.0):
+            self.found = rank, count, identifier[0], nccl, seconds
+
+    distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=number, world_size=PROCESSES)
+    group = distributed.new_group([1, 2])
+    print(Communicator.of_group(Library(number, False), seconds=5.0).found)
+    for fails in (False, True):
+        try:
+            print(Communicator.of_group(Library(number, fails), group, "my nccl").found)
+        except tlc.Error as error:
+            print(error.kind.name, error.text)
+    distributed.barrier()
+
+
+@needs_torch
+class Groups(Case):
+    def test_identifiers_and_errors(self):
+        if not torch.distributed.is_available() or not getattr(torch.distributed, "is_gloo_available", lambda: True)():
+            self.skipTest("this PyTorch has no processes with Gloo")
+        with tempfile.TemporaryDirectory() as folder:
+            started = [subprocess.Popen([sys.executable, "-B", os.path.abspath(__file__), "process", str(number), folder], stdout=subprocess.PIPE,
+                                        text=True, env={**os.environ, "GLOO_SOCKET_IFNAME": "lo"}) for number in range(PROCESSES)]
+            said = [one.communicate(timeout=120)[0].splitlines() for one in started]
+        other = "INVALID_ARGUMENT expected a group of torch.distributed that has this process, but it is no rank of it"
+        self.assertEqual(said[0], ["(0, 3, 0, None, 5.0)", other, other])
+        for rank in (0, 1):
+            self.assertEqual(said[rank + 1], [f"({rank + 1}, 3, 0, None, 5.0)", f"({rank}, 2, 1, 'my nccl', 60.0)",
+                                              "ENVIRONMENT cannot open libnccl.so.2"])
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["process"]:
+        process(int(sys.argv[2]), sys.argv[3])
+    else:
+        unittest.main()
