@@ -174,7 +174,7 @@ std::string LoopProblem::protectReads(InFlightOpInterface product, Operation *wa
     if (!isInvariant && wait &&
         readsIn(op, [&](Value operand, Value factor) { return equality.isEqual(operand, factor); }))
       problem.addDependence(numbers[wait], numbers[op], 1, 0, DependenceKind::order);
-    if (!readsIn(op, mayBe))
+    if (!readsIn(op, mayBeSame))
       continue;
     if (!wait)
       return ("a product whose " + name + " is read, too, is in flight when an iteration ends").str();

@@ -65,6 +65,11 @@ public:
     return equals[value] = result;
   }
 
+  bool mayBeSame(Value a, Value b) {
+    llvm::SmallVector<Value> others = equalsOf(b);
+    return llvm::any_of(equalsOf(a), [&](Value equal) { return llvm::is_contained(others, equal); });
+  }
+
 private:
   void add(Value value, bool isMoved, unsigned bits) {
     if (!visited.insert({value, bits}).second)
@@ -122,10 +127,6 @@ private:
       return &other == &operand || mayBeKnown(other.get()) ||
              (isIdempotent(op) && mayBeSame(operand.get(), other.get()));
     });
-  }
-
-  bool mayBeSame(Value a, Value b) {
-    return llvm::any_of(equalsOf(a), [&](Value equal) { return llvm::is_contained(equalsOf(b), equal); });
   }
 
   /// Whether the machine's compiler may know all elements: they follow from constants, coordinates and
@@ -203,9 +204,7 @@ bool readsFactor(Operation *op, InFlightOpInterface product) {
   return readsFactor(op, product, std::equal_to<Value>());
 }
 
-bool mayBe(Value fragment, Value other) {
-  return llvm::is_contained(Collector(RegisterAliases::possible).equalsOf(fragment), other);
-}
+bool mayBeSame(Value a, Value b) { return Collector(RegisterAliases::possible).mayBeSame(a, b); }
 
 RegisterWriters writersOf(Value fragment, RegisterAliases aliases) {
   Collector collector(aliases);

@@ -44,9 +44,9 @@ bool readsFactor(mlir::Operation *op, InFlightOpInterface product,
 /// By the value itself.
 bool readsFactor(mlir::Operation *op, InFlightOpInterface product);
 
-/// Whether a later pass or the machine's compiler may find that the fragment is the other one: of a branch
-/// whose condition it knows, of a choice, of a sum with zeros.
-bool mayBe(mlir::Value fragment, mlir::Value other);
+/// Whether a later pass or the machine's compiler may find that the fragments are the same: results of
+/// branches or choices whose conditions it knows, or sums with zeros.
+bool mayBeSame(mlir::Value a, mlir::Value b);
 
 /// Expects a fragment.
 RegisterWriters writersOf(mlir::Value fragment, RegisterAliases aliases);

@@ -115,7 +115,8 @@ static bool hasName(const Request &request, const CompileOptions &options) {
   CompileOptions named;
   named.target = options.target;
   named.waitLimit = options.waitLimit;
-  return request.kernel->file().empty() && request.fixedDimensions.empty() && request.ofEmulator.empty() &&
+  const Result<const Kernel *> ours = findKernel(request.kernel->name());
+  return ours && *ours == request.kernel && request.fixedDimensions.empty() && request.ofEmulator.empty() &&
          fingerprint(options) == fingerprint(named);
 }
 

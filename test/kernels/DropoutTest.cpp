@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Dropout of attention, forward and backward, against the host's Philox.
+#include "kernels/attention/backward/Backward.h"
+#include "kernels/attention/forward/Forward.h"
 #include "test/kernels/KernelRuns.h"
 
 #include <catch2/catch.hpp>
@@ -42,4 +44,16 @@ TEST_CASE("attention backward drops the same weights", "[kernels][attention][dro
   check("attention_bwd", {{"d", "200"}, {"dv", "256"}, {"dtype", "f16"}}, {odd});
   check("attention_bwd", {{"d", "16"}, {"causal", "right"}, {"varlen", "1"}, {"varlen_k", "1"}}, {packed});
   check("attention_bwd", {{"d", "16"}, {"padded", "1"}, {"padded_k", "1"}}, {padded});
+}
+
+TEST_CASE("dropout takes the plain form whatever a configuration says", "[kernels][attention][dropout]") {
+  ForwardConfig forward;
+  forward.problem.dropout = 0.25;
+  BackwardConfig backward;
+  backward.problem.dropout = 0.25;
+  REQUIRE(forward.form == AttentionForm::explicitRoles);
+  const std::string ofForward = forwardProgram(forward).text(), ofBackward = backwardProgram(backward).text();
+  forward.form = backward.form = AttentionForm::plain;
+  CHECK(ofForward == forwardProgram(forward).text());
+  CHECK(ofBackward == backwardProgram(backward).text());
 }

@@ -93,6 +93,10 @@ class Attention(Case):
             self.assertEqual(shown.setdefault(state, mask), mask)
         self.assertNotEqual(shown[3, 4], shown[3, 5])
         self.assertEqual(tlc.attention(q, k, unit, dropout_p=0.0).tolist()[0], plain)
+        philox = tlc.tensor([1, 0], "i64")
+        bound = tlc.attention.bind(q, k, unit, dropout_p=0.0, philox=philox)
+        bound()
+        self.assertEqual(bound.outputs[0].tolist()[0], plain)
 
     def test_rows_that_begin_anywhere(self):
         (q, k, v), _ = self.inputs()

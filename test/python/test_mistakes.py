@@ -68,6 +68,8 @@ class Mistakes(Case):
                      lambda: tlc.attention(q, q, q, dropout_p=1.0, philox=philox))
         self.refused("to be a number from 0 to 1, or auto, but got '-0.5'", lambda: tlc.attention(q, q, q, dropout_p=-0.5, philox=philox))
         self.refused("argument 'philox'", lambda: tlc.attention(q, q, q, dropout_p=0.5, philox=tlc.tensor([1.0, 2.0])))
+        self.refused("expected dropout_p with generator", lambda: tlc.attention(q, q, q, generator=3))
+        self.refused("expected dropout_p with generator", lambda: tlc.attention(q, q, q, dropout_p=0.0, generator=3))
         self.refused("expected form = plain or auto because dropout is computed by the plain form alone",
                      lambda: tlc.attention(q, q, q, dropout_p=0.5, philox=philox, form="explicit"))
 
@@ -149,6 +151,7 @@ class Sdpa(Case):
         self.refused("attn_mask is not supported; use is_causal", lambda: call(q, q, q, attn_mask=q))
         self.refused("dropout_p is 0.1, for which query's library draws no seed; use tlc.attention(..., dropout_p=, philox=)",
                      lambda: call(q, q, q, dropout_p=0.1))
+        self.refused("dropout_p is -0.1, but it is a chance, from 0 to less than 1", lambda: call(q, q, q, dropout_p=-0.1))
         self.refused("dropout_p is 1.0, but only 0 to less than 1 is supported", lambda: call(q, q, q, dropout_p=1.0))
         self.refused("query is f32, but only float16 and bfloat16 are supported", lambda: call(*[tensor(1, 2, 4, 16, dtype="f32")] * 3))
         self.refused("E is 12, but only multiples of 8 up to 576 are supported", lambda: call(*[tensor(1, 2, 4, 12)] * 3))

@@ -138,16 +138,19 @@ Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const ch
   if (!request.file) // those of files are known by what the compiler knows of the file
     found = programs->find(name, request.code);
   if (!found) {
-    if (Result<const Compiler *> opened = compiler(); opened) {
+    Result<const Compiler *> opened = compiler();
+    if (opened) {
       Result<ProgramCache::Named> compiled = ask(&Compiler::compile, programs, request);
       if (!compiled)
         return compiled.error();
       found = std::move(*compiled);
-    } else if (found = programs->find(name, ProgramCode::ptx); !found) { // nobody adds machine code
+    } else if (!request.file) { // machine code cannot be added
+      found = programs->find(name, ProgramCode::ptx);
+    }
+    if (!found)
       return Error{opened.error().kind,
                    formatMessage("the cache does not have '{}', and there is no compiler: ", name.text()) +
                        opened.error().message};
-    }
   }
   KeyBuilder key;
   key.add(int64_t(found->key.hash.high)).add(int64_t(found->key.hash.low)).add(home->kind).add(home->number);

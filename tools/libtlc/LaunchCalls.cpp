@@ -239,8 +239,10 @@ Result<void> calls::setAddresses(tlc_bound &bound, size_t first, std::span<void 
 Result<void> calls::setAddresses(tlc_bound *bound, int first, void *const *addresses, int count) {
   if (!bound)
     return noBound();
-  if (first < 0 || count < 0)
-    return invalid(fmt::format("expected the number of a tensor, but got {}", first < 0 ? first : count));
+  if (first < 0)
+    return invalid(fmt::format("expected the number of a tensor, but got {}", first));
+  if (count < 0)
+    return invalid(fmt::format("expected a number of addresses, but got {}", count));
   if (count > 0 && !addresses)
     return invalid("expected an array of addresses, but got a null pointer");
   return setAddresses(*bound, static_cast<size_t>(first), {addresses, static_cast<size_t>(count)});

@@ -247,8 +247,10 @@ Program backwardProgram(const BackwardConfig &config, const Mask &mask, const Tr
   return backwardProgram(config, [&](const MaskScope &) { return mask; }, options);
 }
 
-Program backwardProgram(const BackwardConfig &config, const MaskMaker &makeMask,
-                        const TraceOptions &options) {
+Program backwardProgram(const BackwardConfig &given, const MaskMaker &makeMask, const TraceOptions &options) {
+  BackwardConfig config = given;
+  if (config.problem.drops())
+    config.form = AttentionForm::plain;
   std::string_view name = config.problem.shards ? "attention_bwd_sharded" : "attention_bwd";
   TraceOptions own = options;
   if (config.problem.passesKeys())

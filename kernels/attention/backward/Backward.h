@@ -166,6 +166,7 @@ void chooseScheduleOfTiles(BackwardConfig &config, const ScheduleOptions &option
 void chooseSchedule(BackwardConfig &config, const ScheduleOptions &options, const BackwardExtents &extents,
                     const Target &target);
 
+/// With dropout the program has the plain form whatever `form` says.
 dsl::Program backwardProgram(const BackwardConfig &config, const dsl::TraceOptions &options = {});
 /// With a mask of one's own instead of the problem's, which must be that of forward. With
 /// `UnseenKeys::ownLaunch` all heads that share keys see the same ones, as with the problem's masks.

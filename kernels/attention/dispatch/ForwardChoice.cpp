@@ -66,6 +66,8 @@ std::string whyFaster(const AttentionProblem &problem, const ForwardExtents &e, 
 std::string whyNotSplitKeys(const AttentionProblem &problem, int64_t group) {
   if (problem.hasBytes())
     return "keys are split for f16 and bf16 only";
+  if (problem.drops())
+    return "weights are dropped in the plain form only";
   if (problem.lengths != Lengths::uniform)
     return "keys are split only where all sequences have the same lengths";
   return conflictOf(untuned(problem, 1, group));

@@ -34,7 +34,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig
           return {.name = "dataflow",
                   .description =
                       "where weights lie for the product with V, in the plain form: ss: shared memory; "
-                      "ts: tensor memory; wasp: so, with one tile of 128 queries",
+                      "ts: tensor memory; wasp: as ts, with one tile of 128 queries",
                   .kind = Kind::choice,
                   .choices = {"auto", "ss", "ts", "wasp"}};
         },

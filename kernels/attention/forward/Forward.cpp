@@ -280,7 +280,10 @@ Program forwardProgram(const ForwardConfig &config, const Mask &mask, const Trac
   return forwardProgram(config, [&](const MaskScope &) { return mask; }, options);
 }
 
-Program forwardProgram(const ForwardConfig &config, const MaskMaker &makeMask, const TraceOptions &options) {
+Program forwardProgram(const ForwardConfig &given, const MaskMaker &makeMask, const TraceOptions &options) {
+  ForwardConfig config = given;
+  if (config.problem.drops() || config.dataflow != Dataflow::automatic)
+    config.form = AttentionForm::plain;
   std::string name = config.problem.shards       ? "attention_fwd_sharded"
                      : config.problem.hasBytes() ? "attention_fwd_fp8"
                                                  : "attention_fwd";

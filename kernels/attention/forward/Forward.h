@@ -72,6 +72,7 @@ void chooseQueryStages(ForwardConfig &config, const Target &target);
 /// Whether scores of the explicit form's next tile find registers beside O.
 bool hasRegistersForNextTile(const ForwardConfig &config);
 
+/// With dropout, or with a dataflow, the program has the plain form whatever `form` says.
 dsl::Program forwardProgram(const ForwardConfig &config, const dsl::TraceOptions &options = {});
 /// With a mask of one's own instead of the problem's.
 dsl::Program forwardProgram(const ForwardConfig &config, const Mask &mask,

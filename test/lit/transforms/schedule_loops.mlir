@@ -761,6 +761,51 @@ tile.kernel @branch_passes_factor(%n: index {program.argument = #program.dimensi
 
 // -----
 
+// So may what it passes on as the factor turn out to be a value that is read later, too.
+// CHECK-LABEL: tile.kernel @branch_is_factor(
+// CHECK:       tile.gemm_async
+// CHECK-NEXT:  tile.gemm_wait
+// CHECK-NEXT:  tile.release
+// CHECK-NEXT:  arith.addf
+tile.kernel @branch_is_factor(%n: index {program.argument = #program.dimension<"n">}, %out: !tile.global<64x64xf32> {program.argument = #program.tensor<"out", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %r = tile.alloc_ring "r" : !tile.ring<2>
+  %r_buffer = tile.alloc_shared "r" : !tile.shared<2x64x64xf32>
+  %r_first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "math" warps(4) {
+      %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+      // expected-remark @below {{[sequential-products] the products of this loop do not overlap: the result of a product is used in the iteration that starts it}}
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %r_first) -> (tensor<64x64xf32>, !tile.cursor<2>) {
+        tile.await %r[%c] : !tile.ring<2>
+        %a = tile.slot %r_buffer[%c] : !tile.shared<2x64x64xf32>, !tile.cursor<2> -> !tile.shared<64x64xf32>
+        %x = tile.load %a : !tile.shared<64x64xf32> -> tensor<64x64xf32>
+        %p = arith.cmpi ugt, %i, %c1 : index
+        %chosen = scf.if %p -> (tensor<64x64xf32>) {
+          %twice = arith.addf %x, %x : tensor<64x64xf32>
+          scf.yield %twice : tensor<64x64xf32>
+        } else {
+          scf.yield %x : tensor<64x64xf32>
+        }
+        %t = tile.transpose %a : !tile.shared<64x64xf32> -> !tile.shared<64x64xf32, transposed>
+        %started = tile.gemm_async %chosen, %t, %acc atom wgmma : tensor<64x64xf32>, !tile.shared<64x64xf32, transposed>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) : tensor<64x64xf32>
+        tile.release %r[%c] : !tile.ring<2>
+        %four = arith.addf %x, %x : tensor<64x64xf32>
+        %slice = tile.slice %out[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+        tile.store %four, %slice atom simt : tensor<64x64xf32>, !tile.slice<64x64xf32>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// -----
+
 // The product that reads no stored tile runs on: the store waits for the one that does, of the round before.
 // CHECK-LABEL: tile.kernel @stored_between(
 // CHECK:       tile.gemm_async %{{.*}}, %{{.*}}, {{.*}} {tile.stage = #tile.stage<stage = 0, order = 2>}

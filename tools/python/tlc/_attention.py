@@ -109,6 +109,14 @@ def result_of(given: tuple, made: Sequence[Any], return_lse: bool) -> Any:
     return Attended(o, made[-1]) if return_lse else o
 
 
+def without_dropout(options: Dict[str, Any]) -> bool:
+    """Whether nothing is dropped: 0 takes no other program, and needs no seed."""
+    if options.get("dropout_p", 0):
+        return False
+    options.pop("dropout_p", None)
+    return True
+
+
 class _Forward(calls.Call):
     """What attention has in common with that of packed sequences."""
 
@@ -120,8 +128,9 @@ class _Forward(calls.Call):
 
     def dropped(self, route, q, philox, generator, options: Dict[str, Any]) -> Any:
         """The seed and offset of a call with dropout, which it draws where none are given; none without dropout."""
-        if not options["dropout_p"]:
-            del options["dropout_p"]  # which takes no other program
+        if without_dropout(options):
+            if generator is not None:
+                raise self.mistake("expected dropout_p with generator, which draws the seed of dropout, but got none")
             return None
         if philox is not None:
             return philox
@@ -184,7 +193,7 @@ class Attention(_Forward):
     def __call__(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None,
                  scale_v=None, philox=None, generator=None, return_lse: bool = False, out=None, **options):
         route = calls.torch_route(q)
-        if "dropout_p" in options:
+        if "dropout_p" in options or generator is not None:
             philox = self.dropped(route, q, philox, generator, options)
         given = q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, philox, out
         if route is not None:
@@ -195,6 +204,7 @@ class Attention(_Forward):
              philox=None, out=None, **options) -> programs.Bound:
         """A function of no arguments that computes `tlc.attention` of these tensors again, at their addresses, on the stream
         that is current then. What is not given by `out` is in `outputs`."""
+        philox = None if without_dropout(options) else philox
         return calls.bind(self, dict(q=q, k=k, v=v, sink=sink, lengths_q=lengths_q, lengths_k=lengths_k, scale_q=scale_q, scale_k=scale_k,
                                      scale_v=scale_v, philox=philox, out=out), options, (layout, True))
 
@@ -217,7 +227,7 @@ class AttentionVarlen(_Forward):
                  philox=None, generator=None, return_lse: bool = False, out=None, **options):
         cu_seqlens_k = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
         route = calls.torch_route(q)
-        if "dropout_p" in options:
+        if "dropout_p" in options or generator is not None:
             philox = self.dropped(route, q, philox, generator, options)
         given = q, k, v, sink, cu_seqlens_q, cu_seqlens_k, scale_q, scale_k, scale_v, philox, out
         if route is not None:
@@ -227,6 +237,7 @@ class AttentionVarlen(_Forward):
     def bind(self, q, k, v, cu_seqlens_q, cu_seqlens_k=None, *, sink=None, scale_q=None, scale_k=None, scale_v=None, philox=None,
              out=None, **options) -> programs.Bound:
         cu_seqlens_k = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
+        philox = None if without_dropout(options) else philox
         return calls.bind(self, dict(q=q, k=k, v=v, sink=sink, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, scale_q=scale_q,
                                      scale_k=scale_k, scale_v=scale_v, philox=philox, out=out), options, ("", True))
 
@@ -248,6 +259,7 @@ class AttentionBackward(calls.Call):
 
     def __call__(self, do, q, k, v, o, lse, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, cu_seqlens_q=None,
                  cu_seqlens_k=None, philox=None, **options) -> Gradients:
+        philox = None if without_dropout(options) else philox
         return self.run((q, k, v, lengths_q, lengths_k, cu_seqlens_q, cu_seqlens_k, sink, o, do, lse, philox), layout, options)
 
     def run(self, given: tuple, layout: str, options: Dict[str, Any]) -> Gradients:

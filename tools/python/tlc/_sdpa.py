@@ -20,8 +20,10 @@ def _obstacles(query, key, attn_mask, dropout_p) -> List[str]:
         found.append("attn_mask is not supported; use is_causal, tlc.attention(..., window=, mask=\"block_causal\"), or a mask rule in C++ "
                      "(docs/attention.md#masks-of-your-own)")
     route = torch_route(query)
-    if not 0 <= dropout_p < 1:
-        found.append(f"dropout_p is {dropout_p}, but only 0 to less than 1 is supported; multiply the result by 0 instead")
+    if dropout_p == 1:
+        found.append(f"dropout_p is {dropout_p}, but only 0 to less than 1 is supported; the result would be 0")
+    elif not 0 <= dropout_p < 1:
+        found.append(f"dropout_p is {dropout_p}, but it is a chance, from 0 to less than 1")
     elif dropout_p > 0 and route is None:
         found.append(f"dropout_p is {dropout_p}, for which query's library draws no seed; use tlc.attention(..., dropout_p=, philox=)")
     if not (query.dtype in route.HALF or route.autocast(query, query, query)[0].dtype in route.HALF if route is not None
@@ -51,6 +53,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p: f
     if obstacles:
         if not fallback or "torch" not in sys.modules:
             raise Error(f"scaled_dot_product_attention: {'; '.join(obstacles)}")
+        if generator is not None:
+            raise Error(f"scaled_dot_product_attention: {'; '.join(obstacles)}; PyTorch's function has no generator; leave it out")
         for obstacle in obstacles:
             if obstacle not in _warned:
                 _warned.add(obstacle)
