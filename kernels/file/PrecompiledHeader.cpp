@@ -35,6 +35,17 @@ CommandLine withoutFolders(const CommandLine &flags) {
   return others;
 }
 
+/// The files of a folder whose lines are in preprocessed text, in the order of these.
+std::vector<std::string> filesIn(std::string_view text, const std::string &folder) {
+  const std::string begin = fmt::format("\n# 1 \"{}/", folder);
+  std::vector<std::string> files;
+  for (size_t at = text.find(begin); at != text.npos; at = text.find(begin, at + 1)) {
+    const size_t name = text.find('"', at) + 1;
+    files.emplace_back(text.substr(name, text.find('"', name) - name));
+  }
+  return files;
+}
+
 /// What the compiler makes of the header; empty if it fails.
 std::string compileHeader(const HeaderUse &use, const std::string &header, const fs::path &result,
                           const fs::path &temporaries, const std::function<void()> &onKill) {
@@ -107,6 +118,9 @@ CommandLine kernels::precompiledHeader(const HeaderUse &use, const EntryStore &s
   builder.add("precompiled").add(identityOf(use.compiler)).add(buildId()).add(header).add(**text);
   for (const std::string &flag : withoutFolders(use.flags))
     builder.add(flag);
+  // GCC tells by its bytes, comments too, that it has read a file once.
+  for (const std::string &file : filesIn(**text, use.headers + "/tlc"))
+    builder.add(file).add(contentOf(file));
   const Key key = builder.finish();
   // GCC takes it for a header beside it, which need not exist.
   const fs::path file = temporaries / (use.compiler.isClang ? "kernel.pch" : "tlc/kernel.h.gch");

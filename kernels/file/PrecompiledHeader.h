@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// `tlc/kernel.h` as the C++ compiler of this machine has compiled it, which takes it most of the time of a
-/// file of kernels. An entry of the cache keeps it by its preprocessed text, the compiler and its flags.
+/// file of kernels. An entry of the cache keeps it by its preprocessed text, the bytes of our headers, the
+/// compiler and its flags.
 #pragma once
 
 #include "kernels/file/CompilerCall.h"
