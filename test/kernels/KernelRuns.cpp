@@ -44,7 +44,8 @@ std::vector<Definitions> test::choicesOf(const Kernel &kernel, Random &random, C
     if (parameter.kind == Parameter::Kind::choice &&
         parameter.name != "length") { // of rows: any, if not said
       choices.push_back(&parameter);
-      extents.push_back(parameter.choices.size());
+      // After "auto" and "ss" come those that need tensor memory.
+      extents.push_back(parameter.name == "dataflow" ? 2 : parameter.choices.size());
     }
   auto definitionsOf = [&](const std::vector<size_t> &row) {
     Definitions definitions;

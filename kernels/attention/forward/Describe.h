@@ -26,7 +26,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig
         sum);
   else
     visit.hidden(sum);
-  if (problem.hasBytes())
+  if (problem.hasBytes() || problem.shards)
     visit.hidden(dataflow);
   else
     visit.option(

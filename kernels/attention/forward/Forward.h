@@ -51,7 +51,7 @@ struct ForwardConfig {
   AttentionForm form = AttentionForm::explicitRoles;
   ProductOrder order = ProductOrder::any;  ///< of the explicit form
   OutputSum sum = OutputSum::inPlace;      ///< `perTile` of e4m3 only
-  Dataflow dataflow = Dataflow::automatic; ///< of 16-bit elements only
+  Dataflow dataflow = Dataflow::automatic; ///< of 16-bit elements, not of ranks
 
   bool hasWeightsInShared() const { return problem.hasBytes() || dataflow == Dataflow::shared; }
 };
