@@ -60,10 +60,11 @@ std::string productProblem(Value a, Value b, Value acc, ArrayRef<int64_t> shape,
   if (!atom->allowsN(unsigned(n)))
     return llvm::formatv("n = {0} is not a multiple of {1} from {2} to {3}", n, atom->nStep, atom->nMin,
                          atom->nMax);
-  if (int64_t step = 2 * atom->nStep; isTransposedBytes(b) && n % step) // PTX ISA, "Matrix shape" of tcgen05
+  // PTX ISA, "Matrix shape" of tcgen05: also of 64 rows.
+  if (isTransposedBytes(b) && n % tcgen05ColumnStep != 0)
     return llvm::formatv("n = {0} is not a multiple of {1}, the step for a right factor of 8 bits whose rows "
                          "run along n",
-                         n, step);
+                         n, tcgen05ColumnStep);
   std::string left = factorProblem(a, "the left factor", 1);
   return left.empty() ? factorProblem(b, "the right factor", 0) : left;
 }

@@ -41,12 +41,12 @@ tile.kernel @depth() attributes {launch = #program.launch<warps = 4>} {
 module attributes {program.target = #program.target<"sm_100a">} {
 tile.kernel @across() attributes {launch = #program.launch<warps = 4>} {
   %true = arith.constant true
-  %a = tile.alloc_shared "a" : !tile.shared<64x128xf8E4M3FN>
-  %aView = tile.transpose %a : !tile.shared<64x128xf8E4M3FN> -> !tile.shared<128x64xf8E4M3FN, transposed>
-  %b = tile.alloc_shared "b" : !tile.shared<64x48xf8E4M3FN>
-  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x48xf32>
-  // expected-error @below {{but n = 48 is not a multiple of 32, the step for a right factor of 8 bits whose rows run along n}}
-  tile.gemm_in_place %aView, %b, %acc if %true : !tile.shared<128x64xf8E4M3FN, transposed>, !tile.shared<64x48xf8E4M3FN>, !tile.tensor_memory<128x48xf32>
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xf8E4M3FN>
+  %aView = tile.transpose %a : !tile.shared<64x64xf8E4M3FN> -> !tile.shared<64x64xf8E4M3FN, transposed>
+  %b = tile.alloc_shared "b" : !tile.shared<64x24xf8E4M3FN>
+  %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<64x24xf32>
+  // expected-error @below {{but n = 24 is not a multiple of 16, the step for a right factor of 8 bits whose rows run along n}}
+  tile.gemm_in_place %aView, %b, %acc if %true : !tile.shared<64x64xf8E4M3FN, transposed>, !tile.shared<64x24xf8E4M3FN>, !tile.tensor_memory<64x24xf32>
   tile.return
 }
 }
