@@ -174,14 +174,19 @@ private:
     auto store = dyn_cast<StoreOp>(fill);
     if (!store || !isa<TensorMemoryType>(store.getDestination().getType()))
       return {};
-    for (Operation *user : store.getDestination().getUsers())
-      if (auto product = dyn_cast<GemmInPlaceOp>(user); product && product.getA() == store.getDestination())
-        for (Operation *update : shared)
-          if (isa<scf::IfOp>(update) && update->getBlock() == fill->getBlock() &&
-              update->isBeforeInBlock(fill) && product->getBlock() == fill->getBlock() &&
-              tileFilledBy(update) == declarationOf(product.getAcc()) &&
-              roleThatFills(update) == roleThatFills(fill))
-            return update->getAttrOfType<StringAttr>(TileDialect::channelAttrName);
+    auto isChangedFor = [&](Operation *product, Operation *update) {
+      return isa<scf::IfOp>(update) && update->getNumResults() == 0 &&
+             update->getBlock() == fill->getBlock() && update->isBeforeInBlock(fill) &&
+             roleThatFills(update) == roleThatFills(fill) &&
+             tileFilledBy(update) == declarationOf(cast<GemmInPlaceOp>(product).getAcc());
+    };
+    for (Operation *user : store.getDestination().getUsers()) {
+      if (!isa<GemmInPlaceOp>(user) || user->getBlock() != fill->getBlock())
+        continue;
+      auto *update = llvm::find_if(shared, [&](Operation *each) { return isChangedFor(user, each); });
+      if (update != shared.end())
+        return (*update)->getAttrOfType<StringAttr>(TileDialect::channelAttrName);
+    }
     return {};
   }
 

@@ -49,7 +49,8 @@ struct TensorMemoryMove {
   bool packs = false;
   int64_t splitColumns = 0; ///< 16x32bx2: columns from the first 16 lanes' address to the others'
 };
-/// The most of `repeat` for a shape in a kernel whose threads start with so many registers, at least 1.
+/// The largest `repeat` of a shape in a kernel whose threads have `registersAtLaunch` registers when it
+/// starts; at least 1.
 int64_t maxRepeat(TensorMemoryShape shape, int64_t registersAtLaunch);
 /// (reg, lane) of a warp to (tensor lane, tensor bit) from the instruction's address on, for elements of 32
 /// bits, or of 8 or 16 packed into registers, with `packs` of 16.

@@ -51,7 +51,7 @@ double AttentionShape::keptShare(size_t sequence, int64_t head, int64_t query, i
   if (!problem.drops())
     return 1;
   const uint32_t word = philox.wordAt(uint32_t(int64_t(sequence) * h + head), uint32_t(query), uint32_t(key));
-  return word < problem.leastKept() ? 0 : 1 / (1 - problem.dropout);
+  return word < problem.leastKept() ? 0 : problem.keptFactor();
 }
 
 double attentionForwardFlops(const AttentionShape &s) {

@@ -31,7 +31,7 @@ bool ProgramCache::isNew(const std::string &warning) {
   return warnings.insert(warning).second;
 }
 
-/// Whether another NVRTC than now made a part of it. Where there is none now, what there is runs.
+/// Whether another NVRTC than now made a part of it. Without NVRTC the stored program is current.
 static bool isCurrent(const Artifact &artifact) {
   if (artifact.nvrtc.empty())
     return true;

@@ -142,7 +142,7 @@ enum class PlanChange : uint8_t {
   all        ///< another variant is launched, or transfers copy between other addresses
 };
 
-/// Succeeds if the artifact has so many tensors from number `first` on.
+/// An error unless the artifact has `count` tensors from number `first` on.
 Result<void> checkTensors(const Artifact &artifact, size_t first, size_t count);
 /// Succeeds if a tensor of a prepared launch may move: it exists, and is not symmetric, since other ranks
 /// know its address.

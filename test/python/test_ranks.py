@@ -33,7 +33,7 @@ def process(number, folder):
         def __init__(self, library, rank, count, identifier, nccl=None, seconds=60.0):
             self.found = rank, count, identifier[0], nccl, seconds
 
-    distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=number, world_size=PROCESSES)
+    distributed.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=number, world_size=PROCESSES)
     group = distributed.new_group([1, 2])
     print(Communicator.of_group(Library(number, False), seconds=5.0).found)
     for fails in (False, True):

@@ -111,7 +111,7 @@ void plainKeyTile(Scope &k, const BackwardConfig &c, const BackwardArguments &p,
     if (problem.drops()) {
       const Predicate stays = dropout.stays(sequence, {row, tile.row, Axis::keys}, {c.bk, c.bq});
       ofValues = where(stays, weights, 0);
-      ofWeights = where(stays, dp * dropout.factor(), 0);
+      ofWeights = where(stays, dp * problem.keptFactor(), 0);
     }
     FragmentValue ds = p.gradients(weights, ofWeights, scores, numbers.delta);
     if (hasNarrowTiles(c)) {
@@ -221,8 +221,8 @@ void plainQueryTile(Scope &k, const BackwardConfig &c, const BackwardArguments &
     k.when(i < visited.partial, [&] { seen = p.masked(tile.sequence, {tile.row, row}, seen); });
     FragmentValue weights = p.weights(seen, numbers.exponent), ofWeights = dp;
     if (problem.drops())
-      ofWeights =
-          where(dropout.stays(tile.sequence, {tile.row, row}, {count, together}), dp * dropout.factor(), 0);
+      ofWeights = where(dropout.stays(tile.sequence, {tile.row, row}, {count, together}),
+                        dp * problem.keptFactor(), 0);
     gemm(p.gradients(weights, ofWeights, scores, numbers.delta).to(problem.dtype), keys, dq);
   });
   p.store(p.ofQueries, tile, dq, {0, d});

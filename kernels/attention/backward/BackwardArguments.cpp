@@ -55,7 +55,7 @@ BackwardArguments::BackwardArguments(Scope &k, const BackwardConfig &config, con
   };
   ofQueries = {Axis::queries, problem.d, scale, result("dQ", Axis::queries, problem.d)};
   ofKeys = {Axis::keys, problem.d, scale, result("dK", Axis::keys, problem.d)};
-  ofValues = {Axis::keys, problem.dv, 1 / (1 - problem.dropout), result("dV", Axis::keys, problem.dv)};
+  ofValues = {Axis::keys, problem.dv, problem.keptFactor(), result("dV", Axis::keys, problem.dv)};
   if (inputs.shards) {
     ofKeys.terms.emplace(k, *inputs.shards, "dK_terms", ofKeys.result, problem.d, type, config.bk);
     ofValues.terms.emplace(k, *inputs.shards, "dV_terms", ofValues.result, problem.dv, type, config.bk);

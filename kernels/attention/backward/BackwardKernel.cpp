@@ -60,7 +60,7 @@ public:
         AttentionShape s = attentionShape(problem, e);
         std::span<const double> sink;
         if (problem.sink == AttentionSink::perHead)
-          sink = tensors[inputs - (problem.drops() ? 2 : 1)];
+          sink = tensors[inputs - 1];
         std::vector<int64_t> elements(size_t(e.sq * e.h * (wantsOutput ? problem.dv : 1)) *
                                       size_t(problem.lengths == Lengths::packed ? 1 : e.b));
         std::iota(elements.begin(), elements.end(), 0);
@@ -82,7 +82,7 @@ public:
     AttentionShape shape = attentionShape(problem, extentsOf(values));
     GradientInputs in{inputs[0], inputs[1], inputs[2], inputs[inputs.size() - 2]};
     if (problem.sink == AttentionSink::perHead)
-      in.sink = inputs[inputs.size() - (problem.drops() ? 5 : 4)];
+      in.sink = inputs[inputs.size() - 4];
     return [gradients = AttentionGradients(shape, in)](size_t output,
                                                        std::span<const int64_t> elements) mutable {
       switch (Gradient(output)) {

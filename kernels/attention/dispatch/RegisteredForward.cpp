@@ -156,8 +156,8 @@ Reference RegisteredForward::reference(const Parameters &values,
                                        std::span<const std::vector<double>> inputs) const {
   AttentionShape shape = shapeOf(values);
   std::span<const double> sink;
-  if (const AttentionProblem problem = problemOf(values).problem; problem.sink == AttentionSink::perHead)
-    sink = inputs[inputs.size() - (problem.drops() ? 2 : 1)];
+  if (problemOf(values).problem.sink == AttentionSink::perHead)
+    sink = inputs.back();
   int64_t queries = extentsOf(values).sq;
   return [=](size_t output, std::span<const int64_t> elements) {
     if (output == 0)

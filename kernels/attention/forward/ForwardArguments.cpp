@@ -149,7 +149,7 @@ FragmentValue ForwardArguments::finish(const QueryTile &tile, const WeightedRows
   }
   FinishedRows result = finishRows(rows, sink, problem.logBase, [&] {
     return problem.hasBytes() ? Operand(scores.factor(inputs.scaleV, tile.sequence.batch, tile.kvHead))
-                              : Operand(1 / (1 - problem.dropout));
+                              : Operand(problem.keptFactor());
   });
   if (problem.lengths == Lengths::padded)
     result = result.limited(tile.row, tile.sequence.queries);

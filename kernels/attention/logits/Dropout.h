@@ -19,8 +19,6 @@ public:
 
   /// Whether the weight of a pair stays, for each of a tile of pairs. There is dropout.
   dsl::Predicate stays(const Sequence &sequence, const ScoreTile &at, const dsl::Shape &tile) const;
-  /// What weights that stay are multiplied by.
-  double factor() const { return 1 / (1 - inputs.problem.dropout); }
 
 private:
   dsl::Scope &k;

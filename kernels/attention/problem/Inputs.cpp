@@ -44,10 +44,10 @@ Inputs::Inputs(Scope &k, const AttentionProblem &problem, TensorFacts facts,
     scaleV = k.input("scaleV", f32, {factors, kvHeads});
   }
   sequences.declareLengths(k);
-  if (problem.sink == AttentionSink::perHead)
-    sink = k.input("sink", f32, {sinks});
   if (problem.drops())
     philox = k.input("philox", i64, {2});
+  if (problem.sink == AttentionSink::perHead)
+    sink = k.input("sink", f32, {sinks});
 }
 
 Slice Inputs::rowsOf(const Global &tensor, Axis axis, const Sequence &sequence, const Index &row,

@@ -112,8 +112,8 @@ struct AttentionProblem {
   double softCap = 0;               ///< scores become cap tanh(score / cap); 0: they stay
   AttentionSink sink = AttentionSink::none;
   LogBase logBase = LogBase::e; ///< of LSE
-  /// The chance that a weight becomes 0; others are divided by 1 - dropout, after they were summed up. Which
-  /// ones is said by Philox (logits/Dropout.h), with seed and offset from an input `philox`.
+  /// The chance that a weight becomes 0; others are divided by 1 - dropout, after they were summed up.
+  /// Philox (logits/Dropout.h) chooses them, with seed and offset from an input `philox`.
   double dropout = 0;
   Lengths lengths = Lengths::uniform;
   std::optional<ShardOrder> shards = {}; ///< of sequences that several ranks have
@@ -129,6 +129,8 @@ struct AttentionProblem {
   double scoreScale() const { return scale.value_or(1 / std::sqrt(double(d))); }
   bool isCapped() const { return softCap != 0; }
   bool drops() const { return dropout != 0; }
+  /// What weights that are kept are multiplied by.
+  double keptFactor() const { return 1 / (1 - dropout); }
   /// The least word of random bits that keeps a weight.
   uint32_t leastKept() const { return uint32_t(std::min(std::round(std::ldexp(dropout, 32)), 4294967295.0)); }
 };

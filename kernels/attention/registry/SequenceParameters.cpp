@@ -149,9 +149,7 @@ TensorSpec lengthsSpec(Lengths kind, std::string_view which, const std::vector<i
           .shape = {int64_t(contents.size())},
           .contents = std::move(contents)};
 }
-} // namespace
 
-namespace {
 /// Seed and offset of inputs that are made, with bits in both halves.
 constexpr PhiloxState dropoutOfTests = {.seed = (int64_t(1) << 45) + 20261, .offset = (int64_t(1) << 33) + 7};
 } // namespace
@@ -175,14 +173,14 @@ std::vector<TensorSpec> inputSpecs(const AttentionProblem &problem, const Attent
     specs.push_back(lengthsSpec(problem.lengths, "q", e.queries));
     specs.push_back(lengthsSpec(problem.lengths, "k", e.keys));
   }
-  if (problem.sink == AttentionSink::perHead)
-    specs.push_back({"sink", f32, Access::input, {e.h}});
   if (problem.drops())
     specs.push_back({.name = "philox",
                      .element = ElementType::i64,
                      .access = Access::input,
                      .shape = {2},
                      .contents = {double(dropoutOfTests.seed), double(dropoutOfTests.offset)}});
+  if (problem.sink == AttentionSink::perHead)
+    specs.push_back({"sink", f32, Access::input, {e.h}});
   return specs;
 }
 

@@ -85,8 +85,8 @@ tile.kernel @by_hand(%A: !tile.global<128x64xbf16> {program.argument = #program.
 
 // -----
 
-// Attention: the scores go from the role of products to that which computes, the output and the weights go back by one channel. Both
-// roles have the output in turn: the branch that scales it fills the only slot, then the weights for the product, which releases that, and
+// Attention: the scores go from the role of products to that which computes, the output and the weights go back by one channel. The two
+// roles alternate on the output: the branch that scales it fills the only slot, then the weights for the product, which releases that, and
 // after the loop the role that computes takes it back.
 // CHECK-LABEL: tile.kernel @attention(
 // CHECK-SAME:    <"product", from = "matrix", to = "math", slots = 2>
