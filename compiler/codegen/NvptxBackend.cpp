@@ -4,10 +4,16 @@
 #include "compiler/codegen/NvptxBackend.h"
 
 #include "compiler/codegen/DebugLocations.h"
+#include "compiler/codegen/LoopStarts.h"
 #include "compiler/codegen/PtxasFaults.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
+#include "llvm/CodeGen/CodeGenTargetMachineImpl.h"
+#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/MachineModuleInfo.h"
+#include "llvm/CodeGen/Passes.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LLVMContext.h"
@@ -176,9 +182,20 @@ std::string NvptxBackend::emitPtx(llvm::Module &module) const {
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream os(text);
   llvm::legacy::PassManager passes;
-  bool unsupported =
-      machine->addPassesToEmitFile(passes, os, /*DwoOut=*/nullptr, llvm::CodeGenFileType::AssemblyFile,
-                                   /*DisableVerify=*/true);
+  // As TargetMachine::addPassesToEmitFile, with a pass more.
+  auto &target = static_cast<llvm::CodeGenTargetMachineImpl &>(*machine);
+  llvm::TargetPassConfig *generation = target.createPassConfig(passes);
+  generation->setDisableVerify(true);
+  generation->insertPass(&llvm::PHIEliminationID, createLoopStartsPass());
+  passes.add(generation);
+  auto *machineModule = new llvm::MachineModuleInfoWrapperPass(&target);
+  passes.add(machineModule);
+  bool unsupported = generation->addISelPasses();
+  generation->addMachinePasses();
+  generation->setInitialized();
+  unsupported |= target.addAsmPrinter(passes, os, /*DwoOut=*/nullptr, llvm::CodeGenFileType::AssemblyFile,
+                                      machineModule->getMMI().getContext());
+  passes.add(llvm::createFreeMachineFunctionPass());
   assert(!unsupported && "the NVPTX backend emits text");
   (void)unsupported;
   passes.run(module);

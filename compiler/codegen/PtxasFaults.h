@@ -25,7 +25,7 @@ namespace tlc {
 ///   that was converted, it takes another half of the register.
 /// - Negations of 32 bits of which a maximum or minimum is taken, as subtractions from a 0 that ptxas
 ///   does not know. It loses the sign of those that the maximum of three numbers reads.
-/// The PTX of functions written in CUDA is not rewritten.
+/// LoopStarts.h has one more. The PTX of functions written in CUDA is not rewritten.
 void avoidPtxasFaults(llvm::Module &module);
 
 } // namespace tlc

@@ -119,3 +119,19 @@ TEST_CASE("negations of which a maximum is taken subtract from an unknown zero",
                           !Catch::Contains("neg."));
   CHECK_THAT(ptxOfBody(negation + "%r = llvm.mul %n, %n : i32\n", "i32"), !Catch::Contains("zero, "));
 }
+
+TEST_CASE("a loop's register is not the one that something was computed of before", "[codegen]") {
+  auto loop = [](const std::string &start) {
+    return ptxOfBody("%c = llvm.mlir.constant(128 : i32) : i32\n" + start +
+                         "llvm.br ^loop(%a, %zero : i32, i32)\n"
+                         "^loop(%at: i32, %sum: i32):\n"
+                         "%next = llvm.mul %at, %c : i32\n%r = llvm.xor %sum, %o : i32\n"
+                         "%more = llvm.icmp \"slt\" %next, %r : i32\n"
+                         "llvm.cond_br %more, ^loop(%next, %r : i32, i32), ^end\n^end:\n",
+                     "i32");
+  };
+  CHECK_THAT(loop("%a = llvm.mul %i, %i : i32\n%o = llvm.add %a, %c : i32\n"),
+             Catch::Contains("mov.b32 %r") && Catch::Contains("// begin inline asm\n\tmov.b32 %r"));
+  CHECK_THAT(loop("%a = llvm.mul %i, %i : i32\n%o = llvm.add %i, %c : i32\n"),
+             !Catch::Contains("inline asm"));
+}
