@@ -50,8 +50,8 @@ int64_t visiblePairs(const MaskConfig &mask, int64_t queries, int64_t keys) {
 double AttentionShape::keptShare(size_t sequence, int64_t head, int64_t query, int64_t key) const {
   if (!problem.drops())
     return 1;
-  const uint32_t word = philox.wordAt(uint32_t(int64_t(sequence) * h + head), uint32_t(query), uint32_t(key));
-  return word < problem.leastKept() ? 0 : problem.keptFactor();
+  const uint32_t bits = philox.bitsAt(uint32_t(int64_t(sequence) * h + head), uint32_t(query), uint32_t(key));
+  return bits < problem.leastKept() ? 0 : problem.keptFactor();
 }
 
 double attentionForwardFlops(const AttentionShape &s) {

@@ -239,6 +239,8 @@ static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents
   } else if (longest > 128) {
     config.bk = longest <= 192 && !isPlain ? 96 : 64;
   }
+  if (config.problem.drops())
+    config.bk = std::min<int64_t>(config.bk, 64); // random bits need registers; measured
   // Of rows of so many multiplied elements the softmax takes about as long as the products.
   constexpr int64_t longestInTurn = 96;
   if (!isPlain && !config.problem.hasBytes() &&

@@ -11,10 +11,10 @@ using namespace dsl;
 
 namespace {
 
-/// Four words of random bits for each counter.
+/// The words of kernels::philox with `rounds` for each counter.
 std::array<FragmentValue, 4> philoxWords(std::array<FragmentValue, 4> word,
                                          std::array<FragmentValue, 2> key) {
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < AttentionProblem::philoxRounds; ++round) {
     FragmentValue p = word[0].to(i64) * 0xD2511F53u, q = word[2].to(i64) * 0xCD9E8D57u; // 64 bits each
     word = {(q >> 32).to(u32) ^ word[1] ^ key[0], q.to(u32), (p >> 32).to(u32) ^ word[3] ^ key[1], p.to(u32)};
     key = {key[0] + 0x9E3779B9u, key[1] + 0xBB67AE85u};
@@ -34,27 +34,29 @@ Dropout::Dropout(Scope &k, const Inputs &inputs) : k(k), inputs(inputs) {
 }
 
 Predicate Dropout::stays(const Sequence &sequence, const ScoreTile &at, const Shape &shape) const {
-  // Tiles begin at multiples of 16, so that places of an accumulator 8 apart differ in this bit alone. Words
-  // of one counter are then computed once.
-  constexpr int64_t half = 8;
-  auto positions = [&](Axis axis) {
-    return axis == at.rows ? k.positions({shape[0], 1}, 0) : k.positions({1, shape[1]}, 1);
+  // A thread's places of an accumulator are multiples of 8 apart. Counted from a multiple of 32 they differ
+  // in bits that LLVM knows, so that it computes the words of a counter once.
+  struct Places {
+    FragmentValue base, rest; ///< a multiple of 32, and what is to be added
   };
-  const FragmentValue query = positions(Axis::queries), key = positions(Axis::keys);
-  auto group = [&](const FragmentValue &position, const Index &first) {
-    return ((position & ~half) + first.to(i32)).to(u32);
+  auto places = [&](Axis axis, const Index &first) -> Places {
+    const FragmentValue begin = k.fragment(i32, {1, 1}) + first.to(i32), over = begin & 31;
+    return {begin - over,
+            (axis == at.rows ? k.positions({shape[0], 1}, 0) : k.positions({1, shape[1]}, 1)) + over};
   };
+  const Places query = places(Axis::queries, at.firstQuery), key = places(Axis::keys, at.firstKey);
+  auto group = [](const Places &of, int64_t members) { return (of.base + (of.rest & ~members)).to(u32); };
   const Index matrix = sequence.batch * inputs.heads + sequence.head;
   const FragmentValue zero = k.fragment(u32, shape);
   const std::array<FragmentValue, 4> word =
-      philoxWords({group(key, at.firstKey) + zero, group(query, at.firstQuery) + zero,
-                   zero + matrix.to(i32).to(u32), zero + offset.to(u32)},
+      philoxWords({group(key, 8 | 16) + zero, group(query, 8) + zero, zero + matrix.to(i32).to(u32),
+                   zero + offset.to(u32)},
                   {seed.to(u32), (seed >> 32).to(u32) ^ (offset >> 32).to(u32)});
   auto ofKey = [&](const FragmentValue &one, const FragmentValue &other) {
-    return where((key & half) == 0, one, other);
+    return where((key.rest & 8) == 0, one, other);
   };
-  const FragmentValue chosen = where((query & half) == 0, ofKey(word[0], word[1]), ofKey(word[2], word[3]));
-  return chosen >= inputs.problem.leastKept();
+  const FragmentValue chosen = where((query.rest & 8) == 0, ofKey(word[0], word[1]), ofKey(word[2], word[3]));
+  return (where((key.rest & 16) == 0, chosen, chosen >> 16) & 0xffff) >= inputs.problem.leastKept();
 }
 
 } // namespace tlc::kernels

@@ -8,10 +8,11 @@
 
 namespace tlc::kernels {
 
-/// Whether a weight stays is said by a word of Philox 4 x 32 with 10 rounds (reference/Philox.h): of a key,
+/// Whether a weight stays is said by 16 bits of Philox 4 x 32 with 7 rounds (reference/Philox.h): of a key,
 /// which is the seed, and of a counter of the places of the weight's query and key in their sequence, of the
-/// number of the sequence x heads + head, and of the offset. A counter has four words, for rows 8 apart and
-/// columns 8 apart, which one thread has of an accumulator and of its transpose.
+/// number of the sequence x heads + head, and of the offset. A counter has four words of two halves, for
+/// queries 8 apart and keys 8, 16 and 24 apart: one thread has these eight of an accumulator with rows of
+/// queries, and four of them with rows of keys.
 class Dropout {
 public:
   /// Reads seed and offset where the problem has dropout.

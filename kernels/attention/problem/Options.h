@@ -112,9 +112,11 @@ struct AttentionProblem {
   double softCap = 0;               ///< scores become cap tanh(score / cap); 0: they stay
   AttentionSink sink = AttentionSink::none;
   LogBase logBase = LogBase::e; ///< of LSE
-  /// The chance that a weight becomes 0; others are divided by 1 - dropout, after they were summed up.
-  /// Philox (logits/Dropout.h) chooses them, with seed and offset from an input `philox`.
+  /// The chance that a weight becomes 0, to the next multiple of 2^-16; others are divided by 1 - that, after
+  /// they were summed up. Philox (logits/Dropout.h) chooses them, with seed and offset from an input
+  /// `philox`.
   double dropout = 0;
+  static constexpr int philoxRounds = 7;
   Lengths lengths = Lengths::uniform;
   std::optional<ShardOrder> shards = {}; ///< of sequences that several ranks have
   KeyGather gather = KeyGather::launch;  ///< where keys are gathered
@@ -130,9 +132,9 @@ struct AttentionProblem {
   bool isCapped() const { return softCap != 0; }
   bool drops() const { return dropout != 0; }
   /// What weights that are kept are multiplied by.
-  double keptFactor() const { return 1 / (1 - dropout); }
-  /// The least word of random bits that keeps a weight.
-  uint32_t leastKept() const { return uint32_t(std::min(std::round(std::ldexp(dropout, 32)), 4294967295.0)); }
+  double keptFactor() const { return 65536 / (65536 - double(leastKept())); }
+  /// The least 16 random bits that keep a weight.
+  uint32_t leastKept() const { return uint32_t(std::min(std::round(std::ldexp(dropout, 16)), 65535.0)); }
 };
 
 } // namespace tlc::kernels

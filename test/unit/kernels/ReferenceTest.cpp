@@ -104,23 +104,33 @@ TEST_CASE("the reference sum adds tensors element by element", "[kernels][unit]"
 
 TEST_CASE("Philox gives the words of its authors' test vectors", "[kernels][unit]") {
   using Words = std::array<uint32_t, 4>;
-  CHECK(philox({0, 0, 0, 0}, {0, 0}) == Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+  CHECK(philox({0, 0, 0, 0}, {0, 0}, 7) == Words{0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48});
+  CHECK(philox({0, 0, 0, 0}, {0, 0}, 10) == Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   constexpr uint32_t all = 0xffffffff;
-  CHECK(philox({all, all, all, all}, {all, all}) == Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+  CHECK(philox({all, all, all, all}, {all, all}, 10) ==
+        Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
 }
 
-TEST_CASE("words of dropout differ from place to place, and depend on seed and offset", "[kernels][unit]") {
+TEST_CASE("bits of dropout differ from place to place, and depend on seed and offset", "[kernels][unit]") {
   const PhiloxState state = {.seed = 1, .offset = 2};
-  std::vector<uint32_t> words;
+  std::vector<std::vector<uint32_t>> rows;
+  int64_t low = 0, count = 0;
   for (uint32_t matrix = 0; matrix < 2; ++matrix)
-    for (uint32_t query = 0; query < 40; ++query)
-      for (uint32_t key = 0; key < 40; ++key)
-        words.push_back(state.wordAt(matrix, query, key));
-  const auto low = double(std::ranges::count_if(words, [](uint32_t word) { return word < 0x40000000; }));
-  CHECK(low / double(words.size()) == Approx(0.25).margin(0.03));
-  std::ranges::sort(words);
-  CHECK(std::ranges::adjacent_find(words) == words.end());
+    for (uint32_t query = 0; query < 80; ++query) {
+      rows.emplace_back();
+      for (uint32_t key = 0; key < 80; ++key, ++count) {
+        rows.back().push_back(state.bitsAt(matrix, query, key));
+        low += rows.back().back() < 0x4000;
+      }
+      auto distinct = rows.back();
+      std::ranges::sort(distinct);
+      const auto repeated = std::ranges::unique(distinct);
+      CHECK(repeated.size() < 4);
+    }
+  CHECK(double(low) / double(count) == Approx(0.25).margin(0.02));
+  std::ranges::sort(rows);
+  CHECK(std::ranges::adjacent_find(rows) == rows.end());
   for (const PhiloxState &other :
        {PhiloxState{2, 2}, {1, 3}, {1 + (int64_t(1) << 32), 2}, {1, 2 + (int64_t(1) << 32)}})
-    CHECK(other.wordAt(0, 0, 0) != state.wordAt(0, 0, 0));
+    CHECK(other.bitsAt(0, 0, 0) != state.bitsAt(0, 0, 0));
 }
