@@ -3,6 +3,7 @@
 """PyTorch on a GPU: gradients, torch.compile, export, graphs, streams, threads and devices. run_on_gpu.sh runs it; what a
 version of PyTorch lacks is skipped by name."""
 
+import ctypes
 import faulthandler
 import gc
 import threading
@@ -10,7 +11,7 @@ import unittest
 import warnings
 
 import test_gradients as gradients
-from support import Case, tlc, torch
+from support import Case, attend, tlc, torch
 
 HAS_GPU = torch is not None and torch.cuda.is_available() and torch.cuda.get_device_capability()[0] >= 9
 
@@ -262,6 +263,25 @@ class Eager(Gpu):
             self.refused("argument 'O'", lambda: tlc.attention(q, k, v, out=freed))
             self.refused("expected memory of its own", lambda: tlc.attention(q, k, v, out=q))
         self.refused("attention.bind: argument 'q' requires a gradient", lambda: tlc.attention.bind(q, k, v))
+
+    def test_tensors_of_another_process(self):
+        """PyTorch maps memory that a process shares into another one, which computes with it as with its own."""
+        q, k, v = self.inputs()
+        o = torch.zeros_like(q)
+        process = torch.multiprocessing.get_context("spawn").Process(target=attend, args=(q, k, v, o))
+        process.start()
+        process.join(120)
+        self.assertEqual(process.exitcode, 0)
+        self.close_tensors(o, sdpa(q, k, v))
+
+    def test_an_address_that_no_gpu_has(self):
+        """As that of another process which is not mapped here."""
+        host = ctypes.create_string_buffer(4 * 64 * 2 + 16)
+        x = tlc.empty((4, 64), "bf16", "cuda:0")
+        lost = tlc.Tensor(x._array.viewed((4, 64), (64, 1)))
+        lost._array.data = -(-ctypes.addressof(host) // 16) * 16
+        self.refused("argument 'X': expected memory of GPU 0, but", lambda: tlc.softmax(lost, out=x))
+        self.refused("argument 'Y': expected memory of GPU 0, but", lambda: tlc.softmax(x, out=lost))
 
     @needs("func.vmap")
     def test_vmap_is_refused(self):
