@@ -3,7 +3,6 @@
 
 import collections
 import ctypes
-import difflib
 import math
 import os
 import re
@@ -385,6 +384,7 @@ class Ops:
             raise AttributeError(name)
         kernel = self._kernels().get(name)
         if kernel is None:
+            import difflib  # takes longer than all other imports of this module
             near = difflib.get_close_matches(name, self._kernels(), 3)
             raise _NoKernel(f"{self._origin} has no kernel '{name}'{'; nearest: ' + ', '.join(near) if near else ''}")
         made = Op(kernel, self)
