@@ -379,8 +379,12 @@ def _softmax_fake(x, options):
 
 def softmax_backward(dy, y):
     from ._kernels import ops
+    # Programs differ in the width of a tile alone.
+    options = {"rows": 4096, "columns": min(max(1 << max(y.shape[-1] - 1, 0).bit_length(), 64), 4096)}
+    if y.dim() == 2:
+        return ops.softmax_bwd(y, dy.contiguous(), **options)
     shape = math.prod(y.shape[:-1]), y.shape[-1]
-    return ops.softmax_bwd(y.reshape(shape), dy.reshape(shape).contiguous()).reshape(y.shape)
+    return ops.softmax_bwd(y.reshape(shape), dy.reshape(shape).contiguous(), **options).reshape(y.shape)
 
 
 def _softmax_backward_fake(dy, y):
