@@ -36,7 +36,11 @@ def _cudnn(q, k, v):
     given = [x.transpose(1, 2) for x in (q, k, v)]
     o = torch.empty_like(q).transpose(1, 2)
     inputs = [graph.tensor_like(x) for x in given]
-    result, _ = graph.sdpa(q=inputs[0], k=inputs[1], v=inputs[2], is_inference=True, attn_scale=q.shape[-1]**-0.5, use_causal_mask=True)
+    options = {"q": inputs[0], "k": inputs[1], "v": inputs[2], "attn_scale": q.shape[-1]**-0.5, "use_causal_mask": True}
+    try:
+        result, _ = graph.sdpa(generate_stats=False, **options)
+    except TypeError:  # of older versions
+        result, _ = graph.sdpa(is_inference=True, **options)
     result.set_output(True).set_dim(list(o.shape)).set_stride(list(o.stride()))
     graph.build([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
     workspace = torch.empty(max(graph.get_workspace_size(), 1), dtype=torch.uint8, device=q.device)
