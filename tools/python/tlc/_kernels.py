@@ -44,11 +44,13 @@ class Gemm(calls.Call):
 
     def __call__(self, a, b, *, bias=None, residual=None, scale_a=None, scale_b=None, out=None, out_dtype: Optional[str] = None,
                  accumulate: bool = False, **options):
+        route = calls.torch_route(a)
+        if route is not None and isinstance(b, route.TENSOR) and (a.dtype in route.WIDE or b.dtype in route.WIDE):
+            a, b, residual = route.autocast(a, b, residual)
         given = a, b, scale_a, scale_b, bias, residual, out
         made = self.again(given, options, (out_dtype, accumulate))
         if made is not None:
             return out if out is not None else made[0]
-        route = calls.torch_route(a)
         if calls.wants_gradient(given):
             return calls.GRADIENTS.gemm(given, options, out_dtype)
         if route is not None and out is None and route.is_traced(a, b):

@@ -147,16 +147,16 @@ else:  # before 2.4
         return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
 
 
-_WIDE = (torch.float32, torch.float64)
+WIDE = (torch.float32, torch.float64)
 HALF = (torch.float16, torch.bfloat16)
 
 
-def autocast(q, k, v):
+def autocast(*tensors):
     """Floats of more than 16 bits in the type of autocast, where that is on."""
-    dtype = _autocast_dtype(q.device.type)
+    dtype = _autocast_dtype(tensors[0].device.type)
     if dtype is None:
-        return q, k, v
-    return tuple(tensor.to(dtype) if tensor.dtype in _WIDE else tensor for tensor in (q, k, v))
+        return tensors
+    return tuple([tensor.to(dtype) if tensor is not None and tensor.dtype in WIDE else tensor for tensor in tensors])
 
 
 # Attention.
@@ -318,7 +318,7 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
         made = call.repeated(given, of_forward, (layout, return_lse))
         if made is not None:
             return _attention.result_of(given, made, return_lse)
-    if q.dtype in _WIDE or k.dtype in _WIDE or v.dtype in _WIDE:
+    if q.dtype in WIDE or k.dtype in WIDE or v.dtype in WIDE:
         q, k, v = autocast(q, k, v)
         given = q, k, v, *given[3:]
     is_eager = not compiling and is_plain(*given)
@@ -382,7 +382,7 @@ def softmax_backward(dy, y):
     # Programs differ in the width of a tile alone.
     options = {"rows": 4096, "columns": min(max(1 << max(y.shape[-1] - 1, 0).bit_length(), 64), 4096)}
     if y.dim() == 2:
-        return ops.softmax_bwd(y, dy.contiguous(), **options)
+        return ops.softmax_bwd(y.contiguous(), dy.contiguous(), **options)
     shape = math.prod(y.shape[:-1]), y.shape[-1]
     return ops.softmax_bwd(y.reshape(shape), dy.reshape(shape).contiguous(), **options).reshape(y.shape)
 
