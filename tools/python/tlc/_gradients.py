@@ -57,8 +57,8 @@ def _of_preactivation(activation: str, dc, z):
 
 
 class _Gemm(torch.autograd.Function):
-    """dA = dZ Bᵀ, dB = Aᵀ dZ and the sum of dZ over rows, where dZ is the gradient before the activation. What the activation was
-    applied to is multiplied again rather than kept; for relu without a residual the result says it."""
+    """dA = dZ Bᵀ, dB = Aᵀ dZ and the sum of dZ over rows, where dZ is the gradient before the activation. Backward computes
+    the product before the activation again, so that nothing else is kept; relu without a residual needs the result alone."""
 
     @staticmethod
     def forward(ctx, a, b, bias, residual, out_dtype, activation, options):
