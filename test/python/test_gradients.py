@@ -5,6 +5,7 @@ test_torch_gpu.py. Those of attention are in test_torch.py."""
 
 import os
 import unittest
+import unittest.mock
 
 from support import ROOT, Case, needs_torch, tlc, torch
 
@@ -173,6 +174,20 @@ class Gradients:
 class Emulated(Gradients, Case):
     def setUp(self):
         torch.manual_seed(1)
+
+    def test_operators_have_the_same_gradients(self):
+        """What tracing takes instead of launches; PyTorch before 2.1 has operators, too, but none that it can trace."""
+        from tlc import _gradients, _torch
+        library, taken = _torch._library, []
+        if library is None:
+            library = torch.library.Library("tlc", "DEF")
+            for name, (schema, kernel, _) in _torch._OPERATORS.items():
+                library.define(name + schema)
+                library.impl(name, kernel, "CPU")
+        with unittest.mock.patch.object(_gradients, "is_compiling", lambda: taken.append(1) or True):
+            for test in (self.test_products, self.test_layouts_of_factors, self.test_epilogues, self.test_batches, self.test_softmax):
+                test()
+        self.assertTrue(taken)
 
     def test_kernels_of_a_file(self):
         if not os.path.exists(FILE):
