@@ -62,6 +62,11 @@ cross_entropy tokens=1 words=1
 cross_entropy tokens=7 words=5001
 cross_entropy_bwd tokens=1 words=1
 cross_entropy_bwd tokens=7 words=1501
+softmax_bwd rows=1 columns=1
+softmax_bwd rows=67 columns=33
+softmax_bwd rows=5 columns=513 dtype=f32
+softmax_bwd rows=3 columns=9001 dtype=f16
+softmax_bwd rows=3 columns=9008
 swiglu m=1 n=1
 swiglu m=9 n=513
 swiglu m=9 n=520
@@ -158,6 +163,7 @@ radix_sort rows=1 n=270000
 fp8_quantize groups=1
 fp8_quantize groups=67
 rms_norm_bwd m=0
+softmax_bwd columns=0
 gemm_gelu k=0
 grouped_gemm rows=0
 pointer_array_gemm m=0

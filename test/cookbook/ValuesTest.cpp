@@ -38,6 +38,8 @@ cross_entropy tokens=65 words=5001 X:all
 cross_entropy tokens=65 words=77 X:all
 cross_entropy_bwd tokens=65 words=1501 X:all
 cross_entropy_bwd tokens=65 words=77 dLoss:all
+softmax_bwd rows=26 columns=70 Y:finite dY:all
+softmax_bwd rows=26 columns=70 Y:all dY:finite
 swiglu m=26 n=70 X:all
 swiglu_bwd m=26 n=70 X:all
 swiglu_bwd m=26 n=70 X:finite dY:all

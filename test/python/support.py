@@ -80,6 +80,13 @@ def flat(nested):
     return [number for one in nested for number in flat(one)]
 
 
+def attend(q, k, v, o):
+    """A process of a test."""
+    tlc.attention(q, k, v, out=o)
+    if o.is_cuda:
+        torch.cuda.synchronize()
+
+
 @contextlib.contextmanager
 def launches_worked_out():
     """Which calls were worked out in Python, which is all but those that repeat others."""

@@ -5,7 +5,7 @@
 import math
 import unittest
 
-from support import Case, needs_torch, tlc, torch
+from support import Case, attend, needs_torch, tlc, torch
 
 
 def reference(q, k, v, causal, scale=None):
@@ -135,6 +135,29 @@ class Torch(Case):
         with self.assertWarns(RuntimeWarning):
             found = tlc.scaled_dot_product_attention(q, q, q, fallback=True)
         self.close_tensors(found, torch.nn.functional.scaled_dot_product_attention(q, q, q), 1e-5)
+
+    def test_tensors_of_another_process(self):
+        """Memory that PyTorch's processes share is memory like any other."""
+        q, k, v = self.inputs()
+        o = torch.zeros_like(q)
+        process = torch.multiprocessing.get_context("spawn").Process(target=attend, args=[x.share_memory_() for x in (q, k, v, o)])
+        process.start()
+        process.join(120)
+        self.assertEqual(process.exitcode, 0)
+        self.close_tensors(o, reference(q, k, v, False), 2e-2)
+
+    def test_autocast(self):
+        """Of the factors that PyTorch's products would convert: those of gemm as those of attention."""
+        a, b, c = torch.randn(9, 16), torch.randn(16, 24).bfloat16(), torch.randn(9, 24)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            found = tlc.gemm(a.requires_grad_(), b, residual=c)
+            self.assertEqual((found.dtype, tlc.gemm(b.t(), a.detach().t()).dtype), (torch.bfloat16, torch.bfloat16))
+            self.assertEqual(tlc.attention(*[torch.randn(1, 2, 1, 16)] * 3).dtype, torch.bfloat16)
+        self.close_tensors(found, a.double() @ b.double() + c.double(), 5e-2)
+        found.sum().backward()
+        self.assertEqual(a.grad.dtype, torch.float32)
+        self.close_tensors(a.grad, b.double().sum(1).expand(9, 16), 5e-2)
+        self.assertEqual(tlc.gemm(a.detach(), torch.randn(24, 16).t()).dtype, torch.float32)
 
     def test_products_and_kernels(self):
         a, b = torch.randn(9, 16).bfloat16(), torch.randn(24, 16).bfloat16()

@@ -3,13 +3,15 @@
 """PyTorch on a GPU: gradients, torch.compile, export, graphs, streams, threads and devices. run_on_gpu.sh runs it; what a
 version of PyTorch lacks is skipped by name."""
 
+import ctypes
 import faulthandler
 import gc
 import threading
 import unittest
 import warnings
 
-from support import Case, tlc, torch
+import test_gradients as gradients
+from support import Case, attend, tlc, torch
 
 HAS_GPU = torch is not None and torch.cuda.is_available() and torch.cuda.get_device_capability()[0] >= 9
 
@@ -260,7 +262,26 @@ class Eager(Gpu):
             freed.untyped_storage().resize_(0)
             self.refused("argument 'O'", lambda: tlc.attention(q, k, v, out=freed))
             self.refused("expected memory of its own", lambda: tlc.attention(q, k, v, out=q))
-        self.refused("argument 'x' requires a gradient", lambda: tlc.softmax(q))
+        self.refused("attention.bind: argument 'q' requires a gradient", lambda: tlc.attention.bind(q, k, v))
+
+    def test_tensors_of_another_process(self):
+        """PyTorch maps memory that a process shares into another one, which computes with it as with its own."""
+        q, k, v = self.inputs()
+        o = torch.zeros_like(q)
+        process = torch.multiprocessing.get_context("spawn").Process(target=attend, args=(q, k, v, o))
+        process.start()
+        process.join(120)
+        self.assertEqual(process.exitcode, 0)
+        self.close_tensors(o, sdpa(q, k, v))
+
+    def test_an_address_that_no_gpu_has(self):
+        """As that of another process which is not mapped here."""
+        host = ctypes.create_string_buffer(4 * 64 * 2 + 16)
+        x = tlc.empty((4, 64), "bf16", "cuda:0")
+        lost = tlc.Tensor(x._array.viewed((4, 64), (64, 1)))
+        lost._array.data = -(-ctypes.addressof(host) // 16) * 16
+        self.refused("argument 'X': expected memory of GPU 0, but", lambda: tlc.softmax(lost, out=x))
+        self.refused("argument 'Y': expected memory of GPU 0, but", lambda: tlc.softmax(x, out=lost))
 
     @needs("func.vmap")
     def test_vmap_is_refused(self):
@@ -274,6 +295,10 @@ class Eager(Gpu):
         self.close_tensors(ours, theirs)
         for a, b in zip(torch.autograd.grad(ours.sum(), (q, k, v)), torch.autograd.grad(theirs.sum(), (q, k, v))):
             self.close_tensors(a, b)
+
+
+class Gradients(gradients.Gradients, Gpu):
+    device = "cuda"
 
 
 class Graphs(Gpu):
@@ -377,6 +402,33 @@ class Compiled(Gpu):
         self.close_tensors(f(x, w), (x @ w.t()).softmax(-1), 5e-2)
 
     @needs("compile")
+    def test_gradients_of_other_calls(self):
+        def ours(x, w, bias):
+            return tlc.softmax(tlc.gemm(x, w.t(), bias=bias, activation="silu")).float().square().sum()
+
+        def theirs(x, w, bias):
+            return torch.nn.functional.silu(x @ w.t() + bias).softmax(-1).square().sum()
+
+        x, w, bias = (torch.randn(*shape, device="cuda") for shape in ((64, 128), (72, 128), (72,)))
+        given = [x.bfloat16().requires_grad_(), w.bfloat16().requires_grad_(), bias.requires_grad_()]
+        exact = [one.detach().double().requires_grad_() for one in given]
+        expected = torch.autograd.grad(theirs(*exact), exact)
+        for dynamic in (False, True):
+            found = torch.autograd.grad(torch.compile(ours, fullgraph=True, dynamic=dynamic)(*given), given)
+            for a, b in zip(found, expected):
+                self.close_tensors(a, b.to(a.dtype))
+
+    @needs("compile")
+    def test_kernels_by_name(self):
+        """They break the graph, and have their gradients."""
+        f = torch.compile(lambda x, w: tlc.ops.rms_norm(x * 2, w).Y.float() + 1)
+        x, w = torch.randn(33, 128, dtype=torch.bfloat16, device="cuda", requires_grad=True), torch.rand(128, device="cuda", requires_grad=True)
+        ex, ew = (one.detach().double().requires_grad_() for one in (x, w))
+        expected = 2 * ex * ((2 * ex).square().mean(-1, keepdim=True) + 1e-6).rsqrt() * ew + 1
+        for a, b in zip(torch.autograd.grad(f(x, w).square().sum(), (x, w)), torch.autograd.grad(expected.square().sum(), (ex, ew))):
+            self.close_tensors(a, b.to(a.dtype))
+
+    @needs("compile")
     def test_sdpa_and_packed_sequences(self):
         f = torch.compile(lambda q, k, v: tlc.scaled_dot_product_attention(q, k, v, is_causal=True), fullgraph=True)
         q, k, v = (torch.randn(2, 4, 100, 64, dtype=torch.float16, device="cuda") for _ in range(3))
@@ -407,6 +459,7 @@ class Compiled(Gpu):
             o, lse = tlc.attention(q, k, v, causal="left", return_lse=True)
             torch.library.opcheck(ops.attention_backward, (torch.randn_like(o), q, k, v, o, lse, *none, "bshd", "causal='left';deterministic=True"))
             torch.library.opcheck(ops.softmax, (make(self.inputs(64)[0]).contiguous(), ""))
+            torch.library.opcheck(ops.softmax_backward, (make(self.inputs(64)[0]), make(self.inputs(64)[0]).contiguous()))
         a = torch.randn(64, 128, dtype=torch.bfloat16, device="cuda")
         torch.library.opcheck(ops.gemm, (a, a.t(), None, None, None, None, "f32", ""))
         q, cache = torch.randn(2, 1, 8, 128, dtype=torch.bfloat16, device="cuda"), torch.randn(2, 64, 2, 128, dtype=torch.bfloat16, device="cuda")

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What calls of the Python package cost the host, in microseconds until the call returns.
 
-    calls.py [--rounds 200] [--json] [--library libtlc.so]
+    calls.py [--rounds 200] [--json] [--library libtlc.so] [--commit HASH]
 
 Medians over rounds, in each of which every call is made a few times in a random order, while the GPU is never full. `nothing` is a
 call through ctypes that does nothing, `allocation` an autograd.Function that does nothing but allocate: the least that calls can
-take. Needs PyTorch and a GPU.
+take. Triton, cuDNN's frontend and FlashInfer are timed where they are installed (call_peers.py). Then what new processes take
+(first_calls.py). With --json it is a line for docs/performance/calls.jsonl. Needs PyTorch and a GPU.
 """
 
 import argparse
@@ -19,6 +20,8 @@ import time
 import libtlc  # noqa: F401: finds the package
 import tlc
 import torch
+from call_peers import peers
+from first_calls import milliseconds
 
 
 class Allocation(torch.autograd.Function):
@@ -48,7 +51,9 @@ def calls():
     with_gradient = [x.transpose(1, 2) for x in (qg, kg, vg)]
     do_sdpa = do.transpose(1, 2)
     a = torch.randn(128, 1024, dtype=torch.bfloat16, device="cuda")
+    ag, da = a.clone().requires_grad_(), torch.ones(128, 128, dtype=torch.bfloat16, device="cuda")
     x, weight = torch.randn(128, 1024, dtype=torch.bfloat16, device="cuda"), torch.ones(1024, device="cuda")
+    xg = x.clone().requires_grad_()
     found = {
         "nothing": nothing,
         "torch.empty_like": lambda: torch.empty_like(q),
@@ -66,7 +71,16 @@ def calls():
         "torch.mm": lambda: torch.mm(a, a.t()),
         "ops.rms_norm": lambda: tlc.ops.rms_norm(x, weight),
         "allocation with gradient": lambda: Allocation.apply(qg, kg, vg),
+        "gemm with gradient": lambda: tlc.gemm(ag, a.t()),
+        "torch.mm with gradient": lambda: torch.mm(ag, a.t()),
+        "softmax with gradient": lambda: tlc.softmax(xg),
+        "torch.softmax with gradient": lambda: torch.softmax(xg, -1),
+        **peers(q, k, v),
     }
+    for name, call, given, gradient in (("gemm", found["gemm with gradient"], ag, da), ("torch.mm", found["torch.mm with gradient"], ag, da),
+                                        ("softmax", found["softmax with gradient"], xg, x),
+                                        ("torch.softmax", found["torch.softmax with gradient"], xg, x)):
+        found[f"{name} backward"] = lambda result=call(), given=given, gradient=gradient: torch.autograd.grad(result, given, gradient, retain_graph=True)
     ours, theirs = tlc.attention(qg, kg, vg, causal="left"), sdpa(*with_gradient, is_causal=True)
     allocated = Allocation.apply(qg, kg, vg)
     found["allocation backward"] = lambda: torch.autograd.grad(allocated, (qg, kg, vg), do, retain_graph=True)
@@ -84,7 +98,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--library", help="libtlc.so (default: beside this script or of a build)")
+    parser.add_argument("--library", default="", help="libtlc.so (default: next to this script or of a build)")
+    parser.add_argument("--commit", default="", help="of the sources, for --json")
+    parser.add_argument("--processes", type=int, default=11, help="new processes of each kind")
     options = parser.parse_args()
     if options.library:
         tlc.use_library(options.library)
@@ -105,11 +121,15 @@ def main():
                 call()
             times[name].append((time.perf_counter_ns() - begin) / 4000)
     medians = {name: round(statistics.median(values), 2) for name, values in times.items()}
+    first = milliseconds(options.processes, options.library)
     if options.json:
-        print(json.dumps({"microseconds": medians, "gpu": torch.cuda.get_device_name(), "torch": torch.__version__}))
+        print(json.dumps({"commit": options.commit, "device": torch.cuda.get_device_name(), "torch": torch.__version__, "microseconds": medians,
+                          "milliseconds": first}))
         return
     for name, median in medians.items():
         print(f"{median:8.2f} us  {name}")
+    for name, median in first.items():
+        print(f"{median:8.2f} ms  {name}")
 
 
 main()

@@ -163,6 +163,7 @@ KERNELS = [
             lambda tokens, heads, positions, d: 4 * tokens * heads * d + 4 * tokens + 4 * d * min(tokens, positions)),
     _copied("cross_entropy", _LOGITS, lambda tokens, words: 2 * tokens * words + 12 * tokens),
     _copied("cross_entropy_bwd", _LOGITS, lambda tokens, words: 4 * tokens * words + 12 * tokens),
+    _copied("softmax_bwd", {"rows": _ROWS["m"], "columns": _ROWS["n"]}, lambda rows, columns: 6 * rows * columns),
     _copied("swiglu", _ROWS, lambda m, n: 6 * m * n),
     _copied("swiglu_bwd", _ROWS, lambda m, n: 10 * m * n),
     CookbookKernel("gemm_gelu", "PyTorch compiled", {"m": _ROWS["m"], "n": _EXTENT, "k": Span(512, 8192, 64)},

@@ -114,6 +114,17 @@ def cross_entropy_bwd(make, tokens, words):
     return Problem((x, labels, sums, dloss, dx), (dx,), checks)
 
 
+def softmax_bwd(make, rows, columns):
+    y, dy, dx = make.normal(rows, columns, scale=3.0).softmax(1), make.normal(rows, columns), make.empty(rows, columns)
+
+    def checks():
+        at = make.some(rows)
+        weights, gradients = y[at].double(), dy[at].double()
+        return [Check(lambda: dx[at], weights * (gradients - (weights * gradients).sum(1, keepdim=True)), BF16, 1e-6)]
+
+    return Problem((y, dy, dx), (dx,), checks)
+
+
 def swiglu(make, m, n):
     x, y = make.normal(m, 2, n, scale=3.0), make.empty(m, n)
 

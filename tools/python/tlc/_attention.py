@@ -310,7 +310,7 @@ class AttentionDecode(calls.Call):
         given = q, k, v, lengths_k, table, sink, out
         made = self.again(given, options, (dv, return_lse))
         if made is None:
-            calls.refuse_gradients(self.name, self.tensors, given)
+            calls.refuse_gradients(self.name, self.tensors, given, "use tlc.attention")
             route = calls.torch_route(q)
             if route is not None and out is None and route.is_traced(q, k, v):
                 made = route.torch.ops.tlc.attention_decode(q, k, v, lengths_k, table, sink, dv, route.packed_options(options))

@@ -12,20 +12,21 @@ from ._exchange import EXCHANGES, Exchange, Repeat
 from ._interface import Error
 from ._programs import Bound, Kernel, Option, Plan, Plans, Problem
 
-#: The module `_torch`, from the first time that PyTorch is there.
+#: The modules `_torch` and `_gradients`, from the first time that PyTorch is there.
 TORCH: Any = None
+GRADIENTS: Any = None
 #: Whether torch.compile or torch.export reads a call: PyTorch's function, once it is there.
 is_tracing: Callable[[], bool] = lambda: False
 
 
 def torch_route(tensor):
     """What calls PyTorch's tensors, which have gradients and graphs; None for others."""
-    global TORCH, is_tracing
+    global TORCH, GRADIENTS, is_tracing
     if TORCH is None:
         if "torch" not in sys.modules:
             return None
-        from . import _torch
-        TORCH, is_tracing = _torch, _torch.is_compiling
+        from . import _gradients, _torch
+        TORCH, GRADIENTS, is_tracing = _torch, _gradients, _torch.is_compiling
     return TORCH if isinstance(tensor, TORCH.TENSOR) else None
 
 
@@ -42,15 +43,16 @@ def wants_gradient(objects: Sequence[Any]) -> bool:
     """Whether a tensor of PyTorch among these requires a gradient here."""
     for one in objects:
         if one is not None and getattr(one, "requires_grad", False):
-            return sys.modules["torch"].is_grad_enabled()
+            torch_route(one)
+            return TORCH is not None and TORCH.is_grad_enabled()
     return False
 
 
-def refuse_gradients(call: str, names: Sequence[str], objects: Sequence[Any]) -> None:
+def refuse_gradients(call: str, names: Iterable[str], objects: Sequence[Any], alternative: str) -> None:
     if wants_gradient(objects):
         name = next(name for name, one in zip(names, objects) if getattr(one, "requires_grad", False))
         raise Error(f"{call}: argument '{name}' requires a gradient, which this call does not have; pass {name}.detach(), call it under "
-                    "torch.no_grad(), or use tlc.attention")
+                    f"torch.no_grad(), or {alternative}")
 
 
 def _is_equal(one: Any, other: Any) -> bool:
@@ -210,5 +212,6 @@ def check_out(call: str, out: Optional[Array], shape: Sequence[int]) -> None:
 
 
 def bind(call: Call, given: Given, options: Dict[str, Any], settings: tuple) -> Bound:
+    refuse_gradients(f"{call.name}.bind", given, list(given.values()), f"use tlc.{call.name} itself")
     plan, addresses, framework, owners = call.plan(given, options, settings)
     return Bound(plan, addresses, (given, owners), framework, exchange_of(given.values()))

@@ -3,7 +3,6 @@
 
 import collections
 import ctypes
-import difflib
 import math
 import os
 import re
@@ -31,7 +30,7 @@ class Gemm(calls.Call):
     i8), or `out_dtype`, or that of `out`. Rows or columns are contiguous: a transposed view, such as `w.t()`, is another
     layout and no copy. Then, in this order: `scale_a` and `scale_b`, f32 numbers or vectors, for fp8 and i8; `bias`, f32 of the columns;
     `activation` ("relu", "gelu", "silu"); `residual`, a tensor like the result. `accumulate=True` adds to `out`.
-    `tlc.gemm.options` lists what tunes it.
+    `tlc.gemm.options` lists what tunes it. With tensors of PyTorch of f16, bf16 and f32 that require gradients it is differentiable.
 
     >>> import tlc
     >>> a = tlc.tensor([[1.0, 2.0], [3.0, 4.0]], "f16")
@@ -45,12 +44,15 @@ class Gemm(calls.Call):
 
     def __call__(self, a, b, *, bias=None, residual=None, scale_a=None, scale_b=None, out=None, out_dtype: Optional[str] = None,
                  accumulate: bool = False, **options):
+        route = calls.torch_route(a)
+        if route is not None and isinstance(b, route.TENSOR) and (a.dtype in route.WIDE or b.dtype in route.WIDE):
+            a, b, residual = route.autocast(a, b, residual)
         given = a, b, scale_a, scale_b, bias, residual, out
         made = self.again(given, options, (out_dtype, accumulate))
         if made is not None:
             return out if out is not None else made[0]
-        calls.refuse_gradients(self.name, self.tensors, given)
-        route = calls.torch_route(a)
+        if calls.wants_gradient(given):
+            return calls.GRADIENTS.gemm(given, options, out_dtype)
         if route is not None and out is None and route.is_traced(a, b):
             return route.torch.ops.tlc.gemm(a, b, bias, residual, scale_a, scale_b, out_dtype, route.packed_options(options))
         made = self.anew(given, options, (out_dtype, accumulate))
@@ -138,7 +140,8 @@ class Gemm(calls.Call):
 
 
 class Softmax(calls.Call):
-    """Softmax along the last axis; a row of -inf alone gives zeros. `out` may be `x`.
+    """Softmax along the last axis; a row of -inf alone gives zeros. `out` may be `x`. With tensors of PyTorch that
+    require gradients it is differentiable.
 
     >>> import tlc
     >>> tlc.softmax(tlc.tensor([[0.0, 0.0]], "f32")).tolist()
@@ -153,8 +156,9 @@ class Softmax(calls.Call):
         made = self.again(given, options, ())
         if made is not None:
             return out if out is not None else made[0]
-        calls.refuse_gradients(self.name, self.tensors, given)
         route = calls.torch_route(x)
+        if calls.wants_gradient(given):
+            return calls.GRADIENTS.softmax(x, out, options)
         if route is not None and out is None and route.is_traced(x):
             return route.torch.ops.tlc.softmax(x, route.packed_options(options))
         made = self.anew(given, options, ())
@@ -222,14 +226,16 @@ class Op(calls.Call):
     options, numbers, and `out`, a tensor or a dict of tensors by name. Extents of outputs follow from those of inputs, or are
     options. Several results are a named tuple.
 
-    A parameter `dtype` is the type of the first tensor unless it is given. `arguments()` lists what a call takes.
+    A parameter `dtype` is the type of the first tensor unless it is given. `arguments()` lists what a call takes. With tensors of
+    PyTorch that require gradients it is differentiable if there is a kernel with its name and `_bwd` (docs/python.md).
     """
 
-    def __init__(self, kernel: Kernel):
+    def __init__(self, kernel: Kernel, siblings: "Ops"):
         super().__init__()
         self.name = self.kernel_name = kernel.name
-        self._kernel = kernel
+        self._kernel, self.siblings = kernel, siblings
         self._signatures: Dict[tuple, Tuple[Argument, ...]] = {}
+        self.rules: Dict[tuple, Any] = {}  # of gradients (_kernel_gradients.py)
         self.__doc__ = f"{kernel.summary}\n\n{Op.__doc__}"
 
     @property
@@ -239,7 +245,7 @@ class Op(calls.Call):
     def __repr__(self):
         return f"<tlc kernel {self.name}: {self._kernel.summary}>"
 
-    def _signature(self, device, options: Dict[str, str]) -> Tuple[Argument, ...]:
+    def signature(self, device, options: Dict[str, str]) -> Tuple[Argument, ...]:
         """Names, types and axes of the arguments, which the program for the usual sizes has, too."""
         key = device.serial, tuple(sorted(options.items()))
         if key not in self._signatures:
@@ -251,7 +257,7 @@ class Op(calls.Call):
         number = arrays.CPU if device is None or device == "cpu" else int(device.partition(":")[2] or 0)
         on = calls.devices.current_emulator() if number == arrays.CPU else calls.devices.gpu(number)
         lines = []
-        for argument in self._signature(on, programs.texts_of(self._kernel, options, self.name)):
+        for argument in self.signature(on, programs.texts_of(self._kernel, options, self.name)):
             axes = "" if argument.shape is None else f"[{', '.join(extent.dimension or str(extent.constant) for extent in argument.shape)}]"
             lines.append(f"{'-> ' if argument.access == OUTPUT else ''}{argument.name}: {argument.element.name}{axes}")
         return lines
@@ -262,6 +268,8 @@ class Op(calls.Call):
         if found is not None:
             return found
         given, options, numbers = self._sorted(tensors, out, named)
+        if calls.wants_gradient(list(given.values())):
+            return calls.GRADIENTS.kernel(self, given, options, numbers)
         # What is given by name is not in `objects`.
         key = ((), *calls.option_key(named)) if not isinstance(out, dict) and len(given) == len(tensors) + (out is not None) else None
         plan, made = self.work_out(objects, key, given, options, numbers)
@@ -275,6 +283,7 @@ class Op(calls.Call):
     def bind(self, *tensors, out=None, **named) -> programs.Bound:
         """As `tlc.attention.bind`."""
         given, options, numbers = self._sorted(tensors, out, named)
+        calls.refuse_gradients(f"{self.name}.bind", given, list(given.values()), "use the call itself")
         plan, addresses, framework, owners = self.plan(given, options, numbers)
         return programs.Bound(plan, addresses, (given, owners), framework, calls.exchange_of(given.values()))
 
@@ -289,21 +298,22 @@ class Op(calls.Call):
                 numbers.append((name, value))
             else:
                 given[name] = value
-        calls.refuse_gradients(self.name, list(given), list(given.values()))
         if out is not None:
             outs = out if isinstance(out, dict) else {"": out}
-            calls.refuse_gradients(self.name, list(outs), list(outs.values()))
             given.update((f"out {name}", tensor) for name, tensor in outs.items())
         return given, options, tuple(sorted(numbers))
 
+    def values_of(self, first: Array, options: Dict[str, Any]) -> Dict[str, str]:
+        """The parameters that are given, and the type of the first tensor."""
+        values, dtype = programs.texts_of(self._kernel, options, self.name), self._kernel.option("dtype")
+        if dtype is not None and "dtype" not in values and first.element.name in dtype.allowed.split(" | "):
+            values["dtype"] = first.element.name
+        return values
+
     def solve(self, device, given, options, settings) -> Problem:
-        values = programs.texts_of(self._kernel, options, self.name)
-        first = next(iter(given.values())).element.name
-        dtype = self._kernel.option("dtype")
-        if dtype is not None and "dtype" not in values and first in dtype.allowed.split(" | "):
-            values["dtype"] = first
-        signature = self._signature(device, values)
-        inputs = self._assign(signature, given)
+        values = self.values_of(next(iter(given.values())), options)
+        signature = self.signature(device, values)
+        inputs = self.assign(signature, given)
         dimensions: Dict[str, int] = {}
         for argument in signature:
             if argument.name in inputs and argument.shape is not None and argument.access != OUTPUT:
@@ -320,7 +330,7 @@ class Op(calls.Call):
                         if argument.access == OUTPUT and argument.name not in inputs)
         return Problem(program, inputs, outputs, dict(settings))
 
-    def _assign(self, signature: Tuple[Argument, ...], given: calls.Arrays) -> Dict[str, Tuple[int, Array]]:
+    def assign(self, signature: Tuple[Argument, ...], given: calls.Arrays) -> Dict[str, Tuple[int, Array]]:
         tensors = {argument.name: argument for argument in signature if argument.shape is not None}
         order = [argument.name for argument in tensors.values() if argument.access != OUTPUT]
         written = [argument.name for argument in tensors.values() if argument.access == OUTPUT]
@@ -360,6 +370,7 @@ class Ops:
 
     def __init__(self, kernels, origin: str):
         self._list, self._origin = kernels, origin
+        self._is_ours = origin == "tlc"
 
     def _kernels(self) -> Dict[str, Kernel]:
         return self._list()
@@ -367,14 +378,18 @@ class Ops:
     def __dir__(self):
         return sorted(self._kernels())
 
+    def _find(self, name: str) -> Optional[Op]:
+        return getattr(self, name) if name in self._kernels() else None
+
     def __getattr__(self, name: str) -> Op:
         if name.startswith("_"):
             raise AttributeError(name)
         kernel = self._kernels().get(name)
         if kernel is None:
+            import difflib  # takes longer than all other imports of this module
             near = difflib.get_close_matches(name, self._kernels(), 3)
             raise _NoKernel(f"{self._origin} has no kernel '{name}'{'; nearest: ' + ', '.join(near) if near else ''}")
-        made = Op(kernel)
+        made = Op(kernel, self)
         setattr(self, name, made)
         return made
 

@@ -7,6 +7,7 @@ required: operators need torch.library.register_fake or impl_abstract (2.1), and
 
 import ast
 import functools
+import math
 from typing import Any, Dict, Optional, Tuple
 
 import torch
@@ -16,16 +17,16 @@ from . import _attention
 from ._arrays import BY_NAME, CPU, ELSEWHERE, Array, Element, Framework
 from ._interface import Error
 
-_ELEMENTS = {getattr(torch, theirs): BY_NAME[ours] for theirs, ours in ELSEWHERE.items() if hasattr(torch, theirs)}
-_ELEMENTS[torch.bool] = BY_NAME["u8"]
-_DTYPES = {element.number: dtype for dtype, element in _ELEMENTS.items() if dtype is not torch.bool}
+ELEMENTS = {getattr(torch, theirs): BY_NAME[ours] for theirs, ours in ELSEWHERE.items() if hasattr(torch, theirs)}
+ELEMENTS[torch.bool] = BY_NAME["u8"]
+_DTYPES = {element.number: dtype for dtype, element in ELEMENTS.items() if dtype is not torch.bool}
 _BITS = {torch.int16: arrays.I16, **({torch.uint16: arrays.U16} if hasattr(torch, "uint16") else {})}
 
 
 def _describe(tensor, name: str) -> Array:
-    element = _ELEMENTS.get(tensor.dtype) or _BITS.get(tensor.dtype)
+    element = ELEMENTS.get(tensor.dtype) or _BITS.get(tensor.dtype)
     if element is None:
-        raise Error(f"argument '{name}': expected an element type among {', '.join(str(dtype) for dtype in _ELEMENTS)}, but got {tensor.dtype}")
+        raise Error(f"argument '{name}': expected an element type among {', '.join(str(dtype) for dtype in ELEMENTS)}, but got {tensor.dtype}")
     device = tensor.get_device() if tensor.is_cuda else CPU
     if device == CPU and tensor.device.type != "cpu":
         raise Error(f"argument '{name}': expected a tensor on cuda or cpu, but got one on {tensor.device}; move it by .to('cuda')")
@@ -90,14 +91,14 @@ _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _PLAIN_OR_NONE = frozenset((*_PLAIN, type(None)))
 
 
-_is_grad_enabled = torch.is_grad_enabled
+is_grad_enabled = torch.is_grad_enabled
 
 
 def _is_launch(tensors) -> bool:
     """Of the first of which the type is plain."""
     if _dispatch_modes() != 0 or _transforms() is not None:
         return False
-    if _is_grad_enabled():
+    if is_grad_enabled():
         for tensor in tensors:
             if tensor is not None and getattr(tensor, "requires_grad", False):
                 return False
@@ -126,7 +127,7 @@ def packed_options(options: Dict[str, Any]) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _options_of(text: str) -> Dict[str, Any]:
+def options_of(text: str) -> Dict[str, Any]:
     found = {}
     for part in text.split(";") if text else ():
         name, _, value = part.partition("=")
@@ -146,16 +147,16 @@ else:  # before 2.4
         return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
 
 
-_WIDE = (torch.float32, torch.float64)
+WIDE = (torch.float32, torch.float64)
 HALF = (torch.float16, torch.bfloat16)
 
 
-def autocast(q, k, v):
+def autocast(*tensors):
     """Floats of more than 16 bits in the type of autocast, where that is on."""
-    dtype = _autocast_dtype(q.device.type)
+    dtype = _autocast_dtype(tensors[0].device.type)
     if dtype is None:
-        return q, k, v
-    return tuple(tensor.to(dtype) if tensor.dtype in _WIDE else tensor for tensor in (q, k, v))
+        return tensors
+    return tuple([tensor.to(dtype) if tensor is not None and tensor.dtype in WIDE else tensor for tensor in tensors])
 
 
 # Attention.
@@ -172,9 +173,9 @@ def draw(q, generator):
 def _forward_kernel(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, philox, scale_q, scale_k, scale_v, layout, options):
     if cu_q is None:
         return tuple(_attention.attention.run((q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, philox, None), layout, True,
-                                              _options_of(options)))
+                                              options_of(options)))
     return tuple(_attention.attention_varlen.run((q, k, v, sink, cu_q, cu_k, scale_q, scale_k, scale_v, philox, None), layout, True,
-                                                 _options_of(options)))
+                                                 options_of(options)))
 
 
 def _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, philox, layout, options):
@@ -182,7 +183,7 @@ def _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, p
 
 
 def _plain_kernel(q, k, v, layout, options):
-    return _attention.attention.run((q, k, v, *_NO_OTHERS), layout, False, _options_of(options))
+    return _attention.attention.run((q, k, v, *_NO_OTHERS), layout, False, options_of(options))
 
 
 def _plain_fake(q, k, v, layout, options):
@@ -192,7 +193,7 @@ def _plain_fake(q, k, v, layout, options):
 def _forward_fake(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, philox, scale_q, scale_k, scale_v, layout, options):
     dtype = q.dtype
     if dtype not in (torch.float16, torch.bfloat16):
-        dtype = torch.float16 if _options_of(options).get("out") == "f16" else torch.bfloat16
+        dtype = torch.float16 if options_of(options).get("out") == "f16" else torch.bfloat16
     o = q.new_empty((*q.shape[:-1], v.shape[-1]), dtype=dtype)
     if cu_q is not None:
         heads = (q.shape[1], q.shape[0])
@@ -202,13 +203,13 @@ def _forward_fake(q, k, v, sink, cu_q, cu_k, lengths_q, lengths_k, philox, scale
 
 
 def _backward_kernel(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, philox, layout, options):
-    made = _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, philox, layout, _options_of(options))
+    made = _run_backward(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, philox, layout, options_of(options))
     # An operator returns no None.
     return (*made[:3], made.dsink if made.dsink is not None else q.new_empty((0,), dtype=torch.float32))
 
 
 def _backward_fake(do, q, k, v, o, lse, sink, cu_q, cu_k, lengths_q, lengths_k, philox, layout, options):
-    dtype = torch.float32 if _options_of(options).get("gradients") == "f32" else q.dtype
+    dtype = torch.float32 if options_of(options).get("gradients") == "f32" else q.dtype
     gradients = [x.new_empty(x.shape, dtype=dtype) for x in (q, k, v)]
     return (*gradients, q.new_empty(sink.shape if sink is not None else (0,), dtype=torch.float32))
 
@@ -232,7 +233,7 @@ class _Traced(torch.autograd.Function):
     @staticmethod
     def backward(ctx, do, _):
         if not is_compiling():
-            _refuse_second_derivatives()
+            refuse_second_derivatives("attention")
         if do is None:
             return (None,) * 12
         saved = ctx.saved_tensors
@@ -264,7 +265,7 @@ class _Eager(torch.autograd.Function):
     def backward(ctx, do, *_):
         compiling = is_compiling()  # what of the graph is left of eager calls
         if not compiling:
-            _refuse_second_derivatives()
+            refuse_second_derivatives("attention")
         if do is None:
             return (None,) * len(ctx.needs_input_grad)
         q, k, v, o, lse, *optional = ctx.saved_tensors
@@ -281,8 +282,12 @@ class _Eager(torch.autograd.Function):
         return (None, *found[:3], found[3] if optional[0] is not None else None, None, None, None) if optional else (None, *found[:3])
 
 
-#: `Function.apply` less what it does for torch.func's transforms, which `is_plain` refuses.
-_apply_eager = super(torch.autograd.Function, _Eager).apply
+def apply_of(function: Any) -> Any:
+    """`Function.apply` less what it does for torch.func's transforms, which `is_plain` refuses."""
+    return super(torch.autograd.Function, function).apply
+
+
+_apply_eager = apply_of(_Eager)
 _NO_SEQUENCES = (None,) * 6
 
 
@@ -291,9 +296,9 @@ def _sequences(kind, sink, one, other, philox):
     return (sink, one, other, None, None, philox) if kind.name == "attention_varlen" else (sink, None, None, one, other, philox)
 
 
-def _refuse_second_derivatives() -> None:
+def refuse_second_derivatives(call: str) -> None:
     if torch.is_grad_enabled():
-        raise Error("attention: second derivatives are not supported; call backward() or torch.autograd.grad without create_graph")
+        raise Error(f"{call}: second derivatives are not supported; call backward() or torch.autograd.grad without create_graph")
 
 
 #: Options of forward that backward needs, too, as the same.
@@ -304,7 +309,7 @@ _OF_BACKWARD = ("deterministic", "dq", "dkv")
 def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[str, Any]):
     """`tlc.attention` and `tlc.attention_varlen` of tensors of PyTorch."""
     q, k, v, sink = given[0], given[1], given[2], given[3]
-    needs_gradient = _is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or (sink is not None and sink.requires_grad))
+    needs_gradient = is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or (sink is not None and sink.requires_grad))
     of_forward = options
     if "deterministic" in options or "dq" in options or "dkv" in options:
         of_forward = {name: value for name, value in options.items() if name not in _OF_BACKWARD}
@@ -313,7 +318,7 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
         made = call.repeated(given, of_forward, (layout, return_lse))
         if made is not None:
             return _attention.result_of(given, made, return_lse)
-    if q.dtype in _WIDE or k.dtype in _WIDE or v.dtype in _WIDE:
+    if q.dtype in WIDE or k.dtype in WIDE or v.dtype in WIDE:
         q, k, v = autocast(q, k, v)
         given = q, k, v, *given[3:]
     is_eager = not compiling and is_plain(*given)
@@ -344,7 +349,7 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
 
 
 def _decode_kernel(q, k, v, lengths_k, table, sink, dv, options):
-    return tuple(_attention.attention_decode(q, k, v, lengths_k, table=table, sink=sink, dv=dv, return_lse=True, **_options_of(options)))
+    return tuple(_attention.attention_decode(q, k, v, lengths_k, table=table, sink=sink, dv=dv, return_lse=True, **options_of(options)))
 
 
 def _decode_fake(q, k, v, lengths_k, table, sink, dv, options):
@@ -354,22 +359,36 @@ def _decode_fake(q, k, v, lengths_k, table, sink, dv, options):
 
 def _gemm_kernel(a, b, bias, residual, scale_a, scale_b, out_dtype, options):
     from ._kernels import gemm
-    return gemm(a, b, bias=bias, residual=residual, scale_a=scale_a, scale_b=scale_b, out_dtype=out_dtype, **_options_of(options))
+    return gemm(a, b, bias=bias, residual=residual, scale_a=scale_a, scale_b=scale_b, out_dtype=out_dtype, **options_of(options))
 
 
 def _gemm_fake(a, b, bias, residual, scale_a, scale_b, out_dtype, options):
     from ._kernels import result_of
-    name = out_dtype or result_of(_ELEMENTS[a.dtype].name)
+    name = out_dtype or result_of(ELEMENTS[a.dtype].name)
     return a.new_empty((*a.shape[:-1], b.shape[-1]), dtype=_DTYPES[BY_NAME[name].number])
 
 
 def _softmax_kernel(x, options):
     from ._kernels import softmax
-    return softmax(x, **_options_of(options))
+    return softmax(x, **options_of(options))
 
 
 def _softmax_fake(x, options):
     return x.new_empty(x.shape)
+
+
+def softmax_backward(dy, y):
+    from ._kernels import ops
+    # Programs differ in the width of a tile alone.
+    options = {"rows": 4096, "columns": min(max(1 << max(y.shape[-1] - 1, 0).bit_length(), 64), 4096)}
+    if y.dim() == 2:
+        return ops.softmax_bwd(y.contiguous(), dy.contiguous(), **options)
+    shape = math.prod(y.shape[:-1]), y.shape[-1]
+    return ops.softmax_bwd(y.reshape(shape), dy.reshape(shape).contiguous(), **options).reshape(y.shape)
+
+
+def _softmax_backward_fake(dy, y):
+    return y.new_empty(y.shape)
 
 
 _OPERATORS: Dict[str, Tuple[str, Any, Any]] = {
@@ -383,6 +402,7 @@ _OPERATORS: Dict[str, Tuple[str, Any, Any]] = {
     "gemm": ("(Tensor a, Tensor b, Tensor? bias, Tensor? residual, Tensor? scale_a, Tensor? scale_b, str? out_dtype, str options) -> Tensor",
              _gemm_kernel, _gemm_fake),
     "softmax": ("(Tensor x, str options) -> Tensor", _softmax_kernel, _softmax_fake),
+    "softmax_backward": ("(Tensor dy, Tensor y) -> Tensor", softmax_backward, _softmax_backward_fake),
 }
 
 

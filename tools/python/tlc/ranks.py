@@ -16,7 +16,7 @@ import torch
 
 from . import _interface as c
 from ._interface import Error, find_library
-from ._torch import _ELEMENTS
+from ._torch import ELEMENTS
 
 __all__ = ["Communicator", "ConnectedGroup", "Error", "Group", "Library", "Packed", "Program", "RankPrograms", "find_library"]
 
@@ -45,7 +45,7 @@ def _describe(tensor):
             described.strides[axis] *= 2
         return described
     extents = ctypes.c_int64 * tensor.dim()
-    return c.Tensor(tensor.data_ptr(), _ELEMENTS[tensor.dtype].number, tensor.dim(), extents(*tensor.shape), extents(*tensor.stride()))
+    return c.Tensor(tensor.data_ptr(), ELEMENTS[tensor.dtype].number, tensor.dim(), extents(*tensor.shape), extents(*tensor.stride()))
 
 
 class Library:

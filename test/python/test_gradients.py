@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients of products, softmax and kernels by name, against PyTorch's in double precision: here on the emulator, and on a GPU by
+test_torch_gpu.py. Those of attention are in test_torch.py."""
+
+import os
+import unittest
+import unittest.mock
+
+from support import ROOT, Case, needs_torch, tlc, torch
+
+FILE = os.path.join(ROOT, "test", "files", "squares.cpp")
+
+
+def gelu(x):
+    return torch.nn.functional.gelu(x)
+
+
+def silu(x):
+    return x * torch.sigmoid(x)
+
+
+class Gradients:
+    """On `device`."""
+
+    device = "cpu"
+
+    def make(self, *shape, dtype=None):
+        return torch.randn(*shape).to(dtype or torch.bfloat16).to(self.device)
+
+    def check(self, call, exact, *tensors, limit=1e-2, wanted=None):
+        """Results, and gradients of the `wanted` tensors (all), against a function of tensors in double precision."""
+        ours = [x.detach().requires_grad_(wanted is None or number in wanted) for number, x in enumerate(tensors)]
+        theirs = [x.detach().double().requires_grad_(x.requires_grad) for x in ours]
+        y, z = call(*ours), exact(*theirs)
+        dy = torch.randn(y.shape).to(y.dtype).to(self.device)
+        self.assertTrue(y.requires_grad)
+        y.backward(dy)
+        z.backward(dy.double())
+        self.near(y, z, limit)
+        for x, e in zip(ours, theirs):
+            self.assertEqual(x.grad is None, e.grad is None)
+            if x.grad is not None:
+                self.assertEqual((x.grad.dtype, x.grad.shape), (x.dtype, x.shape))
+                self.near(x.grad, e.grad, limit)
+
+    def near(self, actual, exact, limit):
+        self.assertEqual(actual.shape, exact.shape)
+        self.assertLessEqual((actual.double() - exact).abs().max().item(), limit * max(exact.abs().max().item(), 1e-3))
+
+    def test_products(self):
+        for dtype in (torch.float16, torch.bfloat16, torch.float32):
+            a, w = self.make(20, 24, dtype=dtype), self.make(40, 24, dtype=dtype)
+            self.check(lambda a, w: tlc.gemm(a, w.t()), lambda a, w: a @ w.t(), a, w)
+
+    def test_layouts_of_factors(self):
+        a, b = self.make(20, 24), self.make(24, 40)
+        self.check(tlc.gemm, lambda a, b: a @ b, a, b)
+        self.check(lambda a, b: tlc.gemm(a.t(), b.t()), lambda a, b: a.t() @ b.t(), self.make(24, 20), self.make(40, 24))
+        self.check(lambda a, b: tlc.gemm(a, b).t(), lambda a, b: (a @ b).t(), a, b)
+        self.check(lambda a, b: tlc.gemm(a, b).sum(), lambda a, b: (a @ b).sum(), a, b, limit=2e-2)  # of an expanded gradient
+        self.check(lambda a, b: tlc.gemm(a[:, 1:], b[1:, 3:]), lambda a, b: a[:, 1:] @ b[1:, 3:], a, b)  # rows that begin anywhere
+
+    def test_some_gradients_of_products(self):
+        a, b, bias = self.make(20, 24), self.make(24, 40), self.make(40, dtype=torch.float32)
+        for wanted in ((0,), (1,), (2,)):
+            for activation in ("none", "silu"):
+                self.check(lambda a, b, bias: tlc.gemm(a, b, bias=bias, activation=activation),
+                           lambda a, b, bias: silu(a @ b + bias) if activation == "silu" else a @ b + bias, a, b, bias, wanted=wanted)
+
+    def test_epilogues(self):
+        a, w = self.make(20, 24), self.make(40, 24)
+        bias, residual = self.make(40, dtype=torch.float32), self.make(20, 40)
+        for name, function in (("none", lambda x: x), ("relu", torch.relu), ("gelu", gelu), ("silu", silu)):
+            self.check(lambda a, w, bias, residual: tlc.gemm(a, w.t(), bias=bias, residual=residual, activation=name),
+                       lambda a, w, bias, residual: function(a @ w.t() + bias) + residual, a, w, bias, residual)
+            self.check(lambda a, w: tlc.gemm(a, w.t(), activation=name, out_dtype="f32"), lambda a, w: function(a @ w.t()), a, w)
+
+    def test_batches(self):
+        a, b, bias = self.make(3, 20, 24), self.make(3, 24, 40), self.make(40, dtype=torch.float32)
+        self.check(lambda a, b, bias: tlc.gemm(a, b, bias=bias), lambda a, b, bias: a @ b + bias, a, b, bias)
+        self.check(lambda a, b: tlc.gemm(a, b[:1].expand(3, -1, -1)), lambda a, b: a @ b[:1], a, b, wanted=(0, 1))
+
+    def test_softmax(self):
+        for dtype in (torch.float16, torch.bfloat16, torch.float32):
+            for shape in ((5, 33), (2, 3, 64), (17,)):
+                self.check(tlc.softmax, lambda x: x.softmax(-1), self.make(*shape, dtype=dtype))
+        self.check(lambda x: tlc.softmax(x).t(), lambda x: x.softmax(-1).t(), self.make(9, 70))
+        self.check(lambda x: tlc.softmax(x).float().square().sum(), lambda x: x.softmax(-1).square().sum(), self.make(3, 5000))
+        x = torch.full((1, 8), -float("inf"), device=self.device, requires_grad=True)
+        tlc.softmax(x).sum().backward()
+        self.assertEqual(x.grad.abs().max().item(), 0)
+
+    def test_norms(self):
+        x, w, b = self.make(5, 64), self.make(64, dtype=torch.float32), self.make(64, dtype=torch.float32)
+        self.check(lambda x, w: tlc.ops.rms_norm(x, w).Y, lambda x, w: x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt() * w, x, w)
+        self.check(lambda x, w, b: tlc.ops.layer_norm(x, w, B=b).Y,
+                   lambda x, w, b: torch.nn.functional.layer_norm(x, (64,), w, b, 1e-5), x, w, b)
+        self.check(lambda x: tlc.ops.rms_norm(x, w)[0].sum(), lambda x: (x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt() * w).sum(), x,
+                   limit=2e-2)
+        y, r = tlc.ops.rms_norm(x.requires_grad_(), w)
+        self.assertTrue(y.requires_grad and not r.requires_grad)
+
+    def test_losses(self):
+        labels = torch.tensor([1, 2, -100, 5, 63], dtype=torch.int32, device=self.device)
+        self.check(lambda x: tlc.ops.cross_entropy(x, labels).Loss,
+                   lambda x: torch.nn.functional.cross_entropy(x, labels.long(), reduction="none"), self.make(5, 64))
+
+    def test_other_kernels(self):
+        x = self.make(5, 64)
+        self.check(lambda x: tlc.ops.swiglu(x.view(5, 2, 32)), lambda x: silu(x[:, :32]) * x[:, 32:], x)
+        self.check(tlc.ops.softmax, lambda x: x.softmax(-1), x)
+        kept = (tlc.ops.dropout(torch.ones_like(x), drop=30, seed=5) != 0).double() / 0.7
+        self.check(lambda x: tlc.ops.dropout(x, drop=30, seed=5), lambda x: x * kept, x)
+        words = torch.tensor([1, 2, 2, 5, -1], dtype=torch.int32, device=self.device)
+        self.check(lambda e: tlc.ops.embedding(words, e), lambda e: e[words.long()] * (words >= 0)[:, None], self.make(9, 16))
+
+    def test_rotary(self):
+        heads, position = self.make(6, 2, 32), torch.tensor([3, 1, 4, 1, 5, 2], dtype=torch.int32, device=self.device)
+        angles = torch.randn(8, 16).to(self.device)
+        cosine, sine = angles.cos(), angles.sin()
+
+        def turned(x, sign):
+            c, s = (table.double()[position.long()][:, None] for table in (cosine, sign * sine))
+            return torch.cat([x[..., :16] * c - x[..., 16:] * s, x[..., 16:] * c + x[..., :16] * s], -1)
+
+        self.check(lambda x: tlc.ops.rotary(x, position, cosine, sine, d=32), lambda x: turned(x, 1), heads)
+        self.check(lambda x: tlc.ops.rotary(x, position, cosine, sine, d=32, direction="backward"), lambda x: turned(x, -1), heads)
+        self.refused("rotary: argument 'Cos' requires a gradient, but rotary computes no gradient of it; pass Cos.detach()",
+                     lambda: tlc.ops.rotary(heads, position, cosine.clone().requires_grad_(), sine, d=32))
+
+    def test_second_derivatives_are_refused(self):
+        x = self.make(16, 16).requires_grad_()
+        for name, call in (("gemm", lambda: tlc.gemm(x, x.t())), ("softmax", lambda: tlc.softmax(x)),
+                           ("swiglu", lambda: tlc.ops.swiglu(x.view(8, 2, 16)))):
+            self.refused(f"{name}: second derivatives are not supported", lambda: torch.autograd.grad(call().sum(), x, create_graph=True))
+
+    def test_gradients_that_are_refused(self):
+        x = self.make(16, 16).requires_grad_()
+        y, words = torch.empty_like(x), torch.zeros(16, dtype=torch.int32, device=self.device)
+        self.refused("softmax: out= is for calls without gradients; use the result", lambda: tlc.softmax(x, out=y))
+        self.refused("gemm: out= is for calls without gradients; use the result", lambda: tlc.gemm(x, x, out=y))
+        self.refused("swiglu: out= is for calls without gradients", lambda: tlc.ops.swiglu(x.view(8, 2, 16), out=y[:8]))
+        self.refused("softmax.bind: argument 'x' requires a gradient", lambda: tlc.softmax.bind(x))
+        self.refused("swiglu.bind: argument '0' requires a gradient", lambda: tlc.ops.swiglu.bind(x.view(8, 2, 16)))
+        self.refused("gemv: argument 'A' requires a gradient, but there is no kernel gemv_bwd; pass A.detach(), call it under torch.no_grad(), "
+                     "or use tlc.gemm", lambda: tlc.ops.gemv(x, x.detach()[0]))
+        self.refused("embedding_bwd: argument 'dY' requires a gradient, but this kernel changes 'dE' in place",
+                     lambda: tlc.ops.embedding_bwd(words, x, dE=torch.zeros(4, 16, device=self.device)))
+        i8, scale = torch.ones(16, 16, dtype=torch.int8, device=self.device), torch.ones(1, device=self.device, requires_grad=True)
+        self.refused("gemm: expected a and b of f16, bf16 or f32 without scales, because a tensor requires a gradient, but got torch.int8 with scales",
+                     lambda: tlc.gemm(i8, i8.t(), scale_a=scale, scale_b=scale))
+        self.refused("gemm: expected out_dtype among f16, bf16, f32, because a tensor requires a gradient, but got e4m3",
+                     lambda: tlc.gemm(x, x, out_dtype="e4m3"))
+        q = self.make(1, 1, 2, 16).requires_grad_()
+        self.refused("attention_decode: argument 'q' requires a gradient, which this call does not have; pass q.detach(), call it under "
+                     "torch.no_grad(), or use tlc.attention", lambda: tlc.attention_decode(q, q, q, words[:1]))
+        with torch.no_grad():
+            self.assertFalse(tlc.softmax(x, out=y).requires_grad or tlc.gemm(x, x).requires_grad or tlc.ops.gemv(x, x[0]).requires_grad)
+
+    def test_integers_require_no_gradient(self):
+        """PyTorch refuses them; where an argument takes integers alone, a tensor with a gradient is refused by name."""
+        for dtype in (torch.int32, torch.int8, torch.uint8, torch.bool):
+            with self.assertRaisesRegex(RuntimeError, "floating point"):
+                torch.zeros(4, 16, dtype=dtype, device=self.device).requires_grad_()
+        x = self.make(4, 16).requires_grad_()
+        self.refused("cross_entropy: argument 'Labels' requires a gradient, but cross_entropy_bwd computes no gradient of it",
+                     lambda: tlc.ops.cross_entropy(self.make(4, 16), x[:, 0].contiguous()))
+        begins = torch.tensor([0.0, 4.0], device=self.device, requires_grad=True)
+        self.refused("argument 'begins_q': expected element type i32, but got f32", lambda: tlc.attention_varlen(*[self.make(4, 1, 16)] * 3, begins))
+
+
+@needs_torch
+class Emulated(Gradients, Case):
+    def setUp(self):
+        torch.manual_seed(1)
+
+    def test_operators_have_the_same_gradients(self):
+        """What tracing takes instead of launches; PyTorch before 2.1 has operators, too, but none that it can trace."""
+        from tlc import _gradients, _torch
+        library, taken = _torch._library, []
+        if library is None:
+            library = torch.library.Library("tlc", "DEF")
+            for name, (schema, kernel, _) in _torch._OPERATORS.items():
+                library.define(name + schema)
+                library.impl(name, kernel, "CPU")
+        with unittest.mock.patch.object(_gradients, "is_compiling", lambda: taken.append(1) or True):
+            for test in (self.test_products, self.test_layouts_of_factors, self.test_epilogues, self.test_batches, self.test_softmax):
+                test()
+        self.assertTrue(taken)
+
+    def test_kernels_of_a_file(self):
+        if not os.path.exists(FILE):
+            self.skipTest("no file of kernels")
+        os.environ.setdefault("CXX", "clang++-22")
+        mine = tlc.load(FILE)
+        self.check(lambda x: mine.squares(x, factor=3.0), lambda x: 3 * x * x, torch.randn(200))
+        self.refused("squares_bwd: argument 'X' requires a gradient, but there is no kernel squares_bwd_bwd; pass X.detach(), call it under "
+                     "torch.no_grad(), or add a kernel squares_bwd_bwd to its file",
+                     lambda: mine.squares_bwd(torch.ones(8, requires_grad=True), torch.ones(8)))
+
+
+if __name__ == "__main__":
+    unittest.main()
