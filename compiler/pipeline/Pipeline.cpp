@@ -56,6 +56,7 @@ SmallVector<std::string> strategiesOf(const Optimizations &on) {
 void toAtoms(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   const bool byMatrixRole = llvm::is_contained(strategiesOf(on), "load-matrix-math");
+  kernels.addPass(tile::createExpandSparseFactors({/*wgmma=*/on.wgmma}));
   kernels.addPass(tile::createSplitRows({/*enable=*/on.rowSplitting && byMatrixRole}));
   kernels.addPass(tile::createSelectProducts({/*wgmma=*/on.wgmma, /*tcgen05=*/byMatrixRole,
                                               /*factors=*/on.tensorMemoryFactors}));

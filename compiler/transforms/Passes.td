@@ -156,6 +156,23 @@ def ExpandPipeline : Pass<"tile-expand-pipeline", "::tlc::tile::KernelOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def ExpandSparseFactors : Pass<"tile-expand-sparse-factors", "::tlc::tile::KernelOp"> {
+  let summary = "Put zeros between the elements of sparse factors where no instruction takes these";
+  let description = [{
+    Requires: products have no instructions yet, phase `promoted`.
+    Ensures:  no product of a target without `wgmma.sp` for its elements has metadata: its left factor is a fragment of all elements, which threads
+              gather from the shared tile. That is a remark. An infinity or NaN of the right factor reaches sums by way of these zeros.
+
+        %1 = tile.gemm %a, %b, %acc metadata %e : !tile.shared<64x32xbf16>, ...
+        ==>
+        %0 = tile.gather %slice[%places] ... -> tensor<64x64xbf16>
+        ...
+        %1 = tile.gemm %dense, %b, %acc : tensor<64x64xbf16>, ...
+  }];
+  let options = [Option<"wgmma", "wgmma", "bool", /*default=*/"true", "Use `wgmma.sp` where the target has it">];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def ExpandTileLoops : Pass<"tile-expand-tile-loops", "::tlc::tile::KernelOp"> {
   let summary = "Turn persistent tile loops into a grid and a loop over this block's tiles";
   let description = [{

@@ -131,6 +131,15 @@ TEST_CASE("a sparse left factor of every element type", "[sparse-products]") {
     }
 }
 
+TEST_CASE("a sparse left factor on targets without sparse products", "[sparse-products]") {
+  for (const char *target : {"sm_80", "sm_89", "sm_100a"})
+    for (Elements e : allElements) {
+      CAPTURE(target, toString(e.left), toString(e.right));
+      const int64_t depth = 2 * e.step();
+      check(compiled(tile(e, 64, 32, depth), compilingFor(target)), e, 64, 32, depth);
+    }
+}
+
 TEST_CASE("warpgroups share a sparse product", "[sparse-products]") {
   for (Elements e : {Elements{bf16, bf16}, Elements{e4m3, e4m3}}) {
     CAPTURE(toString(e.left));
