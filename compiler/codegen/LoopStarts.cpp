@@ -48,7 +48,7 @@ private:
       return nullptr;
     const Register to = copy.getOperand(0).getReg(), from = copy.getOperand(1).getReg();
     if (!to.isVirtual() || !from.isVirtual() || registers->hasOneDef(to) || !registers->hasOneDef(from) ||
-        registers->hasOneNonDBGUse(from) || !entersLoop(*copy.getParent()))
+        registers->hasOneNonDBGUse(from) || isConstant(from) || !entersLoop(*copy.getParent()))
       return nullptr;
     const TargetRegisterInfo &info = *registers->getTargetRegisterInfo();
     switch (info.getRegSizeInBits(*registers->getRegClass(from)).getFixedValue()) {
@@ -56,9 +56,14 @@ private:
       return "mov.b32 $0, $1;";
     case 64:
       return "mov.b64 $0, $1;";
-    default:
+    default: // no addresses are computed of others
       return nullptr;
     }
+  }
+
+  bool isConstant(Register value) const {
+    return none_of(registers->getVRegDef(value)->uses(),
+                   [](const MachineOperand &operand) { return operand.isReg(); });
   }
 
   bool entersLoop(const MachineBasicBlock &block) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Registers of loops that ptxas 13.0 compiles rightly.
+/// Registers of loops that ptxas 13.0 takes for others.
 #pragma once
 
 namespace llvm {

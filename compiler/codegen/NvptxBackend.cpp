@@ -182,7 +182,7 @@ std::string NvptxBackend::emitPtx(llvm::Module &module) const {
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream os(text);
   llvm::legacy::PassManager passes;
-  // As TargetMachine::addPassesToEmitFile, with a pass more.
+  // As TargetMachine::addPassesToEmitFile, and createLoopStartsPass.
   auto &target = static_cast<llvm::CodeGenTargetMachineImpl &>(*machine);
   llvm::TargetPassConfig *generation = target.createPassConfig(passes);
   generation->setDisableVerify(true);

@@ -30,8 +30,8 @@ BackwardConfig problemOf(const Parameters &values) {
   return config;
 }
 
-/// What a function gives for each of `elements`, computed by all cores: sequences that are worth timing take
-/// one core minutes.
+/// The results of `ofPiece` for pieces of `elements`, by all cores: one core takes minutes for sequences that
+/// are worth timing.
 std::vector<double> onAllCores(std::span<const int64_t> elements, const auto &ofPiece) {
   const size_t pieces =
       std::clamp<size_t>(elements.size() / 4096, 1, std::max(1u, std::thread::hardware_concurrency()));

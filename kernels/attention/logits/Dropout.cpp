@@ -11,7 +11,7 @@ using namespace dsl;
 
 namespace {
 
-/// The words of kernels::philox with `rounds` for each counter.
+/// kernels::philox of each counter.
 std::array<FragmentValue, 4> philoxWords(std::array<FragmentValue, 4> word,
                                          std::array<FragmentValue, 2> key) {
   for (int round = 0; round < AttentionProblem::philoxRounds; ++round) {
