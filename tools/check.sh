@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check.sh [--since COMMIT] [fuzz] [asan] [tidy] [gcc] [aarch64]: the checks that take
-# longer than tests; the first four if none is named. They end clean.
+# check.sh [--since COMMIT] [fuzz] [asan] [tidy] [gcc] [million] [aarch64]: the checks that
+# take longer than tests; the first four if none is named. They end clean.
 #
 #   fuzz  emulator and runtime under sanitizers: their tests, and ten thousand
 #         executions of each fuzzer
+#   million  a million changed inputs for each reader of files, under sanitizers
 #   asan  the compiler under sanitizers: its unit tests and lit
 #   tidy  clang-tidy over all product files, with --since over those that differ
 #         from COMMIT; files that were clean before are skipped
@@ -32,6 +33,14 @@ tests_of() {
 fuzz() {
   tools/scripts/build.sh fuzz --parallel "$jobs"
   ctest --preset fuzz --parallel "$jobs" -LE long
+}
+
+# In memory where there is such a folder: two of the readers read files.
+million() {
+  tools/scripts/build.sh fuzz --parallel "$jobs" --target fuzz_test
+  [ ! -d /dev/shm ] || export TMPDIR=${TMPDIR:-/dev/shm}
+  local seed=${TLC_SEED:-$((RANDOM * 32768 + RANDOM))}
+  build/fuzz/bin/fuzz_test "[.long]" --durations yes --rng-seed "$seed"
 }
 
 # Without the tests that `fuzz` has: the runtime's, the emulator's, the tree's.
@@ -63,9 +72,9 @@ aarch64() {
 
 for step in "${steps[@]}"; do
   case $step in
-  fuzz | asan | tidy | gcc | aarch64) ;;
+  fuzz | asan | tidy | gcc | million | aarch64) ;;
   *)
-    echo "check.sh: expected fuzz, asan, tidy, gcc or aarch64, but got '$step'" >&2
+    echo "check.sh: expected fuzz, asan, tidy, gcc, million or aarch64, but got '$step'" >&2
     exit 2
     ;;
   esac

@@ -31,8 +31,6 @@ if [ "$form" = long ]; then
   echo "seed $seed"
   build/bin/fuzz_test --rng-seed "$seed"
   build/bin/fuzz_test "[.long]" --rng-seed "$seed"
-  build/bin/libtlc_test "[.long]" --rng-seed "$seed"
-  build/bin/kernel_file_test "[.long]" --rng-seed "$seed"
   build/bin/tlc-differential --seeds "$seed:2000" --jobs "$(nproc)"
   tools/scripts/ptxas_programs.py build/bin/tlc-differential --seeds "$seed:500" --jobs "$(nproc)" || [ $? = 77 ]
   build/bin/kernels_test "[.long]"

@@ -20,6 +20,7 @@
 #include "mlir/Pass/PassInstrumentation.h"
 #include "runtime/artifact/Verify.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/WaitLimit.h"
 #include "runtime/target/Target.h"
 
 #include "llvm/IR/LLVMContext.h"
@@ -276,13 +277,14 @@ private:
     }
     if (hasVariants(options))
       setAlignment(*module, alignment);
-    if (options.waitLimit.count() != 0 &&
-        (options.waitLimit < leastWaitLimit || options.waitLimit > mostWaitLimit))
-      return emitError(module->getLoc())
-             << "expected a limit of waits from " << leastWaitLimit.count() << " to " << mostWaitLimit.count()
-             << " ns, or 0 for none, but got " << options.waitLimit.count();
-    if (options.waitLimit.count() != 0 && options.startFrom <= lastOptionalPhase)
-      setWaitLimit(*module, options.waitLimit);
+    if (options.waitLimit.count() != 0) {
+      const auto limit =
+          waitLimitOf(std::chrono::duration<double>(options.waitLimit).count(), "a limit of waits");
+      if (!limit)
+        return emitError(module->getLoc()) << limit.error().message;
+      if (options.startFrom <= lastOptionalPhase)
+        setWaitLimit(*module, options.waitLimit);
+    }
     return checkMulticast(*module, options.multicast);
   }
 

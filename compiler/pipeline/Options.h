@@ -48,10 +48,6 @@ enum class Alignment {
   general, ///< nothing
 };
 
-/// Bounds of a limit of waits. A useful one is far above what waits of correct runs take.
-inline constexpr std::chrono::nanoseconds leastWaitLimit = std::chrono::milliseconds(1),
-                                          mostWaitLimit = std::chrono::hours(24);
-
 /// Ways to watch the compiler at work. None of them changes the result; with any of them the program is
 /// compiled, whatever a cache holds.
 struct Inspection {
@@ -65,7 +61,8 @@ struct CompileOptions {
   // What decides the result, besides the program.
   std::string target = "sm_90a"; ///< a row of runtime/target; a target that the module names itself wins
   Optimizations optimizations;
-  /// How long waits for counts and at mbarriers may last before they give up, reported; zero: for ever.
+  /// How long waits for counts and at mbarriers may last before they give up, reported (`waitLimitOf`); zero:
+  /// for ever.
   std::chrono::nanoseconds waitLimit{0};
   /// Whether a program may access all ranks' tensors at once, by NVLink multicast, which takes memory that
   /// the driver joins for it.

@@ -3,12 +3,13 @@
 /// Lists of programs.
 #include "kernels/library/Prewarm.h"
 
-#include "compiler/pipeline/WaitLimit.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/WaitLimit.h"
 
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <mutex>
@@ -124,8 +125,7 @@ std::string kernels::lineOf(const Request &request, const CompileOptions &option
       disabled.push_back(each.name);
   if (!disabled.empty())
     line += fmt::format(" --disable={}", fmt::join(disabled, ","));
-  if (options.waitLimit.count() != 0)
-    line += fmt::format(" --bounded-waits={}", std::chrono::duration<double>(options.waitLimit).count());
+  line += flagOfWaitLimit(options.waitLimit);
   if (options.multicast)
     line += " --multicast";
   return line;

@@ -2,6 +2,7 @@
 #include "runtime/cache/ProgramName.h"
 
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/WaitLimit.h"
 
 #include <fmt/format.h>
 
@@ -19,8 +20,6 @@ std::string ProgramName::text() const {
   std::string line(kernel);
   for (const auto &[name, value] : parameters)
     line += formatMessage(" {}={}", name, value);
-  line += fmt::format(" --target={}", target);
-  if (waitLimit.count() != 0)
-    line += fmt::format(" --bounded-waits={}", std::chrono::duration<double>(waitLimit).count());
+  line += fmt::format(" --target={}{}", target, flagOfWaitLimit(waitLimit));
   return excerpt(line);
 }

@@ -1,55 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/fuzz/Readers.h"
 
+#include "kernels/file/Description.h"
 #include "runtime/aot/Image.h"
 #include "runtime/artifact/Serialize.h"
-#include "runtime/cache/Archive.h"
-#include "runtime/cache/DiskCache.h"
 #include "runtime/device/LaunchPlan.h"
-#include "runtime/support/Hash.h"
+#include "test/fuzz/ReaderParts.h"
 #include "test/unit/artifact/SampleArtifact.h"
 #include "tools/wrap/Cubin.h"
 #include "tools/wrap/Wrap.h"
 
 #include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <elf.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 using namespace tlc;
+using namespace tlc::fuzz;
 
 namespace {
-
-using Folder = std::filesystem::path;
-
-std::span<const std::byte> bytesOf(std::string_view text) { return std::as_bytes(std::span(text)); }
-std::string textOf(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
-}
-void require(bool holds, const char *what) {
-  if (holds)
-    return;
-  std::fprintf(stderr, "expected %s\n", what);
-  std::abort();
-}
-
-/// Bytes in front of an artifact's fields, the last 16 of them a checksum.
-constexpr size_t headerBytes = 8 + 4 + 8 + 16;
-
-/// With the size and checksum of its content, as a program writes it that gets a field wrong.
-void sign(std::string &bytes) {
-  if (bytes.size() < headerBytes)
-    return;
-  Hash128 hash;
-  hash.update(bytesOf(bytes).subspan(headerBytes));
-  const uint64_t size = bytes.size() - headerBytes;
-  std::memcpy(bytes.data() + 12, &size, sizeof(size));
-  std::memcpy(bytes.data() + 20, &hash.high, sizeof(hash.high));
-  std::memcpy(bytes.data() + 28, &hash.low, sizeof(hash.low));
-}
 
 /// Launches it on tensors of some extents, of which nothing is read.
 void plan(const Artifact &artifact) {
@@ -89,7 +57,7 @@ std::vector<std::string> artifactSeeds(const Folder &) {
 bool readArtifact(std::string_view bytes, const Folder &) {
   static_cast<void>(deserialize(bytesOf(bytes)));
   std::string own(bytes);
-  sign(own);
+  signArtifact(own);
   const Result<Artifact> artifact = deserialize(bytesOf(own));
   if (!artifact)
     return false;
@@ -112,67 +80,40 @@ bool readImage(std::string_view bytes, const Folder &) {
   return true;
 }
 
-const Key &entryKey() {
-  static const Key key = *Key::parse("0123456789abcdef0123456789abcdef");
-  return key;
-}
-void write(const Folder &path, std::string_view bytes) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  require(file && ::write(file.get(), bytes.data(), bytes.size()) == ssize_t(bytes.size()),
-          "to write a file of a test");
-}
-std::string contentOf(const Folder &path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const Result<std::vector<std::byte>> bytes = readEntry(file, path, 1 << 20);
-  require(bool(bytes), "to read a file of a test");
-  return textOf(*bytes);
-}
-
-std::vector<std::string> entrySeeds(const Folder &folder) {
-  const DiskCache cache(folder);
-  std::vector<std::string> seeds;
-  for (const char *note : {"", "ptxas refuses the code"}) {
-    require(bool(cache.store(entryKey(), {test::sampleArtifact(), note})), "to store an entry of a test");
-    seeds.push_back(contentOf(cache.pathOf(entryKey())));
-  }
-  require(bool(cache.storeAlias(entryKey(), {entryKey(), "softmax --target=sm_90a"})),
-          "to store a name of a test");
-  seeds.push_back(contentOf(cache.pathOf(entryKey())));
-  return seeds;
-}
-bool readEntryFile(std::string_view bytes, const Folder &folder) {
-  const DiskCache cache(folder);
-  write(cache.pathOf(entryKey()), bytes);
-  const Result<std::optional<CachedProgram>> program = cache.load(entryKey());
-  require(bool(program), "an entry or a miss");
-  return program->has_value() || cache.findAlias(entryKey());
-}
-
-std::vector<std::string> exportSeeds(const Folder &folder) {
-  const EntryStore store(folder / "store");
-  for (unsigned number = 0; number != 3; ++number) {
-    const std::string content(number * 10, 'x');
-    require(bool(store.store(*Key::parse(std::string(31, '0') + char('1' + number)), bytesOf(content))),
-            "to store an entry of a test");
-  }
-  const Folder file = folder / "seed";
-  require(bool(exportEntries(store, file, [](std::span<const std::byte>) { return Result<void>(); })),
-          "to export the entries of a test");
-  return {contentOf(file)};
-}
-bool readExport(std::string_view bytes, const Folder &folder) {
-  const Folder file = folder / "export";
-  write(file, bytes);
-  return bool(importEntries(EntryStore(folder / "imported"), file,
-                            [](std::span<const std::byte>) { return Result<void>(); }));
-}
-
 constexpr std::string_view ptx = R"(.version 8.0
 .target sm_90
 .address_size 64
 .visible .entry saxpy(.param .u64 n, .param .f32 a, .param .u64 x, .param .u64 y) { ret; }
 .visible .entry flip(.param .u32 m, .param .u32 n, .param .u32 s, .param .align 64 .b8 map[128]) { ret; }
 )";
+
+std::vector<std::string> fileSeeds(const Folder &) {
+  kernels::KernelDescription kernel = {.name = "softcap",
+                                       .summary = "Y = cap tanh(X / cap)",
+                                       .position = "softcap.cpp:3:5",
+                                       .parameters = {{.name = "n",
+                                                       .description = "",
+                                                       .kind = kernels::Parameter::Kind::choice,
+                                                       .choices = {"a", "b"}}},
+                                       .emulatorSizes = {{"n", "8"}},
+                                       .suite = {{{"n", "16"}}},
+                                       .ranges = {{"X", {-1, 1}}},
+                                       .contents = {"X"},
+                                       .references = {"Y"},
+                                       .tolerances = {{"Y", {.limit = 1}}},
+                                       .tables = {{"T", {"n"}}},
+                                       .hasRanks = true,
+                                       .positions = {{{"input", "X"}, "softcap.cpp:4:9"}}};
+  return {kernels::pack({kernel}), kernels::pack({kernel, kernel})};
+}
+bool readFileDescription(std::string_view bytes, const Folder &) {
+  const auto described = kernels::unpackDescriptions(bytes);
+  if (!described)
+    return false;
+  require(!described->empty() && kernels::unpackDescriptions(kernels::pack(*described)).has_value(),
+          "what was unpacked to be packed");
+  return true;
+}
 
 std::vector<std::string> descriptionSeeds(const Folder &) {
   return {R"(kernel saxpy
@@ -233,13 +174,15 @@ std::vector<std::string> cubinSeeds(const Folder &) {
 }
 bool readCubin(std::string_view bytes, const Folder &) { return bool(wrap::functionsOfCubin(bytes)); }
 
-constexpr std::array all = {fuzz::Reader{"artifact", artifactSeeds, readArtifact},
-                            fuzz::Reader{"kernel of an archive", imageSeeds, readImage},
-                            fuzz::Reader{"entry of the cache", entrySeeds, readEntryFile},
-                            fuzz::Reader{"export of the cache", exportSeeds, readExport},
-                            fuzz::Reader{"description", descriptionSeeds, readDescription},
-                            fuzz::Reader{"cubin", cubinSeeds, readCubin}};
+constexpr std::array all = {Reader{"artifact", artifactSeeds, readArtifact},
+                            Reader{"kernel of an archive", imageSeeds, readImage},
+                            Reader{"entry of the cache", entrySeeds, readEntryFile},
+                            Reader{"export of the cache", exportSeeds, readExport},
+                            Reader{"tensor of DLPack", dlpackSeeds, readDlpack},
+                            Reader{"description of a file", fileSeeds, readFileDescription},
+                            Reader{"description for tlc wrap", descriptionSeeds, readDescription},
+                            Reader{"cubin", cubinSeeds, readCubin}};
 
 } // namespace
 
-std::span<const fuzz::Reader> fuzz::readers() { return all; }
+std::span<const Reader> fuzz::readers() { return all; }

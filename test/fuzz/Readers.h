@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// What reads bytes that others may have written: artifacts, kernels of archives, entries of the cache,
-/// exports of it, descriptions and machine code for `tlc wrap`.
+/// exports of it, tensors of DLPack, what a file says of its kernels, descriptions and machine code for
+/// `tlc wrap`.
 #pragma once
 
 #include <filesystem>

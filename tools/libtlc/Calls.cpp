@@ -3,12 +3,12 @@
 /// The C interface over the cache of programs and the CUDA device.
 #include "tools/libtlc/Calls.h"
 
-#include "compiler/pipeline/WaitLimit.h"
 #include "runtime/cache/SharedValues.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/CudaPeers.h"
 #include "runtime/device/LaunchRanks.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/WaitLimit.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 

@@ -119,9 +119,6 @@ Result<std::vector<TensorView>> viewsOf(const tlc_tensor *tensors, int count);
 Result<std::string> targetOf(const char *name);
 inline Error noGroup() { return {ErrorKind::invalidArgument, "expected a group, but got a null pointer"}; }
 
-/// The number of a tlc_element.
-Result<int> elementOfDlpack(int code, int bits);
-Result<void> tensorOfDlpack(const void *source, tlc_tensor *tensor, int64_t *strides);
 Result<void> save(const tlc_program *program, void *bytes, size_t capacity, size_t *size);
 Result<std::unique_ptr<tlc_program>> load(tlc_device *device, const void *bytes, size_t size);
 

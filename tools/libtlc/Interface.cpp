@@ -3,6 +3,7 @@
 /// The functions of the C interface.
 #include "tools/libtlc/Boundary.h"
 #include "tools/libtlc/Calls.h"
+#include "tools/libtlc/DlpackTensor.h"
 #include "tools/libtlc/ErrorPlace.h"
 #include "tools/libtlc/ExchangeLaunch.h"
 #include "tools/tlc/Driver.h"

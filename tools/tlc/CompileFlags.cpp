@@ -3,8 +3,8 @@
 /// Flags to options.
 #include "tools/tlc/CompileFlags.h"
 
-#include "compiler/pipeline/WaitLimit.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/WaitLimit.h"
 #include "runtime/target/Target.h"
 #include "tools/tlc/Messages.h"
 

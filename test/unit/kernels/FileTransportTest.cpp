@@ -6,7 +6,6 @@
 #include "kernels/file/Pack.h"
 #include "kernels/file/PrecompiledHeader.h"
 #include "kernels/file/Transport.h"
-#include "test/fuzz/ByteMutator.h"
 
 #include <catch2/catch.hpp>
 
@@ -41,26 +40,6 @@ TEST_CASE("descriptions come back, and no part of them alone", "[file]") {
     CHECK_FALSE(unpackDescriptions(std::string_view(bytes).substr(0, size)));
   CHECK_FALSE(unpackDescriptions(bytes + "+"));
   CHECK_FALSE(unpackDescriptions(pack({})));
-}
-
-/// What is taken is packed as those bytes again.
-static void unpackChanged(int executions) {
-  const std::string seeds[] = {pack(described), pack({described.front(), described.front()})};
-  fuzz::ByteMutator mutator(Catch::rngSeed(), seeds);
-  int taken = 0;
-  for (int i = 0; i != executions; ++i)
-    if (const auto back = unpackDescriptions(mutator.next())) {
-      ++taken;
-      if (!unpackDescriptions(pack(*back)))
-        FAIL("expected what was unpacked to be packed");
-    }
-  CHECK(taken > 0);
-  CHECK(taken < executions);
-}
-
-TEST_CASE("changed descriptions are taken or refused", "[file]") { unpackChanged(20'000); }
-TEST_CASE("changed descriptions are taken or refused, a million of them", "[.long]") {
-  unpackChanged(1'000'000);
 }
 
 TEST_CASE("a trace comes back, and no part of it alone", "[file]") {
