@@ -273,7 +273,8 @@ struct Sparse {
   Shared values;
   FragmentValue metadata;
 };
-/// acc += a b of a sparse left factor, by wgmma alone: M is a multiple of 64, K of 64 bytes.
+/// acc += a b of a sparse left factor. For wgmma M is a multiple of 64, K of 64 bytes. On a target without
+/// wgmma the elements that are not stored are multiplied as zeros.
 void gemm(const Sparse &a, const Shared &b, Fragment &acc, WarpPolicy policy = WarpPolicy::fullRow,
           Loc loc = Loc::current());
 

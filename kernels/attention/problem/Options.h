@@ -112,11 +112,11 @@ struct AttentionProblem {
   double softCap = 0;               ///< scores become cap tanh(score / cap); 0: they stay
   AttentionSink sink = AttentionSink::none;
   LogBase logBase = LogBase::e; ///< of LSE
-  /// The chance that a weight becomes 0, to the next multiple of 2^-16; others are divided by 1 - that, after
-  /// they were summed up. Philox (logits/Dropout.h) chooses them, with seed and offset from an input
-  /// `philox`.
+  /// The chance that a weight becomes 0, rounded to the nearest multiple of 2^-16. Philox
+  /// (logits/Dropout.h) chooses such weights, with seed and offset from an input `philox`. The others are
+  /// divided by 1 less that chance, after they were summed up.
   double dropout = 0;
-  static constexpr int philoxRounds = 7;
+  static constexpr int philoxRounds = 7; ///< the fewest that pass all tests of BigCrush
   Lengths lengths = Lengths::uniform;
   std::optional<ShardOrder> shards = {}; ///< of sequences that several ranks have
   KeyGather gather = KeyGather::launch;  ///< where keys are gathered
