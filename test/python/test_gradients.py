@@ -158,6 +158,72 @@ class Gradients:
         with torch.no_grad():
             self.assertFalse(tlc.softmax(x, out=y).requires_grad or tlc.gemm(x, x).requires_grad or tlc.ops.gemv(x, x[0]).requires_grad)
 
+    def test_writes_of_saved_tensors(self):
+        """A tensor that tlc writes after an operation saved it is an error of backward, as one that PyTorch writes."""
+        x, ones = self.make(8, 16), self.make(16, dtype=torch.float32)
+        words = torch.zeros(8, dtype=torch.int32, device=self.device)
+        q = self.make(1, 8, 1, 16)
+        begins, lengths = (torch.tensor(values, dtype=torch.int32, device=self.device) for values in ([0, 8], [8]))
+
+        def bound(bind, written):
+            launch = bind()
+            self.assertEqual(written._version, 0)
+            return launch
+
+        def repeated(call):
+            for _ in range(3):
+                call()
+
+        def bits(saved):
+            tlc.gemm(x, x.t(), out=tlc.view(saved.view(torch.int16), "bf16"))
+
+        def bound_result():
+            launch = tlc.softmax.bind(x)
+            y = launch.outputs[0] @ self.make(16, 16).requires_grad_()
+            launch()
+            return y
+
+        for shape, write in (((8, 16), lambda saved: tlc.softmax(x, out=saved)), ((8, 8), bits),
+                             ((8, 8), lambda saved: tlc.gemm(x, x.t(), out=saved)),
+                             ((8, 8), lambda saved: tlc.gemm(x, x.t(), out=saved, accumulate=True)),
+                             ((8, 8), lambda saved: tlc.gemm(x, x.t(), out=saved.detach())),
+                             ((8, 16), lambda saved: tlc.ops.rms_norm(x, ones, out={"Y": saved})),
+                             ((8, 16), lambda saved: tlc.ops.swiglu(self.make(8, 2, 16), out=saved)),
+                             ((8, 16), lambda saved: repeated(lambda: tlc.ops.swiglu(self.make(8, 2, 16), out=saved))),
+                             ((1, 8, 1, 16), lambda saved: tlc.attention(q, q, q, out=saved)),
+                             ((8, 1, 16), lambda saved: tlc.attention_varlen(q[0], q[0], q[0], begins, out=saved)),
+                             ((1, 8, 1, 16), lambda saved: tlc.attention_decode(q, q, q, lengths, out=saved)),
+                             ((8, 16), lambda saved: bound(lambda: tlc.softmax.bind(x, out=saved), saved)()),
+                             ((8, 16), lambda saved: bound(lambda: tlc.ops.swiglu.bind(self.make(8, 2, 16), out=saved), saved)())):
+            with self.subTest(shape):
+                saved = torch.zeros(shape, dtype=x.dtype, device=self.device)
+                y = saved * self.make(*shape).requires_grad_()
+                with torch.no_grad():
+                    write(saved)
+                with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+                    y.sum().backward()
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            bound_result().sum().backward()
+        table = torch.zeros(4, 16, device=self.device)
+        y = table * self.make(4, 16).requires_grad_()
+        tlc.ops.embedding_bwd(words, x, dE=table)
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            y.sum().backward()
+
+    def test_writes_count_nothing_else(self):
+        x = self.make(8, 16)
+        y = torch.zeros_like(x)
+        view = y[2:6]
+        tlc.softmax(x[:4], out=view)
+        self.assertEqual((x._version, y._version, view._version), (0, 1, 1))
+        self.near(y[2:6], x[:4].double().softmax(-1), 1e-2)
+        self.assertEqual((y[:2].abs().max().item(), y[6:].abs().max().item(), tlc.softmax(x)._version), (0, 0, 0))
+        with torch.inference_mode():
+            made = torch.zeros(8, 16, dtype=x.dtype, device=self.device)
+            tlc.softmax(x, out=made)
+            tlc.softmax(x, out=y)
+        self.assertEqual((tlc.softmax(x, out=made) is made, y._version), (True, 2))
+
     def test_integers_require_no_gradient(self):
         """PyTorch refuses them; where an argument takes integers alone, a tensor with a gradient is refused by name."""
         for dtype in (torch.int32, torch.int8, torch.uint8, torch.bool):

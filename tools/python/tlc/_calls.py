@@ -179,6 +179,10 @@ class Call:
         plan, addresses, framework, owners = self.plan(given, options, settings)
         made = plan.run(addresses, framework)
         del owners  # until here
+        if plan.written:
+            tensors = [one for one in given.values() if one is not None]
+            for note, tensor in arrays.counted([tensors[source] for source in plan.written]):
+                note(tensor)
         exchange = exchange_of(objects)
         if key is not None and exchange is not None and plan.device.number != arrays.CPU:
             repeat = plan.repeated(exchange, objects, addresses, made, framework, self.finish(plan))
@@ -211,7 +215,12 @@ def check_out(call: str, out: Optional[Array], shape: Sequence[int]) -> None:
         raise Error(f"{call}: argument 'out': expected the shape {tuple(shape)}, but got {out}")
 
 
+def bound_of(plan: Plan, addresses: List[int], given: Given, owners: List[Any], framework: Framework) -> Bound:
+    tensors = [one for one in given.values() if one is not None]
+    return Bound(plan, addresses, tensors, owners, framework, exchange_of(tensors))
+
+
 def bind(call: Call, given: Given, options: Dict[str, Any], settings: tuple) -> Bound:
     refuse_gradients(f"{call.name}.bind", given, list(given.values()), f"use tlc.{call.name} itself")
     plan, addresses, framework, owners = call.plan(given, options, settings)
-    return Bound(plan, addresses, (given, owners), framework, exchange_of(given.values()))
+    return bound_of(plan, addresses, given, owners, framework)

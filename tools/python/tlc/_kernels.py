@@ -285,7 +285,7 @@ class Op(calls.Call):
         given, options, numbers = self._sorted(tensors, out, named)
         calls.refuse_gradients(f"{self.name}.bind", given, list(given.values()), "use the call itself")
         plan, addresses, framework, owners = self.plan(given, options, numbers)
-        return programs.Bound(plan, addresses, (given, owners), framework, calls.exchange_of(given.values()))
+        return calls.bound_of(plan, addresses, given, owners, framework)
 
     def _sorted(self, tensors, out, named) -> Tuple[calls.Given, Dict[str, Any], tuple]:
         """Tensors by position, by name and by the name of an output; options; and numbers."""

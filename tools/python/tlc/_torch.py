@@ -105,7 +105,20 @@ def _is_launch(tensors) -> bool:
     return True
 
 
-FRAMEWORK = Framework(_describe, _read, _empty, _stream, torch.Tensor.data_ptr, _maker, (_PLAIN, _is_launch, torch.empty_like))
+_increment_version = getattr(torch.autograd.graph, "increment_version", None)  # from 2.1
+
+
+def _note_write(tensor) -> None:
+    """Autograd refuses then to use it where an earlier operation saved it. Tensors of inference mode have no count of writes."""
+    if tensor.is_inference():
+        return
+    if _increment_version is not None:
+        _increment_version(tensor)
+    else:
+        tensor.detach().as_strided((0,), (1,)).zero_()  # shares the count, and writes nothing
+
+
+FRAMEWORK = Framework(_describe, _read, _empty, _stream, torch.Tensor.data_ptr, _maker, (_PLAIN, _is_launch, torch.empty_like), _note_write)
 
 
 def is_plain(*tensors) -> bool:
