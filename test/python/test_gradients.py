@@ -61,6 +61,16 @@ class Gradients:
         self.check(lambda a, b: tlc.gemm(a, b).sum(), lambda a, b: (a @ b).sum(), a, b, limit=2e-2)  # of an expanded gradient
         self.check(lambda a, b: tlc.gemm(a[:, 1:], b[1:, 3:]), lambda a, b: a[:, 1:] @ b[1:, 3:], a, b)  # rows that begin anywhere
 
+    def test_products_of_one_row_or_column(self):
+        """An axis of extent 1 has any stride, so that both orders of axes fit."""
+        for dtype in (torch.float32, torch.bfloat16):
+            for m, n, k in ((1, 8, 16), (4, 1, 16), (4, 8, 1), (1, 1, 1)):
+                self.check(lambda a, w: tlc.gemm(a, w.t()), lambda a, w: a @ w.t(), self.make(m, k, dtype=dtype), self.make(n, k, dtype=dtype))
+        a, w = self.make(3, 1, 16, dtype=torch.float32), self.make(3, 8, 16, dtype=torch.float32)
+        self.check(lambda a, w: tlc.gemm(a, w.transpose(1, 2)), lambda a, w: a @ w.transpose(1, 2), a, w)
+        a, b = self.make(4, 5, dtype=torch.float32), self.make(1, 8, dtype=torch.float32)
+        self.check(lambda a, b: tlc.gemm(a[:, 2:3], b), lambda a, b: a[:, 2:3] @ b, a, b)
+
     def test_some_gradients_of_products(self):
         a, b, bias = self.make(20, 24), self.make(24, 40), self.make(40, dtype=torch.float32)
         for wanted in ((0,), (1,), (2,)):

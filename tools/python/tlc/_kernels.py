@@ -65,16 +65,21 @@ class Gemm(calls.Call):
                           (out_dtype, accumulate))
 
     def _factor(self, name: str, array: Array) -> Tuple[Array, bool]:
-        """With its last axis contiguous, and whether its axes were exchanged for that."""
+        """The factor with its last axis contiguous, and whether its axes are exchanged for that. Where both orders fit, as with an extent of
+        1, elements that are not of 16 bits take the one that has k last, which is the only one that matrix units read."""
         *outer, rows, columns = range(len(array.shape))
         if 0 in array.shape:  # no elements, which lie as every kernel takes them
             exchanged = name == "b"
             shape = array.permuted([*outer, columns, rows]).shape if exchanged else array.shape
             return array.viewed(shape, arrays.dense_strides(shape)), exchanged
-        if array.strides[columns] == 1:
-            return array, False
-        if array.strides[rows] == 1 or array.shape[columns] <= 1:
-            return array.permuted([*outer, columns, rows]), True
+        orders = array, array.permuted([*outer, columns, rows])
+        choices = [(False, False), (True, False), (False, True), (True, True)]  # exchanged; the stride of an extent of 1 may be any
+        if array.element.bits != 16:
+            choices.insert(0, (name == "b", True))
+        for exchanged, any_stride in choices:
+            view = orders[exchanged]
+            if view.strides[-1] == 1 or (any_stride and view.shape[-1] == 1):
+                return view.viewed(view.shape, (*view.strides[:-1], 1)), exchanged
         raise self.mistake(f"argument '{name}': expected contiguous rows or columns, but got {array} with strides {list(array.strides)}")
 
     def solve(self, device, given, options, settings) -> Problem:
