@@ -71,6 +71,16 @@ class Gradients:
         a, b = self.make(4, 5, dtype=torch.float32), self.make(1, 8, dtype=torch.float32)
         self.check(lambda a, b: tlc.gemm(a[:, 2:3], b), lambda a, b: a[:, 2:3] @ b, a, b)
 
+    def test_views_of_factors_and_gradients(self):
+        """Rows of any length that begin anywhere, also those of the gradient."""
+        x, w = self.make(4, 16), self.make(8, 4)
+        self.check(lambda x, w: tlc.gemm(x[:, 1:5], w.t()), lambda x, w: x[:, 1:5] @ w.t(), x, w)
+        self.check(lambda x, w: tlc.gemm(w, x[:, 1:5].t()), lambda x, w: w @ x[:, 1:5].t(), x, w)
+        for n in (2, 4, 8, 12):
+            for offset in (1, 2):
+                zeros, w = torch.zeros(4, offset, dtype=x.dtype, device=self.device), self.make(n, 16)
+                self.check(lambda x, w: torch.cat([zeros, tlc.gemm(x, w.t())], 1), lambda x, w: torch.cat([zeros, x @ w.t()], 1), x, w)
+
     def test_some_gradients_of_products(self):
         a, b, bias = self.make(20, 24), self.make(24, 40), self.make(40, dtype=torch.float32)
         for wanted in ((0,), (1,), (2,)):

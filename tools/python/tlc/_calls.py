@@ -199,10 +199,10 @@ class Call:
         return Error(f"{self.name}: {text}")
 
 
-def is_aligned(array: Array) -> bool:
-    """Whether its address and the strides of all axes but the last are multiples of 16 bytes, or it has no elements."""
-    return 0 in array.shape or (array.data % 16 == 0 and all(stride * array.element.bits % 128 == 0
-                                                             for extent, stride in zip(array.shape[:-1], array.strides[:-1]) if extent > 1))
+def is_aligned(array: Array, bits: int = 128) -> bool:
+    """Whether its address and the strides of all axes but the last are multiples of so many bits, or it has no elements."""
+    return 0 in array.shape or (8 * array.data % bits == 0 and all(stride * array.element.bits % bits == 0
+                                                                   for extent, stride in zip(array.shape[:-1], array.strides[:-1]) if extent > 1))
 
 
 def check_rank(call: str, name: str, array: Array, axes: Sequence[str]) -> None:

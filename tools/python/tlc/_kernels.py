@@ -25,6 +25,17 @@ def result_of(dtype: str) -> str:
     return {"i8": "i32", "e4m3": "bf16", "e5m2": "bf16"}.get(dtype, dtype)
 
 
+def _lies_apart(array: Array) -> bool:
+    """Whether a view lies as no contiguous tensor of its shape does, of which programs ask multiples of 16 bytes, or of the power of two that
+    divides a row."""
+    return not calls.is_aligned(array, math.gcd(array.element.bits * array.shape[-1], 128))
+
+
+def _has_vectors(array: Array) -> bool:
+    """Whether programs store vectors of 16 bytes to its rows; to others they store elements, which lie anywhere."""
+    return array.element.bits * array.shape[-1] % 128 == 0
+
+
 class Gemm(calls.Call):
     """a[m, k] b[k, n], or with a first axis of products for each of them. The result has the type of `a` (bf16 for fp8 and i32 for
     i8), or `out_dtype`, or that of `out`. Rows or columns are contiguous: a transposed view, such as `w.t()`, is another
@@ -129,10 +140,8 @@ class Gemm(calls.Call):
             inputs["C"] = index["out"], out
         else:
             outputs.append(Output("C", shape))
-        letters = "".join(letter for letter, array in (("a", a), ("b", b), ("c", out)) if array is not None and not calls.is_aligned(array)
-                          and array.element.bits * array.shape[-1] % 128 == 0)
-        if letters and "unaligned" not in options:
-            values["unaligned"] = "abc"  # views whose rows lie apart as those of no contiguous tensor do
+        if "unaligned" not in options and (_lies_apart(a) or _lies_apart(b) or (out is not None and _has_vectors(out) and _lies_apart(out))):
+            values["unaligned"] = "abc"
         kernel = self.kernel(self.kernel_name)
         try:
             program = program_of(device, kernel, self.values(kernel, values, options))
