@@ -96,6 +96,10 @@ class Gradients:
                        lambda a, w, bias, residual: function(a @ w.t() + bias) + residual, a, w, bias, residual)
             self.check(lambda a, w: tlc.gemm(a, w.t(), activation=name, out_dtype="f32"), lambda a, w: function(a @ w.t()), a, w)
 
+    def test_transposed_gradients_of_epilogues(self):
+        for name, function in (("relu", torch.relu), ("gelu", gelu), ("silu", silu)):
+            self.check(lambda a, w: tlc.gemm(a, w.t(), activation=name).t(), lambda a, w: function(a @ w.t()).t(), self.make(7, 16), self.make(8, 16))
+
     def test_batches(self):
         a, b, bias = self.make(3, 20, 24), self.make(3, 24, 40), self.make(40, dtype=torch.float32)
         self.check(lambda a, b, bias: tlc.gemm(a, b, bias=bias), lambda a, b, bias: a @ b + bias, a, b, bias)

@@ -53,7 +53,7 @@ def _of_preactivation(activation: str, dc, z):
     if activation == "relu":
         return dc.masked_fill(z <= 0, 0)
     backward = torch.ops.aten.gelu_backward if activation == "gelu" else torch.ops.aten.silu_backward
-    return backward(dc.float(), z)
+    return backward(dc.float().contiguous(), z)  # gelu_backward of PyTorch 1.13 is wrong on the CPU where strides differ
 
 
 class _Gemm(torch.autograd.Function):
