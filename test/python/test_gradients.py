@@ -9,7 +9,7 @@ import unittest.mock
 
 from support import ROOT, Case, needs_torch, tlc, torch
 
-FILE = os.path.join(ROOT, "test", "files", "squares.cpp")
+FILE, GRADIENTS = (os.path.join(ROOT, "test", "files", name) for name in ("squares.cpp", "gradients.cpp"))
 
 
 def gelu(x):
@@ -288,6 +288,29 @@ class Emulated(Gradients, Case):
         self.refused("squares_bwd: argument 'X' requires a gradient, but there is no kernel squares_bwd_bwd; pass X.detach(), call it under "
                      "torch.no_grad(), or add a kernel squares_bwd_bwd to its file",
                      lambda: mine.squares_bwd(torch.ones(8, requires_grad=True), torch.ones(8)))
+
+    def mine(self):
+        if not os.path.exists(GRADIENTS):
+            self.skipTest("no file of kernels")
+        os.environ.setdefault("CXX", "clang++-22")
+        return tlc.load(GRADIENTS)
+
+    def test_gradients_without_a_gradient(self):
+        """What looks like the gradient of a kernel and cannot be it is an error that names the kernel."""
+        mine, x = self.mine(), torch.randn(200).requires_grad_()
+        for name, text in (("unread", "unread_bwd: expected an input with the gradient of a result, dY, because it is the gradient of unread, but got none"),
+                           ("uncomputed", "uncomputed_bwd: expected a result with the gradient of an input, dX")):
+            self.refused(text, lambda: getattr(mine, name)(x))
+        self.refused("ambiguous_bwd: argument 'dY' may be an input of ambiguous or the gradient of its result 'Y'; rename the input",
+                     lambda: mine.ambiguous(x, torch.randn(200)))
+
+    def test_gradients_have_the_types_of_the_call(self):
+        """Also where the first tensor of the gradient is of another one, and where it adds to a gradient of another one."""
+        mine = self.mine()
+        for dtype in (torch.float32, torch.bfloat16, torch.float16):
+            self.check(mine.square, lambda x: x * x, torch.randn(200).to(dtype))
+        self.check(lambda x: mine.square(x, dtype="f16"), lambda x: x * x, torch.randn(200).half())
+        self.check(mine.added, lambda x: x * x, torch.randn(200))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 A kernel NAME has gradients if there is a kernel NAME_bwd, of the cookbook or of the same file, whose tensors have the names of those
 of NAME: inputs X and results Y that it reads, the gradient dY of a result, and the gradient dX that it computes for an input."""
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -14,7 +14,7 @@ from . import _devices as devices
 from . import _programs as programs
 from ._interface import Error
 from ._programs import INOUT, INPUT, OUTPUT, Argument
-from ._torch import apply_of, is_compiling, is_plain, refuse_second_derivatives
+from ._torch import DTYPES, apply_of, is_compiling, is_plain, refuse_second_derivatives
 
 GIVEN, RESULT, GRADIENT, ZEROS = range(4)
 #: Kernels that are their own gradient with dY for X, and the options that change for it.
@@ -31,6 +31,7 @@ class Rule(NamedTuple):
     numbers: frozenset
     gradients: Dict[str, str]  # by the input: which result is its gradient
     has_gradient: frozenset  # results
+    sums: Dict[str, Any] = {}  # by the input: the type of a gradient that the kernel adds to
 
 
 def _alternative(op: Any) -> str:
@@ -53,6 +54,8 @@ def _of_kernel_bwd(op: Any, backward: Any, signature: Sequence[Argument], theirs
     gradients: Dict[str, str] = {}
     for name, access in [(one.name, one.access) for one in theirs if one.shape is not None]:
         of = name[1:] if name.startswith("d") else ""
+        if access == INPUT and name in inputs and of in results:
+            raise Error(f"{backward.name}: argument '{name}' may be an input of {op.name} or the gradient of its result '{of}'; rename the input")
         if access != INPUT and of in inputs:
             gradients[of] = name
             if access == INOUT:
@@ -64,11 +67,21 @@ def _of_kernel_bwd(op: Any, backward: Any, signature: Sequence[Argument], theirs
         elif access != OUTPUT:
             raise Error(f"{backward.name}: expected tensors with the names of those of {op.name}, {', '.join(sorted(inputs | results))}, or d before one, "
                         f"but got '{name}'")
-    return Rule(backward, tuple(tensors), options, frozenset(one.name for one in theirs if one.shape is None), gradients,
-                frozenset(name for kind, name in tensors if kind == GRADIENT))
+    has_gradient = frozenset(name for kind, name in tensors if kind == GRADIENT)
+    for found, text in ((has_gradient, f"an input with the gradient of a result, {_list_of('d' + name for name in results)}"),
+                        (gradients, f"a result with the gradient of an input, {_list_of('d' + name for name in inputs)}")):
+        if not found:
+            raise Error(f"{backward.name}: expected {text}, because it is the gradient of {op.name}, but got none")
+    sums = {one.name[1:]: DTYPES[one.element.number] for one in theirs if one.access == INOUT and one.name[1:] in gradients}
+    return Rule(backward, tuple(tensors), options, frozenset(one.name for one in theirs if one.shape is None), gradients, has_gradient, sums)
+
+
+def _list_of(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
 
 
 def _rule_of(op: Any, device: devices.Device, signature: Sequence[Argument], options: Dict[str, Any]) -> Optional[Rule]:
+    """`options` are those of the call, and the type that follows from its tensors."""
     if op.siblings._is_ours and op.name in _OWN:
         changed = {name: change[options.get(name, next(iter(change)))] for name, change in _OWN[op.name].items()}
         further = [(GIVEN, one.name) for one in signature if one.access == INPUT][1:]
@@ -100,7 +113,7 @@ class _Launch:
             raise _refused(op, wanted[0], f"this kernel changes '{changed[0]}' in place")
         key = device.serial, tuple(sorted(values.items()))
         if key not in op.rules:
-            op.rules[key] = _rule_of(op, device, signature, options)
+            op.rules[key] = _rule_of(op, device, signature, values)
         rule = op.rules[key]
         if rule is None:
             raise _refused(op, wanted[0], f"there is no kernel {op.name}_bwd")
@@ -147,9 +160,9 @@ class _Kernel(torch.autograd.Function):
                 tensors.append(of_results[name].contiguous())
             else:
                 shape, dtype, device = ctx.shapes[name]
-                tensors.append(torch.zeros(shape, dtype=dtype if kind == GRADIENT else torch.float32, device=device))
+                tensors.append(torch.zeros(shape, dtype=dtype if kind == GRADIENT else rule.sums[name], device=device))
         numbers = {name: value for name, value in launch.numbers if name in rule.numbers}
-        # Tensors of a kernel are taken in the order of its signature.
+        # By position, which is the order of the signature.
         found = rule.backward(*tensors, **rule.options, **numbers)
         by_name = found._asdict() if isinstance(found, tuple) else {next(iter(rule.gradients.values())): found}
         return (None, *[by_name[rule.gradients[name]].to(ctx.shapes[name][1]) if needed else None

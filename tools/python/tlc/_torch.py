@@ -19,7 +19,7 @@ from ._interface import Error
 
 ELEMENTS = {getattr(torch, theirs): BY_NAME[ours] for theirs, ours in ELSEWHERE.items() if hasattr(torch, theirs)}
 ELEMENTS[torch.bool] = BY_NAME["u8"]
-_DTYPES = {element.number: dtype for dtype, element in ELEMENTS.items() if dtype is not torch.bool}
+DTYPES = {element.number: dtype for dtype, element in ELEMENTS.items() if dtype is not torch.bool}
 _BITS = {torch.int16: arrays.I16, **({torch.uint16: arrays.U16} if hasattr(torch, "uint16") else {})}
 
 
@@ -49,7 +49,7 @@ def _device(number: int):
 
 
 def _empty(shape, element: Element, device: int):
-    return torch.empty(shape, dtype=_DTYPES[element.number], device=_devices.get(device) or _device(device))
+    return torch.empty(shape, dtype=DTYPES[element.number], device=_devices.get(device) or _device(device))
 
 
 _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
@@ -66,7 +66,7 @@ def _stream(device: int) -> Optional[int]:
 def _maker(shape, element: Element, device: int):
     """A tensor without memory tells all that `torch.empty_like` asks for, in less time than `torch.empty` takes arguments."""
     with torch.inference_mode(False):
-        template = torch.empty(tuple(shape), dtype=_DTYPES[element.number], device=_device(device))
+        template = torch.empty(tuple(shape), dtype=DTYPES[element.number], device=_device(device))
     storage = template.untyped_storage() if hasattr(template, "untyped_storage") else template.storage()
     storage.resize_(0)
     return functools.partial(torch.empty_like, template)
@@ -378,7 +378,7 @@ def _gemm_kernel(a, b, bias, residual, scale_a, scale_b, out_dtype, options):
 def _gemm_fake(a, b, bias, residual, scale_a, scale_b, out_dtype, options):
     from ._kernels import result_of
     name = out_dtype or result_of(ELEMENTS[a.dtype].name)
-    return a.new_empty((*a.shape[:-1], b.shape[-1]), dtype=_DTYPES[BY_NAME[name].number])
+    return a.new_empty((*a.shape[:-1], b.shape[-1]), dtype=DTYPES[BY_NAME[name].number])
 
 
 def _softmax_kernel(x, options):
