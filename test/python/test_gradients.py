@@ -304,6 +304,16 @@ class Emulated(Gradients, Case):
         self.refused("ambiguous_bwd: argument 'dY' may be an input of ambiguous or the gradient of its result 'Y'; rename the input",
                      lambda: mine.ambiguous(x, torch.randn(200)))
 
+    def test_gradients_of_other_shapes_and_types(self):
+        """Are found when the forward kernel is called, but for computed extents, of which launches tell."""
+        mine, x = self.mine(), torch.randn(200).requires_grad_()
+        self.refused("of_f16_bwd: argument 'dY': expected elements of f32, as 'Y' of of_f16, but got f16", lambda: mine.of_f16(x))
+        self.refused("of_two_axes_bwd: argument 'X': expected 1 axis, as 'X' of of_two_axes, but got 2", lambda: mine.of_two_axes(x))
+        self.refused("column_bwd: argument 'dX': expected the extent n on axis 1, as 'X' of column, but got m",
+                     lambda: mine.column(torch.randn(5, 7).requires_grad_()))
+        y = mine.longer(x)
+        self.refused("longer_bwd: argument 'dX': expected the shape (200,) of 'X', but got (201,)", lambda: y.sum().backward())
+
     def test_gradients_have_the_types_of_the_call(self):
         """Also where the first tensor of the gradient is of another one, and where it adds to a gradient of another one."""
         mine = self.mine()

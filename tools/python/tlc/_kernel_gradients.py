@@ -13,7 +13,7 @@ from . import _calls as calls
 from . import _devices as devices
 from . import _programs as programs
 from ._interface import Error
-from ._programs import INOUT, INPUT, OUTPUT, Argument
+from ._programs import INOUT, INPUT, OUTPUT, Argument, Extent
 from ._torch import DTYPES, apply_of, is_compiling, is_plain, refuse_second_derivatives
 
 GIVEN, RESULT, GRADIENT, ZEROS = range(4)
@@ -72,8 +72,47 @@ def _of_kernel_bwd(op: Any, backward: Any, signature: Sequence[Argument], theirs
                         (gradients, f"a result with the gradient of an input, {_list_of('d' + name for name in inputs)}")):
         if not found:
             raise Error(f"{backward.name}: expected {text}, because it is the gradient of {op.name}, but got none")
+    _check_signature(op, backward, signature, theirs, tensors, gradients)
     sums = {one.name[1:]: DTYPES[one.element.number] for one in theirs if one.access == INOUT and one.name[1:] in gradients}
     return Rule(backward, tuple(tensors), options, frozenset(one.name for one in theirs if one.shape is None), gradients, has_gradient, sums)
+
+
+def _check_signature(op: Any, backward: Any, signature: Sequence[Argument], theirs: Sequence[Argument], tensors: Sequence[Tuple[int, str]],
+                     gradients: Dict[str, str]) -> None:
+    """Compares ranks, types and extents with those of the tensors that they have the names of. Gradients that are computed may have other
+    types: they are converted."""
+    own = {one.name: one for one in signature}
+    of = {**{("d" if kind == GRADIENT else "") + name: name for kind, name in tensors if kind != ZEROS},
+          **{gradient: name for name, gradient in gradients.items()}}
+    computed = set(gradients.values())
+    extents: Dict[Any, Extent] = {}  # of dimensions of theirs: those of ours
+    for one in theirs:
+        if one.name not in of:
+            continue
+        like = own[of[one.name]]
+        place = f"{backward.name}: argument '{one.name}': expected"
+        axes = len(like.shape or ())
+        known = f"as '{like.name}' of {op.name}"
+        assert one.shape is not None and like.shape is not None
+        if len(one.shape) != axes:
+            raise Error(f"{place} {axes} {'axis' if axes == 1 else 'axes'}, {known}, but got {len(one.shape)}")
+        if one.element != like.element and one.name not in computed:
+            raise Error(f"{place} elements of {like.element.name}, {known}, but got {one.element.name}")
+        for axis, (extent, expected) in enumerate(zip(one.shape, like.shape)):
+            if extent.dimension is None or expected.dimension is None:
+                is_same = extent == expected or extent.dimension != expected.dimension  # of a constant and any, a call tells
+            else:
+                is_same = _is_computed(extent) or _is_computed(expected) or extents.setdefault(extent.dimension, expected) == expected
+            if not is_same:
+                raise Error(f"{place} the extent {_text_of(expected)} on axis {axis}, {known}, but got {_text_of(extents.get(extent.dimension, extent))}")
+
+
+def _is_computed(extent: Extent) -> bool:
+    return "." in (extent.dimension or "")
+
+
+def _text_of(extent: Extent) -> str:
+    return extent.dimension or str(extent.constant)
 
 
 def _list_of(names: Iterable[str]) -> str:
@@ -165,6 +204,10 @@ class _Kernel(torch.autograd.Function):
         # By position, which is the order of the signature.
         found = rule.backward(*tensors, **rule.options, **numbers)
         by_name = found._asdict() if isinstance(found, tuple) else {next(iter(rule.gradients.values())): found}
+        for name, gradient in rule.gradients.items():
+            if name in ctx.shapes and by_name[gradient].shape != ctx.shapes[name][0]:
+                raise Error(f"{rule.backward.name}: argument '{gradient}': expected the shape {tuple(ctx.shapes[name][0])} of '{name}', but got "
+                            f"{tuple(by_name[gradient].shape)}")
         return (None, *[by_name[rule.gradients[name]].to(ctx.shapes[name][1]) if needed else None
                         for name, needed in zip(launch.names, ctx.needs_input_grad[1:])])
 
