@@ -319,6 +319,8 @@ class Emulated(Gradients, Case):
         mine = self.mine()
         for dtype in (torch.float32, torch.bfloat16, torch.float16):
             self.check(mine.square, lambda x: x * x, torch.randn(200).to(dtype))
+        self.refused("square_bwd: expected a number 'factor', because the call of square has one, but this kernel takes none; declare it, or call "
+                     "square under torch.no_grad()", lambda: mine.square(torch.randn(8).half().requires_grad_(), factor=3.0))
         self.check(lambda x: mine.square(x, dtype="f16"), lambda x: x * x, torch.randn(200).half())
         self.check(mine.added, lambda x: x * x, torch.randn(200))
 

@@ -159,6 +159,12 @@ class _Launch:
         for name in wanted:
             if name not in rule.gradients:
                 raise _refused(op, name, f"{rule.backward.name} computes no gradient of it")
+        taken = {option.name for option in rule.backward.options} | rule.numbers
+        given_numbers = [name for name in options if op._kernel.option(name).allowed.startswith("a number")] + [name for name, _ in numbers]
+        for name in given_numbers:
+            if name not in taken:
+                raise Error(f"{rule.backward.name}: expected a number '{name}', because the call of {op.name} has one, but this kernel takes none; "
+                            f"declare it, or call {op.name} under torch.no_grad()")
         self.rule: Rule = rule
         self.make: Any = None
 
