@@ -56,8 +56,8 @@ class Gemm(calls.Call):
     def __call__(self, a, b, *, bias=None, residual=None, scale_a=None, scale_b=None, out=None, out_dtype: Optional[str] = None,
                  accumulate: bool = False, **options):
         route = calls.torch_route(a)
-        if route is not None and isinstance(b, route.TENSOR) and (a.dtype in route.WIDE or b.dtype in route.WIDE):
-            a, b, residual = route.autocast(a, b, residual)
+        if route is not None and (bias is not None or residual is not None or a.dtype in route.WIDE or getattr(b, "dtype", None) in route.WIDE):
+            a, b, bias, residual = route.autocast_product(a, b, bias, residual, out, out_dtype)
         given = a, b, scale_a, scale_b, bias, residual, out
         made = self.again(given, options, (out_dtype, accumulate))
         if made is not None:

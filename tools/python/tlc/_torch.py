@@ -172,6 +172,21 @@ def autocast(*tensors):
     return tuple([tensor.to(dtype) if tensor is not None and tensor.dtype in WIDE else tensor for tensor in tensors])
 
 
+def autocast_product(a, b, bias, residual, out, out_dtype: Optional[str]):
+    """Operands of a product, where autocast is on: factors as above, and what is added in the type that the product adds it in."""
+    from ._kernels import result_of
+    if _autocast_dtype(a.device.type) is None:
+        return a, b, bias, residual
+    a, b = (autocast(one)[0] if isinstance(one, TENSOR) else one for one in (a, b))
+    if isinstance(bias, TENSOR) and bias.is_floating_point():
+        bias = bias.float()
+    if isinstance(residual, TENSOR) and residual.is_floating_point() and a.dtype in ELEMENTS:
+        like = BY_NAME.get(out_dtype or result_of(ELEMENTS[a.dtype].name))
+        dtype = out.dtype if isinstance(out, TENSOR) else None if like is None else DTYPES.get(like.number)
+        residual = residual if dtype is None else residual.to(dtype)
+    return a, b, bias, residual
+
+
 # Attention.
 
 _NO_OTHERS = (None,) * 8  # after q, k and v
