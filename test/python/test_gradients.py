@@ -166,7 +166,7 @@ class Gradients:
         self.refused("gemm: out= is for calls without gradients; use the result", lambda: tlc.gemm(x, x, out=y))
         self.refused("swiglu: out= is for calls without gradients", lambda: tlc.ops.swiglu(x.view(8, 2, 16), out=y[:8]))
         self.refused("softmax.bind: argument 'x' requires a gradient", lambda: tlc.softmax.bind(x))
-        self.refused("swiglu.bind: argument '0' requires a gradient", lambda: tlc.ops.swiglu.bind(x.view(8, 2, 16)))
+        self.refused("swiglu.bind: argument 'X' requires a gradient", lambda: tlc.ops.swiglu.bind(x.view(8, 2, 16)))
         self.refused("gemv: argument 'A' requires a gradient, but there is no kernel gemv_bwd; pass A.detach(), call it under torch.no_grad(), "
                      "or use tlc.gemm", lambda: tlc.ops.gemv(x, x.detach()[0]))
         self.refused("embedding_bwd: argument 'dY' requires a gradient, but this kernel changes 'dE' in place",
@@ -247,6 +247,33 @@ class Gradients:
             tlc.softmax(x, out=made)
             tlc.softmax(x, out=y)
         self.assertEqual((tlc.softmax(x, out=made) is made, y._version), (True, 2))
+
+    def test_tensors_of_several_libraries(self):
+        """Gradients are of tensors of PyTorch alone; without gradients any that are on one device mix."""
+        x, y = self.make(8, 16).requires_grad_(), tlc.tensor([[1.0] * 16] * 8, "bf16")
+        q, other = self.make(1, 8, 1, 16).requires_grad_(), tlc.tensor([[[[1.0] * 16]] * 8], "bf16")
+        text = "expected a tensor of PyTorch because another one requires a gradient, but got tlc.Tensor; convert it"
+        for name, call in (("gemm: argument 'b'", lambda: tlc.gemm(x, y.permute(1, 0))), ("gemm: argument 'a'", lambda: tlc.gemm(y, x.t())),
+                           ("gemm: argument 'bias'", lambda: tlc.gemm(x, x.t(), bias=tlc.tensor([1.0] * 8))),
+                           ("rms_norm: argument 'W'", lambda: tlc.ops.rms_norm(x, tlc.tensor([1.0] * 16))),
+                           ("rms_norm: argument 'W'", lambda: tlc.ops.rms_norm(x, W=tlc.tensor([1.0] * 16))),
+                           ("rms_norm: argument 'X'", lambda: tlc.ops.rms_norm(y, self.make(16, dtype=torch.float32).requires_grad_())),
+                           ("attention: argument 'k'", lambda: tlc.attention(q, other, q)), ("attention: argument 'q'", lambda: tlc.attention(other, q, q)),
+                           ("attention: argument 'v'", lambda: tlc.attention(q.detach(), q, other))):
+            with self.subTest(name):
+                self.refused(f"{name}: {text}", call)
+        if self.device == "cpu":
+            x, q = x.detach(), q.detach()
+            for one, same in ((tlc.gemm(x, y.permute(1, 0)), x.double().sum(1, keepdim=True).expand(8, 8)),
+                              (tlc.attention(q, other, q), q.double().mean(1, keepdim=True).expand(q.shape))):
+                self.assertIsInstance(one, torch.Tensor)
+                self.near(one, same, 2e-2)
+
+    def test_errors_name_the_tensors_of_kernels(self):
+        x, w = self.make(8, 16), self.make(16, dtype=torch.float32)
+        self.refused("rms_norm: argument 'X': expected an element type among", lambda: tlc.ops.rms_norm(x.to(torch.complex64), w))
+        self.refused("rms_norm: argument 'W': expected a tensor with __dlpack__", lambda: tlc.ops.rms_norm(x, "w"))
+        self.refused("rms_norm: argument 'Y': expected a tensor with __dlpack__", lambda: tlc.ops.rms_norm(x, w, out={"Y": "y"}))
 
     def test_integers_require_no_gradient(self):
         """PyTorch refuses them; where an argument takes integers alone, a tensor with a gradient is refused by name."""

@@ -55,6 +55,21 @@ def refuse_gradients(call: str, names: Iterable[str], objects: Sequence[Any], al
                     f"torch.no_grad(), or {alternative}")
 
 
+def refuse_others(call: str, names: Iterable[str], objects: Iterable[Any]) -> None:
+    """In a call with gradients, which are of tensors of PyTorch alone."""
+    for name, one in zip(names, objects):
+        if one is not None and not isinstance(one, TORCH.TENSOR):
+            raise Error(f"{call}: argument '{name}': expected a tensor of PyTorch because another one requires a gradient, but got "
+                        f"{type(one).__module__.partition('.')[0]}.{type(one).__name__}; convert it, as by torch.from_dlpack, or call it under "
+                        "torch.no_grad()")
+
+
+def refuse_mixture(call: str, names: Iterable[str], objects: Sequence[Any]) -> None:
+    """Of tensors of which the first one is not PyTorch's."""
+    if wants_gradient(objects):
+        refuse_others(call, names, objects)
+
+
 def _is_equal(one: Any, other: Any) -> bool:
     try:
         return bool(one == other)

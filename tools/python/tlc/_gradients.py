@@ -7,6 +7,7 @@ from typing import Any, Dict, Optional, Tuple
 
 import torch
 
+from . import _calls as calls
 from . import _kernels
 from ._interface import Error
 from ._kernel_gradients import kernel
@@ -99,6 +100,7 @@ def gemm(given: tuple, options: Dict[str, Any], out_dtype: Optional[str]):
     """`tlc.gemm` with gradients."""
     a, b, scale_a, scale_b, bias, residual, out = given
     _refuse_out("gemm", out)
+    calls.refuse_others("gemm", _kernels.gemm.tensors, given)
     if a.dtype not in FACTORS or scale_a is not None or scale_b is not None:
         raise Error(f"gemm: expected a and b of f16, bf16 or f32 without scales, because a tensor requires a gradient, but got {a.dtype}"
                     f"{' with scales' if scale_a is not None or scale_b is not None else ''}; convert them, as by .bfloat16(), or call it under "
@@ -136,4 +138,5 @@ _apply_softmax = apply_of(_Softmax)
 def softmax(x, out, options: Dict[str, Any]):
     """`tlc.softmax` with gradients."""
     _refuse_out("softmax", out)
+    calls.refuse_others("softmax", _kernels.softmax.tensors, (x,))
     return (_apply_softmax if not is_compiling() and is_plain(x) else _Softmax.apply)(x, packed_options(options))

@@ -226,8 +226,11 @@ def kernel(op: Any, given: Dict[str, Any], options: Dict[str, Any], numbers: tup
     out = next((key for key in given if key.startswith("out ")), None)
     if out is not None:
         raise Error(f"{op.name}: out= is for calls without gradients; use the result, or call it under torch.no_grad()")
+    if not all(isinstance(one, torch.Tensor) for one in given.values()):
+        calls.refuse_others(op.name, [op.name_of(key, options) for key in given], given.values())
     if not is_compiling() and not is_plain(*given.values()):
-        calls.refuse_gradients(op.name, given, list(given.values()), "use plain tensors outside of dispatch modes")
+        calls.refuse_gradients(op.name, [op.name_of(key, options) for key in given], list(given.values()),
+                               "use plain tensors outside of dispatch modes")
     launch = _Launch(op, given, options, numbers)
     found = _apply(launch, *given.values())
     return found[0] if launch.make is None else launch.make(found)

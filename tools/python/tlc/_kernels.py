@@ -266,6 +266,26 @@ class Op(calls.Call):
             self._signatures[key] = program_of(device, self._kernel, options).arguments
         return self._signatures[key]
 
+    def name_of(self, key: str, options: Dict[str, Any]) -> str:
+        """The kernel's name of a tensor, which may be given by its position, for errors."""
+        if not key.isdigit():
+            return key[len("out "):] or "out" if key.startswith("out ") else key
+        try:
+            signature = self.signature(calls.devices.current_emulator(), programs.texts_of(self._kernel, options, self.name))
+        except Error:
+            return key
+        names = [argument.name for argument in signature if argument.shape is not None and argument.access != OUTPUT]
+        return names[int(key)] if int(key) < len(names) else key
+
+    def plan(self, given, options, settings):
+        try:
+            return super().plan(given, options, settings)
+        except Error as error:
+            text = re.sub(r"(argument|of) '(\d+|out \w*)'", lambda found: f"{found[1]} '{self.name_of(found[2], options)}'", error.text)
+            if text == error.text:
+                raise
+            raise Error(f"{self.name}: {text}", error.kind) from None
+
     def arguments(self, device: Optional[str] = None, **options) -> List[str]:
         """What a call takes and returns with these options, as text: "X: bf16[m, n]", "-> Y: bf16[m, n]"."""
         number = arrays.CPU if device is None or device == "cpu" else int(device.partition(":")[2] or 0)
@@ -297,7 +317,9 @@ class Op(calls.Call):
     def bind(self, *tensors, out=None, **named) -> programs.Bound:
         """As `tlc.attention.bind`."""
         given, options, numbers = self._sorted(tensors, out, named)
-        calls.refuse_gradients(f"{self.name}.bind", given, list(given.values()), "use the call itself")
+        if calls.wants_gradient(list(given.values())):
+            names = [self.name_of(key, options) for key in given]
+            calls.refuse_gradients(f"{self.name}.bind", names, list(given.values()), "use the call itself")
         plan, addresses, framework, owners = self.plan(given, options, numbers)
         return calls.bound_of(plan, addresses, given, owners, framework)
 

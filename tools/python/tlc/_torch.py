@@ -14,6 +14,7 @@ import torch
 
 from . import _arrays as arrays
 from . import _attention
+from . import _calls as calls
 from ._arrays import BY_NAME, CPU, ELSEWHERE, Array, Element, Framework
 from ._interface import Error
 
@@ -337,7 +338,10 @@ _OF_BACKWARD = ("deterministic", "dq", "dkv")
 def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[str, Any]):
     """`tlc.attention` and `tlc.attention_varlen` of tensors of PyTorch."""
     q, k, v, sink = given[0], given[1], given[2], given[3]
-    needs_gradient = is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or (sink is not None and sink.requires_grad))
+    try:
+        needs_gradient = is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or (sink is not None and sink.requires_grad))
+    except AttributeError:  # of a tensor of another library
+        needs_gradient = calls.wants_gradient(given)
     of_forward = options
     if "deterministic" in options or "dq" in options or "dkv" in options:
         of_forward = {name: value for name, value in options.items() if name not in _OF_BACKWARD}
@@ -350,6 +354,11 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
         q, k, v = autocast(q, k, v)
         given = q, k, v, *given[3:]
     is_eager = not compiling and is_plain(*given)
+    if not is_eager and not compiling:
+        if needs_gradient:
+            calls.refuse_others(call.name, call.tensors, given)
+        elif not all(one is None or isinstance(one, TENSOR) for one in given):
+            is_eager = not is_traced(*given)
     if is_eager and not needs_gradient:
         return _attention.result_of(given, call.anew(given, of_forward, (layout, return_lse)), return_lse)
     if given[-1] is not None:
@@ -453,4 +462,4 @@ _library = _define()
 
 def is_traced(*tensors) -> bool:
     """Whether a call on these has to be an operator."""
-    return is_compiling() or not is_plain(*tensors)
+    return is_compiling() or not is_plain(*[one for one in tensors if isinstance(one, TENSOR)])
