@@ -153,6 +153,20 @@ class Gradients:
         self.refused("rotary: argument 'Cos' requires a gradient, but rotary computes no gradient of it; pass Cos.detach()",
                      lambda: tlc.ops.rotary(heads, position, cosine.clone().requires_grad_(), sine, d=32))
 
+    def test_options_of_calls_with_gradients(self):
+        """Are those of calls without, also of types that a graph could not have as constants."""
+        class Number(int):
+            def __repr__(self):
+                return f"Number({self})"
+
+            __str__ = int.__repr__
+
+        x = self.make(8, 64).requires_grad_()
+        self.near(tlc.gemm(x, x.t(), bm=Number(64)), x.double() @ x.double().t(), 1e-2)
+        self.near(tlc.softmax(x, warps=Number(1)), x.double().softmax(-1), 1e-2)
+        for call in (lambda: tlc.gemm(x, x.t(), activation="relu;x=1"), lambda: tlc.gemm(x.detach(), x.detach().t(), activation="relu;x=1")):
+            self.refused("activation", call)
+
     def test_second_derivatives_are_refused(self):
         x = self.make(16, 16).requires_grad_()
         for name, call in (("gemm", lambda: tlc.gemm(x, x.t())), ("softmax", lambda: tlc.softmax(x)),

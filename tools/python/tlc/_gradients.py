@@ -3,7 +3,7 @@
 _torch.py, those of kernels by name in _kernel_gradients.py. Plain tensors are launched on; tracing, modes and subclasses take
 operators."""
 
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple, Union
 
 import torch
 
@@ -35,10 +35,21 @@ def _refuse_out(name: str, out) -> None:
 # Products.
 
 
-def _product(a, b, bias=None, residual=None, out_dtype: Optional[str] = None, options: str = ""):
+Options = Union[str, Dict[str, Any]]  # packed where a graph has them
+
+
+def _packed(options: Options) -> str:
+    return options if isinstance(options, str) else packed_options(options)
+
+
+def _unpacked(options: Options) -> Dict[str, Any]:
+    return options_of(options) if isinstance(options, str) else options
+
+
+def _product(a, b, bias=None, residual=None, out_dtype: Optional[str] = None, options: Options = ""):
     if is_compiling() or not is_plain(a, b, bias, residual):
-        return torch.ops.tlc.gemm(a, b, bias, residual, None, None, out_dtype, options)
-    return _kernels.gemm.launch((a, b, None, None, bias, residual, None), options_of(options), (out_dtype, False))[0]
+        return torch.ops.tlc.gemm(a, b, bias, residual, None, None, out_dtype, _packed(options))
+    return _kernels.gemm.launch((a, b, None, None, bias, residual, None), _unpacked(options), (out_dtype, False))[0]
 
 
 def _factor(x, axis: int):
@@ -110,7 +121,7 @@ def gemm(given: tuple, options: Dict[str, Any], out_dtype: Optional[str]):
                     "call it under torch.no_grad()")
     is_eager = not is_compiling() and is_plain(a, b, bias, residual)
     return (_apply_gemm if is_eager else _Gemm.apply)(a, b, bias, residual, out_dtype, options.get("activation") or "none",
-                                                     packed_options(options))
+                                                     options if is_eager else packed_options(options))
 
 
 # Softmax.
@@ -119,7 +130,10 @@ def gemm(given: tuple, options: Dict[str, Any], out_dtype: Optional[str]):
 class _Softmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, options):
-        y = torch.ops.tlc.softmax(x, options) if is_compiling() or not is_plain(x) else _kernels.softmax.launch((x, None), options_of(options), ())[0]
+        if is_compiling() or not is_plain(x):
+            y = torch.ops.tlc.softmax(x, _packed(options))
+        else:
+            y = _kernels.softmax.launch((x, None), _unpacked(options), ())[0]
         ctx.save_for_backward(y)
         return y
 
@@ -139,4 +153,6 @@ def softmax(x, out, options: Dict[str, Any]):
     """`tlc.softmax` with gradients."""
     _refuse_out("softmax", out)
     calls.refuse_others("softmax", _kernels.softmax.tensors, (x,))
-    return (_apply_softmax if not is_compiling() and is_plain(x) else _Softmax.apply)(x, packed_options(options))
+    if not is_compiling() and is_plain(x):
+        return _apply_softmax(x, options)
+    return _Softmax.apply(x, packed_options(options))
