@@ -178,6 +178,9 @@ class Gradients:
         y, words = torch.empty_like(x), torch.zeros(16, dtype=torch.int32, device=self.device)
         self.refused("softmax: out= is for calls without gradients; use the result", lambda: tlc.softmax(x, out=y))
         self.refused("gemm: out= is for calls without gradients; use the result", lambda: tlc.gemm(x, x, out=y))
+        self.refused("gemm: expected accumulate=True with out and without a residual, but there is no out", lambda: tlc.gemm(x, x, accumulate=True))
+        self.refused("gemm: expected accumulate=True with out and without a residual, but got a residual",
+                     lambda: tlc.gemm(x, x, accumulate=True, out=y, residual=y))
         self.refused("swiglu: out= is for calls without gradients", lambda: tlc.ops.swiglu(x.view(8, 2, 16), out=y[:8]))
         self.refused("softmax.bind: argument 'x' requires a gradient", lambda: tlc.softmax.bind(x))
         self.refused("swiglu.bind: argument 'X' requires a gradient", lambda: tlc.ops.swiglu.bind(x.view(8, 2, 16)))

@@ -62,6 +62,8 @@ class Gemm(calls.Call):
         made = self.again(given, options, (out_dtype, accumulate))
         if made is not None:
             return out if out is not None else made[0]
+        if accumulate:
+            self._check_accumulate(out, residual)
         if calls.wants_gradient(given):
             return calls.GRADIENTS.gemm(given, options, out_dtype)
         if route is not None and out is None and route.is_traced(a, b):
@@ -74,6 +76,10 @@ class Gemm(calls.Call):
         """As `tlc.attention.bind`."""
         return calls.bind(self, dict(a=a, b=b, scale_a=scale_a, scale_b=scale_b, bias=bias, residual=residual, out=out), options,
                           (out_dtype, accumulate))
+
+    def _check_accumulate(self, out, residual) -> None:
+        if out is None or residual is not None:
+            raise self.mistake(f"expected accumulate=True with out and without a residual, but {'there is no out' if out is None else 'got a residual'}")
 
     def _factor(self, name: str, array: Array) -> Tuple[Array, bool]:
         """The factor with its last axis contiguous, and whether its axes are exchanged for that. Where both orders fit, as with an extent of
@@ -101,10 +107,8 @@ class Gemm(calls.Call):
         (*batch, m, k), n = a.shape, b.shape[-1]
         if b.shape[-2] != k:
             raise self.mistake(f"expected a[m, k] and b[k, n], but got {a} and {b}")
-        for name, wanted in (("out", out is not None), ("residual", "residual" not in given)):
-            if accumulate and not wanted:
-                raise self.mistake(f"expected accumulate=True with out and without a residual, but {'there is no' if name == 'out' else 'got a'} "
-                                   f"{name}")
+        if accumulate:
+            self._check_accumulate(out, given.get("residual"))
         if (out_dtype is not None) and out is not None:
             raise self.mistake("expected out or out_dtype, but got both")
         a, a_exchanged = self._factor("a", a)
