@@ -182,6 +182,8 @@ class Gradients:
         self.refused("gemm: expected accumulate=True with out and without a residual, but got a residual",
                      lambda: tlc.gemm(x, x, accumulate=True, out=y, residual=y))
         self.refused("swiglu: out= is for calls without gradients", lambda: tlc.ops.swiglu(x.view(8, 2, 16), out=y[:8]))
+        q = self.make(1, 8, 1, 16)
+        self.refused("attention: out= is for calls without gradients", lambda: tlc.attention(q, q, q, out=q.clone().requires_grad_()))
         self.refused("softmax.bind: argument 'x' requires a gradient", lambda: tlc.softmax.bind(x))
         self.refused("swiglu.bind: argument 'X' requires a gradient", lambda: tlc.ops.swiglu.bind(x.view(8, 2, 16)))
         self.refused("gemv: argument 'A' requires a gradient, but there is no kernel gemv_bwd; pass A.detach(), call it under torch.no_grad(), "

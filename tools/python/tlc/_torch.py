@@ -338,8 +338,10 @@ _OF_BACKWARD = ("deterministic", "dq", "dkv")
 def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[str, Any]):
     """`tlc.attention` and `tlc.attention_varlen` of tensors of PyTorch."""
     q, k, v, sink = given[0], given[1], given[2], given[3]
+    out = given[-1]
     try:
-        needs_gradient = is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or (sink is not None and sink.requires_grad))
+        needs_gradient = is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or (sink is not None and sink.requires_grad) or
+                                                (out is not None and out.requires_grad))
     except AttributeError:  # of a tensor of another library
         needs_gradient = calls.wants_gradient(given)
     of_forward = options
@@ -362,7 +364,7 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
     if is_eager and not needs_gradient:
         return _attention.result_of(given, call.anew(given, of_forward, (layout, return_lse)), return_lse)
     if given[-1] is not None:
-        raise Error("attention: out= is for calls without gradients and outside of torch.compile and of dispatch modes; use the result")
+        raise Error(f"{call.name}: out= is for calls without gradients and outside of torch.compile and of dispatch modes; use the result")
     optional, scales = (*given[3:6], given[9]), given[6:9]
     is_alone = sink is None and given[4] is None and given[5] is None and given[9] is None
     if needs_gradient:
