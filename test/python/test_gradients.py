@@ -134,6 +134,8 @@ class Gradients:
         x = self.make(5, 64)
         self.check(lambda x: tlc.ops.swiglu(x.view(5, 2, 32)), lambda x: silu(x[:, :32]) * x[:, 32:], x)
         self.check(tlc.ops.softmax, lambda x: x.softmax(-1), x)
+        for columns in (33, 37, 100):
+            self.check(tlc.ops.softmax, lambda x: x.softmax(-1), self.make(3, columns))
         kept = (tlc.ops.dropout(torch.ones_like(x), drop=30, seed=5) != 0).double() / 0.7
         self.check(lambda x: tlc.ops.dropout(x, drop=30, seed=5), lambda x: x * kept, x)
         words = torch.tensor([1, 2, 2, 5, -1], dtype=torch.int32, device=self.device)

@@ -6,7 +6,7 @@ import ctypes
 import math
 import os
 import re
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from . import _arrays as arrays
 from . import _calls as calls
@@ -239,6 +239,13 @@ class _Results:
         return found[0] if len(found) == 1 else self.type._make(found)
 
 
+def _fixed(signature: Tuple[Argument, ...], program: programs.Program) -> Set[str]:
+    """Dimensions of a kernel of which a program takes one extent only, such as softmax for rows that are unaligned."""
+    own = {argument.name: argument.shape for argument in program.tensors}
+    return {usual.dimension for argument in signature for usual, extent in zip(argument.shape or (), own.get(argument.name) or ())
+            if usual.dimension is not None and extent.dimension is None}
+
+
 class Op(calls.Call):
     """A kernel by its name. Tensors are given in the order of the kernel's inputs, or by their names; everything else by name:
     options, numbers, and `out`, a tensor or a dict of tensors by name. Extents of outputs follow from those of inputs, or are
@@ -366,6 +373,8 @@ class Op(calls.Call):
                 dimensions[option.name] = int(values[option.name])
         guides = {name: str(rounded(extent)) for name, extent in dimensions.items() if self._kernel.option(name) is not None and name not in values}
         program = program_of(device, self._kernel, {**values, **guides})
+        exact = {name: str(dimensions[name]) for name in _fixed(signature, program) if name in guides}
+        program = program_of(device, self._kernel, {**values, **guides, **exact})
         outputs = tuple(Output(argument.name, program.shape_of(argument.name, dimensions)) for argument in program.tensors
                         if argument.access == OUTPUT and argument.name not in inputs)
         return Problem(program, inputs, outputs, dict(settings))
