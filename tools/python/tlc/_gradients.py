@@ -53,7 +53,8 @@ def _product(a, b, bias=None, residual=None, out_dtype: Optional[str] = None, op
 
 
 def _factor(x, axis: int):
-    """With contiguous rows or columns, and in f32, which matrix units read along k only, along `axis`, which is that of k."""
+    """The factor, copied unless its rows or columns are contiguous. Matrix units read f32 along k only, which is `axis`, and there it has
+    to be contiguous."""
     if x.dtype == torch.float32:
         return x.contiguous() if axis == -1 else x.transpose(-1, -2).contiguous().transpose(-1, -2)
     rows, columns = x.stride(-2), x.stride(-1)
