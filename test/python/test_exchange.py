@@ -10,7 +10,7 @@ import unittest.mock
 
 from doubles import DESCRIBE, FAILURE, SUCCESS, Api, Base, Library, emulated_gpus, new_type
 from support import Case, launches_worked_out, numbers, tlc
-from tlc import _exchange
+from tlc import _arrays, _exchange
 
 RAISES = ctypes.cast(ctypes.pythonapi.PyList_Append, ctypes.c_void_p).value  # of what is no list: SystemError, and -1
 
@@ -123,6 +123,25 @@ class Exchange(Case):
         self.same(other, self.expected(tlc.attention, *self.inputs(4)))
         self.refused("expected memory of its own", lambda: self.repeats(tlc.attention, *given, out=given[0]))
         self.repeats(tlc.attention, *given, out=out)  # an error leaves it as it was
+
+    def test_writes_are_counted(self):
+        """By the tensors' library, of what is given and written, for each launch."""
+        written, x, out = [], self.type.of(numbers(1, 24, 64), "bf16"), self.type.empty((24, 64), "bf16", 0)
+        _arrays.FRAMEWORKS[self.type] = _arrays.FRAMEWORKS[self.type]._replace(note_write=written.append)
+        self.warm(tlc.softmax, x, out=out)
+        self.assertEqual(written, [out, out])
+        self.repeats(tlc.softmax, x, out=out)
+        self.assertEqual(written, [out] * 3)
+        self.warm(tlc.softmax, x)
+        self.repeats(tlc.softmax, x)
+        self.assertEqual(written, [out] * 3)  # of results nothing is known before
+        launch = tlc.softmax.bind(x, out=out)
+        launch()
+        launch()
+        self.assertEqual(written, [out] * 5)
+        launch = tlc.softmax.bind(x)
+        launch()
+        self.assertEqual(written, [out] * 5 + [launch.outputs[0]])
 
     def test_tensors_that_trade_places(self):
         a, b = (self.type.of(numbers(i, 24, 64), "f32") for i in (1, 2))

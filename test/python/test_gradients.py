@@ -9,7 +9,7 @@ import unittest.mock
 
 from support import ROOT, Case, needs_torch, tlc, torch
 
-FILE = os.path.join(ROOT, "test", "files", "squares.cpp")
+FILE, GRADIENTS = (os.path.join(ROOT, "test", "files", name) for name in ("squares.cpp", "gradients.cpp"))
 
 
 def gelu(x):
@@ -61,6 +61,26 @@ class Gradients:
         self.check(lambda a, b: tlc.gemm(a, b).sum(), lambda a, b: (a @ b).sum(), a, b, limit=2e-2)  # of an expanded gradient
         self.check(lambda a, b: tlc.gemm(a[:, 1:], b[1:, 3:]), lambda a, b: a[:, 1:] @ b[1:, 3:], a, b)  # rows that begin anywhere
 
+    def test_products_of_one_row_or_column(self):
+        """An axis of extent 1 has any stride, so that both orders of axes fit."""
+        for dtype in (torch.float32, torch.bfloat16):
+            for m, n, k in ((1, 8, 16), (4, 1, 16), (4, 8, 1), (1, 1, 1)):
+                self.check(lambda a, w: tlc.gemm(a, w.t()), lambda a, w: a @ w.t(), self.make(m, k, dtype=dtype), self.make(n, k, dtype=dtype))
+        a, w = self.make(3, 1, 16, dtype=torch.float32), self.make(3, 8, 16, dtype=torch.float32)
+        self.check(lambda a, w: tlc.gemm(a, w.transpose(1, 2)), lambda a, w: a @ w.transpose(1, 2), a, w)
+        a, b = self.make(4, 5, dtype=torch.float32), self.make(1, 8, dtype=torch.float32)
+        self.check(lambda a, b: tlc.gemm(a[:, 2:3], b), lambda a, b: a[:, 2:3] @ b, a, b)
+
+    def test_views_of_factors_and_gradients(self):
+        """Rows of any length that begin anywhere, also those of the gradient."""
+        x, w = self.make(4, 16), self.make(8, 4)
+        self.check(lambda x, w: tlc.gemm(x[:, 1:5], w.t()), lambda x, w: x[:, 1:5] @ w.t(), x, w)
+        self.check(lambda x, w: tlc.gemm(w, x[:, 1:5].t()), lambda x, w: w @ x[:, 1:5].t(), x, w)
+        for n in (2, 4, 8, 12):
+            for offset in (1, 2):
+                zeros, w = torch.zeros(4, offset, dtype=x.dtype, device=self.device), self.make(n, 16)
+                self.check(lambda x, w: torch.cat([zeros, tlc.gemm(x, w.t())], 1), lambda x, w: torch.cat([zeros, x @ w.t()], 1), x, w)
+
     def test_some_gradients_of_products(self):
         a, b, bias = self.make(20, 24), self.make(24, 40), self.make(40, dtype=torch.float32)
         for wanted in ((0,), (1,), (2,)):
@@ -75,6 +95,10 @@ class Gradients:
             self.check(lambda a, w, bias, residual: tlc.gemm(a, w.t(), bias=bias, residual=residual, activation=name),
                        lambda a, w, bias, residual: function(a @ w.t() + bias) + residual, a, w, bias, residual)
             self.check(lambda a, w: tlc.gemm(a, w.t(), activation=name, out_dtype="f32"), lambda a, w: function(a @ w.t()), a, w)
+
+    def test_transposed_gradients_of_epilogues(self):
+        for name, function in (("relu", torch.relu), ("gelu", gelu), ("silu", silu)):
+            self.check(lambda a, w: tlc.gemm(a, w.t(), activation=name).t(), lambda a, w: function(a @ w.t()).t(), self.make(7, 16), self.make(8, 16))
 
     def test_batches(self):
         a, b, bias = self.make(3, 20, 24), self.make(3, 24, 40), self.make(40, dtype=torch.float32)
@@ -110,6 +134,8 @@ class Gradients:
         x = self.make(5, 64)
         self.check(lambda x: tlc.ops.swiglu(x.view(5, 2, 32)), lambda x: silu(x[:, :32]) * x[:, 32:], x)
         self.check(tlc.ops.softmax, lambda x: x.softmax(-1), x)
+        for columns in (33, 37, 100):
+            self.check(tlc.ops.softmax, lambda x: x.softmax(-1), self.make(3, columns))
         kept = (tlc.ops.dropout(torch.ones_like(x), drop=30, seed=5) != 0).double() / 0.7
         self.check(lambda x: tlc.ops.dropout(x, drop=30, seed=5), lambda x: x * kept, x)
         words = torch.tensor([1, 2, 2, 5, -1], dtype=torch.int32, device=self.device)
@@ -129,6 +155,20 @@ class Gradients:
         self.refused("rotary: argument 'Cos' requires a gradient, but rotary computes no gradient of it; pass Cos.detach()",
                      lambda: tlc.ops.rotary(heads, position, cosine.clone().requires_grad_(), sine, d=32))
 
+    def test_options_of_calls_with_gradients(self):
+        """Are those of calls without, also of types that a graph could not have as constants."""
+        class Number(int):
+            def __repr__(self):
+                return f"Number({self})"
+
+            __str__ = int.__repr__
+
+        x = self.make(8, 64).requires_grad_()
+        self.near(tlc.gemm(x, x.t(), bm=Number(64)), x.double() @ x.double().t(), 1e-2)
+        self.near(tlc.softmax(x, warps=Number(1)), x.double().softmax(-1), 1e-2)
+        for call in (lambda: tlc.gemm(x, x.t(), activation="relu;x=1"), lambda: tlc.gemm(x.detach(), x.detach().t(), activation="relu;x=1")):
+            self.refused("activation", call)
+
     def test_second_derivatives_are_refused(self):
         x = self.make(16, 16).requires_grad_()
         for name, call in (("gemm", lambda: tlc.gemm(x, x.t())), ("softmax", lambda: tlc.softmax(x)),
@@ -140,9 +180,14 @@ class Gradients:
         y, words = torch.empty_like(x), torch.zeros(16, dtype=torch.int32, device=self.device)
         self.refused("softmax: out= is for calls without gradients; use the result", lambda: tlc.softmax(x, out=y))
         self.refused("gemm: out= is for calls without gradients; use the result", lambda: tlc.gemm(x, x, out=y))
+        self.refused("gemm: expected accumulate=True with out and without a residual, but there is no out", lambda: tlc.gemm(x, x, accumulate=True))
+        self.refused("gemm: expected accumulate=True with out and without a residual, but got a residual",
+                     lambda: tlc.gemm(x, x, accumulate=True, out=y, residual=y))
         self.refused("swiglu: out= is for calls without gradients", lambda: tlc.ops.swiglu(x.view(8, 2, 16), out=y[:8]))
+        q = self.make(1, 8, 1, 16)
+        self.refused("attention: out= is for calls without gradients", lambda: tlc.attention(q, q, q, out=q.clone().requires_grad_()))
         self.refused("softmax.bind: argument 'x' requires a gradient", lambda: tlc.softmax.bind(x))
-        self.refused("swiglu.bind: argument '0' requires a gradient", lambda: tlc.ops.swiglu.bind(x.view(8, 2, 16)))
+        self.refused("swiglu.bind: argument 'X' requires a gradient", lambda: tlc.ops.swiglu.bind(x.view(8, 2, 16)))
         self.refused("gemv: argument 'A' requires a gradient, but there is no kernel gemv_bwd; pass A.detach(), call it under torch.no_grad(), "
                      "or use tlc.gemm", lambda: tlc.ops.gemv(x, x.detach()[0]))
         self.refused("embedding_bwd: argument 'dY' requires a gradient, but this kernel changes 'dE' in place",
@@ -157,6 +202,99 @@ class Gradients:
                      "torch.no_grad(), or use tlc.attention", lambda: tlc.attention_decode(q, q, q, words[:1]))
         with torch.no_grad():
             self.assertFalse(tlc.softmax(x, out=y).requires_grad or tlc.gemm(x, x).requires_grad or tlc.ops.gemv(x, x[0]).requires_grad)
+
+    def test_writes_of_saved_tensors(self):
+        """A tensor that tlc writes after an operation saved it is an error of backward, as one that PyTorch writes."""
+        x, ones = self.make(8, 16), self.make(16, dtype=torch.float32)
+        words = torch.zeros(8, dtype=torch.int32, device=self.device)
+        q = self.make(1, 8, 1, 16)
+        begins, lengths = (torch.tensor(values, dtype=torch.int32, device=self.device) for values in ([0, 8], [8]))
+
+        def bound(bind, written):
+            launch = bind()
+            self.assertEqual(written._version, 0)
+            return launch
+
+        def repeated(call):
+            for _ in range(3):
+                call()
+
+        def bits(saved):
+            tlc.gemm(x, x.t(), out=tlc.view(saved.view(torch.int16), "bf16"))
+
+        def bound_result():
+            launch = tlc.softmax.bind(x)
+            y = launch.outputs[0] @ self.make(16, 16).requires_grad_()
+            launch()
+            return y
+
+        for shape, write in (((8, 16), lambda saved: tlc.softmax(x, out=saved)), ((8, 8), bits),
+                             ((8, 8), lambda saved: tlc.gemm(x, x.t(), out=saved)),
+                             ((8, 8), lambda saved: tlc.gemm(x, x.t(), out=saved, accumulate=True)),
+                             ((8, 8), lambda saved: tlc.gemm(x, x.t(), out=saved.detach())),
+                             ((8, 16), lambda saved: tlc.ops.rms_norm(x, ones, out={"Y": saved})),
+                             ((8, 16), lambda saved: tlc.ops.swiglu(self.make(8, 2, 16), out=saved)),
+                             ((8, 16), lambda saved: repeated(lambda: tlc.ops.swiglu(self.make(8, 2, 16), out=saved))),
+                             ((1, 8, 1, 16), lambda saved: tlc.attention(q, q, q, out=saved)),
+                             ((8, 1, 16), lambda saved: tlc.attention_varlen(q[0], q[0], q[0], begins, out=saved)),
+                             ((1, 8, 1, 16), lambda saved: tlc.attention_decode(q, q, q, lengths, out=saved)),
+                             ((8, 16), lambda saved: bound(lambda: tlc.softmax.bind(x, out=saved), saved)()),
+                             ((8, 16), lambda saved: bound(lambda: tlc.ops.swiglu.bind(self.make(8, 2, 16), out=saved), saved)())):
+            with self.subTest(shape):
+                saved = torch.zeros(shape, dtype=x.dtype, device=self.device)
+                y = saved * self.make(*shape).requires_grad_()
+                with torch.no_grad():
+                    write(saved)
+                with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+                    y.sum().backward()
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            bound_result().sum().backward()
+        table = torch.zeros(4, 16, device=self.device)
+        y = table * self.make(4, 16).requires_grad_()
+        tlc.ops.embedding_bwd(words, x, dE=table)
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            y.sum().backward()
+
+    def test_writes_count_nothing_else(self):
+        x = self.make(8, 16)
+        y = torch.zeros_like(x)
+        view = y[2:6]
+        tlc.softmax(x[:4], out=view)
+        self.assertEqual((x._version, y._version, view._version), (0, 1, 1))
+        self.near(y[2:6], x[:4].double().softmax(-1), 1e-2)
+        self.assertEqual((y[:2].abs().max().item(), y[6:].abs().max().item(), tlc.softmax(x)._version), (0, 0, 0))
+        with torch.inference_mode():
+            made = torch.zeros(8, 16, dtype=x.dtype, device=self.device)
+            tlc.softmax(x, out=made)
+            tlc.softmax(x, out=y)
+        self.assertEqual((tlc.softmax(x, out=made) is made, y._version), (True, 2))
+
+    def test_tensors_of_several_libraries(self):
+        """Gradients are of tensors of PyTorch alone; without gradients any that are on one device mix."""
+        x, y = self.make(8, 16).requires_grad_(), tlc.tensor([[1.0] * 16] * 8, "bf16")
+        q, other = self.make(1, 8, 1, 16).requires_grad_(), tlc.tensor([[[[1.0] * 16]] * 8], "bf16")
+        text = "expected a tensor of PyTorch because another one requires a gradient, but got tlc.Tensor; convert it"
+        for name, call in (("gemm: argument 'b'", lambda: tlc.gemm(x, y.permute(1, 0))), ("gemm: argument 'a'", lambda: tlc.gemm(y, x.t())),
+                           ("gemm: argument 'bias'", lambda: tlc.gemm(x, x.t(), bias=tlc.tensor([1.0] * 8))),
+                           ("rms_norm: argument 'W'", lambda: tlc.ops.rms_norm(x, tlc.tensor([1.0] * 16))),
+                           ("rms_norm: argument 'W'", lambda: tlc.ops.rms_norm(x, W=tlc.tensor([1.0] * 16))),
+                           ("rms_norm: argument 'X'", lambda: tlc.ops.rms_norm(y, self.make(16, dtype=torch.float32).requires_grad_())),
+                           ("attention: argument 'k'", lambda: tlc.attention(q, other, q)), ("attention: argument 'q'", lambda: tlc.attention(other, q, q)),
+                           ("attention: argument 'v'", lambda: tlc.attention(q.detach(), q, other))):
+            with self.subTest(name):
+                self.refused(f"{name}: {text}", call)
+        if self.device == "cpu":
+            x, q = x.detach(), q.detach()
+            for one, same in ((tlc.gemm(x, y.permute(1, 0)), x.double().sum(1, keepdim=True).expand(8, 8)),
+                              (tlc.attention(q, other, q), q.double().mean(1, keepdim=True).expand(q.shape))):
+                self.assertIsInstance(one, torch.Tensor)
+                self.near(one, same, 2e-2)
+
+    def test_errors_name_the_tensors_of_kernels(self):
+        x, w = self.make(8, 16), self.make(16, dtype=torch.float32)
+        self.refused("rms_norm: argument 'X': expected an element type among", lambda: tlc.ops.rms_norm(x.to(torch.complex64), w))
+        self.refused("rms_norm: argument 'W': expected a tensor with __dlpack__", lambda: tlc.ops.rms_norm(x, "w"))
+        self.refused("rms_norm: argument 'Y': expected a tensor with __dlpack__", lambda: tlc.ops.rms_norm(x, w, out={"Y": "y"}))
 
     def test_integers_require_no_gradient(self):
         """PyTorch refuses them; where an argument takes integers alone, a tensor with a gradient is refused by name."""
@@ -198,6 +336,41 @@ class Emulated(Gradients, Case):
         self.refused("squares_bwd: argument 'X' requires a gradient, but there is no kernel squares_bwd_bwd; pass X.detach(), call it under "
                      "torch.no_grad(), or add a kernel squares_bwd_bwd to its file",
                      lambda: mine.squares_bwd(torch.ones(8, requires_grad=True), torch.ones(8)))
+
+    def mine(self):
+        if not os.path.exists(GRADIENTS):
+            self.skipTest("no file of kernels")
+        os.environ.setdefault("CXX", "clang++-22")
+        return tlc.load(GRADIENTS)
+
+    def test_gradients_without_a_gradient(self):
+        """What looks like the gradient of a kernel and cannot be it is an error that names the kernel."""
+        mine, x = self.mine(), torch.randn(200).requires_grad_()
+        for name, text in (("unread", "unread_bwd: expected an input with the gradient of a result, dY, because it is the gradient of unread, but got none"),
+                           ("uncomputed", "uncomputed_bwd: expected a result with the gradient of an input, dX")):
+            self.refused(text, lambda: getattr(mine, name)(x))
+        self.refused("ambiguous_bwd: argument 'dY' may be an input of ambiguous or the gradient of its result 'Y'; rename the input",
+                     lambda: mine.ambiguous(x, torch.randn(200)))
+
+    def test_gradients_of_other_shapes_and_types(self):
+        """Are found when the forward kernel is called, but for computed extents, of which launches tell."""
+        mine, x = self.mine(), torch.randn(200).requires_grad_()
+        self.refused("of_f16_bwd: argument 'dY': expected elements of f32, as 'Y' of of_f16, but got f16", lambda: mine.of_f16(x))
+        self.refused("of_two_axes_bwd: argument 'X': expected 1 axis, as 'X' of of_two_axes, but got 2", lambda: mine.of_two_axes(x))
+        self.refused("column_bwd: argument 'dX': expected the extent n on axis 1, as 'X' of column, but got m",
+                     lambda: mine.column(torch.randn(5, 7).requires_grad_()))
+        y = mine.longer(x)
+        self.refused("longer_bwd: argument 'dX': expected the shape (200,) of 'X', but got (201,)", lambda: y.sum().backward())
+
+    def test_gradients_have_the_types_of_the_call(self):
+        """Also where the first tensor of the gradient is of another one, and where it adds to a gradient of another one."""
+        mine = self.mine()
+        for dtype in (torch.float32, torch.bfloat16, torch.float16):
+            self.check(mine.square, lambda x: x * x, torch.randn(200).to(dtype))
+        self.refused("square_bwd: expected a number 'factor', because the call of square has one, but this kernel takes none; declare it, or call "
+                     "square under torch.no_grad()", lambda: mine.square(torch.randn(8).half().requires_grad_(), factor=3.0))
+        self.check(lambda x: mine.square(x, dtype="f16"), lambda x: x * x, torch.randn(200).half())
+        self.check(mine.added, lambda x: x * x, torch.randn(200))
 
 
 if __name__ == "__main__":

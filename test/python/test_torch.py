@@ -159,6 +159,23 @@ class Torch(Case):
         self.close_tensors(a.grad, b.double().sum(1).expand(9, 16), 5e-2)
         self.assertEqual(tlc.gemm(a.detach(), torch.randn(24, 16).t()).dtype, torch.float32)
 
+    def test_autocast_of_what_is_added(self):
+        """The residual is converted to the type of the result and the bias to f32, also where the factors are in the type of autocast."""
+        a, b, c = torch.randn(9, 16).bfloat16(), torch.randn(16, 24).bfloat16(), torch.randn(9, 24).requires_grad_()
+        exact = a.double() @ b.double()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            for residual in (c, c.detach(), c.detach().double(), c.detach().half()):
+                for out_dtype, dtype in ((None, torch.bfloat16), ("f32", torch.float32), ("f16", torch.float16)):
+                    found = tlc.gemm(a, b, residual=residual, out_dtype=out_dtype)
+                    self.assertEqual(found.dtype, dtype)
+                    self.close_tensors(found, exact + residual.double(), 1e-1)
+            tlc.gemm(a, b, residual=c).sum().backward()
+            out = torch.empty(9, 24)
+            self.close_tensors(tlc.gemm(a.float(), b, residual=c.detach().bfloat16(), out=out), exact + c.double(), 1e-1)
+            for bias in (torch.randn(24).bfloat16(), torch.randn(24).double()):
+                self.close_tensors(tlc.gemm(a, b, bias=bias), exact + bias.double(), 1e-1)
+        self.assertEqual((c.grad.dtype, c.grad.min().item(), c.grad.max().item()), (torch.float32, 1, 1))
+
     def test_products_and_kernels(self):
         a, b = torch.randn(9, 16).bfloat16(), torch.randn(24, 16).bfloat16()
         self.close_tensors(tlc.gemm(a, b.t(), out_dtype="f32"), a.double() @ b.double().t(), 1e-3)

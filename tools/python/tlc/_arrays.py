@@ -6,7 +6,7 @@ import functools
 import math
 import struct
 import sys
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _exchange
 from ._interface import Error, interface
@@ -397,6 +397,7 @@ class Framework(NamedTuple):
     address: Callable[[Any], int]  # of a tensor that `empty` has made
     maker: Callable[[Sequence[int], Element, int], Callable[[], Any]]  # `empty` of these, ready to be called
     exchange: Tuple[Any, ...] = ()  # what `_exchange.register` takes; of none: the type of the tensor
+    note_write: Optional[Callable[[Any], None]] = None  # of a library that counts the writes of a tensor
 
 
 def _maker(empty: Callable[[Sequence[int], Element, int], Any]) -> Callable[[Sequence[int], Element, int], Callable[[], Any]]:
@@ -489,6 +490,18 @@ def maker_of(given, own: Framework) -> Framework:
     if own is OURS and given.bits is not None:
         return maker_of(given.bits, framework_of(given.bits))
     return own
+
+
+def counted(tensors: Iterable[Any]) -> List[Tuple[Callable[[Any], None], Any]]:
+    """Those of libraries that count writes, and what tells them of one."""
+    found = []
+    for one in tensors:
+        while type(one) is Tensor and one.bits is not None:
+            one = one.bits
+        note = framework_of(one).note_write
+        if note is not None:
+            found.append((note, one))
+    return found
 
 
 def describe(given, name: str, any_integer: bool = False) -> Array:

@@ -198,6 +198,7 @@ class Attention(_Forward):
         given = q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, philox, out
         if route is not None:
             return route.attention(self, given, layout, return_lse, options)
+        calls.refuse_mixture(self.name, self.tensors, given)
         return self.run(given, layout, return_lse, options)
 
     def bind(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None, scale_v=None,
@@ -232,6 +233,7 @@ class AttentionVarlen(_Forward):
         given = q, k, v, sink, cu_seqlens_q, cu_seqlens_k, scale_q, scale_k, scale_v, philox, out
         if route is not None:
             return route.attention(self, given, "", return_lse, options)
+        calls.refuse_mixture(self.name, self.tensors, given)
         return self.run(given, "", return_lse, options)
 
     def bind(self, q, k, v, cu_seqlens_q, cu_seqlens_k=None, *, sink=None, scale_q=None, scale_k=None, scale_v=None, philox=None,

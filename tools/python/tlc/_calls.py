@@ -55,6 +55,21 @@ def refuse_gradients(call: str, names: Iterable[str], objects: Sequence[Any], al
                     f"torch.no_grad(), or {alternative}")
 
 
+def refuse_others(call: str, names: Iterable[str], objects: Iterable[Any]) -> None:
+    """In a call with gradients, which are of tensors of PyTorch alone."""
+    for name, one in zip(names, objects):
+        if one is not None and not isinstance(one, TORCH.TENSOR):
+            raise Error(f"{call}: argument '{name}': expected a tensor of PyTorch because another one requires a gradient, but got "
+                        f"{type(one).__module__.partition('.')[0]}.{type(one).__name__}; convert it, as by torch.from_dlpack, or call it under "
+                        "torch.no_grad()")
+
+
+def refuse_mixture(call: str, names: Iterable[str], objects: Sequence[Any]) -> None:
+    """Of tensors of which the first one is not PyTorch's."""
+    if wants_gradient(objects):
+        refuse_others(call, names, objects)
+
+
 def _is_equal(one: Any, other: Any) -> bool:
     try:
         return bool(one == other)
@@ -179,6 +194,10 @@ class Call:
         plan, addresses, framework, owners = self.plan(given, options, settings)
         made = plan.run(addresses, framework)
         del owners  # until here
+        if plan.written:
+            tensors = [one for one in given.values() if one is not None]
+            for note, tensor in arrays.counted([tensors[source] for source in plan.written]):
+                note(tensor)
         exchange = exchange_of(objects)
         if key is not None and exchange is not None and plan.device.number != arrays.CPU:
             repeat = plan.repeated(exchange, objects, addresses, made, framework, self.finish(plan))
@@ -195,10 +214,10 @@ class Call:
         return Error(f"{self.name}: {text}")
 
 
-def is_aligned(array: Array) -> bool:
-    """Whether its address and the strides of all axes but the last are multiples of 16 bytes, or it has no elements."""
-    return 0 in array.shape or (array.data % 16 == 0 and all(stride * array.element.bits % 128 == 0
-                                                             for extent, stride in zip(array.shape[:-1], array.strides[:-1]) if extent > 1))
+def is_aligned(array: Array, bits: int = 128) -> bool:
+    """Whether its address and the strides of all axes but the last are multiples of so many bits, or it has no elements."""
+    return 0 in array.shape or (8 * array.data % bits == 0 and all(stride * array.element.bits % bits == 0
+                                                                   for extent, stride in zip(array.shape[:-1], array.strides[:-1]) if extent > 1))
 
 
 def check_rank(call: str, name: str, array: Array, axes: Sequence[str]) -> None:
@@ -211,7 +230,12 @@ def check_out(call: str, out: Optional[Array], shape: Sequence[int]) -> None:
         raise Error(f"{call}: argument 'out': expected the shape {tuple(shape)}, but got {out}")
 
 
+def bound_of(plan: Plan, addresses: List[int], given: Given, owners: List[Any], framework: Framework) -> Bound:
+    tensors = [one for one in given.values() if one is not None]
+    return Bound(plan, addresses, tensors, owners, framework, exchange_of(tensors))
+
+
 def bind(call: Call, given: Given, options: Dict[str, Any], settings: tuple) -> Bound:
     refuse_gradients(f"{call.name}.bind", given, list(given.values()), f"use tlc.{call.name} itself")
     plan, addresses, framework, owners = call.plan(given, options, settings)
-    return Bound(plan, addresses, (given, owners), framework, exchange_of(given.values()))
+    return bound_of(plan, addresses, given, owners, framework)

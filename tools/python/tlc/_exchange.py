@@ -63,6 +63,9 @@ class Repeat:
                   for one, (_, element, shape) in zip(made, plan.made)]
         #: What a call makes of what is given, or None where the tensors are others. The object lives as long as it is called.
         self.call = _caller(library, self.handle, makers, finish)
+        written = [positions[source] for source in plan.written]
+        if written and framework.note_write is not None:
+            self.call = _noting(self.call, written, framework.note_write)
 
     def _maker(self, given: tuple, made: Any, make: Callable[[], Any]) -> Tuple[Callable[[Any], Any], int]:
         """What makes such a tensor, and of which one."""
@@ -76,6 +79,17 @@ class Repeat:
     def __del__(self):
         if getattr(self, "handle", None) and not sys.is_finalizing():
             interface().exchange_release(self.handle)
+
+
+def _noting(call: Callable[[tuple], Any], places: Sequence[int], note: Callable[[Any], None]) -> Callable[[tuple], Any]:
+    def noted(given: tuple) -> Any:
+        made = call(given)
+        if made is not None:
+            for place in places:
+                note(given[place])
+        return made
+
+    return noted
 
 
 def _caller(library: Any, handle: int, makers: Sequence[Tuple[Callable[[Any], Any], int]],

@@ -3,10 +3,11 @@
 _torch.py, those of kernels by name in _kernel_gradients.py. Plain tensors are launched on; tracing, modes and subclasses take
 operators."""
 
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple, Union
 
 import torch
 
+from . import _calls as calls
 from . import _kernels
 from ._interface import Error
 from ._kernel_gradients import kernel
@@ -34,14 +35,26 @@ def _refuse_out(name: str, out) -> None:
 # Products.
 
 
-def _product(a, b, bias=None, residual=None, out_dtype: Optional[str] = None, options: str = ""):
+Options = Union[str, Dict[str, Any]]  # packed where a graph has them
+
+
+def _packed(options: Options) -> str:
+    return options if isinstance(options, str) else packed_options(options)
+
+
+def _unpacked(options: Options) -> Dict[str, Any]:
+    return options_of(options) if isinstance(options, str) else options
+
+
+def _product(a, b, bias=None, residual=None, out_dtype: Optional[str] = None, options: Options = ""):
     if is_compiling() or not is_plain(a, b, bias, residual):
-        return torch.ops.tlc.gemm(a, b, bias, residual, None, None, out_dtype, options)
-    return _kernels.gemm.launch((a, b, None, None, bias, residual, None), options_of(options), (out_dtype, False))[0]
+        return torch.ops.tlc.gemm(a, b, bias, residual, None, None, out_dtype, _packed(options))
+    return _kernels.gemm.launch((a, b, None, None, bias, residual, None), _unpacked(options), (out_dtype, False))[0]
 
 
 def _factor(x, axis: int):
-    """With contiguous rows or columns, and in f32, which matrix units read along k only, along `axis`, which is that of k."""
+    """The factor, copied unless its rows or columns are contiguous. Matrix units read f32 along k only, which is `axis`, and there it has
+    to be contiguous."""
     if x.dtype == torch.float32:
         return x.contiguous() if axis == -1 else x.transpose(-1, -2).contiguous().transpose(-1, -2)
     rows, columns = x.stride(-2), x.stride(-1)
@@ -53,7 +66,7 @@ def _of_preactivation(activation: str, dc, z):
     if activation == "relu":
         return dc.masked_fill(z <= 0, 0)
     backward = torch.ops.aten.gelu_backward if activation == "gelu" else torch.ops.aten.silu_backward
-    return backward(dc.float(), z)
+    return backward(dc.float().contiguous(), z)  # gelu_backward of PyTorch 1.13 is wrong on the CPU where strides differ
 
 
 class _Gemm(torch.autograd.Function):
@@ -99,6 +112,7 @@ def gemm(given: tuple, options: Dict[str, Any], out_dtype: Optional[str]):
     """`tlc.gemm` with gradients."""
     a, b, scale_a, scale_b, bias, residual, out = given
     _refuse_out("gemm", out)
+    calls.refuse_others("gemm", _kernels.gemm.tensors, given)
     if a.dtype not in FACTORS or scale_a is not None or scale_b is not None:
         raise Error(f"gemm: expected a and b of f16, bf16 or f32 without scales, because a tensor requires a gradient, but got {a.dtype}"
                     f"{' with scales' if scale_a is not None or scale_b is not None else ''}; convert them, as by .bfloat16(), or call it under "
@@ -108,7 +122,7 @@ def gemm(given: tuple, options: Dict[str, Any], out_dtype: Optional[str]):
                     "call it under torch.no_grad()")
     is_eager = not is_compiling() and is_plain(a, b, bias, residual)
     return (_apply_gemm if is_eager else _Gemm.apply)(a, b, bias, residual, out_dtype, options.get("activation") or "none",
-                                                     packed_options(options))
+                                                     options if is_eager else packed_options(options))
 
 
 # Softmax.
@@ -117,7 +131,10 @@ def gemm(given: tuple, options: Dict[str, Any], out_dtype: Optional[str]):
 class _Softmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, options):
-        y = torch.ops.tlc.softmax(x, options) if is_compiling() or not is_plain(x) else _kernels.softmax.launch((x, None), options_of(options), ())[0]
+        if is_compiling() or not is_plain(x):
+            y = torch.ops.tlc.softmax(x, _packed(options))
+        else:
+            y = _kernels.softmax.launch((x, None), _unpacked(options), ())[0]
         ctx.save_for_backward(y)
         return y
 
@@ -136,4 +153,7 @@ _apply_softmax = apply_of(_Softmax)
 def softmax(x, out, options: Dict[str, Any]):
     """`tlc.softmax` with gradients."""
     _refuse_out("softmax", out)
-    return (_apply_softmax if not is_compiling() and is_plain(x) else _Softmax.apply)(x, packed_options(options))
+    calls.refuse_others("softmax", _kernels.softmax.tensors, (x,))
+    if not is_compiling() and is_plain(x):
+        return _apply_softmax(x, options)
+    return _Softmax.apply(x, packed_options(options))

@@ -4,7 +4,7 @@
 A kernel NAME has gradients if there is a kernel NAME_bwd, of the cookbook or of the same file, whose tensors have the names of those
 of NAME: inputs X and results Y that it reads, the gradient dY of a result, and the gradient dX that it computes for an input."""
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
 
@@ -13,8 +13,8 @@ from . import _calls as calls
 from . import _devices as devices
 from . import _programs as programs
 from ._interface import Error
-from ._programs import INOUT, INPUT, OUTPUT, Argument
-from ._torch import apply_of, is_compiling, is_plain, refuse_second_derivatives
+from ._programs import INOUT, INPUT, OUTPUT, Argument, Extent
+from ._torch import DTYPES, apply_of, is_compiling, is_plain, refuse_second_derivatives
 
 GIVEN, RESULT, GRADIENT, ZEROS = range(4)
 #: Kernels that are their own gradient with dY for X, and the options that change for it.
@@ -31,6 +31,7 @@ class Rule(NamedTuple):
     numbers: frozenset
     gradients: Dict[str, str]  # by the input: which result is its gradient
     has_gradient: frozenset  # results
+    sums: Dict[str, Any] = {}  # by the input: the type of a gradient that the kernel adds to
 
 
 def _alternative(op: Any) -> str:
@@ -53,6 +54,8 @@ def _of_kernel_bwd(op: Any, backward: Any, signature: Sequence[Argument], theirs
     gradients: Dict[str, str] = {}
     for name, access in [(one.name, one.access) for one in theirs if one.shape is not None]:
         of = name[1:] if name.startswith("d") else ""
+        if access == INPUT and name in inputs and of in results:
+            raise Error(f"{backward.name}: argument '{name}' may be an input of {op.name} or the gradient of its result '{of}'; rename the input")
         if access != INPUT and of in inputs:
             gradients[of] = name
             if access == INOUT:
@@ -64,11 +67,60 @@ def _of_kernel_bwd(op: Any, backward: Any, signature: Sequence[Argument], theirs
         elif access != OUTPUT:
             raise Error(f"{backward.name}: expected tensors with the names of those of {op.name}, {', '.join(sorted(inputs | results))}, or d before one, "
                         f"but got '{name}'")
-    return Rule(backward, tuple(tensors), options, frozenset(one.name for one in theirs if one.shape is None), gradients,
-                frozenset(name for kind, name in tensors if kind == GRADIENT))
+    has_gradient = frozenset(name for kind, name in tensors if kind == GRADIENT)
+    for found, text in ((has_gradient, f"an input with the gradient of a result, {_list_of('d' + name for name in results)}"),
+                        (gradients, f"a result with the gradient of an input, {_list_of('d' + name for name in inputs)}")):
+        if not found:
+            raise Error(f"{backward.name}: expected {text}, because it is the gradient of {op.name}, but got none")
+    _check_signature(op, backward, signature, theirs, tensors, gradients)
+    sums = {one.name[1:]: DTYPES[one.element.number] for one in theirs if one.access == INOUT and one.name[1:] in gradients}
+    return Rule(backward, tuple(tensors), options, frozenset(one.name for one in theirs if one.shape is None), gradients, has_gradient, sums)
+
+
+def _check_signature(op: Any, backward: Any, signature: Sequence[Argument], theirs: Sequence[Argument], tensors: Sequence[Tuple[int, str]],
+                     gradients: Dict[str, str]) -> None:
+    """Compares ranks, types and extents with those of the tensors that they have the names of. Gradients that are computed may have other
+    types: they are converted."""
+    own = {one.name: one for one in signature}
+    of = {**{("d" if kind == GRADIENT else "") + name: name for kind, name in tensors if kind != ZEROS},
+          **{gradient: name for name, gradient in gradients.items()}}
+    computed = set(gradients.values())
+    extents: Dict[Any, Extent] = {}  # of dimensions of theirs: those of ours
+    for one in theirs:
+        if one.name not in of:
+            continue
+        like = own[of[one.name]]
+        place = f"{backward.name}: argument '{one.name}': expected"
+        axes = len(like.shape or ())
+        known = f"as '{like.name}' of {op.name}"
+        assert one.shape is not None and like.shape is not None
+        if len(one.shape) != axes:
+            raise Error(f"{place} {axes} {'axis' if axes == 1 else 'axes'}, {known}, but got {len(one.shape)}")
+        if one.element != like.element and one.name not in computed:
+            raise Error(f"{place} elements of {like.element.name}, {known}, but got {one.element.name}")
+        for axis, (extent, expected) in enumerate(zip(one.shape, like.shape)):
+            if extent.dimension is None or expected.dimension is None:
+                is_same = extent == expected or extent.dimension != expected.dimension  # of a constant and any, a call tells
+            else:
+                is_same = _is_computed(extent) or _is_computed(expected) or extents.setdefault(extent.dimension, expected) == expected
+            if not is_same:
+                raise Error(f"{place} the extent {_text_of(expected)} on axis {axis}, {known}, but got {_text_of(extents.get(extent.dimension, extent))}")
+
+
+def _is_computed(extent: Extent) -> bool:
+    return "." in (extent.dimension or "")
+
+
+def _text_of(extent: Extent) -> str:
+    return extent.dimension or str(extent.constant)
+
+
+def _list_of(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
 
 
 def _rule_of(op: Any, device: devices.Device, signature: Sequence[Argument], options: Dict[str, Any]) -> Optional[Rule]:
+    """`options` are those of the call, and the type that follows from its tensors."""
     if op.siblings._is_ours and op.name in _OWN:
         changed = {name: change[options.get(name, next(iter(change)))] for name, change in _OWN[op.name].items()}
         further = [(GIVEN, one.name) for one in signature if one.access == INPUT][1:]
@@ -100,13 +152,19 @@ class _Launch:
             raise _refused(op, wanted[0], f"this kernel changes '{changed[0]}' in place")
         key = device.serial, tuple(sorted(values.items()))
         if key not in op.rules:
-            op.rules[key] = _rule_of(op, device, signature, options)
+            op.rules[key] = _rule_of(op, device, signature, values)
         rule = op.rules[key]
         if rule is None:
             raise _refused(op, wanted[0], f"there is no kernel {op.name}_bwd")
         for name in wanted:
             if name not in rule.gradients:
                 raise _refused(op, name, f"{rule.backward.name} computes no gradient of it")
+        taken = {option.name for option in rule.backward.options} | rule.numbers
+        given_numbers = [name for name in options if op._kernel.option(name).allowed.startswith("a number")] + [name for name, _ in numbers]
+        for name in given_numbers:
+            if name not in taken:
+                raise Error(f"{rule.backward.name}: expected a number '{name}', because the call of {op.name} has one, but this kernel takes none; "
+                            f"declare it, or call {op.name} under torch.no_grad()")
         self.rule: Rule = rule
         self.make: Any = None
 
@@ -147,11 +205,15 @@ class _Kernel(torch.autograd.Function):
                 tensors.append(of_results[name].contiguous())
             else:
                 shape, dtype, device = ctx.shapes[name]
-                tensors.append(torch.zeros(shape, dtype=dtype if kind == GRADIENT else torch.float32, device=device))
+                tensors.append(torch.zeros(shape, dtype=dtype if kind == GRADIENT else rule.sums[name], device=device))
         numbers = {name: value for name, value in launch.numbers if name in rule.numbers}
-        # Tensors of a kernel are taken in the order of its signature.
+        # By position, which is the order of the signature.
         found = rule.backward(*tensors, **rule.options, **numbers)
         by_name = found._asdict() if isinstance(found, tuple) else {next(iter(rule.gradients.values())): found}
+        for name, gradient in rule.gradients.items():
+            if name in ctx.shapes and by_name[gradient].shape != ctx.shapes[name][0]:
+                raise Error(f"{rule.backward.name}: argument '{gradient}': expected the shape {tuple(ctx.shapes[name][0])} of '{name}', but got "
+                            f"{tuple(by_name[gradient].shape)}")
         return (None, *[by_name[rule.gradients[name]].to(ctx.shapes[name][1]) if needed else None
                         for name, needed in zip(launch.names, ctx.needs_input_grad[1:])])
 
@@ -164,8 +226,11 @@ def kernel(op: Any, given: Dict[str, Any], options: Dict[str, Any], numbers: tup
     out = next((key for key in given if key.startswith("out ")), None)
     if out is not None:
         raise Error(f"{op.name}: out= is for calls without gradients; use the result, or call it under torch.no_grad()")
+    if not all(isinstance(one, torch.Tensor) for one in given.values()):
+        calls.refuse_others(op.name, [op.name_of(key, options) for key in given], given.values())
     if not is_compiling() and not is_plain(*given.values()):
-        calls.refuse_gradients(op.name, given, list(given.values()), "use plain tensors outside of dispatch modes")
+        calls.refuse_gradients(op.name, [op.name_of(key, options) for key in given], list(given.values()),
+                               "use plain tensors outside of dispatch modes")
     launch = _Launch(op, given, options, numbers)
     found = _apply(launch, *given.values())
     return found[0] if launch.make is None else launch.make(found)

@@ -6,7 +6,7 @@ import ctypes
 import math
 import os
 import re
-from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 from . import _arrays as arrays
 from . import _calls as calls
@@ -23,6 +23,17 @@ _POSITIONS = tuple(map(str, range(64)))  # more tensors than a kernel has
 def result_of(dtype: str) -> str:
     """The type of a product of matrices of this type, where none is asked for."""
     return {"i8": "i32", "e4m3": "bf16", "e5m2": "bf16"}.get(dtype, dtype)
+
+
+def _lies_apart(array: Array) -> bool:
+    """Whether a view lies as no contiguous tensor of its shape does, of which programs ask multiples of 16 bytes, or of the power of two that
+    divides a row."""
+    return not calls.is_aligned(array, math.gcd(array.element.bits * array.shape[-1], 128))
+
+
+def _has_vectors(array: Array) -> bool:
+    """Whether programs store vectors of 16 bytes to its rows; to others they store elements, which lie anywhere."""
+    return array.element.bits * array.shape[-1] % 128 == 0
 
 
 class Gemm(calls.Call):
@@ -45,12 +56,14 @@ class Gemm(calls.Call):
     def __call__(self, a, b, *, bias=None, residual=None, scale_a=None, scale_b=None, out=None, out_dtype: Optional[str] = None,
                  accumulate: bool = False, **options):
         route = calls.torch_route(a)
-        if route is not None and isinstance(b, route.TENSOR) and (a.dtype in route.WIDE or b.dtype in route.WIDE):
-            a, b, residual = route.autocast(a, b, residual)
+        if route is not None and (bias is not None or residual is not None or a.dtype in route.WIDE or getattr(b, "dtype", None) in route.WIDE):
+            a, b, bias, residual = route.autocast_product(a, b, bias, residual, out, out_dtype)
         given = a, b, scale_a, scale_b, bias, residual, out
         made = self.again(given, options, (out_dtype, accumulate))
         if made is not None:
             return out if out is not None else made[0]
+        if accumulate:
+            self._check_accumulate(out, residual)
         if calls.wants_gradient(given):
             return calls.GRADIENTS.gemm(given, options, out_dtype)
         if route is not None and out is None and route.is_traced(a, b):
@@ -64,17 +77,26 @@ class Gemm(calls.Call):
         return calls.bind(self, dict(a=a, b=b, scale_a=scale_a, scale_b=scale_b, bias=bias, residual=residual, out=out), options,
                           (out_dtype, accumulate))
 
+    def _check_accumulate(self, out, residual) -> None:
+        if out is None or residual is not None:
+            raise self.mistake(f"expected accumulate=True with out and without a residual, but {'there is no out' if out is None else 'got a residual'}")
+
     def _factor(self, name: str, array: Array) -> Tuple[Array, bool]:
-        """With its last axis contiguous, and whether its axes were exchanged for that."""
+        """The factor with its last axis contiguous, and whether its axes are exchanged for that. Where both orders fit, as with an extent of
+        1, elements that are not of 16 bits take the one that has k last, which is the only one that matrix units read."""
         *outer, rows, columns = range(len(array.shape))
         if 0 in array.shape:  # no elements, which lie as every kernel takes them
             exchanged = name == "b"
             shape = array.permuted([*outer, columns, rows]).shape if exchanged else array.shape
             return array.viewed(shape, arrays.dense_strides(shape)), exchanged
-        if array.strides[columns] == 1:
-            return array, False
-        if array.strides[rows] == 1 or array.shape[columns] <= 1:
-            return array.permuted([*outer, columns, rows]), True
+        orders = array, array.permuted([*outer, columns, rows])
+        choices = [(False, False), (True, False), (False, True), (True, True)]  # exchanged; the stride of an extent of 1 may be any
+        if array.element.bits != 16:
+            choices.insert(0, (name == "b", True))
+        for exchanged, any_stride in choices:
+            view = orders[exchanged]
+            if view.strides[-1] == 1 or (any_stride and view.shape[-1] == 1):
+                return view.viewed(view.shape, (*view.strides[:-1], 1)), exchanged
         raise self.mistake(f"argument '{name}': expected contiguous rows or columns, but got {array} with strides {list(array.strides)}")
 
     def solve(self, device, given, options, settings) -> Problem:
@@ -85,10 +107,8 @@ class Gemm(calls.Call):
         (*batch, m, k), n = a.shape, b.shape[-1]
         if b.shape[-2] != k:
             raise self.mistake(f"expected a[m, k] and b[k, n], but got {a} and {b}")
-        for name, wanted in (("out", out is not None), ("residual", "residual" not in given)):
-            if accumulate and not wanted:
-                raise self.mistake(f"expected accumulate=True with out and without a residual, but {'there is no' if name == 'out' else 'got a'} "
-                                   f"{name}")
+        if accumulate:
+            self._check_accumulate(out, given.get("residual"))
         if (out_dtype is not None) and out is not None:
             raise self.mistake("expected out or out_dtype, but got both")
         a, a_exchanged = self._factor("a", a)
@@ -124,10 +144,8 @@ class Gemm(calls.Call):
             inputs["C"] = index["out"], out
         else:
             outputs.append(Output("C", shape))
-        letters = "".join(letter for letter, array in (("a", a), ("b", b), ("c", out)) if array is not None and not calls.is_aligned(array)
-                          and array.element.bits * array.shape[-1] % 128 == 0)
-        if letters and "unaligned" not in options:
-            values["unaligned"] = "abc"  # views whose rows lie apart as those of no contiguous tensor do
+        if "unaligned" not in options and (_lies_apart(a) or _lies_apart(b) or (out is not None and _has_vectors(out) and _lies_apart(out))):
+            values["unaligned"] = "abc"
         kernel = self.kernel(self.kernel_name)
         try:
             program = program_of(device, kernel, self.values(kernel, values, options))
@@ -221,6 +239,13 @@ class _Results:
         return found[0] if len(found) == 1 else self.type._make(found)
 
 
+def _fixed(signature: Tuple[Argument, ...], program: programs.Program) -> Set[str]:
+    """Dimensions of a kernel of which a program takes one extent only, such as softmax for rows that are unaligned."""
+    own = {argument.name: argument.shape for argument in program.tensors}
+    return {usual.dimension for argument in signature for usual, extent in zip(argument.shape or (), own.get(argument.name) or ())
+            if usual.dimension is not None and extent.dimension is None}
+
+
 class Op(calls.Call):
     """A kernel by its name. Tensors are given in the order of the kernel's inputs, or by their names; everything else by name:
     options, numbers, and `out`, a tensor or a dict of tensors by name. Extents of outputs follow from those of inputs, or are
@@ -251,6 +276,26 @@ class Op(calls.Call):
         if key not in self._signatures:
             self._signatures[key] = program_of(device, self._kernel, options).arguments
         return self._signatures[key]
+
+    def name_of(self, key: str, options: Dict[str, Any]) -> str:
+        """The kernel's name of a tensor, which may be given by its position, for errors."""
+        if not key.isdigit():
+            return key[len("out "):] or "out" if key.startswith("out ") else key
+        try:
+            signature = self.signature(calls.devices.current_emulator(), programs.texts_of(self._kernel, options, self.name))
+        except Error:
+            return key
+        names = [argument.name for argument in signature if argument.shape is not None and argument.access != OUTPUT]
+        return names[int(key)] if int(key) < len(names) else key
+
+    def plan(self, given, options, settings):
+        try:
+            return super().plan(given, options, settings)
+        except Error as error:
+            text = re.sub(r"(argument|of) '(\d+|out \w*)'", lambda found: f"{found[1]} '{self.name_of(found[2], options)}'", error.text)
+            if text == error.text:
+                raise
+            raise Error(f"{self.name}: {text}", error.kind) from None
 
     def arguments(self, device: Optional[str] = None, **options) -> List[str]:
         """What a call takes and returns with these options, as text: "X: bf16[m, n]", "-> Y: bf16[m, n]"."""
@@ -283,9 +328,11 @@ class Op(calls.Call):
     def bind(self, *tensors, out=None, **named) -> programs.Bound:
         """As `tlc.attention.bind`."""
         given, options, numbers = self._sorted(tensors, out, named)
-        calls.refuse_gradients(f"{self.name}.bind", given, list(given.values()), "use the call itself")
+        if calls.wants_gradient(list(given.values())):
+            names = [self.name_of(key, options) for key in given]
+            calls.refuse_gradients(f"{self.name}.bind", names, list(given.values()), "use the call itself")
         plan, addresses, framework, owners = self.plan(given, options, numbers)
-        return programs.Bound(plan, addresses, (given, owners), framework, calls.exchange_of(given.values()))
+        return calls.bound_of(plan, addresses, given, owners, framework)
 
     def _sorted(self, tensors, out, named) -> Tuple[calls.Given, Dict[str, Any], tuple]:
         """Tensors by position, by name and by the name of an output; options; and numbers."""
@@ -326,6 +373,8 @@ class Op(calls.Call):
                 dimensions[option.name] = int(values[option.name])
         guides = {name: str(rounded(extent)) for name, extent in dimensions.items() if self._kernel.option(name) is not None and name not in values}
         program = program_of(device, self._kernel, {**values, **guides})
+        exact = {name: str(dimensions[name]) for name in _fixed(signature, program) if name in guides}
+        program = program_of(device, self._kernel, {**values, **guides, **exact})
         outputs = tuple(Output(argument.name, program.shape_of(argument.name, dimensions)) for argument in program.tensors
                         if argument.access == OUTPUT and argument.name not in inputs)
         return Problem(program, inputs, outputs, dict(settings))

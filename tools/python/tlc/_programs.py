@@ -256,6 +256,8 @@ class Plan:
             if all(argument.name != name for argument in program.tensors):
                 raise Error(f"{program.kernel.name}: expected arguments among "
                             f"{', '.join(argument.name for argument in program.tensors)} with these options, but got '{name}'")
+        #: Numbers of the given tensors that it writes.
+        self.written = tuple(source for number, source in self.sources if program.tensors[number].access != INPUT)
         self.views, self.count = views, len(views)
         self.scalars = _scalars(program, problem.scalars)
         self.scalar_count = len(program.scalars)
@@ -374,14 +376,16 @@ class Bound:
     """A launch whose arguments are checked once. Call it to launch on the stream that is current then; `outputs` are the tensors
     that it writes and that were not given."""
 
-    def __init__(self, plan: Plan, given: List[int], kept: Any, framework: Framework, exchange: Optional[Exchange]):
+    def __init__(self, plan: Plan, addresses: List[int], given: Sequence[Any], owners: List[Any], framework: Framework,
+                 exchange: Optional[Exchange]):
         self._handle = None
         self.outputs = tuple(framework.empty(shape, element, plan.device.number) for _, element, shape in plan.made)
-        self._kept = [kept, plan]
+        self._counted = arrays.counted([*[given[source] for source in plan.written], *self.outputs])
+        self._kept = [given, owners, plan]
         if plan.device.number == CPU:
-            self._launch = lambda: plan._emulate(given, self.outputs, framework)
+            self._launch = lambda: plan._emulate(addresses, self.outputs, framework)
             return
-        state = plan.state(given, self.outputs, framework)
+        state = plan.state(addresses, self.outputs, framework)
         workspaces, held = plan._workspaces(framework, framework.stream(plan.device.number), state.each)
         self._kept.append(held)
         library = c.interface()
@@ -396,6 +400,8 @@ class Bound:
     def __call__(self) -> None:
         if self._launch():
             raise c.interface().error()
+        for note, tensor in self._counted:
+            note(tensor)
 
     def __del__(self):
         if getattr(self, "_handle", None) and not sys.is_finalizing():

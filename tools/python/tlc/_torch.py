@@ -14,12 +14,13 @@ import torch
 
 from . import _arrays as arrays
 from . import _attention
+from . import _calls as calls
 from ._arrays import BY_NAME, CPU, ELSEWHERE, Array, Element, Framework
 from ._interface import Error
 
 ELEMENTS = {getattr(torch, theirs): BY_NAME[ours] for theirs, ours in ELSEWHERE.items() if hasattr(torch, theirs)}
 ELEMENTS[torch.bool] = BY_NAME["u8"]
-_DTYPES = {element.number: dtype for dtype, element in ELEMENTS.items() if dtype is not torch.bool}
+DTYPES = {element.number: dtype for dtype, element in ELEMENTS.items() if dtype is not torch.bool}
 _BITS = {torch.int16: arrays.I16, **({torch.uint16: arrays.U16} if hasattr(torch, "uint16") else {})}
 
 
@@ -49,7 +50,7 @@ def _device(number: int):
 
 
 def _empty(shape, element: Element, device: int):
-    return torch.empty(shape, dtype=_DTYPES[element.number], device=_devices.get(device) or _device(device))
+    return torch.empty(shape, dtype=DTYPES[element.number], device=_devices.get(device) or _device(device))
 
 
 _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", None)
@@ -66,7 +67,7 @@ def _stream(device: int) -> Optional[int]:
 def _maker(shape, element: Element, device: int):
     """A tensor without memory tells all that `torch.empty_like` asks for, in less time than `torch.empty` takes arguments."""
     with torch.inference_mode(False):
-        template = torch.empty(tuple(shape), dtype=_DTYPES[element.number], device=_device(device))
+        template = torch.empty(tuple(shape), dtype=DTYPES[element.number], device=_device(device))
     storage = template.untyped_storage() if hasattr(template, "untyped_storage") else template.storage()
     storage.resize_(0)
     return functools.partial(torch.empty_like, template)
@@ -105,7 +106,20 @@ def _is_launch(tensors) -> bool:
     return True
 
 
-FRAMEWORK = Framework(_describe, _read, _empty, _stream, torch.Tensor.data_ptr, _maker, (_PLAIN, _is_launch, torch.empty_like))
+_increment_version = getattr(torch.autograd.graph, "increment_version", None)  # from 2.1
+
+
+def _note_write(tensor) -> None:
+    """Autograd refuses then to use it where an earlier operation saved it. Tensors of inference mode have no count of writes."""
+    if tensor.is_inference():
+        return
+    if _increment_version is not None:
+        _increment_version(tensor)
+    else:
+        tensor.detach().as_strided((0,), (1,)).zero_()  # shares the count, and writes nothing
+
+
+FRAMEWORK = Framework(_describe, _read, _empty, _stream, torch.Tensor.data_ptr, _maker, (_PLAIN, _is_launch, torch.empty_like), _note_write)
 
 
 def is_plain(*tensors) -> bool:
@@ -157,6 +171,21 @@ def autocast(*tensors):
     if dtype is None:
         return tensors
     return tuple([tensor.to(dtype) if tensor is not None and tensor.dtype in WIDE else tensor for tensor in tensors])
+
+
+def autocast_product(a, b, bias, residual, out, out_dtype: Optional[str]):
+    """Operands of a product, where autocast is on: factors as above, and what is added in the type that the product adds it in."""
+    from ._kernels import result_of
+    if _autocast_dtype(a.device.type) is None:
+        return a, b, bias, residual
+    a, b = (autocast(one)[0] if isinstance(one, TENSOR) else one for one in (a, b))
+    if isinstance(bias, TENSOR) and bias.is_floating_point():
+        bias = bias.float()
+    if isinstance(residual, TENSOR) and residual.is_floating_point() and a.dtype in ELEMENTS:
+        like = BY_NAME.get(out_dtype or result_of(ELEMENTS[a.dtype].name))
+        dtype = out.dtype if isinstance(out, TENSOR) else None if like is None else DTYPES.get(like.number)
+        residual = residual if dtype is None else residual.to(dtype)
+    return a, b, bias, residual
 
 
 # Attention.
@@ -309,7 +338,12 @@ _OF_BACKWARD = ("deterministic", "dq", "dkv")
 def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[str, Any]):
     """`tlc.attention` and `tlc.attention_varlen` of tensors of PyTorch."""
     q, k, v, sink = given[0], given[1], given[2], given[3]
-    needs_gradient = is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or (sink is not None and sink.requires_grad))
+    out = given[-1]
+    try:
+        needs_gradient = is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or (sink is not None and sink.requires_grad) or
+                                                (out is not None and out.requires_grad))
+    except AttributeError:  # of a tensor of another library
+        needs_gradient = calls.wants_gradient(given)
     of_forward = options
     if "deterministic" in options or "dq" in options or "dkv" in options:
         of_forward = {name: value for name, value in options.items() if name not in _OF_BACKWARD}
@@ -322,10 +356,15 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
         q, k, v = autocast(q, k, v)
         given = q, k, v, *given[3:]
     is_eager = not compiling and is_plain(*given)
+    if not is_eager and not compiling:
+        if needs_gradient:
+            calls.refuse_others(call.name, call.tensors, given)
+        elif not all(one is None or isinstance(one, TENSOR) for one in given):
+            is_eager = not is_traced(*given)
     if is_eager and not needs_gradient:
         return _attention.result_of(given, call.anew(given, of_forward, (layout, return_lse)), return_lse)
     if given[-1] is not None:
-        raise Error("attention: out= is for calls without gradients and outside of torch.compile and of dispatch modes; use the result")
+        raise Error(f"{call.name}: out= is for calls without gradients and outside of torch.compile and of dispatch modes; use the result")
     optional, scales = (*given[3:6], given[9]), given[6:9]
     is_alone = sink is None and given[4] is None and given[5] is None and given[9] is None
     if needs_gradient:
@@ -365,7 +404,7 @@ def _gemm_kernel(a, b, bias, residual, scale_a, scale_b, out_dtype, options):
 def _gemm_fake(a, b, bias, residual, scale_a, scale_b, out_dtype, options):
     from ._kernels import result_of
     name = out_dtype or result_of(ELEMENTS[a.dtype].name)
-    return a.new_empty((*a.shape[:-1], b.shape[-1]), dtype=_DTYPES[BY_NAME[name].number])
+    return a.new_empty((*a.shape[:-1], b.shape[-1]), dtype=DTYPES[BY_NAME[name].number])
 
 
 def _softmax_kernel(x, options):
@@ -425,4 +464,4 @@ _library = _define()
 
 def is_traced(*tensors) -> bool:
     """Whether a call on these has to be an operator."""
-    return is_compiling() or not is_plain(*tensors)
+    return is_compiling() or not is_plain(*[one for one in tensors if isinstance(one, TENSOR)])
