@@ -158,7 +158,7 @@ class Gemm(calls.Call):
 
 
 class Softmax(calls.Call):
-    """Softmax along the last axis; a row of -inf alone gives zeros. `out` may be `x`. With tensors of PyTorch that
+    """Softmax along the last axis; a row of -inf alone gives zeros. `out` is not `x`, nor a part of it. With tensors of PyTorch that
     require gradients it is differentiable.
 
     >>> import tlc
