@@ -61,9 +61,13 @@ private:
     }
   }
 
+  /// Unlike a parameter or a special register, which no register is read for either.
   bool isConstant(Register value) const {
-    return none_of(registers->getVRegDef(value)->uses(),
-                   [](const MachineOperand &operand) { return operand.isReg(); });
+    const MachineInstr &definition = *registers->getVRegDef(value);
+    if (definition.getNumOperands() != 2)
+      return false;
+    const MachineOperand &source = definition.getOperand(1);
+    return source.isImm() || source.isFPImm();
   }
 
   bool entersLoop(const MachineBasicBlock &block) const {

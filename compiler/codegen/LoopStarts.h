@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Registers of loops that ptxas 13.0 takes for others.
+/// Loop-carried registers that ptxas 13.0 confuses with their initial values.
 #pragma once
 
 namespace llvm {
@@ -9,10 +9,10 @@ class MachineFunctionPass;
 
 namespace tlc {
 
-/// After the elimination of phis: where a loop's register starts as a number of which something else was
-/// computed before the loop, it gets that number by a `mov` in inline assembly, so that LLVM does not make
-/// one register of the two. Of such a register ptxas computes `number + constant` anew in the loop, where it
-/// has another value.
+/// Runs after the elimination of phis. Where the initial value of a loop-carried register has other uses, it
+/// is copied by a `mov` in inline assembly, which LLVM does not coalesce. Otherwise the value and the
+/// loop-carried register share one, and ptxas rematerializes `value + constant` in the loop, where that
+/// register has changed.
 llvm::MachineFunctionPass *createLoopStartsPass();
 
 } // namespace tlc

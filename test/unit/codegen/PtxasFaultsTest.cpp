@@ -132,6 +132,13 @@ TEST_CASE("a loop's register is not the one that something was computed of befor
   };
   CHECK_THAT(loop("%a = llvm.mul %i, %i : i32\n%o = llvm.add %a, %c : i32\n"),
              Catch::Contains("// begin inline asm\n\tmov.b32 %r"));
+  const std::string other = "%o = llvm.add %a, %c : i32\n";
+  CHECK_THAT(loop("%a = llvm.add %i, %zero : i32\n" + other), // a parameter
+             Catch::Contains("// begin inline asm\n\tmov.b32 %r"));
+  CHECK_THAT(loop("%a = nvvm.read.ptx.sreg.tid.x : i32\n" + other),
+             Catch::Contains("// begin inline asm\n\tmov.b32 %r"));
   CHECK_THAT(loop("%a = llvm.mul %i, %i : i32\n%o = llvm.add %i, %c : i32\n"),
+             !Catch::Contains("inline asm"));
+  CHECK_THAT(loop("%a = llvm.add %c, %c : i32\n%o = llvm.add %i, %a : i32\n"),
              !Catch::Contains("inline asm"));
 }
