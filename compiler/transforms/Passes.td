@@ -161,7 +161,7 @@ def ExpandSparseFactors : Pass<"tile-expand-sparse-factors", "::tlc::tile::Kerne
   let description = [{
     Requires: products have no instructions yet, phase `promoted`.
     Ensures:  no product of a target without `wgmma.sp` for its elements has metadata: its left factor is a fragment of all elements, which threads
-              gather from the shared tile. That is a remark. An infinity or NaN of the right factor reaches sums by way of these zeros.
+              gather from the shared tile. That is a remark. These zeros are multiplied, so that an infinity or NaN of the right factor reaches the sums.
 
         %1 = tile.gemm %a, %b, %acc metadata %e : !tile.shared<64x32xbf16>, ...
         ==>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What reads bytes that others may have written: artifacts, kernels of archives, entries of the cache,
-/// exports of it, tensors of DLPack, what a file says of its kernels, descriptions and machine code for
-/// `tlc wrap`.
+/// Readers of untrusted bytes: artifacts, kernels of archives, entries and exports of the cache, tensors of
+/// DLPack, descriptions of a file's kernels, and descriptions and machine code for `tlc wrap`.
 #pragma once
 
 #include <filesystem>

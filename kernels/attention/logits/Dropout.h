@@ -8,11 +8,11 @@
 
 namespace tlc::kernels {
 
-/// Whether a weight stays is said by 16 bits of Philox 4 x 32 with 7 rounds (reference/Philox.h): of a key,
-/// which is the seed, and of a counter of the places of the weight's query and key in their sequence, of the
-/// number of the sequence x heads + head, and of the offset. A counter has four words of two halves, for
-/// queries 8 apart and keys 8, 16 and 24 apart: one thread has these eight of an accumulator with rows of
-/// queries, and four of them with rows of keys.
+/// 16 bits of Philox 4 x 32 with 7 rounds (reference/Philox.h) decide whether a weight stays. The key is the
+/// seed. The counter consists of the positions of the weight's query and key in their sequence, the number of
+/// the sequence x heads + head, and the offset. A counter has four words of two halves, for queries 8 apart
+/// and keys 8, 16 and 24 apart. One thread has these eight of an accumulator with rows of queries, and four
+/// of them with rows of keys.
 class Dropout {
 public:
   /// Reads seed and offset where the problem has dropout.
