@@ -11,9 +11,38 @@ using namespace mlir;
 using namespace tlc;
 using namespace tlc::tile;
 
+namespace {
+
+using Operations = llvm::SetVector<Operation *>;
+
+/// Adds what these operations of a loop's body need of it, also of the iteration before.
+void addNeeded(scf::ForOp loop, Operations &ops) {
+  Block *body = loop.getBody();
+  for (size_t i = 0; i < ops.size(); ++i)
+    ops[i]->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        if (auto argument = dyn_cast<BlockArgument>(operand);
+            argument && argument.getOwner() == body && argument != loop.getInductionVar())
+          operand = loop.getYieldedValues()[argument.getArgNumber() - 1];
+        if (Operation *definition = operand.getDefiningOp())
+          if (Operation *needed = body->findAncestorOpInBlock(*definition))
+            ops.insert(needed);
+      }
+    });
+}
+
+bool isCopyOrCommit(Operation *op) {
+  return completionOf(op) == Completion::copyGroup || isa<CommitCopiesOp>(op);
+}
+
+/// Whether a copy waits for the memory that the operation reads.
+bool readsPlaces(Operation *op) { return isa<LoadOp, LoadIndexOp>(op); }
+
+} // namespace
+
 bool tile::scheduleCopies(scf::ForOp loop) {
   Block *body = loop.getBody();
-  llvm::SetVector<Operation *> ahead;
+  Operations ahead, reads;
   int64_t slots = 1;
   if (llvm::none_of(*body, [](Operation &op) { return completedBy(&op) == Completion::copyGroup; }))
     return false; // a role that only starts them
@@ -22,32 +51,28 @@ bool tile::scheduleCopies(scf::ForOp loop) {
       for (Value operand : op.getOperands())
         if (auto slot = operand.getDefiningOp<SlotOp>())
           slots = slot.getCursor().getType().getSlots();
-    if (completionOf(&op) == Completion::copyGroup || isa<CommitCopiesOp>(op))
+    if (isCopyOrCommit(&op))
       ahead.insert(&op);
   }
   if (slots < 2)
     return false;
-  for (size_t i = 0; i < ahead.size(); ++i)
-    ahead[i]->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands()) {
-        if (auto argument = dyn_cast<BlockArgument>(operand);
-            argument && argument.getOwner() == body && argument != loop.getInductionVar())
-          operand = loop.getYieldedValues()[argument.getArgNumber() - 1];
-        if (Operation *definition = operand.getDefiningOp())
-          if (Operation *needed = body->findAncestorOpInBlock(*definition))
-            ahead.insert(needed);
-      }
-    });
-  constexpr int64_t atWait = 0, atCopies = 1, atRest = 2;
+  addNeeded(loop, ahead);
+  for (Operation *op : ahead)
+    if (readsPlaces(op))
+      reads.insert(op);
+  addNeeded(loop, reads);
+  if (llvm::any_of(reads, isCopyOrCommit))
+    reads.clear(); // each place depends on the copy before
+  int64_t atPlaces = 0, atCopies = reads.empty() ? 0 : 1, atRest = atCopies + slots - 1;
+  constexpr int64_t waitFirst = 0, thenCopy = 1, thenCompute = 2;
   for (Operation &op : body->without_terminator()) {
-    bool early = ahead.contains(&op);
     // The next copies fill the slot that was read last, once all threads have met.
     auto isWait = [](Operation *at) { return at && completedBy(at) == Completion::copyGroup; };
     bool waits = isWait(&op) || (isa<SyncOp>(op) && isWait(op.getPrevNode()));
-    op.setDiscardableAttr(TileDialect::stageAttrName, StageAttr::get(loop.getContext(), early ? 0 : slots - 1,
-                                                                     early   ? atCopies
-                                                                     : waits ? atWait
-                                                                             : atRest));
+    bool early = ahead.contains(&op);
+    int64_t stage = reads.contains(&op) ? atPlaces : early ? atCopies : atRest;
+    int64_t order = early ? thenCopy : waits ? waitFirst : thenCompute;
+    op.setDiscardableAttr(TileDialect::stageAttrName, StageAttr::get(loop.getContext(), stage, order));
   }
   return true;
 }

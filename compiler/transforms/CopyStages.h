@@ -7,9 +7,10 @@
 
 namespace tlc::tile {
 
-/// Gives the copies of a loop that waits for groups of them, and what tells their places, stage 0. All else
-/// has the stage after which their slots are read: as many iterations later as there are slots beside the one
-/// that is read. False for other loops.
+/// Gives stages to a loop that waits for groups of copies. Copies, and what tells their places, are as many
+/// iterations ahead of all else as there are slots beside the one that is read. Places that are read from
+/// memory are read an iteration before their copies, which need not wait for them then. False for other
+/// loops.
 bool scheduleCopies(mlir::scf::ForOp loop);
 
 } // namespace tlc::tile

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Afterwards no `tile.stage` is left. Loops whose early stages have effects alone, such as copies, run these
-/// ahead, any number of stages (RunAhead.h). Where an early stage starts products there are two stages: round
-/// i runs stage 0 of iteration i and stage 1 of iteration i - 1, interleaved as the orders say. The first
-/// iteration's stage 0 and the last one's stage 1 stand before and after, under a test
-/// that there is an iteration. Warpgroups of a role start the products of both stages in turn.
+/// Afterwards no `tile.stage` is left. A value that a later stage uses travels with the loop for as many
+/// rounds as the stages are apart. What an early stage computes beyond the last iteration nobody uses.
+/// Warpgroups of a role start the products of a round in turn if these are of several stages.
 
 #include "compiler/analysis/PositionRanges.h"
 #include "compiler/transforms/Passes.h"
-#include "compiler/transforms/RunAhead.h"
+#include "compiler/transforms/StagedLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "runtime/target/Hardware.h"
 
-#include "llvm/ADT/SetVector.h"
+#include <utility>
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_EXPANDPIPELINE
@@ -26,318 +24,287 @@ namespace {
 
 StageAttr stageOf(Operation *op) { return op->getAttrOfType<StageAttr>(TileDialect::stageAttrName); }
 
-/// How a value that the loop carries reaches the next iteration.
-enum class CarriedBy {
-  stage0,  ///< computed before the next iteration's stage 0
-  stage1,  ///< computed by stage 1; in stage 0 only what comes later in the round uses it
-  product, ///< an accumulator in flight: the next product takes it before its wait
-};
-
-class LoopExpander {
+class RoundWriter {
 public:
-  LoopExpander(scf::ForOp loop) : loop(loop), builder(loop) {}
+  explicit RoundWriter(StagedLoop &staged) : staged(staged), loop(staged.loop), builder(staged.loop) {}
 
-  LogicalResult run() {
-    if (failed(collect()))
-      return failure();
-    if (stages[1].empty())
-      return success(reorder());
-    Location loc = loop.getLoc();
-    Value runs = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, loop.getLowerBound(),
-                                       loop.getUpperBound());
-    auto guard = scf::IfOp::create(builder, loc, loop.getResultTypes(), runs, /*addThenBlock=*/true,
-                                   /*addElseBlock=*/true);
-    guard.getThenRegion().front().clear();
-    guard.getElseRegion().front().clear();
-    builder.setInsertionPointToEnd(&guard.getElseRegion().front());
-    scf::YieldOp::create(builder, loc, loop.getInitArgs());
-    builder.setInsertionPointToEnd(&guard.getThenRegion().front());
-    scf::YieldOp::create(builder, loc, writeRounds());
-    loop.replaceAllUsesWith(guard.getResults());
+  void run() {
+    if (staged.peeled() == 0) {
+      loop.replaceAllUsesWith(writeRounds());
+    } else {
+      // What cannot be left out needs its iterations.
+      auto guard = scf::IfOp::create(builder, loop.getLoc(), loop.getResultTypes(), hasIterations(),
+                                     /*addThenBlock=*/true, /*addElseBlock=*/true);
+      guard.getThenRegion().front().clear();
+      guard.getElseRegion().front().clear();
+      builder.setInsertionPointToEnd(&guard.getElseRegion().front());
+      scf::YieldOp::create(builder, loop.getLoc(), writeFewIterations());
+      builder.setInsertionPointToEnd(&guard.getThenRegion().front());
+      scf::YieldOp::create(builder, loop.getLoc(), writeRounds());
+      loop.replaceAllUsesWith(guard.getResults());
+    }
     loop.erase();
-    return success();
   }
 
 private:
-  /// A loop of one stage: its round is its body in another order.
-  bool reorder() {
-    for (Operation *op : round) {
-      op->moveBefore(loop.getBody()->getTerminator());
-      if (auto wait = dyn_cast<GemmWaitOp>(op))
-        if (auto product = wait.getAcc().getDefiningOp<GemmAsyncOp>();
-            product && product->getBlock() == loop.getBody())
-          wait.setPending(startedBetween(product, wait, round));
+  /// What goes from one round to the next.
+  struct Travelled {
+    SmallVector<Value> carried;                            ///< for the next iteration of its stage
+    llvm::MapVector<Value, SmallVector<Value>> fromBefore; ///< of one round ago, of two, ...
+
+    SmallVector<Value> flat() const {
+      SmallVector<Value> values(carried);
+      for (auto &[value, versions] : fromBefore)
+        llvm::append_range(values, versions);
+      return values;
     }
-    for (Operation *op : round)
-      op->removeDiscardableAttr(TileDialect::stageAttrName);
-    return true;
+    void assign(ValueRange values) {
+      size_t next = carried.size();
+      llvm::copy(values.take_front(next), carried.begin());
+      for (auto &[value, versions] : fromBefore)
+        for (Value &version : versions)
+          version = values[next++];
+    }
+  };
+
+  //===--------------------------------------------------------------------===//
+  // Positions
+  //===--------------------------------------------------------------------===//
+
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
+    return arith::CmpIOp::create(builder, loop.getLoc(), predicate, a, b);
   }
 
-  LogicalResult collect() {
-    for (Operation &op : loop.getBody()->without_terminator())
-      if (int64_t stage = stageOf(&op).getStage(); stage > 1)
-        return op.emitError(
-                   "expected stage 0 or 1 because results of an early stage are used later, but got ")
-               << stage;
-    repeatViews();
-    for (Operation &op : loop.getBody()->without_terminator())
-      round.push_back(&op);
-    llvm::sort(round, [](Operation *a, Operation *b) {
-      int64_t first = stageOf(a).getOrder(), second = stageOf(b).getOrder();
-      return first != second ? first < second : a->isBeforeInBlock(b);
-    });
-    for (Operation *op : round)
-      stages[stageOf(op).getStage()].push_back(op);
-    if (failed(checkOrder()))
-      return failure();
-
-    for (auto [argument, yielded] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues())) {
-      Operation *op = yielded.getDefiningOp();
-      bool late = op && op->getBlock() == loop.getBody() && stageOf(op).getStage() == 1;
-      carriedBy.push_back(!late                                                    ? CarriedBy::stage0
-                          : isChain(dyn_cast_if_present<GemmWaitOp>(op), argument) ? CarriedBy::product
-                                                                                   : CarriedBy::stage1);
-    }
-    return collectCrossing();
+  Value stepsAfter(Value position, int64_t count) {
+    Location loc = loop.getLoc();
+    Value steps = loop.getStep();
+    if (count > 1)
+      steps = builder.createOrFold<arith::MulIOp>(
+          loc, steps, arith::ConstantIndexOp::create(builder, loc, count).getResult());
+    return count == 0 ? position : builder.createOrFold<arith::AddIOp>(loc, position, steps);
   }
 
-  /// A loop cannot carry a view of shared memory, a tensor or a slice of one: stage 1 makes those of stage 0
-  /// again, of the cursor or the positions.
-  void repeatViews() {
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(loop.getBody()->without_terminator()))) {
-      if (!isa<ViewOpInterface, MemberOp, SliceOp, WindowsOp>(op) || stageOf(&op).getStage() != 0)
+  /// Whether the loop has the position `step` after one that it has.
+  Value hasNext(Value position) {
+    Value distance = builder.createOrFold<arith::SubIOp>(loop.getLoc(), loop.getUpperBound(), position);
+    return compare(arith::CmpIPredicate::ult, loop.getStep(), distance);
+  }
+
+  /// The positions from `first` to `count` steps after it, and for each whether the loop has it.
+  struct Iterations {
+    SmallVector<Value> positions, exist;
+  };
+
+  /// `range` is that of `first`; null conditions always hold. A position that the loop does not have may need
+  /// more than 32 bits. It is compared without a sign if that has room for it, else by its distance from the
+  /// end.
+  Iterations iterationsFrom(Value first, PositionRange range, Value firstExists, int64_t count) {
+    Iterations iterations{{first}, {firstExists}};
+    Value end = loop.getUpperBound();
+    bool isBelowEnd = !firstExists;
+    PositionRange ofEnd = ranges.of(end);
+    for (int64_t number = 1; number <= count; ++number) {
+      Value position = stepsAfter(first, number), exists;
+      std::optional<int64_t> reach = ranges.reachOf(loop, number);
+      bool isFromZero = range.isProven() && range.isNonNegative() &&
+                        (isBelowEnd || (ofEnd.isProven() && ofEnd.isNonNegative()));
+      if (reach && range.most() + *reach <= PositionRange::largest) {
+        exists = compare(arith::CmpIPredicate::slt, position, end);
+      } else if (reach && isFromZero && *reach <= PositionRange::largest) {
+        exists = compare(arith::CmpIPredicate::ult, position, end);
+      } else {
+        exists = hasNext(iterations.positions.back());
+        if (Value earlier = iterations.exist.back())
+          exists = arith::AndIOp::create(builder, loop.getLoc(), earlier, exists);
+      }
+      iterations.positions.push_back(position);
+      iterations.exist.push_back(exists);
+    }
+    return iterations;
+  }
+
+  Value isNotEmpty() {
+    return compare(arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
+  }
+
+  /// Whether the loop has as many iterations as are peeled.
+  Value hasIterations() {
+    Value first = loop.getLowerBound();
+    return iterationsFrom(first, ranges.of(first), isNotEmpty(), staged.peeled() - 1).exist.back();
+  }
+
+  /// Of the first iteration of the base stage that is not peeled, or the loop's end.
+  Value startOfRounds() {
+    Value first = loop.getLowerBound();
+    int64_t peeled = staged.peeled();
+    if (peeled == 0)
+      return first;
+    Value start = stepsAfter(first, peeled);
+    if (ranges.fitsAfter(loop, peeled))
+      return start;
+    Value exists = hasNext(stepsAfter(first, peeled - 1));
+    return arith::SelectOp::create(builder, loop.getLoc(), exists, start, loop.getUpperBound());
+  }
+
+  //===--------------------------------------------------------------------===//
+  // One round
+  //===--------------------------------------------------------------------===//
+
+  /// Writes the stages of round `number` (StagedLoop::startedSince), of which stage s executes iteration
+  /// `newest` - s of `iterations`, if it is not after the base.
+  void writeRound(int64_t number, const Iterations &iterations, int64_t newest) {
+    int64_t first = number > staged.last ? staged.base + number - staged.last : 0;
+    int64_t end = std::min(number, staged.last) + 1;
+    SmallVector<IRMapping> mappings(static_cast<size_t>(end));
+    SmallVector<Value> exists(static_cast<size_t>(end));
+    for (int64_t stage = first; stage < end; ++stage) {
+      mapStage(stage, mappings[size_t(stage)]);
+      if (stage > staged.base)
         continue;
-      SmallVector<std::pair<Operation *, OpOperand *>> late; // with the operation of the body that it is in
-      for (OpOperand &use : op.getUses())
-        if (Operation *user = loop.getBody()->findAncestorOpInBlock(*use.getOwner());
-            user && stageOf(user) && stageOf(user).getStage() == 1)
-          late.push_back({user, &use});
-      if (late.empty())
+      mappings[size_t(stage)].map(loop.getInductionVar(), iterations.positions[size_t(newest - stage)]);
+      if (stage < staged.base)
+        exists[size_t(stage)] = iterations.exist[size_t(newest - stage)];
+    }
+    auto [turnBegins, turnEnds] = number == staged.last ? turn() : std::pair<Operation *, Operation *>();
+    for (size_t i = 0; i < staged.round.size(); ++i) {
+      Operation *op = staged.round[i];
+      int64_t stage = staged.stageOf(op);
+      if (stage < first || stage >= end)
         continue;
-      int64_t order = stageOf(late.front().first).getOrder();
-      for (auto [user, use] : late)
-        order = std::min(order, stageOf(user).getOrder());
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointAfter(&op);
-      Operation *again = builder.clone(op);
-      again->setDiscardableAttr(TileDialect::stageAttrName, StageAttr::get(op.getContext(), 1, order));
-      for (auto [user, use] : late)
-        use->set(again->getResult(0));
+      if (op == turnBegins)
+        TakeTurnOp::create(builder, loop.getLoc());
+      if (exists[size_t(stage)] && !runsInEveryRound(op))
+        i = writeTested(i, exists[size_t(stage)], mappings) - 1;
+      else
+        write(op, number, mappings);
+      if (op == turnEnds)
+        PassTurnOp::create(builder, loop.getLoc());
     }
+    handOn(first, exists, mappings);
   }
 
-  /// Each operation comes after those whose results it uses, in its stage or an earlier one.
-  LogicalResult checkOrder() {
-    llvm::DenseMap<Operation *, size_t> place;
-    for (auto [i, op] : llvm::enumerate(round))
-      place[op] = i;
-    auto when = [&](Operation *op) { return std::pair(stageOf(op).getStage(), place.at(op)); };
-    for (Operation *op : round) {
-      bool tooEarly = false;
-      forEachUse(op, [&](Operation *, Value value) {
-        Operation *definition = value.getDefiningOp();
-        tooEarly |= definition && when(definition) >= when(op);
-      });
-      if (tooEarly)
-        return op->emitError("expected an operation after those whose results it uses, but its 'tile.stage' "
-                             "puts it before");
-    }
-    return success();
+  /// What a stage finds of its own iteration and of the rounds before.
+  void mapStage(int64_t stage, IRMapping &mapping) {
+    for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
+      if (staged.carriedBy[i] == stage || staged.carriedBy[i] == stage + 1)
+        mapping.map(argument, state.carried[i]);
+    for (auto &[value, versions] : state.fromBefore)
+      if (int64_t distance = stage - *staged.homeOf(value);
+          distance > 0 && distance <= int64_t(versions.size()) && versions[size_t(distance) - 1])
+        mapping.map(value, versions[size_t(distance) - 1]);
   }
 
-  /// The product of stage 0 that a wait of stage 1 is for, or null.
-  GemmAsyncOp productInFlight(GemmWaitOp wait) {
-    auto product = wait.getAcc().getDefiningOp<GemmAsyncOp>();
-    bool crosses = product && product->getBlock() == loop.getBody() && stageOf(product).getStage() == 0 &&
-                   stageOf(wait).getStage() == 1;
-    return crosses ? product : GemmAsyncOp();
-  }
-
-  /// Whether the wait's result is carried to the very product that it waits for, and to nothing else.
-  bool isChain(GemmWaitOp wait, BlockArgument argument) {
-    GemmAsyncOp product = wait ? productInFlight(wait) : GemmAsyncOp();
-    return product && product.getAcc() == argument && argument.hasOneUse();
-  }
-
-  /// The number of the carried value that the wait completes, if that is in flight between rounds.
-  std::optional<unsigned> chainOf(GemmWaitOp wait) {
-    for (auto [i, yielded] : llvm::enumerate(loop.getYieldedValues()))
-      if (yielded == wait.getResult() && carriedBy[i] == CarriedBy::product)
-        return i;
-    return std::nullopt;
-  }
-
-  /// Calls `visit` with what the operation, or one inside it, uses of this iteration.
-  void forEachUse(Operation *op, function_ref<void(Operation *user, Value value)> visit) {
-    op->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        if (operand.getParentBlock() == loop.getBody())
-          visit(inner, operand);
-    });
-  }
-
-  bool isCarriedByStage1(Value value) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    return argument && argument != loop.getInductionVar() &&
-           carriedBy[argument.getArgNumber() - 1] == CarriedBy::stage1;
-  }
-
-  /// The operation that computes what the next iteration finds in this argument.
-  Operation *yieldedFor(Value argument) {
-    return loop.getYieldedValues()[cast<BlockArgument>(argument).getArgNumber() - 1].getDefiningOp();
-  }
-
-  /// Values of stage 0 that stage 1 of the same iteration uses: they wait one round.
-  LogicalResult collectCrossing() {
-    for (Operation *op : stages[1])
-      forEachUse(op, [&](Operation *user, Value value) {
-        if (auto wait = dyn_cast<GemmWaitOp>(user); wait && chainOf(wait))
-          return; // waits on the newest value of the chain instead
-        Operation *definition = value.getDefiningOp();
-        if (definition ? stageOf(definition).getStage() == 0 : !isCarriedByStage1(value))
-          crossing.insert(value);
-      });
-    for (Operation *op : stages[0]) {
-      bool usesLate = false;
-      forEachUse(op, [&](Operation *, Value value) {
-        usesLate |=
-            isCarriedByStage1(value) && stageOf(yieldedFor(value)).getOrder() >= stageOf(op).getOrder();
-      });
-      if (usesLate)
-        return op->emitError(
-            "operation of stage 0 uses a value that stage 1 of the iteration before computes, "
-            "which comes later in the round");
-    }
-    return success();
-  }
-
-  /// Products of a sequence (a round, or one stage of an iteration) that are started after the awaited one
-  /// and before the wait, which is one round later where it is of another stage.
-  static int64_t startedBetween(GemmAsyncOp awaited, GemmWaitOp wait, ArrayRef<Operation *> sequence) {
-    StageAttr from = stageOf(awaited), to = stageOf(wait);
-    int64_t count = 0;
-    for (Operation *op : sequence) {
-      if (!isa<GemmAsyncOp>(op))
-        continue;
-      bool after = stageOf(op).getOrder() > from.getOrder(), before = stageOf(op).getOrder() < to.getOrder();
-      count += from.getStage() == to.getStage() ? after && before : after + before;
-    }
-    return count;
-  }
-
-  /// An operation in a sequence.
-  void clone(Operation *op, IRMapping &mapping, ArrayRef<Operation *> sequence) {
+  /// The operation, of a round with this number, in its stage's mapping.
+  void write(Operation *op, int64_t number, MutableArrayRef<IRMapping> mappings) {
+    IRMapping &mapping = mappings[size_t(staged.stageOf(op))];
+    std::optional<unsigned> chain = staged.chainOf(op);
+    if (chain) // the newest value, whichever iteration's
+      mapping.map(isa<GemmWaitOp>(op) ? cast<GemmWaitOp>(op).getAcc() : cast<GemmAsyncOp>(op).getAcc(),
+                  state.carried[*chain]);
     Operation *copy = builder.clone(*op, mapping);
     copy->removeDiscardableAttr(TileDialect::stageAttrName);
-    auto wait = dyn_cast<GemmWaitOp>(op);
-    if (auto product = wait ? wait.getAcc().getDefiningOp<GemmAsyncOp>() : GemmAsyncOp();
-        product && product->getBlock() == loop.getBody())
-      cast<GemmWaitOp>(copy).setPending(startedBetween(product, wait, sequence));
-  }
-
-  /// A stage 1 operation of an iteration. `newest` maps the accumulators in flight to
-  /// their latest value; in the last round nothing later is in flight.
-  void writeStage1(Operation *op, IRMapping &mapping, IRMapping &newest, bool last) {
-    auto wait = dyn_cast<GemmWaitOp>(op);
-    GemmAsyncOp product = wait ? productInFlight(wait) : GemmAsyncOp();
-    if (!product)
-      return clone(op, mapping, last ? ArrayRef<Operation *>(stages[1]) : round);
-    std::optional<unsigned> chain = chainOf(wait);
-    Value acc = (chain ? newest : mapping).lookupOrDefault(wait.getAcc());
-    auto copy =
-        GemmWaitOp::create(builder, wait.getLoc(), acc, last ? 0 : startedBetween(product, wait, round));
-    mapping.map(wait.getResult(), copy.getResult());
-    if (!chain)
-      return;
-    newest.map(wait.getAcc(), copy.getResult());
-    newest.map(loop.getRegionIterArg(*chain),
-               copy.getResult()); // for a product that comes later in the round
-  }
-
-  /// The value that stage 0 hands to the next iteration for carried value `i`.
-  Value handedOn(unsigned i, IRMapping &mapping) {
-    Value yielded = loop.getYieldedValues()[i];
-    if (carriedBy[i] == CarriedBy::product)
-      yielded = cast<GemmWaitOp>(yielded.getDefiningOp()).getAcc();
-    return mapping.lookupOrDefault(yielded);
-  }
-
-  /// Or the loop's end, if there is one position.
-  Value secondPosition() {
-    Location loc = loop.getLoc();
-    Value first = loop.getLowerBound(), end = loop.getUpperBound();
-    Value second = builder.createOrFold<arith::AddIOp>(loc, first, loop.getStep());
-    if (PositionRanges().fitsAfter(loop, 1))
-      return second;
-    Value distance = builder.createOrFold<arith::SubIOp>(loc, end, first);
-    Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, loop.getStep(), distance);
-    return arith::SelectOp::create(builder, loc, exists, second, end);
-  }
-
-  SmallVector<Value> writeRounds() {
-    Location loc = loop.getLoc();
-    unsigned carried = loop.getNumRegionIterArgs();
-
-    IRMapping first;
-    first.map(loop.getInductionVar(), loop.getLowerBound());
-    for (auto [argument, init] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
-      first.map(argument, init);
-    for (Operation *op : stages[0])
-      clone(op, first, stages[0]);
-    SmallVector<Value> inits;
-    for (unsigned i = 0; i < carried; ++i)
-      inits.push_back(carriedBy[i] == CarriedBy::stage1 ? loop.getInitArgs()[i] : handedOn(i, first));
-    for (Value value : crossing)
-      inits.push_back(first.lookupOrDefault(value));
-
-    Value second = secondPosition();
-    auto rounds = scf::ForOp::create(builder, loc, second, loop.getUpperBound(), loop.getStep(), inits);
-    rounds.getBody()->clear();
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToEnd(rounds.getBody());
-      IRMapping current, previous;
-      current.map(loop.getInductionVar(), rounds.getInductionVar());
-      mapStage1(previous, rounds.getRegionIterArgs());
-      for (unsigned i = 0; i < carried; ++i)
-        if (carriedBy[i] != CarriedBy::stage1)
-          current.map(loop.getRegionIterArg(i), rounds.getRegionIterArg(i));
-      mapInFlight(current, rounds.getRegionIterArgs());
-      auto [turnBegins, turnEnds] = turn();
-      for (Operation *op : round) {
-        if (op == turnBegins)
-          TakeTurnOp::create(builder, loc);
-        if (stageOf(op).getStage() == 0) {
-          clone(op, current, round);
-        } else {
-          writeStage1(op, previous, current, /*last=*/false);
-          handOver(op, previous, current);
-        }
-        if (op == turnEnds)
-          PassTurnOp::create(builder, loc);
-      }
-      SmallVector<Value> crossed;
-      for (Value value : crossing)
-        crossed.push_back(current.lookupOrDefault(value));
-      SmallVector<Value> yielded;
-      for (unsigned i = 0; i < carried; ++i)
-        yielded.push_back(carriedBy[i] == CarriedBy::stage1
-                              ? previous.lookupOrDefault(loop.getYieldedValues()[i])
-                              : handedOn(i, current));
-      llvm::append_range(yielded, crossed);
-      scf::YieldOp::create(builder, loc, yielded);
+    if (chain)
+      state.carried[*chain] = copy->getResult(0);
+    if (std::optional<int64_t> started = staged.startedSince(op, number)) {
+      if (auto wait = dyn_cast<GemmWaitOp>(copy))
+        wait.setPending(*started);
+      else if (auto wait = dyn_cast<AwaitCopiesOp>(copy))
+        wait.setPending(uint64_t(int64_t(wait.getPending()) + *started));
     }
+    handOver(op, mappings);
+  }
 
-    IRMapping last, newest;
-    mapStage1(last, rounds.getResults());
-    mapInFlight(newest, rounds.getResults());
-    for (Operation *op : stages[1])
-      writeStage1(op, last, newest, /*last=*/true);
+  /// What an operation computes for the next iteration is there for the stage before, later in the round.
+  void handOver(Operation *op, MutableArrayRef<IRMapping> mappings) {
+    int64_t stage = staged.stageOf(op);
+    for (auto [i, yielded] : llvm::enumerate(loop.getYieldedValues()))
+      if (yielded.getDefiningOp() == op && staged.carriedBy[i] == stage && stage > 0)
+        mappings[size_t(stage) - 1].map(loop.getRegionIterArg(unsigned(i)),
+                                        mappings[size_t(stage)].lookup(yielded));
+  }
+
+  /// Writes operations of a stage, from that at `place` on, which have one test; numbers between them are
+  /// computed before. Where there is no such iteration their results are zeros. Returns the place after them.
+  size_t writeTested(size_t place, Value exists, MutableArrayRef<IRMapping> mappings) {
+    int64_t stage = staged.stageOf(staged.round[place]);
+    IRMapping &mapping = mappings[size_t(stage)];
+    SmallVector<Operation *> together;
     SmallVector<Value> results;
-    for (unsigned i = 0; i < carried; ++i)
-      results.push_back(carriedBy[i] == CarriedBy::stage0 ? rounds.getResult(i)
-                                                          : last.lookupOrDefault(loop.getYieldedValues()[i]));
-    return results;
+    for (; place < staged.round.size(); ++place) {
+      Operation *op = staged.round[place];
+      if (staged.stageOf(op) != stage || isa<CommitCopiesOp>(op))
+        break;
+      if (runsInEveryRound(op)) {
+        if (usesAny(op, results))
+          break;
+        write(op, /*number=*/0, mappings);
+        continue;
+      }
+      together.push_back(op);
+      llvm::append_range(results, op->getResults());
+    }
+    llvm::erase_if(results, [](Value result) { return result.use_empty(); });
+    auto test = scf::IfOp::create(builder, loop.getLoc(), ValueRange(results).getTypes(), exists,
+                                  /*addThenBlock=*/true, /*addElseBlock=*/!results.empty());
+    if (results.empty())
+      scf::IfOp::ensureTerminator(test.getThenRegion(), builder, loop.getLoc());
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(test.thenBlock());
+    for (Operation *op : together)
+      builder.clone(*op, mapping)->removeDiscardableAttr(TileDialect::stageAttrName);
+    if (results.empty())
+      return place;
+    scf::YieldOp::create(builder, loop.getLoc(),
+                         llvm::map_to_vector(results, [&](Value result) { return mapping.lookup(result); }));
+    builder.setInsertionPointToStart(test.elseBlock());
+    scf::YieldOp::create(builder, loop.getLoc(),
+                         llvm::map_to_vector(results, [&](Value result) { return zero(result.getType()); }));
+    mapping.map(results, test.getResults());
+    return place;
+  }
+
+  static bool usesAny(Operation *op, ArrayRef<Value> values) {
+    WalkResult walked = op->walk([&](Operation *inner) {
+      return llvm::any_of(inner->getOperands(),
+                          [&](Value value) { return llvm::is_contained(values, value); })
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
+    return walked.wasInterrupted();
+  }
+
+  Value zero(Type type) {
+    Value number =
+        arith::ConstantOp::create(builder, loop.getLoc(), builder.getZeroAttr(getElementTypeOrSelf(type)));
+    return isa<RankedTensorType>(type) ? SplatOp::create(builder, loop.getLoc(), type, number).getResult()
+                                       : number;
+  }
+
+  void handOn(int64_t first, ArrayRef<Value> exists, ArrayRef<IRMapping> mappings) {
+    auto executes = [&](int64_t stage) { return stage >= first && stage < int64_t(mappings.size()); };
+    for (auto &[value, versions] : state.fromBefore) {
+      std::move_backward(versions.begin(), versions.end() - 1, versions.end());
+      int64_t home = *staged.homeOf(value);
+      versions.front() = executes(home) ? mappings[size_t(home)].lookupOrDefault(value) : Value();
+    }
+    for (auto [i, yielded] : llvm::enumerate(loop.getYieldedValues())) {
+      int64_t stage = staged.carriedBy[i];
+      Operation *op = yielded.getDefiningOp();
+      if (!executes(stage) || (op && staged.chainOf(op)))
+        continue;
+      Value next = mappings[size_t(stage)].lookupOrDefault(yielded);
+      if (Value test = exists[size_t(stage)]; test && !loop.getResult(unsigned(i)).use_empty()) {
+        auto chosen = scf::IfOp::create(builder, loop.getLoc(), next.getType(), test, /*addThenBlock=*/true,
+                                        /*addElseBlock=*/true);
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(chosen.thenBlock());
+        scf::YieldOp::create(builder, loop.getLoc(), next);
+        builder.setInsertionPointToStart(chosen.elseBlock());
+        scf::YieldOp::create(builder, loop.getLoc(), state.carried[i]);
+        next = chosen.getResult(0);
+      }
+      state.carried[i] = next;
+    }
   }
 
   /// The first and the last product of a round that warpgroups start in turn: one's products are to run under
@@ -345,52 +312,90 @@ private:
   /// does not wait for, or where there is one warpgroup.
   std::pair<Operation *, Operation *> turn() {
     auto role = loop->getParentOfType<RoleOp>();
-    SmallVector<Operation *> products = llvm::filter_to_vector(round, llvm::IsaPred<GemmAsyncOp>);
-    bool ofBothStages = llvm::any_of(products, [&](Operation *product) {
-      return stageOf(product).getStage() != stageOf(products.front()).getStage();
+    SmallVector<Operation *> products = llvm::filter_to_vector(staged.round, llvm::IsaPred<GemmAsyncOp>);
+    bool ofSeveralStages = llvm::any_of(products, [&](Operation *product) {
+      return staged.stageOf(product) != staged.stageOf(products.front());
     });
-    if (!ofBothStages || !role || role.getWarps() % warpsPerWarpgroup != 0 ||
+    if (!ofSeveralStages || !role || role.getWarps() % warpsPerWarpgroup != 0 ||
         role.getWarps() <= uint64_t(warpsPerWarpgroup))
       return {};
     return {products.front(), products.back()};
   }
 
-  /// What a stage 1 operation computes for the next iteration is there for what comes later in the round.
-  void handOver(Operation *op, IRMapping &previous, IRMapping &current) {
-    for (auto [i, yielded] : llvm::enumerate(loop.getYieldedValues()))
-      if (carriedBy[i] == CarriedBy::stage1 && yielded.getDefiningOp() == op)
-        current.map(loop.getRegionIterArg(unsigned(i)), previous.lookup(yielded));
+  //===--------------------------------------------------------------------===//
+  // All rounds
+  //===--------------------------------------------------------------------===//
+
+  /// The loop as it was, for fewer iterations than are peeled. One that peels one has none.
+  SmallVector<Value> writeFewIterations() {
+    if (staged.peeled() == 1)
+      return llvm::to_vector(loop.getInitArgs());
+    Operation *plain = builder.clone(*loop);
+    for (Operation &op : cast<scf::ForOp>(plain).getBody()->without_terminator())
+      op.removeDiscardableAttr(TileDialect::stageAttrName);
+    return SmallVector<Value>(plain->getResults());
   }
 
-  /// What stage 1 sees: its own carried values, and the previous round's crossing values.
-  void mapStage1(IRMapping &mapping, ValueRange values) {
-    for (unsigned i = 0; i < carriedBy.size(); ++i)
-      if (carriedBy[i] == CarriedBy::stage1)
-        mapping.map(loop.getRegionIterArg(i), values[i]);
-    for (auto [value, carried] : llvm::zip_equal(crossing, values.drop_front(carriedBy.size())))
-      mapping.map(value, carried);
+  SmallVector<Value> writeRounds() {
+    writeFirstRounds();
+    writeLoop();
+    for (int64_t number = 1; number <= staged.peeled(); ++number)
+      writeRound(staged.last + number, {}, 0);
+    return state.carried;
   }
 
-  void mapInFlight(IRMapping &mapping, ValueRange values) {
-    for (unsigned i = 0; i < carriedBy.size(); ++i)
-      if (carriedBy[i] == CarriedBy::product)
-        mapping.map(cast<GemmWaitOp>(loop.getYieldedValues()[i].getDefiningOp()).getAcc(), values[i]);
+  void writeFirstRounds() {
+    llvm::append_range(state.carried, loop.getInitArgs());
+    for (auto [value, distance] : staged.travelling)
+      state.fromBefore[value].resize(size_t(distance));
+    if (staged.last == 0)
+      return;
+    Value first = loop.getLowerBound();
+    Iterations iterations = iterationsFrom(first, ranges.of(first),
+                                           staged.peeled() == 0 ? isNotEmpty() : Value(), staged.last - 1);
+    for (int64_t number = 0; number < std::min(staged.peeled(), staged.last); ++number)
+      iterations.exist[size_t(number)] = Value();
+    for (int64_t number = 0; number < staged.last; ++number)
+      writeRound(number, iterations, number);
   }
 
+  void writeLoop() {
+    Value start = startOfRounds();
+    auto rounds =
+        scf::ForOp::create(builder, loop.getLoc(), start, loop.getUpperBound(), loop.getStep(), state.flat());
+    rounds.setUnsignedCmp(loop.getUnsignedCmp());
+    rounds->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    rounds.getBody()->clear();
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToEnd(rounds.getBody());
+      state.assign(rounds.getRegionIterArgs());
+      Iterations iterations =
+          iterationsFrom(rounds.getInductionVar(), ranges.of(loop.getInductionVar()), Value(), staged.base);
+      writeRound(staged.last, iterations, staged.base);
+      scf::YieldOp::create(builder, loop.getLoc(), state.flat());
+    }
+    state.assign(rounds.getResults());
+  }
+
+  StagedLoop &staged;
   scf::ForOp loop;
   OpBuilder builder;
-  SmallVector<Operation *> round; ///< all operations, in order
-  std::array<SmallVector<Operation *>, 2> stages;
-  SmallVector<CarriedBy> carriedBy;
-  llvm::SetVector<Value> crossing;
+  PositionRanges ranges;
+  Travelled state;
 };
 
 struct ExpandPipeline : impl::ExpandPipelineBase<ExpandPipeline> {
   void runOnOperation() override {
     // Outermost first: what an outer loop repeats of an inner one is expanded afterwards.
-    while (scf::ForOp loop = findScheduledLoop())
-      if (failed(checkStages(loop)) || failed(canRunAhead(loop) ? runAhead(loop) : LoopExpander(loop).run()))
+    while (scf::ForOp loop = findScheduledLoop()) {
+      if (failed(checkStages(loop)))
         return signalPassFailure();
+      FailureOr<StagedLoop> staged = StagedLoop::read(loop);
+      if (failed(staged))
+        return signalPassFailure();
+      RoundWriter(*staged).run();
+    }
   }
 
   static LogicalResult checkStages(scf::ForOp loop) {

@@ -133,11 +133,11 @@ def ExpandPipeline : Pass<"tile-expand-pipeline", "::tlc::tile::KernelOp"> {
   let description = [{
     Requires: phase `scheduled`: every operation of a loop that is to be rewritten has `tile.stage`.
     Ensures:  no `tile.stage` is left. Round i of the rewritten loop executes stage s for the original iteration
-              i - s, in ascending order; the iterations before and after are peeled and run only if the trip count has them, so
-              that any trip count, 0 included, gives the sequential loop's result. If early stages have effects without
-              results (copies), only the rounds before are peeled, and in the loop these effects have a test that there
-              is such an iteration. In a role of several warpgroups, rounds
-              with products of both stages start them in turn (`tile.take_turn`, `tile.pass_turn`).
+              i - s, in ascending order. The rounds before are peeled. A product that is in flight into a later stage
+              runs in rounds that have its iteration alone, so those after the last one are peeled, too. Earlier stages
+              have a test in the loop instead, and zeros for what they read, so that the last stage is there once. Any
+              trip count, 0 included, gives the sequential loop's result. In a role of several warpgroups, rounds
+              with products of several stages start them in turn (`tile.take_turn`, `tile.pass_turn`).
     Leaves to others: choosing stages (`tile-schedule-loops`).
 
         scf.for %j = %0 to %n iter_args(%acc, %c) {

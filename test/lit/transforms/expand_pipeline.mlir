@@ -208,7 +208,7 @@ tile.kernel @wait_first(%n: index {program.argument = #program.dimension<"n">}) 
 // CHECK-NEXT:    %[[TWO_STARTED:.*]] = tile.gemm_async {{.*}}, %[[TWO]] atom wgmma
 // CHECK-NEXT:    tile.gemm_wait %[[ONE_STARTED]] pending(3)
 // CHECK-NEXT:    tile.gemm_wait %[[TWO_STARTED]] pending(2)
-// CHECK:       tile.gemm_wait {{.*}} pending(0)
+// CHECK:       tile.gemm_wait {{.*}} pending(1)
 // CHECK-NEXT:  tile.gemm_wait {{.*}} pending(0)
 // FOLDED-LABEL: tile.kernel @two_chains(
 tile.kernel @two_chains(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
@@ -472,24 +472,150 @@ tile.kernel @missing_stage(%n: index {program.argument = #program.dimension<"n">
 
 // -----
 
-tile.kernel @third_stage(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
+// A sum that three products in flight add to: three iterations, of which the last two are awaited after the loop. With
+// fewer than two there is the loop as it was.
+// CHECK-LABEL: tile.kernel @three_in_flight(
+// CHECK:       %[[FIRST:.*]] = arith.cmpi slt, %c0, %n
+// CHECK:       %[[SECOND:.*]] = arith.cmpi slt, %{{.*}}, %n
+// CHECK:       scf.if %[[SECOND]] -> (tensor<64x64xf32>, !tile.cursor<3>) {
+// CHECK:         %[[A0:.*]] = tile.gemm_async %{{.*}}, %{{.*}}, %[[ZERO:.*]] atom wgmma
+// CHECK-NEXT:    %[[C1:.*]] = tile.advance %[[C0:.*]] :
+// CHECK-NEXT:    tile.slot %a[%[[C1]]]
+// CHECK-NEXT:    %[[A1:.*]] = tile.gemm_async %{{.*}}, %{{.*}}, %[[A0]] atom wgmma
+// CHECK-NEXT:    %[[C2:.*]] = tile.advance %[[C1]]
+// CHECK:         %[[ROUNDS:.*]]:4 = scf.for %{{.*}} = %{{.*}} to %n step %c1 iter_args(%[[FLYING:.*]] = %[[A1]], %[[C:.*]] = %[[C2]], %[[ONE:.*]] = %[[C1]], %[[TWO:.*]] = %[[C0]])
+// CHECK:           %[[STARTED:.*]] = tile.gemm_async %{{.*}}, %{{.*}}, %[[FLYING]] atom wgmma
+// CHECK-NEXT:      %[[DONE:.*]] = tile.gemm_wait %[[STARTED]] pending(2)
+// CHECK-NEXT:      tile.release %r[%[[TWO]]]
+// CHECK-NEXT:      %[[NEXT:.*]] = tile.advance %[[C]]
+// CHECK-NEXT:      scf.yield %[[DONE]], %[[NEXT]], %[[C]], %[[ONE]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    %[[LAST:.*]] = tile.gemm_wait %[[ROUNDS]]#0 pending(1)
+// CHECK-NEXT:    tile.release %r[%[[ROUNDS]]#3]
+// CHECK-NEXT:    %[[END:.*]] = tile.gemm_wait %[[LAST]] pending(0)
+// CHECK-NEXT:    tile.release %r[%[[ROUNDS]]#2]
+// CHECK-NEXT:    scf.yield %[[END]], %[[ROUNDS]]#1
+// CHECK-NEXT:  } else {
+// CHECK-NEXT:    scf.for %{{.*}} = %c0 to %n
+// CHECK:           tile.gemm_wait %{{.*}} pending(0)
+// CHECK-NOT:   tile.stage
+// FOLDED-LABEL: tile.kernel @three_in_flight(
+tile.kernel @three_in_flight(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %f0 = arith.constant 0.0 : f32
-  %r = tile.alloc_ring "r" : !tile.ring<2>
-  %buffer = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16>
-  %first = tile.cursor : !tile.cursor<2>
+  %r = tile.alloc_ring "r" : !tile.ring<3>
+  %buffer = tile.alloc_shared "a" : !tile.shared<3x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<3>
   tile.roles {
     tile.role "math" warps(4) {
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
-      %end = scf.for %i = %c0 to %n step %c1 iter_args(%x = %c0) -> (index) {
-        %y = arith.addi %x, %i {tile.stage = #tile.stage<stage = 0, order = 0>} : index
-        // expected-error @below {{expected stage 0 or 1 because results of an early stage are used later, but got 2}}
-        %z = arith.addi %y, %i {tile.stage = #tile.stage<stage = 2, order = 1>} : index
-        scf.yield %z : index
+      %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero, %c = %first) -> (tensor<64x64xf32>, !tile.cursor<3>) {
+        %a = tile.slot %buffer[%c] {tile.stage = #tile.stage<stage = 0, order = 0>} : !tile.shared<3x64x64xbf16>, !tile.cursor<3> -> !tile.shared<64x64xbf16>
+        %started = tile.gemm_async %a, %a, %acc atom wgmma {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+        %done = tile.gemm_wait %started pending(0) {tile.stage = #tile.stage<stage = 2, order = 2>} : tensor<64x64xf32>
+        tile.release %r[%c] {tile.stage = #tile.stage<stage = 2, order = 3>} : !tile.ring<3>
+        %next = tile.advance %c {tile.stage = #tile.stage<stage = 0, order = 4>} : !tile.cursor<3>
+        scf.yield %done, %next : tensor<64x64xf32>, !tile.cursor<3>
       }
     }
   }
+  tile.return
+}
+
+// -----
+
+// Copies whose places are read a round before them: the place goes from round to round.
+// CHECK-LABEL: tile.kernel @places_ahead(
+// CHECK:       %[[FIRST:.*]] = tile.load_index
+// CHECK:       %[[SECOND:.*]] = tile.load_index
+// CHECK:       tile.slice %A[%[[FIRST]], %c0]
+// CHECK:       scf.if %{{.*}} {
+// CHECK-NEXT:    tile.copy {{.*}} atom cp_async
+// CHECK-NEXT:  }
+// CHECK-NEXT:  tile.commit_copies
+// CHECK:       scf.for {{.*}} iter_args({{.*}}, %[[PLACE:.*]] = %[[SECOND]])
+// CHECK:         tile.await_copies pending(0)
+// CHECK:         %[[NEXT:.*]] = tile.load_index
+// CHECK-NEXT:    tile.slice %A[%[[PLACE]], %c0]
+// CHECK:         tile.copy {{.*}} atom cp_async
+// CHECK:         scf.yield {{.*}}, %[[NEXT]]
+// CHECK-NOT:   tile.stage
+// FOLDED-LABEL: tile.kernel @places_ahead(
+tile.kernel @places_ahead(%n: index {program.argument = #program.dimension<"n">},
+    %T: !tile.global<?xi32> {program.argument = #program.tensor<"T", input, dims[0], alignment = 4>},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = tile.alloc_shared "a" : !tile.shared<2x1x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %first, %q = %first) -> (!tile.cursor<2>, !tile.cursor<2>) {
+    %entry = tile.slice %T[%i] {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.global<?xi32> -> !tile.slice<1xi32>
+    %row = tile.load_index %entry[] {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.slice<1xi32>
+    %from = tile.slice %A[%row, %c0] {tile.stage = #tile.stage<stage = 1, order = 2>} : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+    %into = tile.slot %a[%p] {tile.stage = #tile.stage<stage = 1, order = 2>} : !tile.shared<2x1x64xbf16>, !tile.cursor<2> -> !tile.shared<1x64xbf16>
+    tile.copy %from, %into atom cp_async {tile.stage = #tile.stage<stage = 1, order = 2>} : !tile.slice<1x64xbf16>, !tile.shared<1x64xbf16>
+    tile.commit_copies {tile.stage = #tile.stage<stage = 1, order = 2>}
+    tile.await_copies pending(0) {tile.stage = #tile.stage<stage = 2, order = 0>}
+    tile.sync {tile.stage = #tile.stage<stage = 2, order = 0>}
+    %tile = tile.slot %a[%q] {tile.stage = #tile.stage<stage = 2, order = 3>} : !tile.shared<2x1x64xbf16>, !tile.cursor<2> -> !tile.shared<1x64xbf16>
+    %to = tile.slice %C[%i, %c0] {tile.stage = #tile.stage<stage = 2, order = 3>} : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+    tile.copy %tile, %to atom simt {tile.stage = #tile.stage<stage = 2, order = 3>} : !tile.shared<1x64xbf16>, !tile.slice<1x64xbf16>
+    %p1 = tile.advance %p {tile.stage = #tile.stage<stage = 1, order = 2>} : !tile.cursor<2>
+    %q1 = tile.advance %q {tile.stage = #tile.stage<stage = 2, order = 3>} : !tile.cursor<2>
+    scf.yield %p1, %q1 : !tile.cursor<2>, !tile.cursor<2>
+  }
+  tile.return
+}
+
+// -----
+
+// The kernel writes the places, too, so that reading them is an effect: a round beyond the last iteration reads none
+// and has zeros instead.
+// CHECK-LABEL: tile.kernel @written_places_ahead(
+// CHECK:       %[[FIRST:.*]] = scf.if %{{.*}} -> (index) {
+// CHECK-NEXT:    %[[READ:.*]] = tile.load_index
+// CHECK-NEXT:    scf.yield %[[READ]] : index
+// CHECK-NEXT:  } else {
+// CHECK-NEXT:    %[[NONE:.*]] = arith.constant 0 : index
+// CHECK-NEXT:    scf.yield %[[NONE]] : index
+// CHECK-NEXT:  }
+// CHECK:       %[[SECOND:.*]] = scf.if %{{.*}} -> (index) {
+// CHECK:       tile.slice %A[%[[FIRST]], %c0]
+// CHECK:       scf.for {{.*}} iter_args({{.*}}, %[[PLACE:.*]] = %[[SECOND]])
+// CHECK:         %[[NEXT:.*]] = scf.if %{{.*}} -> (index) {
+// CHECK:         tile.slice %A[%[[PLACE]], %c0]
+// CHECK:         scf.yield {{.*}}, %[[NEXT]]
+// FOLDED-LABEL: tile.kernel @written_places_ahead(
+tile.kernel @written_places_ahead(%n: index {program.argument = #program.dimension<"n">},
+    %T: !tile.global<?xi32> {program.argument = #program.tensor<"T", inout, dims[0], alignment = 4>},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = tile.alloc_shared "a" : !tile.shared<2x1x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  %end:2 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %first, %q = %first) -> (!tile.cursor<2>, !tile.cursor<2>) {
+    %entry = tile.slice %T[%i] {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.global<?xi32> -> !tile.slice<1xi32>
+    %row = tile.load_index %entry[] {tile.stage = #tile.stage<stage = 0, order = 1>} : !tile.slice<1xi32>
+    %from = tile.slice %A[%row, %c0] {tile.stage = #tile.stage<stage = 1, order = 2>} : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+    %into = tile.slot %a[%p] {tile.stage = #tile.stage<stage = 1, order = 2>} : !tile.shared<2x1x64xbf16>, !tile.cursor<2> -> !tile.shared<1x64xbf16>
+    tile.copy %from, %into atom cp_async {tile.stage = #tile.stage<stage = 1, order = 2>} : !tile.slice<1x64xbf16>, !tile.shared<1x64xbf16>
+    tile.commit_copies {tile.stage = #tile.stage<stage = 1, order = 2>}
+    tile.await_copies pending(0) {tile.stage = #tile.stage<stage = 2, order = 0>}
+    tile.sync {tile.stage = #tile.stage<stage = 2, order = 0>}
+    %tile = tile.slot %a[%q] {tile.stage = #tile.stage<stage = 2, order = 3>} : !tile.shared<2x1x64xbf16>, !tile.cursor<2> -> !tile.shared<1x64xbf16>
+    %to = tile.slice %C[%i, %c0] {tile.stage = #tile.stage<stage = 2, order = 3>} : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+    tile.copy %tile, %to atom simt {tile.stage = #tile.stage<stage = 2, order = 3>} : !tile.shared<1x64xbf16>, !tile.slice<1x64xbf16>
+    %p1 = tile.advance %p {tile.stage = #tile.stage<stage = 1, order = 2>} : !tile.cursor<2>
+    %q1 = tile.advance %q {tile.stage = #tile.stage<stage = 2, order = 3>} : !tile.cursor<2>
+    scf.yield %p1, %q1 : !tile.cursor<2>, !tile.cursor<2>
+  }
+  %f0 = arith.constant 0 : i32
+  %zero = tile.splat %f0 : i32 -> tensor<1xi32>
+  %written = tile.slice %T[%c0] : !tile.global<?xi32> -> !tile.slice<1xi32>
+  tile.store %zero, %written atom simt : tensor<1xi32>, !tile.slice<1xi32>
   tile.return
 }
 
