@@ -71,8 +71,12 @@ public:
             slots[access.reg] = numSlots++;
   }
 
-  /// The message about an instruction, and the instruction.
-  std::optional<std::pair<std::string, const PtxInstruction *>> run() {
+  struct Hazard {
+    std::string message;
+    const PtxInstruction *at, *product; ///< in flight
+  };
+
+  std::optional<Hazard> run() {
     if (numSlots == 0)
       return std::nullopt;
     State nothing{std::vector<Use>(numSlots), std::vector<Use>(numSlots)};
@@ -197,20 +201,20 @@ private:
               StringRef how) {
     if (!isFinal || found)
       return;
-    found.emplace(
+    found = {
         formatv("internal error: '{0}' has register {1} {2} by '{3}' (PTX line {4}) while the product of "
                 "line {5}, of which it {6}, is in flight: no wgmma.wait_group between them covers it",
                 function.name, function.registers[access.reg], how, instruction.opcode, instruction.line,
                 function.instructions[use.product].line, what)
             .str(),
-        &instruction);
+        &instruction, &function.instructions[use.product]};
   }
 
   const PtxFunction &function;
   std::vector<unsigned> slots; ///< by register
   unsigned numSlots = 0;
   bool isFinal = false; ///< the states are complete
-  std::optional<std::pair<std::string, const PtxInstruction *>> found;
+  std::optional<Hazard> found;
 };
 
 } // namespace
@@ -223,12 +227,15 @@ std::optional<ProductHazard> tlc::findProductHazard(StringRef ptx) {
     auto found = ProductFlow(function).run();
     if (!found)
       continue;
-    const PtxInstruction &at = *found->second;
-    ProductHazard hazard{std::move(found->first), function.name.str(), "", at.sourceLine, at.sourceColumn};
-    for (auto [number, name] : text.files)
-      if (number == at.file)
-        hazard.file = name.str();
-    return hazard;
+    auto placeOf = [&](const PtxInstruction *at) {
+      ProductHazard::Place place{"", at->sourceLine, at->sourceColumn};
+      for (auto [number, name] : text.files)
+        if (number == at->file)
+          place.file = name.str();
+      return place;
+    };
+    return ProductHazard{std::move(found->message), function.name.str(), placeOf(found->at),
+                         placeOf(found->product)};
   }
   return std::nullopt;
 }

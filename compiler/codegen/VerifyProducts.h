@@ -13,10 +13,16 @@ namespace tlc {
 
 /// A register that a product in flight uses, and an instruction that touches it.
 struct ProductHazard {
+  /// In the program, by `.loc`.
+  struct Place {
+    std::string file; ///< empty if unknown
+    unsigned line = 0, column = 0;
+  };
+
   std::string message;
   std::string function;
-  std::string file; ///< of the program, by `.loc`; empty if unknown
-  unsigned line = 0, column = 0;
+  Place place;   ///< of the instruction that touches the register
+  Place product; ///< of the product in flight
 };
 
 /// The first hazard of the text, or nothing. From a `wgmma.mma_async` to a `wgmma.wait_group` that covers it,

@@ -10,6 +10,7 @@
 #include "compiler/pipeline/Dump.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Register.h"
+#include "compiler/transforms/StagedLoop.h"
 #include "dialects/support/TextLimits.h"
 #include "dialects/tile/Counts.h"
 #include "dialects/tile/Names.h"
@@ -219,19 +220,20 @@ public:
   std::string llvmText() const { return printLlvm(*llvmModule); }
 
   /// The last step of all. LLVM does not know of products in flight and may copy their registers: where that
-  /// is found, products wait for one another instead.
+  /// is found, the products of that loop wait for one another instead.
   FailureOr<std::string> emitPtx() {
     FailureOr<std::string> ptx = emitUnverifiedPtx();
     if (failed(ptx))
       return failure();
     std::optional<ProductHazard> hazard = findProductHazard(*ptx);
-    if (hazard && options.optimizations.overlap && options.startFrom < Phase::scheduled) {
-      tile::emitRemark(locationOf(*hazard), tile::RemarkId::sequentialProducts)
-          << "the products of '" << hazard->function
-          << "' do not overlap: the machine code would move registers of a product in flight";
-      options.optimizations.overlap = false;
-      llvmModule.reset();
-      module = source.clone();
+    const Phase first = options.startFrom;
+    for (SmallVector<ProductHazard> all; hazard && first < Phase::scheduled;) {
+      all.push_back(*hazard);
+      FailureOr<bool> changed = scheduleAgain(first, all);
+      if (failed(changed))
+        return failure();
+      if (!*changed)
+        break;
       ptx = emitUnverifiedPtx();
       if (failed(ptx))
         return failure();
@@ -254,10 +256,40 @@ private:
     return further ? joinPtx(std::move(ptx), further.getVersion(), further.getDeclarations()) : ptx;
   }
 
+  /// Lowers the source, of phase `first`, to scheduled loops once more, of which those with a product of
+  /// these hazards keep their order; all do if a product is not found. False if the last hazard adds none to
+  /// them.
+  FailureOr<bool> scheduleAgain(Phase first, ArrayRef<ProductHazard> hazards) {
+    llvmModule.reset();
+    module = source.clone();
+    options.startFrom = first;
+    if (failed(lowerTo(Phase::scheduled)))
+      return failure();
+    options.startFrom = Phase::scheduled;
+    bool found = false;
+    for (const ProductHazard &hazard : hazards) {
+      auto isInFlight = [&](tile::GemmAsyncOp product) {
+        FileLineColLoc place = tile::findSourceLocation(product->getLoc());
+        return place && place.getLine() == hazard.product.line && place.getColumn() == hazard.product.column;
+      };
+      SmallVector<scf::ForOp> loops = tile::removeStages(*module, isInFlight);
+      if (loops.empty())
+        loops = tile::removeStages(*module, [](tile::GemmAsyncOp) { return true; });
+      for (scf::ForOp loop : loops)
+        tile::emitRemark(loop, tile::RemarkId::sequentialProducts)
+            << "the products of this loop do not overlap: the machine code would move registers of a product "
+               "in "
+               "flight";
+      found = !loops.empty();
+    }
+    return found;
+  }
+
   Location locationOf(const ProductHazard &hazard) {
-    if (hazard.file.empty())
+    const ProductHazard::Place &place = hazard.place;
+    if (place.file.empty())
       return module->getLoc();
-    return FileLineColLoc::get(module->getContext(), hazard.file, hazard.line, hazard.column);
+    return FileLineColLoc::get(module->getContext(), place.file, place.line, place.column);
   }
 
   /// States in the module what it is compiled for.

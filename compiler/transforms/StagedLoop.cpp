@@ -5,8 +5,6 @@
 
 #include "compiler/transforms/StagedLoop.h"
 
-#include "dialects/tile/Tile.h"
-
 #include <algorithm>
 
 using namespace mlir;
@@ -51,6 +49,21 @@ bool tlc::tile::canBeLeftOut(Operation *op) {
 }
 
 bool tlc::tile::runsInEveryRound(Operation *op) { return isMemoryEffectFree(op) || isa<CommitCopiesOp>(op); }
+
+SmallVector<scf::ForOp> tlc::tile::removeStages(Operation *root,
+                                                llvm::function_ref<bool(GemmAsyncOp)> isConcerned) {
+  SmallVector<scf::ForOp> loops;
+  root->walk([&](scf::ForOp loop) {
+    auto body = loop.getBody()->without_terminator();
+    if (!llvm::all_of(body, [](Operation &op) { return bool(stageAttrOf(&op)); }) ||
+        !llvm::any_of(loop.getBody()->getOps<GemmAsyncOp>(), isConcerned))
+      return;
+    for (Operation &op : body)
+      op.removeDiscardableAttr(TileDialect::stageAttrName);
+    loops.push_back(loop);
+  });
+  return loops;
+}
 
 FailureOr<StagedLoop> StagedLoop::read(scf::ForOp loop) {
   StagedLoop staged(loop);

@@ -3,6 +3,7 @@
 /// A scheduled loop as its stages describe it: who computes what, in which round, and how far values travel.
 #pragma once
 
+#include "dialects/tile/Tile.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -60,6 +61,11 @@ private:
   llvm::DenseMap<mlir::Operation *, size_t> places; ///< in the round
   llvm::DenseMap<mlir::Operation *, unsigned> chains;
 };
+
+/// Takes the stages from the loops that start such a product, so that their operations keep their order;
+/// these loops.
+llvm::SmallVector<mlir::scf::ForOp> removeStages(mlir::Operation *root,
+                                                 llvm::function_ref<bool(GemmAsyncOp)> isConcerned);
 
 /// Whether a round beyond the last iteration can leave the operation out, because zeros can stand for its
 /// results.

@@ -159,12 +159,15 @@ TEST_CASE("registers of braces are others", "[codegen][products]") {
              Contains("%r3 written"));
 }
 
-TEST_CASE("a hazard has the place in the program", "[codegen][products]") {
+TEST_CASE("a hazard has places in the program", "[codegen][products]") {
   std::optional<ProductHazard> hazard = findProductHazard(
       ".visible .entry k()\n{\n.loc 2 30 7\n" + registers + commit + ".loc 1 12 5\n.loc 1 0 5\n" +
       writeFactor + "ret;\n}\n.file 1 \"a.cpp\"\n.file 2 \"b.cpp\"\n");
   REQUIRE(hazard);
-  CHECK(hazard->file == "a.cpp");
-  CHECK(hazard->line == 12);
-  CHECK(hazard->column == 5);
+  CHECK(hazard->place.file == "a.cpp");
+  CHECK(hazard->place.line == 12);
+  CHECK(hazard->place.column == 5);
+  CHECK(hazard->product.file == "b.cpp");
+  CHECK(hazard->product.line == 30);
+  CHECK(hazard->product.column == 7);
 }
