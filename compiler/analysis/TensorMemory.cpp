@@ -57,9 +57,9 @@ std::string productProblem(Value a, Value b, Value acc, ArrayRef<int64_t> shape,
   const MmaAtom *atom = findAtom(a, b, elementOf(acc), shape[0], target);
   if (!atom)
     return describeMissing(target, MmaKind::tcgen05, elementOf(a), elementOf(b), elementOf(acc));
-  if (!atom->allowsN(unsigned(n)))
+  if (const int64_t most = target.tensorMemory.columns; n < atom->nMin || n % atom->nStep != 0 || n > most)
     return llvm::formatv("n = {0} is not a multiple of {1} from {2} to {3}", n, atom->nStep, atom->nMin,
-                         atom->nMax);
+                         most);
   // PTX ISA, "Matrix shape" of tcgen05: also of 64 rows.
   if (isTransposedBytes(b) && n % tcgen05ColumnStep != 0)
     return llvm::formatv("n = {0} is not a multiple of {1}, the step for a right factor of 8 bits whose rows "

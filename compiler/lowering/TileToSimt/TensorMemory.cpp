@@ -186,8 +186,8 @@ struct SharedFactor {
     return SharedFactor{std::move(*operand), descriptor};
   }
 
-  Value at(Emitter &b, int64_t step) const {
-    return b.add(descriptor, operand.startOffset(0, step) / matrixRowBytes);
+  Value at(Emitter &b, int64_t mn, int64_t step) const {
+    return b.add(descriptor, operand.startOffset(mn, step) / matrixRowBytes);
   }
   bool isTransposed() const { return operand.majorness == Majorness::mn; }
 };
@@ -210,13 +210,18 @@ static LogicalResult lowerOp(KernelLowering &k, tile::GemmInPlaceOp op) {
   // In tensor memory, too, a step takes as many bytes of each row.
   constexpr int64_t columnsPerStep = matrixDepthBytes / registerBytes;
   Value acc = k.value(op.getAcc()), accumulate = k.value(op.getAccumulate());
+  const int64_t unit = right->isTransposed() ? right->operand.layout.panelExtent() : tcgen05ColumnStep;
+  const int64_t sumBits = op.getAcc().getType().getElementType().getIntOrFloatBitWidth();
   k.byOneThread([&] {
-    for (int64_t step = 0; step < steps; ++step)
-      simt::Tcgen05MmaOp::create(
-          b, acc, left ? left->at(b, step) : b.add(k.value(op.getA()), step * columnsPerStep),
-          right->at(b, step), step == 0 ? accumulate : b.i1(true), shape[0], shape[1],
-          tile::elementTypeOf(op.getA().getType()), op.getB().getType().getElementType(),
-          left && left->isTransposed(), right->isTransposed());
+    for (ColumnPart part : partsOfColumns(shape[1], maxTcgen05Columns, unit)) {
+      Value sums = b.add(acc, part.first * sumBits / registerBits);
+      for (int64_t step = 0; step < steps; ++step)
+        simt::Tcgen05MmaOp::create(
+            b, sums, left ? left->at(b, 0, step) : b.add(k.value(op.getA()), step * columnsPerStep),
+            right->at(b, part.first, step), step == 0 ? accumulate : b.i1(true), shape[0], part.columns,
+            tile::elementTypeOf(op.getA().getType()), op.getB().getType().getElementType(),
+            left && left->isTransposed(), right->isTransposed());
+    }
   });
   return success();
 }

@@ -8,6 +8,7 @@
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/layout/StockLayouts.h"
 #include "dialects/tile/Shapes.h"
+#include "runtime/support/Math.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -85,6 +86,8 @@ public:
     return b.add(descriptor, operand.startOffset(mn, step) / descriptorUnit);
   }
   bool isTransposed() const { return operand.majorness == Majorness::mn; }
+  /// Where the columns may be cut.
+  int64_t columnUnit() const { return isTransposed() ? operand.layout.panelExtent() : wgmmaColumnStep; }
   int64_t kPerStep() const { return operand.kPerInstruction; }
   RowOrder order() const { return operand.layout.rowOrder(); }
 
@@ -142,6 +145,14 @@ std::optional<WgmmaShare> lowering::wgmmaShare(const FragmentLayout &layout, Arr
   return std::nullopt;
 }
 
+SmallVector<ColumnPart> lowering::partsOfColumns(int64_t columns, int64_t most, int64_t unit) {
+  const int64_t width = tlc::alignTo(tlc::ceilDiv(columns, tlc::ceilDiv(columns, most)), unit);
+  SmallVector<ColumnPart> parts;
+  for (int64_t first = 0; first < columns; first += width)
+    parts.push_back({first, std::min(width, columns - first)});
+  return parts;
+}
+
 std::string lowering::orderMismatch(const SharedLayout *left, const SharedLayout &right) {
   if (right.rowOrder() == (left ? left->rowOrder() : RowOrder()))
     return {};
@@ -170,9 +181,6 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
   if (!share)
     return reject("expected the accumulator in wgmma's layout for " +
                   Twine(k.team.warps / warpsPerWarpgroup) + " warpgroups, but got " + printLayout(acc));
-  if (share->columns > maxWgmmaColumns)
-    return reject("expected at most " + Twine(maxWgmmaColumns) + " columns per warpgroup, but got " +
-                  Twine(share->columns));
 
   const SharedTile &right = k.shared(product.b);
   std::optional<SharedFactor> bFactor =
@@ -209,28 +217,34 @@ Value lowering::startWgmma(KernelLowering &k, const Product &product) {
       return reject(why);
   }
 
-  int64_t registers = share->columns / 2;
-  SmallVector<Value> blocks;
+  SmallVector<ColumnPart> parts = partsOfColumns(share->columns, maxWgmmaColumns, bFactor->columnUnit());
+  auto registersOf = [](int64_t columns) { return columns / 2; };
+  SmallVector<Value> sums; // of each block, part by part
   for (int64_t block = 0; block < share->blocks; ++block)
-    blocks.push_back(b.piece(k.value(product.acc), block * registers, registers));
+    for (ColumnPart part : parts)
+      sums.push_back(b.piece(k.value(product.acc), registersOf(block * share->columns + part.first),
+                             registersOf(part.columns)));
   bool fromZero = isZeroFragment(product.acc);
   Type leftElement = tile::elementTypeOf(product.a.getType()),
        rightElement = tile::elementTypeOf(product.b.getType());
   simt::WgmmaFenceOp::create(b);
   for (int64_t step = 0; step < steps; ++step) {
-    Value bDescriptor = bFactor->at(b, 0, step);
-    for (auto [block, value] : llvm::enumerate(blocks)) {
-      int64_t row = int64_t(block);
+    SmallVector<Value> rights =
+        llvm::map_to_vector(parts, [&](ColumnPart part) { return bFactor->at(b, part.first, step); });
+    for (int64_t block = 0; block < share->blocks; ++block) {
       constexpr int64_t wordsPerStep = 4;
-      Value left = aFactor ? aFactor->at(b, row * wgmmaRows, step)
-                           : b.piece(aWords, (row * steps + step) * wordsPerStep, wordsPerStep);
-      value = simt::WgmmaOp::create(b, value.getType(), value, left, bDescriptor,
+      Value left = aFactor ? aFactor->at(b, block * wgmmaRows, step)
+                           : b.piece(aWords, (block * steps + step) * wordsPerStep, wordsPerStep);
+      for (auto [i, part] : llvm::enumerate(parts)) {
+        Value &sum = sums[size_t(block) * parts.size() + i];
+        sum = simt::WgmmaOp::create(b, sum.getType(), sum, left, rights[i],
                                     fromZero && step == 0 ? b.i1(true) : Value(),
-                                    metadata ? metadata->at(b, row, step) : Value(), uint64_t(share->columns),
+                                    metadata ? metadata->at(b, block, step) : Value(), uint64_t(part.columns),
                                     leftElement, rightElement, aFactor && aFactor->isTransposed(),
                                     bFactor->isTransposed(), metadata ? metadata->selectorAt(step) : 0);
+      }
     }
   }
   simt::WgmmaCommitOp::create(b);
-  return b.join(blocks);
+  return b.join(sums);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Products by wgmma: descriptors of shared factors, one instruction per 64 rows and 32 bytes of the
-/// reduction axis, 64 of a sparse product.
+/// reduction axis, 64 of a sparse product, and at most 256 columns.
 #pragma once
 
 #include "compiler/lowering/TileToSimt/Lowering.h"
@@ -28,6 +28,15 @@ struct Product {
 
 /// Starts the product as one group; the result is in flight. Null, with a diagnostic, if it cannot be done.
 Value startWgmma(KernelLowering &k, const Product &product);
+
+/// Columns of a product that one instruction makes.
+struct ColumnPart {
+  int64_t first, columns;
+};
+
+/// Shares `columns` out among as few instructions of at most `most` columns as can be, all but the last in
+/// whole `units`, such as the panels of a right factor.
+llvm::SmallVector<ColumnPart> partsOfColumns(int64_t columns, int64_t most, int64_t unit);
 
 /// What is wrong with two factors that a matrix unit reads in these layouts; empty if nothing is. Without a
 /// left layout, that factor has its elements one after the other.

@@ -642,21 +642,6 @@ tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
 
 // -----
 
-#swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
-module attributes {program.target = #program.target<"sm_90a">} {
-tile.kernel @test() attributes {launch = #program.launch<warps = 4>} {
-  %zero = arith.constant 0.0 : f32
-  %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16, #swizzled>
-  %b = tile.alloc_shared "b" at 65536 : !tile.shared<64x512xbf16, #tile.shared_layout<"64x512 16b axis 1 panel 64 swizzle 128 pad 0">>
-  %acc = tile.splat %zero : f32 -> tensor<64x512xf32, #tile.layout<"reg(2@1:1, 2@0:8, 64@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">>
-  // expected-error @below {{expected a product that wgmma can compute because the atom is wgmma: expected at most 256 columns per warpgroup, but got 512}}
-  %new = tile.gemm %a, %b, %acc atom wgmma : !tile.shared<64x64xbf16, #swizzled>, !tile.shared<64x512xbf16, #tile.shared_layout<"64x512 16b axis 1 panel 64 swizzle 128 pad 0">>, tensor<64x512xf32, #tile.layout<"reg(2@1:1, 2@0:8, 64@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">>
-  tile.return
-}
-}
-
-// -----
-
 #plain = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle none pad 0">
 #swizzled = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
 #wgmma = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">

@@ -88,7 +88,7 @@ tile.kernel @wide(%k: index {program.argument = #program.dimension<"k">},
   %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x264xbf16>
   tile.copy %sb, %b : !tile.slice<64x264xbf16>, !tile.shared<64x264xbf16>
   %za = tile.splat %f0 : f32 -> tensor<128x264xf32>
-  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: n = 264 is not a multiple of 16 from 16 to 256}}
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: n = 264 is not a multiple of 16 from 16 to 512}}
   %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x264xbf16>, tensor<128x264xf32>
   tile.return
 }
@@ -374,7 +374,7 @@ tile.kernel @shared_with_threads(%k: index {program.argument = #program.dimensio
   scf.for %i = %c0 to %k step %one {
     %sd = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x24xbf16>
     tile.copy %sd, %d : !tile.slice<64x24xbf16>, !tile.shared<64x24xbf16>
-    // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: n = 24 is not a multiple of 16 from 16 to 256}}
+    // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: n = 24 is not a multiple of 16 from 16 to 512}}
     %rd = tile.gemm %a, %d, %zd : !tile.shared<128x64xbf16>, !tile.shared<64x24xbf16>, tensor<128x24xf32>
   }
   %h0 = arith.constant 0.0 : bf16

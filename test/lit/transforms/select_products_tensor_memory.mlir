@@ -16,7 +16,7 @@ tile.kernel @columns() attributes {launch = #program.launch<warps = 4>} {
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x24xbf16>
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x24xf32>
-  // expected-error @below {{expected a product that tcgen05.mma can make because it adds in tensor memory, but n = 24 is not a multiple of 16 from 16 to 256}}
+  // expected-error @below {{expected a product that tcgen05.mma can make because it adds in tensor memory, but n = 24 is not a multiple of 16 from 16 to 512}}
   tile.gemm_in_place %a, %b, %acc if %true : !tile.shared<128x64xbf16>, !tile.shared<64x24xbf16>, !tile.tensor_memory<128x24xf32>
   tile.return
 }
