@@ -113,6 +113,7 @@ namespace tlc::differential {
   X(integerProduct, 20)                                                                                      \
   X(tf32Product, 15)                                                                                         \
   X(sparseProduct, 12)                                                                                       \
+  X(wideProduct, 3)                                                                                          \
   X(transposedLeft, 15)                                                                                      \
   X(transposedRight, 45)                                                                                     \
   X(warpPolicy, 20)                                                                                          \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Draws shared tiles, what moves through them, and products.
+#include "runtime/target/Hardware.h"
 #include "test/differential/Generator.h"
 
 #include <algorithm>
@@ -346,6 +347,12 @@ bool Generator::product(Body &body) {
       rows = newSize(64);
     if (env.isLean && tree.valueOf(columns) % wgmmaColumnsOf(element) != 0)
       columns = newSize(32);
+    // More columns than an instruction has.
+    if (factsOf(element).bits == 16 && (tree.valueOf(rows) == 64 || (env.isLean && isForTcgen05)) &&
+        draw.wants(Feature::wideProduct)) {
+      draw.note(Feature::wideProduct);
+      columns = newSize(draw.oneOf<int64_t>({272, 320, 384, 512}));
+    }
   }
   // The left factor: a variable's tile in registers, or a shared tile.
   std::vector<int> lefts;
@@ -363,6 +370,8 @@ bool Generator::product(Body &body) {
   // wgmma takes bytes and tf32 along the summed axis only.
   bool isAlongK = (env.isLean || isSparse) && factsOf(element).bits != 16;
   Size depth = env.isLean || draw.chance(88) ? newSize(draw.oneOf(usualDepths)) : drawSize(64);
+  if (tree.valueOf(columns) > maxWgmmaColumns)
+    depth = newSize(16);
   if (isAlongK)
     depth = newSize(draw.oneOf<int64_t>({32, 64}));
   if (isSparse) // of which an instruction reads 64 bytes
