@@ -16,11 +16,12 @@ constexpr TimingFacts sm100a = {.target = "sm_100a",
                                 .multiplyAddsPerCycle = 4096,
                                 .mmaSyncShare = 0.25};
 
-// As B200, but with fewer units for f64. Exponentials, of which B300 has more, are counted as on B200.
+// As B200, but with fewer units for f64, and twice the rate of exponentials.
 constexpr TimingFacts sm103a = [] {
   TimingFacts facts = sm100a;
   facts.target = "sm_103a";
   facts.doubleCycles = 64;
+  facts.exponentialCycles = sm100a.exponentialCycles / 2;
   return facts;
 }();
 
@@ -28,6 +29,7 @@ constexpr TimingFacts sm103a = [] {
 constexpr TimingFacts sm100f = [] {
   TimingFacts facts = sm103a;
   facts.target = "sm_100f";
+  facts.exponentialCycles = sm100a.exponentialCycles;
   return facts;
 }();
 
@@ -35,6 +37,7 @@ constexpr TimingFacts sm100f = [] {
 constexpr TimingFacts sm110a = [] {
   TimingFacts facts = sm103a;
   facts.target = "sm_110a";
+  facts.exponentialCycles = sm100a.exponentialCycles;
   facts.clockGhz = 1.57;
   facts.memoryBytesPerSecond = 2.73e11;
   return facts;

@@ -25,7 +25,8 @@ struct TimingFacts {
   unsigned floatCycles = 1;   ///< f32, and f16x2
   unsigned integerCycles = 2; ///< and logic, comparisons, 32-bit conversions
   unsigned doubleCycles = 2;
-  unsigned specialCycles = 8; ///< ex2, rcp, rsqrt, sin ...; popc; conversions of 64 bits
+  unsigned specialCycles = 8;     ///< rcp, rsqrt, sin ...; popc; conversions of 64 bits
+  unsigned exponentialCycles = 8; ///< ex2
 
   // Cycles until a result can be used.
   unsigned arithmeticLatency = 4;

@@ -2,7 +2,7 @@
 /// \file
 /// Fragments become single registers: every vector is taken apart into its elements, in loops and branches
 /// too, which carry narrow elements in words. Vectors are left only where an operation wants one whole, and
-/// are put together right before it; those of 16 bits that one instruction computes in pairs are pairs.
+/// are put together right before it; those that one instruction computes in pairs are pairs.
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
 #include "dialects/program/Elements.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -26,7 +26,8 @@ template <class Op> std::optional<int64_t> knownPosition(Op op) {
 
 class FragmentSplitter {
 public:
-  explicit FragmentSplitter(MLIRContext *context) : builder(context) {}
+  FragmentSplitter(MLIRContext *context, bool hasPairsOfF32)
+      : builder(context), hasPairsOfF32(hasPairsOfF32) {}
 
   void split(Region &region) {
     for (Block &block : region) {
@@ -323,13 +324,16 @@ private:
                                LLVM::ConstantOp::create(builder, loc, bits.getType(), mask));
   }
 
-  /// Whether one instruction computes two numbers of 16 bits, which fill a register, each rounded as by
-  /// itself.
-  static bool isOfPairs(Operation *op) {
+  /// Whether one instruction computes two numbers, each rounded as by itself: of 16 bits, which fill a
+  /// register, or of f32, in two.
+  bool isOfPairs(Operation *op) const {
     auto type = cast<VectorType>(op->getResult(0).getType());
-    return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::MaxNumFOp, arith::MinNumFOp,
-               arith::MaximumFOp, arith::MinimumFOp, math::FmaOp>(op) &&
-           type.getElementTypeBitWidth() == 16 && type.getNumElements() % 2 == 0;
+    if (type.getNumElements() % 2 != 0)
+      return false;
+    bool computes = isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>(op);
+    bool chooses = isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp>(op);
+    return type.getElementTypeBitWidth() == 16 ? computes || chooses
+                                               : computes && hasPairsOfF32 && type.getElementType().isF32();
   }
 
   void splitElementwise(Operation *op) {
@@ -418,6 +422,7 @@ private:
   }
 
   OpBuilder builder;
+  bool hasPairsOfF32;
   DenseMap<Value, Elements> elements;
   SmallVector<Operation *> replaced;
   SmallVector<BlockArgument> replacedArguments;
@@ -425,8 +430,8 @@ private:
 
 } // namespace
 
-void tlc::simt::splitFragments(KernelOp kernel) {
-  FragmentSplitter splitter(kernel.getContext());
+void tlc::simt::splitFragments(KernelOp kernel, bool hasPairsOfF32) {
+  FragmentSplitter splitter(kernel.getContext(), hasPairsOfF32);
   splitter.split(kernel.getBody());
   splitter.eraseReplaced();
 }

@@ -31,8 +31,9 @@ void populateTensorMemoryPatterns(const mlir::TypeConverter &converter, mlir::Re
 /// says which registers are in flight.
 void lowerWgmma(KernelOp kernel);
 
-/// Takes the vectors of a kernel apart. Runs before the patterns, which see single registers.
-void splitFragments(KernelOp kernel);
+/// Takes the vectors of a kernel apart. Runs before the patterns, which see single registers. The target may
+/// have instructions that compute two numbers of f32 (`f32x2`).
+void splitFragments(KernelOp kernel, bool hasPairsOfF32);
 
 /// Whether an operation of `math` has a lowering for its element type; says so if not.
 mlir::LogicalResult verifyMath(mlir::Operation *op);

@@ -100,7 +100,7 @@ class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {
       return signalPassFailure();
     for (KernelOp kernel : module.getOps<KernelOp>()) {
       lowerWgmma(kernel);
-      splitFragments(kernel);
+      splitFragments(kernel, /*hasPairsOfF32=*/target->sm() >= 100);
     }
 
     LowerToLLVMOptions options(context);

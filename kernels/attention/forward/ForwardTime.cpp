@@ -18,7 +18,7 @@ KeyCycles::KeyCycles(const AttentionProblem &problem, const Target &target) {
   products = double(wgmmaRows) * elements * (bits / 16) / timing.multiplyAddsPerCycle;
   // A multiply-add, an exponential, an addition, and half of a conversion to 16 bits. Each warp has a
   // scheduler.
-  double element = double(timing.specialCycles) + 2 * timing.floatCycles + 0.5 * timing.integerCycles;
+  double element = double(timing.exponentialCycles) + 2 * timing.floatCycles + 0.5 * timing.integerCycles;
   constexpr double loadShare = 0.85; // of the port's rate that copies reach, as in the GEMM's model
   loads = double(bytesOf(problem.dtype, problem.d + problem.dv)) / (loadShare * timing.loadBytesPerCycle);
   softmax = double(wgmmaRows) / double(threadsPerWarpgroup) * element;

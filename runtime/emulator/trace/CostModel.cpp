@@ -159,7 +159,9 @@ InstructionCost costOf(std::string_view text, const TimingFacts &facts) {
             facts.matrixLatency, 0, 0};
   }
   if (name.isOneOf(specials))
-    return {ExecutionUnit::special, facts.specialCycles * (name.has64BitType() ? 4u : 1u),
+    return {ExecutionUnit::special,
+            (name.opcode() == "ex2" ? facts.exponentialCycles : facts.specialCycles) *
+                (name.has64BitType() ? 4u : 1u),
             facts.specialLatency, 0, 0};
   if (name.opcode() == "cvt") {
     // Integers of 32 and 64 bits are registers already.
