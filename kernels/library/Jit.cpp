@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/library/Jit.h"
 
+#include "compiler/pipeline/Options.h"
+#include "kernels/library/Compile.h"
 #include "kernels/library/call/Scalars.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/device/TensorGeometry.h"
@@ -25,6 +27,8 @@ Tensor::Tensor(void *data, ElementType element, std::vector<int64_t> shape, std:
 
 Tensor::Tensor(void *data, ElementType element, std::vector<int64_t> shape)
     : content(contiguousView(data, element, std::move(shape))) {}
+
+Tensor::Tensor(Result<TensorView> view) : content(std::move(view)) {}
 
 Tensor Tensor::ofDlpack(Dlpack given) {
   const std::optional<ElementType> element = elementOfDlpack(given.code, given.bits);
@@ -109,10 +113,10 @@ struct Kernel::State {
 
 const LoadedProgram &Kernel::program() const { return *state->program; }
 
-Result<void> Kernel::call(Stream stream, std::span<const Argument> arguments) const {
+Result<void> Kernel::call(Stream stream, const Argument *arguments, size_t count) const {
   const Artifact &artifact = state->program->artifact();
   LaunchArguments launched;
-  for (const Argument &argument : arguments) {
+  for (const Argument &argument : std::span(arguments, count)) {
     if (const auto *tensor = std::get_if<Tensor>(&argument)) {
       if (!tensor->view())
         return tensor->view().error();
@@ -165,12 +169,17 @@ Kernel::operator()(Stream stream,
                                  isScalar ? "number" : "tensor", isScalar ? "tensor" : "number"));
     ordered.push_back(found->second);
   }
-  return call(stream, ordered);
+  return call(stream, ordered.data(), ordered.size());
 }
 
-Result<Kernel> tlc::jit(dsl::Program program, Device &device, CompileOptions options) {
-  options.target = device.properties().target;
-  Result<Artifact> artifact = compile(std::move(program), options);
+Result<Kernel> tlc::jit(dsl::Program program, Device &device) {
+  return jit(std::move(program), device, CompileOptions());
+}
+
+Result<Kernel> tlc::jit(dsl::Program program, Device &device, const CompileOptions &options) {
+  CompileOptions forDevice = options;
+  forDevice.target = device.properties().target;
+  Result<Artifact> artifact = compile(std::move(program), forDevice);
   if (!artifact)
     return artifact.error();
   Result<std::shared_ptr<const LoadedProgram>> loaded = device.load(std::move(*artifact));

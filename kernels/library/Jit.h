@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Just-in-time compilation: a traced program becomes a function of tensors and numbers on one device.
-/// Installed as <tlc/jit.h>, the only header that its caller includes.
+/// Installed as <tlc/jit.h>, with the language and both devices: the only header that its caller includes.
 #pragma once
 
-#include "kernels/library/Compile.h"
+#include "compiler/dsl/dsl.h"
+#include "runtime/cuda/CudaDevice.h"
+#include "runtime/device/Device.h"
+#include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/support/Result.h"
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
@@ -23,6 +28,8 @@
 #endif
 
 namespace tlc {
+
+struct CompileOptions; // compiler/pipeline/Options.h
 
 /// The element type whose elements are of this C++ type.
 template <class T> constexpr std::optional<ElementType> elementTypeOf() {
@@ -85,7 +92,7 @@ private:
     std::optional<std::vector<int64_t>> strides;
   };
   static Tensor ofDlpack(Dlpack given);
-  explicit Tensor(Result<TensorView> view) : content(std::move(view)) {}
+  explicit Tensor(Result<TensorView> view);
   Result<TensorView> content;
 };
 
@@ -162,8 +169,8 @@ public:
   /// Enqueues the program. Tensors and numbers, each in the order in which the program declares its own. The
   /// first call on a stream, and one with larger tensors, allocates workspaces, if there are any.
   template <class... Arguments> Result<void> operator()(Stream stream, const Arguments &...arguments) const {
-    const std::vector<Argument> list = {argument(arguments)...};
-    return call(stream, list);
+    const std::array<Argument, sizeof...(Arguments)> list = {argument(arguments)...};
+    return call(stream, list.data(), list.size());
   }
   /// By name.
   Result<void> operator()(Stream stream,
@@ -182,13 +189,14 @@ private:
     else
       return Tensor(value);
   }
-  Result<void> call(Stream stream, std::span<const Argument> arguments) const;
+  Result<void> call(Stream stream, const Argument *arguments, size_t count) const;
   std::shared_ptr<State> state;
 };
 
-/// Compiles the program for the target of the device, whatever `options.target` is, unless the usual cache
-/// has it, and loads it.
-Result<Kernel> jit(dsl::Program program, Device &device, CompileOptions options = {});
+/// Compiles the program for the target of the device, unless the usual cache has it, and loads it.
+Result<Kernel> jit(dsl::Program program, Device &device);
+/// With options of <tlc/compiler/pipeline/Options.h>, except for their target.
+Result<Kernel> jit(dsl::Program program, Device &device, const CompileOptions &options);
 
 #ifdef __cpp_exceptions
 /// A `Result`'s error as an exception, for programs that have these.

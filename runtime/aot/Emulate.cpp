@@ -15,7 +15,10 @@ using namespace tlc::aot;
 
 /// The first program, on a device of its target.
 static Result<std::unique_ptr<LoadedKernel>> loadOnEmulator(const KernelView &image) {
-  Result<Artifact> artifact = deserialize(image.programs.front().artifact);
+  Result<std::vector<std::byte>> bytes = artifactOf(image.programs.front());
+  if (!bytes)
+    return bytes.error();
+  Result<Artifact> artifact = deserialize(*bytes);
   if (!artifact)
     return artifact.error();
   EmulatorOptions options;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/aot/Image.h"
 
+#include "runtime/aot/Compression.h"
+
 #include <array>
 #include <cstring>
 #include <fmt/format.h>
@@ -74,7 +76,11 @@ std::vector<std::byte> aot::serialize(const KernelImage &image) {
   writer.number(image.programs.size());
   for (const ProgramImage &program : image.programs) {
     writer.text(program.target);
-    writer.text({reinterpret_cast<const char *>(program.artifact.data()), program.artifact.size()});
+    const std::vector<std::byte> compressed = compress(program.artifact);
+    const std::vector<std::byte> &stored =
+        compressed.size() < program.artifact.size() ? compressed : program.artifact;
+    writer.number(program.artifact.size());
+    writer.text({reinterpret_cast<const char *>(stored.data()), stored.size()});
   }
   const uint64_t size = writer.bytes.size();
   std::memcpy(writer.bytes.data() + sizeAt, &size, sizeof(size));
@@ -88,11 +94,11 @@ Result<KernelView> aot::viewImage(std::span<const std::byte> bytes) {
   const uint64_t size = header.number();
   if (header.hasFailed || begin != magic)
     return Error{.message = "expected a kernel of 'tlc build', but the data does not begin like one"};
-  if (version != imageVersion)
-    return Error{.message =
-                     fmt::format("expected version {} of the format of 'tlc build', but got version {}; "
-                                 "build the archive again, with the tlc that libtlc_runtime is from",
-                                 imageVersion, version)};
+  if (version < firstImageVersion || version > imageVersion)
+    return Error{.message = fmt::format("expected a version from {} to {} of the format of 'tlc build', but "
+                                        "got version {}; build the archive again, with the tlc that "
+                                        "libtlc_runtime is from",
+                                        firstImageVersion, imageVersion, version)};
   if (size > bytes.size())
     return Error{.message = fmt::format("expected {} bytes of a kernel of 'tlc build', but got {}", size,
                                         bytes.size())};
@@ -102,11 +108,29 @@ Result<KernelView> aot::viewImage(std::span<const std::byte> bytes) {
   for (uint64_t programs = reader.count(); programs != 0 && !reader.hasFailed; --programs) {
     ProgramView &program = view.programs.emplace_back();
     program.target = reader.text();
-    const std::string_view artifact = reader.text();
-    program.artifact = std::as_bytes(std::span(artifact));
+    const bool mayBeCompressed = version > firstImageVersion;
+    if (mayBeCompressed)
+      program.artifactBytes = reader.number();
+    const std::string_view stored = reader.text();
+    program.stored = std::as_bytes(std::span(stored));
+    if (!mayBeCompressed)
+      program.artifactBytes = stored.size();
+    // Nobody takes memory for more than a block may hold.
+    reader.hasFailed |=
+        program.artifactBytes < stored.size() || program.artifactBytes / mostCompressed > stored.size();
   }
   if (reader.hasFailed || reader.position != size || view.programs.empty())
     return Error{.message =
                      fmt::format("the kernel of 'tlc build' is malformed at byte {}", reader.position)};
   return view;
+}
+
+Result<std::vector<std::byte>> aot::artifactOf(const ProgramView &program) {
+  if (program.stored.size() == program.artifactBytes)
+    return std::vector(program.stored.begin(), program.stored.end());
+  std::vector<std::byte> artifact(program.artifactBytes);
+  if (!decompress(program.stored, artifact))
+    return Error{.message = fmt::format("expected a block of {} compressed bytes for {}, but it is malformed",
+                                        program.artifactBytes, program.target)};
+  return artifact;
 }

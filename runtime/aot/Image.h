@@ -16,8 +16,9 @@
 
 namespace tlc::aot {
 
-/// Raised whenever the form changes; other versions are refused.
-inline constexpr uint32_t imageVersion = 2;
+/// Raised whenever the form changes. Older ones from the first on are read; artifacts are not compressed
+/// before 3.
+inline constexpr uint32_t imageVersion = 3, firstImageVersion = 2;
 inline constexpr std::string_view imageSection = ".tlc.image";
 /// What the address of an image is a multiple of.
 inline constexpr size_t imageAlignment = 16;
@@ -38,7 +39,8 @@ std::vector<std::byte> serialize(const KernelImage &image);
 /// The same in memory that outlives it.
 struct ProgramView {
   std::string_view target;
-  std::span<const std::byte> artifact;
+  std::span<const std::byte> stored; ///< the artifact, as a block of Compression.h where that is shorter
+  uint64_t artifactBytes = 0;
 };
 
 struct KernelView {
@@ -49,6 +51,8 @@ struct KernelView {
 
 /// The image at the begin of `bytes`, which may be followed by others. Artifacts are not looked into.
 Result<KernelView> viewImage(std::span<const std::byte> bytes);
+/// The serialized artifact.
+Result<std::vector<std::byte>> artifactOf(const ProgramView &program);
 
 /// Bytes from the begin of an image of that size to the next one.
 constexpr size_t imageStride(size_t bytes) { return alignTo(bytes, imageAlignment); }

@@ -44,7 +44,10 @@ Result<std::unique_ptr<LoadedKernel>> loadOnGpu(const KernelView &image, int ord
   Result<const ProgramView *> chosen = chooseProgram(image, (*device)->properties());
   if (!chosen)
     return chosen.error();
-  Result<Artifact> artifact = deserialize((*chosen)->artifact);
+  Result<std::vector<std::byte>> bytes = artifactOf(**chosen);
+  if (!bytes)
+    return bytes.error();
+  Result<Artifact> artifact = deserialize(*bytes);
   if (!artifact)
     return artifact.error();
   Result<std::shared_ptr<const LoadedProgram>> program = (*device)->load(std::move(*artifact));

@@ -8,6 +8,7 @@
 #include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/emulator/check/DeviceOrder.h"
 #include "runtime/emulator/exec/launch/Grid.h"
+#include "runtime/emulator/report/Finding.h"
 
 #include <deque>
 

@@ -4,6 +4,7 @@
 #include "runtime/support/Math.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -14,51 +15,97 @@ namespace tlc {
 namespace {
 
 constexpr size_t allocationAlignment = 256;
+constexpr int mostAttempts = 16; ///< at places that something else has
 
 Error invalid(std::string message) { return Error{ErrorKind::invalidArgument, std::move(message)}; }
 
-/// Address space without memory before and after an allocation, so that an address that is computed from it
-/// beyond its end is not in another one; the more allocations there are, the less.
-constexpr std::pair<size_t, size_t> guards[] = {
+size_t pageBytes() { return size_t(sysconf(_SC_PAGESIZE)); }
+
+/// Bytes between an allocation and the next one, so that an address that is computed from it beyond its end
+/// is not in another one; the more allocations there are, the less. The space between them is not reserved:
+/// kernels access allocations alone, whatever else of this process is there.
+constexpr std::pair<size_t, size_t> distances[] = {
     {256, size_t(1) << 36}, {4096, size_t(1) << 32}, {65536, size_t(1) << 20}};
 
-/// Memory between guards, or null; aligned as allocations of GPUs are, and to no more.
-std::shared_ptr<void> allocateApart(size_t bytes, size_t allocations) {
-  const size_t page = size_t(sysconf(_SC_PAGESIZE));
-  const size_t used = alignTo(std::max(bytes, size_t(1)) + allocationAlignment, page);
-  for (const auto &[most, guard] : guards) {
-    if (allocations >= most)
+/// Part of the address space where kernel and loader place nothing by themselves.
+struct Region {
+  uint64_t begin = 0, end = 0;
+};
+
+/// The middle of the largest usual address space that this process has: programs are loaded at two thirds of
+/// it, and libraries, stacks and other memory are placed from its end downwards.
+Region findRegion() {
+  for (const unsigned bits : {47, 42, 39, 38}) {
+    const Region region = {uint64_t(1) << (bits - 2), uint64_t(5) << (bits - 3)};
+    void *end = reinterpret_cast<void *>(region.end);
+    void *given = mmap(end, pageBytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (given == MAP_FAILED)
       continue;
-    const size_t whole = used + 2 * guard;
-    void *begin = mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (begin == MAP_FAILED)
+    munmap(given, pageBytes());
+    if (given == end)
+      return region;
+  }
+  return {};
+}
+
+} // namespace
+
+std::optional<uint64_t> EmulatedMemory::findSpace(uint64_t from, uint64_t end, uint64_t bytes,
+                                                  uint64_t distance) const {
+  auto next = allocations.lower_bound(from);
+  if (next != allocations.begin()) // the one before may reach beyond `from`
+    --next;
+  for (; next != allocations.end(); ++next) {
+    const auto &[begin, allocation] = *next;
+    if (begin + allocation.bytes + distance <= from)
       continue;
-    std::byte *memory = static_cast<std::byte *>(begin) + guard;
-    if (mprotect(memory, used, PROT_READ | PROT_WRITE) != 0) {
-      munmap(begin, whole);
+    if (begin >= from + pageBytes() + bytes + distance)
+      break;
+    from = begin + allocation.bytes + distance;
+  }
+  from = alignTo(from, pageBytes());
+  return from <= end && bytes <= end - from ? std::optional(from) : std::nullopt;
+}
+
+std::shared_ptr<void> EmulatedMemory::allocateApart(size_t bytes) {
+  // Memories of one process share the region, so each looks on from where the last one found space.
+  static const Region region = findRegion();
+  static std::atomic<uint64_t> position = region.begin;
+  const size_t used = alignTo(std::max(bytes, size_t(1)) + allocationAlignment, pageBytes());
+  for (const auto &[most, distance] : distances) {
+    if (allocations.size() >= most)
       continue;
+    uint64_t from = position.load();
+    for (int attempt = 0; attempt < mostAttempts; ++attempt) {
+      std::optional<uint64_t> at = findSpace(from, region.end, used, distance);
+      if (!at)
+        at = findSpace(region.begin, region.end, used, distance);
+      if (!at)
+        break;
+      // A hint: where something else is already, the kernel chooses another place.
+      void *begin = mmap(reinterpret_cast<void *>(*at), used, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (begin == MAP_FAILED)
+        break;
+      from = *at + used + distance;
+      if (reinterpret_cast<uint64_t>(begin) == *at) {
+        position.store(from);
+        return {static_cast<std::byte *>(begin) + allocationAlignment,
+                [begin, used](void *) { munmap(begin, used); }};
+      }
+      munmap(begin, used);
     }
-    return {memory + allocationAlignment, [begin, whole](void *) { munmap(begin, whole); }};
   }
   return {std::aligned_alloc(allocationAlignment, alignTo(std::max(bytes, size_t(1)), allocationAlignment)),
           std::free};
 }
 
-} // namespace
-
 Result<void *> EmulatedMemory::allocate(int device, size_t bytes, RaceCheck check) {
   if (bytes > SIZE_MAX / 2)
     return invalid(fmt::format("cannot allocate {} bytes", bytes));
-  std::shared_ptr<void> memory = allocateApart(bytes, [&] {
-    const std::lock_guard lock(mutex);
-    return allocations.size();
-  }());
-  void *address = memory.get();
   const auto noMemory = [&] {
     return Error{ErrorKind::environment, fmt::format("the host has no {} bytes of memory left", bytes)};
   };
-  if (!address)
-    return noMemory();
   std::shared_ptr<emulator::WrittenBytes> written;
   if (check != RaceCheck::off) {
     written = emulator::WrittenBytes::create(bytes);
@@ -66,6 +113,10 @@ Result<void *> EmulatedMemory::allocate(int device, size_t bytes, RaceCheck chec
       return noMemory();
   }
   const std::lock_guard lock(mutex);
+  std::shared_ptr<void> memory = allocateApart(bytes);
+  void *address = memory.get();
+  if (!address)
+    return noMemory();
   allocations.emplace(reinterpret_cast<uint64_t>(address),
                       Allocation{std::move(memory), std::move(written), bytes, device});
   return address;

@@ -49,6 +49,11 @@ private:
     size_t bytes = 0;
     int device = 0;
   };
+  /// Memory far from that of all allocations (docs/emulator.md); aligned as allocations of GPUs are, and to
+  /// no more. Null: there is none.
+  std::shared_ptr<void> allocateApart(size_t bytes);
+  /// The first place from an address on for so many bytes, at this distance from all allocations or more.
+  std::optional<uint64_t> findSpace(uint64_t from, uint64_t end, uint64_t bytes, uint64_t distance) const;
   /// The allocation that begins at or closest below the address; null if there is none.
   const std::pair<const uint64_t, Allocation> *below(const void *address) const;
 

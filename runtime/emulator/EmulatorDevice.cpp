@@ -15,7 +15,9 @@
 #include "runtime/emulator/check/DeviceOrder.h"
 #include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/exec/launch/Grid.h"
+#include "runtime/emulator/report/Finding.h"
 #include "runtime/emulator/trace/TimedSchedule.h"
+#include "runtime/emulator/trace/TraceRequest.h"
 
 #include <algorithm>
 #include <cstring>

@@ -5,8 +5,6 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/emulator/check/RaceCheck.h"
-#include "runtime/emulator/report/Finding.h"
-#include "runtime/emulator/trace/Trace.h"
 
 #include <cstdint>
 #include <functional>
@@ -17,15 +15,9 @@
 
 namespace tlc {
 
-struct Target;
-
-/// Asks a device for the timeline of one block's cluster: launches before
-/// `launch` run, of that one only the cluster runs, later ones do not.
-struct TraceRequest {
-  uint32_t block = 0;    ///< counted in x, then y, then z
-  size_t launch = 0;     ///< of a program that has several
-  emulator::Trace trace; ///< the answer
-};
+class Findings;      // runtime/emulator/report/Finding.h
+struct Target;       // runtime/target/Target.h
+struct TraceRequest; // runtime/emulator/trace/TraceRequest.h
 
 /// When a transfer that launches run beside is made: before the first of them begins, or only when all that
 /// runs waits.
@@ -46,7 +38,7 @@ struct EmulatorOptions {
   /// Called with what a launch found, by the thread that runs it, before the
   /// same is returned as text.
   std::function<void(const Findings &)> onFindings = {};
-  TraceRequest *trace = nullptr; ///< outlives the device
+  TraceRequest *trace = nullptr; ///< asks for a timeline; outlives the device
 };
 
 /// One device. Its launches run to completion and return what went wrong.

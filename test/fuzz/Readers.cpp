@@ -76,7 +76,8 @@ bool readImage(std::string_view bytes, const Folder &) {
   if (!view)
     return false;
   for (const aot::ProgramView &program : view->programs)
-    static_cast<void>(deserialize(program.artifact));
+    if (const Result<std::vector<std::byte>> artifact = aot::artifactOf(program))
+      static_cast<void>(deserialize(*artifact));
   return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "compiler/dsl/dsl.h"
 #include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/emulator/report/Finding.h"
 #include "tools/mutate/Mutants.h"
 
 #include <map>

@@ -10,7 +10,8 @@ export PATH=$build/test/compilers:$PATH
 cmake --install "$build" --prefix "$folder/first" >/dev/null
 mv "$folder/first" "$folder/prefix" # it may be moved
 cp "$source/test/files/softcap.cpp" "$folder/my.cpp"
-cp -r "$source/test/install/outside" "$source/test/install/first" "$source/test/install/ahead" "$folder"
+cp -r "$source/test/install/outside" "$source/test/install/first" "$source/test/install/precompiled" \
+  "$source/test/install/ahead" "$folder"
 cd "$folder"
 cp my.cpp ahead
 fail() {
@@ -53,6 +54,12 @@ for compiler in clang++-22 clang++ g++; do
   "${environment[@]}" cmake --build "first/$compiler" >/dev/null
   "${environment[@]}" "first/$compiler/first" | tee said
   grep -qx '3 \* 7 + 1 = 22' said
+  # A precompiled header that the compiler does not take is an error.
+  "${environment[@]}" cmake -S precompiled -B "precompiled/$compiler" -DCMAKE_CXX_COMPILER="$path" \
+    -DCMAKE_CXX_FLAGS=-Werror=invalid-pch -DCMAKE_PREFIX_PATH="$folder/prefix" >/dev/null
+  "${environment[@]}" cmake --build "precompiled/$compiler" >/dev/null
+  find "precompiled/$compiler" -name 'cmake_pch.hxx.*ch' | grep -q . || fail "expected a precompiled header of $compiler"
+  "${environment[@]}" "precompiled/$compiler/first" | grep -x '3 \* 7 + 1 = 22'
   "${environment[@]}" cmake -S ahead -B "ahead/$compiler" -DCMAKE_CXX_COMPILER="$path" \
     -DCMAKE_PREFIX_PATH="$folder/prefix" >/dev/null
   "${environment[@]}" CXX="$path" cmake --build "ahead/$compiler" >/dev/null

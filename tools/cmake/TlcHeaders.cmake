@@ -35,6 +35,7 @@ set(TLC_HEADERS
   runtime/emulator/check/RaceCheck.h
   runtime/emulator/report/Finding.h
   runtime/emulator/trace/Trace.h
+  runtime/emulator/trace/TraceRequest.h
   runtime/support/Result.h
   runtime/support/Swizzle.h
   # compiling: <tlc/kernels/library/Compile.h>

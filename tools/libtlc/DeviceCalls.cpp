@@ -3,6 +3,7 @@
 /// The part of the C interface that is about devices.
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/emulator/report/Finding.h"
 #include "runtime/target/Target.h"
 #include "tools/libtlc/Calls.h"
 

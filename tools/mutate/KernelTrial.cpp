@@ -5,6 +5,7 @@
 
 #include "kernels/harness/KernelRun.h"
 #include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/emulator/report/Finding.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
 

@@ -5,6 +5,7 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/emulator/report/Finding.h"
 #include "runtime/target/Target.h"
 
 #include "llvm/Support/CommandLine.h"

@@ -30,10 +30,16 @@ Result<std::vector<Kernel>> read(const std::vector<aot::KernelView> &views) {
   for (const aot::KernelView &view : views) {
     Kernel &kernel = kernels.emplace_back(std::string(view.function));
     for (const aot::ProgramView &program : view.programs) {
-      Result<Artifact> artifact = deserialize(program.artifact);
+      const auto located = [&](const tlc::Error &error) {
+        return tlc::Error{error.kind,
+                          formatMessage("{} for {}: {}", view.function, program.target, error.message)};
+      };
+      Result<std::vector<std::byte>> bytes = aot::artifactOf(program);
+      if (!bytes)
+        return located(bytes.error());
+      Result<Artifact> artifact = deserialize(*bytes);
       if (!artifact)
-        return tlc::Error{artifact.error().kind, formatMessage("{} for {}: {}", view.function, program.target,
-                                                               artifact.error().message)};
+        return located(artifact.error());
       kernel.programs.push_back(std::move(*artifact));
     }
   }

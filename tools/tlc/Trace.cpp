@@ -5,6 +5,7 @@
 
 #include "kernels/harness/KernelRun.h"
 #include "runtime/emulator/trace/Export.h"
+#include "runtime/emulator/trace/TraceRequest.h"
 #include "runtime/support/Excerpt.h"
 #include "tools/tlc/Heartbeat.h"
 #include "tools/tlc/Messages.h"

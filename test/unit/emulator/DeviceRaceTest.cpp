@@ -2,6 +2,7 @@
 /// \file
 /// The checker between devices: what kernels of several devices do to memory
 /// that they share, and how far synchronisation reaches.
+#include "runtime/emulator/report/Finding.h"
 #include "test/unit/emulator/Devices.h"
 
 #include <fmt/format.h>

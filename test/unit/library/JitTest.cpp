@@ -3,6 +3,7 @@
 /// Programs as functions.
 #include "kernels/library/Jit.h"
 
+#include "compiler/pipeline/Options.h"
 #include "test/Expect.h"
 
 #include <catch2/catch.hpp>
