@@ -3,68 +3,21 @@
 
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/support/Math.h"
+#include "tools/libtlc/PythonApi.h"
 
 #include <algorithm>
-#include <array>
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <optional>
 
 using namespace tlc;
+using calls::Python, calls::WithoutLock;
 
 namespace {
 
 constexpr uintptr_t addressUnit = 16; ///< alignment of addresses by which programs are chosen
 constexpr size_t scratchAlignment = 256;
-constexpr size_t mostObjects = 32;
 
 Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
-
-/// Functions of the interpreter that this process runs.
-struct Python {
-  ptrdiff_t (*sizeOfTuple)(void *) = nullptr;
-  void *(*itemOfTuple)(void *, ptrdiff_t) = nullptr;
-  void *(*typeOf)(void *) = nullptr;
-  void (*release)(void *) = nullptr;
-  void *(*saveThread)() = nullptr;
-  void (*restoreThread)(void *) = nullptr;
-  void *none = nullptr;
-
-  static const Python *find() {
-    static const std::optional<Python> found = lookUp();
-    return found ? &*found : nullptr;
-  }
-
-private:
-  static std::optional<Python> lookUp() {
-    Python python;
-    bool isWhole = true;
-    auto take = [&]<class T>(T *&to, const char *name) {
-      to = reinterpret_cast<T *>(::dlsym(RTLD_DEFAULT, name));
-      isWhole &= to != nullptr;
-    };
-    take(python.sizeOfTuple, "PyTuple_Size");
-    take(python.itemOfTuple, "PyTuple_GetItem");
-    take(python.typeOf, "PyObject_Type");
-    take(python.release, "Py_DecRef");
-    take(python.saveThread, "PyEval_SaveThread");
-    take(python.restoreThread, "PyEval_RestoreThread");
-    take(python.none, "_Py_NoneStruct");
-    return isWhole ? std::optional(python) : std::nullopt;
-  }
-};
-
-/// Other threads of Python run meanwhile: a launch waits where the driver's queue is full.
-class WithoutLock {
-public:
-  explicit WithoutLock(const Python &python) : python(python), state(python.saveThread()) {}
-  WithoutLock(const WithoutLock &) = delete;
-  ~WithoutLock() { python.restoreThread(state); }
-
-private:
-  const Python &python;
-  void *state;
-};
 
 /// Memory of the library whose tensors a launch has, which orders what uses it next on the current stream.
 class Scratch {
@@ -143,10 +96,13 @@ bool tlc_exchange::readAll(void *tuple, size_t first, size_t count, void **addre
 }
 
 Result<bool> tlc_exchange::launch(void *given, void *made) const {
-  std::array<void *, mostObjects> read = {};
-  if (!readAll(given, 0, givenCount, read.data()) ||
-      !readAll(made, givenCount, objects.size() - givenCount, read.data()))
+  Addresses read = {};
+  if (!readGiven(given, read) || !readMade(made, read))
     return false;
+  return launchOn(read);
+}
+
+Result<bool> tlc_exchange::launchOn(const Addresses &read) const {
   void *stream = nullptr;
   if (api->currentStream(device.type, device.id, &stream) != 0)
     return false;
@@ -247,9 +203,8 @@ Result<void> tlc_exchange::setTensors(const tlc_tensor *tensors, int count,
     return views.error();
   if (views->size() > mostObjects)
     return invalid(fmt::format("expected at most {} tensors, but got {}", mostObjects, views->size()));
-  std::array<void *, mostObjects> addresses = {};
-  if (!readAll(options.given, 0, givenCount, addresses.data()) ||
-      !readAll(options.made, givenCount, objects.size() - givenCount, addresses.data()))
+  Addresses addresses = {};
+  if (!readGiven(options.given, addresses) || !readMade(options.made, addresses))
     return invalid("expected objects that do not change meanwhile");
   for (size_t i = 0; i != views->size(); ++i) {
     const TensorView &view = (*views)[i];

@@ -9,6 +9,7 @@
 #include "tools/libtlc/DlpackStructs.h"
 #include "tools/libtlc/tlc.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -27,6 +28,21 @@ public:
   /// those of the earlier launch, or if their library says no, then with an exception of Python.
   tlc::Result<bool> launch(void *given, void *made) const;
 
+  /// What a function of Python takes beside that; see `tlc_exchange_function_options`. Objects are borrowed.
+  struct Caller {
+    std::vector<void *> makers, modes;
+    std::vector<size_t> like, written; ///< numbers of objects that are given
+    void *tracked = nullptr, *attribute = nullptr, *refused = nullptr, *note = nullptr;
+  };
+  tlc::Result<void> setCaller(const tlc_exchange_function_options &options);
+  static constexpr size_t mostObjects = 32;
+  using Addresses = std::array<void *, mostObjects>;
+  /// On objects at these addresses; else as above.
+  tlc::Result<bool> launchOn(const Addresses &read) const;
+  /// What its function of Python does, with `launchOn` as a call of the C interface: the tuple of what it
+  /// makes, a new reference; None if it is no launch like the earlier one; null with an exception of Python.
+  void *call(void *given, int (*launch)(const tlc_exchange &, const Addresses &)) const;
+
 private:
   /// What is checked of an object.
   struct Description {
@@ -44,6 +60,15 @@ private:
   bool read(void *object, tlc::dlpack::Tensor &tensor) const;
   /// Writes the addresses of a tuple's objects; false if they are not like `objects` from number `first` on.
   bool readAll(void *tuple, size_t first, size_t count, void **addresses) const;
+
+  bool readGiven(void *tuple, Addresses &to) const { return readAll(tuple, 0, givenCount, to.data()); }
+  bool readMade(void *tuple, Addresses &to) const {
+    return readAll(tuple, givenCount, objects.size() - givenCount, to.data());
+  }
+  /// Whether a launch is all that a call on these has to do.
+  bool isLaunch(void *given) const;
+  /// A new tuple of what a launch on these takes, or null with an exception of Python.
+  void *make(void *given) const;
 
   /// A tensor of the program.
   struct Argument {
@@ -64,8 +89,9 @@ private:
   size_t givenCount = 0;
   std::vector<Argument> arguments;
   std::vector<tlc_scalar> scalars;
-  std::vector<size_t> workspaces;                ///< their offsets in the memory of the launch
-  int64_t room = 0;                              ///< bytes of that memory
+  std::vector<size_t> workspaces; ///< their offsets in the memory of the launch
+  int64_t room = 0;               ///< bytes of that memory
+  Caller caller;
   mutable tlc::RecentlyUsed<tlc_bound> prepared; ///< each used by one thread at a time
 };
 
@@ -78,5 +104,14 @@ Result<std::unique_ptr<tlc_exchange>> createExchange(const tlc_program *program,
 Result<bool> launch(const tlc_exchange *exchange, void *given, void *made);
 /// Launches on the stream that is current in the library of this exchange API.
 Result<void> launchOnCurrent(tlc_bound *bound, const void *api);
+/// Functions of Python, new references, of C functions that take the object's address as an int of Python.
+Result<void *> functionOf(tlc_exchange *exchange, const tlc_exchange_function_options *options,
+                          void *(*call)(void *address, void *given));
+Result<void *> functionOf(tlc_bound *bound, const tlc_bound_function_options *options,
+                          void *(*call)(void *address, void *));
+/// What such an address is.
+void *addressOf(void *address);
+/// After the launch of a bound launch's function, with its status.
+void *resultOf(const tlc_bound &bound, int status);
 
 } // namespace tlc::calls

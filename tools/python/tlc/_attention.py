@@ -192,10 +192,14 @@ class Attention(_Forward):
 
     def __call__(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None,
                  scale_v=None, philox=None, generator=None, return_lse: bool = False, out=None, **options):
+        given = q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, philox, out
+        if generator is None:
+            made = self.again(given, options, (layout, return_lse))
+            if made is not None:
+                return result_of(given, made, return_lse)
         route = calls.torch_route(q)
         if "dropout_p" in options or generator is not None:
-            philox = self.dropped(route, q, philox, generator, options)
-        given = q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, philox, out
+            given = *given[:9], self.dropped(route, q, philox, generator, options), out
         if route is not None:
             return route.attention(self, given, layout, return_lse, options)
         calls.refuse_mixture(self.name, self.tensors, given)
@@ -227,10 +231,14 @@ class AttentionVarlen(_Forward):
     def __call__(self, q, k, v, cu_seqlens_q, cu_seqlens_k=None, *, sink=None, scale_q=None, scale_k=None, scale_v=None,
                  philox=None, generator=None, return_lse: bool = False, out=None, **options):
         cu_seqlens_k = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
+        given = q, k, v, sink, cu_seqlens_q, cu_seqlens_k, scale_q, scale_k, scale_v, philox, out
+        if generator is None:
+            made = self.again(given, options, ("", return_lse))
+            if made is not None:
+                return result_of(given, made, return_lse)
         route = calls.torch_route(q)
         if "dropout_p" in options or generator is not None:
-            philox = self.dropped(route, q, philox, generator, options)
-        given = q, k, v, sink, cu_seqlens_q, cu_seqlens_k, scale_q, scale_k, scale_v, philox, out
+            given = *given[:9], self.dropped(route, q, philox, generator, options), out
         if route is not None:
             return route.attention(self, given, "", return_lse, options)
         calls.refuse_mixture(self.name, self.tensors, given)

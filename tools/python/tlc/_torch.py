@@ -16,6 +16,7 @@ from . import _arrays as arrays
 from . import _attention
 from . import _calls as calls
 from ._arrays import BY_NAME, CPU, ELSEWHERE, Array, Element, Framework
+from ._exchange import Tracking
 from ._interface import Error
 
 ELEMENTS = {getattr(torch, theirs): BY_NAME[ours] for theirs, ours in ELSEWHERE.items() if hasattr(torch, theirs)}
@@ -95,17 +96,6 @@ _PLAIN_OR_NONE = frozenset((*_PLAIN, type(None)))
 is_grad_enabled = torch.is_grad_enabled
 
 
-def _is_launch(tensors) -> bool:
-    """Of the first of which the type is plain."""
-    if _dispatch_modes() != 0 or _transforms() is not None:
-        return False
-    if is_grad_enabled():
-        for tensor in tensors:
-            if tensor is not None and getattr(tensor, "requires_grad", False):
-                return False
-    return True
-
-
 _increment_version = getattr(torch.autograd.graph, "increment_version", None)  # from 2.1
 
 
@@ -119,7 +109,8 @@ def _note_write(tensor) -> None:
         tensor.detach().as_strided((0,), (1,)).zero_()  # shares the count, and writes nothing
 
 
-FRAMEWORK = Framework(_describe, _read, _empty, _stream, torch.Tensor.data_ptr, _maker, (_PLAIN, _is_launch, torch.empty_like), _note_write)
+_TRACKING = Tracking((_dispatch_modes, _transforms), is_grad_enabled, "requires_grad")
+FRAMEWORK = Framework(_describe, _read, _empty, _stream, torch.Tensor.data_ptr, _maker, (_PLAIN, _TRACKING, torch.empty_like), _note_write)
 
 
 def is_plain(*tensors) -> bool:
@@ -348,10 +339,6 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
     if "deterministic" in options or "dq" in options or "dkv" in options:
         of_forward = {name: value for name, value in options.items() if name not in _OF_BACKWARD}
     compiling = is_compiling()
-    if not compiling and not needs_gradient and _dispatch_modes() == 0 and _transforms() is None:
-        made = call.repeated(given, of_forward, (layout, return_lse))
-        if made is not None:
-            return _attention.result_of(given, made, return_lse)
     if q.dtype in WIDE or k.dtype in WIDE or v.dtype in WIDE:
         q, k, v = autocast(q, k, v)
         given = q, k, v, *given[3:]
@@ -362,7 +349,7 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
         elif not all(one is None or isinstance(one, TENSOR) for one in given):
             is_eager = not is_traced(*given)
     if is_eager and not needs_gradient:
-        return _attention.result_of(given, call.anew(given, of_forward, (layout, return_lse)), return_lse)
+        return _attention.result_of(given, call.launch(given, of_forward, (layout, return_lse)), return_lse)
     if given[-1] is not None:
         raise Error(f"{call.name}: out= is for calls without gradients and outside of torch.compile and of dispatch modes; use the result")
     optional, scales = (*given[3:6], given[9]), given[6:9]
