@@ -6,6 +6,7 @@ import ctypes
 import gc
 import sys
 import threading
+import time
 import unittest
 import unittest.mock
 
@@ -389,19 +390,24 @@ class Exchange(Case):
     def test_other_threads_run_during_a_launch(self):
         x = self.type.of(numbers(1, 64, 512), "f32")
         self.warm(tlc.softmax, x)
-        ticks, is_done = 0, threading.Event()
+        launches, is_seen, deadline = [0], threading.Event(), time.monotonic() + 100
 
         def work():
-            for _ in range(3):
+            while not is_seen.is_set() and time.monotonic() < deadline:
+                launches[0] += 1
                 tlc.softmax(x)
-            is_done.set()
 
         thread = threading.Thread(target=work)
         thread.start()
-        while not is_done.wait(0.001):
-            ticks += 1
+        ticks = 0  # of this thread within one launch, which on a busy machine not every launch has
+        while ticks < 5 and thread.is_alive():
+            ticks, launch = 0, launches[0]
+            while ticks < 5 and launches[0] == launch and thread.is_alive():
+                time.sleep(0.0001)
+                ticks += 1
+        is_seen.set()
         thread.join()
-        self.assertGreater(ticks, 3)
+        self.assertEqual(ticks, 5)
 
     def test_bound_launches(self):
         q, k, v = self.inputs()
