@@ -31,7 +31,7 @@ public:
   /// What a function of Python takes beside that; see `tlc_exchange_function_options`. Objects are borrowed.
   struct Caller {
     std::vector<void *> makers, modes;
-    std::vector<size_t> like, written; ///< numbers of objects that are given
+    std::vector<int32_t> like, written; ///< numbers of objects that are given; -1: like none
     void *tracked = nullptr, *attribute = nullptr, *refused = nullptr, *note = nullptr;
   };
   tlc::Result<void> setCaller(const tlc_exchange_function_options &options);

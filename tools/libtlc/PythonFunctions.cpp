@@ -87,10 +87,13 @@ Result<void> tlc_exchange::setCaller(const tlc_exchange_function_options &option
     return invalid("expected what makes each object, and what is told of written ones");
   caller.like.assign(options.like, options.like + caller.makers.size());
   caller.written.assign(options.written, options.written + options.written_count);
-  for (const std::vector<size_t> &numbers : {caller.like, caller.written})
-    for (size_t number : numbers)
-      if (number >= givenCount)
-        return invalid(fmt::format("expected numbers of {} objects, but got {}", givenCount, number));
+  auto isGiven = [&](int32_t number) { return number >= 0 && static_cast<size_t>(number) < givenCount; };
+  for (int32_t number : caller.like)
+    if (number != -1 && !isGiven(number))
+      return invalid(fmt::format("expected numbers of {} objects, but got {}", givenCount, number));
+  for (int32_t number : caller.written)
+    if (!isGiven(number))
+      return invalid(fmt::format("expected numbers of {} objects, but got {}", givenCount, number));
   return {};
 }
 
@@ -124,8 +127,9 @@ void *tlc_exchange::make(void *given) const {
   const size_t count = caller.makers.size();
   Owned made(python, python.newTuple(static_cast<ptrdiff_t>(count)));
   for (size_t i = 0; made && i != count; ++i) {
-    void *one =
-        python.callWith(caller.makers[i], python.itemOfTuple(given, static_cast<ptrdiff_t>(caller.like[i])));
+    const int32_t like = caller.like[i];
+    void *one = like < 0 ? python.call(caller.makers[i])
+                         : python.callWith(caller.makers[i], python.itemOfTuple(given, like));
     if (!one || python.setItem(made.get(), static_cast<ptrdiff_t>(i), one) != 0)
       return nullptr;
   }
@@ -150,9 +154,8 @@ void *tlc_exchange::call(void *given, int (*launch)(const tlc_exchange &, const 
     return isNone();
   if (status > 0)
     return raised(python, caller.refused);
-  for (size_t number : caller.written)
-    if (!Owned(python,
-               python.callWith(caller.note, python.itemOfTuple(given, static_cast<ptrdiff_t>(number)))))
+  for (int32_t number : caller.written)
+    if (!Owned(python, python.callWith(caller.note, python.itemOfTuple(given, number))))
       return nullptr;
   return made.release();
 }

@@ -470,8 +470,8 @@ TLC_API int tlc_bound_launch_current(tlc_bound *bound, const void *api);
 /// called.
 typedef struct tlc_exchange_function_options {
   size_t size;  ///< sizeof(tlc_exchange_function_options)
-  void *makers; ///< a tuple: for each object that is made a function that makes it of one that is given
-  const int32_t *like; ///< for each of them the number of that one
+  void *makers; ///< a tuple: for each object that is made a function that makes it, of one that is given
+  const int32_t *like; ///< for each of them the number of that one, or -1: the function has no argument
   void *modes;   ///< a tuple of functions without arguments: nothing is launched where one gives what is true
   void *tracked; ///< another one, or null: where it does, nothing is launched on an object that has
   void *attribute;        ///< an attribute of this name, a str, that is true

@@ -87,14 +87,14 @@ class Repeat:
         options.refused = refused
         return interface().function(interface().exchange_function(self.handle, ctypes.byref(options)))
 
-    def _maker(self, given: tuple, made: Any, make: Callable[[], Any]) -> Tuple[Callable[[Any], Any], int]:
-        """What makes such a tensor, and of which one."""
+    def _maker(self, given: tuple, made: Any, make: Callable[[], Any]) -> Tuple[Callable[..., Any], int]:
+        """What makes such a tensor, and of which one; -1: of none."""
         like = self.exchange.like
         if like is not None:
             for place, one in enumerate(given):
                 if one is not None and (one.dtype, one.shape, one.stride()) == (made.dtype, made.shape, made.stride()):
                     return like, place
-        return lambda _: make(), 0
+        return make, -1
 
     def __del__(self):
         if getattr(self, "handle", None) and not sys.is_finalizing():
