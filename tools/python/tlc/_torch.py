@@ -443,8 +443,8 @@ def _softmax_fake(x, options):
 
 def softmax_backward(dy, y):
     from ._kernels import ops
-    # Programs differ in the width of a tile alone.
-    options = {"rows": 4096, "columns": min(max(1 << max(y.shape[-1] - 1, 0).bit_length(), 64), 4096)}
+    # A program takes any rows. The next power of two stands for their length, by which the kernel chooses its tile.
+    options = {"columns": 1 << max(y.shape[-1] - 1, 0).bit_length()}
     if y.dim() == 2:
         return ops.softmax_bwd(y.contiguous(), dy.contiguous(), **options)
     shape = math.prod(y.shape[:-1]), y.shape[-1]
