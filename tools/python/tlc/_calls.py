@@ -132,7 +132,11 @@ class Call:
         for name in options:
             if name in self.derived:
                 raise Error(f"{self.name}: expected '{name}' to follow from the tensors, but it is given, too")
-        return Plan(self.solve(device, found, options, settings))
+        plan, names = Plan(self.solve(device, found, options, settings)), list(found)
+        for name in [names[source] for source in plan.written]:
+            if found[name].is_read_only:
+                raise Error(f"{self.name}: argument '{name}': expected memory that may be written, but got {found[name]}, which is read-only")
+        return plan
 
     def launch(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Sequence[Any]:
         """Launches on tensors in the order of `tensors`, of which some are None, and returns the tensors that it makes."""
