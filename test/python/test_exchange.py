@@ -80,8 +80,24 @@ class Exchange(Case):
         self.same(lse, expected.lse)
         self.warm(tlc.attention, *given)
         self.same(self.repeats(tlc.attention, *given), expected.o)
-        self.assertEqual(self.library.allocated, allocated + 1)
-        self.assertEqual(self.library.held, {})  # freed by the end of the call
+        self.same(self.repeats(tlc.attention, *given), expected.o)
+        self.assertEqual((self.library.allocated, len(self.library.held)), (allocated + 1, 1))  # kept for launches on this stream
+        self.library.stream = 0x2000
+        for stream in (0x2000, 0x1000, 0x2000):
+            self.library.stream = stream
+            self.same(self.repeats(tlc.attention, *given), expected.o)
+        self.assertEqual((self.library.allocated, len(self.library.held)), (allocated + 2, 2))
+        self.forget()
+        gc.collect()
+        self.assertEqual(self.library.held, {})
+
+    def test_much_memory_is_freed_by_the_end_of_a_call(self):
+        given = self.inputs(shape=(1, 200, 100, 16))
+        self.warm(tlc.attention, *given)
+        allocated = self.library.allocated
+        o = [self.repeats(tlc.attention, *given).tolist() for _ in range(2)]
+        self.assertEqual((self.library.allocated, self.library.held), (allocated + 2, {}))
+        self.assertEqual(o[0], o[1])
 
     def test_gradients_of_attention(self):
         q, k, v = self.inputs()
@@ -94,7 +110,6 @@ class Exchange(Case):
         for one, other in zip(found[:3], expected[:3]):
             self.same(one, other)
         self.assertIsNone(found.dsink)
-        self.assertEqual(self.library.held, {})
 
     def test_other_calls(self):
         x, w = self.type.of(numbers(1, 24, 64), "bf16"), self.type.of(numbers(2, 64), "f32")

@@ -16,32 +16,9 @@ namespace {
 
 constexpr uintptr_t addressUnit = 16; ///< alignment of addresses by which programs are chosen
 constexpr size_t scratchAlignment = 256;
+constexpr int64_t mostKept = 1 << 16; ///< bytes; launches that need more take longer than an allocation does
 
 Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
-
-/// Memory of the library whose tensors a launch has, which orders what uses it next on the current stream.
-class Scratch {
-public:
-  Scratch() = default;
-  Scratch(const Scratch &) = delete;
-  ~Scratch() {
-    if (memory && memory->deleter)
-      memory->deleter(memory);
-  }
-  bool allocate(const dlpack::ExchangeApi &api, dlpack::Device device, int64_t bytes) {
-    dlpack::Tensor prototype = {nullptr, device, 1, {.code = 1, .bits = 8, .lanes = 1}, &bytes, nullptr, 0};
-    return api.allocate(&prototype, &memory, nullptr, [](void *, const char *, const char *) {}) == 0 &&
-           memory;
-  }
-  /// At a multiple of `scratchAlignment`.
-  std::byte *begin() const {
-    return reinterpret_cast<std::byte *>(
-        alignTo(reinterpret_cast<uintptr_t>(memory->tensor.address()), uintptr_t(scratchAlignment)));
-  }
-
-private:
-  dlpack::ManagedTensor *memory = nullptr;
-};
 
 bool isDense(std::span<const int64_t> shape, std::span<const int64_t> strides) {
   int64_t stride = 1;
@@ -61,6 +38,20 @@ bool isOfType(const Python &python, void *object, const std::vector<void *> &typ
 }
 
 } // namespace
+
+bool tlc_exchange::Scratch::allocate(const dlpack::ExchangeApi &api, dlpack::Device device, int64_t bytes) {
+  dlpack::Tensor prototype = {nullptr, device, 1, {.code = 1, .bits = 8, .lanes = 1}, &bytes, nullptr, 0};
+  dlpack::ManagedTensor *made = nullptr;
+  if (api.allocate(&prototype, &made, nullptr, [](void *, const char *, const char *) {}) != 0 || !made)
+    return false;
+  memory.reset(made);
+  return true;
+}
+
+std::byte *tlc_exchange::Scratch::begin() const {
+  return reinterpret_cast<std::byte *>(
+      alignTo(reinterpret_cast<uintptr_t>(memory->tensor.address()), uintptr_t(scratchAlignment)));
+}
 
 bool tlc_exchange::Description::fits(const dlpack::Tensor &tensor) const {
   const size_t rank = shape.size();
@@ -106,13 +97,32 @@ Result<bool> tlc_exchange::launchOn(const Addresses &read) const {
   void *stream = nullptr;
   if (api->currentStream(device.type, device.id, &stream) != 0)
     return false;
+  const bool keepsMemory = room != 0 && room <= mostKept;
+  std::unique_ptr<Prepared> launch =
+      prepared.take([&](const Prepared &one) { return !keepsMemory || one.stream == stream; });
+  if (!launch)
+    launch = std::make_unique<Prepared>();
+  Result<bool> launched = launchAt(*launch, read, stream);
+  prepared.keep(std::move(launch));
+  return launched;
+}
+
+Result<bool> tlc_exchange::launchAt(Prepared &launch, const Addresses &read, void *stream) const {
   Scratch scratch;
   std::byte *begin = nullptr;
   if (room != 0) {
-    if (!scratch.allocate(*api, device, room))
-      return false;
-    begin = scratch.begin();
+    const bool isKept = room <= mostKept && !isCaptured(stream);
+    if (isKept && launch.scratch) {
+      begin = launch.scratch.begin();
+    } else {
+      if (!scratch.allocate(*api, device, room))
+        return false;
+      begin = scratch.begin();
+      if (isKept)
+        launch.scratch = std::move(scratch);
+    }
   }
+  launch.stream = stream;
   std::array<void *, 2 * mostObjects> addresses;
   size_t count = 0;
   for (const Argument &argument : arguments)
@@ -121,40 +131,38 @@ Result<bool> tlc_exchange::launchOn(const Addresses &read) const {
   for (size_t offset : workspaces)
     addresses[count++] = begin + offset;
   const WithoutLock unlocked(*Python::find());
-  Result<void> launched = launchAt(std::span(addresses).first(count), stream);
+  Result<void> launched = enqueueAt(launch.bound, std::span(addresses).first(count), stream);
   if (!launched)
     return launched.error();
   return true;
 }
 
-Result<void> tlc_exchange::launchAt(std::span<void *const> addresses, void *stream) const {
-  std::unique_ptr<tlc_bound> launch = prepared.take([](const tlc_bound &) { return true; });
-  Result<void> launched;
-  if (launch && calls::setAddresses(*launch, 0, addresses)) {
-    launched = launch->launch->enqueue({stream});
-  } else {
-    std::vector<tlc_tensor> tensors;
-    for (const Argument &argument : arguments)
-      tensors.push_back({addresses[tensors.size()], argument.element,
-                         static_cast<int32_t>(argument.shape.size()), argument.shape.data(),
-                         argument.strides.data()});
-    const auto tensorCount = static_cast<int>(tensors.size()), scalarCount = static_cast<int>(scalars.size()),
-               workspaceCount = static_cast<int>(workspaces.size());
-    void *const *const inScratch = addresses.data() + tensors.size();
-    if (launch) { // for the error of a first launch
-      launched = calls::launch(program, tensors.data(), tensorCount, scalars.data(), scalarCount, inScratch,
-                               workspaceCount, stream);
-    } else {
-      Result<std::unique_ptr<tlc_bound>> bound = calls::bind(
-          program, tensors.data(), tensorCount, scalars.data(), scalarCount, inScratch, workspaceCount);
-      if (!bound)
-        return bound.error();
-      launch = std::move(*bound);
-      launched = launch->launch->enqueue({stream});
-    }
-  }
-  prepared.keep(std::move(launch));
-  return launched;
+bool tlc_exchange::isCaptured(void *stream) const {
+  const Result<bool> captured = program->device->isCaptured({stream});
+  return !captured || *captured;
+}
+
+Result<void> tlc_exchange::enqueueAt(std::unique_ptr<tlc_bound> &launch, std::span<void *const> addresses,
+                                     void *stream) const {
+  if (launch && calls::setAddresses(*launch, 0, addresses))
+    return launch->launch->enqueue({stream});
+  std::vector<tlc_tensor> tensors;
+  for (const Argument &argument : arguments)
+    tensors.push_back({addresses[tensors.size()], argument.element,
+                       static_cast<int32_t>(argument.shape.size()), argument.shape.data(),
+                       argument.strides.data()});
+  const auto tensorCount = static_cast<int>(tensors.size()), scalarCount = static_cast<int>(scalars.size()),
+             workspaceCount = static_cast<int>(workspaces.size());
+  void *const *const inScratch = addresses.data() + tensors.size();
+  if (launch) // for the error of a first launch
+    return calls::launch(program, tensors.data(), tensorCount, scalars.data(), scalarCount, inScratch,
+                         workspaceCount, stream);
+  Result<std::unique_ptr<tlc_bound>> bound = calls::bind(program, tensors.data(), tensorCount, scalars.data(),
+                                                         scalarCount, inScratch, workspaceCount);
+  if (!bound)
+    return bound.error();
+  launch = std::move(*bound);
+  return launch->launch->enqueue({stream});
 }
 
 Result<void> tlc_exchange::describe(const tlc_exchange_options &options) {

@@ -10,6 +10,7 @@
 #include "tools/libtlc/tlc.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -78,8 +79,34 @@ private:
     size_t offset = 0; ///< in that memory
   };
 
+  /// Memory of the library whose tensors a launch has, which orders what uses it next on the current stream.
+  class Scratch {
+  public:
+    explicit operator bool() const { return memory != nullptr; }
+    bool allocate(const tlc::dlpack::ExchangeApi &api, tlc::dlpack::Device device, int64_t bytes);
+    std::byte *begin() const; ///< aligned as workspaces have to be
+
+  private:
+    struct Delete {
+      void operator()(tlc::dlpack::ManagedTensor *memory) const {
+        if (memory->deleter)
+          memory->deleter(memory);
+      }
+    };
+    std::unique_ptr<tlc::dlpack::ManagedTensor, Delete> memory;
+  };
+  /// For launches of one thread at a time. Memory is kept for launches on this stream, which orders them;
+  /// what a graph captures has memory of its own.
+  struct Prepared {
+    std::unique_ptr<tlc_bound> bound;
+    Scratch scratch;
+    void *stream = nullptr;
+  };
+  tlc::Result<bool> launchAt(Prepared &launch, const Addresses &read, void *stream) const;
+  bool isCaptured(void *stream) const;
   /// At these addresses of the tensors and, after them, of the workspaces.
-  tlc::Result<void> launchAt(std::span<void *const> addresses, void *stream) const;
+  tlc::Result<void> enqueueAt(std::unique_ptr<tlc_bound> &launch, std::span<void *const> addresses,
+                              void *stream) const;
 
   const tlc_program *program = nullptr;
   const tlc::dlpack::ExchangeApi *api = nullptr;
@@ -92,7 +119,7 @@ private:
   std::vector<size_t> workspaces; ///< their offsets in the memory of the launch
   int64_t room = 0;               ///< bytes of that memory
   Caller caller;
-  mutable tlc::RecentlyUsed<tlc_bound> prepared; ///< each used by one thread at a time
+  mutable tlc::RecentlyUsed<Prepared> prepared;
 };
 
 namespace tlc::calls {

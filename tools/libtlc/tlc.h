@@ -448,8 +448,9 @@ typedef struct tlc_exchange_options {
 
 /// Describes that launch on GPU tensors: program, tensors and scalars as `tlc_launch` took them. The source
 /// -1 marks a tensor that the program writes and the caller does not read: like workspaces it is stored in
-/// memory of the objects' library, which each launch allocates and frees in stream order. The program
-/// outlives it. Null on failure.
+/// memory of the objects' library. A launch that needs more than 64 KiB, or that is captured, allocates and
+/// frees it in stream order; others keep it for the next one on their stream. The program outlives it. Null
+/// on failure.
 TLC_API tlc_exchange *tlc_exchange_create(const tlc_program *program, const tlc_tensor *tensors,
                                           int tensor_count, const tlc_scalar *scalars, int scalar_count,
                                           const tlc_exchange_options *options);

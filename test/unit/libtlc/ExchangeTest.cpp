@@ -71,6 +71,7 @@ struct Objects : Caller {
 struct Exchange : Objects {
   tlc_exchange *exchange = create();
   Exchange() {
+    NotingDevice::captures = true; // each launch has memory of its own
     INFO(tlc_last_error());
     REQUIRE(exchange);
     REQUIRE(launch() == TLC_OK); // prepares
@@ -113,6 +114,26 @@ TEST_CASE("an exchange moves tensors to where objects are", "[libtlc][exchange]"
   CHECK(noted.pointerChecks == 3);
   CHECK(noted.mapAddress == 0x50000000);
   CHECK(noted.output == 0x60000000);
+}
+
+TEST_CASE("an exchange keeps memory for the next launch on a stream", "[libtlc][exchange]") {
+  Exchange exchange;
+  NotingDevice::captures = false;
+  CHECK(exchange.launch() == TLC_OK);
+  CHECK((lent.sum == 1 && lent.count == 1));
+  bool succeeded = true;
+  {
+    AllocationCount count;
+    for (int i = 0; i < 3; ++i)
+      succeeded = succeeded && exchange.launch() == TLC_OK;
+  }
+  CHECK((succeeded && allocations == 0));
+  CHECK((lent.sum == 1 && lent.count == 1 && unlocked == 0));
+  NotingDevice::captures = true;
+  CHECK(exchange.launch() == TLC_OK);
+  CHECK((lent.sum == 2 && lent.count == 1));
+  tlc_exchange_release(std::exchange(exchange.exchange, nullptr));
+  CHECK(lent.count == 0);
 }
 
 TEST_CASE("objects of an exchange trade places, and overlap as those of tlc_launch may not",
