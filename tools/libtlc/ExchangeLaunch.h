@@ -66,8 +66,9 @@ private:
   bool readMade(void *tuple, Addresses &to) const {
     return readAll(tuple, givenCount, objects.size() - givenCount, to.data());
   }
-  /// Whether a launch is all that a call on these has to do.
-  bool isLaunch(void *given) const;
+  /// Whether a call has to do more than a launch; also if the library fails to say.
+  bool isInMode() const;
+  bool isTracked(void *given) const;
   /// A new tuple of what a launch on these takes, or null with an exception of Python.
   void *make(void *given) const;
 

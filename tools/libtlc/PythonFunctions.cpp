@@ -97,29 +97,34 @@ Result<void> tlc_exchange::setCaller(const tlc_exchange_function_options &option
   return {};
 }
 
-bool tlc_exchange::isLaunch(void *given) const {
+bool tlc_exchange::isInMode() const {
   const Python &python = *Python::find();
   for (void *function : caller.modes) {
     const Owned result(python, python.call(function));
     if (!result || python.isTrue(result.get()) != 0)
-      return false;
+      return true;
   }
+  return false;
+}
+
+bool tlc_exchange::isTracked(void *given) const {
+  const Python &python = *Python::find();
   if (!caller.tracked)
-    return true;
+    return false;
   const Owned tracked(python, python.call(caller.tracked));
   if (!tracked)
-    return false;
-  if (python.isTrue(tracked.get()) == 0)
     return true;
+  if (python.isTrue(tracked.get()) == 0)
+    return false;
   for (size_t i = 0; i != givenCount; ++i) {
     if (objects[i].isNone)
       continue;
     const Owned found(
         python, python.attribute(python.itemOfTuple(given, static_cast<ptrdiff_t>(i)), caller.attribute));
     if (!found || python.isTrue(found.get()) != 0)
-      return false;
+      return true;
   }
-  return true;
+  return false;
 }
 
 void *tlc_exchange::make(void *given) const {
@@ -144,7 +149,7 @@ void *tlc_exchange::call(void *given, int (*launch)(const tlc_exchange &, const 
     return newNone(python);
   };
   Addresses read = {};
-  if (!readGiven(given, read) || !isLaunch(given))
+  if (isInMode() || !readGiven(given, read) || isTracked(given))
     return isNone();
   Owned made(python, make(given));
   if (!made || !readMade(made.get(), read))

@@ -361,7 +361,12 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
     is_alone = sink is None and given[4] is None and given[5] is None and given[9] is None
     compiling = is_compiling()
     last = call.last_with_gradient
-    if last is not None and is_alone and not compiling and last[0] == layout and last[1] == return_lse and last[2] == options and is_grad_enabled():
+    try:
+        is_known = (last is not None and is_alone and not compiling and last[0] == layout and last[1] == return_lse and last[2] == options and
+                    is_grad_enabled() and _transforms() is None)
+    except Exception:  # of what does not compare, such as a tensor among options
+        is_known = False
+    if is_known:
         try:
             found = _apply_eager(last[3], given, q, k, v)
             return _attention.Attended(*found) if return_lse else found
