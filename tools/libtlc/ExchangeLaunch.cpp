@@ -97,32 +97,25 @@ Result<bool> tlc_exchange::launchOn(const Addresses &read) const {
   void *stream = nullptr;
   if (api->currentStream(device.type, device.id, &stream) != 0)
     return false;
-  const bool keepsMemory = room != 0 && room <= mostKept;
+  const bool keepsMemory = room != 0 && room <= mostKept && !isCaptured(stream);
   std::unique_ptr<Prepared> launch =
       prepared.take([&](const Prepared &one) { return !keepsMemory || one.stream == stream; });
   if (!launch)
     launch = std::make_unique<Prepared>();
-  Result<bool> launched = launchAt(*launch, read, stream);
+  if (keepsMemory)
+    launch->stream = stream;
+  Result<bool> launched = launchAt(*launch, read, stream, keepsMemory);
   prepared.keep(std::move(launch));
   return launched;
 }
 
-Result<bool> tlc_exchange::launchAt(Prepared &launch, const Addresses &read, void *stream) const {
-  Scratch scratch;
-  std::byte *begin = nullptr;
-  if (room != 0) {
-    const bool isKept = room <= mostKept && !isCaptured(stream);
-    if (isKept && launch.scratch) {
-      begin = launch.scratch.begin();
-    } else {
-      if (!scratch.allocate(*api, device, room))
-        return false;
-      begin = scratch.begin();
-      if (isKept)
-        launch.scratch = std::move(scratch);
-    }
-  }
-  launch.stream = stream;
+Result<bool> tlc_exchange::launchAt(Prepared &launch, const Addresses &read, void *stream,
+                                    bool keepsMemory) const {
+  Scratch own;
+  Scratch &scratch = keepsMemory ? launch.scratch : own;
+  if (room != 0 && !scratch && !scratch.allocate(*api, device, room))
+    return false;
+  std::byte *const begin = scratch ? scratch.begin() : nullptr;
   std::array<void *, 2 * mostObjects> addresses;
   size_t count = 0;
   for (const Argument &argument : arguments)

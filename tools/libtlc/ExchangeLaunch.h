@@ -103,7 +103,7 @@ private:
     Scratch scratch;
     void *stream = nullptr;
   };
-  tlc::Result<bool> launchAt(Prepared &launch, const Addresses &read, void *stream) const;
+  tlc::Result<bool> launchAt(Prepared &launch, const Addresses &read, void *stream, bool keepsMemory) const;
   bool isCaptured(void *stream) const;
   /// At these addresses of the tensors and, after them, of the workspaces.
   tlc::Result<void> enqueueAt(std::unique_ptr<tlc_bound> &launch, std::span<void *const> addresses,
