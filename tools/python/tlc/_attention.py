@@ -201,6 +201,8 @@ class Attention(_Forward):
         given = q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, philox, out
         if generator is None and not getattr(q, "requires_grad", False):
             made = self.again(given, options, (layout, return_lse))
+            if made is not None and not return_lse:
+                return made[0] if out is None else out
             if made is not None:
                 return result_of(given, made, return_lse)
         route = calls.torch_route(q)
@@ -240,6 +242,8 @@ class AttentionVarlen(_Forward):
         given = q, k, v, sink, cu_seqlens_q, cu_seqlens_k, scale_q, scale_k, scale_v, philox, out
         if generator is None and not getattr(q, "requires_grad", False):
             made = self.again(given, options, ("", return_lse))
+            if made is not None and not return_lse:
+                return made[0] if out is None else out
             if made is not None:
                 return result_of(given, made, return_lse)
         route = calls.torch_route(q)

@@ -15,7 +15,7 @@ from ._programs import Bound, Kernel, Option, Plan, Plans, Problem
 #: The modules `_torch` and `_gradients`, from the first time that PyTorch is there.
 TORCH: Any = None
 GRADIENTS: Any = None
-#: Whether torch.compile or torch.export reads a call: PyTorch's function, once it is there.
+#: Whether torch.compile reads a call: PyTorch's function, once it is there.
 is_tracing: Callable[[], bool] = lambda: False
 
 
@@ -26,7 +26,7 @@ def torch_route(tensor):
         if "torch" not in sys.modules:
             return None
         from . import _gradients, _torch
-        TORCH, GRADIENTS, is_tracing = _torch, _gradients, _torch.is_compiling
+        TORCH, GRADIENTS, is_tracing = _torch, _gradients, _torch.is_compiled
     return TORCH if isinstance(tensor, TORCH.TENSOR) else None
 
 

@@ -82,6 +82,8 @@ else:
         return False
 
 
+#: The same of torch.compile alone, in less time: whatever else traces has a mode or fake tensors.
+is_compiled = getattr(getattr(torch, "compiler", None), "is_dynamo_compiling", is_compiling)
 _dispatch_modes = getattr(torch._C, "_len_torch_dispatch_stack", None) or (lambda: 0)
 _functorch = getattr(torch._C, "_functorch", None)
 _transforms = getattr(_functorch, "maybe_current_level", None) or (lambda: None)
