@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors of tlc and of other libraries."""
 
+import ctypes
 import gc
 import math
 import struct
@@ -107,8 +108,108 @@ class Dlpack(Case):
         self.assertEqual(y.tolist(), tlc.softmax(tlc.tensor(values)).tolist())
 
 
+class Managed(ctypes.Structure):
+    _fields_ = [("tensor", arrays._DlTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class Producer:
+    """A tensor that has the two methods of DLPack and nothing else, as CuPy and JAX have them; says what it was asked for."""
+
+    def __init__(self, values, shape, strides=None, offset=0, flags=0, version=(1, 1), name=b"dltensor_versioned", device=(1, 0), lanes=1,
+                 error=None):
+        self.room = (ctypes.c_float * len(values))(*values)
+        self.shape_of, self.strides_of = (ctypes.c_int64 * len(shape))(*shape), (ctypes.c_int64 * len(shape))(*(strides or shape))
+        pointer = ctypes.POINTER(ctypes.c_int64)
+        address = ctypes.addressof(self.room) - 4 * offset
+        self.tensor = arrays._DlTensor(address, *device, len(shape), arrays._DlDataType(2, 32, lanes), ctypes.cast(self.shape_of, pointer),
+                                       ctypes.cast(self.strides_of, pointer) if strides else None, 4 * offset)
+        self.name, self.device, self.error, self.asked = name, device, error, []
+        self.managed = Managed(self.tensor) if name == b"dltensor" else arrays._DlVersioned(*version, None, None, flags, self.tensor)
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        self.asked.append((stream, max_version))
+        if self.error:
+            raise self.error
+        return arrays._new_capsule(ctypes.addressof(self.managed), self.name, None)
+
+
+class Older(Producer):
+    """Before DLPack 1.0 the method took a stream alone."""
+
+    def __init__(self, *given, **options):
+        super().__init__(*given, name=b"dltensor", **options)
+
+    def __dlpack__(self, *, stream=None):
+        return super().__dlpack__(stream=stream)
+
+
+class Protocol(Case):
+    """Tensors of libraries of which nothing is known but DLPack."""
+
+    values = [0.5, -1.0, 2.0, 0.25, 1.0, -2.0]
+
+    def test_capsules_of_both_kinds(self):
+        expected = tlc.softmax(tlc.tensor([self.values[:3], self.values[3:]])).tolist()
+        for kind, asked in ((Producer, (None, (1, 0))), (Older, (None, None))):
+            with self.subTest(kind.__name__):
+                x = kind(self.values, (2, 3))
+                y = tlc.softmax(x)
+                self.assertEqual((type(y), y.tolist()), (tlc.Tensor, expected))
+                self.assertEqual(set(x.asked), {asked})
+        x, y = Older(self.values, (2, 3)), Producer([0.0] * 6, (2, 3))
+        self.assertIs(tlc.softmax(x, out=y), y)
+        self.assertEqual(list(y.room), [one for row in expected for one in row])
+
+    def test_strides_and_offsets(self):
+        for kind in (Producer, Older):
+            array = arrays.describe(kind(self.values, (2, 3), offset=5), "x")
+            self.assertEqual((array.shape, array.strides, array.device, array.element.name), ((2, 3), (3, 1), arrays.CPU, "f32"))
+            x = kind(self.values, (2, 2), strides=(3, 1), offset=7)
+            self.assertEqual(tlc.softmax(x).tolist(), tlc.softmax(tlc.tensor([self.values[:2], self.values[3:5]])).tolist())
+            self.assertEqual(arrays.describe(kind([], (0, 3)), "x").shape, (0, 3))
+            self.assertEqual(arrays.describe(kind([1.0], ()), "x").strides, ())
+            self.refused("argument 'x': expected strides of at least 0, but got [-3, 1] elements; copy it",
+                         lambda: tlc.softmax(kind(self.values, (2, 3), strides=(-3, 1))))
+
+    def test_what_is_on_a_gpu(self):
+        """The producer is told the stream on which calls launch that know no other one."""
+        for kind, asked in ((Producer, (1, (1, 0))), (Older, (1, None))):
+            x = kind(self.values, (2, 3), device=(2, 3))
+            self.assertEqual(arrays.describe(x, "x").device, 3)
+            self.assertEqual(x.asked, [asked])
+
+    def test_what_is_read_only(self):
+        x, y = Producer(self.values, (2, 3), flags=1), Producer([0.0] * 6, (2, 3))
+        tlc.softmax(x, out=y)
+        for _ in range(3):
+            self.refused("softmax: argument 'out': expected memory that may be written, but got f32[2, 3] on the CPU, which is read-only",
+                         lambda: tlc.softmax(y, out=x))
+        self.assertEqual(list(x.room), self.values)
+        self.refused("argument 'out': expected memory that may be written", lambda: tlc.softmax.bind(y, out=x))
+
+    def test_what_is_refused(self):
+        for x, text in ((Producer(self.values, (2, 3), version=(2, 0)), "argument 'x': expected a tensor of DLPack 1, but got one of 2.0"),
+                        (Producer(self.values, (2, 3), name=b"used_dltensor_versioned"), "argument 'x': expected a capsule of DLPack that is not used"),
+                        (Producer(self.values, (2, 3), lanes=4), "argument 'x': expected elements of one lane, but got 4"),
+                        (Producer(self.values, (2, 3), device=(10, 0)), "argument 'x': expected memory of the CPU or of a CUDA device"),
+                        (Producer(self.values, (2, 3), error=BufferError("it is sharded")), "argument 'x': Producer does not share its memory: it is sharded")):
+            with self.subTest(text):
+                self.refused(text, lambda: tlc.softmax(x))
+
+
 @needs_numpy
 class Numpy(Case):
+    def test_what_numpy_does_not_let_write(self):
+        x = numpy.array(numbers(2, 4, 16), "float32")
+        out = numpy.zeros((4, 16), "float32")
+        out.flags.writeable = False
+        self.refused("softmax: argument 'out': expected memory that may be written", lambda: tlc.softmax(x, out=out))
+        self.assertEqual(out.any(), False)
+        self.refused("argument 'x': expected strides of at least 0, but got [-16, 1] elements", lambda: tlc.softmax(x[::-1]))
+
     def test_results_are_numpy_arrays(self):
         x = numpy.array(numbers(2, 4, 16), "float16")
         y = tlc.softmax(x)

@@ -3,6 +3,7 @@
 """Calls on a GPU that are like earlier ones, and calls that only seem to be. run_on_gpu.sh runs it."""
 
 import faulthandler
+import gc
 import unittest
 import warnings
 
@@ -143,6 +144,24 @@ class Repeated(gpu.Gpu):
         q.copy_(q.flip(1))
         graph.replay()
         self.close_tensors(out, gpu.sdpa(q, k, v, True))
+
+    def test_a_graph_outlives_the_calls_like_it(self):
+        """Memory that calls keep is not that of a graph."""
+        q, k, v = self.inputs()
+        self.warm(q, k, v)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            o = tlc.attention(q, k, v, causal="left")
+        self.warm(q, k, v)
+        tlc.attention.forget()
+        gc.collect()
+        torch.cuda.empty_cache()
+        filled = [torch.full((1 << 16,), 7, dtype=torch.uint8, device="cuda") for _ in range(64)]
+        for _ in range(2):
+            q.copy_(q.flip(1))
+            graph.replay()
+            self.close_tensors(o, gpu.sdpa(q, k, v, True))
+        self.assertTrue(all(bool((one == 7).all()) for one in filled))
 
     def test_several_devices(self):
         if torch.cuda.device_count() < 2:

@@ -4,7 +4,7 @@
 
     host_calls.py [--rounds 300] [--json]
 
-Calls on PyTorch's tensors of the CPU go the way of calls that repeat an earlier one on a GPU, with a launch through ctypes that does
+Calls on PyTorch's tensors of the CPU go the way of calls that repeat an earlier one on a GPU, with a function that launches
 nothing instead of libtlc's. Medians over rounds, in each of which every call is made a few times in a random order. Needs PyTorch and a
 C compiler.
 """
@@ -25,33 +25,78 @@ import torch
 from tlc import _arrays, _exchange, _torch
 
 
-def launch_of_nothing():
-    """As tlc_exchange_launch is called."""
+SOURCE = """
+typedef void *Object;
+Object PyObject_CallNoArgs(Object), PyObject_CallOneArg(Object, Object), PyObject_GetAttr(Object, Object), PyLong_AsVoidPtr(Object);
+Object PyTuple_New(long), PyTuple_GetItem(Object, long);
+int PyTuple_SetItem(Object, long, Object), PyObject_IsTrue(Object);
+long PyTuple_Size(Object);
+void Py_DecRef(Object), Py_IncRef(Object);
+extern char _Py_NoneStruct;
+struct Launch { Object modes, tracked, attribute, makers; int like[4]; };
+
+static int is_true(Object found) {
+  int result = PyObject_IsTrue(found);
+  Py_DecRef(found);
+  return result;
+}
+
+Object nothing(Object self, Object given) {
+  const struct Launch *launch = PyLong_AsVoidPtr(self);
+  int refused = 0;
+  for (long i = 0; i != PyTuple_Size(launch->modes); ++i)
+    refused |= is_true(PyObject_CallNoArgs(PyTuple_GetItem(launch->modes, i)));
+  if (is_true(PyObject_CallNoArgs(launch->tracked)))
+    for (long i = 0; i != 3; ++i)
+      refused |= is_true(PyObject_GetAttr(PyTuple_GetItem(given, i), launch->attribute));
+  if (refused) {
+    Py_IncRef(&_Py_NoneStruct);
+    return &_Py_NoneStruct;
+  }
+  long count = PyTuple_Size(launch->makers);
+  Object made = PyTuple_New(count);
+  for (long i = 0; i != count; ++i) {
+    Object make = PyTuple_GetItem(launch->makers, i);
+    PyTuple_SetItem(made, i, launch->like[i] < 0 ? PyObject_CallNoArgs(make) : PyObject_CallOneArg(make, PyTuple_GetItem(given, launch->like[i])));
+  }
+  return made;
+}
+"""
+
+
+class Method(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("call", ctypes.c_void_p), ("flags", ctypes.c_int), ("documentation", ctypes.c_char_p)]
+
+
+class Launch(ctypes.Structure):
+    _fields_ = [(name, ctypes.py_object) for name in ("modes", "tracked", "attribute", "makers")] + [("like", ctypes.c_int * 4)]
+
+
+def method_of_nothing():
+    """Does what a function of tlc_exchange_function does with Python's objects."""
     with tempfile.TemporaryDirectory() as folder:
         source, library = os.path.join(folder, "nothing.c"), os.path.join(folder, "nothing.so")
         with open(source, "w", encoding="utf-8") as file:
-            file.write("int nothing(void *exchange, void *given, void *made) { return exchange == given && given == made; }\n")
+            file.write(SOURCE)
         subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O2", "-o", library, source], check=True)
-        launch = ctypes.PyDLL(library).nothing
-    launch.restype, launch.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    return launch
+        loaded = ctypes.PyDLL(library)
+    return loaded, Method(b"nothing", ctypes.cast(loaded.nothing, ctypes.c_void_p), 8, None)
 
 
-class Library:
-    exchange_launch = launch_of_nothing()
+NOTHING, METHOD = method_of_nothing()
+NEW_FUNCTION = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(("PyCFunction_NewEx", ctypes.pythonapi))
 
 
 class Repeat:
     """A launch like any other, whose results are like the inputs at these places, or of a shape in f32."""
 
+    finish = None
+
     def __init__(self, *results):
-        made = [(torch.empty_like, one) if isinstance(one, int) else (_like(one), 0) for one in results]
-        self.call = _exchange._caller(Library, 1, made, None)
-
-
-def _like(shape):
-    make = _torch._maker(shape, _arrays.BY_NAME["f32"], _arrays.CPU)
-    return lambda _: make()
+        makers = tuple(torch.empty_like if isinstance(one, int) else _torch._maker(one, _arrays.BY_NAME["f32"], _arrays.CPU) for one in results)
+        modes, is_on, attribute = _torch._TRACKING
+        self.launch = Launch(modes, is_on, attribute, makers, (ctypes.c_int * 4)(*[one if isinstance(one, int) else -1 for one in results]))
+        self.call = NEW_FUNCTION(ctypes.addressof(METHOD), ctypes.addressof(self.launch), None)
 
 
 class Allocation(torch.autograd.Function):
@@ -71,7 +116,7 @@ class Allocation(torch.autograd.Function):
 
 def calls():
     """Name -> call."""
-    _exchange.EXCHANGES[torch.Tensor] = _exchange.Exchange(1, (torch.Tensor,), _torch._is_launch, torch.empty_like, None)
+    _exchange.EXCHANGES[torch.Tensor] = _exchange.Exchange(1, (torch.Tensor,), _torch._TRACKING, torch.empty_like, None)
     q, k, v = (torch.randn(1, 128, 8, 128, dtype=torch.bfloat16) for _ in range(3))
     options, key = {"causal": "left"}, ("causal", "left")
     tlc.attention._repeats.keep((q.shape, k.shape, ("bshd", False), key), Repeat(0))
@@ -81,7 +126,7 @@ def calls():
     do, grad = torch.randn_like(q), torch.autograd.grad
     ours, allocated = tlc.attention(qg, kg, vg, **options), Allocation.apply(qg, kg, vg)
     return {
-        "nothing": lambda: Library.exchange_launch(1, (q,), (k,)),
+        "nothing": ctypes.CDLL(None).getpid,
         "torch.empty_like": lambda: torch.empty_like(q),
         "attention": lambda: tlc.attention(q, k, v, **options),
         "attention return_lse=True": lambda: tlc.attention(q, k, v, return_lse=True, **options),

@@ -61,6 +61,11 @@ struct tlc_bound {
   std::vector<tlc::TensorView> tensors; ///< without workspaces
   std::vector<void *> former;           ///< room for the address of each
   std::unique_ptr<tlc::PreparedLaunch> launch;
+  struct {
+    const void *api = nullptr;
+    void *refused = nullptr;
+    std::vector<void *> after;
+  } function = {}; ///< of Python, whose objects are borrowed
 };
 
 struct tlc_communicator {

@@ -3,92 +3,22 @@
 
 #include "runtime/device/TensorGeometry.h"
 #include "runtime/support/Math.h"
+#include "tools/libtlc/PythonApi.h"
 
 #include <algorithm>
-#include <array>
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <optional>
 
 using namespace tlc;
+using calls::Python, calls::WithoutLock;
 
 namespace {
 
 constexpr uintptr_t addressUnit = 16; ///< alignment of addresses by which programs are chosen
 constexpr size_t scratchAlignment = 256;
-constexpr size_t mostObjects = 32;
+constexpr int64_t mostKept = 1 << 16; ///< bytes; launches that need more take longer than an allocation does
 
 Error invalid(std::string message) { return {ErrorKind::invalidArgument, std::move(message)}; }
-
-/// Functions of the interpreter that this process runs.
-struct Python {
-  ptrdiff_t (*sizeOfTuple)(void *) = nullptr;
-  void *(*itemOfTuple)(void *, ptrdiff_t) = nullptr;
-  void *(*typeOf)(void *) = nullptr;
-  void (*release)(void *) = nullptr;
-  void *(*saveThread)() = nullptr;
-  void (*restoreThread)(void *) = nullptr;
-  void *none = nullptr;
-
-  static const Python *find() {
-    static const std::optional<Python> found = lookUp();
-    return found ? &*found : nullptr;
-  }
-
-private:
-  static std::optional<Python> lookUp() {
-    Python python;
-    bool isWhole = true;
-    auto take = [&]<class T>(T *&to, const char *name) {
-      to = reinterpret_cast<T *>(::dlsym(RTLD_DEFAULT, name));
-      isWhole &= to != nullptr;
-    };
-    take(python.sizeOfTuple, "PyTuple_Size");
-    take(python.itemOfTuple, "PyTuple_GetItem");
-    take(python.typeOf, "PyObject_Type");
-    take(python.release, "Py_DecRef");
-    take(python.saveThread, "PyEval_SaveThread");
-    take(python.restoreThread, "PyEval_RestoreThread");
-    take(python.none, "_Py_NoneStruct");
-    return isWhole ? std::optional(python) : std::nullopt;
-  }
-};
-
-/// Other threads of Python run meanwhile: a launch waits where the driver's queue is full.
-class WithoutLock {
-public:
-  explicit WithoutLock(const Python &python) : python(python), state(python.saveThread()) {}
-  WithoutLock(const WithoutLock &) = delete;
-  ~WithoutLock() { python.restoreThread(state); }
-
-private:
-  const Python &python;
-  void *state;
-};
-
-/// Memory of the library whose tensors a launch has, which orders what uses it next on the current stream.
-class Scratch {
-public:
-  Scratch() = default;
-  Scratch(const Scratch &) = delete;
-  ~Scratch() {
-    if (memory && memory->deleter)
-      memory->deleter(memory);
-  }
-  bool allocate(const dlpack::ExchangeApi &api, dlpack::Device device, int64_t bytes) {
-    dlpack::Tensor prototype = {nullptr, device, 1, {.code = 1, .bits = 8, .lanes = 1}, &bytes, nullptr, 0};
-    return api.allocate(&prototype, &memory, nullptr, [](void *, const char *, const char *) {}) == 0 &&
-           memory;
-  }
-  /// At a multiple of `scratchAlignment`.
-  std::byte *begin() const {
-    return reinterpret_cast<std::byte *>(
-        alignTo(reinterpret_cast<uintptr_t>(memory->tensor.address()), uintptr_t(scratchAlignment)));
-  }
-
-private:
-  dlpack::ManagedTensor *memory = nullptr;
-};
 
 bool isDense(std::span<const int64_t> shape, std::span<const int64_t> strides) {
   int64_t stride = 1;
@@ -108,6 +38,20 @@ bool isOfType(const Python &python, void *object, const std::vector<void *> &typ
 }
 
 } // namespace
+
+bool tlc_exchange::Scratch::allocate(const dlpack::ExchangeApi &api, dlpack::Device device, int64_t bytes) {
+  dlpack::Tensor prototype = {nullptr, device, 1, {.code = 1, .bits = 8, .lanes = 1}, &bytes, nullptr, 0};
+  dlpack::ManagedTensor *made = nullptr;
+  if (api.allocate(&prototype, &made, nullptr, [](void *, const char *, const char *) {}) != 0 || !made)
+    return false;
+  memory.reset(made);
+  return true;
+}
+
+std::byte *tlc_exchange::Scratch::begin() const {
+  return reinterpret_cast<std::byte *>(
+      alignTo(reinterpret_cast<uintptr_t>(memory->tensor.address()), uintptr_t(scratchAlignment)));
+}
 
 bool tlc_exchange::Description::fits(const dlpack::Tensor &tensor) const {
   const size_t rank = shape.size();
@@ -143,20 +87,35 @@ bool tlc_exchange::readAll(void *tuple, size_t first, size_t count, void **addre
 }
 
 Result<bool> tlc_exchange::launch(void *given, void *made) const {
-  std::array<void *, mostObjects> read = {};
-  if (!readAll(given, 0, givenCount, read.data()) ||
-      !readAll(made, givenCount, objects.size() - givenCount, read.data()))
+  Addresses read = {};
+  if (!readGiven(given, read) || !readMade(made, read))
     return false;
+  return launchOn(read);
+}
+
+Result<bool> tlc_exchange::launchOn(const Addresses &read) const {
   void *stream = nullptr;
   if (api->currentStream(device.type, device.id, &stream) != 0)
     return false;
-  Scratch scratch;
-  std::byte *begin = nullptr;
-  if (room != 0) {
-    if (!scratch.allocate(*api, device, room))
-      return false;
-    begin = scratch.begin();
-  }
+  const bool keepsMemory = room != 0 && room <= mostKept && !isCaptured(stream);
+  std::unique_ptr<Prepared> launch =
+      prepared.take([&](const Prepared &one) { return !keepsMemory || one.stream == stream; });
+  if (!launch)
+    launch = std::make_unique<Prepared>();
+  if (keepsMemory)
+    launch->stream = stream;
+  Result<bool> launched = launchAt(*launch, read, stream, keepsMemory);
+  prepared.keep(std::move(launch));
+  return launched;
+}
+
+Result<bool> tlc_exchange::launchAt(Prepared &launch, const Addresses &read, void *stream,
+                                    bool keepsMemory) const {
+  Scratch own;
+  Scratch &scratch = keepsMemory ? launch.scratch : own;
+  if (room != 0 && !scratch && !scratch.allocate(*api, device, room))
+    return false;
+  std::byte *const begin = scratch ? scratch.begin() : nullptr;
   std::array<void *, 2 * mostObjects> addresses;
   size_t count = 0;
   for (const Argument &argument : arguments)
@@ -165,40 +124,38 @@ Result<bool> tlc_exchange::launch(void *given, void *made) const {
   for (size_t offset : workspaces)
     addresses[count++] = begin + offset;
   const WithoutLock unlocked(*Python::find());
-  Result<void> launched = launchAt(std::span(addresses).first(count), stream);
+  Result<void> launched = enqueueAt(launch.bound, std::span(addresses).first(count), stream);
   if (!launched)
     return launched.error();
   return true;
 }
 
-Result<void> tlc_exchange::launchAt(std::span<void *const> addresses, void *stream) const {
-  std::unique_ptr<tlc_bound> launch = prepared.take([](const tlc_bound &) { return true; });
-  Result<void> launched;
-  if (launch && calls::setAddresses(*launch, 0, addresses)) {
-    launched = launch->launch->enqueue({stream});
-  } else {
-    std::vector<tlc_tensor> tensors;
-    for (const Argument &argument : arguments)
-      tensors.push_back({addresses[tensors.size()], argument.element,
-                         static_cast<int32_t>(argument.shape.size()), argument.shape.data(),
-                         argument.strides.data()});
-    const auto tensorCount = static_cast<int>(tensors.size()), scalarCount = static_cast<int>(scalars.size()),
-               workspaceCount = static_cast<int>(workspaces.size());
-    void *const *const inScratch = addresses.data() + tensors.size();
-    if (launch) { // for the error of a first launch
-      launched = calls::launch(program, tensors.data(), tensorCount, scalars.data(), scalarCount, inScratch,
-                               workspaceCount, stream);
-    } else {
-      Result<std::unique_ptr<tlc_bound>> bound = calls::bind(
-          program, tensors.data(), tensorCount, scalars.data(), scalarCount, inScratch, workspaceCount);
-      if (!bound)
-        return bound.error();
-      launch = std::move(*bound);
-      launched = launch->launch->enqueue({stream});
-    }
-  }
-  prepared.keep(std::move(launch));
-  return launched;
+bool tlc_exchange::isCaptured(void *stream) const {
+  const Result<bool> captured = program->device->isCaptured({stream});
+  return !captured || *captured;
+}
+
+Result<void> tlc_exchange::enqueueAt(std::unique_ptr<tlc_bound> &launch, std::span<void *const> addresses,
+                                     void *stream) const {
+  if (launch && calls::setAddresses(*launch, 0, addresses))
+    return launch->launch->enqueue({stream});
+  std::vector<tlc_tensor> tensors;
+  for (const Argument &argument : arguments)
+    tensors.push_back({addresses[tensors.size()], argument.element,
+                       static_cast<int32_t>(argument.shape.size()), argument.shape.data(),
+                       argument.strides.data()});
+  const auto tensorCount = static_cast<int>(tensors.size()), scalarCount = static_cast<int>(scalars.size()),
+             workspaceCount = static_cast<int>(workspaces.size());
+  void *const *const inScratch = addresses.data() + tensors.size();
+  if (launch) // for the error of a first launch
+    return calls::launch(program, tensors.data(), tensorCount, scalars.data(), scalarCount, inScratch,
+                         workspaceCount, stream);
+  Result<std::unique_ptr<tlc_bound>> bound = calls::bind(program, tensors.data(), tensorCount, scalars.data(),
+                                                         scalarCount, inScratch, workspaceCount);
+  if (!bound)
+    return bound.error();
+  launch = std::move(*bound);
+  return launch->launch->enqueue({stream});
 }
 
 Result<void> tlc_exchange::describe(const tlc_exchange_options &options) {
@@ -247,9 +204,8 @@ Result<void> tlc_exchange::setTensors(const tlc_tensor *tensors, int count,
     return views.error();
   if (views->size() > mostObjects)
     return invalid(fmt::format("expected at most {} tensors, but got {}", mostObjects, views->size()));
-  std::array<void *, mostObjects> addresses = {};
-  if (!readAll(options.given, 0, givenCount, addresses.data()) ||
-      !readAll(options.made, givenCount, objects.size() - givenCount, addresses.data()))
+  Addresses addresses = {};
+  if (!readGiven(options.given, addresses) || !readMade(options.made, addresses))
     return invalid("expected objects that do not change meanwhile");
   for (size_t i = 0; i != views->size(); ++i) {
     const TensorView &view = (*views)[i];

@@ -66,6 +66,32 @@ template <class Object, class Body> Object *object(Body &&body) {
   return made;
 }
 
+int launchGuarded(const tlc_exchange &exchange, const tlc_exchange::Addresses &addresses) {
+  return launched([&] { return exchange.launchOn(addresses); });
+}
+
+void *callExchange(void *address, void *given) {
+  return static_cast<const tlc_exchange *>(calls::addressOf(address))->call(given, launchGuarded);
+}
+
+void *callBound(void *address, void *) {
+  auto *bound = static_cast<tlc_bound *>(calls::addressOf(address));
+  return calls::resultOf(*bound, tlc_bound_launch_current(bound, bound->function.api));
+}
+
+/// A function of Python, or null.
+template <class Body> void *function(Body &&body) {
+  void *made = nullptr;
+  run([&]() -> Result<void> {
+    Result<void *> result = body();
+    if (!result)
+      return result.error();
+    made = *result;
+    return {};
+  });
+  return made;
+}
+
 } // namespace
 
 int tlc_version(void) { return TLC_INTERFACE_VERSION; }
@@ -352,6 +378,14 @@ tlc_exchange *tlc_exchange_create(const tlc_program *program, const tlc_tensor *
 
 int tlc_exchange_launch(const tlc_exchange *exchange, void *given, void *made) {
   return launched([&] { return calls::launch(exchange, given, made); });
+}
+
+void *tlc_exchange_function(tlc_exchange *exchange, const tlc_exchange_function_options *options) {
+  return function([&] { return calls::functionOf(exchange, options, callExchange); });
+}
+
+void *tlc_bound_function(tlc_bound *bound, const tlc_bound_function_options *options) {
+  return function([&] { return calls::functionOf(bound, options, callBound); });
 }
 
 void tlc_exchange_release(tlc_exchange *exchange) { delete exchange; }

@@ -38,7 +38,7 @@ extern "C" {
 
 /// Version of this interface. Grows by one when something is added; what is
 /// here keeps its meaning.
-#define TLC_INTERFACE_VERSION 12
+#define TLC_INTERFACE_VERSION 13
 
 /// What a call came to.
 typedef enum tlc_status {
@@ -448,8 +448,9 @@ typedef struct tlc_exchange_options {
 
 /// Describes that launch on GPU tensors: program, tensors and scalars as `tlc_launch` took them. The source
 /// -1 marks a tensor that the program writes and the caller does not read: like workspaces it is stored in
-/// memory of the objects' library, which each launch allocates and frees in stream order. The program
-/// outlives it. Null on failure.
+/// memory of the objects' library. A launch that needs more than 64 KiB, or that is captured, allocates and
+/// frees it in stream order; others keep it for the next one on their stream. The program outlives it. Null
+/// on failure.
 TLC_API tlc_exchange *tlc_exchange_create(const tlc_program *program, const tlc_tensor *tensors,
                                           int tensor_count, const tlc_scalar *scalars, int scalar_count,
                                           const tlc_exchange_options *options);
@@ -465,6 +466,39 @@ TLC_API void tlc_exchange_release(tlc_exchange *exchange);
 /// `tlc_bound_launch` on the stream that is current in the library of this DLPackExchangeAPI. Where that
 /// fails it may leave an exception of Python, too. A tlc_status.
 TLC_API int tlc_bound_launch_current(tlc_bound *bound, const void *api);
+
+/// What a function of Python does beside the launch of an exchange. Objects are borrowed as long as it is
+/// called.
+typedef struct tlc_exchange_function_options {
+  size_t size;  ///< sizeof(tlc_exchange_function_options)
+  void *makers; ///< a tuple: for each object that is made a function that makes it, of one that is given
+  const int32_t *like; ///< for each of them the number of that one, or -1: the function has no argument
+  void *modes;   ///< a tuple of functions without arguments: nothing is launched where one gives what is true
+  void *tracked; ///< another one, or null: where it does, nothing is launched on an object that has
+  void *attribute;        ///< an attribute of this name, a str, that is true
+  void *refused;          ///< another one: raises the error of a launch
+  void *note;             ///< or null: is called after a launch with each given object that it writes
+  const int32_t *written; ///< their numbers
+  int32_t written_count;
+} tlc_exchange_function_options;
+
+/// A function that is built in, as Python calls it, a new reference: takes a tuple of given objects, makes
+/// the others, launches as `tlc_exchange_launch` does, and returns the tuple of those that it made. Where
+/// that launches nothing, or a library fails, it returns None. An exchange has one such function, which it
+/// outlives. Null on failure. Since version 13, as the next one.
+TLC_API void *tlc_exchange_function(tlc_exchange *exchange, const tlc_exchange_function_options *options);
+
+/// What a function of Python does beside `tlc_bound_launch_current`. Objects are borrowed as long as it is
+/// called.
+typedef struct tlc_bound_function_options {
+  size_t size;     ///< sizeof(tlc_bound_function_options)
+  const void *api; ///< a DLPackExchangeAPI that lives as long
+  void *refused;   ///< as above
+  void *after;     ///< a tuple of functions without arguments, which are called after a launch
+} tlc_bound_function_options;
+
+/// The same for a bound launch: the function takes nothing, and returns None.
+TLC_API void *tlc_bound_function(tlc_bound *bound, const tlc_bound_function_options *options);
 
 /// What a rank of several launches: a program that was compiled while its device was current, the addresses
 /// of its tensors and workspaces as `tlc_launch` takes them, and a stream of its device. Since version 4, as

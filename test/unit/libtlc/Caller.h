@@ -29,6 +29,9 @@ public:
   }
   Result<void> enqueue(const LaunchArguments &) override { return {}; }
   Result<void> clear(void *, size_t, Stream) override { return {}; }
+  Result<bool> isCaptured(Stream) override { return captures; }
+
+  static inline bool captures = false;
 
 private:
   LaunchResources &resources;

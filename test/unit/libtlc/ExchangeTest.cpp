@@ -71,6 +71,7 @@ struct Objects : Caller {
 struct Exchange : Objects {
   tlc_exchange *exchange = create();
   Exchange() {
+    NotingDevice::captures = true; // each launch has memory of its own
     INFO(tlc_last_error());
     REQUIRE(exchange);
     REQUIRE(launch() == TLC_OK); // prepares
@@ -113,6 +114,26 @@ TEST_CASE("an exchange moves tensors to where objects are", "[libtlc][exchange]"
   CHECK(noted.pointerChecks == 3);
   CHECK(noted.mapAddress == 0x50000000);
   CHECK(noted.output == 0x60000000);
+}
+
+TEST_CASE("an exchange keeps memory for the next launch on a stream", "[libtlc][exchange]") {
+  Exchange exchange;
+  NotingDevice::captures = false;
+  CHECK(exchange.launch() == TLC_OK);
+  CHECK((lent.sum == 1 && lent.count == 1));
+  bool succeeded = true;
+  {
+    AllocationCount count;
+    for (int i = 0; i < 3; ++i)
+      succeeded = succeeded && exchange.launch() == TLC_OK;
+  }
+  CHECK((succeeded && allocations == 0));
+  CHECK((lent.sum == 1 && lent.count == 1 && unlocked == 0));
+  NotingDevice::captures = true;
+  CHECK(exchange.launch() == TLC_OK);
+  CHECK((lent.sum == 2 && lent.count == 1));
+  tlc_exchange_release(std::exchange(exchange.exchange, nullptr));
+  CHECK(lent.count == 0);
 }
 
 TEST_CASE("objects of an exchange trade places, and overlap as those of tlc_launch may not",
@@ -159,6 +180,87 @@ TEST_CASE("an exchange launches nothing on objects of another kind", "[libtlc][e
   CHECK(noted.launches == 0);
   exchange.a.tensor.strides = nullptr; // contiguous
   CHECK(exchange.launch() == TLC_OK);
+}
+
+TEST_CASE("a function of Python makes results, and launches", "[libtlc][exchange]") {
+  Exchange exchange;
+  Object no{&otherType}, yes{&otherType}, mode{}, tracked{}, maker{}, note{}, refused{};
+  Object *inMode = &_Py_NoneStruct, *tracks = &_Py_NoneStruct, *result = &exchange.c;
+  std::vector<Object *> likes, notes;
+  int refusals = 0;
+  mode.call = [&](Object *) { return inMode; };
+  tracked.call = [&](Object *) { return tracks; };
+  maker.call = [&](Object *like) { return likes.push_back(like), result; };
+  note.call = [&](Object *written) { return notes.push_back(written), &_Py_NoneStruct; };
+  refused.call = [&](Object *) -> Object * { return ++refusals, nullptr; };
+  exchange.a.attribute = exchange.b.attribute = &_Py_NoneStruct;
+  Object makers{nullptr, {}, {&maker}}, modes{nullptr, {}, {&mode}};
+  const int32_t like = 2, written = 0;
+  tlc_exchange_function_options options = {sizeof(options), &makers,  &like, &modes,   &tracked,
+                                           &note,           &refused, &note, &written, 1};
+  auto *function = static_cast<Object *>(tlc_exchange_function(exchange.exchange, &options));
+  REQUIRE(function);
+  auto isNothing = [&] {
+    const size_t launches = noted.launches;
+    return function->call(&exchange.given) == &_Py_NoneStruct && noted.launches == launches;
+  };
+  Object *made = function->call(&exchange.given);
+  REQUIRE(made);
+  CHECK(made->items == std::vector<Object *>{&exchange.c});
+  CHECK((likes == std::vector<Object *>{&exchange.b} && notes == std::vector<Object *>{&exchange.a}));
+  CHECK((noted.launches == 2 && unlocked == 0 && lent.count == 0));
+  inMode = &yes;
+  CHECK(isNothing());
+  inMode = nullptr; // it fails
+  CHECK(isNothing());
+  inMode = &_Py_NoneStruct, tracks = &yes;
+  CHECK(function->call(&exchange.given) != &_Py_NoneStruct);
+  exchange.b.attribute = &yes;
+  CHECK(isNothing());
+  tracks = &_Py_NoneStruct;
+  CHECK(function->call(&exchange.given) != &_Py_NoneStruct);
+  CHECK((likes.size() == 3 && notes.size() == 3));
+  result = nullptr;
+  CHECK(isNothing());
+  result = &exchange.a; // of another type of elements
+  CHECK(isNothing());
+  result = &exchange.c;
+  exchange.c.tensor.data = exchange.b.tensor.data;
+  CHECK(function->call(&exchange.given) == nullptr);
+  CHECK(refusals == 1);
+  CHECK_THAT(tlc_last_error(), Catch::Contains("expected memory of its own"));
+  CHECK(notes.size() == 3);
+}
+
+TEST_CASE("what launches nothing makes no function of Python", "[libtlc][exchange]") {
+  Exchange exchange;
+  Object maker{}, refused{};
+  Object makers{nullptr, {}, {&maker}}, none{};
+  const int32_t like = 2, written = 3;
+  tlc_exchange_function_options options = {sizeof(options), &makers,  &like,   nullptr, nullptr,
+                                           nullptr,         &refused, nullptr, nullptr, 0};
+  auto error = [&](tlc_exchange *of, auto change) {
+    tlc_exchange_function_options other = options;
+    change(other);
+    CHECK_FALSE(tlc_exchange_function(of, &other));
+    return std::string(tlc_last_error());
+  };
+  auto same = [](auto &) {};
+  CHECK_THAT(error(nullptr, same), Catch::Contains("expected a launch, but got a null pointer"));
+  CHECK_THAT(error(exchange.exchange, [](auto &other) { other.size = 8; }),
+             Catch::Contains("expected options of"));
+  CHECK_THAT(error(exchange.exchange, [](auto &other) { other.refused = nullptr; }),
+             Catch::Contains("expected a function that raises errors"));
+  CHECK_THAT(error(exchange.exchange, [&](auto &other) { other.makers = &none; }),
+             Catch::Contains("expected what makes each object"));
+  CHECK_THAT(
+      error(exchange.exchange, [&](auto &other) { other.written = &written, other.written_count = 1; }),
+      Catch::Contains("expected what makes each object"));
+  CHECK_THAT(
+      error(exchange.exchange,
+            [&](auto &other) { other.note = &maker, other.written = &written, other.written_count = 1; }),
+      Catch::Contains("expected numbers of 3 objects, but got 3"));
+  CHECK(tlc_exchange_function(exchange.exchange, &options));
 }
 
 TEST_CASE("what is no launch of these objects makes no exchange", "[libtlc][exchange]") {

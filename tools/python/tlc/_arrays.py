@@ -41,17 +41,19 @@ def element_named(name: str) -> Element:
 class Array:
     """Where a tensor is stored. Strides count elements. `owner` keeps the memory."""
 
-    __slots__ = ("data", "element", "shape", "strides", "device", "owner")
+    __slots__ = ("data", "element", "shape", "strides", "device", "owner", "is_read_only")
 
-    def __init__(self, data: int, element: Element, shape: Tuple[int, ...], strides: Tuple[int, ...], device: int, owner: Any):
+    def __init__(self, data: int, element: Element, shape: Tuple[int, ...], strides: Tuple[int, ...], device: int, owner: Any,
+                 is_read_only: bool = False):
         self.data, self.element, self.shape, self.strides, self.device, self.owner = data, element, shape, strides, device, owner
+        self.is_read_only = is_read_only
 
     def key(self):
         """All but the address, of which only the alignment matters for the choice of a program."""
-        return self.element.number, self.shape, self.strides, self.device, self.data % 16
+        return self.element.number, self.shape, self.strides, self.device, self.data % 16, self.is_read_only
 
     def viewed(self, shape: Sequence[int], strides: Sequence[int]) -> "Array":
-        return Array(self.data, self.element, tuple(shape), tuple(strides), self.device, self.owner)
+        return Array(self.data, self.element, tuple(shape), tuple(strides), self.device, self.owner, self.is_read_only)
 
     def permuted(self, axes: Sequence[int]) -> "Array":
         return self.viewed([self.shape[axis] for axis in axes], [self.strides[axis] for axis in axes])
@@ -110,7 +112,15 @@ class _DlManagedTensor(ctypes.Structure):
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_DlManagedTensor))
 _DlManagedTensor._fields_ = [("dl_tensor", _DlTensor), ("manager_ctx", ctypes.c_void_p), ("deleter", _DELETER)]
 
+class _DlVersioned(ctypes.Structure):
+    """DLManagedTensorVersioned, since DLPack 1.0."""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("manager_ctx", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
+                ("flags", ctypes.c_uint64), ("dl_tensor", _DlTensor)]
+
+
 DL_CPU, DL_CUDA, DL_CUDA_HOST = 1, 2, 3
+DL_VERSION, DL_READ_ONLY = (1, 0), 1
 _CODES = {"i": 0, "u": 1, "f": 2, "bf16": 4, "e4m3": 10, "e5m2": 12, "e2m1": 17}
 
 _pointer_of_capsule = ctypes.pythonapi.PyCapsule_GetPointer
@@ -341,7 +351,7 @@ def view(bits, dtype: str) -> Tensor:
         shape, strides = [*shape[:-1], 2 * shape[-1]], [*(2 * stride for stride in strides[:-1]), 1]
     elif array.element.bits != element.bits:
         raise Error(f"view: expected elements of {element.bits} bits for {dtype}, but got {array}")
-    return Tensor(Array(array.data, element, tuple(shape), tuple(strides), array.device, array.owner), bits)
+    return Tensor(Array(array.data, element, tuple(shape), tuple(strides), array.device, array.owner, array.is_read_only), bits)
 
 
 U16 = Element(-1, "u16", 16)  # what NumPy has for bits of bf16; no kernel takes it
@@ -357,7 +367,20 @@ def _describe_numpy(array, name: str) -> Array:
     for stride in array.strides:
         if stride % size:
             raise Error(f"argument '{name}': expected strides of whole elements, but got {array.strides} bytes of {element.name}")
-    return Array(facts["data"][0], element, array.shape, tuple(stride // size for stride in array.strides), CPU, array)
+    address, is_read_only = facts["data"]
+    return Array(address, element, array.shape, tuple(stride // size for stride in array.strides), CPU, array, is_read_only)
+
+
+def _exchanged(capsule, name: str) -> Tuple[_DlTensor, int]:
+    """The tensor of a capsule, and its flags."""
+    if _exchange._is_valid(capsule, b"dltensor"):
+        return _DlTensor.from_address(_pointer_of_capsule(capsule, b"dltensor")), 0
+    if not _exchange._is_valid(capsule, b"dltensor_versioned"):
+        raise Error(f"argument '{name}': expected a capsule of DLPack that is not used yet, but got {capsule!r}")
+    versioned = _DlVersioned.from_address(_pointer_of_capsule(capsule, b"dltensor_versioned"))
+    if versioned.major != DL_VERSION[0]:
+        raise Error(f"argument '{name}': expected a tensor of DLPack {DL_VERSION[0]}, but got one of {versioned.major}.{versioned.minor}")
+    return versioned.dl_tensor, versioned.flags
 
 
 def _describe_dlpack(given, name: str) -> Array:
@@ -366,8 +389,15 @@ def _describe_dlpack(given, name: str) -> Array:
     if kind not in (DL_CPU, DL_CUDA, DL_CUDA_HOST):
         raise Error(f"argument '{name}': expected memory of the CPU or of a CUDA device, but got DLPack's device type {int(kind)}")
     # 1 names CUDA's legacy default stream, on which calls launch that know no other one.
-    capsule = given.__dlpack__(stream=1) if kind == DL_CUDA else given.__dlpack__()
-    dl = _DlTensor.from_address(_pointer_of_capsule(capsule, b"dltensor"))
+    options = {"stream": 1} if kind == DL_CUDA else {}
+    try:
+        try:
+            capsule = given.__dlpack__(max_version=DL_VERSION, **options)
+        except TypeError:  # before DLPack 1.0
+            capsule = given.__dlpack__(**options)
+    except BufferError as error:  # what the protocol has for this
+        raise Error(f"argument '{name}': {type(given).__name__} does not share its memory: {error}") from error
+    dl, flags = _exchanged(capsule, name)
     count = dl.ndim
     shape = tuple(dl.shape[:count]) if count else ()
     strides = tuple(dl.strides[:count]) if count and dl.strides else dense_strides(shape)
@@ -383,7 +413,8 @@ def _describe_dlpack(given, name: str) -> Array:
         if number_of_element < 0:
             raise Error(f"argument '{name}': {interface().error().text}")
         element = ELEMENTS[number_of_element]
-    return Array((dl.data or 0) + dl.byte_offset, element, shape, strides, number if kind == DL_CUDA else CPU, (given, capsule))
+    return Array((dl.data or 0) + dl.byte_offset, element, shape, strides, number if kind == DL_CUDA else CPU, (given, capsule),
+                 bool(flags & DL_READ_ONLY))
 
 
 class Framework(NamedTuple):
@@ -508,4 +539,6 @@ def describe(given, name: str, any_integer: bool = False) -> Array:
     array = framework_of(given, name).describe(given, name)
     if array.element.number < 0 and not any_integer:
         raise Error(f"argument '{name}': expected an element type of tlc, but got {array}; tlc.view(..., 'bf16') takes bits of bf16")
+    if min(array.strides, default=0) < 0:
+        raise Error(f"argument '{name}': expected strides of at least 0, but got {list(array.strides)} elements; copy it to contiguous memory")
     return array

@@ -121,6 +121,12 @@ class _Forward(calls.Call):
     """What attention has in common with that of packed sequences."""
 
     kernel_name, derived = "attention_fwd", DERIVED
+    #: Layout, whether LSE is returned, options, and what the route of PyTorch makes of them.
+    last_with_gradient: Optional[Tuple[str, bool, Dict[str, Any], Any]] = None
+
+    def forget(self):
+        super().forget()
+        self.last_with_gradient = None
 
     def run(self, given: tuple, layout: str, return_lse: bool, options: Dict[str, Any]):
         """Without gradients, on plain tensors."""
@@ -192,10 +198,16 @@ class Attention(_Forward):
 
     def __call__(self, q, k, v, *, layout: str = "bshd", sink=None, lengths_q=None, lengths_k=None, scale_q=None, scale_k=None,
                  scale_v=None, philox=None, generator=None, return_lse: bool = False, out=None, **options):
+        given = q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, philox, out
+        if generator is None and not getattr(q, "requires_grad", False):
+            made = self.again(given, options, (layout, return_lse))
+            if made is not None and not return_lse:
+                return made[0] if out is None else out
+            if made is not None:
+                return result_of(given, made, return_lse)
         route = calls.torch_route(q)
         if "dropout_p" in options or generator is not None:
-            philox = self.dropped(route, q, philox, generator, options)
-        given = q, k, v, sink, lengths_q, lengths_k, scale_q, scale_k, scale_v, philox, out
+            given = *given[:9], self.dropped(route, q, philox, generator, options), out
         if route is not None:
             return route.attention(self, given, layout, return_lse, options)
         calls.refuse_mixture(self.name, self.tensors, given)
@@ -227,10 +239,16 @@ class AttentionVarlen(_Forward):
     def __call__(self, q, k, v, cu_seqlens_q, cu_seqlens_k=None, *, sink=None, scale_q=None, scale_k=None, scale_v=None,
                  philox=None, generator=None, return_lse: bool = False, out=None, **options):
         cu_seqlens_k = cu_seqlens_q if cu_seqlens_k is None else cu_seqlens_k
+        given = q, k, v, sink, cu_seqlens_q, cu_seqlens_k, scale_q, scale_k, scale_v, philox, out
+        if generator is None and not getattr(q, "requires_grad", False):
+            made = self.again(given, options, ("", return_lse))
+            if made is not None and not return_lse:
+                return made[0] if out is None else out
+            if made is not None:
+                return result_of(given, made, return_lse)
         route = calls.torch_route(q)
         if "dropout_p" in options or generator is not None:
-            philox = self.dropped(route, q, philox, generator, options)
-        given = q, k, v, sink, cu_seqlens_q, cu_seqlens_k, scale_q, scale_k, scale_v, philox, out
+            given = *given[:9], self.dropped(route, q, philox, generator, options), out
         if route is not None:
             return route.attention(self, given, "", return_lse, options)
         calls.refuse_mixture(self.name, self.tensors, given)

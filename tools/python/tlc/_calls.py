@@ -15,7 +15,7 @@ from ._programs import Bound, Kernel, Option, Plan, Plans, Problem
 #: The modules `_torch` and `_gradients`, from the first time that PyTorch is there.
 TORCH: Any = None
 GRADIENTS: Any = None
-#: Whether torch.compile or torch.export reads a call: PyTorch's function, once it is there.
+#: Whether torch.compile reads a call: PyTorch's function, once it is there.
 is_tracing: Callable[[], bool] = lambda: False
 
 
@@ -26,7 +26,7 @@ def torch_route(tensor):
         if "torch" not in sys.modules:
             return None
         from . import _gradients, _torch
-        TORCH, GRADIENTS, is_tracing = _torch, _gradients, _torch.is_compiling
+        TORCH, GRADIENTS, is_tracing = _torch, _gradients, _torch.is_compiled
     return TORCH if isinstance(tensor, TORCH.TENSOR) else None
 
 
@@ -70,13 +70,6 @@ def refuse_mixture(call: str, names: Iterable[str], objects: Sequence[Any]) -> N
         refuse_others(call, names, objects)
 
 
-def _is_equal(one: Any, other: Any) -> bool:
-    try:
-        return bool(one == other)
-    except Exception:  # of what does not compare, such as a tensor among options
-        return False
-
-
 def option_key(options: Dict[str, Any]) -> tuple:
     """In the order in which they are given, of which another one takes another plan."""
     return tuple([(name, tuple(value) if isinstance(value, list) else value) for name, value in options.items()])
@@ -97,7 +90,6 @@ class Call:
     def __init__(self):
         self._plans: Plans[Plan] = Plans()
         self._repeats: Plans[Repeat] = Plans()
-        self._before: Optional[Repeat] = None  # the one that was looked up last
         self._last: Optional[Tuple[tuple, Dict[str, Any], Repeat]] = None
 
     @property
@@ -140,57 +132,68 @@ class Call:
         for name in options:
             if name in self.derived:
                 raise Error(f"{self.name}: expected '{name}' to follow from the tensors, but it is given, too")
-        return Plan(self.solve(device, found, options, settings))
+        plan, names = Plan(self.solve(device, found, options, settings)), list(found)
+        for name in [names[source] for source in plan.written]:
+            if found[name].is_read_only:
+                raise Error(f"{self.name}: argument '{name}': expected memory that may be written, but got {found[name]}, which is read-only")
+        return plan
 
     def launch(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Sequence[Any]:
         """Launches on tensors in the order of `tensors`, of which some are None, and returns the tensors that it makes."""
-        made = self.repeated(objects, options, settings)
+        made = self.again(objects, options, settings)
         return made if made is not None else self.anew(objects, options, settings)
 
     def anew(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Sequence[Any]:
         return self.work_out(objects, (settings, *option_key(options)), dict(zip(self.tensors, objects)), options, settings)[1]
 
     def again(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Any:
-        """`repeated` where a launch is all that has to be done."""
-        exchange = None if is_tracing() else EXCHANGES.get(type(objects[0]))
-        return None if exchange is None or not exchange.is_launch(objects) else self.repeated(objects, options, settings)
+        """What a launch like an earlier one makes, or None where there is none or where more has to be done. It is found by the shapes
+        of the first two tensors and by options, and compares all else. The last one is tried first: without its key, of which shapes
+        and hashes are most."""
+        if is_tracing():
+            return None
+        last = self._last
+        if last is not None:
+            try:
+                is_like = last[0] == settings and last[1] == options
+            except Exception:  # of what does not compare, such as a tensor among options
+                is_like = False
+            if is_like:
+                repeat = last[2]
+                made = repeat.call(objects)
+                if made is not None:
+                    return made if repeat.finish is None else repeat.finish(objects, made)
+        return self._found(objects, options, settings)
 
-    def repeated(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Any:
-        """What a launch like an earlier one makes, or None where there is none. It is found by the shapes of the first two tensors and by
-        options, and compares all else."""
+    def _found(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Any:
         first, second = objects[0], objects[1]
         if type(first) not in EXCHANGES:
             return None
-        last = self._last
-        if last is not None and _is_equal(last[0], settings) and _is_equal(last[1], options):
-            made = last[2].call(objects)
-            if made is not None:
-                return made
-            self._last = None
         try:
             repeat = self._repeats.get((first.shape, None if second is None else second.shape, settings, *options.items()))
         except (AttributeError, TypeError):  # what has no shape, a list among options
             return None
-        if repeat is None or (last is not None and repeat is last[2] and self._last is None):
+        if repeat is None or (self._last is not None and repeat is self._last[2]):
             return None
-        # A launch that is repeated at once is tried without a look-up next time: it compares all tensors itself.
-        self._last = (settings, options, repeat) if repeat is self._before else None
-        self._before = repeat
-        return repeat.call(objects)
+        made = repeat.call(objects)
+        if made is None:
+            return None
+        self._last = settings, options, repeat
+        return made if repeat.finish is None else repeat.finish(objects, made)
 
     def forget(self) -> None:
         """All earlier calls."""
         self._plans.plans.clear()
         self._repeats.plans.clear()
-        self._before = self._last = None
+        self._last = None
 
     def finish(self, plan: Plan) -> Optional[Callable[[tuple, Sequence[Any]], Any]]:
-        """What makes the result of `repeated` of tensors that are given and made, where it is not the latter."""
+        """What makes the result of `again` of tensors that are given and made, where it is not the latter."""
         return None
 
     def work_out(self, objects: tuple, key: Optional[tuple], given: Given, options: Dict[str, Any],
                  settings: tuple) -> Tuple[Plan, List[Any]]:
-        """A launch of which nothing is known. `repeated` finds it by the key and shapes, if the objects are all that is given."""
+        """A launch of which nothing is known. `again` finds it by the key and shapes, if the objects are all that is given."""
         plan, addresses, framework, owners = self.plan(given, options, settings)
         made = plan.run(addresses, framework)
         del owners  # until here

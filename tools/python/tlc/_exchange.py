@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls like an earlier one, in one call of libtlc: it reads the tensors by the exchange API of their library, which DLPack 1.2 has
-for C, compares them with those of the earlier call, and launches on that library's current stream."""
+"""Calls like an earlier one, in one function of libtlc: it reads the tensors by the exchange API of their library, which DLPack 1.2
+has for C, compares them with those of the earlier call, has results made, and launches on that library's current stream."""
 
 import ctypes
 import sys
@@ -20,25 +20,34 @@ class Exchange(NamedTuple):
 
     api: int
     types: Tuple[type, ...]
-    is_launch: Callable[[tuple], bool]  # a launch is all that a call on these has to do
+    tracking: "Tracking"
     like: Optional[Callable[[Any], Any]]  # a new tensor like this one, which takes less time than one of a given shape
     capsule: Any  # keeps it
+
+
+class Tracking(NamedTuple):
+    """When a launch is not all that a call on tensors of a library has to do."""
+
+    modes: Tuple[Callable[[], Any], ...] = ()  # where one of these gives what is true
+    is_on: Optional[Callable[[], Any]] = None  # where this does, and `attribute` of a tensor is true
+    attribute: str = ""
 
 
 #: By the exact type of a tensor.
 EXCHANGES: Dict[type, Exchange] = {}
 
 
-def always(_objects: tuple) -> bool:
-    return True
-
-
-def register(types: Tuple[type, ...], is_launch: Callable[[tuple], bool] = always, like: Optional[Callable[[Any], Any]] = None) -> None:
+def register(types: Tuple[type, ...], tracking: Tracking = Tracking(), like: Optional[Callable[[Any], Any]] = None) -> None:
     """Finds the exchange API of a library by its type of tensors, the first one, where that has one of its own."""
     capsule = vars(types[0]).get(ATTRIBUTE)
-    if capsule is not None and _is_valid(capsule, CAPSULE) and interface().version >= 10:
-        exchange = Exchange(_pointer_of(capsule, CAPSULE), types, is_launch, like, capsule)
+    if capsule is not None and _is_valid(capsule, CAPSULE) and interface().version >= 13:
+        exchange = Exchange(_pointer_of(capsule, CAPSULE), types, tracking, like, capsule)
         EXCHANGES.update((one, exchange) for one in types)
+
+
+def refused() -> None:
+    """What functions of libtlc call after a launch that failed."""
+    raise interface().error()
 
 
 class Repeat:
@@ -47,7 +56,7 @@ class Repeat:
     def __init__(self, plan: Any, exchange: Exchange, tensors: Any, given: tuple, made: Sequence[Any], framework: Any,
                  finish: Optional[Callable[[tuple, Sequence[Any]], Any]]):
         self.handle: Optional[int] = None
-        self.plan, self.exchange = plan, exchange  # which outlive it
+        self.plan, self.exchange, self.finish = plan, exchange, finish
         positions = [place for place, one in enumerate(given) if one is not None]
         sources = [-1] * plan.count
         for number, source in plan.sources:
@@ -61,69 +70,32 @@ class Repeat:
                                                              ctypes.byref(options)))
         makers = [self._maker(given, one, framework.maker(shape, element, plan.device.number))
                   for one, (_, element, shape) in zip(made, plan.made)]
-        #: What a call makes of what is given, or None where the tensors are others. The object lives as long as it is called.
-        self.call = _caller(library, self.handle, makers, finish)
-        written = [positions[source] for source in plan.written]
-        if written and framework.note_write is not None:
-            self.call = _noting(self.call, written, framework.note_write)
+        written = [positions[source] for source in plan.written] if framework.note_write is not None else []
+        #: What the function below has without counting references: this lives as long as it is called.
+        self._kept = (tuple(make for make, _ in makers), exchange.tracking.modes, sys.intern(exchange.tracking.attribute),
+                      exchange.tracking.is_on, framework.note_write)
+        self.call = self._function([place for _, place in makers], written)
 
-    def _maker(self, given: tuple, made: Any, make: Callable[[], Any]) -> Tuple[Callable[[Any], Any], int]:
-        """What makes such a tensor, and of which one."""
+    def _function(self, like: Sequence[int], written: Sequence[int]) -> Callable[[tuple], Optional[tuple]]:
+        """What a call makes of the tuple that is given, or None where the tensors are others."""
+        makers, modes, attribute, is_on, note = self._kept
+        options = c.ExchangeFunctionOptions(makers, (c.I32 * len(like))(*like), modes)
+        if is_on is not None:
+            options.tracked, options.attribute = is_on, attribute
+        if written:
+            options.note, options.written, options.written_count = note, (c.I32 * len(written))(*written), len(written)
+        options.refused = refused
+        return interface().function(interface().exchange_function(self.handle, ctypes.byref(options)))
+
+    def _maker(self, given: tuple, made: Any, make: Callable[[], Any]) -> Tuple[Callable[..., Any], int]:
+        """What makes such a tensor, and of which one; -1: of none."""
         like = self.exchange.like
         if like is not None:
             for place, one in enumerate(given):
                 if one is not None and (one.dtype, one.shape, one.stride()) == (made.dtype, made.shape, made.stride()):
                     return like, place
-        return lambda _: make(), 0
+        return make, -1
 
     def __del__(self):
         if getattr(self, "handle", None) and not sys.is_finalizing():
             interface().exchange_release(self.handle)
-
-
-def _noting(call: Callable[[tuple], Any], places: Sequence[int], note: Callable[[Any], None]) -> Callable[[tuple], Any]:
-    def noted(given: tuple) -> Any:
-        made = call(given)
-        if made is not None:
-            for place in places:
-                note(given[place])
-        return made
-
-    return noted
-
-
-def _caller(library: Any, handle: int, makers: Sequence[Tuple[Callable[[Any], Any], int]],
-            finish: Optional[Callable[[tuple, Sequence[Any]], Any]]) -> Callable[[tuple], Any]:
-    """A function for the usual numbers of results, whose values are all its own: it is what a call costs in Python."""
-    launch = library.exchange_launch
-
-    def refused(status: int) -> None:
-        if status > 0:
-            raise library.error()
-
-    if len(makers) == 1:
-        (make, place), = makers
-
-        def one(given: tuple) -> Any:
-            try:
-                made = make(given[place]),
-                status = launch(handle, given, made)
-            except Exception:  # of the tensors' library; an ordinary call says more
-                return None
-            if status:
-                return refused(status)
-            return made if finish is None else finish(given, made)
-
-        return one
-
-    def any_number(given: tuple) -> Any:
-        try:
-            made = tuple([make(given[place]) for make, place in makers])
-            status = launch(handle, given, made)
-        except Exception:
-            return None
-        if status:
-            return refused(status)
-        return made if finish is None else finish(given, made)
-
-    return any_number

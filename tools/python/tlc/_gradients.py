@@ -11,7 +11,7 @@ from . import _calls as calls
 from . import _kernels
 from ._interface import Error
 from ._kernel_gradients import kernel
-from ._torch import apply_of, is_compiling, is_plain, options_of, packed_options, refuse_second_derivatives, softmax_backward
+from ._torch import apply_of, is_compiling, is_traced, options_of, packed_options, refuse_second_derivatives, softmax_backward
 
 __all__ = ["gemm", "kernel", "softmax"]
 
@@ -47,7 +47,7 @@ def _unpacked(options: Options) -> Dict[str, Any]:
 
 
 def _product(a, b, bias=None, residual=None, out_dtype: Optional[str] = None, options: Options = ""):
-    if is_compiling() or not is_plain(a, b, bias, residual):
+    if is_traced(a, b, bias, residual):
         return torch.ops.tlc.gemm(a, b, bias, residual, None, None, out_dtype, _packed(options))
     return _kernels.gemm.launch((a, b, None, None, bias, residual, None), _unpacked(options), (out_dtype, False))[0]
 
@@ -120,7 +120,7 @@ def gemm(given: tuple, options: Dict[str, Any], out_dtype: Optional[str]):
     if out_dtype not in (None, "f16", "bf16", "f32"):
         raise Error(f"gemm: expected out_dtype among f16, bf16, f32, because a tensor requires a gradient, but got {out_dtype}; "
                     "call it under torch.no_grad()")
-    is_eager = not is_compiling() and is_plain(a, b, bias, residual)
+    is_eager = not is_traced(a, b, bias, residual)
     return (_apply_gemm if is_eager else _Gemm.apply)(a, b, bias, residual, out_dtype, options.get("activation") or "none",
                                                      options if is_eager else packed_options(options))
 
@@ -131,7 +131,7 @@ def gemm(given: tuple, options: Dict[str, Any], out_dtype: Optional[str]):
 class _Softmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, options):
-        if is_compiling() or not is_plain(x):
+        if is_traced(x):
             y = torch.ops.tlc.softmax(x, _packed(options))
         else:
             y = _kernels.softmax.launch((x, None), _unpacked(options), ())[0]
@@ -140,11 +140,10 @@ class _Softmax(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, dy):
+        if not is_compiling():
+            refuse_second_derivatives("softmax")
         y, = ctx.saved_tensors
-        if is_compiling() or not is_plain(dy, y):
-            return torch.ops.tlc.softmax_backward(dy, y), None
-        refuse_second_derivatives("softmax")
-        return softmax_backward(dy, y), None
+        return (torch.ops.tlc.softmax_backward if is_traced(dy, y) else softmax_backward)(dy, y), None
 
 
 _apply_softmax = apply_of(_Softmax)
@@ -154,6 +153,4 @@ def softmax(x, out, options: Dict[str, Any]):
     """`tlc.softmax` with gradients."""
     _refuse_out("softmax", out)
     calls.refuse_others("softmax", _kernels.softmax.tensors, (x,))
-    if not is_compiling() and is_plain(x):
-        return _apply_softmax(x, options)
-    return _Softmax.apply(x, packed_options(options))
+    return _Softmax.apply(x, packed_options(options)) if is_traced(x) else _apply_softmax(x, options)

@@ -164,6 +164,16 @@ class ExchangeOptions(Sized):
                 ("sources", ctypes.POINTER(I32))]
 
 
+class ExchangeFunctionOptions(Sized):
+    _fields_ = [("size", SIZE), ("makers", ctypes.py_object), ("like", ctypes.POINTER(I32)), ("modes", ctypes.py_object),
+                ("tracked", ctypes.py_object), ("attribute", ctypes.py_object), ("refused", ctypes.py_object), ("note", ctypes.py_object),
+                ("written", ctypes.POINTER(I32)), ("written_count", I32)]
+
+
+class BoundFunctionOptions(Sized):
+    _fields_ = [("size", SIZE), ("api", ADDRESS), ("refused", ctypes.py_object), ("after", ctypes.py_object)]
+
+
 TENSORS, TEXTS, SIZES, ADDRESSES = ctypes.POINTER(Tensor), ctypes.POINTER(TEXT), ctypes.POINTER(SIZE), ctypes.POINTER(ADDRESS)
 INTS, I64S = ctypes.POINTER(INT), ctypes.POINTER(I64)
 LAUNCH = (TENSORS, INT, ADDRESS, INT, ADDRESSES, INT)
@@ -207,9 +217,11 @@ FUNCTIONS: Dict[int, tuple] = {
          ("tlc_bound_launch_current", INT, ADDRESS, ADDRESS)),
     11: (("tlc_last_error_info", INT, ctypes.POINTER(ErrorInfo)),),
     12: (("tlc_bound_set_addresses", INT, ADDRESS, INT, ADDRESSES, INT),),
+    13: (("tlc_exchange_function", ADDRESS, ADDRESS, ctypes.POINTER(ExchangeFunctionOptions)),
+         ("tlc_bound_function", ADDRESS, ADDRESS, ctypes.POINTER(BoundFunctionOptions))),
 }
 #: Functions that ask objects of Python, for which they need the interpreter's lock.
-LOCKED = ("tlc_exchange_create", "tlc_exchange_launch", "tlc_bound_launch_current")
+LOCKED = ("tlc_exchange_create", "tlc_exchange_launch", "tlc_exchange_function", "tlc_bound_launch_current", "tlc_bound_function")
 OLDEST, NEWEST = min(FUNCTIONS), max(FUNCTIONS)
 #: What calls of this package need; later functions are probed.
 NEEDED = 8
@@ -276,6 +288,14 @@ class Interface:
             raise self.error()
         return address
 
+    def function(self, address: Optional[int]) -> Any:
+        """A function of Python, of which the library has given a reference."""
+        found = ctypes.cast(self.object(address), ctypes.py_object).value
+        _release(found)
+        return found
+
+
+_release = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_DecRef", ctypes.pythonapi))
 
 #: What the emulator has found in the launch on this thread.
 found = threading.local()

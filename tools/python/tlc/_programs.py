@@ -8,13 +8,13 @@ import struct
 import sys
 import threading
 from collections import OrderedDict
-from typing import Any, Dict, Generic, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Callable, Dict, Generic, List, NamedTuple, Optional, Sequence, Tuple, TypeVar
 
 from . import _arrays as arrays
 from . import _devices as devices
 from . import _interface as c
 from ._arrays import CPU, ELEMENTS, Array, Element, Framework
-from ._exchange import Exchange, Repeat
+from ._exchange import Exchange, Repeat, refused
 from ._interface import Error
 
 INPUT, OUTPUT, INOUT = 0, 1, 2
@@ -376,14 +376,20 @@ class Bound:
     """A launch whose arguments are checked once. Call it to launch on the stream that is current then; `outputs` are the tensors
     that it writes and that were not given."""
 
+    __slots__ = "__call__", "outputs", "_handle", "_kept", "__weakref__"
+    outputs: Tuple[Any, ...]
+    __call__: Callable[[], None]  # of each object, without a frame of Python where libtlc has a function
+
     def __init__(self, plan: Plan, addresses: List[int], given: Sequence[Any], owners: List[Any], framework: Framework,
                  exchange: Optional[Exchange]):
-        self._handle = None
+        self._handle: Optional[int] = None
         self.outputs = tuple(framework.empty(shape, element, plan.device.number) for _, element, shape in plan.made)
-        self._counted = arrays.counted([*[given[source] for source in plan.written], *self.outputs])
-        self._kept = [given, owners, plan]
+        after = tuple(functools.partial(note, one)
+                      for note, one in arrays.counted([*[given[source] for source in plan.written], *self.outputs]))
+        self._kept = [given, owners, plan, after]
         if plan.device.number == CPU:
-            self._launch = lambda: plan._emulate(addresses, self.outputs, framework)
+            outputs = self.outputs
+            self.__call__ = _followed(lambda: plan._emulate(addresses, outputs, framework), after)
             return
         state = plan.state(addresses, self.outputs, framework)
         workspaces, held = plan._workspaces(framework, framework.stream(plan.device.number), state.each)
@@ -392,20 +398,24 @@ class Bound:
         self._handle = handle = library.object(library.bind(plan.program.handle, state.tensors, plan.count, plan.scalars, plan.scalar_count,
                                                             workspaces, plan.workspace_count))
         if exchange is not None:
-            self._launch = functools.partial(library.bound_launch_current, handle, exchange.api)
+            options = c.BoundFunctionOptions(exchange.api, refused, after)
+            self.__call__ = library.function(library.bound_function(handle, ctypes.byref(options)))
         else:
             launch, stream, number = library.bound_launch, framework.stream, plan.device.number
-            self._launch = lambda: launch(handle, stream(number))
-
-    def __call__(self) -> None:
-        if self._launch():
-            raise c.interface().error()
-        for note, tensor in self._counted:
-            note(tensor)
+            self.__call__ = _followed(lambda: library.check(launch(handle, stream(number))), after)
 
     def __del__(self):
         if getattr(self, "_handle", None) and not sys.is_finalizing():
             c.interface().bound_release(self._handle)
+
+
+def _followed(launch: Callable[[], None], after: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    def call() -> None:
+        launch()
+        for note in after:
+            note()
+
+    return call
 
 
 _pool: Dict[tuple, List[arrays.Memory]] = {}

@@ -8,7 +8,7 @@ required: operators need torch.library.register_fake or impl_abstract (2.1), and
 import ast
 import functools
 import math
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 import torch
 
@@ -16,6 +16,7 @@ from . import _arrays as arrays
 from . import _attention
 from . import _calls as calls
 from ._arrays import BY_NAME, CPU, ELSEWHERE, Array, Element, Framework
+from ._exchange import Tracking
 from ._interface import Error
 
 ELEMENTS = {getattr(torch, theirs): BY_NAME[ours] for theirs, ours in ELSEWHERE.items() if hasattr(torch, theirs)}
@@ -81,6 +82,8 @@ else:
         return False
 
 
+#: The same of torch.compile alone, in less time: whatever else traces has a mode or fake tensors.
+is_compiled = getattr(getattr(torch, "compiler", None), "is_dynamo_compiling", is_compiling)
 _dispatch_modes = getattr(torch._C, "_len_torch_dispatch_stack", None) or (lambda: 0)
 _functorch = getattr(torch._C, "_functorch", None)
 _transforms = getattr(_functorch, "maybe_current_level", None) or (lambda: None)
@@ -93,17 +96,6 @@ _PLAIN_OR_NONE = frozenset((*_PLAIN, type(None)))
 
 
 is_grad_enabled = torch.is_grad_enabled
-
-
-def _is_launch(tensors) -> bool:
-    """Of the first of which the type is plain."""
-    if _dispatch_modes() != 0 or _transforms() is not None:
-        return False
-    if is_grad_enabled():
-        for tensor in tensors:
-            if tensor is not None and getattr(tensor, "requires_grad", False):
-                return False
-    return True
 
 
 _increment_version = getattr(torch.autograd.graph, "increment_version", None)  # from 2.1
@@ -119,7 +111,8 @@ def _note_write(tensor) -> None:
         tensor.detach().as_strided((0,), (1,)).zero_()  # shares the count, and writes nothing
 
 
-FRAMEWORK = Framework(_describe, _read, _empty, _stream, torch.Tensor.data_ptr, _maker, (_PLAIN, _is_launch, torch.empty_like), _note_write)
+_TRACKING = Tracking((_dispatch_modes, _transforms), is_grad_enabled, "requires_grad")
+FRAMEWORK = Framework(_describe, _read, _empty, _stream, torch.Tensor.data_ptr, _maker, (_PLAIN, _TRACKING, torch.empty_like), _note_write)
 
 
 def is_plain(*tensors) -> bool:
@@ -275,40 +268,69 @@ class _Traced(torch.autograd.Function):
         return dq, dk, dv, dsink if ctx.given[0] else None, None, None, None, None, None, None, None, None
 
 
+class _Record(NamedTuple):
+    """What is not a tensor in an eager call with gradients, the same object for calls of the same options."""
+
+    kind: Any  # _attention.attention or attention_varlen
+    settings: tuple
+    options: Dict[str, Any]
+    of_backward: Dict[str, Any]
+    return_lse: bool
+    is_known: bool  # nothing is looked at beside what a repeated launch does
+
+
+class _Unlike(Exception):
+    """No launch to repeat."""
+
+
 class _Eager(torch.autograd.Function):
-    """The same for plain tensors, by launches. What is no tensor comes as one argument, and optional tensors if there are any."""
+    """The same for plain tensors, by launches. Optional tensors come if there are any."""
 
     @staticmethod
-    def forward(ctx, call, q, k, v, *optional):
-        kind, given, layout, options, of_backward, return_lse = call
-        o, lse = kind.launch(given, options, (layout, True))
+    def forward(ctx, record, given, q, k, v, *optional):
+        made = record.kind.again(given, record.options, record.settings)
+        if made is None:
+            if record.is_known:
+                raise _Unlike
+            made = record.kind.anew(given, record.options, record.settings)
+        o, lse = made
         ctx.save_for_backward(q, k, v, o, lse, *optional)
-        ctx.call = kind, layout, of_backward
-        ctx.set_materialize_grads(False)
-        if not return_lse:
+        ctx.record = record
+        if not record.return_lse:
             return o
+        ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(lse)
         return o, lse
 
     @staticmethod
     def backward(ctx, do, *_):
+        q, k, v, o, lse, *optional = ctx.saved_tensors
+        record = ctx.record
+        kind, options, layout = record.kind, record.of_backward, record.settings[0]
+        if deterministic() and "deterministic" not in options:
+            options = {**options, "deterministic": True}
+        if not optional:
+            made = _attention.attention_backward.again((q, k, v, None, None, None, None, None, o, do, lse, None), options, (layout,))
+            if made is not None:
+                return (None, None, *made)
         compiling = is_compiling()  # what of the graph is left of eager calls
         if not compiling:
             refuse_second_derivatives("attention")
         if do is None:
             return (None,) * len(ctx.needs_input_grad)
-        q, k, v, o, lse, *optional = ctx.saved_tensors
-        kind, layout, options = ctx.call
         if do.dtype != o.dtype:
             do = do.to(o.dtype)
-        if not optional and not compiling and is_plain(do, q, k, v, o, lse):
-            return (None, *_attention.attention_backward.launch((q, k, v, None, None, None, None, None, o, do, lse, None), options, (layout,)))
         sequences = _sequences(kind, *optional) if optional else _NO_SEQUENCES
         if not compiling and is_plain(do, q, k, v, o, lse, *optional):
             found = _run_backward(do, q, k, v, o, lse, *sequences, layout, options)
         else:  # under a dispatch mode, or what hooks make of saved tensors
             found = torch.ops.tlc.attention_backward(do, q, k, v, o, lse, *sequences, layout, packed_options(options))
-        return (None, *found[:3], found[3] if optional[0] is not None else None, None, None, None) if optional else (None, *found[:3])
+        if not optional:
+            return (None, None, *found[:3])
+        return (None, None, *found[:3], found[3] if optional[0] is not None else None, None, None, None)
+
+
+deterministic = torch.are_deterministic_algorithms_enabled
 
 
 def apply_of(function: Any) -> Any:
@@ -338,6 +360,20 @@ _OF_BACKWARD = ("deterministic", "dq", "dkv")
 def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[str, Any]):
     """`tlc.attention` and `tlc.attention_varlen` of tensors of PyTorch."""
     q, k, v, sink = given[0], given[1], given[2], given[3]
+    is_alone = sink is None and given[4] is None and given[5] is None and given[9] is None
+    compiling = is_compiling()
+    last = call.last_with_gradient
+    try:
+        is_known = (last is not None and is_alone and not compiling and last[0] == layout and last[1] == return_lse and last[2] == options and
+                    is_grad_enabled() and _transforms() is None)
+    except Exception:  # of what does not compare, such as a tensor among options
+        is_known = False
+    if is_known:
+        try:
+            found = _apply_eager(last[3], given, q, k, v)
+            return _attention.Attended(*found) if return_lse else found
+        except _Unlike:
+            pass
     out = given[-1]
     try:
         needs_gradient = is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad or (sink is not None and sink.requires_grad) or
@@ -347,11 +383,6 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
     of_forward = options
     if "deterministic" in options or "dq" in options or "dkv" in options:
         of_forward = {name: value for name, value in options.items() if name not in _OF_BACKWARD}
-    compiling = is_compiling()
-    if not compiling and not needs_gradient and _dispatch_modes() == 0 and _transforms() is None:
-        made = call.repeated(given, of_forward, (layout, return_lse))
-        if made is not None:
-            return _attention.result_of(given, made, return_lse)
     if q.dtype in WIDE or k.dtype in WIDE or v.dtype in WIDE:
         q, k, v = autocast(q, k, v)
         given = q, k, v, *given[3:]
@@ -362,20 +393,21 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
         elif not all(one is None or isinstance(one, TENSOR) for one in given):
             is_eager = not is_traced(*given)
     if is_eager and not needs_gradient:
-        return _attention.result_of(given, call.anew(given, of_forward, (layout, return_lse)), return_lse)
+        return _attention.result_of(given, call.launch(given, of_forward, (layout, return_lse)), return_lse)
     if given[-1] is not None:
         raise Error(f"{call.name}: out= is for calls without gradients and outside of torch.compile and of dispatch modes; use the result")
     optional, scales = (*given[3:6], given[9]), given[6:9]
-    is_alone = sink is None and given[4] is None and given[5] is None and given[9] is None
     if needs_gradient:
         if scales[0] is not None:
             raise Error("attention: expected inputs that require no gradient with scales of fp8, which has no backward; detach them")
         of_backward = {name: value for name, value in options.items() if name in _OF_BOTH or name in _OF_BACKWARD} if options else {}
-        if torch.are_deterministic_algorithms_enabled():
-            of_backward.setdefault("deterministic", True)
         if is_eager:
-            found = _apply_eager((call, given, layout, of_forward, of_backward, return_lse), q, k, v, *(() if is_alone else optional))
+            record = _Record(call, (layout, True), of_forward, of_backward, return_lse, False)
+            found = _apply_eager(record, given, q, k, v, *(() if is_alone else optional))
+            call.last_with_gradient = layout, return_lse, options, record._replace(is_known=True)
             return _attention.Attended(*found) if return_lse else found
+        if deterministic():
+            of_backward.setdefault("deterministic", True)
         o, lse = _Traced.apply(q, k, v, *_sequences(call, *optional), layout, packed_options(of_forward), packed_options(of_backward))
     elif is_alone and scales[0] is None and not return_lse:
         return torch.ops.tlc.attention(q, k, v, layout, packed_options(of_forward))
@@ -418,8 +450,8 @@ def _softmax_fake(x, options):
 
 def softmax_backward(dy, y):
     from ._kernels import ops
-    # Programs differ in the width of a tile alone.
-    options = {"rows": 4096, "columns": min(max(1 << max(y.shape[-1] - 1, 0).bit_length(), 64), 4096)}
+    # A program takes any rows. The next power of two stands for their length, by which the kernel chooses its tile.
+    options = {"columns": 1 << max(y.shape[-1] - 1, 0).bit_length()}
     if y.dim() == 2:
         return ops.softmax_bwd(y.contiguous(), dy.contiguous(), **options)
     shape = math.prod(y.shape[:-1]), y.shape[-1]

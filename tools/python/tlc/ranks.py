@@ -16,7 +16,8 @@ import torch
 
 from . import _interface as c
 from ._interface import Error, find_library
-from ._torch import ELEMENTS
+from ._programs import INPUT
+from ._torch import ELEMENTS, _note_write
 
 __all__ = ["Communicator", "ConnectedGroup", "Error", "Group", "Library", "Packed", "Program", "RankPrograms", "find_library"]
 
@@ -46,6 +47,12 @@ def _describe(tensor):
         return described
     extents = ctypes.c_int64 * tensor.dim()
     return c.Tensor(tensor.data_ptr(), ELEMENTS[tensor.dtype].number, tensor.dim(), extents(*tensor.shape), extents(*tensor.stride()))
+
+
+def _note_writes(tensors):
+    """Of a launch, for the library that counts them."""
+    for tensor in tensors:
+        _note_write(tensor.bytes if isinstance(tensor, Packed) else tensor)
 
 
 class Library:
@@ -135,13 +142,24 @@ class Program:
         arguments = (c.Tensor * count)(*map(_describe, tensors))
         memory, workspaces = self.workspaces(arguments, tensors[0].device)
         stream = torch.cuda.current_stream().cuda_stream
-        function = self.library.library.launch
+        function, written = self.library.library.launch, self.written(tensors)
 
         def launch():
             self.library.check(function(self.handle, arguments, count, None, 0, workspaces, len(memory), stream))
+            _note_writes(written)
 
         launch.holds = (self, tensors, memory)
         return launch
+
+    def written(self, tensors):
+        """Those that a launch writes; none if the library is one that does not tell."""
+        library, accesses = self.library.library, []
+        for number in range(library.number(library.argument_count(self.handle)) if library.version >= 8 else 0):
+            info = c.ArgumentInfo()
+            library.check(library.argument_of(self.handle, number, ctypes.byref(info)))
+            if info.rank >= 0:
+                accesses.append(info.access)
+        return [tensor for tensor, access in zip(tensors, accesses) if access != INPUT]
 
     def symmetric_arguments(self):
         """Whether each argument is symmetric, the workspaces last."""
@@ -188,9 +206,11 @@ class RankPrograms:
             places[rank] = c.Rank(program.handle, arguments, workspaces, torch.cuda.current_stream(device).cuda_stream)
             memories.append((memory, arguments, workspaces))
         function, workspace_count = self.library.library.launch_ranks, len(memories[0][0])
+        written = [tensor for program, tensors in zip(self.programs, tensors_of_ranks) for tensor in program.written(tensors)]
 
         def launch():
             self.library.check(function(places, ranks, count, None, 0, workspace_count))
+            _note_writes(written)
 
         launch.holds = (self, tensors_of_ranks, memories)
         return launch
@@ -229,11 +249,12 @@ class Group:
         count = len(tensors)
         arguments = (c.Tensor * count)(*map(_describe, tensors))
         memory, workspaces = program.workspaces(arguments, tensors[0].device, self.rank, self.ranks, self)
-        function = self.library.library.group_launch
+        function, written = self.library.library.group_launch, program.written(tensors)
 
         def launch():
             stream = torch.cuda.current_stream().cuda_stream
             self.library.check(function(self.handle, program.handle, arguments, count, None, 0, workspaces, len(memory), stream))
+            _note_writes(written)
 
         launch.holds = (self, program, tensors, memory)
         return launch
@@ -303,6 +324,7 @@ class Communicator:
         def launch():
             stream = torch.cuda.current_stream().cuda_stream
             self.library.check(self.library.library.communicator_launch(*call, memory.data_ptr(), size.value, stream))
+            _note_writes(tensors[-1:])  # the only one that these kernels write
 
         launch.holds = (self, tensors, memory)
         return launch
