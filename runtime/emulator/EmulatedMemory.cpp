@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -31,6 +30,18 @@ constexpr std::pair<size_t, size_t> distances[] = {
 struct Region {
   uint64_t begin = 0, end = 0;
 };
+
+/// Memory at the address, if nothing else is there, or elsewhere; null: there is none.
+std::byte *map(uint64_t address, size_t bytes) {
+  void *begin = mmap(reinterpret_cast<void *>(address), bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return begin == MAP_FAILED ? nullptr : static_cast<std::byte *>(begin);
+}
+
+/// The allocation in what was mapped, whose owner unmaps it.
+std::shared_ptr<void> mapped(std::byte *begin, size_t bytes) {
+  return {begin + allocationAlignment, [begin, bytes](void *) { munmap(begin, bytes); }};
+}
 
 /// The middle of the largest usual address space that this process has: programs are loaded at two thirds of
 /// it, and libraries, stacks and other memory are placed from its end downwards.
@@ -83,21 +94,19 @@ std::shared_ptr<void> EmulatedMemory::allocateApart(size_t bytes) {
       if (!at)
         break;
       // A hint: where something else is already, the kernel chooses another place.
-      void *begin = mmap(reinterpret_cast<void *>(*at), used, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (begin == MAP_FAILED)
+      std::byte *begin = map(*at, used);
+      if (!begin)
         break;
       from = *at + used + distance;
       if (reinterpret_cast<uint64_t>(begin) == *at) {
         position.store(from);
-        return {static_cast<std::byte *>(begin) + allocationAlignment,
-                [begin, used](void *) { munmap(begin, used); }};
+        return mapped(begin, used);
       }
       munmap(begin, used);
     }
   }
-  return {std::aligned_alloc(allocationAlignment, alignTo(std::max(bytes, size_t(1)), allocationAlignment)),
-          std::free};
+  std::byte *begin = map(0, used);
+  return begin ? mapped(begin, used) : nullptr;
 }
 
 Result<void *> EmulatedMemory::allocate(int device, size_t bytes, RaceCheck check) {
@@ -106,17 +115,17 @@ Result<void *> EmulatedMemory::allocate(int device, size_t bytes, RaceCheck chec
   const auto noMemory = [&] {
     return Error{ErrorKind::environment, fmt::format("the host has no {} bytes of memory left", bytes)};
   };
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<void> memory = allocateApart(bytes);
+  if (!memory)
+    return noMemory();
   std::shared_ptr<emulator::WrittenBytes> written;
   if (check != RaceCheck::off) {
     written = emulator::WrittenBytes::create(bytes);
     if (!written)
       return noMemory();
   }
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<void> memory = allocateApart(bytes);
   void *address = memory.get();
-  if (!address)
-    return noMemory();
   allocations.emplace(reinterpret_cast<uint64_t>(address),
                       Allocation{std::move(memory), std::move(written), bytes, device});
   return address;
