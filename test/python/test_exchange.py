@@ -9,6 +9,7 @@ import threading
 import time
 import unittest
 import unittest.mock
+import weakref
 
 from doubles import DESCRIBE, FAILURE, SUCCESS, Api, Base, Library, emulated_gpus, new_type
 from support import Case, launches_worked_out, numbers, tlc
@@ -467,6 +468,21 @@ class Exchange(Case):
                                   (library.bound_function, tlc._interface.BoundFunctionOptions())):
             self.assertIsNone(function(None, ctypes.byref(options)))
             self.assertIn("expected a launch", library.error().text)
+
+    def test_functions_outlive_what_has_made_them(self):
+        x, out = self.type.of(numbers(1, 24, 64), "f32"), self.type.empty((24, 64), "f32", 0)
+        expected = self.expected(tlc.softmax, x)
+        self.warm(tlc.softmax, x)
+        tlc.softmax(x)
+        made = tlc.softmax._last[2].call
+        launch = tlc.softmax.bind(x, out=out).__call__
+        tlc.softmax.forget()
+        gc.collect()
+        self.same(made((x, None))[0], expected)
+        launch()
+        self.same(out, expected)
+        alive = weakref.ref(tlc.softmax.bind(x, out=out))
+        self.assertIsNone(alive())  # no cycle keeps it
 
     def test_no_reference_is_lost(self):
         """Functions of libtlc count them themselves."""

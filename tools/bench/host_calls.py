@@ -104,7 +104,7 @@ class Allocation(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, q, k, v):
-        o, lse = torch.empty_like(q), torch.empty((1, 8, 128), dtype=torch.float32)
+        o, lse = torch.empty_like(q), torch.empty((1, 8, 16), dtype=torch.float32)
         ctx.save_for_backward(q, k, v, o, lse)
         return o
 
@@ -117,10 +117,10 @@ class Allocation(torch.autograd.Function):
 def calls():
     """Name -> call."""
     _exchange.EXCHANGES[torch.Tensor] = _exchange.Exchange(1, (torch.Tensor,), _torch._TRACKING, torch.empty_like, None)
-    q, k, v = (torch.randn(1, 128, 8, 128, dtype=torch.bfloat16) for _ in range(3))
+    q, k, v = (torch.randn(1, 16, 8, 128, dtype=torch.bfloat16) for _ in range(3))
     options, key = {"causal": "left"}, ("causal", "left")
     tlc.attention._repeats.keep((q.shape, k.shape, ("bshd", False), key), Repeat(0))
-    tlc.attention._repeats.keep((q.shape, k.shape, ("bshd", True), key), Repeat(0, (1, 8, 128)))
+    tlc.attention._repeats.keep((q.shape, k.shape, ("bshd", True), key), Repeat(0, (1, 8, 16)))
     tlc.attention_backward._repeats.keep((q.shape, k.shape, ("bshd",), key), Repeat(0, 1, 2))
     qg, kg, vg = (x.clone().requires_grad_() for x in (q, k, v))
     do, grad = torch.randn_like(q), torch.autograd.grad

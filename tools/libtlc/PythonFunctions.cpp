@@ -51,10 +51,10 @@ void *raised(const Python &python, void *refused) {
 }
 
 /// The method has to live as long as the function.
-Result<void *> newFunction(calls::Method &method, void *self) {
+Result<void *> newFunction(calls::Method &method, void *self, void *owner) {
   const Python &python = *Python::find();
   const Owned address(python, python.ofAddress(self));
-  void *function = address ? python.newFunction(&method, address.get(), nullptr) : nullptr;
+  void *function = address ? python.newFunction(&method, address.get(), owner) : nullptr;
   if (!function)
     return Error{ErrorKind::environment, "expected a function of Python, but it makes none"};
   return function;
@@ -173,7 +173,7 @@ Result<void *> calls::functionOf(tlc_exchange *exchange, const tlc_exchange_func
     return set.error();
   static Method method = {"launch", call, oneArgument,
                           "Launches again on a tuple of tensors like the earlier ones."};
-  return newFunction(method, exchange);
+  return newFunction(method, exchange, options->owner);
 }
 
 Result<void *> calls::functionOf(tlc_bound *bound, const tlc_bound_function_options *options,
@@ -182,7 +182,7 @@ Result<void *> calls::functionOf(tlc_bound *bound, const tlc_bound_function_opti
     return valid.error();
   bound->function = {options->api, options->refused, itemsOf(*Python::find(), options->after)};
   static Method method = {"launch", call, noArguments, "Launches again."};
-  return newFunction(method, bound);
+  return newFunction(method, bound, options->owner);
 }
 
 void *calls::addressOf(void *address) { return Python::find()->toAddress(address); }

@@ -480,6 +480,7 @@ typedef struct tlc_exchange_function_options {
   void *note;             ///< or null: is called after a launch with each given object that it writes
   const int32_t *written; ///< their numbers
   int32_t written_count;
+  void *owner; ///< or null: an object that the function keeps as its module
 } tlc_exchange_function_options;
 
 /// A function that is built in, as Python calls it, a new reference: takes a tuple of given objects, makes
@@ -495,6 +496,7 @@ typedef struct tlc_bound_function_options {
   const void *api; ///< a DLPackExchangeAPI that lives as long
   void *refused;   ///< as above
   void *after;     ///< a tuple of functions without arguments, which are called after a launch
+  void *owner;     ///< as above
 } tlc_bound_function_options;
 
 /// The same for a bound launch: the function takes nothing, and returns None.

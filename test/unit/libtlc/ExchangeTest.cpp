@@ -196,8 +196,8 @@ TEST_CASE("a function of Python makes results, and launches", "[libtlc][exchange
   exchange.a.attribute = exchange.b.attribute = &_Py_NoneStruct;
   Object makers{nullptr, {}, {&maker}}, modes{nullptr, {}, {&mode}};
   const int32_t like = 2, written = 0;
-  tlc_exchange_function_options options = {sizeof(options), &makers,  &like, &modes,   &tracked,
-                                           &note,           &refused, &note, &written, 1};
+  tlc_exchange_function_options options = {sizeof(options), &makers, &like,    &modes, &tracked, &note,
+                                           &refused,        &note,   &written, 1,      nullptr};
   auto *function = static_cast<Object *>(tlc_exchange_function(exchange.exchange, &options));
   REQUIRE(function);
   auto isNothing = [&] {
@@ -237,8 +237,8 @@ TEST_CASE("what launches nothing makes no function of Python", "[libtlc][exchang
   Object maker{}, refused{};
   Object makers{nullptr, {}, {&maker}}, none{};
   const int32_t like = 2, written = 3;
-  tlc_exchange_function_options options = {sizeof(options), &makers,  &like,   nullptr, nullptr,
-                                           nullptr,         &refused, nullptr, nullptr, 0};
+  tlc_exchange_function_options options = {sizeof(options), &makers, &like,   nullptr, nullptr, nullptr,
+                                           &refused,        nullptr, nullptr, 0,       nullptr};
   auto error = [&](tlc_exchange *of, auto change) {
     tlc_exchange_function_options other = options;
     change(other);

@@ -3,7 +3,6 @@
 has for C, compares them with those of the earlier call, has results made, and launches on that library's current stream."""
 
 import ctypes
-import sys
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from . import _interface as c
@@ -55,7 +54,6 @@ class Repeat:
 
     def __init__(self, plan: Any, exchange: Exchange, tensors: Any, given: tuple, made: Sequence[Any], framework: Any,
                  finish: Optional[Callable[[tuple, Sequence[Any]], Any]]):
-        self.handle: Optional[int] = None
         self.plan, self.exchange, self.finish = plan, exchange, finish
         positions = [place for place, one in enumerate(given) if one is not None]
         sources = [-1] * plan.count
@@ -66,26 +64,21 @@ class Repeat:
         made = tuple(made)
         options = c.ExchangeOptions(exchange.api, exchange.types, given, made, (c.I32 * plan.count)(*sources))
         library = interface()
-        self.handle = library.object(library.exchange_create(plan.handle, tensors, plan.count, plan.scalars, plan.scalar_count,
-                                                             ctypes.byref(options)))
+        handle = library.object(library.exchange_create(plan.handle, tensors, plan.count, plan.scalars, plan.scalar_count, ctypes.byref(options)))
+        owner = c.Handle(handle, library.exchange_release)
         makers = [self._maker(given, one, framework.maker(shape, element, plan.device.number))
                   for one, (_, element, shape) in zip(made, plan.made)]
         written = [positions[source] for source in plan.written] if framework.note_write is not None else []
-        #: What the function below has without counting references: this lives as long as it is called.
-        self._kept = (tuple(make for make, _ in makers), exchange.tracking.modes, sys.intern(exchange.tracking.attribute),
-                      exchange.tracking.is_on, framework.note_write)
-        self.call = self._function([place for _, place in makers], written)
-
-    def _function(self, like: Sequence[int], written: Sequence[int]) -> Callable[[tuple], Optional[tuple]]:
-        """What a call makes of the tuple that is given, or None where the tensors are others."""
-        makers, modes, attribute, is_on, note = self._kept
-        options = c.ExchangeFunctionOptions(makers, (c.I32 * len(like))(*like), modes)
+        modes, is_on, attribute = exchange.tracking
+        owner.kept = plan, exchange, tuple(make for make, _ in makers), framework.note_write
+        function = c.ExchangeFunctionOptions(owner.kept[2], (c.I32 * len(makers))(*[place for _, place in makers]), modes)
         if is_on is not None:
-            options.tracked, options.attribute = is_on, attribute
+            function.tracked, function.attribute = is_on, attribute
         if written:
-            options.note, options.written, options.written_count = note, (c.I32 * len(written))(*written), len(written)
-        options.refused = refused
-        return interface().function(interface().exchange_function(self.handle, ctypes.byref(options)))
+            function.note, function.written, function.written_count = framework.note_write, (c.I32 * len(written))(*written), len(written)
+        function.refused, function.owner = refused, owner
+        #: What a call makes of the tuple that is given, or None where the tensors are others.
+        self.call: Callable[[tuple], Optional[tuple]] = library.function(library.exchange_function(handle, ctypes.byref(function)))
 
     def _maker(self, given: tuple, made: Any, make: Callable[[], Any]) -> Tuple[Callable[..., Any], int]:
         """What makes such a tensor, and of which one; -1: of none."""
@@ -95,7 +88,3 @@ class Repeat:
                 if one is not None and (one.dtype, one.shape, one.stride()) == (made.dtype, made.shape, made.stride()):
                     return like, place
         return make, -1
-
-    def __del__(self):
-        if getattr(self, "handle", None) and not sys.is_finalizing():
-            interface().exchange_release(self.handle)

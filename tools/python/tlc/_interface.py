@@ -5,8 +5,9 @@ import ctypes
 import enum
 import os
 import re
+import sys
 import threading
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 I32, I64, SIZE, TEXT, ADDRESS = ctypes.c_int32, ctypes.c_int64, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_void_p
 INT, DOUBLE = ctypes.c_int, ctypes.c_double
@@ -167,11 +168,22 @@ class ExchangeOptions(Sized):
 class ExchangeFunctionOptions(Sized):
     _fields_ = [("size", SIZE), ("makers", ctypes.py_object), ("like", ctypes.POINTER(I32)), ("modes", ctypes.py_object),
                 ("tracked", ctypes.py_object), ("attribute", ctypes.py_object), ("refused", ctypes.py_object), ("note", ctypes.py_object),
-                ("written", ctypes.POINTER(I32)), ("written_count", I32)]
+                ("written", ctypes.POINTER(I32)), ("written_count", I32), ("owner", ctypes.py_object)]
 
 
 class BoundFunctionOptions(Sized):
-    _fields_ = [("size", SIZE), ("api", ADDRESS), ("refused", ctypes.py_object), ("after", ctypes.py_object)]
+    _fields_ = [("size", SIZE), ("api", ADDRESS), ("refused", ctypes.py_object), ("after", ctypes.py_object), ("owner", ctypes.py_object)]
+
+
+class Handle:
+    """An object of the library, released with the last function that uses it; keeps what it borrows."""
+
+    def __init__(self, address: int, release: Callable[[int], None], *kept: Any):
+        self.address, self.release, self.kept = address, release, kept
+
+    def __del__(self, is_finalizing=sys.is_finalizing):  # globals may be gone
+        if getattr(self, "address", None) and not is_finalizing():
+            self.release(self.address)
 
 
 TENSORS, TEXTS, SIZES, ADDRESSES = ctypes.POINTER(Tensor), ctypes.POINTER(TEXT), ctypes.POINTER(SIZE), ctypes.POINTER(ADDRESS)

@@ -376,13 +376,12 @@ class Bound:
     """A launch whose arguments are checked once. Call it to launch on the stream that is current then; `outputs` are the tensors
     that it writes and that were not given."""
 
-    __slots__ = "__call__", "outputs", "_handle", "_kept", "__weakref__"
+    __slots__ = "__call__", "outputs", "_kept", "__weakref__"
     outputs: Tuple[Any, ...]
     __call__: Callable[[], None]  # of each object, without a frame of Python where libtlc has a function
 
     def __init__(self, plan: Plan, addresses: List[int], given: Sequence[Any], owners: List[Any], framework: Framework,
                  exchange: Optional[Exchange]):
-        self._handle: Optional[int] = None
         self.outputs = tuple(framework.empty(shape, element, plan.device.number) for _, element, shape in plan.made)
         after = tuple(functools.partial(note, one)
                       for note, one in arrays.counted([*[given[source] for source in plan.written], *self.outputs]))
@@ -395,18 +394,14 @@ class Bound:
         workspaces, held = plan._workspaces(framework, framework.stream(plan.device.number), state.each)
         self._kept.append(held)
         library = c.interface()
-        self._handle = handle = library.object(library.bind(plan.program.handle, state.tensors, plan.count, plan.scalars, plan.scalar_count,
-                                                            workspaces, plan.workspace_count))
+        owner = c.Handle(library.object(library.bind(plan.program.handle, state.tensors, plan.count, plan.scalars, plan.scalar_count,
+                                                     workspaces, plan.workspace_count)), library.bound_release, *self._kept)
         if exchange is not None:
-            options = c.BoundFunctionOptions(exchange.api, refused, after)
-            self.__call__ = library.function(library.bound_function(handle, ctypes.byref(options)))
+            options = c.BoundFunctionOptions(exchange.api, refused, after, owner)
+            self.__call__ = library.function(library.bound_function(owner.address, ctypes.byref(options)))
         else:
             launch, stream, number = library.bound_launch, framework.stream, plan.device.number
-            self.__call__ = _followed(lambda: library.check(launch(handle, stream(number))), after)
-
-    def __del__(self):
-        if getattr(self, "_handle", None) and not sys.is_finalizing():
-            c.interface().bound_release(self._handle)
+            self.__call__ = _followed(lambda: library.check(launch(owner.address, stream(number))), after)
 
 
 def _followed(launch: Callable[[], None], after: Sequence[Callable[[], None]]) -> Callable[[], None]:
