@@ -188,7 +188,7 @@ TEST_CASE("options of a compilation that are none are errors, not crashes", "[li
   CHECK_THAT(errorOf(&options), Catch::StartsWith("expected a target among "));
   options.size = 8;
   CHECK(errorOf(&options) ==
-        "expected options of 40 bytes, as version 12 of the interface has them, or of 24, but got 8");
+        "expected options of 40 bytes, as version 13 of the interface has them, or of 24, but got 8");
 }
 
 TEST_CASE("a cache that cannot be, and lists with mistakes, are errors, not crashes", "[libtlc]") {
@@ -201,7 +201,7 @@ TEST_CASE("a cache that cannot be, and lists with mistakes, are errors, not cras
   CHECK(errorOf(tlc_set_cache(&options)) == "expected a tlc_cache_use from 0 to 2, but got 3");
   options.size = 8;
   CHECK(errorOf(tlc_set_cache(&options)) ==
-        "expected options of 56 bytes, as version 12 of the interface has them, or of 48, but got 8");
+        "expected options of 56 bytes, as version 13 of the interface has them, or of 48, but got 8");
   CHECK(errorOf(tlc_prewarm(nullptr, nullptr)) == "expected lines of programs, but got a null pointer");
   CHECK_THAT(errorOf(tlc_prewarm("", "sm_1")), Catch::EndsWith(", but got 'sm_1'"));
   CHECK(errorOf(tlc_prewarm("gemm\nsoftmax rows", "sm_90a")) ==
@@ -246,7 +246,7 @@ TEST_CASE("an error has its source line as data", "[libtlc]") {
   info.size = 8;
   CHECK(tlc_last_error_info(&info) == TLC_INVALID_ARGUMENT);
   CHECK(std::string(tlc_last_error()) ==
-        "expected room for 40 bytes, as version 12 of the interface has them, but got 8");
+        "expected room for 40 bytes, as version 13 of the interface has them, but got 8");
   CHECK(tlc_last_error_info(nullptr) == TLC_INVALID_ARGUMENT);
 }
 
