@@ -34,7 +34,7 @@ struct SlotReaders {
 struct CopyGroup {
   ChannelAttr channel; ///< once it is planned
   mlir::Block *block = nullptr;
-  llvm::SmallVector<SlotReaders, 1> readers; ///< at least one
+  llvm::SmallVector<SlotReaders, 1> readers; ///< at least one; `last` once it is planned
   llvm::SmallVector<GroupedCopy> copies;
   int64_t slots = 1;
 
@@ -56,6 +56,10 @@ mlir::ValueRange conditionOf(mlir::Operation *control);
 
 /// Whether the copy fills shared memory from a tensor.
 bool isLoad(CopyOp copy);
+
+/// Calls `visit` with the operations that use a tile, directly or through views, but for the one that fills it
+/// and what is inside of that.
+void forEachUse(mlir::Value tile, mlir::Operation *fill, llvm::function_ref<void(mlir::Operation *)> visit);
 
 /// After which operation of the block nothing reads what `reader` reads: itself, or what contains it, or of a
 /// product in flight the next wait that leaves none in flight. Null if that is not in the block.

@@ -161,9 +161,14 @@ private:
              << group.channel.getName() << "', but there are none";
     for (StringAttr role : group.channel.getTo())
       group.readers.push_back({role});
-    for (GroupedCopy copy : group.copies)
-      if (failed(findReaders(group, copy, copy.buffer)))
-        return failure();
+    LogicalResult found = success();
+    for (const GroupedCopy &copy : group.copies)
+      forEachUse(copy.buffer, copy.op, [&](Operation *user) {
+        if (succeeded(found))
+          found = addReader(group, copy, user);
+      });
+    if (failed(found))
+      return failure();
     for (const SlotReaders &readers : group.readers)
       if (!readers.first)
         return group.copies.front().op->emitError("expected a reader of channel '")
@@ -172,56 +177,46 @@ private:
     return success();
   }
 
-  LogicalResult findReaders(CopyGroup &group, const GroupedCopy &copy, Value view) {
-    for (Operation *user : view.getUsers()) {
-      if (copy.op->isAncestor(user))
-        continue;
-      if (viewedTile(user)) {
-        if (failed(findReaders(group, copy, user->getResult(0))))
-          return failure();
-        continue;
+  LogicalResult addReader(CopyGroup &group, const GroupedCopy &copy, Operation *user) {
+    Operation *reader = group.block->findAncestorOpInBlock(*user);
+    if (!reader && group.isSumInPlace() && plannedRoleOf(user) == group.channel.getFrom())
+      if (Operation *loop = group.block->getParentOp(),
+          *later = loop->getBlock()->findAncestorOpInBlock(*user);
+          later && loop->isBeforeInBlock(later)) {
+        if (!group.reclaimedBy || later->isBeforeInBlock(group.reclaimedBy))
+          group.reclaimedBy = later;
+        return success();
       }
-      Operation *reader = group.block->findAncestorOpInBlock(*user);
-      if (!reader && group.isSumInPlace() && plannedRoleOf(user) == group.channel.getFrom())
-        if (Operation *loop = group.block->getParentOp(),
-            *later = loop->getBlock()->findAncestorOpInBlock(*user);
-            later && loop->isBeforeInBlock(later)) {
-          if (!group.reclaimedBy || later->isBeforeInBlock(group.reclaimedBy))
-            group.reclaimedBy = later;
-          continue;
-        }
-      if (!reader)
-        return user->emitError("expected the uses of a channel's tiles in the loop or branch of its copies "
-                               "because there its slots are released");
-      StringRef role = plannedRoleOf(user);
-      if (role == group.channel.getFrom() && !group.channel.leadsTo(role)) {
-        if (isa<StoreOp>(copy.op) && !reader->isBeforeInBlock(copy.op))
-          continue; // what its own threads wrote
-        return user->emitError("expected role '")
-               << role << "' to use what it puts into channel '" << group.channel.getName()
-               << "' only after it has stored it with its own threads";
-      }
-      auto *readers =
-          llvm::find_if(group.readers, [&](const SlotReaders &each) { return each.role == role; });
-      if (readers == group.readers.end()) {
-        InFlightDiagnostic diagnostic = user->emitError("expected role ");
-        llvm::interleave(
-            group.channel.getTo(), diagnostic,
-            [&](StringAttr each) { diagnostic << "'" << each.getValue() << "'"; }, " or ");
-        return diagnostic << " because channel '" << group.channel.getName()
-                          << "' hands it what it uses, but got '" << role << "'";
-      }
-      if (!readers->first || reader->isBeforeInBlock(readers->first))
-        readers->first = reader;
-      readers->byProducts |= isa<GemmInPlaceOp>(user);
-      Operation *end = endOfRead(user, group.block);
-      if (!end)
-        return user->emitError(
-            "expected a wait for the product in the loop or branch of the copies that it reads "
-            "because there their slots are released");
-      if (!readers->last || readers->last->isBeforeInBlock(end))
-        readers->last = end;
+    if (!reader)
+      return user->emitError("expected the uses of a channel's tiles in the loop or branch of its copies "
+                             "because there its slots are released");
+    StringRef role = plannedRoleOf(user);
+    if (role == group.channel.getFrom() && !group.channel.leadsTo(role)) {
+      if (isa<StoreOp>(copy.op) && !reader->isBeforeInBlock(copy.op))
+        return success(); // what its own threads wrote
+      return user->emitError("expected role '")
+             << role << "' to use what it puts into channel '" << group.channel.getName()
+             << "' only after it has stored it with its own threads";
     }
+    auto *readers = llvm::find_if(group.readers, [&](const SlotReaders &each) { return each.role == role; });
+    if (readers == group.readers.end()) {
+      InFlightDiagnostic diagnostic = user->emitError("expected role ");
+      llvm::interleave(
+          group.channel.getTo(), diagnostic,
+          [&](StringAttr each) { diagnostic << "'" << each.getValue() << "'"; }, " or ");
+      return diagnostic << " because channel '" << group.channel.getName()
+                        << "' hands it what it uses, but got '" << role << "'";
+    }
+    if (!readers->first || reader->isBeforeInBlock(readers->first))
+      readers->first = reader;
+    readers->byProducts |= isa<GemmInPlaceOp>(user);
+    Operation *end = endOfRead(user, group.block);
+    if (!end)
+      return user->emitError(
+          "expected a wait for the product in the loop or branch of the copies that it reads "
+          "because there their slots are released");
+    if (!readers->last || readers->last->isBeforeInBlock(end))
+      readers->last = end;
     return success();
   }
 

@@ -112,23 +112,14 @@ private:
     return std::nullopt;
   }
 
-  /// Adds the roles that use the tile, or a view of it.
-  void addReaders(Value tile, Operation *fill, llvm::StringSet<> &readers) {
-    for (Operation *user : tile.getUsers()) {
-      if (fill->isAncestor(user))
-        continue;
-      if (viewedTile(user))
-        addReaders(user->getResult(0), fill, readers);
-      else if (roles.size() == 1 || plannedRoleOf(user) != roleThatFills(fill))
-        readers.insert(plannedRoleOf(user));
-    }
-  }
-
   /// The roles that use a tile which another one fills by `fill`.
   SmallVector<StringAttr> readersOf(ArrayRef<GroupedCopy> fills) {
     llvm::StringSet<> readers;
     for (const GroupedCopy &fill : fills)
-      addReaders(fill.buffer, fill.op, readers);
+      forEachUse(fill.buffer, fill.op, [&](Operation *user) {
+        if (roles.size() == 1 || plannedRoleOf(user) != roleThatFills(fill.op))
+          readers.insert(plannedRoleOf(user));
+      });
     SmallVector<StringAttr> inOrder;
     for (const RoleKind &role : roles)
       if (readers.contains(role.name))
