@@ -6,6 +6,7 @@
 
 #include "compiler/analysis/ClusterUniformity.h"
 #include "compiler/analysis/ComputedValues.h"
+#include "compiler/analysis/RolePlan.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/tile/Cluster.h"
 #include "dialects/tile/Counts.h"
@@ -187,7 +188,8 @@ private:
 
   CopyGroup &groupFor(CopyOp copy, Operation *firstReader) {
     for (auto &group : found.groups)
-      if (group->block == copy->getBlock() && group->readers.front().first == firstReader)
+      if (group->block == copy->getBlock() && group->readers.front().first == firstReader &&
+          plannedRoleOf(group->copies.front().op) == plannedRoleOf(copy))
         return *group;
     CopyGroup &group = *found.groups.emplace_back(std::make_unique<CopyGroup>());
     group.block = copy->getBlock();

@@ -73,7 +73,7 @@ SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
     return fitBeside(kernel, ahead, tiles, staging);
   };
   kernel.walk([&](StoreOp store) {
-    if (!store.getDestination().getDefiningOp<SliceOp>())
+    if (!store.getDestination().getDefiningOp<SliceOp>() || !plannedRoleOf(store).empty())
       return;
     std::string problem = storeRoleProblem(store, candidate, ahead, byTma, accesses, computed);
     if (problem.empty() && !fits(store))

@@ -74,15 +74,15 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(Candidate candidate) {
   auto isWgmma = [](Operation *op) { return cast<ProductOpInterface>(op).getAtom() == MatrixAtom::wgmma; };
   if (llvm::none_of(products, isWgmma)) // and so none is asynchronous
     return Obstacle{products.front(), productProblem(cast<GemmOp>(products.front()), target)};
-  if ((kernel.getWarps() + warpsPerLoadRole) * lanesPerWarp > target.maxThreadsPerBlock)
+  const int64_t others = warpsPerLoadRole + candidate.writtenWarps;
+  if ((kernel.getWarps() + others) * lanesPerWarp > target.maxThreadsPerBlock)
     return Obstacle{kernel, llvm::formatv("{0} warps leave no room for a role of {1} that loads",
-                                          kernel.getWarps(), warpsPerLoadRole)};
+                                          kernel.getWarps() + candidate.writtenWarps, warpsPerLoadRole)};
   for (Operation *op : products)
     if (auto product = dyn_cast<GemmOp>(op); product && isWgmma(product)) {
       auto warps = int64_t(kernel.getWarps());
-      std::string problem =
-          registerProblem(product, policyOf(product.getPolicy()), warps,
-                          {warps + warpsPerLoadRole, int64_t(kernel.getResidents())}, target);
+      std::string problem = registerProblem(product, policyOf(product.getPolicy()), warps,
+                                            {warps + others, int64_t(kernel.getResidents())}, target);
       if (!problem.empty())
         return Obstacle{product, "beside a role that loads " + problem};
     }
