@@ -6,6 +6,7 @@
 
 #include "compiler/analysis/ClusterUniformity.h"
 #include "compiler/analysis/ComputedValues.h"
+#include "compiler/analysis/Positions.h"
 #include "compiler/analysis/RolePlan.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/tile/Cluster.h"
@@ -98,7 +99,7 @@ bool writesTo(Operation *op, Value memory) {
 class GroupFinder {
 public:
   GroupFinder(KernelOp kernel, CopyGroups &found)
-      : kernel(kernel), found(found), computed(kernel), uniformity(kernel),
+      : kernel(kernel), found(found), computed(kernel, takenPositions(kernel)), uniformity(kernel),
         ofCluster(buffersOfCluster(kernel)) {}
 
   /// The reason is empty on success.

@@ -5,6 +5,8 @@
 
 #include "compiler/analysis/ComputedValues.h"
 #include "compiler/analysis/ElementOrders.h"
+#include "compiler/analysis/Positions.h"
+#include "dialects/tile/Counts.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -62,6 +64,10 @@ Value tile::tileFilledBy(Operation *op) {
     tile = store.getDestination();
   else if (auto copy = dyn_cast<CopyOp>(op); copy && isa<SharedType>(copy.getDestination().getType()))
     tile = copy.getDestination();
+  else if (isa<TakeOp>(op))
+    tile = cast<TakeOp>(op).getDestination();
+  else if (isa<StoreIndexOp>(op))
+    tile = cast<StoreIndexOp>(op).getDestination();
   else if (isa<scf::ForOp, GemmInPlaceOp>(op))
     if (GemmInPlaceOp product = productOf(op))
       tile = product.getAcc();
@@ -76,6 +82,8 @@ StringRef tile::roleThatFills(Operation *op) {
     return plannedRoleOf(productOf(op));
   return plannedRoleOf(isa<scf::IfOp>(op) ? storeIn(op).getOperation() : op);
 }
+
+bool tile::isRepeatedPosition(Operation *op) { return plannedRoleOf(op).empty() && sourceOfPosition(op); }
 
 SharedType tile::handedTile(RankedTensorType fragment) {
   return SharedType::get(fragment.getContext(), fragment.getShape(), fragment.getElementType());
@@ -111,7 +119,7 @@ private:
     if (name && failed(readFilling(op, name.getValue())))
       return failure();
     if (role.empty()) {
-      if (belongsToOneRole(op))
+      if (belongsToOneRole(op) && !isRepeatedPosition(op))
         return op->emitError("expected '")
                << TileDialect::roleAttrName
                << "' because roles repeat only what has no effects and is no fragment";
@@ -134,9 +142,9 @@ private:
     GroupedCopy filling = {op, tileFilledBy(op), op->hasAttr(TileDialect::multicastAttrName)};
     if (!filling.buffer)
       return op->emitError(
-          "expected a copy that fills a whole shared tile, a store that "
-          "fills one with a fragment, or products or a branch that fill a tile in tensor memory, because "
-          "its channel hands that over");
+          "expected a copy that fills a whole shared tile, a store that fills one with a fragment or a "
+          "position, or products or a branch that fill a tile in tensor memory, because its channel hands "
+          "that over");
     if (StringRef role = roleThatFills(op); role != group.channel.getFrom())
       return op->emitError("expected role '") << group.channel.getFrom() << "' because channel '" << name
                                               << "' comes from it, but got '" << role << "'";
@@ -165,7 +173,7 @@ private:
     for (const GroupedCopy &copy : group.copies)
       forEachUse(copy.buffer, copy.op, [&](Operation *user) {
         if (succeeded(found))
-          found = addReader(group, copy, user);
+          found = addReaders(group, copy, user);
       });
     if (failed(found))
       return failure();
@@ -177,7 +185,16 @@ private:
     return success();
   }
 
-  LogicalResult addReader(CopyGroup &group, const GroupedCopy &copy, Operation *user) {
+  /// A position each role reads that gets it.
+  LogicalResult addReaders(CopyGroup &group, const GroupedCopy &copy, Operation *user) {
+    if (!isRepeatedPosition(user))
+      return addReader(group, copy, user, plannedRoleOf(user));
+    return success(llvm::all_of(group.channel.getTo(), [&](StringAttr role) {
+      return succeeded(addReader(group, copy, user, role));
+    }));
+  }
+
+  LogicalResult addReader(CopyGroup &group, const GroupedCopy &copy, Operation *user, StringRef role) {
     Operation *reader = group.block->findAncestorOpInBlock(*user);
     if (!reader && group.isSumInPlace() && plannedRoleOf(user) == group.channel.getFrom())
       if (Operation *loop = group.block->getParentOp(),
@@ -190,9 +207,8 @@ private:
     if (!reader)
       return user->emitError("expected the uses of a channel's tiles in the loop or branch of its copies "
                              "because there its slots are released");
-    StringRef role = plannedRoleOf(user);
     if (role == group.channel.getFrom() && !group.channel.leadsTo(role)) {
-      if (isa<StoreOp>(copy.op) && !reader->isBeforeInBlock(copy.op))
+      if (isa<StoreOp, TakeOp, StoreIndexOp>(copy.op) && !reader->isBeforeInBlock(copy.op))
         return success(); // what its own threads wrote
       return user->emitError("expected role '")
              << role << "' to use what it puts into channel '" << group.channel.getName()
@@ -261,7 +277,7 @@ private:
     return failure(walked.wasInterrupted());
   }
 
-  /// Values do not go from role to role.
+  /// Values do not go from role to role but in tiles.
   LogicalResult checkValues() {
     for (PlannedRoleAttr role : plan.getRoles()) {
       ComputedValues elsewhere = valuesOfOtherRoles(kernel, role.getName());
@@ -293,7 +309,17 @@ private:
 } // namespace
 
 ComputedValues tile::valuesOfOtherRoles(KernelOp kernel, StringRef role) {
+  RolePlanAttr plan = rolePlanOf(kernel);
+  auto hasTile = [&](AllocSharedOp tile) {
+    return llvm::any_of(tile.getBuffer().getUsers(), [&](Operation *fill) {
+      auto name = fill->getAttrOfType<StringAttr>(TileDialect::channelAttrName);
+      ChannelAttr channel = name ? plan.findChannel(name) : ChannelAttr();
+      return channel && (channel.getFrom() == role || channel.leadsTo(role));
+    });
+  };
   return ComputedValues(kernel, [&](Operation *op) {
+    if (isRepeatedPosition(op))
+      return !hasTile(sourceOfPosition(op));
     StringRef own = plannedRoleOf(op);
     return !own.empty() && own != role;
   });

@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/ElementOrders.h"
 #include "compiler/analysis/PanelStores.h"
+#include "compiler/analysis/Positions.h"
 #include "compiler/analysis/Requirements.h"
 #include "compiler/analysis/RolePlan.h"
 #include "compiler/analysis/TensorMemory.h"
@@ -56,6 +57,8 @@ public:
     });
     planRoles(executors);
     std::optional<Obstacle> obstacle = findTooManyWarps();
+    if (!obstacle)
+      obstacle = shareOutPositions();
     if (!obstacle)
       obstacle = findShared();
     if (!obstacle)
@@ -152,6 +155,32 @@ private:
     return std::nullopt;
   }
 
+  /// Lets each role that needs a position read it, from a shared tile that one of them fills.
+  std::optional<Obstacle> shareOutPositions() {
+    for (auto &[read, needed] : findNeededPositions(kernel)) {
+      auto isOther = [op = read](StringRef role) { return role != plannedRoleOf(op); };
+      if (llvm::none_of(needed, isOther))
+        continue;
+      if (!sourceOfPosition(read))
+        return Obstacle{read, "role '" + llvm::find_if(needed, isOther)->str() + "' needs what role '" +
+                                  plannedRoleOf(read).str() + "' reads of " +
+                                  describe(cast<LoadIndexOp>(read).getSource(), "a tensor")};
+      if (needed.size() == 1) {
+        setPlannedRole(read, needed.front());
+        continue;
+      }
+      read->removeDiscardableAttr(TileDialect::roleAttrName);
+      readersOfPosition[read] = needed;
+    }
+    return std::nullopt;
+  }
+
+  /// Who executes it, or the first role that does.
+  StringRef roleThatUses(Operation *op) const {
+    auto position = readersOfPosition.find(op);
+    return position == readersOfPosition.end() ? plannedRoleOf(op) : position->second.front();
+  }
+
   /// Finds the tiles that the program itself hands from role to role: one operation fills such a tile, and
   /// the others use it after that, in the same loop or branch. A loop of products fills one in tensor memory.
   std::optional<Obstacle> findShared() {
@@ -165,15 +194,17 @@ private:
       for (const GroupedCopy &copy : group->copies)
         users.erase(copy.buffer);
     for (auto &[buffer, ops] : users) {
-      auto isStranger = [&](Operation *op) { return plannedRoleOf(op) != plannedRoleOf(ops.front()); };
+      auto isStranger = [&](Operation *op) {
+        return plannedRoleOf(op) != plannedRoleOf(ops.front()) || readersOfPosition.contains(op);
+      };
       auto *stranger = llvm::find_if(ops, isStranger);
       if (stranger == ops.end())
         continue;
       Operation *fill = findFill(buffer, ops);
       if (!fill)
         return Obstacle{*stranger, describe(buffer, "a tile") + " is used by roles '" +
-                                       plannedRoleOf(ops.front()).str() + "' and '" +
-                                       plannedRoleOf(*stranger).str() +
+                                       roleThatUses(ops.front()).str() + "' and '" +
+                                       roleThatUses(*stranger).str() +
                                        "', and no single operation fills it before"};
       if (isa<CopyOp>(fill) && llvm::any_of(ops, [&](Operation *op) {
             return op != fill && plannedRoleOf(op) == plannedRoleOf(fill);
@@ -191,8 +222,13 @@ private:
     llvm::StringSet<> readers;
     for (const GroupedCopy &fill : fills)
       forEachUse(fill.buffer, fill.op, [&](Operation *user) {
-        if (roles.size() == 1 || plannedRoleOf(user) != roleThatFills(fill.op))
+        if (auto position = readersOfPosition.find(user); position != readersOfPosition.end()) {
+          for (StringRef role : position->second)
+            if (role != roleThatFills(fill.op))
+              readers.insert(role);
+        } else if (roles.size() == 1 || plannedRoleOf(user) != roleThatFills(fill.op)) {
           readers.insert(plannedRoleOf(user));
+        }
       });
     SmallVector<StringAttr> inOrder;
     for (PlannedRoleAttr role : roles)
@@ -302,6 +338,7 @@ private:
   const SmallVector<RoleKind> kinds;
   const StringRef rest; ///< the role of what no other one executes
   SmallVector<PlannedRoleAttr> roles;
+  llvm::DenseMap<Operation *, llvm::SetVector<StringRef>> readersOfPosition; ///< of those that several need
   SmallVector<Operation *> shared; ///< fills of tiles that the program shares between roles
   SmallVector<ChannelAttr> channels;
   llvm::StringSet<> names;

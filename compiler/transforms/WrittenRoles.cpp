@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/transforms/WrittenRoles.h"
 
+#include "compiler/analysis/Positions.h"
 #include "compiler/analysis/RolePlan.h"
 #include "compiler/analysis/TensorAccesses.h"
 #include "dialects/tile/Cluster.h"
@@ -63,9 +64,10 @@ std::optional<Obstacle> tile::findOrderObstacle(KernelOp kernel, const WrittenRo
   if (written.roles.empty())
     return std::nullopt;
   Operation *orders = nullptr;
+  const bool isCountedOnly = !takenPositions(kernel).empty();
   kernel.walk([&](Operation *op) {
     if (!orders &&
-        (accessesOtherBlocks(op) || letsBlocksGoOn(op) || goesOnAfterBlocks(op)))
+        (accessesOtherBlocks(op) || (!isCountedOnly && (letsBlocksGoOn(op) || goesOnAfterBlocks(op)))))
       orders = op;
   });
   if (orders)

@@ -149,3 +149,12 @@ TEST_CASE("an author writes the roles that load and store", "[roles]") {
   for (const char *target : {"sm_90a", "sm_80", "sm_100a"})
     check({.storeWarps = 4, .loads = true}, target);
 }
+
+TEST_CASE("one role counts tiles, and all get their positions", "[roles]") {
+  for (const char *target : {"sm_90a", "sm_80", "sm_100a"}) {
+    check({.isTaken = true}, target);
+    check({.isTaken = true, .storeWarps = 4}, target);
+    check({.isTaken = true, .scheduleWarps = 4}, target);
+    check({.isTaken = true, .storeWarps = 4, .scheduleWarps = 4, .loads = true}, target);
+  }
+}
