@@ -19,7 +19,8 @@ static bool computes(Operation *op) {
          llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
-ComputedValues::ComputedValues(KernelOp kernel) : ComputedValues(kernel, computes) {}
+ComputedValues::ComputedValues(KernelOp kernel, const llvm::SmallPtrSetImpl<Operation *> &others)
+    : ComputedValues(kernel, [&](Operation *op) { return computes(op) && !others.contains(op); }) {}
 
 ComputedValues::ComputedValues(KernelOp kernel, function_ref<bool(Operation *)> isSource) {
   bool grown = true;

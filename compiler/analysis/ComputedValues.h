@@ -7,6 +7,7 @@
 #include "dialects/tile/Tile.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace tlc::tile {
 
@@ -14,9 +15,9 @@ namespace tlc::tile {
 /// branch that they come out of does.
 class ComputedValues {
 public:
-  /// Of operations that compute fragments or read memory. A role that loads ahead does not have these values;
-  /// it has all others.
-  explicit ComputedValues(KernelOp kernel);
+  /// Of operations that compute fragments or read memory, but for `others`. A role that loads ahead does not
+  /// have these values; it has all others.
+  ComputedValues(KernelOp kernel, const llvm::SmallPtrSetImpl<mlir::Operation *> &others);
   ComputedValues(KernelOp kernel, llvm::function_ref<bool(mlir::Operation *)> isSource);
 
   bool contains(mlir::Value value) const { return computed.contains(value); }

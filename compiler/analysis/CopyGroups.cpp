@@ -6,14 +6,14 @@
 
 #include "compiler/analysis/ClusterUniformity.h"
 #include "compiler/analysis/ComputedValues.h"
+#include "compiler/analysis/Positions.h"
+#include "compiler/analysis/RolePlan.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/tile/Cluster.h"
 #include "dialects/tile/Counts.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Transfers.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-
-#include "llvm/ADT/SetVector.h"
 
 namespace tlc::tile {
 
@@ -41,6 +41,17 @@ ValueRange conditionOf(Operation *control) {
 
 bool isLoad(CopyOp copy) {
   return copy.getSource().getDefiningOp<SliceOp>() && isa<SharedType>(copy.getDestination().getType());
+}
+
+void forEachUse(Value tile, Operation *fill, function_ref<void(Operation *)> visit) {
+  for (Operation *user : tile.getUsers()) {
+    if (fill->isAncestor(user))
+      continue;
+    if (viewedTile(user))
+      forEachUse(user->getResult(0), fill, visit);
+    else
+      visit(user);
+  }
 }
 
 Operation *endOfRead(Operation *reader, Block *block) {
@@ -88,7 +99,7 @@ bool writesTo(Operation *op, Value memory) {
 class GroupFinder {
 public:
   GroupFinder(KernelOp kernel, CopyGroups &found)
-      : kernel(kernel), found(found), computed(kernel), uniformity(kernel),
+      : kernel(kernel), found(found), computed(kernel, takenPositions(kernel)), uniformity(kernel),
         ofCluster(buffersOfCluster(kernel)) {}
 
   /// The reason is empty on success.
@@ -113,27 +124,25 @@ public:
     if (isWrittenByTransfer(slice.getTensor()) && waitsForRanks())
       return describe(slice.getTensor(), "a tensor") + ", from where " + name +
              " is filled, gets what a transfer copies, and the kernel waits for that";
-    llvm::SetVector<Operation *> readers;
-    collectReaders(buffer.getBuffer(), copy, readers);
-    if (readers.contains(nullptr))
+    Operation *first = nullptr;
+    bool isElsewhere = false, isInFlight = false;
+    forEachUse(buffer.getBuffer(), copy, [&](Operation *user) {
+      Operation *reader = copy->getBlock()->findAncestorOpInBlock(*user);
+      isElsewhere |= !reader;
+      isInFlight |= reader && !endOfRead(user, copy->getBlock());
+      if (reader && (!first || reader->isBeforeInBlock(first)))
+        first = reader;
+    });
+    if (isElsewhere)
       return name + " is used outside the loop that fills it";
-    if (readers.empty())
+    if (!first)
       return name + " is never read";
-    llvm::SetVector<Operation *> ends;
-    for (Operation *reader : readers)
-      ends.insert(endOfRead(reader, copy->getBlock()));
-    if (ends.contains(nullptr))
+    if (isInFlight)
       return name + " is read by a product that is still in flight at the end of the loop that fills it";
-    auto ancestor = [&](Operation *op) { return copy->getBlock()->findAncestorOpInBlock(*op); };
-    auto before = [&](Operation *a, Operation *b) { return ancestor(a)->isBeforeInBlock(ancestor(b)); };
-    Operation *first = ancestor(*llvm::min_element(readers, before)),
-              *last = *llvm::max_element(ends, before);
     if (first->isBeforeInBlock(copy))
       return name + " is read before it is filled";
 
     CopyGroup &group = groupFor(copy, first);
-    if (SlotReaders &readers = group.readers.front(); readers.last->isBeforeInBlock(last))
-      readers.last = last;
     bool multicast = kernel.getCluster() > 1 && isUniform(copy, slice) &&
                      dividesAmongBlocks(buffer.getBuffer().getType(), kernel.getCluster());
     group.add({copy, buffer.getBuffer(), multicast});
@@ -178,26 +187,14 @@ private:
     return writer;
   }
 
-  /// The operations in the copy's block that use the buffer, directly or through views; null for a use
-  /// elsewhere.
-  void collectReaders(Value view, CopyOp copy, llvm::SetVector<Operation *> &readers) {
-    for (Operation *user : view.getUsers()) {
-      if (user == copy)
-        continue;
-      if (viewedTile(user))
-        collectReaders(user->getResult(0), copy, readers);
-      else
-        readers.insert(copy->getBlock()->findAncestorOpInBlock(*user) ? user : nullptr);
-    }
-  }
-
   CopyGroup &groupFor(CopyOp copy, Operation *firstReader) {
     for (auto &group : found.groups)
-      if (group->block == copy->getBlock() && group->readers.front().first == firstReader)
+      if (group->block == copy->getBlock() && group->readers.front().first == firstReader &&
+          plannedRoleOf(group->copies.front().op) == plannedRoleOf(copy))
         return *group;
     CopyGroup &group = *found.groups.emplace_back(std::make_unique<CopyGroup>());
     group.block = copy->getBlock();
-    group.readers.push_back({/*role=*/{}, firstReader, firstReader, /*byProducts=*/false});
+    group.readers.push_back({/*role=*/{}, firstReader});
     if (auto loop = dyn_cast<scf::ForOp>(copy->getParentOp()))
       if (auto pipeline = loop->getAttrOfType<PipelineAttr>(TileDialect::pipelineAttrName))
         group.slots = pipeline.getStages();

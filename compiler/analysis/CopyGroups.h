@@ -34,7 +34,7 @@ struct SlotReaders {
 struct CopyGroup {
   ChannelAttr channel; ///< once it is planned
   mlir::Block *block = nullptr;
-  llvm::SmallVector<SlotReaders, 1> readers; ///< at least one
+  llvm::SmallVector<SlotReaders, 1> readers; ///< at least one; `last` once it is planned
   llvm::SmallVector<GroupedCopy> copies;
   int64_t slots = 1;
 
@@ -57,11 +57,16 @@ mlir::ValueRange conditionOf(mlir::Operation *control);
 /// Whether the copy fills shared memory from a tensor.
 bool isLoad(CopyOp copy);
 
+/// Calls `visit` with the operations that use a tile, directly or through views, but for the one that fills
+/// it and what is inside of that.
+void forEachUse(mlir::Value tile, mlir::Operation *fill, llvm::function_ref<void(mlir::Operation *)> visit);
+
 /// After which operation of the block nothing reads what `reader` reads: itself, or what contains it, or of a
 /// product in flight the next wait that leaves none in flight. Null if that is not in the block.
 mlir::Operation *endOfRead(mlir::Operation *reader, mlir::Block *block);
 
-/// Of the wanted copies, those of one block whose data the same operation reads first form a group.
+/// Of the wanted copies, those of one block and of one role, if an author says whose they are, whose data the
+/// same operation reads first form a group.
 CopyGroups findCopyGroups(KernelOp kernel, llvm::function_ref<bool(CopyOp)> isWanted);
 
 } // namespace tlc::tile

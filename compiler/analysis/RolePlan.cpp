@@ -5,6 +5,8 @@
 
 #include "compiler/analysis/ComputedValues.h"
 #include "compiler/analysis/ElementOrders.h"
+#include "compiler/analysis/Positions.h"
+#include "dialects/tile/Counts.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -62,6 +64,10 @@ Value tile::tileFilledBy(Operation *op) {
     tile = store.getDestination();
   else if (auto copy = dyn_cast<CopyOp>(op); copy && isa<SharedType>(copy.getDestination().getType()))
     tile = copy.getDestination();
+  else if (isa<TakeOp>(op))
+    tile = cast<TakeOp>(op).getDestination();
+  else if (isa<StoreIndexOp>(op))
+    tile = cast<StoreIndexOp>(op).getDestination();
   else if (isa<scf::ForOp, GemmInPlaceOp>(op))
     if (GemmInPlaceOp product = productOf(op))
       tile = product.getAcc();
@@ -76,6 +82,8 @@ StringRef tile::roleThatFills(Operation *op) {
     return plannedRoleOf(productOf(op));
   return plannedRoleOf(isa<scf::IfOp>(op) ? storeIn(op).getOperation() : op);
 }
+
+bool tile::isRepeatedPosition(Operation *op) { return plannedRoleOf(op).empty() && sourceOfPosition(op); }
 
 SharedType tile::handedTile(RankedTensorType fragment) {
   return SharedType::get(fragment.getContext(), fragment.getShape(), fragment.getElementType());
@@ -111,7 +119,7 @@ private:
     if (name && failed(readFilling(op, name.getValue())))
       return failure();
     if (role.empty()) {
-      if (belongsToOneRole(op))
+      if (belongsToOneRole(op) && !isRepeatedPosition(op))
         return op->emitError("expected '")
                << TileDialect::roleAttrName
                << "' because roles repeat only what has no effects and is no fragment";
@@ -134,9 +142,9 @@ private:
     GroupedCopy filling = {op, tileFilledBy(op), op->hasAttr(TileDialect::multicastAttrName)};
     if (!filling.buffer)
       return op->emitError(
-          "expected a copy that fills a whole shared tile, a store that "
-          "fills one with a fragment, or products or a branch that fill a tile in tensor memory, because "
-          "its channel hands that over");
+          "expected a copy that fills a whole shared tile, a store that fills one with a fragment or a "
+          "position, or products or a branch that fill a tile in tensor memory, because its channel hands "
+          "that over");
     if (StringRef role = roleThatFills(op); role != group.channel.getFrom())
       return op->emitError("expected role '") << group.channel.getFrom() << "' because channel '" << name
                                               << "' comes from it, but got '" << role << "'";
@@ -161,9 +169,14 @@ private:
              << group.channel.getName() << "', but there are none";
     for (StringAttr role : group.channel.getTo())
       group.readers.push_back({role});
-    for (GroupedCopy copy : group.copies)
-      if (failed(findReaders(group, copy, copy.buffer)))
-        return failure();
+    LogicalResult found = success();
+    for (const GroupedCopy &copy : group.copies)
+      forEachUse(copy.buffer, copy.op, [&](Operation *user) {
+        if (succeeded(found))
+          found = addReaders(group, copy, user);
+      });
+    if (failed(found))
+      return failure();
     for (const SlotReaders &readers : group.readers)
       if (!readers.first)
         return group.copies.front().op->emitError("expected a reader of channel '")
@@ -172,56 +185,54 @@ private:
     return success();
   }
 
-  LogicalResult findReaders(CopyGroup &group, const GroupedCopy &copy, Value view) {
-    for (Operation *user : view.getUsers()) {
-      if (copy.op->isAncestor(user))
-        continue;
-      if (viewedTile(user)) {
-        if (failed(findReaders(group, copy, user->getResult(0))))
-          return failure();
-        continue;
+  /// A position each role reads that gets it.
+  LogicalResult addReaders(CopyGroup &group, const GroupedCopy &copy, Operation *user) {
+    if (!isRepeatedPosition(user))
+      return addReader(group, copy, user, plannedRoleOf(user));
+    return success(llvm::all_of(group.channel.getTo(), [&](StringAttr role) {
+      return succeeded(addReader(group, copy, user, role));
+    }));
+  }
+
+  LogicalResult addReader(CopyGroup &group, const GroupedCopy &copy, Operation *user, StringRef role) {
+    Operation *reader = group.block->findAncestorOpInBlock(*user);
+    if (!reader && group.isSumInPlace() && plannedRoleOf(user) == group.channel.getFrom())
+      if (Operation *loop = group.block->getParentOp(),
+          *later = loop->getBlock()->findAncestorOpInBlock(*user);
+          later && loop->isBeforeInBlock(later)) {
+        if (!group.reclaimedBy || later->isBeforeInBlock(group.reclaimedBy))
+          group.reclaimedBy = later;
+        return success();
       }
-      Operation *reader = group.block->findAncestorOpInBlock(*user);
-      if (!reader && group.isSumInPlace() && plannedRoleOf(user) == group.channel.getFrom())
-        if (Operation *loop = group.block->getParentOp(),
-            *later = loop->getBlock()->findAncestorOpInBlock(*user);
-            later && loop->isBeforeInBlock(later)) {
-          if (!group.reclaimedBy || later->isBeforeInBlock(group.reclaimedBy))
-            group.reclaimedBy = later;
-          continue;
-        }
-      if (!reader)
-        return user->emitError("expected the uses of a channel's tiles in the loop or branch of its copies "
-                               "because there its slots are released");
-      StringRef role = plannedRoleOf(user);
-      if (role == group.channel.getFrom() && !group.channel.leadsTo(role)) {
-        if (isa<StoreOp>(copy.op) && !reader->isBeforeInBlock(copy.op))
-          continue; // what its own threads wrote
-        return user->emitError("expected role '")
-               << role << "' to use what it puts into channel '" << group.channel.getName()
-               << "' only after it has stored it with its own threads";
-      }
-      auto *readers =
-          llvm::find_if(group.readers, [&](const SlotReaders &each) { return each.role == role; });
-      if (readers == group.readers.end()) {
-        InFlightDiagnostic diagnostic = user->emitError("expected role ");
-        llvm::interleave(
-            group.channel.getTo(), diagnostic,
-            [&](StringAttr each) { diagnostic << "'" << each.getValue() << "'"; }, " or ");
-        return diagnostic << " because channel '" << group.channel.getName()
-                          << "' hands it what it uses, but got '" << role << "'";
-      }
-      if (!readers->first || reader->isBeforeInBlock(readers->first))
-        readers->first = reader;
-      readers->byProducts |= isa<GemmInPlaceOp>(user);
-      Operation *end = endOfRead(user, group.block);
-      if (!end)
-        return user->emitError(
-            "expected a wait for the product in the loop or branch of the copies that it reads "
-            "because there their slots are released");
-      if (!readers->last || readers->last->isBeforeInBlock(end))
-        readers->last = end;
+    if (!reader)
+      return user->emitError("expected the uses of a channel's tiles in the loop or branch of its copies "
+                             "because there its slots are released");
+    if (role == group.channel.getFrom() && !group.channel.leadsTo(role)) {
+      if (isa<StoreOp, TakeOp, StoreIndexOp>(copy.op) && !reader->isBeforeInBlock(copy.op))
+        return success(); // what its own threads wrote
+      return user->emitError("expected role '")
+             << role << "' to use what it puts into channel '" << group.channel.getName()
+             << "' only after it has stored it with its own threads";
     }
+    auto *readers = llvm::find_if(group.readers, [&](const SlotReaders &each) { return each.role == role; });
+    if (readers == group.readers.end()) {
+      InFlightDiagnostic diagnostic = user->emitError("expected role ");
+      llvm::interleave(
+          group.channel.getTo(), diagnostic,
+          [&](StringAttr each) { diagnostic << "'" << each.getValue() << "'"; }, " or ");
+      return diagnostic << " because channel '" << group.channel.getName()
+                        << "' hands it what it uses, but got '" << role << "'";
+    }
+    if (!readers->first || reader->isBeforeInBlock(readers->first))
+      readers->first = reader;
+    readers->byProducts |= isa<GemmInPlaceOp>(user);
+    Operation *end = endOfRead(user, group.block);
+    if (!end)
+      return user->emitError(
+          "expected a wait for the product in the loop or branch of the copies that it reads "
+          "because there their slots are released");
+    if (!readers->last || readers->last->isBeforeInBlock(end))
+      readers->last = end;
     return success();
   }
 
@@ -266,7 +277,7 @@ private:
     return failure(walked.wasInterrupted());
   }
 
-  /// Values do not go from role to role.
+  /// Values do not go from role to role but in tiles.
   LogicalResult checkValues() {
     for (PlannedRoleAttr role : plan.getRoles()) {
       ComputedValues elsewhere = valuesOfOtherRoles(kernel, role.getName());
@@ -298,7 +309,17 @@ private:
 } // namespace
 
 ComputedValues tile::valuesOfOtherRoles(KernelOp kernel, StringRef role) {
+  RolePlanAttr plan = rolePlanOf(kernel);
+  auto hasTile = [&](AllocSharedOp tile) {
+    return llvm::any_of(tile.getBuffer().getUsers(), [&](Operation *fill) {
+      auto name = fill->getAttrOfType<StringAttr>(TileDialect::channelAttrName);
+      ChannelAttr channel = name ? plan.findChannel(name) : ChannelAttr();
+      return channel && (channel.getFrom() == role || channel.leadsTo(role));
+    });
+  };
   return ComputedValues(kernel, [&](Operation *op) {
+    if (isRepeatedPosition(op))
+      return !hasTile(sourceOfPosition(op));
     StringRef own = plannedRoleOf(op);
     return !own.empty() && own != role;
   });

@@ -19,8 +19,11 @@ void setPlannedRole(mlir::Operation *op, llvm::StringRef role);
 /// are repeated.
 bool belongsToOneRole(mlir::Operation *op);
 
-/// The buffer that a copy, the store of a fragment, or a product in tensor memory fills, or the
-/// loop around such a product; null if it fills none.
+/// True for a position that every role reads which gets its tile. Any other position one role reads.
+bool isRepeatedPosition(mlir::Operation *op);
+
+/// The buffer that a copy, the store of a fragment or of a position, or a product in tensor memory fills, or
+/// the loop around such a product; null if it fills none.
 mlir::Value tileFilledBy(mlir::Operation *op);
 /// Who executes that.
 llvm::StringRef roleThatFills(mlir::Operation *op);

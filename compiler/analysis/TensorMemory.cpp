@@ -5,10 +5,12 @@
 
 #include "compiler/analysis/ComputedValues.h"
 #include "compiler/analysis/CopyGroups.h"
+#include "compiler/analysis/Positions.h"
 #include "compiler/analysis/TileFills.h"
 #include "compiler/analysis/TmaAccess.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/tile/Names.h"
+#include "dialects/tile/RoleMarks.h"
 #include "dialects/tile/Shapes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -209,9 +211,11 @@ std::string sumInTensorMemoryProblem(GemmOp product, const Target &target) {
     return "its left factor is sparse";
   if (synchronisesByHand(kernel) || !kernel.getOps<AllocTensorMemoryOp>().empty())
     return "the kernel synchronises by hand";
+  if (kernel.walk([](BeginRoleOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    return "an author writes a role of the kernel"; // which may read the sum while the product is in flight
   if (std::string problem = tensorMemoryProductProblem(product, target); !problem.empty())
     return problem;
-  ComputedValues computed(kernel);
+  ComputedValues computed(kernel, takenPositions(kernel));
   auto isComputed = [&](Value value) { return computed.contains(value); };
   for (Operation *around = product->getParentOp(); around != kernel; around = around->getParentOp())
     if (llvm::any_of(conditionOf(around), isComputed))

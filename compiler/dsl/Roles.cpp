@@ -2,6 +2,7 @@
 /// \file
 /// Roles and barriers.
 #include "compiler/dsl/Trace.h"
+#include "dialects/tile/RoleMarks.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/target/Target.h"
@@ -14,11 +15,66 @@ namespace tlc::dsl::inline v1 {
 // Roles
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// The mark of an author's role that `accepts` it, or null.
+tile::BeginRoleOp findMark(tile::KernelOp kernel, function_ref<bool(tile::BeginRoleOp)> accepts) {
+  tile::BeginRoleOp found;
+  kernel.walk([&](tile::BeginRoleOp mark) {
+    found = accepts(mark) ? mark : found;
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+/// Whether its body is being traced.
+bool isOpen(tile::BeginRoleOp mark) {
+  for (Operation *op = mark->getNextNode(); op; op = op->getNextNode())
+    if (isa<tile::EndRoleOp>(op))
+      return false;
+  return true;
+}
+
+/// Whether a role whose neighbours the compiler makes can stand here; says what is wrong otherwise.
+bool checkMark(Trace &trace, StringRef name, const RoleOptions &options, Loc loc) {
+  tile::KernelOp kernel = trace.kernel();
+  auto report = [&](const Twine &message, Operation *other, const char *note) {
+    Diagnostic &diagnostic = trace.error(loc, message);
+    diagnostic.notes.push_back({positionOf(other->getLoc()), note});
+    return false;
+  };
+  const std::string role = "role '" + excerpt(name) + "'";
+  if (options.registers) {
+    trace.error(loc, "expected no registers of " + role +
+                         " outside k.roles because the compiler shares them out among all roles");
+    return false;
+  }
+  if (auto roles = kernel.getOps<tile::RolesOp>(); !roles.empty())
+    return report("expected " + role + " in the body of k.roles because that parts all warps of the launch",
+                  *roles.begin(), "k.roles is here");
+  if (tile::BeginRoleOp open = findMark(kernel, isOpen))
+    return report("expected " + role + " outside of role '" + open.getName() +
+                      "' because one role executes an operation",
+                  open, "that role begins here");
+  auto differs = [&](tile::BeginRoleOp mark) {
+    return mark.getName() == name && int64_t(mark.getWarps()) != options.warps;
+  };
+  if (tile::BeginRoleOp other = findMark(kernel, differs))
+    return report("expected " + role + " to have the same number of warps in all of its parts", other,
+                  "another part is here");
+  return true;
+}
+} // namespace
+
 void Scope::roles(const Body &body, Loc loc) {
   if (!isa<tile::KernelOp>(trace->builder.getInsertionBlock()->getParentOp()))
     trace->error(loc,
                  "expected k.roles at the top level of a launch because roles part all warps once, but got "
                  "it inside a loop, a branch or a role; put loops and branches into the roles");
+  if (tile::BeginRoleOp mark = findMark(trace->kernel(), [](tile::BeginRoleOp) { return true; }))
+    trace
+        ->error(loc, "expected role '" + mark.getName() +
+                         "' in the body of k.roles because that parts all warps of the launch")
+        .notes.push_back({positionOf(mark.getLoc()), "the role is here"});
   auto op = trace->create<tile::RolesOp>(loc);
   if (!op)
     return;
@@ -35,19 +91,20 @@ void Scope::roles(const Body &body, Loc loc) {
 }
 
 void Scope::role(std::string_view name, RoleOptions options, const Body &body, Loc loc) {
-  Operation *parent = trace->builder.getInsertionBlock()->getParentOp();
-  if (!isa<tile::RolesOp>(parent)) {
-    trace->error(loc,
-                 "expected role '" + excerpt(name) + "' in the body of k.roles because roles part all warps");
-    body();
-    return;
-  }
   IntegerAttr registers;
   if (options.registers)
     registers = trace->builder.getI64IntegerAttr(*options.registers);
-  auto op = trace->create<tile::RoleOp>(loc, trace->builder.getStringAttr(name),
-                                        trace->builder.getI64IntegerAttr(options.warps), registers);
-  if (op)
+  auto nameAttr = trace->builder.getStringAttr(name);
+  auto warps = trace->builder.getI64IntegerAttr(options.warps);
+  if (!isa<tile::RolesOp>(trace->builder.getInsertionBlock()->getParentOp())) {
+    const bool isMarked =
+        checkMark(*trace, name, options, loc) && trace->create<tile::BeginRoleOp>(loc, nameAttr, warps);
+    body();
+    if (isMarked)
+      trace->create<tile::EndRoleOp>(loc);
+    return;
+  }
+  if (auto op = trace->create<tile::RoleOp>(loc, nameAttr, warps, registers))
     trace->inside(&op.getBody().emplaceBlock(), body);
 }
 

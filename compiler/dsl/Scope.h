@@ -229,9 +229,9 @@ public:
   /// and must be correct for the warp's other elements, too.
   void whenAny(const Predicate &condition, const Body &body, Loc loc = Loc::current());
 
-  // Roles: the warps part, each group runs its own program.
-  /// The body holds nothing but calls of `role`.
+  /// Roles: the warps part, each group runs its own program. The body holds nothing but calls of `role`.
   void roles(const Body &body, Loc loc = Loc::current());
+  /// Outside of `roles`: the part of the program that this role executes. The compiler makes the others.
   void role(std::string_view name, RoleOptions options, const Body &body, Loc loc = Loc::current());
   Channel channel(std::string_view name, ChannelOptions options = {}, Loc loc = Loc::current());
   /// Hands the slots of another channel over once more: a role that holds one puts into its oldest, and who

@@ -3,6 +3,7 @@
 /// Roles and what they meet at. What is asynchronous is done when it is issued:
 /// that is one of the orders which a correct program allows.
 #include "compiler/evaluator/Machine.h"
+#include "dialects/tile/RoleMarks.h"
 #include "runtime/target/Hardware.h"
 
 using namespace mlir;
@@ -94,6 +95,8 @@ void addRoleRules(Rules &rules) {
   rules.add(evaluateOrder<tile::RequireOp>);
   rules.add(evaluateOrder<tile::TakeTurnOp>);
   rules.add(evaluateOrder<tile::PassTurnOp>);
+  rules.add(evaluateOrder<tile::BeginRoleOp>);
+  rules.add(evaluateOrder<tile::EndRoleOp>);
 }
 
 } // namespace tlc::evaluator

@@ -9,8 +9,11 @@ using namespace tlc::tile;
 
 namespace {
 
+/// A thread that loads shares a warpgroup with roles of the author's.
 SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
-  return {loadRole(ahead, warpsPerLoadRole), {"math", int64_t(candidate.kernel.getWarps()), nullptr}};
+  const int64_t written = candidate.writtenWarps % warpsPerWarpgroup;
+  return {loadRole(ahead, needsThreads(candidate, ahead) ? warpsPerLoadRole : warpsPerLoadRole - written),
+          {"math", int64_t(candidate.kernel.getWarps()), nullptr}};
 }
 
 } // namespace

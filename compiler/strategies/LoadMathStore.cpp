@@ -4,6 +4,7 @@
 /// are computed. The two that move tiles are a thread each, and share a warpgroup.
 #include "compiler/analysis/ComputedValues.h"
 #include "compiler/analysis/PanelStores.h"
+#include "compiler/analysis/Positions.h"
 #include "compiler/analysis/Remarks.h"
 #include "compiler/analysis/RolePlan.h"
 #include "compiler/analysis/TensorAccesses.h"
@@ -59,7 +60,8 @@ SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
   KernelOp kernel = candidate.kernel;
   SmallVector<PanelStore> byTma = panelStoresIn(kernel, candidate.target, candidate.tma).byTma;
   SmallVector<TensorAccess> accesses = tensorAccessesIn(kernel);
-  ComputedValues computed(kernel, belongsToOneRole);
+  const auto taken = takenPositions(kernel);
+  ComputedValues computed(kernel, [&](Operation *op) { return belongsToOneRole(op) && !taken.contains(op); });
   llvm::SmallPtrSet<Operation *, 4> stores;
   // Beside the stages: each tile that is handed over, and what other stores go through.
   auto fits = [&](StoreOp last) {
@@ -73,7 +75,7 @@ SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
     return fitBeside(kernel, ahead, tiles, staging);
   };
   kernel.walk([&](StoreOp store) {
-    if (!store.getDestination().getDefiningOp<SliceOp>())
+    if (!store.getDestination().getDefiningOp<SliceOp>() || !plannedRoleOf(store).empty())
       return;
     std::string problem = storeRoleProblem(store, candidate, ahead, byTma, accesses, computed);
     if (problem.empty() && !fits(store))

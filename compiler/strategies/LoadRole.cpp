@@ -3,8 +3,10 @@
 /// Looks at loops, products and copies in this order, so that every message names the same culprit.
 #include "compiler/strategies/LoadRole.h"
 
+#include "compiler/analysis/Positions.h"
 #include "compiler/analysis/ProductRegisters.h"
 #include "compiler/analysis/TmaAccess.h"
+#include "dialects/tile/Counts.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -74,15 +76,15 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(Candidate candidate) {
   auto isWgmma = [](Operation *op) { return cast<ProductOpInterface>(op).getAtom() == MatrixAtom::wgmma; };
   if (llvm::none_of(products, isWgmma)) // and so none is asynchronous
     return Obstacle{products.front(), productProblem(cast<GemmOp>(products.front()), target)};
-  if ((kernel.getWarps() + warpsPerLoadRole) * lanesPerWarp > target.maxThreadsPerBlock)
+  const int64_t others = warpsPerLoadRole + candidate.writtenWarps;
+  if ((kernel.getWarps() + others) * lanesPerWarp > target.maxThreadsPerBlock)
     return Obstacle{kernel, llvm::formatv("{0} warps leave no room for a role of {1} that loads",
-                                          kernel.getWarps(), warpsPerLoadRole)};
+                                          kernel.getWarps() + candidate.writtenWarps, warpsPerLoadRole)};
   for (Operation *op : products)
     if (auto product = dyn_cast<GemmOp>(op); product && isWgmma(product)) {
       auto warps = int64_t(kernel.getWarps());
-      std::string problem =
-          registerProblem(product, policyOf(product.getPolicy()), warps,
-                          {warps + warpsPerLoadRole, int64_t(kernel.getResidents())}, target);
+      std::string problem = registerProblem(product, policyOf(product.getPolicy()), warps,
+                                            {warps + others, int64_t(kernel.getResidents())}, target);
       if (!problem.empty())
         return Obstacle{product, "beside a role that loads " + problem};
     }
@@ -92,11 +94,18 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(Candidate candidate) {
 }
 
 RoleKind tile::loadRole(const CopyGroups &ahead, int64_t warps) {
-  llvm::SmallPtrSet<Operation *, 8> copies;
+  llvm::SetVector<Operation *> ops;
   for (auto &group : ahead.groups)
     for (const GroupedCopy &copy : group->copies)
-      copies.insert(copy.op);
-  return {"load", warps, [copies](Operation *op) { return copies.contains(op); }};
+      ops.insert(copy.op);
+  for (size_t next = 0; next < ops.size(); ++next)
+    for (LoadIndexOp position : positionsNeededBy(ops[next]))
+      if (AllocSharedOp tile = sourceOfPosition(position))
+        for (Operation *user : tile.getBuffer().getUsers())
+          if (isa<TakeOp, LoadIndexOp>(user))
+            ops.insert(user);
+  return {"load", warps,
+          [ops = ops.getArrayRef().vec()](Operation *op) { return llvm::is_contained(ops, op); }};
 }
 
 bool tile::needsThreads(Candidate candidate, const CopyGroups &ahead) {

@@ -13,7 +13,7 @@ constexpr int64_t warpsPerLoadRole = warpsPerWarpgroup; ///< setmaxnreg moves re
 /// The first obstacle, or nothing. The role runs ahead of wgmma in pipelined loops.
 std::optional<Obstacle> findLoadRoleObstacle(Candidate candidate);
 
-/// The role that loads: it executes the copies that can run ahead.
+/// The role that loads: it executes the copies that can run ahead, and takes the tiles that they load.
 RoleKind loadRole(const CopyGroups &ahead, int64_t warps);
 
 /// Whether threads make some of the loads, and not the TMA all of them.

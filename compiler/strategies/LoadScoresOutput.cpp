@@ -95,7 +95,7 @@ std::optional<Obstacle> findObstacle(Candidate candidate) {
   SmallVector<GemmOp> second = secondProducts(kernel);
   if (second.empty())
     return Obstacle{kernel, "no product takes what is computed from another one"};
-  int64_t warps = 2 * int64_t(kernel.getWarps()) + warpsPerLoadRole;
+  int64_t warps = 2 * int64_t(kernel.getWarps()) + warpsPerLoadRole + candidate.writtenWarps;
   if (warps * lanesPerWarp > candidate.target.maxThreadsPerBlock)
     return Obstacle{kernel,
                     llvm::formatv("{0} warps leave no room for as many that add up, and a role of {1} "

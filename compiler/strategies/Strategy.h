@@ -24,7 +24,8 @@ struct RoleKind {
 struct Candidate {
   KernelOp kernel;
   const Target &target;
-  bool tma = true; ///< whether the TMA may be used
+  bool tma = true;          ///< whether the TMA may be used
+  int64_t writtenWarps = 0; ///< of the roles that its author writes, whose operations say so (`plannedRoleOf`)
 };
 
 struct Strategy {
@@ -44,7 +45,10 @@ struct Strategy {
 };
 
 extern const Strategy copiesAhead, loadMath, loadMathStore, loadScoresOutput, loadMatrixMath;
+/// For a kernel with roles of its author's that no other one can share out.
+extern const Strategy asWritten;
 
+/// Those that a caller may ask for.
 llvm::ArrayRef<const Strategy *> allStrategies();
 /// Null if no strategy has the name.
 const Strategy *findStrategy(llvm::StringRef name);

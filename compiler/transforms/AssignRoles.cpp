@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/ElementOrders.h"
 #include "compiler/analysis/PanelStores.h"
+#include "compiler/analysis/Positions.h"
 #include "compiler/analysis/Requirements.h"
 #include "compiler/analysis/RolePlan.h"
 #include "compiler/analysis/TensorMemory.h"
@@ -14,13 +15,16 @@
 #include "compiler/transforms/HandOver.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/SplitDecisions.h"
+#include "compiler/transforms/WrittenRoles.h"
 #include "dialects/program/Program.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/target/BlockBudget.h"
+#include "runtime/target/Hardware.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_ASSIGNROLES
@@ -34,32 +38,38 @@ void setName(Operation *op, StringRef attribute, StringRef name) {
   op->setDiscardableAttr(attribute, StringAttr::get(op->getContext(), name));
 }
 
-/// Shares a kernel out as a strategy says.
+/// Shares a kernel out as its author and a strategy say.
 class Cut {
 public:
-  Cut(Candidate candidate, const Strategy &strategy, CopyGroups &ahead)
-      : kernel(candidate.kernel), candidate(candidate), ahead(ahead),
-        roles(strategy.rolesOf(candidate, ahead)) {}
+  Cut(Candidate candidate, const Strategy &strategy, CopyGroups &ahead, const WrittenRoles &written)
+      : kernel(candidate.kernel), candidate(candidate), ahead(ahead), written(written),
+        kinds(strategy.rolesOf(candidate, ahead)), rest(kindOf(nullptr).name) {}
 
   /// Says who executes each operation. What keeps the roles from that, if anything does.
   std::optional<Obstacle> assign() {
+    llvm::StringSet<> executors;
+    executors.insert(rest);
     kernel.walk([&](Operation *op) {
-      if (belongsToOneRole(op))
-        setPlannedRole(op, executorOf(op).name);
+      if (belongsToOneRole(op)) {
+        setPlannedRole(op, executorOf(op));
+        executors.insert(plannedRoleOf(op));
+      }
     });
-    std::optional<Obstacle> obstacle = findShared();
+    planRoles(executors);
+    std::optional<Obstacle> obstacle = findTooManyWarps();
     if (!obstacle)
-      obstacle = findDecisionObstacle(kernel, executorOf(nullptr).name);
-    if (obstacle)
-      kernel.walk([](Operation *op) { op->removeDiscardableAttr(TileDialect::roleAttrName); });
+      obstacle = shareOutPositions();
+    if (!obstacle)
+      obstacle = findShared();
+    if (!obstacle)
+      obstacle = findDecisionObstacle(kernel, rest);
     return obstacle;
   }
 
   /// Makes each edge between roles a channel.
   LogicalResult cut() {
-    StringRef fallback = executorOf(nullptr).name;
-    splitDecisions(kernel, fallback);
-    SmallVector<StoreOp> handed = handOverFragments(kernel, fallback);
+    splitDecisions(kernel, rest);
+    SmallVector<StoreOp> handed = handOverFragments(kernel, rest);
     if (roles.size() == 1) // copies run ahead of what reads them by the slots beyond the first
       llvm::erase_if(ahead.groups, [](const auto &group) { return group->slots < 2; });
     if (failed(fitSlots(kernel, ahead, stagingBytes())))
@@ -70,18 +80,105 @@ public:
     llvm::append_range(shared, handed);
     for (Operation *fill : shared)
       addChannel(fill);
-    MLIRContext *context = kernel.getContext();
-    auto planned = llvm::map_to_vector(
-        roles, [&](const RoleKind &role) { return PlannedRoleAttr::get(context, role.name, role.warps); });
-    kernel->setDiscardableAttr(TileDialect::rolePlanAttrName, RolePlanAttr::get(context, planned, channels));
+    if (roles.size() > 1)
+      explainOwnLoads();
+    kernel->setDiscardableAttr(TileDialect::rolePlanAttrName,
+                               RolePlanAttr::get(kernel.getContext(), roles, channels));
     return success();
   }
 
 private:
-  /// Null: the role of what no other one executes.
-  const RoleKind &executorOf(Operation *op) const {
-    return *llvm::find_if(roles,
-                          [&](const RoleKind &role) { return !role.executes || (op && role.executes(op)); });
+  /// Null: the kind of what no other one executes.
+  const RoleKind &kindOf(Operation *op) const {
+    return *llvm::find_if(kinds,
+                          [&](const RoleKind &kind) { return !kind.executes || (op && kind.executes(op)); });
+  }
+
+  StringRef executorOf(Operation *op) const {
+    PlannedRoleAttr role = written.executors.lookup(op);
+    return role ? role.getName() : kindOf(op).name;
+  }
+
+  /// The strategy's roles that execute something, and the author's before the role of the rest; one of these
+  /// may have the name of one of those. Whole warpgroups come first if others would shift them.
+  void planRoles(const llvm::StringSet<> &executors) {
+    auto isWritten = [&](StringRef name) {
+      return llvm::any_of(written.roles, [&](PlannedRoleAttr role) { return role.getName() == name; });
+    };
+    for (const RoleKind &kind : kinds) {
+      if (!kind.executes)
+        llvm::append_range(roles, written.roles);
+      if (executors.contains(kind.name) && !isWritten(kind.name))
+        roles.push_back(PlannedRoleAttr::get(kernel.getContext(), kind.name, kind.warps));
+    }
+    auto isWhole = [](PlannedRoleAttr role) { return role.getWarps() % warpsPerWarpgroup == 0; };
+    int64_t first = 0;
+    bool isShifted = false;
+    for (PlannedRoleAttr role : roles) {
+      isShifted |= isWhole(role) && first % warpsPerWarpgroup != 0;
+      first += role.getWarps();
+    }
+    if (!isShifted)
+      return;
+    SmallVector<PlannedRoleAttr> inOrder(llvm::make_filter_range(roles, isWhole));
+    llvm::append_range(inOrder, llvm::make_filter_range(roles, std::not_fn(isWhole)));
+    roles = std::move(inOrder);
+  }
+
+  /// Whether the kernel's number of warps has decided how the operation's threads have its elements.
+  static bool isLaidOut(Operation *op) {
+    if (isa<ProductOpInterface>(op))
+      return !isa<GemmInPlaceOp>(op);
+    return llvm::any_of(memoryAccessesOf(op),
+                        [](const MemoryAccess &access) { return access.isTensorMemory(); });
+  }
+
+  std::optional<Obstacle> findTooManyWarps() {
+    int64_t warps = 0;
+    for (PlannedRoleAttr role : roles)
+      warps += role.getWarps();
+    const RoleKind &other = kindOf(nullptr);
+    for (PlannedRoleAttr role : written.roles)
+      if (role.getName() == rest && role.getWarps() != other.warps)
+        return Obstacle{kernel,
+                        llvm::formatv("role '{0}' has {1} warps, but what it executes is laid out for "
+                                      "{2} (k.warps)",
+                                      rest, role.getWarps(), other.warps)};
+    for (auto [op, role] : written.executors)
+      if (role.getWarps() != int64_t(kernel.getWarps()) && isLaidOut(op))
+        return Obstacle{
+            op, llvm::formatv("role '{0}' has {1} warps, but the {2} is laid out for {3} (k.warps)",
+                              role.getName(), role.getWarps(), describeStatement(op), kernel.getWarps())};
+    if (warps * lanesPerWarp > candidate.target.maxThreadsPerBlock)
+      return Obstacle{kernel, llvm::formatv("its roles would have {0} warps, and a block has at most {1}",
+                                            warps, candidate.target.maxThreadsPerBlock / lanesPerWarp)};
+    return std::nullopt;
+  }
+
+  /// Lets each role that needs a position read it, from a shared tile that one of them fills.
+  std::optional<Obstacle> shareOutPositions() {
+    for (auto &[read, needed] : findNeededPositions(kernel)) {
+      auto isOther = [op = read](StringRef role) { return role != plannedRoleOf(op); };
+      if (llvm::none_of(needed, isOther))
+        continue;
+      if (!sourceOfPosition(read))
+        return Obstacle{read, "role '" + llvm::find_if(needed, isOther)->str() + "' needs what role '" +
+                                  plannedRoleOf(read).str() + "' reads of " +
+                                  describe(cast<LoadIndexOp>(read).getSource(), "a tensor")};
+      if (needed.size() == 1) {
+        setPlannedRole(read, needed.front());
+        continue;
+      }
+      read->removeDiscardableAttr(TileDialect::roleAttrName);
+      readersOfPosition[read] = needed;
+    }
+    return std::nullopt;
+  }
+
+  /// Who executes it, or the first role that does.
+  StringRef roleThatUses(Operation *op) const {
+    auto position = readersOfPosition.find(op);
+    return position == readersOfPosition.end() ? plannedRoleOf(op) : position->second.front();
   }
 
   /// Finds the tiles that the program itself hands from role to role: one operation fills such a tile, and
@@ -97,43 +194,57 @@ private:
       for (const GroupedCopy &copy : group->copies)
         users.erase(copy.buffer);
     for (auto &[buffer, ops] : users) {
-      auto isStranger = [&](Operation *op) { return plannedRoleOf(op) != plannedRoleOf(ops.front()); };
+      auto isStranger = [&](Operation *op) {
+        return plannedRoleOf(op) != plannedRoleOf(ops.front()) || readersOfPosition.contains(op);
+      };
       auto *stranger = llvm::find_if(ops, isStranger);
       if (stranger == ops.end())
         continue;
       Operation *fill = findFill(buffer, ops);
       if (!fill)
         return Obstacle{*stranger, describe(buffer, "a tile") + " is used by roles '" +
-                                       plannedRoleOf(ops.front()).str() + "' and '" +
-                                       plannedRoleOf(*stranger).str() +
+                                       roleThatUses(ops.front()).str() + "' and '" +
+                                       roleThatUses(*stranger).str() +
                                        "', and no single operation fills it before"};
+      if (isa<CopyOp>(fill) && llvm::any_of(ops, [&](Operation *op) {
+            return op != fill && plannedRoleOf(op) == plannedRoleOf(fill);
+          }))
+        return Obstacle{fill, describe(buffer, "a tile") +
+                                  " is used by the role that copies it and by role '" +
+                                  plannedRoleOf(*stranger).str() + "'"};
       shared.push_back(fill);
     }
     return std::nullopt;
-  }
-
-  /// Adds the roles that use the tile, or a view of it.
-  void addReaders(Value tile, Operation *fill, llvm::StringSet<> &readers) {
-    for (Operation *user : tile.getUsers()) {
-      if (fill->isAncestor(user))
-        continue;
-      if (viewedTile(user))
-        addReaders(user->getResult(0), fill, readers);
-      else if (roles.size() == 1 || plannedRoleOf(user) != roleThatFills(fill))
-        readers.insert(plannedRoleOf(user));
-    }
   }
 
   /// The roles that use a tile which another one fills by `fill`.
   SmallVector<StringAttr> readersOf(ArrayRef<GroupedCopy> fills) {
     llvm::StringSet<> readers;
     for (const GroupedCopy &fill : fills)
-      addReaders(fill.buffer, fill.op, readers);
+      forEachUse(fill.buffer, fill.op, [&](Operation *user) {
+        if (auto position = readersOfPosition.find(user); position != readersOfPosition.end()) {
+          for (StringRef role : position->second)
+            if (role != roleThatFills(fill.op))
+              readers.insert(role);
+        } else if (roles.size() == 1 || plannedRoleOf(user) != roleThatFills(fill.op)) {
+          readers.insert(plannedRoleOf(user));
+        }
+      });
     SmallVector<StringAttr> inOrder;
-    for (const RoleKind &role : roles)
-      if (readers.contains(role.name))
-        inOrder.push_back(StringAttr::get(kernel.getContext(), role.name));
+    for (PlannedRoleAttr role : roles)
+      if (readers.contains(role.getName()))
+        inOrder.push_back(StringAttr::get(kernel.getContext(), role.getName()));
     return inOrder;
+  }
+
+  /// Records on loads that fill no channel why no role waits for them.
+  void explainOwnLoads() {
+    kernel.walk([&](CopyOp copy) {
+      if (isLoad(copy) && !copy->hasAttr(TileDialect::channelAttrName) &&
+          !copy->hasAttr(TileDialect::withoutRoleAttrName))
+        setName(copy, TileDialect::withoutRoleAttrName,
+                "role '" + plannedRoleOf(copy).str() + "' uses its tile itself");
+    });
   }
 
   /// What stores through panels take at least: slots give way to it.
@@ -223,7 +334,11 @@ private:
   KernelOp kernel;
   const Candidate candidate;
   CopyGroups &ahead;
-  const SmallVector<RoleKind> roles;
+  const WrittenRoles &written;
+  const SmallVector<RoleKind> kinds;
+  const StringRef rest; ///< the role of what no other one executes
+  SmallVector<PlannedRoleAttr> roles;
+  llvm::DenseMap<Operation *, llvm::SetVector<StringRef>> readersOfPosition; ///< of those that several need
   SmallVector<Operation *> shared; ///< fills of tiles that the program shares between roles
   SmallVector<ChannelAttr> channels;
   llvm::StringSet<> names;
@@ -244,37 +359,77 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
       return kernel.emitError("the module has no 'program.target'");
     if (kernel.walk([](RolesOp) { return WalkResult::interrupt(); }).wasInterrupted())
       return dropPipelines(kernel);
+    FailureOr<WrittenRoles> written = takeWrittenRoles(kernel);
+    FailureOr<SmallVector<const Strategy *>> toTry = findStrategies(kernel);
+    if (failed(written) || failed(toTry))
+      return failure();
     hoistBuffers(kernel);
-    const Candidate candidate = {kernel, *target, tma};
+    const bool isWritten = !written->roles.empty();
+    auto *oneRole = llvm::find_if(*toTry, [](const Strategy *each) { return !each->hasSeveralRoles; });
+    if (isWritten && oneRole != toTry->begin())
+      toTry->insert(oneRole, &asWritten);
     Obstacle toRoles = {kernel, "warp specialisation is switched off"};
-    for (const std::string &name : strategies) {
-      if (name.empty()) // none is to be tried: an option is a list of one name then
+    const std::optional<Obstacle> order = findOrderObstacle(kernel, *written);
+    for (const Strategy *strategy : *toTry) {
+      if (order && strategy->hasSeveralRoles) {
+        toRoles = *order;
         continue;
-      const Strategy *strategy = findStrategy(name);
-      if (!strategy)
-        return kernel.emitError("expected the name of a strategy, but got '") << name << "'";
+      }
+      const bool hasAuthors = isWritten && strategy->hasSeveralRoles;
+      const WrittenRoles roles = hasAuthors ? *written : WrittenRoles();
+      const Candidate candidate = {kernel, *target, tma, roles.warps()};
+      for (auto [op, role] : roles.executors)
+        setPlannedRole(op, role.getName());
       std::optional<Obstacle> obstacle = strategy->findObstacle(candidate);
       CopyGroups ahead;
       if (!obstacle)
         ahead = findCopyGroups(kernel, [&](CopyOp copy) {
-          return isLoad(copy) && (!strategy->runsAhead || strategy->runsAhead(copy, candidate));
+          return isLoad(copy) && !isForOneRole(copy, roles) &&
+                 (!strategy->runsAhead || strategy->runsAhead(copy, candidate));
         });
       if (!obstacle && strategy->hasSeveralRoles && strategy->needsLoads && ahead.groups.empty())
-        obstacle = ahead.obstacles.front();
+        obstacle = ahead.obstacles.empty() ? Obstacle{kernel, "its author's roles load for themselves"}
+                                           : ahead.obstacles.front();
       std::optional<Cut> cut;
       if (!obstacle && (!ahead.groups.empty() || !strategy->needsLoads))
-        obstacle = cut.emplace(candidate, *strategy, ahead).assign();
+        obstacle = cut.emplace(candidate, *strategy, ahead, roles).assign();
       if (obstacle) {
+        kernel.walk([](Operation *op) { op->removeDiscardableAttr(TileDialect::roleAttrName); });
         if (strategy->hasSeveralRoles)
           toRoles = *obstacle;
         continue;
       }
-      if (!strategy->hasSeveralRoles && failed(report(toRoles, kernel)))
+      if (strategy == &asWritten)
+        emitRemark(toRoles.culprit, RemarkId::notWarpSpecialised)
+            << "kernel '" << kernel.getName() << "' has no roles but its author's: " << toRoles.reason;
+      else if (!strategy->hasSeveralRoles && failed(report(toRoles, kernel, isWritten)))
         return failure();
       strategy->explainOthers(candidate, ahead);
       return cut ? cut->cut() : success();
     }
-    return report(toRoles, kernel);
+    return report(toRoles, kernel, isWritten);
+  }
+
+  FailureOr<SmallVector<const Strategy *>> findStrategies(KernelOp kernel) {
+    SmallVector<const Strategy *> found;
+    for (const std::string &name : strategies) {
+      if (name.empty()) // none is to be tried: an option is a list of one name then
+        continue;
+      found.push_back(findStrategy(name));
+      if (!found.back())
+        return kernel.emitError("expected the name of a strategy, but got '") << name << "'";
+    }
+    return found;
+  }
+
+  /// Whether the author's role that makes the copy uses its tile, too: no channel hands it over.
+  static bool isForOneRole(CopyOp copy, const WrittenRoles &written) {
+    PlannedRoleAttr role = written.executors.lookup(copy);
+    bool isUsed = false;
+    if (role)
+      forEachUse(copy.getDestination(), copy,
+                 [&](Operation *user) { isUsed |= written.executors.lookup(user) == role; });
+    return isUsed;
   }
 
   static void hoistBuffers(KernelOp kernel) {
@@ -299,25 +454,28 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
     setName(copy, TileDialect::withoutRoleAttrName, reason);
   }
 
-  /// Says that all warps stay one program, if there are pipelined loops.
-  static LogicalResult report(const Obstacle &obstacle, KernelOp kernel) {
+  /// Says that all warps stay one program, if there are pipelined loops or roles of the author's.
+  static LogicalResult report(const Obstacle &obstacle, KernelOp kernel, bool isWritten) {
     kernel.walk([&](CopyOp copy) {
       if (isLoad(copy))
         explain(copy, obstacle.culprit == copy ? obstacle.reason : obstacle.reasonWithPlace());
     });
-    return reportPipelines(obstacle, kernel, "is not warp-specialised");
+    if (!isWritten && !hasPipeline(kernel))
+      return success();
+    return reportLost(obstacle, kernel, isWritten || program::findTarget(kernel)->tma.available,
+                      "is not warp-specialised");
   }
 
-  static LogicalResult reportPipelines(const Obstacle &obstacle, KernelOp kernel, StringRef consequence) {
-    if (!hasPipeline(kernel))
-      return success();
+  /// Warns of the consequence, or fails where it is not allowed.
+  static LogicalResult reportLost(const Obstacle &obstacle, KernelOp kernel, bool isMissed,
+                                  StringRef consequence) {
     if (RequireOp require = findRequirement(kernel, Requirement::warpSpecialized)) {
       InFlightDiagnostic diag = obstacle.culprit->emitError("kernel '")
                                 << kernel.getName() << "' is not warp-specialised: " << obstacle.reason;
       diag.attachNote(require.getLoc()) << "required here";
       return diag;
     }
-    if (program::findTarget(kernel)->tma.available)
+    if (isMissed)
       emitRemark(obstacle.culprit, RemarkId::notWarpSpecialised)
           << "kernel '" << kernel.getName() << "' " << consequence << ": " << obstacle.reason;
     return success();
@@ -325,8 +483,11 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
 
   /// Loops of a kernel with roles stay as they are.
   static LogicalResult dropPipelines(KernelOp kernel) {
+    if (!hasPipeline(kernel))
+      return success();
     LogicalResult reported =
-        reportPipelines({kernel, "it has roles already"}, kernel, "keeps its pipelined loops synchronous");
+        reportLost({kernel, "it has roles already"}, kernel, program::findTarget(kernel)->tma.available,
+                   "keeps its pipelined loops synchronous");
     kernel.walk([](scf::ForOp loop) { loop->removeDiscardableAttr(TileDialect::pipelineAttrName); });
     return reported;
   }

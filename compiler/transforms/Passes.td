@@ -37,6 +37,10 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
               role computes and another uses goes through a shared tile, except for those that every thread can make for itself.
               What comes out of a branch by `tile.any_in_warp` is one role's: another one follows the decision for the
               elements of each warp.
+              An author's role has what stands between its `tile.begin_role` and `tile.end_role`; the strategy's roles have the
+              rest, or one role if no strategy fits. The marks are gone.
+              A position that several roles need (`tile.load_index` of a shared tile) has no `tile.role`: each reads the tile, which a
+              channel hands over from the role that fills it.
               If no strategy with several roles fits, a remark says why. A kernel with roles stays as it is.
     Leaves to others: the atoms of copies and stores (`tile-select-copies`), making roles of the plan (`tile-warp-specialize`).
 

@@ -53,7 +53,7 @@ private:
     if (!group)
       writeOther(op);
     else if (op == group->copies.back().op)
-      isTensorMemory(*group) ? putInPlace(*group) : put(*group);
+      isTile(*group) ? put(*group) : putInPlace(*group);
     for (auto &[each, readers] : read)
       if (readers.last == op)
         ReleaseOldestOp::create(builder, op->getLoc(), channels.lookup(each), readers.byProducts,
@@ -102,12 +102,14 @@ private:
     return handedOver.contains(view.getDefiningOp());
   }
 
-  static bool isTensorMemory(const CopyGroup &group) {
-    return isa<TensorMemoryType>(group.copies.front().buffer.getType());
+  /// Whether copies or the store of a fragment fill shared tiles.
+  static bool isTile(const CopyGroup &group) {
+    return isa<SharedType>(group.copies.front().buffer.getType()) &&
+           isa<CopyOp, StoreOp>(group.copies.front().op);
   }
 
   /// What fills the slots keeps its form: a store, a product or those of a loop, a branch that changes a sum,
-  /// which a store of a factor follows.
+  /// which a store of a factor follows, and what writes a position, which the role may read, too.
   void putInPlace(const CopyGroup &group) {
     Location loc = group.copies.back().op->getLoc();
     auto put = PutOp::create(builder, loc, channels.lookup(&group));
@@ -116,6 +118,9 @@ private:
     use(group, put.getSlot(), loc);
     for (const GroupedCopy &copy : group.copies)
       writeOther(copy.op);
+    builder.setInsertionPointAfter(put);
+    if (isa<SharedType>(group.copies.front().buffer.getType()))
+      use(group, put.getFilled(), loc);
   }
 
   /// Those that take the role's threads longer come later: the others are on their way meanwhile.

@@ -110,7 +110,7 @@ def Tile_PlannedRoleAttr : Tile_Attr<"PlannedRole", "planned_role"> {
 def Tile_ChannelAttr : Tile_Attr<"Channel", "channel"> {
   let summary = "Tiles that one planned role hands to others, in slots";
   let description = [{
-    The tiles are those that the copies or the store with `tile.channel = "name"` fill; those of an iteration share a slot. Each of
+    The tiles are those that the copies, the store or the `tile.take` with `tile.channel = "name"` fill; those of an iteration share a slot. Each of
     the roles `to` reads all of them. A channel from a role to itself is of copies that run ahead of what reads them.
 
         #tile.channel<"k", from = "load", to = "math", slots = 2>

@@ -5,6 +5,7 @@
 #include "dialects/tile/Counts.h"
 #include "dialects/tile/Fetch.h"
 #include "dialects/tile/Reports.h"
+#include "dialects/tile/RoleMarks.h"
 #include "dialects/tile/SharedSlice.h"
 
 using namespace mlir;
@@ -60,6 +61,9 @@ template struct Operations<
 #include "dialects/tile/OpsReports.cpp.inc"
     ,
 #define GET_OP_LIST
+#include "dialects/tile/OpsRoleMarks.cpp.inc"
+    ,
+#define GET_OP_LIST
 #include "dialects/tile/OpsSharedSlice.cpp.inc"
     >;
 } // namespace
@@ -83,6 +87,9 @@ void TileDialect::initialize() {
       ,
 #define GET_OP_LIST
 #include "dialects/tile/OpsReports.cpp.inc"
+      ,
+#define GET_OP_LIST
+#include "dialects/tile/OpsRoleMarks.cpp.inc"
       ,
 #define GET_OP_LIST
 #include "dialects/tile/OpsSharedSlice.cpp.inc"
@@ -124,7 +131,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return success();
   }
   if (attribute.getName() == channelAttrName) {
-    if (!isa<CopyOp, StoreOp, GemmInPlaceOp, scf::ForOp, scf::IfOp>(op) ||
+    if (!isa<CopyOp, StoreOp, StoreIndexOp, TakeOp, GemmInPlaceOp, scf::ForOp, scf::IfOp>(op) ||
         !isa<StringAttr>(attribute.getValue()))
       return op->emitError()
              << "expected '" << channelAttrName

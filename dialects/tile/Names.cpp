@@ -104,6 +104,7 @@ std::string tile::callOf(StringRef operation) {
       .Cases({"grid", "persistent", "roles", "role", "require", "blocks", "multiprocessors", "block_rank",
               "named_barrier"},
              "k." + name)
+      .Cases({"begin_role", "end_role"}, "k.role")
       .Case("alloc_shared", "k.shared")
       .Case("alloc_tensor_memory", "k.tensorMemory")
       .Cases({"alloc_ring", "channel"}, "k.channel")

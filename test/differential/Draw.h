@@ -45,6 +45,7 @@ namespace tlc::differential {
   X(require, 6)                                                                                              \
   X(residents, 8)                                                                                            \
   X(storeRole, 30)                                                                                           \
+  X(writtenRole, 12)                                                                                         \
   X(warps, 20)                                                                                               \
   X(severalLaunches, 16)                                                                                     \
   X(workspace, 60)                                                                                           \

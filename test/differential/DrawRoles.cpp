@@ -85,6 +85,43 @@ Body Generator::role(int id, const std::function<void(Body &)> &drawRole) {
   return {std::move(role)};
 }
 
+/// The statements that a role of its own may execute: those that declare nothing.
+static void collectParts(Body &body, std::vector<Statement *> &parts) {
+  for (Statement &statement : body)
+    switch (statement.kind) {
+    case Kind::assign:
+    case Kind::update:
+    case Kind::copy:
+    case Kind::store:
+    case Kind::fill:
+    case Kind::gemm:
+    case Kind::atomic:
+      parts.push_back(&statement);
+      break;
+    case Kind::loop:
+    case Kind::loopWhile:
+    case Kind::pipelined:
+    case Kind::when:
+      for (Body &inside : statement.bodies)
+        collectParts(inside, parts);
+      break;
+    default:
+      break;
+    }
+}
+
+void Generator::giveToRole(Body &body) {
+  std::vector<Statement *> parts;
+  collectParts(body, parts);
+  if (parts.empty())
+    return;
+  draw.note(Feature::writtenRole);
+  Statement &part = *draw.oneOf(parts);
+  Statement inRole = {.kind = Kind::role, .id = newRole("part", draw.oneOf<int64_t>({1, 2, 4, 4, 8}))};
+  inRole.bodies.push_back({std::move(part)});
+  part = std::move(inRole);
+}
+
 void Generator::rounds(Body &body, const IndexNode &count,
                        const std::function<void(Body &, const Axis &)> &drawRound) {
   Axis axis = {.position = int(tree.positions.size()), .count = std::max<int64_t>(1, rangeOf(count).high)};

@@ -141,6 +141,8 @@ void Generator::launch() {
     }
     drawBody(drawn.body, int(draw.between(env.isLean ? 1 : 2, env.isLean ? 5 : 9)));
     storeResults(drawn.body);
+    if (draw.wants(Feature::writtenRole))
+      giveToRole(drawn.body);
     drawn.body = forTiles(std::move(drawn.body));
   }
   if (isParted) {

@@ -247,6 +247,8 @@ private:
   int newSlot(int channel);
   int newSlots(Body &body, const Sizes &shape, ElementType element, int64_t slots, Domain domain);
   Body role(int id, const std::function<void(Body &)> &drawRole);
+  /// A role executes a statement of the body, or one inside of its loops and branches.
+  void giveToRole(Body &body);
   /// A loop that every role has.
   void rounds(Body &body, const IndexNode &count, const std::function<void(Body &, const Axis &)> &drawRound);
   std::optional<Box> drawAsyncBox(const Sizes &shape, ElementType element, bool isMulticast);

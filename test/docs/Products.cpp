@@ -502,6 +502,27 @@ Program rolesByHand() {
 }
 // [roles]
 
+// [written-role]
+/// C = A Bᵀ with a role that stores; the compiler makes those that load and multiply.
+Program storesByRole() {
+  return Program::trace("stores_by_role", [](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n", {.multipleOf = 8}), depth = k.dim("k");
+    Global A = k.input("A", bf16, {m, depth}), B = k.input("B", bf16, {n, depth});
+    Global C = k.output("C", bf16, {m, n});
+    k.persistent({ceilDiv(m, 64), ceilDiv(n, 64)}, [&](Index i, Index j) {
+      Shared a = k.shared("a", bf16, {64, 64}), b = k.shared("b", bf16, {64, 64});
+      Fragment acc = k.fragment(f32, {64, 64}).named("acc");
+      k.pipelined(ceilDiv(depth, 64), {.stages = 3}, [&](Index s) {
+        copy(A.tile({i * 64, s * 64}, {64, 64}), a);
+        copy(B.tile({j * 64, s * 64}, {64, 64}), b);
+        gemm(a, b.t(), acc);
+      });
+      k.role("store", {.warps = 4}, [&] { copy(acc.to(bf16), C.tile({i * 64, j * 64}, {64, 64})); });
+    });
+  });
+}
+// [written-role]
+
 /// The sum over s of a(s) b(s).
 double dot(int64_t extent, const std::function<double(int64_t)> &term) {
   double sum = 0;
@@ -687,5 +708,13 @@ TEST_CASE("roles by hand", "[docs]") {
   Run run(rolesByHand(), {{"m", 100}, {"n", 72}, {"k", depth}});
   const Array &a = run.before("A"), &b = run.before("B");
   checkMatrix(run.after("C"), 1e-5,
+              [&](int64_t i, int64_t j) { return dot(depth, [&](int64_t s) { return a(i, s) * b(j, s); }); });
+}
+
+TEST_CASE("a role by hand, the others by the compiler", "[docs]") {
+  int64_t depth = GENERATE(0, 64, 456);
+  Run run(storesByRole(), {{"m", 100}, {"n", 72}, {"k", depth}});
+  const Array &a = run.before("A"), &b = run.before("B");
+  checkMatrix(run.after("C"), 1e-2,
               [&](int64_t i, int64_t j) { return dot(depth, [&](int64_t s) { return a(i, s) * b(j, s); }); });
 }

@@ -431,8 +431,32 @@ TEST_CASE("a mistake in a program traced within another is that program's", "[ds
 }
 
 TEST_CASE("roles are checked", "[dsl][errors]") {
-  CHECK(errorOf([](Scope &k) { k.role("load", {}, [] {}); }) ==
-        "expected role 'load' in the body of k.roles because roles part all warps");
+  CHECK(errorOf([](Scope &k) { k.roles([&] { k.role("a", {}, [&] { k.role("load", {}, [] {}); }); }); }) ==
+        "expected role 'load' in the body of k.roles because that parts all warps of the launch\n"
+        "k.roles is here");
+  CHECK(errorOf([](Scope &k) {
+          k.roles([&] { k.role("a", {}, [] {}); });
+          k.role("load", {}, [] {});
+        }) == "expected role 'load' in the body of k.roles because that parts all warps of the launch\n"
+              "k.roles is here");
+  CHECK(errorOf([](Scope &k) {
+          k.role("load", {}, [] {});
+          k.roles([&] { k.role("a", {}, [] {}); });
+        }) == "expected role 'load' in the body of k.roles because that parts all warps of the launch\n"
+              "the role is here");
+  CHECK(errorOf([](Scope &k) { k.role("a", {}, [&] { k.role("b", {}, [] {}); }); }) ==
+        "expected role 'b' outside of role 'a' because one role executes an operation\n"
+        "that role begins here");
+  CHECK(errorOf([](Scope &k) {
+          k.role("a", {}, [] {});
+          k.role("a", {.warps = 8}, [] {});
+        }) == "expected role 'a' to have the same number of warps in all of its parts\n"
+              "another part is here");
+  CHECK(errorOf([](Scope &k) { k.role("a", {.registers = 40}, [] {}); }) ==
+        "expected no registers of role 'a' outside k.roles because the compiler shares them out among all "
+        "roles");
+  CHECK(errorOf([](Scope &k) { k.role("a", {.warps = 0}, [] {}); }) ==
+        "k.role: expected role 'a' to have from 1 to 32 warps, but got 0");
   CHECK(
       errorOf([](Scope &k) { k.loop(2, [&](Index) { k.roles([&] { k.role("load", {}, [] {}); }); }); }) ==
       "expected k.roles at the top level of a launch because roles part all warps once, but got it inside a "
