@@ -142,6 +142,15 @@ class Exchange(Case):
         self.refused("expected memory of its own", lambda: self.repeats(tlc.attention, *given, out=given[0]))
         self.repeats(tlc.attention, *given, out=out)  # an error leaves it as it was
 
+    def test_calls_with_and_without_out_take_turns(self):
+        given, out = self.inputs(), self.type.empty(self.shape, "f16", 0)
+        expected = self.expected(tlc.attention, *given)
+        self.warm(tlc.attention, *given)
+        self.warm(tlc.attention, *given, out=out)
+        for _ in range(3):
+            self.same(self.repeats(tlc.attention, *given), expected)
+            self.same(self.repeats(tlc.attention, *given, out=out), expected)
+
     def test_writes_are_counted(self):
         """By the tensors' library, of what is given and written, for each launch."""
         written, x, out = [], self.type.of(numbers(1, 24, 64), "bf16"), self.type.empty((24, 64), "bf16", 0)

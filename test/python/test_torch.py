@@ -4,6 +4,7 @@
 
 import math
 import unittest
+import unittest.mock
 
 from support import Case, attend, needs_torch, tlc, torch
 
@@ -109,6 +110,13 @@ class Torch(Case):
         rows = q[0].transpose(0, 1).contiguous().requires_grad_()
         tlc.attention_varlen(rows, rows, rows, begins, dropout_p=0.5).sum().backward()
         self.assertEqual(rows.grad.shape, rows.shape)
+
+    def test_calls_without_gradients_after_one_with(self):
+        q = torch.randn(1, 8, 2, 16).half()
+        given = q.clone().requires_grad_()
+        self.assertTrue(tlc.attention(given, given, given).requires_grad)
+        with unittest.mock.patch.object(tlc._calls.TORCH, "_apply_eager", side_effect=AssertionError):
+            self.assertFalse(tlc.attention(q, q, q).requires_grad)
 
     def test_without_gradients_there_is_no_graph(self):
         q, k, v = self.inputs(requires_grad=True)

@@ -119,9 +119,9 @@ def calls():
     _exchange.EXCHANGES[torch.Tensor] = _exchange.Exchange(1, (torch.Tensor,), _torch._TRACKING, torch.empty_like, None)
     q, k, v = (torch.randn(1, 16, 8, 128, dtype=torch.bfloat16) for _ in range(3))
     options, key = {"causal": "left"}, ("causal", "left")
-    tlc.attention._repeats.keep((q.shape, k.shape, ("bshd", False), key), Repeat(0))
-    tlc.attention._repeats.keep((q.shape, k.shape, ("bshd", True), key), Repeat(0, (1, 8, 16)))
-    tlc.attention_backward._repeats.keep((q.shape, k.shape, ("bshd",), key), Repeat(0, 1, 2))
+    tlc.attention._repeats.keep((q.shape, k.shape, True, ("bshd", False), key), Repeat(0))
+    tlc.attention._repeats.keep((q.shape, k.shape, True, ("bshd", True), key), Repeat(0, (1, 8, 16)))
+    tlc.attention_backward._repeats.keep((q.shape, k.shape, True, ("bshd",), key), Repeat(0, 1, 2))
     qg, kg, vg = (x.clone().requires_grad_() for x in (q, k, v))
     do, grad = torch.randn_like(q), torch.autograd.grad
     ours, allocated = tlc.attention(qg, kg, vg, **options), Allocation.apply(qg, kg, vg)

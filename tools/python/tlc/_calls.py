@@ -148,7 +148,7 @@ class Call:
 
     def again(self, objects: tuple, options: Dict[str, Any], settings: tuple) -> Any:
         """What a launch like an earlier one makes, or None where there is none or where more has to be done. It is found by the shapes
-        of the first two tensors and by options, and compares all else. The last one is tried first: without its key, of which shapes
+        of the first two tensors, by whether there is an `out`, the last one, and by options, and compares all else. The last one is tried first: without its key, of which shapes
         and hashes are most."""
         if is_tracing():
             return None
@@ -170,7 +170,7 @@ class Call:
         if type(first) not in EXCHANGES:
             return None
         try:
-            repeat = self._repeats.get((first.shape, None if second is None else second.shape, settings, *options.items()))
+            repeat = self._repeats.get((first.shape, None if second is None else second.shape, objects[-1] is None, settings, *options.items()))
         except (AttributeError, TypeError):  # what has no shape, a list among options
             return None
         if repeat is None or (self._last is not None and repeat is self._last[2]):
@@ -206,7 +206,7 @@ class Call:
             repeat = plan.repeated(exchange, objects, addresses, made, framework, self.finish(plan))
             if repeat is not None:
                 first, second = objects[0], objects[1]
-                self._repeats.keep((first.shape, None if second is None else second.shape, *key), repeat)
+                self._repeats.keep((first.shape, None if second is None else second.shape, objects[-1] is None, *key), repeat)
         return plan, made
 
     def values(self, kernel: Kernel, derived: Dict[str, Any], options: Dict[str, Any]) -> Dict[str, str]:

@@ -99,13 +99,20 @@ is_grad_enabled = torch.is_grad_enabled
 
 
 _increment_version = getattr(torch.autograd.graph, "increment_version", None)  # from 2.1
+_increment_versions = getattr(torch._C, "_increment_version", None)  # what that calls, of several tensors from 2.4 on
+try:
+    _increment_versions((torch.empty(0),))  # type: ignore[misc]
+except Exception:
+    _increment_versions = None
 
 
 def _note_write(tensor) -> None:
     """Autograd refuses then to use it where an earlier operation saved it. Tensors of inference mode have no count of writes."""
     if tensor.is_inference():
         return
-    if _increment_version is not None:
+    if _increment_versions is not None:
+        _increment_versions((tensor,))
+    elif _increment_version is not None:
         _increment_version(tensor)
     else:
         tensor.detach().as_strided((0,), (1,)).zero_()  # shares the count, and writes nothing
@@ -365,8 +372,8 @@ def attention(call, given: tuple, layout: str, return_lse: bool, options: Dict[s
     last = call.last_with_gradient
     try:
         is_known = (last is not None and is_alone and not compiling and last[0] == layout and last[1] == return_lse and last[2] == options and
-                    is_grad_enabled() and _transforms() is None)
-    except Exception:  # of what does not compare, such as a tensor among options
+                    (q.requires_grad or k.requires_grad or v.requires_grad) and is_grad_enabled() and _transforms() is None)
+    except Exception:  # of what does not compare, such as a tensor among options, and of a tensor of another library
         is_known = False
     if is_known:
         try:
