@@ -135,8 +135,13 @@ private:
 
   std::optional<Obstacle> findTooManyWarps() {
     int64_t warps = 0;
-    for (PlannedRoleAttr role : roles)
+    for (PlannedRoleAttr role : roles) {
       warps += role.getWarps();
+      if (roles.size() > 1 && role.getWarps() > warpsPerWarpgroup && role.getWarps() % warpsPerWarpgroup != 0)
+        return Obstacle{kernel,
+                        llvm::formatv("role '{0}' would have {1} warps, which are not whole warpgroups",
+                                      role.getName(), role.getWarps())};
+    }
     const RoleKind &other = kindOf(nullptr);
     for (PlannedRoleAttr role : written.roles)
       if (role.getName() == rest && role.getWarps() != other.warps)

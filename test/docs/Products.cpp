@@ -509,7 +509,7 @@ Program storesByRole() {
     Index m = k.dim("m"), n = k.dim("n", {.multipleOf = 8}), depth = k.dim("k");
     Global A = k.input("A", bf16, {m, depth}), B = k.input("B", bf16, {n, depth});
     Global C = k.output("C", bf16, {m, n});
-    k.persistent({ceilDiv(m, 64), ceilDiv(n, 64)}, [&](Index i, Index j) {
+    k.persistent({ceilDiv(m, 64), ceilDiv(n, 64)}, {}, [&](Index i, Index j) {
       Shared a = k.shared("a", bf16, {64, 64}), b = k.shared("b", bf16, {64, 64});
       Fragment acc = k.fragment(f32, {64, 64}).named("acc");
       k.pipelined(ceilDiv(depth, 64), {.stages = 3}, [&](Index s) {

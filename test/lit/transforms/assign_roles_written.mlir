@@ -141,6 +141,22 @@ tile.kernel @room(%Y: !tile.global<64x64xf32> {program.argument = #program.tenso
 
 // -----
 
+module attributes {program.target = #program.target<"sm_90a">} {
+// expected-remark @below {{[not-warp-specialised] kernel 'five' is not warp-specialised: role 'math' would have 5 warps, which are not whole warpgroups}}
+tile.kernel @five(%Y: !tile.global<64x64xf32> {program.argument = #program.tensor<"Y", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 5>} {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  tile.begin_role "out" warps(4)
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sy = tile.slice %Y[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  tile.store %zero, %sy : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.end_role
+  tile.return
+}
+}
+
+// -----
+
 // So are they of a product in an author's role.
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @product(%Y: !tile.global<64x64xf32> {program.argument = #program.tensor<"Y", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
