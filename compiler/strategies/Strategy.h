@@ -25,7 +25,7 @@ struct Candidate {
   KernelOp kernel;
   const Target &target;
   bool tma = true;          ///< whether the TMA may be used
-  int64_t writtenWarps = 0; ///< of the roles that its author writes, whose operations say so (`plannedRoleOf`)
+  int64_t writtenWarps = 0; ///< of its author's roles, whose operations have these as `plannedRoleOf`
 };
 
 struct Strategy {
