@@ -6,7 +6,6 @@
 
 #include "compiler/analysis/ClusterUniformity.h"
 #include "compiler/analysis/ComputedValues.h"
-#include "compiler/analysis/Positions.h"
 #include "compiler/analysis/RolePlan.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/tile/Cluster.h"
@@ -98,8 +97,8 @@ bool writesTo(Operation *op, Value memory) {
 
 class GroupFinder {
 public:
-  GroupFinder(KernelOp kernel, CopyGroups &found)
-      : kernel(kernel), found(found), computed(kernel, takenPositions(kernel)), uniformity(kernel),
+  GroupFinder(KernelOp kernel, const llvm::SmallPtrSetImpl<Operation *> &positions, CopyGroups &found)
+      : kernel(kernel), found(found), computed(kernel, positions), uniformity(kernel),
         ofCluster(buffersOfCluster(kernel)) {}
 
   /// The reason is empty on success.
@@ -210,9 +209,10 @@ private:
 
 } // namespace
 
-CopyGroups findCopyGroups(KernelOp kernel, llvm::function_ref<bool(CopyOp)> isWanted) {
+CopyGroups findCopyGroups(KernelOp kernel, const llvm::SmallPtrSetImpl<Operation *> &positions,
+                          llvm::function_ref<bool(CopyOp)> isWanted) {
   CopyGroups found;
-  GroupFinder finder(kernel, found);
+  GroupFinder finder(kernel, positions, found);
   kernel.walk([&](CopyOp copy) {
     if (!isWanted(copy))
       return;

@@ -6,6 +6,8 @@
 #include "compiler/analysis/Obstacle.h"
 #include "dialects/tile/Tile.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
+
 #include <memory>
 
 namespace tlc::tile {
@@ -66,7 +68,9 @@ void forEachUse(mlir::Value tile, mlir::Operation *fill, llvm::function_ref<void
 mlir::Operation *endOfRead(mlir::Operation *reader, mlir::Block *block);
 
 /// Of the wanted copies, those of one block and of one role, if an author says whose they are, whose data the
-/// same operation reads first form a group.
-CopyGroups findCopyGroups(KernelOp kernel, llvm::function_ref<bool(CopyOp)> isWanted);
+/// same operation reads first form a group. Who copies makes the reads of these `positions` itself, so that a
+/// place may follow from them; other reads of what the kernel writes keep a copy from running ahead.
+CopyGroups findCopyGroups(KernelOp kernel, const llvm::SmallPtrSetImpl<mlir::Operation *> &positions,
+                          llvm::function_ref<bool(CopyOp)> isWanted);
 
 } // namespace tlc::tile

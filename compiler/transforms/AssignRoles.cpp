@@ -388,7 +388,7 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
       std::optional<Obstacle> obstacle = strategy->findObstacle(candidate);
       CopyGroups ahead;
       if (!obstacle)
-        ahead = findCopyGroups(kernel, [&](CopyOp copy) {
+        ahead = findCopyGroups(kernel, positionsFor(*strategy, kernel), [&](CopyOp copy) {
           return isLoad(copy) && !isForOneRole(copy, roles) &&
                  (!strategy->runsAhead || strategy->runsAhead(copy, candidate));
         });
@@ -443,6 +443,21 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
     kernel.walk([&](AllocSharedOp buffer) { buffers.push_back(buffer); });
     for (AllocSharedOp buffer : llvm::reverse(buffers))
       buffer->moveBefore(&top, top.begin());
+  }
+
+  /// The positions that who copies reads itself. Without roles, copies of a pipelined loop run ahead of what
+  /// the threads take in it.
+  static llvm::SmallPtrSet<Operation *, 4> positionsFor(const Strategy &strategy, KernelOp kernel) {
+    llvm::SmallPtrSet<Operation *, 4> positions = takenPositions(kernel);
+    auto isInPipeline = [](Operation *read) {
+      for (Operation *around = read->getParentOp(); !isa<KernelOp>(around); around = around->getParentOp())
+        if (isPipelined(around))
+          return true;
+      return false;
+    };
+    if (!strategy.hasSeveralRoles)
+      positions.remove_if(isInPipeline);
+    return positions;
   }
 
   static bool isPipelined(Operation *loop) { return loop->hasAttr(TileDialect::pipelineAttrName); }

@@ -35,9 +35,6 @@ bool isCopyOrCommit(Operation *op) {
   return completionOf(op) == Completion::copyGroup || isa<CommitCopiesOp>(op);
 }
 
-/// Whether a copy waits for the memory that the operation reads.
-bool readsPlaces(Operation *op) { return isa<LoadOp, LoadIndexOp>(op); }
-
 } // namespace
 
 bool tile::scheduleCopies(scf::ForOp loop) {
@@ -58,7 +55,7 @@ bool tile::scheduleCopies(scf::ForOp loop) {
     return false;
   addNeeded(loop, ahead);
   for (Operation *op : ahead)
-    if (readsPlaces(op))
+    if (isa<LoadIndexOp>(op)) // of memory that the kernel does not write
       reads.insert(op);
   addNeeded(loop, reads);
   if (llvm::any_of(reads, isCopyOrCommit))

@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/CopyGroups.h"
 #include "compiler/analysis/IndependentSums.h"
+#include "compiler/analysis/Positions.h"
 #include "compiler/analysis/ProductRegisters.h"
 #include "compiler/analysis/Requirements.h"
 #include "compiler/analysis/TensorMemory.h"
@@ -315,7 +316,7 @@ private:
   /// Leaves products to threads whose factors threads read: for another product, which may be one of these.
   void leaveReadFactors(TensorMemoryRoom &room) {
     llvm::SmallPtrSet<Operation *, 8> ahead; // copies of a role that loads
-    for (const auto &group : findCopyGroups(kernel, isLoad).groups)
+    for (const auto &group : findCopyGroups(kernel, takenPositions(kernel), isLoad).groups)
       for (const GroupedCopy &copy : group->copies)
         ahead.insert(copy.op);
     for (bool changes = true; std::exchange(changes, false);)
