@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Afterwards no `tile.stage` is left. A value that a later stage uses travels with the loop for as many
-/// rounds as the stages are apart. What an early stage computes beyond the last iteration nobody uses.
-/// Warpgroups of a role start the products of a round in turn if these are of several stages.
+/// Afterwards no `tile.stage` is left. The loop carries a value that a later stage uses for as many rounds as
+/// the stages are apart. What an early stage computes beyond the last iteration is unused. If the products of
+/// a round belong to several stages, the warpgroups of a role alternate to start them.
 
 #include "compiler/analysis/PositionRanges.h"
 #include "compiler/transforms/Passes.h"
@@ -174,7 +174,7 @@ private:
       if (op == turnBegins)
         TakeTurnOp::create(builder, loop.getLoc());
       if (exists[size_t(stage)] && !runsInEveryRound(op))
-        i = writeTested(i, exists[size_t(stage)], mappings) - 1;
+        i = writeTested(i, number, exists[size_t(stage)], mappings) - 1;
       else
         write(op, number, mappings);
       if (op == turnEnds)
@@ -225,7 +225,7 @@ private:
 
   /// Writes operations of a stage, from that at `place` on, which have one test; numbers between them are
   /// computed before. Where there is no such iteration their results are zeros. Returns the place after them.
-  size_t writeTested(size_t place, Value exists, MutableArrayRef<IRMapping> mappings) {
+  size_t writeTested(size_t place, int64_t number, Value exists, MutableArrayRef<IRMapping> mappings) {
     int64_t stage = staged.stageOf(staged.round[place]);
     IRMapping &mapping = mappings[size_t(stage)];
     SmallVector<Operation *> together;
@@ -237,7 +237,7 @@ private:
       if (runsInEveryRound(op)) {
         if (usesAny(op, results))
           break;
-        write(op, /*number=*/0, mappings);
+        write(op, number, mappings);
         continue;
       }
       together.push_back(op);
@@ -260,6 +260,8 @@ private:
     scf::YieldOp::create(builder, loop.getLoc(),
                          llvm::map_to_vector(results, [&](Value result) { return zero(result.getType()); }));
     mapping.map(results, test.getResults());
+    for (Operation *op : together)
+      handOver(op, mappings);
     return place;
   }
 

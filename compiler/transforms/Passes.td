@@ -140,8 +140,8 @@ def ExpandPipeline : Pass<"tile-expand-pipeline", "::tlc::tile::KernelOp"> {
               i - s, in ascending order. The rounds before are peeled. A product that is in flight into a later stage
               runs in rounds that have its iteration alone, so those after the last one are peeled, too. Earlier stages
               have a test in the loop instead, and zeros for what they read, so that the last stage is there once. Any
-              trip count, 0 included, gives the sequential loop's result. In a role of several warpgroups, rounds
-              with products of several stages start them in turn (`tile.take_turn`, `tile.pass_turn`).
+              trip count, 0 included, gives the sequential loop's result. In a role of several warpgroups, the
+              warpgroups alternate to start the products of a round with several stages (`tile.take_turn`, `tile.pass_turn`).
     Leaves to others: choosing stages (`tile-schedule-loops`).
 
         scf.for %j = %0 to %n iter_args(%acc, %c) {

@@ -23,7 +23,8 @@ public:
   /// there, which changes the loop's body and not what it does.
   static llvm::FailureOr<StagedLoop> read(mlir::scf::ForOp loop);
 
-  /// Rounds that are peeled after the loop, and so many iterations it has at least.
+  /// The number of rounds that are peeled after the loop. The rewritten loop needs at least that many
+  /// iterations.
   int64_t peeled() const { return last - base; }
 
   int64_t stageOf(mlir::Operation *op) const;

@@ -621,6 +621,45 @@ tile.kernel @written_places_ahead(%n: index {program.argument = #program.dimensi
 
 // -----
 
+// A place that stage 1 reads for the next iteration's stage 0, which comes later in the round. The read has a test, and
+// what it gives, or the loop's first value, is the place of the round's copy.
+// CHECK-LABEL: tile.kernel @next_place(
+// CHECK:         tile.slice %A[%c0, %c0]
+// CHECK:         %[[READ0:.*]] = scf.if %{{.*}} -> (index) {
+// CHECK-NEXT:      tile.load_index
+// CHECK:         tile.slice %A[%[[READ0]], %c0]
+// CHECK:         scf.for
+// CHECK:           %[[READ:.*]] = scf.if %{{.*}} -> (index) {
+// CHECK-NEXT:        tile.load_index
+// CHECK:           tile.slice %A[%[[READ]], %c0]
+// CHECK:           tile.commit_copies
+// FOLDED-LABEL: tile.kernel @next_place(
+tile.kernel @next_place(%n: index {program.argument = #program.dimension<"n">},
+    %T: !tile.global<?xi32> {program.argument = #program.tensor<"T", inout, dims[0], alignment = 4>},
+    %A: !tile.global<?x64xbf16> {program.argument = #program.tensor<"A", input, dims[0, -1], alignment = 16>},
+    %C: !tile.global<?x64xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = tile.alloc_shared "a" : !tile.shared<1x64xbf16>
+  %end = scf.for %i = %c0 to %n step %c1 iter_args(%place = %c0) -> (index) {
+    %from = tile.slice %A[%place, %c0] {tile.stage = #tile.stage<stage = 0, order = 2>} : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+    tile.copy %from, %a atom cp_async {tile.stage = #tile.stage<stage = 0, order = 2>} : !tile.slice<1x64xbf16>, !tile.shared<1x64xbf16>
+    tile.commit_copies {tile.stage = #tile.stage<stage = 0, order = 2>}
+    %entry = tile.slice %T[%i] {tile.stage = #tile.stage<stage = 1, order = 1>} : !tile.global<?xi32> -> !tile.slice<1xi32>
+    %next = tile.load_index %entry[] {tile.stage = #tile.stage<stage = 1, order = 1>} : !tile.slice<1xi32>
+    %to = tile.slice %C[%i, %c0] {tile.stage = #tile.stage<stage = 2, order = 0>} : !tile.global<?x64xbf16> -> !tile.slice<1x64xbf16>
+    tile.copy %a, %to atom simt {tile.stage = #tile.stage<stage = 2, order = 0>} : !tile.shared<1x64xbf16>, !tile.slice<1x64xbf16>
+    scf.yield %next : index
+  }
+  %zero_word = arith.constant 0 : i32
+  %zero = tile.splat %zero_word : i32 -> tensor<1xi32>
+  %written = tile.slice %T[%c0] : !tile.global<?xi32> -> !tile.slice<1xi32>
+  tile.store %zero, %written atom simt : tensor<1xi32>, !tile.slice<1xi32>
+  tile.return
+}
+
+// -----
+
 // Stage 0 runs a round ahead: it cannot have what stage 1 has not yet computed.
 tile.kernel @too_early(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
   %c0 = arith.constant 0 : index
