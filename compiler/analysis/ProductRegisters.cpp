@@ -70,7 +70,7 @@ std::string tile::registerProblem(Operation *product, tlc::WarpPolicy policy, in
     available = std::max(available, budget.registersBeside(others, block.warps).value_or(0));
   }
   if (need.instruction > available)
-    return llvm::formatv("an instruction for {0} columns takes {1} registers of a thread, which has {2} {3}",
+    return llvm::formatv("a product of {0} columns takes {1} registers of a thread, which has {2} {3}",
                          need.columns, need.instruction, available, place);
   if (need.product <= available)
     return "";

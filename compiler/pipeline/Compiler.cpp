@@ -266,23 +266,22 @@ private:
     if (failed(lowerTo(Phase::scheduled)))
       return failure();
     options.startFrom = Phase::scheduled;
-    bool found = false;
+    SmallVector<scf::ForOp> loops;
     for (const ProductHazard &hazard : hazards) {
       auto isInFlight = [&](tile::GemmAsyncOp product) {
         FileLineColLoc place = tile::findSourceLocation(product->getLoc());
-        return place && place.getLine() == hazard.product.line && place.getColumn() == hazard.product.column;
+        return place && place.getFilename().strref() == hazard.product.file &&
+               place.getLine() == hazard.product.line && place.getColumn() == hazard.product.column;
       };
-      SmallVector<scf::ForOp> loops = tile::removeStages(*module, isInFlight);
+      loops = tile::removeStages(*module, isInFlight);
       if (loops.empty())
         loops = tile::removeStages(*module, [](tile::GemmAsyncOp) { return true; });
-      for (scf::ForOp loop : loops)
-        tile::emitRemark(loop, tile::RemarkId::sequentialProducts)
-            << "the products of this loop do not overlap: the machine code would move registers of a product "
-               "in "
-               "flight";
-      found = !loops.empty();
     }
-    return found;
+    constexpr StringLiteral reason = "the machine code would move registers of a product in flight";
+    for (scf::ForOp loop : loops) // those of the last hazard: a remark names the others already
+      tile::emitRemark(loop, tile::RemarkId::sequentialProducts)
+          << "the products of this loop do not overlap: " << reason;
+    return !loops.empty();
   }
 
   Location locationOf(const ProductHazard &hazard) {

@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "runtime/artifact/Reports.h"
+#include "runtime/target/CodeTarget.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
 
@@ -98,9 +99,11 @@ class SimtToNvvm : public tlc::impl::SimtToNvvmBase<SimtToNvvm> {
     });
     if (valid.wasInterrupted())
       return signalPassFailure();
+    const std::string pairs[] = {"f32x2"};
+    const bool hasPairsOfF32 = !missingInstruction(*parseCodeTarget(target->name), "add", pairs);
     for (KernelOp kernel : module.getOps<KernelOp>()) {
       lowerWgmma(kernel);
-      splitFragments(kernel, /*hasPairsOfF32=*/target->sm() >= 100);
+      splitFragments(kernel, hasPairsOfF32);
     }
 
     LowerToLLVMOptions options(context);

@@ -434,7 +434,7 @@ tile.kernel @starved() attributes {launch = #program.launch<warps = 16>} {
     }
     tile.role "math" warps(4) {
       %zero = arith.constant dense<0.0> : tensor<64x64xf32>
-      // expected-error @below {{expected registers for this product because other roles set theirs, but an instruction for 64 columns takes 58 registers of a thread, which has 40 by .registers of role 'math'; give it 64 or more}}
+      // expected-error @below {{expected registers for this product because other roles set theirs, but a product of 64 columns takes 58 registers of a thread, which has 40 by .registers of role 'math'; give it 64 or more}}
       %p0 = tile.gemm_async %a, %x, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
       %s0 = tile.gemm_wait %p0 pending(0) : tensor<64x64xf32>
     }

@@ -9,7 +9,7 @@ tile.kernel @residents() attributes {launch = #program.launch<residents = 3>} {
   %a = tile.alloc_shared "a" : !tile.shared<128x16xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<16x128xbf16>
   %zero = tile.splat %f0 : f32 -> tensor<128x128xf32>
-  // expected-remark @below {{product uses mma.sync, not wgmma: an instruction for 128 columns takes 90 registers of a thread, which has 80 in blocks of 256 threads with k.residents(3); WarpPolicy::fullColumn, k.warps(4) or k.residents(2) would do}}
+  // expected-remark @below {{product uses mma.sync, not wgmma: a product of 128 columns takes 90 registers of a thread, which has 80 in blocks of 256 threads with k.residents(3); WarpPolicy::fullColumn, k.warps(4) or k.residents(2) would do}}
   %0 = tile.gemm %a, %b, %zero : !tile.shared<128x16xbf16>, !tile.shared<16x128xbf16>, tensor<128x128xf32>
   tile.return
 }
@@ -32,9 +32,9 @@ tile.kernel @load_role(%n: index {program.argument = #program.dimension<"n">},
   %zero = tile.splat %f0 : f32 -> tensor<128x64xf32>
   %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<128x64xf32>) {
     %sb = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark @below {{threads make this copy, not the TMA: beside a role that loads an instruction for 64 columns takes 58 registers}}
+    // expected-remark @below {{threads make this copy, not the TMA: beside a role that loads a product of 64 columns takes 58 registers}}
     tile.copy %sb, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
-    // expected-remark @below {{is not warp-specialised: beside a role that loads an instruction for 64 columns takes 58 registers of a thread, which has 56 in blocks of 384 threads with k.residents(3)}}
+    // expected-remark @below {{is not warp-specialised: beside a role that loads a product of 64 columns takes 58 registers of a thread, which has 56 in blocks of 384 threads with k.residents(3)}}
     %next = tile.gemm %a, %b, %acc : !tile.shared<128x64xbf16>, !tile.shared<64x64xbf16>, tensor<128x64xf32>
     scf.yield %next : tensor<128x64xf32>
   } {tile.pipeline = #tile.pipeline<stages = 2>}
@@ -53,7 +53,7 @@ tile.kernel @budget(%y: bf16 {program.argument = #program.scalar<"y">}) {
     tile.role "math" warps(4) registers(56) {
       %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
       %a = tile.splat %y : bf16 -> tensor<64x64xbf16>
-      // expected-error @below {{expected a product that wgmma can make because no other matrix instruction is asynchronous, but an instruction for 64 columns takes 62 registers of a thread, which has 56 by .registers of role 'math'; give it 80 or more}}
+      // expected-error @below {{expected a product that wgmma can make because no other matrix instruction is asynchronous, but a product of 64 columns takes 62 registers of a thread, which has 56 by .registers of role 'math'; give it 80 or more}}
       %f = tile.gemm_async %a, %b, %zero : tensor<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
       %sum = tile.gemm_wait %f pending(0) : tensor<64x64xf32>
     }
