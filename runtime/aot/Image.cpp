@@ -115,7 +115,7 @@ Result<KernelView> aot::viewImage(std::span<const std::byte> bytes) {
     program.stored = std::as_bytes(std::span(stored));
     if (!mayBeCompressed)
       program.artifactBytes = stored.size();
-    // Nobody takes memory for more than a block may hold.
+    // A reader allocates this size: it is bounded by what the block can decompress to.
     reader.hasFailed |=
         program.artifactBytes < stored.size() || program.artifactBytes / mostCompressed > stored.size();
   }

@@ -52,7 +52,8 @@ private:
   /// Memory far from that of all allocations (docs/emulator.md); aligned as allocations of GPUs are, and to
   /// no more. Null: there is none.
   std::shared_ptr<void> allocateApart(size_t bytes);
-  /// The first place from an address on for so many bytes, at this distance from all allocations or more.
+  /// The lowest address in [from, end) that leaves at least `distance` bytes between these `bytes` and every
+  /// allocation.
   std::optional<uint64_t> findSpace(uint64_t from, uint64_t end, uint64_t bytes, uint64_t distance) const;
   /// The allocation that begins at or closest below the address; null if there is none.
   const std::pair<const uint64_t, Allocation> *below(const void *address) const;

@@ -14,7 +14,7 @@
 
 namespace tlc::test {
 
-/// An object of the interpreter: a tensor, a tuple, a type or a function. Nobody counts references.
+/// An object of the interpreter: a tensor, a tuple, a type or a function. References are not counted.
 struct Object {
   Object *type = nullptr;
   dlpack::Tensor tensor = {};
