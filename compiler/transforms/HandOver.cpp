@@ -17,6 +17,94 @@ using namespace tlc::tile;
 
 namespace {
 
+/// Makes operations that one role executes.
+class RoleBuilder : public ImplicitLocOpBuilder {
+public:
+  RoleBuilder(Location loc, StringRef role) : ImplicitLocOpBuilder(loc, loc.getContext()), role(role) {}
+
+  template <typename Op, typename... Args> Op create(Args &&...args) {
+    auto op = Op::create(*this, std::forward<Args>(args)...);
+    setPlannedRole(op, role);
+    return op;
+  }
+  Value number(RankedTensorType type, int64_t value) {
+    auto scalar = arith::ConstantOp::create(*this, getIntegerAttr(type.getElementType(), value));
+    return create<SplatOp>(type, scalar);
+  }
+
+private:
+  StringRef role;
+};
+
+// Truth values go from role to role as bits, eight neighbours along an axis in a byte: threads that have
+// these are of one warp in the layouts of products. Where no axis has whole bytes, one takes a byte.
+
+constexpr int64_t bitsOfByte = 8;
+
+bool isTruth(RankedTensorType type) { return type.getElementType().isInteger(1); }
+
+/// The last axis with whole bytes; nothing if there is none.
+std::optional<int64_t> packedAxis(RankedTensorType type) {
+  for (int64_t axis = type.getRank() - 1; axis >= 0; --axis)
+    if (type.getDimSize(axis) % bitsOfByte == 0)
+      return axis;
+  return std::nullopt;
+}
+
+/// With two axes for the packed one: its bytes, and `bits` of each.
+RankedTensorType bytesOf(RankedTensorType type, int64_t axis, int64_t bits, Type element) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape[axis] /= bitsOfByte;
+  shape.insert(shape.begin() + axis + 1, bits);
+  return RankedTensorType::get(shape, element);
+}
+
+/// What of a fragment lies in shared memory while it is handed over.
+RankedTensorType storedType(RankedTensorType type) {
+  if (!isTruth(type))
+    return type;
+  Type byte = IntegerType::get(type.getContext(), bitsOfByte);
+  std::optional<int64_t> axis = packedAxis(type);
+  return axis ? bytesOf(type, *axis, /*bits=*/1, byte) : type.clone(byte);
+}
+
+/// Of each element of a byte the number with its bit alone.
+Value bitsInBytes(RoleBuilder &builder, RankedTensorType type, int64_t axis) {
+  Value place = builder.create<CoordinatesOp>(type.clone(builder.getIndexType()), axis);
+  Value shift = builder.create<arith::IndexCastOp>(type, place);
+  return builder.create<arith::ShLIOp>(builder.number(type, 1), shift);
+}
+
+Value bitsOf(RoleBuilder &builder, TypedValue<RankedTensorType> conditions) {
+  RankedTensorType type = conditions.getType();
+  Type word = builder.getI32Type();
+  std::optional<int64_t> axis = packedAxis(type);
+  if (!axis)
+    return builder.create<arith::SelectOp>(conditions, builder.number(storedType(type), 1),
+                                           builder.number(storedType(type), 0));
+  RankedTensorType each = bytesOf(type, *axis, bitsOfByte, word);
+  Value apart = builder.create<ReshapeOp>(each.clone(type.getElementType()), conditions);
+  Value bits =
+      builder.create<arith::SelectOp>(apart, bitsInBytes(builder, each, *axis + 1), builder.number(each, 0));
+  Value bytes =
+      builder.create<ReduceOp>(bytesOf(type, *axis, 1, word), bits, *axis + 1, ReduceKind::bitOr, Value());
+  return builder.create<ConvertOp>(storedType(type), bytes);
+}
+
+Value conditionsOf(RoleBuilder &builder, Value stored, RankedTensorType type) {
+  Type word = builder.getI32Type();
+  std::optional<int64_t> axis = packedAxis(type);
+  if (!axis)
+    return builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne, stored,
+                                         builder.number(storedType(type), 0));
+  RankedTensorType each = bytesOf(type, *axis, bitsOfByte, word);
+  Value bytes = builder.create<ConvertOp>(bytesOf(type, *axis, 1, word), stored);
+  Value wide = builder.create<BroadcastOp>(each, bytes);
+  Value bits = builder.create<arith::AndIOp>(wide, bitsInBytes(builder, each, *axis + 1));
+  Value isSet = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne, bits, builder.number(each, 0));
+  return builder.create<ReshapeOp>(type, isSet);
+}
+
 class HandOver {
 public:
   HandOver(KernelOp kernel, StringRef fallback) : kernel(kernel), owners(fallback) {}
@@ -102,34 +190,13 @@ private:
     Value &copy = local[{value, role}];
     if (copy)
       return copy;
-    bool isTruth = value.getType().getElementType().isInteger(1);
-    ImplicitLocOpBuilder builder(value.getLoc(), kernel.getContext());
     Value tile = handed(value, role, "fragment");
+    RoleBuilder builder(value.getLoc(), role);
     builder.setInsertionPointAfter(fills.lookup(tile));
-    RankedTensorType type = storedType(value.getType());
-    Operation *load = LoadOp::create(builder, type, tile);
-    setPlannedRole(load, role);
-    Value result = load->getResult(0);
-    if (isTruth) {
-      Value zero = number(builder, type, 0, role);
-      auto isSet = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, result, zero);
-      setPlannedRole(isSet, role);
-      result = isSet;
-    }
+    Value result = builder.create<LoadOp>(storedType(value.getType()), tile);
+    if (isTruth(value.getType()))
+      result = conditionsOf(builder, result, value.getType());
     return local[{value, role}] = result;
-  }
-
-  /// Truth values have no place in shared memory.
-  static RankedTensorType storedType(RankedTensorType type) {
-    Type element = type.getElementType();
-    return element.isInteger(1) ? type.clone(IntegerType::get(type.getContext(), 32)) : type;
-  }
-
-  static Value number(ImplicitLocOpBuilder &builder, RankedTensorType type, int64_t value, StringRef role) {
-    Value scalar = arith::ConstantOp::create(builder, builder.getIntegerAttr(type.getElementType(), value));
-    auto splat = SplatOp::create(builder, type, scalar);
-    setPlannedRole(splat, role);
-    return splat;
   }
 
   /// The tile in which the role finds the fragment.
@@ -139,19 +206,12 @@ private:
       return tile;
     StringRef owner = owners.of(value);
     OpBuilder top = OpBuilder::atBlockBegin(&kernel.getBody().front());
-    RankedTensorType type = storedType(value.getType());
-    tile = AllocSharedOp::create(top, value.getLoc(), handedTile(type), name, IntegerAttr());
-    ImplicitLocOpBuilder builder(value.getLoc(), kernel.getContext());
+    tile = AllocSharedOp::create(top, value.getLoc(), handedTile(storedType(value.getType())), name,
+                                 IntegerAttr());
+    RoleBuilder builder(value.getLoc(), owner);
     builder.setInsertionPointAfterValue(value);
-    Value stored = value;
-    if (type != value.getType()) {
-      Value one = number(builder, type, 1, owner), zero = number(builder, type, 0, owner);
-      auto select = arith::SelectOp::create(builder, value, one, zero);
-      setPlannedRole(select, owner);
-      stored = select;
-    }
-    auto fill = StoreOp::create(builder, stored, tile, /*staging=*/Value(), /*atom=*/CopyAtomAttr());
-    setPlannedRole(fill, owner);
+    Value stored = isTruth(value.getType()) ? bitsOf(builder, value) : value;
+    auto fill = builder.create<StoreOp>(stored, tile, /*staging=*/Value(), /*atom=*/CopyAtomAttr());
     stores.push_back(fill);
     fills[tile] = fill;
     return tile;

@@ -6,6 +6,7 @@
 #include "test/programs/ProgramRun.h"
 
 #include <catch2/catch.hpp>
+#include <numeric>
 
 using namespace tlc;
 using namespace tlc::dsl;
@@ -99,6 +100,32 @@ void check(Author author, const std::string &target) {
   }
 }
 
+/// Elements of y that are not what the test below chooses by the elements, rows and tiles of A Bᵀ.
+int64_t wrongChoices(Memory &a, Memory &b, Memory &y) {
+  int64_t wrong = 0;
+  for (int64_t first = 0; first < a.shape[0]; first += bm) {
+    const int64_t end = std::min(first + bm, a.shape[0]);
+    std::vector<std::vector<double>> product;
+    double all = 0;
+    for (int64_t i = first; i < end; ++i) {
+      std::vector<double> &row = product.emplace_back();
+      for (int64_t j = 0; j < bn; ++j) {
+        double sum = 0;
+        for (int64_t e = 0; e < a.shape[1]; ++e)
+          sum += a.at({i, e}) * b.at({j, e});
+        all += row.emplace_back(sum);
+      }
+    }
+    for (int64_t i = first; i < end; ++i) {
+      const std::vector<double> &row = product[size_t(i - first)];
+      const double rows = std::accumulate(row.begin(), row.end(), 0.0);
+      for (int64_t j = 0; j < bn; ++j)
+        wrong += y.at({i, j}) != double(row[size_t(j)] > 0) + 2 * double(rows > 8) + 4 * double(all > 0);
+    }
+  }
+  return wrong;
+}
+
 } // namespace
 
 TEST_CASE("an author writes the role that stores", "[roles]") {
@@ -156,6 +183,47 @@ TEST_CASE("one role counts tiles, and all get their positions", "[roles]") {
     check({.isTaken = true, .storeWarps = 4}, target);
     check({.isTaken = true, .scheduleWarps = 4}, target);
     check({.isTaken = true, .storeWarps = 4, .scheduleWarps = 4, .loads = true}, target);
+  }
+}
+
+// What a role computes of conditions of another one: of each element, of each row, and of the whole tile.
+TEST_CASE("conditions go from role to role", "[roles]") {
+  for (const char *target : {"sm_90a", "sm_80", "sm_100a"}) {
+    INFO(target);
+    Artifact artifact = test::compiled(
+        Program::trace("chosen",
+                       [&](Scope &k) {
+                         Index m = k.dim("m"), depth = k.dim("k", {.multipleOf = 8});
+                         Global A = k.input("A", bf16, {m, depth}, {.alignment = 16});
+                         Global B = k.input("B", bf16, {bn, depth}, {.alignment = 16});
+                         Global Y = k.output("Y", f32, {m, bn});
+                         Shared a = k.shared("a", bf16, {bm, bk}), b = k.shared("b", bf16, {bn, bk});
+                         k.loop(ceilDiv(m, bm), [&](Index tile) {
+                           Fragment acc = k.fragment(f32, {bm, bn});
+                           k.pipelined(ceilDiv(depth, bk), {.stages = 3}, [&](Index s) {
+                             copy(A.tile({tile * bm, s * bk}, {bm, bk}), a);
+                             copy(B.tile({0, s * bk}, {bn, bk}), b);
+                             gemm(a, b.t(), acc);
+                           });
+                           FragmentValue rows = reduce(Reduction::sum, acc, 1);
+                           Predicate isPositive = acc > 0.0f;
+                           Predicate isLarge = rows > 8.0f;
+                           Predicate isAny = reduce(Reduction::sum, rows, 0) > 0.0f;
+                           k.role("out", {.warps = 4}, [&] {
+                             FragmentValue zero = k.fragment(f32, {bm, bn}),
+                                           y = where(isPositive, zero + 1.0f, zero) +
+                                               where(isLarge, zero + 2.0f, zero) + where(isAny, zero + 4, zero);
+                             copy(y, Y.tile({tile * bm, 0}, {bm, bn}));
+                           });
+                         });
+                       }),
+        test::compilingFor(target));
+    for (auto [m, depth] : {std::array<int64_t, 2>{64, 64}, {150, 200}, {1, 8}}) {
+      Memory a = numbers({m, depth}, 1), b = numbers({bn, depth}, 2),
+             y = Memory::filled(f32, {m, bn}, test::notANumber);
+      test::run(artifact, {&a, &b, &y});
+      CHECK(wrongChoices(a, b, y) == 0);
+    }
   }
 }
 

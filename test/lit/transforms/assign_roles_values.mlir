@@ -5,7 +5,7 @@
 
 //--- values.mlir
 
-// Where a warp of the role "scores" decides on a branch, and "output" computes in it, too, the first says for which rows. A
+// Where a warp of the role "scores" decides on a branch, and "output" computes in it, too, the first says for which rows, eight in a byte. A
 // product takes the fragment that the other role computed from its tile; what both read gets a channel to both; constants each
 // makes for itself.
 // CHECK-LABEL: tile.kernel @decided(
@@ -23,9 +23,13 @@
 // CHECK:             %[[FALSE:.*]] = tile.splat %{{.*}} {tile.role = "scores"} : i1
 // CHECK:           tile.store %[[TAKEN]]#1, %[[FACTOR:.*]] {tile.channel = "fragment'", tile.role = "scores"}
 // CHECK:           %[[THERE:.*]] = tile.load %[[FACTOR]] {tile.role = "output"}
-// CHECK:           arith.select %[[TAKEN]]#0, {{.*}} {tile.role = "scores"} : tensor<64x1xi1>, tensor<64x1xi32>
-// CHECK:           tile.store {{.*}} {tile.channel = "fragment", tile.role = "scores"}
-// CHECK:           %[[ROWS:.*]] = arith.cmpi ne, {{.*}} {tile.role = "output"}
+// CHECK:           %[[BITS:.*]] = tile.reshape %[[TAKEN]]#0 {tile.role = "scores"} : tensor<64x1xi1> -> tensor<8x8x1xi1>
+// CHECK:           arith.select %[[BITS]], {{.*}} {tile.role = "scores"}
+// CHECK:           tile.reduce bit_or {{.*}} axis(1) {tile.role = "scores"}
+// CHECK:           tile.store {{.*}} {tile.channel = "fragment", tile.role = "scores"} : tensor<8x1x1xi8>
+// CHECK:           tile.load {{.*}} {tile.role = "output"} : {{.*}} -> tensor<8x1x1xi8>
+// CHECK:           arith.cmpi ne, {{.*}} {tile.role = "output"} : tensor<8x8x1xi32>
+// CHECK:           %[[ROWS:.*]] = tile.reshape {{.*}} {tile.role = "output"} : tensor<8x8x1xi1> -> tensor<64x1xi1>
 // CHECK:           tile.any_in_warp %[[ROWS]] {tile.role = "output"}
 // CHECK:           scf.if
 // CHECK:             tile.broadcast %[[THERE]] {tile.role = "output"}
