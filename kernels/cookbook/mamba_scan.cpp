@@ -38,6 +38,7 @@ void mambaScan(Scope &k) {
   Global B = k.input("B", bf16, {heads, tokens, d}), C = k.input("C", bf16, {heads, tokens, d});
   Global Y = k.output("Y", bf16, {heads, tokens, d});
   k.residents(2); // while one waits for a product, the other computes
+  k.storeRole();  // the products of a chunk are too short for a store to run under them
   auto [head] = k.grid(heads);
   auto tile = [&, head = head](const Global &tensor, const Index &i) {
     return tensor.tile({head, i * chunk, 0}, {1, chunk, d});
