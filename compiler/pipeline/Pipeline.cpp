@@ -44,8 +44,6 @@ SmallVector<std::string> strategiesOf(const Optimizations &on) {
   SmallVector<std::string> strategies;
   if (on.tcgen05 && on.warpSpecialization)
     strategies.push_back("load-matrix-math"); // first: what keeps a kernel from the last one is said
-  if (on.warpSpecialization && on.storeRole)
-    strategies.push_back("load-math-store");
   if (on.warpSpecialization)
     strategies.push_back("load-math");
   if (on.asyncCopies)
@@ -66,7 +64,8 @@ void toAtoms(PassManager &passes, const Optimizations &on) {
   kernels.addPass(tile::createSplitStores());
   kernels.addPass(tile::createReloadSums()); // before: a slot is held until its last load
   kernels.addPass(tile::createAssignRoles(
-      {strategiesOf(on), /*tma=*/on.tma})); // after: the strategies ask for the atoms of products
+      {strategiesOf(on), /*tma=*/on.tma,
+       /*storeRole=*/on.storeRole})); // after: the strategies ask for the atoms of products
   kernels.addPass(
       tile::createSelectCopies({/*tma=*/on.tma})); // after: the plan says which role waits for a copy
 }

@@ -6,6 +6,7 @@
 #include "compiler/analysis/IndependentSums.h"
 #include "compiler/analysis/TileFills.h"
 #include "compiler/strategies/LoadRole.h"
+#include "compiler/strategies/StoreRole.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -23,7 +24,7 @@ std::optional<Obstacle> findObstacle(Candidate candidate) {
 }
 
 /// The roles that move tiles and start products are a thread each, and share a warpgroup, unless threads make
-/// some of the loads.
+/// some of the loads: then none stores.
 SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
   RoleKind matrix = {"matrix", warpsPerWarpgroup, [](Operation *op) { return isa<GemmInPlaceOp>(op); }};
   const auto mathWarps = int64_t(candidate.kernel.getWarps());
@@ -32,7 +33,10 @@ SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
     bool byThreads = needsThreads(candidate, ahead);
     int64_t warps = byThreads ? warpsPerLoadRole : warpsPerLoadRole / 2;
     matrix.warps = byThreads ? warpsPerWarpgroup : warpsPerWarpgroup - warps;
-    roles.push_back(loadRole(ahead, warps));
+    std::optional<RoleKind> store = storeRole(candidate, ahead, warps / 2);
+    roles.push_back(loadRole(ahead, store ? warps / 2 : warps));
+    if (store)
+      roles.push_back(*store);
   }
   roles.push_back(matrix);
   auto sums = std::make_shared<IndependentSums>(candidate.kernel);

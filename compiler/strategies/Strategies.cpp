@@ -5,8 +5,7 @@ using namespace tlc;
 using namespace tlc::tile;
 
 llvm::ArrayRef<const Strategy *> tile::allStrategies() {
-  static const Strategy *const all[] = {&copiesAhead, &loadMath, &loadMathStore, &loadScoresOutput,
-                                        &loadMatrixMath};
+  static const Strategy *const all[] = {&copiesAhead, &loadMath, &loadScoresOutput, &loadMatrixMath};
   return all;
 }
 

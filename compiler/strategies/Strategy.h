@@ -25,6 +25,7 @@ struct Candidate {
   KernelOp kernel;
   const Target &target;
   bool tma = true;          ///< whether the TMA may be used
+  bool storeRole = false;   ///< whether a role is to store tiles
   int64_t writtenWarps = 0; ///< of its author's roles, whose operations have these as `plannedRoleOf`
 };
 
@@ -44,7 +45,7 @@ struct Strategy {
   void (*explainOthers)(Candidate candidate, const CopyGroups &ahead);
 };
 
-extern const Strategy copiesAhead, loadMath, loadMathStore, loadScoresOutput, loadMatrixMath;
+extern const Strategy copiesAhead, loadMath, loadScoresOutput, loadMatrixMath;
 /// For a kernel with roles of its author's that no other one can share out.
 extern const Strategy asWritten;
 

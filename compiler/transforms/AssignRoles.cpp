@@ -382,7 +382,7 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
       }
       const bool hasAuthors = isWritten && strategy->hasSeveralRoles;
       const WrittenRoles roles = hasAuthors ? *written : WrittenRoles();
-      const Candidate candidate = {kernel, *target, tma, roles.warps()};
+      const Candidate candidate = {kernel, *target, tma, storeRole && kernel.getStoreRole(), roles.warps()};
       for (auto [op, role] : roles.executors)
         setPlannedRole(op, role.getName());
       std::optional<Obstacle> obstacle = strategy->findObstacle(candidate);

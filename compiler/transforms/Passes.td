@@ -41,6 +41,7 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
               rest, or one role if no strategy fits. The marks are gone.
               A position that several roles need (`tile.load_index` of a shared tile) has no `tile.role`: each reads the tile, which a
               channel hands over from the role that fills it.
+              A kernel with `store_role` has a role that stores, if a strategy with several roles fits and it can store something.
               If no strategy with several roles fits, a remark says why. A kernel with roles stays as it is.
     Leaves to others: the atoms of copies and stores (`tile-select-copies`), making roles of the plan (`tile-warp-specialize`).
 
@@ -50,9 +51,10 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
   }];
   let options = [
     ListOption<"strategies", "strategies", "std::string",
-      "What to try, the best first: load-math-store, load-math, load-scores-output, load-matrix-math, and copies (one role whose copies run ahead)",
-      [{llvm::cl::list_init<std::string>({"load-math-store", "load-math", "copies"})}]>,
-    Option<"tma", "tma", "bool", /*default=*/"true", "Whether the TMA will make the copies and stores that it can">];
+      "What to try, the best first: load-math, load-scores-output, load-matrix-math, and copies (one role whose copies run ahead)",
+      [{llvm::cl::list_init<std::string>({"load-math", "copies"})}]>,
+    Option<"tma", "tma", "bool", /*default=*/"true", "Whether the TMA will make the copies and stores that it can">,
+    Option<"storeRole", "store-role", "bool", /*default=*/"true", "`false` gives no kernel a role that stores">];
 }
 
 def CheckPackedSlices : Pass<"tile-check-packed-slices", "::tlc::tile::KernelOp"> {

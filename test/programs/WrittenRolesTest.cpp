@@ -33,6 +33,7 @@ struct Author {
   int64_t scheduleWarps = 0; ///< of a role that counts tiles, or 0
   bool loads = false;        ///< in a role of its own
   bool isRequired = true;    ///< that there are roles
+  bool asksToStore = false;  ///< for a role of the compiler's that stores
 };
 
 /// C = 2 A Bᵀ.
@@ -42,6 +43,8 @@ Program gemm(const Author &author) {
     Global A = k.input("A", bf16, {m, depth}, {.alignment = 16});
     Global B = k.input("B", bf16, {n, depth}, {.alignment = 16});
     Global C = k.output("C", bf16, {m, n}, {.alignment = 16});
+    if (author.asksToStore)
+      k.storeRole();
     if (author.isRequired)
       k.require(Requirement::warpSpecialized);
     Index rowTiles = ceilDiv(m, bm), tiles = rowTiles * ceilDiv(n, bn);
@@ -79,7 +82,7 @@ Program gemm(const Author &author) {
 void check(Author author, const std::string &target) {
   author.isRequired = target != "sm_80"; // whose mbarriers count no bytes
   INFO(target << ", store " << author.storeWarps << ", schedule " << author.scheduleWarps << ", fetch "
-              << author.loads << ", taken " << author.isTaken);
+              << author.loads << ", taken " << author.isTaken << ", asks " << author.asksToStore);
   Artifact artifact = test::compiled(gemm(author), test::compilingFor(target));
   for (auto [m, n, depth] : {std::array<int64_t, 3>{64, 64, 64}, {150, 136, 200}, {65, 8, 8}}) {
     Memory a = numbers({m, depth}, 1), b = numbers({n, depth}, 2), next = Memory::filled(i32, {1}, 7),
@@ -175,6 +178,13 @@ TEST_CASE("a role stores what no role loads ahead for", "[roles]") {
 TEST_CASE("an author writes the roles that load and store", "[roles]") {
   for (const char *target : {"sm_90a", "sm_80", "sm_100a"})
     check({.storeWarps = 4, .loads = true}, target);
+}
+
+TEST_CASE("the compiler makes the role that stores", "[roles]") {
+  for (const char *target : {"sm_90a", "sm_80", "sm_100a"}) {
+    check({.asksToStore = true}, target);
+    check({.isTaken = true, .asksToStore = true}, target);
+  }
 }
 
 TEST_CASE("one role counts tiles, and all get their positions", "[roles]") {

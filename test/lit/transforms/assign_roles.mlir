@@ -1,8 +1,8 @@
 // RUN: split-file %s %t
 // RUN: %tile-opt %t/plan.mlir --tile-assign-roles -split-input-file | FileCheck %t/plan.mlir
 // RUN: %tile-opt %t/plan.mlir --tile-assign-roles=strategies=copies -split-input-file 2> %t/off.txt | FileCheck %t/plan.mlir --check-prefix=OFF
-// RUN: %tile-opt %t/decline.mlir --tile-assign-roles=strategies=load-math-store,load-math -split-input-file -verify-diagnostics | FileCheck %t/decline.mlir
-// RUN: %tile-opt %t/errors.mlir --tile-assign-roles=strategies=load-math-store,load-math --tile-select-copies -split-input-file -verify-diagnostics
+// RUN: %tile-opt %t/decline.mlir --tile-assign-roles=strategies=load-math -split-input-file -verify-diagnostics | FileCheck %t/decline.mlir
+// RUN: %tile-opt %t/errors.mlir --tile-assign-roles=strategies=load-math --tile-select-copies -split-input-file -verify-diagnostics
 
 //--- plan.mlir
 

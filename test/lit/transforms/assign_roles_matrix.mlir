@@ -149,3 +149,50 @@ tile.kernel @attention(%n: index {program.argument = #program.dimension<"n">},
   tile.return
 }
 }
+
+// -----
+
+// A role that stores takes a thread of the warpgroup of those. It has both stores: they are apart.
+// CHECK-LABEL: tile.kernel @stored(
+// CHECK-SAME:    roles = [<"load", warps = 1>, <"store", warps = 1>, <"matrix", warps = 2>, <"math", warps = 4>],
+// CHECK-SAME:    <"C.tile", from = "math", to = "store", slots = 1>]>
+// CHECK:         tile.store %{{.*}}, %C.tile atom simt {tile.channel = "C.tile", tile.role = "math"}
+// CHECK:         tile.copy %C.tile, %{{.*}} atom tma {tile.role = "store"}
+// CHECK:         tile.copy %C.tile, %{{.*}} atom tma {tile.role = "store"}
+// ROLES-LABEL: tile.kernel @stored(
+// ROLES:         tile.role "load" warps(1) {
+// ROLES:         tile.role "store" warps(1) {
+// ROLES:         tile.role "matrix" warps(2) {
+// ROLES:         tile.role "math" warps(4) {
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @stored(%m: index {program.argument = #program.dimension<"m">}, %k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 1], alignment = 16>},
+    %C: !tile.global<?x256xbf16> {program.argument = #program.tensor<"C", output, dims[0, -1], alignment = 16>}) attributes {store_role} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<128x64xbf16>
+  %bt = tile.transpose %b : !tile.shared<128x64xbf16> -> !tile.shared<64x128xbf16, transposed>
+  %zero = tile.splat %f0 : f32 -> tensor<128x128xf32>
+  scf.for %t = %c0 to %m step %c1 {
+    %row = arith.muli %t, %c128 : index
+    %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<128x128xf32>) {
+      %sa = tile.slice %A[%row, %kk] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+      tile.copy %sa, %a : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      %sb = tile.slice %A[%c0, %kk] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+      tile.copy %sb, %b : !tile.slice<128x64xbf16>, !tile.shared<128x64xbf16>
+      %new = tile.gemm %a, %bt, %acc : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16, transposed>, tensor<128x128xf32>
+      scf.yield %new : tensor<128x128xf32>
+    } {tile.pipeline = #tile.pipeline<stages = 3>}
+    %h = tile.convert %sum : tensor<128x128xf32> to tensor<128x128xbf16>
+    %sc = tile.slice %C[%row, %c0] : !tile.global<?x256xbf16> -> !tile.slice<128x128xbf16>
+    tile.store %h, %sc : tensor<128x128xbf16>, !tile.slice<128x128xbf16>
+    %sd = tile.slice %C[%row, %c128] : !tile.global<?x256xbf16> -> !tile.slice<128x128xbf16>
+    tile.store %h, %sd : tensor<128x128xbf16>, !tile.slice<128x128xbf16>
+  }
+  tile.return
+}
+}

@@ -7,7 +7,7 @@
 // REMARKS:       [store-without-role] the warps that compute store this tile themselves: shared memory has no room for it beside all stages
 // REMARKS:       [store-without-role] the warps that compute store this tile themselves: where it is stored, or whether, depends on computed data
 // RUN: %tile-opt %s --tile-assign-roles --tile-select-copies --tile-warp-specialize --tile-lower-channels --tile-promote-variables --tile-merge-cursors --tile-assign-registers --canonicalize --cse -split-input-file | FileCheck %s --check-prefix=ROLES
-// RUN: %tile-opt %s --tile-assign-roles=strategies=load-math -split-input-file | FileCheck %s --check-prefix=OFF
+// RUN: %tile-opt %s --tile-assign-roles=store-role=false -split-input-file | FileCheck %s --check-prefix=OFF
 
 // A role of its own stores the tile, from a buffer that the math role fills. The roles that load and store share a warpgroup.
 // CHECK-LABEL: tile.kernel @stored(

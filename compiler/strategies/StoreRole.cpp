@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// One role loads ahead, one computes, and one stores the tiles that the TMA can store while the next ones
-/// are computed. The two that move tiles are a thread each, and share a warpgroup.
+/// A tile that the TMA can store whole goes to the role through shared memory; what follows from computed
+/// data alone stays with the warps that compute.
+#include "compiler/strategies/StoreRole.h"
+
+#include "compiler/analysis/BoxRelation.h"
 #include "compiler/analysis/ComputedValues.h"
 #include "compiler/analysis/PanelStores.h"
 #include "compiler/analysis/Positions.h"
@@ -19,12 +22,6 @@ using namespace tlc;
 using namespace tlc::tile;
 
 namespace {
-
-std::optional<Obstacle> findObstacle(Candidate candidate) {
-  if (!candidate.kernel.getStoreRole())
-    return Obstacle{candidate.kernel, "it asks for no role that stores"};
-  return findLoadRoleObstacle(candidate);
-}
 
 /// Whether what the warps that compute have alone says where the tile goes, or whether it is stored.
 bool followsComputedData(StoreOp store, const ComputedValues &computed) {
@@ -46,17 +43,23 @@ std::string storeRoleProblem(StoreOp store, Candidate candidate, const CopyGroup
     return "no loop has a next tile to go on with";
   if (llvm::none_of(byTma, [&](const PanelStore &panels) { return panels.store == store; }))
     return "the TMA does not store it";
-  if (llvm::any_of(accesses, [&](const TensorAccess &access) {
-        return access.op != store &&
-               declarationOf(SliceOp(access.slice).getTensor()) == declarationOf(slice.getTensor());
-      }))
+  auto isOther = [&](const TensorAccess &access) {
+    SliceOp accessed(access.slice);
+    return access.op != store && declarationOf(accessed.getTensor()) == declarationOf(slice.getTensor()) &&
+           !(isa<StoreOp>(access.op) && areApart(slice, accessed));
+  };
+  if (llvm::any_of(accesses, isOther))
     return "another operation of the kernel accesses '" + slice.getTensorFacts().getName().str() + "'";
   if (followsComputedData(store, computed))
     return "where it is stored, or whether, depends on computed data";
   return storeProblem(handedTile(store.getValue().getType()), slice, candidate.target);
 }
 
-SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
+} // namespace
+
+std::optional<RoleKind> tile::storeRole(Candidate candidate, const CopyGroups &ahead, int64_t warps) {
+  if (!candidate.storeRole)
+    return std::nullopt;
   KernelOp kernel = candidate.kernel;
   SmallVector<PanelStore> byTma = panelStoresIn(kernel, candidate.target, candidate.tma).byTma;
   SmallVector<TensorAccess> accesses = tensorAccessesIn(kernel);
@@ -88,15 +91,6 @@ SmallVector<RoleKind> rolesOf(Candidate candidate, const CopyGroups &ahead) {
         << "the warps that compute store this tile themselves: " << problem;
   });
   if (stores.empty())
-    return loadMath.rolesOf(candidate, ahead);
-  constexpr int64_t warps = warpsPerLoadRole / 2;
-  return {loadRole(ahead, warps),
-          {"store", warpsPerLoadRole - warps, [stores](Operation *op) { return stores.contains(op); }},
-          {"math", int64_t(kernel.getWarps()), nullptr}};
+    return std::nullopt;
+  return RoleKind{"store", warps, [stores](Operation *op) { return stores.contains(op); }};
 }
-
-} // namespace
-
-const Strategy tile::loadMathStore = {"load-math-store", /*hasSeveralRoles=*/true, /*needsLoads=*/true,
-                                      findObstacle,      /*runsAhead=*/nullptr,    rolesOf,
-                                      explainLeftLoads};
