@@ -211,8 +211,6 @@ std::string sumInTensorMemoryProblem(GemmOp product, const Target &target) {
     return "its left factor is sparse";
   if (synchronisesByHand(kernel) || !kernel.getOps<AllocTensorMemoryOp>().empty())
     return "the kernel synchronises by hand";
-  if (kernel.walk([](BeginRoleOp) { return WalkResult::interrupt(); }).wasInterrupted())
-    return "an author writes a role of the kernel"; // which may read the sum while the product is in flight
   if (std::string problem = tensorMemoryProductProblem(product, target); !problem.empty())
     return problem;
   ComputedValues computed(kernel, takenPositions(kernel));

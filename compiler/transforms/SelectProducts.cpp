@@ -12,6 +12,7 @@
 #include "compiler/analysis/TmaAccess.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/StartedProducts.h"
+#include "compiler/transforms/WrittenRoles.h"
 #include "dialects/layout/SharedOperands.h"
 #include "dialects/layout/StockLayouts.h"
 #include "dialects/program/Program.h"
@@ -184,10 +185,11 @@ public:
   }
 
   LogicalResult run() {
-    if (failed(checkTensorMemory(kernel, target)) || failed(checkRequirements()))
+    FailureOr<WrittenRoles> written = findWrittenRoles(kernel);
+    if (failed(written) || failed(checkTensorMemory(kernel, target)) || failed(checkRequirements()))
       return failure();
     if (target.tcgen05)
-      selectTcgen05();
+      selectTcgen05(*written);
     return selectProducts();
   }
 
@@ -229,7 +231,7 @@ private:
 
   /// Sums that can lie in tensor memory do, as long as they fit there. A warpgroup loads their rows, or two
   /// if these are long.
-  void selectTcgen05() {
+  void selectTcgen05(const WrittenRoles &written) {
     // Rows that warps decide on lie in one warp each.
     const bool decidesByWarp =
         kernel.walk([](AnyInWarpOp) { return WalkResult::interrupt(); }).wasInterrupted();
@@ -252,8 +254,12 @@ private:
     auto canLoad = [&](const Product &product) {
       return !fits(product) || tensorMemoryFragment(product.m, product.n, int(bitsOf(product.sums)), warps);
     };
-    if (warps * rolesOfSums(IndependentSums(kernel)) + otherRoles > most)
-      refuse(llvm::formatv("{0} warps leave no room for roles that load and multiply", warps));
+    const int64_t inAll = warps * rolesOfSums(IndependentSums(kernel)) + written.warps();
+    const std::optional<Obstacle> obstacle = findSumObstacle(kernel, written, warps);
+    if (inAll + otherRoles > most)
+      refuse(llvm::formatv("{0} warps leave no room for roles that load and multiply", inAll));
+    else if (obstacle)
+      refuse(obstacle->reasonWithPlace());
     else if (warps % warpsPerWarpgroup || !llvm::all_of(products, canLoad))
       refuse(llvm::formatv("{0} warps cannot load its sums", warps));
     if (llvm::any_of(products, [&](const Product &product) { return fits(product); }))

@@ -50,6 +50,12 @@ public:
       stored.getDestinationMutable().assign(box);
     }
     store.erase();
+    // The whole fragment would go from role to role.
+    SmallVector<Operation *> own(
+        llvm::make_filter_range(ops, [&](Operation *op) { return !ops.contains(op->getParentOp()); }));
+    for (Operation *op : llvm::reverse(own))
+      if (isOpTriviallyDead(op))
+        op->erase();
   }
 
 private:

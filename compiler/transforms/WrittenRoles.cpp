@@ -9,6 +9,8 @@
 #include "dialects/tile/Names.h"
 #include "dialects/tile/RoleMarks.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 using namespace tlc;
 using namespace tlc::tile;
@@ -32,7 +34,7 @@ EndRoleOp endOf(BeginRoleOp begin) {
 
 } // namespace
 
-FailureOr<WrittenRoles> tile::takeWrittenRoles(KernelOp kernel) {
+FailureOr<WrittenRoles> tile::findWrittenRoles(KernelOp kernel) {
   WrittenRoles written;
   SmallVector<BeginRoleOp> marks;
   kernel.walk([&](BeginRoleOp begin) { marks.push_back(begin); });
@@ -54,10 +56,46 @@ FailureOr<WrittenRoles> tile::takeWrittenRoles(KernelOp kernel) {
         if (belongsToOneRole(inner))
           written.executors[inner] = role;
       });
-    end.erase();
-    begin.erase();
   }
   return written;
+}
+
+FailureOr<WrittenRoles> tile::takeWrittenRoles(KernelOp kernel) {
+  FailureOr<WrittenRoles> written = findWrittenRoles(kernel);
+  SmallVector<Operation *> marks;
+  kernel.walk([&](Operation *op) {
+    if (isa<BeginRoleOp, EndRoleOp>(op))
+      marks.push_back(op);
+  });
+  if (succeeded(written))
+    for (Operation *mark : marks)
+      mark->erase();
+  return written;
+}
+
+std::optional<Obstacle> tile::findSumObstacle(KernelOp kernel, const WrittenRoles &written, int64_t warps) {
+  if (std::optional<Obstacle> order = findOrderObstacle(kernel, written))
+    return order;
+  std::optional<Obstacle> found;
+  kernel.walk([&](Operation *op) { // in program order: the executors have none
+    PlannedRoleAttr role = written.executors.lookup(op);
+    if (found || !role)
+      return;
+    auto isFragment = llvm::IsaPred<RankedTensorType>;
+    const bool hasFragment =
+        llvm::any_of(op->getOperandTypes(), isFragment) || llvm::any_of(op->getResultTypes(), isFragment);
+    auto isShared = [](const MemoryAccess &access) { return access.isShared(); };
+    auto copy = dyn_cast<CopyOp>(op);
+    const std::string whose = "role '" + role.getName().str() + "' ";
+    if (hasFragment && role.getWarps() != warps)
+      found = Obstacle{op, llvm::formatv("{0}has {1} warps, but {2} load sums from tensor memory", whose,
+                                         role.getWarps(), warps)};
+    else if (isa<ProductOpInterface>(op))
+      found = Obstacle{op, whose + "multiplies"};
+    else if (!(copy && isLoad(copy)) && llvm::any_of(memoryAccessesOf(op), isShared))
+      found = Obstacle{op, whose + "uses a shared tile"};
+  });
+  return found;
 }
 
 std::optional<Obstacle> tile::findOrderObstacle(KernelOp kernel, const WrittenRoles &written) {

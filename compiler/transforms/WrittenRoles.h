@@ -17,11 +17,17 @@ struct WrittenRoles {
   int64_t warps() const;
 };
 
-/// Removes the marks of the kernel's roles. Fails with a diagnostic where they do not pair up.
+/// Fails with a diagnostic where the marks of the kernel's roles do not pair up.
+mlir::FailureOr<WrittenRoles> findWrittenRoles(KernelOp kernel);
+/// Removes the marks, too.
 mlir::FailureOr<WrittenRoles> takeWrittenRoles(KernelOp kernel);
 
 /// What the program orders and channels would not, if anything: accesses of a role and of others to a tensor,
 /// or what blocks do.
 std::optional<Obstacle> findOrderObstacle(KernelOp kernel, const WrittenRoles &written);
+
+/// What keeps the author's roles from standing beside those that load, start products in tensor memory and
+/// load its sums with so many warps, if anything does.
+std::optional<Obstacle> findSumObstacle(KernelOp kernel, const WrittenRoles &written, int64_t warps);
 
 } // namespace tlc::tile
