@@ -24,6 +24,25 @@ std::optional<BufferPart> tile::bufferPartOf(Value tile) {
   return std::nullopt;
 }
 
+BufferPlaces::BufferPlaces(KernelOp kernel) {
+  llvm::SmallDenseMap<int64_t, Value> firstAt;
+  kernel.walk([&](AllocSharedOp tile) {
+    if (std::optional<int64_t> offset = tile.getOffset())
+      if (auto [entry, isNew] = firstAt.try_emplace(*offset, tile.getBuffer()); !isNew) {
+        first[tile.getBuffer()] = entry->second;
+        first[entry->second] = entry->second;
+      }
+  });
+}
+
+BufferPart BufferPlaces::of(const BufferPart &part) const {
+  auto found = first.find(part.buffer);
+  if (found == first.end())
+    return part;
+  // Rows of one tile are not those of another one.
+  return {found->second, /*cursor=*/Value(), anyThreads};
+}
+
 void BufferParts::add(const BufferPart &part) {
   auto [entry, isNew] = buffers.try_emplace(part.buffer);
   entry->second.cursors.insert(part.cursor);
@@ -149,7 +168,7 @@ static SmallVector<MemoryAccess, 3> bufferAccessesOf(Operation *op) {
   return accesses;
 }
 
-LogicalResult tile::addBufferAccesses(Operation *op, BufferAccesses &accesses) {
+LogicalResult tile::addBufferAccesses(Operation *op, const BufferPlaces &places, BufferAccesses &accesses) {
   for (const MemoryAccess &access : bufferAccessesOf(op)) {
     std::optional<BufferPart> part = bufferPartOf(access.memory);
     if (!part)
@@ -159,7 +178,7 @@ LogicalResult tile::addBufferAccesses(Operation *op, BufferAccesses &accesses) {
     part->owner = ownerOf(op, access);
     // Sums in tensor memory are of one thread's products, which follow one another.
     bool isWrite = access.isTensorMemory() && access.kind != AccessKind::read;
-    accesses.of(isWrite ? AccessKind::write : access.kind).add(*part);
+    accesses.of(isWrite ? AccessKind::write : access.kind).add(places.of(*part));
   }
   return success();
 }

@@ -24,6 +24,17 @@ struct BufferPart {
 /// Where a tile lies; nothing if it does not come from a buffer in sight.
 std::optional<BufferPart> bufferPartOf(mlir::Value tile);
 
+/// Tiles that `tile-plan-shared-memory` has put at one place: one buffer to those who order accesses.
+class BufferPlaces {
+public:
+  explicit BufferPlaces(KernelOp kernel);
+  /// The part of the first tile at its place.
+  BufferPart of(const BufferPart &part) const;
+
+private:
+  llvm::SmallDenseMap<mlir::Value, mlir::Value> first; ///< of each tile that shares its place
+};
+
 /// Buffers with the cursors of the slots that are meant (null for a whole buffer).
 class BufferParts {
 public:
@@ -74,7 +85,8 @@ bool needsProxyFence(const BufferAccesses &ordinary, const BufferAccesses &async
 
 /// Adds what the operation itself accesses; not among it are memory that is one operation's own, and what a
 /// ring orders. Fails with a diagnostic where a buffer is not in sight.
-mlir::LogicalResult addBufferAccesses(mlir::Operation *op, BufferAccesses &accesses);
+mlir::LogicalResult addBufferAccesses(mlir::Operation *op, const BufferPlaces &places,
+                                      BufferAccesses &accesses);
 
 /// Whether the operation accesses shared tiles by the asynchronous proxy, but for what a ring orders.
 bool accessesAsynchronously(mlir::Operation *op);

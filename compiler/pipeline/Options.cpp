@@ -36,6 +36,8 @@ std::string tlc::fingerprint(const CompileOptions &options) {
   std::string text = options.target;
   for (const OptimizationSwitch &each : optimizationSwitches())
     text += options.optimizations.*each.member ? '+' : '-';
+  if (options.optimizations.sharesAllPlaces)
+    text += " all places";
   if (!options.optimizations.strategy.empty())
     text += " strategy " + options.optimizations.strategy;
   if (options.waitLimit.count() != 0)

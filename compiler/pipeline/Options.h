@@ -27,6 +27,9 @@ struct Optimizations {
   bool loopSplitting = true;  ///< a loop whose first iterations differ becomes two
   bool deferredStores = true; ///< a tile is stored under the first product of the next
   bool reports = true;        ///< prints and checks on the device; off, a kernel is as if it had none
+  /// Tiles that are never alive together share their bytes even where all fit, which takes more barriers: for
+  /// tests of what `tile-plan-shared-memory` finds.
+  bool sharesAllPlaces = false;
   /// The only way to share a kernel out among roles, one of `strategyNames()`; empty: the best that fits.
   std::string strategy = {};
   bool operator==(const Optimizations &) const = default;

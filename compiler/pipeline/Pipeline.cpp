@@ -105,12 +105,12 @@ void toLaidOut(PassManager &passes, const Optimizations &) {
   kernels.addPass(tile::createReportLayouts());        // last: of layouts as they will be
 }
 
-void toPlanned(PassManager &passes, const Optimizations &) {
+void toPlanned(PassManager &passes, const Optimizations &on) {
   OpPassManager &kernels = passes.nest<tile::KernelOp>();
   kernels.addPass(tile::createRemoveProvenGuards());
   kernels.addPass(tile::createPlanTensorMemory());  // first: its address takes a word of shared memory
   kernels.addPass(tile::createPlaceClusterSyncs()); // before it: a role's barrier takes shared memory
-  kernels.addPass(tile::createPlanSharedMemory());
+  kernels.addPass(tile::createPlanSharedMemory({/*always=*/on.sharesAllPlaces}));
   kernels.addPass(tile::createPlaceFences());             // it orders the accesses of what the others left
   kernels.addPass(tile::createPlaceTensorMemoryFences()); // after: they stand at barriers
   kernels.addPass(tile::createRemoveTurns());             // after: now it is known where warpgroups meet

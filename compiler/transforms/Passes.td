@@ -380,13 +380,16 @@ def PlanSharedMemory : Pass<"tile-plan-shared-memory", "::tlc::tile::KernelOp"> 
   let description = [{
     Requires: every shared type has a layout.
     Ensures:  every buffer, ring and barrier in shared memory has an offset, aligned as it asks;
-              nothing overlaps but scratch memory of one role, whose threads meet before each use; the total
-              fits the target.
+              nothing overlaps but scratch memory of one role, whose threads meet before each use, and tiles that are never
+              alive together (compiler/analysis/TileLifetimes.h), where not all fit; the total fits the target.
+    Leaves to others: the order of accesses to one place (`tile-place-fences`).
 
         %q = tile.alloc_shared "q"      : !tile.shared<128x64xf16, #L>
         ==>
         %q = tile.alloc_shared "q" at 0 : !tile.shared<128x64xf16, #L>
   }];
+  let options = [Option<"always", "always", "bool", /*default=*/"false",
+      "Whether tiles share their places even where all fit">];
 }
 
 def PlanTensorMemory : Pass<"tile-plan-tensor-memory", "::tlc::tile::KernelOp"> {

@@ -130,14 +130,16 @@ struct State {
 class FencePlacer {
 public:
   explicit FencePlacer(KernelOp kernel)
-      : allTensors(tensorAccessesIn(kernel)), symmetricElsewhere(symmetricTensorsElsewhere(kernel)) {
+      : places(kernel), allTensors(tensorAccessesIn(kernel)),
+        symmetricElsewhere(symmetricTensorsElsewhere(kernel)) {
     kernel.walk([&](Operation *op) {
       for (const MemoryAccess &access : memoryAccessesOf(op))
         if (std::optional<BufferPart> part = access.isShared() ? bufferPartOf(access.memory) : std::nullopt) {
           if (access.isAsynchronous())
-            (access.kind == AccessKind::read ? asynchronous.reads : asynchronous.writes).add(*part);
+            (access.kind == AccessKind::read ? asynchronous.reads : asynchronous.writes)
+                .add(places.of(*part));
           else if (completionOf(op) == Completion::copyGroup)
-            copied.writes.add(*part);
+            copied.writes.add(places.of(*part));
         }
       if (Synchronisation order = synchronisationOf(op); order.afterCopies)
         filledByCopies.insert(order.ring);
@@ -206,7 +208,7 @@ private:
     bool meets = false; // in some round
     auto collected = loop.walk([&](Operation *op) {
       meets |= synchronisationOf(op).meetsFirst;
-      return WalkResult(addBufferAccesses(op, repeated));
+      return WalkResult(addBufferAccesses(op, places, repeated));
     });
     if (collected.wasInterrupted())
       return failure();
@@ -243,7 +245,8 @@ private:
   /// In a role only its own threads meet: what all threads did before must be over.
   LogicalResult placeInRoles(RolesOp roles, State &state) {
     BufferAccesses inside;
-    auto collected = roles.walk([&](Operation *op) { return WalkResult(addBufferAccesses(op, inside)); });
+    auto collected =
+        roles.walk([&](Operation *op) { return WalkResult(addBufferAccesses(op, places, inside)); });
     if (collected.wasInterrupted())
       return failure();
     SmallVector<TensorAccess> tensors = tensorAccessesIn(roles);
@@ -268,7 +271,7 @@ private:
 
   LogicalResult placeAround(Operation *op, State &state) {
     BufferAccesses accesses;
-    if (failed(addBufferAccesses(op, accesses)))
+    if (failed(addBufferAccesses(op, places, accesses)))
       return failure();
     SmallVector<TensorAccess, 2> tensors = tensorAccessesOf(op);
     if (accesses.empty() && tensors.empty())
@@ -391,6 +394,7 @@ private:
     state.accessed.removeAt(cursor);
   }
 
+  const BufferPlaces places;
   BufferAccesses asynchronous;                  ///< what its proxy does anywhere in the kernel
   BufferAccesses copied;                        ///< what cp.async does
   llvm::SmallDenseSet<Value, 4> filledByCopies; ///< rings that threads publish after such copies

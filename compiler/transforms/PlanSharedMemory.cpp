@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Afterwards every shared buffer, ring and barrier has a byte offset, the kernel says how
-/// many bytes they take, and all of them fit the target. Scratch memory of one role shares its bytes.
+/// many bytes they take, and all of them fit the target. Scratch memory of one role shares its bytes, and so
+/// do tiles that are never alive together, if all of them do not fit otherwise.
 
+#include "compiler/analysis/TileLifetimes.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/SharedLayout.h"
 #include "dialects/program/Program.h"
@@ -43,6 +45,30 @@ ScratchOpInterface userOfScratch(AllocationOpInterface op) {
   return {};
 }
 
+/// Lets tiles lie where others were that `lifetimes` finds apart, the largest first.
+SmallVector<Placement> shared(SmallVector<Placement> placements, const TileLifetimes &lifetimes) {
+  llvm::sort(placements, [](const Placement &a, const Placement &b) {
+    return std::make_pair(-a.bytes, a.position) < std::make_pair(-b.bytes, b.position);
+  });
+  SmallVector<Placement> found;
+  for (Placement &placement : placements) {
+    auto tile = dyn_cast<AllocSharedOp>(placement.ops.front().getOperation());
+    auto *place = llvm::find_if(found, [&](const Placement &other) {
+      return tile && placement.ops.size() == 1 && llvm::all_of(other.ops, [&](AllocationOpInterface op) {
+               auto before = dyn_cast<AllocSharedOp>(op.getOperation());
+               return before && lifetimes.areApart(before, tile);
+             });
+    });
+    if (place == found.end()) {
+      found.push_back(std::move(placement));
+    } else {
+      place->add(placement.ops.front());
+      place->position = std::min(place->position, placement.position);
+    }
+  }
+  return found;
+}
+
 /// Every object by itself, but for scratch memory: before an operation uses it, all threads of its role meet,
 /// and so are done with what they used before.
 SmallVector<Placement> placementsIn(KernelOp kernel) {
@@ -61,11 +87,20 @@ SmallVector<Placement> placementsIn(KernelOp kernel) {
   });
   for (auto &[role, placement] : scratch)
     placements.push_back(std::move(placement));
+  return placements;
+}
+
+BlockBudget place(SmallVector<Placement> &placements, BlockBudget block) {
   // Widest alignment first leaves no holes; program order among equals.
   llvm::sort(placements, [](const Placement &a, const Placement &b) {
     return std::make_pair(-a.alignment, a.position) < std::make_pair(-b.alignment, b.position);
   });
-  return placements;
+  for (Placement &placement : placements) {
+    const int64_t offset = block.addBuffer({placement.bytes, placement.alignment});
+    for (AllocationOpInterface op : placement.ops)
+      op.setPlace(offset);
+  }
+  return block;
 }
 
 /// Why a buffer takes as much, where the author could choose otherwise.
@@ -98,6 +133,8 @@ bool isTile(const Placement &placement) {
 }
 
 struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
+  using Base::Base;
+
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     auto checked = kernel.walk([](AllocSharedOp buffer) {
@@ -112,11 +149,11 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
     SmallVector<Placement> placements = placementsIn(kernel);
     const Target *target = program::findTarget(kernel);
     int64_t residents = kernel.getResidents();
-    BlockBudget block(target ? *target : Target(), residents);
-    for (Placement &placement : placements) {
-      int64_t offset = block.addBuffer({placement.bytes, placement.alignment});
-      for (AllocationOpInterface op : placement.ops)
-        op.setPlace(offset);
+    const BlockBudget empty(target ? *target : Target(), residents);
+    BlockBudget block = place(placements, empty);
+    if (always || (target && !block.fits())) {
+      placements = shared(std::move(placements), TileLifetimes(kernel));
+      block = place(placements, empty);
     }
     if (target && !block.fits()) {
       InFlightDiagnostic diag = kernel.emitError("kernel '")
@@ -131,8 +168,8 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
             << reasonOf(placement);
       if (llvm::count_if(placements, isTile) > 1)
         diag.attachNote(kernel.getLoc())
-            << "tiles keep their bytes until the kernel ends, though their uses may "
-               "not overlap; where they do not, fill one tile several times";
+            << "tiles share bytes if the uses of one end before those of the other begin; these are alive "
+               "together, or the TMA, channels or other blocks use them";
       return signalPassFailure();
     }
     kernel.setSharedBytes(block.sharedUsed());

@@ -83,6 +83,8 @@ std::string switchedOff(const Optimizations &optimizations) {
   for (const OptimizationSwitch &one : optimizationSwitches())
     if (!(optimizations.*one.member))
       text += fmt::format("{}{}", text.empty() ? "without " : ", ", one.name);
+  if (optimizations.sharesAllPlaces)
+    text += fmt::format("{}sharing places", text.empty() ? "" : ", ");
   return text.empty() ? "with all optimisations" : text;
 }
 

@@ -79,6 +79,7 @@ void Generator::drawOptions() {
     for (const OptimizationSwitch &one : switches)
       tree.optimizations.*one.member = draw.chance(60);
   }
+  tree.optimizations.sharesAllPlaces = draw.chance(40);
   tree.multiprocessors = int(draw.between(1, 4));
 }
 

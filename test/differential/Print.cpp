@@ -89,6 +89,8 @@ private:
     line("// compiled for {}", tree.target);
     line("// optimisations off in the second run: {}",
          off.empty() ? "none" : fmt::format("{}", fmt::join(off, ", ")));
+    if (tree.optimizations.sharesAllPlaces)
+      line("// tiles share their places in the second run");
   }
 
   static std::string valuesText(const TensorInfo &tensor) {

@@ -273,6 +273,7 @@ private:
     set([](ProgramTree &tree) -> std::string & { return tree.target; }, CompileOptions().target);
     for (const OptimizationSwitch &one : optimizationSwitches())
       set([&one](ProgramTree &tree) -> bool & { return tree.optimizations.*one.member; }, true);
+    set([](ProgramTree &tree) -> bool & { return tree.optimizations.sharesAllPlaces; }, false);
     changes.push_back([](ProgramTree &tree) {
       for (TensorInfo &tensor : tree.tensors)
         tensor.shift.reset(), tensor.transfer.reset();

@@ -24,6 +24,24 @@ tile.kernel @write_read(%n: index {program.argument = #program.dimension<"n">},
   tile.return
 }
 
+// Tiles at one place are one buffer.
+// CHECK-LABEL: tile.kernel @one_place(
+// CHECK:         tile.store %{{.*}}, %a
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.store %{{.*}}, %b
+// CHECK-NEXT:    tile.store %{{.*}}, %c
+tile.kernel @one_place() attributes {launch = #program.launch<warps = 4>} {
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" at 0 : !tile.shared<64x64xbf16>
+  %c = tile.alloc_shared "c" at 8192 : !tile.shared<64x64xbf16>
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  tile.store %h, %a atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.store %h, %b atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.store %h, %c atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+  tile.return
+}
+
 // A write waits for those who still read, and for another write; reads of another buffer wait for nobody.
 // CHECK-LABEL: tile.kernel @conflicts(
 // CHECK:         tile.load

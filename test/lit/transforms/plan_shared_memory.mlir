@@ -145,14 +145,14 @@ tile.kernel @scratch() attributes {launch = #program.launch<warps = 8>} {
 
 // -----
 
-// What is too large names the exchanges that share it, and that tiles do not share.
+// What is too large names the exchanges that share it, and when tiles do.
 #rows = #tile.layout<"reg(8@0:4, 256@1:32) lane(32@1:1) warp(4@0:1)">
 #row = #tile.layout<"reg(256@1:32) lane(32@1:1) warp(4@*)">
 #four = #tile.shared_layout<"4x8192 32b axis 1 panel 8192 swizzle none pad 0">
 #memory = #tile.shared_layout<"1x16384 32b axis 1 panel 16384 swizzle none pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
 // expected-error @below {{kernel 'too_large' needs 262144 bytes of shared memory, but sm_90a has 232448 per block}}
-// expected-note @below {{tiles keep their bytes until the kernel ends, though their uses may not overlap; where they do not, fill one tile several times}}
+// expected-note @below {{tiles share bytes if the uses of one end before those of the other begin; these are alive together, or the TMA, channels or other blocks use them}}
 tile.kernel @too_large() attributes {launch = #program.launch<warps = 4>} {
   // expected-note @below {{'a' takes 65536 bytes}}
   %a = tile.alloc_shared "a" : !tile.shared<1x16384xf32, #memory>
@@ -165,6 +165,57 @@ tile.kernel @too_large() attributes {launch = #program.launch<warps = 4>} {
   %x = tile.splat %zero : f32 -> tensor<32x8192xf32, #rows>
   %y = tile.reduce sum %x axis(0) scratch %first : !tile.shared<4x8192xf32, #four> : tensor<32x8192xf32, #rows> -> tensor<1x8192xf32, #row>
   %z = tile.reduce max %x axis(0) scratch %second : !tile.shared<4x8192xf32, #four> : tensor<32x8192xf32, #rows> -> tensor<1x8192xf32, #row>
+  tile.return
+}
+}
+
+// -----
+
+// Tiles that do not fit together share their bytes where the uses of one end before those of the other begin: "b" lies over "a". "c" is
+// read after "b" is written. In a loop a tile may be read before it is written again: "c" of the second kernel.
+#half = #tile.shared_layout<"64x400 32b axis 1 panel 400 swizzle none pad 0">
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @shared(
+// CHECK-SAME:    shared_bytes = 204800
+// CHECK:         tile.alloc_shared "a" at [[A:[0-9]+]] :
+// CHECK:         tile.alloc_shared "b" at [[A]] :
+// CHECK:         tile.alloc_shared "c" at
+// CHECK-NOT:     at [[A]] :
+tile.kernel @shared() attributes {launch = #program.launch<warps = 4>} {
+  %a = tile.alloc_shared "a" : !tile.shared<64x400xf32, #half>
+  %b = tile.alloc_shared "b" : !tile.shared<64x400xf32, #half>
+  %c = tile.alloc_shared "c" : !tile.shared<64x400xf32, #half>
+  %zero = arith.constant 0.0 : f32
+  %x = tile.splat %zero : f32 -> tensor<64x400xf32>
+  tile.store %x, %a : tensor<64x400xf32>, !tile.shared<64x400xf32, #half>
+  tile.store %x, %c : tensor<64x400xf32>, !tile.shared<64x400xf32, #half>
+  %y = tile.load %a : !tile.shared<64x400xf32, #half> -> tensor<64x400xf32>
+  tile.store %y, %b : tensor<64x400xf32>, !tile.shared<64x400xf32, #half>
+  %z = tile.load %c : !tile.shared<64x400xf32, #half> -> tensor<64x400xf32>
+  %w = tile.load %b : !tile.shared<64x400xf32, #half> -> tensor<64x400xf32>
+  tile.return
+}
+// CHECK-LABEL: tile.kernel @repeated(
+// CHECK-SAME:    shared_bytes = 204800
+// CHECK:         tile.alloc_shared "a" at [[FIRST:[0-9]+]] :
+// CHECK:         tile.alloc_shared "b" at [[FIRST]] :
+tile.kernel @repeated() attributes {launch = #program.launch<warps = 4>} {
+  %a = tile.alloc_shared "a" : !tile.shared<64x400xf32, #half>
+  %b = tile.alloc_shared "b" : !tile.shared<64x400xf32, #half>
+  %c = tile.alloc_shared "c" : !tile.shared<64x400xf32, #half>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %zero = arith.constant 0.0 : f32
+  %x = tile.splat %zero : f32 -> tensor<64x400xf32>
+  scf.for %i = %c0 to %c9 step %c1 {
+    tile.store %x, %a : tensor<64x400xf32>, !tile.shared<64x400xf32, #half>
+    %y = tile.load %a : !tile.shared<64x400xf32, #half> -> tensor<64x400xf32>
+    tile.store %y, %b : tensor<64x400xf32>, !tile.shared<64x400xf32, #half>
+    %z = tile.load %b : !tile.shared<64x400xf32, #half> -> tensor<64x400xf32>
+    %v = tile.load %c : !tile.shared<64x400xf32, #half> -> tensor<64x400xf32>
+    tile.store %v, %c : tensor<64x400xf32>, !tile.shared<64x400xf32, #half>
+  }
   tile.return
 }
 }
