@@ -17,7 +17,7 @@ namespace {
 /// What a changed file is in this test: the content alone, so that changes are not lost on the compression.
 std::string contentOf(const report::Report &report) {
   const Result<std::string> file = report::write(report);
-  require(file.has_value(), "a small report to be written");
+  require(bool(file), "a small report to be written");
   unsigned format = 0;
   size_t block = 0, content = 0;
   require(std::sscanf(file->c_str(), "tlc-report %u %zu %zu", &format, &block, &content) == 3,
@@ -68,8 +68,7 @@ std::vector<std::string> fuzz::reportSeeds(const Folder &) {
 
 bool fuzz::readReport(std::string_view bytes, const Folder &) {
   const auto refusal = [](const Result<report::Report> &read) {
-    require(read.has_value() || read.error().message.starts_with("'r.tlc': "),
-            "an error with the file's name");
+    require(bool(read) || read.error().message.starts_with("'r.tlc': "), "an error with the file's name");
   };
   refusal(report::read(bytes, "r.tlc"));
   const std::string file = fileOf(bytes);
@@ -79,6 +78,6 @@ bool fuzz::readReport(std::string_view bytes, const Folder &) {
   if (!report)
     return false;
   const Result<std::string> again = report::write(*report);
-  require(again.has_value() && report::read(*again, "r.tlc").has_value(), "what was read to be written");
+  require(again && report::read(*again, "r.tlc"), "what was read to be written");
   return true;
 }
