@@ -77,6 +77,7 @@ Result<OutputVerdict> Problem::compare(const TensorSpec &spec, size_t output,
   }
   verdict.largestError = comparison.largestError();
   verdict.compared = comparison.compared();
+  verdict.firstWrong = comparison.firstWrong();
   verdict.complaint =
       comparison.complaint(spec.name, [&](int64_t element) { return actual.indexText(element); });
   return verdict;

@@ -5,6 +5,7 @@
 
 #include "compiler/codegen/PtxForms.h"
 #include "kernels/harness/KernelRun.h"
+#include "runtime/support/Excerpt.h"
 #include "tools/tlc/Heartbeat.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/ReportRun.h"
@@ -23,7 +24,11 @@ RunCommand::RunCommand()
       kernel(cl::sub(command), cl::Positional, cl::desc("<kernel | file.cpp | report.tlc>")),
       verify("verify", cl::sub(command),
              cl::desc("Compare the result with the reference; status 1 if it is wrong")),
-      json("json", cl::sub(command), cl::desc("Report as one JSON object")), problemFlags(command),
+      json("json", cl::sub(command), cl::desc("Report as one JSON object")),
+      why("why", cl::sub(command), cl::ValueOptional, cl::value_desc("Y[3,17]"),
+          cl::desc("Trace the first wrong element, or this one, back on the emulator; needs --verify")),
+      element(cl::sub(command), cl::Positional, cl::value_desc("element"), cl::desc("[element of --why]")),
+      problemFlags(command),
       forms(
           "forms", cl::sub(command), cl::value_desc("file"),
           cl::desc("Add the forms of the kernel's PTX instructions to a file, if the result is right; needs "
@@ -51,11 +56,49 @@ std::variant<RunPlan, ExitCode> RunCommand::plan(Findings &findings) const {
   return std::move(*plan);
 }
 
+Result<void> RunCommand::checkWhy() const {
+  const auto invalid = [](std::string message) {
+    return tlc::Error{ErrorKind::invalidArgument, std::move(message)};
+  };
+  if (!element.empty() && !why.getNumOccurrences())
+    return invalid("expected one kernel, but got '" + excerpt(element) +
+                   "', too; an element of an output needs --why");
+  if (!element.empty() && !why.empty())
+    return invalid("expected one element of --why, but got '" + excerpt(why) + "' and '" + excerpt(element) +
+                   "'");
+  if (why.getNumOccurrences() && !verify)
+    return invalid("expected --verify because of --why, which explains what is wrong");
+  if (why.getNumOccurrences() && json)
+    return invalid("expected no --json because of --why, which prints text");
+  return {};
+}
+
+Result<void> RunCommand::explainRun(const RunPlan &plan,
+                                    const std::shared_ptr<const kernels::Problem> &problem,
+                                    const std::shared_ptr<const Artifact> &artifact,
+                                    std::optional<AskedElement> asked, const kernels::Verdict &verdict,
+                                    std::optional<uint64_t> scheduleSeed) const {
+  if (!why.getNumOccurrences())
+    return {};
+  if (!asked)
+    asked = firstWrong(verdict, problem->initial());
+  if (!asked) {
+    outs() << (verdict.correct() ? "no element is wrong; --why=Y[3,17] traces one that is right\n"
+                                 : "what is wrong is no value of an element; --why=Y[3,17] traces one\n");
+    return {};
+  }
+  EmulatorOptions options = plan.emulator;
+  options.scheduleSeed = scheduleSeed;
+  return explain(plan, problem, artifact, options, *asked);
+}
+
 ExitCode RunCommand::execute() const {
   if (kernel.empty())
     return failUsage("expected a kernel, but got none; 'tlc run --help' shows how");
   if (!forms.empty() && !verify)
     return failUsage("expected --verify because of --forms, which records what ran right");
+  if (Result<void> valid = checkWhy(); !valid)
+    return failUsage(valid.error().message);
   const Format format = json ? Format::json : Format::text;
   Findings findings;
   std::variant<RunPlan, ExitCode> planned = plan(findings);
@@ -81,6 +124,13 @@ ExitCode RunCommand::execute() const {
   auto problem = kernels::Problem::create(request, *options);
   if (!problem)
     return fail(problem.error().message);
+  std::optional<AskedElement> asked;
+  if (const StringRef text = element.empty() ? why.getValue() : element.getValue(); !text.empty()) {
+    Result<AskedElement> parsed = parseElement(text, (*problem)->initial());
+    if (!parsed)
+      return failUsage(parsed.error().message);
+    asked = *parsed;
+  }
   std::optional<kernels::KernelRun> run;
   std::optional<kernels::Verdict> verdict;
   for (const std::optional<uint64_t> &scheduleSeed : plan.schedules) {
@@ -119,6 +169,8 @@ ExitCode RunCommand::execute() const {
       result.milliseconds = run->seconds() * 1e3;
       json ? printJson(result) : printText(result);
       printWarnings(findings);
+      if (Result<void> done = explainRun(plan, *problem, *artifact, asked, *verdict, scheduleSeed); !done)
+        (void)failBy(done.error());
       if (reported)
         (void)checkOutputs(*plan.reported, digitsOf(verdict->outputs), format);
       return fail("wrong result: " + verdict->complaint + how);
@@ -153,5 +205,9 @@ ExitCode RunCommand::execute() const {
   if (!json && plan.schedules.front())
     outs() << formatv("the same in {0} order{1} of warps and completions\n", plan.schedules.size(),
                       plan.schedules.size() == 1 ? "" : "s");
+  if (verdict)
+    if (Result<void> done = explainRun(plan, *problem, *artifact, asked, *verdict, plan.schedules.back());
+        !done)
+      return failBy(done.error());
   return reported ? checkOutputs(*plan.reported, result.outputs, format) : ExitCode::success;
 }

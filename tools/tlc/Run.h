@@ -5,6 +5,7 @@
 
 #include "tools/tlc/ExitCode.h"
 #include "tools/tlc/RunPlan.h"
+#include "tools/tlc/Why.h"
 
 namespace tlc::driver {
 
@@ -17,11 +18,19 @@ public:
 private:
   /// From the flags, or from the report that is named.
   std::variant<RunPlan, ExitCode> plan(Findings &findings) const;
+  /// An error if --why does not go with the other flags.
+  Result<void> checkWhy() const;
+  /// Traces the element of --why back, or the first wrong one.
+  Result<void> explainRun(const RunPlan &plan, const std::shared_ptr<const kernels::Problem> &problem,
+                          const std::shared_ptr<const Artifact> &artifact, std::optional<AskedElement> asked,
+                          const kernels::Verdict &verdict, std::optional<uint64_t> scheduleSeed) const;
 
   llvm::cl::SubCommand command;
   llvm::cl::opt<std::string> kernel;
   llvm::cl::opt<bool> verify;
   llvm::cl::opt<bool> json;
+  llvm::cl::opt<std::string> why;
+  llvm::cl::opt<std::string> element;
   ProblemFlags problemFlags;
   llvm::cl::opt<std::string> forms;
   DeviceFlags deviceFlags;

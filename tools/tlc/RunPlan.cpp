@@ -40,8 +40,16 @@ std::variant<RunPlan, ExitCode> driver::planRun(const std::string &kernel, const
     return failBy(choice.error(), ofFile, format);
   if (!flags.compile.namesTarget())
     choice->options.target = chosen->device().properties().target;
+  Result<EmulatorOptions> emulator = flags.device.emulatorOptions();
+  if (!emulator)
+    return failUsage(emulator.error().message);
+  emulator->target = findTarget(choice->options.target);
   kernels::Request request = choice->request;
-  return RunPlan{std::move(*choice), std::move(*chosen), std::move(*schedules), open,
+  return RunPlan{std::move(*choice),
+                 std::move(*chosen),
+                 std::move(*schedules),
+                 open,
+                 std::move(*emulator),
                  [request = std::move(request), &problem = flags.problem](const Artifact *program) {
                    return problem.options(program, request);
                  }};
@@ -77,9 +85,9 @@ Result<RunPlan> driver::planRun(ReportedKernel reported, const CacheOptions &cac
   emulator.raceCheck = report.raceCheck == "strict" ? RaceCheck::strict
                        : report.raceCheck == "on"   ? RaceCheck::on
                                                     : RaceCheck::off;
-  emulator.onFindings = [&findings](const Findings &found) { findings.add(found); };
-  const auto open = [emulator, ranks = unsigned(report.ranks)](std::optional<uint64_t> schedule) {
+  const auto open = [emulator, &findings, ranks = unsigned(report.ranks)](std::optional<uint64_t> schedule) {
     EmulatorOptions own = emulator;
+    own.onFindings = [&findings](const Findings &found) { findings.add(found); };
     own.scheduleSeed = schedule;
     return Result<ChosenDevice>(
         ChosenDevice{DeviceKind::emulator, createEmulatorDevices(ranks, std::move(own))});
@@ -89,6 +97,7 @@ Result<RunPlan> driver::planRun(ReportedKernel reported, const CacheOptions &cac
                  std::move(*chosen),
                  {report.scheduleSeed},
                  open,
+                 emulator,
                  [reported](const Artifact *program) -> Result<kernels::ProblemOptions> {
                    if (Result<void> fits = checkTensors(reported.report(), *program); !fits)
                      return fits.error();

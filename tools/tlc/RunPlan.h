@@ -24,6 +24,7 @@ struct RunPlan {
   std::vector<std::optional<uint64_t>> schedules;
   /// Another device like `chosen`.
   std::function<Result<ChosenDevice>(std::optional<uint64_t> schedule)> open;
+  EmulatorOptions emulator; ///< of an emulated device like `chosen`, without findings and schedule
   /// The tensors for a compiled program; an error where flags do not fit it. Null: it does not compile.
   std::function<Result<kernels::ProblemOptions>(const Artifact *)> problem;
   std::optional<ReportedKernel> reported = {}; ///< of a report
