@@ -2,6 +2,7 @@
 /// \file
 /// Where values come from: through registers, shared memory and other lanes' stores, back to a tensor.
 #include "runtime/emulator/exec/launch/Grid.h"
+#include "runtime/emulator/math/TensorPlaces.h"
 #include "runtime/emulator/origin/OriginSearch.h"
 
 #include <array>
@@ -154,4 +155,42 @@ TEST_CASE("an element that nothing writes has no origin, and steps have a limit"
   for (int line = 2; line != 40; ++line)
     chain += fmt::format(".loc 1 {} 3\nadd.f32 %f0, %f0, 0f3f800000;\n", line);
   CHECK(originsOf(chain + "st.global.f32 [%mine], %f0;", 0, 10).size() == 10);
+}
+
+TEST_CASE("places of a tensor copy in shared and in global memory are those of its elements") {
+  for (Swizzle swizzle : {Swizzle::none, Swizzle::bytes32, Swizzle::bytes64, Swizzle::bytes128}) {
+    // 20 rows of 48 u16 in 8 planes; the box overhangs the rows and begins before the planes.
+    EmulatedTensorMap map;
+    std::vector<uint16_t> tensor(size_t(8) * 20 * 48);
+    for (size_t i = 0; i != tensor.size(); ++i)
+      tensor[i] = uint16_t(i + 1);
+    map.globalAddress = uint64_t(tensor.data());
+    map.element = TensorElement::u16;
+    map.rank = 3;
+    map.dims = {48, 20, 8};
+    map.strides = {96, 96 * 20};
+    map.box = {16, 8, 4};
+    map.swizzle = swizzle;
+    const std::array<int32_t, 3> coordinates = {40, 16, -1};
+    std::vector<std::byte> shared(size_t(1) << 15, std::byte{0xFF});
+    constexpr uint32_t address = 1024;
+    REQUIRE(loadBox(map, coordinates, shared, address));
+    size_t inside = 0;
+    for (size_t i = 0; i != tensor.size(); ++i) {
+      const uint64_t global = map.globalAddress + 2 * i;
+      const auto place = sharedPlaceOf(map, coordinates, BoxUse::load, address, global);
+      const size_t column = i % 48, row = i / 48 % 20, plane = i / 48 / 20;
+      REQUIRE(place.has_value() == (column >= 40 && row >= 16 && plane < 3));
+      if (!place)
+        continue;
+      ++inside;
+      uint16_t value;
+      std::memcpy(&value, &shared[*place], sizeof(value));
+      CHECK(value == tensor[i]);
+      CHECK(globalPlaceOf(map, coordinates, BoxUse::load, address, *place) == global);
+    }
+    CHECK(inside == size_t(8) * 4 * 3);
+    // What is filled is nowhere in the tensor.
+    CHECK(!globalPlaceOf(map, coordinates, BoxUse::load, address, address));
+  }
 }
