@@ -30,6 +30,13 @@ int64_t usableMemoryBytes() {
 
 } // namespace
 
+Hash128 kernels::digestOf(std::span<const HostTensor> tensors) {
+  Hash128 digest;
+  for (const HostTensor &tensor : tensors)
+    digest.update(tensor.bytes());
+  return digest;
+}
+
 std::string kernels::shapeText(std::span<const int64_t> shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/support/ElementType.h"
+#include "runtime/support/Hash.h"
 #include "runtime/support/Result.h"
 
 #include <cstddef>
@@ -121,6 +122,9 @@ private:
   int64_t count = 0;
   std::vector<std::byte> storage;
 };
+
+/// Of all bytes of the tensors, room included.
+Hash128 digestOf(std::span<const HostTensor> tensors);
 
 /// "[4096, 64]"
 std::string shapeText(std::span<const int64_t> shape);

@@ -128,6 +128,11 @@ Result<void> KernelRun::execute() {
 Result<Verdict> KernelRun::verify() {
   if (Result<void> done = execute(); !done)
     return done.error();
+  Result<std::vector<HostTensor>> fetched = outputs();
+  return fetched ? problem->compare(*fetched) : fetched.error();
+}
+
+Result<std::vector<HostTensor>> KernelRun::outputs() const {
   std::vector<HostTensor> outputs;
   const std::vector<TensorSpec> &specs = problem->initial().specs;
   const size_t ofRank = specs.size() / devices.size();
@@ -139,5 +144,5 @@ Result<Verdict> KernelRun::verify() {
       return fetched.error();
     outputs.push_back(std::move(*fetched));
   }
-  return problem->compare(outputs);
+  return outputs;
 }

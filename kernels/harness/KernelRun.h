@@ -37,6 +37,8 @@ public:
   Result<void> execute();
   /// Executes and compares.
   Result<Verdict> verify();
+  /// What the last launch left, of all ranks, in the order of the problem's outputs.
+  Result<std::vector<HostTensor>> outputs() const;
 
   const std::string &variant() const { return variantName; }
   size_t ranks() const { return devices.size(); }

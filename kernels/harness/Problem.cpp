@@ -23,11 +23,11 @@ Result<std::shared_ptr<const Problem>> Problem::create(const Request &request,
 
 Result<Verdict> Problem::compare(std::span<const HostTensor> outputs) const {
   Verdict verdict;
+  verdict.outputs = digestOf(outputs);
   size_t output = 0;
   for (size_t i = 0; i < tensors.specs.size(); ++i) {
     if (tensors.specs[i].access == Access::input)
       continue;
-    verdict.outputs.update(outputs[output].bytes());
     Result<OutputVerdict> compared = compare(tensors.specs[i], output, outputs[output]);
     if (!compared)
       return compared.error();
@@ -77,6 +77,7 @@ Result<OutputVerdict> Problem::compare(const TensorSpec &spec, size_t output,
   }
   verdict.largestError = comparison.largestError();
   verdict.compared = comparison.compared();
+  verdict.firstWrong = comparison.firstWrong();
   verdict.complaint =
       comparison.complaint(spec.name, [&](int64_t element) { return actual.indexText(element); });
   return verdict;

@@ -35,8 +35,10 @@ void Verdict::add(OutputVerdict output) {
   } else {
     output.compared += known->compared;
     output.elements += known->elements;
-    if (!known->correct())
+    if (!known->correct()) {
       output.complaint = known->complaint;
+      output.firstWrong = known->firstWrong;
+    }
     output.largestError = std::max(output.largestError, known->largestError);
     *known = std::move(output);
   }

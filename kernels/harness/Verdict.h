@@ -21,6 +21,9 @@ struct OutputVerdict {
   double limit = 0;
   int64_t compared = 0, elements = 0;
   std::string complaint = {}; ///< what is wrong, with indices and values; empty if the output is right
+  /// The row-major number of the first wrong element, of the first rank that has one; nothing where none is
+  /// wrong, or something else is.
+  std::optional<int64_t> firstWrong = {};
 
   bool correct() const { return complaint.empty(); }
 };
@@ -43,6 +46,7 @@ public:
   void check(int64_t element, double actual, double expected);
   double largestError() const { return largest; }
   int64_t compared() const { return count; }
+  std::optional<int64_t> firstWrong() const { return first ? std::optional(first->element) : std::nullopt; }
   /// The first wrong element, how many are wrong, and the one with the largest error; empty if none is wrong.
   std::string complaint(const std::string &output,
                         const std::function<std::string(int64_t)> &indexText) const;

@@ -15,6 +15,7 @@
 #include "runtime/emulator/check/DeviceOrder.h"
 #include "runtime/emulator/check/ObserveRaces.h"
 #include "runtime/emulator/exec/launch/Grid.h"
+#include "runtime/emulator/origin/OriginSearch.h"
 #include "runtime/emulator/report/Finding.h"
 #include "runtime/emulator/trace/TimedSchedule.h"
 #include "runtime/emulator/trace/TraceRequest.h"
@@ -439,7 +440,9 @@ private:
       emulator::Machine machineOfLaunch = machine;
       machineOfLaunch.findings = &findings;
       machineOfLaunch.makeObserver = emulator::observeRaces(raceCheck, &order);
-      const bool traced = request && &planned == &plan.launches[request->launch];
+      if (request && request->origins)
+        machineOfLaunch.makeObserver = [this] { return request->origins->observe(); };
+      const bool traced = request && !request->origins && &planned == &plan.launches[request->launch];
       if (traced) {
         configuration.onlyBlock = request->block;
         request->trace = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What readers have in common, and those of the cache and of DLPack.
+/// What readers have in common, and those of the cache, of DLPack and of reports.
 #pragma once
 
 #include <cstddef>
@@ -36,5 +36,7 @@ std::vector<std::string> exportSeeds(const Folder &folder);
 bool readExport(std::string_view bytes, const Folder &folder);
 std::vector<std::string> dlpackSeeds(const Folder &folder);
 bool readDlpack(std::string_view bytes, const Folder &folder);
+std::vector<std::string> reportSeeds(const Folder &folder);
+bool readReport(std::string_view bytes, const Folder &folder);
 
 } // namespace tlc::fuzz

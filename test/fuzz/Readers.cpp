@@ -182,7 +182,8 @@ constexpr std::array all = {Reader{"artifact", artifactSeeds, readArtifact},
                             Reader{"tensor of DLPack", dlpackSeeds, readDlpack},
                             Reader{"description of a file", fileSeeds, readFileDescription},
                             Reader{"description for tlc wrap", descriptionSeeds, readDescription},
-                            Reader{"cubin", cubinSeeds, readCubin}};
+                            Reader{"cubin", cubinSeeds, readCubin},
+                            Reader{"report", reportSeeds, readReport}};
 
 } // namespace
 

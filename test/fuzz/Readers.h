@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Readers of untrusted bytes: artifacts, kernels of archives, entries and exports of the cache, tensors of
-/// DLPack, descriptions of a file's kernels, and descriptions and machine code for `tlc wrap`.
+/// DLPack, descriptions of a file's kernels, descriptions and machine code for `tlc wrap`, and reports.
 #pragma once
 
 #include <filesystem>

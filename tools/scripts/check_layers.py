@@ -72,6 +72,7 @@ LAYERS = {
     "runtime/emulator/exec/tensor": EXECUTION,
     "runtime/emulator/check": EMULATION + ["runtime/emulator/exec/core"],
     "runtime/emulator/trace": EMULATION + ["runtime/emulator/exec/core"],
+    "runtime/emulator/origin": EMULATION + ["runtime/emulator/exec/core", "runtime/emulator/exec/async"],
     "dialects/support": [],
     "dialects/layout": BASE + ["runtime/target"],
     "dialects/program": ARTIFACT + ["dialects/support", MLIR, LLVM],

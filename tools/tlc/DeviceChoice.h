@@ -65,6 +65,8 @@ public:
   Result<ChosenDevice> create(const Target *emulated, Findings &findings,
                               std::optional<uint64_t> scheduleSeed = {}, int64_t ranks = 1) const;
   Result<std::vector<std::optional<uint64_t>>> scheduleSeeds() const { return schedule.seeds(); }
+  /// Of an emulated device, as the flags say.
+  Result<EmulatorOptions> emulatorOptions() const { return emulator.options(); }
 
 private:
   llvm::cl::opt<std::string> device;

@@ -18,6 +18,7 @@
 #include "tools/tlc/New.h"
 #include "tools/tlc/Prewarm.h"
 #include "tools/tlc/Reduce.h"
+#include "tools/tlc/Report.h"
 #include "tools/tlc/Reproduce.h"
 #include "tools/tlc/Run.h"
 #include "tools/tlc/Trace.h"
@@ -97,7 +98,7 @@ int tlc_main(int argc, char **argv) {
 
   std::tuple<ListCommand, CompileCommand, LayoutCommand, InspectCommand, DiffCommand, RunCommand,
              BenchCommand, MutateCommand, NewCommand, CacheCommand, PrewarmCommand, BuildCommand, WrapCommand,
-             EmulateCommand, EvaluateCommand, TraceCommand, ReproduceCommand, ReduceCommand>
+             EmulateCommand, EvaluateCommand, TraceCommand, ReportCommand, ReproduceCommand, ReduceCommand>
       commands;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",
                                    &errs()))

@@ -11,6 +11,7 @@
 #include "kernels/harness/Verdict.h"
 #include "runtime/device/DeliverReports.h"
 #include "runtime/support/Npy.h"
+#include "tools/tlc/EvaluatedTensors.h"
 #include "tools/tlc/Heartbeat.h"
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/Output.h"
@@ -37,10 +38,6 @@ namespace {
 constexpr size_t shownElements = 8;
 
 tlc::Error invalid(const Twine &message) { return {ErrorKind::invalidArgument, message.str()}; }
-
-double valueOf(ElementType type, const evaluator::Element &element) {
-  return isInteger(type) ? static_cast<double>(element.integer) : element.value;
-}
 
 std::vector<double> valuesOf(const evaluator::Tensor &tensor) {
   std::vector<double> values;
@@ -76,15 +73,6 @@ Result<std::vector<std::string>> filesFor(StringRef flag, ArrayRef<kernels::Tens
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// What a tensor holds; undefined elements for an output.
-evaluator::Tensor tensorOf(const kernels::TensorSpec &spec, const kernels::HostTensor &host) {
-  evaluator::Tensor tensor{spec.element, spec.shape, std::vector<evaluator::Element>(host.elementCount())};
-  if (spec.access != Access::output)
-    for (auto [element, value] : zip(tensor.elements, host.values()))
-      element = evaluator::elementOf(spec.element, value);
-  return tensor;
-}
-
 /// Of an element: `evaluator::Element`, two of `evaluator::Touch`, and doubles before and after.
 constexpr kernels::MemoryNeed needOfEvaluation = {.ofByte = 1,
                                                   .ofElement = sizeof(evaluator::Element) + 32 + 16};
@@ -97,7 +85,7 @@ Result<std::vector<evaluator::Tensor>> draw(ArrayRef<kernels::TensorSpec> specs,
     return drawn.error();
   std::vector<evaluator::Tensor> tensors;
   for (auto [spec, host] : zip(specs, drawn->tensors))
-    tensors.push_back(tensorOf(spec, host));
+    tensors.push_back(evaluatedTensor(spec, host));
   return tensors;
 }
 
@@ -285,47 +273,6 @@ struct Problem {
   size_t ranks = 1;
 };
 
-/// The table of the addresses of a tensor's parts along its first axis.
-evaluator::Tensor tableOf(evaluator::Tensor tensor) {
-  const int64_t count = tensor.extents[0];
-  const size_t part = count == 0 ? 0 : tensor.elements.size() / size_t(count);
-  evaluator::Tensor table = {ElementType::i64, {count}, std::vector<evaluator::Element>(size_t(count)), {}};
-  for (auto at = tensor.elements.begin(); int64_t(table.members.size()) < count; at += ptrdiff_t(part))
-    table.members.push_back(
-        {tensor.type, {tensor.extents.begin() + 1, tensor.extents.end()}, {at, at + ptrdiff_t(part)}, {}});
-  return table;
-}
-
-/// The tensor that a table was made of.
-evaluator::Tensor joined(const evaluator::Tensor &table, const kernels::TensorSpec &spec) {
-  evaluator::Tensor tensor = {spec.element, spec.shape, {}, {}};
-  for (const evaluator::Tensor &member : table.members)
-    append_range(tensor.elements, member.elements);
-  return tensor;
-}
-
-/// Evaluates the program on its ranks; `tensors` are those of all, rank by rank.
-Result<evaluator::Report> evaluateRanks(const Problem &problem, std::vector<evaluator::Tensor> &tensors,
-                                        const evaluator::Options &options) {
-  const size_t count = tensors.size() / problem.ranks;
-  std::vector<evaluator::Arguments> ranks(problem.ranks);
-  for (auto [rank, arguments] : enumerate(ranks)) {
-    auto first = tensors.begin() + ptrdiff_t(rank * count);
-    arguments.tensors.assign(std::move_iterator(first), std::move_iterator(first + ptrdiff_t(count)));
-    arguments.scalars = problem.scalars;
-    for (auto [spec, tensor] : zip(ArrayRef(problem.specs).slice(rank * count, count), arguments.tensors))
-      if (spec.isTable)
-        tensor = tableOf(std::move(tensor));
-  }
-  auto report = evaluator::evaluate(*problem.program.module, MutableArrayRef(ranks), options);
-  for (auto [i, tensor] : enumerate(tensors)) {
-    tensor = std::move(ranks[i / count].tensors[i % count]);
-    if (problem.specs[i].isTable)
-      tensor = joined(tensor, problem.specs[i]);
-  }
-  return report;
-}
-
 Result<Problem> problemOf(const kernels::Request &request) {
   kernels::CompileLog log;
   auto program = kernels::trace(request, *findTarget(CompileOptions().target), log);
@@ -463,8 +410,9 @@ ExitCode EvaluateCommand::execute() const {
     if (verify && spec.access != Access::output)
       initial.push_back(valuesOf(tensor));
   const Heartbeat heartbeat([&] { return "evaluating " + source; });
-  auto report = evaluateRanks(*problem, arguments.tensors,
-                              {.multiprocessors = multiprocessors, .maximumSteps = maximumSteps});
+  auto report =
+      evaluateRanks(*problem->program.module, problem->specs, problem->scalars, problem->ranks,
+                    arguments.tensors, {.multiprocessors = multiprocessors, .maximumSteps = maximumSteps});
   if (!report)
     return failBy(report.error());
   std::vector<std::string> printed;

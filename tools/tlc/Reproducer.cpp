@@ -11,6 +11,7 @@
 #include "runtime/support/ChildProcess.h"
 #include "runtime/support/Excerpt.h"
 #include "tools/tlc/Messages.h"
+#include "tools/tlc/ReportRun.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -246,29 +247,36 @@ driver::runPasses(const std::function<std::optional<Reproducer>()> &make, std::c
 }
 
 ReproducerFlags::ReproducerFlags(cl::SubCommand &command)
-    : commandName(command.getName()),
-      source(cl::sub(command), cl::Positional, cl::value_desc("file.mlir"), cl::desc("<file.mlir | ->")),
+    : commandName(command.getName()), source(cl::sub(command), cl::Positional, cl::value_desc("file.mlir"),
+                                             cl::desc("<file.mlir | report.tlc | ->")),
       seconds("seconds", cl::sub(command), cl::value_desc("N"), cl::init(60),
               cl::desc("After how long the passes count as endless (default 60)")),
       json("json", cl::sub(command), cl::desc("Print JSON")) {}
 
 std::variant<ReproducerFlags::Opened, ExitCode> ReproducerFlags::open(PassOutput output) const {
   if (source.empty())
-    return failUsage("expected a reproducer, an .mlir file, but got none; 'tlc " + commandName.str() +
-                     " --help' shows how");
+    return failUsage("expected a reproducer, an .mlir file, or a report, but got none; 'tlc " +
+                     commandName.str() + " --help' shows how");
   constexpr unsigned most = 24 * 60 * 60;
   if (seconds < 1 || seconds > most)
     return failUsage("expected --seconds from 1 to " + std::to_string(most) + ", but got " +
                      std::to_string(seconds));
-  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFileOrSTDIN(source, /*IsText=*/true);
+  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFileOrSTDIN(source);
   if (!buffer)
     return failUsage("cannot read '" + excerpt(source) + "': " + buffer.getError().message());
   registerPasses();
+  std::string text = (*buffer)->getBuffer().str();
+  if (report::isReport(text)) {
+    Result<std::string> made = reproducerOf(text, source, limit());
+    if (!made)
+      return failBy(made.error());
+    text = std::move(*made);
+  }
   Opened opened{createContext(), {}, {}, {}};
   std::vector<tlc::Diagnostic> diagnostics;
   std::optional<Reproducer> parsed = [&] {
     DiagnosticCollector collector(opened.context.get(), diagnostics);
-    return Reproducer::parse((*buffer)->getBuffer(), (*buffer)->getBufferIdentifier(), opened.context.get());
+    return Reproducer::parse(text, (*buffer)->getBufferIdentifier(), opened.context.get());
   }();
   print(diagnostics, Remarks::hide);
   if (!parsed)

@@ -3,10 +3,9 @@
 /// `tlc run`: one launch of a kernel on a device, compared with its reference.
 #pragma once
 
-#include "kernels/harness/HostTensor.h"
-#include "tools/tlc/CompileFlags.h"
-#include "tools/tlc/DeviceChoice.h"
 #include "tools/tlc/ExitCode.h"
+#include "tools/tlc/RunPlan.h"
+#include "tools/tlc/Why.h"
 
 namespace tlc::driver {
 
@@ -17,20 +16,22 @@ public:
   ExitCode execute() const;
 
 private:
-  /// Those of --last-stride, each of a tensor of the program that takes any.
-  Result<kernels::LastStrides> lastStridesFor(const Artifact &program) const;
-  /// An error if room between rows or before tensors breaks the alignment that the program declares.
-  Result<void> checkPlacement(const Artifact &program, const kernels::Request &request) const;
+  /// From the flags, or from the report that is named.
+  std::variant<RunPlan, ExitCode> plan(Findings &findings) const;
+  /// An error if --why does not go with the other flags.
+  Result<void> checkWhy() const;
+  /// Traces the element of --why back, or the first wrong one.
+  Result<void> explainRun(const RunPlan &plan, const std::shared_ptr<const kernels::Problem> &problem,
+                          const std::shared_ptr<const Artifact> &artifact, std::optional<AskedElement> asked,
+                          const kernels::Verdict &verdict, std::optional<uint64_t> scheduleSeed) const;
 
   llvm::cl::SubCommand command;
   llvm::cl::opt<std::string> kernel;
   llvm::cl::opt<bool> verify;
   llvm::cl::opt<bool> json;
-  llvm::cl::opt<uint64_t> seed;
-  llvm::cl::opt<int64_t> rowPadding;
-  llvm::cl::opt<int64_t> offset;
-  llvm::cl::list<std::string> lastStrides;
-  llvm::cl::opt<int64_t> ranks;
+  llvm::cl::opt<std::string> why;
+  llvm::cl::opt<std::string> element;
+  ProblemFlags problemFlags;
   llvm::cl::opt<std::string> forms;
   DeviceFlags deviceFlags;
   CompileFlags flags;

@@ -5,6 +5,7 @@
 /// rows follow each other, padded to the swizzle's span where there is one.
 #include "runtime/emulator/math/Mma.h"
 #include "runtime/emulator/math/TensorMap.h"
+#include "runtime/emulator/math/TensorPlaces.h"
 #include "runtime/support/Math.h"
 
 #include <algorithm>
@@ -241,6 +242,43 @@ void boxSharedRanges(const EmulatedTensorMap &map, uint32_t address, std::vector
   for (uint32_t row = 0; row < rowCount(map); ++row)
     for (uint32_t i = 0; i < rowBytes(map); i += unitBytes)
       appendRange(ranges, swizzleAddress(map.swizzle, address + row * rowPitch(map) + i), unitBytes);
+}
+
+/// Calls visit(shared, global, bytes) for each unit of the box inside the tensor, or its part there.
+template <class Visit>
+static void visitUnitsOfBox(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse use,
+                            uint32_t address, Visit visit) {
+  const unsigned size = sizeInBytes(map.element);
+  visitRows(map, coordinates, use, [&](uint32_t row, const RowPart &part) {
+    const uint32_t start = address + row * rowPitch(map);
+    for (uint32_t at = part.first * size, end = part.end * size; at < end;) {
+      const uint32_t next = std::min(end, at - at % uint32_t(unitBytes) + uint32_t(unitBytes));
+      const uint32_t unit = at - at % uint32_t(unitBytes);
+      visit(swizzleAddress(map.swizzle, start + unit) + (at - unit), part.global + at - part.first * size,
+            next - at);
+      at = next;
+    }
+  });
+}
+
+std::optional<uint32_t> sharedPlaceOf(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse use,
+                                      uint32_t address, uint64_t global) {
+  std::optional<uint32_t> found;
+  visitUnitsOfBox(map, coordinates, use, address, [&](uint32_t shared, uint64_t first, uint32_t bytes) {
+    if (global - first < bytes)
+      found = shared + uint32_t(global - first);
+  });
+  return found;
+}
+
+std::optional<uint64_t> globalPlaceOf(const EmulatedTensorMap &map, BoxCoordinates coordinates, BoxUse use,
+                                      uint32_t address, uint32_t shared) {
+  std::optional<uint64_t> found;
+  visitUnitsOfBox(map, coordinates, use, address, [&](uint32_t first, uint64_t global, uint32_t bytes) {
+    if (shared - first < bytes)
+      found = global + (shared - first);
+  });
+  return found;
 }
 
 Result<void> loadBox(const EmulatedTensorMap &map, BoxCoordinates coordinates, std::span<std::byte> shared,

@@ -2,6 +2,7 @@
 /// \file
 /// cp.async.bulk, cp.async.bulk.tensor, their reductions.
 #include "runtime/emulator/exec/async/AsyncCopy.h"
+#include "runtime/emulator/exec/async/BulkOperands.h"
 #include "runtime/emulator/exec/core/Lanes.h"
 #include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
@@ -359,6 +360,35 @@ void decodePrefetch(Decoder &d) {
 }
 
 } // namespace
+
+std::optional<BulkOperands> bulkOperandsOf(Warp &warp, const Instruction &instruction, unsigned lane) {
+  if (instruction.eval != issueBulk)
+    return std::nullopt;
+  const Bulk &bulk = instruction.payloadAs<Bulk>();
+  const Slot *slots = instruction.slots;
+  BulkOperands operands = {.to = laneAddresses(warp, instruction, slots[slotTo], bulk.toOffset).lane[lane],
+                           .from =
+                               laneAddresses(warp, instruction, slots[slotFrom], bulk.fromOffset).lane[lane],
+                           .toGlobal = bulk.to == Space::global,
+                           .fromGlobal = bulk.from == Space::global,
+                           .combines = bulk.reduction.has_value()};
+  if (bulk.rank == 0)
+    return operands;
+  for (unsigned i = 0; i < bulk.rank; ++i)
+    operands.coordinates[i] = lanesOf<int32_t>(warp, slots[slotCoordinates + i])[lane];
+  for (unsigned i = bulk.rank; bulk.im2col && i < 2 * bulk.rank - 2; ++i)
+    operands.coordinates[i] = lanesOf<uint16_t>(warp, slots[slotCoordinates + i])[lane];
+  const uint64_t address = operands.toGlobal ? operands.to : operands.from;
+  const std::byte *bytes =
+      touch(warp, instruction, {Space::generic, AccessKind::read, Proxy::tensorMap, lane, address, 128, 64});
+  if (!bytes)
+    return std::nullopt;
+  auto map = decodeTensorMap(std::span<const std::byte, 128>(bytes, 128));
+  if (!map)
+    return std::nullopt;
+  operands.map = *map;
+  return operands;
+}
 
 void decodeBulkReduction(Decoder &d) {
   std::optional<AtomicOp> op;
