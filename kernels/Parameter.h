@@ -3,6 +3,8 @@
 /// What a kernel can be asked for by name. Files of kernels include this: it is plain data.
 #pragma once
 
+#include "runtime/support/ElementType.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -27,16 +29,22 @@ struct Parameter {
     number,   ///< a real number; `auto` leaves it to the kernel
     list,     ///< integers with commas between them, or none
     choice,   ///< one of `choices`
+    scalar,   ///< a number of `element` that each launch gets; the program is the same for all
   };
   std::string name;
   std::string description;
   Kind kind = Kind::size;
-  std::string fallback = {}; ///< the default, as text
+  std::string fallback = {}; ///< the default, as text; of a scalar empty where a launch must be given one
   int64_t least = 0, most = 0, multipleOf = 1;
   std::vector<std::string> choices = {};
-  bool mayBeAuto = true; ///< of integers and numbers
+  bool mayBeAuto = true;                  ///< of integers and numbers
+  ElementType element = ElementType::f32; ///< of scalars
+  std::string position = {};              ///< file:line:column of a scalar's declaration in a file of kernels
 
   bool isDimension() const { return kind == Kind::size || kind == Kind::count; }
+  bool isScalar() const { return kind == Kind::scalar; }
+  /// "softcap.cpp:12:8: ", or nothing where no position is known.
+  std::string place() const;
   /// "f16 | bf16", "8 to 256 in steps of 8, or auto".
   std::string allowed() const;
   /// Whether it may have that value; an error says what is allowed.

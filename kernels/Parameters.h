@@ -34,13 +34,18 @@ public:
   /// The text of a parameter that the kernel has.
   std::optional<std::string_view> find(std::string_view name) const;
 
-  /// All values as text, in the order of declaration.
+  /// An error if a scalar has no value, which a launch needs; compiling needs none.
+  Result<void> checkScalars(std::string_view kernel, std::span<const Parameter> parameters) const;
+  /// All values as text, in the order of declaration. That of a scalar without a value is empty.
   const std::vector<std::pair<std::string, std::string>> &values() const { return texts; }
+  /// Those that decide the program: all but scalars.
+  std::vector<std::pair<std::string, std::string>> programValues() const;
 
 private:
   std::string_view text(std::string_view name) const;
   std::vector<std::pair<std::string, std::string>> texts;
-  std::set<std::string, std::less<>> changed; ///< names of values that are not the default
+  std::set<std::string, std::less<>> changed;  ///< names of values that are not the default
+  std::set<std::string, std::less<>> ofLaunch; ///< names of scalars
 };
 
 } // namespace tlc::kernels

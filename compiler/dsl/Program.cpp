@@ -4,7 +4,7 @@
 #include "compiler/dsl/Canonicalize.h"
 #include "compiler/dsl/Trace.h"
 #include "mlir/IR/Verifier.h"
-#include "runtime/artifact/Artifact.h"
+#include "runtime/artifact/LinearExtent.h"
 #include "runtime/support/Excerpt.h"
 
 #include "llvm/ADT/SmallBitVector.h"
@@ -67,14 +67,30 @@ void Trace::checkFixedDimensions() {
   }
 }
 
+/// The argument whose value follows from the extent `dimension`, if that is computed and linear in it.
+static std::optional<unsigned> solvedArgument(ArrayRef<Attribute> arguments, unsigned dimension) {
+  auto computed = cast<program::DimensionAttr>(arguments[dimension]).getComputed();
+  const std::optional<LinearExtent> linear = computed ? linearExtentOf(computed.getExpr()) : std::nullopt;
+  if (!linear)
+    return std::nullopt;
+  int64_t left = linear->dimension;
+  for (auto [number, argument] : llvm::enumerate(arguments))
+    if (isa<program::DimensionAttr>(argument) && left-- == 0)
+      return unsigned(number);
+  return std::nullopt;
+}
+
 void Trace::checkDimensionsAreGiven() {
   llvm::SmallBitVector given(unsigned(arguments.size()));
   for (Attribute argument : arguments)
     if (auto tensor = dyn_cast<program::TensorAttr>(argument);
         tensor && tensor.getAccess() != program::Access::workspace)
       for (int64_t dimension : tensor.getDims())
-        if (dimension >= 0)
+        if (dimension >= 0) {
           given.set(unsigned(dimension));
+          if (std::optional<unsigned> solved = solvedArgument(arguments, unsigned(dimension)))
+            given.set(*solved);
+        }
   for (auto [number, argument] : llvm::enumerate(arguments)) {
     auto dimension = dyn_cast<program::DimensionAttr>(argument);
     if (!dimension || dimension.getFixed() >= 0 || dimension.getComputed() || given[unsigned(number)] ||

@@ -6,6 +6,7 @@
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 #include "dialects/tile/SharedSlice.h"
+#include "mlir/IR/Matchers.h"
 #include "runtime/support/Excerpt.h"
 
 using namespace mlir;
@@ -24,30 +25,125 @@ struct Positions {
   Value perElement = {};
 };
 
+/// The number that all elements are, as a position; null if it is not known to be one.
+Value uniformPosition(Trace &trace, Value fragment, Loc loc) {
+  Operation *op = fragment.getDefiningOp();
+  if (isa_and_nonnull<tile::BroadcastOp, arith::IndexCastOp>(op))
+    return uniformPosition(trace, op->getOperand(0), loc);
+  DenseIntElementsAttr constant;
+  if (matchPattern(fragment, m_Constant(&constant)) && constant.isSplat())
+    return trace.index(constant.getSplatValue<APInt>().getSExtValue(), loc);
+  auto splat = dyn_cast_or_null<tile::SplatOp>(op);
+  if (!splat)
+    return {};
+  Value number = splat.getValue();
+  return number.getType().isIndex()
+             ? number
+             : trace.create<arith::IndexCastOp>(loc, trace.builder.getIndexType(), number);
+}
+
+/// Where positions are first, first + 1, ... along the axis, and the same along all others: the first one;
+/// null if they are not known to be.
+Value firstOfRow(Trace &trace, Value fragment, int64_t axis, Loc loc) {
+  Operation *op = fragment.getDefiningOp();
+  if (auto coordinates = dyn_cast_or_null<tile::CoordinatesOp>(op))
+    return int64_t(coordinates.getAxis()) == axis ? trace.index(0, loc) : Value();
+  if (isa_and_nonnull<tile::BroadcastOp, arith::IndexCastOp>(op))
+    return firstOfRow(trace, op->getOperand(0), axis, loc);
+  if (!isa_and_nonnull<arith::AddIOp>(op))
+    return {};
+  for (auto [row, other] :
+       {std::pair(op->getOperand(0), op->getOperand(1)), std::pair(op->getOperand(1), op->getOperand(0))})
+    if (Value first = firstOfRow(trace, row, axis, loc))
+      if (Value shift = uniformPosition(trace, other, loc))
+        return trace.create<arith::AddIOp>(loc, first, shift);
+  return {};
+}
+
+/// The axis of positions that an axis of the slice is, of which they may lack those of extent 1; nothing if
+/// they have none.
+std::optional<size_t> ownAxis(Value positions, size_t axis, const TileExtents &extents) {
+  const auto own = size_t(cast<RankedTensorType>(positions.getType()).getRank());
+  if (own == extents.size())
+    return axis;
+  const auto isLong = [](int64_t extent) { return extent != 1; };
+  if (axis >= extents.size() || extents[axis] == 1 || size_t(llvm::count_if(extents, isLong)) != own)
+    return std::nullopt;
+  return size_t(std::count_if(extents.begin(), extents.begin() + ptrdiff_t(axis), isLong));
+}
+
+int64_t extentAlong(Value positions, size_t axis, const TileExtents &extents) {
+  const std::optional<size_t> own = ownAxis(positions, axis, extents);
+  return own ? cast<RankedTensorType>(positions.getType()).getDimSize(unsigned(*own)) : 1;
+}
+
+/// An axis that has one position, though the elements along it have several positions along another one.
+void reportBare(Trace &trace, StringRef name, size_t axis, size_t gathered, const TileExtents &extents,
+                Loc loc) {
+  Shape column(extents.size(), 1);
+  column[axis] = extents[axis];
+  std::string shape;
+  for (int64_t extent : column)
+    shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
+  trace.error(loc, "expected positions along axis " + Twine(axis) + " of '" + excerpt(name) +
+                       "' as well because those along axis " + Twine(gathered) +
+                       " differ there, but got one position; for that position and those after it, write "
+                       "(k.positions({" +
+                       shape + "}, " + Twine(axis) +
+                       ") + position).toIndex(); for that position alone, declare '" + excerpt(name) +
+                       "' with one axis in place of these two, and write position * the extent of axis " +
+                       Twine(gathered) + " + the positions along axis " + Twine(gathered));
+}
+
 /// Nothing, with an error, where one is wrong.
 std::optional<Positions> positionsOf(Trace &trace, StringRef name, const std::vector<Index> &origin,
-                                     Loc loc) {
+                                     const TileExtents &extents, Loc loc) {
   Positions positions;
+  SmallVector<size_t> perElement; // axes
   for (auto [axis, position] : llvm::enumerate(origin)) {
     Value value = trace.use(position, "a position in '" + excerpt(name) + "'", loc);
     if (!value)
       return std::nullopt;
-    if (isa<RankedTensorType>(value.getType())) {
-      if (positions.perElement) {
-        trace.error(loc, "expected one position per element along one axis of '" + excerpt(name) +
-                             "', but got them along axes " + Twine(positions.gatheredAxis.getInt()) +
-                             " and " + Twine(axis) + "; declare '" + excerpt(name) +
-                             "' with one axis in place of these two, and one position along it: that along "
-                             "axis " +
-                             Twine(positions.gatheredAxis.getInt()) + " * the extent of axis " + Twine(axis) +
-                             " + that along axis " + Twine(axis));
-        return std::nullopt;
-      }
-      positions.gatheredAxis = trace.builder.getI64IntegerAttr(int64_t(axis));
-      positions.perElement = std::exchange(value, trace.index(0, loc));
-    }
+    if (isa<RankedTensorType>(value.getType()))
+      perElement.push_back(axis);
     positions.origin.push_back(value);
   }
+  SmallVector<bool> inOrder(origin.size(), false);
+  for (size_t axis : perElement) {
+    Value each = positions.origin[axis];
+    const std::optional<size_t> own = ownAxis(each, axis, extents);
+    if (perElement.size() == 1 || axis >= extents.size() || !own ||
+        extentAlong(each, axis, extents) != extents[axis])
+      continue;
+    if (Value first = firstOfRow(trace, each, int64_t(*own), loc)) {
+      positions.origin[axis] = first;
+      inOrder[axis] = true;
+    }
+  }
+  llvm::erase_if(perElement, [&](size_t axis) { return bool(inOrder[axis]); });
+  if (perElement.size() > 1) {
+    trace.error(loc,
+                "expected one position per element along one axis of '" + excerpt(name) +
+                    "', but got them along axes " + Twine(perElement[0]) + " and " + Twine(perElement[1]) +
+                    "; declare '" + excerpt(name) +
+                    "' with one axis in place of these two, and one position along it: that along axis " +
+                    Twine(perElement[0]) + " * the extent of axis " + Twine(perElement[1]) +
+                    " + that along axis " + Twine(perElement[1]) +
+                    "; where those along one follow one another, write k.positions of that axis and a number "
+                    "there, without a variable");
+    return std::nullopt;
+  }
+  if (perElement.empty())
+    return positions;
+  const size_t gathered = perElement.front();
+  positions.gatheredAxis = trace.builder.getI64IntegerAttr(int64_t(gathered));
+  positions.perElement = std::exchange(positions.origin[gathered], trace.index(0, loc));
+  for (size_t axis = 0; axis != std::min(origin.size(), extents.size()); ++axis)
+    if (axis != gathered && !inOrder[axis] && extents[axis] != 1 &&
+        extentAlong(positions.perElement, axis, extents) != 1) {
+      reportBare(trace, name, axis, gathered, extents, loc);
+      return std::nullopt;
+    }
   return positions;
 }
 
@@ -69,7 +165,7 @@ Slice Global::tile(const std::vector<Index> &origin, const TileExtents &extents,
   if (!trace->checkExtents(what, extents, loc) ||
       !trace->checkPacking(what, extents, tile::elementTypeOf(tensor.getType()), loc))
     return trace->poison<Slice>();
-  std::optional<Positions> positions = positionsOf(*trace, name, origin, loc);
+  std::optional<Positions> positions = positionsOf(*trace, name, origin, extents, loc);
   if (!positions)
     return trace->poison<Slice>();
   Value rank = owner ? trace->useUniform(*owner, "the rank of '" + excerpt(name) + "'", loc) : Value();
@@ -100,7 +196,7 @@ Slice Shared::tile(const std::vector<Index> &origin, const TileExtents &extents,
   }
   if (!trace->checkExtents("the slice of '" + excerpt(name) + "'", extents, loc))
     return trace->poison<Slice>();
-  std::optional<Positions> positions = positionsOf(*trace, name, origin, loc);
+  std::optional<Positions> positions = positionsOf(*trace, name, origin, extents, loc);
   if (!positions)
     return trace->poison<Slice>();
   auto type = tile::SliceType::get(trace->builder.getContext(), extents, tile::elementTypeOf(tile.getType()));

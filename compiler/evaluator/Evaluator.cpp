@@ -8,7 +8,7 @@
 #include "dialects/program/Program.h"
 #include "dialects/tile/Cluster.h"
 #include "dialects/tile/Shapes.h"
-#include "runtime/artifact/Artifact.h"
+#include "runtime/artifact/LinearExtent.h"
 #include "runtime/target/Hardware.h"
 
 using namespace mlir;
@@ -55,6 +55,7 @@ public:
     for (unsigned i = 0; i < count; ++i)
       if (Result<void> bound = bindGiven(i); !bound)
         return bound;
+    solveDimensions();
     if (Result<void> computed = computeDimensions(); !computed)
       return computed;
     for (unsigned i = 0; i < count; ++i)
@@ -64,6 +65,24 @@ public:
   }
 
 private:
+  /// Dimensions that no tensor has as an extent, from given extents that are linear in them.
+  void solveDimensions() {
+    std::vector<unsigned> dimensions; // arguments, by number of the dimension
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+      if (isa<program::DimensionAttr>(argumentAttr(kernel, i)))
+        dimensions.push_back(i);
+    for (unsigned i : dimensions) {
+      auto computed = cast<program::DimensionAttr>(argumentAttr(kernel, i)).getComputed();
+      const auto *known = std::get_if<Element>(&arguments[i]);
+      const std::optional<LinearExtent> linear =
+          computed && known ? linearExtentOf(computed.getExpr()) : std::nullopt;
+      if (!linear || std::holds_alternative<Element>(arguments[dimensions[size_t(linear->dimension)]]))
+        continue;
+      if (std::optional<int64_t> value = linear->solve(known->integer))
+        setDimension(dimensions[size_t(linear->dimension)], *value);
+    }
+  }
+
   /// In their order: each follows from those before it. Tensors given are compared with them.
   Result<void> computeDimensions() {
     std::vector<int64_t> values;

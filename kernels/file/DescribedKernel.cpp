@@ -7,6 +7,7 @@
 #include "kernels/file/Pack.h"
 #include "kernels/file/ProgramTensors.h"
 #include "kernels/file/Transport.h"
+#include "kernels/library/call/Scalars.h"
 #include "runtime/support/Excerpt.h"
 #include "runtime/support/Hash.h"
 #include "runtime/support/NearestName.h"
@@ -100,7 +101,7 @@ private:
 
   const Traced &trace(const Parameters &values, const dsl::TraceOptions &options) const {
     Packer key;
-    for (const auto &[name, value] : values.values())
+    for (const auto &[name, value] : values.programValues())
       key.add(name).add(value);
     for (const auto &[name, value] : options.fixedDimensions)
       key.add(name).add(value);
@@ -112,7 +113,7 @@ private:
   }
 
   Traced traceAnew(const Parameters &values, const dsl::TraceOptions &options) const {
-    Result<std::string> answer = source.trace(number, values.values(), options);
+    Result<std::string> answer = source.trace(number, values.programValues(), options);
     if (!answer)
       return mistake(registration(), answer.error().message);
     std::optional<EntryTrace> entry = unpackTrace(*answer);
@@ -127,12 +128,12 @@ private:
     const auto positionOfArgument = [&](llvm::StringRef name) {
       return positionOf(*module.module, name).value_or(registration());
     };
-    if (auto scalars = scalarsOf(*module.module); !scalars.empty())
-      return mistake(
-          positionOfArgument(scalars.front().first),
-          fmt::format("expected the program of a file's kernel to have no scalar arguments because nothing "
-                      "gives them a value, but it has '{}'; make it a parameter: .number(\"{}\", ...)",
-                      scalars.front().first, scalars.front().first));
+    for (const auto &[name, type] : scalarsOf(*module.module))
+      if (std::string wrong = mistakeOfScalar(name, type); !wrong.empty())
+        return mistake(positionOfArgument(name), wrong);
+    for (const Parameter &parameter : parameters())
+      if (std::string wrong = otherArgument(*module.module, parameter); !wrong.empty())
+        return mistake(positionOfArgument(parameter.name), wrong);
     if (!description->hasRanks && isOfRanks(*module.module))
       return mistake(registration(),
                      "expected a kernel of several ranks because its program has symmetric tensors or asks "
@@ -181,6 +182,50 @@ private:
   dsl::Position positionOfCall(const std::string &call, const std::string &of) const {
     auto found = description->positions.find({call, of});
     return found == description->positions.end() ? registration() : parsePosition(found->second);
+  }
+
+  /// What is wrong with a scalar of the program; empty if the description has it.
+  std::string mistakeOfScalar(const std::string &name, ElementType type) const {
+    const auto found = std::ranges::find(parameters(), name, &Parameter::name);
+    if (found == parameters().end())
+      return fmt::format(
+          "expected .scalar(\"{0}\", {1}) of the kernel because its program has that scalar, but got "
+          "none; call .scalar(\"{0}\", {1}, ...), or .number for a number that the program is made for",
+          name, toString(type));
+    if (!found->isScalar())
+      return fmt::format(
+          "expected each name to be one parameter, but '{0}' is a scalar of the program and another "
+          "parameter of the kernel; call .scalar(\"{0}\", {1}, ...) instead of that, or rename one",
+          name, toString(type));
+    if (found->element != type)
+      return fmt::format(
+          "expected scalar '{0}' to be of {1} because .scalar(\"{0}\", {1}) declares it, but got {2}; "
+          "make both the same",
+          name, toString(found->element), toString(type));
+    return {};
+  }
+
+  /// What is wrong with an argument of the program that has the name of a scalar and is none; empty if it has
+  /// no such argument.
+  static std::string otherArgument(mlir::ModuleOp program, const Parameter &parameter) {
+    const bool isOther = parameter.isScalar() && positionOf(program, parameter.name) &&
+                         std::ranges::none_of(scalarsOf(program),
+                                              [&](const auto &each) { return each.first == parameter.name; });
+    return isOther
+               ? fmt::format(
+                     "expected '{0}' to be a scalar of the program because .scalar(\"{0}\", {1}) declares "
+                     "it, but it is a dimension or a tensor; use k.scalar(\"{0}\", {1}), or rename one",
+                     parameter.name, toString(parameter.element))
+               : std::string();
+  }
+
+  /// The values as contents and references get them: scalars as the program does, rounded to their types.
+  ParameterTexts valuesOfHost(const Parameters &values) const {
+    ParameterTexts texts = values.values();
+    for (size_t i = 0; i != texts.size(); ++i)
+      if (const Parameter &parameter = parameters()[i]; parameter.isScalar())
+        texts[i].second = roundedText(parameter.element, texts[i].second);
+    return texts;
   }
 
   Result<int64_t> sizeOf(const Parameters &values, std::string_view dimension) const {
@@ -335,7 +380,7 @@ private:
     std::lock_guard lock(mutex);
     if (auto found = answers.find({key.high, key.low}); found != answers.end())
       return found->second;
-    Result<std::string> answer = source.numbers(number, values.values(), question);
+    Result<std::string> answer = source.numbers(number, valuesOfHost(values), question);
     if (!answer)
       return Error{answer.error().kind,
                    fmt::format("{}: kernel '{}': {}", description->position, name(), answer.error().message)};

@@ -44,13 +44,14 @@ void add(Packer &packer, const Parameter &parameter) {
   packer.add(parameter.choices.size());
   for (const std::string &choice : parameter.choices)
     packer.add(choice);
+  packer.add(parameter.element).add(parameter.position);
 }
 
 Parameter parameterOf(Unpacker &unpacker) {
   Parameter parameter;
   parameter.name = unpacker.text();
   parameter.description = unpacker.text();
-  parameter.kind = unpacker.get(Parameter::Kind::choice);
+  parameter.kind = unpacker.get(Parameter::Kind::scalar);
   parameter.fallback = unpacker.text();
   parameter.least = unpacker.get<int64_t>();
   parameter.most = unpacker.get<int64_t>();
@@ -58,6 +59,8 @@ Parameter parameterOf(Unpacker &unpacker) {
   parameter.mayBeAuto = unpacker.get<bool>();
   for (size_t left = unpacker.count(); left > 0; --left)
     parameter.choices.push_back(unpacker.text());
+  parameter.element = unpacker.get(allElementTypes.back());
+  parameter.position = unpacker.text();
   return parameter;
 }
 

@@ -43,6 +43,12 @@ struct Mistake {
   std::string message;
 };
 
+/// For messages that begin with a position.
+Parameter withoutPosition(Parameter parameter) {
+  parameter.position.clear();
+  return parameter;
+}
+
 /// The first one, if any.
 std::optional<Mistake> mistakeOf(const KernelEntry &kernel) {
   const auto at = [&](const char *call, const std::string &name, std::string message) {
@@ -57,7 +63,8 @@ std::optional<Mistake> mistakeOf(const KernelEntry &kernel) {
                                "does, but got none; call .program(...)",
                                kernel.name)};
   std::set<std::string> names;
-  for (const Parameter &parameter : kernel.parameters) {
+  for (const Parameter &each : kernel.parameters) {
+    const Parameter parameter = withoutPosition(each);
     if (parameter.name.empty() || !names.insert(parameter.name).second)
       return at(
           "parameter", parameter.name,
@@ -81,6 +88,15 @@ std::optional<Mistake> mistakeOf(const KernelEntry &kernel) {
           fmt::format("expected limits of size '{}' of kernel '{}' from 0 to {} because it is an extent, "
                       "but got {} to {}",
                       parameter.name, kernel.name, maxExtent, parameter.least, parameter.most));
+    if (parameter.isScalar() && !isComputed(parameter.element))
+      return at("parameter", parameter.name,
+                fmt::format(
+                    "expected scalar '{}' of kernel '{}' to be a number that the machine computes with, but "
+                    "got {}; pass it as {}",
+                    parameter.name, kernel.name, toString(parameter.element),
+                    toString(computedType(parameter.element))));
+    if (parameter.isScalar() && parameter.fallback.empty())
+      continue;
     if (Result<void> valid = parameter.check(kernel.name, parameter.fallback); !valid)
       return at("parameter", parameter.name, valid.error().message);
   }
@@ -96,7 +112,7 @@ std::optional<Mistake> mistakeOf(const KernelEntry &kernel) {
         return inSuite(
             fmt::format("expected .bench of kernel '{}' to set parameters of it ({}), but got '{}'{}",
                         kernel.name, fmt::join(names, ", "), excerpt(name), nearestText(name, names)));
-      if (Result<void> valid = parameter->check(kernel.name, value); !valid)
+      if (Result<void> valid = withoutPosition(*parameter).check(kernel.name, value); !valid)
         return inSuite(valid.error().message);
     }
   for (const auto &[tensor, range] : kernel.ranges)
@@ -162,7 +178,11 @@ Result<std::vector<KernelDescription>> kernels::describeEntries(const KernelFile
 
 Result<std::string> kernels::traceEntry(KernelEntry &kernel, Guard guard, const ParameterTexts &texts,
                                         const dsl::TraceOptions &options) {
-  const Values values(texts);
+  std::vector<std::string> scalars;
+  for (const Parameter &parameter : kernel.parameters)
+    if (parameter.isScalar())
+      scalars.push_back(parameter.name);
+  const Values values(texts, std::move(scalars));
   double operations = 0;
   std::string program;
   std::map<std::string, MemberExtents> extents;

@@ -55,7 +55,8 @@ HostInputs::Found findIn(const HostInputs::Tensors &tensors, std::string_view na
 
 } // namespace
 
-Values::Values(Texts texts) : texts(std::move(texts)) {}
+Values::Values(Texts texts, std::vector<std::string> ofLaunch)
+    : texts(std::move(texts)), ofLaunch(std::move(ofLaunch)) {}
 Values::~Values() = default;
 
 std::string Values::read(std::string_view name, const std::string *&text) const {
@@ -64,6 +65,9 @@ std::string Values::read(std::string_view name, const std::string *&text) const 
       text = &value;
       return "";
     }
+  if (std::ranges::find(ofLaunch, name) != ofLaunch.end())
+    return "expected a parameter that is known while the program is traced, but '" + std::string(name) +
+           "' is a scalar, which a launch gives; use k.scalar(\"" + std::string(name) + "\", ...)";
   return unknown("a parameter of the kernel", "it has none", texts, name);
 }
 
@@ -173,14 +177,34 @@ KernelEntry &KernelEntry::constant(const Name &name, int64_t fallback, const Lim
 }
 
 KernelEntry &KernelEntry::number(const Name &name, double fallback, const Limits &limits) {
+  parameters.push_back({noted("parameter", name), limits.help, kernels::Parameter::Kind::number,
+                        textOf(fallback), limits.least.value_or(-largest), limits.most.value_or(largest)});
+  parameters.back().mayBeAuto = false;
+  return *this;
+}
+
+std::string KernelEntry::textOf(double number) {
   char digits[32];
   for (int count = 6; count <= 17; ++count)
-    if (std::snprintf(digits, sizeof(digits), "%.*g", count, fallback);
-        std::strtod(digits, nullptr) == fallback)
+    if (std::snprintf(digits, sizeof(digits), "%.*g", count, number); std::strtod(digits, nullptr) == number)
       break;
-  parameters.push_back({noted("parameter", name), limits.help, kernels::Parameter::Kind::number, digits,
-                        limits.least.value_or(-largest), limits.most.value_or(largest)});
-  parameters.back().mayBeAuto = false;
+  return digits;
+}
+
+KernelEntry &KernelEntry::addScalar(const Name &name, ElementType type, std::string fallback,
+                                    const Limits &limits) {
+  kernels::Parameter parameter{noted("parameter", name), limits.help, kernels::Parameter::Kind::scalar,
+                               std::move(fallback)};
+  const int64_t most = int64_t(~uint64_t(0) >> (isFloat(type) ? 1 : 65 - bitsOf(type)));
+  parameter.least = std::max(limits.least.value_or(-most - 1), -most - 1);
+  parameter.most = std::min(limits.most.value_or(most), most);
+  parameter.multipleOf = limits.multipleOf;
+  parameter.element = type;
+  if (limits.onEmulator)
+    emulatorSizes[name.value] = std::to_string(*limits.onEmulator);
+  parameter.position = std::string(name.loc.file_name()) + ":" + std::to_string(name.loc.line()) + ":" +
+                       std::to_string(name.loc.column());
+  parameters.push_back(std::move(parameter));
   return *this;
 }
 

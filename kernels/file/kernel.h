@@ -63,12 +63,14 @@ class Values {
 public:
   using Texts = std::vector<std::pair<std::string, std::string>>;
   using Name = dsl::At<std::string_view>;
-  explicit Values(Texts texts);
+  /// `ofLaunch` are names of scalars, which have no value here.
+  explicit Values(Texts texts, std::vector<std::string> ofLaunch = {});
   ~Values();
   Values(const Values &) = delete;
   Values &operator=(const Values &) = delete;
 
-  /// Of a size or a constant.
+  /// Of a size, a constant or a scalar that is an integer. Scalars have values where contents and references
+  /// are asked for, rounded to their types, and none where the program is traced.
   int64_t operator[](Name name) const { return valueOf<int64_t>(name); }
   double number(Name name) const { return valueOf<double>(name); }
   /// Of a choice among names of element types.
@@ -89,6 +91,7 @@ private:
   std::string read(std::string_view name, ElementType &value) const;
 
   Texts texts;
+  std::vector<std::string> ofLaunch;
 };
 
 /// The numbers of a tensor on the host; reading outside of it throws.
@@ -228,6 +231,19 @@ public:
   KernelEntry &size(const Name &name, int64_t fallback, const Limits &limits = {});
   KernelEntry &constant(const Name &name, int64_t fallback, const Limits &limits = {});
   KernelEntry &number(const Name &name, double fallback, const Limits &limits = {});
+  /// A number that each launch gets: `k.scalar(name, type)` of the program, which is compiled once for all
+  /// values. Without a default a launch must be given one.
+  KernelEntry &scalar(const Name &name, ElementType type, const Limits &limits = {}) {
+    return addScalar(name, type, std::string(), limits);
+  }
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  KernelEntry &scalar(const Name &name, ElementType type, T fallback, const Limits &limits = {}) {
+    if constexpr (std::is_floating_point_v<T>)
+      return addScalar(name, type, textOf(double(fallback)), limits);
+    else
+      return addScalar(name, type, std::to_string(fallback), limits);
+  }
   /// The first one is the default.
   KernelEntry &choice(const Name &name, std::vector<std::string> choices, std::string help = {});
   /// A choice of element types.
@@ -303,6 +319,9 @@ private:
   KernelEntry &setContents(const Name &tensor, HostFunction function);
   KernelEntry &setReference(const Name &tensor, HostFunction function);
   KernelEntry &setMembers(const Name &table, std::vector<std::string> sizes, MemberFunction function);
+  KernelEntry &addScalar(const Name &name, ElementType type, std::string fallback, const Limits &limits);
+  /// With as few digits as give the number again.
+  static std::string textOf(double number);
   std::string noted(const char *call, const Name &name);
   KernelEntry &integer(kernels::Parameter::Kind kind, const Name &name, int64_t fallback,
                        const Limits &limits);

@@ -89,11 +89,13 @@ Result<InitialTensors> InitialTensors::create(std::vector<TensorSpec> specs, Pla
 }
 
 Result<DeviceArguments> DeviceArguments::create(Device &device, const Artifact &artifact,
-                                                const InitialTensors &initial, int64_t rank, int64_t ranks) {
+                                                const InitialTensors &initial, int64_t rank, int64_t ranks,
+                                                std::vector<ScalarValue> scalars) {
   const size_t count = initial.tensors.size() / size_t(ranks), first = size_t(rank) * count;
   DeviceArguments arguments(device, initial, first, count);
   arguments.launch.rank = rank;
   arguments.launch.ranks = ranks;
+  arguments.launch.scalars = std::move(scalars);
   for (size_t i = 0; i != count; ++i) {
     const HostTensor &tensor = initial.tensors[first + i];
     Result<DeviceMemory> memory = DeviceMemory::allocate(device, tensor.bytes().size());

@@ -56,9 +56,11 @@ struct InitialTensors {
 /// These tensors on a device.
 class DeviceArguments {
 public:
-  /// Allocates and copies. `initial`, which has the tensors of all `ranks`, outlives the arguments.
+  /// Allocates and copies. `initial`, which has the tensors of all `ranks`, outlives the arguments. `scalars`
+  /// are those of the artifact.
   static Result<DeviceArguments> create(Device &device, const Artifact &artifact,
-                                        const InitialTensors &initial, int64_t rank = 0, int64_t ranks = 1);
+                                        const InitialTensors &initial, int64_t rank = 0, int64_t ranks = 1,
+                                        std::vector<ScalarValue> scalars = {});
   /// Tells each rank's launch the addresses of all ranks' symmetric tensors.
   static void connect(std::span<DeviceArguments> ranks, const Artifact &artifact);
   DeviceArguments(DeviceArguments &&) = default;

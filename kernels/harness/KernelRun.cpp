@@ -43,13 +43,16 @@ Result<KernelRun> KernelRun::create(std::vector<Device *> devices, std::shared_p
   if (Result<void> connected = connect(devices); !connected)
     return connected.error();
   KernelRun run(devices, std::move(problem));
+  Result<std::vector<ScalarValue>> scalars = run.problem->scalars(*artifact);
+  if (!scalars)
+    return scalars.error();
   for (int64_t rank = 0; rank < ranks; ++rank) {
     Device &device = *devices[size_t(rank)];
     Result<std::shared_ptr<const LoadedProgram>> loaded = device.load(restrict(*artifact, alignment));
     if (!loaded)
       return loaded.error();
     Result<DeviceArguments> arguments =
-        DeviceArguments::create(device, (*loaded)->artifact(), run.problem->initial(), rank, ranks);
+        DeviceArguments::create(device, (*loaded)->artifact(), run.problem->initial(), rank, ranks, *scalars);
     if (!arguments)
       return arguments.error();
     run.loaded.push_back(std::move(*loaded));

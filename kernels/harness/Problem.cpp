@@ -3,6 +3,8 @@
 /// Contents, references, comparisons.
 #include "kernels/harness/Problem.h"
 
+#include "kernels/library/call/Scalars.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -19,6 +21,10 @@ Result<std::shared_ptr<const Problem>> Problem::create(const Request &request,
     return initial.error();
   problem->tensors = std::move(*initial);
   return std::shared_ptr<const Problem>(std::move(problem));
+}
+
+Result<std::vector<ScalarValue>> Problem::scalars(const Artifact &artifact) const {
+  return scalarsOf(artifact, request.values);
 }
 
 Result<Verdict> Problem::compare(std::span<const HostTensor> outputs) const {

@@ -33,6 +33,8 @@ public:
 
   /// On how many devices it runs at once.
   int64_t ranks() const { return request.kernel->ranks(request.values); }
+  /// The program's scalars, in its order. An error if one has no value.
+  Result<std::vector<ScalarValue>> scalars(const Artifact &artifact) const;
   /// The tensors before a launch, of all ranks.
   const InitialTensors &initial() const { return tensors; }
   /// Compares the outputs, given as a launch left them and in their order, with the reference.

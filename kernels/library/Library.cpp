@@ -79,6 +79,16 @@ Result<Request> Request::parse(const Kernel &kernel, const Definitions &given,
   return request;
 }
 
+Result<Request> Request::parseLaunch(const Kernel &kernel, const Definitions &given,
+                                     std::span<const std::string> fixedDimensions, DefaultSizes sizes) {
+  Result<Request> request = parse(kernel, given, fixedDimensions, sizes);
+  if (!request)
+    return request;
+  if (Result<void> complete = request->values.checkScalars(kernel.name(), kernel.parameters()); !complete)
+    return complete.error();
+  return request;
+}
+
 Result<dsl::ProgramModule> kernels::trace(const Request &request, const Target &target, CompileLog &log) {
   if (std::string problem = request.kernel->conflictOn(target, request.values); !problem.empty())
     return Error{ErrorKind::invalidArgument, fmt::format("kernel '{}': {}", request.kernel->name(), problem)};
@@ -103,7 +113,7 @@ Result<dsl::ProgramModule> kernels::trace(const Request &request, const Target &
 KeyBuilder Library::keyOf(const Request &request, const CompileOptions &options) {
   KeyBuilder key;
   key.add(request.kernel->name()).add(request.kernel->code()).add(fingerprint(options));
-  for (const auto &[name, value] : request.values.values())
+  for (const auto &[name, value] : request.values.programValues())
     key.add(name).add(value);
   for (const std::string &dimension : request.fixedDimensions)
     key.add(dimension);

@@ -41,6 +41,10 @@ struct Request {
   static Result<Request> parse(const Kernel &kernel, const Definitions &given,
                                std::span<const std::string> fixedDimensions = {},
                                DefaultSizes sizes = DefaultSizes::usual);
+  /// The same of what is launched: an error if a scalar has no value.
+  static Result<Request> parseLaunch(const Kernel &kernel, const Definitions &given,
+                                     std::span<const std::string> fixedDimensions = {},
+                                     DefaultSizes sizes = DefaultSizes::usual);
 };
 
 /// What compiling had to say and how long it took.

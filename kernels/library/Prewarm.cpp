@@ -114,7 +114,8 @@ std::string kernels::lineOf(const Request &request, const CompileOptions &option
   const std::string file = request.kernel->file();
   std::string line = (file.empty() ? "" : file + ":") + std::string(request.kernel->name());
   for (const Parameter &parameter : request.kernel->parameters())
-    if (const std::string_view value = *request.values.find(parameter.name); value != parameter.fallback)
+    if (const std::string_view value = *request.values.find(parameter.name);
+        value != parameter.fallback && !parameter.isScalar())
       line += fmt::format(" {}={}", parameter.name, value);
   line += " --target=" + options.target;
   if (!request.fixedDimensions.empty())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/artifact/Verify.h"
 
+#include "runtime/artifact/LinearExtent.h"
 #include "runtime/artifact/Reports.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
@@ -108,11 +109,20 @@ private:
   bool namedByTensor(size_t dimension) const {
     for (const TensorArgument &tensor : artifact.tensors) {
       for (const Extent &extent : tensor.shape) {
-        if (extent.dimension == int64_t(dimension))
+        if (extent.dimension == int64_t(dimension) || solvesFor(extent, int64_t(dimension)))
           return true;
       }
     }
     return false;
+  }
+
+  /// True if the extent is computed from the dimension such that it gives its value.
+  bool solvesFor(const Extent &extent, int64_t dimension) const {
+    if (extent.dimension <= dimension || extent.dimension >= int64_t(artifact.dimensions.size()))
+      return false;
+    const std::optional<HostExpr> &computed = artifact.dimensions[size_t(extent.dimension)].computed;
+    const std::optional<LinearExtent> linear = computed ? linearExtentOf(*computed) : std::nullopt;
+    return linear && linear->dimension == dimension;
   }
 
   void checkTensors() {

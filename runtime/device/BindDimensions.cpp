@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The values of a program's dimensions from the shapes of its arguments.
+#include "runtime/artifact/LinearExtent.h"
 #include "runtime/device/LaunchPlan.h"
 #include "runtime/support/Math.h"
 
@@ -42,6 +43,11 @@ std::string limitsOf(const Dimension &dimension) {
   return fmt::format("an extent from {} to {}", dimension.least, dimension.most);
 }
 
+/// "a multiple of 8 from 16 to 256".
+std::string factsOf(const Dimension &dimension) {
+  return fmt::format("a multiple of {} from {} to {}", dimension.multipleOf, dimension.least, dimension.most);
+}
+
 Result<void> bindExtent(const Artifact &artifact, const TensorArgument &argument, size_t axis, int64_t actual,
                         std::vector<int64_t> &values) {
   auto fail = [&](std::string text) -> Result<void> {
@@ -73,6 +79,43 @@ Result<void> bindExtent(const Artifact &artifact, const TensorArgument &argument
     return fail(fmt::format("expected {} because the program relies on it for dimension '{}', but got {}",
                             limitsOf(dimension), dimension.name, actual));
   value = actual;
+  return {};
+}
+
+/// The values of dimensions that no tensor has as an extent, from extents that are linear in them.
+Result<void> solveDimensions(const Artifact &artifact, std::span<const TensorView> tensors,
+                             std::vector<int64_t> &values) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const TensorArgument &argument = artifact.tensors[i];
+    for (size_t axis = 0; axis < argument.shape.size(); ++axis) {
+      const int64_t number = argument.shape[axis].dimension;
+      const std::optional<HostExpr> *computed =
+          number < 0 ? nullptr : &artifact.dimensions[size_t(number)].computed;
+      const std::optional<LinearExtent> linear =
+          computed && *computed ? linearExtentOf(**computed) : std::nullopt;
+      if (!linear || values[size_t(linear->dimension)] != unbound)
+        continue;
+      const Dimension &dimension = artifact.dimensions[size_t(linear->dimension)];
+      if (dimension.fixed)
+        continue; // compared with what follows from it
+      const auto fail = [&](const std::string &text) {
+        return Error{.message = fmt::format("argument '{}' axis {}: {}", argument.name, axis, text)};
+      };
+      const int64_t actual = tensors[i].shape[axis];
+      const std::optional<int64_t> value = linear->solve(actual);
+      if (!value)
+        return fail(
+            fmt::format("expected an extent {0} because dimension '{1}', from 0 to {2}, follows from it, "
+                        "but got {3}",
+                        linear->text(dimension.name), dimension.name, maxExtent, actual));
+      if (*value % dimension.multipleOf != 0 || *value < dimension.least || *value > dimension.most)
+        return fail(
+            fmt::format("expected an extent {} that gives dimension '{}' {} because the program relies on "
+                        "it, but got {}",
+                        linear->text(dimension.name), dimension.name, factsOf(dimension), actual));
+      values[size_t(linear->dimension)] = *value;
+    }
+  }
   return {};
 }
 
@@ -156,6 +199,8 @@ Result<std::vector<int64_t>> tlc::bindDimensions(const Artifact &artifact,
         return bound.error();
     }
   }
+  if (Result<void> solved = solveDimensions(artifact, tensors.first(arguments), values); !solved)
+    return solved.error();
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] == unbound)
       values[i] = artifact.dimensions[i].fixed.value_or(0);

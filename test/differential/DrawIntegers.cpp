@@ -27,7 +27,7 @@ void Generator::gather(Body &body, Box &box, const Sizes &shape) {
   // Any numbers, of which the remainder may be before the first element or after the last one.
   Sizes narrow = shape;
   for (Size &extent : narrow)
-    if (draw.chance(50))
+    if (draw.chance(50) || shape.size() != box.origin.size())
       extent = {};
   std::optional<Drawn> numbers =
       draw.chance(50) ? drawPositions(narrow, ElementType::i32) : drawFull(narrow, ElementType::i32, 1);
@@ -40,6 +40,15 @@ void Generator::gather(Body &body, Box &box, const Sizes &shape) {
   box.origin[axis] = IndexNode::apply(IndexKind::remainder, IndexNode::of(IndexKind::elements, at),
                                       IndexNode::constant(extent + draw.between(1, 3)));
   box.unchecked = false;
+  // An axis along which the positions differ, too, has positions that follow one another.
+  for (size_t other = 0; other != narrow.size(); ++other)
+    if (other != axis && tree.valueOf(narrow[other]) != 1)
+      box.origin[other] = IndexNode::apply(IndexKind::add,
+                                           {IndexKind::ownPlace,
+                                            int64_t(narrow.size()),
+                                            int(other),
+                                            {IndexNode::of(IndexKind::size, narrow[other].number)}},
+                                           box.origin[other]);
 }
 
 void Generator::scatter(Body &body, Box &box, const Sizes &shape) {

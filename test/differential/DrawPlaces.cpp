@@ -68,6 +68,7 @@ IndexRange Generator::rangeOf(const IndexNode &node) const {
   case IndexKind::readShared:
   case IndexKind::coordinate:
   case IndexKind::elements:
+  case IndexKind::ownPlace:
     break;
   }
   return {0, 64};

@@ -55,6 +55,11 @@ std::string ExpressionText::index(const IndexNode &node) const {
     return fmt::format("e{}", node.id);
   case IndexKind::elements:
     return fmt::format("FragmentValue({}).toIndex()", tree.variables[size_t(node.id)].name);
+  case IndexKind::ownPlace: {
+    std::vector<int64_t> shape(size_t(node.number), 1);
+    shape[size_t(node.id)] = tree.sizes[size_t(node.operands.front().id)];
+    return fmt::format("k.positions({{{}}}, {}).toIndex()", fmt::join(shape, ", "), node.id);
+  }
   case IndexKind::blocks:
     return "k.blocks()";
   case IndexKind::blockRank:

@@ -35,6 +35,7 @@ enum class IndexKind : uint8_t {
   position,   ///< of a grid or a loop, `id`
   coordinate, ///< of the element along axis `id`, in a condition by position
   elements,   ///< of the variable `id`, as positions
+  ownPlace,   ///< of each element along axis `id` of `number`, whose extent is the operand
   blocks,
   blockRank,
   multiprocessors,

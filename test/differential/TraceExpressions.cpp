@@ -60,6 +60,11 @@ Index Tracer::index(const IndexNode &node) {
     return size_t(node.id) < coordinates.size() ? coordinates[size_t(node.id)] : Index();
   case IndexKind::elements:
     return FragmentValue(variable(node.id)).toIndex();
+  case IndexKind::ownPlace: {
+    dsl::Shape shape(size_t(node.number), 1);
+    shape[size_t(node.id)] = tree.sizes[size_t(node.operands.front().id)];
+    return k.positions(shape, node.id).toIndex();
+  }
   case IndexKind::blocks:
     return k.blocks();
   case IndexKind::blockRank:

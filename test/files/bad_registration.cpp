@@ -48,5 +48,14 @@ void registerKernels(KernelFile &file) {
   case 11:
     file.kernel("suites", "").size("rows", 1, {.most = 8}).program(nothing).bench({{"rows", "9"}});
     break;
+  case 12:
+    file.kernel("scalars", "").scalar("seed", u32).program(nothing);
+    break;
+  case 13:
+    file.kernel("scalars", "").scalar("seed", i32, 3'000'000'000).program(nothing);
+    break;
+  case 14:
+    file.kernel("scalars", "").size("n", 1).scalar("n", i32).program(nothing);
+    break;
   }
 }

@@ -60,7 +60,23 @@ void registerKernels(KernelFile &file) {
   });
   add(file, "scalar").program([](Scope &k) {
     copyOnce(k);
-    (void)k.scalar("factor", f32); // has no value
+    (void)k.scalar("factor", f32); // is not declared
+  });
+  add(file, "scalar_type").scalar("factor", f32, 2).program([](Scope &k) {
+    copyOnce(k);
+    (void)k.scalar("factor", i32); // is of f32
+  });
+  add(file, "scalar_and_size").size("factor", 2).program([](Scope &k) {
+    copyOnce(k);
+    (void)k.scalar("factor", i32); // is a size
+  });
+  add(file, "scalar_and_extent").scalar("m", i32, 2).program([](Scope &k) {
+    copyOnce(k);
+    (void)k.input("Z", f32, {k.dim("m")}); // is a scalar
+  });
+  add(file, "scalar_traced").scalar("factor", f32, 2).program([](Scope &k, const Values &v) {
+    copyOnce(k);
+    (void)v.number("factor"); // before a launch
   });
   const auto zeros = [](const HostInputs &) { return [](int64_t) { return 0.0; }; };
   add(file, "unknown_output")

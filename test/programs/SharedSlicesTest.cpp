@@ -126,35 +126,35 @@ TEST_CASE("a position for each element, along rows and along columns", "[shared-
     for (ElementType type : {i8, bf16, f32, i64}) {
       const int64_t rows = 21, columns = 2 * panelOf(type), m = 19, n = 32;
       CAPTURE(target, toString(type));
-      Artifact artifact =
-          compiled(Program::trace("gathered",
-                                  [&](Scope &k) {
-                                    Global X = k.input("X", type, {rows, columns}),
-                                           At = k.input("At", i32, {m, n});
-                                    Global Y = k.output("Y", type, {m, n}), Z = k.output("Z", type, {m, n}),
-                                           W = k.output("W", type, {rows, columns});
-                                    Shared tile = k.shared("tile", type, {rows, columns}),
-                                           other = k.shared("other", type, {rows, columns});
-                                    Fragment at = k.fragment(i32, {m, n}), first = k.fragment(i32, {m, 1}),
-                                             y = k.fragment(type, {m, n}), z = k.fragment(type, {m, n});
-                                    copy(X.tile({0, 0}, {rows, columns}), tile);
-                                    copy(At.tile({0, 0}, {m, n}), at);
-                                    copy(At.tile({0, 0}, {m, 1}), first);
-                                    copy(tile.tile({first.toIndex(), 16}, {m, n}).fill(3),
-                                         y); // whole rows, in vectors
-                                    copy(tile.tile({2, at.toIndex()}, {m, n}).fill(4), z);
-                                    copy(y, Y.tile({0, 0}, {m, n}));
-                                    copy(z, Z.tile({0, 0}, {m, n}));
-                                    // Each row turned around, the last one first.
-                                    fill(other, 1);
-                                    FragmentValue back = 15 - k.positions({m, 16}, 1),
-                                                  up = k.fragment(i32, {m, 1}, m) - k.positions({m, 1}, 0);
-                                    Fragment part = k.fragment(type, {m, 16});
-                                    copy(tile.tile({1, back.toIndex()}, {m, 16}), part);
-                                    copy(part, other.tile({up.toIndex(), columns - 9}, {m, 16}));
-                                    copy(other, W.tile({0, 0}, {rows, columns}));
-                                  }),
-                   compilingFor(target));
+      Artifact artifact = compiled(
+          Program::trace(
+              "gathered",
+              [&](Scope &k) {
+                Global X = k.input("X", type, {rows, columns}), At = k.input("At", i32, {m, n});
+                Global Y = k.output("Y", type, {m, n}), Z = k.output("Z", type, {m, n}),
+                       W = k.output("W", type, {rows, columns});
+                Shared tile = k.shared("tile", type, {rows, columns}),
+                       other = k.shared("other", type, {rows, columns});
+                Fragment at = k.fragment(i32, {m, n}), first = k.fragment(i32, {m, 1}),
+                         y = k.fragment(type, {m, n}), z = k.fragment(type, {m, n});
+                copy(X.tile({0, 0}, {rows, columns}), tile);
+                copy(At.tile({0, 0}, {m, n}), at);
+                copy(At.tile({0, 0}, {m, 1}), first);
+                copy(tile.tile({first.toIndex(), 16}, {m, n}).fill(3),
+                     y); // whole rows, in vectors
+                copy(tile.tile({(k.positions({m, 1}, 0) + 2).toIndex(), at.toIndex()}, {m, n}).fill(4), z);
+                copy(y, Y.tile({0, 0}, {m, n}));
+                copy(z, Z.tile({0, 0}, {m, n}));
+                // Each row turned around, the last one first.
+                fill(other, 1);
+                FragmentValue back = 15 - k.positions({1, 16}, 1),
+                              up = k.fragment(i32, {m, 1}, m) - k.positions({m, 1}, 0);
+                Fragment part = k.fragment(type, {m, 16});
+                copy(tile.tile({1, back.toIndex()}, {m, 16}), part);
+                copy(part, other.tile({up.toIndex(), columns - 9}, {m, 16}));
+                copy(other, W.tile({0, 0}, {rows, columns}));
+              }),
+          compilingFor(target));
       Memory x = numbers(type, {rows, columns}),
              at = positions({m, n}, {0, 20, -1, 7, 21, 3, 19, 1000, 2, 13, 5}),
              y = Memory::filled(type, {m, n}, 99), z = y, w = Memory::filled(type, {rows, columns}, 99);
@@ -348,7 +348,7 @@ TEST_CASE("slices of tiles that run ahead of a loop", "[shared-slices]") {
                              Fragment first = k.fragment(bf16, {m, 1}), value = k.fragment(bf16, {m, 1});
                              copy(a.tile({0, 0}, {m, 1}), first);
                              FragmentValue at = max(first.to(f32), -first.to(f32)).to(i32);
-                             copy(a.tile({0, at.toIndex()}, {m, 1}), value);
+                             copy(a.tile({k.positions({m, 1}, 0).toIndex(), at.toIndex()}, {m, 1}), value);
                              picked += value.to(f32);
                            };
                            if (!explicitRoles) {

@@ -379,6 +379,16 @@ class Files(Case):
         self.assertEqual(y.dtype, "f16")
         self.close(y.tolist(), [[0.5 * math.tanh((value + bias[j]) / 0.5) for j, value in enumerate(row)] for row in x], 2e-3)
 
+    def test_numbers_of_a_launch(self):
+        adam = self.load("adam.cpp").adam
+        self.assertEqual([option.name for option in adam.options], ["n"])
+        for lr in (0.5, 0.25):
+            p, m, v = tlc.tensor([1.0, 1.0]), tlc.tensor([0.0, 0.0]), tlc.tensor([0.0, 0.0])
+            adam(tlc.tensor([2.0, -3.0]), p, m, v, lr=lr, step=1)
+            self.close(p.tolist(), [1 - lr, 1 + lr], 1e-4)  # the first step has the length lr
+            self.close(m.tolist(), [0.2, -0.3], 1e-6)
+        self.refused("'step'", lambda: adam(tlc.tensor([2.0, -3.0]), p, m, v, lr=0.5))
+
     def test_a_race_names_both_lines(self):
         scale = self.load("outside_put.cpp").scale
         with tlc.emulator(seed=1), self.assertRaises(tlc.RaceError) as caught:

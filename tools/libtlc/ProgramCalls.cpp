@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The part of the C interface that tells of programs' arguments.
+#include "runtime/artifact/LinearExtent.h"
 #include "runtime/device/LaunchPlan.h"
 #include "tools/libtlc/Calls.h"
 
@@ -86,13 +87,22 @@ namespace {
 /// Values of all dimensions of which names are given or that are computed from those; none for the others.
 Result<std::vector<std::optional<int64_t>>>
 valuesOf(const Artifact &artifact, std::span<const char *const> names, std::span<const int64_t> given) {
+  const auto givenOf = [&](const Dimension &dimension) {
+    const auto at = std::ranges::find(names, dimension.name);
+    return at == names.end() ? std::nullopt : std::optional(given[size_t(at - names.begin())]);
+  };
+  // Those that follow from a given extent, such as n from that of n + 1.
+  std::vector<std::optional<int64_t>> solved(artifact.dimensions.size());
+  for (const Dimension &dimension : artifact.dimensions)
+    if (const std::optional<int64_t> extent = givenOf(dimension); extent && dimension.computed)
+      if (const std::optional<LinearExtent> linear = linearExtentOf(*dimension.computed))
+        solved[size_t(linear->dimension)] = linear->solve(*extent);
   std::vector<std::optional<int64_t>> found;
   std::vector<int64_t> values; // 0 for those that have none
   for (const Dimension &dimension : artifact.dimensions) {
-    std::optional<int64_t> value = dimension.fixed;
-    for (size_t i = 0; i != names.size(); ++i)
-      if (dimension.name == names[i])
-        value = given[i];
+    std::optional<int64_t> value = givenOf(dimension);
+    if (!value)
+      value = dimension.fixed ? dimension.fixed : solved[found.size()];
     const auto isKnown = [&](const HostExpr::Step &step) {
       return step.op != HostExpr::Op::dimension || found[size_t(step.operand)].has_value();
     };

@@ -70,7 +70,8 @@ Origin Case::origin() const {
 Result<Request> Case::problem(const Definitions &at) const {
   Definitions all = at; // lengths of sequences overrule those that only say that there are some
   all.insert(parameters.begin(), parameters.end());
-  return ofFile ? Request::parse(*ofFile, all, {}, defaults) : Request::parse(kernel, all, {}, defaults);
+  return ofFile ? Request::parseLaunch(*ofFile, all, {}, defaults)
+                : Request::parse(kernel, all, {}, defaults);
 }
 
 Result<std::vector<Case>> mutate::parseCases(std::string_view text, const std::string &target) {

@@ -28,6 +28,7 @@ SECTIONS = {
     "gemmAsync": ROLES,
     "k.check": "Prints and checks",
     "k.launch": "Several launches",
+    "k.positions": "Integers and positions",
     "k.ranks": "Several ranks",
     "k.require": "What must not be missed",
     "max": "Elementwise arithmetic",

@@ -204,7 +204,7 @@ ExitCode BenchCommand::execute() const {
   }
   std::vector<kernels::Request> requests;
   for (const kernels::Definitions &entry : cases) {
-    auto request = kernels::Request::parse(**found, entry, flags.fixedDimensions());
+    auto request = kernels::Request::parseLaunch(**found, entry, flags.fixedDimensions());
     if (!request)
       return failUsage(request.error().message);
     requests.push_back(std::move(*request));

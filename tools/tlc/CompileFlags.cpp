@@ -201,7 +201,8 @@ Result<KernelChoice> CompileFlags::choice(const std::string &kernel, kernels::De
   Result<const kernels::Kernel *> found = kernelNames.find(kernel, diagnostics);
   if (!found)
     return found.error();
-  Result<kernels::Request> request = kernels::Request::parse(**found, *parsed, fixedDimensions(), sizes);
+  Result<kernels::Request> request =
+      kernels::Request::parseLaunch(**found, *parsed, fixedDimensions(), sizes);
   if (!request)
     return request.error();
   return KernelChoice{std::move(*all), *wanted, std::move(*request), std::move(*cache)};

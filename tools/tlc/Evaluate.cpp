@@ -282,10 +282,12 @@ Result<Problem> problemOf(const kernels::Request &request) {
   std::string title(request.kernel->name());
   for (const auto &[name, value] : request.values.values())
     title += " " + name + "=" + value;
-  return Problem{title,
-                 std::move(*program),
-                 request.kernel->tensors(request.values),
-                 {},
+  std::vector<evaluator::Element> scalars;
+  for (const auto &[name, type] : kernels::scalarsOf(*program->module))
+    scalars.push_back(isInteger(type)
+                          ? evaluator::Element{.integer = request.values.constant(name), .defined = true}
+                          : evaluator::elementOf(type, request.values.number(name).value()));
+  return Problem{title, std::move(*program), request.kernel->tensors(request.values), std::move(scalars),
                  size_t(request.kernel->ranks(request.values))};
 }
 
@@ -373,7 +375,7 @@ ExitCode EvaluateCommand::execute() const {
     Result<const kernels::Kernel *> kernel = kernelNames.find(source);
     if (!kernel)
       return failBy(kernel.error());
-    auto parsed = kernels::Request::parse(**kernel, *definitions, {}, kernels::DefaultSizes::emulator);
+    auto parsed = kernels::Request::parseLaunch(**kernel, *definitions, {}, kernels::DefaultSizes::emulator);
     if (!parsed)
       return failUsage(parsed.error().message);
     printEmulatorSizes(*parsed);

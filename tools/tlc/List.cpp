@@ -31,6 +31,13 @@ std::string onEmulator(const kernels::Kernel &kernel, const kernels::Parameter &
   return found == sizes.end() ? "" : ", on the emulator " + found->second;
 }
 
+/// "default 512, on the emulator 64", or that a launch must be given a value.
+std::string defaultOf(const kernels::Kernel &kernel, const kernels::Parameter &parameter) {
+  return parameter.isScalar() && parameter.fallback.empty()
+             ? "no default"
+             : "default " + parameter.fallback + onEmulator(kernel, parameter);
+}
+
 void printText(Kernels kernels) {
   for (const kernels::Kernel *kernel : kernels) {
     outs() << kernel->name() << ": " << kernel->summary() << '\n';
@@ -38,9 +45,9 @@ void printText(Kernels kernels) {
     for (const kernels::Parameter &parameter : kernel->parameters())
       width = std::max(width, parameter.name.size());
     for (const kernels::Parameter &parameter : kernel->parameters())
-      outs() << "  " << left_justify(parameter.name, unsigned(width)) << ' ' << parameter.allowed()
-             << " (default " << parameter.fallback << onEmulator(*kernel, parameter) << ')'
-             << (parameter.description.empty() ? "" : ": ") << parameter.description << '\n';
+      outs() << "  " << left_justify(parameter.name, unsigned(width)) << ' ' << parameter.allowed() << " ("
+             << defaultOf(*kernel, parameter) << ')' << (parameter.description.empty() ? "" : ": ")
+             << parameter.description << '\n';
   }
   outs() << "targets:";
   for (const Target &target : allTargets())
@@ -61,7 +68,8 @@ void printJson(Kernels kernels) {
               os.object([&] {
                 os.attribute("name", parameter.name);
                 os.attribute("allowed", parameter.allowed());
-                os.attribute("default", parameter.fallback);
+                if (!parameter.isScalar() || !parameter.fallback.empty())
+                  os.attribute("default", parameter.fallback);
                 const kernels::Definitions sizes = kernel->emulatorSizes();
                 if (auto found = sizes.find(parameter.name); found != sizes.end())
                   os.attribute("default_on_emulator", found->second);

@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/APFloat.h"
 
+#include <charconv>
 #include <fmt/format.h>
 
 using namespace tlc;
@@ -55,4 +56,36 @@ Result<ScalarValue> kernels::scalarOf(const ScalarArgument &scalar, const Number
     return invalid(fmt::format("argument '{}': expected a number of type {}, from {} to {}, but got {}",
                                scalar.name, toString(type), least, most, *whole));
   return ScalarValue{type, uint64_t(*whole) & (~uint64_t(0) >> (64 - bits))};
+}
+
+kernels::Number kernels::numberOf(const Parameters &values, std::string_view name, ElementType type) {
+  return isInteger(type) ? Number(values.constant(name)) : Number(values.number(name).value());
+}
+
+Result<std::vector<ScalarValue>> kernels::scalarsOf(const Artifact &artifact, const Parameters &values) {
+  std::vector<ScalarValue> scalars;
+  for (const ScalarArgument &scalar : artifact.scalars) {
+    if (values.find(scalar.name).value_or("").empty())
+      return invalid(
+          fmt::format("expected a value of scalar '{0}' of '{1}', but got none; give one with -D {0}=NUMBER",
+                      scalar.name, artifact.name));
+    Result<ScalarValue> value = scalarOf(scalar, numberOf(values, scalar.name, scalar.element));
+    if (!value)
+      return value.error();
+    scalars.push_back(*value);
+  }
+  return scalars;
+}
+
+std::string kernels::roundedText(ElementType type, std::string_view text) {
+  const llvm::fltSemantics *semantics = semanticsOf(type);
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  if (!semantics || text.empty())
+    return std::string(text);
+  llvm::APFloat value(number);
+  bool loses = false;
+  value.convert(*semantics, llvm::APFloat::rmNearestTiesToEven, &loses);
+  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
+  return fmt::format("{}", value.convertToDouble());
 }

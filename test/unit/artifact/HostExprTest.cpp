@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Values and overflow of host expressions; names of element types.
-#include "runtime/artifact/Artifact.h"
+#include "runtime/artifact/LinearExtent.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -75,4 +75,32 @@ TEST_CASE("malformed expressions give nothing", "[artifact]") {
   deep.steps.erase(deep.steps.begin());
   deep.steps.pop_back();
   CHECK(deep.evaluate({}, 1) == int64_t(HostExpr::maxDepth));
+}
+
+TEST_CASE("linear extents are told from others", "[artifact]") {
+  using enum HostExpr::Op;
+  const HostExpr m = HostExpr::dimension(0), n = HostExpr::dimension(1);
+  const auto number = [](int64_t value) { return HostExpr::constant(value); };
+  const auto textOf = [](const HostExpr &expr) {
+    std::optional<LinearExtent> linear = linearExtentOf(expr);
+    return linear ? std::to_string(linear->dimension) + ": " + linear->text("n") : "none";
+  };
+  CHECK(textOf(n) == "1: n");
+  CHECK(textOf(HostExpr::apply(add, n, number(1))) == "1: n + 1");
+  CHECK(textOf(HostExpr::apply(subtract, n, number(2))) == "1: n - 2");
+  CHECK(textOf(HostExpr::apply(subtract, number(9), n)) == "1: -1 n + 9");
+  CHECK(textOf(HostExpr::apply(add, HostExpr::apply(multiply, number(3), n), n)) == "1: 4 n");
+  CHECK(textOf(HostExpr::apply(multiply, HostExpr::apply(add, n, number(1)), number(2))) == "1: 2 n + 2");
+  CHECK(textOf(HostExpr::apply(add, m, n)) == "none");
+  CHECK(textOf(HostExpr::apply(multiply, n, n)) == "none");
+  CHECK(textOf(HostExpr::apply(subtract, n, n)) == "none");
+  CHECK(textOf(HostExpr::apply(ceilDiv, n, number(2))) == "none");
+  CHECK(textOf(number(3)) == "none");
+  CHECK(textOf(HostExpr{}) == "none");
+  CHECK(textOf(HostExpr::apply(multiply, HostExpr::apply(multiply, n, number(maxExtent)),
+                               number(maxExtent))) == "none");
+  CHECK(LinearExtent{0, 2, 1}.solve(9) == 4);
+  CHECK(LinearExtent{0, 2, 1}.solve(8) == std::nullopt);
+  CHECK(LinearExtent{0, 1, 1}.solve(0) == std::nullopt);
+  CHECK(LinearExtent{0, -1, 9}.solve(2) == 7);
 }

@@ -213,6 +213,48 @@ TEST_CASE("dimensions come from shapes, specialised ones from the program", "[de
   CHECK(*dimensions == std::vector<int64_t>{7, 16, 9, 77});
 }
 
+TEST_CASE("an extent n + c gives n where no tensor has n", "[device][plan]") {
+  using enum HostExpr::Op;
+  const auto plus = [](int64_t factor, int64_t offset) {
+    return HostExpr::apply(add, HostExpr::apply(multiply, HostExpr::dimension(0), HostExpr::constant(factor)),
+                           HostExpr::constant(offset));
+  };
+  Artifact artifact;
+  artifact.name = "rows";
+  artifact.dimensions = {{.name = "n"},
+                         {.name = "begins.0", .computed = plus(1, 1)},
+                         {.name = "pairs.0", .computed = plus(2, 0)}};
+  artifact.tensors = {{.name = "begins", .shape = {{.dimension = 1}}},
+                      {.name = "pairs", .shape = {{.dimension = 2}}}};
+  const auto bound = [&](int64_t begins, int64_t pairs) -> std::string {
+    const std::vector<TensorView> tensors = {{.shape = {begins}, .strides = {1}},
+                                             {.shape = {pairs}, .strides = {1}}};
+    Result<std::vector<int64_t>> values = bindDimensions(artifact, tensors);
+    return values ? std::to_string(values->front()) : values.error().message;
+  };
+  CHECK(bound(8, 14) == "7");
+  CHECK(bound(1, 0) == "0");
+  CHECK(bound(0, 0) == "argument 'begins' axis 0: expected an extent n + 1 because dimension 'n', from 0 to "
+                       "2147483647, follows from it, but got 0");
+  CHECK(bound(8, 15) ==
+        "argument 'pairs' axis 0: expected extent 14 because the program computes it from the other "
+        "sizes, but got 15");
+  std::swap(artifact.tensors[0].shape, artifact.tensors[1].shape); // now the first has 2 n
+  CHECK(bound(14, 8) == "7");
+  CHECK(bound(15, 8) == "argument 'begins' axis 0: expected an extent 2 n because dimension 'n', from 0 to "
+                        "2147483647, follows from it, but got 15");
+  artifact.dimensions[0].multipleOf = 4;
+  CHECK(bound(16, 9) == "8");
+  CHECK(bound(14, 8) ==
+        "argument 'begins' axis 0: expected an extent 2 n that gives dimension 'n' a multiple of 4 from "
+        "0 to 2147483647 because the program relies on it, but got 14");
+  artifact.dimensions[0].fixed = 8; // compared only
+  CHECK(bound(16, 9) == "8");
+  CHECK(bound(14, 8) ==
+        "argument 'begins' axis 0: expected extent 16 because the program computes it from the other "
+        "sizes, but got 14");
+}
+
 TEST_CASE("dimensions are computed from those before them, and shapes compared", "[device][plan]") {
   using enum HostExpr::Op;
   Artifact artifact = sampleArtifact();

@@ -134,6 +134,10 @@ TEST_CASE("a dimension is the extent of a tensor that the launcher sees", "[dsl]
           k.input("X", f32, {n});
           k.workspace("W", f32, {m});
         }) == notGiven);
+  CHECK(errorOf([](Scope &k) { k.input("X", f32, {ceilDiv(k.dim("m"), 2)}); }) == notGiven);
+  CHECK(errorOf([](Scope &k) { k.workspace("W", f32, {k.dim("m") + 1}); }) == notGiven);
+  CHECK(Program::trace("begins", [](Scope &k) { k.input("X", f32, {k.dim("m") + 1}); }).ok());
+  CHECK(Program::trace("pairs", [](Scope &k) { k.input("X", f32, {2 * k.dim("m")}); }).ok());
   unsigned line = __LINE__ + 1;
   Program program = Program::trace("unused", [](Scope &k) { k.dim("m"); });
   REQUIRE(program.errors().size() == 1);

@@ -216,7 +216,27 @@ TEST_CASE("positions of elements are along one axis, and fit the elements", "[ds
         }) ==
         "expected one position per element along one axis of 'X', but got them along axes 0 and 1; "
         "declare 'X' with one axis in place of these two, and one position along it: that along axis 0 * "
-        "the extent of axis 1 + that along axis 1");
+        "the extent of axis 1 + that along axis 1; where those along one follow one another, write "
+        "k.positions of "
+        "that axis and a number there, without a variable");
+  CHECK(
+      error([](Scope &k, const Global &X, const Fragment &) {
+        X.tile({3, k.fragment(i32, {16, 64}).toIndex()}, {16, 64});
+      }) ==
+      "expected positions along axis 0 of 'X' as well because those along axis 1 differ there, but got one "
+      "position; for that position and those after it, write (k.positions({16, 1}, 0) + position).toIndex(); "
+      "for that position alone, declare 'X' with one axis in place of these two, and write position * the "
+      "extent of axis 1 + the positions along axis 1");
+  CHECK(
+      error([](Scope &k, const Global &, const Fragment &at) {
+        Shared a = k.shared("a", f32, {64, 64});
+        fill(a.tile({at.toIndex(), 3}, {16, 64}), 0); // the same row for all columns
+        fill(a.tile({k.fragment(i32, {16, 8}).toIndex(), 3}, {16, 8}), 0);
+      }) ==
+      "expected positions along axis 1 of 'a' as well because those along axis 0 differ there, but got one "
+      "position; for that position and those after it, write (k.positions({1, 8}, 1) + position).toIndex(); "
+      "for that position alone, declare 'a' with one axis in place of these two, and write position * the "
+      "extent of axis 0 + the positions along axis 0");
   CHECK(error([](Scope &k, const Global &X, const Fragment &at) {
           Fragment x = k.fragment(f32, {8, 64});
           copy(X.tile({at.toIndex(), 0}, {8, 64}), x);

@@ -83,6 +83,26 @@ TEST_CASE("positions are numbers, and numbers are positions", "[dsl][unit]") {
                     "arith.index_cast %first : i32 to index", "tile.slice %X["});
 }
 
+TEST_CASE("positions that follow one another are those of a box", "[dsl][unit]") {
+  const auto slicesOf = [](const std::function<Index(Scope &, Index)> &rows) {
+    return trace([&](Scope &k) {
+      Global X = k.input("X", f32, {k.dim("n"), 64}), At = k.input("At", i32, {16, 64});
+      auto [block] = k.grid(4);
+      Fragment at = k.fragment(i32, {16, 64}), x = k.fragment(f32, {16, 64});
+      copy(At.tile({0, 0}, {16, 64}), at);
+      copy(X.tile({rows(k, block), at.toIndex()}, {16, 64}), x);
+    });
+  };
+  for (const std::string &text :
+       {slicesOf([](Scope &k, Index block) { return (k.positions({16, 1}, 0) + block.to(i32)).toIndex(); }),
+        slicesOf([](Scope &k, Index block) { return block + k.positions({16, 64}, 0).toIndex(); }),
+        slicesOf(
+            [](Scope &k, Index block) { return (block.to(i32) + k.positions({16, 1}, -2)).toIndex(); })}) {
+    CHECK(count(text, "%c0] gathered 1") == 1);
+    CHECK(count(text, "tile.gather") == 1);
+  }
+}
+
 TEST_CASE("positions of elements gather, scatter and add", "[dsl][unit]") {
   std::string text = trace([](Scope &k) {
     Global X = k.inout("X", f32, {k.dim("n"), 64});

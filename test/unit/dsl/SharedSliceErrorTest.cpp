@@ -25,7 +25,9 @@ TEST_CASE("a slice of a shared tile has the tile's axes", "[dsl][errors]") {
         }) ==
         "expected one position per element along one axis of 'a', but got them along axes 0 and 1; "
         "declare 'a' with one axis in place of these two, and one position along it: that along axis 0 * "
-        "the extent of axis 1 + that along axis 1");
+        "the extent of axis 1 + that along axis 1; where those along one follow one another, write "
+        "k.positions of "
+        "that axis and a number there, without a variable");
   CHECK(errorOf([](Scope &k) {
           Shared a = k.shared("a", f32, {64});
           fill(a.tile({0}, {8}).limited(1, 3), 0);

@@ -53,8 +53,9 @@ private:
     for (const kernels::Kernel *kernel : kernels) {
       Entry &entry = entries.emplace_back(std::string(kernel->name()), std::string(kernel->summary()));
       for (const kernels::Parameter &parameter : kernel->parameters())
-        entry.parameters.emplace_back(parameter.name, parameter.allowed(), parameter.fallback,
-                                      parameter.description);
+        if (!parameter.isScalar()) // an argument of the launch
+          entry.parameters.emplace_back(parameter.name, parameter.allowed(), parameter.fallback,
+                                        parameter.description);
     }
   }
 
