@@ -517,6 +517,12 @@ public:
   /// The part of a channel's slot.
   TensorMemory slot(const Slot &at, Loc loc = Loc::current()) const;
   Shape shape() const;
+
+  template <class Tile = TensorMemory> Tile t() const {
+    static_assert(detail::never<Tile>, "tcgen05.mma reads a factor in tensor memory along k only: store it "
+                                       "transposed, or take the t() of a shared tile");
+    return *this;
+  }
 };
 
 /// When a barrier gets an arrival.
