@@ -519,8 +519,8 @@ public:
   Shape shape() const;
 
   template <class Tile = TensorMemory> Tile t() const {
-    static_assert(detail::never<Tile>, "tcgen05.mma reads a factor in tensor memory along k only: store it "
-                                       "transposed, or take the t() of a shared tile");
+    static_assert(detail::never<Tile>, "a factor in tensor memory is read along k only: store it transposed, "
+                                       "or use a shared tile");
     return *this;
   }
 };

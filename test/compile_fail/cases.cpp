@@ -43,7 +43,7 @@ void program(Scope &k) {
 #endif
 
 #if CASE == transposed_tensor_memory
-  // expected: tcgen05.mma reads a factor in tensor memory along k only: store it transposed, or take the t() of a shared tile
+  // expected: a factor in tensor memory is read along k only: store it transposed, or use a shared tile
   TensorMemory p = k.tensorMemory("p", bf16, {128, 64}), sums = k.tensorMemory("sums", f32, {64, 64});
   gemmAsync(p.t(), k.shared("v", bf16, {128, 64}), sums);
 #endif
