@@ -517,6 +517,12 @@ public:
   /// The part of a channel's slot.
   TensorMemory slot(const Slot &at, Loc loc = Loc::current()) const;
   Shape shape() const;
+
+  template <class Tile = TensorMemory> Tile t() const {
+    static_assert(detail::never<Tile>, "a factor in tensor memory is read along k only: store it transposed, "
+                                       "or use a shared tile");
+    return *this;
+  }
 };
 
 /// When a barrier gets an arrival.

@@ -292,8 +292,8 @@ private:
       if (!problem.empty())
         continue;
       if (product.n > room.columns())
-        problem =
-            llvm::formatv("{0} columns of tensor memory are left for its {1}", room.columns(), product.n);
+        problem = llvm::formatv("{0} columns of tensor memory are left for its {1}; smaller tiles take fewer",
+                                room.columns(), product.n);
       else
         room.takeSum(gemm);
     }

@@ -32,6 +32,15 @@ int64_t largestPart(int64_t extent, int64_t granule) {
   return 0;
 }
 
+/// What would give the rows of a tile panels that fit; empty if it is not their length.
+std::string cureOfPanels(const SharedLayout &layout) {
+  int64_t row = layout.shape()[size_t(layout.contiguousAxis())];
+  int64_t narrowest = swizzleSpan(Swizzle::bytes32) * 8 / layout.elementBits();
+  if (isMultipleOf(row, narrowest))
+    return "";
+  return fmt::format("; a multiple of {} along axis {} would do", narrowest, layout.contiguousAxis());
+}
+
 Result<void> checkOperand(const SharedLayout &layout, int kAxis, const FactorReader &reader) {
   const auto [instruction, depthBytes, transposesBytes] = reader;
   if (layout.rank() < 2 || kAxis < layout.rank() - 2 || kAxis >= layout.rank())
@@ -56,9 +65,9 @@ Result<void> checkOperand(const SharedLayout &layout, int kAxis, const FactorRea
   int64_t span = swizzleSpan(layout.swizzle()) * 8 / layout.elementBits();
   if (layout.panelExtent() != span)
     return invalid(fmt::format("expected panels of {} elements because {} reads {} bytes per row of an atom "
-                               "with swizzle {}, but got {}",
+                               "with swizzle {}, but got {}{}",
                                span, instruction, swizzleSpan(layout.swizzle()), toString(layout.swizzle()),
-                               layout.panelExtent()));
+                               layout.panelExtent(), cureOfPanels(layout)));
   if (!isMultipleOf(layout.shape()[size_t(layout.contiguousAxis())], span))
     return invalid(
         fmt::format("expected a multiple of {} elements along axis {} because panels must be full, "

@@ -5,6 +5,7 @@
 #include "kernels/collectives/Describe.h"
 #include "kernels/collectives/RankGemm.h"
 #include "kernels/reference/Reference.h"
+#include "kernels/roles/MathRole.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
 
@@ -48,8 +49,8 @@ public:
                      const dsl::TraceOptions &options) const final {
     RankGemmConfig config;
     read(values, config);
-    if (!values.integer("bm") && values.size("m") <= wgmmaRows)
-      config.bm = wgmmaRows;
+    if (!values.integer("bm") && values.size("m") <= rowsOfMathWarpgroup)
+      config.bm = rowsOfMathWarpgroup;
     if (!values.integer("bn"))
       config.bn = std::clamp(alignTo(values.size("n"), narrowestTile), narrowestTile, widestTile);
     std::string_view copies = values.choice("copy_rows");
@@ -97,7 +98,7 @@ private:
   void narrow(RankGemmConfig &config, const Parameters &values, const Target &target) const {
     constexpr int64_t columns = 128, shallow = 4096; // k
     RankGemmConfig narrow = config;
-    narrow.bm = wgmmaRows;
+    narrow.bm = rowsOfMathWarpgroup;
     narrow.bn = std::min(config.bn, columns);
     narrow.carrier = carrier(values, narrow, target);
     const int64_t tiles = tilesOf(config, values), most = target.multiprocessors;

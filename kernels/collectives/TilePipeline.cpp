@@ -4,6 +4,7 @@
 #include "kernels/collectives/TilePipeline.h"
 
 #include "kernels/gemm/Gemm.h"
+#include "kernels/roles/MathRole.h"
 #include "runtime/target/Hardware.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ constexpr int64_t takenTileSlots = 2;
 
 } // namespace
 
-int64_t warpgroupsOf(const RankGemmConfig &c) { return std::max<int64_t>(1, c.bm / wgmmaRows); }
+int64_t warpgroupsOf(const RankGemmConfig &c) { return std::max<int64_t>(1, c.bm / rowsOfMathWarpgroup); }
 
 BlockBudget rankGemmBudget(const Target &target) {
   BlockBudget block(target);

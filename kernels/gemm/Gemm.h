@@ -115,6 +115,9 @@ int64_t multipleOfColumns(const GemmConfig &config);
 /// Bytes of shared memory through which a warpgroup's part of a tile leaves, by panels.
 inline constexpr int64_t stagingPerWarpgroup = 2 * panelRows * maxSwizzleBytes;
 
+/// Rows of the smallest product that is chosen.
+inline constexpr int64_t leastProductRows = 64;
+
 /// Rows of the tallest tile whose warpgroups have 64 each. Of taller ones two warpgroups have half each.
 inline constexpr int64_t tallestOfOneWarpgroup = 192;
 

@@ -197,7 +197,7 @@ public:
     if (swap == "yes" && !config.swapped) {
       config.swapped = true;
       config.bm = rowsOfSwapped(values);
-      config.bn = wgmmaRows;
+      config.bn = leastProductRows;
     }
     read(values, config); // what is given
     if (std::string_view repack = values.choice("repack"); repack != "auto" && target.tma.available)

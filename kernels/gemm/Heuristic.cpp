@@ -33,7 +33,7 @@ int64_t chooseStages(const GemmConfig &c, const Target &target) {
     // Two warpgroups have the tallest tiles, which leave by one panel of each.
     bool isTallest = c.bm > tallestOfOneWarpgroup;
     block.addBuffer({isTallest ? stagingPerWarpgroup / 2 : stagingPerWarpgroup},
-                    isTallest ? 2 : c.bm / wgmmaRows);
+                    isTallest ? 2 : c.bm / panelRows);
   }
   SharedBytes a =
       c.aRunsAlongK() ? SharedBytes::tile(c.bm, c.bk * bytes) : SharedBytes::tile(c.bk, c.bm * bytes);
@@ -60,14 +60,14 @@ public:
   Search(const GemmConfig &base, const GemmExtents &extents, const Target &target, LeftFactor left,
          const GemmCandidate &visit)
       : base(base), extents(extents), target(target), left(left), visit(visit),
-        constants(timeConstantsOf(base)) {}
+        constants(timeConstantsOf(base)), isAhead(hasSumsInFlight(base, target)) {}
 
   void run() {
     for (int64_t bm : {int64_t(128), tallestOfOneWarpgroup, leastRows, tallest})
       for (int64_t bn = 256; bn >= leastColumns; bn -= columnStep)
         if (isWorthwhile(bm, bn))
           considerTile(bm, bn);
-    if (target.wgmma && sizeInBytes(base.dtype) <= 2 &&
+    if (isAhead && sizeInBytes(base.dtype) <= 2 &&
         !isUnaligned(base.alignmentOfB)) { // others were not measured
       if (!isUnaligned(base.alignmentOfA))
         for (int64_t bm : {int64_t(128), tallestOfOneWarpgroup, leastRows, tallest})
@@ -78,7 +78,7 @@ public:
   }
 
 private:
-  static constexpr int64_t leastRows = 64, leastColumns = 16, columnStep = 16;
+  static constexpr int64_t leastRows = leastProductRows, leastColumns = 16, columnStep = 16;
   static constexpr int64_t usualColumns = 64; ///< narrower tiles only where one is as wide as C
   static constexpr int64_t usualStep = 32;    ///< of columns beyond
   static constexpr int64_t fittingStep = 8;
@@ -100,12 +100,12 @@ private:
     constexpr int64_t mostMeasured = 128; // rows
     if (bn > widestOf(bm) || (target.tcgen05 && base.sumType() == ElementType::f32 && bm != tcgen05Rows))
       return false;
-    if (!target.wgmma && (bm > mostMeasured || bn < usualColumns || !std::has_single_bit(uint64_t(bn))))
+    if (!isAhead && (bm > mostMeasured || bn < usualColumns || !std::has_single_bit(uint64_t(bn))))
       return false; // which were not measured
     if (bn < usualColumns ? bn < extents.n : bn % (base.bRunsAlongK() ? usualStep : stepAcross(false)) != 0)
       return false;
     // No tile of which half lies outside.
-    int64_t least = target.wgmma ? leastColumns : usualColumns;
+    int64_t least = isAhead ? leastColumns : usualColumns;
     return (bm == leastRows || 2 * extents.m > bm) && (bn == least || 2 * extents.n > bn);
   }
 
@@ -155,7 +155,7 @@ private:
   void considerSwapped() {
     constexpr int64_t mostRowTiles = 4, mostParts = 4, mostRows = 256;
     for (int64_t rowTiles = 1; rowTiles <= mostRowTiles; ++rowTiles)
-      for (int64_t bn : {wgmmaRows, 2 * wgmmaRows}) {
+      for (int64_t bn : {leastRows, 2 * leastRows}) {
         GemmConfig c = base;
         c.swapped = true;
         c.rowsOfA = isUnaligned(base.alignmentOfA) ? GemmRows::repacked : GemmRows::any;
@@ -171,7 +171,7 @@ private:
   /// A second block of the smallest tiles on a multiprocessor, whose copies are in flight, too: more tiles at
   /// once.
   void considerResidents(GemmConfig c) {
-    const int64_t most = c.bn == wgmmaRows ? 2 : 1;
+    const int64_t most = c.bn == leastRows ? 2 : 1;
     for (c.residents = 1; c.residents <= most; ++c.residents)
       if (c.residents == 1 || chooseStages(c, target) >= leastStages)
         consider(c);
@@ -184,8 +184,7 @@ private:
     considerWays(c);
     constexpr int64_t largestSum = 160; // of rows and columns for which long steps were faster
     c.bk = 2 * base.bk;
-    if (target.wgmma && extents.k > base.bk && bm + bn <= largestSum &&
-        chooseStages(c, target) >= leastStages)
+    if (isAhead && extents.k > base.bk && bm + bn <= largestSum && chooseStages(c, target) >= leastStages)
       considerWays(c);
   }
 
@@ -213,7 +212,7 @@ private:
 
   /// Pairs of blocks that share what the TMA loads: less for L2 to serve.
   void considerClusters(GemmConfig c) {
-    if (!target.wgmma || target.maxClusterSize < 2 || c.rowsOfA == GemmRows::unaligned ||
+    if (!isAhead || target.maxClusterSize < 2 || c.rowsOfA == GemmRows::unaligned ||
         c.rowsOfB == GemmRows::unaligned || c.isBatched || // whose neighbours may be of two images
         c.bk != base.bk || c.bn < usualColumns)
       return;
@@ -245,7 +244,7 @@ private:
     if (c.bn % usualColumns == 0 || c.bn >= extents.n)
       for (c.split = 2; c.split <= most; ++c.split)
         consider(c);
-    if (!target.wgmma || c.isBatched || c.rowsOfA == GemmRows::unaligned || c.rowsOfB == GemmRows::unaligned)
+    if (!isAhead || c.isBatched || c.rowsOfA == GemmRows::unaligned || c.rowsOfB == GemmRows::unaligned)
       return; // which were not measured
     // Larger tiles were faster by a launch wherever both were measured: a cluster's sums take up to three
     // times what the model says.
@@ -271,6 +270,7 @@ private:
   LeftFactor left;
   const GemmCandidate &visit;
   const GemmTimeConstants constants;
+  const bool isAhead; ///< with sums in flight, as all that is considered was measured
 };
 
 } // namespace
@@ -280,8 +280,8 @@ void forEachGemmCandidate(const GemmExtents &extents, const GemmConfig &problem,
   GemmConfig base = problem;
   base.bk = gemmStep(problem.dtype);
   base.group = 16;
-  base.policy =
-      target.wgmma ? dsl::WarpPolicy::fullRow : dsl::WarpPolicy::square; // no warp then reads all of B
+  base.policy = hasSumsInFlight(base, target) ? dsl::WarpPolicy::fullRow
+                                              : dsl::WarpPolicy::square; // no warp then reads all of B
   base.rowsOfC = isUnaligned(alignment.c) ? GemmRows::unaligned : GemmRows::any;
   base.alignmentOfA = alignment.a;
   base.alignmentOfB = alignment.b;

@@ -3,6 +3,7 @@
 
 #include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
+#include "runtime/target/MmaAtoms.h"
 #include "runtime/target/Timing.h"
 
 #include <algorithm>
@@ -15,13 +16,13 @@ namespace {
 
 constexpr int64_t sumBytes = 4;
 
-/// Elements of a row of both operands that the warps of a block read for a tile: each warpgroup its rows of A
-/// and all of B, or, by mma.sync, each warp its rows and columns, which are about as many.
-int64_t elementsRead(int64_t bm, int64_t bn, const Target &target) {
-  int64_t warpgroups = ceilDiv(bm, wgmmaRows);
-  if (target.wgmma)
-    return warpgroups * (wgmmaRows + bn);
-  int64_t warps = warpgroups * warpsPerWarpgroup, fewest = std::numeric_limits<int64_t>::max();
+/// Elements of a row of both operands that are read for a tile: by each asynchronous instruction its rows of
+/// A and all of B, or, by mma.sync, by each warp its rows and columns, which are about as many.
+int64_t elementsRead(int64_t bm, int64_t bn, int64_t rowsInFlight) {
+  if (rowsInFlight > 0)
+    return ceilDiv(bm, rowsInFlight) * (rowsInFlight + bn);
+  int64_t warps = ceilDiv(bm, mmaSyncRows * warpsPerWarpgroup) * warpsPerWarpgroup,
+          fewest = std::numeric_limits<int64_t>::max();
   for (int64_t alongM = 1; alongM <= warps; alongM *= 2)
     fewest = std::min(fewest, bm * (warps / alongM) + bn * alongM);
   return fewest;
@@ -32,6 +33,8 @@ public:
   Model(const GemmConfig &config, const GemmExtents &extents, const Target &target,
         const GemmTimeConstants &constants)
       : c(config), e(extents), target(target), timing(timingOf(target)), by(constants),
+        rowsInFlight(
+            hasSumsInFlight(c, target) ? rowsOfFastestAtom(target, c.dtype, c.elementOfB(), c.sumType()) : 0),
         elementBytes(int64_t(sizeInBytes(c.dtype))), rowTiles(e.batch * ceilDiv(e.m, c.bm)),
         columnTiles(ceilDiv(e.n, c.bn)) {}
 
@@ -60,11 +63,11 @@ private:
   /// One step along k of a tile.
   double step() const {
     constexpr double rateBytes = 2; // of the elements whose rate is known; it is inverse to their bytes
-    double product = double(alignTo(c.productRows(), wgmmaRows) * c.productColumns() * c.bk) *
-                     double(elementBytes) / rateBytes /
-                     (timing.multiplyAddsPerCycle * (target.wgmma ? 1 : timing.mmaSyncShare));
+    double product = double(c.productRows() * c.productColumns() * c.bk) * double(elementBytes) / rateBytes /
+                     (timing.multiplyAddsPerCycle * (rowsInFlight > 0 ? 1 : timing.mmaSyncShare));
     double stored = double((c.bm + c.bn) * c.bk * elementBytes); // zeros beyond the edges, too
-    double read = double(elementsRead(c.productRows(), c.productColumns(), target) * c.bk * elementBytes);
+    double read =
+        double(elementsRead(c.productRows(), c.productColumns(), rowsInFlight) * c.bk * elementBytes);
     double rowsOfA = double(std::min(e.m, c.bm)), rowsOfB = double(std::min(e.n, c.bn));
     double rowBytes = double(std::min(e.k, c.bk) * elementBytes);
     double loaded = (rowsOfA + rowsOfB) * rowBytes / (by.loadShare * timing.loadBytesPerCycle);
@@ -176,6 +179,9 @@ private:
   const Target &target;
   const TimingFacts &timing;
   const GemmTimeConstants &by;
+  /// Of an instruction, with sums in flight; 0 for mma.sync. No tcgen05.mma has been measured: it counts as
+  /// mma.sync.
+  int64_t rowsInFlight;
   int64_t elementBytes; ///< of A and B
   int64_t rowTiles, columnTiles;
 };
@@ -186,6 +192,10 @@ bool isAligned16Bit(const GemmConfig &problem) {
   constexpr int64_t aligned = GemmAlignment::ofTma;
   return sizeInBytes(problem.dtype) == 2 && problem.alignmentOfA >= aligned &&
          problem.alignmentOfB >= aligned && problem.rowsOfC == GemmRows::any;
+}
+
+bool hasSumsInFlight(const GemmConfig &problem, const Target &target) {
+  return tlc::hasSumsInFlight(target, problem.dtype, problem.elementOfB(), problem.sumType());
 }
 
 GemmTimeConstants timeConstantsOf(const GemmConfig &problem) {

@@ -46,6 +46,9 @@ struct GemmTimeConstants {
 /// True for 16-bit factors whose rows, and those of the result, the TMA copies.
 bool isAligned16Bit(const GemmConfig &problem);
 
+/// True if registers have sums of products that run on while threads start others.
+bool hasSumsInFlight(const GemmConfig &problem, const Target &target);
+
 /// What the model is fitted to for that problem: 16-bit factors and aligned rows on an H200, or, with other
 /// types and rows, both cards and all shapes of an earlier fit.
 GemmTimeConstants timeConstantsOf(const GemmConfig &problem);

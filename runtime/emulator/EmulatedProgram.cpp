@@ -27,8 +27,9 @@ Result<std::shared_ptr<const EmulatedProgram>> EmulatedProgram::load(Artifact ar
   if (Result<void> valid = verify(artifact); !valid)
     return valid.error();
   if (!findTarget(artifact.target)->runsOn(target.computeMajor, target.computeMinor))
-    return Error{.message = fmt::format("'{}' is compiled for {}, which the emulator of {} does not run",
-                                        artifact.name, artifact.target, target.name)};
+    return Error{.message = fmt::format("'{}' is compiled for {}, which the emulator of {} does not run; "
+                                        "compile it for {}",
+                                        artifact.name, artifact.target, target.name, target.name)};
   Programs programs;
   std::vector<Programs> transfers;
   for (const Variant &variant : artifact.variants) {

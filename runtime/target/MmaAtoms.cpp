@@ -270,13 +270,23 @@ std::vector<const MmaAtom *> tlc::findMmaAtoms(const Target &target, ElementType
   return found;
 }
 
+const MmaAtom *tlc::findFastestAtom(const Target &target, ElementType a, ElementType b,
+                                    ElementType accumulator) {
+  const MmaAtom *fastest = nullptr;
+  for (const MmaAtom *atom : findMmaAtoms(target, a, b, accumulator))
+    if (atom->blocks == 1 && (!fastest || (atom->kind == fastest->kind && atom->m > fastest->m)))
+      fastest = atom;
+  return fastest;
+}
+
 int64_t tlc::rowsOfFastestAtom(const Target &target, ElementType a, ElementType b, ElementType accumulator) {
-  std::vector<const MmaAtom *> atoms = findMmaAtoms(target, a, b, accumulator);
-  int64_t rows = 0;
-  for (const MmaAtom *atom : atoms)
-    if (atom->kind == atoms.front()->kind && atom->blocks == 1)
-      rows = std::max(rows, int64_t(atom->m));
-  return rows;
+  const MmaAtom *atom = findFastestAtom(target, a, b, accumulator);
+  return atom ? atom->m : 0;
+}
+
+bool tlc::hasSumsInFlight(const Target &target, ElementType a, ElementType b, ElementType accumulator) {
+  const MmaAtom *atom = findFastestAtom(target, a, b, accumulator);
+  return atom && atom->isAsynchronous() && contains(atom->accumulatorPlaces, OperandPlaces::registers);
 }
 
 const MmaAtom *tlc::findMmaAtom(const Target &target, MmaKind kind, ElementType a, ElementType b,

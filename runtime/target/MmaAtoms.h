@@ -60,6 +60,8 @@ struct MmaAtom {
   /// - often, if threads never have what all instructions of a product take (C7600); with that many it
   ///   refused 3 of about a thousand random programs.
   unsigned registersFor(unsigned n, unsigned partsOfA) const;
+  /// True if threads continue while it runs, and wait for its sums.
+  bool isAsynchronous() const { return kind != MmaKind::mmaSync; }
   bool allowsN(unsigned n) const { return n >= nMin && n <= nMax && (n - nMin) % nStep == 0; }
 };
 
@@ -71,9 +73,13 @@ bool supports(const Target &target, const MmaAtom &atom);
 /// larger extents first within a kind.
 std::vector<const MmaAtom *> findMmaAtoms(const Target &target, ElementType a, ElementType b,
                                           ElementType accumulator);
-/// Rows of the largest instruction that one block executes, of the fastest kind for these types; 0 if there
-/// is none.
+/// The largest instruction that one block executes, of the fastest kind for these types; null if there is
+/// none.
+const MmaAtom *findFastestAtom(const Target &target, ElementType a, ElementType b, ElementType accumulator);
+/// Its rows; 0 if there is none.
 int64_t rowsOfFastestAtom(const Target &target, ElementType a, ElementType b, ElementType accumulator);
+/// True if threads continue while that instruction adds to their registers.
+bool hasSumsInFlight(const Target &target, ElementType a, ElementType b, ElementType accumulator);
 /// The row of one kind for these types: of several that with the largest extents. Null if the target has
 /// none.
 const MmaAtom *findMmaAtom(const Target &target, MmaKind kind, ElementType a, ElementType b,

@@ -42,6 +42,12 @@ void program(Scope &k) {
     x = y;
 #endif
 
+#if CASE == transposed_tensor_memory
+  // expected: a factor in tensor memory is read along k only: store it transposed, or use a shared tile
+  TensorMemory p = k.tensorMemory("p", bf16, {128, 64}), sums = k.tensorMemory("sums", f32, {64, 64});
+  gemmAsync(p.t(), k.shared("v", bf16, {128, 64}), sums);
+#endif
+
 // cut#2595: comparisons do not chain.
 #if CASE == chained_index
   // expected: a comparison cannot be compared again: write a < b && b < c

@@ -15,6 +15,8 @@
 #include "runtime/target/BlockBudget.h"
 
 #include <bit>
+#include <limits>
+#include <utility>
 
 using namespace mlir;
 using namespace tlc;
@@ -147,6 +149,67 @@ Value lowering::loadTensorMemory(KernelLowering &k, tile::LoadOp op) {
   return b.recast(b.join(words), k.registersOf(type).getElementType());
 }
 
+namespace {
+/// The columns of all slots of the tile that the view is of.
+std::pair<int64_t, int64_t> columnsOfTile(Value view) {
+  auto tile = tile::declarationOf(view).getDefiningOp<tile::AllocTensorMemoryOp>();
+  if (!tile || !tile.getOffset())
+    return {0, std::numeric_limits<int64_t>::max()};
+  const tile::TensorMemoryType type = tile.getBuffer().getType();
+  const int64_t first = *tile.getOffset();
+  return {first, first + type.numSlots() * type.slotColumns()};
+}
+
+/// Whether two views surely have no column in common.
+bool areApart(Value a, Value b) {
+  auto apart = [](std::pair<int64_t, int64_t> x, std::pair<int64_t, int64_t> y) {
+    return x.second <= y.first || y.second <= x.first;
+  };
+  auto x = a.getDefiningOp<tile::ColumnsOp>(), y = b.getDefiningOp<tile::ColumnsOp>();
+  if (!x || !y || x.getSource() != y.getSource())
+    return apart(columnsOfTile(a), columnsOfTile(b));
+  auto elementsOf = [](tile::ColumnsOp view) {
+    const int64_t first = view.getFirst();
+    return std::pair(first, first + view.getView().getType().getShape().back());
+  };
+  return apart(elementsOf(x), elementsOf(y));
+}
+
+/// Which stores leave their wait to a later one: before anything that depends on them the threads only
+/// compute, and access other columns.
+class LaterWaits {
+public:
+  bool isAwaitedLater(tile::StoreOp store) {
+    auto found = known.find(store);
+    if (found != known.end())
+      return found->second;
+    const bool isLater = find(store);
+    known[store] = isLater;
+    return isLater;
+  }
+
+private:
+  bool find(tile::StoreOp store) {
+    for (Operation *op = store; op; op = isa<scf::IfOp>(op->getParentOp()) ? op->getParentOp() : nullptr)
+      for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
+        auto fence = dyn_cast<tile::TensorMemoryFenceOp>(next);
+        if (isMemoryEffectFree(next) || (fence && fence.getAfter())) // which orders what comes after it
+          continue;
+        auto load = dyn_cast<tile::LoadOp>(next);
+        auto later = dyn_cast<tile::StoreOp>(next);
+        if ((!load && !later) ||
+            !areApart(load ? load.getSource() : later.getDestination(), store.getDestination()))
+          return false;
+        if (later && !isAwaitedLater(later))
+          return true;
+      }
+    return false;
+  }
+
+  DenseMap<Operation *, bool> known;
+};
+} // namespace
+
 LogicalResult lowering::storeTensorMemory(KernelLowering &k, tile::StoreOp op) {
   Emitter &b = k.b;
   std::optional<WarpColumns> columns = columnsOfWarp(k, op, op.getDestination(), op.getValue().getType());
@@ -157,7 +220,8 @@ LogicalResult lowering::storeTensorMemory(KernelLowering &k, tile::StoreOp op) {
     simt::Tcgen05StoreOp::create(b, b.piece(words, registers, count), b.add(columns->address, first),
                                  columns->rowBits());
   });
-  simt::Tcgen05WaitStoreOp::create(b);
+  if (!LaterWaits().isAwaitedLater(op))
+    simt::Tcgen05WaitStoreOp::create(b);
   return success();
 }
 

@@ -2,8 +2,10 @@
 /// \file
 /// The choice of tiles, and what fits into a block.
 #include "kernels/attention/backward/Backward.h"
+#include "kernels/roles/MathRole.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/BlockBudget.h"
+#include "runtime/target/MmaAtoms.h"
 
 #include <algorithm>
 #include <array>
@@ -71,7 +73,7 @@ std::vector<ColumnRange> gradientParts(int64_t paddedRow) {
   return {{0, whole}, {whole, rest}};
 }
 
-bool hasNarrowTiles(const BackwardConfig &c) { return c.bk < 2 * wgmmaRows; }
+bool hasNarrowTiles(const BackwardConfig &c) { return c.bk < 2 * rowsOfMathWarpgroup; }
 
 QueryTile queryTile(const BackwardConfig &c) {
   int64_t d = paddedRow(c.problem.d), dv = paddedRow(c.problem.dv);
@@ -80,7 +82,7 @@ QueryTile queryTile(const BackwardConfig &c) {
   // Shared memory has rows of Q and dO, and slots of K and V. H100, d = 256: 128 queries and 32 keys are 0.85
   // times as fast as 64 and 64, 192/128: 128 and 64 1.05 times.
   constexpr int64_t shortRows = 320;
-  return {d + dv <= shortRows ? 2 * wgmmaRows : wgmmaRows, wgmmaRows};
+  return {d + dv <= shortRows ? 2 * rowsOfMathWarpgroup : rowsOfMathWarpgroup, rowsOfMathWarpgroup};
 }
 
 std::string conflictOfTiles(const BackwardConfig &c) {
@@ -91,11 +93,11 @@ std::string conflictOfTiles(const BackwardConfig &c) {
     return fmt::format("expected bk = {} because gradients of rows of {} take the registers of two "
                        "warpgroups with {} keys, but got {}",
                        mostSums / length, length, mostSums / length, c.bk);
-  if (isExplicit(c) && hasNarrowTiles(c) && c.bq > wgmmaRows)
+  if (isExplicit(c) && hasNarrowTiles(c) && c.bq > rowsOfMathWarpgroup)
     return fmt::format(
         "expected bq = {} because with bk = {} the role that has dQ has registers for no more, "
         "but got {}",
-        wgmmaRows, c.bk, c.bq);
+        rowsOfMathWarpgroup, c.bk, c.bq);
   if (isExplicit(c) && c.bq * c.bk > mostScores && length > 64)
     return fmt::format("expected bq = {} because gradients of rows of {} leave registers for no more than "
                        "{} scores, but got {}",
@@ -178,8 +180,9 @@ void chooseOverlap(BackwardConfig &config, std::optional<ProductOverlap> given, 
   // The compiler's schedule leaves sums in flight when a step ends, for which 128 keys have no registers with
   // longer rows: ptxas then serialises all products.
   constexpr int64_t shortRow = 64;
-  bool isByHand = target.wgmma && !config.problem.drops() && !hasNarrowTiles(config) &&
-                  paddedRow(config.problem.d) > shortRow;
+  const ElementType factor = config.problem.dtype;
+  bool isByHand = hasSumsInFlight(target, factor, factor, ElementType::f32) && !config.problem.drops() &&
+                  !hasNarrowTiles(config) && paddedRow(config.problem.d) > shortRow;
   config.overlap = given.value_or(isByHand ? ProductOverlap::byHand : ProductOverlap::scheduled);
 }
 

@@ -3,7 +3,7 @@
 /// The schedule of attention backward for tiles of 128 keys: who computes what, and what runs under what.
 #include "kernels/attention/backward/BackwardRoles.h"
 #include "kernels/attention/backward/ExplicitBackward.h"
-#include "runtime/target/Hardware.h"
+#include "kernels/roles/MathRole.h"
 
 #include <functional>
 #include <optional>
@@ -30,7 +30,7 @@ class WideTiles : BackwardRoles {
 public:
   WideTiles(Scope &k, const BackwardConfig &c, const BackwardArguments &p, const TileScheduler &scheduler)
       : BackwardRoles(k, c, p, scheduler, {.columns = paddedRow(c.problem.d), .slots = querySumSlots}),
-        queryPolicy(c.bq < 2 * wgmmaRows ? WarpPolicy::fullColumn : WarpPolicy::fullRow) {
+        queryPolicy(c.bq < 2 * rowsOfMathWarpgroup ? WarpPolicy::fullColumn : WarpPolicy::fullRow) {
     k.roles([&] {
       declareMemoryRoles();
       k.role("math", {.warps = rowUsers * warpsPerWarpgroup}, [&] { compute(); });
@@ -53,7 +53,7 @@ private:
   /// Not under the reduction of dQ, which keeps loads of shared memory waiting.
   Queries awaitQueries() const {
     Queries queries{.rows = q.get(), .numbers = numbers.get()};
-    if (c.bq <= wgmmaRows)
+    if (c.bq <= rowsOfMathWarpgroup)
       queries.exponent = numbersIn(exponents.slot(queries.numbers));
     return queries;
   }

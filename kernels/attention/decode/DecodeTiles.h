@@ -5,6 +5,7 @@
 
 #include "kernels/attention/decode/Decode.h"
 #include "kernels/attention/problem/ColumnParts.h"
+#include "kernels/roles/MathRole.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
 
@@ -49,7 +50,9 @@ inline int64_t querySlots(const DecodeConfig &c) {
   return holdsQueries(c) || paddedDepth(c.problem) > 256 ? 1 : 2;
 }
 /// Warpgroups that compute.
-inline int64_t warpgroups(const DecodeConfig &c) { return c.rows / wgmmaRows * int64_t(partsOf(c).size()); }
+inline int64_t warpgroups(const DecodeConfig &c) {
+  return c.rows / rowsOfMathWarpgroup * int64_t(partsOf(c).size());
+}
 
 /// The roles' warps. Registers go from those that load to those that compute, where there are enough to begin
 /// with.
@@ -57,10 +60,10 @@ struct Warps {
   dsl::RoleOptions load, math;
 };
 inline Warps warpsOf(const DecodeConfig &c) {
-  int64_t mathWarps = c.rows / wgmmaRowsPerWarp;
+  dsl::RoleOptions math{.warps = mathWarps(c.rows)};
   if (c.residents > 2)
-    return {.load = {.warps = 1}, .math = {.warps = mathWarps}};
-  return {.load = {.warps = 4, .registers = 32}, .math = {.warps = mathWarps}};
+    return {.load = {.warps = 1}, .math = math};
+  return {.load = {.warps = 4, .registers = 32}, .math = math};
 }
 
 } // namespace tlc::kernels::decode

@@ -63,7 +63,7 @@ void fitDecode(DecodeConfig &c, const Target &target) {
       for (const ColumnRange &columns : partsOf(c))
         ofStage.push_back(SharedBytes::tile(bk, columns.count * bytes));
     if (hasStaging)
-      block.addBuffer({2 * panelRows * maxSwizzleBytes}, c.rows / wgmmaRows);
+      block.addBuffer({2 * panelRows * maxSwizzleBytes}, c.rows / panelRows);
     return block.slotsThatFit(BlockBudget::slotBytes(ofStage));
   };
   auto fits = [&](int64_t residents, int64_t bk) {
@@ -81,11 +81,12 @@ void fitDecode(DecodeConfig &c, const Target &target) {
 void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys, const Target &target) {
   int64_t longest = std::max(paddedDepth(c.problem), paddedValues(c.problem));
   auto chooseRows = [&](int64_t rows) {
-    c.rows = rows <= wgmmaRows || isSplit(paddedValues(c.problem)) ? wgmmaRows : 2 * wgmmaRows;
+    c.rows = rows <= rowsOfMathWarpgroup || isSplit(paddedValues(c.problem)) ? rowsOfMathWarpgroup
+                                                                             : 2 * rowsOfMathWarpgroup;
   };
   chooseRows(c.queries * paddedGroup(c));
-  if (c.arguments == DecodeArguments::forward && c.queries * paddedGroup(c) > wgmmaRows &&
-      c.group * swizzleRows <= wgmmaRows) {
+  if (c.arguments == DecodeArguments::forward && c.queries * paddedGroup(c) > rowsOfMathWarpgroup &&
+      c.group * swizzleRows <= rowsOfMathWarpgroup) {
     chooseRows(c.queries * c.group);
     c.together = int64_t(std::bit_floor(uint64_t(c.rows / c.group)));
   }

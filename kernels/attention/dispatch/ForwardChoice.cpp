@@ -21,7 +21,7 @@ DecodeConfig untuned(const AttentionProblem &problem, int64_t queries, int64_t g
 
 DecodeConfig tuned(const AttentionProblem &problem, const ForwardExtents &e, const Target &target) {
   DecodeConfig config = untuned(problem, std::max<int64_t>(e.sq, 1), e.h / e.hkv);
-  tuneDecode(config, e.b, e.hkv, keysOfTile(problem, e, wgmmaRows), target);
+  tuneDecode(config, e.b, e.hkv, keysOfTile(problem, e, rowsOfMathWarpgroup), target);
   return config;
 }
 
@@ -37,7 +37,7 @@ double splitKeysTime(const AttentionProblem &problem, const ForwardExtents &e, c
                             double(c.residents) * key.loads});
   if (c.stages == 1) // copies and what is computed from them alternate
     cycles += key.loads + double(timing.copyLatency) / double(c.bk);
-  double keys = double(ceilDiv(ceilDiv(keysOfTile(problem, e, wgmmaRows), c.bk), c.splits) * c.bk);
+  double keys = double(ceilDiv(ceilDiv(keysOfTile(problem, e, rowsOfMathWarpgroup), c.bk), c.splits) * c.bk);
   double parts = double(e.b * e.hkv * decode::rowTiles(c) * c.splits);
   double rounds = std::ceil(parts / double(target.multiprocessors * c.residents));
   double sums =
@@ -85,7 +85,7 @@ ForwardChoice chooseForm(const AttentionProblem &problem, const ForwardExtents &
     return {AttentionForm::plain, whyNotExplicit};
   if (extents.h < 1 || extents.hkv < 1 || extents.sq < 1 || extents.b < 1 ||
       extents.b > mostTiles / extents.h ||
-      ceilDiv(extents.sq, wgmmaRows) > mostTiles / (extents.b * extents.h) ||
+      ceilDiv(extents.sq, rowsOfMathWarpgroup) > mostTiles / (extents.b * extents.h) ||
       !whyNotSplitKeys(problem, extents.h / extents.hkv).empty())
     return {};
   std::string why = whyFaster(problem, extents, target);

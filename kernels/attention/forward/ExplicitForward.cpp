@@ -3,7 +3,7 @@
 /// The schedule of attention forward: which role does what, and what runs under what.
 #include "kernels/attention/forward/ExplicitForward.h"
 
-#include "runtime/target/Hardware.h"
+#include "kernels/roles/MathRole.h"
 
 #include <functional>
 #include <string>
@@ -27,7 +27,7 @@ public:
   Schedule(Scope &k, const ForwardConfig &c, const ForwardArguments &p, const TileScheduler &scheduler,
            const TransposedValues *transposed)
       : k(k), c(c), p(p), transposed(transposed), parts(columnParts(paddedValues(c.problem))),
-        warpgroups(c.bq / wgmmaRows * int64_t(parts.size())),
+        warpgroups(c.bq / rowsOfMathWarpgroup * int64_t(parts.size())),
         acrossTiles(c.queryStages > 1 && hasRegistersForNextTile(c)),
         out(p.inputs.isLastStep() ? outputPath(c) : OutputPath::registers),
         block(k.grid(p.inputs.blocksOfStep(min(scheduler.tilesAtMost(), k.multiprocessors())))[0]),
@@ -63,7 +63,7 @@ public:
       if (hasStore())
         k.role("store", {.warps = 2, .registers = spare}, [&] { store(); });
       for (size_t part = 0; part < parts.size(); ++part)
-        k.role(parts.size() == 1 ? "math" : "math" + std::to_string(part), {.warps = c.bq / wgmmaRowsPerWarp},
+        k.role(parts.size() == 1 ? "math" : "math" + std::to_string(part), {.warps = mathWarps(c.bq)},
                [&] { compute(part); });
     });
   }

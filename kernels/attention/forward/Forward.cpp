@@ -8,6 +8,7 @@
 #include "kernels/attention/problem/ColumnParts.h"
 #include "kernels/ranks/RankArrival.h"
 #include "kernels/ranks/RankEnd.h"
+#include "kernels/roles/MathRole.h"
 #include "runtime/target/BlockBudget.h"
 #include "runtime/target/MmaAtoms.h"
 
@@ -120,12 +121,17 @@ bool fit(ForwardConfig &config, int64_t least, const Target &target) {
   return budgetOf(config, queryStages, target).fits();
 }
 
+/// Rows of the instruction that multiplies queries by keys.
+int64_t rowsOfProduct(const AttentionProblem &problem, const Target &target) {
+  return rowsOfFastestAtom(target, problem.dtype, problem.dtype, ElementType::f32);
+}
+
 /// Whether three warpgroups pay, with 192 queries of rows of up to 64: they keep the tensor cores busier, and
 /// waste more where tiles are masked or sequences end.
 bool hasWorkForThree(const ForwardConfig &config, int64_t queries, const Target &target) {
-  ElementType factor = config.problem.dtype;
-  if (rowsOfFastestAtom(target, factor, factor, ElementType::f32) > wgmmaRows)
-    return false; // 192 rows are no multiple
+  constexpr int64_t rowsOfThree = 3 * rowsOfMathWarpgroup;
+  if (rowsOfThree % rowsOfProduct(config.problem, target) != 0)
+    return false;
   const MaskConfig &mask = config.problem.mask;
   bool isPacked = config.problem.lengths == Lengths::packed; // into one program for all lengths
   if (!mask.hidesPairs())
@@ -138,9 +144,8 @@ bool hasWorkForThree(const ForwardConfig &config, int64_t queries, const Target 
 /// Whether two tiles of the instruction's rows pay in the plain form: one is multiplied while the other is
 /// computed with. Only where a block would have a single one otherwise, and multiprocessors have work.
 bool hasWorkForTwoTiles(const ForwardConfig &config, const ForwardExtents &e, const Target &target) {
-  ElementType factor = config.problem.dtype;
-  const int64_t rows = rowsOfFastestAtom(target, factor, factor, ElementType::f32);
-  if (rows <= wgmmaRows || config.dataflow == Dataflow::shared || config.dataflow == Dataflow::oneChain)
+  const int64_t rows = rowsOfProduct(config.problem, target);
+  if (rows < config.bq || config.dataflow == Dataflow::shared || config.dataflow == Dataflow::oneChain)
     return false;
   constexpr double gain = 1.8; // by the emulator's model: two tiles take 2 / gain of one's time
   auto time = [&](int64_t ofBlock) {
@@ -153,8 +158,8 @@ bool hasWorkForTwoTiles(const ForwardConfig &config, const ForwardExtents &e, co
 /// One warpgroup where two would have rows beyond the last query, or multiprocessors would have no tile.
 void chooseWarpgroups(ForwardConfig &config, const ForwardExtents &extents, const Target &target) {
   auto time = [&](int64_t rows) { return wholeKeysTime(config.problem, extents, rows, target); };
-  if (time(wgmmaRows) * leastGain < time(config.bq))
-    config.bq = wgmmaRows;
+  if (time(rowsOfMathWarpgroup) * leastGain < time(config.bq))
+    config.bq = rowsOfMathWarpgroup;
 }
 
 /// Leaves out what tiles have after the last key. Where there are several, their number stays; of masks that
@@ -177,7 +182,7 @@ std::string whyNotExplicit(const AttentionProblem &problem, OutputSum sum, const
     return fmt::format("bq = {} takes more warpgroups than registers of a block are enough for: at most {}",
                        *given.bq, mostQueries);
   constexpr int64_t longestOfThree = 192; // rows whose sums three warpgroups have registers for
-  if (given.bq.value_or(64) > 2 * wgmmaRows && paddedValues(problem) > longestOfThree)
+  if (given.bq.value_or(64) > 2 * rowsOfMathWarpgroup && paddedValues(problem) > longestOfThree)
     return fmt::format(
         "bq = {} takes three warpgroups, which have registers for rows of O up to dv = {}, but dv is {}",
         *given.bq, longestOfThree, problem.dv);

@@ -2,6 +2,7 @@
 #include "kernels/attention/forward/ForwardTime.h"
 
 #include "kernels/attention/problem/ColumnParts.h"
+#include "kernels/roles/MathRole.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Timing.h"
@@ -15,13 +16,13 @@ KeyCycles::KeyCycles(const AttentionProblem &problem, const Target &target) {
   const TimingFacts &timing = timingOf(target);
   double elements = double(multipliedDepth(problem) + multipliedValues(problem)),
          bits = double(bitsOf(problem.dtype));
-  products = double(wgmmaRows) * elements * (bits / 16) / timing.multiplyAddsPerCycle;
+  products = double(rowsOfMathWarpgroup) * elements * (bits / 16) / timing.multiplyAddsPerCycle;
   // A multiply-add, an exponential, an addition, and half of a conversion to 16 bits. Each warp has a
   // scheduler.
   double element = double(timing.exponentialCycles) + 2 * timing.floatCycles + 0.5 * timing.integerCycles;
   constexpr double loadShare = 0.85; // of the port's rate that copies reach, as in the GEMM's model
   loads = double(bytesOf(problem.dtype, problem.d + problem.dv)) / (loadShare * timing.loadBytesPerCycle);
-  softmax = double(wgmmaRows) / double(threadsPerWarpgroup) * element;
+  softmax = double(rowsOfMathWarpgroup) / double(threadsPerWarpgroup) * element;
 }
 
 double KeyCycles::ofBlock(int64_t warpgroups) const {
@@ -60,7 +61,7 @@ double wholeKeysTime(const AttentionProblem &problem, const ForwardExtents &e, i
                      const Target &target) {
   double tiles = double(e.b) * double(e.h) * double(ceilDiv(e.sq, rows));
   double ofBusiest = std::ceil(tiles / double(target.multiprocessors));
-  double cycles = KeyCycles(problem, target).ofBlock(ceilDiv(rows, wgmmaRows));
+  double cycles = KeyCycles(problem, target).ofBlock(ceilDiv(rows, rowsOfMathWarpgroup));
   return ofBusiest * double(keysOfTile(problem, e, rows) + keysOfTileEnds) * cycles;
 }
 

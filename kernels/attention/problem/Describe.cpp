@@ -4,6 +4,7 @@
 #include "kernels/attention/problem/Describe.h"
 
 #include "kernels/Tolerance.h"
+#include "runtime/target/MmaAtoms.h"
 
 #include <fmt/format.h>
 
@@ -19,7 +20,10 @@ Parameter choiceParameter(std::string name, std::string description, std::vector
 }
 
 std::string whyNotExplicit(const Target &target) {
-  return target.wgmma ? "" : fmt::format("{} has no wgmma", target.name);
+  constexpr ElementType factor = ElementType::f16, sum = ElementType::f32;
+  return hasSumsInFlight(target, factor, factor, sum)
+             ? ""
+             : describeMissing(target, MmaKind::wgmma, factor, factor, sum);
 }
 
 double scoreError(const AttentionProblem &problem) {

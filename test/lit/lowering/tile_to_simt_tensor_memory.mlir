@@ -220,3 +220,113 @@ tile.kernel @columns() attributes {launch = #program.launch<warps = 4>} {
   tile.return
 }
 }
+
+// -----
+
+// Threads that go on with other columns wait once, for all of their stores.
+#f32 = #tile.layout<"reg(32@1:1) lane(32@0:1) warp(4@0:32)">
+// CHECK-LABEL: simt.kernel @later_wait(
+// CHECK:         simt.tcgen05_store
+// CHECK-NOT:     simt.tcgen05_wait_store
+// CHECK:         simt.tcgen05_load
+// CHECK-NOT:     simt.tcgen05_wait_store
+// CHECK:         simt.tcgen05_store
+// CHECK-NOT:     simt.tcgen05_wait_store
+// CHECK:         simt.tcgen05_store
+// CHECK-NEXT:    simt.tcgen05_wait_store
+// CHECK-NOT:     simt.tcgen05_wait_store
+// CHECK:         simt.tcgen05_dealloc
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @later_wait() attributes {launch = #program.launch<warps = 4>} {
+  %f0 = arith.constant 0.0 : f32
+  tile.reserve_tensor_memory "tensor memory" columns(128) at 8
+  %acc = tile.alloc_tensor_memory "acc" at 0 : !tile.tensor_memory<128x128xf32>
+  %a = tile.columns %acc from 0 : !tile.tensor_memory<128x128xf32> -> !tile.tensor_memory<128x32xf32>
+  %b = tile.columns %acc from 32 : !tile.tensor_memory<128x128xf32> -> !tile.tensor_memory<128x32xf32>
+  %c = tile.columns %acc from 64 : !tile.tensor_memory<128x128xf32> -> !tile.tensor_memory<128x32xf32>
+  %zero = tile.splat %f0 : f32 -> tensor<128x32xf32, #f32>
+  tile.store %zero, %a atom simt : tensor<128x32xf32, #f32>, !tile.tensor_memory<128x32xf32>
+  %x = tile.load %b : !tile.tensor_memory<128x32xf32> -> tensor<128x32xf32, #f32>
+  tile.store %x, %b atom simt : tensor<128x32xf32, #f32>, !tile.tensor_memory<128x32xf32>
+  tile.store %zero, %c atom simt : tensor<128x32xf32, #f32>, !tile.tensor_memory<128x32xf32>
+  tile.return
+}
+}
+
+// -----
+
+// They wait before they load what they stored, store over it, or let others know.
+#f32 = #tile.layout<"reg(32@1:1) lane(32@0:1) warp(4@0:32)">
+// CHECK-LABEL: simt.kernel @own_wait(
+// CHECK:         simt.tcgen05_store
+// CHECK-NEXT:    simt.tcgen05_wait_store
+// CHECK:         simt.tcgen05_store
+// CHECK-NOT:     simt.tcgen05_wait_store
+// CHECK:         simt.tcgen05_load
+// CHECK:         simt.tcgen05_store
+// CHECK-NEXT:    simt.tcgen05_wait_store
+// CHECK:         simt.tcgen05_fence{{$}}
+// CHECK:         simt.tcgen05_store
+// CHECK-NEXT:    simt.tcgen05_wait_store
+// CHECK:         simt.tcgen05_store
+// CHECK-NEXT:    simt.tcgen05_wait_store
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @own_wait() attributes {launch = #program.launch<warps = 4>} {
+  %f0 = arith.constant 0.0 : f32
+  tile.reserve_tensor_memory "tensor memory" columns(128) at 8
+  %acc = tile.alloc_tensor_memory "acc" at 0 : !tile.tensor_memory<128x128xf32>
+  %a = tile.columns %acc from 0 : !tile.tensor_memory<128x128xf32> -> !tile.tensor_memory<128x32xf32>
+  %b = tile.columns %acc from 32 : !tile.tensor_memory<128x128xf32> -> !tile.tensor_memory<128x32xf32>
+  %c = tile.columns %acc from 64 : !tile.tensor_memory<128x128xf32> -> !tile.tensor_memory<128x32xf32>
+  %zero = tile.splat %f0 : f32 -> tensor<128x32xf32, #f32>
+  // The load is of what the first of two stores wrote; the second one waits with the third.
+  tile.store %zero, %a atom simt : tensor<128x32xf32, #f32>, !tile.tensor_memory<128x32xf32>
+  tile.store %zero, %b atom simt : tensor<128x32xf32, #f32>, !tile.tensor_memory<128x32xf32>
+  %x = tile.load %a : !tile.tensor_memory<128x32xf32> -> tensor<128x32xf32, #f32>
+  tile.store %x, %c atom simt : tensor<128x32xf32, #f32>, !tile.tensor_memory<128x32xf32>
+  tile.tensor_memory_fence
+  tile.store %zero, %a atom simt : tensor<128x32xf32, #f32>, !tile.tensor_memory<128x32xf32>
+  tile.store %zero, %a atom simt : tensor<128x32xf32, #f32>, !tile.tensor_memory<128x32xf32>
+  tile.return
+}
+}
+
+// -----
+
+// The wait may come after the branch, with the store to another tile, but not where the two have columns in common.
+#f32 = #tile.layout<"reg(32@1:1) lane(32@0:1) warp(4@0:32)">
+// CHECK-LABEL: simt.kernel @after_branch(
+// CHECK:         scf.if
+// CHECK:           simt.tcgen05_store
+// CHECK-NOT:       simt.tcgen05_wait_store
+// CHECK:         simt.tcgen05_fence after
+// CHECK:         simt.tcgen05_store
+// CHECK-NEXT:    simt.tcgen05_wait_store
+// CHECK:         scf.if
+// CHECK:           simt.tcgen05_store
+// CHECK-NEXT:      simt.tcgen05_wait_store
+// CHECK:         simt.tcgen05_store
+// CHECK-NEXT:    simt.tcgen05_wait_store
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @after_branch(%n: index {program.argument = #program.dimension<"n">}) attributes {launch = #program.launch<warps = 4>} {
+  %f0 = arith.constant 0.0 : f32
+  %c1 = arith.constant 1 : index
+  %first = arith.cmpi eq, %n, %c1 : index
+  tile.reserve_tensor_memory "tensor memory" columns(128) at 8
+  %sum = tile.alloc_tensor_memory "sum" at 0 : !tile.tensor_memory<128x32xf32>
+  %factor = tile.alloc_tensor_memory "factor" at 32 : !tile.tensor_memory<128x32xf32>
+  %over = tile.alloc_tensor_memory "over" at 48 : !tile.tensor_memory<128x32xf32>
+  %zero = tile.splat %f0 : f32 -> tensor<128x32xf32, #f32>
+  scf.if %first {
+    tile.store %zero, %sum atom simt : tensor<128x32xf32, #f32>, !tile.tensor_memory<128x32xf32>
+  }
+  tile.tensor_memory_fence after
+  tile.store %zero, %factor atom simt : tensor<128x32xf32, #f32>, !tile.tensor_memory<128x32xf32>
+  tile.tensor_memory_fence
+  scf.if %first {
+    tile.store %zero, %factor atom simt : tensor<128x32xf32, #f32>, !tile.tensor_memory<128x32xf32>
+  }
+  tile.store %zero, %over atom simt : tensor<128x32xf32, #f32>, !tile.tensor_memory<128x32xf32>
+  tile.return
+}
+}

@@ -234,9 +234,11 @@ TEST_CASE("the emulator runs code of a family on its members alone") {
   CHECK(errorOn("sm_103a", "sm_100f") == "");
   CHECK(errorOn("sm_120a", "sm_89") == "");
   CHECK(errorOn("sm_110a", "sm_100f") ==
-        "'double' is compiled for sm_100f, which the emulator of sm_110a does not run");
+        "'double' is compiled for sm_100f, which the emulator of sm_110a does not run; compile it for "
+        "sm_110a");
   CHECK(errorOn("sm_100a", "sm_103a") ==
-        "'double' is compiled for sm_103a, which the emulator of sm_100a does not run");
+        "'double' is compiled for sm_103a, which the emulator of sm_100a does not run; compile it for "
+        "sm_100a");
 }
 
 TEST_CASE("a program that reports has a whole buffer for it") {

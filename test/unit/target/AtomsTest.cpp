@@ -76,6 +76,31 @@ TEST_CASE("each target has its own matrix unit", "[target][mma]") {
     CHECK(atom->kind != MmaKind::wgmma);
 }
 
+TEST_CASE("rows and asynchrony of the fastest instruction of a block", "[target][mma]") {
+  using enum ElementType;
+  struct Expected {
+    std::string_view target;
+    int64_t rows;
+    bool isAsynchronous, hasSumsInFlight;
+  };
+  for (const Expected &each : {Expected{"sm_80", 16, false, false}, Expected{"sm_90a", 64, true, true},
+                               Expected{"sm_100a", 128, true, false}, Expected{"sm_103a", 128, true, false},
+                               Expected{"sm_120a", 16, false, false}}) {
+    CAPTURE(each.target);
+    const Target &target = *findTarget(each.target);
+    const MmaAtom *atom = findFastestAtom(target, bf16, bf16, f32);
+    REQUIRE(atom);
+    CHECK(atom->blocks == 1);
+    CHECK(atom->isAsynchronous() == each.isAsynchronous);
+    CHECK(rowsOfFastestAtom(target, bf16, bf16, f32) == each.rows);
+    CHECK(hasSumsInFlight(target, bf16, bf16, f32) == each.hasSumsInFlight);
+  }
+  const Target &oldest = *findTarget("sm_80"); // multiplies no bytes of floats
+  CHECK_FALSE(findFastestAtom(oldest, e4m3, e4m3, f32));
+  CHECK(rowsOfFastestAtom(oldest, e4m3, e4m3, f32) == 0);
+  CHECK_FALSE(hasSumsInFlight(oldest, e4m3, e4m3, f32));
+}
+
 TEST_CASE("of one kind the largest instruction is found", "[target][mma]") {
   const MmaAtom *atom = findMmaAtom(*findTarget("sm_80"), MmaKind::mmaSync, ElementType::bf16,
                                     ElementType::bf16, ElementType::f32);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The parts of tcgen05: what warps do with tensor memory (Tcgen05Memory.cpp),
-/// and what single threads issue (Tcgen05Mma.cpp, Tcgen05Issue.cpp), which a
+/// The parts of tcgen05: what warps do with tensor memory (Tcgen05Memory.cpp,
+/// Tcgen05Move.cpp), and what single threads issue (Tcgen05Mma.cpp, Tcgen05Issue.cpp), which a
 /// pipe executes in the order of issue.
 #pragma once
 
@@ -35,6 +35,9 @@ struct TensorPair {
 };
 TensorPair tensorPair(Warp &warp, const Instruction &instruction, unsigned ctaGroup);
 
+/// The value that all active lanes must agree on; nothing with the error set.
+std::optional<uint32_t> uniformValue(Warp &warp, const Instruction &instruction, Slot slot, uint32_t active,
+                                     std::string_view what);
 /// False, with the error set, when not all columns are allocated in the block.
 bool checkTensorColumns(Warp &warp, const Instruction &instruction, Block &block, uint64_t column,
                         uint64_t columns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What warps do with tensor memory: tcgen05.alloc, dealloc,
-/// relinquish_alloc_permit, ld, st, wait, fence.
+/// What warps do with tensor memory besides moving it: tcgen05.alloc, dealloc,
+/// relinquish_alloc_permit, wait, fence.
 #include "runtime/emulator/exec/core/Lanes.h"
 #include "runtime/emulator/exec/core/Observer.h"
 #include "runtime/emulator/exec/decode/Decoder.h"
@@ -15,21 +15,6 @@ namespace tlc::emulator {
 namespace {
 
 constexpr uint32_t minimumColumns = TensorMemoryFacts().minAllocation;
-
-/// The value that all lanes must agree on; nothing with the error set.
-std::optional<uint32_t> uniform(Warp &warp, const Instruction &instruction, Slot slot, uint32_t active,
-                                std::string_view what) {
-  const In<uint32_t> values = lanesOf<uint32_t>(warp, slot);
-  const unsigned first = unsigned(std::countr_zero(active));
-  for (unsigned l = first; l < warpSize; ++l)
-    if (active >> l & 1 && values[l] != values[first]) {
-      fault(warp, instruction,
-            fmt::format("the lanes of the warp differ in the {}: {:#x} in lane {}, {:#x} in lane {}", what,
-                        values[first], first, values[l], l));
-      return std::nullopt;
-    }
-  return values[first];
-}
 
 // --- alloc, dealloc, relinquish_alloc_permit ---------------------------------------------
 
@@ -72,7 +57,7 @@ Step allocate(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
   const Allocate &how = instruction.payloadAs<Allocate>();
-  const auto columns = uniform(warp, instruction, instruction.slots[1], active, "number of columns");
+  const auto columns = uniformValue(warp, instruction, instruction.slots[1], active, "number of columns");
   if (!columns)
     return Step::fault;
   const TensorPair pair = tensorPair(warp, instruction, how.ctaGroup);
@@ -130,8 +115,8 @@ Step allocate(Warp &warp, uint32_t active, const Instruction &instruction) {
 Step deallocate(Warp &warp, uint32_t active, const Instruction &instruction) {
   if (!gather(warp, active, allLanes))
     return Step::wait;
-  const auto bits = uniform(warp, instruction, instruction.slots[0], active, "address"),
-             columns = uniform(warp, instruction, instruction.slots[1], active, "number of columns");
+  const auto bits = uniformValue(warp, instruction, instruction.slots[0], active, "address"),
+             columns = uniformValue(warp, instruction, instruction.slots[1], active, "number of columns");
   if (!bits || !columns || tensorPair(warp, instruction, unsigned(instruction.immediate)).count == 0)
     return Step::fault;
   const TensorAddress address = TensorAddress::decode(*bits);
@@ -154,106 +139,7 @@ Step relinquish(Warp &warp, uint32_t active, const Instruction &instruction) {
   return Step::next;
 }
 
-// --- ld, st ----------------------------------------------------------------------------------
-
-/// Checks a warp's access and gives the address with the lane that it reaches.
-std::optional<TensorAddress> checkMove(Warp &warp, const Instruction &instruction, const TensorMove &move,
-                                       uint32_t bits) {
-  TensorAddress address = TensorAddress::decode(bits);
-  const uint32_t quarter = warp.index % warpsPerWarpgroup * quarterLanes,
-                 within = address.lane % quarterLanes;
-  const auto lanesText = [](uint32_t first) {
-    return fmt::format("lanes {} to {}", first, first + quarterLanes - 1);
-  };
-  // The hardware reaches the warp's own quarter whatever these bits say; 0 says so as well.
-  if (address.lane >= tensorLanes || (address.lane - within != 0 && address.lane - within != quarter)) {
-    fault(warp, instruction,
-          fmt::format("the address {:#x} has lane {}, but warp {} of the block reaches {} of tensor memory",
-                      bits, address.lane, warp.index, lanesText(quarter)));
-    return std::nullopt;
-  }
-  if (within % coveredLanes(move) != 0) {
-    fault(warp, instruction,
-          fmt::format("the address {:#x} has lane {}, which must be a multiple of {} for this shape", bits,
-                      address.lane, coveredLanes(move)));
-    return std::nullopt;
-  }
-  for (const TensorColumns &columns : columnsOf(move))
-    if (!checkTensorColumns(warp, instruction, *warp.block, uint64_t(address.column) + columns.first,
-                            columns.count))
-      return std::nullopt;
-  address.lane = quarter + within;
-  return address;
-}
-
-/// The address operand of ld and st.
-std::optional<TensorAddress> moveAddress(Warp &warp, uint32_t active, const Instruction &instruction) {
-  const auto base = uniform(warp, instruction, instruction.slots[0], active, "address");
-  return base ? checkMove(warp, instruction, instruction.payloadAs<TensorMove>(),
-                          *base + uint32_t(instruction.immediate))
-              : std::nullopt;
-}
-
-/// Tells the observer of a warp's access.
-void noteMove(Warp &warp, const Instruction &instruction, TensorEngine engine, TensorAddress address) {
-  Observer *observer = clusterOf(warp).observer.get();
-  if (!observer)
-    return;
-  const TensorMove &move = instruction.payloadAs<TensorMove>();
-  std::vector<TensorTouch> touches;
-  for (const TensorColumns &columns : columnsOf(move))
-    touches.push_back({warp.block, address.lane, coveredLanes(move), address.column + columns.first,
-                       columns.count, engine == TensorEngine::load ? AccessKind::read : AccessKind::write});
-  observer->moveTensor(warp, instruction, engine, touches);
-}
-
-/// slots: address, registers... A register that is used before wait::ld waits
-/// for its value by itself, so a load may complete at once.
-Step load(Warp &warp, uint32_t active, const Instruction &instruction) {
-  if (!gather(warp, active, allLanes))
-    return Step::wait;
-  const TensorMove &move = instruction.payloadAs<TensorMove>();
-  const auto address = moveAddress(warp, active, instruction);
-  if (!address)
-    return Step::fault;
-  noteMove(warp, instruction, TensorEngine::load, *address);
-  const unsigned count = registersOf(move);
-  uint32_t values[128 * warpSize];
-  loadTensor(move, warp.block->tensorMemory.cells(), *address, values);
-  for (unsigned r = 0; r < count; ++r)
-    store(warp, instruction.slots[1 + r], active, values + r * warpSize);
-  return Step::next;
-}
-
-/// slots: address, registers...
-Step storeRegisters(Warp &warp, uint32_t active, const Instruction &instruction) {
-  if (!gather(warp, active, allLanes))
-    return Step::wait;
-  const TensorMove &move = instruction.payloadAs<TensorMove>();
-  const auto address = moveAddress(warp, active, instruction);
-  if (!address)
-    return Step::fault;
-  noteMove(warp, instruction, TensorEngine::store, *address);
-  std::vector<uint32_t> values(registersOf(move) * warpSize);
-  for (unsigned r = 0; r < registersOf(move); ++r)
-    std::memcpy(&values[r * warpSize], warp.read(instruction.slots[1 + r]), warpSize * 4);
-  auto operation = std::make_shared<AsyncOperation>();
-  operation->warp = &warp;
-  operation->instruction = &instruction;
-  operation->run = [&warp, &instruction, &move, address = *address, values = std::move(values)] {
-    for (const TensorColumns &columns : columnsOf(move))
-      if (!checkTensorColumns(warp, instruction, *warp.block, uint64_t(address.column) + columns.first,
-                              columns.count))
-        return false;
-    storeTensor(move, warp.block->tensorMemory.cells(), address, values);
-    return true;
-  };
-  clusterOf(warp).queue.push(operation);
-  AsyncGroups &groups = warp.asyncGroups[size_t(AsyncEngine::tensorStore)];
-  groups.add(std::move(operation), active);
-  groups.commit(active);
-  return Step::next;
-}
+// --- wait, fence ----------------------------------------------------------------------------
 
 Step waitForLoads(Warp &warp, uint32_t active, const Instruction &) {
   if (!gather(warp, active, allLanes))
@@ -289,49 +175,7 @@ Step fenceAfter(Warp &warp, uint32_t, const Instruction &) {
   return Step::next;
 }
 
-void decodeMove(Decoder &d, bool isStore) {
-  TensorMove move;
-  d.ignore({"sync", "aligned"});
-  const auto shape = d.takeOneOf<TensorShape>({{"32x32b", TensorShape::lanes32x32b},
-                                               {"16x64b", TensorShape::lanes16x64b},
-                                               {"16x128b", TensorShape::lanes16x128b},
-                                               {"16x256b", TensorShape::lanes16x256b},
-                                               {"16x32bx2", TensorShape::lanes16x32bx2}});
-  const auto repeat = d.takeOneOf<unsigned>(
-      {{"x1", 1}, {"x2", 2}, {"x4", 4}, {"x8", 8}, {"x16", 16}, {"x32", 32}, {"x64", 64}, {"x128", 128}});
-  move.packed = d.take(isStore ? "unpack::16b" : "pack::16b");
-  if (!shape || !repeat || !d.take("b32"))
-    return d.fail("'{}' is not a known form", d.at().fullName());
-  move.shape = *shape, move.repeat = *repeat;
-  if (registersOf(move) == 0)
-    return d.fail("'{}' would need more than 128 registers of a thread", d.at().fullName());
-  const bool split = *shape == TensorShape::lanes16x32bx2;
-  d.expectOperands(2 + split);
-  const AddressOperand address = d.address(isStore ? 0 : 1);
-  if (split) {
-    const int64_t offset = d.immediate(isStore ? 1 : 2);
-    if (offset < 0 || offset >= int64_t(tensorColumns))
-      return d.fail("the second half of '{}' lies 0 to {} columns on, but got {}", d.at().fullName(),
-                    tensorColumns - 1, offset);
-    move.splitOffset = uint32_t(offset);
-  }
-  if (d.failed())
-    return;
-  const auto registers = d.elements(d.operand(isStore ? d.operandCount() - 1 : 0));
-  if (registers.size() != registersOf(move))
-    return d.fail("'{}' moves {} registers, but got {}", d.at().fullName(), registersOf(move),
-                  registers.size());
-  std::vector<Slot> slots{address.base};
-  for (const Operand &reg : registers)
-    slots.push_back(isStore ? d.in(reg, Type::b32) : d.out(reg, Type::b32));
-  d.kernel.sharesRegisters |= !isStore;
-  d.emitWith(isStore ? storeRegisters : load, slots, move).immediate = address.offset;
-}
-
 } // namespace
-
-void decodeTensorLoad(Decoder &d) { decodeMove(d, false); }
-void decodeTensorStore(Decoder &d) { decodeMove(d, true); }
 
 void decodeTensorAllocation(Decoder &d) {
   Allocate how;
@@ -429,6 +273,20 @@ TensorPair tensorPair(Warp &warp, const Instruction &instruction, unsigned ctaGr
     return {};
   }
   return {{&blocks[even], &blocks[even + 1]}, 2};
+}
+
+std::optional<uint32_t> uniformValue(Warp &warp, const Instruction &instruction, Slot slot, uint32_t active,
+                                     std::string_view what) {
+  const In<uint32_t> values = lanesOf<uint32_t>(warp, slot);
+  const unsigned first = unsigned(std::countr_zero(active));
+  for (unsigned l = first; l < warpSize; ++l)
+    if (active >> l & 1 && values[l] != values[first]) {
+      fault(warp, instruction,
+            fmt::format("the lanes of the warp differ in the {}: {:#x} in lane {}, {:#x} in lane {}", what,
+                        values[first], first, values[l], l));
+      return std::nullopt;
+    }
+  return values[first];
 }
 
 std::string allocationsText(const TensorMemory &memory) {
