@@ -44,7 +44,8 @@ std::string fileOf(std::string_view content) {
 std::vector<std::string> fuzz::reportSeeds(const Folder &) {
   report::Report report;
   report.kernel = "softcap";
-  report.parameters = {{"m", "8"}, {"dtype", "bf16"}};
+  report.parameters = {{"m", "8"}, {"dtype", "bf16"}, {"lr", "0.5"}};
+  report.scalars = {{"lr", ElementType::f32}};
   report.module = "module { }";
   report.target = "sm_90a";
   report.disabled = {"tma"};

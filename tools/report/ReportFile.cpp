@@ -95,6 +95,9 @@ std::string contentOf(const Report &report) {
   packer.add(report.kernel).add(report.summary).add(report.isShipped).add(report.parameters.size());
   for (const auto &[name, value] : report.parameters)
     packer.add(name).add(value);
+  packer.add(report.scalars.size());
+  for (const auto &[name, type] : report.scalars)
+    packer.add(name).add(toString(type));
   packer.add(report.module).add(report.target).add(report.disabled.size());
   for (const std::string &name : report.disabled)
     packer.add(name);
@@ -128,6 +131,13 @@ std::optional<Report> unpack(std::string_view content) {
   for (size_t left = unpacker.count(2 * sizeof(uint64_t)); left > 0; --left) {
     std::string name = unpacker.text();
     report.parameters[std::move(name)] = unpacker.text();
+  }
+  for (size_t left = unpacker.count(2 * sizeof(uint64_t)); left > 0; --left) {
+    std::string name = unpacker.text();
+    const std::optional<ElementType> type = elementNamed(unpacker.text());
+    if (!type || !isComputed(*type) || !report.parameters.contains(name))
+      return std::nullopt;
+    report.scalars[std::move(name)] = *type;
   }
   report.module = unpacker.text();
   report.target = unpacker.text();

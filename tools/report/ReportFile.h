@@ -57,7 +57,8 @@ struct Report {
   std::string kernel, summary;
   bool isShipped = false; ///< part of tlc: its reference is known by its name
   kernels::Definitions parameters = {};
-  std::string module = {}; ///< in phase `input`, with base names in its locations
+  std::map<std::string, ElementType> scalars = {}; ///< those of `parameters` that the launch gets
+  std::string module = {};                         ///< in phase `input`, with base names in its locations
 
   // Options of the compiler.
   std::string target = {};

@@ -113,8 +113,10 @@ tlc::Result<std::string> driver::reproducerOf(const std::string &bytes, const st
   Result<report::Report> report = report::read(bytes, file);
   if (!report)
     return report.error();
-  const ReportedKernel reported(std::move(*report));
-  Result<CompileOptions> options = reported.options();
+  const Result<ReportedKernel> reported = ReportedKernel::create(std::move(*report));
+  if (!reported)
+    return tlc::Error{ErrorKind::invalidArgument, "'" + excerpt(file) + "': " + reported.error().message};
+  Result<CompileOptions> options = reported->options();
   if (!options)
     return options.error();
   SmallString<128> path;
@@ -128,7 +130,7 @@ tlc::Result<std::string> driver::reproducerOf(const std::string &bytes, const st
       ::dup2(nowhere, STDERR_FILENO);
     }
     kernels::CompileLog log;
-    (void)kernels::Library().compile(reported.request(), *options, log);
+    (void)kernels::Library().compile(reported->request(), *options, log);
   });
   if (!compiled)
     return compiled.error();
