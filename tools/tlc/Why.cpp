@@ -211,11 +211,15 @@ Result<void> driver::explain(const RunPlan &plan, const std::shared_ptr<const ke
   Result<dsl::ProgramModule> program = kernels::trace(request, *findTarget(plan.choice.options.target), log);
   if (!program)
     return program.error();
+  Result<std::vector<evaluator::Element>> scalars = evaluatedScalars(*program->module, request.values);
+  if (!scalars)
+    return scalars.error();
   std::vector<evaluator::Tensor> evaluated;
   for (const auto &[spec, host] : zip(initial.specs, initial.tensors))
     evaluated.push_back(evaluatedTensor(spec, host));
-  if (Result<evaluator::Report> report = evaluateRanks(*program->module, initial.specs, {}, 1, evaluated,
-                                                       {.multiprocessors = options.multiprocessors});
+  if (Result<evaluator::Report> report =
+          evaluateRanks(*program->module, initial.specs, *scalars, 1, evaluated,
+                        {.multiprocessors = options.multiprocessors});
       !report) {
     errs() << "tlc: the evaluator cannot run the program: " << report.error().message << '\n';
     evaluated.clear();
@@ -264,20 +268,24 @@ Result<void> driver::explain(const RunPlan &plan, const std::shared_ptr<const ke
   outs() << formatv("{0}, in {1} runs on the emulator:\n", truth.nameOf(element), runs);
   std::optional<size_t> first; // of what is not confirmed, the nearest to the inputs
   size_t confirmed = 0;
+  bool isConfirmed = false; // the element itself
   for (auto [i, step] : enumerate(std::vector(search.steps().begin(), search.steps().end()))) {
     if (i == 0)
       step.bits = actual;
     const Judged judged = judge(step, truth, i == 0 ? Truth::When::after : Truth::When::during);
     printStep(i, step, judged);
     confirmed += judged.confirmed.value_or(false);
+    isConfirmed |= i == 0 && judged.confirmed.value_or(false);
     if (judged.confirmed == false)
       first = i;
   }
   if (first)
     outs() << formatv("step {0} is the first whose value is not confirmed; {1} before it {2}\n", *first + 1,
                       confirmed, confirmed == 1 ? "is" : "are");
-  else if (confirmed > 0)
+  else if (isConfirmed)
     outs() << "all values that are compared are confirmed: the program computes this\n";
+  else if (confirmed > 0)
+    outs() << "all values that are compared are confirmed, but the element itself is not compared\n";
   else
     outs() << "no value could be compared\n";
   return {};
