@@ -35,11 +35,13 @@ public:
   Truth(const kernels::InitialTensors &initial, std::vector<evaluator::Tensor> evaluated)
       : initial(initial), evaluated(std::move(evaluated)) {}
 
-  /// The tensor and the element that has these bytes.
+  /// The tensor and the element that has these bytes; nothing where a byte has several.
   std::optional<AskedElement> elementAt(const emulator::TensorBytes &bytes) const {
     for (const auto &[i, spec, host] : enumerate(initial.specs, initial.tensors)) {
       if (spec.name != bytes.tensor || spec.isTable)
         continue;
+      if (bitsOf(spec.element) < 8)
+        return std::nullopt;
       int64_t left = int64_t(bytes.offset) * 8 / int64_t(bitsOf(spec.element)), number = 0;
       for (const auto &[extent, stride] : zip(host.shape(), host.strides())) {
         const int64_t at = stride == 0 ? 0 : left / stride;
@@ -206,6 +208,12 @@ Result<void> driver::explain(const RunPlan &plan, const std::shared_ptr<const ke
   if (problem->ranks() != 1)
     return invalid("expected --why of a kernel of one rank, but this one runs on " +
                    std::to_string(problem->ranks()));
+  if (const kernels::TensorSpec &asked = initial.specs[element.tensor];
+      asked.isTable || bitsOf(asked.element) < 8)
+    return invalid(
+        "expected --why of an element that has its own bytes and a tensor argument, but '" + asked.name +
+        "' is " +
+        (asked.isTable ? "given by a table of addresses" : "of " + std::string(toString(asked.element))));
   // What the evaluator makes of it; without that, origins are shown but not judged.
   kernels::CompileLog log;
   Result<dsl::ProgramModule> program = kernels::trace(request, *findTarget(plan.choice.options.target), log);
