@@ -273,7 +273,8 @@ Result<void> driver::explain(const RunPlan &plan, const std::shared_ptr<const ke
       actual = kernels::encodeElement(spec.element, find_if(*outputs, isIt)->at(element.number));
     }
   }
-  outs() << formatv("{0}, in {1} runs on the emulator:\n", truth.nameOf(element), runs);
+  outs() << formatv("{0}, in {1} run{2} on the emulator:\n", truth.nameOf(element), runs,
+                    runs == 1 ? "" : "s");
   std::optional<size_t> first; // of what is not confirmed, the nearest to the inputs
   size_t confirmed = 0;
   bool isConfirmed = false; // the element itself
