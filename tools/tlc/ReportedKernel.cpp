@@ -47,7 +47,9 @@ std::vector<kernels::TensorSpec> specsOf(const report::Report &report) {
                                 .low = tensor.low,
                                 .high = tensor.high,
                                 .isTable = tensor.isTable};
-    if (!tensor.contents.empty())
+    if (tensor.hasContents && tensor.elements() == 0) // drawn ones would change those after them
+      spec.derived = [](std::span<const std::vector<double>>) { return std::vector<double>(); };
+    else if (tensor.hasContents)
       for (int64_t i = 0, count = tensor.elements(); i != count; ++i)
         spec.contents.push_back(kernels::loadElement(
             tensor.element, reinterpret_cast<const std::byte *>(tensor.contents.data()), i));
@@ -294,6 +296,7 @@ std::vector<report::Tensor> driver::reportedTensors(const kernels::InitialTensor
                              .isTable = spec.isTable};
     const int64_t count = host.elementCount();
     if (spec.access != Access::output && (spec.derived || !spec.contents.empty())) {
+      tensor.hasContents = true;
       tensor.contents.resize(size_t(bytesOf(spec.element, count)));
       for (int64_t i = 0; i != count; ++i)
         kernels::storeElement(spec.element, reinterpret_cast<std::byte *>(tensor.contents.data()), host.at(i),
