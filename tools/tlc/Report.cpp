@@ -130,6 +130,8 @@ ReportCommand::ReportCommand()
       problemFlags(command), deviceFlags(command), flags(command) {}
 
 ExitCode ReportCommand::show() const {
+  if (Result<void> free = checkFree(command, kernel); !free)
+    return failUsage(free.error().message);
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =
       MemoryBuffer::getFile(kernel, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
