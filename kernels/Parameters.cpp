@@ -39,6 +39,15 @@ std::optional<std::vector<int64_t>> toList(std::string_view text) {
   return list;
 }
 
+/// Limits of floats that the author does not give.
+constexpr int64_t unlimitedLeast = std::numeric_limits<int64_t>::min(),
+                  unlimitedMost = std::numeric_limits<int64_t>::max();
+
+/// True if the author limits it more than its type does.
+bool isLimited(const Parameter &scalar) {
+  return scalar.least != unlimitedLeast || scalar.most != unlimitedMost;
+}
+
 /// Whether the type of the scalar has the number, which floats round to.
 bool isInType(const Parameter &scalar, double number) {
   return !std::isfinite(number) || std::abs(number) <= factsOf(scalar.element).format.largest();
@@ -47,8 +56,9 @@ bool isInType(const Parameter &scalar, double number) {
 bool isAllowedScalar(const Parameter &scalar, std::string_view text) {
   if (isFloat(scalar.element)) {
     std::optional<double> value = parseAs<double>(text);
-    return value && isInType(scalar, *value) && *value >= double(scalar.least) &&
-           *value <= double(scalar.most);
+    return value && std::isfinite(*value) && isInType(scalar, *value) &&
+           (scalar.least == unlimitedLeast || *value >= double(scalar.least)) &&
+           (scalar.most == unlimitedMost || *value <= double(scalar.most));
   }
   std::optional<int64_t> value = parseAs<int64_t>(text);
   return value && *value >= scalar.least && *value <= scalar.most && *value % scalar.multipleOf == 0;
@@ -79,12 +89,6 @@ bool isBeyondInteger(const Parameter &scalar, int64_t value) {
   const int64_t most = isInteger(scalar.element) ? int64_t(~uint64_t(0) >> (65 - bitsOf(scalar.element)))
                                                  : std::numeric_limits<int64_t>::max();
   return value > most || value < -most - 1;
-}
-
-/// True if the author limits it more than its type does.
-bool isLimited(const Parameter &scalar) {
-  return scalar.least != std::numeric_limits<int64_t>::min() ||
-         scalar.most != std::numeric_limits<int64_t>::max();
 }
 
 /// What to do about a text that is no value of the scalar.

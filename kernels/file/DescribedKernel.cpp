@@ -59,8 +59,12 @@ public:
 
   std::vector<TensorSpec> tensors(const Parameters &values) const override {
     std::vector<TensorSpec> all;
-    for (const std::vector<TensorSpec> &ofRank : trace(values, {}).ofRanks)
-      all.insert(all.end(), ofRank.begin(), ofRank.end());
+    const std::vector<std::vector<TensorSpec>> &ofRanks = trace(values, {}).ofRanks;
+    for (size_t rank = 0; rank != ofRanks.size(); ++rank) {
+      std::vector<TensorSpec> tensors = ofRanks[rank];
+      addContents(values, {int64_t(rank), int64_t(ofRanks.size())}, tensors);
+      all.insert(all.end(), tensors.begin(), tensors.end());
+    }
     return all;
   }
 
@@ -157,7 +161,7 @@ private:
           });
       if (!tensors)
         return mistake(wrongArgument.value_or(registration()), tensors.error().message);
-      if (std::optional<WrongCall> wrong = complete(values, {rank, count}, *tensors))
+      if (std::optional<WrongCall> wrong = complete(*tensors))
         return mistake(positionOfCall(wrong->call, wrong->name), wrong->message);
       for (const auto &[table, members] : entry->extentsOfMembers) {
         TensorSpec &spec = *std::ranges::find(*tensors, table, &TensorSpec::name);
@@ -294,9 +298,8 @@ private:
     };
   }
 
-  /// Adds contents to the tensors; returns what is wrong.
-  std::optional<WrongCall> complete(const Parameters &values, RankOf of,
-                                    std::vector<TensorSpec> &tensors) const {
+  /// Adds ranges to the tensors; returns what is wrong.
+  std::optional<WrongCall> complete(std::vector<TensorSpec> &tensors) const {
     const auto find = [&](const std::string &name) {
       return std::ranges::find(tensors, name, &TensorSpec::name);
     };
@@ -331,6 +334,11 @@ private:
       return wrong;
     for (const auto &[name, range] : description->ranges)
       std::tie(find(name)->low, find(name)->high) = range;
+    return std::nullopt;
+  }
+
+  /// Their contents for these values, scalars among them, for which traces are not kept.
+  void addContents(const Parameters &values, RankOf of, std::vector<TensorSpec> &tensors) const {
     for (size_t i = 0; i != tensors.size(); ++i)
       if (description->contents.contains(tensors[i].name))
         tensors[i].derived =
@@ -350,7 +358,6 @@ private:
                   inputs.push_back(contents[size_t(of.rank) * all + i]);
               return numbers(values, known, spec, of.rank, inputs, false, elements);
             };
-    return std::nullopt;
   }
 
   /// And whose it is.

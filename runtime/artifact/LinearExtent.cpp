@@ -7,6 +7,8 @@
 using namespace tlc;
 
 std::optional<int64_t> LinearExtent::solve(int64_t extent) const {
+  if (extent < 0 || extent > maxExtent) // as are a caller's; the remainder of the least number by -1 traps
+    return std::nullopt;
   int64_t product = 0;
   if (__builtin_sub_overflow(extent, offset, &product) || product % factor != 0)
     return std::nullopt;

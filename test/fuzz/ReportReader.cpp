@@ -44,7 +44,8 @@ std::string fileOf(std::string_view content) {
 std::vector<std::string> fuzz::reportSeeds(const Folder &) {
   report::Report report;
   report.kernel = "softcap";
-  report.parameters = {{"m", "8"}, {"dtype", "bf16"}};
+  report.parameters = {{"m", "8"}, {"dtype", "bf16"}, {"lr", "0.5"}};
+  report.scalars = {{"lr", ElementType::f32}};
   report.module = "module { }";
   report.target = "sm_90a";
   report.disabled = {"tma"};
@@ -53,9 +54,12 @@ std::vector<std::string> fuzz::reportSeeds(const Folder &) {
   report.maximumSteps = 1000;
   report.scheduleSeed = 3;
   report.lastStrides = {{"X", 2}};
-  report.tensors = {
-      {.name = "X", .shape = {2, 4}, .contents = std::string(32, 'x'), .padding = {{1, 3}, {7, 8}}},
-      {.name = "Y", .element = ElementType::bf16, .access = Access::output, .shape = {8}}};
+  report.tensors = {{.name = "X",
+                     .shape = {2, 4},
+                     .hasContents = true,
+                     .contents = std::string(32, 'x'),
+                     .padding = {{1, 3}, {7, 8}}},
+                    {.name = "Y", .element = ElementType::bf16, .access = Access::output, .shape = {8}}};
   report.tolerances = {{.limit = 1, .floor = 1}};
   report.outcome = report::Outcome::ran;
   report.digest = "00ff";

@@ -44,7 +44,7 @@ void add(Packer &packer, const Tensor &tensor) {
   packer.add(tensor.name).add(toString(tensor.element)).add(tensor.access).add(tensor.shape.size());
   for (int64_t extent : tensor.shape)
     packer.add(extent);
-  packer.add(tensor.low).add(tensor.high).add(tensor.isTable).add(tensor.contents);
+  packer.add(tensor.low).add(tensor.high).add(tensor.isTable).add(tensor.hasContents).add(tensor.contents);
   packer.add(tensor.padding.size());
   for (auto [begin, end] : tensor.padding)
     packer.add(begin).add(end);
@@ -59,7 +59,7 @@ bool isValid(const Tensor &tensor) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max() / 64;
   if (elements > most || (tensor.isTable && tensor.shape.empty()))
     return false;
-  if (!tensor.contents.empty() && int64_t(tensor.contents.size()) != bytesOf(tensor.element, elements))
+  if (int64_t(tensor.contents.size()) != (tensor.hasContents ? bytesOf(tensor.element, elements) : 0))
     return false;
   int64_t last = 0;
   for (auto [begin, end] : tensor.padding) {
@@ -81,6 +81,7 @@ std::optional<Tensor> tensorOf(Unpacker &unpacker) {
   tensor.low = unpacker.get<double>();
   tensor.high = unpacker.get<double>();
   tensor.isTable = unpacker.get<bool>();
+  tensor.hasContents = unpacker.get<bool>();
   tensor.contents = unpacker.text();
   for (size_t left = unpacker.count(2 * sizeof(int64_t)); left > 0; --left) {
     const auto begin = unpacker.get<int64_t>();
@@ -95,6 +96,9 @@ std::string contentOf(const Report &report) {
   packer.add(report.kernel).add(report.summary).add(report.isShipped).add(report.parameters.size());
   for (const auto &[name, value] : report.parameters)
     packer.add(name).add(value);
+  packer.add(report.scalars.size());
+  for (const auto &[name, type] : report.scalars)
+    packer.add(name).add(toString(type));
   packer.add(report.module).add(report.target).add(report.disabled.size());
   for (const std::string &name : report.disabled)
     packer.add(name);
@@ -128,6 +132,13 @@ std::optional<Report> unpack(std::string_view content) {
   for (size_t left = unpacker.count(2 * sizeof(uint64_t)); left > 0; --left) {
     std::string name = unpacker.text();
     report.parameters[std::move(name)] = unpacker.text();
+  }
+  for (size_t left = unpacker.count(2 * sizeof(uint64_t)); left > 0; --left) {
+    std::string name = unpacker.text();
+    const std::optional<ElementType> type = elementNamed(unpacker.text());
+    if (!type || !isComputed(*type) || !report.parameters.contains(name))
+      return std::nullopt;
+    report.scalars[std::move(name)] = *type;
   }
   report.module = unpacker.text();
   report.target = unpacker.text();

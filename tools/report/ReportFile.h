@@ -34,8 +34,8 @@ struct Tensor {
   std::vector<int64_t> shape = {};
   double low = -1, high = 1; ///< inputs without contents are random, uniform in [low, high)
   bool isTable = false;      ///< of the addresses of the tensor's parts along its first axis
-  /// Elements that are not random, row-major and packed as the type says; empty: they are.
-  std::string contents = {};
+  bool hasContents = false;  ///< also where the tensor has no elements; else they are random
+  std::string contents = {}; ///< row-major and packed as the type says
   /// Elements that are padding, as [begin, end) of row-major numbers, ascending.
   std::vector<std::pair<int64_t, int64_t>> padding = {};
 
@@ -57,7 +57,8 @@ struct Report {
   std::string kernel, summary;
   bool isShipped = false; ///< part of tlc: its reference is known by its name
   kernels::Definitions parameters = {};
-  std::string module = {}; ///< in phase `input`, with base names in its locations
+  std::map<std::string, ElementType> scalars = {}; ///< those of `parameters` that the launch gets
+  std::string module = {};                         ///< in phase `input`, with base names in its locations
 
   // Options of the compiler.
   std::string target = {};

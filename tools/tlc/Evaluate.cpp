@@ -282,12 +282,10 @@ Result<Problem> problemOf(const kernels::Request &request) {
   std::string title(request.kernel->name());
   for (const auto &[name, value] : request.values.values())
     title += " " + name + "=" + value;
-  std::vector<evaluator::Element> scalars;
-  for (const auto &[name, type] : kernels::scalarsOf(*program->module))
-    scalars.push_back(isInteger(type)
-                          ? evaluator::Element{.integer = request.values.constant(name), .defined = true}
-                          : evaluator::elementOf(type, request.values.number(name).value()));
-  return Problem{title, std::move(*program), request.kernel->tensors(request.values), std::move(scalars),
+  Result<std::vector<evaluator::Element>> scalars = evaluatedScalars(*program->module, request.values);
+  if (!scalars)
+    return scalars.error();
+  return Problem{title, std::move(*program), request.kernel->tensors(request.values), std::move(*scalars),
                  size_t(request.kernel->ranks(request.values))};
 }
 

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tlc/EvaluatedTensors.h"
 
+#include "kernels/file/ProgramTensors.h"
+#include "kernels/library/call/Scalars.h"
+#include "runtime/support/Excerpt.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 #include <iterator>
+#include <limits>
 
 using namespace llvm;
 using namespace tlc;
@@ -38,6 +43,36 @@ evaluator::Tensor driver::evaluatedTensor(const kernels::TensorSpec &spec, const
     for (auto [element, value] : zip(tensor.elements, host.values()))
       element = evaluator::elementOf(spec.element, value);
   return tensor;
+}
+
+kernels::Parameter driver::scalarParameter(std::string name, ElementType type, std::string value) {
+  using Limits = std::numeric_limits<int64_t>;
+  const int64_t most = isInteger(type) ? int64_t(~uint64_t(0) >> (65 - bitsOf(type))) : Limits::max();
+  return {.name = std::move(name),
+          .description = "number of the launch",
+          .kind = kernels::Parameter::Kind::scalar,
+          .fallback = std::move(value),
+          .least = -most - 1,
+          .most = most,
+          .element = type};
+}
+
+Result<std::vector<evaluator::Element>> driver::evaluatedScalars(mlir::ModuleOp program,
+                                                                 const kernels::Parameters &values) {
+  std::vector<evaluator::Element> scalars;
+  for (const auto &[name, type] : kernels::scalarsOf(program)) {
+    const std::string_view text = values.find(name).value_or("");
+    if (text.empty() || !scalarParameter(name, type).check("of the program", text))
+      return tlc::Error{ErrorKind::invalidArgument, "expected a number of " + std::string(toString(type)) +
+                                                        " for scalar '" + excerpt(name) + "', but got '" +
+                                                        excerpt(text) + "'"};
+    const kernels::Number number = kernels::numberOf(values, name, type);
+    if (const auto *whole = std::get_if<int64_t>(&number))
+      scalars.push_back({.integer = *whole, .defined = true});
+    else
+      scalars.push_back(evaluator::elementOf(type, std::get<double>(number)));
+  }
+  return scalars;
 }
 
 Result<evaluator::Report> driver::evaluateRanks(mlir::ModuleOp program, ArrayRef<kernels::TensorSpec> specs,

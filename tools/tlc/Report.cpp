@@ -130,6 +130,8 @@ ReportCommand::ReportCommand()
       problemFlags(command), deviceFlags(command), flags(command) {}
 
 ExitCode ReportCommand::show() const {
+  if (Result<void> free = checkFree(command, kernel); !free)
+    return failUsage(free.error().message);
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =
       MemoryBuffer::getFile(kernel, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
@@ -162,6 +164,9 @@ Result<report::Report> ReportCommand::reportOf(const RunPlan &plan, mlir::Module
   report.isShipped = shipped && *shipped == kernel;
   for (const auto &[name, value] : values.values())
     report.parameters[name] = value;
+  for (const kernels::Parameter &parameter : kernel->parameters())
+    if (parameter.isScalar())
+      report.scalars[parameter.name] = parameter.element;
   report.module = textWithoutPaths(module);
   report.target = compiled.target;
   for (const OptimizationSwitch &each : optimizationSwitches())
@@ -282,8 +287,10 @@ ExitCode ReportCommand::execute() const {
   };
   if (Result<void> written = write(); !written)
     return failBy(written.error());
-  const ReportedKernel reported(report);
-  plan.choice.request = reported.request(); // what the file has is compiled
+  const Result<ReportedKernel> reported = ReportedKernel::create(report);
+  if (!reported)
+    return failBy(reported.error());
+  plan.choice.request = reported->request(); // what the file has is compiled
   Result<void> done = run(plan, *problem, findings, report);
   if (done)
     done = write();

@@ -3,6 +3,7 @@
 
 #include "runtime/support/ChildProcess.h"
 #include "runtime/support/Excerpt.h"
+#include "runtime/support/Printable.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
@@ -49,23 +50,26 @@ Result<void> driver::checkFree(const cl::SubCommand &command, const std::string 
   return {};
 }
 
+/// A text of a report, which nobody need have checked.
+static std::string shown(StringRef text) { return printable(text, 2000); }
+
 /// "as in the report" or what that has.
 static std::string outcomeOf(const report::Report &report) {
   switch (report.outcome) {
   case report::Outcome::unfinished:
     return "did not end: the process ended while the program was compiled, or ran";
   case report::Outcome::failed:
-    return "failed: " + StringRef(report.error).split('\n').first.str();
+    return "failed: " + shown(StringRef(report.error).split('\n').first);
   case report::Outcome::ran:
-    return report.complaint.empty() ? "ran" : "wrong result: " + report.complaint;
+    return report.complaint.empty() ? "ran" : "wrong result: " + shown(report.complaint);
   }
   llvm_unreachable("all outcomes are handled");
 }
 
 void driver::printHistory(const ReportedKernel &reported, bool verify) {
   const report::Report &report = reported.report();
-  errs() << formatv("tlc: reported by tlc {0}, LLVM {1}, on {2}: {3}\n", report.version, report.llvm,
-                    report.device, outcomeOf(report));
+  errs() << formatv("tlc: reported by tlc {0}, LLVM {1}, on {2}: {3}\n", shown(report.version),
+                    shown(report.llvm), shown(report.device), outcomeOf(report));
   if (report.version != ownVersion() || report.llvm != llvmVersion())
     errs() << formatv("tlc: this is tlc {0}, LLVM {1}, whose programs may differ\n", ownVersion(),
                       llvmVersion());
@@ -92,7 +96,7 @@ ExitCode driver::checkOutputs(const ReportedKernel &reported, const std::string 
   case report::Outcome::failed:
     say("outputs " + digest);
     return fail("expected the error of the report, but got none: " +
-                StringRef(report.error).split('\n').first.str());
+                shown(StringRef(report.error).split('\n').first));
   case report::Outcome::ran:
     break;
   }
@@ -102,10 +106,10 @@ ExitCode driver::checkOutputs(const ReportedKernel &reported, const std::string 
   }
   say("outputs " + digest);
   if (!report.isEmulated) {
-    say("outputs " + report.digest + " on " + report.device);
+    say("outputs " + shown(report.digest) + " on " + shown(report.device));
     return ExitCode::success;
   }
-  return fail("expected outputs " + report.digest + " as in the report, but got " + digest);
+  return fail("expected outputs " + shown(report.digest) + " as in the report, but got " + digest);
 }
 
 tlc::Result<std::string> driver::reproducerOf(const std::string &bytes, const std::string &file,
@@ -113,8 +117,10 @@ tlc::Result<std::string> driver::reproducerOf(const std::string &bytes, const st
   Result<report::Report> report = report::read(bytes, file);
   if (!report)
     return report.error();
-  const ReportedKernel reported(std::move(*report));
-  Result<CompileOptions> options = reported.options();
+  const Result<ReportedKernel> reported = ReportedKernel::create(std::move(*report));
+  if (!reported)
+    return tlc::Error{ErrorKind::invalidArgument, "'" + excerpt(file) + "': " + reported.error().message};
+  Result<CompileOptions> options = reported->options();
   if (!options)
     return options.error();
   SmallString<128> path;
@@ -128,7 +134,7 @@ tlc::Result<std::string> driver::reproducerOf(const std::string &bytes, const st
       ::dup2(nowhere, STDERR_FILENO);
     }
     kernels::CompileLog log;
-    (void)kernels::Library().compile(reported.request(), *options, log);
+    (void)kernels::Library().compile(reported->request(), *options, log);
   });
   if (!compiled)
     return compiled.error();

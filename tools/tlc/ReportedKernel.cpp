@@ -22,12 +22,17 @@ namespace {
 
 std::vector<kernels::Parameter> parametersOf(const report::Report &report) {
   std::vector<kernels::Parameter> parameters;
-  for (const auto &[name, value] : report.parameters)
+  for (const auto &[name, value] : report.parameters) {
+    if (const auto scalar = report.scalars.find(name); scalar != report.scalars.end()) {
+      parameters.push_back(scalarParameter(name, scalar->second, value));
+      continue;
+    }
     parameters.push_back({.name = name,
                           .description = "as reported",
                           .kind = kernels::Parameter::Kind::choice,
                           .fallback = value,
                           .choices = {value}});
+  }
   return parameters;
 }
 
@@ -42,7 +47,9 @@ std::vector<kernels::TensorSpec> specsOf(const report::Report &report) {
                                 .low = tensor.low,
                                 .high = tensor.high,
                                 .isTable = tensor.isTable};
-    if (!tensor.contents.empty())
+    if (tensor.hasContents && tensor.elements() == 0) // drawn ones would change those after them
+      spec.derived = [](std::span<const std::vector<double>>) { return std::vector<double>(); };
+    else if (tensor.hasContents)
       for (int64_t i = 0, count = tensor.elements(); i != count; ++i)
         spec.contents.push_back(kernels::loadElement(
             tensor.element, reinterpret_cast<const std::byte *>(tensor.contents.data()), i));
@@ -168,8 +175,14 @@ private:
       }
       tensors.push_back(std::move(tensor));
     }
+    Result<kernels::Request> own = kernels::Request::parse(*this, {});
+    if (!own)
+      return own.error();
+    Result<std::vector<evaluator::Element>> scalars = evaluatedScalars(*program.module, own->values);
+    if (!scalars)
+      return scalars.error();
     Result<evaluator::Report> evaluated =
-        evaluateRanks(*program.module, specs, {}, size_t(report->ranks), tensors,
+        evaluateRanks(*program.module, specs, *scalars, size_t(report->ranks), tensors,
                       {.multiprocessors = report->multiprocessors});
     if (!evaluated)
       return evaluated.error();
@@ -188,6 +201,13 @@ ReportedKernel::ReportedKernel(report::Report report)
     : file(std::make_shared<const report::Report>(std::move(report))),
       itsKernel(std::make_shared<const Reported>(file)) {}
 
+Result<ReportedKernel> ReportedKernel::create(report::Report report) {
+  ReportedKernel reported(std::move(report));
+  if (Result<kernels::Request> valid = kernels::Request::parse(*reported.itsKernel, {}); !valid)
+    return valid.error();
+  return reported;
+}
+
 Result<ReportedKernel> ReportedKernel::open(const std::string &path) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =
       MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
@@ -197,7 +217,10 @@ Result<ReportedKernel> ReportedKernel::open(const std::string &path) {
   Result<report::Report> read = report::read((*buffer)->getBuffer(), path);
   if (!read)
     return read.error();
-  return ReportedKernel(std::move(*read));
+  Result<ReportedKernel> reported = create(std::move(*read));
+  if (!reported)
+    return tlc::Error{ErrorKind::invalidArgument, "'" + excerpt(path) + "': " + reported.error().message};
+  return reported;
 }
 
 kernels::Request ReportedKernel::request() const {
@@ -273,6 +296,7 @@ std::vector<report::Tensor> driver::reportedTensors(const kernels::InitialTensor
                              .isTable = spec.isTable};
     const int64_t count = host.elementCount();
     if (spec.access != Access::output && (spec.derived || !spec.contents.empty())) {
+      tensor.hasContents = true;
       tensor.contents.resize(size_t(bytesOf(spec.element, count)));
       for (int64_t i = 0; i != count; ++i)
         kernels::storeElement(spec.element, reinterpret_cast<std::byte *>(tensor.contents.data()), host.at(i),

@@ -12,12 +12,13 @@
 
 namespace tlc::driver {
 
-/// A report that was read, and the kernel in it. Parameters have the report's values alone. Expected results
+/// A report that was read, and the kernel in it. Parameters have the report's values. Expected results
 /// are those of the kernel's reference where it is part of this tlc and has the same tensors, else those of
 /// the evaluator.
 class ReportedKernel {
 public:
-  explicit ReportedKernel(report::Report report);
+  /// An error if a scalar has no number of its type.
+  static Result<ReportedKernel> create(report::Report report);
   /// Reads a file; an error names it.
   static Result<ReportedKernel> open(const std::string &path);
 
@@ -33,6 +34,7 @@ public:
   bool isEvaluated() const;
 
 private:
+  explicit ReportedKernel(report::Report report);
   std::shared_ptr<const report::Report> file;
   std::shared_ptr<const kernels::Kernel> itsKernel;
 };

@@ -55,7 +55,7 @@ std::variant<RunPlan, ExitCode> driver::planRun(const std::string &kernel, const
                  }};
 }
 
-/// Whether a program has the tensors of its report.
+/// Whether a program has the tensors and scalars of its report.
 static Result<void> checkTensors(const report::Report &report, const Artifact &program) {
   const size_t ofRank = report.tensors.size() / size_t(report.ranks);
   const auto isArgument = [](const TensorArgument &tensor) { return tensor.access != Access::workspace; };
@@ -64,7 +64,11 @@ static Result<void> checkTensors(const report::Report &report, const Artifact &p
     return argument.name == tensor.name && (tensor.isTable || (argument.access == tensor.access &&
                                                                argument.shape.size() == tensor.shape.size()));
   };
-  bool fits = program.scalars.empty() && size_t(count_if(program.tensors, isArgument)) == ofRank;
+  const auto isKnown = [&](const ScalarArgument &scalar) {
+    const auto found = report.scalars.find(scalar.name);
+    return found != report.scalars.end() && found->second == scalar.element;
+  };
+  bool fits = all_of(program.scalars, isKnown) && size_t(count_if(program.tensors, isArgument)) == ofRank;
   for (size_t i = 0; fits && i != report.tensors.size(); ++i)
     fits = isSame(program.tensors[i % ofRank], report.tensors[i]);
   if (fits)

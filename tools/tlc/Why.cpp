@@ -35,11 +35,13 @@ public:
   Truth(const kernels::InitialTensors &initial, std::vector<evaluator::Tensor> evaluated)
       : initial(initial), evaluated(std::move(evaluated)) {}
 
-  /// The tensor and the element that has these bytes.
+  /// The tensor and the element that has these bytes; nothing where a byte has several.
   std::optional<AskedElement> elementAt(const emulator::TensorBytes &bytes) const {
     for (const auto &[i, spec, host] : enumerate(initial.specs, initial.tensors)) {
       if (spec.name != bytes.tensor || spec.isTable)
         continue;
+      if (bitsOf(spec.element) < 8)
+        return std::nullopt;
       int64_t left = int64_t(bytes.offset) * 8 / int64_t(bitsOf(spec.element)), number = 0;
       for (const auto &[extent, stride] : zip(host.shape(), host.strides())) {
         const int64_t at = stride == 0 ? 0 : left / stride;
@@ -206,16 +208,26 @@ Result<void> driver::explain(const RunPlan &plan, const std::shared_ptr<const ke
   if (problem->ranks() != 1)
     return invalid("expected --why of a kernel of one rank, but this one runs on " +
                    std::to_string(problem->ranks()));
+  if (const kernels::TensorSpec &asked = initial.specs[element.tensor];
+      asked.isTable || bitsOf(asked.element) < 8)
+    return invalid(
+        "expected --why of an element that has its own bytes and a tensor argument, but '" + asked.name +
+        "' is " +
+        (asked.isTable ? "given by a table of addresses" : "of " + std::string(toString(asked.element))));
   // What the evaluator makes of it; without that, origins are shown but not judged.
   kernels::CompileLog log;
   Result<dsl::ProgramModule> program = kernels::trace(request, *findTarget(plan.choice.options.target), log);
   if (!program)
     return program.error();
+  Result<std::vector<evaluator::Element>> scalars = evaluatedScalars(*program->module, request.values);
+  if (!scalars)
+    return scalars.error();
   std::vector<evaluator::Tensor> evaluated;
   for (const auto &[spec, host] : zip(initial.specs, initial.tensors))
     evaluated.push_back(evaluatedTensor(spec, host));
-  if (Result<evaluator::Report> report = evaluateRanks(*program->module, initial.specs, {}, 1, evaluated,
-                                                       {.multiprocessors = options.multiprocessors});
+  if (Result<evaluator::Report> report =
+          evaluateRanks(*program->module, initial.specs, *scalars, 1, evaluated,
+                        {.multiprocessors = options.multiprocessors});
       !report) {
     errs() << "tlc: the evaluator cannot run the program: " << report.error().message << '\n';
     evaluated.clear();
@@ -261,23 +273,28 @@ Result<void> driver::explain(const RunPlan &plan, const std::shared_ptr<const ke
       actual = kernels::encodeElement(spec.element, find_if(*outputs, isIt)->at(element.number));
     }
   }
-  outs() << formatv("{0}, in {1} runs on the emulator:\n", truth.nameOf(element), runs);
+  outs() << formatv("{0}, in {1} run{2} on the emulator:\n", truth.nameOf(element), runs,
+                    runs == 1 ? "" : "s");
   std::optional<size_t> first; // of what is not confirmed, the nearest to the inputs
   size_t confirmed = 0;
+  bool isConfirmed = false; // the element itself
   for (auto [i, step] : enumerate(std::vector(search.steps().begin(), search.steps().end()))) {
     if (i == 0)
       step.bits = actual;
     const Judged judged = judge(step, truth, i == 0 ? Truth::When::after : Truth::When::during);
     printStep(i, step, judged);
     confirmed += judged.confirmed.value_or(false);
+    isConfirmed |= i == 0 && judged.confirmed.value_or(false);
     if (judged.confirmed == false)
       first = i;
   }
   if (first)
     outs() << formatv("step {0} is the first whose value is not confirmed; {1} before it {2}\n", *first + 1,
                       confirmed, confirmed == 1 ? "is" : "are");
-  else if (confirmed > 0)
+  else if (isConfirmed)
     outs() << "all values that are compared are confirmed: the program computes this\n";
+  else if (confirmed > 0)
+    outs() << "all values that are compared are confirmed, but the element itself is not compared\n";
   else
     outs() << "no value could be compared\n";
   return {};

@@ -103,4 +103,6 @@ TEST_CASE("linear extents are told from others", "[artifact]") {
   CHECK(LinearExtent{0, 2, 1}.solve(8) == std::nullopt);
   CHECK(LinearExtent{0, 1, 1}.solve(0) == std::nullopt);
   CHECK(LinearExtent{0, -1, 9}.solve(2) == 7);
+  CHECK(LinearExtent{0, -1, 1}.solve(std::numeric_limits<int64_t>::min() + 1) == std::nullopt);
+  CHECK(LinearExtent{0, 1, 1}.solve(std::numeric_limits<int64_t>::max()) == std::nullopt);
 }
