@@ -12,12 +12,11 @@ using namespace tlc::tile;
 
 namespace {
 
-/// Whether it accesses the tile as a whole kernel's threads, or a role's, do: no ring, copy of the TMA or
-/// other block is involved.
+/// Whether what it does to the tile is over with it, or with the wait of a copy by cp.async: no product in
+/// flight, ring, copy of the TMA or other block is involved.
 bool isOrdered(Operation *op, Value tile) {
   std::optional<Completion> completion = completionOf(op);
-  if (accessesOtherBlocks(op) ||
-      (completion && *completion != Completion::productGroup && *completion != Completion::copyGroup))
+  if (accessesOtherBlocks(op) || (completion && *completion != Completion::copyGroup))
     return false;
   SmallVector<MemoryAccess, 3> accesses = memoryAccessesOf(op);
   auto isOfTile = [&](const MemoryAccess &access) { return access.isShared() && access.memory == tile; };

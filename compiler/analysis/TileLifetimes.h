@@ -11,8 +11,8 @@
 namespace tlc::tile {
 
 /// Of the tiles whose accesses `tile-place-fences` orders: those of one role, or of a kernel without roles.
-/// Slots of rings, tiles that copies by the TMA fill, scratch memory, and tiles that other blocks access are
-/// not among them.
+/// Slots of rings, tiles that copies by the TMA fill, factors of products in flight, scratch memory, and
+/// tiles that other blocks access are not among them.
 class TileLifetimes {
 public:
   explicit TileLifetimes(KernelOp kernel);

@@ -58,12 +58,47 @@ Value *rewritten(FCmpInst &compare) {
                   "=b,f,f", {compare.getOperand(0), compare.getOperand(1)});
 }
 
-Value *absolute(IntrinsicInst &call) {
-  IRBuilder<> builder(&call);
-  return assembly(builder, call.getType(),
-                  "{\n.reg .b64 sign, other;\nshr.s64 sign, $1, 63;\nxor.b64 other, $1, sign;\n"
-                  "sub.s64 $0, other, sign;\n}",
-                  "=l,l", {call.getArgOperand(0)});
+Value *absoluteInteger(IRBuilder<> &builder, Value *number) {
+  Type *type = number->getType();
+  const unsigned bits = type->getIntegerBitWidth();
+  if (bits > 64)
+    return nullptr;
+  if (bits != 32 && bits != 64) {
+    Value *wide = builder.CreateSExt(number, bits < 32 ? builder.getInt32Ty() : builder.getInt64Ty());
+    return builder.CreateTrunc(absoluteInteger(builder, wide), type);
+  }
+  return assembly(builder, type,
+                  formatv("{{\n.reg .b{0} sign, other;\nshr.s{0} sign, $1, {1};\n"
+                          "xor.b{0} other, $1, sign;\nsub.s{0} $0, other, sign;\n}",
+                          bits, bits - 1),
+                  bits == 64 ? "=l,l" : "=r,r", {number});
+}
+
+/// The integer whose absolute value the instruction computes, with that of the least one; null for others.
+Value *operandOfAbsolute(Instruction &instruction) {
+  if (auto *call = dyn_cast<IntrinsicInst>(&instruction); call && call->getIntrinsicID() == Intrinsic::abs)
+    return cast<ConstantInt>(call->getArgOperand(1))->isOne() ? nullptr : call->getArgOperand(0);
+  Value *number = nullptr, *negated = nullptr;
+  return isa<SelectInst>(instruction) && instruction.getType()->isIntOrIntVectorTy() &&
+                 matchSelectPattern(&instruction, number, negated).Flavor == SPF_ABS
+             ? number
+             : nullptr;
+}
+
+/// Null if there is nothing to rewrite.
+Value *rewrittenAbsolute(Instruction &instruction) {
+  Value *number = operandOfAbsolute(instruction);
+  if (!number)
+    return nullptr;
+  IRBuilder<> builder(&instruction);
+  auto *vector = dyn_cast<FixedVectorType>(number->getType());
+  if (!vector)
+    return absoluteInteger(builder, number);
+  Value *all = PoisonValue::get(vector);
+  for (unsigned at = 0; at < vector->getNumElements(); ++at)
+    all = builder.CreateInsertElement(all, absoluteInteger(builder, builder.CreateExtractElement(number, at)),
+                                      at);
+  return all;
 }
 
 /// A negation of 32 bits whose maximum or minimum with other numbers is taken; null for others. What is
@@ -86,8 +121,6 @@ Value *rewrittenNegation(Instruction &instruction) {
 }
 
 Value *rewritten(IntrinsicInst &conversion) {
-  if (conversion.getIntrinsicID() == Intrinsic::abs && conversion.getType()->isIntegerTy(64))
-    return absolute(conversion);
   const bool isE4m3 = conversion.getIntrinsicID() == Intrinsic::nvvm_e4m3x2_to_f16x2_rn;
   if (!isE4m3 && conversion.getIntrinsicID() != Intrinsic::nvvm_e5m2x2_to_f16x2_rn)
     return nullptr;
@@ -192,6 +225,8 @@ Value *rewrittenValue(Instruction &instruction) {
   if (Value *value = rewrittenSign(instruction))
     return value;
   if (Value *value = rewrittenNegation(instruction))
+    return value;
+  if (Value *value = rewrittenAbsolute(instruction))
     return value;
   if (auto *compare = dyn_cast<FCmpInst>(&instruction))
     return rewritten(*compare);

@@ -16,7 +16,8 @@ namespace tlc {
 ///   numbers of which none is a literal constant were seen to be right, and stay.
 /// - Conversions of pairs of floats of 8 bits, which get a word. If ptxas finds the upper half of a register
 ///   to be 0, it converts another number.
-/// - Absolute values of 64 bits, as arithmetic. ptxas takes max(-|x|, -2) for -2.
+/// - Absolute values of integers, as arithmetic. ptxas takes them to be 0 or more, also that of the least
+///   integer, and max(-|x|, -2) of 64 bits for -2.
 /// - Accesses whose guard is a constant false: loads become zeros, stores nothing. Of a guarded load of two
 ///   words that is never made, ptxas leaves the second register as it was, instead of 0.
 /// - Negations, absolute values and copied signs of floats of 16 bits, as bitwise operations without `and`.

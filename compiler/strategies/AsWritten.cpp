@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// No role but those that an author writes, and one of all other operations.
-#include "compiler/strategies/Strategy.h"
+#include "compiler/strategies/LoadRole.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -16,7 +16,7 @@ std::optional<Obstacle> findObstacle(Candidate candidate) {
     return Obstacle{
         candidate.kernel,
         llvm::formatv("{0} has no mbarriers that count bytes, at which roles wait", candidate.target.name)};
-  return std::nullopt;
+  return findRegisterObstacle(candidate, candidate.writtenWarps, "its author's roles");
 }
 
 bool runsAhead(CopyOp, Candidate) { return false; }

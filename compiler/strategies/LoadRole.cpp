@@ -44,6 +44,21 @@ std::string productProblem(GemmOp product, const Target &target) {
 
 } // namespace
 
+std::optional<Obstacle> tile::findRegisterObstacle(Candidate candidate, int64_t others, StringRef beside) {
+  std::optional<Obstacle> found;
+  candidate.kernel.walk([&](GemmOp product) {
+    if (found || product.getAtom() != MatrixAtom::wgmma)
+      return;
+    auto warps = int64_t(candidate.kernel.getWarps());
+    std::string problem =
+        registerProblem(product, policyOf(product.getPolicy()), warps,
+                        {warps + others, int64_t(candidate.kernel.getResidents())}, candidate.target);
+    if (!problem.empty())
+      found = Obstacle{product, "beside " + beside.str() + " " + problem};
+  });
+  return found;
+}
+
 std::optional<Obstacle> tile::findLoadRoleObstacle(Candidate candidate) {
   KernelOp kernel = candidate.kernel;
   const Target &target = candidate.target;
@@ -80,14 +95,8 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(Candidate candidate) {
   if ((kernel.getWarps() + others) * lanesPerWarp > target.maxThreadsPerBlock)
     return Obstacle{kernel, llvm::formatv("{0} warps leave no room for a role of {1} that loads",
                                           kernel.getWarps() + candidate.writtenWarps, warpsPerLoadRole)};
-  for (Operation *op : products)
-    if (auto product = dyn_cast<GemmOp>(op); product && isWgmma(product)) {
-      auto warps = int64_t(kernel.getWarps());
-      std::string problem = registerProblem(product, policyOf(product.getPolicy()), warps,
-                                            {warps + others, int64_t(kernel.getResidents())}, target);
-      if (!problem.empty())
-        return Obstacle{product, "beside a role that loads " + problem};
-    }
+  if (std::optional<Obstacle> obstacle = findRegisterObstacle(candidate, others, "a role that loads"))
+    return obstacle;
   if (!loads)
     return Obstacle{pipelined, "no copy fills a shared tile from a tensor"};
   return std::nullopt;

@@ -26,8 +26,11 @@ void Generator::gather(Body &body, Box &box, const Sizes &shape) {
     return;
   // Any numbers, of which the remainder may be before the first element or after the last one.
   Sizes narrow = shape;
+  const bool hasAxesOfBox = std::ranges::equal(
+      shape, box.extents, {}, [&](const Size &size) { return tree.valueOf(size); },
+      [&](const Size &size) { return tree.valueOf(size); });
   for (Size &extent : narrow)
-    if (draw.chance(50) || shape.size() != box.origin.size())
+    if (draw.chance(50) || !hasAxesOfBox)
       extent = {};
   std::optional<Drawn> numbers =
       draw.chance(50) ? drawPositions(narrow, ElementType::i32) : drawFull(narrow, ElementType::i32, 1);

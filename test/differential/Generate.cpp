@@ -63,6 +63,9 @@ DrawnProgram Generator::run() {
 void Generator::drawTarget() {
   if (!tree.tensorMemory.empty() || isForTcgen05) {
     tree.target = "sm_100a";
+    for (LaunchTree &launch : tree.launches) // another launch than that for tensor memory
+      if (launch.requirement == dsl::Requirement::wgmma)
+        launch.requirement = dsl::Requirement::tma;
     return;
   }
   constexpr Feature newer[] = {Feature::roles,       Feature::cluster,   Feature::barrier,   Feature::require,

@@ -176,6 +176,25 @@ tile.kernel @product(%Y: !tile.global<64x64xf32> {program.argument = #program.te
 
 // -----
 
+// Eight more warps leave registers for three blocks on a multiprocessor, but not for the product.
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @registers(%Y: !tile.global<64x64xf32> {program.argument = #program.tensor<"Y", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4, residents = 3>} {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  // expected-remark @below {{[not-warp-specialised] kernel 'registers' is not warp-specialised: beside its author's roles}}
+  %sum = tile.gemm %a, %a, %zero atom wgmma : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16>, tensor<64x64xf32>
+  tile.begin_role "out" warps(8)
+  %sy = tile.slice %Y[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  tile.store %sum, %sy : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.end_role
+  tile.return
+}
+}
+
+// -----
+
 // A tile that its own role uses, too.
 module attributes {program.target = #program.target<"sm_90a">} {
 tile.kernel @own(%X: !tile.global<64x64xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1], alignment = 16>},

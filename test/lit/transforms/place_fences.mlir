@@ -30,7 +30,8 @@ tile.kernel @write_read(%n: index {program.argument = #program.dimension<"n">},
 // CHECK-NEXT:    tile.sync
 // CHECK-NEXT:    tile.store %{{.*}}, %b
 // CHECK-NEXT:    tile.store %{{.*}}, %c
-tile.kernel @one_place() attributes {launch = #program.launch<warps = 4>} {
+tile.kernel @one_place(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
   %h0 = arith.constant 0.0 : bf16
   %a = tile.alloc_shared "a" at 0 : !tile.shared<64x64xbf16>
   %b = tile.alloc_shared "b" at 0 : !tile.shared<64x64xbf16>

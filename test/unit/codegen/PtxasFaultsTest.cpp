@@ -58,13 +58,23 @@ TEST_CASE("pairs of floats of 8 bits are converted from words", "[codegen]") {
   }
 }
 
-TEST_CASE("absolute values of 64 bits are arithmetic", "[codegen]") {
-  const std::string wide =
-      ptxOfBody("%r = llvm.call_intrinsic \"llvm.abs.i64\"(%l, %no) : (i64, i1) -> i64\n", "i64");
-  CHECK_THAT(wide, Catch::Contains("shr.s64 sign, %") && Catch::Contains("sub.s64 %") &&
-                       !Catch::Contains("abs.s64"));
-  CHECK_THAT(ptxOfBody("%r = llvm.call_intrinsic \"llvm.abs.i32\"(%i, %no) : (i32, i1) -> i32\n", "i32"),
-             Catch::Contains("abs.s32"));
+TEST_CASE("absolute values of integers are arithmetic", "[codegen]") {
+  auto absolute = [](const std::string &number, const std::string &type) {
+    return ptxOfBody("%r = llvm.call_intrinsic \"llvm.abs." + type + "\"(" + number + ", %no) : (" + type +
+                         ", i1) -> " + type + "\n",
+                     type);
+  };
+  CHECK_THAT(absolute("%l", "i64"),
+             Catch::Contains("shr.s64 sign, %") && Catch::Contains("sub.s64 %") && !Catch::Contains("abs."));
+  for (const auto &[number, type] : {std::pair("%i", "i32"), {"%h", "i16"}})
+    CHECK_THAT(absolute(number, type), Catch::Contains("shr.s32 sign, %") && Catch::Contains("sub.s32 %") &&
+                                           !Catch::Contains("abs."));
+  // LLVM would make an absolute value of the choice.
+  const std::string negation = "%z = llvm.mlir.constant(0 : i32) : i32\n%n = llvm.sub %z, %i : i32\n";
+  CHECK_THAT(ptxOfBody(negation + "%c = llvm.icmp \"slt\" %i, %z : i32\n"
+                                  "%r = llvm.select %c, %n, %i : i1, i32\n",
+                       "i32"),
+             Catch::Contains("shr.s32 sign, %") && !Catch::Contains("abs."));
 }
 
 TEST_CASE("accesses with a guard that is false are left out", "[codegen]") {
