@@ -200,34 +200,36 @@ TEST_CASE("one role counts tiles, and all get their positions", "[roles]") {
 TEST_CASE("conditions go from role to role", "[roles]") {
   for (const char *target : {"sm_90a", "sm_80", "sm_100a"}) {
     INFO(target);
-    Artifact artifact = test::compiled(
-        Program::trace("chosen",
-                       [&](Scope &k) {
-                         Index m = k.dim("m"), depth = k.dim("k", {.multipleOf = 8});
-                         Global A = k.input("A", bf16, {m, depth}, {.alignment = 16});
-                         Global B = k.input("B", bf16, {bn, depth}, {.alignment = 16});
-                         Global Y = k.output("Y", f32, {m, bn});
-                         Shared a = k.shared("a", bf16, {bm, bk}), b = k.shared("b", bf16, {bn, bk});
-                         k.loop(ceilDiv(m, bm), [&](Index tile) {
-                           Fragment acc = k.fragment(f32, {bm, bn});
-                           k.pipelined(ceilDiv(depth, bk), {.stages = 3}, [&](Index s) {
-                             copy(A.tile({tile * bm, s * bk}, {bm, bk}), a);
-                             copy(B.tile({0, s * bk}, {bn, bk}), b);
-                             gemm(a, b.t(), acc);
-                           });
-                           FragmentValue rows = reduce(Reduction::sum, acc, 1);
-                           Predicate isPositive = acc > 0.0f;
-                           Predicate isLarge = rows > 8.0f;
-                           Predicate isAny = reduce(Reduction::sum, rows, 0) > 0.0f;
-                           k.role("out", {.warps = 4}, [&] {
-                             FragmentValue zero = k.fragment(f32, {bm, bn}),
-                                           y = where(isPositive, zero + 1.0f, zero) +
-                                               where(isLarge, zero + 2.0f, zero) + where(isAny, zero + 4, zero);
-                             copy(y, Y.tile({tile * bm, 0}, {bm, bn}));
-                           });
-                         });
-                       }),
-        test::compilingFor(target));
+    Artifact artifact =
+        test::compiled(Program::trace("chosen",
+                                      [&](Scope &k) {
+                                        Index m = k.dim("m"), depth = k.dim("k", {.multipleOf = 8});
+                                        Global A = k.input("A", bf16, {m, depth}, {.alignment = 16});
+                                        Global B = k.input("B", bf16, {bn, depth}, {.alignment = 16});
+                                        Global Y = k.output("Y", f32, {m, bn});
+                                        Shared a = k.shared("a", bf16, {bm, bk}),
+                                               b = k.shared("b", bf16, {bn, bk});
+                                        k.loop(ceilDiv(m, bm), [&](Index tile) {
+                                          Fragment acc = k.fragment(f32, {bm, bn});
+                                          k.pipelined(ceilDiv(depth, bk), {.stages = 3}, [&](Index s) {
+                                            copy(A.tile({tile * bm, s * bk}, {bm, bk}), a);
+                                            copy(B.tile({0, s * bk}, {bn, bk}), b);
+                                            gemm(a, b.t(), acc);
+                                          });
+                                          FragmentValue rows = reduce(Reduction::sum, acc, 1);
+                                          Predicate isPositive = acc > 0.0f;
+                                          Predicate isLarge = rows > 8.0f;
+                                          Predicate isAny = reduce(Reduction::sum, rows, 0) > 0.0f;
+                                          k.role("out", {.warps = 4}, [&] {
+                                            FragmentValue zero = k.fragment(f32, {bm, bn}),
+                                                          y = where(isPositive, zero + 1.0f, zero) +
+                                                              where(isLarge, zero + 2.0f, zero) +
+                                                              where(isAny, zero + 4, zero);
+                                            copy(y, Y.tile({tile * bm, 0}, {bm, bn}));
+                                          });
+                                        });
+                                      }),
+                       test::compilingFor(target));
     for (auto [m, depth] : {std::array<int64_t, 2>{64, 64}, {150, 200}, {1, 8}}) {
       Memory a = numbers({m, depth}, 1), b = numbers({bn, depth}, 2),
              y = Memory::filled(f32, {m, bn}, test::notANumber);

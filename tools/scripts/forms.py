@@ -31,7 +31,7 @@ MARKS = {"none": "compiled", "emulator": "emulator", "cuda": "gpu"}
 RANKS = list(MARKS.values())
 # What a GPU of sm_90 does not run.
 ELSEWHERE = [
-    (r"tcgen05\.|(min|max)\.f32 r, r, r, r$|(add|sub|fma)\.rn\.f32\.(f16|bf16)|cvt\..*e2m1x2|cvt\.(u8\.u16|u16\.u8)", "sm_100a"),
+    (r"tcgen05\.|(add|sub|mul|fma)(\.rn)?\.f32x2|(min|max)\.f32 r, r, r, r$|(add|sub|fma)\.rn\.f32\.(f16|bf16)|cvt\..*e2m1x2|cvt\.(u8\.u16|u16\.u8)", "sm_100a"),
     (r"multimem\.|fence\.proxy\.alias", "NVLink multicast"),
 ]
 
