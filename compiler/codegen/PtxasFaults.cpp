@@ -61,8 +61,6 @@ Value *rewritten(FCmpInst &compare) {
 Value *absoluteInteger(IRBuilder<> &builder, Value *number) {
   Type *type = number->getType();
   const unsigned bits = type->getIntegerBitWidth();
-  if (bits > 64)
-    return nullptr;
   if (bits != 32 && bits != 64) {
     Value *wide = builder.CreateSExt(number, bits < 32 ? builder.getInt32Ty() : builder.getInt64Ty());
     return builder.CreateTrunc(absoluteInteger(builder, wide), type);
@@ -74,13 +72,14 @@ Value *absoluteInteger(IRBuilder<> &builder, Value *number) {
                   bits == 64 ? "=l,l" : "=r,r", {number});
 }
 
-/// The integer whose absolute value the instruction computes, with that of the least one; null for others.
+/// The integers of at most 64 bits whose absolute value the instruction computes; null for others.
 Value *operandOfAbsolute(Instruction &instruction) {
+  if (!instruction.getType()->isIntOrIntVectorTy() || instruction.getType()->getScalarSizeInBits() > 64)
+    return nullptr;
   if (auto *call = dyn_cast<IntrinsicInst>(&instruction); call && call->getIntrinsicID() == Intrinsic::abs)
-    return cast<ConstantInt>(call->getArgOperand(1))->isOne() ? nullptr : call->getArgOperand(0);
+    return call->getArgOperand(0);
   Value *number = nullptr, *negated = nullptr;
-  return isa<SelectInst>(instruction) && instruction.getType()->isIntOrIntVectorTy() &&
-                 matchSelectPattern(&instruction, number, negated).Flavor == SPF_ABS
+  return isa<SelectInst>(instruction) && matchSelectPattern(&instruction, number, negated).Flavor == SPF_ABS
              ? number
              : nullptr;
 }

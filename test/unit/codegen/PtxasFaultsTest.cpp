@@ -69,6 +69,11 @@ TEST_CASE("absolute values of integers are arithmetic", "[codegen]") {
   for (const auto &[number, type] : {std::pair("%i", "i32"), {"%h", "i16"}})
     CHECK_THAT(absolute(number, type), Catch::Contains("shr.s32 sign, %") && Catch::Contains("sub.s32 %") &&
                                            !Catch::Contains("abs."));
+  // Also where that of the least integer is of no interest.
+  CHECK_THAT(ptxOfBody("%yes = llvm.mlir.constant(true) : i1\n"
+                       "%r = llvm.call_intrinsic \"llvm.abs.i64\"(%l, %yes) : (i64, i1) -> i64\n",
+                       "i64"),
+             Catch::Contains("shr.s64 sign, %") && !Catch::Contains("abs."));
   // LLVM would make an absolute value of the choice.
   const std::string negation = "%z = llvm.mlir.constant(0 : i32) : i32\n%n = llvm.sub %z, %i : i32\n";
   CHECK_THAT(ptxOfBody(negation + "%c = llvm.icmp \"slt\" %i, %z : i32\n"
