@@ -12,11 +12,10 @@ using namespace tlc::tile;
 
 namespace {
 
-/// Whether what it does to the tile is over with it, or with the wait of a copy by cp.async: no product in
-/// flight, ring, copy of the TMA or other block is involved.
+/// Whether the access is complete when the operation is, and of this block's threads: no asynchronous copy or
+/// product, and no ring.
 bool isOrdered(Operation *op, Value tile) {
-  std::optional<Completion> completion = completionOf(op);
-  if (accessesOtherBlocks(op) || (completion && *completion != Completion::copyGroup))
+  if (accessesOtherBlocks(op) || completionOf(op))
     return false;
   SmallVector<MemoryAccess, 3> accesses = memoryAccessesOf(op);
   auto isOfTile = [&](const MemoryAccess &access) { return access.isShared() && access.memory == tile; };

@@ -11,8 +11,8 @@
 namespace tlc::tile {
 
 /// Of the tiles whose accesses `tile-place-fences` orders: those of one role, or of a kernel without roles.
-/// Slots of rings, tiles that copies by the TMA fill, factors of products in flight, scratch memory, and
-/// tiles that other blocks access are not among them.
+/// Slots of rings, tiles of asynchronous copies and products, scratch memory, and tiles that other blocks
+/// access are not among them.
 class TileLifetimes {
 public:
   explicit TileLifetimes(KernelOp kernel);
@@ -24,7 +24,7 @@ public:
 
 private:
   struct Lifetime {
-    llvm::SmallVector<mlir::Operation *> accesses; ///< in program order
+    llvm::SmallVector<mlir::Operation *> accesses;
     mlir::Operation *role = nullptr;
     bool isRefilled = false; ///< the first access writes all of it, and dominates the others
   };

@@ -13,8 +13,8 @@ constexpr int64_t warpsPerLoadRole = warpsPerWarpgroup; ///< setmaxnreg moves re
 /// The first obstacle, or nothing. The role runs ahead of wgmma in pipelined loops.
 std::optional<Obstacle> findLoadRoleObstacle(Candidate candidate);
 
-/// A product by wgmma for which threads have too few registers beside so many warps of other roles, if there
-/// is one.
+/// A product by wgmma that takes more registers than a thread has beside `others` warps of other roles, if
+/// there is one.
 std::optional<Obstacle> findRegisterObstacle(Candidate candidate, int64_t others, llvm::StringRef beside);
 
 /// The role that loads: it executes the copies that can run ahead, and takes the tiles that they load.

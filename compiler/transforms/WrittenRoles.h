@@ -27,7 +27,7 @@ mlir::FailureOr<WrittenRoles> takeWrittenRoles(KernelOp kernel);
 std::optional<Obstacle> findOrderObstacle(KernelOp kernel, const WrittenRoles &written);
 
 /// What keeps the author's roles from standing beside those that load, start products in tensor memory and
-/// load its sums with so many warps, if anything does.
+/// load its sums with `warps` warps, if anything does.
 std::optional<Obstacle> findSumObstacle(KernelOp kernel, const WrittenRoles &written, int64_t warps);
 
 } // namespace tlc::tile

@@ -50,7 +50,7 @@ Result<void> driver::checkFree(const cl::SubCommand &command, const std::string 
   return {};
 }
 
-/// A text of a report, which nobody need have checked.
+/// A text of a report, which is not trusted.
 static std::string shown(StringRef text) { return printable(text, 2000); }
 
 /// "as in the report" or what that has.

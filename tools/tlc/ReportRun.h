@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What `tlc run` says of a report besides its run: where it comes from, and whether it still does the same.
+/// What `tlc run` prints of a report beside the results: its origin, and whether the outputs are the same.
 #pragma once
 
 #include "tools/tlc/Messages.h"
