@@ -73,6 +73,18 @@ FailureOr<WrittenRoles> tile::takeWrittenRoles(KernelOp kernel) {
   return written;
 }
 
+/// What writes the tile that a copy loads, beside the copy; null if nothing does.
+static Operation *otherWriter(KernelOp kernel, CopyOp load) {
+  Operation *other = nullptr;
+  kernel.walk([&](Operation *op) {
+    for (const MemoryAccess &access : memoryAccessesOf(op))
+      if (op != load && access.isShared() && access.kind != AccessKind::read &&
+          declarationOf(access.memory) == declarationOf(load.getDestination()))
+        other = op;
+  });
+  return other;
+}
+
 std::optional<Obstacle> tile::findSumObstacle(KernelOp kernel, const WrittenRoles &written, int64_t warps) {
   if (std::optional<Obstacle> order = findOrderObstacle(kernel, written))
     return order;
@@ -92,6 +104,9 @@ std::optional<Obstacle> tile::findSumObstacle(KernelOp kernel, const WrittenRole
                                          role.getWarps(), warps)};
     else if (isa<ProductOpInterface>(op))
       found = Obstacle{op, whose + "multiplies"};
+    else if (copy && isLoad(copy) && otherWriter(kernel, copy))
+      found = Obstacle{otherWriter(kernel, copy), describe(copy.getDestination(), "a tile") + ", which " +
+                                                      whose + "loads, is written here, too"};
     else if (!(copy && isLoad(copy)) && llvm::any_of(memoryAccessesOf(op), isShared))
       found = Obstacle{op, whose + "uses a shared tile"};
   });

@@ -154,3 +154,35 @@ tile.kernel @tensor(%k: index {program.argument = #program.dimension<"k">},
   tile.return
 }
 }
+
+// -----
+
+// A tile that a role loads is its channel only if nothing else writes it.
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @twice(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<64x?xbf16> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 16>},
+    %C: !tile.global<64x64xf32> {program.argument = #program.tensor<"C", output, dims[-1, -1], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x64xbf16>
+  %at = tile.transpose %a : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sum = scf.for %kk = %c0 to %k step %c64 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %sa = tile.slice %A[%c0, %kk] : !tile.global<64x?xbf16> -> !tile.slice<64x64xbf16>
+    tile.copy %sa, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.begin_role "part" warps(1)
+    tile.copy %sa, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    tile.end_role
+    tile.copy %sa, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+    %loaded = tile.load %b : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+    // expected-remark @below {{product uses mma.sync, not tcgen05: 'b', which role 'part' loads, is written here, too}}
+    %new = tile.gemm %a, %at, %acc : !tile.shared<64x64xbf16>, !tile.shared<64x64xbf16, transposed>, tensor<64x64xf32>
+    scf.yield %new : tensor<64x64xf32>
+  } {tile.pipeline = #tile.pipeline<stages = 2>}
+  %sc = tile.slice %C[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  tile.store %sum, %sc : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.return
+}
+}
