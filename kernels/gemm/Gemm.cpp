@@ -101,6 +101,10 @@ struct Operands {
     epilogue.store(sums, at.image, at.i * config.bm, at.j * config.bn, {config.bm, config.bn});
   }
 
+  Slice tileOfC(const TilePosition &at) const {
+    return epilogue.tileOfC(at.image, at.i * config.bm, at.j * config.bn, {config.bm, config.bn});
+  }
+
   bool areRepacked() const { return A.isRepacked() || B.isRepacked(); }
   /// The launch before, if there is one.
   void repack() const {
@@ -158,15 +162,31 @@ Fragment product(Scope &k, const Operands &p, const TilePosition &at, Index firs
   return acc;
 }
 
-/// A product as a tile of C: a transposed one turns in shared memory.
+/// A transposed product as a tile of C: it turns in shared memory.
+Shared turnedTile(Scope &k, const GemmConfig &c, const Fragment &product) {
+  Shared turned = k.shared("turned", c.turnedType(), {c.bm, c.bn});
+  if (c.turnedType() == c.sumType())
+    copy(product, turned.t());
+  else
+    copy(product.to(c.turnedType()), turned.t());
+  return turned;
+}
+
+/// A product as a tile of C.
 FragmentValue asTileOfC(Scope &k, const GemmConfig &c, const Fragment &product) {
   if (!c.swapped)
     return product;
-  Shared turned = k.shared("turned", c.sumType(), {c.bm, c.bn});
-  copy(product, turned.t());
-  Fragment tile = k.fragment(c.sumType(), {c.bm, c.bn});
+  Shared turned = turnedTile(k, c, product);
+  Fragment tile = k.fragment(c.turnedType(), {c.bm, c.bn});
   copy(turned, tile);
   return tile;
+}
+
+void storeTile(Scope &k, const Operands &p, const Fragment &product, const TilePosition &at) {
+  if (p.config.isStoredTurned())
+    copy(turnedTile(k, p.config, product), p.tileOfC(at));
+  else
+    p.store(asTileOfC(k, p.config, product), at);
 }
 
 void plainGemm(Scope &k, const Operands &p) {
@@ -178,7 +198,7 @@ void plainGemm(Scope &k, const Operands &p) {
   k.persistent({p.rowsOfAll(), p.columns()}, {.group = c.group, .cluster = c.clusterAxis},
                [&](Index row, Index j) {
                  TilePosition at = p.position(row, j);
-                 p.store(asTileOfC(k, c, product(k, p, at, 0, p.steps())), at);
+                 storeTile(k, p, product(k, p, at, 0, p.steps()), at);
                });
 }
 

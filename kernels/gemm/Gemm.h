@@ -90,6 +90,11 @@ struct GemmConfig {
   int64_t productColumns() const { return swapped ? bm : bn; }
   /// In which products are summed.
   ElementType sumType() const { return dtype == ElementType::i8 ? ElementType::i32 : ElementType::f32; }
+  /// Whether a tile of a swapped product is stored from where it turns in shared memory: nothing is left to
+  /// compute.
+  bool isStoredTurned() const { return swapped && split == 1 && !hasEpilogue() && rowsOfC == GemmRows::any; }
+  /// Of that place.
+  ElementType turnedType() const { return isStoredTurned() ? out : sumType(); }
   bool hasEpilogue() const {
     return scales != GemmScales::none || bias != GemmBias::none || activation != GemmActivation::none ||
            residual != GemmResidual::none;
@@ -125,7 +130,8 @@ inline constexpr int64_t tallestOfOneWarpgroup = 192;
 /// sums by a cluster took 1.3 to 2.5 times as long as by a launch.
 inline constexpr int64_t leastStages = 4;
 
-/// As many stages as shared memory holds beside the epilogue's buffers.
+/// As many stages as shared memory holds beside the epilogue's buffers, eight at most: more hide nothing.
+int64_t stagesThatFit(const GemmConfig &config, const Target &target);
 void fitGemmStages(GemmConfig &config, const Target &target);
 
 /// A step along k whose rows are those of the widest swizzle.

@@ -16,17 +16,14 @@
 
 namespace tlc::kernels {
 
-namespace {
-
-/// As many as fit beside what the epilogue by the TMA needs, eight at most: more hide nothing.
-int64_t chooseStages(const GemmConfig &c, const Target &target) {
+int64_t stagesThatFit(const GemmConfig &c, const Target &target) {
   auto bytes = int64_t(sizeInBytes(c.dtype));
   BlockBudget block(target, c.residents);
   if (c.split > 1 && c.sum == GemmSum::cluster) {
     block.addBuffer(SharedBytes::tile(c.bm, c.bn * int64_t(sizeInBytes(c.sumType()))));
     block.addBarrier();
   } else if (c.swapped) {
-    block.addBuffer(SharedBytes::tile(c.bm, c.bn * int64_t(sizeInBytes(c.sumType()))));
+    block.addBuffer(SharedBytes::tile(c.bm, c.bn * int64_t(sizeInBytes(c.turnedType()))));
   } else if (target.tma.available && c.storeRole) {
     block.addBuffer(SharedBytes::tile(c.bm, c.bn * int64_t(sizeInBytes(c.out))));
   } else if (target.tma.available) {
@@ -42,13 +39,13 @@ int64_t chooseStages(const GemmConfig &c, const Target &target) {
   return std::clamp<int64_t>(block.slotsThatFit(BlockBudget::slotBytes({a, b})), 1, 8);
 }
 
-} // namespace
-
 int64_t multipleOfColumns(const GemmConfig &config) {
   return config.storeRole ? int64_t(TmaFacts().innerBoxGranularity / sizeInBytes(config.out)) : 1;
 }
 
-void fitGemmStages(GemmConfig &config, const Target &target) { config.stages = chooseStages(config, target); }
+void fitGemmStages(GemmConfig &config, const Target &target) {
+  config.stages = stagesThatFit(config, target);
+}
 
 namespace {
 
@@ -60,7 +57,7 @@ public:
   Search(const GemmConfig &base, const GemmExtents &extents, const Target &target, LeftFactor left,
          const GemmCandidate &visit)
       : base(base), extents(extents), target(target), left(left), visit(visit),
-        constants(timeConstantsOf(base)), isAhead(hasSumsInFlight(base, target)) {}
+        isAhead(hasSumsInFlight(base, target)) {}
 
   void run() {
     for (int64_t bm : {int64_t(128), tallestOfOneWarpgroup, leastRows, tallest})
@@ -82,6 +79,7 @@ private:
   static constexpr int64_t usualColumns = 64; ///< narrower tiles only where one is as wide as C
   static constexpr int64_t usualStep = 32;    ///< of columns beyond
   static constexpr int64_t fittingStep = 8;
+  static constexpr int64_t mostShared = 4; ///< blocks of a cluster that share what they load
 
   static constexpr int64_t tallest = 256;
 
@@ -153,18 +151,46 @@ private:
   /// With B on the left: where C has few rows, its columns fill the matrix units instead. A few tiles share
   /// all rows.
   void considerSwapped() {
-    constexpr int64_t mostRowTiles = 4, mostParts = 4, mostRows = 256;
+    constexpr int64_t mostRowTiles = 4, mostParts = 4;
     for (int64_t rowTiles = 1; rowTiles <= mostRowTiles; ++rowTiles)
       for (int64_t bn : {leastRows, 2 * leastRows}) {
-        GemmConfig c = base;
-        c.swapped = true;
-        c.rowsOfA = isUnaligned(base.alignmentOfA) ? GemmRows::repacked : GemmRows::any;
-        c.bm = rowsOfSwapped(std::max<int64_t>(ceilDiv(extents.m, rowTiles), 1));
-        c.bn = bn;
-        if (c.bm > mostRows || c.bn > extents.n)
+        GemmConfig c = swapped(rowTiles, bn);
+        if (!fits(c))
           continue;
-        for (c.split = 1; c.split <= std::min(mostParts, mostPartsOf(c)); ++c.split)
+        // Parts of wider ones were never the fastest.
+        const int64_t most = bn == leastRows ? std::min(mostParts, mostPartsOf(c)) : 1;
+        for (c.split = 1; c.split <= most; ++c.split)
           considerResidents(c);
+        c.split = 1;
+        considerClusters(c);
+      }
+    if (isAligned16Bit(base) && !base.hasEpilogue() && sizeInBytes(base.out) == 2)
+      for (int64_t bn : {leastRows, 2 * leastRows, tallestOfOneWarpgroup})
+        considerFittingSwapped(bn);
+  }
+
+  GemmConfig swapped(int64_t rowTiles, int64_t bn) const {
+    GemmConfig c = base;
+    c.swapped = true;
+    c.rowsOfA = isUnaligned(base.alignmentOfA) ? GemmRows::repacked : GemmRows::any;
+    c.bm = rowsOfSwapped(std::max<int64_t>(ceilDiv(extents.m, std::max<int64_t>(rowTiles, 1)), 1));
+    c.bn = bn;
+    return c;
+  }
+  bool fits(const GemmConfig &c) const { return c.bm <= widestOf(c.bn) && c.bn <= extents.n; }
+
+  /// Tiles with as many rows of C as let all of them, or all of their pairs, be computed in whole waves.
+  void considerFittingSwapped(int64_t bn) {
+    constexpr int64_t mostWaves = 8, leastStagesOfTurned = 3;
+    int64_t columnTiles = std::max<int64_t>(ceilDiv(extents.n, bn), 1);
+    for (int64_t waves = 1; waves <= mostWaves; ++waves)
+      for (int64_t rowTiles : {waves * target.multiprocessors / columnTiles,
+                               waves * (target.multiprocessors / 2) / ceilDiv(columnTiles, 2)}) {
+        GemmConfig c = swapped(rowTiles, bn);
+        if (!fits(c) || c.bm < usualColumns || stagesThatFit(c, target) < leastStagesOfTurned)
+          continue;
+        consider(c);
+        considerClusters(c);
       }
   }
 
@@ -173,7 +199,7 @@ private:
   void considerResidents(GemmConfig c) {
     const int64_t most = c.bn == leastRows ? 2 : 1;
     for (c.residents = 1; c.residents <= most; ++c.residents)
-      if (c.residents == 1 || chooseStages(c, target) >= leastStages)
+      if (c.residents == 1 || stagesThatFit(c, target) >= leastStages)
         consider(c);
   }
 
@@ -184,7 +210,7 @@ private:
     considerWays(c);
     constexpr int64_t largestSum = 160; // of rows and columns for which long steps were faster
     c.bk = 2 * base.bk;
-    if (isAhead && extents.k > base.bk && bm + bn <= largestSum && chooseStages(c, target) >= leastStages)
+    if (isAhead && extents.k > base.bk && bm + bn <= largestSum && stagesThatFit(c, target) >= leastStages)
       considerWays(c);
   }
 
@@ -193,35 +219,37 @@ private:
       for (GemmRows rowsOfB : waysOf(base.alignmentOfB)) {
         c.rowsOfA = rowsOfA;
         c.rowsOfB = rowsOfB;
-        GemmTime time = consider(c);
-        if (time.l2 >= std::max(time.blocks, time.memory))
-          considerClusters(c);
-        else
-          considerParts(c);
+        consider(c);
+        considerClusters(c);
+        considerParts(c);
       }
   }
 
-  GemmTime consider(const GemmConfig &c) {
-    constexpr double repackingGain = 1.4; // that repacking must have: the model flatters it by as much
-    GemmTime time = gemmTime(c, extents, target, constants);
+  void consider(const GemmConfig &c) {
+    constexpr double repackingGain = 1.3; // that repacking must have
     bool isRepacked =
         !c.swapped && (c.rowsOfA == GemmRows::repacked || c.rowsOfB == GemmRows::repacked); // few rows else
-    visit(c, time.sum * (isRepacked ? repackingGain : 1));
-    return time;
+    visit(c, gemmTime(c, extents, target).sum * (isRepacked ? repackingGain : 1));
   }
 
-  /// Pairs of blocks that share what the TMA loads: less for L2 to serve.
+  /// Blocks that share what the TMA loads: less for L2 to serve.
   void considerClusters(GemmConfig c) {
-    if (!isAhead || target.maxClusterSize < 2 || c.rowsOfA == GemmRows::unaligned ||
-        c.rowsOfB == GemmRows::unaligned || c.isBatched || // whose neighbours may be of two images
-        c.bk != base.bk || c.bn < usualColumns)
+    if (!isAhead || c.rowsOfA == GemmRows::unaligned || c.rowsOfB == GemmRows::unaligned ||
+        c.isBatched || // whose neighbours may be of two images
+        c.bk != base.bk || c.productColumns() < (c.swapped ? usualStep : usualColumns))
       return;
-    c.cluster = 2;
-    for (auto [axis, tile, extent, shared] : {std::tuple(dsl::ClusterAxis::rows, c.bm, extents.m, c.bn),
-                                              {dsl::ClusterAxis::columns, c.bn, extents.n, c.bm}}) {
-      c.clusterAxis = axis;
-      if (extent > tile && shared % (c.cluster * fittingStep) == 0) // each loads a part of it
-        consider(c);
+    for (c.cluster = 2; c.cluster <= std::min<int64_t>(mostShared, target.maxClusterSize); c.cluster *= 2) {
+      // Clusters of four that take several tiles each, and those with few slots, waited for each other.
+      if (stagesThatFit(c, target) < leastStages ||
+          (c.cluster > 2 && tilesOf(c) > double(clustersAtOnce(target, c.cluster) * c.cluster)))
+        break;
+      for (auto [axis, tile, extent, shared] : {std::tuple(dsl::ClusterAxis::rows, c.bm, extents.m, c.bn),
+                                                {dsl::ClusterAxis::columns, c.bn, extents.n, c.bm}}) {
+        c.clusterAxis = axis;
+        // Each loads a part of it, and most have neighbours.
+        if (extent > c.cluster / 2 * tile && shared % (c.cluster * fittingStep) == 0)
+          consider(c);
+      }
     }
   }
 
@@ -253,7 +281,7 @@ private:
     c.sum = GemmSum::cluster;
     // All tiles at once: a block starts no tile before it has summed the one before.
     for (c.split = 2; c.split <= std::min(most, int64_t(target.maxClusterSize)); c.split *= 2)
-      if (tiles <= double(clustersAtOnce(target, c.split)) && chooseStages(c, target) >= leastStages)
+      if (tiles <= double(clustersAtOnce(target, c.split)) && stagesThatFit(c, target) >= leastStages)
         consider(c);
   }
 
@@ -269,7 +297,6 @@ private:
   const Target &target;
   LeftFactor left;
   const GemmCandidate &visit;
-  const GemmTimeConstants constants;
   const bool isAhead; ///< with sums in flight, as all that is considered was measured
 };
 

@@ -28,27 +28,29 @@ int64_t elementsRead(int64_t bm, int64_t bn, int64_t rowsInFlight) {
   return fewest;
 }
 
+/// Rows of the instruction that computes the products; 0 for mma.sync.
+int64_t rowsOfAsynchronousAtom(const GemmConfig &c, const Target &target) {
+  const MmaAtom *atom = findFastestAtom(target, c.dtype, c.elementOfB(), c.sumType());
+  return atom && atom->isAsynchronous() ? int64_t(atom->m) : 0;
+}
+
 class Model {
 public:
   Model(const GemmConfig &config, const GemmExtents &extents, const Target &target,
         const GemmTimeConstants &constants)
       : c(config), e(extents), target(target), timing(timingOf(target)), by(constants),
-        rowsInFlight(
-            hasSumsInFlight(c, target) ? rowsOfFastestAtom(target, c.dtype, c.elementOfB(), c.sumType()) : 0),
+        rowsInFlight(rowsOfAsynchronousAtom(c, target)), stages(stagesThatFit(c, target)),
         elementBytes(int64_t(sizeInBytes(c.dtype))), rowTiles(e.batch * ceilDiv(e.m, c.bm)),
         columnTiles(ceilDiv(e.n, c.bn)) {}
 
   GemmTime time() const {
     GemmTime time{.blocks = blocks(),
-                  .l2 = l2(),
                   .memory = memory(),
                   .combine = c.split == 1      ? 0
                              : sumsInCluster() ? clusterSum()
                                                : combine(),
                   .repacking = repacking()};
-    double longest = std::max({time.blocks, time.l2, time.memory});
-    double hidden = time.blocks + time.l2 + time.memory - longest;
-    time.sum = by.launchCycles + longest + by.overlapLoss * hidden + time.combine + time.repacking;
+    time.sum = by.launchCycles + together({time.blocks, time.memory}) + time.combine + time.repacking;
     return time;
   }
 
@@ -60,17 +62,19 @@ private:
     return hasWorkspace() ? sumBytes : int64_t(sizeInBytes(c.out)); // of an element that a block stores
   }
 
-  /// One step along k of a tile.
+  /// Along k, of a tile.
+  double steps() const { return std::max(double(ceilDiv(ceilDiv(e.k, c.bk), c.split)), 1.0); }
+
+  /// One of them.
   double step() const {
     constexpr double rateBytes = 2; // of the elements whose rate is known; it is inverse to their bytes
     double product = double(c.productRows() * c.productColumns() * c.bk) * double(elementBytes) / rateBytes /
                      (timing.multiplyAddsPerCycle * (rowsInFlight > 0 ? 1 : timing.mmaSyncShare));
-    double stored = double((c.bm + c.bn) * c.bk * elementBytes); // zeros beyond the edges, too
     double read =
         double(elementsRead(c.productRows(), c.productColumns(), rowsInFlight) * c.bk * elementBytes);
     double rowsOfA = double(std::min(e.m, c.bm)), rowsOfB = double(std::min(e.n, c.bn));
     double rowBytes = double(std::min(e.k, c.bk) * elementBytes);
-    double loaded = (rowsOfA + rowsOfB) * rowBytes / (by.loadShare * timing.loadBytesPerCycle);
+    double loaded = (rowsOfA + rowsOfB) * rowBytes / timing.loadBytesPerCycle;
     auto elements = [&](GemmRows rows, int64_t alignment) { // of the least aligned ones, that take as long
       return rows == GemmRows::unaligned ? double(elementBytes) / double(alignment) : 0;
     };
@@ -80,8 +84,21 @@ private:
     double byThreads =
         (copiedOfA * elements(c.rowsOfA, c.alignmentOfA) + copiedOfB * elements(c.rowsOfB, c.alignmentOfB)) *
         rowBytes / by.unalignedBytes;
-    return by.stepCycles + std::max({product, (read + by.sharedWrites * stored) / timing.sharedBytesPerCycle,
-                                     loaded, byThreads});
+    // The copies of the first steps are all in flight at once.
+    double later = std::max(0.0, 1 - double(stages) / steps()),
+           latency = later * by.copyLatency / freeSlots();
+    const double sharing = sharingBlocks();
+    return together({sharing * product, sharing * read / timing.sharedBytesPerCycle, sharing * loaded,
+                     sharing * byThreads, latency, servedByL2(rowsOfA, rowsOfB, rowBytes)});
+  }
+
+  /// What a step takes of which no part takes as long all the time: the longest part, and more where others
+  /// are nearly as long.
+  static double together(std::initializer_list<double> parts) {
+    double sum = 0;
+    for (double part : parts)
+      sum += part * part * part * part;
+    return std::sqrt(std::sqrt(sum));
   }
 
   int64_t blocksOfCluster() const { return sumsInCluster() ? c.split : c.cluster; }
@@ -92,7 +109,14 @@ private:
            across = double(alongRows ? columnTiles : ceilDiv(columnTiles, c.cluster));
     return sumsInCluster() ? double(rowTiles) * double(columnTiles) : down * across * double(c.split);
   }
-  double waves() const { return std::ceil(clusters() / double(clustersAtOnce(target, blocksOfCluster()))); }
+  double waves() const {
+    return std::ceil(clusters() / double(clustersAtOnce(target, blocksOfCluster()) * c.residents));
+  }
+  /// Blocks that run on a multiprocessor at once.
+  double sharingBlocks() const {
+    return std::clamp(std::ceil(clusters() / double(clustersAtOnce(target, blocksOfCluster()))), 1.0,
+                      double(c.residents));
+  }
   /// Of multiprocessors, until the last tile is done. Blocks that share one get more of memory each the fewer
   /// there are.
   double idleShare() const {
@@ -103,11 +127,12 @@ private:
   }
 
   double blocks() const {
-    double waves = this->waves();
-    double steps = double(ceilDiv(ceilDiv(e.k, c.bk), c.split));
-    double tile = steps * step() + by.tileCycles;
-    return (waves * tile + storing(waves)) * (c.cluster > 1 ? 1 + by.clusterLoss : 1);
+    double tiles = waves() * (steps() * step() + by.tileCycles) + storing(waves());
+    return tiles * (1 + by.clusterLoss * std::log2(double(c.cluster))) + by.memoryLoss * memory();
   }
+
+  /// Beside the one whose product has just begun.
+  double freeSlots() const { return double(std::max<int64_t>(stages - 1, 1)); }
 
   /// Of the tiles of a block. The TMA stores a tile while the next one is computed, threads before that.
   double storing(double tiles) const {
@@ -117,6 +142,8 @@ private:
     constexpr int64_t panelElementBytes = 2; // of which tiles leave by panels
     bool hasWholePanels = c.split == 1 && !c.swapped && sizeInBytes(c.out) == panelElementBytes &&
                           c.bn * panelElementBytes % (maxSwizzleBytes / 2) == 0;
+    if (c.isStoredTurned())
+      return tiles * stored / (by.turnedStores * timing.storeBytesPerCycle);
     if (c.rowsOfC == GemmRows::unaligned)
       return tiles * stored / (hasWholePanels ? by.unalignedBytes : by.unalignedStores);
     // The tallest tiles leave through one panel of each warpgroup, which the product waits for.
@@ -134,14 +161,15 @@ private:
     return bytes % lineBytes == 0 ? by.sharedLines : bytes % sectorBytes == 0 ? 1 : by.dividedSectors;
   }
 
-  double l2() const {
-    double ofA = double(columnTiles) * double(e.batch * e.m) * double(e.k) *
-                 sectorsOf(c.aRunsAlongK() ? e.k : e.m, c.rowsOfA);
-    double ofB =
-        double(rowTiles) * double(e.n) * double(e.k) * sectorsOf(c.bRunsAlongK() ? e.k : e.n, c.rowsOfB);
+  /// What L2 takes for a step of all blocks that run at once.
+  double servedByL2(double rowsOfA, double rowsOfB, double rowBytes) const {
+    double ofA = rowsOfA * sectorsOf(c.aRunsAlongK() ? e.k : e.m, c.rowsOfA),
+           ofB = rowsOfB * sectorsOf(c.bRunsAlongK() ? e.k : e.n, c.rowsOfB);
     if (c.cluster > 1)
-      (c.clusterAxis == dsl::ClusterAxis::rows ? ofB : ofA) *= by.multicast / double(c.cluster);
-    return (ofA + ofB) * double(elementBytes) /
+      (c.clusterAxis == dsl::ClusterAxis::rows ? ofB : ofA) /= double(c.cluster);
+    double atOnce = std::min(clusters() * double(blocksOfCluster()),
+                             double(target.multiprocessors) * double(c.residents));
+    return atOnce * (ofA + ofB) * rowBytes /
            (by.l2Share * double(target.multiprocessors) * timing.loadBytesPerCycle);
   }
 
@@ -179,9 +207,8 @@ private:
   const Target &target;
   const TimingFacts &timing;
   const GemmTimeConstants &by;
-  /// Of an instruction, with sums in flight; 0 for mma.sync. No tcgen05.mma has been measured: it counts as
-  /// mma.sync.
-  int64_t rowsInFlight;
+  int64_t rowsInFlight; ///< of an asynchronous instruction; 0 for mma.sync
+  int64_t stages;
   int64_t elementBytes; ///< of A and B
   int64_t rowTiles, columnTiles;
 };
@@ -196,30 +223,6 @@ bool isAligned16Bit(const GemmConfig &problem) {
 
 bool hasSumsInFlight(const GemmConfig &problem, const Target &target) {
   return tlc::hasSumsInFlight(target, problem.dtype, problem.elementOfB(), problem.sumType());
-}
-
-GemmTimeConstants timeConstantsOf(const GemmConfig &problem) {
-  if (isAligned16Bit(problem))
-    return {};
-  return {
-      .sharedWrites = 0.7732,
-      .tileCycles = 456,
-      .storeShare = 0.9804,
-      .threadStores = 0.2113,
-      .clusterLoss = 0.01129,
-      .clusterSumCycles = 573.9,
-      .clusterSumShare = 0.1049,
-      .l2Share = 0.5671,
-      .sharedLines = 0.665,
-      .dividedSectors = 2.2,
-      .multicast = 1.169,
-      .memoryShare = 1,
-      .zeroRows = 0.3352,
-      .idleLoss = 0.08677,
-      .partialShare = 1.07,
-      .overlapLoss = 0.06477,
-      .launchCycles = 1449,
-  };
 }
 
 GemmTime gemmTime(const GemmConfig &config, const GemmExtents &extents, const Target &target,

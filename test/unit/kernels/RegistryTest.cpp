@@ -437,7 +437,7 @@ TEST_CASE("tiles are as wide as lets them fill one turn or two", "[kernels][unit
   // Widths that are multiples of 32 leave a third of the multiprocessors without a second tile.
   for (double taken : {turns(1000, 4608, 3584), turns(256, 1536, 7168), turns(1000, 576, 7168)}) {
     CHECK(taken <= 2);
-    CHECK(taken / std::ceil(taken) > 0.9);
+    CHECK(taken / std::ceil(taken) > 0.85);
   }
   // Rows that the TMA cannot copy keep the usual ones, and rows along n have whole panels.
   CHECK(chooseGemmConfig({1000, 4608, 3582}, {}, target, {.a = 4, .b = 4}).bn % 32 == 0);
@@ -476,7 +476,9 @@ TEST_CASE("two blocks of small tiles share a multiprocessor where one of each le
   CHECK(c.swapped);
   CHECK(c.bn == 64);
   CHECK(c.residents == 2);
-  CHECK(chooseGemmConfig({4, 8192, 8192}, {}, target).residents == 1);
+  for (int64_t n : {512, 4096, 7168, 8192})
+    if (GemmConfig few = chooseGemmConfig({4, n, 8192}, {}, target); few.residents > 1)
+      CHECK(n / few.bn * few.split > target.multiprocessors);
 }
 
 TEST_CASE("options that swapped factors do not have leave A on the left", "[kernels][unit]") {
@@ -542,6 +544,7 @@ TEST_CASE("operands with unaligned rows are repacked where products take longer 
   // What a block reads is little where most of its rows do not exist.
   for (auto [m, n, k] : {std::array<int64_t, 3>{8, 52, 110}, {232, 1, 2}, {4, 304, 4706}}) {
     GemmConfig few = configOf(m, n, k, {.a = 2, .b = 2});
+    CAPTURE(m, n, k);
     CHECK(few.rowsOfA == GemmRows::unaligned);
     CHECK(few.rowsOfB == GemmRows::unaligned);
   }
