@@ -87,7 +87,7 @@ Result<Tuning> Tuning::read(const std::filesystem::path &folder) {
     if (entry->path().extension() == ".jsonl")
       files.push_back(entry->path());
   if (error)
-    return Error{ErrorKind::invalidArgument, formatMessage("cannot read the folder '{}' (--tuning): {}",
+    return Error{ErrorKind::invalidArgument, formatMessage("cannot read the folder of tuning '{}': {}",
                                                            folder.native(), error.message())};
   std::ranges::sort(files);
   for (const std::filesystem::path &file : files) {

@@ -200,7 +200,7 @@ TEST_CASE("a folder that cannot be read, or has a malformed line, is an error", 
   const Result<Tuning> missing = Tuning::read("/nonexistent/tuning");
   REQUIRE_FALSE(missing);
   CHECK(missing.error().message ==
-        "cannot read the folder '/nonexistent/tuning' (--tuning): No such file or directory");
+        "cannot read the folder of tuning '/nonexistent/tuning': No such file or directory");
   const Folder folder({lineOf({}, {})}, "{");
   const Result<Tuning> malformed = Tuning::read(folder.path());
   REQUIRE_FALSE(malformed);
