@@ -146,6 +146,43 @@ void printJson(const kernels::Request &request, const SearchResult &result) {
 
 } // namespace
 
+namespace {
+
+/// The contents of inputs and the reference, of the first candidate that is timed: processes share this
+/// one's memory.
+Result<std::shared_ptr<const kernels::Problem>> makeProblem(const TuneSetting &setting,
+                                                            const kernels::Definitions &given,
+                                                            const kernels::Definitions &values) {
+  Result<kernels::Request> request = setting.request(given, values);
+  if (!request)
+    return request.error();
+  constexpr double operations = 5e7; // of comparing
+  auto problem =
+      kernels::Problem::create(*request, {.seed = setting.seed, .referenceOperations = operations});
+  if (!problem)
+    return problem.error();
+  if (Result<void> computed = (*problem)->computeReference(); !computed)
+    return computed.error();
+  return problem;
+}
+
+SearchSteps stepsOf(const TuneSetting &setting, const kernels::Definitions &given) {
+  return {
+      .prepare = [&](const kernels::Definitions &values) { return prepareCandidate(setting, given, values); },
+      .time = [&, problem = std::shared_ptr<const kernels::Problem>()](
+                  const kernels::Definitions &values, TuneCheck check) mutable -> Result<TuneAnswer> {
+        if (!problem) {
+          Result<std::shared_ptr<const kernels::Problem>> made = makeProblem(setting, given, values);
+          if (!made)
+            return made.error();
+          problem = std::move(*made);
+        }
+        return timeCandidate(setting, given, values, problem, check);
+      }};
+}
+
+} // namespace
+
 TuneCommand::TuneCommand()
     : command("tune", "Measure which values of a kernel's open parameters are fastest"),
       kernel(cl::sub(command), cl::Positional, cl::desc("<kernel | file.cpp>")),
@@ -245,7 +282,8 @@ ExitCode TuneCommand::tuneAll(TuneSetting &setting, const std::vector<kernels::R
       return failBy(files.error());
     if (files->remark())
       errs() << "tlc: remark: " << *files->remark() << '\n';
-    Result<SearchResult> found = search(setting, request, *files, options);
+    Result<SearchResult> found =
+        search(request, setting.device.name, stepsOf(setting, request.given), *files, options);
     if (!found)
       return failBy(found.error());
     json ? printJson(request, *found) : printText(request, *found);
@@ -317,5 +355,7 @@ ExitCode TuneCommand::execute() const {
   Result<std::vector<kernels::Request>> problems = requests(**found, *given, setting.sizes);
   if (!problems)
     return failUsage(problems.error().message);
+  options->seed = setting.seed;
+  options->isModelled = setting.kind == DeviceKind::emulator;
   return tuneAll(setting, *problems, *options);
 }

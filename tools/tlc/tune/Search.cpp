@@ -30,10 +30,10 @@ double secondsSince(Clock::time_point begin) {
 
 class Search {
 public:
-  Search(const TuneSetting &setting, const kernels::Request &request, const TuningFiles &files,
-         const SearchOptions &options, std::vector<Candidate> all)
-      : setting(setting), request(request), files(files), options(options),
-        measured(problemOf(request, setting.device.name)), random(setting.seed), isPrepared(all.size()) {
+  Search(const kernels::Request &request, const std::string &device, const SearchSteps &steps,
+         const TuningFiles &files, const SearchOptions &options, std::vector<Candidate> all)
+      : steps(steps), files(files), options(options), measured(problemOf(request, device)),
+        random(options.seed), isPrepared(all.size()) {
     result.candidates = std::move(all);
   }
 
@@ -105,8 +105,8 @@ private:
     told = Clock::now();
     const size_t skipped =
         size_t(count_if(result.candidates, [](const Candidate &each) { return !each.skipped.empty(); }));
-    errs() << fmt::format("tlc: {}: {} {} of {} candidates, {} skipped, {:.0f} s so far\n",
-                          setting.kernel->name(), what, done, all, skipped, secondsSince(begin));
+    errs() << fmt::format("tlc: {}: {} {} of {} candidates, {} skipped, {:.0f} s so far\n", measured.kernel,
+                          what, done, all, skipped, secondsSince(begin));
   }
 
   /// Compiles those that are not measured yet, the kernel's own choice first, the others in any order.
@@ -127,7 +127,7 @@ private:
     const auto work = [&] {
       for (size_t i; (i = next++) < order.size() && (i == 0 || !isOver(share));) {
         Candidate &candidate = result.candidates[order[i]];
-        const Result<TuneAnswer> answer = prepareCandidate(setting, request.given, candidate.values);
+        const Result<TuneAnswer> answer = steps.prepare(candidate.values);
         std::lock_guard lock(mutex);
         if (!answer)
           all = answer.error();
@@ -156,7 +156,7 @@ private:
     for (const Candidate &each : result.candidates)
       if (each.modelled > 0 && (fastest == 0 || each.modelled < fastest))
         fastest = each.modelled;
-    if (setting.kind == DeviceKind::emulator)
+    if (options.isModelled)
       return;
     for (Candidate &each : drop_begin(result.candidates))
       if (each.modelled > hopeless * fastest)
@@ -179,7 +179,7 @@ private:
         first, {}, [&](size_t i) { return std::tuple(i != 0, result.candidates[i].modelled, position[i]); });
     if (Result<void> done = timeThose(first, TuneCheck::compare); !done)
       return done;
-    if (setting.kind == DeviceKind::emulator)
+    if (options.isModelled)
       return {}; // its times do not vary
     for (int round = 1; round < options.rounds; ++round) {
       chooseBest();
@@ -205,34 +205,15 @@ private:
       const bool isOwn = i == 0 && candidate.times.empty();
       if (isOver() && !isOwn)
         return {};
-      if (Result<void> made = makeProblem(candidate); !made)
-        return made;
-      Result<TuneAnswer> answer = timeCandidate(setting, request.given, candidate.values, problem, check);
+      Result<TuneAnswer> answer = steps.time(candidate.values, check);
       if (!answer)
         return answer.error();
-      if (setting.kind == DeviceKind::emulator)
+      if (options.isModelled)
         answer->microseconds = candidate.modelled;
       if (Result<void> logged = log(candidate, *answer); !logged)
         return logged;
       progress(check == TuneCheck::compare ? "timed" : "timed again", ++done, which.size());
     }
-    return {};
-  }
-
-  /// Once, of a candidate that compiles: processes share its memory.
-  Result<void> makeProblem(const Candidate &candidate) {
-    if (problem)
-      return {};
-    Result<kernels::Request> own = setting.request(request.given, candidate.values);
-    if (!own)
-      return own.error();
-    constexpr double operations = 5e7; // of comparing
-    auto made = kernels::Problem::create(*own, {.seed = setting.seed, .referenceOperations = operations});
-    if (!made)
-      return made.error();
-    if (Result<void> computed = (*made)->computeReference(); !computed)
-      return computed;
-    problem = std::move(*made);
     return {};
   }
 
@@ -246,14 +227,12 @@ private:
       result.best = 0;
   }
 
-  const TuneSetting &setting;
-  const kernels::Request &request;
+  const SearchSteps &steps;
   const TuningFiles &files;
   const SearchOptions &options;
   const kernels::TuningLine measured;
   std::mt19937_64 random;
   std::vector<char> isPrepared; ///< by candidate; of several threads
-  std::shared_ptr<const kernels::Problem> problem;
   SearchResult result;
   const Clock::time_point begin = Clock::now();
   Clock::time_point told = begin;
@@ -266,10 +245,11 @@ bool SearchResult::isComplete() const {
                 [](const Candidate &each) { return !each.skipped.empty() || !each.times.empty(); });
 }
 
-Result<SearchResult> driver::search(const TuneSetting &setting, const kernels::Request &request,
-                                    const TuningFiles &files, const SearchOptions &options) {
+Result<SearchResult> driver::search(const kernels::Request &request, const std::string &device,
+                                    const SearchSteps &steps, const TuningFiles &files,
+                                    const SearchOptions &options) {
   Result<std::vector<Candidate>> all = candidatesOf(request);
   if (!all)
     return all.error();
-  return Search(setting, request, files, options, std::move(*all)).run();
+  return Search(request, device, steps, files, options, std::move(*all)).run();
 }
