@@ -188,7 +188,6 @@ Result<kernels::Request> TuneSetting::request(const kernels::Definitions &given,
 }
 
 Result<std::pair<DeviceKind, DeviceProperties>> driver::askDevice(const TuneSetting &setting) {
-  const std::string separator(1, '\n');
   Result<std::string> text = answerOfChild(setting.limit, [&] {
     Findings findings;
     Result<ChosenDevice> chosen = setting.open(findings);
