@@ -3,9 +3,10 @@
 /// One description of a configuration, from which parameters, help, validation and cache keys follow.
 ///
 ///     template <class Visitor> void describe(Visitor &visit, Of<Visitor, MyConfig> &config) {
-///       auto &[columns, causal, order] = config; // all members, so that a new one cannot be forgotten
+///       auto &[columns, causal, tile, order] = config; // all members, so that a new one cannot be forgotten
 ///       visit.option([&]() -> Parameter { return {.name = "columns", ..., .most = 256}; }, columns);
 ///       visit.option([&]() -> Parameter { return {..., .choices = {"none", "left"}}; }, causal);
+///       visit.open([] { return describedInteger("tile", ...); }, {32, 64, 128}, tile);
 ///       visit.hidden(order); // no parameter; for keys
 ///     }
 #pragma once
@@ -13,6 +14,7 @@
 #include "kernels/Parameters.h"
 
 #include <bit>
+#include <initializer_list>
 #include <type_traits>
 
 namespace tlc::kernels {
@@ -80,12 +82,17 @@ inline Parameter describedInteger(std::string name, std::string description, int
 
 // What a description says of a member:
 //   option    it is a parameter; its default is the configuration's
-//   tuned     it is a parameter that `auto` leaves to a heuristic
+//   open      it is a parameter that `auto` leaves to a heuristic, or to a tuner, which tries these values;
+//   those
+//             that the parameter does not allow are left out, and without any only the heuristic fills it
 //   orElse    it is a parameter that `auto` makes equal to another value
 //   switched  it has a value where a further parameter says so by its second choice
 //   hidden    it is no parameter
 
 // A parameter is given as a function: to write a key none is made.
+
+/// What a tuner tries.
+using Candidates = std::initializer_list<int64_t>;
 
 /// Lists the parameters.
 class ParameterLister {
@@ -95,7 +102,13 @@ public:
     Parameter made = parameter();
     add(made, textOf(made, value));
   }
-  template <class T> void tuned(const auto &parameter, const T &) { add(parameter(), "auto"); }
+  template <class T> void open(const auto &parameter, Candidates candidates, const T &) {
+    Parameter made = parameter();
+    for (int64_t candidate : candidates)
+      if (std::string text = std::to_string(candidate); made.check("", text))
+        made.candidates.push_back(std::move(text));
+    add(std::move(made), "auto");
+  }
   template <class T> void orElse(const auto &parameter, const T &, const T &) { add(parameter(), "auto"); }
   void switched(const auto &choice, const auto &number, const std::optional<int64_t> &, int64_t usual) {
     Parameter made = choice();
@@ -124,7 +137,7 @@ public:
     if (std::optional<std::string_view> text = values.find(made.name))
       assign(made, *text, value);
   }
-  template <class T> void tuned(const auto &parameter, T &value) { option(parameter, value); }
+  template <class T> void open(const auto &parameter, Candidates, T &value) { option(parameter, value); }
   template <class T> void orElse(const auto &parameter, T &value, const T &otherwise) {
     if (values.find(parameter().name))
       value = otherwise;
@@ -157,7 +170,9 @@ public:
     Parameter made = parameter();
     valid = made.check(kernel, textOf(made, value));
   }
-  template <class T> void tuned(const auto &parameter, const T &value) { option(parameter, value); }
+  template <class T> void open(const auto &parameter, Candidates, const T &value) {
+    option(parameter, value);
+  }
   template <class T> void orElse(const auto &parameter, const T &value, const T &) {
     option(parameter, value);
   }
@@ -178,7 +193,7 @@ class ConfigNumbers {
 public:
   static constexpr bool writes = false;
   template <class T> void option(const auto &, const T &value) { add(value); }
-  template <class T> void tuned(const auto &, const T &value) { add(value); }
+  template <class T> void open(const auto &, Candidates, const T &value) { add(value); }
   template <class T> void orElse(const auto &, const T &value, const T &) { add(value); }
   void switched(const auto &, const auto &, const std::optional<int64_t> &value, int64_t) { add(value); }
   template <class T> void hidden(const T &value) { add(value); }

@@ -41,6 +41,11 @@ struct Parameter {
   ElementType element = ElementType::f32; ///< of scalars
   std::string position = {};              ///< file:line:column of a scalar's declaration in a file of kernels
 
+  /// Values that a tuner tries where none is given (docs/tuning.md); such a parameter is open. Empty: it is
+  /// not.
+  std::vector<std::string> candidates = {};
+
+  bool isOpen() const { return !candidates.empty(); }
   bool isDimension() const { return kind == Kind::size || kind == Kind::count; }
   bool isScalar() const { return kind == Kind::scalar; }
   /// "softcap.cpp:12:8: ", or nothing where no position is known.

@@ -31,7 +31,8 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, AllReduceConf
                 .mayBeAuto = false};
       },
       tile);
-  visit.tuned([&] { return describedInteger("blocks", "blocks for each multiprocessor", 1, 8); }, blocks);
+  visit.open([&] { return describedInteger("blocks", "blocks for each multiprocessor", 1, 8); }, {1, 2, 4},
+             blocks);
 }
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, MoeExchangeConfig> &config) {
@@ -57,7 +58,8 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, MoeExchangeCo
                 .mayBeAuto = false};
       },
       tile);
-  visit.tuned([] { return describedInteger("blocks", "blocks for each multiprocessor", 1, 16); }, blocks);
+  visit.open([] { return describedInteger("blocks", "blocks for each multiprocessor", 1, 16); }, {1, 2, 4, 8},
+             blocks);
   visit.hidden(multipleOfHidden);
 }
 
@@ -70,12 +72,14 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, RankGemmConfi
         return describedChoice("out", "type of C and of what ranks send each other", {"f32", "f16", "bf16"});
       },
       out);
-  visit.tuned([&] { return describedInteger("bm", "rows of a tile of C", 64, 128, 64); }, bm);
-  visit.tuned([&] { return describedInteger("bn", "columns of a tile of C", 8, 256, 8); }, bn);
-  visit.tuned([&] { return describedInteger("bk", "step along k", 16, 256, 16); }, bk);
-  visit.tuned([&] { return describedInteger("stages", "steps whose copies are in flight", 1, 8); }, stages);
-  visit.tuned([&] { return describedInteger("group", "rows of tiles that are walked together", 1, 1024); },
-              group);
+  visit.open([&] { return describedInteger("bm", "rows of a tile of C", 64, 128, 64); }, {64, 128}, bm);
+  visit.open([&] { return describedInteger("bn", "columns of a tile of C", 8, 256, 8); }, {64, 128, 192, 256},
+             bn);
+  visit.open([&] { return describedInteger("bk", "step along k", 16, 256, 16); }, {}, bk);
+  visit.open([&] { return describedInteger("stages", "steps whose copies are in flight", 1, 8); }, {},
+             stages);
+  visit.open([&] { return describedInteger("group", "rows of tiles that are walked together", 1, 1024); }, {},
+             group);
   visit.hidden(multipleOfColumns);
   visit.hidden(copiesRows);
   visit.hidden(carrier); // a kernel's own parameter

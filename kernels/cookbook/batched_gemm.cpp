@@ -44,7 +44,7 @@ void registerKernels(KernelFile &file) {
       .size("m", 1024, {.onEmulator = 136})
       .size("n", 1024, {.onEmulator = 200})
       .size("k", 1024, {.onEmulator = 104})
-      .constant("columns", 256, {.least = 64, .most = 256, .multipleOf = 32, .help = "of a tile"})
+      .open("columns", {256, 64, 96, 128, 160, 192, 224}, "of a tile")
       .program(batchedGemm)
       .reference("C",
                  [](const HostInputs &in) {

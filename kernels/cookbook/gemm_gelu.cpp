@@ -51,7 +51,7 @@ void registerKernels(KernelFile &file) {
       .size("m", 8192, {.onEmulator = 200})
       .size("n", 8192, {.onEmulator = 264})
       .size("k", 4096, {.onEmulator = 136})
-      .constant("columns", 256, {.least = 64, .most = 256, .multipleOf = 32, .help = "of a tile"})
+      .open("columns", {256, 64, 96, 128, 160, 192, 224}, "of a tile")
       .program(gemmGelu)
       .reference("C",
                  [](const HostInputs &in) {

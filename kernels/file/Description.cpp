@@ -44,7 +44,9 @@ void add(Packer &packer, const Parameter &parameter) {
   packer.add(parameter.choices.size());
   for (const std::string &choice : parameter.choices)
     packer.add(choice);
-  packer.add(parameter.element).add(parameter.position);
+  packer.add(parameter.element).add(parameter.position).add(parameter.candidates.size());
+  for (const std::string &candidate : parameter.candidates)
+    packer.add(candidate);
 }
 
 Parameter parameterOf(Unpacker &unpacker) {
@@ -61,6 +63,8 @@ Parameter parameterOf(Unpacker &unpacker) {
     parameter.choices.push_back(unpacker.text());
   parameter.element = unpacker.get(allElementTypes.back());
   parameter.position = unpacker.text();
+  for (size_t left = unpacker.count(); left > 0; --left)
+    parameter.candidates.push_back(unpacker.text());
   return parameter;
 }
 

@@ -76,6 +76,16 @@ std::optional<Mistake> mistakeOf(const KernelEntry &kernel) {
           fmt::format("expected parameter 'ranks' of kernel '{}' to be that of .ranks() because it says "
                       "how many devices run the program, but it is declared otherwise",
                       kernel.name));
+    if (parameter.kind == Parameter::Kind::choice && parameter.choices.empty())
+      return at("parameter", parameter.name,
+                fmt::format("expected parameter '{}' of kernel '{}' to have a value to choose, but got none",
+                            parameter.name, kernel.name));
+    if (std::set<std::string> different(parameter.candidates.begin(), parameter.candidates.end());
+        different.size() != parameter.candidates.size())
+      return at("parameter", parameter.name,
+                fmt::format("expected each value of parameter '{}' of kernel '{}' once because a tuner tries "
+                            "them all, but got {}",
+                            parameter.name, kernel.name, fmt::join(parameter.candidates, ", ")));
     if (parameter.multipleOf < 1 || parameter.least > parameter.most)
       return at("parameter", parameter.name,
                 fmt::format("expected limits of parameter '{}' of kernel '{}' that a number meets, but got "

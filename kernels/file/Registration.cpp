@@ -223,6 +223,24 @@ KernelEntry &KernelEntry::type(const Name &name, std::initializer_list<ElementTy
   return choice(name, std::move(names), std::move(help));
 }
 
+KernelEntry &KernelEntry::open(const Name &name, std::initializer_list<int64_t> values, std::string help) {
+  std::vector<std::string> texts;
+  for (int64_t each : values)
+    texts.push_back(std::to_string(each));
+  return addOpen(name, std::move(texts), std::move(help));
+}
+
+KernelEntry &KernelEntry::open(const Name &name, std::initializer_list<std::string> values,
+                               std::string help) {
+  return addOpen(name, values, std::move(help));
+}
+
+KernelEntry &KernelEntry::addOpen(const Name &name, std::vector<std::string> values, std::string help) {
+  choice(name, values, std::move(help));
+  parameters.back().candidates = std::move(values);
+  return *this;
+}
+
 KernelEntry &KernelEntry::ranks(int64_t fallback, dsl::Loc where) {
   hasRanks = true;
   return constant(Name("ranks", where), fallback,

@@ -249,6 +249,12 @@ public:
   /// A choice of element types.
   KernelEntry &type(const Name &name, std::initializer_list<ElementType> types, std::string help = {});
 
+  /// An open parameter: values among which a tuner chooses (docs/tuning.md), the first one without it, and
+  /// `-D` any of them. They may change how fast the kernel is, not what it computes. A heuristic of the file
+  /// puts the best guess first.
+  KernelEntry &open(const Name &name, std::initializer_list<int64_t> values, std::string help = {});
+  KernelEntry &open(const Name &name, std::initializer_list<std::string> values, std::string help = {});
+
   /// The program runs on several devices at once, its ranks, as many as `--ranks` or the parameter `ranks`
   /// says, from 1 to `mostRanks`. Each has the tensors that the program declares. A reference, and contents,
   /// are asked for rank by rank: `in.rank` is the rank, `in.tensor(name, rank)` the tensor of another one.
@@ -316,6 +322,7 @@ public:
 
 private:
   using MemberFunction = std::function<MemberExtents(const Values &)>;
+  KernelEntry &addOpen(const Name &name, std::vector<std::string> values, std::string help);
   KernelEntry &setContents(const Name &tensor, HostFunction function);
   KernelEntry &setReference(const Name &tensor, HostFunction function);
   KernelEntry &setMembers(const Name &table, std::vector<std::string> sizes, MemberFunction function);

@@ -50,17 +50,21 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
       },
       residual);
   visit.hidden(isBatched);
-  visit.tuned([&] { return describedInteger("bm", "rows of a tile of C", 8, 256, 8); }, bm);
-  visit.tuned([&] { return describedInteger("bn", "columns of a tile of C", 8, 256, 8); }, bn);
-  visit.tuned([&] { return describedInteger("bk", "step along k", 16, 256, 16); }, bk);
-  visit.tuned([&] { return describedInteger("stages", "steps whose copies are in flight", 1, 8); }, stages);
-  visit.tuned([&] { return describedInteger("split", "parts of k that different blocks compute", 1, 64); },
-              split);
-  visit.tuned([&] { return describedInteger("group", "rows of tiles that are walked together", 1, 1024); },
-              group);
-  visit.tuned([&] { return describedInteger("cluster", "blocks that share what they load", 1, 8); }, cluster);
-  visit.tuned([&] { return describedInteger("residents", "blocks that share a multiprocessor", 1, 8); },
-              residents);
+  visit.open([&] { return describedInteger("bm", "rows of a tile of C", 8, 256, 8); }, {64, 128, 192, 256},
+             bm);
+  visit.open([&] { return describedInteger("bn", "columns of a tile of C", 8, 256, 8); },
+             {64, 96, 128, 192, 256}, bn);
+  visit.open([&] { return describedInteger("bk", "step along k", 16, 256, 16); }, {}, bk);
+  visit.open([&] { return describedInteger("stages", "steps whose copies are in flight", 1, 8); }, {},
+             stages);
+  visit.open([&] { return describedInteger("split", "parts of k that different blocks compute", 1, 64); },
+             {1, 2, 4}, split);
+  visit.open([&] { return describedInteger("group", "rows of tiles that are walked together", 1, 1024); }, {},
+             group);
+  visit.open([&] { return describedInteger("cluster", "blocks that share what they load", 1, 8); }, {1, 2},
+             cluster);
+  visit.open([&] { return describedInteger("residents", "blocks that share a multiprocessor", 1, 8); }, {},
+             residents);
   visit.hidden(sum);         // the registry's may be left open
   visit.hidden(clusterAxis); // as sum
   visit.hidden(policy);

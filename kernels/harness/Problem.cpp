@@ -45,6 +45,16 @@ Result<Verdict> Problem::compare(std::span<const HostTensor> outputs) const {
   return verdict;
 }
 
+Result<void> Problem::computeReference() const {
+  std::lock_guard lock(mutex);
+  size_t output = 0;
+  for (size_t i = 0; i < tensors.specs.size(); ++i)
+    if (tensors.specs[i].access != Access::input)
+      if (Result<const Expected *> done = expected(tensors.specs[i], output++, tensors.tensors[i]); !done)
+        return done.error();
+  return {};
+}
+
 Result<OutputVerdict> Problem::compare(const TensorSpec &spec, size_t output,
                                        const HostTensor &actual) const {
   const Tolerance tolerance = request.kernel->tolerance(request.values, output);

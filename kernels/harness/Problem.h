@@ -37,6 +37,8 @@ public:
   Result<std::vector<ScalarValue>> scalars(const Artifact &artifact) const;
   /// The tensors before a launch, of all ranks.
   const InitialTensors &initial() const { return tensors; }
+  /// Computes what comparing computes otherwise the first time, so that processes that are forked share it.
+  Result<void> computeReference() const;
   /// Compares the outputs, given as a launch left them and in their order, with the reference.
   Result<Verdict> compare(std::span<const HostTensor> outputs) const;
 

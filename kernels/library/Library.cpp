@@ -71,8 +71,11 @@ Result<Request> Request::parse(const Kernel &kernel, const Definitions &given,
                    fmt::format("expected a dimension of kernel '{}' to fix ({}), but got '{}'", kernel.name(),
                                sizes, excerpt(dimension))};
   }
-  Request request{
-      &kernel, std::move(*values), {fixedDimensions.begin(), fixedDimensions.end()}, std::move(ofEmulator)};
+  Request request{&kernel,
+                  std::move(*values),
+                  {fixedDimensions.begin(), fixedDimensions.end()},
+                  std::move(ofEmulator),
+                  given};
   std::ranges::sort(request.fixedDimensions);
   auto repeated = std::ranges::unique(request.fixedDimensions);
   request.fixedDimensions.erase(repeated.begin(), repeated.end());

@@ -32,6 +32,7 @@ struct Request {
   std::vector<std::string> fixedDimensions =
       {};                      ///< specialised for their values, which are sizes among `values`
   Definitions ofEmulator = {}; ///< those of `values` that took the place of the usual defaults
+  Definitions given = {};      ///< those of `values` that were asked for
 
   /// An error names what does not exist or is not allowed, and what is.
   static Result<Request> parse(std::string_view kernel, const Definitions &given,

@@ -20,10 +20,11 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, SoftmaxConfig
       dtype);
   visit.hidden(rows);
   visit.hidden(columns);
-  visit.tuned([] { return describedInteger("cluster", "blocks that share a row", 1, 8); }, cluster);
-  visit.tuned([] { return describedInteger("warps", "warps of a block", 1, 32); }, warps);
-  visit.tuned([] { return describedInteger("piece", "columns of rows that are loaded at once", 1, 32768); },
-              piece);
+  visit.open([] { return describedInteger("cluster", "blocks that share a row", 1, 8); }, {1, 2, 4, 8},
+             cluster);
+  visit.open([] { return describedInteger("warps", "warps of a block", 1, 32); }, {4, 8, 16, 32}, warps);
+  visit.open([] { return describedInteger("piece", "columns of rows that are loaded at once", 1, 32768); },
+             {}, piece);
   visit.hidden(length);
   visit.hidden(alignment);
 }

@@ -38,5 +38,7 @@ std::vector<std::string> dlpackSeeds(const Folder &folder);
 bool readDlpack(std::string_view bytes, const Folder &folder);
 std::vector<std::string> reportSeeds(const Folder &folder);
 bool readReport(std::string_view bytes, const Folder &folder);
+std::vector<std::string> tuningSeeds(const Folder &folder);
+bool readTuning(std::string_view bytes, const Folder &folder);
 
 } // namespace tlc::fuzz

@@ -175,15 +175,20 @@ std::vector<std::string> cubinSeeds(const Folder &) {
 }
 bool readCubin(std::string_view bytes, const Folder &) { return bool(wrap::functionsOfCubin(bytes)); }
 
-constexpr std::array all = {Reader{"artifact", artifactSeeds, readArtifact},
-                            Reader{"kernel of an archive", imageSeeds, readImage},
-                            Reader{"entry of the cache", entrySeeds, readEntryFile},
-                            Reader{"export of the cache", exportSeeds, readExport},
-                            Reader{"tensor of DLPack", dlpackSeeds, readDlpack},
-                            Reader{"description of a file", fileSeeds, readFileDescription},
-                            Reader{"description for tlc wrap", descriptionSeeds, readDescription},
-                            Reader{"cubin", cubinSeeds, readCubin},
-                            Reader{"report", reportSeeds, readReport}};
+constexpr std::array all = {
+    Reader{"artifact", artifactSeeds, readArtifact},
+    Reader{"kernel of an archive", imageSeeds, readImage},
+    Reader{"entry of the cache", entrySeeds, readEntryFile},
+    Reader{"export of the cache", exportSeeds, readExport},
+    Reader{"tensor of DLPack", dlpackSeeds, readDlpack},
+    Reader{"description of a file", fileSeeds, readFileDescription},
+    Reader{"description for tlc wrap", descriptionSeeds, readDescription},
+    Reader{"cubin", cubinSeeds, readCubin},
+    Reader{"report", reportSeeds, readReport},
+#ifdef TLC_FUZZ_TUNING
+    Reader{"line of tuning", tuningSeeds, readTuning},
+#endif
+};
 
 } // namespace
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Readers of untrusted bytes: artifacts, kernels of archives, entries and exports of the cache, tensors of
-/// DLPack, descriptions of a file's kernels, descriptions and machine code for `tlc wrap`, and reports.
+/// DLPack, descriptions of a file's kernels, descriptions and machine code for `tlc wrap`, reports, and lines
+/// of tuning.
 #pragma once
 
 #include <filesystem>

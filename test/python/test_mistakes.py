@@ -105,6 +105,10 @@ class Mistakes(Case):
                      lambda: tlc.ops.rms_norm(x, tensor(16, dtype="f32"), out=x))
         self.refused("argument 'W': expected element type f32, but got bf16", lambda: tlc.ops.rms_norm(x, tensor(16, dtype="bf16")))
 
+    def test_tuning(self):
+        self.refused("cannot read the folder of tuning '/nonexistent': No such file", lambda: tlc.set_tuning("/nonexistent"))
+        tlc.set_tuning(None)
+
     def test_an_emulator(self):
         self.refused("emulator: expected check among on, off, strict, but got 'no'", lambda: tlc.emulator(check="no").__enter__())
         self.refused("expected a target among", lambda: tlc.emulator(target="sm_1").__enter__())

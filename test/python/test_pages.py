@@ -64,7 +64,7 @@ class Pages(Case):
         self.assertEqual(runner.failures, 0)
         # These are results and facts, which examples of calls show, or need a file or another library.
         self.assertEqual(sorted(without), sorted(["Attended", "Bound", "CacheEvent", "Gradients", "Kind", "Option", "Place", "RaceError", "cache_folder",
-                                                  "empty", "hits_only", "load", "set_cache", "use_library"]))
+                                                  "empty", "hits_only", "load", "set_cache", "set_tuning", "use_library"]))
 
     def test_public_names_are_on_the_page(self):
         text = page("docs", "python.md")

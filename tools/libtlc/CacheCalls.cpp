@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The part of the C interface that is about the cache.
+/// The part of the C interface that is about the cache and about tuning.
 #include "runtime/cache/BuildId.h"
 #include "tools/libtlc/Calls.h"
 #include "tools/libtlc/CompilerFacts.h"
@@ -80,6 +80,37 @@ Result<void> calls::setCache(const tlc_cache_options *all) {
   ProcessCache &cache = processCache();
   std::lock_guard lock(cache.mutex);
   cache.programs = std::move(programs);
+  return {};
+}
+
+namespace {
+struct ProcessTuning {
+  std::mutex mutex;
+  std::shared_ptr<const kernels::Tuning> lines;
+};
+ProcessTuning &processTuning() {
+  static ProcessTuning tuning;
+  return tuning;
+}
+} // namespace
+
+std::shared_ptr<const kernels::Tuning> calls::tuning() {
+  ProcessTuning &tuning = processTuning();
+  std::lock_guard lock(tuning.mutex);
+  return tuning.lines;
+}
+
+Result<void> calls::setTuning(const char *folder) {
+  std::shared_ptr<const kernels::Tuning> lines;
+  if (folder) {
+    Result<std::shared_ptr<const kernels::Tuning>> read = ask(&Compiler::readTuning, folder);
+    if (!read)
+      return read.error();
+    lines = std::move(*read);
+  }
+  ProcessTuning &tuning = processTuning();
+  std::lock_guard lock(tuning.mutex);
+  tuning.lines = std::move(lines);
   return {};
 }
 

@@ -132,10 +132,14 @@ Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const ch
   if (!asked->target)
     request.options.target = home->device->properties().target;
   request.code = home->device->properties().code;
+  const std::shared_ptr<const kernels::Tuning> tuned = calls::tuning();
+  request.tuning = tuned.get();
+  request.device = home->device->properties();
   const SharedCache programs = calls::cache();
   const ProgramName name = {kernel, *definitions, request.options.target, request.options.waitLimit};
   std::optional<ProgramCache::Named> found;
-  if (!request.file) // those of files are known by what the compiler knows of the file
+  // Those of files, and by tuning, are known by what the compiler knows.
+  if (!request.file && !tuned)
     found = programs->find(name, request.code);
   if (!found) {
     Result<const Compiler *> opened = compiler();
@@ -144,7 +148,7 @@ Result<std::unique_ptr<tlc_program>> calls::compile(const char *kernel, const ch
       if (!compiled)
         return compiled.error();
       found = std::move(*compiled);
-    } else if (!request.file) { // machine code cannot be added
+    } else if (!request.file && !tuned) { // machine code cannot be added
       found = programs->find(name, ProgramCode::ptx);
     }
     if (!found)

@@ -30,6 +30,8 @@ Result<std::shared_ptr<Device>> deviceOr(tlc_device *given);
 
 /// The cache of this process.
 SharedCache cache();
+/// What fills open parameters; null: nothing does.
+std::shared_ptr<const kernels::Tuning> tuning();
 
 /// Kernels of a file, which the compiler knows.
 class KernelList;
@@ -149,6 +151,7 @@ Result<std::unique_ptr<tlc_program>> compile(const char *kernel, const char *con
                                              const tlc_compile_options *options);
 
 Result<void> setCache(const tlc_cache_options *options);
+Result<void> setTuning(const char *folder);
 Result<void> prewarm(const char *lines, const char *target);
 
 /// The number of workspaces.

@@ -20,6 +20,10 @@
 #include <string_view>
 #include <utility>
 
+namespace tlc::kernels {
+class Tuning; // kernels/tuning/Tuning.h
+}
+
 namespace tlc::calls {
 
 using SharedCache = std::shared_ptr<ProgramCache>;
@@ -29,7 +33,9 @@ struct ProgramRequest {
   std::string_view kernel;
   const kernels::Definitions &given;
   CompileOptions options = {};
-  ProgramCode code = ProgramCode::ptx; ///< that the program is wanted for
+  ProgramCode code = ProgramCode::ptx;     ///< that the program is wanted for
+  const kernels::Tuning *tuning = nullptr; ///< by which open parameters are filled, or null
+  DeviceProperties device = {};            ///< for the tuning
 };
 
 /// Programs of kernels of ranks that do not reach each other's memory.
@@ -55,6 +61,7 @@ struct Compiler {
   /// Lines without a target are for `target`, or where it is null for the current GPU.
   Answer<void> (*prewarm)(const SharedCache &, const char *lines, const char *target);
 
+  Answer<std::shared_ptr<const kernels::Tuning>> (*readTuning)(const char *folder);
   Answer<std::unique_ptr<tlc_file>> (*openFile)(const CacheOptions &, const char *path,
                                                 const tlc_file_options *);
   Answer<int> (*countKernels)(const tlc_file *);

@@ -218,6 +218,10 @@ int tlc_set_cache(const tlc_cache_options *options) {
   return run([&] { return calls::setCache(options); });
 }
 
+int tlc_set_tuning(const char *folder) {
+  return run([&] { return calls::setTuning(folder); });
+}
+
 int tlc_prewarm(const char *lines, const char *target) {
   return run([&] { return calls::prewarm(lines, target); });
 }

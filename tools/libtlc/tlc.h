@@ -324,6 +324,12 @@ typedef struct tlc_cache_options {
 /// tlc_status.
 TLC_API int tlc_set_cache(const tlc_cache_options *options);
 
+/// The folder of results of `tlc tune` (docs/tuning.md) by which open parameters are filled that
+/// `tlc_compile` and `tlc_compile_with` are given no value of, from now on; null: none, as at first. Programs
+/// stay as they are. An error if the folder cannot be read, or has a malformed line; then all stays as it
+/// was. With a folder each of these calls needs the compiler's library. A tlc_status. Since version 13.
+TLC_API int tlc_set_tuning(const char *folder);
+
 /// Compiles the programs of a list that the cache lacks, on all cores. The text has lines like "gemm m=4096
 /// n=4096 k=4096 dtype=bf16 --target=sm_90a", as `tlc prewarm` takes them; lines without a target are for
 /// `target`, null being the current device's. Needs no GPU where all have one. If some fail, the others are

@@ -158,7 +158,7 @@ BenchCommand::BenchCommand()
                cl::desc("Launches in a batch")),
       cublas("cublas", cl::sub(command), cl::value_desc("file"),
              cl::desc("libcublas to compare with instead of the one that is installed")),
-      flags(command) {}
+      tuning(command), flags(command) {}
 
 ExitCode BenchCommand::execute() const {
   if (kernel.empty())
@@ -214,6 +214,12 @@ ExitCode BenchCommand::execute() const {
   Result<std::vector<std::unique_ptr<Device>>> gpus = openGpus(gpu, first.kernel->ranks(first.values));
   if (!gpus)
     return fail(gpus.error().message);
+  for (kernels::Request &request : requests) {
+    Result<kernels::Request> tuned = tuning.apply(request, gpus->front()->properties());
+    if (!tuned)
+      return failBy(tuned.error());
+    request = std::move(*tuned);
+  }
   if (!flags.namesTarget())
     options->target = gpus->front()->properties().target;
   std::unique_ptr<Cublas> peer;

@@ -5,6 +5,7 @@
 
 #include "tools/tlc/CompileFlags.h"
 #include "tools/tlc/ExitCode.h"
+#include "tools/tlc/TuningFlag.h"
 
 namespace tlc::driver {
 
@@ -25,6 +26,7 @@ private:
   llvm::cl::opt<int> warmups;
   llvm::cl::opt<int> launches;
   llvm::cl::opt<std::string> cublas;
+  TuningFlag tuning;
   CompileFlags flags;
 };
 

@@ -64,6 +64,8 @@ public:
   /// from the one of --gpu on.
   Result<ChosenDevice> create(const Target *emulated, Findings &findings,
                               std::optional<uint64_t> scheduleSeed = {}, int64_t ranks = 1) const;
+  /// True if the command line asks for the emulator.
+  bool namesEmulator() const { return device == "emulator"; }
   Result<std::vector<std::optional<uint64_t>>> scheduleSeeds() const { return schedule.seeds(); }
   /// Of an emulated device, as the flags say.
   Result<EmulatorOptions> emulatorOptions() const { return emulator.options(); }

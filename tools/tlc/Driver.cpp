@@ -22,6 +22,7 @@
 #include "tools/tlc/Reproduce.h"
 #include "tools/tlc/Run.h"
 #include "tools/tlc/Trace.h"
+#include "tools/tlc/Tune.h"
 #include "tools/tlc/Wrap.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -98,7 +99,8 @@ int tlc_main(int argc, char **argv) {
 
   std::tuple<ListCommand, CompileCommand, LayoutCommand, InspectCommand, DiffCommand, RunCommand,
              BenchCommand, MutateCommand, NewCommand, CacheCommand, PrewarmCommand, BuildCommand, WrapCommand,
-             EmulateCommand, EvaluateCommand, TraceCommand, ReportCommand, ReproduceCommand, ReduceCommand>
+             EmulateCommand, EvaluateCommand, TraceCommand, ReportCommand, ReproduceCommand, ReduceCommand,
+             TuneCommand>
       commands;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",
                                    &errs()))

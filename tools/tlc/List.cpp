@@ -38,6 +38,11 @@ std::string defaultOf(const kernels::Kernel &kernel, const kernels::Parameter &p
              : "default " + parameter.fallback + onEmulator(kernel, parameter);
 }
 
+/// "; open: 16, 32, 64", or nothing where a tuner leaves it alone.
+std::string candidatesOf(const kernels::Parameter &parameter) {
+  return parameter.isOpen() ? "; open: " + join(parameter.candidates, ", ") : "";
+}
+
 void printText(Kernels kernels) {
   for (const kernels::Kernel *kernel : kernels) {
     outs() << kernel->name() << ": " << kernel->summary() << '\n';
@@ -46,8 +51,8 @@ void printText(Kernels kernels) {
       width = std::max(width, parameter.name.size());
     for (const kernels::Parameter &parameter : kernel->parameters())
       outs() << "  " << left_justify(parameter.name, unsigned(width)) << ' ' << parameter.allowed() << " ("
-             << defaultOf(*kernel, parameter) << ')' << (parameter.description.empty() ? "" : ": ")
-             << parameter.description << '\n';
+             << defaultOf(*kernel, parameter) << candidatesOf(parameter) << ')'
+             << (parameter.description.empty() ? "" : ": ") << parameter.description << '\n';
   }
   outs() << "targets:";
   for (const Target &target : allTargets())
@@ -73,6 +78,11 @@ void printJson(Kernels kernels) {
                 const kernels::Definitions sizes = kernel->emulatorSizes();
                 if (auto found = sizes.find(parameter.name); found != sizes.end())
                   os.attribute("default_on_emulator", found->second);
+                if (parameter.isOpen())
+                  os.attributeArray("open", [&] {
+                    for (const std::string &candidate : parameter.candidates)
+                      os.value(candidate);
+                  });
                 os.attribute("description", parameter.description);
               });
           });

@@ -127,7 +127,7 @@ ReportCommand::ReportCommand()
              cl::desc("File to write; without it a report is printed as JSON")),
       verify("verify", cl::sub(command),
              cl::desc("Compare the result with the reference, and report what is wrong")),
-      problemFlags(command), deviceFlags(command), flags(command) {}
+      problemFlags(command), deviceFlags(command), tuning(command), flags(command) {}
 
 ExitCode ReportCommand::show() const {
   if (Result<void> free = checkFree(command, kernel); !free)
@@ -151,7 +151,7 @@ Result<report::Report> ReportCommand::reportOf(const RunPlan &plan, mlir::Module
   Result<EmulatorOptions> emulator = deviceFlags.emulatorOptions();
   if (!emulator)
     return emulator.error();
-  const auto &[kernel, values, fixed, ofEmulator] = plan.choice.request;
+  const auto &[kernel, values, fixed, ofEmulator, given] = plan.choice.request;
   const CompileOptions &compiled = plan.choice.options;
   const DeviceProperties &device = plan.chosen.device().properties();
   const Result<const kernels::Kernel *> shipped = kernels::findShippedKernel(kernel->name());
@@ -256,7 +256,7 @@ ExitCode ReportCommand::execute() const {
     return fail(writable.error().message);
   Findings findings;
   std::variant<RunPlan, ExitCode> planned =
-      planRun(kernel, {flags, deviceFlags, problemFlags}, findings, Format::text);
+      planRun(kernel, {flags, deviceFlags, problemFlags, tuning}, findings, Format::text);
   if (const ExitCode *code = std::get_if<ExitCode>(&planned))
     return *code;
   RunPlan &plan = *std::get_if<RunPlan>(&planned);

@@ -32,6 +32,7 @@ private:
   llvm::cl::opt<bool> verify;
   ProblemFlags problemFlags;
   DeviceFlags deviceFlags;
+  TuningFlag tuning;
   CompileFlags flags;
 };
 

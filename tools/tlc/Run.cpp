@@ -33,11 +33,12 @@ RunCommand::RunCommand()
           "forms", cl::sub(command), cl::value_desc("file"),
           cl::desc("Add the forms of the kernel's PTX instructions to a file, if the result is right; needs "
                    "--verify")),
-      deviceFlags(command), flags(command) {}
+      deviceFlags(command), tuning(command), flags(command) {}
 
 std::variant<RunPlan, ExitCode> RunCommand::plan(Findings &findings) const {
   if (!namesReport(kernel))
-    return planRun(kernel, {flags, deviceFlags, problemFlags}, findings, json ? Format::json : Format::text);
+    return planRun(kernel, {flags, deviceFlags, problemFlags, tuning}, findings,
+                   json ? Format::json : Format::text);
   if (Result<void> free = checkFree(command, kernel); !free)
     return failUsage(free.error().message);
   Result<CacheOptions> cache = flags.kernelFlags().cache();

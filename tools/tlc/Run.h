@@ -34,6 +34,7 @@ private:
   ProblemFlags problemFlags;
   llvm::cl::opt<std::string> forms;
   DeviceFlags deviceFlags;
+  TuningFlag tuning;
   CompileFlags flags;
 };
 

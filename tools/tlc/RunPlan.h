@@ -9,6 +9,7 @@
 #include "tools/tlc/Messages.h"
 #include "tools/tlc/ProblemFlags.h"
 #include "tools/tlc/ReportedKernel.h"
+#include "tools/tlc/TuningFlag.h"
 
 #include <functional>
 #include <optional>
@@ -35,6 +36,7 @@ struct RunFlags {
   const CompileFlags &compile;
   const DeviceFlags &device;
   const ProblemFlags &problem;
+  const TuningFlag &tuning;
 };
 
 /// Of a kernel, by the flags, which outlive the plan. Prints what is wrong, and then returns the exit code.

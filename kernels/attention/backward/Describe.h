@@ -39,9 +39,9 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfi
             .most = 128,
             .multipleOf = 64};
   };
-  visit.tuned([&] { return rows("bq", "queries of a step"); }, bq);
-  visit.tuned([&] { return rows("bk", "keys that a block works on"); }, bk);
-  visit.tuned(
+  visit.open([&] { return rows("bq", "queries of a step"); }, {64, 128}, bq);
+  visit.open([&] { return rows("bk", "keys that a block works on"); }, {64, 128}, bk);
+  visit.open(
       [&]() -> Parameter {
         return {.name = "stages",
                 .description = "tiles of queries in shared memory, at most",
@@ -49,7 +49,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, BackwardConfi
                 .least = 1,
                 .most = 8};
       },
-      stages);
+      {1, 2, 3}, stages);
   visit.hidden(dealing); // as form
   visit.hidden(unseen);
   visit.hidden(overlap);

@@ -39,23 +39,23 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, DecodeConfig>
   visit.option(
       [&] { return number(Kind::constant, "page", "keys of a page, where there are pages", 16, 256, 16); },
       pageSize);
-  visit.tuned(
+  visit.open(
       [&] { return number(Kind::integer, "rows", "queries times heads that a block works on", 64, 128, 64); },
-      rows);
-  visit.tuned(
+      {64, 128}, rows);
+  visit.open(
       [&] { return number(Kind::integer, "bk", "keys of a step, at most", productDepth, 128, productDepth); },
-      bk);
-  visit.tuned(
+      {64, 128}, bk);
+  visit.open(
       [&] { return number(Kind::integer, "stages", "steps whose copies are in flight, at most", 1, 8); },
-      stages);
-  visit.tuned(
+      {2, 3, 4}, stages);
+  visit.open(
       [&] {
         return number(Kind::integer, "splits", "parts of a sequence that different blocks work on", 1, 256);
       },
-      splits);
-  visit.tuned(
+      {1, 2, 4, 8, 16, 32}, splits);
+  visit.open(
       [&] { return number(Kind::integer, "residents", "blocks that share a multiprocessor, at most", 1, 4); },
-      residents);
+      {}, residents);
   visit.option(
       [&] {
         return choice("order", "blocks take every so many-th part, or there is one for each",

@@ -39,7 +39,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig
                   .choices = {"auto", "ss", "ts", "wasp"}};
         },
         dataflow);
-  visit.tuned(
+  visit.open(
       [&]() -> Parameter {
         return {.name = "bq",
                 .description = "queries that a block works on",
@@ -48,9 +48,9 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig
                 .most = 256,
                 .multipleOf = 64};
       },
-      bq);
+      {64, 128, 192}, bq);
   int64_t depth = problem.hasBytes() ? 2 * productDepth : productDepth;
-  visit.tuned(
+  visit.open(
       [&]() -> Parameter {
         return {.name = "bk",
                 .description = "keys of a step",
@@ -59,8 +59,8 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig
                 .most = problem.hasBytes() ? 128 : 256,
                 .multipleOf = depth};
       },
-      bk);
-  visit.tuned(
+      {64, 96, 128, 176}, bk);
+  visit.open(
       [&]() -> Parameter {
         return {.name = "stages",
                 .description = "steps whose copies are in flight",
@@ -68,8 +68,8 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig
                 .least = 1,
                 .most = 8};
       },
-      stages);
-  visit.tuned(
+      {1, 2, 3}, stages);
+  visit.open(
       [&]() -> Parameter {
         return {
             .name = "q_stages",
@@ -80,7 +80,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig
             .least = 1,
             .most = 8};
       },
-      queryStages);
+      {}, queryStages);
   visit.hidden(order);
 }
 

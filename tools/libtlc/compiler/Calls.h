@@ -15,6 +15,7 @@ Result<const kernels::Kernel *> findKernel(const tlc_file *file, std::string_vie
 
 Result<void> checkProgram(const ProgramRequest &request);
 Result<ProgramCache::Named> compileProgram(const SharedCache &cache, const ProgramRequest &request);
+Result<std::shared_ptr<const kernels::Tuning>> readTuning(const char *folder);
 Result<void> prewarmPrograms(const SharedCache &cache, const char *lines, const char *target);
 
 Result<std::unique_ptr<tlc_file>> openFile(const CacheOptions &cache, const char *path,

@@ -4,6 +4,7 @@
 #include "kernels/cookbook/Cookbook.h"
 #include "kernels/library/Library.h"
 #include "kernels/library/Prewarm.h"
+#include "kernels/tuning/Tuning.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "tools/libtlc/compiler/Calls.h"
 
@@ -33,13 +34,23 @@ Result<ProgramCache::Named> calls::compileProgram(const SharedCache &cache, cons
   Result<kernels::Request> request = requestOf(asked);
   if (!request)
     return request.error();
+  if (asked.tuning)
+    *request = asked.tuning->apply(*request, asked.device).request;
   kernels::CompileLog log;
-  Result<std::shared_ptr<const Artifact>> program =
-      kernels::Library(cache).compile(*request, asked.options, log, asked.code, &asked.given);
+  // What is found by name is what the kernel chooses itself.
+  Result<std::shared_ptr<const Artifact>> program = kernels::Library(cache).compile(
+      *request, asked.options, log, asked.code, asked.tuning ? nullptr : &asked.given);
   if (!program)
     return program.error();
   return ProgramCache::Named{std::move(*program),
                              cache->keyOf(kernels::Library::keyOf(*request, asked.options))};
+}
+
+Result<std::shared_ptr<const kernels::Tuning>> calls::readTuning(const char *folder) {
+  Result<kernels::Tuning> tuning = kernels::Tuning::read(folder);
+  if (!tuning)
+    return tuning.error();
+  return std::make_shared<const kernels::Tuning>(std::move(*tuning));
 }
 
 Result<void> calls::prewarmPrograms(const SharedCache &cache, const char *lines, const char *target) {

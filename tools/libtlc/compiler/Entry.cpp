@@ -33,6 +33,7 @@ constexpr calls::Compiler functions = {
     .check = Caught<calls::checkProgram>::call,
     .compile = Caught<calls::compileProgram>::call,
     .prewarm = Caught<calls::prewarmPrograms>::call,
+    .readTuning = Caught<calls::readTuning>::call,
     .openFile = Caught<calls::openFile>::call,
     .countKernels = Caught<calls::countKernels>::call,
     .describeKernel = Caught<calls::describeKernel>::call,

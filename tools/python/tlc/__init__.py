@@ -10,7 +10,7 @@ GPU whose checker finds races. docs/python.md is the guide.
 from ._arrays import Tensor, empty, tensor, view
 from ._attention import (Attended, Gradients, attention, attention_backward, attention_decode, attention_varlen)
 from ._calls import torch_route
-from ._cache import CacheEvent, cache_folder, compile_events, hits_only, prewarm, set_cache
+from ._cache import CacheEvent, cache_folder, compile_events, hits_only, prewarm, set_cache, set_tuning
 from ._devices import emulator
 from ._interface import Error, Kind, Place, RaceError, use_library
 from ._kernels import gemm, load, ops, softmax
@@ -22,4 +22,4 @@ torch_route(None)  # so that torch.compile finds operators where PyTorch is impo
 
 __all__ = ["Attended", "Bound", "CacheEvent", "Error", "Gradients", "Kind", "Option", "Place", "RaceError", "Tensor", "__version__",
            "attention", "attention_backward", "attention_decode", "attention_varlen", "cache_folder", "compile_events", "emulator", "empty",
-           "gemm", "hits_only", "load", "ops", "prewarm", "scaled_dot_product_attention", "set_cache", "softmax", "tensor", "use_library", "view"]
+           "gemm", "hits_only", "load", "ops", "prewarm", "scaled_dot_product_attention", "set_cache", "set_tuning", "softmax", "tensor", "use_library", "view"]

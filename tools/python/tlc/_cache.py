@@ -70,6 +70,12 @@ def set_cache(folder: Optional[str] = None, bytes: int = 0, in_memory: bool = Fa
     _set(folder=folder, bytes=bytes, use=MEMORY if in_memory else USUAL, ptx_only=ptx_only)
 
 
+def set_tuning(folder: Optional[str]) -> None:
+    """Fills open parameters by what `tlc tune` has measured for this device, from the files of a folder (docs/tuning.md); None: no
+    longer. Call it before the first kernel: programs that there are stay as they are."""
+    c.interface().check(c.interface().set_tuning(os.fsencode(folder) if folder is not None else None))
+
+
 def cache_folder() -> Optional[str]:
     """The folder in use; None where programs are in memory only."""
     if _options["use"] == MEMORY:

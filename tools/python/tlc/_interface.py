@@ -230,7 +230,7 @@ FUNCTIONS: Dict[int, tuple] = {
     11: (("tlc_last_error_info", INT, ctypes.POINTER(ErrorInfo)),),
     12: (("tlc_bound_set_addresses", INT, ADDRESS, INT, ADDRESSES, INT),),
     13: (("tlc_exchange_function", ADDRESS, ADDRESS, ctypes.POINTER(ExchangeFunctionOptions)),
-         ("tlc_bound_function", ADDRESS, ADDRESS, ctypes.POINTER(BoundFunctionOptions))),
+         ("tlc_bound_function", ADDRESS, ADDRESS, ctypes.POINTER(BoundFunctionOptions)), ("tlc_set_tuning", INT, TEXT)),
 }
 #: Functions that ask objects of Python, for which they need the interpreter's lock.
 LOCKED = ("tlc_exchange_create", "tlc_exchange_launch", "tlc_exchange_function", "tlc_bound_launch_current", "tlc_bound_function")

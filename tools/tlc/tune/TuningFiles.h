@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The files of one kernel in a folder of tuning: `<kernel>.jsonl` has the results, which are shipped, and
+/// `<kernel>.log` every measurement, from which an interrupted tuning is resumed.
+#pragma once
+
+#include "kernels/tuning/TuningLine.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tlc::driver {
+
+class TuningFiles {
+public:
+  /// Creates the folder, and reads the log. An error if the folder or a file in it cannot be read or written,
+  /// or has a malformed line, with the place. A last line of the log that was cut short is removed.
+  static Result<TuningFiles> open(const std::string &folder, std::string_view kernel);
+
+  const std::vector<kernels::TuningLine> &measured() const { return lines; }
+  Result<void> addMeasurement(const kernels::TuningLine &line) const { return append(log, line); }
+  Result<void> addResult(const kernels::TuningLine &line) const { return append(results, line); }
+
+  const std::string &logName() const { return log; }
+  const std::string &resultName() const { return results; }
+  /// Set if a line of the log was removed, or some are of another version.
+  const std::optional<std::string> &remark() const { return itsRemark; }
+
+private:
+  static Result<void> append(const std::string &file, const kernels::TuningLine &line);
+
+  std::string log, results;
+  std::vector<kernels::TuningLine> lines;
+  std::optional<std::string> itsRemark;
+};
+
+} // namespace tlc::driver
