@@ -29,7 +29,8 @@ void plainTile(Scope &k, const ForwardConfig &c, const ForwardArguments &p, cons
   Shared q = k.shared("q", c.problem.dtype, {c.bq, depth});
   copy(p.queries(tile), q);
   const Dropout dropout(k, p.inputs);
-  for (const ColumnRange &columns : columnParts(paddedValues(c.problem))) {
+  const int64_t dv = paddedValues(c.problem);
+  for (const ColumnRange &columns : c.hasWholeRows ? std::vector<ColumnRange>{{0, dv}} : columnParts(dv)) {
     Shared kt = k.shared("k", c.problem.dtype, {c.bk, depth}),
            v = k.shared("v", c.problem.dtype, {c.bk, columns.count});
     Shared weights, values;
@@ -124,6 +125,12 @@ bool fit(ForwardConfig &config, int64_t least, const Target &target) {
 /// Rows of the instruction that multiplies queries by keys.
 int64_t rowsOfProduct(const AttentionProblem &problem, const Target &target) {
   return rowsOfFastestAtom(target, problem.dtype, problem.dtype, ElementType::f32);
+}
+
+/// Whether the sums of these products are in registers of threads.
+bool hasSumsInRegisters(const AttentionProblem &problem, const Target &target) {
+  const MmaAtom *atom = findFastestAtom(target, problem.dtype, problem.dtype, ElementType::f32);
+  return !atom || contains(atom->accumulatorPlaces, OperandPlaces::registers);
 }
 
 /// Whether three warpgroups pay, with 192 queries of rows of up to 64: they keep the tensor cores busier, and
@@ -263,6 +270,8 @@ static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents
 
 void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Target &target,
                  const GivenTiles &given) {
+  config.hasWholeRows = config.form == AttentionForm::plain && !config.problem.hasBytes() &&
+                        !hasSumsInRegisters(config.problem, target);
   chooseTileSizes(config, extents, target, given);
   // Packed sequences have one program for all lengths, and V of bytes is transposed in tiles.
   if (config.problem.lengths != Lengths::packed && !config.problem.hasBytes())
