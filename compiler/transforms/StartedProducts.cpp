@@ -138,6 +138,11 @@ std::string problemOf(Operation *op, RoleOp role, const Target &target) {
   const int bits = int(type.getElementTypeBitWidth());
   if (!tensorMemoryFragment(type.getDimSize(0), type.getDimSize(1), bits, int64_t(role.getWarps())))
     return llvm::formatv("{0} warps of role '{1}' cannot load its sums", role.getWarps(), role.getName());
+  // Two warpgroups share rows.
+  if (role.getWarps() > warpsPerWarpgroup &&
+      role.walk([](AnyInWarpOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    return llvm::formatv("each warp decides on its rows, of which {0} warps of role '{1}' share the columns",
+                         role.getWarps(), role.getName());
   return "";
 }
 
