@@ -295,7 +295,7 @@ std::string factorReadByThreads(GemmOp product, llvm::function_ref<bool(GemmOp)>
     // Threads that copy do not wait for the copy in the role that they hand the tile to.
     if (isa_and_nonnull<CopyOp>(fill) && llvm::any_of(users, [&](Operation *op) {
           auto other = dyn_cast<GemmOp>(op);
-          return op != fill && (!other || (!adds(other) && !isAhead(fill)));
+          return op != fill && !isAhead(fill) && (!other || !adds(other));
         }))
       return describe(buffer, "a factor") + " is also read by threads";
   }

@@ -189,9 +189,9 @@ tile.kernel @started(%k: index {program.argument = #program.dimension<"k">},
 
 // -----
 
-// Threads that copy do not wait for a copy in the role that multiplies.
+// A role that loads hands the tile to threads that read it, too.
 // CHECK-LABEL: tile.kernel @reads_a_factor(
-// CHECK:         tile.gemm {{.*}} atom mma_sync
+// CHECK:         tile.gemm {{.*}} atom tcgen05
 module attributes {program.target = #program.target<"sm_100a">} {
 tile.kernel @reads_a_factor(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) {
@@ -206,7 +206,6 @@ tile.kernel @reads_a_factor(%k: index {program.argument = #program.dimension<"k"
   tile.copy %sb, %b : !tile.slice<64x128xbf16>, !tile.shared<64x128xbf16>
   %za = tile.splat %f0 : f32 -> tensor<128x128xf32>
   %read = tile.load %b : !tile.shared<64x128xbf16> -> tensor<64x128xbf16>
-  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: 'b' is also read by threads}}
   %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
   tile.return
 }
