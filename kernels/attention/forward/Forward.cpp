@@ -79,6 +79,11 @@ SharedBytes outputTile(const ForwardConfig &c) {
   return SharedBytes::tile(c.bq, bytesOf(c.problem.outputType(), paddedValues(c.problem)));
 }
 
+/// Rows of the instruction that multiplies queries by keys.
+int64_t rowsOfProduct(const AttentionProblem &problem, const Target &target) {
+  return rowsOfFastestAtom(target, problem.dtype, problem.dtype, ElementType::f32);
+}
+
 /// What a block takes that has `queryStages` tiles of Q at a time. Positions of tiles, and barriers, are part
 /// of the reserve.
 BlockBudget budgetOf(const ForwardConfig &c, int64_t queryStages, const Target &target) {
@@ -92,6 +97,9 @@ BlockBudget budgetOf(const ForwardConfig &c, int64_t queryStages, const Target &
     block.addBuffer(SharedBytes::tile(c.bq, c.bk * elementBytes));
   if (c.form == AttentionForm::explicitRoles && outputPath(c) == OutputPath::ownTile)
     block.addBuffer(outputTile(c), queryStages);
+  // Where a thread has a row of the instruction's sum, O is stored by way of shared memory.
+  if (c.hasWholeRows && c.bq % rowsOfProduct(c.problem, target) == 0)
+    block.addBuffer(outputTile(c));
   return block;
 }
 
@@ -120,11 +128,6 @@ bool fit(ForwardConfig &config, int64_t least, const Target &target) {
   while (config.bk > least && !budgetOf(config, queryStages, target).fits())
     config.bk -= productDepth;
   return budgetOf(config, queryStages, target).fits();
-}
-
-/// Rows of the instruction that multiplies queries by keys.
-int64_t rowsOfProduct(const AttentionProblem &problem, const Target &target) {
-  return rowsOfFastestAtom(target, problem.dtype, problem.dtype, ElementType::f32);
 }
 
 /// Whether the sums of these products are in registers of threads.
@@ -216,7 +219,8 @@ bool hasRegistersForNextTile(const ForwardConfig &config) {
 void chooseQueryStages(ForwardConfig &config, const Target &target) {
   if (config.form == AttentionForm::plain) {
     BlockBudget block = budgetOf(config, 2, target);
-    block.addBuffer(outputTile(config));
+    if (!config.hasWholeRows)
+      block.addBuffer(outputTile(config));
     config.queryStages = !config.problem.hasBytes() && block.fits() ? 2 : 1;
     return;
   }
