@@ -43,6 +43,7 @@ if [ "$form" = long ]; then
   build/bin/cookbook_test "[.long]" --rng-seed "$seed"
   /usr/lib/llvm-22/bin/lit -v --param long=1 --filter _machine build/test/lit
   build/bin/tlc-attention-matrix --part "$((seed % 400 + 1))/400" --seed "$seed"
+  build/bin/tlc-attention-matrix --target sm_100a --schedules 8 --part "$((seed % 4000 + 1))/4000" --seed "$seed" --sizes 1
   build/bin/tlc-attention-matrix --kernel attention_bwd --part "$((seed % 400000 + 1))/400000" --seed "$seed"
   tools/scripts/mutate.sh
 fi

@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/CopyGroups.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/target/TensorColumns.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -55,13 +56,27 @@ int64_t sizeOf(AllocationOpInterface buffer) {
   return sizeInBytes(cast<SharedType>(type));
 }
 
+/// Of planned tiles: whether they have columns in common, and lanes.
+bool shareCells(AllocTensorMemoryOp a, AllocTensorMemoryOp b) {
+  auto hasAllLanes = [](AllocTensorMemoryOp tile) {
+    return tile.getBuffer().getType().getShape().drop_back().back() == tcgen05Rows;
+  };
+  const TensorPlace placeA = TensorPlace::decode(int64_t(*a.getOffset())),
+                    placeB = TensorPlace::decode(int64_t(*b.getOffset()));
+  return (placeA.lane == placeB.lane || hasAllLanes(a) || hasAllLanes(b)) &&
+         placeA.column < placeB.column + sizeOf(b) && placeB.column < placeA.column + sizeOf(a);
+}
+
 bool share(AllocationOpInterface a, AllocationOpInterface b) {
   if (a == b || !a || !b)
     return true;
   if (a.getMemorySpace() != b.getMemorySpace() || !a.getOffset() || !b.getOffset())
     return false;
-  auto [first, second] = *a.getOffset() < *b.getOffset() ? std::pair(a, b) : std::pair(b, a);
-  return int64_t(*first.getOffset()) + sizeOf(first) > int64_t(*second.getOffset());
+  auto first = dyn_cast<AllocTensorMemoryOp>(*a), second = dyn_cast<AllocTensorMemoryOp>(*b);
+  if (first && second)
+    return shareCells(first, second);
+  int64_t ofA = int64_t(*a.getOffset()), ofB = int64_t(*b.getOffset());
+  return ofA < ofB ? ofA + sizeOf(a) > ofB : ofB + sizeOf(b) > ofA;
 }
 
 /// How far one cursor is ahead of another, where that is the same whenever both are there.

@@ -171,24 +171,83 @@ bool sharesColumns(Value tile, Value other) {
   return tile == other || liesOver(tile, other) || liesOver(other, tile);
 }
 
-TensorMemoryRoom::TensorMemoryRoom(KernelOp kernel, const Target &target, bool factors)
-    : factors(factors), left(BlockBudget(target, int64_t(kernel.getResidents())).columnLimit()) {}
+KernelColumns::KernelColumns(KernelOp kernel) {
+  llvm::StringMap<size_t> named;
+  kernel.walk([&](AllocTensorMemoryOp tile) {
+    if (tile.getOver())
+      return;
+    TensorMemoryType type = tile.getBuffer().getType();
+    named[tile.getName()] = tiles[tile] =
+        columns.add(type.getShape().drop_back().back(), type.numSlots() * type.slotColumns());
+  });
+  kernel.walk([&](AllocTensorMemoryOp tile) {
+    if (!tile.getOver())
+      return;
+    if (auto below = named.find(*tile.getOver()); below != named.end())
+      tiles[tile] = below->second;
+  });
+  kernel.walk([&](GemmInPlaceOp product) {
+    auto left = find(product.getA()), sum = find(product.getAcc());
+    if (left && sum)
+      columns.joinLanes(*left, *sum);
+  });
+}
 
-void TensorMemoryRoom::takeSum(GemmOp product) { left -= columnsOf(product.getResult()); }
-void TensorMemoryRoom::returnSum(GemmOp product) { left += columnsOf(product.getResult()); }
+std::optional<size_t> KernelColumns::find(Value view) const {
+  auto found = tiles.find(declarationOf(view).getDefiningOp());
+  return found == tiles.end() ? std::nullopt : std::optional(found->second);
+}
+
+TensorMemoryRoom::TensorMemoryRoom(KernelOp kernel, const Target &target, bool factors)
+    : factors(factors), limit(BlockBudget(target, int64_t(kernel.getResidents())).columnLimit()) {}
+
+int64_t TensorMemoryRoom::columns() const {
+  TensorColumns columns;
+  llvm::SmallDenseMap<Operation *, size_t> ofSum;
+  for (const Tile &tile : tiles)
+    if (!tile.isFactor)
+      ofSum[tile.product] = columns.add(tile.rows, tile.columns);
+  for (const Tile &tile : tiles)
+    if (tile.isFactor)
+      columns.joinLanes(columns.add(tile.rows, tile.columns), ofSum.lookup(tile.product));
+  for (auto [product, below] : covered)
+    columns.joinLanes(ofSum.lookup(product), ofSum.lookup(below));
+  return columns.used();
+}
+
+bool TensorMemoryRoom::takeSum(GemmOp product) {
+  return take(product, product.getResult(), /*isFactor=*/false);
+}
+
+bool TensorMemoryRoom::take(GemmOp product, Value fragment, bool isFactor) {
+  tiles.push_back(
+      {product, isFactor, cast<RankedTensorType>(fragment.getType()).getDimSize(0), columnsOf(fragment)});
+  if (columns() <= limit)
+    return true;
+  tiles.pop_back();
+  return false;
+}
+
+void TensorMemoryRoom::returnSum(GemmOp product) {
+  llvm::erase_if(tiles, [&](const Tile &tile) { return tile.product == product; });
+  covered.remove_if([&](const auto &each) { return each.first == product || each.second == product; });
+}
 
 TensorMemoryRoom::FactorPlace TensorMemoryRoom::placeFactor(GemmOp product, int64_t warps,
                                                             function_ref<bool(GemmOp)> adds) {
   if (!factors)
     return {};
-  if (int64_t columns = columnsOf(product.getA()); columns <= left) {
-    left -= columns;
+  if (take(product, product.getA(), /*isFactor=*/true))
     return {/*isTensorMemory=*/true};
-  }
   if (warps != warpsPerWarpgroup)
     return {};
-  if (GemmOp below = productBelow(product); below && adds(below) && covered.insert(below).second)
+  GemmOp below = productBelow(product);
+  if (!below || !adds(below) || llvm::any_of(covered, [&](const auto &each) { return each.second == below; }))
+    return {};
+  covered.insert({product, below});
+  if (columns() <= limit) // with both sums in the same lanes
     return {/*isTensorMemory=*/true, below};
+  covered.erase(product);
   return {};
 }
 
@@ -236,7 +295,7 @@ std::string factorReadByThreads(GemmOp product, llvm::function_ref<bool(GemmOp)>
     // Threads that copy do not wait for the copy in the role that they hand the tile to.
     if (isa_and_nonnull<CopyOp>(fill) && llvm::any_of(users, [&](Operation *op) {
           auto other = dyn_cast<GemmOp>(op);
-          return op != fill && (!other || (!adds(other) && !isAhead(fill)));
+          return op != fill && !isAhead(fill) && (!other || !adds(other));
         }))
       return describe(buffer, "a factor") + " is also read by threads";
   }

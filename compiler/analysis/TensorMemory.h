@@ -5,7 +5,12 @@
 
 #include "dialects/tile/Tile.h"
 #include "runtime/target/Target.h"
+#include "runtime/target/TensorColumns.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <optional>
 #include <string>
 
 namespace tlc::tile {
@@ -36,14 +41,27 @@ bool liesOver(mlir::Value tile, mlir::Value below);
 /// Whether the tiles are the same, or one lies over the other.
 bool sharesColumns(mlir::Value tile, mlir::Value other);
 
-/// Columns that are left while products take theirs: first all sums, then left factors in registers.
+/// Columns of a kernel's tiles in tensor memory.
+struct KernelColumns {
+  explicit KernelColumns(KernelOp kernel);
+
+  /// The number of the tile that it is a view of, or that this tile lies over.
+  std::optional<size_t> find(mlir::Value view) const;
+
+  TensorColumns columns;
+  llvm::DenseMap<mlir::Operation *, size_t> tiles; ///< by allocation
+};
+
+/// Columns that products take: first all sums, then left factors in registers.
 class TensorMemoryRoom {
 public:
   /// `factors`: whether left factors may lie there.
   TensorMemoryRoom(KernelOp kernel, const Target &target, bool factors);
 
-  int64_t columns() const { return left; }
-  void takeSum(GemmOp product);
+  int64_t columns() const; ///< taken
+  int64_t columnLimit() const { return limit; }
+  /// Returns false where the sum does not fit.
+  bool takeSum(GemmOp product);
   void returnSum(GemmOp product);
 
   /// Where a left factor lies.
@@ -60,9 +78,18 @@ public:
   FactorPlace placeFactor(GemmOp product, int64_t warps, llvm::function_ref<bool(GemmOp)> adds);
 
 private:
+  struct Tile {
+    mlir::Operation *product;
+    bool isFactor;
+    int64_t rows, columns;
+  };
+  bool take(GemmOp product, mlir::Value fragment, bool isFactor);
+
   bool factors;
-  int64_t left;
-  llvm::SmallPtrSet<mlir::Operation *, 4> covered; ///< products over whose sums factors lie
+  int64_t limit;
+  llvm::SmallVector<Tile> tiles;
+  /// Products whose left factors lie over sums, and the products of these.
+  llvm::SmallMapVector<mlir::Operation *, mlir::Operation *, 4> covered;
 };
 
 } // namespace tlc::tile

@@ -308,10 +308,8 @@ private:
 
   /// Two where tensor memory has room: one is read while the next one is added up.
   int64_t slotsOfSum(Value sum) {
-    if (columns == 0)
-      kernel.walk([&](AllocTensorMemoryOp each) {
-        columns += each.getOver() ? 0 : each.getBuffer().getType().slotColumns();
-      });
+    if (!columns)
+      columns.emplace(kernel);
     // What lies over it would be in one slot alone.
     bool isCovered = false;
     kernel.walk([&](AllocTensorMemoryOp each) {
@@ -319,11 +317,14 @@ private:
     });
     if (isCovered)
       return 1;
-    int64_t more = cast<TensorMemoryType>(sum.getType()).slotColumns();
-    if (columns + more > BlockBudget(candidate.target, int64_t(kernel.getResidents())).columnLimit())
-      return 1;
-    columns += more;
-    return 2;
+    const int64_t slot = cast<TensorMemoryType>(sum.getType()).slotColumns();
+    const size_t tile = *columns->find(sum);
+    columns->columns.resize(tile, 2 * slot);
+    if (columns->columns.used() <=
+        BlockBudget(candidate.target, int64_t(kernel.getResidents())).columnLimit())
+      return 2;
+    columns->columns.resize(tile, slot);
+    return 1;
   }
 
   /// A channel from the role that fills tiles. Returns its name: no two have the same.
@@ -347,7 +348,7 @@ private:
   SmallVector<Operation *> shared; ///< fills of tiles that the program shares between roles
   SmallVector<ChannelAttr> channels;
   llvm::StringSet<> names;
-  int64_t columns = 0; ///< of tensor memory, with the slots so far
+  std::optional<KernelColumns> columns; ///< with the slots so far
 };
 
 struct AssignRoles : impl::AssignRolesBase<AssignRoles> {

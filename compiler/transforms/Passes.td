@@ -396,9 +396,9 @@ def PlanTensorMemory : Pass<"tile-plan-tensor-memory", "::tlc::tile::KernelOp"> 
   let summary = "Give every buffer in tensor memory its columns, and reserve them";
   let description = [{
     Requires: nothing.
-    Ensures:  every `tile.alloc_tensor_memory` has an offset; nothing overlaps; the total fits the target; a kernel with such
-              buffers begins with one `tile.reserve_tensor_memory` of as many columns. Its word of shared memory is placed by
-              `tile-plan-shared-memory`, which comes after.
+    Ensures:  every `tile.alloc_tensor_memory` has an offset, and of 64 rows one half of the lanes; nothing overlaps; the total
+              fits the target; a kernel with such buffers begins with one `tile.reserve_tensor_memory` of as many columns. Its
+              word of shared memory is placed by `tile-plan-shared-memory`, which comes after.
 
         %s = tile.alloc_tensor_memory "s" : !tile.tensor_memory<128x128xf32>
         %o = tile.alloc_tensor_memory "o" : !tile.tensor_memory<128x64xf32>

@@ -3,6 +3,7 @@
 /// Afterwards every buffer in tensor memory has its columns, the kernel reserves them, and all of them fit
 /// the target.
 
+#include "compiler/analysis/TensorMemory.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
 #include "runtime/target/BlockBudget.h"
@@ -26,22 +27,17 @@ struct PlanTensorMemory : impl::PlanTensorMemoryBase<PlanTensorMemory> {
     const Target *target = program::findTarget(kernel);
     int64_t residents = kernel.getResidents();
     BlockBudget block(target ? *target : Target(), residents);
-    llvm::StringMap<int64_t> places;
-    for (AllocTensorMemoryOp buffer : buffers)
-      if (!buffer.getOver()) {
-        places[buffer.getName()] = buffer.takePlace(block);
-        buffer.setOffset(places[buffer.getName()]);
-      }
+    const KernelColumns plan(kernel);
+    block.addColumns(plan.columns.used());
+    const std::vector<TensorPlace> places = plan.columns.places();
     for (AllocTensorMemoryOp buffer : buffers) {
-      if (!buffer.getOver())
-        continue;
-      auto below = places.find(*buffer.getOver());
-      if (below == places.end()) {
+      std::optional<size_t> tile = plan.find(buffer.getBuffer());
+      if (!tile) {
         buffer.emitOpError() << "expected a tile '" << *buffer.getOver() << "' because '" << buffer.getName()
                              << "' lies over it, but there is none";
         return signalPassFailure();
       }
-      buffer.setOffset(below->second);
+      buffer.setOffset(places[*tile].encode());
     }
     if (target && block.columnsReserved() > block.columnLimit()) {
       InFlightDiagnostic diag = kernel.emitError("kernel '")

@@ -291,11 +291,11 @@ private:
                                          : sumInTensorMemoryProblem(gemm, target);
       if (!problem.empty())
         continue;
-      if (product.n > room.columns())
-        problem = llvm::formatv("{0} columns of tensor memory are left for its {1}; smaller tiles take fewer",
-                                room.columns(), product.n);
-      else
-        room.takeSum(gemm);
+      if (!room.takeSum(gemm))
+        problem =
+            llvm::formatv("its sum takes {0} columns of tensor memory, those of other products {1}, and "
+                          "there are {2}; smaller tiles take fewer",
+                          product.n, room.columns(), room.columnLimit());
     }
     leaveReadFactors(room);
     int64_t bytes = BlockBudget(target, int64_t(kernel.getResidents())).sharedLimit();

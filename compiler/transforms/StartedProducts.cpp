@@ -14,6 +14,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "runtime/target/BlockBudget.h"
+#include "runtime/target/TensorColumns.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -137,6 +138,11 @@ std::string problemOf(Operation *op, RoleOp role, const Target &target) {
   const int bits = int(type.getElementTypeBitWidth());
   if (!tensorMemoryFragment(type.getDimSize(0), type.getDimSize(1), bits, int64_t(role.getWarps())))
     return llvm::formatv("{0} warps of role '{1}' cannot load its sums", role.getWarps(), role.getName());
+  // Two warpgroups share rows.
+  if (role.getWarps() > warpsPerWarpgroup &&
+      role.walk([](AnyInWarpOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    return llvm::formatv("each warp decides on its rows, of which {0} warps of role '{1}' share the columns",
+                         role.getWarps(), role.getName());
   return "";
 }
 
@@ -313,8 +319,8 @@ private:
 
 /// What the products of a kernel's roles take, and the first thing that keeps them from tcgen05.
 struct Needs {
-  int64_t columns = 0, factorColumns = 0; ///< of tensor memory
-  int64_t shared = 0, factorBytes = 0;    ///< bytes of shared memory
+  TensorColumns sums, operands;        ///< of tensor memory: of the sums, and of these and the left factors
+  int64_t shared = 0, factorBytes = 0; ///< bytes of shared memory
   int64_t products = 0;
   std::string problem;
 };
@@ -325,7 +331,7 @@ Needs needsOf(KernelOp kernel, const Target &target) {
   kernel.walk([&](AllocSharedOp buffer) { needs.shared += sizeInBytes(buffer.getBuffer().getType()); });
   kernel.walk([&](RoleOp role) {
     Sums sums(role);
-    llvm::SmallPtrSet<void *, 4> tiles;
+    llvm::SmallDenseMap<void *, size_t> tiles;
     role.walk([&](Operation *op) {
       auto check = [&](Value value) {
         if (needs.problem.empty() && sums.holds(value))
@@ -343,10 +349,14 @@ Needs needsOf(KernelOp kernel, const Target &target) {
         needs.problem = problemOf(op, role, target);
       if (needs.problem.empty() && firstWarp % warpsPerWarpgroup != 0)
         needs.problem = llvm::formatv("role '{0}' begins within a warpgroup", role.getName());
-      if (tiles.insert(sums.leaderOf(op->getResult(0))).second)
-        needs.columns += columnsOf(cast<RankedTensorType>(op->getResult(0).getType()));
+      auto sum = cast<RankedTensorType>(op->getResult(0).getType());
+      auto [tile, isNew] = tiles.try_emplace(sums.leaderOf(op->getResult(0)));
+      if (isNew) {
+        needs.sums.add(sum.getDimSize(0), columnsOf(sum));
+        tile->second = needs.operands.add(sum.getDimSize(0), columnsOf(sum));
+      }
       if (auto factor = dyn_cast<RankedTensorType>(cast<ProductOpInterface>(op).getA().getType())) {
-        needs.factorColumns += columnsOf(factor);
+        needs.operands.joinLanes(needs.operands.add(factor.getDimSize(0), columnsOf(factor)), tile->second);
         needs.factorBytes += factor.getNumElements() * int64_t(factor.getElementTypeBitWidth()) / 8;
       }
     });
@@ -356,7 +366,7 @@ Needs needsOf(KernelOp kernel, const Target &target) {
 }
 
 bool haveFactorsColumns(const Needs &needs, const BlockBudget &block) {
-  return needs.columns + needs.factorColumns <= block.columnLimit();
+  return needs.operands.used() <= block.columnLimit();
 }
 
 } // namespace
@@ -370,8 +380,8 @@ std::string tile::startedProductsProblem(KernelOp kernel, const Target &target) 
     return needs.problem;
   if (needs.products == 0)
     return "the kernel synchronises by hand";
-  if (needs.columns > block.columnLimit())
-    return llvm::formatv("its sums take {0} columns of tensor memory, of which there are {1}", needs.columns,
+  if (const int64_t columns = needs.sums.used(); columns > block.columnLimit())
+    return llvm::formatv("its sums take {0} columns of tensor memory, of which there are {1}", columns,
                          block.columnLimit());
   if (!haveFactorsColumns(needs, block) && needs.shared + needs.factorBytes > block.sharedLimit())
     return llvm::formatv("with its left factors it takes {0} bytes of shared memory, of which there are {1}",

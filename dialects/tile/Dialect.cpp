@@ -7,6 +7,7 @@
 #include "dialects/tile/Reports.h"
 #include "dialects/tile/RoleMarks.h"
 #include "dialects/tile/SharedSlice.h"
+#include "runtime/target/TensorColumns.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -164,6 +165,23 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
                          << multicastAttrName << "', '" << withoutRoleAttrName << "' or '"
                          << waitLimitAttrName << "', but the tile dialect has no attribute '"
                          << attribute.getName().getValue() << "'";
+}
+
+/// `64`, or `64 lane 16`.
+static ParseResult parseTensorPlace(OpAsmParser &parser, IntegerAttr &offset) {
+  TensorPlace place;
+  if (parser.parseInteger(place.column) ||
+      (succeeded(parser.parseOptionalKeyword("lane")) && parser.parseInteger(place.lane)))
+    return failure();
+  offset = parser.getBuilder().getI64IntegerAttr(place.encode());
+  return success();
+}
+
+static void printTensorPlace(OpAsmPrinter &printer, Operation *, IntegerAttr offset) {
+  const TensorPlace place = TensorPlace::decode(offset.getInt());
+  printer << place.column;
+  if (place.lane != 0)
+    printer << " lane " << place.lane;
 }
 
 #define GET_OP_CLASSES

@@ -7,6 +7,7 @@
 #include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
 #include "runtime/target/Target.h"
+#include "runtime/target/TensorColumns.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -27,16 +28,21 @@ int64_t AllocTensorMemoryOp::takePlace(BlockBudget &block) {
   return block.addColumns(type.numSlots() * type.slotColumns());
 }
 
-LogicalResult AllocTensorMemoryOp::verify() { // alloc_tensor_memory_c1
+LogicalResult AllocTensorMemoryOp::verify() {
   if (!getOffset())
     return success();
   TensorMemoryType type = getBuffer().getType();
-  int64_t first = *getOffset(), count = type.numSlots() * type.slotColumns();
-  int64_t columns = factsFor(*this).columns;
-  if (first >= 0 && first <= columns - count)
-    return success();
-  return emitOpError() << "expected the " << count << " columns of '" << getName() << "' to lie within the "
-                       << columns << " of tensor memory, but got them from column " << first;
+  const auto [first, lane] = TensorPlace::decode(int64_t(*getOffset()));
+  const int64_t rows = type.getShape().drop_back().back();
+  int64_t count = type.numSlots() * type.slotColumns(), columns = factsFor(*this).columns;
+  if (first > columns - count) // alloc_tensor_memory_c1
+    return emitOpError() << "expected the " << count << " columns of '" << getName() << "' to lie within the "
+                         << columns << " of tensor memory, but got them from column " << first;
+  if (lane != 0 && (lane != tensorMemoryUpperLane || rows == tcgen05Rows)) // alloc_tensor_memory_c2
+    return emitOpError() << "expected '" << getName() << "' to begin at lane 0 of each warp, or with "
+                         << tcgen05Rows / 2 << " rows at lane " << tensorMemoryUpperLane << ", but got lane "
+                         << lane << " for " << rows << " rows";
+  return success();
 }
 
 LogicalResult ColumnsOp::verify() {

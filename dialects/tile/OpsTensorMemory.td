@@ -13,20 +13,22 @@ def Tile_AllocTensorMemoryOp : Tile_Op<"alloc_tensor_memory", [Tile_AccessesNoth
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let summary = "A buffer in the block's tensor memory";
   let description = [{
-    Lives as long as the kernel. `offset` is its first column among those that the block reserves, set by
-    `tile-plan-tensor-memory`. What it holds first is undefined.
+    Lives as long as the kernel. `offset` is where it begins, set by `tile-plan-tensor-memory`: its first column among those that the block
+    reserves and, above 16 bits as in an address, the first of its lanes among the 32 that a warp reaches. 64 rows take half of the
+    lanes, so that another such buffer may have the same columns. What it holds first is undefined.
 
     With `over` its columns are the first ones of another buffer of the kernel, which has that name: each is written when what the other one
     holds is no longer needed.
 
     Constraints
-    - alloc_tensor_memory_c1: `offset` is at least 0, and the buffer ends within tensor memory.
+    - alloc_tensor_memory_c1: `offset` has a column from which on the buffer ends within tensor memory.
+    - alloc_tensor_memory_c2: `offset` has lane 0, or of 64 rows 16.
 
         %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<128x256xf32>
   }];
   let arguments = (ins StrAttr:$name, OptionalAttr<StrAttr>:$over, OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<Tile_TensorMemoryType, "the buffer", [MemAlloc]>:$buffer);
-  let assemblyFormat = "$name (`over` $over^)? (`at` $offset^)? attr-dict `:` qualified(type($buffer))";
+  let assemblyFormat = "$name (`over` $over^)? (`at` custom<TensorPlace>($offset)^)? attr-dict `:` qualified(type($buffer))";
   let hasVerifier = 1;
 }
 

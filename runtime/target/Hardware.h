@@ -69,7 +69,6 @@ inline constexpr int64_t mmaSyncColumns = 8;
 
 /// wgmma: rows of a warpgroup's result, of which each warp has a quarter, and its columns.
 inline constexpr int64_t wgmmaRows = 64;
-inline constexpr int64_t wgmmaRowsPerWarp = wgmmaRows / warpsPerWarpgroup;
 inline constexpr int64_t wgmmaColumnStep = 8;
 inline constexpr int64_t maxWgmmaColumns = 256;
 
@@ -80,6 +79,8 @@ inline constexpr int64_t maxTcgen05Columns = 256;
 
 /// Of an address in tensor memory: the lane is above so many bits, which are the column.
 inline constexpr int64_t tensorMemoryColumnBits = 16;
+/// Of the lanes that a warp reaches: where the second half begins. A tile of 64 rows takes one of the halves.
+inline constexpr int64_t tensorMemoryUpperLane = lanesPerWarp / 2;
 /// Registers of a thread that one instruction moves to or from tensor memory at most.
 inline constexpr int64_t maxTensorMemoryRegisters = 128;
 

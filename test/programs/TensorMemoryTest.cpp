@@ -155,26 +155,33 @@ Program inTurns() {
   });
 }
 
-/// C = (2 A) Bᵀ of one tile, by one role: threads write the left factor to tensor memory.
-Program leftInTensorMemory(ElementType element) {
-  return Program::trace("left_in_tensor_memory", [element](Scope &k) {
-    constexpr int64_t bm = 128, bn = 32, depth = 64;
-    Global A = k.input("A", f32, {bm, depth}), B = k.input("B", element, {bn, depth});
-    Global C = k.output("C", f32, {bm, bn});
+/// C = 2 (1, 2, ... A) Bᵀ of a tile for each number, by one role: threads write the left factors to tensor
+/// memory.
+Program leftInTensorMemory(ElementType element, int64_t rows, int64_t tiles) {
+  return Program::trace("left_in_tensor_memory", [=](Scope &k) {
+    constexpr int64_t bn = 32, depth = 64;
+    Global A = k.input("A", f32, {rows, depth}), B = k.input("B", element, {bn, depth});
+    Global C = k.output("C", f32, {rows, tiles * bn});
     k.warps(4);
     Shared b = k.shared("b", element, {bn, depth});
-    TensorMemory a = k.tensorMemory("a", element, {bm, depth}), acc = k.tensorMemory("acc", f32, {bm, bn});
     Barrier done = k.barrier("done", 1);
-    Fragment left = k.fragment(f32, {bm, depth}), sums = k.fragment(f32, {bm, bn});
-    copy(A.tile({0, 0}, {bm, depth}), left);
-    copy((left * 2).to(element), a);
+    Fragment left = k.fragment(f32, {rows, depth}), sums = k.fragment(f32, {rows, bn});
+    copy(A.tile({0, 0}, {rows, depth}), left);
     copy(B.tile({0, 0}, {bn, depth}), b);
-    gemmAsync(a, b.t(), acc, {.accumulate = false});
-    gemmAsync(a, b.t(), acc);
+    std::vector<TensorMemory> accs;
+    for (int64_t i = 0; i < tiles; ++i) {
+      TensorMemory a = k.tensorMemory("a" + std::to_string(i), element, {rows, depth});
+      accs.push_back(k.tensorMemory("acc" + std::to_string(i), f32, {rows, bn}));
+      copy((left * (i + 1)).to(element), a);
+      gemmAsync(a, b.t(), accs.back(), {.accumulate = false});
+      gemmAsync(a, b.t(), accs.back());
+    }
     done.arrive(Arrival::afterProducts);
     done.wait(0);
-    copy(acc, sums);
-    copy(sums, C.tile({0, 0}, {bm, bn}));
+    for (int64_t i = 0; i < tiles; ++i) {
+      copy(accs[size_t(i)], sums);
+      copy(sums, C.tile({0, i * bn}, {rows, bn}));
+    }
   });
 }
 
@@ -269,12 +276,18 @@ TEST_CASE("products in tensor memory, waited for one by one", "[programs][tensor
   }));
 }
 
-TEST_CASE("a left factor in tensor memory", "[programs][tensor-memory]") {
-  for (ElementType element : {bf16, f16, e4m3}) {
-    std::mt19937 generator(Catch::rngSeed());
-    Memory a = random(f32, {128, 64}, generator), b = random(element, {32, 64}, generator);
-    Memory c = Memory::filled(f32, {128, 32}, test::notANumber);
-    test::run(test::compiled(leftInTensorMemory(element), forBlackwell()), {&a, &b, &c});
-    CHECK(countWrong(c, [&](int64_t i, int64_t j) { return 4 * product(a, false, b, false, i, j); }) == 0);
-  }
+TEST_CASE("left factors in tensor memory", "[programs][tensor-memory]") {
+  // Those of 64 rows lie in different lanes of the same columns.
+  for (auto [rows, tiles] : {std::pair(128, 1), {64, 3}})
+    for (ElementType element : {bf16, f16, e4m3}) {
+      INFO(rows << " rows, " << toString(element));
+      std::mt19937 generator(Catch::rngSeed());
+      Memory a = random(f32, {rows, 64}, generator), b = random(element, {32, 64}, generator);
+      Memory c = Memory::filled(f32, {rows, tiles * 32}, test::notANumber);
+      Artifact artifact = test::compiled(leftInTensorMemory(element, rows, tiles), forBlackwell());
+      test::run(artifact, {&a, &b, &c});
+      CHECK(countWrong(c, [&](int64_t i, int64_t j) {
+              return double(2 * (j / 32 + 1)) * product(a, false, b, false, i, j % 32);
+            }) == 0);
+    }
 }

@@ -281,3 +281,53 @@ TEST_CASE("the role of products waits for what others fill first", "[tensor-sums
     CHECK(wrong == 0);
   }
 }
+
+TEST_CASE("threads read a factor that another role loads", "[tensor-sums]") {
+  constexpr int64_t n = 64;
+  for (bool inLoop : {false, true}) {
+    CAPTURE(inLoop);
+    const int64_t steps = inLoop ? 3 : 1;
+    Program program = Program::trace("read_factor", [=](Scope &k) {
+      k.require(Requirement::tcgen05);
+      Global A = k.input("A", bf16, {rows, steps * bk}), B = k.input("B", bf16, {n, steps * bk}),
+             C = k.output("C", f32, {rows, n}), R = k.output("R", f32, {rows, bk});
+      auto [block] = k.grid(1);
+      Shared a = k.shared("a", bf16, {rows, bk}), b = k.shared("b", bf16, {n, bk});
+      Fragment c = k.fragment(f32, {rows, n}), r = k.fragment(f32, {rows, bk});
+      auto step = [&](const Index &i) {
+        copy(A.tile({0, i * bk}, {rows, bk}), a);
+        copy(B.tile({0, i * bk}, {n, bk}), b);
+        gemm(a, b.t(), c);
+        Fragment x = k.fragment(bf16, {rows, bk});
+        copy(a, x);
+        r = r + x.to(f32);
+      };
+      if (inLoop)
+        k.pipelined(steps, {.stages = 2}, step);
+      else
+        step(0);
+      copy(c, C.tile({0, 0}, {rows, n}));
+      copy(r, R.tile({0, 0}, {rows, bk}));
+    });
+    Memory a = numbers({rows, steps * bk}, 1), b = numbers({n, steps * bk}, 2),
+           c = Memory::filled(f32, {rows, n}, test::notANumber),
+           r = Memory::filled(f32, {rows, bk}, test::notANumber);
+    test::run(compileForTcgen05(std::move(program)), {&a, &b, &c, &r});
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int64_t l = 0; l < steps * bk; ++l)
+          sum += a.at({i, l}) * b.at({j, l});
+        wrong += c.at({i, j}) != sum;
+      }
+      for (int64_t l = 0; l < bk; ++l) {
+        double sum = 0;
+        for (int64_t s = 0; s < steps; ++s)
+          sum += a.at({i, s * bk + l});
+        wrong += r.at({i, l}) != sum;
+      }
+    }
+    CHECK(wrong == 0);
+  }
+}

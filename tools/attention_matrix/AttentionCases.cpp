@@ -62,6 +62,12 @@ std::vector<Option> attentionOptions(const Option &rows, const Option &masks) {
   };
 }
 
+const Option &dataflows() {
+  static const Option flows = {
+      {{"dataflow", "auto"}}, {{"dataflow", "ss"}}, {{"dataflow", "ts"}}, {{"dataflow", "wasp"}}};
+  return flows;
+}
+
 const Option &gradientRows() {
   static const Option rows = {{{"d", "64"}},
                               {{"d", "128"}},

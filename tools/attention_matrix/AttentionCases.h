@@ -21,6 +21,8 @@ const Option &longRows();
 const Option &allMasks();
 /// Everything that the compiler sees.
 std::vector<Option> attentionOptions(const Option &rows, const Option &masks = allMasks());
+/// Where weights lie for their product with V: an option more on targets with tensor memory.
+const Option &dataflows();
 /// Lengths of rows whose gradients are shared among warpgroups by rows, by columns, and in between.
 const Option &gradientRows();
 /// Others: short ones, and rows of Q and V that differ.

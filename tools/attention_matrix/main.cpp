@@ -8,8 +8,10 @@
 #include "kernels/library/Library.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/target/Target.h"
 #include "tools/attention_matrix/AttentionCases.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <optional>
@@ -27,6 +29,9 @@ constexpr std::string_view help =
 
   --kernel <name>           attention_fwd, attention_fwd_fp8 or attention_bwd (default: attention_fwd)
   --device <emulator|cuda>  where programs run (default: emulator, its checker on)
+  --target <name>           what programs are compiled for, and the emulator stands for (default: sm_90a)
+  --schedules <count>       orders of warps in which the emulator runs each, the usual one first (default: one,
+                            in every second run not the usual one)
   --part <i>/<n>            only the i-th program of every n, from 1 (default: 1/1, all)
   --program <number>        only that one, whatever the part
   --sizes <count>           sizes for each program (default: 4)
@@ -39,6 +44,8 @@ Exit status: 0 all right, 1 some result is wrong or some program failed, 2 an er
 struct Settings {
   std::string kernel = "attention_fwd";
   bool onGpu = false;
+  const Target *target = findTarget(CompileOptions().target);
+  uint64_t schedules = 0; ///< 0: not given
   uint64_t part = 1, parts = 1, sizes = 4, longest = 0;
   uint64_t seed = std::random_device()();
   std::optional<uint64_t> program = {};
@@ -50,14 +57,21 @@ Option both(Option first, const Option &second) {
 }
 
 /// The options of a kernel; none if the tool does not know it.
-std::vector<Option> optionsOf(std::string_view kernel) {
+std::vector<Option> optionsOf(std::string_view kernel, const Target &target) {
+  std::vector<Option> options;
   if (kernel == "attention_fwd")
-    return attentionOptions(both(shortRows(), longRows()));
+    options = attentionOptions(both(shortRows(), longRows()));
   if (kernel == "attention_fwd_fp8")
-    return fp8AttentionOptions();
+    options = fp8AttentionOptions();
   if (kernel == "attention_bwd")
-    return backwardOptions(both(gradientRows(), moreGradientRows()));
-  return {};
+    options = backwardOptions(both(gradientRows(), moreGradientRows()));
+  if (!target.wgmma) // the explicit form's instruction
+    for (Option &option : options)
+      std::erase_if(
+          option, [](const auto &value) { return value.contains("form") && value.at("form") == "explicit"; });
+  if (target.tcgen05 && kernel == "attention_fwd")
+    options.push_back(dataflows());
+  return options;
 }
 
 bool parse(std::string_view text, uint64_t &number) {
@@ -75,10 +89,17 @@ std::string read(std::span<char *> arguments, Settings &settings) {
     bool isGood = false;
     if (name == "--kernel") {
       settings.kernel = value;
-      isGood = !optionsOf(value).empty();
+      isGood = !optionsOf(value, *settings.target).empty();
     } else if (name == "--device") {
       settings.onGpu = value == "cuda";
       isGood = settings.onGpu || value == "emulator";
+    } else if (name == "--target") {
+      settings.target = findTarget(value);
+      if (!settings.target)
+        return fmt::format("expected a target of {}, but got '{}'", targetNames(), value);
+      isGood = true;
+    } else if (name == "--schedules") {
+      isGood = parse(value, settings.schedules) && settings.schedules > 0;
     } else if (name == "--part") {
       size_t slash = std::min(value.find('/'), value.size());
       isGood = slash < value.size() && parse(value.substr(0, slash), settings.part) &&
@@ -110,7 +131,8 @@ std::string textOf(const Definitions &definitions) {
 
 class Product {
 public:
-  explicit Product(const Settings &settings) : settings(settings), options(optionsOf(settings.kernel)) {
+  explicit Product(const Settings &settings)
+      : settings(settings), options(optionsOf(settings.kernel, *settings.target)) {
     for (const Option &option : options)
       count *= option.size();
   }
@@ -131,8 +153,9 @@ public:
   }
 
   int run() {
-    fmt::print("{}: {} combinations, part {}/{}, seed {}, {}\n", settings.kernel, count, settings.part,
-               settings.parts, settings.seed, gpu ? gpu->properties().name : "emulator");
+    fmt::print("{}: {} combinations, part {}/{}, seed {}, {} for {}\n", settings.kernel, count, settings.part,
+               settings.parts, settings.seed, gpu ? gpu->properties().name : "emulator",
+               settings.target->name);
     if (settings.program)
       runProgram(*settings.program);
     else
@@ -170,8 +193,10 @@ private:
       if (complaint.empty())
         continue;
       ++failures;
-      fmt::print("program {}:{}: {}\n  again: --kernel {} --program {} --seed {} --sizes {}\n", number,
-                 textOf(drawn.all()), complaint, settings.kernel, number, settings.seed, settings.sizes);
+      fmt::print("program {}:{}: {}\n  again: --kernel {} --target {} --program {} --seed {} --sizes {}{}\n",
+                 number, textOf(drawn.all()), complaint, settings.kernel, settings.target->name, number,
+                 settings.seed, settings.sizes,
+                 settings.schedules > 0 ? fmt::format(" --schedules {}", settings.schedules) : "");
       std::fflush(stdout);
       if (!artifact)
         return;
@@ -183,31 +208,41 @@ private:
     if (!artifact) {
       ++programs;
       CompileLog log;
+      CompileOptions options;
+      options.target = settings.target->name;
       Result<std::shared_ptr<const Artifact>> compiled =
-          Library(CacheOptions::inMemory()).compile(request, CompileOptions(), log);
+          Library(CacheOptions::inMemory()).compile(request, options, log);
       if (!compiled)
         return compiled.error().message;
       artifact = *compiled;
     }
-    ++runs;
-    ProblemOptions problem;
-    problem.seed = random();
-    problem.placement.rowPadding = random() % 2 == 0 ? 0 : 8;
+    ProblemOptions options;
+    options.seed = random();
+    options.placement.rowPadding = random() % 2 == 0 ? 0 : 8;
     if (settings.longest == 0)
-      problem.referenceOperations = 1e12; // every element
-    std::unique_ptr<Device> emulator;
-    if (!gpu) {
-      EmulatorOptions emulatorOptions{.multiprocessors = 3, .raceCheck = RaceCheck::strict};
-      if (problem.seed % 2 == 0)
-        emulatorOptions.scheduleSeed = problem.seed;
-      emulator = createEmulatorDevice(emulatorOptions);
+      options.referenceOperations = 1e12; // every element
+    const bool isUsual = settings.schedules > 0 || options.seed % 2 != 0;
+    Result<std::shared_ptr<const Problem>> problem = Problem::create(request, options);
+    if (!problem)
+      return problem.error().message;
+    for (uint64_t i = 0; i < std::max<uint64_t>(gpu ? 1 : settings.schedules, 1); ++i) {
+      EmulatorOptions emulatorOptions{
+          .target = settings.target, .multiprocessors = 3, .raceCheck = RaceCheck::strict};
+      if (i > 0 || !isUsual)
+        emulatorOptions.scheduleSeed = options.seed + i;
+      ++runs;
+      std::unique_ptr<Device> emulator = gpu ? nullptr : createEmulatorDevice(emulatorOptions);
+      Result<KernelRun> run = KernelRun::create(gpu ? *gpu : *emulator, *problem, artifact);
+      if (!run)
+        return run.error().message;
+      Result<Verdict> verdict = run->verify();
+      std::string complaint = verdict ? verdict->complaint : verdict.error().message;
+      if (!complaint.empty())
+        return emulatorOptions.scheduleSeed
+                   ? fmt::format("schedule {}: {}", *emulatorOptions.scheduleSeed, complaint)
+                   : complaint;
     }
-    Device &device = gpu ? *gpu : *emulator;
-    Result<KernelRun> run = KernelRun::create(device, request, artifact, problem);
-    if (!run)
-      return run.error().message;
-    Result<Verdict> verdict = run->verify();
-    return verdict ? verdict->complaint : verdict.error().message;
+    return {};
   }
 
   const Settings &settings;

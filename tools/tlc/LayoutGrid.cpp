@@ -6,6 +6,7 @@
 #include "dialects/layout/InstructionLayouts.h"
 #include "dialects/layout/LayoutText.h"
 #include "runtime/support/Math.h"
+#include "runtime/target/TensorColumns.h"
 
 #include <fmt/format.h>
 
@@ -179,9 +180,15 @@ std::vector<std::string> PlacedTile::facts() const {
                                 memory.columns * memory.elementBits / registerBits));
     if (slots > 1)
       lines.push_back(fmt::format("{} slots, one after the other", slots));
-    if (offset)
+    if (offset) {
+      const TensorPlace begin = TensorPlace::decode(*offset);
       lines.push_back(
-          fmt::format("at column {} of the block's tensor memory; columns are from there", *offset));
+          begin.lane == 0
+              ? fmt::format("at column {} of the block's tensor memory; columns are from there", begin.column)
+              : fmt::format("at column {} of the block's tensor memory and lane {} of each warp; "
+                            "columns and lanes are from there",
+                            begin.column, begin.lane));
+    }
   }
   return lines;
 }

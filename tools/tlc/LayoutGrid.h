@@ -29,7 +29,7 @@ struct PlacedTile {
   int elementBits = 32;
   std::variant<FragmentLayout, SharedLayout, TensorMemoryLayout> layout;
   int64_t slots = 1;
-  std::optional<int64_t> offset; ///< of a buffer: bytes in shared memory, or columns of tensor memory
+  std::optional<int64_t> offset; ///< of a buffer: bytes in shared memory, or a TensorPlace
 
   const FragmentLayout *fragment() const { return std::get_if<FragmentLayout>(&layout); }
   const SharedLayout *shared() const { return std::get_if<SharedLayout>(&layout); }

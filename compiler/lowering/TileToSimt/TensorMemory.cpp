@@ -13,6 +13,7 @@
 #include "dialects/tile/Shapes.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/BlockBudget.h"
+#include "runtime/target/TensorColumns.h"
 
 #include <bit>
 #include <limits>
@@ -156,7 +157,7 @@ std::pair<int64_t, int64_t> columnsOfTile(Value view) {
   if (!tile || !tile.getOffset())
     return {0, std::numeric_limits<int64_t>::max()};
   const tile::TensorMemoryType type = tile.getBuffer().getType();
-  const int64_t first = *tile.getOffset();
+  const int64_t first = TensorPlace::decode(int64_t(*tile.getOffset())).column;
   return {first, first + type.numSlots() * type.slotColumns()};
 }
 

@@ -80,9 +80,12 @@ void fitDecode(DecodeConfig &c, const Target &target) {
 
 void tuneDecode(DecodeConfig &c, int64_t batches, int64_t kvHeads, int64_t keys, const Target &target) {
   int64_t longest = std::max(paddedDepth(c.problem), paddedValues(c.problem));
+  // Two warpgroups would share the rows of an instruction that has more than one of them computes.
+  const bool isShared =
+      rowsOfFastestAtom(target, c.problem.dtype, c.problem.dtype, f32) > rowsOfMathWarpgroup;
   auto chooseRows = [&](int64_t rows) {
-    c.rows = rows <= rowsOfMathWarpgroup || isSplit(paddedValues(c.problem)) ? rowsOfMathWarpgroup
-                                                                             : 2 * rowsOfMathWarpgroup;
+    const bool isOne = rows <= rowsOfMathWarpgroup || isSplit(paddedValues(c.problem)) || isShared;
+    c.rows = (isOne ? 1 : 2) * rowsOfMathWarpgroup;
   };
   chooseRows(c.queries * paddedGroup(c));
   if (c.arguments == DecodeArguments::forward && c.queries * paddedGroup(c) > rowsOfMathWarpgroup &&

@@ -11,7 +11,7 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig> &config) {
   using Kind = Parameter::Kind;
-  auto &[problem, bq, bk, stages, queryStages, form, order, sum, dataflow] = config;
+  auto &[problem, bq, bk, stages, queryStages, form, order, sum, dataflow, hasWholeRows] = config;
   describe(visit, problem);
   visit.hidden(form); // the registry's may be left open
   if (problem.hasBytes())
@@ -82,6 +82,7 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, ForwardConfig
       },
       {}, queryStages);
   visit.hidden(order);
+  visit.hidden(hasWholeRows);
 }
 
 } // namespace tlc::kernels

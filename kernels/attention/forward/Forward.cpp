@@ -29,7 +29,8 @@ void plainTile(Scope &k, const ForwardConfig &c, const ForwardArguments &p, cons
   Shared q = k.shared("q", c.problem.dtype, {c.bq, depth});
   copy(p.queries(tile), q);
   const Dropout dropout(k, p.inputs);
-  for (const ColumnRange &columns : columnParts(paddedValues(c.problem))) {
+  const int64_t dv = paddedValues(c.problem);
+  for (const ColumnRange &columns : c.hasWholeRows ? std::vector<ColumnRange>{{0, dv}} : columnParts(dv)) {
     Shared kt = k.shared("k", c.problem.dtype, {c.bk, depth}),
            v = k.shared("v", c.problem.dtype, {c.bk, columns.count});
     Shared weights, values;
@@ -78,6 +79,11 @@ SharedBytes outputTile(const ForwardConfig &c) {
   return SharedBytes::tile(c.bq, bytesOf(c.problem.outputType(), paddedValues(c.problem)));
 }
 
+/// Rows of the instruction that multiplies queries by keys.
+int64_t rowsOfProduct(const AttentionProblem &problem, const Target &target) {
+  return rowsOfFastestAtom(target, problem.dtype, problem.dtype, ElementType::f32);
+}
+
 /// What a block takes that has `queryStages` tiles of Q at a time. Positions of tiles, and barriers, are part
 /// of the reserve.
 BlockBudget budgetOf(const ForwardConfig &c, int64_t queryStages, const Target &target) {
@@ -91,6 +97,9 @@ BlockBudget budgetOf(const ForwardConfig &c, int64_t queryStages, const Target &
     block.addBuffer(SharedBytes::tile(c.bq, c.bk * elementBytes));
   if (c.form == AttentionForm::explicitRoles && outputPath(c) == OutputPath::ownTile)
     block.addBuffer(outputTile(c), queryStages);
+  // Where a thread has a row of the instruction's sum, O is stored by way of shared memory.
+  if (c.hasWholeRows && c.bq % rowsOfProduct(c.problem, target) == 0)
+    block.addBuffer(outputTile(c));
   return block;
 }
 
@@ -121,9 +130,10 @@ bool fit(ForwardConfig &config, int64_t least, const Target &target) {
   return budgetOf(config, queryStages, target).fits();
 }
 
-/// Rows of the instruction that multiplies queries by keys.
-int64_t rowsOfProduct(const AttentionProblem &problem, const Target &target) {
-  return rowsOfFastestAtom(target, problem.dtype, problem.dtype, ElementType::f32);
+/// Whether the sums of these products are in registers of threads.
+bool hasSumsInRegisters(const AttentionProblem &problem, const Target &target) {
+  const MmaAtom *atom = findFastestAtom(target, problem.dtype, problem.dtype, ElementType::f32);
+  return !atom || contains(atom->accumulatorPlaces, OperandPlaces::registers);
 }
 
 /// Whether three warpgroups pay, with 192 queries of rows of up to 64: they keep the tensor cores busier, and
@@ -209,7 +219,8 @@ bool hasRegistersForNextTile(const ForwardConfig &config) {
 void chooseQueryStages(ForwardConfig &config, const Target &target) {
   if (config.form == AttentionForm::plain) {
     BlockBudget block = budgetOf(config, 2, target);
-    block.addBuffer(outputTile(config));
+    if (!config.hasWholeRows)
+      block.addBuffer(outputTile(config));
     config.queryStages = !config.problem.hasBytes() && block.fits() ? 2 : 1;
     return;
   }
@@ -263,6 +274,8 @@ static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents
 
 void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Target &target,
                  const GivenTiles &given) {
+  config.hasWholeRows = config.form == AttentionForm::plain && !config.problem.hasBytes() &&
+                        !hasSumsInRegisters(config.problem, target);
   chooseTileSizes(config, extents, target, given);
   // Packed sequences have one program for all lengths, and V of bytes is transposed in tiles.
   if (config.problem.lengths != Lengths::packed && !config.problem.hasBytes())

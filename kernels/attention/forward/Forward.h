@@ -52,6 +52,9 @@ struct ForwardConfig {
   ProductOrder order = ProductOrder::any;  ///< of the explicit form
   OutputSum sum = OutputSum::inPlace;      ///< `perTile` of e4m3 only
   Dataflow dataflow = Dataflow::automatic; ///< of 16-bit elements, not of ranks
+  /// Of the plain form: rows of O are one sum, however long, so that scores are computed once. In registers
+  /// there is no room for that.
+  bool hasWholeRows = false;
 
   bool hasWeightsInShared() const { return problem.hasBytes() || dataflow == Dataflow::shared; }
 };

@@ -37,6 +37,25 @@ tile.kernel @fragments() attributes {launch = #program.launch<warps = 8>} {
 
 // -----
 
+// The lane is above the 16 bits of the column.
+#half = #tile.layout<"reg(2@1:1, 2@0:8, 8@1:8) lane(4@1:2, 8@0:1) warp(4@0:16)">
+// CHECK-LABEL: simt.kernel @upper_lanes(
+// CHECK:         %[[COLUMNS:.*]] = simt.load
+// CHECK-NEXT:    %[[TILE:.*]] = arith.addi %[[COLUMNS]], %c1048608_i32
+// CHECK:         %[[LANES:.*]] = arith.muli
+// CHECK-NEXT:    arith.addi %[[TILE]], %[[LANES]]
+// CHECK:         simt.tcgen05_load
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @upper_lanes() attributes {launch = #program.launch<warps = 4>} {
+  tile.reserve_tensor_memory "tensor memory" columns(128) at 8
+  %acc = tile.alloc_tensor_memory "acc" at 32 lane 16 : !tile.tensor_memory<64x64xf32>
+  %f = tile.load %acc : !tile.tensor_memory<64x64xf32> -> tensor<64x64xf32, #half>
+  tile.return
+}
+}
+
+// -----
+
 // Several pieces where one instruction does not move all registers.
 #f32 = #tile.layout<"reg(192@1:1) lane(32@0:1) warp(4@0:32)">
 // CHECK-LABEL: simt.kernel @pieces(

@@ -59,6 +59,24 @@ tile.kernel @beyond() {
 
 // -----
 
+// alloc_tensor_memory_c2
+tile.kernel @upper_lanes() {
+  // expected-error @below {{expected 'acc' to begin at lane 0 of each warp, or with 64 rows at lane 16, but got lane 16 for 128 rows}}
+  %acc = tile.alloc_tensor_memory "acc" at 0 lane 16 : !tile.tensor_memory<128x128xf32>
+  tile.return
+}
+
+// -----
+
+// alloc_tensor_memory_c2
+tile.kernel @lane() {
+  // expected-error @below {{expected 'acc' to begin at lane 0 of each warp, or with 64 rows at lane 16, but got lane 8 for 64 rows}}
+  %acc = tile.alloc_tensor_memory "acc" at 0 lane 8 : !tile.tensor_memory<64x128xf32>
+  tile.return
+}
+
+// -----
+
 // reserve_tensor_memory_c1
 tile.kernel @part() {
   // expected-error @below {{expected a power of two from 32 to 512 columns because tensor memory is reserved in such parts, but got 96}}

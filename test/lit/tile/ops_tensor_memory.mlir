@@ -12,6 +12,8 @@ tile.kernel @tensor_memory() attributes {launch = #program.launch<warps = 4>} {
   %acc = tile.alloc_tensor_memory "acc" : !tile.tensor_memory<2x128x128xf32>
   // CHECK: %p = tile.alloc_tensor_memory "p" at 480 : !tile.tensor_memory<128x64xbf16>
   %p = tile.alloc_tensor_memory "p" at 480 : !tile.tensor_memory<128x64xbf16>
+  // CHECK: %upper = tile.alloc_tensor_memory "upper" at 0 lane 16 : !tile.tensor_memory<64x64xbf16>
+  %upper = tile.alloc_tensor_memory "upper" at 0 lane 16 : !tile.tensor_memory<64x64xbf16>
   %a = tile.alloc_shared "a" : !tile.shared<128x64xbf16>
   %b = tile.alloc_shared "b" : !tile.shared<64x128xbf16>
   %at = tile.cursor : !tile.cursor<2>

@@ -83,3 +83,45 @@ tile.kernel @nothing_below() attributes {launch = #program.launch<warps = 4>} {
   %p = tile.alloc_tensor_memory "p" over "s" : !tile.tensor_memory<128x128xbf16>
   tile.return
 }
+
+// -----
+
+// Tiles of 64 rows have half of the lanes, so that two share columns: which do leaves as few as can be. A factor and its product's
+// sum, and what lies over a tile, have the same lanes.
+// CHECK-LABEL: tile.kernel @halves(
+// CHECK-NEXT:    tile.reserve_tensor_memory "tensor memory" columns(512){{$}}
+// CHECK:         tile.alloc_tensor_memory "s" at 0 lane 16 :
+// CHECK-NEXT:    tile.alloc_tensor_memory "p" over "s" at 0 lane 16 :
+// CHECK-NEXT:    tile.alloc_tensor_memory "o" at 64 lane 16 :
+// CHECK-NEXT:    tile.alloc_tensor_memory "t" at 0 :
+// CHECK-NEXT:    tile.alloc_tensor_memory "u" at 64 :
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @halves() attributes {launch = #program.launch<warps = 4>} {
+  %true = arith.constant true
+  %v = tile.alloc_shared "v" : !tile.shared<64x256xbf16>
+  %s = tile.alloc_tensor_memory "s" : !tile.tensor_memory<64x64xf32>
+  %p = tile.alloc_tensor_memory "p" over "s" : !tile.tensor_memory<64x64xbf16>
+  %o = tile.alloc_tensor_memory "o" : !tile.tensor_memory<64x256xf32>
+  %t = tile.alloc_tensor_memory "t" : !tile.tensor_memory<64x64xf32>
+  %u = tile.alloc_tensor_memory "u" : !tile.tensor_memory<64x256xf32>
+  tile.gemm_in_place %p, %v, %o if %true : !tile.tensor_memory<64x64xbf16>, !tile.shared<64x256xbf16>, !tile.tensor_memory<64x256xf32>
+  tile.return
+}
+}
+
+// -----
+
+// 128 rows have all lanes.
+// CHECK-LABEL: tile.kernel @mixed(
+// CHECK-NEXT:    tile.reserve_tensor_memory "tensor memory" columns(512){{$}}
+// CHECK-NEXT:    tile.alloc_tensor_memory "a" at 128 lane 16 :
+// CHECK-NEXT:    tile.alloc_tensor_memory "b" at 0 :
+// CHECK-NEXT:    tile.alloc_tensor_memory "c" at 128 :
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @mixed() attributes {launch = #program.launch<warps = 4>} {
+  %a = tile.alloc_tensor_memory "a" : !tile.tensor_memory<2x64x128xf32>
+  %b = tile.alloc_tensor_memory "b" : !tile.tensor_memory<128x128xf32>
+  %c = tile.alloc_tensor_memory "c" : !tile.tensor_memory<64x384xf32>
+  tile.return
+}
+}

@@ -130,7 +130,7 @@ tile.kernel @columns(%k: index {program.argument = #program.dimension<"k">},
   %sf = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x16xbf16>
   tile.copy %sf, %f : !tile.slice<64x16xbf16>, !tile.shared<64x16xbf16>
   %ze = tile.splat %f0 : f32 -> tensor<128x16xf32>
-  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: 0 columns of tensor memory are left for its 16}}
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: its sum takes 16 columns of tensor memory, those of other products 512, and there are 512; smaller tiles take fewer}}
   %re = tile.gemm %e, %f, %ze : !tile.shared<128x64xbf16>, !tile.shared<64x16xbf16>, tensor<128x16xf32>
   tile.return
 }
@@ -189,9 +189,9 @@ tile.kernel @started(%k: index {program.argument = #program.dimension<"k">},
 
 // -----
 
-// Threads that copy do not wait for a copy in the role that multiplies.
+// A role that loads hands the tile to threads that read it, too.
 // CHECK-LABEL: tile.kernel @reads_a_factor(
-// CHECK:         tile.gemm {{.*}} atom mma_sync
+// CHECK:         tile.gemm {{.*}} atom tcgen05
 module attributes {program.target = #program.target<"sm_100a">} {
 tile.kernel @reads_a_factor(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) {
@@ -206,7 +206,6 @@ tile.kernel @reads_a_factor(%k: index {program.argument = #program.dimension<"k"
   tile.copy %sb, %b : !tile.slice<64x128xbf16>, !tile.shared<64x128xbf16>
   %za = tile.splat %f0 : f32 -> tensor<128x128xf32>
   %read = tile.load %b : !tile.shared<64x128xbf16> -> tensor<64x128xbf16>
-  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: 'b' is also read by threads}}
   %ra = tile.gemm %a, %b, %za : !tile.shared<128x64xbf16>, !tile.shared<64x128xbf16>, tensor<128x128xf32>
   tile.return
 }
@@ -342,7 +341,7 @@ tile.kernel @two_residents(%k: index {program.argument = #program.dimension<"k">
   %sd = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x256xbf16>
   tile.copy %sd, %d : !tile.slice<64x256xbf16>, !tile.shared<64x256xbf16>
   %zc = tile.splat %f0 : f32 -> tensor<128x256xf32>
-  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: 128 columns of tensor memory are left for its 256}}
+  // expected-remark @below {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: its sum takes 256 columns of tensor memory, those of other products 128, and there are 256; smaller tiles take fewer}}
   %rc = tile.gemm %c, %d, %zc : !tile.shared<128x64xbf16>, !tile.shared<64x256xbf16>, tensor<128x256xf32>
   tile.return
 }
@@ -381,6 +380,47 @@ tile.kernel @shared_with_threads(%k: index {program.argument = #program.dimensio
   %h = tile.splat %h0 : bf16 -> tensor<8x8xbf16>
   %sh = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<8x8xbf16>
   tile.store %h, %sh : tensor<8x8xbf16>, !tile.slice<8x8xbf16>
+  tile.return
+}
+}
+
+// -----
+
+// Sums of 64 rows take half of the lanes: two lie in the same columns.
+// CHECK-LABEL: tile.kernel @halves(
+// CHECK:         tile.gemm %a, {{.*}} atom tcgen05
+// CHECK:         tile.gemm %c, {{.*}} atom tcgen05
+// CHECK:         tile.gemm %e, {{.*}} atom fma
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @halves(%k: index {program.argument = #program.dimension<"k">},
+    %A: !tile.global<?x?xbf16> {program.argument = #program.tensor<"A", input, dims[0, 0], alignment = 16>}) {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
+  %b = tile.alloc_shared "b" : !tile.shared<64x512xbf16>
+  %sa = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x64xbf16>
+  tile.copy %sa, %a : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  %sb = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x512xbf16>
+  tile.copy %sb, %b : !tile.slice<64x512xbf16>, !tile.shared<64x512xbf16>
+  %za = tile.splat %f0 : f32 -> tensor<64x512xf32>
+  %ra = tile.gemm %a, %b, %za : !tile.shared<64x64xbf16>, !tile.shared<64x512xbf16>, tensor<64x512xf32>
+  %c = tile.alloc_shared "c" : !tile.shared<64x64xbf16>
+  %d = tile.alloc_shared "d" : !tile.shared<64x448xbf16>
+  %sc = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x64xbf16>
+  tile.copy %sc, %c : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  %sd = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x448xbf16>
+  tile.copy %sd, %d : !tile.slice<64x448xbf16>, !tile.shared<64x448xbf16>
+  %zc = tile.splat %f0 : f32 -> tensor<64x448xf32>
+  %rc = tile.gemm %c, %d, %zc : !tile.shared<64x64xbf16>, !tile.shared<64x448xbf16>, tensor<64x448xf32>
+  %e = tile.alloc_shared "e" : !tile.shared<64x64xbf16>
+  %f = tile.alloc_shared "f" : !tile.shared<64x128xbf16>
+  %se = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x64xbf16>
+  tile.copy %se, %e : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
+  %sf = tile.slice %A[%c0, %c0] : !tile.global<?x?xbf16> -> !tile.slice<64x128xbf16>
+  tile.copy %sf, %f : !tile.slice<64x128xbf16>, !tile.shared<64x128xbf16>
+  %ze = tile.splat %f0 : f32 -> tensor<64x128xf32>
+  // expected-remark @below {{[gemm-without-wgmma] product uses multiply-add of single elements, not tcgen05: its sum takes 128 columns of tensor memory, those of other products 512, and there are 512; smaller tiles take fewer; not mma.sync: 64x128 does not divide among 8 warps}}
+  %re = tile.gemm %e, %f, %ze : !tile.shared<64x64xbf16>, !tile.shared<64x128xbf16>, tensor<64x128xf32>
   tile.return
 }
 }
