@@ -10,6 +10,7 @@
 
 #include "compiler/analysis/Divisibility.h"
 #include "compiler/analysis/PositionRanges.h"
+#include "dialects/tile/SharedSlice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -87,14 +88,15 @@ public:
     // Positions say nothing of members of a table that may be different tensors.
     if (earlier.getTensor() != later.getTensor() || !isEqual(earlier.getTensor()))
       return BoxRelation::unknown;
-    ArrayRef<int64_t> extents = earlier.getType().getShape(), laterExtents = later.getType().getShape();
+    SmallVector<int64_t> extents = boxExtentsOf(earlier), laterExtents = boxExtentsOf(later);
     bool sameBox = false;
     for (bool again = true; again;) {
       size_t known = equal.size();
       sameBox = extents == laterExtents && earlier.getRank() == later.getRank();
       for (auto [axis, from, to, extent, laterExtent] :
            llvm::enumerate(earlier.getOrigin(), later.getOrigin(), extents, laterExtents)) {
-        if (earlier.getGatheredAxis() == axis || later.getGatheredAxis() == axis) {
+        if (llvm::is_contained(earlier.getGatheredAxes(), int64_t(axis)) ||
+            llvm::is_contained(later.getGatheredAxes(), int64_t(axis))) {
           sameBox = false;
           continue;
         }
@@ -281,7 +283,7 @@ BoxRelation tile::relate(SliceOp earlier, SliceOp later, scf::ForOp loop) {
 bool tile::areApart(SliceOp one, SliceOp other) {
   // Windows of a tensor overlap.
   if (one.getTensor() != other.getTensor() || one.getTensor().getDefiningOp<WindowsOp>() ||
-      one.getGatheredAxis() || other.getGatheredAxis())
+      !one.getGatheredAxes().empty() || !other.getGatheredAxes().empty())
     return false;
   if (one.getDisjoint() && other.getDisjoint() && relate(one, other, {}) == BoxRelation::disjoint)
     return true;

@@ -111,14 +111,14 @@ void fetch(std::optional<tile::CombineKind> kind, StringRef call, const Operand 
   Value elements = elementsOf(*trace, value, type, call, loc);
   if (!elements)
     return;
-  Value positions = hasPositions(to) ? positionsFor(*trace, to, type, loc) : Value();
-  if (hasPositions(to) && !positions)
+  std::optional<SmallVector<Value>> positions = positionsFor(*trace, to, type, loc);
+  if (!positions)
     return;
   Value wanted = expected ? elementsOf(*trace, *expected, type, call, loc) : Value();
   if (expected && !wanted)
     return;
   auto attr = kind ? tile::CombineKindAttr::get(trace->builder.getContext(), *kind) : tile::CombineKindAttr();
-  if (Value was = trace->create<tile::AtomicFetchOp>(loc, elements, destination, positions, wanted,
+  if (Value was = trace->create<tile::AtomicFetchOp>(loc, elements, destination, *positions, wanted,
                                                      /*scratch=*/Value(), attr))
     trace->create<tile::WriteOp>(loc, was, variable);
 }

@@ -338,16 +338,16 @@ public:
 enum class Eviction : uint8_t { normal, first, last };
 
 /// A guarded box of a global tensor or a shared tile: reads outside give the
-/// fill value (0 without one), writes outside are dropped. Along one axis it
+/// fill value (0 without one), writes outside are dropped. Along any axes it
 /// may have a position for each element instead.
 class Slice : public Handle {
 public:
   Slice() = default;
-  explicit Slice(detail::Ref ref, detail::Ref positions = {})
+  explicit Slice(detail::Ref ref, std::vector<detail::Ref> positions = {})
       : Handle(std::move(ref)), perElement(std::move(positions)) {}
 
-  /// The positions of elements along the axis that has them; without a trace: there is none.
-  const detail::Ref &positions() const { return perElement; }
+  /// The positions of elements along each axis that has them, in the order of the axes.
+  const std::vector<detail::Ref> &positions() const { return perElement; }
 
   /// The same box of a tensor or tile that ends at `end` along `axis`: elements from there on are outside, as
   /// are all elements of a box that begins at a negative position along it. An end beyond the extent of the
@@ -365,7 +365,7 @@ public:
   Slice evict(Eviction eviction, Loc loc = Loc::current()) const;
 
 private:
-  detail::Ref perElement;
+  std::vector<detail::Ref> perElement;
 };
 
 /// A tensor argument.
@@ -374,8 +374,10 @@ public:
   Global() = default;
   explicit Global(detail::Ref ref) : Handle(std::move(ref)) {}
 
-  /// The box at `origin`, one position and one extent per axis of the tensor. Along one axis the position may
-  /// be one per element of a fragment: that of the element itself.
+  /// The box at `origin`, one position and one extent per axis of the tensor. A position may also be one per
+  /// element, a fragment: element e of the slice is then at position[e] along that axis. Such axes that
+  /// follow one another may be any number of extents: `X.tile({p, q, 0}, {32, 64})` has X[p[i], q[i], j] as
+  /// element (i, j), with p and q of 32 x 1.
   Slice tile(const std::vector<Index> &origin, const TileExtents &extents, Loc loc = Loc::current()) const;
   /// The element at that position of a tensor of i32, for all threads; 0 outside the tensor.
   Index read(const std::vector<Index> &position, Loc loc = Loc::current()) const;
@@ -442,9 +444,9 @@ public:
   /// The same of columns. `first` and the tile's columns are multiples of 128 bytes, which the widest swizzle
   /// keeps together, and `count` is one of 16 bytes. The TMA copies whole multiples of 128 bytes.
   Shared columns(int64_t first, int64_t count, Loc loc = Loc::current()) const;
-  /// The box at `origin`, one position and one extent per axis of the tile, a slot or a view. Along one axis
-  /// the position may be one per element of a fragment: that of the element itself. Threads access it by
-  /// ordinary loads, stores and atomic operations, through fragments.
+  /// The box at `origin`, one position and one extent per axis of the tile, a slot or a view; positions
+  /// may also be one per element, as of a tensor. Threads access it by ordinary loads, stores and atomic
+  /// operations, through fragments.
   Slice tile(const std::vector<Index> &origin, const TileExtents &extents, Loc loc = Loc::current()) const;
   /// The elements of the tile, a slot or a view in row-major order with other extents, for copies from and to
   /// fragments.

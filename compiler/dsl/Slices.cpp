@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Slices of tensors and of shared tiles, as sources and destinations, and with a position per element.
+/// Slices of tensors and of shared tiles, as sources and destinations, and with positions per element.
 #include "compiler/dsl/Slices.h"
 
 #include "dialects/tile/Names.h"
@@ -8,6 +8,8 @@
 #include "dialects/tile/SharedSlice.h"
 #include "mlir/IR/Matchers.h"
 #include "runtime/support/Excerpt.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -18,11 +20,11 @@ namespace tlc::dsl::inline v1 {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Positions in a tensor or tile: of the box, and of each element along the axis that has them.
+/// Positions in a tensor or tile: of the box, and of each element along the axes that have them.
 struct Positions {
   SmallVector<Value> origin;
-  IntegerAttr gatheredAxis = {};
-  Value perElement = {};
+  SmallVector<int64_t> gathered; ///< axes
+  SmallVector<Value> perElement; ///< along each of them
 };
 
 /// The number that all elements are, as a position; null if it is not known to be one.
@@ -77,79 +79,107 @@ int64_t extentAlong(Value positions, size_t axis, const TileExtents &extents) {
   return own ? cast<RankedTensorType>(positions.getType()).getDimSize(unsigned(*own)) : 1;
 }
 
-/// An axis that has one position, though the elements along it have several positions along another one.
-void reportBare(Trace &trace, StringRef name, size_t axis, size_t gathered, const TileExtents &extents,
-                Loc loc) {
-  Shape column(extents.size(), 1);
-  column[axis] = extents[axis];
-  std::string shape;
-  for (int64_t extent : column)
-    shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
+/// Of several axes with positions per element, those along which they follow one another are those of a box.
+void findBoxes(Trace &trace, Positions &positions, const TileExtents &extents, Loc loc) {
+  if (positions.gathered.size() < 2 || positions.origin.size() != extents.size())
+    return;
+  llvm::erase_if(positions.gathered, [&](int64_t gathered) {
+    const auto axis = size_t(gathered);
+    Value each = positions.origin[axis];
+    const std::optional<size_t> own = ownAxis(each, axis, extents);
+    if (!own || extentAlong(each, axis, extents) != extents[axis])
+      return false;
+    Value first = firstOfRow(trace, each, int64_t(*own), loc);
+    if (first)
+      positions.origin[axis] = first;
+    return bool(first);
+  });
+}
+
+std::string listOf(ArrayRef<int64_t> extents) {
+  return llvm::join(llvm::map_range(extents, [](int64_t extent) { return std::to_string(extent); }), ", ");
+}
+
+/// Extents with 1 for each axis that is `bare`: those of the tile are for the axes with positions alone.
+/// Empty where other axes are between these.
+Shape extentsWithout(const Positions &positions, ArrayRef<int64_t> bare, ArrayRef<int> boxes,
+                     const TileExtents &extents) {
+  ArrayRef<int64_t> gathered = positions.gathered;
+  const int64_t first = std::min(bare.front(), gathered.front()),
+                last = std::max(bare.back(), gathered.back());
+  if (last - first + 1 != int64_t(bare.size() + gathered.size()))
+    return {};
+  const bool areTogether = gathered.back() - gathered.front() + 1 == int64_t(gathered.size());
+  if (!areTogether)
+    return {};
+  const auto before = llvm::count_if(bare, [&](int64_t axis) { return axis < gathered.front(); });
+  Shape own = extents;
+  own.insert(own.end() - ptrdiff_t(boxes.size() - size_t(last) - 1), size_t(bare.size()) - size_t(before), 1);
+  own.insert(own.begin() + first, size_t(before), 1);
+  return own;
+}
+
+/// Axes that have one position, though the elements along them have several positions along a gathered one.
+void reportBare(Trace &trace, StringRef name, const Positions &positions, ArrayRef<int64_t> bare,
+                ArrayRef<int> boxes, const TileExtents &extents, Loc loc) {
+  const int64_t axis = bare.front();
+  const auto along = size_t(boxes[size_t(axis)]);
+  const auto sum = [&](const Shape &shape) {
+    return "position + k.positions({" + listOf(shape) + "}, " + std::to_string(along) + ").toIndex()";
+  };
+  const auto *differing =
+      llvm::find_if(positions.perElement, [&](Value each) { return extentAlong(each, along, extents) != 1; });
+  const int64_t gathered = positions.gathered[size_t(differing - positions.perElement.begin())];
+  Shape row(extents.size(), 1);
+  const std::string alone = sum(row);
+  row[along] = extents[along];
+  const Shape own = extentsWithout(positions, bare, boxes, extents);
   trace.error(loc, "expected positions along axis " + Twine(axis) + " of '" + excerpt(name) +
                        "' as well because those along axis " + Twine(gathered) +
-                       " differ there, but got one position; for that position and those after it, write "
-                       "(k.positions({" +
-                       shape + "}, " + Twine(axis) +
-                       ") + position).toIndex(); for that position alone, declare '" + excerpt(name) +
-                       "' with one axis in place of these two, and write position * the extent of axis " +
-                       Twine(gathered) + " + the positions along axis " + Twine(gathered));
+                       " differ there, but got one position; for that position and those after it, write " +
+                       sum(row) + "; for that position alone, write " +
+                       (own.empty() ? alone : "the extents {" + listOf(own) + "}"));
 }
 
 /// Nothing, with an error, where one is wrong.
 std::optional<Positions> positionsOf(Trace &trace, StringRef name, const std::vector<Index> &origin,
                                      const TileExtents &extents, Loc loc) {
   Positions positions;
-  SmallVector<size_t> perElement; // axes
   for (auto [axis, position] : llvm::enumerate(origin)) {
     Value value = trace.use(position, "a position in '" + excerpt(name) + "'", loc);
     if (!value)
       return std::nullopt;
     if (isa<RankedTensorType>(value.getType()))
-      perElement.push_back(axis);
+      positions.gathered.push_back(int64_t(axis));
     positions.origin.push_back(value);
   }
-  SmallVector<bool> inOrder(origin.size(), false);
-  for (size_t axis : perElement) {
-    Value each = positions.origin[axis];
-    const std::optional<size_t> own = ownAxis(each, axis, extents);
-    if (perElement.size() == 1 || axis >= extents.size() || !own ||
-        extentAlong(each, axis, extents) != extents[axis])
+  const SmallVector<int64_t> perElement = positions.gathered;
+  findBoxes(trace, positions, extents, loc);
+  for (int64_t axis : positions.gathered)
+    positions.perElement.push_back(std::exchange(positions.origin[size_t(axis)], trace.index(0, loc)));
+  if (!tile::hasBoxAxes(positions.gathered, origin.size(), extents.size()))
+    return positions; // the operation reports it
+  const SmallVector<int> boxes = tile::boxAxes(positions.gathered, origin.size(), extents.size());
+  SmallVector<int64_t> bare;
+  for (auto [axis, box] : llvm::enumerate(boxes)) {
+    if (llvm::is_contained(perElement, int64_t(axis)) || extents[size_t(box)] == 1)
       continue;
-    if (Value first = firstOfRow(trace, each, int64_t(*own), loc)) {
-      positions.origin[axis] = first;
-      inOrder[axis] = true;
-    }
+    const auto along = size_t(box);
+    if (llvm::any_of(positions.perElement,
+                     [&](Value each) { return extentAlong(each, along, extents) != 1; }))
+      bare.push_back(int64_t(axis));
   }
-  llvm::erase_if(perElement, [&](size_t axis) { return bool(inOrder[axis]); });
-  if (perElement.size() > 1) {
-    trace.error(loc,
-                "expected one position per element along one axis of '" + excerpt(name) +
-                    "', but got them along axes " + Twine(perElement[0]) + " and " + Twine(perElement[1]) +
-                    "; declare '" + excerpt(name) +
-                    "' with one axis in place of these two, and one position along it: that along axis " +
-                    Twine(perElement[0]) + " * the extent of axis " + Twine(perElement[1]) +
-                    " + that along axis " + Twine(perElement[1]) +
-                    "; where those along one follow one another, write k.positions of that axis and a number "
-                    "there, without a variable");
-    return std::nullopt;
-  }
-  if (perElement.empty())
+  if (bare.empty())
     return positions;
-  const size_t gathered = perElement.front();
-  positions.gatheredAxis = trace.builder.getI64IntegerAttr(int64_t(gathered));
-  positions.perElement = std::exchange(positions.origin[gathered], trace.index(0, loc));
-  for (size_t axis = 0; axis != std::min(origin.size(), extents.size()); ++axis)
-    if (axis != gathered && !inOrder[axis] && extents[axis] != 1 &&
-        extentAlong(positions.perElement, axis, extents) != 1) {
-      reportBare(trace, name, axis, gathered, extents, loc);
-      return std::nullopt;
-    }
-  return positions;
+  reportBare(trace, name, positions, bare, boxes, extents, loc);
+  return std::nullopt;
 }
 
 Slice sliceOf(Trace &trace, Value slice, const Positions &positions) {
-  return Slice(trace.make<Handle>(slice).ref(),
-               positions.perElement ? trace.make<Handle>(positions.perElement).ref() : detail::Ref());
+  std::vector<detail::Ref> perElement;
+  for (Value each : positions.perElement)
+    perElement.push_back(trace.make<Handle>(each).ref());
+  return Slice(trace.make<Handle>(slice).ref(), std::move(perElement));
 }
 } // namespace
 
@@ -175,7 +205,7 @@ Slice Global::tile(const std::vector<Index> &origin, const TileExtents &extents,
       tile::SliceType::get(trace->builder.getContext(), extents, tile::elementTypeOf(tensor.getType()));
   Value slice = trace->create<tile::SliceOp>(
       loc, type, tensor, rank, owners == Owners::all, positions->origin, Value(), Value(), IntegerAttr(),
-      positions->gatheredAxis, StringAttr(), StringAttr(), program::EvictionAttr());
+      positions->gathered, StringAttr(), StringAttr(), program::EvictionAttr());
   return sliceOf(*trace, slice, *positions);
 }
 
@@ -201,7 +231,7 @@ Slice Shared::tile(const std::vector<Index> &origin, const TileExtents &extents,
     return trace->poison<Slice>();
   auto type = tile::SliceType::get(trace->builder.getContext(), extents, tile::elementTypeOf(tile.getType()));
   Value slice = trace->create<tile::SliceSharedOp>(loc, type, tile, positions->origin, Value(), Value(),
-                                                   IntegerAttr(), positions->gatheredAxis, StringAttr());
+                                                   IntegerAttr(), positions->gathered, StringAttr());
   return sliceOf(*trace, slice, *positions);
 }
 
@@ -219,12 +249,12 @@ struct SliceFacts {
   /// The same box with these facts.
   Value create(Trace &trace, tile::SliceOp made, Loc loc) const {
     return trace.create<tile::SliceOp>(loc, made.getType(), made.getTensor(), made.getRank(), made.getOfAll(),
-                                       made.getOrigin(), limit, fill, limitedAxis, made.getGatheredAxisAttr(),
+                                       made.getOrigin(), limit, fill, limitedAxis, made.getGatheredAxes(),
                                        unchecked, disjoint, eviction);
   }
   Value create(Trace &trace, tile::SliceSharedOp made, Loc loc) const {
     return trace.create<tile::SliceSharedOp>(loc, made.getType(), made.getTile(), made.getOrigin(), limit,
-                                             fill, limitedAxis, made.getGatheredAxisAttr(), unchecked);
+                                             fill, limitedAxis, made.getGatheredAxes(), unchecked);
   }
 
   Value limit, fill;
@@ -335,34 +365,43 @@ Value destinationOf(Trace &trace, const Handle &to, StringRef what, Loc loc) {
   return {};
 }
 
-Value positionsFor(Trace &trace, const Slice &slice, RankedTensorType fragment, Loc loc) {
-  Value positions = trace.use(slice.positions(), "the positions of a slice", loc);
-  if (!positions)
-    return {};
-  ArrayRef<int64_t> own = cast<RankedTensorType>(positions.getType()).getShape(), shape = fragment.getShape();
+std::optional<SmallVector<Value>> positionsFor(Trace &trace, const Slice &slice, RankedTensorType fragment,
+                                               Loc loc) {
+  SmallVector<Value> all;
+  ArrayRef<int64_t> shape = fragment.getShape();
   auto fits = [](auto extents) {
     return std::get<0>(extents) == 1 || std::get<0>(extents) == std::get<1>(extents);
   };
-  if (own.size() == shape.size() && llvm::all_of(llvm::zip(own, shape), fits))
-    return trace.broadcast(positions, shape, loc);
-  trace.error(loc, "expected positions for " + tile::toText(shape) +
-                       " elements, or extents of 1 where one is " + "repeated, but got " +
-                       trace.describe(positions));
-  return {};
+  for (const detail::Ref &each : slice.positions()) {
+    Value positions = trace.use(each, "the positions of a slice", loc);
+    if (!positions)
+      return std::nullopt;
+    ArrayRef<int64_t> own = cast<RankedTensorType>(positions.getType()).getShape();
+    if (own.size() != shape.size() || !llvm::all_of(llvm::zip(own, shape), fits)) {
+      trace.error(loc, "expected positions for " + tile::toText(shape) +
+                           " elements, or extents of 1 where one is repeated, but got " +
+                           trace.describe(positions));
+      return std::nullopt;
+    }
+    all.push_back(trace.broadcast(positions, shape, loc));
+  }
+  return all;
 }
 
 Value gathered(Trace &trace, const Slice &from, RankedTensorType type, Loc loc) {
   Value source = trace.use(from.ref(), "the source of copy", loc);
-  Value positions = source ? positionsFor(trace, from, type, loc) : Value();
-  return positions ? trace.create<tile::GatherOp>(loc, type, source, positions) : Value();
+  std::optional<SmallVector<Value>> positions;
+  if (source)
+    positions = positionsFor(trace, from, type, loc);
+  return positions ? trace.create<tile::GatherOp>(loc, type, source, *positions) : Value();
 }
 
 void scatter(Trace &trace, Value value, Value destination, const Slice &to,
              std::optional<tile::CombineKind> kind, Loc loc) {
-  Value positions = positionsFor(trace, to, cast<RankedTensorType>(value.getType()), loc);
+  auto positions = positionsFor(trace, to, cast<RankedTensorType>(value.getType()), loc);
   auto attr = kind ? tile::CombineKindAttr::get(trace.builder.getContext(), *kind) : tile::CombineKindAttr();
   if (positions)
-    trace.create<tile::ScatterOp>(loc, value, destination, positions, attr);
+    trace.create<tile::ScatterOp>(loc, value, destination, *positions, attr);
 }
 
 RankedTensorType fragmentOf(Value tile) {

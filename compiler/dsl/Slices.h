@@ -12,12 +12,13 @@ namespace tlc::dsl::inline v1 {
 /// The value of what is written; null, silently or with an error, if the program may not write it.
 mlir::Value destinationOf(Trace &trace, const Handle &to, llvm::StringRef what, Loc loc);
 
-inline bool hasPositions(const Slice &slice) { return bool(slice.positions().trace); }
+inline bool hasPositions(const Slice &slice) { return !slice.positions().empty(); }
 /// The elements that a slice's positions say; null with an error where those do not fit.
 mlir::Value gathered(Trace &trace, const Slice &from, mlir::RankedTensorType type, Loc loc);
-/// The positions of a slice, one for each element of such a fragment; null with an error where they do not
-/// fit.
-mlir::Value positionsFor(Trace &trace, const Slice &slice, mlir::RankedTensorType fragment, Loc loc);
+/// The positions of a slice, one for each element of such a fragment and each axis that has them; nothing,
+/// with an error, where they do not fit.
+std::optional<llvm::SmallVector<mlir::Value>> positionsFor(Trace &trace, const Slice &slice,
+                                                           mlir::RankedTensorType fragment, Loc loc);
 /// Writes the elements where their positions are, or combines those there with them.
 void scatter(Trace &trace, mlir::Value value, mlir::Value destination, const Slice &to,
              std::optional<tile::CombineKind> kind, Loc loc);

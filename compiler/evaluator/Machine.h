@@ -148,9 +148,12 @@ struct Slice {
   /// The tensors of all ranks, if an access reaches them; null: `tensor` alone.
   const std::vector<GlobalTensor *> *ofRanks = nullptr;
   Extents origin, extents;
-  int16_t limitedAxis = -1, gatheredAxis = -1;
+  int16_t limitedAxis = -1;
   bool isUnchecked = false;
-  FragmentRef indices = {}; ///< added to the origin along the gathered axis, by number of the element
+  /// By axis of the tensor, that of `extents`; -1 for gathered axes. Empty without gathered axes.
+  llvm::SmallVector<int, 0> boxAxes = {};
+  /// Added to the origin along each gathered axis, by number of the element.
+  llvm::SmallVector<FragmentRef, 0> indices = {};
   int64_t limit = 0;
   Element fill;
 };

@@ -127,16 +127,19 @@ Step evaluateCopy(Task &task, tile::CopyOp op) {
   return isShared(op) ? copyShare(task, op, *elements) : writeTile(task, op, op.getDestination(), *elements);
 }
 
-/// The slice with the positions of its gathered axis; nothing if one is open.
-std::optional<Slice> gatheredSlice(Task &task, Operation *op, Value slice, Value indices) {
+/// The slice with the positions of its gathered axes; nothing if one is open.
+std::optional<Slice> gatheredSlice(Task &task, Operation *op, Value slice, ValueRange indices) {
   Slice gathered = std::get<Slice>(task.get(slice));
-  gathered.indices = std::get<FragmentRef>(task.get(indices));
-  const auto open =
-      llvm::find_if(gathered.indices->elements, [](const Element &index) { return !isExact(index); });
-  if (open == gathered.indices->elements.end())
-    return gathered;
-  task.certain(op, *open, "a position in '" + gathered.tensor->name + "'");
-  return std::nullopt;
+  for (Value each : indices) {
+    const auto &positions = gathered.indices.emplace_back(std::get<FragmentRef>(task.get(each)));
+    const auto open =
+        llvm::find_if(positions->elements, [](const Element &index) { return !isExact(index); });
+    if (open == positions->elements.end())
+      continue;
+    task.certain(op, *open, "a position in '" + gathered.tensor->name + "'");
+    return std::nullopt;
+  }
+  return gathered;
 }
 
 Step evaluateGather(Task &task, tile::GatherOp op) {
@@ -244,7 +247,7 @@ Step changeElement(Task &task, tile::AtomicFetchOp op, GlobalTensor &tensor, int
 /// Of elements at one position it is open which is the first.
 Step evaluateAtomicFetch(Task &task, tile::AtomicFetchOp op) {
   std::optional<Slice> slice = std::get<Slice>(task.get(op.getDestination()));
-  if (op.getIndices())
+  if (!op.getIndices().empty())
     slice = gatheredSlice(task, op, op.getDestination(), op.getIndices());
   if (!slice)
     return Step::failed;

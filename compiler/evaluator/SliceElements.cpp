@@ -75,10 +75,22 @@ ArrayRef<GlobalTensor *> tensorsOf(const Slice &slice) {
   return slice.ofRanks ? ArrayRef<GlobalTensor *>(*slice.ofRanks) : ArrayRef(slice.tensor);
 }
 
+namespace {
+/// What is added to the origin for that element, by axis of the tensor.
+Extents offsetOf(const Slice &slice, int64_t number) {
+  Extents inBox = positionOf(number, slice.extents);
+  if (slice.boxAxes.empty())
+    return inBox;
+  Extents offset;
+  const FragmentRef *indices = slice.indices.begin();
+  for (int axis : slice.boxAxes)
+    offset.push_back(axis < 0 ? (*indices++)->elements[number].integer : inBox[axis]);
+  return offset;
+}
+} // namespace
+
 std::optional<int64_t> elementOf(const Slice &slice, int64_t number, bool &breaksPromise) {
-  Extents position = positionOf(number, slice.extents);
-  if (slice.gatheredAxis >= 0)
-    position[slice.gatheredAxis] = slice.indices->elements[number].integer;
+  Extents position = offsetOf(slice, number);
   int64_t element = slice.view ? slice.view->offset : 0;
   bool isInTensor = true;
   if (slice.limitedAxis >= 0 &&

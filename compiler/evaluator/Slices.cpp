@@ -148,7 +148,8 @@ template <class Op> Step evaluateBox(Task &task, Op op, Slice slice) {
     slice.limitedAxis = static_cast<int16_t>(*op.getLimitedAxis());
     slice.limit = *limit;
   }
-  slice.gatheredAxis = static_cast<int16_t>(static_cast<int64_t>(op.getGatheredAxis().value_or(-1)));
+  if (!op.getGatheredAxes().empty())
+    slice.boxAxes = tile::boxAxesOf(op.getSlice());
   slice.fill = op.getFill() ? task.number(op.getFill()) : exactInteger(slice.tensor->kind, 0);
   slice.isUnchecked = op.getUnchecked().has_value();
   task.set(op.getSlice(), Datum(slice));

@@ -101,7 +101,7 @@ private:
     Value slice =
         SliceSharedOp::create(builder, SliceType::get(builder.getContext(), {rows, columns}, element), tile,
                               ValueRange{begin, begin}, Value(), Value(), IntegerAttr(),
-                              builder.getI64IntegerAttr(1), StringAttr());
+                              builder.getDenseI64ArrayAttr(1), StringAttr());
     Value indices =
         arith::IndexCastOp::create(builder, fragmentOf({rows, columns}, builder.getIndexType()), positions);
     return GatherOp::create(builder, fragmentOf({rows, columns}, element), slice, indices);

@@ -98,7 +98,7 @@ struct RemoveProvenGuards : impl::RemoveProvenGuardsBase<RemoveProvenGuards> {
   void runOnOperation() override {
     SliceProver prover;
     auto removeGuard = [&](auto slice) {
-      if (!slice.getUnchecked() && !slice.getGatheredAxis() && prover.isInside(slice))
+      if (!slice.getUnchecked() && slice.getGatheredAxes().empty() && prover.isInside(slice))
         slice.setUnchecked("proven");
     };
     getOperation().walk([&](SliceOp slice) { removeGuard(slice); });

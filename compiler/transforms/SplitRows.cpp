@@ -150,7 +150,7 @@ private:
   /// Whether rows of it are a slice, or a view, too.
   bool isSplittable(Value memory) const {
     if (auto slice = memory.getDefiningOp<SliceOp>())
-      return axisOfRows(slice) && !slice.getGatheredAxis() &&
+      return axisOfRows(slice) && slice.getGatheredAxes().empty() &&
              slice.getTensorOrder() == program::TensorOrder::natural;
     auto shared = dyn_cast<SharedType>(memory.getType());
     return shared && shared.getShape().size() == 2;

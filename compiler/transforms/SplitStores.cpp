@@ -62,7 +62,7 @@ private:
   /// Whether the box has the columns along its last axis, on which nothing else depends.
   bool hasColumns(SliceOp box) const {
     bool isLimited = box && box.getLimitedAxis() && *box.getLimitedAxis() + 1 == box.getOrigin().size();
-    return box && box.getSlice().getType().getShape().back() == columns && !box.getGatheredAxis() &&
+    return box && box.getSlice().getType().getShape().back() == columns && box.getGatheredAxes().empty() &&
            !box.getOfAll() && box.getTensorOrder() == program::TensorOrder::natural && !isLimited;
   }
 

@@ -238,7 +238,8 @@ SmallVector<MemoryAccess, 3> GatherOp::getMemoryAccesses() {
 LogicalResult GatherOp::stateLayouts(FragmentRules &rules) {
   rules.produces(getValue(), coalesced(getValue(), getSource(), *this), Strength::preferred,
                  "coalesced loads");
-  rules.equal(getValue(), getIndicesMutable(), "the positions of a gather");
+  for (OpOperand &indices : getIndicesMutable())
+    rules.equal(getValue(), indices, "the positions of a gather");
   return success();
 }
 
@@ -248,7 +249,8 @@ SmallVector<MemoryAccess, 3> ScatterOp::getMemoryAccesses() {
 }
 
 LogicalResult ScatterOp::stateLayouts(FragmentRules &rules) {
-  rules.equal(getValue(), getIndicesMutable(), "the positions of a scatter");
+  for (OpOperand &indices : getIndicesMutable())
+    rules.equal(getValue(), indices, "the positions of a scatter");
   return success();
 }
 

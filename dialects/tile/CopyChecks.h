@@ -14,9 +14,12 @@ llvm::LogicalResult verifySameTile(mlir::Operation *op, mlir::Value source, llvm
                                    mlir::Value destination, llvm::StringRef to);
 /// The elements that are combined atomically in that way.
 llvm::LogicalResult verifyCombined(mlir::Operation *op, CombineKind kind, mlir::Value destination);
-/// A position for each element of a fragment, and a slice whose elements have such.
+/// A position for each element of a fragment along each gathered axis of the slice, which has some.
 llvm::LogicalResult verifyIndices(mlir::Operation *op, mlir::Value slice, mlir::Value fragment,
-                                  mlir::Value indices);
+                                  mlir::ValueRange indices);
+/// Axes of what a slice is of, of that name; the slice has an axis for each other one, and only operations
+/// with positions use it.
+llvm::LogicalResult verifyGatheredAxes(mlir::Operation *slice, mlir::Value sliced, llvm::StringRef name);
 
 /// What slices of tensors and of shared tiles must be: `sliced` is the tensor or tile, of that name.
 template <class Op, class Sliced>
@@ -30,7 +33,10 @@ llvm::LogicalResult verifySlice(Op op, Sliced sliced, llvm::StringRef name) {
   if (op.getOrigin().size() != rank)
     return report(op.emitOpError() << "expected " << rank << " positions in the origin because " << name
                                    << " has " << rank << " axes, but got " << op.getOrigin().size());
-  if (slice.getShape().size() != rank)
+  if (!op.getGatheredAxes().empty()) {
+    if (llvm::failed(verifyGatheredAxes(op, sliced, name)))
+      return llvm::failure();
+  } else if (slice.getShape().size() != rank)
     return report(op.emitOpError() << "expected a slice of " << rank << " extents because " << name << " has "
                                    << rank << " axes (1 for an axis that the tile does not have), but got "
                                    << slice.getShape().size());

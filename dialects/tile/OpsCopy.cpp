@@ -341,17 +341,26 @@ LogicalResult AtomicOp::verify() {
 }
 
 /// gather_c2
-LogicalResult tile::verifyIndices(Operation *op, Value slice, Value fragment, Value indices) {
-  auto type = cast<RankedTensorType>(indices.getType()), values = cast<RankedTensorType>(fragment.getType());
-  if (slice.getDefiningOp() && !gatheredAxisOf(slice))
-    return op->emitOpError()
-           << "expected a slice with a gathered axis because there are positions for it, but got "
-              "a box";
-  if (type.getElementType().isIndex() && type.getShape() == values.getShape())
-    return success();
-  return op->emitOpError() << "expected an index for each element of the fragment of "
-                           << toText(values.getShape()) << ", but got " << toText(type.getShape()) << " of "
-                           << type.getElementType();
+LogicalResult tile::verifyIndices(Operation *op, Value slice, Value fragment, ValueRange indices) {
+  auto values = cast<RankedTensorType>(fragment.getType());
+  if (slice.getDefiningOp()) {
+    const size_t axes = gatheredAxesOf(slice).size();
+    if (axes == 0)
+      return op->emitOpError()
+             << "expected a slice with gathered axes because there are positions for it, but got "
+                "a box";
+    if (axes != indices.size())
+      return op->emitOpError() << "expected a fragment of positions for each of the " << axes
+                               << " gathered axes of " << describe(slice, "the slice") << ", but got "
+                               << indices.size();
+  }
+  for (Value index : indices)
+    if (auto type = cast<RankedTensorType>(index.getType());
+        !type.getElementType().isIndex() || type.getShape() != values.getShape())
+      return op->emitOpError() << "expected an index for each element of the fragment of "
+                               << toText(values.getShape()) << ", but got " << toText(type.getShape())
+                               << " of " << type.getElementType();
+  return success();
 }
 
 LogicalResult GatherOp::verify() {

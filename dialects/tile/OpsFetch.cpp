@@ -40,11 +40,11 @@ bool isAlike(Type a, Type b) { return extentsOf(a) == extentsOf(b) && elementTyp
 LogicalResult AtomicFetchOp::verify() {
   if (failed(verifySameTile(*this, getValue(), "the fragment", getDestination(), "the destination"))) // c1
     return failure();
-  if (getIndices()) {
+  if (!getIndices().empty()) {
     if (failed(verifyIndices(*this, getDestination(), getValue(), getIndices())))
       return failure();
-  } else if (gatheredAxisOf(getDestination())) {
-    return emitOpError("expected a box because there are no positions, but got a slice with a gathered axis");
+  } else if (!gatheredAxesOf(getDestination()).empty()) {
+    return emitOpError("expected a box because there are no positions, but got a slice with gathered axes");
   }
   if (getExpected() && getKind()) // atomic_fetch_c3
     return emitOpError("expected no numbers to compare with because the elements are combined whatever they "

@@ -15,7 +15,7 @@ def Tile_AtomicFetchOp : Tile_Op<"atomic_fetch", [AttrSizedOperandSegments, AllT
   let description = [{
     With a kind an element is combined with that of `value`, as by `tile.atomic`. Without one it becomes that of `value`; with
     `expected` it does so only if it is that of `expected`. Scopes are those of `tile.atomic`. With `indices` the elements are
-    those of a gathered slice, as of `tile.scatter`; several at one position are changed one after the other, in any order. An
+    those of a gathered slice, as of `tile.scatter`; several at the same position are changed one after the other, in any order. An
     element outside of the tensor or tile does not change, and its old value is the slice's `fill`.
 
     A replicated fragment counts once. Threads that hold the same element get its old value through `scratch`: shared memory
@@ -29,7 +29,7 @@ def Tile_AtomicFetchOp : Tile_Op<"atomic_fetch", [AttrSizedOperandSegments, AllT
         %old = tile.atomic_fetch combine add %x, %slice : tensor<64xi32>, !tile.slice<64xi32>
   }];
   let arguments = (ins Tile_AnyFragment:$value, Arg<Tile_SliceType, "what is changed", [MemRead, MemWrite]>:$destination,
-    Optional<Tile_AnyFragment>:$indices, Optional<Tile_AnyFragment>:$expected, Optional<Tile_SharedType>:$scratch,
+    Variadic<Tile_AnyFragment>:$indices, Optional<Tile_AnyFragment>:$expected, Optional<Tile_SharedType>:$scratch,
     OptionalAttr<Tile_CombineKind>:$kind);
   let results = (outs Tile_AnyFragment:$old);
   let assemblyFormat = "(`combine` `` $kind^)? $value `,` $destination (`[` $indices^ `:` type($indices) `]`)? (`if` $expected^ `:` type($expected))? (`scratch` $scratch^ `:` qualified(type($scratch)))? attr-dict `:` type($value) `,` qualified(type($destination))";

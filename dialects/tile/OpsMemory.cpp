@@ -3,7 +3,6 @@
 /// Buffers, views and slices: checks, folders and facts.
 #include "dialects/tile/CopyChecks.h"
 #include "dialects/tile/Counts.h"
-#include "dialects/tile/Fetch.h"
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 #include "dialects/tile/Tile.h"
@@ -161,18 +160,14 @@ program::TensorAttr argumentOf(Value tensor) {
                 : program::TensorAttr();
 }
 
-/// slice_c5, slice_c6
-LogicalResult verifyGatheredAxis(SliceOp slice, StringRef name) {
-  if (!slice.getGatheredAxis())
+/// slice_c5: what is gathered
+LogicalResult verifyGathered(SliceOp slice, StringRef name) {
+  if (slice.getGatheredAxes().empty())
     return success();
   auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
     noteDeclaration(diagnostic, slice.getTensor());
     return diagnostic;
   };
-  auto rank = int64_t(slice.getOrigin().size()), axis = int64_t(*slice.getGatheredAxis());
-  if (axis < 0 || axis >= rank)
-    return report(slice.emitOpError() << "expected a gathered axis from 0 to " << rank - 1 << " because "
-                                      << name << " has " << rank << " axes, but got axis " << axis);
   if (isPacked(slice.getType().getElementType()))
     return report(slice.emitOpError()
                   << "expected elements of whole bytes because each is found by itself, but " << name
@@ -182,10 +177,6 @@ LogicalResult verifyGatheredAxis(SliceOp slice, StringRef name) {
                   << "expected a tensor in its natural order because its elements are found "
                      "one by one, but "
                   << name << " is in another");
-  for (Operation *user : slice->getUsers())
-    if (!isa<AtomicFetchOp, GatherOp, ScatterOp>(user))
-      return report(user->emitOpError() << "expected the box of a slice, but the slice of " << name
-                                        << " has a position per element");
   return success();
 }
 } // namespace
@@ -197,7 +188,7 @@ LogicalResult verifyOfWindows(SliceOp slice, StringRef name) {
     noteDeclaration(diagnostic, slice.getTensor());
     return diagnostic;
   };
-  if (slice.getGatheredAxis())
+  if (!slice.getGatheredAxes().empty())
     return report(slice.emitOpError() << "expected a box of the windows of " << name
                                       << " because their positions follow one another, but got a position "
                                          "per element");
@@ -316,7 +307,7 @@ LogicalResult MemberOp::verify() {
 
 LogicalResult SliceOp::verify() {
   std::string name = describe(getTensor(), "the tensor");
-  if (failed(verifySlice(*this, getTensor(), name))) // slice_c1, slice_c2, slice_c4
+  if (failed(verifySlice(*this, getTensor(), name))) // slice_c1, slice_c2, slice_c4 to slice_c6
     return failure();
   auto report = [&](InFlightDiagnostic diagnostic) -> LogicalResult {
     noteDeclaration(diagnostic, getTensor());
@@ -345,7 +336,7 @@ LogicalResult SliceOp::verify() {
     return report(emitOpError() << "expected a rank of " << name << " or all of them, but got both");
   if (getOfAll() && failed(verifyOfAll(*this, name)))
     return failure();
-  return windows ? verifyOfWindows(*this, name) : verifyGatheredAxis(*this, name);
+  return windows ? verifyOfWindows(*this, name) : verifyGathered(*this, name);
 }
 
 program::TensorAttr SliceOp::getTensorFacts() {

@@ -148,29 +148,32 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments, DeclareOpIn
     the box of all ranks' tensors at once, by NVLink multicast (PTX ISA, multimem): a store writes it on all ranks, an atomic operation combines
     with each rank's elements, and a load gives all ranks' elements, combined.
 
-    Along a `gathered` axis the positions are the origin plus what `tile.gather` or `tile.scatter` says for each element.
+    Along each of the `gathered` axes the position of an element is the origin plus the number that `tile.gather`, `tile.scatter` or
+    `tile.atomic_fetch` has for it and that axis. Along the other axes the slice is a box, and each of them is an axis of the slice. Gathered
+    axes that follow one another may be any number of axes of the slice, between those of the axes before and after them.
 
     Constraints
-    - slice_c1: one origin per axis, and the slice has the tensor's rank and element type.
+    - slice_c1: one origin per axis; the slice has the tensor's element type, and its rank unless gathered axes follow one another.
     - slice_c2: `fill` has the element type.
     - slice_c3: `tensor` is an argument of the kernel without `members`, a `tile.member` or `tile.windows`.
     - slice_c4: `limit` and `limited_axis` come together, and the axis is one of the tensor's.
-    - slice_c5: a gathered axis is one of the tensor's, which has its natural order and elements of whole bytes.
-    - slice_c6: a slice with a gathered axis is used by `tile.gather` and `tile.scatter` only.
+    - slice_c5: gathered axes are axes of the tensor, in ascending order, and the tensor has its natural order and elements of whole bytes.
+    - slice_c6: a slice with gathered axes is used by `tile.gather`, `tile.scatter` and `tile.atomic_fetch` only.
     - slice_c7: `of` a rank or `of_all` if the tensor is symmetric, and only then; not both.
-    - slice_c8: a slice of `tile.windows` has no gathered axis, and copies and loads read it.
+    - slice_c8: a slice of `tile.windows` has no gathered axes, and copies and loads read it.
     - slice_c9: a slice `of_all` is used by `tile.load` with a kind, by `tile.store` without staging, by `tile.atomic` and by `tile.announce`
       only, its elements have 16, 32 or 64 bits, and it has no `evict`.
 
         %t = tile.slice %A[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %u = tile.slice %A[%i, %j] limit %end along 0 : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
-        %v = tile.slice %A[%c0, %j] gathered 0 : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+        %v = tile.slice %A[%c0, %j] gathered [0] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
+        %z = tile.slice %A[%c0, %c0] gathered [0, 1] : !tile.global<?x?xbf16> -> !tile.slice<1024xbf16>
         %x = tile.slice %A[%i, %j] evict first : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %w = tile.slice %A of %rank[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
         %y = tile.slice %A of_all[%i, %j] : !tile.global<?x?xbf16> -> !tile.slice<128x64xbf16>
   }];
   let arguments = (ins Tile_GlobalType:$tensor, Optional<Index>:$rank, UnitAttr:$of_all, Variadic<Index>:$origin, Optional<Index>:$limit, Optional<AnyType>:$fill,
-    OptionalAttr<I64Attr>:$limited_axis, OptionalAttr<I64Attr>:$gathered_axis, OptionalAttr<StrAttr>:$unchecked,
+    OptionalAttr<I64Attr>:$limited_axis, Tile_GatheredAxes:$gathered_axes, OptionalAttr<StrAttr>:$unchecked,
     OptionalAttr<StrAttr>:$disjoint, OptionalAttr<Program_EvictionAttr>:$eviction);
   let results = (outs Tile_SliceType:$slice);
   let extraClassDeclaration = [{
@@ -181,7 +184,7 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure, AttrSizedOperandSegments, DeclareOpIn
     /// Whether it is of a tensor of which every rank has its own.
     bool isSymmetric() { return getRank() || getOfAll(); }
   }];
-  let assemblyFormat = "$tensor (`of` $rank^)? (`of_all` $of_all^)? `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`gathered` $gathered_axis^)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? (`evict` `` $eviction^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
+  let assemblyFormat = "$tensor (`of` $rank^)? (`of_all` $of_all^)? `[` $origin `]` (`limit` $limit^ `along` $limited_axis)? (`gathered` $gathered_axes^)? (`fill` $fill^ `:` type($fill))? (`unchecked` $unchecked^)? (`disjoint` $disjoint^)? (`evict` `` $eviction^)? attr-dict `:` qualified(type($tensor)) `->` qualified(type($slice))";
   let hasVerifier = 1;
 }
 
@@ -312,26 +315,28 @@ def Tile_StoreOp : Tile_Op<"store", [Tile_AtomOpInterface, Tile_StatesLayouts,
 }
 
 def Tile_GatherOp : Tile_Op<"gather", [Tile_Accesses, Tile_StatesLayouts]> {
-  let summary = "Reads elements of a slice whose positions along one axis are elements of a fragment";
+  let summary = "Reads elements of a slice whose positions along some axes are elements of fragments";
   let description = [{
-    Each thread reads its elements, in vectors along the other axes. Elements outside of the tensor or tile read as the slice says.
+    `indices` has a fragment for each gathered axis of the slice, in their order. Each thread reads its elements, in vectors along the last
+    axis where that is not gathered. Elements outside of the tensor or tile read as the slice's `fill`.
 
     Constraints
     - gather_c1: as load_c1.
-    - gather_c2: the slice has a gathered axis, and there is an index for each element of the fragment.
+    - gather_c2: the slice has gathered axes, and for each of them there is an index for each element of the fragment.
 
         %x = tile.gather %slice[%rows] : !tile.slice<64x128xbf16>, tensor<64x128xindex> -> tensor<64x128xbf16>
+        %y = tile.gather %elements[%i, %j] : !tile.slice<1024xbf16>, tensor<1024xindex>, tensor<1024xindex> -> tensor<1024xbf16>
   }];
-  let arguments = (ins Arg<Tile_SliceType, "what is read", [MemRead]>:$source, Tile_AnyFragment:$indices);
+  let arguments = (ins Arg<Tile_SliceType, "what is read", [MemRead]>:$source, Variadic<Tile_AnyFragment>:$indices);
   let results = (outs Tile_AnyFragment:$value);
   let assemblyFormat = "$source `[` $indices `]` attr-dict `:` qualified(type($source)) `,` type($indices) `->` type($value)";
   let hasVerifier = 1;
 }
 
 def Tile_ScatterOp : Tile_Op<"scatter", [Tile_Accesses, Tile_StatesLayouts]> {
-  let summary = "Writes a fragment to elements of a slice whose positions along one axis are elements of another";
+  let summary = "Writes a fragment to elements of a slice whose positions along some axes are elements of others";
   let description = [{
-    With a kind it combines, as `tile.atomic` does. Otherwise no two elements may have one position. Elements outside of the
+    `indices` is as of `tile.gather`. With a kind it combines, as `tile.atomic` does. Otherwise no two elements may have the same position. Elements outside of the
     tensor or tile are not written.
 
     Constraints
@@ -339,7 +344,7 @@ def Tile_ScatterOp : Tile_Op<"scatter", [Tile_Accesses, Tile_StatesLayouts]> {
     - scatter_c2: with a kind, as atomic_c2.
   }];
   let arguments = (ins Tile_AnyFragment:$value, Arg<Tile_SliceType, "what is written", [MemRead, MemWrite]>:$destination,
-    Tile_AnyFragment:$indices, OptionalAttr<Tile_CombineKind>:$kind);
+    Variadic<Tile_AnyFragment>:$indices, OptionalAttr<Tile_CombineKind>:$kind);
   let assemblyFormat = "(`combine` `` $kind^)? $value `,` $destination `[` $indices `]` attr-dict `:` type($value) `,` qualified(type($destination)) `,` type($indices)";
   let hasVerifier = 1;
 }

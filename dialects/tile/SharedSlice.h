@@ -10,8 +10,18 @@
 
 namespace tlc::tile {
 
-/// The axis of a slice, of a tensor or of a shared tile, along which each element has a position of its own.
-std::optional<uint64_t> gatheredAxisOf(mlir::Value slice);
+/// The axes of what a slice is of, a tensor or a shared tile, along which each element has a position of its
+/// own, in ascending order.
+llvm::ArrayRef<int64_t> gatheredAxesOf(mlir::Value slice);
+
+/// For each axis of what a slice is of, the axis of the slice along which it is a box; -1 for gathered axes.
+llvm::SmallVector<int> boxAxesOf(mlir::Value slice);
+/// The same of a slice of `sliceRank` axes of a tensor or tile of `rank`.
+llvm::SmallVector<int> boxAxes(llvm::ArrayRef<int64_t> gathered, size_t rank, size_t sliceRank);
+/// The extents of the box by axis of what the slice is of; 1 for gathered axes.
+llvm::SmallVector<int64_t> boxExtentsOf(mlir::Value slice);
+/// Whether a slice of `sliceRank` axes can have these gathered axes of a tensor or tile of `rank`.
+bool hasBoxAxes(llvm::ArrayRef<int64_t> gathered, size_t rank, size_t sliceRank);
 
 /// What threads do to a slice or a tile by ordinary accesses, in any order of its elements. Of a slice of a
 /// shared tile it is done to the tile, and any thread may reach any element.

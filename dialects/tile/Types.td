@@ -108,6 +108,8 @@ def Tile_BarrierType : Tile_Type<"Barrier", "barrier"> {
 
 def Tile_AnyFragment : Type<CPred<"::tlc::tile::isFragment($_self)">, "fragment (tensor of static shape, fewer than 2^31 elements)",
     "::mlir::RankedTensorType">;
+/// Of a slice: axes of what it is of, along which each element has a position of its own.
+def Tile_GatheredAxes : DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">;
 def Tile_FragmentOrScalar : AnyTypeOf<[Tile_AnyFragment, AnyFloat, AnyInteger, Index]>;
 def Tile_FragmentOrNumber : AnyTypeOf<[Tile_AnyFragment, AnyFloat, AnyInteger]>;
 def Tile_Buffer : AnyTypeOf<[Tile_SharedType, Tile_TensorMemoryType]>;

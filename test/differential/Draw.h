@@ -75,6 +75,7 @@ namespace tlc::differential {
   X(shiftedOrigin, 14)                                                                                       \
   X(gather, 8)                                                                                               \
   X(scatter, 8)                                                                                              \
+  X(gatheredAxes, 40)                                                                                        \
   X(indexRead, 8)                                                                                            \
   X(loop, 10)                                                                                                \
   X(loopWhile, 20)                                                                                           \

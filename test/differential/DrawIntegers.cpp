@@ -20,65 +20,6 @@ std::optional<Drawn> Generator::drawPositions(const Sizes &shape, ElementType el
   return converted({std::move(positions), {double(tree.valueOf(shape[size_t(axis)])), 0}}, element);
 }
 
-void Generator::gather(Body &body, Box &box, const Sizes &shape) {
-  size_t axis = draw.below(box.origin.size());
-  if (!isInOrder(box) || box.window || (box.limit && box.limit->axis == int(axis)))
-    return;
-  // Any numbers, of which the remainder may be before the first element or after the last one.
-  Sizes narrow = shape;
-  const bool hasAxesOfBox = std::ranges::equal(
-      shape, box.extents, {}, [&](const Size &size) { return tree.valueOf(size); },
-      [&](const Size &size) { return tree.valueOf(size); });
-  for (Size &extent : narrow)
-    if (draw.chance(50) || !hasAxesOfBox)
-      extent = {};
-  std::optional<Drawn> numbers =
-      draw.chance(50) ? drawPositions(narrow, ElementType::i32) : drawFull(narrow, ElementType::i32, 1);
-  if (!numbers)
-    return;
-  draw.note(Feature::gather);
-  int at = declare(body, ElementType::i32, narrow, numbers->domain);
-  body.back().values = {std::move(numbers->expression)};
-  int64_t extent = boundsOf(box)[axis];
-  box.origin[axis] = IndexNode::apply(IndexKind::remainder, IndexNode::of(IndexKind::elements, at),
-                                      IndexNode::constant(extent + draw.between(1, 3)));
-  box.unchecked = false;
-  // An axis along which the positions differ, too, has positions that follow one another.
-  for (size_t other = 0; other != narrow.size(); ++other)
-    if (other != axis && tree.valueOf(narrow[other]) != 1)
-      box.origin[other] = IndexNode::apply(IndexKind::add,
-                                           {IndexKind::ownPlace,
-                                            int64_t(narrow.size()),
-                                            int(other),
-                                            {IndexNode::of(IndexKind::size, narrow[other].number)}},
-                                           box.origin[other]);
-}
-
-void Generator::scatter(Body &body, Box &box, const Sizes &shape) {
-  bool hasAxesOfBox = std::ranges::equal(
-      shape, box.extents, {}, [&](const Size &size) { return tree.valueOf(size); },
-      [&](const Size &size) { return tree.valueOf(size); });
-  if (!hasAxesOfBox || box.unchecked || !isInOrder(box))
-    return;
-  size_t axis = draw.below(shape.size());
-  int64_t extent = tree.valueOf(shape[axis]);
-  if (box.limit && box.limit->axis == int(axis))
-    return;
-  draw.note(Feature::scatter);
-  Sizes narrow(shape.size());
-  narrow[axis] = shape[axis];
-  Expression last = {.kind = Expression::Kind::position, .type = ElementType::i32};
-  last.positions.push_back(
-      {.a = IndexNode::apply(IndexKind::add, box.origin[axis], IndexNode::constant(extent - 1)), .b = {}});
-  Expression positions = {
-      .kind = Expression::Kind::positions, .type = ElementType::i32, .axis = int(axis), .shape = narrow};
-  int at = declare(body, ElementType::i32, narrow,
-                   {double(std::max<int64_t>(std::abs(rangeOf(box.origin[axis]).high), 1) + extent), 0});
-  body.back().values = {
-      applied(Function::subtract, ElementType::i32, {std::move(last), std::move(positions)})};
-  box.origin[axis] = IndexNode::of(IndexKind::elements, at);
-}
-
 /// A number, or a fragment as large.
 Drawn Generator::drawIntegerPartner(const Sizes &shape, ElementType element, int depth) {
   if (draw.chance(60))

@@ -226,6 +226,8 @@ bool Generator::isInOrder(const Box &box) const {
 
 bool Generator::isInside(const Box &box) const {
   std::vector<int64_t> shape = boundsOf(box);
+  if (shape.size() != box.extents.size()) // it has positions per element
+    return false;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     IndexRange range = rangeOf(box.origin[axis]);
     if (range.low < 0 || range.high + tree.valueOf(box.extents[axis]) > shape[axis])

@@ -139,14 +139,17 @@ int Generator::loaded(Body &body, const Sizes &shape, ElementType element) {
   if (!spend(double(tree.elementsOf(shape))))
     return -1;
   Domain domain;
-  std::optional<Box> box = drawInputBox(shape, element, domain);
+  const bool isGathered = draw.wants(Feature::gather), isOfNewTensor = isGathered && draw.chance(40);
+  std::optional<Box> box = isOfNewTensor ? drawGathered(body, shape, element, domain) : std::nullopt;
+  if (!box)
+    box = drawInputBox(shape, element, domain);
   if (!box)
     return -1;
   if (mayBeInfinite(element) && draw.wants(Feature::infinity)) {
     box->fill = drawInfinity();
     domain.finite = false;
   }
-  if (!isPacked(element) && draw.wants(Feature::gather))
+  if (isGathered && !isOfNewTensor && !isPacked(element))
     gather(body, *box, shape);
   int id = declare(body, element, shape, domain);
   body.push_back({.kind = Statement::Kind::copy, .from = Place::of(std::move(*box)), .to = Place::of(id)});

@@ -112,11 +112,6 @@ private:
   /// Of the grid, of a loop, or in the cluster.
   std::optional<IndexNode> drawPosition();
   std::optional<Box> drawInputBox(const Sizes &shape, ElementType element, Domain &domain);
-  /// Gives each element of a tile of the shape a position of its own, or one that it has in common with
-  /// others.
-  void gather(Body &body, Box &box, const Sizes &shape);
-  /// The same elements of a box that is written, the other way round along an axis.
-  void scatter(Body &body, Box &box, const Sizes &shape);
   std::optional<Box> drawOwnedBox(const Sizes &shape, ElementType element, Access access);
   void decorate(Box &box, bool isRead, Domain *domain);
   void drawEviction(Box &box);
@@ -128,6 +123,18 @@ private:
   bool isInOrder(const Box &box) const;
   bool isInside(const Box &box) const;
   bool covers(const Box &box) const;
+
+  // DrawGathers.cpp
+  /// Gives each element of a tile of the shape a position of its own along one or several axes, or one that
+  /// it has in common with others.
+  void gather(Body &body, Box &box, const Sizes &shape);
+  /// The same of a new tensor, whose axes with positions are any number of axes of the tile.
+  std::optional<Box> drawGathered(Body &body, const Sizes &shape, ElementType element, Domain &domain);
+  /// The same elements of a box that is written, reversed along one or several axes.
+  void scatter(Body &body, Box &box, const Sizes &shape);
+  /// A variable with numbers to be positions.
+  std::optional<int> drawPerElement(Body &body, const Sizes &narrow);
+  bool hasExtents(const Box &box, const Sizes &shape) const;
 
   // DrawWindows.cpp
   /// A box of what a window sees of a new tensor. Along the last axis it begins at a multiple of so many

@@ -76,6 +76,24 @@ Program embedding() {
 }
 // [embedding]
 
+// [pair-scores]
+/// The scores of all pairs of two sequences of letters: Y[i, j] = Score[A[i], B[j]], and -9 where a letter
+/// has none.
+Program pairScores() {
+  return Program::trace("pair_scores", [](Scope &k) {
+    Index m = k.dim("m"), n = k.dim("n"), letters = k.dim("letters");
+    Global A = k.input("A", i32, {m}), B = k.input("B", i32, {n});
+    Global Score = k.input("Score", f32, {letters, letters}), Y = k.output("Y", f32, {m, n});
+    auto [i, j] = k.grid(ceilDiv(m, 32), ceilDiv(n, 64));
+    Fragment a = k.fragment(i32, {32, 1}), b = k.fragment(i32, {1, 64}), y = k.fragment(f32, {32, 64});
+    copy(A.tile({i * 32}, {32}), a);
+    copy(B.tile({j * 64}, {64}), b);
+    copy(Score.tile({a.toIndex(), b.toIndex()}, {32, 64}).fill(-9), y);
+    copy(y, Y.tile({i * 32, j * 64}, {32, 64}));
+  });
+}
+// [pair-scores]
+
 // [histogram]
 /// How often each number from 0 to bins - 1 is in X. Other numbers do not count.
 Program histogram() {
@@ -243,6 +261,20 @@ TEST_CASE("counts of numbers", "[docs]") {
   Run run(histogram(), {{"n", 700}, {"bins", 13}}, {}, {{"X", numbers}});
   checkVector(run.after("Count"), 0, [&](int64_t bin) {
     return run.before("Count")(bin) + double(std::ranges::count(numbers, int32_t(bin)));
+  });
+}
+
+TEST_CASE("scores of pairs, by two positions", "[docs]") {
+  std::vector<int32_t> a, b;
+  for (int32_t i = 0; i < 71; ++i)
+    a.push_back(i * 5 % 23 - 1);
+  for (int32_t i = 0; i < 101; ++i)
+    b.push_back(i * 7 % 22);
+  Run run(pairScores(), {{"m", 71}, {"n", 101}, {"letters", 21}}, {}, {{"A", a}, {"B", b}});
+  const Array &score = run.before("Score");
+  checkMatrix(run.after("Y"), 0, [&](int64_t i, int64_t j) {
+    const int32_t first = a[size_t(i)], second = b[size_t(j)];
+    return first >= 0 && first < 21 && second < 21 ? score(first, second) : -9;
   });
 }
 

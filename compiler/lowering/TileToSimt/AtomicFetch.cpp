@@ -76,13 +76,13 @@ Value fetchElements(KernelLowering &k, tile::AtomicFetchOp op, Access &access, c
 
 Value fetchElements(KernelLowering &k, tile::AtomicFetchOp op, const FragmentLayout &layout) {
   ArrayRef<int64_t> shape = op.getOld().getType().getShape();
-  Value indices = op.getIndices() ? k.value(op.getIndices()) : Value();
+  SmallVector<Value> indices = k.valuesOf(op.getIndices());
   if (auto shared = op.getDestination().getDefiningOp<tile::SliceSharedOp>()) {
     SharedSliceAccess access(k, shared, indices, layout, shape);
     return fetchElements(k, op, access, layout, access.fill(), SharedSliceAccess::scope);
   }
   Slice slice = k.slice(op.getDestination());
-  slice.indices = indices;
+  slice.indices = std::move(indices);
   GlobalAccess access(k, slice, layout, shape, GlobalUse::combine);
   return fetchElements(k, op, access, layout, slice.fill, slice.isSymmetric() ? "" : "device");
 }

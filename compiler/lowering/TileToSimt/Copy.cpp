@@ -165,6 +165,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::SliceOp op) {
   if (slice.tensor->source && slice.isGuarded(0)) // so that a negative one is beyond the end
     slice.origin.front() = k.b.smaller(slice.origin.front(), slice.tensor->extents.front());
   slice.shape = shapeInUnits(op.getSlice().getType());
+  slice.boxAxes = tile::boxAxesOf(op.getSlice());
   if (op.getFill())
     slice.fill = repeatedInUnit(k.b, k.value(op.getFill()), op.getFill().getType());
   k.set(op.getSlice(), std::move(slice));
@@ -453,8 +454,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::LoadOp op) {
     return loadOfAllRanks(k, op);
   if (isa<tile::SliceType>(op.getSource().getType())) {
     remarkOnOrder(k, op, op.getSource(), type, GlobalUse::load);
-    k.set(op.getValue(),
-          loadSlice(k, op.getSource(), /*indices=*/Value(), k.layoutOf(type), type.getShape()));
+    k.set(op.getValue(), loadSlice(k, op.getSource(), /*indices=*/{}, k.layoutOf(type), type.getShape()));
     return success();
   }
   if (isa<tile::TensorMemoryType>(op.getSource().getType())) {
@@ -480,7 +480,7 @@ static LogicalResult lowerOp(KernelLowering &k, tile::StoreOp op) {
     return storePacked(k, op);
   if (isa<tile::SliceType>(op.getDestination().getType())) {
     remarkOnOrder(k, op, op.getDestination(), type, GlobalUse::store);
-    storeSlice(k, op.getDestination(), /*indices=*/Value(), k.layoutOf(type), type.getShape(),
+    storeSlice(k, op.getDestination(), /*indices=*/{}, k.layoutOf(type), type.getShape(),
                k.value(op.getValue()));
     return success();
   }
@@ -498,10 +498,10 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AtomicOp op) {
   Value value = k.value(op.getValue());
   auto combine = [&] {
     if (auto type = dyn_cast<RankedTensorType>(op.getValue().getType()))
-      combineSlice(k, op.getKind(), op.getDestination(), /*indices=*/Value(), k.layoutOf(type),
-                   type.getShape(), value);
+      combineSlice(k, op.getKind(), op.getDestination(), /*indices=*/{}, k.layoutOf(type), type.getShape(),
+                   value);
     else
-      combineSlice(k, op.getKind(), op.getDestination(), /*indices=*/Value(),
+      combineSlice(k, op.getKind(), op.getDestination(), /*indices=*/{},
                    FragmentLayout::replicated({}, k.team.warps), {}, k.b.splat(value, 1));
   };
   if (isOfAllRanks(op.getDestination())) {
@@ -517,13 +517,14 @@ static LogicalResult lowerOp(KernelLowering &k, tile::AtomicOp op) {
 static LogicalResult lowerOp(KernelLowering &k, tile::GatherOp op) {
   RankedTensorType type = op.getValue().getType();
   k.set(op.getValue(),
-        loadSlice(k, op.getSource(), k.value(op.getIndices()), k.layoutOf(type), type.getShape()));
+        loadSlice(k, op.getSource(), k.valuesOf(op.getIndices()), k.layoutOf(type), type.getShape()));
   return success();
 }
 
 static LogicalResult lowerOp(KernelLowering &k, tile::ScatterOp op) {
   RankedTensorType type = op.getValue().getType();
-  Value value = k.value(op.getValue()), indices = k.value(op.getIndices());
+  Value value = k.value(op.getValue());
+  SmallVector<Value> indices = k.valuesOf(op.getIndices());
   const FragmentLayout &layout = k.layoutOf(type);
   if (op.getKind())
     combineSlice(k, *op.getKind(), op.getDestination(), indices, layout, type.getShape(), value);

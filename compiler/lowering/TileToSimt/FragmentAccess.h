@@ -118,7 +118,7 @@ void storeShared(KernelLowering &k, const SharedTile &tile, const FragmentLayout
 /// What is done to global memory.
 enum class GlobalUse : uint8_t { load, store, combine };
 
-/// Whether all elements of a vector along the axis have one position along the slice's gathered one.
+/// Whether all elements of a vector along the axis have the same positions along the slice's gathered axes.
 bool sharePositions(Operation *slice, int64_t axis);
 /// What was loaded, and the fill value (null: 0, as it was loaded) where it is not inside (null: all is).
 Value filledOutside(Emitter &b, Value loaded, Value inside, Value fill);
@@ -155,7 +155,7 @@ public:
   Value address(llvm::ArrayRef<int64_t> constant);
   /// Whether the element (and its vector) is inside the tensor and the tile; null: always.
   Value predicate(llvm::ArrayRef<int64_t> constant);
-  /// Whether it is inside the tile and along the gathered axis.
+  /// Whether it is inside the tile and along the gathered axes.
   Value insideTile(llvm::ArrayRef<int64_t> constant) {
     return b.both(inside.at(constant), gatheredInside(constant));
   }
@@ -200,8 +200,8 @@ private:
   };
   const WindowRow &windowRow(llvm::ArrayRef<int64_t> constant);
   std::vector<int64_t> outerSteps(llvm::ArrayRef<int64_t> constant) const;
-  /// The position along the gathered axis, and whether it is inside; null: there is no such axis, or it is.
-  Value gatheredPosition(llvm::ArrayRef<int64_t> constant);
+  /// The position along gathered axis `number`, and whether all such positions are inside; null: they are.
+  Value gatheredPosition(size_t number, llvm::ArrayRef<int64_t> constant);
   Value gatheredInside(llvm::ArrayRef<int64_t> constant);
 
   Emitter &b;
@@ -210,10 +210,10 @@ private:
   std::optional<mlir::arith::AtomicRMWKind> rankReduction; ///< how elements of all ranks are combined
   FragmentLayout layout;
   llvm::SmallVector<Value> ends; ///< the slice's; what is written may reach to the end of a piece
-  llvm::SmallVector<int> axes;   ///< the tile's axis of each of the slice's
+  llvm::SmallVector<int> axes;   ///< the tile's axis of each of the tensor's
   llvm::SmallVector<Value> thread, position;
-  int gathered = -1;                         ///< the axis along which positions are the slice's indices
-  std::map<Coordinates, int64_t> registerAt; ///< by what is constant of its coordinates, of a gathered axis
+  llvm::ArrayRef<int64_t> gathered;          ///< axes along which positions are the slice's indices
+  std::map<Coordinates, int64_t> registerAt; ///< by what is constant of its coordinates, with gathered axes
   InsidePredicates inside;
   int inner = -1;
   int64_t width = 1;

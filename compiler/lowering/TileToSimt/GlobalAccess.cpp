@@ -5,6 +5,7 @@
 #include "compiler/lowering/TileToSimt/Multicast.h"
 #include "compiler/lowering/TileToSimt/Windows.h"
 #include "dialects/tile/Fetch.h"
+#include "dialects/tile/SharedSlice.h"
 #include "runtime/support/Math.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -40,10 +41,10 @@ bool isRepeatedAlong(Value fragment, int64_t axis, int depth = 8) {
 
 bool lowering::sharePositions(Operation *slice, int64_t axis) {
   return llvm::all_of(slice->getUsers(), [&](Operation *user) {
-    Value indices =
-        llvm::TypeSwitch<Operation *, Value>(user).Case<tile::AtomicFetchOp, tile::GatherOp, tile::ScatterOp>(
-            [](auto at) { return at.getIndices(); });
-    return isRepeatedAlong(indices, axis);
+    OperandRange indices = llvm::TypeSwitch<Operation *, OperandRange>(user)
+                               .Case<tile::AtomicFetchOp, tile::GatherOp, tile::ScatterOp>(
+                                   [](auto at) { return at.getIndices(); });
+    return llvm::all_of(indices, [&](Value each) { return isRepeatedAlong(each, axis); });
   });
 }
 
@@ -53,12 +54,10 @@ GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const Fragment
       axes(slice.tileAxes(tileShape)), thread(threadCoordinates(b, layout, k.team)),
       inside(b, layout, tileShape, thread) {
   const GlobalTensor &tensor = *slice.tensor;
-  gathered = slice.gatheredAxis();
-  if (gathered >= 0) {
-    axes[size_t(gathered)] = -1; // its positions do not follow from the tile's coordinates
+  gathered = tile::gatheredAxesOf(tile::SliceOp(slice.op).getSlice());
+  if (!gathered.empty())
     for (int64_t reg = layout.registersPerThread(); reg-- > 0;)
       registerAt[layout.coordinatesOf({reg, 0, 0})] = reg;
-  }
   for (auto [origin, axis] : llvm::zip(slice.origin, axes))
     position.push_back(axis < 0 ? origin : b.add(origin, thread[size_t(axis)]));
   inner = axes.back();
@@ -72,7 +71,7 @@ GlobalAccess::GlobalAccess(KernelLowering &k, const Slice &slice, const Fragment
     widest = std::min(widest, widestMulticastVector(tensor.element, use));
   if (tensor.argument.getOrder() == program::TensorOrder::accumulator)
     choosePieceVectors(tileShape, widest, use);
-  else if (inner >= 0 && (gathered < 0 || sharePositions(slice.op, inner)))
+  else if (inner >= 0 && (gathered.empty() || sharePositions(slice.op, inner)))
     chooseRowVectors(tileShape, widest);
 }
 
@@ -99,7 +98,7 @@ RegisterGroups GlobalAccess::groups(int64_t elements) const {
 bool GlobalAccess::isKnownInside(size_t axis) const {
   std::optional<int64_t> origin = Emitter::known(slice.origin[axis]);
   std::optional<int64_t> end = Emitter::known(ends[axis]);
-  return origin && end && *origin >= 0 && *origin + slice.shape[axis] <= *end;
+  return origin && end && *origin >= 0 && *origin + slice.extentAlong(axis) <= *end;
 }
 
 Value GlobalAccess::hasWholeVectors() {
@@ -107,22 +106,24 @@ Value GlobalAccess::hasWholeVectors() {
   for (auto [axis, extent] : parted) {
     // The extent is taken from the end: added to a position just below 2^31 it would wrap around.
     Value isBefore = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, slice.origin[axis],
-                                           b.add(ends[axis], -slice.shape[axis]));
+                                           b.add(ends[axis], -slice.extentAlong(axis)));
     Value isMultiple = b.isEqual(b.remainder(ends[axis], extent), 0);
     all = b.both(all, arith::OrIOp::create(b, isMultiple, isBefore));
   }
   return all;
 }
 
-Value GlobalAccess::gatheredPosition(ArrayRef<int64_t> constant) {
+Value GlobalAccess::gatheredPosition(size_t number, ArrayRef<int64_t> constant) {
   int64_t reg = registerAt.at(Coordinates(constant.begin(), constant.end()));
-  return b.add(position[size_t(gathered)], b.extract(slice.indices, reg));
+  return b.add(position[size_t(gathered[number])], b.extract(slice.indices[number], reg));
 }
 
 Value GlobalAccess::gatheredInside(ArrayRef<int64_t> constant) {
-  if (gathered < 0 || !slice.isGuarded(gathered))
-    return {};
-  return b.isBelow(gatheredPosition(constant), ends[size_t(gathered)]);
+  Value all;
+  for (auto [number, axis] : llvm::enumerate(gathered))
+    if (slice.isGuarded(int(axis)))
+      all = b.both(all, b.isBelow(gatheredPosition(number, constant), ends[size_t(axis)]));
+  return all;
 }
 
 std::vector<int64_t> GlobalAccess::outerSteps(ArrayRef<int64_t> constant) const {
@@ -164,11 +165,13 @@ Value GlobalAccess::address(ArrayRef<int64_t> constant) {
   if (!base) {
     base = b.i64(0);
     for (auto [axis, at, stride] : llvm::enumerate(position, tensor.strides))
-      if (int(axis) != gathered)
+      if (!llvm::is_contained(gathered, int64_t(axis)))
         base = b.add(base, b.mul(b.extend(at), stride));
   }
-  if (gathered >= 0) {
-    Value index = b.add(base, b.mul(b.extend(gatheredPosition(constant)), tensor.strides[size_t(gathered)]));
+  if (!gathered.empty()) {
+    Value index = base;
+    for (auto [number, axis] : llvm::enumerate(gathered))
+      index = b.add(index, b.mul(b.extend(gatheredPosition(number, constant)), tensor.strides[size_t(axis)]));
     for (size_t axis = 0; axis < last; ++axis)
       index = b.add(index, b.mul(tensor.strides[axis], constantAlong(axis, constant)));
     Value element = b.element(slice.pointer, tensor.element, index);
@@ -188,7 +191,7 @@ Value GlobalAccess::address(ArrayRef<int64_t> constant) {
 Value GlobalAccess::predicate(ArrayRef<int64_t> constant) {
   Value all = insideTile(constant);
   for (size_t axis = 0; axis < axes.size(); ++axis) {
-    if (int(axis) == gathered || !slice.isGuarded(int(axis)) || isKnownInside(axis))
+    if (llvm::is_contained(gathered, int64_t(axis)) || !slice.isGuarded(int(axis)) || isKnownInside(axis))
       continue;
     int64_t step = constantAlong(axis, constant);
     // Unsigned, so that positions before the tensor are outside, too.

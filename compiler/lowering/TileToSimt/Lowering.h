@@ -93,18 +93,19 @@ struct Slice {
   Value rank;    ///< i32: whose tensor it is, or null
   llvm::SmallVector<Value> origin; ///< i32; along a limited axis, and of windows, from 0 to the extent
   llvm::SmallVector<Value> ends;   ///< i32: elements from there on are outside; the extents, or the limit
-  Shape shape;
-  Value fill;           ///< or null: 0
-  int limitedAxis = -1; ///< or -1
-  Value indices;        ///< i32, by register: what is added to the origin along the gathered axis
+  Shape shape;                     ///< its own axes
+  llvm::SmallVector<int> boxAxes;  ///< by axis of the tensor, the slice's own; -1 for gathered ones
+  Value fill;                      ///< or null: 0
+  int limitedAxis = -1;            ///< or -1
+  llvm::SmallVector<Value> indices = {}; ///< i32, by register: added to the origin along each gathered axis
   tile::SliceOp op;
 
   /// Whether every rank has such a tensor: others access it, too.
   bool isSymmetric() const { return tile::SliceOp(op).isSymmetric(); }
   bool isOfAll() const { return tile::SliceOp(op).getOfAll(); }
   bool isGuarded(int axis) const;
-  /// The axis along which positions are `indices`, or -1.
-  int gatheredAxis() const;
+  /// The extent of the box along an axis of the tensor, no gathered one.
+  int64_t extentAlong(size_t axis) const { return shape[size_t(boxAxes[axis])]; }
   /// A known divisor of the origin along the last axis.
   int64_t originMultiple() const;
   /// A known divisor of the end along the axis.
@@ -112,8 +113,10 @@ struct Slice {
   llvm::SmallVector<int> tileAxes(llvm::ArrayRef<int64_t> tileShape) const;
 };
 
-/// The axis of a tile that each axis of a slice runs along; -1 for axes of extent 1.
-llvm::SmallVector<int> tileAxesOf(llvm::ArrayRef<int64_t> sliceShape, llvm::ArrayRef<int64_t> tileShape);
+/// By axis of what a slice is of, the axis of a tile that runs along it; -1 where the slice's extent is 1 and
+/// for gathered axes. `boxAxes` are as of `Slice`.
+llvm::SmallVector<int> tileAxesOf(llvm::ArrayRef<int64_t> sliceShape, llvm::ArrayRef<int> boxAxes,
+                                  llvm::ArrayRef<int64_t> tileShape);
 
 struct Cursor {
   Value slot, phase; ///< i32
@@ -155,6 +158,9 @@ public:
   mlir::VectorType registersOf(mlir::RankedTensorType type);
   static const FragmentLayout &layoutOf(Type fragment);
   Value value(Value tile) const { return values.lookup(tile); }
+  llvm::SmallVector<Value> valuesOf(mlir::ValueRange tiles) const {
+    return llvm::map_to_vector(tiles, [&](Value tile) { return value(tile); });
+  }
   Cursor cursor(Value tile) const { return cursors.lookup(tile); }
   const SharedTile &shared(Value tile) const { return tiles.find(tile)->second; }
   const Slice &slice(Value tile) const { return slices.find(tile)->second; }

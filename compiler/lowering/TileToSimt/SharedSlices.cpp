@@ -13,23 +13,21 @@ using namespace mlir;
 using namespace tlc;
 using namespace tlc::lowering;
 
-SharedSliceAccess::SharedSliceAccess(KernelLowering &k, tile::SliceSharedOp slice, Value indices,
+SharedSliceAccess::SharedSliceAccess(KernelLowering &k, tile::SliceSharedOp slice, ArrayRef<Value> indices,
                                      const FragmentLayout &layout, ArrayRef<int64_t> tileShape)
     : k(k), b(k.b), slice(slice), tile(k.shared(slice.getTile())), layout(layout), indices(indices),
-      axes(tileAxesOf(slice.getType().getShape(), tileShape)),
+      gathered(slice.getGatheredAxes()),
+      axes(tileAxesOf(slice.getType().getShape(), tile::boxAxesOf(slice), tileShape)),
       inside(b, layout, tileShape, threadCoordinates(b, layout, k.team)) {
-  gathered = int(int64_t(slice.getGatheredAxis().value_or(-1)));
   limited = int(int64_t(slice.getLimitedAxis().value_or(-1)));
-  if (gathered >= 0) {
-    axes[size_t(gathered)] = -1; // its positions do not follow from the fragment's coordinates
+  if (!gathered.empty())
     for (int64_t reg = layout.registersPerThread(); reg-- > 0;)
       registerAt[layout.coordinatesOf({reg, 0, 0})] = reg;
-  }
   SmallVector<Value> thread = threadCoordinates(b, layout, k.team);
-  for (auto [axis, origin, extent] : llvm::enumerate(slice.getOrigin(), slice.getType().getShape())) {
+  for (auto [axis, origin, extent] : llvm::enumerate(slice.getOrigin(), tile::boxExtentsOf(slice))) {
     Value first = k.value(origin), end = b.i32(tile.shape[axis]);
     std::optional<int64_t> known = Emitter::known(first);
-    inTile.push_back(int(axis) != gathered && int(axis) != limited &&
+    inTile.push_back(!llvm::is_contained(gathered, int64_t(axis)) && int(axis) != limited &&
                      (slice.getUnchecked() || (known && *known >= 0 && *known + extent <= tile.shape[axis])));
     if (int(axis) == limited) { // as unsigned numbers, so that a begin before the tile is beyond its end
       first = b.smaller(first, end);
@@ -39,7 +37,7 @@ SharedSliceAccess::SharedSliceAccess(KernelLowering &k, tile::SliceSharedOp slic
     position.push_back(axes[axis] < 0 ? first : b.add(first, thread[size_t(axes[axis])]));
   }
   inner = axes[size_t(tile.contiguousAxis())];
-  if (inner >= 0 && (gathered < 0 || sharePositions(slice, inner)))
+  if (inner >= 0 && (gathered.empty() || sharePositions(slice, inner)))
     chooseVectors(tileShape);
 }
 
@@ -56,9 +54,9 @@ void SharedSliceAccess::chooseVectors(ArrayRef<int64_t> tileShape) {
 }
 
 Value SharedSliceAccess::coordinate(size_t axis, ArrayRef<int64_t> constant) {
-  if (int(axis) == gathered)
-    return b.add(position[axis],
-                 b.extract(indices, registerAt.at(Coordinates(constant.begin(), constant.end()))));
+  if (const auto *each = llvm::find(gathered, int64_t(axis)); each != gathered.end())
+    return b.add(position[axis], b.extract(indices[size_t(each - gathered.begin())],
+                                           registerAt.at(Coordinates(constant.begin(), constant.end()))));
   return axes[axis] < 0 ? position[axis] : b.add(position[axis], constant[size_t(axes[axis])]);
 }
 
@@ -79,7 +77,7 @@ Value SharedSliceAccess::predicate(ArrayRef<int64_t> constant) {
     if (!isGuarded(axis))
       continue;
     // Unsigned, so that positions before the tile are outside, too.
-    if (int(axis) == gathered) {
+    if (llvm::is_contained(gathered, int64_t(axis))) {
       all = b.both(all, b.isBelow(coordinate(axis, constant), ends[axis]));
       continue;
     }
@@ -92,8 +90,8 @@ Value SharedSliceAccess::predicate(ArrayRef<int64_t> constant) {
 }
 
 namespace {
-Value loadOfTile(KernelLowering &k, tile::SliceSharedOp slice, Value indices, const FragmentLayout &layout,
-                 ArrayRef<int64_t> shape) {
+Value loadOfTile(KernelLowering &k, tile::SliceSharedOp slice, ArrayRef<Value> indices,
+                 const FragmentLayout &layout, ArrayRef<int64_t> shape) {
   Emitter &b = k.b;
   SharedSliceAccess access(k, slice, indices, layout, shape);
   int64_t width = access.vectorWidth();
@@ -113,8 +111,8 @@ Value loadOfTile(KernelLowering &k, tile::SliceSharedOp slice, Value indices, co
   return b.pack(registers);
 }
 
-void storeOfTile(KernelLowering &k, tile::SliceSharedOp slice, Value indices, const FragmentLayout &layout,
-                 ArrayRef<int64_t> shape, Value value) {
+void storeOfTile(KernelLowering &k, tile::SliceSharedOp slice, ArrayRef<Value> indices,
+                 const FragmentLayout &layout, ArrayRef<int64_t> shape, Value value) {
   Emitter &b = k.b;
   SharedSliceAccess access(k, slice, indices, layout, shape);
   int64_t width = access.vectorWidth();
@@ -126,8 +124,9 @@ void storeOfTile(KernelLowering &k, tile::SliceSharedOp slice, Value indices, co
   }
 }
 
-void combineOfTile(KernelLowering &k, tile::CombineKind kind, tile::SliceSharedOp slice, Value indices,
-                   const FragmentLayout &layout, ArrayRef<int64_t> shape, Value value) {
+void combineOfTile(KernelLowering &k, tile::CombineKind kind, tile::SliceSharedOp slice,
+                   ArrayRef<Value> indices, const FragmentLayout &layout, ArrayRef<int64_t> shape,
+                   Value value) {
   Emitter &b = k.b;
   SharedSliceAccess access(k, slice, indices, layout, shape);
   SmallVector<CombinedPiece> pieces;
@@ -140,30 +139,30 @@ void combineOfTile(KernelLowering &k, tile::CombineKind kind, tile::SliceSharedO
   });
 }
 
-/// The slice of a tensor with the positions of its gathered axis.
-Slice ofTensor(const KernelLowering &k, Value slice, Value indices) {
+/// The slice of a tensor with the positions of its gathered axes.
+Slice ofTensor(const KernelLowering &k, Value slice, ArrayRef<Value> indices) {
   Slice found = k.slice(slice);
-  found.indices = indices;
+  found.indices.assign(indices.begin(), indices.end());
   return found;
 }
 } // namespace
 
-Value lowering::loadSlice(KernelLowering &k, Value slice, Value indices, const FragmentLayout &layout,
-                          ArrayRef<int64_t> shape) {
+Value lowering::loadSlice(KernelLowering &k, Value slice, ArrayRef<Value> indices,
+                          const FragmentLayout &layout, ArrayRef<int64_t> shape) {
   if (auto shared = slice.getDefiningOp<tile::SliceSharedOp>())
     return loadOfTile(k, shared, indices, layout, shape);
   return loadGlobal(k, ofTensor(k, slice, indices), layout, shape);
 }
 
-void lowering::storeSlice(KernelLowering &k, Value slice, Value indices, const FragmentLayout &layout,
-                          ArrayRef<int64_t> shape, Value value) {
+void lowering::storeSlice(KernelLowering &k, Value slice, ArrayRef<Value> indices,
+                          const FragmentLayout &layout, ArrayRef<int64_t> shape, Value value) {
   if (auto shared = slice.getDefiningOp<tile::SliceSharedOp>())
     storeOfTile(k, shared, indices, layout, shape, value);
   else
     storeGlobal(k, ofTensor(k, slice, indices), layout, shape, value);
 }
 
-void lowering::combineSlice(KernelLowering &k, tile::CombineKind kind, Value slice, Value indices,
+void lowering::combineSlice(KernelLowering &k, tile::CombineKind kind, Value slice, ArrayRef<Value> indices,
                             const FragmentLayout &layout, ArrayRef<int64_t> shape, Value value) {
   if (auto shared = slice.getDefiningOp<tile::SliceSharedOp>())
     combineOfTile(k, kind, shared, indices, layout, shape, value);

@@ -15,10 +15,10 @@ public:
   /// Of atomic operations, as LLVM names it: other blocks do not reach the tile.
   static constexpr llvm::StringLiteral scope = "block";
 
-  /// `indices`: what is added to the origin along the gathered axis, by register, or null. `tileShape` is the
+  /// `indices`: what is added to the origin along each gathered axis, by register. `tileShape` is the
   /// fragment's, whose axes the slice's follow.
-  SharedSliceAccess(KernelLowering &k, tile::SliceSharedOp slice, Value indices, const FragmentLayout &layout,
-                    llvm::ArrayRef<int64_t> tileShape);
+  SharedSliceAccess(KernelLowering &k, tile::SliceSharedOp slice, llvm::ArrayRef<Value> indices,
+                    const FragmentLayout &layout, llvm::ArrayRef<int64_t> tileShape);
 
   /// Widest vector of elements that lie side by side, and are all inside or outside.
   int64_t vectorWidth() const { return width; }
@@ -40,26 +40,27 @@ private:
   mutable tile::SliceSharedOp slice;
   const SharedTile &tile;
   FragmentLayout layout;
-  Value indices;
-  int gathered = -1, limited = -1;           ///< axes of the slice, or -1
-  llvm::SmallVector<int> axes;               ///< the fragment's axis of each of the slice's; -1: none
+  llvm::SmallVector<Value> indices;
+  llvm::ArrayRef<int64_t> gathered;          ///< axes of the tile
+  int limited = -1;                          ///< axis of the tile, or -1
+  llvm::SmallVector<int> axes;               ///< the fragment's axis of each of the tile's; -1: none
   llvm::SmallVector<Value> position;         ///< by axis: the thread's part of it
   llvm::SmallVector<Value> ends;             ///< elements from there on are outside
   llvm::SmallVector<bool> inTile;            ///< by axis: whether the box is known to be inside
-  std::map<Coordinates, int64_t> registerAt; ///< of a gathered axis
+  std::map<Coordinates, int64_t> registerAt; ///< with gathered axes
   InsidePredicates inside;
   int inner = -1; ///< the fragment's axis along which elements are adjacent
   int64_t width = 1;
   std::map<std::pair<size_t, int64_t>, Value> guards;
 };
 
-// Of slices of tensors and of shared tiles. `indices` are the positions of a gathered axis, or null.
-Value loadSlice(KernelLowering &k, Value slice, Value indices, const FragmentLayout &layout,
+// Of slices of tensors and of shared tiles. `indices` are the positions of gathered axes.
+Value loadSlice(KernelLowering &k, Value slice, llvm::ArrayRef<Value> indices, const FragmentLayout &layout,
                 llvm::ArrayRef<int64_t> shape);
-void storeSlice(KernelLowering &k, Value slice, Value indices, const FragmentLayout &layout,
+void storeSlice(KernelLowering &k, Value slice, llvm::ArrayRef<Value> indices, const FragmentLayout &layout,
                 llvm::ArrayRef<int64_t> shape, Value value);
 /// Combines the slice's elements with the fragment's, atomically.
-void combineSlice(KernelLowering &k, tile::CombineKind kind, Value slice, Value indices,
+void combineSlice(KernelLowering &k, tile::CombineKind kind, Value slice, llvm::ArrayRef<Value> indices,
                   const FragmentLayout &layout, llvm::ArrayRef<int64_t> shape, Value value);
 
 } // namespace tlc::lowering

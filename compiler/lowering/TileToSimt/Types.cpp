@@ -42,8 +42,6 @@ Coordinates SharedTile::layoutCoordinates(ArrayRef<int64_t> coordinates) const {
   return result;
 }
 
-int Slice::gatheredAxis() const { return int(int64_t(tile::SliceOp(op).getGatheredAxis().value_or(-1))); }
-
 bool Slice::isGuarded(int axis) const { return axis == limitedAxis || !tile::SliceOp(op).getUnchecked(); }
 
 int64_t Slice::originMultiple() const {
@@ -59,9 +57,12 @@ int64_t Slice::endMultiple(int axis) const {
                   axis + 1 == int(origin.size()) ? divisorInUnits(ofLimit, tensor->packing) : ofLimit);
 }
 
-SmallVector<int> Slice::tileAxes(ArrayRef<int64_t> tileShape) const { return tileAxesOf(shape, tileShape); }
+SmallVector<int> Slice::tileAxes(ArrayRef<int64_t> tileShape) const {
+  return tileAxesOf(shape, boxAxes, tileShape);
+}
 
-SmallVector<int> lowering::tileAxesOf(ArrayRef<int64_t> sliceShape, ArrayRef<int64_t> tileShape) {
+SmallVector<int> lowering::tileAxesOf(ArrayRef<int64_t> sliceShape, ArrayRef<int> boxAxes,
+                                      ArrayRef<int64_t> tileShape) {
   SmallVector<int> axes;
   int next = 0;
   for (int64_t extent : sliceShape) {
@@ -73,7 +74,7 @@ SmallVector<int> lowering::tileAxesOf(ArrayRef<int64_t> sliceShape, ArrayRef<int
       ++next;
     axes.push_back(next++);
   }
-  return axes;
+  return llvm::map_to_vector(boxAxes, [&](int axis) { return axis < 0 ? -1 : axes[size_t(axis)]; });
 }
 
 bool KernelLowering::isCarried(Type type) {

@@ -20,7 +20,7 @@ tile.kernel @counts(
   %at = tile.coordinates 0 : tensor<64xindex, #own>
   %a = tile.alloc_shared "a" at 0 : !tile.shared<256xi32, #plain>
   %b = tile.alloc_shared "b" at 1024 : !tile.shared<256xui32, #plain>
-  %s = tile.slice_shared %a[%n] gathered 0 : !tile.shared<256xi32, #plain> -> !tile.slice<64xi32>
+  %s = tile.slice_shared %a[%n] gathered [0] : !tile.shared<256xi32, #plain> -> !tile.slice<64xi32>
   tile.scatter combine add %x, %s[%at] : tensor<64xi32, #own>, !tile.slice<64xi32>, tensor<64xindex, #own>
   %t = tile.slice_shared %b[%c0] : !tile.shared<256xui32, #plain> -> !tile.slice<64xui32>
   %y = tile.load %t : !tile.slice<64xui32> -> tensor<64xui32, #own>

@@ -19,8 +19,8 @@ tile.kernel @positions(
     %m: index {program.argument = #program.dimension<"m">},
     %A: !tile.global<?xi32> {program.argument = #program.tensor<"A", inout, dims[0]>}) {
   %x = arith.constant dense<0> : tensor<64xi32>
-  %t = tile.slice %A[%m] gathered 0 : !tile.global<?xi32> -> !tile.slice<64xi32>
-  // expected-error @below {{expected a box because there are no positions, but got a slice with a gathered axis}}
+  %t = tile.slice %A[%m] gathered [0] : !tile.global<?xi32> -> !tile.slice<64xi32>
+  // expected-error @below {{expected a box because there are no positions, but got a slice with gathered axes}}
   %old = tile.atomic_fetch combine add %x, %t : tensor<64xi32>, !tile.slice<64xi32>
   tile.return
 }

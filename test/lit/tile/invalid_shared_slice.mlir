@@ -66,8 +66,20 @@ tile.kernel @axis() {
   %c0 = arith.constant 0 : index
   // expected-note @below {{'a' is declared here}}
   %a = tile.alloc_shared "a" : !tile.shared<64xf32>
-  // expected-error @below {{expected a gathered axis from 0 to 0 because 'a' has 1 axes, but got axis 1}}
-  %s = tile.slice_shared %a[%c0] gathered 1 : !tile.shared<64xf32> -> !tile.slice<32xf32>
+  // expected-error @below {{expected gathered axes from 0 to 0 because 'a' has 1 axes, but got axis 1}}
+  %s = tile.slice_shared %a[%c0] gathered [1] : !tile.shared<64xf32> -> !tile.slice<32xf32>
+  tile.return
+}
+
+// -----
+
+// slice_shared_c1
+tile.kernel @extents() {
+  %c0 = arith.constant 0 : index
+  // expected-note @below {{'a' is declared here}}
+  %a = tile.alloc_shared "a" : !tile.shared<8x16x64xf32>
+  // expected-error @below {{expected a slice of 3 extents because 'a' has 3 axes, and those with positions per element do not follow one another, but got 4}}
+  %s = tile.slice_shared %a[%c0, %c0, %c0] gathered [0, 2] : !tile.shared<8x16x64xf32> -> !tile.slice<2x2x2x2xf32>
   tile.return
 }
 
@@ -78,7 +90,7 @@ tile.kernel @box() {
   %c0 = arith.constant 0 : index
   // expected-note @below {{'a' is declared here}}
   %a = tile.alloc_shared "a" : !tile.shared<64xf32>
-  %s = tile.slice_shared %a[%c0] gathered 0 : !tile.shared<64xf32> -> !tile.slice<32xf32>
+  %s = tile.slice_shared %a[%c0] gathered [0] : !tile.shared<64xf32> -> !tile.slice<32xf32>
   // expected-error @below {{expected the box of a slice, but the slice of 'a' has a position per element}}
   %v = tile.load %s : !tile.slice<32xf32> -> tensor<32xf32>
   tile.return
@@ -92,7 +104,7 @@ tile.kernel @plain() {
   %at = tile.coordinates 0 : tensor<32xindex>
   %a = tile.alloc_shared "a" : !tile.shared<64xf32>
   %s = tile.slice_shared %a[%c0] : !tile.shared<64xf32> -> !tile.slice<32xf32>
-  // expected-error @below {{expected a slice with a gathered axis because there are positions for it, but got a box}}
+  // expected-error @below {{expected a slice with gathered axes because there are positions for it, but got a box}}
   %v = tile.gather %s[%at] : !tile.slice<32xf32>, tensor<32xindex> -> tensor<32xf32>
   tile.return
 }

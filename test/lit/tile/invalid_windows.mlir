@@ -93,6 +93,6 @@ tile.kernel @gathered(
   %w = tile.windows %X <taps[2], strides[1], dilations[1], before[0], after[0]>
     : !tile.global<?x8x8xf32> -> !tile.global<?x2x8xf32>
   // expected-error @below {{expected a box of the windows of 'X' because their positions follow one another, but got a position per element}}
-  %s = tile.slice %w[%c0, %c0, %c0] gathered 0 : !tile.global<?x2x8xf32> -> !tile.slice<16x1x8xf32>
+  %s = tile.slice %w[%c0, %c0, %c0] gathered [0] : !tile.global<?x2x8xf32> -> !tile.slice<16x1x8xf32>
   tile.return
 }

@@ -12,7 +12,7 @@ tile.kernel @fetch(
   %at = arith.constant dense<3> : tensor<64xindex>
   %s = tile.slice %S[%n] : !tile.global<?xf32> -> !tile.slice<64xf32>
   %t = tile.slice %T[%n] : !tile.global<?xi32> -> !tile.slice<64xi32>
-  %g = tile.slice %T[%c0] gathered 0 : !tile.global<?xi32> -> !tile.slice<64xi32>
+  %g = tile.slice %T[%c0] gathered [0] : !tile.global<?xi32> -> !tile.slice<64xi32>
   // CHECK: tile.atomic_fetch combine add %{{.*}}, %{{.*}} : tensor<64x1xf32>, !tile.slice<64xf32>
   %0 = tile.atomic_fetch combine add %x, %s : tensor<64x1xf32>, !tile.slice<64xf32>
   // CHECK: tile.atomic_fetch %{{.*}}, %{{.*}} : tensor<64x1xf32>, !tile.slice<64xf32>

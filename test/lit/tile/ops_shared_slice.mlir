@@ -33,8 +33,8 @@ tile.kernel @positions(%n: index {program.argument = #program.dimension<"n">}) {
   %at = tile.coordinates 0 : tensor<512xindex>
   %x = arith.constant dense<1> : tensor<512xi32>
   %counts = tile.alloc_shared "counts" : !tile.shared<256xi32>
-  // CHECK: %[[S:.*]] = tile.slice_shared %counts[%{{.*}}] gathered 0 : !tile.shared<256xi32> -> !tile.slice<512xi32>
-  %s = tile.slice_shared %counts[%c0] gathered 0 : !tile.shared<256xi32> -> !tile.slice<512xi32>
+  // CHECK: %[[S:.*]] = tile.slice_shared %counts[%{{.*}}] gathered [0] : !tile.shared<256xi32> -> !tile.slice<512xi32>
+  %s = tile.slice_shared %counts[%c0] gathered [0] : !tile.shared<256xi32> -> !tile.slice<512xi32>
   // CHECK: tile.gather %[[S]][%{{.*}}]
   %g = tile.gather %s[%at] : !tile.slice<512xi32>, tensor<512xindex> -> tensor<512xi32>
   // CHECK: tile.scatter combine add %{{.*}}, %[[S]][%{{.*}}]

@@ -23,7 +23,7 @@ tile.kernel @counts(%n: index {program.argument = #program.dimension<"n">},
   %x = arith.constant dense<1> : tensor<256xi32>
   %at = tile.coordinates 0 : tensor<256xindex>
   %a = tile.alloc_shared "a" : !tile.shared<256xi32>
-  %s = tile.slice_shared %a[%c0] gathered 0 : !tile.shared<256xi32> -> !tile.slice<256xi32>
+  %s = tile.slice_shared %a[%c0] gathered [0] : !tile.shared<256xi32> -> !tile.slice<256xi32>
   %b = tile.slice_shared %a[%n] : !tile.shared<256xi32> -> !tile.slice<256xi32>
   %e = tile.slice_shared %a[%n] : !tile.shared<256xi32> -> !tile.slice<1xi32>
   tile.store %x, %a atom simt : tensor<256xi32>, !tile.shared<256xi32>

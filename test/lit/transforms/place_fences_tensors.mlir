@@ -586,3 +586,27 @@ tile.kernel @far_rounds(%n: index {program.argument = #program.dimension<"n">},
   }
   tile.return
 }
+
+// -----
+
+// With positions per element, boxes along the other axes tell: matrix 0 is apart from matrix 1, but not from itself.
+// CHECK-LABEL: tile.kernel @gathered(
+// CHECK-COUNT-2: tile.scatter
+// CHECK-NEXT:    tile.sync
+// CHECK-NEXT:    tile.scatter
+// CHECK-NEXT:    tile.return
+#elements = #tile.layout<"reg() lane(32@0:1) warp(4@0:32)">
+tile.kernel @gathered(
+    %X: !tile.global<2x100x64xf32> {program.argument = #program.tensor<"X", inout, dims[-1, -1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %f0 = arith.constant 0.0 : f32
+  %a = tile.splat %f0 : f32 -> tensor<128xf32, #elements>
+  %at = tile.coordinates 0 : tensor<128xindex, #elements>
+  %x = tile.slice %X[%c0, %c0, %c0] gathered [1, 2] : !tile.global<2x100x64xf32> -> !tile.slice<1x128xf32>
+  %y = tile.slice %X[%c1, %c0, %c0] gathered [1, 2] : !tile.global<2x100x64xf32> -> !tile.slice<1x128xf32>
+  tile.scatter %a, %x[%at, %at] : tensor<128xf32, #elements>, !tile.slice<1x128xf32>, tensor<128xindex, #elements>, tensor<128xindex, #elements>
+  tile.scatter %a, %y[%at, %at] : tensor<128xf32, #elements>, !tile.slice<1x128xf32>, tensor<128xindex, #elements>, tensor<128xindex, #elements>
+  tile.scatter %a, %x[%at, %at] : tensor<128xf32, #elements>, !tile.slice<1x128xf32>, tensor<128xindex, #elements>, tensor<128xindex, #elements>
+  tile.return
+}

@@ -202,3 +202,20 @@ tile.kernel @shared(%n: index {program.argument = #program.dimension<"n">}) {
   }
   tile.return
 }
+
+// -----
+
+// What is known of an origin is not known of positions per element, along however many axes.
+// CHECK-LABEL: tile.kernel @gathered(
+// CHECK:         tile.slice {{.*}} gathered [0] : {{[^"]+$}}
+// CHECK:         tile.slice {{.*}} gathered [0, 1] : {{[^"]+$}}
+// CHECK:         tile.slice_shared {{.*}} gathered [0, 1] : {{[^"]+$}}
+tile.kernel @gathered(
+    %X: !tile.global<128x64xf32> {program.argument = #program.tensor<"X", input, dims[-1, -1]>}) {
+  %c0 = arith.constant 0 : index
+  %a = tile.alloc_shared "a" : !tile.shared<64x32xf32>
+  %0 = tile.slice %X[%c0, %c0] gathered [0] : !tile.global<128x64xf32> -> !tile.slice<16x64xf32>
+  %1 = tile.slice %X[%c0, %c0] gathered [0, 1] : !tile.global<128x64xf32> -> !tile.slice<16xf32>
+  %2 = tile.slice_shared %a[%c0, %c0] gathered [0, 1] : !tile.shared<64x32xf32> -> !tile.slice<4x2x2xf32>
+  tile.return
+}

@@ -13,7 +13,7 @@
 // ROLES-NEXT:    %[[FIRST:.*]] = tile.slice_shared %[[SLOT]][%c0, %c0]
 // ROLES-NEXT:    %[[X:.*]] = tile.load %[[FIRST]]
 // ROLES:         %[[AT:.*]] = arith.fptosi
-// ROLES:         %[[BOX:.*]] = tile.slice_shared %[[SLOT]][%{{.*}}, %c0] gathered 1
+// ROLES:         %[[BOX:.*]] = tile.slice_shared %[[SLOT]][%{{.*}}, %c0] gathered [1]
 // ROLES-NEXT:    tile.gather %[[BOX]]
 // ROLES:         tile.release
 module attributes {program.target = #program.target<"sm_90a">} {
@@ -35,7 +35,7 @@ tile.kernel @by_tma(%k: index {program.argument = #program.dimension<"k">},
     %x = tile.load %first : !tile.slice<64x1xf32> -> tensor<64x1xf32>
     %i = arith.fptosi %x : tensor<64x1xf32> to tensor<64x1xi32>
     %at = arith.index_cast %i : tensor<64x1xi32> to tensor<64x1xindex>
-    %box = tile.slice_shared %a[%c0, %c0] gathered 1 : !tile.shared<64x32xf32> -> !tile.slice<64x1xf32>
+    %box = tile.slice_shared %a[%c0, %c0] gathered [1] : !tile.shared<64x32xf32> -> !tile.slice<64x1xf32>
     %y = tile.gather %box[%at] : !tile.slice<64x1xf32>, tensor<64x1xindex> -> tensor<64x1xf32>
     %new = arith.addf %acc, %y : tensor<64x1xf32>
     scf.yield %new : tensor<64x1xf32>
@@ -51,7 +51,7 @@ tile.kernel @by_tma(%k: index {program.argument = #program.dimension<"k">},
 // AHEAD-NEXT:    %[[SLOT:.*]] = tile.slot
 // AHEAD-NEXT:    %[[FIRST:.*]] = tile.slice_shared %[[SLOT]][%c0, %c0]
 // AHEAD-NEXT:    tile.load %[[FIRST]]
-// AHEAD:         %[[BOX:.*]] = tile.slice_shared %[[SLOT]][%c0, %c0] gathered 1
+// AHEAD:         %[[BOX:.*]] = tile.slice_shared %[[SLOT]][%c0, %c0] gathered [1]
 // AHEAD-NEXT:    tile.gather %[[BOX]]
 tile.kernel @by_threads(%k: index {program.argument = #program.dimension<"k">},
     %A: !tile.global<64x?xf32> {program.argument = #program.tensor<"A", input, dims[-1, 0], alignment = 16>},
@@ -71,7 +71,7 @@ tile.kernel @by_threads(%k: index {program.argument = #program.dimension<"k">},
     %x = tile.load %first : !tile.slice<64x1xf32> -> tensor<64x1xf32>
     %i = arith.fptosi %x : tensor<64x1xf32> to tensor<64x1xi32>
     %at = arith.index_cast %i : tensor<64x1xi32> to tensor<64x1xindex>
-    %box = tile.slice_shared %a[%c0, %c0] gathered 1 : !tile.shared<64x32xf32> -> !tile.slice<64x1xf32>
+    %box = tile.slice_shared %a[%c0, %c0] gathered [1] : !tile.shared<64x32xf32> -> !tile.slice<64x1xf32>
     %y = tile.gather %box[%at] : !tile.slice<64x1xf32>, tensor<64x1xindex> -> tensor<64x1xf32>
     %new = arith.addf %acc, %y : tensor<64x1xf32>
     scf.yield %new : tensor<64x1xf32>

@@ -203,7 +203,7 @@ TEST_CASE("positions, any and all want an axis", "[dsl][errors]") {
         "with .to(f32)\n'x' is declared here");
 }
 
-TEST_CASE("positions of elements are along one axis, and fit the elements", "[dsl][errors]") {
+TEST_CASE("positions of elements fit the elements, and differ along no box", "[dsl][errors]") {
   auto error = [](const std::function<void(Scope &, const Global &, const Fragment &)> &body) {
     return errorOf([&](Scope &k) {
       Global X = k.inout("X", f32, {k.dim("n"), 64});
@@ -211,32 +211,38 @@ TEST_CASE("positions of elements are along one axis, and fit the elements", "[ds
       body(k, X, at);
     });
   };
-  CHECK(error([](Scope &, const Global &X, const Fragment &at) {
-          X.tile({at.toIndex(), at.toIndex()}, {16, 64});
+  CHECK(error([](Scope &k, const Global &X, const Fragment &) {
+          X.tile({3, k.fragment(i32, {16, 64}).toIndex()}, {16, 64});
         }) ==
-        "expected one position per element along one axis of 'X', but got them along axes 0 and 1; "
-        "declare 'X' with one axis in place of these two, and one position along it: that along axis 0 * "
-        "the extent of axis 1 + that along axis 1; where those along one follow one another, write "
-        "k.positions of "
-        "that axis and a number there, without a variable");
-  CHECK(
-      error([](Scope &k, const Global &X, const Fragment &) {
-        X.tile({3, k.fragment(i32, {16, 64}).toIndex()}, {16, 64});
-      }) ==
-      "expected positions along axis 0 of 'X' as well because those along axis 1 differ there, but got one "
-      "position; for that position and those after it, write (k.positions({16, 1}, 0) + position).toIndex(); "
-      "for that position alone, declare 'X' with one axis in place of these two, and write position * the "
-      "extent of axis 1 + the positions along axis 1");
-  CHECK(
-      error([](Scope &k, const Global &, const Fragment &at) {
-        Shared a = k.shared("a", f32, {64, 64});
-        fill(a.tile({at.toIndex(), 3}, {16, 64}), 0); // the same row for all columns
-        fill(a.tile({k.fragment(i32, {16, 8}).toIndex(), 3}, {16, 8}), 0);
-      }) ==
-      "expected positions along axis 1 of 'a' as well because those along axis 0 differ there, but got one "
-      "position; for that position and those after it, write (k.positions({1, 8}, 1) + position).toIndex(); "
-      "for that position alone, declare 'a' with one axis in place of these two, and write position * the "
-      "extent of axis 0 + the positions along axis 0");
+        "expected positions along axis 0 of 'X' as well because those along axis 1 differ there, but got one "
+        "position; for that position and those after it, write position + k.positions({16, 1}, 0).toIndex(); "
+        "for "
+        "that position alone, write the extents {1, 16, 64}");
+  CHECK(error([](Scope &k, const Global &, const Fragment &at) {
+          Shared a = k.shared("a", f32, {64, 64});
+          fill(a.tile({at.toIndex(), 3}, {16, 64}), 0); // the same row for all columns
+          fill(a.tile({k.fragment(i32, {16, 8}).toIndex(), 3}, {16, 8}), 0);
+        }) ==
+        "expected positions along axis 1 of 'a' as well because those along axis 0 differ there, but got one "
+        "position; for that position and those after it, write position + k.positions({1, 8}, 1).toIndex(); "
+        "for "
+        "that position alone, write the extents {16, 8, 1}");
+  CHECK(error([](Scope &k, const Global &, const Fragment &) {
+          Global Z = k.inout("Z", f32, {4, 5, 6, 64});
+          Index at = k.fragment(i32, {2, 3, 8, 1}).toIndex();
+          fill(Z.tile({1, 2, at, 0}, {2, 3, 8, 16}), 0);
+        }) ==
+        "expected positions along axis 0 of 'Z' as well because those along axis 2 differ there, but got "
+        "one position; for that position and those after it, write position + k.positions({2, 1, 1, 1}, "
+        "0).toIndex(); for that position alone, write the extents {1, 1, 2, 3, 8, 16}");
+  CHECK(error([](Scope &k, const Global &, const Fragment &) {
+          Global Z = k.inout("Z", f32, {4, 5, 64});
+          Index at = k.fragment(i32, {2, 3, 8}).toIndex();
+          fill(Z.tile({at, 2, at}, {2, 3, 8}), 0);
+        }) ==
+        "expected positions along axis 1 of 'Z' as well because those along axis 0 differ there, but got "
+        "one position; for that position and those after it, write position + k.positions({1, 3, 1}, "
+        "1).toIndex(); for that position alone, write position + k.positions({1, 1, 1}, 1).toIndex()");
   CHECK(error([](Scope &k, const Global &X, const Fragment &at) {
           Fragment x = k.fragment(f32, {8, 64});
           copy(X.tile({at.toIndex(), 0}, {8, 64}), x);

@@ -98,9 +98,24 @@ TEST_CASE("positions that follow one another are those of a box", "[dsl][unit]")
         slicesOf([](Scope &k, Index block) { return block + k.positions({16, 64}, 0).toIndex(); }),
         slicesOf(
             [](Scope &k, Index block) { return (block.to(i32) + k.positions({16, 1}, -2)).toIndex(); })}) {
-    CHECK(count(text, "%c0] gathered 1") == 1);
+    CHECK(count(text, "%c0] gathered [1]") == 1);
     CHECK(count(text, "tile.gather") == 1);
   }
+}
+
+TEST_CASE("positions along several axes, and one for all elements", "[dsl][unit]") {
+  std::string text = trace([](Scope &k) {
+    Global X = k.inout("X", i32, {k.dim("n"), 64});
+    Fragment at = k.fragment(i32, {16, 8}), old = k.fragment(i32, {16, 8});
+    Index p = at.toIndex();
+    copy(X.tile({p, p}, {16, 8}), X.tile({p, p}, {16, 8}));
+    atomicAdd(1, X.tile({3, p}, {1, 16, 8}), old);
+    copy(X.tile({3 + k.positions({1, 1}, 0).toIndex(), p}, {16, 8}), old); // the same elements
+  });
+  checkOrder(text, {"gathered [0, 1] : !tile.global<?x64xi32> -> !tile.slice<16x8xi32>", "tile.gather",
+                    "tensor<16x8xindex>, tensor<16x8xindex> -> tensor<16x8xi32>", "tile.scatter",
+                    "%c3, %c0] gathered [1] : !tile.global<?x64xi32> -> !tile.slice<1x16x8xi32>",
+                    "tile.atomic_fetch combine add", "tile.broadcast", "tile.gather"});
 }
 
 TEST_CASE("positions of elements gather, scatter and add", "[dsl][unit]") {
@@ -114,9 +129,9 @@ TEST_CASE("positions of elements gather, scatter and add", "[dsl][unit]") {
     atomicAdd(1, rows);
     copy(rows, k.shared("s", f32, {16, 64}));
   });
-  checkOrder(text,
-             {"gathered 0 fill", "tile.gather", "tensor<16x64xindex> -> tensor<16x64xf32>", "tile.scatter %",
-              "tile.scatter combine add %", "tile.scatter combine add %", "tile.gather", "tile.store"});
+  checkOrder(text, {"gathered [0] fill", "tile.gather", "tensor<16x64xindex> -> tensor<16x64xf32>",
+                    "tile.scatter %", "tile.scatter combine add %", "tile.scatter combine add %",
+                    "tile.gather", "tile.store"});
 }
 
 TEST_CASE("argMax is two reductions, any and all are one", "[dsl][unit]") {
