@@ -194,7 +194,8 @@ public:
                         !(isGiven("split") && values.choice("sum") == "cluster");
     GemmConfig config = chooseGemmConfig(extentsOf(values), problemOf(values), target, alignmentOf(values),
                                          mayBeSwapped ? LeftFactor::any : LeftFactor::a);
-    if (swap == "yes" && !config.swapped) {
+    const bool isTurned = swap == "yes" && !config.swapped; // against the choice
+    if (isTurned) {
       config.swapped = true;
       config.bm = rowsOfSwapped(values);
       config.bn = leastProductRows;
@@ -214,6 +215,11 @@ public:
       config.sum = GemmSum::cluster;
     else if (values.choice("sum") == "launch" || !fitsCluster)
       config.sum = GemmSum::launch;
+    // Blocks share what the TMA loads, for the tile that they were chosen with.
+    const bool hasThreadsCopy =
+        config.rowsOfA == GemmRows::unaligned || config.rowsOfB == GemmRows::unaligned;
+    if (!isGiven("cluster") && (hasThreadsCopy || isTurned || isGiven("split", "bm", "bn", "bk", "stages")))
+      config.cluster = 1;
     if (!values.integer("stages"))
       fitGemmStages(config, target);
     if (values.choice("share") != "auto")

@@ -274,7 +274,11 @@ static void chooseTileSizes(ForwardConfig &config, const ForwardExtents &extents
 
 void chooseTiles(ForwardConfig &config, const ForwardExtents &extents, const Target &target,
                  const GivenTiles &given) {
-  config.hasWholeRows = config.form == AttentionForm::plain && !config.problem.hasBytes() &&
+  // With more queries the sums of long rows take all columns of tensor memory.
+  constexpr int64_t mostQueriesOfLong = tcgen05Rows / 2;
+  const bool hasColumns =
+      !isSplit(paddedValues(config.problem)) || given.bq.value_or(mostQueriesOfLong) <= mostQueriesOfLong;
+  config.hasWholeRows = config.form == AttentionForm::plain && !config.problem.hasBytes() && hasColumns &&
                         !hasSumsInRegisters(config.problem, target);
   chooseTileSizes(config, extents, target, given);
   // Packed sequences have one program for all lengths, and V of bytes is transposed in tiles.

@@ -476,9 +476,11 @@ TEST_CASE("two blocks of small tiles share a multiprocessor where one of each le
   CHECK(c.swapped);
   CHECK(c.bn == 64);
   CHECK(c.residents == 2);
-  for (int64_t n : {512, 4096, 7168, 8192})
-    if (GemmConfig few = chooseGemmConfig({4, n, 8192}, {}, target); few.residents > 1)
-      CHECK(n / few.bn * few.split > target.multiprocessors);
+  for (int64_t n : {512, 4096, 7168, 8192}) {
+    CAPTURE(n);
+    GemmConfig few = chooseGemmConfig({4, n, 8192}, {}, target);
+    CHECK((few.residents == 1 || n / few.bn * few.split > target.multiprocessors));
+  }
 }
 
 TEST_CASE("options that swapped factors do not have leave A on the left", "[kernels][unit]") {
@@ -555,6 +557,19 @@ TEST_CASE("operands with unaligned rows are repacked where products take longer 
   CHECK(one.rowsOfA == GemmRows::any);
   CHECK(one.rowsOfB == GemmRows::repacked);
   CHECK(configOf(4096, 4096, 4095, {.a = 2, .b = 2}, "sm_80").rowsOfA == GemmRows::unaligned);
+}
+
+TEST_CASE("blocks of a GEMM share only what the TMA loads for the tile that was chosen", "[kernels][unit]") {
+  auto isShared = [](const Definitions &given) {
+    Definitions ragged = {{"m", "1864"}, {"n", "704"}, {"k", "6338"}};
+    ragged.insert(given.begin(), given.end());
+    return contains(textOf(kernelOf("gemm"), ragged), "cluster = ");
+  };
+  CHECK(isShared({}));
+  CHECK(!isShared({{"repack", "no"}}));
+  CHECK(!isShared({{"split", "2"}}));
+  CHECK(!isShared({{"swap", "yes"}}));
+  CHECK(!isShared({{"bm", "64"}}));
 }
 
 TEST_CASE("a GEMM knows from its sizes which rows contiguous tensors have", "[kernels][unit]") {
