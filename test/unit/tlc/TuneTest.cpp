@@ -151,6 +151,18 @@ TEST_CASE("a candidate that the model calls hopeless, or that does not compile, 
   CHECK(candidateOf(result, "192").isTimed());
 }
 
+TEST_CASE("a wrong candidate makes no other hopeless", "[tune]") {
+  const test::TemporaryDirectory folder;
+  Planted planted = {.prepared = {{"", {10}}, {"64", {1}}, {"128", {5}}, {"192", {16}}, {"256", {14}}},
+                     .timed = {{"", {10}}, {"64", {0, "wrong result"}}, {"128", {5}}, {"256", {14}}}};
+  const SearchResult result = planted.run(folder.path);
+  CHECK(bestOf(result) == "128");
+  CHECK(candidateOf(result, "64").skipped == "wrong result");
+  CHECK(candidateOf(result, "192").skipped ==
+        "by the model it takes 16.0 us, 3.2 times as long as the fastest");
+  CHECK(candidateOf(result, "256").isTimed());
+}
+
 TEST_CASE("without a budget that lasts only the kernel's own choice is timed", "[tune]") {
   const test::TemporaryDirectory folder;
   Planted planted = {.timed = {{"", {10}}}};

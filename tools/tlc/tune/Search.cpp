@@ -41,7 +41,6 @@ public:
     resume();
     if (Result<void> done = prepare(); !done)
       return done.error();
-    prune();
     if (Result<void> done = timeAll(); !done)
       return done.error();
     chooseBest();
@@ -150,18 +149,20 @@ private:
     return all;
   }
 
-  /// Leaves out what the model calls hopeless. The emulator has no other time, and compares all.
-  void prune() {
+  /// Whether the model calls it hopeless next to those that have turned out right. The emulator has no other
+  /// time, and compares all.
+  bool prune(Candidate &candidate) {
+    if (options.isModelled || candidate.modelled <= 0)
+      return false;
     double fastest = 0;
     for (const Candidate &each : result.candidates)
-      if (each.modelled > 0 && (fastest == 0 || each.modelled < fastest))
+      if (each.isTimed() && each.modelled > 0 && (fastest == 0 || each.modelled < fastest))
         fastest = each.modelled;
-    if (options.isModelled)
-      return;
-    for (Candidate &each : drop_begin(result.candidates))
-      if (each.modelled > hopeless * fastest)
-        each.skipped = fmt::format("by the model it takes {:.1f} us, {:.1f} times as long as the fastest",
-                                   each.modelled, each.modelled / fastest);
+    if (fastest == 0 || candidate.modelled <= hopeless * fastest)
+      return false;
+    candidate.skipped = fmt::format("by the model it takes {:.1f} us, {:.1f} times as long as the fastest",
+                                    candidate.modelled, candidate.modelled / fastest);
+    return true;
   }
 
   Result<void> timeAll() {
@@ -205,6 +206,8 @@ private:
       const bool isOwn = i == 0 && candidate.times.empty();
       if (isOver() && !isOwn)
         return {};
+      if (check == TuneCheck::compare && !isOwn && prune(candidate))
+        continue;
       Result<TuneAnswer> answer = steps.time(candidate.values, check);
       if (!answer)
         return answer.error();
