@@ -315,6 +315,8 @@ ExitCode TuneCommand::execute() const {
                                             : nullptr;
   if (wrong)
     return failUsage(wrong->message);
+  if (cache->policy == CachePolicy::hitsOnly)
+    return failUsage("expected no --cached-only because a tuner compiles all candidates");
   if (schedules->front())
     return failUsage("expected no --schedule because a tuner compares times, not orders");
   if (flags.showsCompiler())

@@ -188,6 +188,23 @@ TEST_CASE("a candidate that fails in a later round does not win", "[tune]") {
   CHECK(candidateOf(result, "64").skipped == "its process has not ended after 20 s");
 }
 
+TEST_CASE("what may pass is not in the log, and is tried again", "[tune]") {
+  const test::TemporaryDirectory folder;
+  Planted planted = {
+      .prepared = {{"192", {0, "it does not compile"}}, {"256", {0, "no memory", true}}},
+      .timed = {{"", {10}}, {"64", {0, "its process has not ended after 1 s", true}}, {"128", {20}}}};
+  SearchResult result = planted.run(folder.path);
+  CHECK(bestOf(result).empty());
+  CHECK(candidateOf(result, "64").skipped == "its process has not ended after 1 s");
+  CHECK(candidateOf(result, "256").skipped == "no memory");
+  Planted later = {.timed = {{"64", {5}}, {"256", {20}}}};
+  result = later.run(folder.path);
+  CHECK(result.resumed == 3);
+  CHECK(bestOf(result) == "64");
+  CHECK(candidateOf(result, "192").skipped == "it does not compile");
+  CHECK(candidateOf(result, "256").isTimed());
+}
+
 TEST_CASE("an error that is none of a candidate's ends the search, and is in no log", "[tune]") {
   const test::TemporaryDirectory folder;
   Planted planted;

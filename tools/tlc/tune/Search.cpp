@@ -86,10 +86,13 @@ private:
     }));
   }
 
+  /// What a later tuning need not ask again is in the log.
   Result<void> log(Candidate &candidate, const TuneAnswer &answer) {
     candidate.skipped = answer.skipped;
     if (answer.skipped.empty())
       candidate.times.push_back(answer.microseconds);
+    if (answer.isPassing)
+      return {};
     kernels::TuningLine line = measured;
     line.values = candidate.values;
     line.microseconds = answer.microseconds;
