@@ -281,8 +281,8 @@ ExitCode TuneCommand::tuneAll(TuneSetting &setting, const std::vector<kernels::R
     const Result<std::shared_ptr<const kernels::Problem>> problem = makeProblem(setting, request.given);
     if (!problem)
       return failBy(problem.error());
-    Result<SearchResult> found =
-        search(request, setting.device.name, stepsOf(setting, request.given, *problem), *files, options);
+    Result<SearchResult> found = search(request, {setting.device, setting.options, setting.alignment},
+                                        stepsOf(setting, request.given, *problem), *files, options);
     if (!found)
       return failBy(found.error());
     json ? printJson(request, *found) : printText(request, *found);

@@ -12,13 +12,13 @@ TuningFlag::TuningFlag(cl::SubCommand &command)
              cl::desc("Fill open parameters by what 'tlc tune' has measured")) {}
 
 Result<kernels::Request> TuningFlag::apply(const kernels::Request &request,
-                                           const DeviceProperties &device) const {
+                                           const kernels::TuningSetting &setting) const {
   if (folder.empty())
     return request;
   Result<kernels::Tuning> tuning = kernels::Tuning::read(folder.getValue());
   if (!tuning)
     return tuning.error();
-  kernels::Tuned tuned = tuning->apply(request, device);
+  kernels::Tuned tuned = tuning->apply(request, setting);
   for (const std::string &remark : tuned.remarks)
     errs() << "tlc: remark: " << remark << '\n';
   if (tuned.isChanged) {

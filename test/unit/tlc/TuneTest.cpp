@@ -35,6 +35,8 @@ kernels::Request fewCandidates() {
   return expectValue(kernels::Request::parse("gemm", {{"bn", "128"}, {"split", "1"}, {"cluster", "1"}}));
 }
 
+const kernels::TuningSetting onDevice = {{.name = "device", .target = "sm_90a"}, {}};
+
 /// Answers by the value of bm, empty of the kernel's own choice, and what was asked.
 struct Planted {
   std::map<std::string, TuneAnswer> prepared = {}, timed = {};
@@ -57,7 +59,7 @@ struct Planted {
                 }};
   }
   SearchResult run(const std::filesystem::path &folder, const SearchOptions &options = {.jobs = 2}) {
-    return expectValue(search(fewCandidates(), "device", steps(),
+    return expectValue(search(fewCandidates(), onDevice, steps(),
                               expectValue(TuningFiles::open(folder.native(), "gemm")), options));
   }
 };
@@ -118,7 +120,7 @@ TEST_CASE("the fastest candidate wins, and close ones are timed in rounds", "[tu
     CHECK(planted.asked[close] == std::vector{TuneCheck::compare, TuneCheck::skip, TuneCheck::skip,
                                               TuneCheck::skip, TuneCheck::skip});
   }
-  TuningLine line = kernels::problemOf(fewCandidates(), "device");
+  TuningLine line = kernels::problemOf(fewCandidates(), onDevice);
   line.values = {{"bm", "64"}};
   line.microseconds = 5;
   CHECK(textOf(folder.path / "gemm.jsonl") == toJson(line) + "\n");
@@ -182,7 +184,7 @@ TEST_CASE("a candidate that fails in a later round does not win", "[tune]") {
                : first(values, check);
   };
   const SearchResult result =
-      expectValue(search(fewCandidates(), "device", steps,
+      expectValue(search(fewCandidates(), onDevice, steps,
                          expectValue(TuningFiles::open(folder.path.native(), "gemm")), {.jobs = 1}));
   CHECK(bestOf(result) == "128");
   CHECK(candidateOf(result, "64").skipped == "its process has not ended after 20 s");
@@ -213,7 +215,7 @@ TEST_CASE("an error that is none of a candidate's ends the search, and is in no 
     return Result<TuneAnswer>(Error{ErrorKind::environment, "no GPU"});
   };
   const TuningFiles files = expectValue(TuningFiles::open(folder.path.native(), "gemm"));
-  const Result<SearchResult> result = search(fewCandidates(), "device", steps, files, {.jobs = 1});
+  const Result<SearchResult> result = search(fewCandidates(), onDevice, steps, files, {.jobs = 1});
   REQUIRE_FALSE(result);
   CHECK(result.error().message == "no GPU");
   CHECK(textOf(files.logName()).empty());

@@ -30,9 +30,9 @@ double secondsSince(Clock::time_point begin) {
 
 class Search {
 public:
-  Search(const kernels::Request &request, const std::string &device, const SearchSteps &steps,
+  Search(const kernels::Request &request, const kernels::TuningSetting &setting, const SearchSteps &steps,
          const TuningFiles &files, const SearchOptions &options, std::vector<Candidate> all)
-      : steps(steps), files(files), options(options), measured(problemOf(request, device)),
+      : steps(steps), files(files), options(options), measured(problemOf(request, setting)),
         random(options.seed), isPrepared(all.size()) {
     result.candidates = std::move(all);
   }
@@ -251,11 +251,11 @@ bool SearchResult::isComplete() const {
                 [](const Candidate &each) { return !each.skipped.empty() || !each.times.empty(); });
 }
 
-Result<SearchResult> driver::search(const kernels::Request &request, const std::string &device,
+Result<SearchResult> driver::search(const kernels::Request &request, const kernels::TuningSetting &setting,
                                     const SearchSteps &steps, const TuningFiles &files,
                                     const SearchOptions &options) {
   Result<std::vector<Candidate>> all = candidatesOf(request);
   if (!all)
     return all.error();
-  return Search(request, device, steps, files, options, std::move(*all)).run();
+  return Search(request, setting, steps, files, options, std::move(*all)).run();
 }
