@@ -129,7 +129,7 @@ Result<Tuning> Tuning::read(const std::filesystem::path &folder) {
   std::vector<std::filesystem::path> files;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error))
-    if (entry->path().extension() == ".jsonl")
+    if (std::error_code unknown; entry->path().extension() == ".jsonl" && entry->is_regular_file(unknown))
       files.push_back(entry->path());
   if (error)
     return Error{ErrorKind::invalidArgument, formatMessage("cannot read the folder of tuning '{}': {}",

@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <sys/stat.h>
 
 using namespace tlc;
 using namespace tlc::kernels;
@@ -257,6 +258,13 @@ TEST_CASE("a folder that cannot be read, or has a malformed line, is an error", 
   const Result<Tuning> malformed = Tuning::read(folder.path());
   REQUIRE_FALSE(malformed);
   CHECK(malformed.error().message.starts_with((folder.path() / "gemm.jsonl").native() + ":2:"));
+}
+
+TEST_CASE("only regular files are read", "[tuning]") {
+  const Folder folder({lineOf({}, {{"bm", "64"}})});
+  REQUIRE(mkfifo((folder.path() / "pipe.jsonl").c_str(), 0600) == 0); // whose reader would wait
+  std::filesystem::create_directory(folder.path() / "folder.jsonl");
+  CHECK(folder.valueOf({}, "bm") == "64");
 }
 
 TEST_CASE("every candidate is a value that its parameter allows", "[tuning]") {
