@@ -204,6 +204,8 @@ Result<SearchOptions> TuneCommand::searchOptions() const {
   if (!time)
     return invalid("expected --budget of a time such as 60s or 2m, or all, but got '" + excerpt(budget) +
                    "'");
+  if (folder.empty())
+    return invalid("expected a folder as --tuning, but got an empty name");
   constexpr unsigned mostSeconds = 3600, mostRounds = 100, mostJobs = 1024;
   if (limit < 1 || limit > mostSeconds)
     return invalid(fmt::format("expected --limit from 1 to {}, but got {}", mostSeconds, limit.getValue()));

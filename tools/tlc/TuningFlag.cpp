@@ -13,8 +13,10 @@ TuningFlag::TuningFlag(cl::SubCommand &command)
 
 Result<kernels::Request> TuningFlag::apply(const kernels::Request &request,
                                            const kernels::TuningSetting &setting) const {
-  if (folder.empty())
+  if (folder.getNumOccurrences() == 0)
     return request;
+  if (folder.empty())
+    return tlc::Error{ErrorKind::invalidArgument, "expected a folder as --tuning, but got an empty name"};
   Result<kernels::Tuning> tuning = kernels::Tuning::read(folder.getValue());
   if (!tuning)
     return tuning.error();
