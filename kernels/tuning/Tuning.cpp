@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <limits>
+#include <numeric>
 #include <system_error>
 
 using namespace tlc;
@@ -19,12 +19,19 @@ using namespace tlc::kernels;
 
 namespace {
 
+/// By which powers of two a size can be divided, as far as accesses of up to 16 bytes need it.
+int64_t alignmentOf(int64_t size) {
+  constexpr int64_t most = 16;
+  return std::gcd(size, most);
+}
+
 /// True if the line was measured for what is asked, on whatever device and build.
 bool fits(const TuningLine &line, const TuningLine &problem) {
-  if (line.sizes.size() != problem.sizes.size())
+  if (!line.isSameSetting(problem) || line.sizes.size() != problem.sizes.size())
     return false;
   for (const auto &[name, range] : problem.sizes)
-    if (auto found = line.sizes.find(name); found == line.sizes.end() || !found->second.contains(range.at))
+    if (auto found = line.sizes.find(name); found == line.sizes.end() || !found->second.contains(range.at) ||
+                                            alignmentOf(range.at) < alignmentOf(found->second.at))
       return false;
   for (const auto &[name, value] : problem.parameters) {
     auto fixed = line.parameters.find(name), tried = line.values.find(name);
@@ -44,28 +51,66 @@ double distance(const TuningLine &line, const TuningLine &problem) {
   return sum;
 }
 
-std::string linesOf(size_t count, const Kernel &kernel) {
-  return fmt::format("{} line{} of tuning for '{}'", count, count == 1 ? "" : "s", kernel.name());
-}
-
-} // namespace
-
-std::string kernels::buildOf(const Kernel &kernel) {
-  const std::string text = buildId() + ' ' + kernel.code();
+std::string digestOf(const std::string &text) {
   Hash128 hash;
   hash.update(std::as_bytes(std::span(text)));
   return fmt::format("{:016x}{:016x}", hash.high, hash.low);
 }
+
+std::string linesOf(size_t count, const Kernel &kernel) {
+  return fmt::format("{} line{} of tuning for '{}'", count, count == 1 ? "" : "s", kernel.name());
+}
+
+constexpr size_t mostShown = 100; // bytes of a text
+
+/// The request with values of a line, or why the kernel refuses them.
+Result<Request> withValues(const Request &request, const Definitions &values, const std::string &target) {
+  const auto refuse = [](std::string why) { return Error{ErrorKind::invalidArgument, std::move(why)}; };
+  const Kernel &kernel = *request.kernel;
+  const auto isOpen = [&](const auto &value) {
+    return std::ranges::any_of(kernel.parameters(), [&](const Parameter &parameter) {
+      return parameter.name == value.first && parameter.isOpen();
+    });
+  };
+  if (const auto other = std::ranges::find_if_not(values, isOpen); other != values.end())
+    return refuse(fmt::format("'{}' is no open parameter", printable(other->first, mostShown)));
+  Definitions given = request.given;
+  for (const auto &[name, value] : values)
+    given[name] = value;
+  Result<Request> changed =
+      Request::parse(kernel, given, request.fixedDimensions,
+                     request.ofEmulator.empty() ? DefaultSizes::usual : DefaultSizes::emulator);
+  if (!changed)
+    return changed;
+  if (const Target *found = findTarget(target))
+    if (std::string conflict = kernel.conflictOn(*found, changed->values); !conflict.empty())
+      return refuse(std::move(conflict));
+  return changed;
+}
+
+} // namespace
+
+std::string kernels::buildOf(const Kernel &kernel) { return digestOf(buildId() + ' ' + kernel.code()); }
 
 bool kernels::isGiven(const Request &request, const Parameter &parameter) {
   const auto found = request.given.find(parameter.name);
   return found != request.given.end() && found->second != "auto";
 }
 
-TuningLine kernels::problemOf(const Request &request, std::string_view device) {
+TuningLine kernels::problemOf(const Request &request, const TuningSetting &setting) {
   const Kernel &kernel = *request.kernel;
-  TuningLine line = {
-      .device = std::string(device), .build = buildOf(kernel), .kernel = std::string(kernel.name())};
+  std::vector<std::string> fixed = request.fixedDimensions;
+  std::ranges::sort(fixed);
+  TuningLine line = {.device = setting.device.name,
+                     .multiprocessors = setting.device.multiprocessors,
+                     .build = buildOf(kernel),
+                     .kernel = std::string(kernel.name()),
+                     .target = setting.options.target,
+                     .options = digestOf(fingerprint(setting.options)),
+                     .variant = !setting.variant                         ? ""
+                                : *setting.variant == Alignment::aligned ? "aligned"
+                                                                         : "general",
+                     .fixedDimensions = fmt::format("{}", fmt::join(fixed, ","))};
   for (const Parameter &parameter : kernel.parameters()) {
     if (parameter.isScalar() || (parameter.isOpen() && !isGiven(request, parameter)))
       continue;
@@ -84,7 +129,7 @@ Result<Tuning> Tuning::read(const std::filesystem::path &folder) {
   std::vector<std::filesystem::path> files;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error))
-    if (entry->path().extension() == ".jsonl")
+    if (std::error_code unknown; entry->path().extension() == ".jsonl" && entry->is_regular_file(unknown))
       files.push_back(entry->path());
   if (error)
     return Error{ErrorKind::invalidArgument, formatMessage("cannot read the folder of tuning '{}': {}",
@@ -103,14 +148,13 @@ Result<Tuning> Tuning::read(const std::filesystem::path &folder) {
   return tuning;
 }
 
-Tuned Tuning::apply(const Request &request, const DeviceProperties &device) const {
+Tuned Tuning::apply(const Request &request, const TuningSetting &setting) const {
   const Kernel &kernel = *request.kernel;
-  const TuningLine problem = problemOf(request, device.name);
+  const TuningLine problem = problemOf(request, setting);
   Tuned tuned = {request};
   size_t foreign = 0, older = 0;
   std::string otherDevice;
-  const TuningLine *best = nullptr;
-  double nearest = std::numeric_limits<double>::infinity();
+  std::vector<std::pair<double, const TuningLine *>> matching; // with distances
   for (const TuningLine &line : lines) {
     if (line.kernel != problem.kernel || !line.skipped.empty())
       continue;
@@ -120,16 +164,17 @@ Tuned Tuning::apply(const Request &request, const DeviceProperties &device) cons
     } else if (line.build != problem.build) {
       ++older;
     } else if (fits(line, problem)) {
-      if (const double far = distance(line, problem); far <= nearest)
-        nearest = far, best = &line;
+      matching.emplace_back(distance(line, problem), &line);
     }
   }
-  constexpr size_t mostShown = 100;
+  std::ranges::sort(matching, [](const auto &a, const auto &b) { // the last of equals first
+    return a.first != b.first ? a.first < b.first : a.second > b.second;
+  });
   if (foreign)
     tuned.remarks.push_back(fmt::format("{} {} ignored because {} of another device ('{}'), but this is '{}'",
                                         linesOf(foreign, kernel), foreign == 1 ? "is" : "are",
                                         foreign == 1 ? "it is" : "they are",
-                                        printable(otherDevice, mostShown), device.name));
+                                        printable(otherDevice, mostShown), setting.device.name));
   if (older)
     tuned.remarks.push_back(
         fmt::format("{} {} ignored because the kernel or tlc has changed since; 'tlc tune' "
@@ -140,33 +185,21 @@ Tuned Tuning::apply(const Request &request, const DeviceProperties &device) cons
         formatMessage("{} line(s) of tuning in '{}' are ignored because they are of another "
                       "version of the format than {}",
                       ofOtherVersions, folder.native(), tuningVersion));
-  if (!best || best->values.empty())
+  for (const auto &[distance, line] : matching) {
+    if (line->values.empty())
+      return tuned;
+    Result<Request> changed = withValues(request, line->values, setting.options.target);
+    if (!changed) {
+      std::string remark = fmt::format("a line of tuning for '{}' is ignored because of its values: {}",
+                                       kernel.name(), printable(changed.error().message, 1000));
+      if (std::ranges::find(tuned.remarks, remark) == tuned.remarks.end())
+        tuned.remarks.push_back(std::move(remark));
+      continue;
+    }
+    tuned.request = std::move(*changed);
+    tuned.request.given = request.given; // what a line gives may be given otherwise the next time
+    tuned.isChanged = true;
     return tuned;
-  Definitions given = request.given;
-  for (const auto &[name, value] : best->values)
-    given[name] = value;
-  const auto refuse = [&](const std::string &why) {
-    tuned.remarks.push_back(
-        fmt::format("a line of tuning for '{}' is ignored because of its values: {}", kernel.name(), why));
-    return tuned;
-  };
-  const auto isOpen = [&](const auto &value) {
-    return std::ranges::any_of(kernel.parameters(), [&](const Parameter &parameter) {
-      return parameter.name == value.first && parameter.isOpen();
-    });
-  };
-  if (const auto other = std::ranges::find_if_not(best->values, isOpen); other != best->values.end())
-    return refuse(fmt::format("'{}' is no open parameter", printable(other->first, mostShown)));
-  Result<Request> changed =
-      Request::parse(kernel, given, request.fixedDimensions,
-                     request.ofEmulator.empty() ? DefaultSizes::usual : DefaultSizes::emulator);
-  if (!changed)
-    return refuse(printable(changed.error().message, 1000));
-  if (const Target *target = findTarget(device.target))
-    if (std::string conflict = kernel.conflictOn(*target, changed->values); !conflict.empty())
-      return refuse(conflict);
-  tuned.request = std::move(*changed);
-  tuned.request.given = request.given; // what a line gives may be given otherwise the next time
-  tuned.isChanged = true;
+  }
   return tuned;
 }

@@ -3,7 +3,7 @@
 /// Values of open parameters that were measured, from the files of a folder (`tlc tune`, docs/tuning.md).
 ///
 ///     Result<Tuning> tuning = Tuning::read("tuning");
-///     Tuned tuned = tuning->apply(request, device->properties());
+///     Tuned tuned = tuning->apply(request, {device->properties(), options});
 ///     library.compile(tuned.request, options, log);
 #pragma once
 
@@ -20,9 +20,16 @@ namespace tlc::kernels {
 /// Names the content of a kernel: this build of tlc, and the code of the file that has the kernel.
 std::string buildOf(const Kernel &kernel);
 
-/// A line for the request on a device, without values, time and reason. An open parameter that the request
-/// was given a value of is a part of the problem, as are all others that are no sizes.
-TuningLine problemOf(const Request &request, std::string_view device);
+/// How programs are compiled and where they run.
+struct TuningSetting {
+  DeviceProperties device;
+  CompileOptions options;
+  std::optional<Alignment> variant = {}; ///< nothing: the one that the tensors allow
+};
+
+/// A line for the request, without values, time and reason. An open parameter that the request was given a
+/// value of is a part of the problem, as are all others that are no sizes.
+TuningLine problemOf(const Request &request, const TuningSetting &setting);
 
 /// True if the request was given a value of the parameter, other than `auto`.
 bool isGiven(const Request &request, const Parameter &parameter);
@@ -41,10 +48,10 @@ public:
   static Result<Tuning> read(const std::filesystem::path &folder);
 
   /// The request with values of the matching line whose measured extents are nearest, the last of equals.
-  /// Without one the request as it is. A line matches if device, kernel, build and all parameters that are no
-  /// sizes are equal, and the sizes are in its ranges. Lines whose values the kernel refuses here are
-  /// ignored.
-  Tuned apply(const Request &request, const DeviceProperties &device) const;
+  /// Without one the request as it is. A line matches if device, kernel, build, setting and all parameters
+  /// that are no sizes are equal, and each size is in its range and a multiple of the powers of two up to 16
+  /// of which the measured one is. Lines whose values the kernel refuses here are ignored.
+  Tuned apply(const Request &request, const TuningSetting &setting) const;
 
 private:
   std::filesystem::path folder;

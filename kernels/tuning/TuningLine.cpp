@@ -121,14 +121,27 @@ Error syntaxError(llvm::Error error, std::string_view place) {
                       message.str())};
 }
 
-constexpr std::string_view memberNames[] = {"tlc_tuning", "device", "build", "kernel", "sizes",
-                                            "parameters", "values", "us",    "skipped"};
+/// The members that are strings, in order.
+constexpr std::pair<llvm::StringLiteral, std::string TuningLine::*> texts[] = {
+    {"device", &TuningLine::device},         {"build", &TuningLine::build},
+    {"kernel", &TuningLine::kernel},         {"target", &TuningLine::target},
+    {"options", &TuningLine::options},       {"variant", &TuningLine::variant},
+    {"static", &TuningLine::fixedDimensions}};
+
+constexpr std::string_view memberNames[] = {"tlc_tuning",      "device",  "build",  "kernel", "target",
+                                            "options",         "variant", "static", "sizes",  "parameters",
+                                            "multiprocessors", "values",  "us",     "skipped"};
 
 } // namespace
 
 SizeRange SizeRange::around(int64_t size) {
   constexpr double factor = 1.4142135623730951;
   return {int64_t(std::ceil(double(size) / factor)), size, int64_t(double(size) * factor)};
+}
+
+bool TuningLine::isSameSetting(const TuningLine &other) const {
+  return multiprocessors == other.multiprocessors && target == other.target && options == other.options &&
+         variant == other.variant && fixedDimensions == other.fixedDimensions;
 }
 
 bool TuningLine::isSameProblem(const TuningLine &other) const {
@@ -138,7 +151,7 @@ bool TuningLine::isSameProblem(const TuningLine &other) const {
       sizes[name] = range.at;
     return sizes;
   };
-  return device == other.device && build == other.build && kernel == other.kernel &&
+  return device == other.device && build == other.build && kernel == other.kernel && isSameSetting(other) &&
          parameters == other.parameters && measured(*this) == measured(other);
 }
 
@@ -154,9 +167,9 @@ std::string kernels::toJson(const TuningLine &line) {
   };
   os.object([&] {
     os.attribute("tlc_tuning", tuningVersion);
-    os.attribute("device", json::fixUTF8(line.device));
-    os.attribute("build", json::fixUTF8(line.build));
-    os.attribute("kernel", json::fixUTF8(line.kernel));
+    for (const auto &[name, member] : texts)
+      os.attribute(name, json::fixUTF8(line.*member));
+    os.attribute("multiprocessors", line.multiprocessors);
     os.attributeObject("sizes", [&] {
       for (const auto &[name, range] : line.sizes)
         os.attribute(json::fixUTF8(name), json::Array{range.from, range.at, range.to});
@@ -194,14 +207,16 @@ Result<std::optional<TuningLine>> kernels::parseTuningLine(std::string_view text
       return reader.wrong(fmt::format("expected only the members {}, but got \"{}\"",
                                       fmt::join(memberNames, ", "), Reader::shown(key)));
   TuningLine line;
-  for (auto [name, member] : {std::pair("device", &TuningLine::device),
-                              {"build", &TuningLine::build},
-                              {"kernel", &TuningLine::kernel}}) {
+  for (const auto &[name, member] : texts) {
     Result<std::string> value = reader.text(name);
     if (!value)
       return value.error();
     line.*member = std::move(*value);
   }
+  const std::optional<int64_t> multiprocessors = object->getInteger("multiprocessors");
+  if (!multiprocessors || *multiprocessors < 0)
+    return reader.wrong("expected \"multiprocessors\", their number, an integer from 0 on");
+  line.multiprocessors = *multiprocessors;
   Result<std::map<std::string, SizeRange>> sizes = reader.sizes("sizes");
   if (!sizes)
     return sizes.error();

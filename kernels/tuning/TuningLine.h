@@ -17,7 +17,7 @@
 namespace tlc::kernels {
 
 /// Raised whenever the meaning of a line changes; lines of another version are ignored.
-inline constexpr int64_t tuningVersion = 1;
+inline constexpr int64_t tuningVersion = 2;
 
 /// Extents for which a measurement stands.
 struct SizeRange {
@@ -32,15 +32,22 @@ struct SizeRange {
 };
 
 struct TuningLine {
-  std::string device; ///< `DeviceProperties::name`
-  std::string build;  ///< of the kernel (`buildOf`)
+  std::string device;          ///< `DeviceProperties::name`
+  int64_t multiprocessors = 0; ///< of the device
+  std::string build;           ///< of the kernel (`buildOf`)
   std::string kernel;
+  std::string target = {};          ///< that the programs are compiled for
+  std::string options = {};         ///< a hash of the other options that decide a program
+  std::string variant = {};         ///< that was asked for; empty: the one that the tensors allow
+  std::string fixedDimensions = {}; ///< in order, with commas between them
   std::map<std::string, SizeRange> sizes = {};
   Definitions parameters = {}; ///< what was measured: all that are neither sizes nor tried
   Definitions values = {};     ///< of open parameters; none: what the kernel chooses itself
   double microseconds = 0;     ///< of a launch
   std::string skipped = {};    ///< why it was not timed; empty: it was
 
+  /// Whether the programs are compiled in the same way, for a device with as many multiprocessors.
+  bool isSameSetting(const TuningLine &other) const;
   /// Equal for measurements of the same problem.
   bool isSameProblem(const TuningLine &other) const;
   bool operator==(const TuningLine &) const = default;

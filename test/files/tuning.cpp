@@ -75,6 +75,16 @@ void registerKernels(KernelFile &file) {
 #endif
       .program(planted)
       .reference("Y", doubled);
+  file.kernel("altering", "Y = 2 X, of which few values go wrong")
+      .size("n", 1 << 24, {.onEmulator = 5000})
+      .open("way", {"slow", "alters", "fast"})
+      .program(planted)
+      .reference("Y", doubled);
+  file.kernel("broken", "Y = 2 X, but for the first value")
+      .size("n", 5000)
+      .open("way", {"crashes", "fast"})
+      .program(planted)
+      .reference("Y", doubled);
   file.kernel("unknown", "Y = 2 X, without a reference")
       .size("n", 5000)
       .open("tile", {256, 1024})

@@ -214,14 +214,15 @@ ExitCode BenchCommand::execute() const {
   Result<std::vector<std::unique_ptr<Device>>> gpus = openGpus(gpu, first.kernel->ranks(first.values));
   if (!gpus)
     return fail(gpus.error().message);
+  if (!flags.namesTarget())
+    options->target = gpus->front()->properties().target;
   for (kernels::Request &request : requests) {
-    Result<kernels::Request> tuned = tuning.apply(request, gpus->front()->properties());
+    Result<kernels::Request> tuned =
+        tuning.apply(request, {gpus->front()->properties(), *options, *alignment});
     if (!tuned)
       return failBy(tuned.error());
     request = std::move(*tuned);
   }
-  if (!flags.namesTarget())
-    options->target = gpus->front()->properties().target;
   std::unique_ptr<Cublas> peer;
   std::string peerState = "no peer for this kernel";
   if (hasPeer(kernel)) {

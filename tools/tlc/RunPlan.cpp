@@ -40,7 +40,8 @@ std::variant<RunPlan, ExitCode> driver::planRun(const std::string &kernel, const
     return failBy(choice.error(), ofFile, format);
   if (!flags.compile.namesTarget())
     choice->options.target = chosen->device().properties().target;
-  Result<kernels::Request> tuned = flags.tuning.apply(choice->request, chosen->device().properties());
+  Result<kernels::Request> tuned = flags.tuning.apply(
+      choice->request, {chosen->device().properties(), choice->options, choice->alignment});
   if (!tuned)
     return failBy(tuned.error());
   choice->request = std::move(*tuned);

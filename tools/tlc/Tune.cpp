@@ -144,16 +144,11 @@ void printJson(const kernels::Request &request, const SearchResult &result) {
   outs().flush();
 }
 
-} // namespace
-
-namespace {
-
-/// The contents of inputs and the reference, of the first candidate that is timed: processes share this
-/// one's memory.
+/// The contents of inputs and the reference of the kernel's own choice, for all candidates: processes share
+/// this one's memory.
 Result<std::shared_ptr<const kernels::Problem>> makeProblem(const TuneSetting &setting,
-                                                            const kernels::Definitions &given,
-                                                            const kernels::Definitions &values) {
-  Result<kernels::Request> request = setting.request(given, values);
+                                                            const kernels::Definitions &given) {
+  Result<kernels::Request> request = setting.request(given, {});
   if (!request)
     return request.error();
   constexpr double operations = 5e7; // of comparing
@@ -161,24 +156,25 @@ Result<std::shared_ptr<const kernels::Problem>> makeProblem(const TuneSetting &s
       kernels::Problem::create(*request, {.seed = setting.seed, .referenceOperations = operations});
   if (!problem)
     return problem.error();
+  if ((*problem)->initial().specs.empty()) {
+    kernels::CompileLog log;
+    const auto traced = kernels::trace(*request, *findTarget(setting.options.target), log);
+    return invalid(
+        fmt::format("expected the kernel's own choice to have tensors, because other candidates are "
+                    "compared with it, but got none{}",
+                    traced ? "" : ": " + traced.error().message));
+  }
   if (Result<void> computed = (*problem)->computeReference(); !computed)
     return computed.error();
   return problem;
 }
 
-SearchSteps stepsOf(const TuneSetting &setting, const kernels::Definitions &given) {
+SearchSteps stepsOf(const TuneSetting &setting, const kernels::Definitions &given,
+                    const std::shared_ptr<const kernels::Problem> &problem) {
   return {
       .prepare = [&](const kernels::Definitions &values) { return prepareCandidate(setting, given, values); },
-      .time = [&, problem = std::shared_ptr<const kernels::Problem>()](
-                  const kernels::Definitions &values, TuneCheck check) mutable -> Result<TuneAnswer> {
-        if (!problem) {
-          Result<std::shared_ptr<const kernels::Problem>> made = makeProblem(setting, given, values);
-          if (!made)
-            return made.error();
-          problem = std::move(*made);
-        }
-        return timeCandidate(setting, given, values, problem, check);
-      }};
+      .time = [&](const kernels::Definitions &values,
+                  TuneCheck check) { return timeCandidate(setting, given, values, problem, check); }};
 }
 
 } // namespace
@@ -208,6 +204,8 @@ Result<SearchOptions> TuneCommand::searchOptions() const {
   if (!time)
     return invalid("expected --budget of a time such as 60s or 2m, or all, but got '" + excerpt(budget) +
                    "'");
+  if (folder.empty())
+    return invalid("expected a folder as --tuning, but got an empty name");
   constexpr unsigned mostSeconds = 3600, mostRounds = 100, mostJobs = 1024;
   if (limit < 1 || limit > mostSeconds)
     return invalid(fmt::format("expected --limit from 1 to {}, but got {}", mostSeconds, limit.getValue()));
@@ -282,8 +280,11 @@ ExitCode TuneCommand::tuneAll(TuneSetting &setting, const std::vector<kernels::R
       return failBy(files.error());
     if (files->remark())
       errs() << "tlc: remark: " << *files->remark() << '\n';
-    Result<SearchResult> found =
-        search(request, setting.device.name, stepsOf(setting, request.given), *files, options);
+    const Result<std::shared_ptr<const kernels::Problem>> problem = makeProblem(setting, request.given);
+    if (!problem)
+      return failBy(problem.error());
+    Result<SearchResult> found = search(request, {setting.device, setting.options, setting.alignment},
+                                        stepsOf(setting, request.given, *problem), *files, options);
     if (!found)
       return failBy(found.error());
     json ? printJson(request, *found) : printText(request, *found);
@@ -316,6 +317,8 @@ ExitCode TuneCommand::execute() const {
                                             : nullptr;
   if (wrong)
     return failUsage(wrong->message);
+  if (cache->policy == CachePolicy::hitsOnly)
+    return failUsage("expected no --cached-only because a tuner compiles all candidates");
   if (schedules->front())
     return failUsage("expected no --schedule because a tuner compares times, not orders");
   if (flags.showsCompiler())

@@ -12,13 +12,15 @@ TuningFlag::TuningFlag(cl::SubCommand &command)
              cl::desc("Fill open parameters by what 'tlc tune' has measured")) {}
 
 Result<kernels::Request> TuningFlag::apply(const kernels::Request &request,
-                                           const DeviceProperties &device) const {
-  if (folder.empty())
+                                           const kernels::TuningSetting &setting) const {
+  if (folder.getNumOccurrences() == 0)
     return request;
+  if (folder.empty())
+    return tlc::Error{ErrorKind::invalidArgument, "expected a folder as --tuning, but got an empty name"};
   Result<kernels::Tuning> tuning = kernels::Tuning::read(folder.getValue());
   if (!tuning)
     return tuning.error();
-  kernels::Tuned tuned = tuning->apply(request, device);
+  kernels::Tuned tuned = tuning->apply(request, setting);
   for (const std::string &remark : tuned.remarks)
     errs() << "tlc: remark: " << remark << '\n';
   if (tuned.isChanged) {

@@ -12,9 +12,9 @@ namespace tlc::driver {
 class TuningFlag {
 public:
   explicit TuningFlag(llvm::cl::SubCommand &command);
-  /// The request with values of the folder's lines for that device, or as it is. Says on standard error which
+  /// The request with values of the folder's lines for that setting, or as it is. Says on standard error which
   /// values a line has given, and which lines are ignored.
-  Result<kernels::Request> apply(const kernels::Request &request, const DeviceProperties &device) const;
+  Result<kernels::Request> apply(const kernels::Request &request, const kernels::TuningSetting &setting) const;
 
 private:
   llvm::cl::opt<std::string> folder;

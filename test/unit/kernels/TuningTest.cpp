@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <sys/stat.h>
 
 using namespace tlc;
 using namespace tlc::kernels;
@@ -21,7 +22,7 @@ Request requestOf(const Definitions &given) { return expectValue(Request::parse(
 
 /// Of the problem, with values.
 TuningLine lineOf(const Definitions &given, const Definitions &values) {
-  TuningLine line = problemOf(requestOf(given), h200.name);
+  TuningLine line = problemOf(requestOf(given), {h200, {}});
   line.values = values;
   line.microseconds = 10;
   return line;
@@ -36,7 +37,7 @@ public:
     file << text;
   }
   Tuned apply(const Definitions &given) const {
-    return expectValue(Tuning::read(folder.path)).apply(requestOf(given), h200);
+    return expectValue(Tuning::read(folder.path)).apply(requestOf(given), {h200, {}});
   }
   std::string valueOf(const Definitions &given, const std::string &parameter) const {
     return std::string(*apply(given).request.values.find(parameter));
@@ -56,11 +57,16 @@ std::string errorOf(std::string_view text) {
 
 /// A line whose member has another value; null: without it.
 std::string lineWith(const std::string &member, const std::string &value) {
-  std::string text = R"({"tlc_tuning":1)";
+  std::string text = R"({"tlc_tuning":2)";
   for (const auto &[name, usual] :
        std::vector<std::pair<std::string, std::string>>{{"device", R"("d")"},
                                                         {"build", R"("b")"},
                                                         {"kernel", R"("k")"},
+                                                        {"target", R"("t")"},
+                                                        {"options", R"("o")"},
+                                                        {"variant", R"("")"},
+                                                        {"static", R"("")"},
+                                                        {"multiprocessors", "4"},
                                                         {"sizes", R"({"n":[1,2,3]})"},
                                                         {"parameters", R"({"dtype":"bf16"})"},
                                                         {"values", R"({"tile":16})"},
@@ -91,7 +97,7 @@ TEST_CASE("a malformed line is an error with its place", "[tuning]") {
   CHECK(parseTuningLines(lineWith("", "") + "\n\n  \n" + lineWith("", ""), "t")->lines.size() == 2);
   const std::string whole = lineWith("", "");
   CHECK(errorOf(whole + "\n" + whole.substr(0, 40)).starts_with("t.jsonl:2:"));
-  CHECK(errorOf("\n{\"tlc_tuning\":1,]")
+  CHECK(errorOf("\n{\"tlc_tuning\":2,]")
             .starts_with("t.jsonl:2:17: expected a line of tuning, which is one JSON "
                          "object: "));
   CHECK(errorOf("[]") == "t.jsonl:1: expected a line of tuning, which is one JSON object");
@@ -118,16 +124,16 @@ TEST_CASE("a malformed line is an error with its place", "[tuning]") {
         "are "
         "none");
   CHECK(errorOf(lineWith("extra", R"("value":{})")) ==
-        "t.jsonl:1: expected only the members tlc_tuning, device, build, kernel, sizes, parameters, values, "
-        "us, "
-        "skipped, but got \"value\"");
+        "t.jsonl:1: expected only the members tlc_tuning, device, build, kernel, target, options, variant, "
+        "static, sizes, "
+        "parameters, multiprocessors, values, us, skipped, but got \"value\"");
   CHECK(errorOf(std::string(100000, '[')) ==
         "t.jsonl:1: expected a line of tuning, which has at most 256 brackets");
 }
 
 TEST_CASE("a line of another version is counted, whatever it has", "[tuning]") {
   const TuningLines lines =
-      expectValue(parseTuningLines("{\"tlc_tuning\":2,\"x\":[]}\n" + lineWith("", ""), "t"));
+      expectValue(parseTuningLines("{\"tlc_tuning\":3,\"x\":[]}\n" + lineWith("", ""), "t"));
   CHECK(lines.lines.size() == 1);
   CHECK(lines.ofOtherVersions == 1);
 }
@@ -139,8 +145,8 @@ TEST_CASE("a request gets the values of the nearest line", "[tuning]") {
       {lineOf(small, {{"bm", "64"}, {"bn", "96"}}), lineOf(large, {{"bm", "128"}, {"bn", "64"}})});
   CHECK(folder.valueOf(small, "bm") == "64");
   CHECK(folder.valueOf(small, "bn") == "96");
-  CHECK(folder.valueOf({{"m", "1150"}, {"n", "1100"}, {"k", "1024"}}, "bm") == "64");
-  CHECK(folder.valueOf({{"m", "1350"}, {"n", "1380"}, {"k", "1390"}}, "bm") == "128");
+  CHECK(folder.valueOf({{"m", "1152"}, {"n", "1104"}, {"k", "1024"}}, "bm") == "64");
+  CHECK(folder.valueOf({{"m", "1352"}, {"n", "1384"}, {"k", "1392"}}, "bm") == "128");
   // Out of the ranges, which end at a factor of sqrt(2).
   CHECK(folder.valueOf({{"m", "2048"}, {"n", "1400"}, {"k", "1400"}}, "bm") == "auto");
   CHECK(folder.valueOf({{"m", "1024"}, {"n", "1024"}, {"k", "700"}}, "bm") == "auto");
@@ -148,6 +154,53 @@ TEST_CASE("a request gets the values of the nearest line", "[tuning]") {
   CHECK(folder.valueOf({{"m", "1024"}, {"n", "1024"}, {"k", "1024"}, {"dtype", "f16"}}, "bm") == "auto");
   CHECK(folder.apply(small).remarks.empty());
   CHECK(folder.apply(small).isChanged);
+}
+
+TEST_CASE("a line is not for sizes that are aligned less", "[tuning]") {
+  const Definitions measured = {{"m", "1024"}, {"n", "1024"}, {"k", "1000"}};
+  const Folder folder({lineOf(measured, {{"bm", "64"}})});
+  for (const auto &[k, value] : {std::pair("1000", "64"), {"1001", "auto"}, {"1004", "auto"}, {"1008", "64"}})
+    CHECK(folder.valueOf({{"m", "1024"}, {"n", "1024"}, {"k", k}}, "bm") == value);
+  CHECK(folder.valueOf({{"m", "1025"}, {"n", "1024"}, {"k", "1000"}}, "bm") == "auto");
+}
+
+TEST_CASE("a refused line hides no farther one", "[tuning]") {
+  const Folder folder({lineOf({{"m", "1024"}}, {{"bm", "64"}}), lineOf({{"m", "1152"}}, {{"bm", "7"}})});
+  const Tuned tuned = folder.apply({{"m", "1152"}});
+  CHECK(*tuned.request.values.find("bm") == "64");
+  CHECK(tuned.remarks.size() == 1);
+}
+
+TEST_CASE("a line is for one way to compile and run a kernel", "[tuning]") {
+  const std::vector<std::string> fixed = {"n", "k"}, swapped = {"k", "n"};
+  const Request usual = requestOf({}), special = expectValue(Request::parse("gemm", {}, fixed)),
+                same = expectValue(Request::parse("gemm", {}, swapped));
+  CompileOptions disabled, blackwell;
+  blackwell.target = "sm_100a";
+  disabled.optimizations.*optimizationSwitches().front().member = false;
+  DeviceProperties slice = h200;
+  slice.multiprocessors = 66;
+  const std::vector<std::pair<Request, TuningSetting>> ways = {{usual, {h200, {}}},
+                                                               {special, {h200, {}}},
+                                                               {usual, {h200, disabled}},
+                                                               {usual, {h200, blackwell}},
+                                                               {usual, {h200, {}, Alignment::aligned}},
+                                                               {usual, {h200, {}, Alignment::general}},
+                                                               {usual, {slice, {}}}};
+  for (size_t i = 0; i != ways.size(); ++i) {
+    TuningLine line = problemOf(ways[i].first, ways[i].second);
+    line.values = {{"bm", "64"}};
+    line.microseconds = 1;
+    CHECK(*expectValue(parseTuningLine(toJson(line), "p")) == line);
+    const Folder folder({line});
+    const Tuning tuning = expectValue(Tuning::read(folder.path()));
+    for (size_t j = 0; j != ways.size(); ++j) {
+      INFO(i << ' ' << j);
+      CHECK(tuning.apply(ways[j].first, ways[j].second).isChanged == (i == j));
+      CHECK(line.isSameProblem(problemOf(ways[j].first, ways[j].second)) == (i == j));
+    }
+  }
+  CHECK(problemOf(special, {h200, {}}).isSameProblem(problemOf(same, {h200, {}})));
 }
 
 TEST_CASE("of equal lines the last one counts, and one without values leaves the choice", "[tuning]") {
@@ -179,7 +232,7 @@ TEST_CASE("lines of other devices, builds and versions are ignored with a remark
   CHECK(tuned.remarks[1] ==
         "2 lines of tuning for 'gemm' are ignored because the kernel or tlc has changed since; "
         "'tlc tune' measures again");
-  CHECK(tuned.remarks[2].find("are ignored because they are of another version of the format than 1") !=
+  CHECK(tuned.remarks[2].find("are ignored because they are of another version of the format than 2") !=
         std::string::npos);
 }
 
@@ -205,6 +258,13 @@ TEST_CASE("a folder that cannot be read, or has a malformed line, is an error", 
   const Result<Tuning> malformed = Tuning::read(folder.path());
   REQUIRE_FALSE(malformed);
   CHECK(malformed.error().message.starts_with((folder.path() / "gemm.jsonl").native() + ":2:"));
+}
+
+TEST_CASE("only regular files are read", "[tuning]") {
+  const Folder folder({lineOf({}, {{"bm", "64"}})});
+  REQUIRE(mkfifo((folder.path() / "pipe.jsonl").c_str(), 0600) == 0); // whose reader would wait
+  std::filesystem::create_directory(folder.path() / "folder.jsonl");
+  CHECK(folder.valueOf({}, "bm") == "64");
 }
 
 TEST_CASE("every candidate is a value that its parameter allows", "[tuning]") {

@@ -35,6 +35,8 @@ kernels::Request fewCandidates() {
   return expectValue(kernels::Request::parse("gemm", {{"bn", "128"}, {"split", "1"}, {"cluster", "1"}}));
 }
 
+const kernels::TuningSetting onDevice = {{.name = "device", .target = "sm_90a"}, {}};
+
 /// Answers by the value of bm, empty of the kernel's own choice, and what was asked.
 struct Planted {
   std::map<std::string, TuneAnswer> prepared = {}, timed = {};
@@ -57,7 +59,7 @@ struct Planted {
                 }};
   }
   SearchResult run(const std::filesystem::path &folder, const SearchOptions &options = {.jobs = 2}) {
-    return expectValue(search(fewCandidates(), "device", steps(),
+    return expectValue(search(fewCandidates(), onDevice, steps(),
                               expectValue(TuningFiles::open(folder.native(), "gemm")), options));
   }
 };
@@ -118,7 +120,7 @@ TEST_CASE("the fastest candidate wins, and close ones are timed in rounds", "[tu
     CHECK(planted.asked[close] == std::vector{TuneCheck::compare, TuneCheck::skip, TuneCheck::skip,
                                               TuneCheck::skip, TuneCheck::skip});
   }
-  TuningLine line = kernels::problemOf(fewCandidates(), "device");
+  TuningLine line = kernels::problemOf(fewCandidates(), onDevice);
   line.values = {{"bm", "64"}};
   line.microseconds = 5;
   CHECK(textOf(folder.path / "gemm.jsonl") == toJson(line) + "\n");
@@ -151,6 +153,18 @@ TEST_CASE("a candidate that the model calls hopeless, or that does not compile, 
   CHECK(candidateOf(result, "192").isTimed());
 }
 
+TEST_CASE("a wrong candidate makes no other hopeless", "[tune]") {
+  const test::TemporaryDirectory folder;
+  Planted planted = {.prepared = {{"", {10}}, {"64", {1}}, {"128", {5}}, {"192", {16}}, {"256", {14}}},
+                     .timed = {{"", {10}}, {"64", {0, "wrong result"}}, {"128", {5}}, {"256", {14}}}};
+  const SearchResult result = planted.run(folder.path);
+  CHECK(bestOf(result) == "128");
+  CHECK(candidateOf(result, "64").skipped == "wrong result");
+  CHECK(candidateOf(result, "192").skipped ==
+        "by the model it takes 16.0 us, 3.2 times as long as the fastest");
+  CHECK(candidateOf(result, "256").isTimed());
+}
+
 TEST_CASE("without a budget that lasts only the kernel's own choice is timed", "[tune]") {
   const test::TemporaryDirectory folder;
   Planted planted = {.timed = {{"", {10}}}};
@@ -170,10 +184,27 @@ TEST_CASE("a candidate that fails in a later round does not win", "[tune]") {
                : first(values, check);
   };
   const SearchResult result =
-      expectValue(search(fewCandidates(), "device", steps,
+      expectValue(search(fewCandidates(), onDevice, steps,
                          expectValue(TuningFiles::open(folder.path.native(), "gemm")), {.jobs = 1}));
   CHECK(bestOf(result) == "128");
   CHECK(candidateOf(result, "64").skipped == "its process has not ended after 20 s");
+}
+
+TEST_CASE("what may pass is not in the log, and is tried again", "[tune]") {
+  const test::TemporaryDirectory folder;
+  Planted planted = {
+      .prepared = {{"192", {0, "it does not compile"}}, {"256", {0, "no memory", true}}},
+      .timed = {{"", {10}}, {"64", {0, "its process has not ended after 1 s", true}}, {"128", {20}}}};
+  SearchResult result = planted.run(folder.path);
+  CHECK(bestOf(result).empty());
+  CHECK(candidateOf(result, "64").skipped == "its process has not ended after 1 s");
+  CHECK(candidateOf(result, "256").skipped == "no memory");
+  Planted later = {.timed = {{"64", {5}}, {"256", {20}}}};
+  result = later.run(folder.path);
+  CHECK(result.resumed == 3);
+  CHECK(bestOf(result) == "64");
+  CHECK(candidateOf(result, "192").skipped == "it does not compile");
+  CHECK(candidateOf(result, "256").isTimed());
 }
 
 TEST_CASE("an error that is none of a candidate's ends the search, and is in no log", "[tune]") {
@@ -184,7 +215,7 @@ TEST_CASE("an error that is none of a candidate's ends the search, and is in no 
     return Result<TuneAnswer>(Error{ErrorKind::environment, "no GPU"});
   };
   const TuningFiles files = expectValue(TuningFiles::open(folder.path.native(), "gemm"));
-  const Result<SearchResult> result = search(fewCandidates(), "device", steps, files, {.jobs = 1});
+  const Result<SearchResult> result = search(fewCandidates(), onDevice, steps, files, {.jobs = 1});
   REQUIRE_FALSE(result);
   CHECK(result.error().message == "no GPU");
   CHECK(textOf(files.logName()).empty());

@@ -35,7 +35,7 @@ Result<ProgramCache::Named> calls::compileProgram(const SharedCache &cache, cons
   if (!request)
     return request.error();
   if (asked.tuning)
-    *request = asked.tuning->apply(*request, asked.device).request;
+    *request = asked.tuning->apply(*request, {asked.device, asked.options}).request;
   kernels::CompileLog log;
   // What is found by name is what the kernel chooses itself.
   Result<std::shared_ptr<const Artifact>> program = kernels::Library(cache).compile(

@@ -27,11 +27,16 @@ using namespace tlc::driver;
 namespace {
 
 /// In front of an answer's text.
-enum class Mark : char { time = 't', skipped = 's', broken = 'b', wrongUse = 'w' };
+enum class Mark : char { time = 't', skipped = 's', passing = 'p', broken = 'b', wrongUse = 'w' };
 
 std::string pack(Mark mark, const std::string &text) { return char(mark) + text; }
 
 TuneAnswer skip(std::string reason) { return {.microseconds = 0, .skipped = std::move(reason)}; }
+
+/// Because of an error, which may be one of the machine.
+TuneAnswer skip(const tlc::Error &error) {
+  return {.microseconds = 0, .skipped = error.message, .isPassing = error.kind == ErrorKind::environment};
+}
 
 /// The body's answer, from a process. What ends the process is why the candidate is skipped.
 Result<TuneAnswer> askProcess(std::chrono::seconds limit, const std::function<Result<TuneAnswer>()> &body) {
@@ -40,11 +45,12 @@ Result<TuneAnswer> askProcess(std::chrono::seconds limit, const std::function<Re
     if (!answer)
       return pack(Mark::broken, answer.error().message);
     return answer->skipped.empty() ? pack(Mark::time, fmt::format("{}", answer->microseconds))
-                                   : pack(Mark::skipped, answer->skipped);
+                                   : pack(answer->isPassing ? Mark::passing : Mark::skipped, answer->skipped);
   });
   if (!text)
     return text.error().kind == ErrorKind::execution
-               ? Result<TuneAnswer>(skip("its process " + text.error().message))
+               ? Result<TuneAnswer>(
+                     {.microseconds = 0, .skipped = "its process " + text.error().message, .isPassing = true})
                : text.error();
   const llvm::StringRef rest = llvm::StringRef(*text).drop_front();
   switch (Mark(text->front())) {
@@ -52,7 +58,9 @@ Result<TuneAnswer> askProcess(std::chrono::seconds limit, const std::function<Re
   case Mark::wrongUse:
     return tlc::Error{ErrorKind::environment, rest.str()};
   case Mark::skipped:
-    return skip(rest.str());
+  case Mark::passing:
+    return TuneAnswer{
+        .microseconds = 0, .skipped = rest.str(), .isPassing = Mark(text->front()) == Mark::passing};
   case Mark::time:
     break;
   }
@@ -224,19 +232,19 @@ Result<TuneAnswer> driver::prepareCandidate(const TuneSetting &setting, const ke
   return askProcess(setting.limit, [&]() -> Result<TuneAnswer> {
     const Result<kernels::Request> request = setting.request(given, values);
     if (!request)
-      return skip(request.error().message);
+      return skip(request.error());
     kernels::CompileLog log;
     const Result<std::shared_ptr<const Artifact>> artifact =
         kernels::Library(setting.cache).compile(*request, setting.options, log, setting.device.code);
     if (!artifact)
-      return skip("it does not compile: " + reasonOf(artifact.error(), log));
+      return skip({artifact.error().kind, "it does not compile: " + reasonOf(artifact.error(), log)});
     if (std::string lack = lackOfRoom(**artifact, *findTarget(setting.options.target)); !lack.empty())
       return skip(std::move(lack));
     if (!isAffordable(setting, *request))
       return TuneAnswer{};
     const Result<double> modelled = modelOf(setting, *request, *artifact);
     if (!modelled && setting.kind == DeviceKind::emulator)
-      return skip(modelled.error().message);
+      return skip(modelled.error());
     return TuneAnswer{.microseconds = modelled ? *modelled : 0};
   });
 }
@@ -252,19 +260,19 @@ Result<TuneAnswer> driver::timeCandidate(const TuneSetting &setting, const kerne
       return chosen.error();
     const Result<kernels::Request> request = setting.request(given, values);
     if (!request)
-      return skip(request.error().message);
+      return skip(request.error());
     kernels::CompileLog log;
     const Result<std::shared_ptr<const Artifact>> artifact =
         kernels::Library(setting.cache).compile(*request, setting.options, log, setting.device.code);
     if (!artifact)
-      return skip("it does not compile: " + reasonOf(artifact.error(), log));
+      return skip({artifact.error().kind, "it does not compile: " + reasonOf(artifact.error(), log)});
     if (std::string other = differenceOf(problem->initial().specs, request->kernel->tensors(request->values));
         !other.empty())
       return skip(std::move(other));
     Result<kernels::KernelRun> run =
         kernels::KernelRun::create(chosen->ranks, problem, *artifact, setting.alignment);
     if (!run)
-      return skip(run.error().message);
+      return skip(run.error());
     constexpr int mostSpilled = 128; // bytes of a thread
     if (const CudaCompilation *compilation = cudaCompilationOf(run->program()))
       for (const CudaKernel &kernel : compilation->kernels)
@@ -274,20 +282,20 @@ Result<TuneAnswer> driver::timeCandidate(const TuneSetting &setting, const kerne
     if (check == TuneCheck::compare) {
       const Result<kernels::Verdict> verdict = run->verify();
       if (!verdict)
-        return skip(verdict.error().message);
+        return skip(verdict.error());
       if (!verdict->correct())
         return skip("wrong result: " + verdict->complaint);
     } else if (const Result<void> done = run->execute(); !done) {
-      return skip(done.error().message);
+      return skip(done.error());
     }
     if (setting.kind == DeviceKind::emulator)
       return TuneAnswer{};
     if (const Result<void> warm = warmUp(*run, chosen->device()); !warm)
-      return skip(warm.error().message);
+      return skip(warm.error());
     const RoundOptions rounds = {.rounds = 3, .warmups = 2, .launches = launchesOf(run->seconds())};
     const auto times = timeInTurns(chosen->ranks, {[&] { return run->launch(); }}, rounds);
     if (!times)
-      return skip(times.error().message);
+      return skip(times.error());
     return TuneAnswer{.microseconds = median(times->front()) * 1e6};
   });
 }

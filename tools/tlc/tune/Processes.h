@@ -37,10 +37,13 @@ struct TuneSetting {
                                    const kernels::Definitions &values) const;
 };
 
-/// What a process says of a candidate.
+/// What becomes of a candidate.
 struct TuneAnswer {
   double microseconds = 0;  ///< 0: unknown
   std::string skipped = {}; ///< why it is not timed
+  /// The reason may be gone the next time, such as a limit, a signal, or a lack of memory: a resumed tuning
+  /// tries the candidate again.
+  bool isPassing = false;
 };
 
 /// The device that is opened in such a process: its kind and properties.

@@ -30,9 +30,9 @@ double secondsSince(Clock::time_point begin) {
 
 class Search {
 public:
-  Search(const kernels::Request &request, const std::string &device, const SearchSteps &steps,
+  Search(const kernels::Request &request, const kernels::TuningSetting &setting, const SearchSteps &steps,
          const TuningFiles &files, const SearchOptions &options, std::vector<Candidate> all)
-      : steps(steps), files(files), options(options), measured(problemOf(request, device)),
+      : steps(steps), files(files), options(options), measured(problemOf(request, setting)),
         random(options.seed), isPrepared(all.size()) {
     result.candidates = std::move(all);
   }
@@ -41,7 +41,6 @@ public:
     resume();
     if (Result<void> done = prepare(); !done)
       return done.error();
-    prune();
     if (Result<void> done = timeAll(); !done)
       return done.error();
     chooseBest();
@@ -87,10 +86,13 @@ private:
     }));
   }
 
+  /// What a later tuning need not ask again is in the log.
   Result<void> log(Candidate &candidate, const TuneAnswer &answer) {
     candidate.skipped = answer.skipped;
     if (answer.skipped.empty())
       candidate.times.push_back(answer.microseconds);
+    if (answer.isPassing)
+      return {};
     kernels::TuningLine line = measured;
     line.values = candidate.values;
     line.microseconds = answer.microseconds;
@@ -150,18 +152,20 @@ private:
     return all;
   }
 
-  /// Leaves out what the model calls hopeless. The emulator has no other time, and compares all.
-  void prune() {
+  /// Whether the model calls it hopeless next to those that have turned out right. The emulator has no other
+  /// time, and compares all.
+  bool prune(Candidate &candidate) {
+    if (options.isModelled || candidate.modelled <= 0)
+      return false;
     double fastest = 0;
     for (const Candidate &each : result.candidates)
-      if (each.modelled > 0 && (fastest == 0 || each.modelled < fastest))
+      if (each.isTimed() && each.modelled > 0 && (fastest == 0 || each.modelled < fastest))
         fastest = each.modelled;
-    if (options.isModelled)
-      return;
-    for (Candidate &each : drop_begin(result.candidates))
-      if (each.modelled > hopeless * fastest)
-        each.skipped = fmt::format("by the model it takes {:.1f} us, {:.1f} times as long as the fastest",
-                                   each.modelled, each.modelled / fastest);
+    if (fastest == 0 || candidate.modelled <= hopeless * fastest)
+      return false;
+    candidate.skipped = fmt::format("by the model it takes {:.1f} us, {:.1f} times as long as the fastest",
+                                    candidate.modelled, candidate.modelled / fastest);
+    return true;
   }
 
   Result<void> timeAll() {
@@ -205,6 +209,8 @@ private:
       const bool isOwn = i == 0 && candidate.times.empty();
       if (isOver() && !isOwn)
         return {};
+      if (check == TuneCheck::compare && !isOwn && prune(candidate))
+        continue;
       Result<TuneAnswer> answer = steps.time(candidate.values, check);
       if (!answer)
         return answer.error();
@@ -245,11 +251,11 @@ bool SearchResult::isComplete() const {
                 [](const Candidate &each) { return !each.skipped.empty() || !each.times.empty(); });
 }
 
-Result<SearchResult> driver::search(const kernels::Request &request, const std::string &device,
+Result<SearchResult> driver::search(const kernels::Request &request, const kernels::TuningSetting &setting,
                                     const SearchSteps &steps, const TuningFiles &files,
                                     const SearchOptions &options) {
   Result<std::vector<Candidate>> all = candidatesOf(request);
   if (!all)
     return all.error();
-  return Search(request, device, steps, files, options, std::move(*all)).run();
+  return Search(request, setting, steps, files, options, std::move(*all)).run();
 }

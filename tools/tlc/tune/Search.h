@@ -3,6 +3,7 @@
 /// Finds the fastest values of one problem's open parameters.
 #pragma once
 
+#include "kernels/tuning/Tuning.h"
 #include "tools/tlc/tune/Candidates.h"
 #include "tools/tlc/tune/Processes.h"
 #include "tools/tlc/tune/TuningFiles.h"
@@ -44,7 +45,7 @@ struct SearchResult {
 /// Measures, and appends each measurement to the log and the fastest candidate to the results; progress goes
 /// to standard error. The best one is the kernel's own choice unless another is faster by 1 %. An error is
 /// none of a candidate's: no reference, no device, a full disk.
-Result<SearchResult> search(const kernels::Request &request, const std::string &device,
+Result<SearchResult> search(const kernels::Request &request, const kernels::TuningSetting &setting,
                             const SearchSteps &steps, const TuningFiles &files, const SearchOptions &options);
 
 } // namespace tlc::driver
