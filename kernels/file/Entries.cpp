@@ -86,6 +86,11 @@ std::optional<Mistake> mistakeOf(const KernelEntry &kernel) {
                 fmt::format("expected each value of parameter '{}' of kernel '{}' once because a tuner tries "
                             "them all, but got {}",
                             parameter.name, kernel.name, fmt::join(parameter.candidates, ", ")));
+    if (std::ranges::find(parameter.candidates, "auto") != parameter.candidates.end())
+      return at("parameter", parameter.name,
+                fmt::format("expected another value of parameter '{}' of kernel '{}' than auto because "
+                            "-D {}=auto leaves the choice to tuning",
+                            parameter.name, kernel.name, parameter.name));
     if (parameter.multipleOf < 1 || parameter.least > parameter.most)
       return at("parameter", parameter.name,
                 fmt::format("expected limits of parameter '{}' of kernel '{}' that a number meets, but got "

@@ -63,5 +63,8 @@ void registerKernels(KernelFile &file) {
   case 16:
     file.kernel("open", "").open("tile", std::initializer_list<int64_t>()).program(nothing);
     break;
+  case 17:
+    file.kernel("open", "").open("mode", {"auto", "small"}).program(nothing);
+    break;
   }
 }

@@ -225,9 +225,11 @@ Result<std::vector<kernels::Request>> TuneCommand::requests(const kernels::Kerne
         kernels::Request::parseLaunch(kernel, definitions, flags.fixedDimensions(), sizes);
     if (!request)
       return request.error();
-    if (const int64_t ranks = kernel.ranks(request->values); ranks != 1)
-      return invalid(
-          fmt::format("expected a kernel of one rank to tune, but '{}' runs on {}", kernel.name(), ranks));
+    if (llvm::any_of(kernel.parameters(),
+                     [](const kernels::Parameter &each) { return each.name == "ranks"; }))
+      return invalid(fmt::format("expected a kernel of one device to tune, but '{}' runs on several, whose "
+                                 "number is ranks",
+                                 kernel.name()));
     if (Result<std::vector<Candidate>> candidates = candidatesOf(*request); !candidates)
       return candidates.error();
     all.push_back(std::move(*request));
