@@ -12,9 +12,10 @@ namespace tlc::driver {
 class TuningFlag {
 public:
   explicit TuningFlag(llvm::cl::SubCommand &command);
-  /// The request with values of the folder's lines for that setting, or as it is. Says on standard error which
-  /// values a line has given, and which lines are ignored.
-  Result<kernels::Request> apply(const kernels::Request &request, const kernels::TuningSetting &setting) const;
+  /// The request with values of the folder's lines for that setting, or as it is. Says on standard error
+  /// which values a line has given, and which lines are ignored.
+  Result<kernels::Request> apply(const kernels::Request &request,
+                                 const kernels::TuningSetting &setting) const;
 
 private:
   llvm::cl::opt<std::string> folder;
