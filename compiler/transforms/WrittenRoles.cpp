@@ -104,9 +104,9 @@ std::optional<Obstacle> tile::findSumObstacle(KernelOp kernel, const WrittenRole
                                          role.getWarps(), warps)};
     else if (isa<ProductOpInterface>(op))
       found = Obstacle{op, whose + "multiplies"};
-    else if (copy && isLoad(copy) && otherWriter(kernel, copy))
-      found = Obstacle{otherWriter(kernel, copy), describe(copy.getDestination(), "a tile") + ", which " +
-                                                      whose + "loads, is written here, too"};
+    else if (Operation *other = copy && isLoad(copy) ? otherWriter(kernel, copy) : nullptr)
+      found = Obstacle{other, describe(copy.getDestination(), "a tile") + ", which " + whose +
+                                  "loads, is written here, too"};
     else if (!(copy && isLoad(copy)) && llvm::any_of(memoryAccessesOf(op), isShared))
       found = Obstacle{op, whose + "uses a shared tile"};
   });

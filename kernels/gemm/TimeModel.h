@@ -47,7 +47,7 @@ bool isAligned16Bit(const GemmConfig &problem);
 /// True if registers have sums of products that run on while threads start others.
 bool hasSumsInFlight(const GemmConfig &problem, const Target &target);
 
-/// In clock cycles. `blocks` and `memory` go on at the same time, `combine` and `repacking` by themselves.
+/// In clock cycles. `blocks` and `memory` overlap; `combine` and `repacking` overlap with nothing.
 struct GemmTime {
   double blocks = 0;    ///< the multiprocessor with the most tiles, with its wait for memory
   double memory = 0;    ///< operands and the result, once

@@ -276,7 +276,7 @@ ExitCode TuneCommand::tuneAll(TuneSetting &setting, const std::vector<kernels::R
                               const SearchOptions &options) const {
   bool isWhole = true;
   for (const kernels::Request &request : requests) {
-    // For each anew: an earlier problem has written there.
+    // Read for each problem, as the one before appends to them.
     Result<TuningFiles> files = TuningFiles::open(folder, setting.kernel->name());
     if (!files)
       return failBy(files.error());

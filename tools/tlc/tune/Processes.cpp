@@ -185,6 +185,17 @@ int launchesOf(double seconds) {
   return std::clamp(int(batch / std::max(seconds, 1e-9)), 1, most);
 }
 
+/// For an error that is the candidate's, "it does not compile" and why.
+Result<std::shared_ptr<const Artifact>> compileCandidate(const TuneSetting &setting,
+                                                         const kernels::Request &request) {
+  kernels::CompileLog log;
+  Result<std::shared_ptr<const Artifact>> artifact =
+      kernels::Library(setting.cache).compile(request, setting.options, log, setting.device.code);
+  if (!artifact)
+    return tlc::Error{artifact.error().kind, "it does not compile: " + reasonOf(artifact.error(), log)};
+  return artifact;
+}
+
 } // namespace
 
 Result<kernels::Request> TuneSetting::request(const kernels::Definitions &given,
@@ -233,11 +244,9 @@ Result<TuneAnswer> driver::prepareCandidate(const TuneSetting &setting, const ke
     const Result<kernels::Request> request = setting.request(given, values);
     if (!request)
       return skip(request.error());
-    kernels::CompileLog log;
-    const Result<std::shared_ptr<const Artifact>> artifact =
-        kernels::Library(setting.cache).compile(*request, setting.options, log, setting.device.code);
+    const Result<std::shared_ptr<const Artifact>> artifact = compileCandidate(setting, *request);
     if (!artifact)
-      return skip({artifact.error().kind, "it does not compile: " + reasonOf(artifact.error(), log)});
+      return skip(artifact.error());
     if (std::string lack = lackOfRoom(**artifact, *findTarget(setting.options.target)); !lack.empty())
       return skip(std::move(lack));
     if (!isAffordable(setting, *request))
@@ -261,11 +270,9 @@ Result<TuneAnswer> driver::timeCandidate(const TuneSetting &setting, const kerne
     const Result<kernels::Request> request = setting.request(given, values);
     if (!request)
       return skip(request.error());
-    kernels::CompileLog log;
-    const Result<std::shared_ptr<const Artifact>> artifact =
-        kernels::Library(setting.cache).compile(*request, setting.options, log, setting.device.code);
+    const Result<std::shared_ptr<const Artifact>> artifact = compileCandidate(setting, *request);
     if (!artifact)
-      return skip({artifact.error().kind, "it does not compile: " + reasonOf(artifact.error(), log)});
+      return skip(artifact.error());
     if (std::string other = differenceOf(problem->initial().specs, request->kernel->tensors(request->values));
         !other.empty())
       return skip(std::move(other));
