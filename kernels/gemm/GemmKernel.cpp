@@ -50,7 +50,7 @@ std::vector<Parameter> allParameters() {
   all.push_back({.name = "swap",
                  .description =
                      "whether products have B on the left, so that a tile of C has any multiple of 8 "
-                     "rows, and 64 or 128 columns",
+                     "rows, and 64, 128 or 192 columns",
                  .kind = Kind::choice,
                  .fallback = "auto",
                  .choices = {"auto", "no", "yes"}});
