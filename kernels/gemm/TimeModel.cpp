@@ -75,15 +75,16 @@ private:
     double rowsOfA = double(std::min(e.m, c.bm)), rowsOfB = double(std::min(e.n, c.bn));
     double rowBytes = double(std::min(e.k, c.bk) * elementBytes);
     double loaded = (rowsOfA + rowsOfB) * rowBytes / timing.loadBytesPerCycle;
-    auto elements = [&](GemmRows rows, int64_t alignment) { // of the least aligned ones, that take as long
-      return rows == GemmRows::unaligned ? double(elementBytes) / double(alignment) : 0;
+    auto cycles = [&](GemmRows rows, int64_t alignment) { // of a row that threads copy
+      if (rows != GemmRows::unaligned)
+        return 0.0;
+      return rowBytes / double(alignment) / (alignment < minCpAsyncBytes ? by.threadCopies : by.asyncCopies);
     };
     // Across k each row of a tile is a copy, however few of its elements there are.
     double copiedOfA = c.aRunsAlongK() ? rowsOfA : double(c.bm),
            copiedOfB = c.bRunsAlongK() ? rowsOfB : double(c.bn);
     double byThreads =
-        (copiedOfA * elements(c.rowsOfA, c.alignmentOfA) + copiedOfB * elements(c.rowsOfB, c.alignmentOfB)) *
-        rowBytes / by.unalignedBytes;
+        copiedOfA * cycles(c.rowsOfA, c.alignmentOfA) + copiedOfB * cycles(c.rowsOfB, c.alignmentOfB);
     // The copies of the first steps are all in flight at once.
     double later = std::max(0.0, 1 - double(stages) / steps()),
            latency = later * by.copyLatency / freeSlots();
@@ -145,7 +146,7 @@ private:
     if (c.isStoredTurned())
       return tiles * stored / (by.turnedStores * timing.storeBytesPerCycle);
     if (c.rowsOfC == GemmRows::unaligned)
-      return tiles * stored / (hasWholePanels ? by.unalignedBytes : by.unalignedStores);
+      return tiles * stored / (hasWholePanels ? by.unalignedPanels : by.unalignedStores);
     // The tallest tiles leave through one panel of each warpgroup, which the product waits for.
     double storedAlone = c.bm > tallestOfOneWarpgroup ? tiles : 1;
     return hasWholePanels ? storedAlone * stored / (by.storeShare * timing.storeBytesPerCycle)

@@ -12,14 +12,14 @@ namespace tlc::kernels {
 /// Fitted by `tlc-gemm-fit`; docs/performance/gemm.md has the measurements and the residuals.
 struct GemmTimeConstants {
   // Of a multiprocessor.
-  double copyLatency = 1140;    ///< cycles from a copy's issue to its use, in which a slot serves one step
-  double tileCycles = 1002;     ///< from a tile's first copy to its last product, and its end
-  double storeShare = 0.5329;   ///< of the rate of its port to L2 at which the TMA stores a tile
-  double threadStores = 0.1207; ///< at which threads do, where its columns end within a panel
-  double turnedStores = 0.4694; ///< at which tiles of swapped products turn in shared memory and leave
-  /// Bytes a cycle that threads copy, two at once; as many times more at once take as long. And that they
-  /// store to unaligned rows of C by panels.
-  double unalignedBytes = 5.2;
+  double copyLatency = 1140;       ///< cycles from a copy's issue to its use, in which a slot serves one step
+  double tileCycles = 1002;        ///< from a tile's first copy to its last product, and its end
+  double storeShare = 0.5329;      ///< of the rate of its port to L2 at which the TMA stores a tile
+  double threadStores = 0.1207;    ///< at which threads do, where its columns end within a panel
+  double turnedStores = 0.4694;    ///< at which tiles of swapped products turn in shared memory and leave
+  double threadCopies = 2.6;       ///< of unaligned rows in a cycle, an element each
+  double asyncCopies = 2;          ///< likewise by cp.async, as wide as their alignment allows
+  double unalignedPanels = 5.2;    ///< bytes of a cycle that threads store to unaligned rows of C by panels
   double unalignedStores = 1.4;    ///< that they store there where columns end within a panel
   double clusterLoss = 0.01209;    ///< of a block's time, for each doubling of its cluster
   double clusterSumCycles = 928;   ///< of a tile whose parts a cluster sums: its barriers
