@@ -132,17 +132,29 @@ public:
   explicit FencePlacer(KernelOp kernel)
       : places(kernel), allTensors(tensorAccessesIn(kernel)),
         symmetricElsewhere(symmetricTensorsElsewhere(kernel)) {
+    llvm::DenseMap<Value, SmallVector<Operation *>> publishersOf; // by cursor
     kernel.walk([&](Operation *op) {
       for (const MemoryAccess &access : memoryAccessesOf(op))
         if (std::optional<BufferPart> part = access.isShared() ? bufferPartOf(access.memory) : std::nullopt) {
+          if (llvm::any_of(publishersOf.lookup(part->cursor), [&](Operation *publisher) {
+                return publisher->getParentOfType<RoleOp>() == op->getParentOfType<RoleOp>();
+              }))
+            keptByProducer.insert(part->cursor);
           if (access.isAsynchronous())
             (access.kind == AccessKind::read ? asynchronous.reads : asynchronous.writes)
                 .add(places.of(*part));
           else if (completionOf(op) == Completion::copyGroup)
             copied.writes.add(places.of(*part));
         }
-      if (Synchronisation order = synchronisationOf(op); order.afterCopies)
+      Synchronisation order = synchronisationOf(op);
+      if (order.afterCopies)
         filledByCopies.insert(order.ring);
+      if (order.event == SlotEvent::published)
+        publishersOf[order.cursor].push_back(op);
+      if (order.event == SlotEvent::awaited)
+        llvm::erase_if(publishersOf[order.cursor], [&](Operation *publisher) {
+          return publisher->getParentOfType<RoleOp>() == op->getParentOfType<RoleOp>();
+        });
       blocksGoOn |= letsBlocksGoOn(op);
       if (completedBy(op) == Completion::productGroup)
         mostInFlight = std::max(mostInFlight, cast<CompletionOpInterface>(op).getNumInFlight());
@@ -182,7 +194,7 @@ private:
     if (order.handsOn)
       handOn(op, state); // who goes on from here may use what this role wrote or read
     if (order.ring)
-      passOn(order.ring, order.cursor, state);
+      passOn(op, order, state);
     if (completedBy(op) == Completion::storeGroup)
       state.unawaited.clear();
     if (completedBy(op) == Completion::copyGroup) { // though later ones may go on
@@ -383,21 +395,26 @@ private:
   }
 
   /// A ring hands a slot over only when all its former users are done with it; whoever gives it away comes
-  /// back to it by way of the ring.
-  static void passOn(Value ring, Value cursor, State &state) {
-    bool isOwn = llvm::all_of(cursor.getUsers(), [&](Operation *user) {
+  /// back to it by way of the ring. Among the threads of a producer that goes on with it the ring orders
+  /// nothing, but that a warpgroup meets where it publishes.
+  void passOn(Operation *op, const Synchronisation &order, State &state) const {
+    bool isOwn = llvm::all_of(order.cursor.getUsers(), [&](Operation *user) {
       Value other = synchronisationOf(user).ring;
-      return !other || other == ring;
+      return !other || other == order.ring;
     });
-    if (!isOwn)
-      return; // the slot may be another ring's
-    state.accessed.removeAt(cursor);
+    bool isOrdered = !keptByProducer.contains(order.cursor) ||
+                     (order.event == SlotEvent::published && !order.afterCopies && !order.afterProducts &&
+                      executingWarps(op) <= warpsPerWarpgroup);
+    if (isOwn && isOrdered) // else the slot may be another ring's
+      state.accessed.removeAt(order.cursor);
   }
 
   const BufferPlaces places;
   BufferAccesses asynchronous;                  ///< what its proxy does anywhere in the kernel
   BufferAccesses copied;                        ///< what cp.async does
   llvm::SmallDenseSet<Value, 4> filledByCopies; ///< rings that threads publish after such copies
+  llvm::SmallDenseSet<Value, 4>
+      keptByProducer; ///< cursors of slots that a role has published, and accesses without a wait
   SmallVector<TensorAccess> allTensors;
   llvm::SmallDenseSet<unsigned, 4> symmetricElsewhere; ///< numbers of arguments
   bool blocksGoOn = false;                             ///< some role lets other blocks go on

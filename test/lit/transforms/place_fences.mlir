@@ -530,6 +530,100 @@ tile.kernel @rings(%n: index {program.argument = #program.dimension<"n">},
   tile.return
 }
 
+// A role that goes on reading the slot that it has published: the ring orders nothing among the threads of its two warpgroups, which meet before they
+// read what others of them wrote, and before they write again.
+// CHECK-LABEL: tile.kernel @reads_on(
+// CHECK:         tile.role "store"
+// CHECK:           tile.acquire
+// CHECK:           tile.sync
+// CHECK-NEXT:      tile.store
+// CHECK-NEXT:      tile.publish
+// CHECK-NEXT:      tile.sync
+// CHECK-NEXT:      tile.load
+// CHECK:         tile.role "read"
+// CHECK-NOT:     tile.sync
+// CHECK:         tile.return
+tile.kernel @reads_on(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 12>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %h0 = arith.constant 0.0 : bf16
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
+  %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "store" warps(8) {
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %first) -> (!tile.cursor<2>) {
+        tile.acquire %ring[%c] : !tile.ring<2>
+        %slot = tile.slot %slots[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        tile.store %h, %slot atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+        tile.publish %ring[%c] : !tile.ring<2>
+        %own = tile.load %slot : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+    }
+    tile.role "read" warps(4) {
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %first) -> (!tile.cursor<2>) {
+        tile.await %ring[%c] : !tile.ring<2>
+        %slot = tile.slot %slots[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %other = tile.load %slot : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+        tile.release %ring[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
+// One warpgroup meets where it publishes, and again only before it writes.
+// CHECK-LABEL: tile.kernel @warpgroup_reads_on(
+// CHECK:         tile.role "store"
+// CHECK:           tile.acquire
+// CHECK:           tile.sync
+// CHECK-NEXT:      tile.store
+// CHECK-NEXT:      tile.publish
+// CHECK-NEXT:      tile.load
+// CHECK:         tile.role "read"
+// CHECK-NOT:     tile.sync
+// CHECK:         tile.return
+tile.kernel @warpgroup_reads_on(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<64x64xbf16> {program.argument = #program.tensor<"X", inout, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 8>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %h0 = arith.constant 0.0 : bf16
+  %h = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+  %ring = tile.alloc_ring "ring" : !tile.ring<2>
+  %slots = tile.alloc_shared "slots" : !tile.shared<2x64x64xbf16>
+  %first = tile.cursor : !tile.cursor<2>
+  tile.roles {
+    tile.role "store" warps(4) {
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %first) -> (!tile.cursor<2>) {
+        tile.acquire %ring[%c] : !tile.ring<2>
+        %slot = tile.slot %slots[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        tile.store %h, %slot atom simt : tensor<64x64xbf16>, !tile.shared<64x64xbf16>
+        tile.publish %ring[%c] : !tile.ring<2>
+        %own = tile.load %slot : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+    }
+    tile.role "read" warps(4) {
+      %end = scf.for %i = %c0 to %n step %c1 iter_args(%c = %first) -> (!tile.cursor<2>) {
+        tile.await %ring[%c] : !tile.ring<2>
+        %slot = tile.slot %slots[%c] : !tile.shared<2x64x64xbf16>, !tile.cursor<2> -> !tile.shared<64x64xbf16>
+        %other = tile.load %slot : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
+        tile.release %ring[%c] : !tile.ring<2>
+        %next = tile.advance %c : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+    }
+  }
+  tile.return
+}
+
 // A slot filled by ordinary stores, for wgmma in another role: the fence goes before the slot is handed over. The
 // next round owns its slot when it has acquired it, and meets nobody.
 // CHECK-LABEL: tile.kernel @publish(
