@@ -7,6 +7,7 @@
 #include "compiler/analysis/CheapFragments.h"
 #include "compiler/analysis/FragmentOwners.h"
 #include "compiler/analysis/RolePlan.h"
+#include "dialects/tile/Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -59,13 +60,20 @@ RankedTensorType bytesOf(RankedTensorType type, int64_t axis, int64_t bits, Type
   return RankedTensorType::get(shape, element);
 }
 
-/// What of a fragment lies in shared memory while it is handed over.
+/// What of a fragment lies in shared memory while it is handed over. Elements of four bits whose rows are no
+/// whole bytes take more of them.
 RankedTensorType storedType(RankedTensorType type) {
-  if (!isTruth(type))
+  Type element = type.getElementType();
+  if (isTruth(type)) {
+    Type byte = IntegerType::get(type.getContext(), bitsOfByte);
+    std::optional<int64_t> axis = packedAxis(type);
+    return axis ? bytesOf(type, *axis, /*bits=*/1, byte) : type.clone(byte);
+  }
+  if (packingProblem(/*what=*/"", type.getShape(), type.getRank() - 1, element).empty())
     return type;
-  Type byte = IntegerType::get(type.getContext(), bitsOfByte);
-  std::optional<int64_t> axis = packedAxis(type);
-  return axis ? bytesOf(type, *axis, /*bits=*/1, byte) : type.clone(byte);
+  auto integer = dyn_cast<IntegerType>(element);
+  return type.clone(integer ? Type(IntegerType::get(type.getContext(), bitsOfByte, integer.getSignedness()))
+                            : Type(Float16Type::get(type.getContext())));
 }
 
 /// Of each element of a byte the number with its bit alone.
@@ -103,6 +111,24 @@ Value conditionsOf(RoleBuilder &builder, Value stored, RankedTensorType type) {
   Value bits = builder.create<arith::AndIOp>(wide, bitsInBytes(builder, each, *axis + 1));
   Value isSet = builder.create<arith::CmpIOp>(arith::CmpIPredicate::ne, bits, builder.number(each, 0));
   return builder.create<ReshapeOp>(type, isSet);
+}
+
+/// What is stored of a fragment.
+Value storedOf(RoleBuilder &builder, TypedValue<RankedTensorType> value) {
+  RankedTensorType type = value.getType();
+  if (isTruth(type))
+    return bitsOf(builder, value);
+  return storedType(type) == type ? Value(value) : builder.create<ConvertOp>(storedType(type), value);
+}
+
+/// The fragment of what is stored of it.
+Value fragmentOf(RoleBuilder &builder, Value stored, RankedTensorType type) {
+  if (isTruth(type))
+    return conditionsOf(builder, stored, type);
+  if (stored.getType() == type)
+    return stored;
+  const bool saturate = isa<FloatType>(type.getElementType());
+  return builder.create<ConvertOp>(type, stored, Rounding::nearest, saturate);
 }
 
 class HandOver {
@@ -168,7 +194,8 @@ private:
   bool storesTile(StoreOp store, StringRef role) {
     TypedValue<RankedTensorType> value = store.getValue();
     auto slice = store.getDestination().getDefiningOp<SliceOp>();
-    if (!slice || owners.of(value) == role || isCheapFragment(value))
+    if (!slice || owners.of(value) == role || isCheapFragment(value) ||
+        storedType(value.getType()) != value.getType())
       return false;
     Value tile = handed(value, role, (slice.getTensorFacts().getName() + ".tile").str());
     OpBuilder builder(store);
@@ -193,10 +220,8 @@ private:
     Value tile = handed(value, role, "fragment");
     RoleBuilder builder(value.getLoc(), role);
     builder.setInsertionPointAfter(fills.lookup(tile));
-    Value result = builder.create<LoadOp>(storedType(value.getType()), tile);
-    if (isTruth(value.getType()))
-      result = conditionsOf(builder, result, value.getType());
-    return local[{value, role}] = result;
+    Value stored = builder.create<LoadOp>(storedType(value.getType()), tile);
+    return local[{value, role}] = fragmentOf(builder, stored, value.getType());
   }
 
   /// The tile in which the role finds the fragment.
@@ -210,8 +235,8 @@ private:
                                  IntegerAttr());
     RoleBuilder builder(value.getLoc(), owner);
     builder.setInsertionPointAfterValue(value);
-    Value stored = isTruth(value.getType()) ? bitsOf(builder, value) : value;
-    auto fill = builder.create<StoreOp>(stored, tile, /*staging=*/Value(), /*atom=*/CopyAtomAttr());
+    auto fill = builder.create<StoreOp>(storedOf(builder, value), tile, /*staging=*/Value(),
+                                        /*atom=*/CopyAtomAttr());
     stores.push_back(fill);
     fills[tile] = fill;
     return tile;
