@@ -6,6 +6,7 @@
 #include "compiler/analysis/Positions.h"
 #include "compiler/analysis/ProductRegisters.h"
 #include "compiler/analysis/TmaAccess.h"
+#include "dialects/program/Program.h"
 #include "dialects/tile/Counts.h"
 #include "dialects/tile/Names.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -92,7 +93,7 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(Candidate candidate) {
   if (llvm::none_of(products, isWgmma)) // and so none is asynchronous
     return Obstacle{products.front(), productProblem(cast<GemmOp>(products.front()), target)};
   const int64_t others = warpsPerLoadRole + candidate.writtenWarps;
-  if ((kernel.getWarps() + others) * lanesPerWarp > target.maxThreadsPerBlock)
+  if (kernel.getWarps() + others > program::maxWarps(target, kernel.getResidents()))
     return Obstacle{kernel, llvm::formatv("{0} warps leave no room for a role of {1} that loads",
                                           kernel.getWarps() + candidate.writtenWarps, warpsPerLoadRole)};
   if (std::optional<Obstacle> obstacle = findRegisterObstacle(candidate, others, "a role that loads"))

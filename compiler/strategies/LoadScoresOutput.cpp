@@ -5,6 +5,7 @@
 #include "compiler/analysis/ProductRegisters.h"
 #include "compiler/analysis/RolePlan.h"
 #include "compiler/strategies/LoadRole.h"
+#include "dialects/program/Program.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -96,7 +97,7 @@ std::optional<Obstacle> findObstacle(Candidate candidate) {
   if (second.empty())
     return Obstacle{kernel, "no product takes what is computed from another one"};
   int64_t warps = 2 * int64_t(kernel.getWarps()) + warpsPerLoadRole + candidate.writtenWarps;
-  if (warps * lanesPerWarp > candidate.target.maxThreadsPerBlock)
+  if (warps > program::maxWarps(candidate.target, kernel.getResidents()))
     return Obstacle{kernel,
                     llvm::formatv("{0} warps leave no room for as many that add up, and a role of {1} "
                                   "that loads",

@@ -154,9 +154,10 @@ private:
         return Obstacle{
             op, llvm::formatv("role '{0}' has {1} warps, but the {2} is laid out for {3} (k.warps)",
                               role.getName(), role.getWarps(), describeStatement(op), kernel.getWarps())};
-    if (warps * lanesPerWarp > candidate.target.maxThreadsPerBlock)
-      return Obstacle{kernel, llvm::formatv("its roles would have {0} warps, and a block has at most {1}",
-                                            warps, candidate.target.maxThreadsPerBlock / lanesPerWarp)};
+    const int64_t most = program::maxWarps(candidate.target, kernel.getResidents());
+    if (warps > most)
+      return Obstacle{
+          kernel, llvm::formatv("its roles would have {0} warps, and a block has at most {1}", warps, most)};
     return std::nullopt;
   }
 

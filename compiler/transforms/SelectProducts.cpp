@@ -250,7 +250,7 @@ private:
       if (fits(product))
         cast<GemmOp>(product.op).setAtom(MatrixAtom::tcgen05);
     constexpr int64_t otherRoles = 2 * warpsPerWarpgroup; // a warpgroup each, if threads make loads
-    const int64_t most = target.maxThreadsPerBlock / lanesPerWarp;
+    const int64_t most = program::maxWarps(target, kernel.getResidents());
     auto canLoad = [&](const Product &product) {
       return !fits(product) || tensorMemoryFragment(product.m, product.n, int(bitsOf(product.sums)), warps);
     };

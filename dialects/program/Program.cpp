@@ -125,7 +125,11 @@ const Target *program::findTarget(Operation *op) {
   return nullptr;
 }
 
-int64_t program::maxWarps(const Target &target) { return target.maxThreadsPerBlock / lanesPerWarp; }
+int64_t program::maxWarps(const Target &target, int64_t residents) {
+  const int64_t threads =
+      std::min<int64_t>(target.maxThreadsPerBlock, target.maxThreadsPerMultiprocessor / residents);
+  return threads / lanesPerWarp;
+}
 
 StringRef program::displayName(const Target &target) {
   return target.name.empty() ? StringRef("a block") : StringRef(target.name.data(), target.name.size());

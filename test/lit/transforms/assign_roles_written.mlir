@@ -52,6 +52,43 @@ tile.kernel @stores(%k: index {program.argument = #program.dimension<"k">},
 
 // -----
 
+// Elements of four bits whose rows are no whole bytes go from role to role as wider ones, others as they are.
+// CHECK-LABEL: tile.kernel @fours(
+// CHECK:         tile.alloc_shared "S.tile" : !tile.shared<1x2xi4>
+// CHECK:         tile.convert %{{.*}} {tile.role = "math"} : tensor<2x1xi4> to tensor<2x1xi8>
+// CHECK:         tile.store %{{.*}} {tile.channel = "fragment", tile.role = "math"} : tensor<2x1xi8>, !tile.shared<2x1xi8>
+// CHECK:         tile.convert %{{.*}} {tile.role = "out"} : tensor<2x1xi8> to tensor<2x1xi4>
+// CHECK:         tile.convert %{{.*}} {tile.role = "math"} : tensor<2x1xf4E2M1FN> to tensor<2x1xf16>
+// CHECK:         tile.convert %{{.*}} saturate {tile.role = "out"} : tensor<2x1xf16> to tensor<2x1xf4E2M1FN>
+// OFF-LABEL: tile.kernel @fours(
+module attributes {program.target = #program.target<"sm_90a">} {
+tile.kernel @fours(%X: !tile.global<2xi4> {program.argument = #program.tensor<"X", input, dims[-1]>},
+    %F: !tile.global<2xf4E2M1FN> {program.argument = #program.tensor<"F", input, dims[-1]>},
+    %R: !tile.global<1x2xi4> {program.argument = #program.tensor<"R", input, dims[-1, -1]>},
+    %Y: !tile.global<2xi4> {program.argument = #program.tensor<"Y", output, dims[-1]>},
+    %G: !tile.global<2xf4E2M1FN> {program.argument = #program.tensor<"G", output, dims[-1]>},
+    %S: !tile.global<1x2xi4> {program.argument = #program.tensor<"S", output, dims[-1, -1]>}) attributes {launch = #program.launch<warps = 4>} {
+  %c0 = arith.constant 0 : index
+  %sx = tile.slice %X[%c0] : !tile.global<2xi4> -> !tile.slice<2xi4>
+  %x = tile.load %sx : !tile.slice<2xi4> -> tensor<2x1xi4>
+  %sf = tile.slice %F[%c0] : !tile.global<2xf4E2M1FN> -> !tile.slice<2xf4E2M1FN>
+  %f = tile.load %sf : !tile.slice<2xf4E2M1FN> -> tensor<2x1xf4E2M1FN>
+  %sr = tile.slice %R[%c0, %c0] : !tile.global<1x2xi4> -> !tile.slice<1x2xi4>
+  %r = tile.load %sr : !tile.slice<1x2xi4> -> tensor<1x2xi4>
+  tile.begin_role "out" warps(4)
+  %sy = tile.slice %Y[%c0] : !tile.global<2xi4> -> !tile.slice<2xi4>
+  tile.store %x, %sy : tensor<2x1xi4>, !tile.slice<2xi4>
+  %sg = tile.slice %G[%c0] : !tile.global<2xf4E2M1FN> -> !tile.slice<2xf4E2M1FN>
+  tile.store %f, %sg : tensor<2x1xf4E2M1FN>, !tile.slice<2xf4E2M1FN>
+  %ss = tile.slice %S[%c0, %c0] : !tile.global<1x2xi4> -> !tile.slice<1x2xi4>
+  tile.store %r, %ss : tensor<1x2xi4>, !tile.slice<1x2xi4>
+  tile.end_role
+  tile.return
+}
+}
+
+// -----
+
 // The author's role of that name is the strategy's, and no role is made that executes nothing.
 // CHECK-LABEL: tile.kernel @loads(
 // CHECK-SAME:    roles = [<"math", warps = 4>, <"load", warps = 1>],
@@ -131,6 +168,23 @@ tile.kernel @room(%Y: !tile.global<64x64xf32> {program.argument = #program.tenso
   %c0 = arith.constant 0 : index
   %f0 = arith.constant 0.0 : f32
   tile.begin_role "out" warps(32)
+  %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
+  %sy = tile.slice %Y[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
+  tile.store %zero, %sy : tensor<64x64xf32>, !tile.slice<64x64xf32>
+  tile.end_role
+  tile.return
+}
+}
+
+// -----
+
+// Blocks that share a multiprocessor share its threads.
+module attributes {program.target = #program.target<"sm_90a">} {
+// expected-remark @below {{[not-warp-specialised] kernel 'residents' is not warp-specialised: its roles would have 28 warps, and a block has at most 21}}
+tile.kernel @residents(%Y: !tile.global<64x64xf32> {program.argument = #program.tensor<"Y", output, dims[-1, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 4, residents = 3>} {
+  %c0 = arith.constant 0 : index
+  %f0 = arith.constant 0.0 : f32
+  tile.begin_role "out" warps(24)
   %zero = tile.splat %f0 : f32 -> tensor<64x64xf32>
   %sy = tile.slice %Y[%c0, %c0] : !tile.global<64x64xf32> -> !tile.slice<64x64xf32>
   tile.store %zero, %sy : tensor<64x64xf32>, !tile.slice<64x64xf32>
