@@ -4,7 +4,6 @@
 #include "kernels/library/Decode.h"
 
 #include "kernels/attention/decode/Describe.h"
-#include "kernels/attention/forward/Forward.h"
 #include "kernels/library/call/Mistake.h"
 
 #include <fmt/format.h>
@@ -73,9 +72,8 @@ Result<Call> checkCall(const Programs &programs, const DecodeTensors &tensors, c
   Result<const Target *> target = programs.target();
   if (!target)
     return target.error();
-  if (std::string why = kernels::whyNotExplicit(**target); !why.empty())
-    return Error{ErrorKind::environment,
-                 fmt::format("{}: expected a device with wgmma, but {}", callName, why)};
+  if (std::string problem = kernels::whyNotDecode(**target); !problem.empty())
+    return Error{ErrorKind::environment, fmt::format("{}: {}", callName, problem)};
   int64_t keys = isPaged ? schema.extent("maxpages") * config.pageSize : schema.extent("sk");
   tuneDecode(config, schema.extent("b"), schema.extent("hkv"), keys, **target);
   return Call{std::move(schema), config};

@@ -64,6 +64,8 @@ struct DecodeConfig {
 
 /// What is wrong with options together; empty if nothing is.
 std::string conflictOf(const DecodeConfig &config);
+/// Why the target cannot run the program; empty if it can.
+std::string whyNotDecode(const Target &target);
 /// Sets how it is done well for so many sequences with so many keys each.
 void tuneDecode(DecodeConfig &config, int64_t batches, int64_t kvHeads, int64_t keys, const Target &target);
 /// Makes less of it until registers and shared memory hold it: residents, then columns, then stages.

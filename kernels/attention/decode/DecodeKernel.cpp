@@ -155,6 +155,10 @@ public:
     return {};
   }
 
+  std::string conflictOn(const Target &target, const Parameters &) const override {
+    return whyNotDecode(target);
+  }
+
   double flops(const Parameters &values) const override {
     DecodeShape s = shapeOf(values);
     double keys = double(shortest(values) + values.size("sk")) / 2; // on average

@@ -34,6 +34,15 @@ std::string conflictOf(const DecodeConfig &config) {
   return conflictOf(problem);
 }
 
+std::string whyNotDecode(const Target &target) {
+  return target.setmaxnreg.available
+             ? ""
+             : fmt::format(
+                   "expected a target whose warpgroups can give each other registers, as the roles of "
+                   "decoding do (sm_90a and later), but got {}",
+                   target.name);
+}
+
 /// Whether threads have the registers of products with that many columns when the block is launched; those
 /// that roles get later do not count.
 static bool hasRegisters(DecodeConfig c, int64_t residents, int64_t bk, const Target &target) {

@@ -6,6 +6,7 @@
 #include "kernels/Tolerance.h"
 #include "kernels/harness/ElementBits.h"
 #include "runtime/device/LaunchPlan.h"
+#include "runtime/emulator/EmulatorDevice.h"
 #include "test/Expect.h"
 
 #include <catch2/catch.hpp>
@@ -125,6 +126,9 @@ Slice test::newTensor(Device &device, ElementType element, const std::vector<int
 }
 
 CallFixture::CallFixture() : random{Catch::rngSeed()} {}
+
+CallFixture::CallFixture(std::string_view target)
+    : device(createEmulatorDevice({.target = findTarget(target)})), random{Catch::rngSeed()} {}
 
 Slice CallFixture::input(ElementType element, const std::vector<int64_t> &shape, int64_t padding) {
   Slice slice = newTensor(device, element, shape, padding);

@@ -122,6 +122,8 @@ struct CallFixture {
   kernels::Random random;
 
   CallFixture();
+  /// On the emulator.
+  explicit CallFixture(std::string_view target);
   /// With random elements, uploaded.
   Slice input(ElementType element, const std::vector<int64_t> &shape, int64_t padding = 0);
   /// With NaN, uploaded.

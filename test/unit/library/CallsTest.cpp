@@ -27,6 +27,8 @@ using Catch::StartsWith;
 namespace {
 
 struct Fixture : CallFixture {
+  using CallFixture::CallFixture;
+  void checkDecoding();
   void finish(const Result<void> &done, const Slice &result) {
     require(done);
     REQUIRE(bool(device.synchronize({})));
@@ -43,6 +45,10 @@ struct Fixture : CallFixture {
       REQUIRE(errorOf(actual.at(i), expected[size_t(i)], tolerance) <= tolerance.limit);
     }
   }
+};
+
+struct BlackwellFixture : Fixture {
+  BlackwellFixture() : Fixture("sm_100a") {}
 };
 
 } // namespace
@@ -263,7 +269,7 @@ TEST_CASE_METHOD(Fixture, "a softmax refuses a result that overlaps its input ot
   CHECK(of(x.part(1, 0, 32), x.part(1, 32, 32)));
 }
 
-TEST_CASE_METHOD(Fixture, "decoding is a call, with a window, pages and sinks", "[calls]") {
+void Fixture::checkDecoding() {
   constexpr int64_t b = 3, hkv = 2, group = 4, d = 64, dv = 32, keys = 96, page = 32, queries = 2;
   for (bool isPaged : {false, true}) {
     int64_t outer = isPaged ? b * keys / page : b, inner = isPaged ? page : keys;
@@ -314,6 +320,31 @@ TEST_CASE_METHOD(Fixture, "decoding is a call, with a window, pages and sinks", 
           "expected parameter 'window' of kernel 'attention::decode' to be 0 to 1073741824, or auto, but got "
           "'-1'");
   }
+}
+
+TEST_CASE_METHOD(Fixture, "decoding is a call, with a window, pages and sinks", "[calls]") {
+  checkDecoding();
+}
+
+TEST_CASE_METHOD(BlackwellFixture, "decoding is a call on a device with tcgen05", "[calls]") {
+  checkDecoding();
+}
+
+TEST_CASE("decoding needs roles that share registers", "[calls]") {
+  CallFixture old("sm_80");
+  Slice q = old.input(ElementType::bf16, {1, 1, 1, 4, 64}), k = old.input(ElementType::bf16, {1, 32, 1, 64}),
+        o = old.output(ElementType::bf16, {1, 1, 1, 4, 64}), lse = old.output(ElementType::f32, {1, 1, 4, 1}),
+        lengths = old.input(ElementType::i32, {1});
+  attention::DecodeTensors tensors{.q = q.view(),
+                                   .k = k.view(),
+                                   .v = k.view(),
+                                   .o = o.view(),
+                                   .lse = lse.view(),
+                                   .keyLengths = lengths.view()};
+  CHECK(
+      workspaceSize(old.programs, tensors).error().message ==
+      "attention::decode: expected a target whose warpgroups can give each other registers, as the roles of "
+      "decoding do (sm_90a and later), but got sm_80");
 }
 
 TEST_CASE_METHOD(Fixture, "attention forward on e4m3 is a call", "[calls]") {
