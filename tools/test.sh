@@ -45,6 +45,12 @@ if [ "$form" = long ]; then
   build/bin/tlc-attention-matrix --part "$((seed % 400 + 1))/400" --seed "$seed"
   build/bin/tlc-attention-matrix --target sm_100a --schedules 8 --part "$((seed % 4000 + 1))/4000" --seed "$seed" --sizes 1
   build/bin/tlc-attention-matrix --kernel attention_bwd --part "$((seed % 400000 + 1))/400000" --seed "$seed"
+  for multiprocessors in 1 2 3; do
+    build/bin/tlc-attention-matrix --kernel attention_bwd --target sm_100a --schedules 8 --multiprocessors $multiprocessors \
+      --part "$((seed % 200000 + 1))/200000" --seed "$seed" --sizes 1
+    build/bin/tlc-attention-matrix --kernel attention_decode --target sm_100a --schedules 8 --multiprocessors $multiprocessors \
+      --part "$((seed % 10000 + 1))/10000" --seed "$seed" --sizes 1
+  done
   tools/scripts/mutate.sh
 fi
 echo

@@ -124,10 +124,43 @@ std::vector<Option> fp8AttentionOptions() {
   };
 }
 
+std::vector<Option> decodeOptions() {
+  return {
+      {{{"dtype", "bf16"}}, {{"dtype", "f16"}}},
+      {{{"d", "64"}},
+       {{"d", "128"}},
+       {{"d", "256"}},
+       {{"d", "40"}},
+       {{"d", "96"}, {"dv", "64"}},
+       {{"d", "192"}, {"dv", "128"}},
+       {{"d", "320"}, {"dv", "272"}},
+       {{"d", "576"}, {"dv", "512"}, {"values", "keys"}},
+       {{"d", "128"}, {"values", "keys"}}},
+      {{{"kv", "contiguous"}},
+       {{"kv", "paged"}, {"page", "16"}},
+       {{"kv", "paged"}, {"page", "64"}},
+       {{"kv", "paged"}, {"page", "256"}}},
+      {{},
+       {{"causal", "left"}},
+       {{"causal", "right"}},
+       {{"window", "50"}},
+       {{"causal", "right"}, {"window", "17"}}},
+      {{{"sq", "1"}}, {{"sq", "2"}}, {{"sq", "5"}}},
+      {{}, {{"rows", "128"}}, {{"bk", "32"}, {"stages", "4"}}, {{"stages", "1"}}},
+      {{{"splits", "1"}}, {{"splits", "3"}}, {{"splits", "3"}, {"order", "as-needed"}}},
+      {{}, {{"scale", "0.7"}}, {{"scale", "1000"}}},
+      {{}, {{"softcap", "5"}}},
+      {{{"sink", "no"}}, {{"sink", "yes"}}},
+      {{{"lse", "e"}}, {{"lse", "2"}}},
+  };
+}
+
 namespace {
 
 constexpr int edgeLengths[] = {0, 1, 7, 63, 64, 65, 127, 128, 129, 200, 257};
 constexpr std::pair<int, int> headCounts[] = {{1, 1}, {2, 1}, {8, 1}, {4, 4}, {6, 3}, {3, 3}};
+/// Of decoding, where those of one head of K are rows of a product.
+constexpr std::pair<int, int> decodedHeadCounts[] = {{1, 1}, {8, 1}, {6, 2}, {24, 3}, {70, 1}};
 
 /// Sizes for a program, lengths in the way that it takes them.
 class Sizes {
@@ -135,6 +168,15 @@ public:
   Sizes(const Definitions &program, Random &random, int longest)
       : random(random), longest(longest), isOneSequence(program.contains("mask")) {}
 
+  Definitions drawDecoded() {
+    auto [h, hkv] = decodedHeadCounts[below(std::size(decodedHeadCounts))];
+    int keys = drawLength(), shortest = drawLength();
+    return {{"b", std::to_string(below(3) + 1)},
+            {"sk", std::to_string(keys)},
+            {"shortest", std::to_string(std::min(keys, shortest))},
+            {"h", std::to_string(h)},
+            {"hkv", std::to_string(hkv)}};
+  }
   Definitions draw(std::string_view kind) {
     auto [h, hkv] = headCounts[below(std::size(headCounts))];
     Definitions sizes = {{"h", std::to_string(h)}, {"hkv", std::to_string(hkv)}};
@@ -193,8 +235,9 @@ Case drawCase(const std::vector<Option> &options, const std::vector<size_t> &val
   for (size_t i = 0; i < values.size(); ++i)
     for (const auto &[name, value] : options[i][values[i]])
       drawn.program[name] = value;
-  std::string kind = drawn.program.extract("lengths").mapped();
-  drawn.sizes = Sizes(drawn.program, random, longest).draw(kind);
+  Sizes sizes(drawn.program, random, longest);
+  auto lengths = drawn.program.extract("lengths");
+  drawn.sizes = lengths ? sizes.draw(lengths.mapped()) : sizes.drawDecoded();
   return drawn;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Options of attention forward and backward, and sizes around those of its tiles: what its tests and
+/// Options of attention forward, backward and decode, and sizes around those of their tiles: what tests and
 /// tlc-attention-matrix combine.
 #pragma once
 
@@ -31,15 +31,17 @@ const Option &moreGradientRows();
 std::vector<Option> backwardOptions(const Option &rows, const Option &masks = allMasks());
 /// Everything that the compiler sees of attention on e4m3, and some tiles.
 std::vector<Option> fp8AttentionOptions();
+/// Everything that the compiler sees of decoding, and some tiles.
+std::vector<Option> decodeOptions();
 
-/// A program of attention, and sizes at which it may run.
+/// A program of attention, and sizes at which it runs.
 struct Case {
   kernels::Definitions program, sizes;
 
   kernels::Definitions all() const;
 };
 /// `values` has the number of a value of each option. Sequences have one of a list of lengths or, with
-/// `longest`, any length up to there.
+/// `longest`, any length up to `longest`. A program without the option `lengths` decodes.
 Case drawCase(const std::vector<Option> &options, const std::vector<size_t> &values, kernels::Random &random,
               int longest = 0);
 

@@ -27,11 +27,13 @@ namespace {
 constexpr std::string_view help =
     R"(tlc-attention-matrix: a kernel of attention with every combination of its options, each at sizes drawn for it.
 
-  --kernel <name>           attention_fwd, attention_fwd_fp8 or attention_bwd (default: attention_fwd)
+  --kernel <name>           attention_fwd, attention_fwd_fp8, attention_bwd or attention_decode
+                            (default: attention_fwd)
   --device <emulator|cuda>  where programs run (default: emulator, its checker on)
   --target <name>           what programs are compiled for, and the emulator stands for (default: sm_90a)
   --schedules <count>       orders of warps in which the emulator runs each, the usual one first (default: one,
                             in every second run not the usual one)
+  --multiprocessors <count> of the emulator (default: 3)
   --part <i>/<n>            only the i-th program of every n, from 1 (default: 1/1, all)
   --program <number>        only that one, whatever the part
   --sizes <count>           sizes for each program (default: 4)
@@ -41,11 +43,14 @@ constexpr std::string_view help =
 Exit status: 0 all right, 1 some result is wrong or some program failed, 2 an error.
 )";
 
+constexpr uint64_t mostMultiprocessors = 1024;
+
 struct Settings {
   std::string kernel = "attention_fwd";
   bool onGpu = false;
   const Target *target = findTarget(CompileOptions().target);
   uint64_t schedules = 0; ///< 0: not given
+  uint64_t multiprocessors = 3;
   uint64_t part = 1, parts = 1, sizes = 4, longest = 0;
   uint64_t seed = std::random_device()();
   std::optional<uint64_t> program = {};
@@ -65,6 +70,8 @@ std::vector<Option> optionsOf(std::string_view kernel, const Target &target) {
     options = fp8AttentionOptions();
   if (kernel == "attention_bwd")
     options = backwardOptions(both(gradientRows(), moreGradientRows()));
+  if (kernel == "attention_decode")
+    options = decodeOptions();
   if (!target.wgmma) // the explicit form's instruction
     for (Option &option : options)
       std::erase_if(
@@ -100,6 +107,9 @@ std::string read(std::span<char *> arguments, Settings &settings) {
       isGood = true;
     } else if (name == "--schedules") {
       isGood = parse(value, settings.schedules) && settings.schedules > 0;
+    } else if (name == "--multiprocessors") {
+      isGood = parse(value, settings.multiprocessors) && settings.multiprocessors > 0 &&
+               settings.multiprocessors <= mostMultiprocessors;
     } else if (name == "--part") {
       size_t slash = std::min(value.find('/'), value.size());
       isGood = slash < value.size() && parse(value.substr(0, slash), settings.part) &&
@@ -193,9 +203,10 @@ private:
       if (complaint.empty())
         continue;
       ++failures;
-      fmt::print("program {}:{}: {}\n  again: --kernel {} --target {} --program {} --seed {} --sizes {}{}\n",
-                 number, textOf(drawn.all()), complaint, settings.kernel, settings.target->name, number,
-                 settings.seed, settings.sizes,
+      fmt::print("program {}:{}: {}\n  again: --kernel {} --target {} --multiprocessors {} --program {} "
+                 "--seed {} --sizes {}{}\n",
+                 number, textOf(drawn.all()), complaint, settings.kernel, settings.target->name,
+                 settings.multiprocessors, number, settings.seed, settings.sizes,
                  settings.schedules > 0 ? fmt::format(" --schedules {}", settings.schedules) : "");
       std::fflush(stdout);
       if (!artifact)
@@ -226,8 +237,9 @@ private:
     if (!problem)
       return problem.error().message;
     for (uint64_t i = 0; i < std::max<uint64_t>(gpu ? 1 : settings.schedules, 1); ++i) {
-      EmulatorOptions emulatorOptions{
-          .target = settings.target, .multiprocessors = 3, .raceCheck = RaceCheck::strict};
+      EmulatorOptions emulatorOptions{.target = settings.target,
+                                      .multiprocessors = int(settings.multiprocessors),
+                                      .raceCheck = RaceCheck::strict};
       if (i > 0 || !isUsual)
         emulatorOptions.scheduleSeed = options.seed + i;
       ++runs;

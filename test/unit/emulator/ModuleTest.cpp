@@ -125,11 +125,6 @@ TEST_CASE("what is left out on purpose is said to be when the module is loaded")
   CHECK(refusal("tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%d1, {%r5}];", "sm_80") ==
         "PTX line 13: 'tex.1d.v4.f32.s32' is not emulated");
   CHECK(refusal("istypep.texref %p1, %d1;", "sm_90a") == "PTX line 13: 'istypep.texref' is not emulated");
-  const std::string cancel =
-      "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];";
-  CHECK_THAT(refusal(cancel, "sm_100a"), Contains("is not emulated"));
-  CHECK_THAT(refusal(cancel, "sm_90a"),
-             Contains("needs target sm_100 and later, but the module is for sm_90a"));
   CHECK(refusal("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%r1, %r2, %r3, "
                 "%r4}, {%r5, "
                 "%r6, %r7, %r8}, {%r9, %r10, %r11, %r12}, {%r1, %r2, %r3, %r4}, %r13, 0;",

@@ -62,7 +62,8 @@ struct Grid {
   Print print;
   uint32_t firstCluster = 0, clusters = 0; ///< that run
   StartOrder startOrder;
-  std::atomic<uint32_t> started{0};            ///< of them
+  std::atomic<uint32_t> started{0};            ///< of them, those included that others have cancelled
+  std::atomic<uint32_t> canceled{0};           ///< clusters that never run (clusterlaunchcontrol)
   std::atomic<unsigned> hostThreads{0};        ///< that have clusters
   std::atomic<bool> stop{false};               ///< some cluster failed
   std::atomic<uint64_t> warpInstructions{0};   ///< of turns that are over
@@ -166,6 +167,7 @@ struct Block {
   std::vector<std::byte> constants; ///< the kernel's with addresses of this block; empty: there is one block
   TensorMemory tensorMemory;
   TensorPipe tensorPipe;
+  bool sawNoCluster = false; ///< it knows that a clusterlaunchcontrol.try_cancel has failed
 
   std::span<std::byte> shared() { return {reinterpret_cast<std::byte *>(sharedMemory.data()), sharedEnd}; }
 };
@@ -183,6 +185,7 @@ struct Cluster {
   uint64_t warpInstructions = 0, threadInstructions = 0;
   Findings findings;
   bool faulted = false;               ///< one of the findings ends the run
+  bool yields = false;                ///< other clusters have a turn first: it has taken what they may want
   MemoryRange lastRange;              ///< where the last global access was
   std::unique_ptr<Observer> observer; ///< null: none
 };
@@ -193,6 +196,9 @@ inline uint32_t clusterCount(const Grid &grid) {
     count *= grid.blocks[axis] / grid.cluster[axis];
   return uint32_t(count);
 }
+
+/// The next cluster in the order of their start, which then is the caller's; nothing if all are gone.
+std::optional<uint32_t> takeCluster(Grid &grid);
 
 /// Of the block of a rank in a cluster of a grid of so many blocks, with clusters of so many.
 std::array<uint32_t, 3> blockId(const std::array<uint32_t, 3> &blocks,

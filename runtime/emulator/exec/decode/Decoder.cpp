@@ -17,8 +17,7 @@ namespace {
 const Operand missingOperand;
 
 /// Instructions of the ISA that are left out on purpose.
-constexpr std::string_view notEmulated[] = {
-    "clusterlaunchcontrol", "tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"};
+constexpr std::string_view notEmulated[] = {"tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"};
 
 /// slots: d, frame. The address of a variable in the frame.
 template <class T> Step frameAddress(Warp &warp, uint32_t active, const Instruction &instruction) {
@@ -36,12 +35,12 @@ Decoder::Decoder(Program &program, Kernel &kernel, KernelLayout &layout)
     : program(program), kernel(kernel), places(layout), constants(kernel),
       code(*parseCodeTarget(program.module.target)) { // the parser has checked it
   for (auto group :
-       {integerInstructions(), bitInstructions(),      floatInstructions(),   floatChoiceInstructions(),
-        compareInstructions(), moveInstructions(),     convertInstructions(), memoryInstructions(),
-        atomicInstructions(),  multimemInstructions(), controlInstructions(), warpInstructions(),
-        barrierInstructions(), mbarrierInstructions(), fenceInstructions(),   asyncInstructions(),
-        matrixInstructions(),  videoInstructions(),    mmaInstructions(),     wmmaInstructions(),
-        tensorInstructions()})
+       {integerInstructions(), bitInstructions(),          floatInstructions(),   floatChoiceInstructions(),
+        compareInstructions(), moveInstructions(),         convertInstructions(), memoryInstructions(),
+        atomicInstructions(),  multimemInstructions(),     controlInstructions(), warpInstructions(),
+        barrierInstructions(), mbarrierInstructions(),     fenceInstructions(),   asyncInstructions(),
+        matrixInstructions(),  videoInstructions(),        mmaInstructions(),     wmmaInstructions(),
+        tensorInstructions(),  launchControlInstructions()})
     for (const DecodeEntry &item : group)
       table.emplace(item.name, item.decode);
 }

@@ -215,6 +215,7 @@ std::span<const DecodeEntry> barrierInstructions();
 std::span<const DecodeEntry> mbarrierInstructions();
 std::span<const DecodeEntry> fenceInstructions();
 std::span<const DecodeEntry> asyncInstructions();
+std::span<const DecodeEntry> launchControlInstructions();
 std::span<const DecodeEntry> matrixInstructions();
 std::span<const DecodeEntry> mmaInstructions();
 std::span<const DecodeEntry> wmmaInstructions();

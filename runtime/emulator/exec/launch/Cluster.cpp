@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace tlc::emulator {
 
@@ -19,6 +20,14 @@ std::array<uint32_t, 3> blockId(const std::array<uint32_t, 3> &blocks,
     rank /= blocksOfCluster[axis];
   }
   return id;
+}
+
+std::optional<uint32_t> takeCluster(Grid &grid) {
+  const uint32_t next = grid.started.fetch_add(1);
+  if (next < grid.clusters)
+    return grid.firstCluster + grid.startOrder.at(next);
+  grid.started = grid.clusters;
+  return std::nullopt;
 }
 
 namespace {
@@ -135,6 +144,8 @@ ClusterOutcome runCluster(Cluster &cluster) {
         return ClusterOutcome::failed;
       ++cluster.progress;
       schedule.completed(cluster);
+      if (std::exchange(cluster.yields, false))
+        return ClusterOutcome::yielded;
       continue;
     case Turn::Kind::pause:
       return ClusterOutcome::yielded;

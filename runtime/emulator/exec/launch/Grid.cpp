@@ -191,8 +191,8 @@ public:
     if (!lock || now < next)
       return;
     next = now + std::chrono::seconds(secondsBetween);
-    tell({clusters * product(grid.cluster), grid.clusters * product(grid.cluster), grid.warpInstructions,
-          std::chrono::duration<double>(now - begin).count()});
+    tell({(clusters + grid.canceled) * product(grid.cluster), grid.clusters * product(grid.cluster),
+          grid.warpInstructions, std::chrono::duration<double>(now - begin).count()});
   }
 
 private:
@@ -213,11 +213,10 @@ void work(Grid &grid, uint64_t resident, FindingsByCluster &findings, ProgressRe
   const uint32_t clusters = grid.clusters;
   Progress &progress = *grid.progress;
   const auto start = [&] {
-    const uint32_t next = grid.started.fetch_add(1);
-    if (next >= clusters)
-      return false;
-    running.push_back(createCluster(grid, grid.firstCluster + grid.startOrder.at(next), std::move(ended)));
-    return true;
+    const std::optional<uint32_t> next = takeCluster(grid);
+    if (next)
+      running.push_back(createCluster(grid, *next, std::move(ended)));
+    return next.has_value();
   };
   start();
   for (size_t turn = 0; !running.empty() && !grid.stop;) {
