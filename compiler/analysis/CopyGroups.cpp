@@ -30,6 +30,14 @@ void CopyGroup::add(const GroupedCopy &copy) {
   copies.push_back(copy);
 }
 
+SmallVector<Value> CopyGroup::buffers() const {
+  SmallVector<Value> found;
+  for (const GroupedCopy &copy : copies)
+    if (!llvm::is_contained(found, copy.buffer))
+      found.push_back(copy.buffer);
+  return found;
+}
+
 bool CopyGroup::isSumInPlace() const { return isa<scf::IfOp>(copies.front().op); }
 
 ValueRange conditionOf(Operation *control) {
@@ -42,9 +50,26 @@ bool isLoad(CopyOp copy) {
   return copy.getSource().getDefiningOp<SliceOp>() && isa<SharedType>(copy.getDestination().getType());
 }
 
+RowsOp rowsFilledBy(Operation *copy) {
+  auto load = dyn_cast<CopyOp>(copy);
+  if (!load || !isLoad(load))
+    return {};
+  auto rows = load.getDestination().getDefiningOp<RowsOp>();
+  return rows && !rows.getSource().getType().getTransposed() &&
+                 rows.getSource().getDefiningOp<AllocSharedOp>()
+             ? rows
+             : RowsOp();
+}
+
+Value bufferFilledBy(CopyOp copy) {
+  if (RowsOp rows = rowsFilledBy(copy))
+    return rows.getSource();
+  return copy.getDestination().getDefiningOp<AllocSharedOp>() ? copy.getDestination() : Value();
+}
+
 void forEachUse(Value tile, Operation *fill, function_ref<void(Operation *)> visit) {
   for (Operation *user : tile.getUsers()) {
-    if (fill->isAncestor(user))
+    if (fill->isAncestor(user) || (rowsFilledBy(fill) && rowsFilledBy(user)))
       continue;
     if (viewedTile(user))
       forEachUse(user->getResult(0), fill, visit);
@@ -97,25 +122,74 @@ bool writesTo(Operation *op, Value memory) {
 
 class GroupFinder {
 public:
-  GroupFinder(KernelOp kernel, const llvm::SmallPtrSetImpl<Operation *> &positions, CopyGroups &found)
-      : kernel(kernel), found(found), computed(kernel, positions), uniformity(kernel),
+  GroupFinder(KernelOp kernel, const llvm::SmallPtrSetImpl<Operation *> &positions,
+              llvm::function_ref<bool(CopyOp)> isWanted, CopyGroups &found)
+      : kernel(kernel), isWanted(isWanted), found(found), computed(kernel, positions), uniformity(kernel),
         ofCluster(buffersOfCluster(kernel)) {}
 
   /// The reason is empty on success.
   std::string add(CopyOp copy) {
-    auto slice = copy.getSource().getDefiningOp<SliceOp>();
-    auto buffer = copy.getDestination().getDefiningOp<AllocSharedOp>();
-    if (!slice || !buffer)
+    Value buffer = bufferFilledBy(copy);
+    if (!copy.getSource().getDefiningOp<SliceOp>() || !buffer)
       return "the " + describeStatement(copy) + " does not fill a whole shared tile from a tensor";
-    std::string name = ("'" + buffer.getName() + "'").str();
+    std::string problem;
+    if (!rowsFilledBy(copy)) {
+      problem = problemOf(copy, buffer);
+    } else { // all copies to the tile run ahead, or none
+      auto [known, isNew] = problemOfRows.try_emplace(buffer);
+      if (isNew)
+        known->second = findProblemOfRows(copy, buffer);
+      problem = known->second;
+    }
+    if (!problem.empty())
+      return problem;
+    CopyGroup &group = groupFor(copy, firstReader(copy, buffer));
+    auto slice = copy.getSource().getDefiningOp<SliceOp>();
+    bool multicast = kernel.getCluster() > 1 && buffer == copy.getDestination() && isUniform(copy, slice) &&
+                     dividesAmongBlocks(cast<SharedType>(buffer.getType()), kernel.getCluster());
+    group.add({copy, buffer, multicast});
+    return "";
+  }
+
+private:
+  /// Why the copies that fill the tile together cannot run ahead; empty if they can.
+  std::string findProblemOfRows(CopyOp copy, Value buffer) {
+    SmallVector<CopyOp> copies;
+    for (Operation *view : buffer.getUsers())
+      for (Operation *user : view->getUsers())
+        if (RowsOp rows = rowsFilledBy(user); rows && rows == view)
+          copies.push_back(cast<CopyOp>(user));
+    std::string name = describe(buffer, "a tile");
+    for (CopyOp each : copies) {
+      if (each->getBlock() != copy->getBlock() || plannedRoleOf(each) != plannedRoleOf(copy))
+        return "rows of " + name + " are filled by several copies in different loops, branches or roles";
+      if (!isWanted(each))
+        return "other rows of " + name + " are filled by the " + describeStatement(each) + placeOf(each) +
+               ", which does not run ahead";
+      if (std::string problem = problemOf(each, buffer); !problem.empty())
+        return problem;
+    }
+    llvm::sort(copies, [](CopyOp a, CopyOp b) { return firstRow(a) < firstRow(b); });
+    for (size_t next = 1; next < copies.size(); ++next)
+      if (firstRow(copies[next]) < firstRow(copies[next - 1]) + rowCount(copies[next - 1]))
+        return "several copies fill row " + std::to_string(firstRow(copies[next])) + " of " + name;
+    return "";
+  }
+  static int64_t firstRow(CopyOp copy) { return int64_t(rowsFilledBy(copy).getFirst()); }
+  static int64_t rowCount(CopyOp copy) { return rowsFilledBy(copy).getView().getType().getShape()[0]; }
+
+  /// The same of one copy, which fills the buffer or some of its rows.
+  std::string problemOf(CopyOp copy, Value buffer) {
+    auto slice = copy.getSource().getDefiningOp<SliceOp>();
+    std::string name = describe(buffer, "a tile");
     if (std::string problem = positionProblem(copy, slice); !problem.empty())
       return "the position of the copy to " + name + " " + problem;
-    if (Operation *writer = otherWriter(buffer.getBuffer(), copy))
+    if (Operation *writer = otherWriter(buffer, copy))
       return name + " is also filled by the " + describeStatement(writer) + placeOf(writer);
     if (Operation *writer = otherWriter(declarationOf(slice.getTensor()), copy))
       return describe(slice.getTensor(), "a tensor") + ", from where " + name +
              " is filled, is also written, by the " + describeStatement(writer) + placeOf(writer);
-    if (ofCluster.contains(buffer.getBuffer()))
+    if (ofCluster.contains(buffer))
       return name + " is also accessed by other blocks of the cluster, which no ring orders";
     if (slice.getRank() && waitsForRanks())
       return describe(slice.getTensor(), "a tensor") + ", from where " + name +
@@ -123,32 +197,35 @@ public:
     if (isWrittenByTransfer(slice.getTensor()) && waitsForRanks())
       return describe(slice.getTensor(), "a tensor") + ", from where " + name +
              " is filled, gets what a transfer copies, and the kernel waits for that";
-    Operation *first = nullptr;
     bool isElsewhere = false, isInFlight = false;
-    forEachUse(buffer.getBuffer(), copy, [&](Operation *user) {
+    forEachUse(buffer, copy, [&](Operation *user) {
       Operation *reader = copy->getBlock()->findAncestorOpInBlock(*user);
       isElsewhere |= !reader;
       isInFlight |= reader && !endOfRead(user, copy->getBlock());
-      if (reader && (!first || reader->isBeforeInBlock(first)))
-        first = reader;
     });
     if (isElsewhere)
       return name + " is used outside the loop that fills it";
+    Operation *first = firstReader(copy, buffer);
     if (!first)
       return name + " is never read";
     if (isInFlight)
       return name + " is read by a product that is still in flight at the end of the loop that fills it";
     if (first->isBeforeInBlock(copy))
       return name + " is read before it is filled";
-
-    CopyGroup &group = groupFor(copy, first);
-    bool multicast = kernel.getCluster() > 1 && isUniform(copy, slice) &&
-                     dividesAmongBlocks(buffer.getBuffer().getType(), kernel.getCluster());
-    group.add({copy, buffer.getBuffer(), multicast});
     return "";
   }
 
-private:
+  /// The first operation of the copy's block that reads the buffer, or null.
+  static Operation *firstReader(CopyOp copy, Value buffer) {
+    Operation *first = nullptr;
+    forEachUse(buffer, copy, [&](Operation *user) {
+      Operation *reader = copy->getBlock()->findAncestorOpInBlock(*user);
+      if (reader && (!first || reader->isBeforeInBlock(first)))
+        first = reader;
+    });
+    return first;
+  }
+
   /// Why another role cannot know where the copy reads, and when; empty if it can.
   std::string positionProblem(CopyOp copy, SliceOp slice) {
     auto isComputed = [&](Value value) { return computed.contains(value); };
@@ -174,11 +251,11 @@ private:
         .wasInterrupted();
   }
 
-  /// Another operation that writes the memory, or null.
+  /// Another operation that writes the memory, but for copies to other rows; or null.
   Operation *otherWriter(Value memory, CopyOp copy) {
     Operation *writer = nullptr;
     kernel.walk([&](Operation *op) {
-      if (op == copy || !writesTo(op, memory))
+      if (op == copy || (rowsFilledBy(copy) && rowsFilledBy(op)) || !writesTo(op, memory))
         return WalkResult::advance();
       writer = op;
       return WalkResult::interrupt();
@@ -201,7 +278,9 @@ private:
   }
 
   KernelOp kernel;
+  llvm::function_ref<bool(CopyOp)> isWanted;
   CopyGroups &found;
+  llvm::DenseMap<Value, std::string> problemOfRows; ///< by tile
   ComputedValues computed;
   ClusterUniformity uniformity;
   llvm::SmallDenseSet<Value, 4> ofCluster;
@@ -212,7 +291,7 @@ private:
 CopyGroups findCopyGroups(KernelOp kernel, const llvm::SmallPtrSetImpl<Operation *> &positions,
                           llvm::function_ref<bool(CopyOp)> isWanted) {
   CopyGroups found;
-  GroupFinder finder(kernel, positions, found);
+  GroupFinder finder(kernel, positions, isWanted, found);
   kernel.walk([&](CopyOp copy) {
     if (!isWanted(copy))
       return;

@@ -15,7 +15,8 @@ namespace tlc::tile {
 /// Size of a shared buffer without padding.
 int64_t sizeInBytes(SharedType type);
 
-/// What fills a buffer of a group: a copy from a tensor or, of a group by itself, the store of a fragment,
+/// What fills a buffer of a group: a copy from a tensor, or one of several that each fill some rows; or, of a
+/// group by itself, the store of a fragment,
 /// products that add in tensor memory, with the loop around them, or a branch that changes a sum there before
 /// products add to it.
 struct GroupedCopy {
@@ -44,6 +45,8 @@ struct CopyGroup {
   mlir::Operation *reclaimedBy = nullptr;
 
   void add(const GroupedCopy &copy);
+  /// Each once, in the order in which they are filled first.
+  llvm::SmallVector<mlir::Value> buffers() const;
   /// True if a branch of one role changes the tile before products of another role add to it.
   bool isSumInPlace() const;
 };
@@ -59,8 +62,13 @@ mlir::ValueRange conditionOf(mlir::Operation *control);
 /// Whether the copy fills shared memory from a tensor.
 bool isLoad(CopyOp copy);
 
+/// The rows of a buffer that the copy fills from a tensor; null if it fills no view of rows.
+RowsOp rowsFilledBy(mlir::Operation *copy);
+/// The buffer that the copy fills, as a whole or some rows; null if it fills another view.
+mlir::Value bufferFilledBy(CopyOp copy);
+
 /// Calls `visit` with the operations that use a tile, directly or through views, but for the one that fills
-/// it and what is inside of that.
+/// it and what is inside of that, and for those that fill other rows.
 void forEachUse(mlir::Value tile, mlir::Operation *fill, llvm::function_ref<void(mlir::Operation *)> visit);
 
 /// After which operation of the block nothing reads what `reader` reads: itself, or what contains it, or of a

@@ -26,6 +26,23 @@ StringRef tile::plannedRoleOf(Operation *op) {
   return role ? role.getValue() : StringRef();
 }
 
+ChannelAttr tile::plannedChannelOf(AllocSharedOp tile) {
+  RolePlanAttr plan = rolePlanOf(tile->getParentOfType<KernelOp>());
+  auto channelOfFill = [&](Operation *op) {
+    auto name = op->getAttrOfType<StringAttr>(TileDialect::channelAttrName);
+    return name && plan ? plan.findChannel(name) : ChannelAttr();
+  };
+  for (Operation *user : tile.getBuffer().getUsers()) {
+    if (ChannelAttr channel = channelOfFill(user))
+      return channel;
+    if (isa<RowsOp>(user))
+      for (Operation *fill : user->getUsers())
+        if (ChannelAttr channel = rowsFilledBy(fill) ? channelOfFill(fill) : ChannelAttr())
+          return channel;
+  }
+  return {};
+}
+
 void tile::setPlannedRole(Operation *op, StringRef role) {
   op->setDiscardableAttr(TileDialect::roleAttrName, StringAttr::get(op->getContext(), role));
 }
@@ -139,10 +156,13 @@ private:
              << TileDialect::channelAttrName << "' to be a channel of the kernel's plan, but it has no '"
              << name << "'";
     CopyGroup &group = **known;
-    GroupedCopy filling = {op, tileFilledBy(op), op->hasAttr(TileDialect::multicastAttrName)};
+    RowsOp rows = rowsFilledBy(op);
+    GroupedCopy filling = {op, rows ? rows.getSource() : tileFilledBy(op),
+                           op->hasAttr(TileDialect::multicastAttrName)};
     if (!filling.buffer)
       return op->emitError(
-          "expected a copy that fills a whole shared tile, a store that fills one with a fragment or a "
+          "expected a copy that fills a whole shared tile or rows of one, a store that fills one with a "
+          "fragment or a "
           "position, or products or a branch that fill a tile in tensor memory, because its channel hands "
           "that over");
     if (StringRef role = roleThatFills(op); role != group.channel.getFrom())
@@ -309,13 +329,9 @@ private:
 } // namespace
 
 ComputedValues tile::valuesOfOtherRoles(KernelOp kernel, StringRef role) {
-  RolePlanAttr plan = rolePlanOf(kernel);
   auto hasTile = [&](AllocSharedOp tile) {
-    return llvm::any_of(tile.getBuffer().getUsers(), [&](Operation *fill) {
-      auto name = fill->getAttrOfType<StringAttr>(TileDialect::channelAttrName);
-      ChannelAttr channel = name ? plan.findChannel(name) : ChannelAttr();
-      return channel && (channel.getFrom() == role || channel.leadsTo(role));
-    });
+    ChannelAttr channel = plannedChannelOf(tile);
+    return channel && (channel.getFrom() == role || channel.leadsTo(role));
   };
   return ComputedValues(kernel, [&](Operation *op) {
     if (isRepeatedPosition(op))

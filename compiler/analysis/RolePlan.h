@@ -13,6 +13,8 @@ RolePlanAttr rolePlanOf(KernelOp kernel);
 
 /// Who executes the operation; empty where every role does that needs it.
 llvm::StringRef plannedRoleOf(mlir::Operation *op);
+/// The channel that hands the tile over; null if none does.
+ChannelAttr plannedChannelOf(AllocSharedOp tile);
 void setPlannedRole(mlir::Operation *op, llvm::StringRef role);
 
 /// Whether one role executes the operation: it has effects, or computes fragments or from them. All others

@@ -116,6 +116,11 @@ void Scope::residents(int64_t blocks, Loc loc) {
   trace->kernel().setResidents(blocks);
 }
 
+void Scope::loadRole(Loc loc) {
+  if (trace->checkCurrent(loc))
+    trace->kernel().setLoadRole(true);
+}
+
 void Scope::storeRole(Loc loc) {
   if (trace->checkCurrent(loc))
     trace->kernel().setStoreRole(true);

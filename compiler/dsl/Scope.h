@@ -184,6 +184,10 @@ public:
   /// Blocks that a multiprocessor has room for at once: each has at most that share of registers and shared
   /// memory.
   void residents(int64_t blocks, Loc loc = Loc::current());
+  /// Asks for a role that loads ahead in pipelined loops by the TMA, if the compiler makes the roles,
+  /// whatever they compute. Left out, there is one only ahead of products that are asynchronous (wgmma,
+  /// tcgen05).
+  void loadRole(Loc loc = Loc::current());
   /// Asks for a role that stores the tiles of a loop, if the compiler makes the roles: the warps that compute
   /// put a tile into shared memory and go on. Left out, they store it themselves.
   void storeRole(Loc loc = Loc::current());

@@ -57,7 +57,7 @@ tile::KernelOp Trace::createKernel(StringRef name, Location loc) {
   builder.setInsertionPointToEnd(module->getBody());
   auto kernel = tile::KernelOp::create(builder, loc, name, builder.getFunctionType({}, {}),
                                        program::LaunchAttr::get(builder.getContext()),
-                                       /*store_role=*/false,
+                                       /*load_role=*/false, /*store_role=*/false,
                                        /*arg_attrs=*/ArrayAttr(), /*res_attrs=*/ArrayAttr());
   Block &block = kernel.getBody().emplaceBlock();
   builder.setInsertionPointToEnd(&block);

@@ -44,8 +44,10 @@ SmallVector<std::string> strategiesOf(const Optimizations &on) {
   SmallVector<std::string> strategies;
   if (on.tcgen05 && on.warpSpecialization)
     strategies.push_back("load-matrix-math"); // first: what keeps a kernel from the last one is said
-  if (on.warpSpecialization)
+  if (on.warpSpecialization) {
     strategies.push_back("load-math");
+    strategies.push_back("load-compute");
+  }
   if (on.asyncCopies)
     strategies.push_back("copies");
   return strategies;

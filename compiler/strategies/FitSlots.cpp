@@ -6,6 +6,7 @@
 #include "compiler/analysis/Remarks.h"
 #include "dialects/program/Program.h"
 #include "dialects/tile/Cluster.h"
+#include "mlir/IR/IRMapping.h"
 #include "runtime/target/BlockBudget.h"
 
 using namespace mlir;
@@ -31,16 +32,16 @@ SharedUse sharedUse(KernelOp kernel, const CopyGroups &copies, int64_t most, int
     block.addBuffer(SharedBytes{reserved});
   llvm::SmallPtrSet<Operation *, 8> ringed;
   for (auto &group : copies.groups)
-    for (GroupedCopy copy : group->copies)
-      ringed.insert(copy.buffer.getDefiningOp());
+    for (Value buffer : group->buffers())
+      ringed.insert(buffer.getDefiningOp());
   auto bytesOf = [](AllocSharedOp buffer) { return SharedBytes{sizeInBytes(buffer.getBuffer().getType())}; };
   for (AllocSharedOp buffer : kernel.getOps<AllocSharedOp>())
     if (!ringed.contains(buffer))
       block.addBuffer(bytesOf(buffer));
   int64_t outside = block.sharedUsed();
   for (auto &group : copies.groups)
-    for (GroupedCopy copy : group->copies)
-      block.addBuffer(bytesOf(copy.buffer.getDefiningOp<AllocSharedOp>()), std::min(group->slots, most));
+    for (Value buffer : group->buffers())
+      block.addBuffer(bytesOf(buffer.getDefiningOp<AllocSharedOp>()), std::min(group->slots, most));
   for (auto &group : copies.groups)
     block.addRing(std::min(group->slots, most));
   if (!buffersOfCluster(kernel).empty())
@@ -96,6 +97,12 @@ void tile::giveSlots(Value buffer, int64_t slots) {
     withSlots(shared);
   else
     withSlots(cast<TensorMemoryType>(buffer.getType()));
+}
+
+Value tile::rowsOf(Value tile, RowsOp rows, OpBuilder &builder) {
+  IRMapping mapping;
+  mapping.map(rows.getSource(), tile);
+  return builder.clone(*rows, mapping)->getResult(0);
 }
 
 Value tile::createSlot(OpBuilder &builder, Location loc, Value buffer, Value cursor) {

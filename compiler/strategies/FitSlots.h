@@ -20,4 +20,7 @@ void giveSlots(mlir::Value buffer, int64_t slots);
 /// A slot of such a buffer.
 mlir::Value createSlot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer, mlir::Value cursor);
 
+/// The same rows of another tile.
+mlir::Value rowsOf(mlir::Value tile, RowsOp rows, mlir::OpBuilder &builder);
+
 } // namespace tlc::tile

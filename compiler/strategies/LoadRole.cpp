@@ -33,6 +33,11 @@ StringRef nameOfInstruction(MatrixAtom atom) {
   llvm_unreachable("all instructions are handled");
 }
 
+/// How an author gets a role where none is by itself.
+std::string wayToAsk(const Target &target) {
+  return target.tma.available ? " unless k.loadRole() asks for it" : "";
+}
+
 std::string productProblem(GemmOp product, const Target &target) {
   const bool hasTcgen05 = target.tensorMemory.available; // a remark of its own says why the product is none
   const std::string wanted = hasTcgen05 ? "tcgen05.mma" : "wgmma";
@@ -40,7 +45,7 @@ std::string productProblem(GemmOp product, const Target &target) {
   std::string why =
       target.wgmma || hasTcgen05 ? "" : " because " + std::string(target.name) + " has no wgmma";
   return "the " + describeStatement(product) + " uses " + instruction + why +
-         ", and a role loads ahead only of " + wanted;
+         ", and a role loads ahead only of " + wanted + wayToAsk(target);
 }
 
 } // namespace
@@ -82,7 +87,8 @@ std::optional<Obstacle> tile::findLoadRoleObstacle(Candidate candidate) {
     return Obstacle{kernel,
                     "no loop of the kernel is pipelined, and a role loads ahead only in pipelined loops"};
   if (products.empty())
-    return Obstacle{pipelined, "the kernel has no product, and a role loads ahead only of products by wgmma"};
+    return Obstacle{pipelined, "the kernel has no product, and a role loads ahead only of products by wgmma" +
+                                   wayToAsk(target)};
   for (Operation *op : products)
     if (isa<GemmInPlaceOp>(op))
       return Obstacle{op,

@@ -5,7 +5,8 @@ using namespace tlc;
 using namespace tlc::tile;
 
 llvm::ArrayRef<const Strategy *> tile::allStrategies() {
-  static const Strategy *const all[] = {&copiesAhead, &loadMath, &loadScoresOutput, &loadMatrixMath};
+  static const Strategy *const all[] = {&copiesAhead, &loadMath, &loadCompute, &loadScoresOutput,
+                                        &loadMatrixMath};
   return all;
 }
 

@@ -43,9 +43,11 @@ struct Strategy {
   llvm::SmallVector<RoleKind> (*rolesOf)(Candidate candidate, const CopyGroups &ahead);
   /// Reports why the other copies do not run ahead.
   void (*explainOthers)(Candidate candidate, const CopyGroups &ahead);
+  /// Whether the kernel asks for it. Null: each does. The only one that is tried is asked for by its name.
+  bool (*isAskedFor)(KernelOp kernel) = nullptr;
 };
 
-extern const Strategy copiesAhead, loadMath, loadScoresOutput, loadMatrixMath;
+extern const Strategy copiesAhead, loadMath, loadCompute, loadScoresOutput, loadMatrixMath;
 /// For a kernel with roles of its author's that no other one can share out.
 extern const Strategy asWritten;
 

@@ -264,8 +264,8 @@ private:
 
   void addChannel(const CopyGroup &group) {
     std::string name;
-    for (const GroupedCopy &copy : group.copies)
-      name += (name.empty() ? "" : ".") + nameOf(copy.buffer).str();
+    for (Value buffer : group.buffers())
+      name += (name.empty() ? "" : ".") + nameOf(buffer).str();
     name = add(name, group.copies, group.slots);
     for (const GroupedCopy &copy : group.copies) {
       setName(copy.op, TileDialect::channelAttrName, name);
@@ -378,6 +378,8 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
     Obstacle toRoles = {kernel, "warp specialisation is switched off"};
     const std::optional<Obstacle> order = findOrderObstacle(kernel, *written);
     for (const Strategy *strategy : *toTry) {
+      if (toTry->size() > 1 && strategy->isAskedFor && !strategy->isAskedFor(kernel))
+        continue;
       if (order && strategy->hasSeveralRoles) {
         toRoles = *order;
         continue;
@@ -432,9 +434,10 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
   /// Whether the author's role that makes the copy uses its tile, too: no channel hands it over.
   static bool isForOneRole(CopyOp copy, const WrittenRoles &written) {
     PlannedRoleAttr role = written.executors.lookup(copy);
+    Value tile = bufferFilledBy(copy);
     bool isUsed = false;
     if (role)
-      forEachUse(copy.getDestination(), copy,
+      forEachUse(tile ? tile : copy.getDestination(), copy,
                  [&](Operation *user) { isUsed |= written.executors.lookup(user) == role; });
     return isUsed;
   }
@@ -476,13 +479,14 @@ struct AssignRoles : impl::AssignRolesBase<AssignRoles> {
     setName(copy, TileDialect::withoutRoleAttrName, reason);
   }
 
-  /// Says that all warps stay one program, if there are pipelined loops or roles of the author's.
+  /// Says that all warps stay one program, if there are pipelined loops or the author writes or asks for
+  /// roles.
   static LogicalResult report(const Obstacle &obstacle, KernelOp kernel, bool isWritten) {
     kernel.walk([&](CopyOp copy) {
       if (isLoad(copy))
         explain(copy, obstacle.culprit == copy ? obstacle.reason : obstacle.reasonWithPlace());
     });
-    if (!isWritten && !hasPipeline(kernel))
+    if (!isWritten && !kernel.getLoadRole() && !hasPipeline(kernel))
       return success();
     return reportLost(obstacle, kernel, isWritten || program::findTarget(kernel)->tma.available,
                       "is not warp-specialised");

@@ -41,6 +41,9 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
               rest, or one role if no strategy fits. The marks are gone.
               A position that several roles need (`tile.load_index` of a shared tile) has no `tile.role`: each reads the tile, which a
               channel hands over from the role that fills it.
+              Several copies that each fill some rows of a tile run ahead together or not at all, and fill one channel.
+              A kernel with `load_role` has a role that loads, whatever its products are, if the TMA can make the copies of its
+              pipelined loops.
               A kernel with `store_role` has a role that stores, if a strategy with several roles fits and it can store something.
               If no strategy with several roles fits, a remark says why. A kernel with roles stays as it is.
     Leaves to others: the atoms of copies and stores (`tile-select-copies`), making roles of the plan (`tile-warp-specialize`).
@@ -51,7 +54,8 @@ def AssignRoles : Pass<"tile-assign-roles", "::tlc::tile::KernelOp"> {
   }];
   let options = [
     ListOption<"strategies", "strategies", "std::string",
-      "What to try, the best first: load-math, load-scores-output, load-matrix-math, and copies (one role whose copies run ahead)",
+      "What to try, the best first: load-math, load-compute (tried alone, or by kernels with `load_role`), load-scores-output, "
+      "load-matrix-math, and copies (one role whose copies run ahead)",
       [{llvm::cl::list_init<std::string>({"load-math", "copies"})}]>,
     Option<"tma", "tma", "bool", /*default=*/"true", "Whether the TMA will make the copies and stores that it can">,
     Option<"storeRole", "store-role", "bool", /*default=*/"true", "`false` gives no kernel a role that stores">];

@@ -26,7 +26,10 @@ namespace {
 class CopyPipeliner {
 public:
   CopyPipeliner(scf::ForOp loop, ArrayRef<GroupedCopy> copies, int64_t slots)
-      : loop(loop), copies(copies), slots(slots), rewriter(loop.getContext()) {}
+      : loop(loop), copies(copies), slots(slots), rewriter(loop.getContext()) {
+    for (const GroupedCopy &copy : copies)
+      buffers.insert(copy.buffer);
+  }
 
   void run() {
     addCursors();
@@ -81,11 +84,14 @@ private:
 
   void startCopies() {
     OpBuilder::InsertionGuard guard(rewriter);
+    for (Value buffer : buffers)
+      giveSlots(buffer, slots);
     for (const GroupedCopy &copy : copies) {
-      giveSlots(copy.buffer, slots);
       auto op = cast<CopyOp>(copy.op);
       rewriter.setInsertionPoint(op);
-      op.getDestinationMutable().assign(createSlot(rewriter, op.getLoc(), copy.buffer, filling));
+      Value slot = createSlot(rewriter, op.getLoc(), copy.buffer, filling);
+      RowsOp rows = rowsFilledBy(op);
+      op.getDestinationMutable().assign(rows ? rowsOf(slot, rows, rewriter) : slot);
     }
   }
 
@@ -94,13 +100,13 @@ private:
     CommitCopiesOp::create(rewriter, loc);
     AwaitCopiesOp::create(rewriter, loc, 0);
     SyncOp::create(rewriter, loc); // what other threads copied, too
-    for (const GroupedCopy &copy : copies) {
-      Value slot = createSlot(rewriter, loc, copy.buffer, reading);
+    for (Value buffer : buffers) {
+      Value slot = createSlot(rewriter, loc, buffer, reading);
       llvm::SmallPtrSet<Operation *, 4> slotOps;
-      for (Operation *user : copy.buffer.getUsers())
+      for (Operation *user : buffer.getUsers())
         if (isa<SlotOp>(user))
           slotOps.insert(user);
-      readInstead(copy.buffer, slot, slotOps);
+      readInstead(buffer, slot, slotOps);
     }
     for (Operation *view : replaced)
       view->erase();
@@ -139,6 +145,7 @@ private:
 
   scf::ForOp loop;
   ArrayRef<GroupedCopy> copies;
+  llvm::SmallSetVector<Value, 4> buffers;
   int64_t slots;
   IRRewriter rewriter;
   Value filling, reading;

@@ -133,8 +133,7 @@ private:
         if (atomOf(copy.op) == atom)
           fill(copy, put.getSlot());
     builder.setInsertionPointAfter(put);
-    for (const GroupedCopy &copy : group.copies)
-      mapViews(copy.buffer, createSlot(builder, copy.op->getLoc(), copy.buffer, put.getFilled()));
+    use(group, put.getFilled(), group.copies.front().op->getLoc());
   }
   static std::optional<CopyAtom> atomOf(Operation *fill) {
     auto copy = dyn_cast<CopyOp>(fill);
@@ -143,6 +142,8 @@ private:
 
   void fill(const GroupedCopy &copy, Value cursor) {
     Value tile = createSlot(builder, copy.op->getLoc(), copy.buffer, cursor);
+    if (RowsOp rows = rowsFilledBy(copy.op))
+      tile = rowsOf(tile, rows, builder);
     Operation *op = builder.clone(*copy.op, mapping);
     if (auto store = dyn_cast<StoreOp>(op))
       store.getDestinationMutable().assign(tile);
@@ -158,8 +159,8 @@ private:
 
   /// The group's buffers are those of the slot from here on.
   void use(const CopyGroup &group, Value cursor, Location loc) {
-    for (GroupedCopy copy : group.copies)
-      mapViews(copy.buffer, createSlot(builder, loc, copy.buffer, cursor));
+    for (Value buffer : group.buffers())
+      mapViews(buffer, createSlot(builder, loc, buffer, cursor));
   }
 
   /// Views of a buffer become views of the slot.

@@ -127,10 +127,10 @@ private:
     auto name = fill->getAttrOfType<StringAttr>(TileDialect::channelAttrName);
     return name && plan ? plan.findChannel(name) : ChannelAttr();
   }
-  /// Whether the role that computes the tile hands it over to the one that copies it.
+  /// Whether another role hands the tile over to the one that copies it.
   bool isHandedOver(Value tile) const {
-    return llvm::any_of(tile.getUsers(),
-                        [&](Operation *user) { return isa<StoreOp>(user) && plannedChannelOf(user); });
+    auto buffer = tile.getDefiningOp<AllocSharedOp>();
+    return hasRoles() && buffer && tile::plannedChannelOf(buffer);
   }
 
   LogicalResult selectStores() {
@@ -199,10 +199,8 @@ private:
     BlockBudget block(target, int64_t(kernel.getResidents()));
     block.reserveScratch();
     kernel.walk([&](AllocSharedOp buffer) {
-      int64_t slots = 1;
-      for (Operation *user : buffer->getUsers())
-        if (ChannelAttr channel = plannedChannelOf(user))
-          slots = channel.getSlots();
+      ChannelAttr channel = tile::plannedChannelOf(buffer);
+      const int64_t slots = channel ? channel.getSlots() : 1;
       SharedType type = buffer.getBuffer().getType();
       block.addBuffer({sizeInBytes(type), preferredLayout(type).alignment()}, slots);
     });

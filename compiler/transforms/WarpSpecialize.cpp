@@ -21,8 +21,8 @@ namespace {
 /// Gives the buffers of a channel their slots.
 ChannelOp createChannel(const CopyGroup &group, OpBuilder &builder) {
   ChannelAttr attr = group.channel;
-  for (GroupedCopy copy : group.copies)
-    giveSlots(copy.buffer, attr.getSlots());
+  for (Value buffer : group.buffers())
+    giveSlots(buffer, attr.getSlots());
   return ChannelOp::create(builder, group.copies.front().op->getLoc(),
                            ChannelType::get(builder.getContext(), attr.getSlots()), attr.getName(),
                            /*of=*/Value(), /*multicast=*/false);

@@ -22,7 +22,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [Tile_AccessesNothing, FunctionOpInterface
     module. Every argument carries `program.argument`: an `index` a `#program.dimension`, a `!tile.global` a
     `#program.tensor`, anything else a `#program.scalar`. The warps of `launch` execute what is outside roles; with
     roles they are the roles' together. Its shared memory is set by `tile-plan-shared-memory`. With `store_role`
-    `tile-assign-roles` plans a role that stores tiles, where that is possible.
+    `tile-assign-roles` plans a role that stores tiles, where that is possible, and with `load_role` one that loads ahead of
+    what is no product, too.
 
     Constraints
     - kernel_c1: every argument has a `program.argument` attribute of the kind its type asks for.
@@ -37,6 +38,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [Tile_AccessesNothing, FunctionOpInterface
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
     DefaultValuedAttr<Program_LaunchAttr, "::tlc::program::LaunchAttr::get($_builder.getContext())">:$launch,
+    UnitAttr:$load_role,
     UnitAttr:$store_role,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);

@@ -44,6 +44,7 @@ namespace tlc::differential {
   X(blockRank, 50)                                                                                           \
   X(require, 6)                                                                                              \
   X(residents, 8)                                                                                            \
+  X(loadRole, 30)                                                                                            \
   X(storeRole, 30)                                                                                           \
   X(writtenRole, 12)                                                                                         \
   X(warps, 20)                                                                                               \

@@ -123,6 +123,10 @@ void Generator::launch() {
     drawn.residents = draw.between(2, 3);
     draw.note(Feature::residents);
   }
+  if (!hasRoles && draw.wants(Feature::loadRole)) {
+    drawn.loadRole = true;
+    draw.note(Feature::loadRole);
+  }
   if (!hasRoles && draw.wants(Feature::storeRole)) {
     drawn.storeRole = true;
     draw.note(Feature::storeRole);

@@ -210,6 +210,8 @@ private:
       line("k.cluster({});", launch.cluster);
     if (launch.residents != 1)
       line("k.residents({});", launch.residents);
+    if (launch.loadRole)
+      line("k.loadRole();");
     if (launch.storeRole)
       line("k.storeRole();");
     if (launch.requirement) {

@@ -396,6 +396,7 @@ struct LaunchTree {
   int64_t warps = 0; ///< 0: the compiler's choice
   int64_t cluster = 1;
   int64_t residents = 1; ///< not said if 1
+  bool loadRole = false;
   bool storeRole = false;
   std::optional<dsl::Requirement> requirement = {};
   Body body = {};

@@ -283,6 +283,7 @@ private:
       set([i](ProgramTree &tree) -> int64_t & { return tree.launches[i].warps; }, int64_t(0));
       set([i](ProgramTree &tree) -> int64_t & { return tree.launches[i].cluster; }, int64_t(1));
       set([i](ProgramTree &tree) -> int64_t & { return tree.launches[i].residents; }, int64_t(1));
+      set([i](ProgramTree &tree) -> bool & { return tree.launches[i].loadRole; }, false);
       set([i](ProgramTree &tree) -> bool & { return tree.launches[i].storeRole; }, false);
     }
     for (size_t i = 0; i < best.tree.tensors.size(); ++i) {

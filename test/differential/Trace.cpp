@@ -182,6 +182,8 @@ void Tracer::launch(const LaunchTree &launch) {
     k.cluster(launch.cluster);
   if (launch.residents != 1)
     k.residents(launch.residents);
+  if (launch.loadRole)
+    k.loadRole();
   if (launch.storeRole)
     k.storeRole();
   if (launch.requirement)

@@ -523,6 +523,26 @@ Program storesByRole() {
 }
 // [written-role]
 
+// [load-role]
+/// Y = X / sqrt(mean(X²)), row by row, with a role that loads rows ahead.
+Program normalisedRows() {
+  return Program::trace("normalised_rows", [](Scope &k) {
+    Index m = k.dim("m");
+    Global X = k.input("X", bf16, {m, 512}), Y = k.output("Y", bf16, {m, 512});
+    k.loadRole();
+    auto [block] = k.grid(k.multiprocessors());
+    Shared rows = k.shared("rows", bf16, {8, 512});
+    k.pipelined({block, ceilDiv(m, 8), k.blocks()}, {.stages = 4}, [&](Index i) {
+      copy(X.tile({i * 8, 0}, {8, 512}), rows);
+      Fragment x = k.fragment(bf16, {8, 512});
+      copy(rows, x);
+      FragmentValue r = rsqrt(rowSum(x.to(f32) * x.to(f32)) / 512);
+      copy((x.to(f32) * r).to(bf16), Y.tile({i * 8, 0}, {8, 512}));
+    });
+  });
+}
+// [load-role]
+
 /// The sum over s of a(s) b(s).
 double dot(int64_t extent, const std::function<double(int64_t)> &term) {
   double sum = 0;
@@ -717,4 +737,13 @@ TEST_CASE("a role by hand, the others by the compiler", "[docs]") {
   const Array &a = run.before("A"), &b = run.before("B");
   checkMatrix(run.after("C"), 1e-2,
               [&](int64_t i, int64_t j) { return dot(depth, [&](int64_t s) { return a(i, s) * b(j, s); }); });
+}
+
+TEST_CASE("a role that loads rows for a norm", "[docs]") {
+  Run run(normalisedRows(), {{"m", GENERATE(0, 1, 101)}});
+  CHECK(run.remarks().empty()); // nothing keeps it from the TMA and the role
+  const Array &x = run.before("X");
+  checkMatrix(run.after("Y"), 1e-2, [&](int64_t i, int64_t j) {
+    return x(i, j) / std::sqrt(dot(512, [&](int64_t s) { return x(i, s) * x(i, s); }) / 512);
+  });
 }

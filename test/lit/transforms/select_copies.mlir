@@ -21,7 +21,7 @@
 
 // Without wgmma the kernel is not specialised, so that no copy goes through the TMA either.
 // NO-WGMMA-REMARK: remark: [gemm-without-wgmma] product uses mma.sync, not wgmma: wgmma is switched off
-// NO-WGMMA-REMARK: remark: [copy-without-tma] threads make this copy, not the TMA: the product of 'a' and 'b' uses mma.sync, and a role loads ahead only of wgmma ({{.*}}best.mlir:{{[0-9]+}}:12)
+// NO-WGMMA-REMARK: remark: [copy-without-tma] threads make this copy, not the TMA: the product of 'a' and 'b' uses mma.sync, and a role loads ahead only of wgmma unless k.loadRole() asks for it ({{.*}}best.mlir:{{[0-9]+}}:12)
 // NO-WGMMA-LABEL: tile.kernel @gemm(
 // NO-WGMMA-SAME:    warps = 8
 // NO-WGMMA-NOT:   C.staging
@@ -378,7 +378,7 @@ tile.kernel @blackwell_loop(%B: !tile.global<64x64xbf16> {program.argument = #pr
   %zero = tile.splat %f0 : f32 -> tensor<32x64xf32>
   %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%acc = %zero) -> (tensor<32x64xf32>) {
     %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark-re @below {{[copy-without-tma] threads make this copy, not the TMA: the product of 'a' and 'b' uses mma.sync, and a role loads ahead only of tcgen05.mma ({{.*}}missed.mlir:{{[0-9]+}}:12)}}
+    // expected-remark-re @below {{[copy-without-tma] threads make this copy, not the TMA: the product of 'a' and 'b' uses mma.sync, and a role loads ahead only of tcgen05.mma unless k.loadRole() asks for it ({{.*}}missed.mlir:{{[0-9]+}}:12)}}
     tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     // expected-remark @+2 {{[gemm-without-wgmma] product uses mma.sync, not tcgen05: m = 32 is not 64 or 128}}
     // expected-remark @below {{[not-warp-specialised] kernel 'blackwell_loop' is not warp-specialised: the product of 'a' and 'b' uses mma.sync, and a role loads ahead only of tcgen05.mma}}
@@ -402,7 +402,7 @@ tile.kernel @no_product(%B: !tile.global<64x64xbf16> {program.argument = #progra
   // expected-remark @below {{[not-warp-specialised] kernel 'no_product' is not warp-specialised: the kernel has no product, and a role loads ahead only of products by wgmma}}
   scf.for %i = %c0 to %c1 step %c1 {
     %s = tile.slice %B[%c0, %c0] : !tile.global<64x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-remark-re @below {{[copy-without-tma] threads make this copy, not the TMA: the kernel has no product, and a role loads ahead only of products by wgmma ({{.*}}missed.mlir:{{[0-9]+}}:3)}}
+    // expected-remark-re @below {{[copy-without-tma] threads make this copy, not the TMA: the kernel has no product, and a role loads ahead only of products by wgmma unless k.loadRole() asks for it ({{.*}}missed.mlir:{{[0-9]+}}:3)}}
     tile.copy %s, %b : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16>
     %x = tile.load %b : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   } {tile.pipeline = #tile.pipeline<stages = 2>}

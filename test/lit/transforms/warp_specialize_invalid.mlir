@@ -71,7 +71,7 @@ tile.kernel @part_of_tile(%k: index {program.argument = #program.dimension<"k">}
   %t = tile.transpose %a : !tile.shared<64x64xbf16> -> !tile.shared<64x64xbf16, transposed>
   scf.for %kk = %c0 to %k step %c64 {
     %s = tile.slice %A[%kk, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
-    // expected-error @below {{expected a copy that fills a whole shared tile, a store that fills one with a fragment or a position, or products or a branch that fill a tile in tensor memory, because its channel hands that over}}
+    // expected-error @below {{expected a copy that fills a whole shared tile or rows of one, a store that fills one with a fragment or a position, or products or a branch that fill a tile in tensor memory, because its channel hands that over}}
     tile.copy %s, %t atom tma {tile.channel = "a", tile.role = "load"} : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, transposed>
     %x = tile.load %a {tile.role = "math"} : !tile.shared<64x64xbf16> -> tensor<64x64xbf16>
   }

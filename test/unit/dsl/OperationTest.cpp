@@ -374,6 +374,7 @@ TEST_CASE("barriers, requirements, clusters and multiprocessors", "[dsl][unit]")
     k.warps(8);
     k.cluster(2);
     k.residents(3);
+    k.loadRole();
     k.storeRole();
     k.require(Requirement::tma);
     k.require(Requirement::wgmma);
@@ -388,10 +389,10 @@ TEST_CASE("barriers, requirements, clusters and multiprocessors", "[dsl][unit]")
       second.arrive();
     });
   });
-  checkOrder(text, {"cluster = 2, residents = 3>, store_role", "tile.require tma", "tile.require wgmma",
-                    "tile.require warp_specialized", "tile.multiprocessors", "tile.grid",
-                    "tile.alloc_barrier \"ready\" count(128)", "tile.blocks", "scf.for", "tile.arrive",
-                    "tile.block_rank", "tile.wait", "tile.named_barrier 1 warps(8)",
+  checkOrder(text, {"cluster = 2, residents = 3>, load_role, store_role", "tile.require tma",
+                    "tile.require wgmma", "tile.require warp_specialized", "tile.multiprocessors",
+                    "tile.grid", "tile.alloc_barrier \"ready\" count(128)", "tile.blocks", "scf.for",
+                    "tile.arrive", "tile.block_rank", "tile.wait", "tile.named_barrier 1 warps(8)",
                     "tile.named_barrier 2 warps(4) arrive"});
 }
 
