@@ -24,6 +24,7 @@ namespace {
 TLC_ENUM_CONVERSION(accessOf, program::Access, tlc::Access, TLC_ACCESSES)
 TLC_ENUM_CONVERSION(dimensionSourceOf, program::DimensionSource, tlc::DimensionSource, TLC_DIMENSION_SOURCES)
 TLC_ENUM_CONVERSION(parameterKindOf, ParameterKind, KernelParameter::Kind, TLC_PARAMETER_KINDS)
+TLC_ENUM_CONVERSION(profileKindOf, ProfileKind, ProfileMark::Kind, TLC_PROFILE_KINDS)
 TLC_ENUM_CONVERSION(reportKindOf, ReportKind, ReportSite::Kind, TLC_REPORT_KINDS)
 TLC_ENUM_CONVERSION(sharedKindOf, SharedKind, SharedObject::Kind, TLC_SHARED_KINDS)
 
@@ -141,6 +142,10 @@ Launch describeLaunch(LLVM::LLVMFuncOp function, EntryAttr attribute) {
       launch.names.shared.push_back({object.getName().str(), sharedKindOf(object.getKind()),
                                      unsigned(object.getOffset()), unsigned(object.getSlots()),
                                      unsigned(object.getSlotBytes())});
+  if (ArrayAttr marks = attribute.getMarks())
+    for (auto mark : marks.getAsRange<MarkAttr>())
+      launch.names.marks.push_back(
+          {profileKindOf(mark.getKind()), mark.getAwaited().str(), mark.getPlace().str()});
   return launch;
 }
 
@@ -191,6 +196,8 @@ LogicalResult verifyEntry(LLVM::LLVMFuncOp function, EntryAttr launch) {
     return report() << "expected 'roles' to be made of #program.role, but got " << roles;
   if (ArrayAttr shared = launch.getShared(); shared && !llvm::all_of(shared, llvm::IsaPred<SharedAttr>))
     return report() << "expected 'shared' to be made of #program.shared, but got " << shared;
+  if (ArrayAttr marks = launch.getMarks(); marks && !llvm::all_of(marks, llvm::IsaPred<MarkAttr>))
+    return report() << "expected 'marks' to be made of #program.mark, but got " << marks;
   if (launch.getParameters().size() != function.getNumArguments())
     return report()
            << "expected one entry of 'parameters' per argument because the launcher fills them, but got "

@@ -14,6 +14,25 @@ def PruneAlignment : Pass<"simt-prune-alignment", "::tlc::simt::KernelOp"> {
   }];
 }
 
+def RecordTimes : Pass<"simt-record-times", "::mlir::ModuleOp"> {
+  let summary = "Let a kernel record when its warps wait and begin iterations, for a profile";
+  let description = [{
+    Requires: phase `simt`.
+    Ensures:  the module has the variable `profileBufferName` (runtime/artifact/Profile.h), and kernel number `launch` has `marks`. In block
+              `block`, and the others of its cluster, one thread of each warp records when the warp begins and ends; each of its
+              waits; and each iteration of its outermost loops, until `records` are full. Later ones are counted.
+
+    The position in the buffer is a register of each thread, which holds a negative number where nothing is recorded: so a record is
+    a store under a predicate, without a branch. What is recorded starts after `simt.launch_order`, so that no two launches record
+    at once.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"records", "records", "unsigned", "4096", "Of each warp; a power of two">,
+    Option<"block", "block", "unsigned", "0", "Counted in x, then y, then z">,
+    Option<"launch", "launch", "unsigned", "0", "Which kernel of the module">];
+}
+
 def SimtToNvvm : Pass<"simt-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "Turn the program of one thread into LLVM and NVVM operations";
   let description = [{

@@ -44,5 +44,8 @@ std::string tlc::fingerprint(const CompileOptions &options) {
     text += " waits " + std::to_string(options.waitLimit.count());
   if (options.multicast)
     text += " multicast";
+  if (const Profiling &profiling = options.profiling; profiling.records != 0)
+    text += " records " + std::to_string(profiling.records) + " of block " + std::to_string(profiling.block) +
+            " of launch " + std::to_string(profiling.launch);
   return text;
 }

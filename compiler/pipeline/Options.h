@@ -45,6 +45,14 @@ std::span<const OptimizationSwitch> optimizationSwitches();
 /// The ways to share a kernel out among roles (compiler/strategies).
 std::span<const std::string_view> strategyNames();
 
+/// A program that records when its warps wait, for `tlc profile`. Its kernels are otherwise as without.
+struct Profiling {
+  unsigned records = 0; ///< of each warp, a power of two up to `maxProfileRecords`; 0: nothing is recorded
+  uint32_t block = 0;   ///< which block, with the others of its cluster, counted in x, then y, then z
+  unsigned launch = 0;  ///< which launch of the program
+  bool operator==(const Profiling &) const = default;
+};
+
 /// What the program may rely on about the addresses and strides of its tensors.
 enum class Alignment {
   aligned, ///< multiples of 16 bytes, as the tensor memory accelerator and wide accesses demand
@@ -70,6 +78,7 @@ struct CompileOptions {
   /// Whether a program may access all ranks' tensors at once, by NVLink multicast, which takes memory that
   /// the driver joins for it.
   bool multicast = false;
+  Profiling profiling;
 
   // What does not.
   Phase startFrom = Phase::input; ///< the phase that the given module is in, `nvvm` at most

@@ -175,6 +175,8 @@ struct FinishPhase : PassWrapper<FinishPhase, OperationPass<ModuleOp>> {
 
 void tlc::addPhase(PassManager &passes, Phase phase, const CompileOptions &options,
                    const PhaseReached &reached) {
+  if (const Profiling &profiling = options.profiling; phase == Phase::nvvm && profiling.records != 0)
+    passes.addPass(createRecordTimes({profiling.records, profiling.block, profiling.launch}));
   phases[size_t(phase)](passes, phase <= lastOptionalPhase ? options.optimizations : Optimizations());
   addVerification(passes, phase);
   passes.addPass(std::make_unique<FinishPhase>(phase, reached));

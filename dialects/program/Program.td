@@ -278,6 +278,17 @@ def Program_SharedAttr : Program_Attr<"Shared", "shared"> {
   let genVerifyDecl = 1;
 }
 
+def Program_ProfileKindEnum : Program_Enum<"ProfileKind", "what a profiled kernel records the time of", [
+  I32EnumCase<"mbarrier", 0>, I32EnumCase<"barrier", 1>, I32EnumCase<"wait", 2>, I32EnumCase<"loop", 3>]>;
+
+def Program_MarkAttr : Program_Attr<"Mark", "mark"> {
+  let summary = "A place where a profiled kernel records the time";
+  let description = "`#program.mark<wait, \"products\", \"a.cpp:12:3\">`: what is waited for, and where in the source.";
+  let parameters = (ins EnumParameter<Program_ProfileKindEnum>:$kind, StringRefParameter<"of a wait">:$awaited,
+    StringRefParameter<"file:line:column">:$place);
+  let assemblyFormat = "`<` $kind `,` $awaited `,` $place `>`";
+}
+
 def Program_ReportKindEnum : Program_Enum<"ReportKind", "what a report is", [
   I32EnumCase<"print", 0>, I32EnumCase<"check", 1>]>;
 
@@ -409,7 +420,8 @@ def Program_EntryAttr : Program_Attr<"Entry", "entry"> {
     "::mlir::ArrayAttr":$tensor_maps, "::mlir::ArrayAttr":$parameters,
     DefaultValuedParameter<"bool", "false", "the kernel waits for the launch before it by itself">:$ordered,
     OptionalParameter<"::mlir::ArrayAttr", "names of warps">:$roles,
-    OptionalParameter<"::mlir::ArrayAttr", "names in shared memory">:$shared);
+    OptionalParameter<"::mlir::ArrayAttr", "names in shared memory">:$shared,
+    OptionalParameter<"::mlir::ArrayAttr", "where times are recorded">:$marks);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -108,6 +108,9 @@ LogicalResult verifyLaunch(KernelOp kernel) {
   for (Attribute object : kernel.getSharedAttr() ? kernel.getSharedAttr().getValue() : ArrayRef<Attribute>())
     if (!isa<program::SharedAttr>(object))
       return kernel.emitOpError() << "expected 'shared' to be made of #program.shared, but got " << object;
+  for (Attribute mark : kernel.getMarksAttr() ? kernel.getMarksAttr().getValue() : ArrayRef<Attribute>())
+    if (!isa<program::MarkAttr>(mark))
+      return kernel.emitOpError() << "expected 'marks' to be made of #program.mark, but got " << mark;
   return success();
 }
 

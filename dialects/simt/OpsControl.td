@@ -11,7 +11,7 @@ def Simt_KernelOp : Simt_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, H
   let description = [{
     Every argument carries `program.parameter`; a tensor map is a `!llvm.ptr` to the parameter itself. `schema` is
     the program's argument list, `schema_types` the types that go with it (`index`, `tensor<?x64xbf16>`, `f32`),
-    `grid` the number of blocks (missing axes are 1). `roles` and `shared` are names for reports.
+    `grid` the number of blocks (missing axes are 1). `roles` and `shared` are names for reports, `marks` the places where a profiled kernel records the time.
 
     Constraints
     - kernel_c1: every argument has a `program.parameter` of the kind its type asks for: pointers `!llvm.ptr<1>`,
@@ -20,12 +20,12 @@ def Simt_KernelOp : Simt_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove, H
     - kernel_c3: `schema` has one entry per type of `schema_types`: a `#program.dimension` for `index`, a
       `#program.tensor` for a tensor of as many axes as its `dims`, a `#program.scalar` for a number.
     - kernel_c4: `grid` has one to three `#program.host_expr`, `tensor_maps` has only `#program.tensor_map`,
-      `roles` only `#program.role`, `shared` only `#program.shared`.
+      `roles` only `#program.role`, `shared` only `#program.shared`, `marks` only `#program.mark`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
     Program_LaunchAttr:$launch,
     ArrayAttr:$schema, TypeArrayAttr:$schema_types, ArrayAttr:$grid, ArrayAttr:$tensor_maps,
-    OptionalAttr<ArrayAttr>:$roles, OptionalAttr<ArrayAttr>:$shared,
+    OptionalAttr<ArrayAttr>:$roles, OptionalAttr<ArrayAttr>:$shared, OptionalAttr<ArrayAttr>:$marks,
     OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region MinSizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

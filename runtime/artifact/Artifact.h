@@ -178,10 +178,25 @@ struct SharedObject {
   unsigned bytes() const { return slots * slotBytes; }
 };
 
+/// - `mbarrier`: a wait at one; its offset in dynamic shared memory is recorded
+/// - `barrier`: a wait at a barrier of the block; its number is recorded
+/// - `wait`: for anything else
+/// - `loop`: an iteration begins; its position is recorded
+#define TLC_PROFILE_KINDS(X) X(mbarrier) X(barrier) X(wait) X(loop)
+
+/// A place where a profiled kernel records the time (runtime/artifact/Profile.h).
+struct ProfileMark {
+  TLC_ENUM(Kind, TLC_PROFILE_KINDS)
+  Kind kind = Kind::wait;
+  std::string awaited; ///< of a `wait`: "products", "bulk copies"
+  std::string place;   ///< "file.cpp:12:3"; empty: not known
+};
+
 /// What reports call the parts of a launch. Nothing else depends on it.
 struct LaunchNames {
   std::vector<WarpRole> roles = {}; ///< by first warp; warps outside all of them have no name
   std::vector<SharedObject> shared = {};
+  std::vector<ProfileMark> marks = {}; ///< of a profiled kernel
 
   /// The role of a warp, or null.
   const WarpRole *roleOf(unsigned warp) const;

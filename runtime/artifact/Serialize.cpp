@@ -55,7 +55,10 @@ void fields(auto &archive, Of<WarpRole> auto &role) { archive(role.name, role.fi
 void fields(auto &archive, Of<SharedObject> auto &object) {
   archive(object.name, object.kind, object.offset, object.slots, object.slotBytes);
 }
-void fields(auto &archive, Of<LaunchNames> auto &names) { archive(names.roles, names.shared); }
+void fields(auto &archive, Of<ProfileMark> auto &mark) { archive(mark.kind, mark.awaited, mark.place); }
+void fields(auto &archive, Of<LaunchNames> auto &names) {
+  archive(names.roles, names.shared, since(16, names.marks));
+}
 void fields(auto &archive, Of<Launch> auto &launch) {
   archive(launch.entry, launch.grid, launch.threads, since(15, launch.threadsY), since(15, launch.threadsZ),
           launch.cluster, launch.sharedBytes, launch.ordered, launch.tensorMaps, launch.parameters,

@@ -16,7 +16,7 @@
 namespace tlc {
 
 /// Raised whenever the form changes.
-inline constexpr uint32_t artifactFormatVersion = 15;
+inline constexpr uint32_t artifactFormatVersion = 16;
 /// Versions from here on are read, so that archives of an earlier tlc link with a later runtime; others are
 /// refused.
 inline constexpr uint32_t oldestArtifactVersion = 14;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/CudaLaunch.h"
 
+#include "runtime/cuda/NvtxRange.h"
 #include "runtime/device/StreamChecks.h"
 #include "runtime/support/Math.h"
 
@@ -219,6 +220,7 @@ Result<void> CudaLaunch::enqueue(Stream stream) {
 }
 
 Result<void> CudaLaunch::noteAndEnqueue(Stream stream) {
+  const NvtxRange range(program.artifact().name.c_str());
   auto *const on = static_cast<CUstream>(stream.handle);
   Result<std::unique_lock<std::mutex>> noted = resources.reporting.note(program, on);
   if (!noted)

@@ -23,13 +23,14 @@ Result<std::shared_ptr<const CudaProgram>> CudaProgram::load(std::shared_ptr<con
   CurrentContext scope(*program->cuda);
   for (const Variant &variant : program->content.variants) {
     std::vector<CUfunction> &functions = program->functions.emplace_back();
+    CUmodule &loaded = program->modules.emplace_back();
     if (variant.launches.empty())
       continue;
     const auto number = size_t(&variant - program->content.variants.data());
     Result<CUmodule> module = program->loadModule(variant);
     if (!module)
       return module.error();
-    program->modules.push_back(*module);
+    loaded = *module;
     for (const Launch &launch : variant.launches) {
       Result<CUfunction> function = program->prepare(*module, launch);
       if (!function)
@@ -49,7 +50,8 @@ Result<std::shared_ptr<const CudaProgram>> CudaProgram::load(std::shared_ptr<con
 CudaProgram::~CudaProgram() {
   CurrentContext scope(*cuda);
   for (CUmodule module : modules)
-    cuda->driver.cuModuleUnload(module);
+    if (module)
+      cuda->driver.cuModuleUnload(module);
 }
 
 Result<CUmodule> CudaProgram::loadModule(const Variant &variant) {
@@ -144,6 +146,22 @@ Result<CUdeviceptr> CudaProgram::findReportBuffer(CUmodule module) const {
   if (Result<void> valid = checkReportBuffer(content.name, found); !valid)
     return valid.error();
   return address;
+}
+
+Result<std::vector<std::byte>> CudaProgram::readVariable(size_t variant, std::string_view name) const {
+  CurrentContext scope(*cuda);
+  CUdeviceptr address = 0;
+  size_t size = 0;
+  CUresult status = modules[variant] ? cuda->driver.cuModuleGetGlobal(&address, &size, modules[variant],
+                                                                      std::string(name).c_str())
+                                     : CUDA_ERROR_NOT_FOUND;
+  std::vector<std::byte> bytes(status == CUDA_SUCCESS ? size : 0);
+  if (status == CUDA_SUCCESS)
+    status = cuda->driver.cuMemcpyDtoH(bytes.data(), address, size);
+  if (status != CUDA_SUCCESS)
+    return cuda->error(status, fmt::format("cannot read the variable '{}' of '{}'", name, content.name),
+                       ErrorKind::execution);
+  return bytes;
 }
 
 Result<void> CudaProgram::takeReports(Reports &reports) const {

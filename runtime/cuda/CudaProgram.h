@@ -27,6 +27,7 @@ public:
   const CudaContext &context() const { return *cuda; }
   CUfunction function(size_t variant, size_t launch) const { return functions[variant][launch]; }
   ProgramCode code() const override { return loadedCode; }
+  Result<std::vector<std::byte>> readVariable(size_t variant, std::string_view name) const override;
   const CudaCompilation &compilation() const { return compiled; }
   /// Its last launches by `Device::launch`.
   RecentlyUsed<CudaLaunch> &kept() const { return launches; }
@@ -46,7 +47,7 @@ private:
   std::shared_ptr<const CudaContext> cuda;
   Artifact content;
   std::shared_ptr<const LaunchLabel> launchLabel;
-  std::vector<CUmodule> modules;                  ///< per variant
+  std::vector<CUmodule> modules;                  ///< per variant; null where it makes no launch
   std::vector<std::vector<CUfunction>> functions; ///< per variant and launch
   CudaCompilation compiled;
   ProgramCode loadedCode = ProgramCode::cubin;

@@ -73,6 +73,11 @@ public:
   virtual const Artifact &artifact() const = 0;
   /// What the device runs of it: PTX if that of any variant was compiled.
   virtual ProgramCode code() const { return ProgramCode::ptx; }
+  /// The contents of a variable of a variant's module in global memory. No launch of the program may run.
+  virtual Result<std::vector<std::byte>> readVariable(size_t variant, std::string_view name) const {
+    (void)variant;
+    return Error{.message = "the program has no variable '" + std::string(name) + "'"};
+  }
 };
 
 /// A stream that ends with the object, once its work has ended. The device outlives it.

@@ -54,6 +54,14 @@ Result<std::shared_ptr<const EmulatedProgram>> EmulatedProgram::load(Artifact ar
                                                  std::move(transfers));
 }
 
+Result<std::vector<std::byte>> EmulatedProgram::readVariable(size_t variant, std::string_view name) const {
+  const auto found = programs[variant]->storage.find(name);
+  if (found == programs[variant]->storage.end())
+    return Error{.message = fmt::format("'{}' has no variable '{}'", source.name, name)};
+  const auto *bytes = reinterpret_cast<const std::byte *>(found->second.address);
+  return std::vector(bytes, bytes + found->second.variable->bytes);
+}
+
 Reports EmulatedProgram::takeReports(size_t variant) const {
   auto *buffer =
       reinterpret_cast<std::byte *>(programs[variant]->storage.find(reportBufferName)->second.address);

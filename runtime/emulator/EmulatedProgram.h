@@ -22,6 +22,7 @@ public:
   EmulatedProgram(Artifact artifact, Programs programs, std::vector<Programs> transfers)
       : programs(std::move(programs)), transfers(std::move(transfers)), source(std::move(artifact)) {}
   const Artifact &artifact() const override { return source; }
+  Result<std::vector<std::byte>> readVariable(size_t variant, std::string_view name) const override;
 
   /// What the launches of a variant that reports have reported, those included that failed.
   Reports takeReports(size_t variant) const;

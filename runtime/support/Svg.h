@@ -27,6 +27,9 @@ public:
   void box(double x, double y, double width, double height, std::string_view fill, std::string_view title,
            std::string_view extra = "");
 
+  /// What has been drawn, as elements of another drawing.
+  const std::string &content() const { return body; }
+
   /// The file: white, in pixels, with a style sheet and definitions (`<defs>`).
   std::string page(double width, double height, std::string_view style,
                    std::string_view definitions = "") const;

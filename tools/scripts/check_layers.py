@@ -20,10 +20,11 @@ CATCH2 = "catch2"
 BENCHMARK = "benchmark"
 CUDA = "cuda.h"  # types and constants of the driver's interface; the driver itself is opened at run time
 CUDA_SIGNATURES = "cudaTypedefs.h"  # types of its functions, of each version
+NVTX = "nvtx3"  # its header of ranges for profilers
 CUDA_RUNTIME = "cuda_runtime_api.h"  # its functions, which a test provides
 AHEAD = "first.h"  # what `tlc build` writes for a test
 OWN = "tlc"  # our headers as files of kernels include them
-LIBRARIES = [AHEAD, OWN, MLIR, LLVM, FMT, CATCH2, BENCHMARK, CUDA, CUDA_SIGNATURES, CUDA_RUNTIME]
+LIBRARIES = [AHEAD, OWN, MLIR, LLVM, FMT, CATCH2, BENCHMARK, CUDA, CUDA_SIGNATURES, CUDA_RUNTIME, NVTX]
 
 # Headers of the C library and of Linux that have no C++ name; more may be added.
 SYSTEM = ["cxxabi.h", "dirent.h", "dlfcn.h", "elf.h", "fcntl.h", "link.h", "poll.h", "pthread.h", "signal.h", "stddef.h", "stdint.h",
@@ -52,7 +53,7 @@ LAYERS = {
     "runtime/artifact": BASE + ["runtime/target"],
     "runtime/cache": ARTIFACT + ["runtime/device", "runtime/nvrtc"],
     "runtime/device": ARTIFACT,
-    "runtime/cuda": ARTIFACT + ["runtime/device", "runtime/nccl", CUDA, CUDA_SIGNATURES],
+    "runtime/cuda": ARTIFACT + ["runtime/device", "runtime/nccl", CUDA, CUDA_SIGNATURES, NVTX],
     "runtime/nccl": BASE,
     "runtime/nvrtc": BASE,
     "runtime/aot": ARTIFACT + ["runtime/device", "runtime/cuda", "runtime/emulator"],
@@ -119,7 +120,7 @@ LAYERS = {
     "test/install/first": [OWN],
     "test/install/outside": [OWN],
     "test": ["test", "tools", "kernels", "compiler", "dialects", "runtime", FMT, MLIR, LLVM, CATCH2, BENCHMARK, CUDA,
-             CUDA_RUNTIME],
+             CUDA_RUNTIME, NVTX],
 }
 
 # Including one of these must not bring in MLIR or LLVM, by whatever way:

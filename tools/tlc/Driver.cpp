@@ -17,6 +17,7 @@
 #include "tools/tlc/Mutate.h"
 #include "tools/tlc/New.h"
 #include "tools/tlc/Prewarm.h"
+#include "tools/tlc/Profile.h"
 #include "tools/tlc/Reduce.h"
 #include "tools/tlc/Report.h"
 #include "tools/tlc/Reproduce.h"
@@ -100,7 +101,7 @@ int tlc_main(int argc, char **argv) {
   std::tuple<ListCommand, CompileCommand, LayoutCommand, InspectCommand, DiffCommand, RunCommand,
              BenchCommand, MutateCommand, NewCommand, CacheCommand, PrewarmCommand, BuildCommand, WrapCommand,
              EmulateCommand, EvaluateCommand, TraceCommand, ReportCommand, ReproduceCommand, ReduceCommand,
-             TuneCommand>
+             TuneCommand, ProfileCommand>
       commands;
   if (!cl::ParseCommandLineOptions(argc, argv, "tlc: compiles, runs, checks and times tile programs\n",
                                    &errs()))

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <random>
 
 using namespace tlc;
 using namespace tlc::driver;
@@ -55,13 +57,19 @@ Result<std::vector<std::vector<double>>>
 tlc::driver::timeInTurns(llvm::ArrayRef<std::unique_ptr<Device>> devices,
                          llvm::ArrayRef<Contestant> contestants, RoundOptions options) {
   std::vector<std::vector<double>> seconds(contestants.size());
-  for (int round = 0; round != options.rounds; ++round)
-    for (size_t i = 0; i != contestants.size(); ++i) {
+  std::vector<size_t> order(contestants.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::mt19937 random;
+  for (int round = 0; round != options.rounds; ++round) {
+    if (options.shuffled)
+      std::ranges::shuffle(order, random);
+    for (const size_t i : order) {
       Result<double> time = timeBatch(devices, contestants[i], options);
       if (!time)
         return time.error();
       seconds[i].push_back(*time);
     }
+  }
   return seconds;
 }
 

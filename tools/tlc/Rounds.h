@@ -16,8 +16,9 @@ namespace tlc::driver {
 
 struct RoundOptions {
   int rounds = 15;
-  int warmups = 5;   ///< launches before each batch
-  int launches = 20; ///< launches of a batch, back to back between one pair of events
+  int warmups = 5;       ///< launches before each batch
+  int launches = 20;     ///< launches of a batch, back to back between one pair of events
+  bool shuffled = false; ///< another order in each round, the same ones every time
 };
 
 /// Enqueues one execution on the default stream, of each device.

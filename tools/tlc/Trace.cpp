@@ -164,9 +164,10 @@ ExitCode TraceCommand::execute() const {
     return failUsage("expected --window to begin before the end, at cycle " +
                      std::to_string(traced.trace.cycles) + ", but got '" + excerpt(window) + "'");
   const tlc::emulator::TraceSummary summary = summarise(traced.trace);
+  const tlc::emulator::Timeline timelines[] = {{traced.trace, summary}};
   for (const std::string &output : outputs) {
-    const std::string text = StringRef(output).ends_with(".json") ? toChromeJson(traced.trace, summary)
-                                                                  : toSvg(traced.trace, summary, shown);
+    const std::string text =
+        StringRef(output).ends_with(".json") ? toChromeJson(timelines) : toSvg(timelines, shown);
     if (Result<void> written = writeOutput(output, text); !written)
       return fail(written.error().message);
   }

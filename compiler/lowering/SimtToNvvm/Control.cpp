@@ -69,7 +69,7 @@ struct LowerKernel : OpConversionPattern<KernelOp> {
                       program::EntryAttr::get(getContext(), op.getLaunch(), op.getSchema(),
                                               op.getSchemaTypes(), op.getGrid(), op.getTensorMaps(),
                                               rewriter.getArrayAttr(parameters), ordered, op.getRolesAttr(),
-                                              op.getSharedAttr()));
+                                              op.getSharedAttr(), op.getMarksAttr()));
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
     rewriter.eraseOp(op);
     return success();

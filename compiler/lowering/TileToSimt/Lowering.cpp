@@ -24,7 +24,7 @@ simt::KernelOp createKernel(tile::KernelOp source) {
   auto kernel = simt::KernelOp::create(
       b, source.getLoc(), source.getSymName(), b.getFunctionType({}, {}), source.getLaunch(),
       b.getArrayAttr({}), b.getTypeArrayAttr({}), b.getArrayAttr({}), b.getArrayAttr({}),
-      /*roles=*/ArrayAttr(), /*shared=*/ArrayAttr(), ArrayAttr(), ArrayAttr());
+      /*roles=*/ArrayAttr(), /*shared=*/ArrayAttr(), /*marks=*/ArrayAttr(), ArrayAttr(), ArrayAttr());
   kernel.getBody().emplaceBlock();
   return kernel;
 }

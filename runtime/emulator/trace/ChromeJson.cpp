@@ -28,25 +28,22 @@ std::string quoted(std::string_view text) {
 
 class Writer {
 public:
-  Writer(const Trace &trace, const TraceSummary &summary) : trace(trace), summary(summary) {}
+  /// The blocks are processes from `firstProcess` on. Arrows have numbers after `arrows`, which counts them.
+  Writer(const Trace &trace, uint32_t firstProcess, std::string &events, uint32_t &arrows)
+      : trace(trace), firstProcess(firstProcess), events(events), arrows(arrows) {}
 
-  std::string run() {
+  void run() {
     names();
     for (const TraceSpan &span : trace.spans)
       write(span);
     counters();
-    return fmt::format(
-        "{{\"displayTimeUnit\": \"ns\",\n\"otherData\": {{\"kernel\": {}, \"target\": {}, \"cycles\": {}, "
-        "\"clock_ghz\": {}, \"floor_cycles\": {}}},\n\"traceEvents\": [\n{}\n]}}\n",
-        quoted(trace.kernel), quoted(trace.target), trace.cycles, trace.clockGhz, floorCycles(trace, summary),
-        events);
   }
 
 private:
   /// In microseconds, as the format wants it; half cycles place the ends of arrows inside spans.
   std::string time(double cycles) const { return fmt::format("{:.6f}", cycles / trace.clockGhz / 1e3); }
   std::string place(uint32_t track) const {
-    return fmt::format("\"pid\": {}, \"tid\": {}", trace.tracks[track].block + 1, track + 1);
+    return fmt::format("\"pid\": {}, \"tid\": {}", trace.tracks[track].block + firstProcess, track + 1);
   }
   template <class... A> void event(fmt::format_string<A...> format, A &&...arguments) {
     events += fmt::format("{}{{{}}}", events.empty() ? "" : ",\n",
@@ -55,8 +52,10 @@ private:
 
   void names() {
     for (uint32_t block = 0; block < trace.blocks; ++block)
-      event("\"ph\": \"M\", \"name\": \"process_name\", \"pid\": {}, \"args\": {{\"name\": {}}}", block + 1,
-            quoted(fmt::format("{}, block {}", trace.kernel, block)));
+      event("\"ph\": \"M\", \"name\": \"process_name\", \"pid\": {}, \"args\": {{\"name\": {}}}",
+            block + firstProcess,
+            quoted(fmt::format("{}, block {}{}", trace.kernel, block,
+                               trace.device.empty() ? "" : ", measured on " + trace.device)));
     for (uint32_t track = 0; track < trace.tracks.size(); ++track) {
       event("\"ph\": \"M\", \"name\": \"thread_name\", {}, \"args\": {{\"name\": {}}}", place(track),
             quoted(trace.tracks[track].name));
@@ -146,20 +145,31 @@ private:
         continue;
       value += change;
       event("\"ph\": \"C\", \"name\": {}, \"pid\": {}, \"ts\": {}, \"args\": {{\"value\": {}}}", quoted(name),
-            block + 1, time(double(at)), value);
+            block + firstProcess, time(double(at)), value);
     }
   }
 
   const Trace &trace;
-  const TraceSummary &summary;
-  std::string events;
-  uint32_t arrows = 0;
+  uint32_t firstProcess;
+  std::string &events;
+  uint32_t &arrows;
 };
 
 } // namespace
 
-std::string toChromeJson(const Trace &trace, const TraceSummary &summary) {
-  return Writer(trace, summary).run();
+std::string toChromeJson(std::span<const Timeline> timelines) {
+  std::string events;
+  uint32_t process = 1, arrows = 0;
+  for (const Timeline &timeline : timelines) {
+    Writer(timeline.trace, process, events, arrows).run();
+    process += timeline.trace.blocks;
+  }
+  const auto &[trace, summary] = timelines.front();
+  return fmt::format(
+      "{{\"displayTimeUnit\": \"ns\",\n\"otherData\": {{\"kernel\": {}, \"target\": {}, \"cycles\": {}, "
+      "\"clock_ghz\": {}, \"floor_cycles\": {}}},\n\"traceEvents\": [\n{}\n]}}\n",
+      quoted(trace.kernel), quoted(trace.target), trace.cycles, trace.clockGhz, floorCycles(trace, summary),
+      events);
 }
 
 } // namespace tlc::emulator

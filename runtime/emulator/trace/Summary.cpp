@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/emulator/trace/Summary.h"
 
+#include "runtime/support/Math.h"
 #include "runtime/target/Hardware.h"
+#include "runtime/target/Occupancy.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -104,6 +106,14 @@ std::string withoutSlot(const std::string &name) {
 
 double microseconds(const Trace &trace, uint64_t cycles) { return double(cycles) / trace.clockGhz / 1e3; }
 
+double launchMicroseconds(const Trace &trace, const Launch &launch, const Target &target,
+                          int multiprocessors) {
+  const unsigned together =
+      std::max(1u, occupancyOf({launch.threads, 1, launch.sharedBytes}, target).blocks());
+  const auto blocks = int64_t(trace.grid[0]) * trace.grid[1] * trace.grid[2];
+  return microseconds(trace, trace.cycles) * double(ceilDiv(blocks, int64_t(together) * multiprocessors));
+}
+
 uint64_t floorCycles(const Trace &trace, const TraceSummary &summary) {
   const uint64_t blocks = trace.blocks;
   return std::max({uint64_t(summary.peakCycles) / blocks, summary.bytesIn / blocks / trace.loadBytesPerCycle,
@@ -185,13 +195,16 @@ std::string summaryText(const Trace &trace, const TraceSummary &summary) {
   const auto share = [&](uint64_t cycles) {
     return 100.0 * double(cycles) / double(std::max<uint64_t>(1, trace.cycles));
   };
-  std::string text =
-      fmt::format("{}: block ({}, {}, {}) of {} x {} x {}, {} threads, on the model of {}\n", trace.kernel,
-                  trace.block[0], trace.block[1], trace.block[2], trace.grid[0], trace.grid[1], trace.grid[2],
-                  trace.threads[0] * trace.threads[1] * trace.threads[2], trace.target);
-  text += fmt::format("{} cycles, {:.2f} us at {} GHz; the floor is {} cycles ({:.0f} %)\n", trace.cycles,
-                      microseconds(trace, trace.cycles), trace.clockGhz, floorCycles(trace, summary),
-                      share(floorCycles(trace, summary)));
+  std::string text = fmt::format("{}: block ({}, {}, {}) of {} x {} x {}, {} threads, {} {}\n", trace.kernel,
+                                 trace.block[0], trace.block[1], trace.block[2], trace.grid[0], trace.grid[1],
+                                 trace.grid[2], trace.threads[0] * trace.threads[1] * trace.threads[2],
+                                 trace.device.empty() ? "on the model of" : "measured on",
+                                 trace.device.empty() ? trace.target : trace.device);
+  text += fmt::format("{} cycles, {:.2f} us at {:.3g} GHz", trace.cycles, microseconds(trace, trace.cycles),
+                      trace.clockGhz);
+  text += trace.device.empty() ? fmt::format("; the floor is {} cycles ({:.0f} %)\n",
+                                             floorCycles(trace, summary), share(floorCycles(trace, summary)))
+                               : "\n";
   if (summary.phases) {
     const auto &[before, steady, after] = *summary.phases;
     text += fmt::format(

@@ -4,7 +4,9 @@
 /// are, how long it takes to get going and to finish.
 #pragma once
 
+#include "runtime/artifact/Artifact.h"
 #include "runtime/emulator/trace/Trace.h"
+#include "runtime/target/Target.h"
 
 #include <string>
 #include <utility>
@@ -51,6 +53,10 @@ std::string summaryText(const Trace &trace, const TraceSummary &summary);
 /// "a.b.full" of "a.b.full[2]".
 std::string withoutSlot(const std::string &name);
 double microseconds(const Trace &trace, uint64_t cycles);
+/// Of a whole launch on so many multiprocessors of the target, each of whose blocks takes as long as the
+/// traced one.
+double launchMicroseconds(const Trace &trace, const Launch &launch, const Target &target,
+                          int multiprocessors);
 /// Cycles that the products alone would take, and the copies into shared memory alone; the longer one.
 uint64_t floorCycles(const Trace &trace, const TraceSummary &summary);
 

@@ -45,11 +45,12 @@ struct Row {
   double y = 0;
 };
 
-class Picture : SvgDrawing {
+class Picture : public SvgDrawing {
 public:
-  Picture(const Trace &trace, const TraceSummary &summary) : trace(trace), summary(summary) {}
+  explicit Picture(const Timeline &timeline) : trace(timeline.trace), summary(timeline.summary) {}
 
-  std::string draw(std::optional<TraceWindow> wanted) {
+  /// Returns its height.
+  double draw(std::optional<TraceWindow> wanted) {
     makeRows();
     heading();
     shares();
@@ -66,7 +67,7 @@ public:
         panel({middle, middle + length}, "Halfway");
       panel({trace.cycles - length, trace.cycles}, "The end");
     }
-    return page();
+    return y + 10;
   }
 
 private:
@@ -108,9 +109,9 @@ private:
   std::string blockPrefix(uint32_t block) const {
     return trace.blocks > 1 ? fmt::format("block {}: ", block) : "";
   }
+  bool hasSpan(auto &&isIt) const { return std::any_of(trace.spans.begin(), trace.spans.end(), isIt); }
   bool isUsed(uint32_t track) const {
-    return std::any_of(trace.spans.begin(), trace.spans.end(),
-                       [&](const TraceSpan &span) { return span.track == track; });
+    return hasSpan([&](const TraceSpan &span) { return span.track == track; });
   }
   /// Of a row's tracks only the first is drawn.
   bool isDrawn(const TraceSpan &span) const {
@@ -135,26 +136,29 @@ private:
   void heading() {
     text(margin, 38, trace.kernel, "title");
     text(margin, 60,
-         fmt::format("block ({}, {}, {}) of {} x {} x {}{}, {} threads, modelled for {}", trace.block[0],
+         fmt::format("block ({}, {}, {}) of {} x {} x {}{}, {} threads, {} {}", trace.block[0],
                      trace.block[1], trace.block[2], trace.grid[0], trace.grid[1], trace.grid[2],
                      trace.blocks > 1 ? fmt::format(" with the other {} of its cluster", trace.blocks - 1)
                                       : "",
-                     trace.threads[0] * trace.threads[1] * trace.threads[2], trace.target),
+                     trace.threads[0] * trace.threads[1] * trace.threads[2],
+                     trace.device.empty() ? "modelled for" : "measured on",
+                     trace.device.empty() ? trace.target : trace.device),
          "note");
     std::vector<std::pair<std::string, std::string>> figures;
     figures.emplace_back(fmt::format("{:.2f} \u00b5s", microseconds(trace, trace.cycles)),
                          fmt::format("{} cycles at {} GHz", grouped(trace.cycles), trace.clockGhz));
-    const uint64_t floor = floorCycles(trace, summary);
-    figures.emplace_back(fmt::format("{:.0f} %", 100 * share(floor)),
-                         fmt::format("of the time is the floor: {} cycles", grouped(floor)));
+    if (const uint64_t floor = floorCycles(trace, summary); trace.device.empty())
+      figures.emplace_back(fmt::format("{:.0f} %", 100 * share(floor)),
+                           fmt::format("of the time is the floor: {} cycles", grouped(floor)));
     if (summary.phases) {
       figures.emplace_back(fmt::format("{:.0f} %", 100 * share(summary.productCycles)), "tensor cores busy");
       figures.emplace_back(grouped((*summary.phases)[0]), "cycles before the first product");
       figures.emplace_back(grouped((*summary.phases)[2]), "cycles after the last product");
     }
-    figures.emplace_back(
-        fmt::format("{:.0f} %", 100 * share(summary.bytesIn / trace.blocks / trace.loadBytesPerCycle)),
-        fmt::format("of the way in: {} bytes", grouped(summary.bytesIn)));
+    if (trace.device.empty())
+      figures.emplace_back(
+          fmt::format("{:.0f} %", 100 * share(summary.bytesIn / trace.blocks / trace.loadBytesPerCycle)),
+          fmt::format("of the way in: {} bytes", grouped(summary.bytesIn)));
     const double width = (rightEdge - margin) / double(figures.size());
     for (size_t i = 0; i < figures.size(); ++i) {
       text(margin + double(i) * width, 100, figures[i].first, "figure");
@@ -216,21 +220,23 @@ private:
     text(margin, y, "Timeline", "head");
     entry(runFill, "runs");
     entry("url(#wait)", "waits", waitBorder);
-    entry(stallFill, "waits for operands");
+    if (hasSpan([](const TraceSpan &span) { return span.kind == Kind::stall; }))
+      entry(stallFill, "waits for operands");
     if (summary.phases)
       entry(productFills[0], "product, by who issued it");
-    if (std::any_of(trace.spans.begin(), trace.spans.end(),
-                    [](const TraceSpan &span) { return span.kind == Kind::copy; }))
+    if (hasSpan([](const TraceSpan &span) { return span.kind == Kind::copy; }))
       entry(copyFills[0], "copy, by tensor");
     if (std::any_of(trace.tracks.begin(), trace.tracks.end(),
                     [](const TraceTrack &track) { return track.kind == TraceTrack::Kind::slot; })) {
       entry(fillingFill, "slot filling");
       entry(fullFill, "slot full until released");
     }
-    add("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{2:.1f}\" y2=\"{1:.1f}\" class=\"arrow\" "
-        "marker-end=\"url(#tip)\"/>",
-        x, y - 4, x + 24);
-    text(x + 31, y, "from who ends a wait", "small");
+    if (hasSpan([](const TraceSpan &span) { return span.releasedBy.has_value(); })) {
+      add("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{2:.1f}\" y2=\"{1:.1f}\" class=\"arrow\" "
+          "marker-end=\"url(#tip)\"/>",
+          x, y - 4, x + 24);
+      text(x + 31, y, "from who ends a wait", "small");
+    }
     y += 14;
   }
 
@@ -386,11 +392,21 @@ private:
         source.y + (down ? source.height : 0), x2, target.y + (down ? 0 : target.height));
   }
 
-  std::string page() const {
-    return SvgDrawing::page(
-        pageWidth, y + 10,
-        fmt::format(
-            R"css(text {{ font-family: "DejaVu Sans", Verdana, Arial, sans-serif; font-size: 12px; fill: #222222; }}
+  const Trace &trace;
+  const TraceSummary &summary;
+  const std::string waitBorder = fmt::format("stroke=\"{}\" stroke-width=\"0.6\"", waitStroke);
+  std::vector<Row> rows;
+  std::map<uint32_t, size_t> rowOf; ///< by track
+  std::map<uint32_t, size_t> productColours;
+  std::map<std::string, size_t> copyColours;
+  double y = 0; ///< where the page goes on
+};
+
+std::string pageOf(const SvgDrawing &drawing, double height) {
+  return drawing.page(
+      pageWidth, height,
+      fmt::format(
+          R"css(text {{ font-family: "DejaVu Sans", Verdana, Arial, sans-serif; font-size: 12px; fill: #222222; }}
 .title {{ font-size: 24px; font-weight: bold; }}
 .head {{ font-size: 14px; font-weight: bold; }}
 .figure {{ font-size: 24px; fill: #2f5d8a; }}
@@ -403,31 +419,32 @@ private:
 .arrow {{ stroke: {}; stroke-width: 1; fill: none; opacity: 0.65; }}
 text, path {{ pointer-events: none; }}
 )css",
-            arrowStroke),
-        fmt::format(
-            R"svg(<pattern id="wait" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+          arrowStroke),
+      fmt::format(
+          R"svg(<pattern id="wait" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
 <rect width="6" height="6" fill="#fdf0ef"/><line x1="0" y1="0" x2="0" y2="6" stroke="#f0b7b3" stroke-width="2"/>
 </pattern>
 <marker id="tip" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="6" markerHeight="6" orient="auto">
 <path d="M0,0 L6,3 L0,6 z" fill="{}"/></marker>
 )svg",
-            arrowStroke));
-  }
-
-  const Trace &trace;
-  const TraceSummary &summary;
-  const std::string waitBorder = fmt::format("stroke=\"{}\" stroke-width=\"0.6\"", waitStroke);
-  std::vector<Row> rows;
-  std::map<uint32_t, size_t> rowOf; ///< by track
-  std::map<uint32_t, size_t> productColours;
-  std::map<std::string, size_t> copyColours;
-  double y = 0; ///< where the page goes on
-};
+          arrowStroke));
+}
 
 } // namespace
 
-std::string toSvg(const Trace &trace, const TraceSummary &summary, std::optional<TraceWindow> window) {
-  return Picture(trace, summary).draw(window);
+std::string toSvg(std::span<const Timeline> timelines, std::optional<TraceWindow> window) {
+  SvgDrawing all;
+  double height = 0;
+  for (const Timeline &timeline : timelines) {
+    Picture picture(timeline);
+    const double below = picture.draw(window);
+    if (height == 0)
+      all.add("{}", picture.content());
+    else
+      all.add("<g transform=\"translate(0,{:.1f})\">\n{}</g>", height, picture.content());
+    height += below;
+  }
+  return pageOf(all, height);
 }
 
 } // namespace tlc::emulator

@@ -28,6 +28,7 @@ public:
       for (Warp &warp : block.warps) {
         Clock clock;
         clock.warp = &warp;
+        warp.clock = &now;
         clock.operands.resize(kernel.registerBytes / operandGranule + 1);
         clock.next = nextInstruction(warp);
         clocks.push_back(std::move(clock));

@@ -58,6 +58,7 @@ struct TraceSpan {
 
 struct Trace {
   std::string kernel, target;
+  std::string device; ///< on which it was measured; empty: by the cost model
   std::array<uint32_t, 3> grid = {1, 1, 1}, threads = {1, 1, 1}, cluster = {1, 1, 1};
   std::array<uint32_t, 3> block = {}; ///< rank 0 of the cluster
   uint32_t blocks = 1;                ///< of the cluster

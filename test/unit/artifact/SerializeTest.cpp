@@ -64,6 +64,7 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   sample.variants[0].launches[0].tensorMaps[0].box = {128, 1, 64};
   sample.variants[0].launches[0].tensorMaps[0].window = window;
   sample.variants[1].reports = {{ReportSite::Kind::check, "got {}", "gemm.cpp:7:3", {ElementType::i64}, 2}};
+  sample.variants[0].launches[0].names.marks = {{ProfileMark::Kind::wait, "products", "gemm.cpp:9:5"}};
   std::vector<std::byte> bytes = serialize(sample);
   Result<Artifact> read = deserialize(bytes);
   REQUIRE(read);
@@ -73,6 +74,9 @@ TEST_CASE("an artifact survives serialization", "[artifact][serialize]") {
   const LaunchNames &names = read->variants[0].launches[0].names;
   REQUIRE(names.roles.size() == 2);
   CHECK(names.roles[1].name == "math");
+  REQUIRE(names.marks.size() == 1);
+  CHECK(names.marks[0].awaited == "products");
+  CHECK(names.marks[0].place == "gemm.cpp:9:5");
   REQUIRE(names.shared.size() == 4);
   CHECK(names.shared[1].kind == SharedObject::Kind::ring);
   CHECK(read->dimensions[1].fixed == std::nullopt);
@@ -173,6 +177,10 @@ TEST_CASE("every enumerator survives serialization", "[artifact][serialize]") {
   }
   SECTION("shared objects") {
     each(SharedObject::Kind::last, [&](SharedObject::Kind kind) { aligned.names.shared[0].kind = kind; });
+  }
+  SECTION("marks") {
+    aligned.names.marks = {{}};
+    each(ProfileMark::Kind::last, [&](ProfileMark::Kind kind) { aligned.names.marks[0].kind = kind; });
   }
   SECTION("reports") {
     sample.variants[1].reports = {{.text = "here", .place = "gemm.cpp:7:3"}};

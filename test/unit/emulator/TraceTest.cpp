@@ -240,9 +240,9 @@ TEST_CASE("names of the launch name tracks and waits; a ring's slots have tracks
       ofLines += cycles;
     CHECK(ofLines == lane.run);
   }
-  CHECK_THAT(toChromeJson(trace, summary),
+  CHECK_THAT(toChromeJson({{{trace, summary}}}),
              Contains("\"wait for tiles.full[0]\"") && Contains("\"ph\": \"f\""));
-  CHECK_THAT(toSvg(trace, summary, {}),
+  CHECK_THAT(toSvg({{{trace, summary}}}, {}),
              Contains("waits for tiles.full[0]") && Contains("ended by copies in at"));
 }
 

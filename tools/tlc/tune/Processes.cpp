@@ -133,13 +133,8 @@ Result<double> modelOf(const TuneSetting &setting, const kernels::Request &reque
     const emulator::Trace &trace = traced.trace;
     const auto launch =
         llvm::find_if(variant->launches, [&](const Launch &each) { return each.entry == trace.kernel; });
-    const unsigned together =
-        launch == variant->launches.end()
-            ? 1
-            : std::max(1u, occupancyOf({launch->threads, 1, launch->sharedBytes}, target).blocks());
-    const auto blocks = int64_t(trace.grid[0]) * trace.grid[1] * trace.grid[2];
-    const int64_t waves = ceilDiv(blocks, int64_t(together) * setting.model.multiprocessors);
-    sum += emulator::microseconds(trace, trace.cycles) * double(waves);
+    if (launch != variant->launches.end())
+      sum += emulator::launchMicroseconds(trace, *launch, target, setting.model.multiprocessors);
   }
   return sum;
 }

@@ -246,9 +246,9 @@ uint32_t dynamicShared(const Warp &warp, unsigned) { return gridOf(warp).dynamic
 uint32_t reservedEnd(const Warp &, unsigned) { return sharedBase; }
 uint32_t reservedSecond(const Warp &, unsigned) { return sharedBase / 4; }
 uint32_t totalShared(const Warp &warp, unsigned) { return warp.block->sharedEnd; }
-uint64_t clock64(const Warp &warp, unsigned) { return warp.steps; }
-uint32_t clockLow(const Warp &warp, unsigned) { return uint32_t(warp.steps); }
-uint32_t clockHigh(const Warp &warp, unsigned) { return uint32_t(warp.steps >> 32); }
+uint64_t clock64(const Warp &warp, unsigned) { return warp.clock ? *warp.clock : warp.steps; }
+uint32_t clockLow(const Warp &warp, unsigned lane) { return uint32_t(clock64(warp, lane)); }
+uint32_t clockHigh(const Warp &warp, unsigned lane) { return uint32_t(clock64(warp, lane) >> 32); }
 uint64_t globalTimer(const Warp &warp, unsigned) { return gridOf(warp).progress->time(); }
 uint32_t globalTimerLow(const Warp &warp, unsigned lane) { return uint32_t(globalTimer(warp, lane)); }
 uint32_t globalTimerHigh(const Warp &warp, unsigned lane) { return uint32_t(globalTimer(warp, lane) >> 32); }

@@ -131,6 +131,7 @@ struct Warp {
   unsigned index = 0; ///< in the block
   uint32_t live = 0;  ///< lanes that have not exited
   uint64_t steps = 0;
+  const uint64_t *clock = nullptr; ///< what %clock reads, of a timed schedule; null: `steps`
   Poll lastPoll;
   std::vector<Group> groups;
   size_t current = 0; ///< the group that runs
