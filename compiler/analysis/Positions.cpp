@@ -87,7 +87,7 @@ llvm::MapVector<Operation *, llvm::SetVector<StringRef>> tile::findNeededPositio
 }
 
 llvm::SmallPtrSet<Operation *, 4> tile::takenPositions(KernelOp kernel) {
-  llvm::SmallPtrSet<Operation *, 4> positions;
+  llvm::SmallPtrSet<Operation *, 4> positions, counted;
   struct Use {
     bool isTaken = false, isRead = false, isWritten = false;
   };
@@ -106,13 +106,15 @@ llvm::SmallPtrSet<Operation *, 4> tile::takenPositions(KernelOp kernel) {
   kernel.walk([&](Operation *op) {
     isOrdered |= isa<AnnounceOp, WaitForOp>(op);
     AllocSharedOp tile = sourceOfPosition(op);
-    auto isTake = llvm::IsaPred<TakeOp>;
-    auto isKnown = [&](Operation *user) { return isa<TakeOp, LoadIndexOp>(user); };
-    if (tile && llvm::any_of(tile.getBuffer().getUsers(), isTake) &&
-        llvm::all_of(tile.getBuffer().getUsers(), isKnown))
-      positions.insert(op);
+    auto isKnown = [&](Operation *user) { return isa<LoadIndexOp>(user) || takesNumber(user); };
+    if (!tile || !llvm::all_of(tile.getBuffer().getUsers(), isKnown))
+      return;
+    if (llvm::any_of(tile.getBuffer().getUsers(), llvm::IsaPred<TakeOp>))
+      counted.insert(op);
+    else if (llvm::any_of(tile.getBuffer().getUsers(), llvm::IsaPred<NextBlockOp>))
+      positions.insert(op); // in no order
   });
-  if (isOrdered)
-    positions.clear();
+  if (!isOrdered)
+    positions.insert(counted.begin(), counted.end());
   return positions;
 }

@@ -81,8 +81,10 @@ Value tile::tileFilledBy(Operation *op) {
     tile = store.getDestination();
   else if (auto copy = dyn_cast<CopyOp>(op); copy && isa<SharedType>(copy.getDestination().getType()))
     tile = copy.getDestination();
-  else if (isa<TakeOp>(op))
-    tile = cast<TakeOp>(op).getDestination();
+  else if (auto take = dyn_cast<TakeOp>(op))
+    tile = take.getDestination();
+  else if (auto next = dyn_cast<NextBlockOp>(op))
+    tile = next.getDestination();
   else if (isa<StoreIndexOp>(op))
     tile = cast<StoreIndexOp>(op).getDestination();
   else if (isa<scf::ForOp, GemmInPlaceOp>(op))
@@ -228,7 +230,7 @@ private:
       return user->emitError("expected the uses of a channel's tiles in the loop or branch of its copies "
                              "because there its slots are released");
     if (role == group.channel.getFrom() && !group.channel.leadsTo(role)) {
-      if (isa<StoreOp, TakeOp, StoreIndexOp>(copy.op) && !reader->isBeforeInBlock(copy.op))
+      if (isa<StoreOp, TakeOp, NextBlockOp, StoreIndexOp>(copy.op) && !reader->isBeforeInBlock(copy.op))
         return success(); // what its own threads wrote
       return user->emitError("expected role '")
              << role << "' to use what it puts into channel '" << group.channel.getName()

@@ -64,7 +64,8 @@ void Scope::persistentTiles(std::span<const Index> extents, PersistentOptions op
     trace->error(loc, "expected a group of at least 1 row of tiles, but got " + Twine(options.group));
   else if (values && trace->checkTopLevel("k.persistent", loc))
     op = trace->create<tile::PersistentOp>(loc, *values, options.group,
-                                           options.cluster == ClusterAxis::rows ? 0 : 1);
+                                           options.cluster == ClusterAxis::rows ? 0 : 1,
+                                           options.scheduling == TileScheduling::dynamic);
   std::vector<Index> position(extents.size(), trace->poison<Index>());
   if (!op) { // what else is wrong?
     body(position);

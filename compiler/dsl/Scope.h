@@ -73,9 +73,17 @@ struct MemberFacts {
 /// Which neighbouring tiles the blocks of a cluster take: rows of one column, or columns of one row.
 enum class ClusterAxis : uint8_t { rows, columns };
 
+/// How blocks come to their tiles.
+enum class TileScheduling : uint8_t {
+  fixed,   ///< each computes every n-th tile, where n blocks run (static tile scheduling)
+  dynamic, ///< a block that has computed its tile takes the next one that no block has started: cluster
+           ///< launch control, from sm_100 on
+};
+
 struct PersistentOptions {
   int64_t group = 8; ///< rows of tiles that are walked together, for the L2 cache
   ClusterAxis cluster = ClusterAxis::rows;
+  TileScheduling scheduling = TileScheduling::fixed;
 };
 
 struct PipelineOptions {

@@ -283,6 +283,8 @@ std::optional<std::array<int64_t, 3>> gridOf(Evaluation &evaluation, tile::Kerne
       if (!tiles)
         return grid;
       auto cluster = static_cast<int64_t>(kernel.getCluster());
+      if (tiles.getDynamic())
+        return std::array<int64_t, 3>{grid[0] * grid[1] * grid[2], 1, 1};
       grid[tiles.getClusterAxis()] = llvm::divideCeil(grid[tiles.getClusterAxis()], cluster);
       const int64_t together = evaluation.options.multiprocessors * int64_t(kernel.getResidents());
       int64_t most = std::max<int64_t>(together / cluster, 1);

@@ -357,6 +357,18 @@ Step evaluateTake(Task &task, tile::TakeOp op) {
   return Step::done;
 }
 
+Step evaluateAllocResponse(Task &, tile::AllocResponseOp) { return Step::done; }
+
+/// All blocks of a launch have started, so that none is left to be canceled.
+Step evaluateNextBlock(Task &task, tile::NextBlockOp op) {
+  auto view = elementAt(task, op, op.getDestination(), op.getPosition());
+  auto n = task.certain(op, op.getN(), "a number of requests");
+  if (!view || !n)
+    return Step::failed;
+  writeView(*view, exactInteger(view->buffer->kind, *n == 0 ? task.number(op.getOwn()).integer : -1));
+  return Step::done;
+}
+
 } // namespace
 
 std::optional<std::vector<Element>> readView(Task &task, Operation *op, const View &view) {
@@ -426,6 +438,8 @@ void addMemoryRules(Rules &rules) {
   rules.add(evaluateAnnounce);
   rules.add(evaluateWaitFor);
   rules.add(evaluateTake);
+  rules.add(evaluateAllocResponse);
+  rules.add(evaluateNextBlock);
 }
 
 } // namespace tlc::evaluator

@@ -118,7 +118,7 @@ RoleKind tile::loadRole(const CopyGroups &ahead, int64_t warps) {
     for (LoadIndexOp position : positionsNeededBy(ops[next]))
       if (AllocSharedOp tile = sourceOfPosition(position))
         for (Operation *user : tile.getBuffer().getUsers())
-          if (isa<TakeOp, LoadIndexOp>(user))
+          if (isa<LoadIndexOp>(user) || takesNumber(user))
             ops.insert(user);
   return {"load", warps,
           [ops = ops.getArrayRef().vec()](Operation *op) { return llvm::is_contained(ops, op); }};

@@ -9,10 +9,12 @@
 #include "compiler/transforms/Passes.h"
 #include "dialects/program/Program.h"
 #include "dialects/tile/Cluster.h"
+#include "dialects/tile/Counts.h"
 #include "dialects/tile/SharedSlice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "runtime/target/Target.h"
 
 namespace tlc::tile {
 #define GEN_PASS_DEF_EXPANDTILELOOPS
@@ -262,13 +264,77 @@ void expand(PersistentOp op, int64_t cluster) {
   op.erase();
 }
 
+/// A block for each tile, that goes on with the tiles of blocks which it cancels. The form is that of
+/// `k.loopWhile` with `take`: what handles loops, branches and numbers from shared tiles handles this.
+void expandDynamic(PersistentOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  IndexBuilder index(builder, loc);
+  TileSpace space = tileSpace(op, /*cluster=*/1, index);
+  Value own =
+      GridOp::create(builder, loc, TypeRange{builder.getIndexType()}, ValueRange{space.total}).getResult(0);
+  auto type = SharedType::get(builder.getContext(), {1}, builder.getI32Type());
+  Value tile = AllocSharedOp::create(builder, loc, type, builder.getStringAttr("next_tile"), IntegerAttr());
+  Value response = AllocResponseOp::create(builder, loc, ResponseType::get(builder.getContext()),
+                                           builder.getStringAttr("next_tile.response"), IntegerAttr());
+  Value zero = index.constant(0), one = index.constant(1);
+  Value yes = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(true));
+  // The last number is that of no tile.
+  auto loop = scf::ForOp::create(builder, loc, zero, index.add(space.total, one), one, yes);
+
+  builder.setInsertionPointToStart(loop.getBody());
+  auto goesOn = scf::IfOp::create(builder, loc, TypeRange{yes.getType()}, loop.getRegionIterArg(0),
+                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
+  scf::YieldOp::create(builder, loc, goesOn.getResults());
+  builder.setInsertionPointToStart(goesOn.elseBlock());
+  Value no = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(false));
+  scf::YieldOp::create(builder, loc, no);
+  builder.setInsertionPointToStart(goesOn.thenBlock());
+  NextBlockOp::create(builder, loc, own, loop.getInductionVar(), response, tile, zero);
+  Value number = LoadIndexOp::create(builder, loc, tile, zero);
+  Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, number, zero);
+  auto branch = scf::IfOp::create(builder, loc, exists, /*withElseRegion=*/false);
+  scf::YieldOp::create(builder, loc, exists);
+
+  builder.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> position = tilePosition(op, space, number, index);
+  Block &body = op.getBody().front();
+  for (auto [argument, value] : llvm::zip_equal(body.getArguments(), position))
+    argument.replaceAllUsesWith(value);
+  branch.thenBlock()->getOperations().splice(Block::iterator(branch.thenBlock()->getTerminator()),
+                                             body.getOperations());
+  op.erase();
+}
+
+LogicalResult checkDynamic(PersistentOp op, KernelOp kernel) {
+  const Target *target = program::findTarget(kernel);
+  if (target && !target->launchControl)
+    return op.emitError()
+           << "expected static tile scheduling because " << target->name
+           << " has no cluster launch control, which begins with sm_100, but got "
+           << "TileScheduling::dynamic; use TileScheduling::fixed, or take numbers of tiles from a "
+           << "count (take)";
+  if (int64_t cluster = kernel.getCluster(); cluster > 1)
+    return op.emitError()
+           << "expected static tile scheduling with clusters because a canceled block's tile is one "
+           << "block's work, but got TileScheduling::dynamic and a cluster of " << cluster
+           << " blocks; use TileScheduling::fixed, or k.cluster(1)";
+  return success();
+}
+
 struct ExpandTileLoops : impl::ExpandTileLoopsBase<ExpandTileLoops> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     // There is at most one, at the top level: the verifier of `tile.persistent` sees to it.
     auto loops = kernel.getBody().getOps<PersistentOp>();
-    if (!loops.empty())
-      expand(*loops.begin(), kernel.getCluster());
+    if (loops.empty())
+      return;
+    PersistentOp op = *loops.begin();
+    if (!op.getDynamic())
+      return expand(op, kernel.getCluster());
+    if (failed(checkDynamic(op, kernel)))
+      return signalPassFailure();
+    expandDynamic(op);
   }
 };
 

@@ -189,7 +189,9 @@ def ExpandTileLoops : Pass<"tile-expand-tile-loops", "::tlc::tile::KernelOp"> {
     Requires: phase `input`.
     Ensures:  no `tile.persistent` is left; `tile.grid` launches min(tiles, residents * multiprocessors) blocks. All blocks of a
               cluster run the same rounds, as they may share copies; where a block's tile does not exist, nothing is
-              written to memory or variables that outlive the round.
+              written to memory or variables that outlive the round. Of `dynamic` loops it launches a block for each tile, and
+              the numbers of further tiles come from `tile.next_block`.
+    Errors:   a `dynamic` loop on a target without cluster launch control, or with clusters.
 
         tile.persistent (%i, %j) in (%rows, %columns) group(8) { ... }
         ==>

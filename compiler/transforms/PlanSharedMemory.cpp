@@ -2,12 +2,14 @@
 /// \file
 /// Afterwards every shared buffer, ring and barrier has a byte offset, the kernel says how
 /// many bytes they take, and all of them fit the target. Scratch memory of one role shares its bytes, and so
-/// do tiles that are never alive together, if all of them do not fit otherwise.
+/// do tiles that are never alive together, if all of them do not fit otherwise. Where blocks take tiles, a
+/// block takes so many bytes that no more blocks than `residents` share a multiprocessor.
 
 #include "compiler/analysis/TileLifetimes.h"
 #include "compiler/transforms/Passes.h"
 #include "dialects/layout/SharedLayout.h"
 #include "dialects/program/Program.h"
+#include "dialects/tile/Counts.h"
 #include "runtime/support/Math.h"
 #include "runtime/target/BlockBudget.h"
 
@@ -132,6 +134,18 @@ bool isTile(const Placement &placement) {
   return isa<AllocSharedOp>(op.getOperation()) && !userOfScratch(op);
 }
 
+/// Bytes of a block of which a multiprocessor holds no more than `residents`.
+int64_t bytesOfResident(const Target &target, int64_t residents) {
+  return int64_t(target.sharedBytesPerMultiprocessor) / (residents + 1) -
+         int64_t(target.sharedReservedPerBlock) + 1;
+}
+
+/// Whether the launch has a block for each tile, and not just as many as are to run together: others would
+/// start, and wait for columns of tensor memory until the end of those that have them.
+bool startsBlockForEachTile(KernelOp kernel) {
+  return kernel.walk([](NextBlockOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
 struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
   using Base::Base;
 
@@ -172,7 +186,8 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
                "together, or the TMA, channels or other blocks use them";
       return signalPassFailure();
     }
-    kernel.setSharedBytes(block.sharedUsed());
+    const bool isLimited = target && startsBlockForEachTile(kernel);
+    kernel.setSharedBytes(std::max(block.sharedUsed(), isLimited ? bytesOfResident(*target, residents) : 0));
   }
 };
 

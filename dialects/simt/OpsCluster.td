@@ -30,6 +30,23 @@ def Simt_BarrierStateOp : Simt_EffectOp<"barrier_state", [Program_Needs<"mbarrie
   let assemblyFormat = "$barrier attr-dict";
 }
 
+def Simt_CancelBlockOp : Simt_EffectOp<"cancel_block", [Program_Needs<"launchControl">]> {
+  let summary = "clusterlaunchcontrol.try_cancel: asks for a block that has not started, which then never does";
+  let description = [{
+    The response is written to 16 bytes by the asynchronous proxy, and counts as 16 bytes at the barrier. No request may follow
+    one whose response says that there is no such block.
+  }];
+  let arguments = (ins Simt_SharedPtr:$response, Simt_SharedPtr:$barrier);
+  let assemblyFormat = "$response `arrives` `(` $barrier `)` attr-dict";
+}
+
+def Simt_CanceledBlockOp : Simt_EffectOp<"canceled_block", [Program_Needs<"launchControl">]> {
+  let summary = "clusterlaunchcontrol.query_cancel: the number of the canceled block along the grid's first axis, or -1";
+  let arguments = (ins Simt_SharedPtr:$response);
+  let results = (outs I32:$number);
+  let assemblyFormat = "$response attr-dict";
+}
+
 def Simt_ClusterWaitOp : Simt_EffectOp<"cluster_wait", [Program_Needs<"cluster">]> {
   let summary = "Waits for the phase of a state to complete";
   let description = "A loop of mbarrier.try_wait.acquire.cluster.";

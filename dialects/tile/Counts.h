@@ -14,6 +14,8 @@ namespace tlc::tile {
 /// own limit.
 inline constexpr llvm::StringLiteral waitLimitAttrName = "tile.wait_limit";
 
+/// Whether the operation writes a number that no other block gets to a shared tile.
+bool takesNumber(mlir::Operation *op);
 /// Whether other blocks may go on from the operation with what its threads did before.
 bool letsBlocksGoOn(mlir::Operation *op);
 /// Whether its threads go on from the operation with what other blocks did before.

@@ -132,7 +132,7 @@ LogicalResult TileDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return success();
   }
   if (attribute.getName() == channelAttrName) {
-    if (!isa<CopyOp, StoreOp, StoreIndexOp, TakeOp, GemmInPlaceOp, scf::ForOp, scf::IfOp>(op) ||
+    if (!isa<CopyOp, StoreOp, StoreIndexOp, TakeOp, NextBlockOp, GemmInPlaceOp, scf::ForOp, scf::IfOp>(op) ||
         !isa<StringAttr>(attribute.getValue()))
       return op->emitError()
              << "expected '" << channelAttrName

@@ -103,6 +103,8 @@ def Tile_PersistentOp : Tile_Op<"persistent", [SingleBlock, NoTerminator, HasPar
     column (second axis), so that concurrent blocks share rows and columns in L2; a third axis is outermost.
     The blocks of a cluster take neighbouring tiles along `cluster_axis` together: rows of one column (0), or columns
     of one row (1).
+    With `dynamic` there is a block for each tile. A block that has computed its tile takes the place of one that has not started
+    (`tile.next_block`).
     One per kernel, at its top level. `tile-expand-tile-loops` rewrites it into `tile.grid` and `scf.for`.
 
     Constraints
@@ -114,7 +116,7 @@ def Tile_PersistentOp : Tile_Op<"persistent", [SingleBlock, NoTerminator, HasPar
         tile.persistent (%i, %j) in (%rows, %columns) group(16) { ... }
   }];
   let arguments = (ins Variadic<Index>:$extents, DefaultValuedAttr<I64Attr, "8">:$group,
-    DefaultValuedAttr<I64Attr, "0">:$cluster_axis);
+    DefaultValuedAttr<I64Attr, "0">:$cluster_axis, UnitAttr:$dynamic);
   let regions = (region SizedRegion<1>:$body);
   let extraClassDeclaration = [{
     static ::llvm::StringRef getTracedName() { return "persistent tile loops"; }

@@ -5,6 +5,8 @@
 #include "dialects/tile/Names.h"
 #include "dialects/tile/Shapes.h"
 #include "dialects/tile/SharedSlice.h"
+#include "runtime/target/BlockBudget.h"
+#include "runtime/target/Hardware.h"
 
 using namespace mlir;
 using namespace tlc;
@@ -50,19 +52,23 @@ Synchronisation WaitForOp::getSynchronisation() { return {.meetsFirst = true, .w
 SmallVector<MemoryAccess, 3> WaitForOp::getMemoryAccesses() { return {accessOfCount(getCount())}; }
 bool WaitForOp::suitsOneThread() { return true; }
 
-LogicalResult TakeOp::verify() {
-  if (failed(verifyCountSlice(*this, getCount()))) // take_c1
-    return failure();
-  SharedType tile = getDestination().getType(); // take_c2
-  if (tile.getElementType().isSignlessInteger(32) && tile.getShape().size() == getPosition().size())
+/// take_c2, next_block_c1
+static LogicalResult verifyDestination(Operation *op, TypedValue<SharedType> destination, size_t positions) {
+  SharedType tile = destination.getType();
+  if (tile.getElementType().isSignlessInteger(32) && tile.getShape().size() == positions)
     return success();
   InFlightDiagnostic diagnostic =
-      emitOpError() << "expected a tile of i32 and a position along each of its axes because the number is "
-                    << "written there, but " << describe(getDestination(), "the tile") << " has "
-                    << toText(tile.getShape()) << " of " << tile.getElementType() << ", and there are "
-                    << getPosition().size() << " positions";
-  noteDeclaration(diagnostic, getDestination());
+      op->emitOpError()
+      << "expected a tile of i32 and a position along each of its axes because the number is "
+      << "written there, but " << describe(destination, "the tile") << " has " << toText(tile.getShape())
+      << " of " << tile.getElementType() << ", and there are " << positions << " positions";
+  noteDeclaration(diagnostic, destination);
   return diagnostic;
+}
+
+LogicalResult TakeOp::verify() {
+  return failure(failed(verifyCountSlice(*this, getCount())) || // take_c1
+                 failed(verifyDestination(*this, getDestination(), getPosition().size())));
 }
 Synchronisation TakeOp::getSynchronisation() { return {.meetsFirst = true, .handsOn = true, .waits = true}; }
 SmallVector<MemoryAccess, 3> TakeOp::getMemoryAccesses() {
@@ -70,3 +76,26 @@ SmallVector<MemoryAccess, 3> TakeOp::getMemoryAccesses() {
           {.memory = getDestination(), .kind = AccessKind::write, .agent = Agent::oneThread}};
 }
 bool TakeOp::suitsOneThread() { return true; }
+
+bool tile::takesNumber(Operation *op) { return isa<TakeOp, NextBlockOp>(op); }
+
+void AllocResponseOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResponse(), getName()); }
+int64_t AllocResponseOp::getAlignment() { return cancelResponseBytes; }
+int64_t AllocResponseOp::takePlace(BlockBudget &block) { return block.addCancelResponse(); }
+
+LogicalResult AllocResponseOp::verify() { // alloc_response_c1
+  std::optional<uint64_t> offset = getOffset();
+  if (!offset || (int64_t(*offset) >= 0 && int64_t(*offset) % cancelResponseBytes == 0))
+    return success();
+  return emitOpError() << "expected an offset that is a multiple of " << cancelResponseBytes
+                       << " because a response is written to aligned bytes, but got " << int64_t(*offset);
+}
+
+LogicalResult NextBlockOp::verify() { // next_block_c1
+  return verifyDestination(*this, getDestination(), getPosition().size());
+}
+Synchronisation NextBlockOp::getSynchronisation() { return {.meetsFirst = true}; }
+SmallVector<MemoryAccess, 3> NextBlockOp::getMemoryAccesses() {
+  return {{.memory = getDestination(), .kind = AccessKind::write, .agent = Agent::oneThread}};
+}
+bool NextBlockOp::suitsOneThread() { return true; }

@@ -6,6 +6,7 @@
 
 include "dialects/tile/Interfaces.td"
 include "dialects/tile/Types.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 /// On an element of a tensor of i32 that counts what blocks have done: through it they order their accesses. Counts in a
@@ -70,6 +71,39 @@ def Tile_TakeOp : Tile_CountOp<"take"> {
   }];
   let arguments = (ins Tile_SliceType:$count, Tile_SharedType:$destination, Variadic<Index>:$position);
   let assemblyFormat = "$count `,` $destination `[` $position `]` attr-dict `:` qualified(type($count)) `,` qualified(type($destination))";
+}
+
+def Tile_AllocResponseOp : Tile_Op<"alloc_response", [Tile_AccessesNothing,
+    DeclareOpInterfaceMethods<Tile_AllocationOpInterface>, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "Room for a response of cluster launch control, and an mbarrier of one arrival, initialised at kernel entry";
+  let description = [{
+    Constraints
+    - alloc_response_c1: `offset` is a multiple of 16, at least 0.
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<Tile_ResponseType, "the response", [MemAlloc]>:$response);
+  let assemblyFormat = "$name (`at` $offset^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_NextBlockOp : Tile_Op<"next_block", [MemoryEffects<[MemRead, MemWrite]>, Tile_AccessesForOne,
+    DeclareOpInterfaceMethods<Tile_SynchronisationOpInterface>, Program_Needs<"launchControl">]> {
+  let summary = "Writes the number of the `n`-th block whose work this block does to an element of a shared tile";
+  let description = [{
+    The executing threads meet, and one of them writes. For n = 0 the number is `own`, this block's. From then on it cancels
+    a block of the launch that has not started (clusterlaunchcontrol.try_cancel), and writes that one's position along the
+    first axis of the grid, or -1 if there is none. A block executes it for n = 0, 1, 2, ... in this order, and
+    not after -1. It orders no accesses to tensors.
+
+    Constraints
+    - next_block_c1: a tile of i32 and one position per axis.
+
+        tile.next_block %own, %n by %response, %tile[%c0] : !tile.shared<1xi32>
+  }];
+  let arguments = (ins Index:$own, Index:$n, Tile_ResponseType:$response, Tile_SharedType:$destination,
+    Variadic<Index>:$position);
+  let assemblyFormat = "$own `,` $n `by` $response `,` $destination `[` $position `]` attr-dict `:` qualified(type($destination))";
+  let hasVerifier = 1;
 }
 
 #endif

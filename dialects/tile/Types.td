@@ -106,6 +106,11 @@ def Tile_BarrierType : Tile_Type<"Barrier", "barrier"> {
   let assemblyFormat = "";
 }
 
+def Tile_ResponseType : Tile_Type<"Response", "response"> {
+  let summary = "A response of cluster launch control in shared memory, with the mbarrier at which it arrives";
+  let assemblyFormat = "";
+}
+
 def Tile_AnyFragment : Type<CPred<"::tlc::tile::isFragment($_self)">, "fragment (tensor of static shape, fewer than 2^31 elements)",
     "::mlir::RankedTensorType">;
 /// Of a slice: axes of what it is of, along which each element has a position of its own.

@@ -10,8 +10,8 @@ namespace tlc::kernels {
 
 template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &config) {
   auto &[dtype, dtypeOfB, out, layout, scales, bias, activation, residual, isBatched, bm, bn, bk, stages,
-         group, split, sum, cluster, clusterAxis, residents, policy, swapped, storeRole, rowsOfA, rowsOfB,
-         rowsOfC, alignmentOfA, alignmentOfB] = config;
+         group, tiles, split, sum, cluster, clusterAxis, residents, policy, swapped, storeRole, rowsOfA,
+         rowsOfB, rowsOfC, alignmentOfA, alignmentOfB] = config;
   visit.option(
       [&] {
         return describedChoice("dtype", "type of A, and of B unless dtype_b is given",
@@ -61,6 +61,15 @@ template <class Visitor> void describe(Visitor &visit, Of<Visitor, GemmConfig> &
              {1, 2, 4}, split);
   visit.open([&] { return describedInteger("group", "rows of tiles that are walked together", 1, 1024); }, {},
              group);
+  visit.option(
+      [&] {
+        return describedChoice(
+            "tiles",
+            "how blocks come to tiles of C: each knows its own from the start, or takes the next one "
+            "when it is ready, which needs cluster launch control (sm_100 and later)",
+            {"static", "dynamic"});
+      },
+      tiles);
   visit.open([&] { return describedInteger("cluster", "blocks that share what they load", 1, 8); }, {1, 2},
              cluster);
   visit.open([&] { return describedInteger("residents", "blocks that share a multiprocessor", 1, 8); }, {},

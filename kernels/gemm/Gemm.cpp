@@ -195,8 +195,8 @@ void plainGemm(Scope &k, const Operands &p) {
   k.residents(c.residents);
   if (c.storeRole)
     k.storeRole();
-  k.persistent({p.rowsOfAll(), p.columns()}, {.group = c.group, .cluster = c.clusterAxis},
-               [&](Index row, Index j) {
+  k.persistent({p.rowsOfAll(), p.columns()},
+               {.group = c.group, .cluster = c.clusterAxis, .scheduling = c.tiles}, [&](Index row, Index j) {
                  TilePosition at = p.position(row, j);
                  storeTile(k, p, product(k, p, at, 0, p.steps()), at);
                });
@@ -219,7 +219,8 @@ void splitGemm(Scope &k, const Operands &p) {
     k.residents(c.residents);
     if (c.storeRole)
       k.storeRole();
-    k.persistent({p.rowsOfAll(), p.columns(), c.split}, {.group = c.group, .cluster = c.clusterAxis},
+    k.persistent({p.rowsOfAll(), p.columns(), c.split},
+                 {.group = c.group, .cluster = c.clusterAxis, .scheduling = c.tiles},
                  [&](Index row, Index j, Index part) {
                    TilePosition at = p.position(row, j);
                    Index each = ceilDiv(p.steps(), c.split), first = part * each;

@@ -66,9 +66,10 @@ struct GemmConfig {
   int64_t bm = 128, bn = 256, bk = 64; ///< the tile of C that a block computes, and its step along k
   int64_t stages = 4;                  ///< steps whose copies are in flight
   int64_t group = 16;                  ///< rows of tiles that are walked together
-  int64_t split = 1;                   ///< parts of k that different blocks compute
-  GemmSum sum = GemmSum::launch;       ///< what makes one of the parts; with `cluster` blocks share no loads
-  int64_t cluster = 1;                 ///< blocks that share what they load
+  dsl::TileScheduling tiles = dsl::TileScheduling::fixed; ///< with `dynamic` there are no clusters
+  int64_t split = 1;                                      ///< parts of k that different blocks compute
+  GemmSum sum = GemmSum::launch; ///< what makes one of the parts; with `cluster` blocks share no loads
+  int64_t cluster = 1;           ///< blocks that share what they load
   dsl::ClusterAxis clusterAxis = dsl::ClusterAxis::rows; ///< rows share tiles of B, columns tiles of A
   int64_t residents = 1;                                 ///< blocks that share a multiprocessor
   dsl::WarpPolicy policy = dsl::WarpPolicy::fullRow;     ///< how warps share a product

@@ -210,7 +210,8 @@ public:
     // A longer step belongs to the tile that it was chosen with.
     if (!isGiven("bk") && isGiven("bm", "bn", "stages"))
       config.bk = gemmStep(config.dtype);
-    bool fitsCluster = !isGiven("split", "bm", "cluster") && !config.storeRole;
+    const bool isDynamic = config.tiles == dsl::TileScheduling::dynamic;
+    bool fitsCluster = !isGiven("split", "bm", "cluster") && !config.storeRole && !isDynamic;
     if (values.choice("sum") == "cluster")
       config.sum = GemmSum::cluster;
     else if (values.choice("sum") == "launch" || !fitsCluster)
@@ -218,7 +219,8 @@ public:
     // Blocks share what the TMA loads, for the tile that they were chosen with.
     const bool hasThreadsCopy =
         config.rowsOfA == GemmRows::unaligned || config.rowsOfB == GemmRows::unaligned;
-    if (!isGiven("cluster") && (hasThreadsCopy || isTurned || isGiven("split", "bm", "bn", "bk", "stages")))
+    if (!isGiven("cluster") &&
+        (hasThreadsCopy || isTurned || isDynamic || isGiven("split", "bm", "bn", "bk", "stages")))
       config.cluster = 1;
     if (!values.integer("stages"))
       fitGemmStages(config, target);
@@ -303,6 +305,15 @@ public:
             .floor = std::max(size, problem.hasEpilogue() ? 1 : 1e-3)};
   }
 
+  std::string conflictOn(const Target &target, const Parameters &values) const override {
+    if (values.choice("tiles") == "static" || target.launchControl)
+      return {};
+    return fmt::format(
+        "expected tiles=static because {} has no cluster launch control, which begins with sm_100, but "
+        "got tiles=dynamic",
+        target.name);
+  }
+
   std::string conflict(const Parameters &values) const override {
     GemmConfig problem = problemOf(values);
     bool isShared = values.integer("cluster").value_or(1) > 1;
@@ -319,6 +330,16 @@ public:
     if (values.choice("sum") == "cluster")
       if (std::string text = clusterSumConflict(values); !text.empty())
         return text;
+    if (values.choice("tiles") == "dynamic") {
+      if (isShared)
+        return fmt::format(
+            "expected cluster = 1 with tiles=dynamic because a block takes one tile at a time, but got "
+            "cluster = {}",
+            *values.integer("cluster"));
+      if (values.choice("sum") == "cluster")
+        return "expected sum=launch with tiles=dynamic because a block takes one tile at a time, but got "
+               "sum=cluster";
+    }
     if (!values.isDefault("share") && !isShared)
       return fmt::format("expected share with a cluster of 2 blocks and more, but got cluster = {}",
                          values.isDefault("cluster") ? "auto" : "1");

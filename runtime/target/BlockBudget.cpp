@@ -38,6 +38,10 @@ int64_t BlockBudget::addRing(int64_t slots) { return place(2 * mbarrierBytes * s
 
 int64_t BlockBudget::addBarrier() { return place(mbarrierBytes, mbarrierBytes); }
 
+int64_t BlockBudget::addCancelResponse() {
+  return place(cancelResponseBytes + mbarrierBytes, cancelResponseBytes);
+}
+
 void BlockBudget::reserveScratch() {
   constexpr int64_t scratchBytes = 1024;
   used += scratchBytes;

@@ -44,6 +44,8 @@ public:
   /// The mbarriers of a ring: two for each slot.
   int64_t addRing(int64_t slots);
   int64_t addBarrier();
+  /// A response of cluster launch control, with the mbarrier that it arrives at.
+  int64_t addCancelResponse();
   /// Memory for what comes later than the question: scratch of reductions and of exchanges between threads.
   void reserveScratch();
 

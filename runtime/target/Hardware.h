@@ -43,6 +43,8 @@ inline constexpr int64_t minCpAsyncBytes = 4;
 inline constexpr int64_t cpAsyncBytesPastL1 = 16;
 
 inline constexpr int64_t mbarrierBytes = 8;
+/// What a request to cancel a cluster leaves in shared memory, and its alignment.
+inline constexpr int64_t cancelResponseBytes = 16;
 inline constexpr int64_t maxMbarrierArrivals = (int64_t(1) << 20) - 1;
 inline constexpr int64_t maxMbarrierTransactionBytes = (int64_t(1) << 20) - 1;
 

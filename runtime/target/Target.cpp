@@ -108,6 +108,7 @@ constexpr Target sm100a = {
     .float8 = true,
     .float4 = true,
     .launchOrder = true,
+    .launchControl = true,
     .tma = {.available = true},
     .setmaxnreg = {.available = true},
     .tensorMemory = {.available = true},
@@ -172,6 +173,7 @@ constexpr Target sm120a = {
     .float8 = true,
     .float4 = true,
     .launchOrder = true,
+    .launchControl = true,
     .tma = {.available = true},
     .setmaxnreg = {.available = true},
 };

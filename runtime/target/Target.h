@@ -94,10 +94,11 @@ struct Target {
   bool cpAsync = false;
   bool mbarrier = false; ///< with transaction counts
   bool stmatrix = false;
-  bool multimem = false;    ///< memory of several devices by one address
-  bool float8 = false;      ///< converts floats of 8 bits
-  bool float4 = false;      ///< converts floats of 4 bits
-  bool launchOrder = false; ///< griddepcontrol: a launch may begin while the one before it drains
+  bool multimem = false;      ///< memory of several devices by one address
+  bool float8 = false;        ///< converts floats of 8 bits
+  bool float4 = false;        ///< converts floats of 4 bits
+  bool launchOrder = false;   ///< griddepcontrol: a launch may begin while the one before it drains
+  bool launchControl = false; ///< clusterlaunchcontrol: a block takes the place of one that has not started
   TmaFacts tma = {};
   RegisterReallocationFacts setmaxnreg = {};
   TensorMemoryFacts tensorMemory = {};

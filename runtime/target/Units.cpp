@@ -15,6 +15,8 @@ const char *describe(Unit unit) {
     return "conversions of floats of 4 bits";
   case Unit::float8:
     return "conversions of floats of 8 bits";
+  case Unit::launchControl:
+    return "cluster launch control";
   case Unit::mbarrier:
     return "mbarriers that count bytes";
   case Unit::mmaSync:
@@ -45,6 +47,8 @@ bool hasUnit(const Target &target, Unit unit) {
     return target.float4;
   case Unit::float8:
     return target.float8;
+  case Unit::launchControl:
+    return target.launchControl;
   case Unit::mbarrier:
     return target.mbarrier;
   case Unit::mmaSync:

@@ -12,6 +12,7 @@ enum class Unit : uint8_t {
   cpAsync,
   float4,
   float8,
+  launchControl,
   mbarrier,
   mmaSync,
   multimem,

@@ -117,3 +117,23 @@ TEST_CASE("products without a term have an epilogue, too", "[kernels][gemm]") {
     Compiled(gemm(), {{"split", split}, {"bias", "column"}, {"activation", "gelu"}, {"residual", "tensor"}})
         .check({{"m", "70"}, {"n", "72"}, {"k", "0"}});
 }
+
+TEST_CASE("tiles that blocks take are right at sizes that tiles do not divide", "[kernels][gemm][dynamic]") {
+  for (const char *target : {"sm_100a", "sm_103a"})
+    for (const Definitions &choices : std::initializer_list<Definitions>{
+             {},
+             {{"bm", "128"}, {"bn", "64"}, {"store_role", "yes"}},
+             {{"bm", "64"}, {"bn", "64"}, {"split", "2"}, {"layout", "nt"}},
+             {{"bm", "128"}, {"bn", "128"}, {"batch", "3"}, {"dtype", "f16"}},
+             {{"bm", "64"}, {"bn", "64"}, {"residents", "2"}, {"bias", "column"}, {"activation", "gelu"}},
+             {{"swap", "yes"}, {"bm", "24"}, {"bn", "64"}},
+             {{"unaligned", "abc"}, {"repack", "yes"}, {"bm", "64"}, {"bn", "64"}},
+         }) {
+      CompileOptions options;
+      options.target = target;
+      Compiled compiled(gemm(), joined(choices, {{"tiles", "dynamic"}, {"k", "77"}}), options);
+      compiled.check({{"m", "300"}, {"n", "264"}, {"k", "136"}});
+      compiled.check({{"m", "1"}, {"n", "8"}, {"k", "0"}});
+      compiled.check({{"m", "0"}, {"n", "64"}, {"k", "64"}});
+    }
+}

@@ -5,6 +5,7 @@
 
 #include "runtime/artifact/Serialize.h"
 #include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/target/Target.h"
 #include "test/kernels/CompileOnce.h"
 
 #include <algorithm>
@@ -18,8 +19,9 @@ using namespace tlc::kernels::test;
 namespace {
 
 /// Few multiprocessors, so that small problems have several tiles per block.
-std::vector<std::unique_ptr<Device>> createDevices(uint64_t seed, int64_t ranks) {
+std::vector<std::unique_ptr<Device>> createDevices(const std::string &target, uint64_t seed, int64_t ranks) {
   EmulatorOptions options;
+  options.target = findTarget(target);
   options.multiprocessors = 3;
   options.raceCheck = RaceCheck::strict;
   if (seed % 2 == 0) // every other time in another order than that of the hardware's usual progress
@@ -45,7 +47,10 @@ std::vector<Definitions> test::choicesOf(const Kernel &kernel, Random &random, C
         parameter.name != "length") { // of rows: any, if not said
       choices.push_back(&parameter);
       // After "auto" and "ss" come those that need tensor memory.
-      extents.push_back(parameter.name == "dataflow" ? 2 : parameter.choices.size());
+      // After "static" comes what needs cluster launch control.
+      extents.push_back(parameter.name == "dataflow" ? 2
+                        : parameter.name == "tiles"  ? 1
+                                                     : parameter.choices.size());
     }
   auto definitionsOf = [&](const std::vector<size_t> &row) {
     Definitions definitions;
@@ -127,7 +132,8 @@ void Compiled::check(const Definitions &sizes, ProblemOptions options, std::opti
   Result<std::shared_ptr<const Problem>> problem = Problem::create(*request, options);
   INFO((problem ? "" : problem.error().message));
   REQUIRE(problem);
-  std::vector<std::unique_ptr<Device>> devices = createDevices(options.seed, (*problem)->ranks());
+  std::vector<std::unique_ptr<Device>> devices =
+      createDevices(compiled->target, options.seed, (*problem)->ranks());
   Result<KernelRun> run = KernelRun::create(devices, *problem, compiled, alignment);
   INFO((run ? "" : run.error().message));
   REQUIRE(run);

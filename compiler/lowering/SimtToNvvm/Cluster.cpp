@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Shared memory and barriers of other blocks of the cluster.
+/// Shared memory and barriers of other blocks of the cluster, and blocks that have not started.
 #include "dialects/simt/Cluster.h"
 
 #include "compiler/lowering/SimtToNvvm/Patterns.h"
+#include "runtime/target/Hardware.h"
 
 using namespace mlir;
 using namespace tlc::simt;
@@ -54,6 +55,41 @@ struct LowerBarrierState : OpConversionPattern<BarrierStateOp> {
   }
 };
 
+struct LowerCancelBlock : OpConversionPattern<CancelBlockOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(CancelBlockOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::ClusterLaunchControlTryCancelOp>(
+        op, /*multicast=*/false, adaptor.getResponse(), adaptor.getBarrier());
+    return success();
+  }
+};
+
+/// No intrinsics: LLVM takes them for defined for all responses, and would compute the number of a block
+/// where none was canceled.
+struct LowerCanceledBlock : OpConversionPattern<CanceledBlockOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(CanceledBlockOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Type i32 = rewriter.getI32Type(), i64 = rewriter.getI64Type();
+    Value halves = LLVM::LoadOp::create(rewriter, loc, VectorType::get(2, i64), adaptor.getResponse(),
+                                        unsigned(tlc::cancelResponseBytes));
+    auto half = [&](int64_t number) {
+      return LLVM::ExtractElementOp::create(
+          rewriter, loc, halves, LLVM::ConstantOp::create(rewriter, loc, rewriter.getI32IntegerAttr(number)));
+    };
+    rewriter.replaceOpWithNewOp<LLVM::InlineAsmOp>(
+        op, i32, ValueRange{half(0), half(1)},
+        "{ .reg .pred canceled; .reg .b128 response; mov.b128 response, {$1, $2}; "
+        "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 canceled, response; mov.b32 $0, -1; "
+        "@canceled clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 $0, response; }",
+        "=&r,l,l", /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+        /*asm_dialect=*/LLVM::AsmDialectAttr(), /*operand_attrs=*/ArrayAttr());
+    return success();
+  }
+};
+
 struct LowerClusterWait : OpConversionPattern<ClusterWaitOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(ClusterWaitOp op, OpAdaptor adaptor,
@@ -76,6 +112,6 @@ struct LowerClusterWait : OpConversionPattern<ClusterWaitOp> {
 } // namespace
 
 void tlc::simt::populateClusterPatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerAddressInBlock, LowerClusterArrive, LowerBarrierState, LowerClusterWait>(
-      converter, patterns.getContext());
+  patterns.add<LowerAddressInBlock, LowerClusterArrive, LowerBarrierState, LowerCancelBlock,
+               LowerCanceledBlock, LowerClusterWait>(converter, patterns.getContext());
 }

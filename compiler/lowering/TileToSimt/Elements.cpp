@@ -4,6 +4,7 @@
 #include "compiler/lowering/TileToSimt/FragmentAccess.h"
 #include "compiler/lowering/TileToSimt/Multicast.h"
 #include "compiler/lowering/TileToSimt/Waits.h"
+#include "dialects/simt/Cluster.h"
 #include "dialects/tile/Counts.h"
 #include "runtime/artifact/Reports.h"
 #include "runtime/support/Excerpt.h"
@@ -187,10 +188,44 @@ static LogicalResult lowerOp(KernelLowering &k, tile::TakeOp op) {
   return success();
 }
 
+static LogicalResult lowerOp(KernelLowering &k, tile::AllocResponseOp op) {
+  std::optional<uint64_t> offset = op.getOffset();
+  if (!offset)
+    return op.emitOpError() << "expected an offset in shared memory, but got none; run "
+                               "'tile-plan-shared-memory' before 'tile-to-simt'";
+  k.initBarrier(int64_t(*offset) + cancelResponseBytes, /*count=*/1);
+  k.set(op.getResponse(), k.sharedAt(int64_t(*offset)));
+  return success();
+}
+
+static LogicalResult lowerOp(KernelLowering &k, tile::NextBlockOp op) {
+  if (failed(k.syncTeam()))
+    return failure();
+  Emitter &b = k.b;
+  auto write = [&](Value number) {
+    simt::StoreOp::create(b, number, addressOf(k, op.getDestination(), op.getPosition()), Value(), Value());
+  };
+  auto cancel = [&] {
+    Value response = k.value(op.getResponse()), barrier = b.offset(response, cancelResponseBytes);
+    Value phase = b.bitAnd(b.add(k.value(op.getN()), -1), 1);
+    // The thread has read the last response, which the asynchronous proxy now replaces.
+    simt::ProxyFenceOp::create(b, /*global=*/false);
+    simt::BarrierExpectOp::create(b, barrier, cancelResponseBytes);
+    simt::CancelBlockOp::create(b, response, barrier);
+    waitAtBarrier(k, op, barrier, phase, "a response of cluster launch control", {});
+    write(simt::CanceledBlockOp::create(b, b.getI32Type(), response));
+  };
+  k.byOneThread(
+      [&] { b.choose(b.isEqual(k.value(op.getN()), 0), [&] { write(k.value(op.getOwn())); }, cancel); });
+  return success();
+}
+
 void lowering::addElementLowerings(LoweringTable &table) {
   table.add<tile::LoadIndexOp>(lowerOp);
   table.add<tile::StoreIndexOp>(lowerOp);
   table.add<tile::AnnounceOp>(lowerOp);
   table.add<tile::WaitForOp>(lowerOp);
   table.add<tile::TakeOp>(lowerOp);
+  table.add<tile::AllocResponseOp>(lowerOp);
+  table.add<tile::NextBlockOp>(lowerOp);
 }

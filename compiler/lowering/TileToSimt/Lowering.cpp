@@ -51,6 +51,10 @@ SmallVector<Attribute> plannedObjects(tile::KernelOp source) {
     } else if (auto barrier = dyn_cast<tile::AllocBarrierOp>(op)) {
       if (barrier.getOffset())
         add(barrier.getName(), program::SharedKind::barrier, *barrier.getOffset(), 1, mbarrierBytes);
+    } else if (auto response = dyn_cast<tile::AllocResponseOp>(op)) {
+      if (response.getOffset())
+        add(response.getName(), program::SharedKind::buffer, *response.getOffset(), 1,
+            cancelResponseBytes + mbarrierBytes);
     } else if (auto columns = dyn_cast<tile::ReserveTensorMemoryOp>(op)) {
       if (columns.getOffset())
         add(columns.getName(), program::SharedKind::buffer, *columns.getOffset(), 1, registerBytes);

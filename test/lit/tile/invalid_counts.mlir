@@ -77,3 +77,25 @@ tile.kernel @floats_there(
   tile.take %count, %tile[%c0] : !tile.slice<1xi32>, !tile.shared<4xf32>
   tile.return
 }
+
+// -----
+
+// next_block_c1
+tile.kernel @next_nowhere() {
+  %c0 = arith.constant 0 : index
+  // expected-note @below {{'next_tile' is declared here}}
+  %tile = tile.alloc_shared "next_tile" : !tile.shared<4xf32>
+  %response = tile.alloc_response "response"
+  // expected-error @below {{expected a tile of i32 and a position along each of its axes because the number is written there, but 'next_tile' has 4 of 'f32', and there are 1 positions}}
+  tile.next_block %c0, %c0 by %response, %tile[%c0] : !tile.shared<4xf32>
+  tile.return
+}
+
+// -----
+
+// alloc_response_c1
+tile.kernel @unaligned_response() {
+  // expected-error @below {{expected an offset that is a multiple of 16 because a response is written to aligned bytes, but got 8}}
+  %response = tile.alloc_response "response" at 8
+  tile.return
+}

@@ -18,3 +18,16 @@ tile.kernel @counts(%n: index {program.argument = #program.dimension<"n">},
   tile.announce %count by %c0 : !tile.slice<1xi32>
   tile.return
 }
+
+// CHECK-LABEL: tile.kernel @next(
+tile.kernel @next(%n: index {program.argument = #program.dimension<"n">},
+    %C: !tile.global<?xi32> {program.argument = #program.tensor<"C", inout, dims[0]>}) {
+  %c0 = arith.constant 0 : index
+  %own = tile.grid %c0 : index
+  %tile = tile.alloc_shared "next_tile" : !tile.shared<1xi32>
+  // CHECK: %[[RESPONSE:.*]] = tile.alloc_response "next_tile.response" at 32
+  %response = tile.alloc_response "next_tile.response" at 32
+  // CHECK: tile.next_block %{{.*}}, %{{.*}} by %[[RESPONSE]], %next_tile[%{{.*}}] : !tile.shared<1xi32>
+  tile.next_block %own, %c0 by %response, %tile[%c0] : !tile.shared<1xi32>
+  tile.return
+}

@@ -316,3 +316,35 @@ tile.kernel @plain_grid(%rows: index {program.argument = #program.dimension<"row
   tile.store %f, %x : tensor<1xf32>, !tile.slice<1xf32>
   tile.return
 }
+
+// -----
+
+// A block for each tile. Its own comes first, then those of blocks that it cancels, until there are none.
+// CHECK-LABEL: tile.kernel @dynamic(
+// CHECK-SAME:    %[[ROWS:[^:]*]]: index
+// CHECK-NOT:   tile.multiprocessors
+// CHECK:       %[[OWN:.*]] = tile.grid %[[ROWS]] : index
+// CHECK:       %[[TILE:.*]] = tile.alloc_shared "next_tile" : !tile.shared<1xi32>
+// CHECK:       %[[RESPONSE:.*]] = tile.alloc_response "next_tile.response"
+// CHECK:       %[[END:.*]] = arith.addi %[[ROWS]], %{{.*}}
+// CHECK:       scf.for %[[N:.*]] = %{{.*}} to %[[END]] step %{{.*}} iter_args(%[[GOES:.*]] = %true) -> (i1) {
+// CHECK-NEXT:    scf.if %[[GOES]] -> (i1) {
+// CHECK-NEXT:      tile.next_block %[[OWN]], %[[N]] by %[[RESPONSE]], %[[TILE]][%{{.*}}] : !tile.shared<1xi32>
+// CHECK-NEXT:      %[[NUMBER:.*]] = tile.load_index %[[TILE]]
+// CHECK-NEXT:      %[[EXISTS:.*]] = arith.cmpi sge, %[[NUMBER]], %{{.*}} : index
+// CHECK-NEXT:      scf.if %[[EXISTS]] {
+// CHECK-NEXT:        tile.slice %X[%[[NUMBER]]]
+// CHECK:           scf.yield %[[EXISTS]] : i1
+// CHECK:         } else {
+// CHECK:           scf.yield %false
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @dynamic(%rows: index {program.argument = #program.dimension<"rows">},
+    %X: !tile.global<?xf32> {program.argument = #program.tensor<"X", inout, dims[0]>}) {
+  tile.persistent (%i) in (%rows) group(8) attributes {dynamic} {
+    %x = tile.slice %X[%i] : !tile.global<?xf32> -> !tile.slice<1xf32>
+    %f = tile.load %x : !tile.slice<1xf32> -> tensor<1xf32>
+    tile.store %f, %x : tensor<1xf32>, !tile.slice<1xf32>
+  }
+  tile.return
+}
+}

@@ -227,3 +227,20 @@ tile.kernel @no_layout() {
   %a = tile.alloc_shared "a" : !tile.shared<64x64xbf16>
   tile.return
 }
+
+// -----
+
+// A launch with a block for each tile has more blocks than are to share a multiprocessor: two of these do not fit there.
+// CHECK-LABEL: tile.kernel @each_tile(
+// CHECK-SAME:    shared_bytes = 115713
+// CHECK:         tile.alloc_response "response" at 16
+#number = #tile.shared_layout<"1 32b axis 0 panel 1 swizzle none pad 0">
+module attributes {program.target = #program.target<"sm_100a">} {
+tile.kernel @each_tile() {
+  %c0 = arith.constant 0 : index
+  %tile = tile.alloc_shared "next_tile" : !tile.shared<1xi32, #number>
+  %response = tile.alloc_response "response"
+  tile.next_block %c0, %c0 by %response, %tile[%c0] : !tile.shared<1xi32, #number>
+  tile.return
+}
+}
