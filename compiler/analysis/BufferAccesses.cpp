@@ -35,6 +35,8 @@ BufferPlaces::BufferPlaces(KernelOp kernel) {
   });
 }
 
+bool BufferPlaces::isShared(const BufferPart &part) const { return first.contains(part.buffer); }
+
 BufferPart BufferPlaces::of(const BufferPart &part) const {
   auto found = first.find(part.buffer);
   if (found == first.end())
@@ -169,6 +171,10 @@ static SmallVector<MemoryAccess, 3> bufferAccessesOf(Operation *op) {
 }
 
 LogicalResult tile::addBufferAccesses(Operation *op, const BufferPlaces &places, BufferAccesses &accesses) {
+  auto accessing = dyn_cast<AccessOpInterface>(op);
+  if (Value staging = accessing ? accessing.getStagingMemory() : Value())
+    if (std::optional<BufferPart> part = bufferPartOf(staging); part && places.isShared(*part))
+      accesses.writes.add(places.of(*part));
   for (const MemoryAccess &access : bufferAccessesOf(op)) {
     std::optional<BufferPart> part = bufferPartOf(access.memory);
     if (!part)

@@ -28,6 +28,8 @@ std::optional<BufferPart> bufferPartOf(mlir::Value tile);
 class BufferPlaces {
 public:
   explicit BufferPlaces(KernelOp kernel);
+  /// Whether other tiles lie there, too.
+  bool isShared(const BufferPart &part) const;
   /// The part of the first tile at its place.
   BufferPart of(const BufferPart &part) const;
 
@@ -83,8 +85,9 @@ private:
 /// be under way when a barrier lets a copy begin.
 bool needsProxyFence(const BufferAccesses &ordinary, const BufferAccesses &asynchronous);
 
-/// Adds what the operation itself accesses; not among it are memory that is one operation's own, and what a
-/// ring orders. Fails with a diagnostic where a buffer is not in sight.
+/// Adds what the operation itself accesses; not among it are memory that is one operation's own, unless it
+/// lies where other tiles were, and what a ring orders. Fails with a diagnostic where a buffer is not in
+/// sight.
 mlir::LogicalResult addBufferAccesses(mlir::Operation *op, const BufferPlaces &places,
                                       BufferAccesses &accesses);
 

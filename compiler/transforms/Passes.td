@@ -387,7 +387,8 @@ def PlanSharedMemory : Pass<"tile-plan-shared-memory", "::tlc::tile::KernelOp"> 
     Requires: every shared type has a layout.
     Ensures:  every buffer, ring and barrier in shared memory has an offset, aligned as it asks;
               nothing overlaps but scratch memory of one role, whose threads meet before each use, and tiles that are never
-              alive together (compiler/analysis/TileLifetimes.h), where not all fit; the total fits the target.
+              alive together (compiler/analysis/TileLifetimes.h): those that a block uses one after the other once, and, where
+              not all fit, those that a loop does; the total fits the target.
     Leaves to others: the order of accesses to one place (`tile-place-fences`).
 
         %q = tile.alloc_shared "q"      : !tile.shared<128x64xf16, #L>
@@ -395,7 +396,7 @@ def PlanSharedMemory : Pass<"tile-plan-shared-memory", "::tlc::tile::KernelOp"> 
         %q = tile.alloc_shared "q" at 0 : !tile.shared<128x64xf16, #L>
   }];
   let options = [Option<"always", "always", "bool", /*default=*/"false",
-      "Whether tiles share their places even where all fit">];
+      "Whether tiles that a loop uses one after the other share their places even where all fit">];
 }
 
 def PlanTensorMemory : Pass<"tile-plan-tensor-memory", "::tlc::tile::KernelOp"> {

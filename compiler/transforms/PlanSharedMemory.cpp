@@ -2,8 +2,9 @@
 /// \file
 /// Afterwards every shared buffer, ring and barrier has a byte offset, the kernel says how
 /// many bytes they take, and all of them fit the target. Scratch memory of one role shares its bytes, and so
-/// do tiles that are never alive together, if all of them do not fit otherwise. Where blocks take tiles, a
-/// block takes so many bytes that no more blocks than `residents` share a multiprocessor.
+/// do tiles that are never alive together: where that takes a block one meeting of its threads, and, if all
+/// of them do not fit otherwise, where it takes one in each round of a loop. Where blocks take tiles, a block
+/// takes so many bytes that no more blocks than `residents` share a multiprocessor.
 
 #include "compiler/analysis/TileLifetimes.h"
 #include "compiler/transforms/Passes.h"
@@ -47,8 +48,9 @@ ScratchOpInterface userOfScratch(AllocationOpInterface op) {
   return {};
 }
 
-/// Lets tiles lie where others were that `lifetimes` finds apart, the largest first.
-SmallVector<Placement> shared(SmallVector<Placement> placements, const TileLifetimes &lifetimes) {
+/// Lets tiles lie where others were that `lifetimes` finds apart as wanted, the largest first.
+SmallVector<Placement> shared(SmallVector<Placement> placements, const TileLifetimes &lifetimes,
+                              llvm::function_ref<bool(Apart)> isWanted) {
   llvm::sort(placements, [](const Placement &a, const Placement &b) {
     return std::make_pair(-a.bytes, a.position) < std::make_pair(-b.bytes, b.position);
   });
@@ -58,7 +60,7 @@ SmallVector<Placement> shared(SmallVector<Placement> placements, const TileLifet
     auto *place = llvm::find_if(found, [&](const Placement &other) {
       return tile && placement.ops.size() == 1 && llvm::all_of(other.ops, [&](AllocationOpInterface op) {
                auto before = dyn_cast<AllocSharedOp>(op.getOperation());
-               return before && lifetimes.areApart(before, tile);
+               return before && isWanted(lifetimes.relationOf(before, tile));
              });
     });
     if (place == found.end()) {
@@ -164,9 +166,12 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
     const Target *target = program::findTarget(kernel);
     int64_t residents = kernel.getResidents();
     const BlockBudget empty(target ? *target : Target(), residents);
+    const TileLifetimes lifetimes(kernel);
+    const SmallVector<Placement> apart = placements;
+    placements = shared(apart, lifetimes, [](Apart relation) { return relation == Apart::once; });
     BlockBudget block = place(placements, empty);
     if (always || (target && !block.fits())) {
-      placements = shared(std::move(placements), TileLifetimes(kernel));
+      placements = shared(apart, lifetimes, [](Apart relation) { return relation != Apart::never; });
       block = place(placements, empty);
     }
     if (target && !block.fits()) {
@@ -183,7 +188,7 @@ struct PlanSharedMemory : impl::PlanSharedMemoryBase<PlanSharedMemory> {
       if (llvm::count_if(placements, isTile) > 1)
         diag.attachNote(kernel.getLoc())
             << "tiles share bytes if the uses of one end before those of the other begin; these are alive "
-               "together, or the TMA, channels or other blocks use them";
+               "together, or cp.async, several roles or other blocks use them";
       return signalPassFailure();
     }
     const bool isLimited = target && startsBlockForEachTile(kernel);

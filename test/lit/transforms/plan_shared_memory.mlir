@@ -152,7 +152,7 @@ tile.kernel @scratch() attributes {launch = #program.launch<warps = 8>} {
 #memory = #tile.shared_layout<"1x16384 32b axis 1 panel 16384 swizzle none pad 0">
 module attributes {program.target = #program.target<"sm_90a">} {
 // expected-error @below {{kernel 'too_large' needs 262144 bytes of shared memory, but sm_90a has 232448 per block}}
-// expected-note @below {{tiles share bytes if the uses of one end before those of the other begin; these are alive together, or the TMA, channels or other blocks use them}}
+// expected-note @below {{tiles share bytes if the uses of one end before those of the other begin; these are alive together, or cp.async, several roles or other blocks use them}}
 tile.kernel @too_large() attributes {launch = #program.launch<warps = 4>} {
   // expected-note @below {{'a' takes 65536 bytes}}
   %a = tile.alloc_shared "a" : !tile.shared<1x16384xf32, #memory>
@@ -215,6 +215,62 @@ tile.kernel @repeated() attributes {launch = #program.launch<warps = 4>} {
     %z = tile.load %b : !tile.shared<64x400xf32, #half> -> tensor<64x400xf32>
     %v = tile.load %c : !tile.shared<64x400xf32, #half> -> tensor<64x400xf32>
     tile.store %v, %c : tensor<64x400xf32>, !tile.shared<64x400xf32, #half>
+  }
+  tile.return
+}
+}
+
+// -----
+
+// What a role stores through lies where slots were that it has read, if it does so once: "c" over "a". The copies to them have been
+// awaited, so nothing is on its way there. "first" is used before: the role that loads may be ahead, as it is in the kernel
+// whose roles an author writes, who may load more than is read.
+#slots = #tile.shared_layout<"64x64 16b axis 1 panel 64 swizzle 128 pad 0">
+module attributes {program.target = #program.target<"sm_90a">} {
+// CHECK-LABEL: tile.kernel @epilogue(
+// CHECK-SAME:    shared_bytes = 24608
+// CHECK:         tile.alloc_shared "a" at [[A:[0-9]+]] :
+// CHECK:         tile.alloc_shared "first" at
+// CHECK-NOT:     at [[A]] :
+// CHECK:         tile.alloc_shared "c" at [[A]] :
+tile.kernel @epilogue(%n: index {program.argument = #program.dimension<"n">},
+    %X: !tile.global<?x64xbf16> {program.argument = #program.tensor<"X", input, dims[0, -1], alignment = 16>}) attributes {launch = #program.launch<warps = 8>} {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %h0 = arith.constant 0.0 : bf16
+  %a = tile.alloc_shared "a" : !tile.shared<2x64x64xbf16, #slots>
+  %first = tile.alloc_shared "first" : !tile.shared<64x64xbf16, #slots>
+  %c = tile.alloc_shared "c" : !tile.shared<64x64xbf16, #slots>
+  %ring = tile.alloc_ring "a" : !tile.ring<2>
+  tile.roles automatic {
+    tile.role "load" warps(4) {
+      %begin = tile.cursor : !tile.cursor<2>
+      %end = scf.for %i = %c0 to %n step %c64 iter_args(%at = %begin) -> (!tile.cursor<2>) {
+        tile.acquire %ring[%at] : !tile.ring<2>
+        tile.expect %ring[%at] bytes(8192) : !tile.ring<2>
+        %from = tile.slice %X[%i, %c0] : !tile.global<?x64xbf16> -> !tile.slice<64x64xbf16>
+        %slot = tile.slot %a[%at] : !tile.shared<2x64x64xbf16, #slots>, !tile.cursor<2> -> !tile.shared<64x64xbf16, #slots>
+        tile.copy_async %from, %slot, %ring[%at] : !tile.slice<64x64xbf16>, !tile.shared<64x64xbf16, #slots>, !tile.ring<2>
+        %next = tile.advance %at : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+    }
+    tile.role "math" warps(4) {
+      %z = tile.splat %h0 : bf16 -> tensor<64x64xbf16>
+      tile.store %z, %first : tensor<64x64xbf16>, !tile.shared<64x64xbf16, #slots>
+      %y = tile.load %first : !tile.shared<64x64xbf16, #slots> -> tensor<64x64xbf16>
+      %begin = tile.cursor : !tile.cursor<2>
+      %end = scf.for %i = %c0 to %n step %c64 iter_args(%at = %begin) -> (!tile.cursor<2>) {
+        tile.await %ring[%at] : !tile.ring<2>
+        %slot = tile.slot %a[%at] : !tile.shared<2x64x64xbf16, #slots>, !tile.cursor<2> -> !tile.shared<64x64xbf16, #slots>
+        %x = tile.load %slot : !tile.shared<64x64xbf16, #slots> -> tensor<64x64xbf16>
+        tile.release %ring[%at] : !tile.ring<2>
+        %next = tile.advance %at : !tile.cursor<2>
+        scf.yield %next : !tile.cursor<2>
+      }
+      tile.store %y, %c : tensor<64x64xbf16>, !tile.shared<64x64xbf16, #slots>
+      %w = tile.load %c : !tile.shared<64x64xbf16, #slots> -> tensor<64x64xbf16>
+    }
   }
   tile.return
 }

@@ -127,8 +127,8 @@ const Artifact &compiled(const std::string &module, const CompileOptions &option
 }
 } // namespace
 
-void test::runKernels(const std::string &module, std::vector<HostTensor *> tensors,
-                      const CompileOptions &options) {
+std::string test::runErrors(const std::string &module, std::vector<HostTensor *> tensors,
+                            const CompileOptions &options) {
   std::unique_ptr<Device> device =
       createEmulatorDevice({.multiprocessors = 3, .raceCheck = RaceCheck::strict});
   std::shared_ptr<const LoadedProgram> program = expectValue(device->load(compiled(module, options)));
@@ -138,10 +138,19 @@ void test::runKernels(const std::string &module, std::vector<HostTensor *> tenso
     buffers.push_back(std::make_unique<DeviceTensor>(*device, *tensor));
     arguments.tensors.push_back(buffers.back()->view());
   }
-  expectSuccess(device->launch(*program, arguments));
-  expectSuccess(device->synchronize());
+  Result<void> ran = device->launch(*program, arguments);
+  if (ran)
+    ran = device->synchronize();
+  if (!ran)
+    return ran.error().message;
   for (std::unique_ptr<DeviceTensor> &buffer : buffers)
     buffer->fetch();
+  return "";
+}
+
+void test::runKernels(const std::string &module, std::vector<HostTensor *> tensors,
+                      const CompileOptions &options) {
+  REQUIRE(runErrors(module, std::move(tensors), options) == "");
 }
 
 std::string test::compileErrors(const std::string &module) {

@@ -42,6 +42,10 @@ CompileOptions fromPlanned();
 void runKernels(const std::string &module, std::vector<HostTensor *> tensors,
                 const CompileOptions &options = fromPlanned());
 
+/// The same of a module that compiles; what the emulator said, or nothing.
+std::string runErrors(const std::string &module, std::vector<HostTensor *> tensors,
+                      const CompileOptions &options = fromPlanned());
+
 /// What compiling the module says; the empty string if it succeeds.
 std::string compileErrors(const std::string &module);
 
