@@ -165,7 +165,14 @@ private:
     CompileOptions options = choice.options;
     options.profiling = wanted;
     log = {};
-    return library.compile(choice.request, options, log, chosen.device().properties().code);
+    Result<Program> program =
+        library.compile(choice.request, options, log, chosen.device().properties().code);
+    if (!program)
+      return program;
+    if (wanted.records == 0)
+      print(log.diagnostics, Remarks::hide);
+    log = {};
+    return program;
   }
 
   Result<std::shared_ptr<const kernels::Problem>> problem(kernels::DerivedInputs derived) const {
