@@ -128,9 +128,9 @@ constexpr std::pair<llvm::StringLiteral, std::string TuningLine::*> texts[] = {
     {"options", &TuningLine::options},       {"variant", &TuningLine::variant},
     {"static", &TuningLine::fixedDimensions}};
 
-constexpr std::string_view memberNames[] = {"tlc_tuning",      "device",  "build",  "kernel", "target",
-                                            "options",         "variant", "static", "sizes",  "parameters",
-                                            "multiprocessors", "values",  "us",     "skipped"};
+constexpr std::string_view memberNames[] = {"tlc_tuning",      "device",  "build",  "kernel",   "target",
+                                            "options",         "variant", "static", "sizes",    "parameters",
+                                            "multiprocessors", "values",  "us",     "model_us", "skipped"};
 
 } // namespace
 
@@ -180,6 +180,8 @@ std::string kernels::toJson(const TuningLine &line) {
       os.attribute("us", line.microseconds);
     else
       os.attribute("skipped", json::fixUTF8(line.skipped));
+    if (line.modelled > 0)
+      os.attribute("model_us", line.modelled);
   });
   return text;
 }
@@ -241,6 +243,12 @@ Result<std::optional<TuningLine>> kernels::parseTuningLine(std::string_view text
                         "there are none");
   } else {
     line.microseconds = *time;
+  }
+  if (object->get("model_us")) {
+    const std::optional<double> modelled = object->getNumber("model_us");
+    if (!modelled || !std::isfinite(*modelled) || *modelled <= 0)
+      return reader.wrong("expected \"model_us\", microseconds by the model, to be a number above 0");
+    line.modelled = *modelled;
   }
   return std::optional(std::move(line));
 }

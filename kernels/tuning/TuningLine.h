@@ -44,6 +44,7 @@ struct TuningLine {
   Definitions parameters = {}; ///< what was measured: all that are neither sizes nor tried
   Definitions values = {};     ///< of open parameters; none: what the kernel chooses itself
   double microseconds = 0;     ///< of a launch
+  double modelled = 0;         ///< microseconds by the model of `tlc trace`; 0: not known
   std::string skipped = {};    ///< why it was not timed; empty: it was
 
   /// Whether the programs are compiled in the same way, for a device with as many multiprocessors.

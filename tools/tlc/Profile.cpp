@@ -152,9 +152,12 @@ public:
     profile.roofline.device = profile.device;
     profile.roofline.flops = choice.request.kernel->flops(choice.request.values);
     profile.roofline.bytes = choice.request.kernel->bytes(choice.request.values);
+    // The model knows no limit of the device's memory.
     profile.roofline.seconds =
-        onGpu ? median(profile.plainSeconds)
-              : emulator::launchMicroseconds(profile.modelled, launch, target, multiprocessors) * 1e-6;
+        onGpu
+            ? median(profile.plainSeconds)
+            : std::max(emulator::launchMicroseconds(profile.modelled, launch, target, multiprocessors) * 1e-6,
+                       profile.roofline.bytes / profile.roofline.bytesPerSecond);
     return profile;
   }
 
@@ -165,7 +168,14 @@ private:
     CompileOptions options = choice.options;
     options.profiling = wanted;
     log = {};
-    return library.compile(choice.request, options, log, chosen.device().properties().code);
+    Result<Program> program =
+        library.compile(choice.request, options, log, chosen.device().properties().code);
+    if (!program)
+      return program;
+    if (wanted.records == 0)
+      print(log.diagnostics, Remarks::hide);
+    log = {};
+    return program;
   }
 
   Result<std::shared_ptr<const kernels::Problem>> problem(kernels::DerivedInputs derived) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tlc/RunResult.h"
 
+#include "runtime/support/Printable.h"
 #include "tools/tlc/FindingsJson.h"
 #include "tools/tlc/Verdicts.h"
 
@@ -17,9 +18,10 @@ std::string driver::digitsOf(const Hash128 &hash) {
 }
 
 void driver::printText(const RunResult &result) {
-  outs() << result.request.kernel->name();
+  constexpr size_t most = 200; // of a name: a report is not trusted
+  outs() << printable(result.request.kernel->name(), most);
   for (const auto &[name, value] : result.request.values.values())
-    outs() << ' ' << name << '=' << value;
+    outs() << ' ' << printable(name, most) << '=' << printable(value, most);
   const size_t ranks = result.run.ranks();
   outs() << "\non " << (ranks == 1 ? "" : formatv("{0} ranks of ", ranks).str())
          << result.device.properties().name << ", " << result.run.variant() << " variant, seed "
@@ -31,10 +33,10 @@ void driver::printText(const RunResult &result) {
 void driver::printJson(const RunResult &result) {
   json::OStream os(outs());
   os.object([&] {
-    os.attribute("kernel", StringRef(result.request.kernel->name()));
+    os.attribute("kernel", json::fixUTF8(StringRef(result.request.kernel->name())));
     os.attributeObject("parameters", [&] {
       for (const auto &[name, value] : result.request.values.values())
-        os.attribute(name, value);
+        os.attribute(json::fixUTF8(name), json::fixUTF8(value));
     });
     os.attribute("device", result.device.properties().name);
     os.attribute("target", result.run.program().artifact().target);

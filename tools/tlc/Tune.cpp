@@ -230,6 +230,12 @@ Result<std::vector<kernels::Request>> TuneCommand::requests(const kernels::Kerne
       return invalid(fmt::format("expected a kernel of one device to tune, but '{}' runs on several, whose "
                                  "number is ranks",
                                  kernel.name()));
+    for (const kernels::Parameter &parameter : kernel.parameters())
+      if (parameter.isDimension() && *request->values.find(parameter.name) == "0")
+        return invalid(
+            fmt::format("expected sizes above 0 to tune for, because an empty problem takes no time, but "
+                        "got {}=0",
+                        parameter.name));
     if (Result<std::vector<Candidate>> candidates = candidatesOf(*request); !candidates)
       return candidates.error();
     all.push_back(std::move(*request));
@@ -274,6 +280,9 @@ Result<std::vector<kernels::Request>> TuneCommand::requests(const kernels::Kerne
 
 ExitCode TuneCommand::tuneAll(TuneSetting &setting, const std::vector<kernels::Request> &requests,
                               const SearchOptions &options) const {
+  Result<TuningLock> lock = TuningLock::take(folder, setting.kernel->name());
+  if (!lock)
+    return failBy(lock.error());
   bool isWhole = true;
   for (const kernels::Request &request : requests) {
     // Read for each problem, as the one before appends to them.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/tlc/Verdicts.h"
 
+#include "runtime/support/Printable.h"
+
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
@@ -27,7 +29,7 @@ void writeOutput(json::OStream &os, const kernels::OutputVerdict &output) {
 
 void tlc::driver::printVerdict(raw_ostream &os, const kernels::Verdict &verdict) {
   for (const kernels::OutputVerdict &output : verdict.each)
-    os << (verdict.each.size() == 1 ? "" : output.name + ": ")
+    os << (verdict.each.size() == 1 ? "" : printable(output.name, 200) + ": ")
        << formatv("largest error {0:e2}, limit {1:e2}, {2} of {3} elements compared: {4}\n",
                   output.largestError, output.limit, output.compared, output.elements,
                   output.correct() ? "ok" : "WRONG");
@@ -38,7 +40,7 @@ void tlc::driver::writeVerdict(json::OStream &os, const kernels::Verdict &verdic
   os.attributeArray("comparisons", [&] {
     for (const kernels::OutputVerdict &output : verdict.each)
       os.object([&] {
-        os.attribute("output", output.name);
+        os.attribute("output", json::fixUTF8(output.name));
         writeOutput(os, output);
       });
   });

@@ -85,7 +85,8 @@ TEST_CASE("a line is read as it was written", "[tuning]") {
                      .sizes = {{"m", {0, 0, 0}}, {"n", {71, 100, 141}}},
                      .parameters = {{"dtype", "bf16"}, {"batch", "auto"}, {"lengths", "1,2"}},
                      .values = {{"tile", "16"}, {"order", "007"}},
-                     .microseconds = 0.1};
+                     .microseconds = 0.1,
+                     .modelled = 3.5};
   CHECK(*expectValue(parseTuningLine(toJson(line), "p")) == line);
   line.skipped = "wrong result:\n\"x\" \\";
   line.microseconds = 0;
@@ -123,10 +124,12 @@ TEST_CASE("a malformed line is an error with its place", "[tuning]") {
         "t.jsonl:1: expected either \"us\", the microseconds of a launch, above 0, or \"skipped\", why there "
         "are "
         "none");
+  CHECK(errorOf(lineWith("extra", R"("model_us":0)")) ==
+        "t.jsonl:1: expected \"model_us\", microseconds by the model, to be a number above 0");
   CHECK(errorOf(lineWith("extra", R"("value":{})")) ==
         "t.jsonl:1: expected only the members tlc_tuning, device, build, kernel, target, options, variant, "
         "static, sizes, "
-        "parameters, multiprocessors, values, us, skipped, but got \"value\"");
+        "parameters, multiprocessors, values, us, model_us, skipped, but got \"value\"");
   CHECK(errorOf(std::string(100000, '[')) ==
         "t.jsonl:1: expected a line of tuning, which has at most 256 brackets");
 }

@@ -130,6 +130,7 @@ TEST_CASE("the fastest candidate wins, and close ones are timed in rounds", "[tu
   CHECK(again.resumed == 5);
   CHECK(bestOf(again) == "64");
   CHECK(nothing.asked.empty());
+  CHECK(textOf(folder.path / "gemm.jsonl") == toJson(line) + "\n"); // not twice
 }
 
 TEST_CASE("the kernel's own choice stays unless another is faster by 1 %", "[tune]") {
@@ -163,6 +164,24 @@ TEST_CASE("a wrong candidate makes no other hopeless", "[tune]") {
   CHECK(candidateOf(result, "192").skipped ==
         "by the model it takes 16.0 us, 3.2 times as long as the fastest");
   CHECK(candidateOf(result, "256").isTimed());
+}
+
+TEST_CASE("a tuning that is resumed calls the same candidates hopeless", "[tune]") {
+  const test::TemporaryDirectory folder;
+  Planted planted = {.prepared = {{"", {10}}, {"64", {4}}, {"128", {12.1}}, {"192", {11.9}}, {"256", {20}}},
+                     .timed = {{"", {10}}, {"64", {5}}, {"192", {6}}}};
+  SearchSteps steps = planted.steps();
+  steps.time = [first = steps.time](const Definitions &values, TuneCheck check) {
+    return Planted::nameOf(values) == "192" ? Result<TuneAnswer>(Error{.message = "the power is cut"})
+                                            : first(values, check);
+  };
+  REQUIRE_FALSE(search(fewCandidates(), onDevice, steps,
+                       expectValue(TuningFiles::open(folder.path.native(), "gemm")), {.jobs = 1}));
+  const SearchResult resumed = planted.run(folder.path);
+  CHECK(resumed.resumed == 2);
+  for (const char *hopeless : {"128", "256"})
+    CHECK(candidateOf(resumed, hopeless).skipped.starts_with("by the model it takes "));
+  CHECK(candidateOf(resumed, "192").isTimed());
 }
 
 TEST_CASE("without a budget that lasts only the kernel's own choice is timed", "[tune]") {
@@ -254,6 +273,30 @@ TEST_CASE("a line after one without its end begins a new one", "[tune]") {
   std::ofstream(folder.path / "k.jsonl") << toJson(lineOf(1));
   expectSuccess(expectValue(TuningFiles::open(folder.path.native(), "k")).addResult(lineOf(2)));
   CHECK(textOf(folder.path / "k.jsonl") == toJson(lineOf(1)) + "\n" + toJson(lineOf(2)) + "\n");
+}
+
+TEST_CASE("a result that is the last of its problem is not written again", "[tune]") {
+  const test::TemporaryDirectory folder;
+  const TuningFiles files = expectValue(TuningFiles::open(folder.path.native(), "k"));
+  for (double time : {1, 1, 2, 2, 1})
+    expectSuccess(files.addResult(lineOf(time)));
+  CHECK(textOf(files.resultName()) ==
+        toJson(lineOf(1)) + "\n" + toJson(lineOf(2)) + "\n" + toJson(lineOf(1)) + "\n");
+}
+
+TEST_CASE("a kernel is tuned into a folder by one process at a time", "[tune]") {
+  const test::TemporaryDirectory folder;
+  {
+    const TuningLock lock = expectValue(TuningLock::take(folder.path.native(), "k"));
+    const Result<TuningLock> second = TuningLock::take(folder.path.native(), "k");
+    REQUIRE_FALSE(second);
+    CHECK(second.error().message.starts_with("'" + (folder.path / "k.log").native() +
+                                             "' is in use by another tlc tune"));
+    CHECK(
+        second.error().message.ends_with("; wait until that has ended, or give another folder by --tuning"));
+    expectValue(TuningLock::take(folder.path.native(), "other"));
+  }
+  expectValue(TuningLock::take(folder.path.native(), "k"));
 }
 
 TEST_CASE("malformed files of a tuning are errors with their place", "[tune]") {

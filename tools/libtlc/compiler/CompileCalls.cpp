@@ -9,6 +9,8 @@
 #include "tools/libtlc/compiler/Calls.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <fmt/format.h>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,8 +36,12 @@ Result<ProgramCache::Named> calls::compileProgram(const SharedCache &cache, cons
   Result<kernels::Request> request = requestOf(asked);
   if (!request)
     return request.error();
-  if (asked.tuning)
-    *request = asked.tuning->apply(*request, {asked.device, asked.options}).request;
+  if (asked.tuning) {
+    kernels::Tuned tuned = asked.tuning->apply(*request, {asked.device, asked.options});
+    for (const std::string &remark : tuned.remarks)
+      fmt::print(stderr, "tlc: remark: {}\n", remark);
+    *request = std::move(tuned.request);
+  }
   kernels::CompileLog log;
   // What is found by name is what the kernel chooses itself.
   Result<std::shared_ptr<const Artifact>> program = kernels::Library(cache).compile(

@@ -76,6 +76,8 @@ private:
           find_if(result.candidates, [&](const Candidate &each) { return each.values == line.values; });
       if (found == result.candidates.end())
         continue;
+      if (line.modelled > 0)
+        found->modelled = line.modelled;
       if (!line.skipped.empty())
         found->skipped = line.skipped;
       else if (int(found->times.size()) < options.rounds)
@@ -96,6 +98,7 @@ private:
     kernels::TuningLine line = measured;
     line.values = candidate.values;
     line.microseconds = answer.microseconds;
+    line.modelled = candidate.modelled;
     line.skipped = answer.skipped;
     return files.addMeasurement(line);
   }

@@ -8,9 +8,24 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tlc::driver {
+
+/// While it lives, no other process tunes the kernel into the folder.
+class TuningLock {
+public:
+  /// Creates the folder and the log. An error names the log, and who holds it.
+  static Result<TuningLock> take(const std::string &folder, std::string_view kernel);
+  TuningLock(TuningLock &&other) noexcept : file(std::exchange(other.file, -1)) {}
+  ~TuningLock();
+
+private:
+  explicit TuningLock(int file) : file(file) {}
+
+  int file;
+};
 
 class TuningFiles {
 public:
@@ -20,7 +35,8 @@ public:
 
   const std::vector<kernels::TuningLine> &measured() const { return lines; }
   Result<void> addMeasurement(const kernels::TuningLine &line) const { return append(log, line); }
-  Result<void> addResult(const kernels::TuningLine &line) const { return append(results, line); }
+  /// Adds nothing where the last line of the problem is the same.
+  Result<void> addResult(const kernels::TuningLine &line) const;
 
   const std::string &logName() const { return log; }
   const std::string &resultName() const { return results; }

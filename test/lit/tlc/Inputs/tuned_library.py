@@ -43,6 +43,11 @@ def main():
           "given:", code(library, warps=4) == code(library, warps=4, cluster="auto") != given)
     print("missing:", library.tlc_set_tuning(b"/nonexistent"), library.tlc_last_error().decode())
     print("stays:", code(library) == given)
+    foreign = os.path.join(folder, "foreign")
+    os.makedirs(foreign)
+    with open(os.path.join(foreign, "any.jsonl"), "w") as file:
+        print(json.dumps({**tuned, "device": "another"}), file=file)
+    print("foreign:", library.tlc_set_tuning(foreign.encode()), code(library) == own)
     print("none:", library.tlc_set_tuning(None), code(library) == own)
 
 
