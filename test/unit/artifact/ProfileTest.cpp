@@ -18,7 +18,7 @@ struct Buffer {
                    .threads = 64,
                    .cluster = {2, 1, 1},
                    .names = {.marks = {{ProfileMark::Kind::wait, "products", "a.cpp:1:2"},
-                                       {ProfileMark::Kind::mbarrier}}}};
+                                       {ProfileMark::Kind::mbarrier, "", ""}}}};
   ProfileWarp warps[4] = {{1000, 3000, 100, 900, 0, 7},
                           {1000, 2000, 110, 500, 2, 7},
                           {1500, 2500, 50, 60, 4, 9},
