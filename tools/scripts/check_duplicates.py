@@ -34,6 +34,7 @@ HARDWARE = {"warp", "lane", "warpgroup", "barrier", "mbarrier", "arrival", "swiz
 # File and name -> why it is no fact.
 CHOICES = {
     ("dialects/layout/Layout.h", "maxLayoutWarps"): "a bound beyond every machine's",
+    ("compiler/strategies/LoadCompute.cpp", "warpsThatIssue"): "the role that issues is one thread, and a role is whole warps",
     ("kernels/softmax/Softmax.cpp", "leastWarps"): "how many warps a block has, by the length of rows",
     ("kernels/softmax/Softmax.cpp", "someWarps"): "likewise",
     ("kernels/softmax/Softmax.cpp", "manyWarps"): "likewise",
