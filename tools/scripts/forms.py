@@ -39,6 +39,7 @@ ELSEWHERE = [
 OPERATIONS = {
     "BarrierOp": r"bar(rier)?\.", "BlockIdXOp": r"mov\.u32", "BlockIdYOp": r"mov\.u32", "BlockIdZOp": r"mov\.u32",
     "ClusterArriveOp": r"barrier\.cluster\.arrive\.aligned", "ClusterArriveRelaxedOp": r"barrier\.cluster\.arrive\.relaxed",
+    "ClusterLaunchControlTryCancelOp": r"clusterlaunchcontrol\.try_cancel",
     "ClusterWaitOp": r"barrier\.cluster\.wait", "CpAsyncBulkCommitGroupOp": r"cp\.async\.bulk\.commit_group",
     "CpAsyncBulkTensorGlobalToSharedClusterOp": r"cp\.async\.bulk\.tensor\.\dd\.shared::cluster\.global",
     "CpAsyncBulkTensorReduceOp": r"cp\.reduce\.async\.bulk\.tensor",

@@ -63,7 +63,7 @@ TEST_CASE("records of warps are counted from the first warp of their block", "[a
 
 TEST_CASE("clocks of 32 bits that start again are counted on", "[artifact][profile]") {
   Buffer buffer;
-  buffer.warps[0] = {1000, 3000, 0xffffff00, 0x300, 2, 7};
+  buffer.warps[0] = {1000, 3000, 0xffffff00, 0x300, 2 | profileStopped, 7};
   buffer.warps[1] = {1000, 3000, 0xffffff80, 0x200, 2, 7};
   buffer.records[0] = {0xfffffff0, 0x10, 0, 0};
   buffer.records[1] = {0x20, 0x30, 0, 0};

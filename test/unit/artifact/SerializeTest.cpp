@@ -126,7 +126,7 @@ TEST_CASE("what an earlier version wrote is read", "[artifact][serialize]") {
   CHECK(read->variants[0].launches[0].block() == sample.variants[0].launches[0].block());
   for (uint32_t version : {oldestArtifactVersion - 1, artifactFormatVersion + 1})
     CHECK(failureOf(serialize(sample, version)) ==
-          fmt::format("expected a version of the artifact format from 14 to 15, but got version {}; compile "
+          fmt::format("expected a version of the artifact format from 14 to 16, but got version {}; compile "
                       "the program again",
                       version));
 }
@@ -224,7 +224,7 @@ TEST_CASE("damaged artifacts say what is wrong", "[artifact][serialize]") {
   SECTION("another version") {
     bytes[8] = std::byte(99);
     CHECK(failureOf(bytes) ==
-          "expected a version of the artifact format from 14 to 15, but got version 99; compile the program "
+          "expected a version of the artifact format from 14 to 16, but got version 99; compile the program "
           "again");
   }
   SECTION("a truncated file") {

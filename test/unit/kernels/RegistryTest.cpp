@@ -56,7 +56,7 @@ TEST_CASE("wrong parameters are answered with what is allowed", "[kernels][unit]
   const Kernel &gemm = kernelOf("gemm");
   CHECK(errorOf(gemm, {{"q", "1"}}) ==
         "expected a parameter of kernel 'gemm' (m, n, k, batch, dtype, out, layout, scales, "
-        "bias, activation, residual, bm, bn, bk, stages, split, group, cluster, residents, dtype_b, "
+        "bias, activation, residual, bm, bn, bk, stages, split, group, tiles, cluster, residents, dtype_b, "
         "sum, share, "
         "swap, store_role, unaligned, repack), but got 'q'");
   CHECK(errorOf(gemm, {{"m", "-1"}}) ==
