@@ -247,12 +247,12 @@ struct RecordTimes : tlc::impl::RecordTimesBase<RecordTimes> {
     auto kernels = llvm::to_vector(module.getOps<KernelOp>());
     if (records == 0 || !llvm::isPowerOf2_32(records) || records > maxProfileRecords) {
       module.emitError() << "expected 'records' to be a power of two up to " << maxProfileRecords
-                         << ", but got " << records;
+                         << ", but got " << records.getValue();
       return signalPassFailure();
     }
     if (launch >= kernels.size()) {
       module.emitError() << "expected 'launch' to be below " << kernels.size()
-                         << " because the program makes that many launches, but got " << launch;
+                         << " because the program makes that many launches, but got " << launch.getValue();
       return signalPassFailure();
     }
     KernelOp kernel = kernels[launch];
