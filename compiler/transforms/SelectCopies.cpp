@@ -92,6 +92,8 @@ private:
     if (std::string problem = useTma ? loadProblem(copy, target) : "the TMA is switched off";
         !problem.empty())
       problems.push_back(problem);
+    else if (std::string other = problemOfOtherRows(copy); !other.empty())
+      problems.push_back(other);
     auto withoutRole = copy->getAttrOfType<StringAttr>(TileDialect::withoutRoleAttrName);
     if (withoutRole && (useTma || hasRoles()))
       problems.push_back(withoutRole.str());
@@ -101,6 +103,19 @@ private:
     else if (problems.empty() && !hasRoles())
       problems.push_back("the kernel has no role that waits for it");
     return llvm::join(problems, "; also, ");
+  }
+
+  /// Why the TMA does not make a copy to other rows of the same tile; empty if it makes all of them. Threads
+  /// that fill a part of a slot do not wait for the TMA, which fills the rest.
+  std::string problemOfOtherRows(CopyOp copy) const {
+    if (!rowsFilledBy(copy))
+      return "";
+    for (CopyOp other : copies)
+      if (other != copy && rowsFilledBy(other) && bufferFilledBy(other) == bufferFilledBy(copy))
+        if (std::string problem = loadProblem(other, target); !problem.empty())
+          return "threads make the " + describeStatement(other) + placeOf(other) +
+                 " to other rows of the tile because " + problem;
+    return "";
   }
 
   /// From shared memory to a slice: a role may leave it to the TMA.
