@@ -104,7 +104,7 @@ public:
   }
 
 private:
-  /// Read anew: a register that is kept from the beginning to the end is missing in between.
+  /// Read at each use: a register that holds it for the whole kernel is one that the kernel lacks.
   Value special(StringRef name) { return assembly("mov.u32 $0, " + name + ";", "=r", b.getI32Type()); }
   Value assembly(const Twine &text, StringRef constraints, Type type) {
     return LLVM::InlineAsmOp::create(b, type, ValueRange(), text.str(), constraints,

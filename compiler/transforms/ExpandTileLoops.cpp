@@ -264,8 +264,8 @@ void expand(PersistentOp op, int64_t cluster) {
   op.erase();
 }
 
-/// A block for each tile, that goes on with the tiles of blocks which it cancels. The form is that of
-/// `k.loopWhile` with `take`: what handles loops, branches and numbers from shared tiles handles this.
+/// Launches one block for each tile. A block that has finished its tile cancels one that has not started, and
+/// computes that block's tile. The loop has the form of `k.loopWhile` with `take`, which later passes know.
 void expandDynamic(PersistentOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();

@@ -395,8 +395,8 @@ private:
   }
 
   /// A ring hands a slot over only when all its former users are done with it; whoever gives it away comes
-  /// back to it by way of the ring. Among the threads of a producer that goes on with it the ring orders
-  /// nothing, but that a warpgroup meets where it publishes.
+  /// back to it by way of the ring. The ring does not order the threads of a producer that
+  /// accesses a slot after it has published it; the threads of one warpgroup synchronize at the publication.
   void passOn(Operation *op, const Synchronisation &order, State &state) const {
     bool isOwn = llvm::all_of(order.cursor.getUsers(), [&](Operation *user) {
       Value other = synchronisationOf(user).ring;

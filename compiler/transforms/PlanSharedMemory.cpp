@@ -2,9 +2,9 @@
 /// \file
 /// Afterwards every shared buffer, ring and barrier has a byte offset, the kernel says how
 /// many bytes they take, and all of them fit the target. Scratch memory of one role shares its bytes, and so
-/// do tiles that are never alive together: where that takes a block one meeting of its threads, and, if all
-/// of them do not fit otherwise, where it takes one in each round of a loop. Where blocks take tiles, a block
-/// takes so many bytes that no more blocks than `residents` share a multiprocessor.
+/// do tiles that are never alive together: always where that costs a block one barrier, and, if the tiles do
+/// not fit otherwise, also where it costs one barrier in each iteration of a loop. With dynamic tile
+/// scheduling a block takes enough bytes that at most `residents` blocks run on an SM.
 
 #include "compiler/analysis/TileLifetimes.h"
 #include "compiler/transforms/Passes.h"
@@ -136,7 +136,7 @@ bool isTile(const Placement &placement) {
   return isa<AllocSharedOp>(op.getOperation()) && !userOfScratch(op);
 }
 
-/// Bytes of a block of which a multiprocessor holds no more than `residents`.
+/// The least bytes of a block such that at most `residents` blocks run on an SM.
 int64_t bytesOfResident(const Target &target, int64_t residents) {
   return int64_t(target.sharedBytesPerMultiprocessor) / (residents + 1) -
          int64_t(target.sharedReservedPerBlock) + 1;

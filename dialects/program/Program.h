@@ -33,7 +33,7 @@ const Target *findTarget(mlir::Operation *op);
 llvm::LogicalResult verifyLaunch(mlir::Operation *kernel, LaunchAttr launch);
 /// The target in messages.
 llvm::StringRef displayName(const Target &target);
-/// Of a block, with so many on a multiprocessor.
+/// The most warps of a block if `residents` blocks run on an SM.
 int64_t maxWarps(const Target &target, int64_t residents = 1);
 
 /// The user's name in a DimensionAttr, TensorAttr or ScalarAttr; empty for anything else.

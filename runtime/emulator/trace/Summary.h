@@ -53,7 +53,7 @@ std::string summaryText(const Trace &trace, const TraceSummary &summary);
 /// "a.b.full" of "a.b.full[2]".
 std::string withoutSlot(const std::string &name);
 double microseconds(const Trace &trace, uint64_t cycles);
-/// Of a whole launch on so many multiprocessors of the target, each of whose blocks takes as long as the
+/// The time of a whole launch on `multiprocessors` SMs of the target if each block takes as long as the
 /// traced one.
 double launchMicroseconds(const Trace &trace, const Launch &launch, const Target &target,
                           int multiprocessors);

@@ -399,7 +399,7 @@ private:
   std::map<uint32_t, size_t> rowOf; ///< by track
   std::map<uint32_t, size_t> productColours;
   std::map<std::string, size_t> copyColours;
-  double y = 0; ///< where the page goes on
+  double y = 0; ///< of the next row
 };
 
 std::string pageOf(const SvgDrawing &drawing, double height) {

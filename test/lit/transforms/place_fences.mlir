@@ -530,7 +530,7 @@ tile.kernel @rings(%n: index {program.argument = #program.dimension<"n">},
   tile.return
 }
 
-// A role that goes on reading the slot that it has published: the ring orders nothing among the threads of its two warpgroups, which meet before they
+// A role that reads a slot after it has published it: the ring does not order the threads of its two warpgroups, which synchronize before they
 // read what others of them wrote, and before they write again.
 // CHECK-LABEL: tile.kernel @reads_on(
 // CHECK:         tile.role "store"
